@@ -1,0 +1,50 @@
+// A registry mirror may hold a tool's binary for one platform only. npm then leaves the other platforms out of the
+// lock file, and `npm ci` refuses that lock everywhere. This writes the missing optional entries, by name and version.
+// Run it after every change of dependencies: `npm run lock`.
+import { readFileSync, writeFileSync } from 'node:fs'
+
+type LockEntry = {
+  version?: string
+  dev?: boolean
+  optional?: boolean
+  os?: string[]
+  cpu?: string[]
+  libc?: string[]
+  engines?: Record<string, string>
+  optionalDependencies?: Record<string, string>
+}
+
+const systems = ['android', 'darwin', 'freebsd', 'linux', 'openharmony', 'win32', 'sunos', 'aix', 'netbsd', 'openbsd']
+const processors = ['arm64', 'arm', 'x64', 'ia32', 'ppc64', 'riscv64', 's390x', 'loong64', 'mips64el', 'wasm32']
+
+function platformOf(name: string): Pick<LockEntry, 'os' | 'cpu' | 'libc'> | undefined {
+  const words = name.split(/[-/]/)
+  const cpu = processors.find((word) => words.includes(word))
+  const os = systems.find((word) => words.includes(word))
+  if (cpu === undefined || (os === undefined && cpu !== 'wasm32')) return undefined
+  const libc = words.some((word) => word.startsWith('musl')) ? 'musl' : 'glibc'
+  return { cpu: [cpu], ...(os ? { os: [os] } : {}), ...(os === 'linux' ? { libc: [libc] } : {}) }
+}
+
+function missingEntries(packages: Record<string, LockEntry>): Record<string, LockEntry> {
+  const found: Record<string, LockEntry> = {}
+  for (const [owner, entry] of Object.entries(packages)) {
+    for (const [name, range] of Object.entries(entry.optionalDependencies ?? {})) {
+      const place = `node_modules/${name}`
+      if (packages[place] || packages[`${owner}/${place}`]) continue
+      const platform = platformOf(name)
+      if (!platform) throw new Error(`${owner} wants ${name}, which the registry lacks and whose platform is unclear`)
+      const version = range.replace(/^[~^=v]+/, '')
+      found[place] = { version, ...(entry.dev ? { dev: true } : {}), optional: true, ...platform }
+    }
+  }
+  return found
+}
+
+const file = new URL('../package-lock.json', import.meta.url)
+const lock = JSON.parse(readFileSync(file, 'utf8')) as { packages: Record<string, LockEntry> }
+const missing = missingEntries(lock.packages)
+const sorted = Object.entries({ ...lock.packages, ...missing }).sort(([a], [b]) => a.localeCompare(b, 'en'))
+lock.packages = Object.fromEntries(sorted)
+writeFileSync(file, `${JSON.stringify(lock, null, 2)}\n`)
+console.log(`${Object.keys(missing).length} entries added to package-lock.json`)

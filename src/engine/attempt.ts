@@ -1,0 +1,235 @@
+import { asTroupeError, fromRecord, TroupeError, unknownName } from '../errors.ts'
+import { Budget, limitError } from '../kernel/budget.ts'
+import { contextOf } from '../kernel/context-of.ts'
+import type { Event, RunEnd, RunStart } from '../kernel/event.ts'
+import { isEvent } from '../kernel/event.ts'
+import { Execution, isFatal, type Ports } from '../kernel/execution.ts'
+import type { Committer, Journal } from '../kernel/journal.ts'
+import type { Limits } from '../kernel/limits.ts'
+import type { Pattern, PatternResult } from '../kernel/pattern.ts'
+import { Recorded } from '../kernel/recorded.ts'
+import type { Command, Lease, Store } from '../store/store.ts'
+import type { Reopen } from './engine.ts'
+
+/*
+ * One leased attempt at a run, from reading its journal to its end, its parking, or its interruption.
+ * 1. Commands become events here, by the owner, each once: an answer or a cancellation the journal has is skipped.
+ * 2. A run parks only past the last command it has seen; a newer one makes it run again instead.
+ * 3. A run that broke off three times without getting anywhere is put aside with the reason.
+ */
+
+export interface AttemptSite {
+  store: Store
+  ports: Ports
+  committer: Committer
+  owner: string
+  lease: Lease
+  reopen: Reopen | undefined
+}
+
+/** How an attempt came to its end. `again` means that a command arrived while it was parking. */
+export type AttemptEnd = 'ended' | 'parked' | 'interrupted' | 'again'
+
+const FRUITLESS_CRASHES = 3
+
+export class Attempt {
+  readonly run_id: string
+  readonly #site: AttemptSite
+  #x: Execution | undefined
+  #seenCommand = 0
+  #reading: Promise<void> = Promise.resolve()
+  readonly #quiet = Promise.withResolvers<'quiet'>()
+  readonly #done = new AbortController()
+  #pausing = false
+
+  constructor(site: AttemptSite) {
+    this.#site = site
+    this.run_id = site.lease.run_id
+  }
+
+  /** Stops without ending the run. */
+  pause(): void {
+    this.#pausing = true
+    this.#x?.pause()
+  }
+
+  loseLease(): void {
+    this.#x?.stop(new TroupeError('lease_lost', `another process took over the run ${this.run_id}`))
+  }
+
+  /** Reads commands that arrived since the last look, one look at a time. */
+  look(): Promise<void> {
+    this.#reading = this.#reading.then(() => this.#readCommands()).catch(() => {})
+    return this.#reading
+  }
+
+  async run(): Promise<AttemptEnd> {
+    const { store, ports, committer, lease, owner } = this.#site
+    const events = await store.events(this.run_id)
+    const facts = factsOf(events)
+    const pattern = ports.patterns.get(facts.start.pattern)
+    if (!pattern) throw unknownName('unknown_pattern', 'pattern', facts.start.pattern, [...ports.patterns.keys()])
+    const journal = committer.open(lease)
+    if (facts.end && !this.#site.reopen) return 'ended'
+    if (this.#site.reopen) events.push(reopened(journal, facts, this.#site.reopen))
+    const recorded = new Recorded(events, pattern.renamed)
+    if (recorded.fruitlessCrashes >= FRUITLESS_CRASHES) return this.#quarantine(journal, recorded.fruitlessCrashes)
+    const { limits } = factsOf(events)
+    const budget = new Budget(limits)
+    for (const event of events) budget.restore(event)
+    const { project, model } = facts.start
+    const run = { id: this.run_id, project, limits, model }
+    const x = new Execution({ run, ports, journal, committer, recorded, budget })
+    this.#x = x
+    x.onQuiet = () => this.#quiet.resolve('quiet')
+    if (this.#pausing) x.pause()
+    journal.append('run:attempt', { epoch: lease.epoch, owner })
+    if (recorded.cancelled) x.stop(cancellation(recorded.cancelled.data.reason))
+    await this.look()
+    void this.#watchWallClock(x, recorded.workedMs)
+    try {
+      return await this.#execute(x, pattern, facts.start.input)
+    } finally {
+      this.#done.abort()
+    }
+  }
+
+  async #execute(x: Execution, pattern: Pattern, input: unknown): Promise<AttemptEnd> {
+    const context = contextOf(x, '', undefined, x.signal)
+    const poisoned = new Promise<never>((_, reject) => {
+      const check = () => {
+        const error = asTroupeError(x.signal.reason)
+        if (isFatal(error)) reject(error)
+      }
+      if (x.signal.aborted) check()
+      else x.signal.addEventListener('abort', check, { once: true })
+    })
+    const working = pattern.execute(context, input as never).then(
+      (result) => endOf(result),
+      (thrown: unknown) => endOfError(x, thrown),
+    )
+    working.catch(() => {})
+    const outcome = await Promise.race([working, this.#quiet.promise, poisoned])
+    if (outcome === 'quiet') return this.#park(x)
+    x.journal.append('run:end', outcome)
+    await x.journal.committed('full')
+    return 'ended'
+  }
+
+  async #park(x: Execution): Promise<AttemptEnd> {
+    if (x.paused && x.waiting.length === 0) {
+      x.journal.append('run:interrupt', { reason: 'the process was asked to stop' })
+      await x.journal.committed('full')
+      return 'interrupted'
+    }
+    x.journal.append('run:park', { gates: x.waiting })
+    try {
+      await x.journal.committed('full', this.#seenCommand)
+      return 'parked'
+    } catch (thrown) {
+      if (asTroupeError(thrown).code !== 'run_busy') throw thrown
+      return 'again'
+    }
+  }
+
+  async #quarantine(journal: Journal, crashes: number): Promise<AttemptEnd> {
+    const error = new TroupeError('quarantined', `the run broke off ${crashes} times in a row without getting further`, {
+      hint: 'see its last steps with troupe show; when the cause is gone: troupe resume RUN --force',
+    })
+    journal.append('run:end', { status: 'failed', stop_reason: 'failed', output: null, error: error.toJSON() })
+    await journal.committed('full')
+    return 'ended'
+  }
+
+  async #readCommands(): Promise<void> {
+    const x = this.#x
+    if (!x || this.#done.signal.aborted) return
+    for (const command of await this.#site.store.commands(this.run_id, this.#seenCommand)) {
+      await this.#obey(x, command)
+      this.#seenCommand = command.id
+    }
+  }
+
+  async #obey(x: Execution, { body }: Command): Promise<void> {
+    if (body.kind === 'answer') {
+      const gate = await this.#site.store.gate(body.gate_id)
+      if (gate) await x.answer(gate, body.answer, body.by)
+      return
+    }
+    if (x.recorded.cancelled) return
+    x.recorded.add(x.journal.append('run:cancel', { reason: body.reason }))
+    await x.journal.committed('full')
+    x.stop(cancellation(body.reason))
+  }
+
+  async #watchWallClock(x: Execution, workedMs: number): Promise<void> {
+    const { wall_ms } = x.run.limits
+    if (wall_ms === null) return
+    try {
+      await x.ports.world.sleep(Math.max(0, wall_ms - workedMs), this.#done.signal)
+      x.stop(limitError('wall_ms', wall_ms, wall_ms))
+    } catch {
+      // The attempt ended first.
+    }
+  }
+}
+
+interface JournalFacts {
+  start: RunStart
+  limits: Limits
+  /** How it ended, unless it was taken up again since. */
+  end: RunEnd | undefined
+}
+
+/** What a journal says its run is: how it started, the limits in force now, and how it ended. */
+export function factsOf(events: readonly Event[]): JournalFacts {
+  const first = events[0]
+  if (!isEvent(first, 'run:start')) {
+    throw new TroupeError('store_damaged', 'the journal does not begin with run:start', { hint: 'troupe doctor --run ID' })
+  }
+  let limits = first.data.limits
+  let end: RunEnd | undefined
+  for (const event of events) {
+    if (isEvent(event, 'run:end')) end = event.data
+    if (!isEvent(event, 'run:reopen')) continue
+    limits = event.data.limits
+    end = undefined
+  }
+  return { start: first.data, limits, end }
+}
+
+function reopened(journal: Journal, facts: JournalFacts, reopen: Reopen): Event {
+  if (facts.end && facts.end.status !== 'failed') {
+    throw new TroupeError('run_ended', `the run has ended: ${facts.end.status}`, {
+      hint: 'start a new run; its sessions can be resumed there by session_id',
+    })
+  }
+  if (facts.end?.error?.code === 'quarantined' && !reopen.force) throw fromRecord(facts.end.error)
+  const limits = { ...facts.limits, ...reopen.limits }
+  return journal.append('run:reopen', { key: facts.end?.error?.step ?? null, limits })
+}
+
+function cancellation(reason: string): TroupeError {
+  return new TroupeError('cancelled', reason === '' ? 'the run was cancelled' : `the run was cancelled: ${reason}`)
+}
+
+function endOf(result: PatternResult): RunEnd {
+  const output = result.output ?? null
+  if (result.success) return { status: 'completed', stop_reason: result.stop_reason ?? 'completed', output, error: null }
+  const stop_reason = result.stop_reason ?? 'failed'
+  const error = result.detail ? fromRecord(result.detail) : new TroupeError('tool_failed', result.error ?? 'it failed')
+  return { status: stop_reason === 'cancelled' ? 'cancelled' : 'failed', stop_reason, output, error: error.toJSON() }
+}
+
+function endOfError(x: Execution, thrown: unknown): RunEnd {
+  const error = asTroupeError(x.signal.aborted ? x.signal.reason : thrown)
+  const lostJournal = isFatal(error) && error.code !== 'unclaimed_action' && error.code !== 'step_drift'
+  if (lostJournal && error.code !== 'duplicate_step') throw error
+  const cancelled = error.code === 'cancelled'
+  return {
+    status: cancelled ? 'cancelled' : 'failed',
+    stop_reason: cancelled ? 'cancelled' : error.code === 'limit_reached' ? 'budget' : 'failed',
+    output: null,
+    error: error.toJSON(),
+  }
+}

@@ -1,0 +1,151 @@
+/** Whose turn it is when something went wrong: who wrote the program, the model, or whoever operates the machine. */
+export type Blame = 'developer' | 'model' | 'operator'
+
+/** The closed list of what can go wrong, with whose turn it is and whether trying again can help. */
+const CODES = {
+  invalid_input: ['developer', false],
+  unknown_agent: ['developer', false],
+  unknown_session: ['developer', false],
+  unknown_run: ['developer', false],
+  unknown_gate: ['developer', false],
+  unknown_pattern: ['developer', false],
+  unknown_tool: ['model', false],
+  unknown_model: ['operator', false],
+  no_model: ['operator', false],
+  invalid_agent_file: ['developer', false],
+  invalid_script: ['developer', false],
+  script_miss: ['developer', false],
+  duplicate_step: ['developer', false],
+  step_drift: ['developer', false],
+  unclaimed_action: ['developer', false],
+  depth_exceeded: ['developer', false],
+  cycle_refused: ['developer', false],
+  limit_reached: ['operator', true],
+  session_busy: ['developer', true],
+  session_not_resumable: ['developer', false],
+  run_busy: ['operator', true],
+  run_ended: ['operator', false],
+  lease_lost: ['operator', true],
+  gate_answered: ['operator', false],
+  denied: ['model', false],
+  invalid_tool_input: ['model', true],
+  tool_failed: ['developer', true],
+  tool_timeout: ['developer', true],
+  outcome_unknown: ['operator', false],
+  model_failed: ['operator', true],
+  model_garbage: ['model', true],
+  model_refused: ['model', false],
+  stream_cut: ['operator', true],
+  timeout: ['operator', true],
+  cancelled: ['operator', false],
+  quarantined: ['developer', true],
+  too_large: ['developer', false],
+  store_full: ['operator', true],
+  store_read_only: ['operator', true],
+  store_damaged: ['operator', false],
+  store_newer: ['operator', false],
+  store_network: ['operator', false],
+  store_failed: ['operator', true],
+  internal: ['developer', false],
+} as const satisfies Record<string, readonly [Blame, boolean]>
+
+export type ErrorCode = keyof typeof CODES
+
+/** An error as it is written to journals and printed with `--json`. */
+export interface ErrorRecord {
+  code: ErrorCode
+  message: string
+  blame: Blame
+  retry: boolean
+  hint: string
+  alternatives: string[]
+  /** The step whose failure this is: what `resume` reopens. */
+  step?: string
+}
+
+export interface ErrorDetail {
+  hint?: string
+  alternatives?: string[]
+  retry?: boolean
+  blame?: Blame
+  step?: string | undefined
+  cause?: unknown
+}
+
+/** The one error class of the runtime: what happened, whose turn it is, whether a retry helps, and what to do next. */
+export class TroupeError extends Error {
+  override readonly name = 'TroupeError'
+  readonly code: ErrorCode
+  readonly blame: Blame
+  readonly retry: boolean
+  readonly hint: string
+  readonly alternatives: string[]
+  step: string | undefined
+
+  constructor(code: ErrorCode, message: string, detail: ErrorDetail = {}) {
+    super(message, detail.cause === undefined ? undefined : { cause: detail.cause })
+    const [blame, retry] = CODES[code]
+    this.code = code
+    this.blame = detail.blame ?? blame
+    this.retry = detail.retry ?? retry
+    this.hint = detail.hint ?? ''
+    this.alternatives = detail.alternatives ?? []
+    this.step = detail.step
+  }
+
+  toJSON(): ErrorRecord {
+    return {
+      code: this.code,
+      message: this.message,
+      blame: this.blame,
+      retry: this.retry,
+      hint: this.hint,
+      alternatives: this.alternatives,
+      ...(this.step === undefined ? {} : { step: this.step }),
+    }
+  }
+}
+
+export function fromRecord(record: ErrorRecord): TroupeError {
+  return new TroupeError(record.code, record.message, record)
+}
+
+/** Whatever was thrown, as one of ours; foreign errors keep their message and become the cause. */
+export function asTroupeError(thrown: unknown, code: ErrorCode = 'internal'): TroupeError {
+  if (thrown instanceof TroupeError) return thrown
+  const message = thrown instanceof Error ? thrown.message : String(thrown)
+  return new TroupeError(code, message || 'an error without a message', { cause: thrown })
+}
+
+/** "No agent 'architct'": an unknown name, answered with the known ones, nearest first. */
+export function unknownName(code: ErrorCode, kind: string, name: string, known: readonly string[]): TroupeError {
+  const alternatives = nearest(name, known)
+  const list = alternatives.length > 0 ? `known: ${alternatives.slice(0, 8).join(', ')}` : `no ${kind} is known`
+  return new TroupeError(code, `no ${kind} '${name}'; ${list}`, {
+    alternatives,
+    hint: alternatives[0] === undefined ? '' : `did you mean '${alternatives[0]}'?`,
+  })
+}
+
+/** The known names ordered by how close they are to what was typed. */
+export function nearest(name: string, known: readonly string[]): string[] {
+  const wanted = name.toLowerCase()
+  return known
+    .map((candidate, order) => ({ candidate, order, distance: editDistance(wanted, candidate.toLowerCase()) }))
+    .sort((a, b) => a.distance - b.distance || a.order - b.order)
+    .map(({ candidate }) => candidate)
+}
+
+function editDistance(a: string, b: string): number {
+  if (b.includes(a) || a.includes(b)) return Math.abs(a.length - b.length) / 4
+  let previous = Array.from({ length: b.length + 1 }, (_, column) => column)
+  for (let row = 1; row <= a.length; row++) {
+    const current = [row]
+    for (let column = 1; column <= b.length; column++) {
+      const substitute = (previous[column - 1] ?? 0) + (a[row - 1] === b[column - 1] ? 0 : 1)
+      current.push(Math.min(substitute, (previous[column] ?? 0) + 1, (current[column - 1] ?? 0) + 1))
+    }
+    previous = current
+  }
+  return previous[b.length] ?? 0
+}

@@ -1,0 +1,33 @@
+/** Who wrote an agent down. Only a user's words can grant; what a model wrote can only narrow what it was given. */
+export type AgentOrigin = { by: 'user'; path?: string; dialect?: string } | { by: 'model' }
+
+/** One who works: plain data. Running it is the turn's business. */
+export interface Agent {
+  name: string
+  description: string
+  /** The system prompt. */
+  instructions: string
+  /** `provider/model` or a role; absent means what its caller uses. */
+  model?: string
+  temperature?: number
+  /** The tools it has; absent means those of its caller. */
+  tools?: string[]
+  /** Taken away from what it would otherwise have. */
+  exclude_tools?: string[]
+  /** Whom it may delegate to; absent means the whole roster. */
+  agents?: string[]
+  /** Model calls for one instruction. */
+  max_turns?: number
+  /** Milliseconds for one instruction, waiting for people not counted. */
+  timeout_ms?: number
+  origin?: AgentOrigin
+}
+
+/** Effective tools = (inherited − excluded) + explicit; a definition written by a model adds nothing. */
+export function effectiveTools(agent: Agent, inherited: readonly string[]): string[] {
+  const excluded = new Set(agent.exclude_tools)
+  const mayGrant = agent.origin?.by !== 'model'
+  const wanted = agent.tools ?? inherited
+  const allowed = mayGrant ? wanted : wanted.filter((name) => inherited.includes(name))
+  return [...new Set(allowed)].filter((name) => !excluded.has(name))
+}

@@ -1,0 +1,133 @@
+import { TroupeError } from '../errors.ts'
+import type { Event, Reserved } from './event.ts'
+import type { Spend } from './ledger.ts'
+import { NO_SPEND, spend, tokensOf } from './ledger.ts'
+import type { Limits } from './limits.ts'
+
+/*
+ * Invariants
+ * 1. Spent + reserved never exceeds a limit: a call reserves its upper bound before it is made and settles after it.
+ * 2. While others hold reservations that may return something, a call that does not fit waits; it is refused only when
+ *    nothing is outstanding. First come, first served.
+ * 3. Spent is a fold over the journal, so a resumed run goes on with exactly what is left.
+ */
+
+/** What one call may cost in dollars at the most; `undefined` when the price is not known. */
+export type PriceBound = (input: number, output: number) => number | undefined
+
+export interface Want {
+  /** An upper bound of the input tokens. */
+  input: number
+  /** The most output tokens the caller could use. */
+  output: number
+  price?: PriceBound
+}
+
+export interface Reservation {
+  reserved: Reserved
+  /** The output cap this call was granted. */
+  output: number
+}
+
+/** An answer shorter than this helps nobody: rather wait or refuse. */
+const LEAST_OUTPUT = 16
+
+export class Budget {
+  spent: Spend = NO_SPEND
+  readonly limits: Limits
+  readonly #held: Reserved = { calls: 0, tokens: 0, usd: 0 }
+  readonly #queue: { want: Want; admit: (reservation: Reservation) => void; refuse: (error: TroupeError) => void }[] =
+    []
+
+  constructor(limits: Limits) {
+    this.limits = limits
+  }
+
+  /** Counts what the journal says was spent. */
+  restore(event: Event): void {
+    this.spent = spend(this.spent, event)
+  }
+
+  reserve(want: Want): Reservation | Promise<Reservation> {
+    if (this.#queue.length === 0) {
+      const now = this.#admit(want)
+      if ('output' in now) return now
+      if (!now.wait) throw now.error
+    }
+    return new Promise((admit, refuse) => {
+      this.#queue.push({ want, admit, refuse })
+    })
+  }
+
+  /** Gives the reservation back; `event` is what the journal wrote about the call. */
+  settle(reservation: Reservation, event?: Event): void {
+    this.#held.calls -= reservation.reserved.calls
+    this.#held.tokens -= reservation.reserved.tokens
+    this.#held.usd -= reservation.reserved.usd
+    if (event) this.restore(event)
+    while (this.#queue[0]) {
+      const { want, admit, refuse } = this.#queue[0]
+      const now = this.#admit(want)
+      if (!('output' in now) && now.wait) return
+      this.#queue.shift()
+      if ('output' in now) admit(now)
+      else refuse(now.error)
+    }
+  }
+
+  #admit(want: Want): Reservation | { wait: boolean; error: TroupeError } {
+    const { limits, spent } = this
+    const outstanding = this.#held.calls > 0
+    const calls = spent.calls + spent.lost.calls
+    if (this.#held.calls >= limits.concurrency) return { wait: true, error: limitError('concurrency', 0, 0) }
+    if (limits.calls !== null && calls + this.#held.calls + 1 > limits.calls) {
+      return { wait: outstanding, error: limitError('calls', calls, limits.calls) }
+    }
+    let output = Math.min(want.output, limits.output)
+    if (limits.tokens !== null) {
+      const tokens = tokensOf(spent) + spent.lost.tokens
+      const left = limits.tokens - tokens - this.#held.tokens - want.input
+      if (left < Math.min(LEAST_OUTPUT, output)) {
+        return { wait: outstanding, error: limitError('tokens', tokens, limits.tokens) }
+      }
+      output = Math.min(output, left)
+    }
+    const usd = want.price?.(want.input, output) ?? 0
+    if (limits.usd !== null && usd > 0) {
+      const paid = (spent.usd ?? 0) + spent.lost.usd
+      if (paid + this.#held.usd + usd > limits.usd)
+        return { wait: outstanding, error: limitError('usd', paid, limits.usd) }
+    }
+    const reserved = { calls: 1, tokens: want.input + output, usd }
+    this.#held.calls += 1
+    this.#held.tokens += reserved.tokens
+    this.#held.usd += usd
+    return { reserved, output }
+  }
+}
+
+const WORDS: Partial<Record<keyof Limits, string>> = {
+  calls: 'model calls',
+  tokens: 'tokens',
+  usd: 'US dollars',
+  wall_ms: 'milliseconds of working time',
+  breadth: 'sub-sessions of one session',
+}
+
+/** A limit that fired: which one, how far it got, and how to go on. What was done is kept in the journal. */
+export function limitError(limit: keyof Limits, used: number, max: number): TroupeError {
+  const what = WORDS[limit] ?? limit
+  return new TroupeError(
+    'limit_reached',
+    `the limit of ${max} ${what} is reached: ${used} used, the next does not fit`,
+    {
+      hint: `what was done is kept; go on with a higher limit: troupe resume RUN --limit ${limit}=${Math.max(max * 2, 1)}`,
+      alternatives: [limit],
+    },
+  )
+}
+
+/** Which limit an error of `limitError` is about. */
+export function limitOf(error: TroupeError): keyof Limits {
+  return (error.alternatives[0] ?? 'calls') as keyof Limits
+}

@@ -1,0 +1,172 @@
+import { asTroupeError, fromRecord, TroupeError, unknownName } from '../errors.ts'
+import type { Caller, Context, Settled, StepOptions } from './context.ts'
+import { placeOf, toolsFor } from './delegation.ts'
+import type { Event } from './event.ts'
+import { isEvent } from './event.ts'
+import type { Execution } from './execution.ts'
+import { isFatal } from './execution.ts'
+import { canonicalJson, sha256, shortHash } from './hash.ts'
+import { perform } from './perform.ts'
+import { problemsOf } from './schema.ts'
+import type { SessionResult } from './session.ts'
+import { sessionId } from './session.ts'
+
+/** A pattern's view of its run from where it stands: keys nest under `path`. */
+export function contextOf(x: Execution, path: string, caller: Caller | undefined, signal: AbortSignal): Context {
+  const under = (key: string) => (path === '' ? key : `${path}/${key}`)
+  const context: Context = {
+    run_id: x.run.id,
+    project: x.run.project,
+    limits: x.run.limits,
+    roster: x.ports.roster,
+    caller,
+    onlyReads: (agent) =>
+      toolsFor(x, agent, placeOf(x, agent, caller), caller?.tools).every((name) => x.ports.tools.get(name)?.kind === 'read'),
+    sessionId: (key, agent) => sessionId(x.run.id, under(key), agent, caller?.session_id ?? null),
+    perform: (agent, request, at) =>
+      perform(
+        { x, key: under(at.key), caller, signal, contextFor: (key, by, scope) => contextOf(x, key, by, scope) },
+        agent,
+        request,
+      ),
+    step: (key, effect, options) => step(x, under(key), () => effect(signal), options),
+    ask: (key, question) =>
+      x.ask(under(key), question, caller && { session_id: caller.session_id, agent: caller.open.agent.name }),
+    run: (pattern, input, at) => runPattern(x, pattern, input, contextOf(x, under(at.key), caller, signal)),
+    parallel: (items, limit, work) => parallel(items, limit, work),
+    first: (key, branches) => first(x, under(key), branches),
+    emit(key, type, data) {
+      x.claim(under(key))
+      if (!x.recorded.settled(under(key))) x.journal.append(type, { ...data, key: under(key) }, caller?.session_id)
+    },
+    spent: (key) => step(x, under(key), async () => x.budget.spent),
+    now: (key) => step(x, under(key), async () => x.ports.world.now()),
+    random: (key) => step(x, under(key), async () => x.ports.world.random()),
+    writeArtifact: (key, artifact) => writeArtifact(x, under(key), caller, artifact),
+    cached: async (key, cache_key) =>
+      (await step<SessionResult | null>(x, under(key), async () => {
+        await x.journal.committed()
+        return (await x.ports.cachedResult(x.run.project, cache_key)) ?? null
+      })) ?? undefined,
+  }
+  return context
+}
+
+async function step<T>(x: Execution, key: string, effect: () => T | Promise<T>, options: StepOptions = {}): Promise<T> {
+  x.claim(key)
+  const input_hash = options.input === undefined ? null : shortHash(canonicalJson(options.input))
+  const v = options.version ?? 1
+  const settled = x.recorded.settled(key)
+  if (isEvent(settled, 'step:end')) {
+    x.checkDrift(key, settled.data.input_hash, input_hash)
+    return settled.data.result as T
+  }
+  if (isEvent(settled, 'step:error')) throw fromRecord(settled.data.error)
+  try {
+    const result = await x.effect(async () => {
+      if (options.kind === 'act') await beginAction(x, key)
+      return (await effect()) as T
+    })
+    // What the code sees now is what a replay will see: nothing that JSON cannot hold.
+    const plain = result === undefined ? null : (JSON.parse(JSON.stringify(result)) as T)
+    x.journal.append('step:end', { key, v, input_hash, result: plain })
+    return plain as T
+  } catch (thrown) {
+    if (x.signal.aborted) throw x.signal.reason
+    const error = asTroupeError(thrown)
+    if (isFatal(error)) throw error
+    error.step ??= key
+    x.journal.append('step:error', { key, v, input_hash, error: error.toJSON() })
+    throw error
+  }
+}
+
+async function beginAction(x: Execution, key: string): Promise<void> {
+  if (x.recorded.opened(key)) {
+    throw new TroupeError('outcome_unknown', `the action '${key}' had begun when the run was interrupted`, {
+      hint: 'it may or may not have taken effect, and was not repeated',
+    })
+  }
+  await x.beforeAction()
+  x.journal.append('step:begin', { key, kind: 'act' })
+  await x.journal.committed('full')
+}
+
+async function parallel<T, R>(
+  items: readonly T[],
+  limit: number,
+  work: (item: T, index: number) => Promise<R>,
+): Promise<Settled<R>[]> {
+  const results: Settled<R>[] = new Array(items.length)
+  let next = 0
+  const worker = async () => {
+    while (next < items.length) {
+      const index = next++
+      try {
+        results[index] = { ok: true, value: await work(items[index] as T, index) }
+      } catch (thrown) {
+        const error = asTroupeError(thrown)
+        if (isFatal(error)) throw error
+        results[index] = { ok: false, error }
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, worker))
+  return results
+}
+
+async function first(x: Execution, key: string, branches: Readonly<Record<string, Promise<unknown>>>): Promise<string> {
+  x.claim(key)
+  const settled = x.recorded.settled(key)
+  if (isEvent(settled, 'step:end')) return settled.data.result as string
+  const finished = Object.entries(branches).map(([name, branch]) =>
+    branch.then(
+      () => name,
+      () => name,
+    ),
+  )
+  const winner = await Promise.race(finished)
+  x.journal.append('step:end', { key, v: 1, input_hash: null, result: winner })
+  return winner
+}
+
+async function runPattern(x: Execution, name: string, input: unknown, context: Context): Promise<unknown> {
+  const pattern = x.ports.patterns.get(name)
+  if (!pattern) throw unknownName('unknown_pattern', 'pattern', name, [...x.ports.patterns.keys()])
+  const parsed = pattern.input.safeParse(input)
+  if (!parsed.success)
+    throw new TroupeError('invalid_input', `the input of ${name} does not fit: ${problemsOf(parsed.error)}`)
+  const result = await pattern.execute(context, parsed.data as never)
+  if (!result.success) throw new TroupeError('tool_failed', result.error ?? `${name} failed`)
+  return result.output
+}
+
+async function writeArtifact(
+  x: Execution,
+  key: string,
+  caller: Caller | undefined,
+  artifact: { name: string; content: string; media_type?: string },
+) {
+  x.claim(key)
+  let event: Event | undefined = x.recorded.settled(key)
+  if (!event) {
+    const version = (x.recorded.artifactVersions.get(artifact.name) ?? 0) + 1
+    event = x.journal.append(
+      'artifact:write',
+      {
+        key,
+        name: artifact.name,
+        version,
+        media_type: artifact.media_type ?? 'text/plain',
+        content: artifact.content,
+        checksum: sha256(artifact.content),
+        by: caller?.open.agent.name ?? 'pattern',
+      },
+      caller?.session_id,
+    )
+    x.recorded.add(event)
+  }
+  if (!isEvent(event, 'artifact:write')) throw new TroupeError('internal', `'${key}' is not an artifact`)
+  const { name, version, checksum, content } = event.data
+  return { name, version, checksum, size: Buffer.byteLength(content) }
+}

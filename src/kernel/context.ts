@@ -1,0 +1,82 @@
+import type { TroupeError } from '../errors.ts'
+import type { Agent } from './agent.ts'
+import type { CustomType, SessionOpen } from './event.ts'
+import type { Question } from './gate.ts'
+import type { Spend } from './ledger.ts'
+import type { Limits } from './limits.ts'
+import type { Message } from './model.ts'
+import type { Roster } from './roster.ts'
+import type { SessionResult } from './session.ts'
+import type { ToolKind } from './tool.ts'
+
+/** The session whose tool call a pattern answers. */
+export interface Caller {
+  session_id: string
+  open: SessionOpen
+  tools: readonly string[]
+  /** Its conversation up to the call. */
+  messages: readonly Message[]
+}
+
+export interface PerformRequest {
+  instruction: string
+  /** Continue this session instead of opening a new one; it keeps its agent, model, tools and depth. */
+  resume?: string
+  model?: string
+  /** The tools a top-level agent starts from; a sub-agent inherits from its caller. */
+  tools?: readonly string[]
+  cache_key?: string
+}
+
+export type Settled<T> = { ok: true; value: T } | { ok: false; error: TroupeError }
+
+export interface StepOptions {
+  /** What a repetition would do; an effect that acts is begun in the journal first. Default `read`. */
+  kind?: Exclude<ToolKind, 'pattern'>
+  /** Hashed and compared on resume, to notice that the code now asks something else. */
+  input?: unknown
+  version?: number
+}
+
+export interface ArtifactRef {
+  name: string
+  version: number
+  checksum: string
+  size: number
+}
+
+/** All that a pattern sees. Keys are relative to where it stands; none may be used twice in one execution. */
+export interface Context {
+  readonly run_id: string
+  readonly project: string
+  readonly limits: Limits
+  readonly roster: Roster
+  readonly caller: Caller | undefined
+  /** True when nothing this agent could call here would change anything. */
+  onlyReads(agent: Agent): boolean
+  /** The id a session opened with this key will have. */
+  sessionId(key: string, agent: string): string
+  /** Runs an agent's session to its end. A failure is in the result, never thrown; bad requests are thrown. */
+  perform(agent: Agent | undefined, request: PerformRequest, at: { key: string }): Promise<SessionResult>
+  step<T>(key: string, effect: (signal: AbortSignal) => T | Promise<T>, options?: StepOptions): Promise<T>
+  /** Opens a gate and waits for a human's answer, across restarts if need be. */
+  ask(key: string, question: Question): Promise<unknown>
+  /** Another pattern, as a subtree of this run. */
+  run(pattern: string, input: unknown, at: { key: string }): Promise<unknown>
+  /** Works on all items, `limit` at a time, failures kept apart, results in item order. */
+  parallel<T, R>(
+    items: readonly T[],
+    limit: number,
+    work: (item: T, index: number) => Promise<R>,
+  ): Promise<Settled<R>[]>
+  /** The name of the branch that finished first; the same on every replay. Losers go on. */
+  first(key: string, branches: Readonly<Record<string, Promise<unknown>>>): Promise<string>
+  emit(key: string, type: CustomType, data: Record<string, unknown>): void
+  /** What the run has spent, as read at this key. */
+  spent(key: string): Promise<Spend>
+  now(key: string): Promise<number>
+  random(key: string): Promise<number>
+  writeArtifact(key: string, artifact: { name: string; content: string; media_type?: string }): Promise<ArtifactRef>
+  /** The result an earlier session of this project left under this cache key, if any. */
+  cached(key: string, cache_key: string): Promise<SessionResult | undefined>
+}

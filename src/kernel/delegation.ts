@@ -1,0 +1,78 @@
+import { TroupeError } from '../errors.ts'
+import type { Agent } from './agent.ts'
+import { effectiveTools } from './agent.ts'
+import { limitError } from './budget.ts'
+import type { Caller } from './context.ts'
+import type { SessionOpen } from './event.ts'
+import type { Execution } from './execution.ts'
+
+/*
+ * Who may call whom, and with what. Rights only shrink on the way down: a sub-agent has at most the depth its caller
+ * has left, and the tools that its caller has or that a user wrote into its file.
+ */
+
+/** Where a new session stands in the tree, or why it may not be there. */
+export function placeOf(x: Execution, agent: Agent, caller: Caller | undefined): Placement {
+  if (!caller) return { parent_session_id: null, depth: 0, self_depth: 0, max_depth: x.run.limits.depth, path: [] }
+  const above = caller.open
+  const depth = above.depth + 1
+  const path = [...above.path, above.agent.name]
+  const itself = agent.name === above.agent.name
+  const place = { parent_session_id: caller.session_id, depth, max_depth: above.max_depth, path }
+  if (depth > above.max_depth) throw tooDeep(above.agent.name, depth, above.max_depth)
+  if (itself) {
+    const self_depth = above.self_depth + 1
+    if (self_depth > x.run.limits.self_depth)
+      throw tooDeep(`${agent.name} (itself)`, self_depth, x.run.limits.self_depth)
+    return { ...place, self_depth }
+  }
+  if (path.includes(agent.name)) {
+    throw new TroupeError(
+      'cycle_refused',
+      `${agent.name} is already at work above: ${[...path, agent.name].join(' → ')}`,
+      {
+        hint: 'answer from what you have, or delegate to an agent that is not on this path',
+      },
+    )
+  }
+  if (above.agent.agents && !above.agent.agents.includes(agent.name)) {
+    throw new TroupeError('denied', `${above.agent.name} may not delegate to ${agent.name}`, {
+      alternatives: above.agent.agents,
+      hint: `it may delegate to: ${above.agent.agents.join(', ')}`,
+    })
+  }
+  return { ...place, self_depth: 0 }
+}
+
+export type Placement = Pick<SessionOpen, 'parent_session_id' | 'depth' | 'self_depth' | 'max_depth' | 'path'>
+
+/** Counts one more sub-session of this caller, or refuses it. */
+export function countChild(x: Execution, caller: Caller | undefined): void {
+  if (!caller) return
+  const children = (x.children.get(caller.session_id) ?? 0) + 1
+  if (children > x.run.limits.breadth) throw limitError('breadth', children - 1, x.run.limits.breadth)
+  x.children.set(caller.session_id, children)
+}
+
+/** The names of the tools an agent has here, in registry spelling; names that nobody provides are left out. */
+export function toolsFor(
+  x: Execution,
+  agent: Agent,
+  place: Placement,
+  inherited: readonly string[] | undefined,
+): string[] {
+  const { tools, patternTools } = x.ports
+  const spelled = (names: readonly string[]) =>
+    names.flatMap((name) => tools.get(name)?.name ?? patternTools.get(name)?.name ?? [])
+  const all = inherited ?? [...tools.keys(), ...new Set([...patternTools.values()].map((tool) => tool.name))]
+  const excluded = spelled(agent.exclude_tools ?? [])
+  const named = { ...agent, exclude_tools: excluded, ...(agent.tools ? { tools: spelled(agent.tools) } : undefined) }
+  const mayDelegate = place.depth < place.max_depth
+  return effectiveTools(named, spelled(all)).filter((name) => mayDelegate || !patternTools.has(name))
+}
+
+function tooDeep(who: string, depth: number, max: number): TroupeError {
+  return new TroupeError('depth_exceeded', `${who} may not delegate: depth ${depth} is over the limit of ${max}`, {
+    hint: 'do the work yourself; or allow more levels: --limit depth=N (max_recursion_depth)',
+  })
+}

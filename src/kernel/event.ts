@@ -1,0 +1,194 @@
+import type { ErrorRecord } from '../errors.ts'
+import type { Agent } from './agent.ts'
+import type { Artifact } from './artifact.ts'
+import type { Gate, GateAnswer } from './gate.ts'
+import type { Limits } from './limits.ts'
+import type { AssistantMessage, ModelStop, Usage, UserMessage } from './model.ts'
+import type { ToolCategory, ToolKind } from './tool.ts'
+
+export type Status = 'pending' | 'running' | 'waiting' | 'completed' | 'failed' | 'cancelled'
+
+export type StopReason =
+  | 'completed'
+  | 'partial'
+  | 'max_turns'
+  | 'budget'
+  | 'timeout'
+  | 'cancelled'
+  | 'refused'
+  | 'failed'
+
+/** What a call may use at the most, set aside before it is made. */
+export interface Reserved {
+  calls: number
+  tokens: number
+  usd: number
+}
+
+export interface RunStart {
+  /** The shape of the events that follow; older shapes are upcast when read. */
+  format: 1
+  project: string
+  pattern: string
+  version: number
+  input: unknown
+  limits: Limits
+  model?: string
+}
+
+export interface RunEnd {
+  status: 'completed' | 'failed' | 'cancelled'
+  stop_reason: StopReason
+  output: unknown
+  error: ErrorRecord | null
+}
+
+export interface SessionOpen {
+  key: string
+  agent: Agent
+  /** The model it was given by name, if any; resuming restores it. */
+  model?: string
+  tools: string[]
+  parent_session_id: string | null
+  depth: number
+  self_depth: number
+  max_depth: number
+  /** Names of the agents above it, the topmost first. */
+  path: string[]
+  /** From 1; a session resumed later opens its next segment. */
+  segment: number
+  /** The last event of the segments before this one. */
+  base?: { run_id: string; seq: number }
+  deadline?: number
+  cache_key?: string
+}
+
+export interface SessionEnd {
+  key: string
+  status: 'completed' | 'failed' | 'cancelled'
+  stop_reason: StopReason
+  text: string
+  turn_count: number
+  usage: Usage & { calls: number }
+  error: ErrorRecord | null
+}
+
+interface ToolAbout {
+  key: string
+  tool: string
+  tool_call_id: string
+  parallel_group_id: string
+  /** For delegation: the specification's fields. */
+  agent?: string
+  sub_session_id?: string
+  parent_session_id?: string
+}
+
+export interface ToolPre extends ToolAbout {
+  kind: ToolKind
+  category: ToolCategory
+  input: unknown
+  idempotency_key: string
+  instruction?: string
+  depth?: number
+  /** Set when a hook changed the input: what the model had asked for. */
+  asked?: unknown
+}
+
+export interface ToolPost extends ToolAbout {
+  status: 'ok'
+  output: unknown
+  files?: string[]
+  truncated?: number
+  recovered?: true
+}
+
+export interface ToolFailed extends ToolAbout {
+  error: string
+  detail: ErrorRecord
+  output?: unknown
+  files?: string[]
+}
+
+export interface LimitHit {
+  key: string
+  limit: keyof Limits
+  used: number
+  max: number
+  error: ErrorRecord
+}
+
+/** Every event type and what it carries. Names given by the specifications are kept to the letter. */
+export interface EventData {
+  'run:start': RunStart
+  'run:attempt': { epoch: number; owner: string }
+  'run:reopen': { key: string | null; limits: Limits }
+  'run:park': { gates: string[] }
+  'run:interrupt': { reason: string }
+  'run:cancel': { reason: string }
+  'run:end': RunEnd
+  'session:open': SessionOpen
+  'session:input': { key: string; message: UserMessage }
+  'session:context': { key: string; message: UserMessage | null }
+  'session:end': SessionEnd
+  'model:begin': { key: string; attempt: number; model: string; reserved: Reserved; input_hash: string }
+  'model:end': {
+    key: string
+    attempt: number
+    message: AssistantMessage
+    stop: ModelStop
+    usage: Usage
+    usd: number | null
+    estimated?: true
+    mark?: string
+  }
+  'model:error': {
+    key: string
+    attempt: number
+    error: ErrorRecord
+    /** What had arrived when it broke off. */
+    partial: string
+    usage: Usage
+    usd: number | null
+    estimated?: true
+    mark?: string
+  }
+  'model:lost': { key: string; attempt: number; reserved: Reserved; why: 'crash' | 'abort' }
+  'tool:pre': ToolPre
+  'tool:post': ToolPost
+  'tool:error': ToolFailed
+  'step:begin': { key: string; kind: ToolKind }
+  'step:end': { key: string; v: number; input_hash: string | null; result: unknown }
+  'step:error': { key: string; v: number; input_hash: string | null; error: ErrorRecord }
+  'step:drift': { key: string; recorded: string; now: string }
+  'limit:hit': LimitHit
+  'gate:open': Gate
+  'gate:answer': GateAnswer
+  'artifact:write': Artifact
+}
+
+/** Programs may add their own facts under `custom:`. */
+export type CustomType = `custom:${string}`
+export type EventType = keyof EventData | CustomType
+export type DataOf<T extends EventType> = T extends keyof EventData
+  ? EventData[T]
+  : { key: string; [field: string]: unknown }
+
+/** One fact in a journal. */
+export interface EventOf<T extends EventType> {
+  run_id: string
+  /** From 1, without holes. */
+  seq: number
+  at: number
+  type: T
+  session_id?: string
+  data: DataOf<T>
+}
+
+export type KnownEvent = { [T in keyof EventData]: EventOf<T> }[keyof EventData]
+export type Event = KnownEvent | EventOf<CustomType>
+
+/** Narrows an event without a cast at the place of use. */
+export function isEvent<T extends EventType>(event: Event | undefined, type: T): event is Extract<Event, EventOf<T>> {
+  return event?.type === type
+}

@@ -1,0 +1,284 @@
+import type { ErrorCode } from '../errors.ts'
+import { TroupeError } from '../errors.ts'
+import type { Budget } from './budget.ts'
+import type { Event } from './event.ts'
+import type { GateAnswer, Question } from './gate.ts'
+import { sha256, shortHash } from './hash.ts'
+import type { Hooks } from './hook.ts'
+import type { Committer, Journal } from './journal.ts'
+import type { Limits } from './limits.ts'
+import type { Models } from './model.ts'
+import type { Pattern, PatternTool } from './pattern.ts'
+import type { PriceBook } from './price.ts'
+import type { Recorded } from './recorded.ts'
+import type { Roster } from './roster.ts'
+import type { SessionResult } from './session.ts'
+import type { Tool } from './tool.ts'
+import type { World } from './world.ts'
+
+/*
+ * One attempt at executing a run: from a lease to its end, a wait, an interruption or a crash.
+ * 1. A key is claimed once per execution.
+ * 2. Every effect is counted while in flight. When none is, nothing is left to commit, and someone waits for a human (or
+ *    the run was asked to pause), the execution is quiet and may be abandoned: its promises never settle.
+ * 3. No new effect starts once paused or stopped.
+ * 4. Before the first new action of a resumed run, every recorded action has been claimed: otherwise the code no longer
+ *    matches the journal and acting on would do harm.
+ */
+
+/** Words of an answer while it is written. `offset` counts the characters before it; a new attempt starts over. */
+export interface Delta {
+  run_id: string
+  session_id: string
+  key: string
+  attempt: number
+  offset: number
+  type: 'text' | 'reasoning'
+  text: string
+}
+
+/** What a session's past looks like to someone who wants to continue it. */
+export interface SessionPast {
+  session_id: string
+  segment: number
+  base: { run_id: string; seq: number }
+  events: readonly Event[]
+}
+
+/** The outside, as the kernel sees it. */
+export interface Ports {
+  world: World
+  models: Models
+  prices: PriceBook
+  roster: Roster
+  tools: ReadonlyMap<string, Tool>
+  patterns: ReadonlyMap<string, Pattern>
+  /** Patterns as tools, under every name agents know them by. */
+  patternTools: ReadonlyMap<string, PatternTool>
+  hooks: readonly Hooks[]
+  strict: boolean
+  publish(delta: Delta): void
+  /**
+   * Takes hold of a session for a run and returns its past. `unknown_session`, `session_busy`, and `invalid_input` when
+   * `agent` is given and the session is another agent's.
+   */
+  claimSession(session_id: string, run: RunFacts, agent: string | undefined): Promise<SessionPast>
+  readSession(session_id: string, base: { run_id: string; seq: number }): Promise<SessionPast>
+  cachedResult(project: string, cache_key: string): Promise<SessionResult | undefined>
+}
+
+export interface RunFacts {
+  id: string
+  project: string
+  limits: Limits
+  model: string | undefined
+}
+
+export class Execution {
+  readonly run: RunFacts
+  readonly ports: Ports
+  readonly journal: Journal
+  readonly recorded: Recorded
+  readonly budget: Budget
+  /** Sub-sessions opened so far, by parent. */
+  readonly children = new Map<string, number>()
+  /** Sessions with an open segment, and the key that holds them. */
+  readonly active: Map<string, string>
+  /** Called when the execution is quiet. */
+  onQuiet: (() => void) | undefined
+  readonly #committer: Committer
+  readonly #scope = new AbortController()
+  readonly #claimed = new Set<string>()
+  readonly #waiting = new Map<string, { key: string; since: number; resolve: (answer: unknown) => void }>()
+  readonly #waited: { key: string; ms: number }[] = []
+  #inFlight = 0
+  #paused = false
+  #checking = false
+  #replayed: Promise<void> | undefined
+
+  constructor(parts: {
+    run: RunFacts
+    ports: Ports
+    journal: Journal
+    committer: Committer
+    recorded: Recorded
+    budget: Budget
+  }) {
+    this.run = parts.run
+    this.ports = parts.ports
+    this.journal = parts.journal
+    this.recorded = parts.recorded
+    this.budget = parts.budget
+    this.active = parts.recorded.openSessions()
+    this.#committer = parts.committer
+    this.journal.onPoisoned = (error) => this.#scope.abort(error)
+  }
+
+  get signal(): AbortSignal {
+    return this.#scope.signal
+  }
+
+  /** Gates that someone in this execution waits for. */
+  get waiting(): string[] {
+    return [...this.#waiting.keys()]
+  }
+
+  get paused(): boolean {
+    return this.#paused
+  }
+
+  /** Ends all work below with this reason; sessions keep what they have. */
+  stop(reason: TroupeError): void {
+    this.#scope.abort(reason)
+  }
+
+  /** Lets what is in flight finish and starts nothing new. */
+  pause(): void {
+    this.#paused = true
+    this.#look()
+  }
+
+  claim(key: string): void {
+    if (this.#claimed.has(key)) {
+      throw new TroupeError('duplicate_step', `the step '${key}' is asked for twice in one execution`, {
+        hint: 'give each effect its own key, such as an index in a loop',
+      })
+    }
+    this.#claimed.add(key)
+  }
+
+  /** Runs an effect, counted while in flight. A paused run starts none. */
+  async effect<T>(run: () => Promise<T>): Promise<T> {
+    await this.enter()
+    try {
+      return await run()
+    } finally {
+      this.leave()
+    }
+  }
+
+  /** @internal Pair with `leave`; for effects that are streams. */
+  enter(): Promise<void> | undefined {
+    if (this.#paused) return NEVER
+    this.#inFlight += 1
+    this.#committer.crowd += 1
+    return undefined
+  }
+
+  leave(): void {
+    this.#inFlight -= 1
+    this.#committer.crowd -= 1
+    if (this.#inFlight === 0) this.#look()
+  }
+
+  /** Waits for the answer of a gate: recorded, given while we live, or never in this execution. */
+  ask(key: string, question: Question, by?: { session_id: string; agent: string }): Promise<unknown> {
+    this.claim(key)
+    const settled = this.recorded.settled(key)
+    if (settled) return Promise.resolve((settled.data as GateAnswer).answer)
+    const gate_id = `g_${shortHash(`${this.run.id}\n${key}`)}`
+    if (!this.recorded.opened(key)) {
+      const gate = { key, gate_id, ...question, ...(by ? { asked_by: by.agent } : undefined) }
+      this.journal.append('gate:open', gate, by?.session_id)
+    }
+    return new Promise((resolve) => {
+      this.#waiting.set(gate_id, { key, since: this.ports.world.now(), resolve })
+      this.#look()
+    })
+  }
+
+  /** Hands a human's answer in. Idempotent: an answer that the journal already has changes nothing. */
+  async answer(gate: { key: string; gate_id: string }, answer: unknown, by: string): Promise<void> {
+    if (!this.recorded.settled(gate.key)) {
+      const event = this.journal.append('gate:answer', { key: gate.key, gate_id: gate.gate_id, answer, by })
+      this.recorded.add(event)
+      await this.journal.committed('full')
+    }
+    const waiter = this.#waiting.get(gate.gate_id)
+    if (!waiter) return
+    this.#waiting.delete(gate.gate_id)
+    this.#waited.push({ key: waiter.key, ms: this.ports.world.now() - waiter.since })
+    waiter.resolve(answer)
+  }
+
+  /** Milliseconds in this execution in which a human was asked on behalf of something under this key. */
+  waitedUnder(key: string): number {
+    const now = this.ports.world.now()
+    const below = (gate: { key: string }) => gate.key.startsWith(`${key}/`)
+    const open = [...this.#waiting.values()].filter(below).map((gate) => now - gate.since)
+    return [...this.#waited.filter(below).map((gate) => gate.ms), ...open].reduce((sum, ms) => sum + ms, 0)
+  }
+
+  /** The same for every attempt at the call with this key. */
+  idempotencyKey(key: string): string {
+    return sha256(`${this.run.id}\n${key}`).slice(0, 32)
+  }
+
+  /** Compares what is asked now with what was recorded; the record wins, unless strict. */
+  checkDrift(key: string, recorded: string | null, now: string | null): void {
+    if (recorded === null || now === null || recorded === now) return
+    if (this.ports.strict) {
+      throw new TroupeError('step_drift', `the step '${key}' now asks something else than its journal recorded`, {
+        hint: 'run the version of the code that wrote the journal, or resume without strict',
+      })
+    }
+    this.journal.append('step:drift', { key, recorded, now })
+  }
+
+  /** To be awaited before a new action: see invariant 4. */
+  beforeAction(): Promise<void> | undefined {
+    if (this.recorded.empty) return undefined
+    this.#replayed ??= this.#replay()
+    return this.#replayed
+  }
+
+  async #replay(): Promise<void> {
+    for (let claimed = -1; claimed !== this.#claimed.size; ) {
+      claimed = this.#claimed.size
+      await new Promise<void>((resolve) => this.ports.world.defer(resolve))
+    }
+    const [lost] = this.recorded.unclaimedActions(this.#claimed)
+    if (lost === undefined) return
+    throw new TroupeError(
+      'unclaimed_action',
+      `the journal holds an action '${lost}' that the code no longer asks for`,
+      {
+        hint: 'resume with the version that began it, or name the new key in the pattern’s `renamed`',
+      },
+    )
+  }
+
+  #look(): void {
+    if (this.#checking || this.#inFlight > 0) return
+    if (this.#waiting.size === 0 && !this.#paused) return
+    this.#checking = true
+    this.ports.world.defer(() => {
+      this.#checking = false
+      if (this.#inFlight > 0 || (this.#waiting.size === 0 && !this.#paused)) return
+      if (this.journal.busy) this.#look()
+      else this.onQuiet?.()
+    })
+  }
+}
+
+const NEVER = new Promise<never>(() => {})
+
+/** Errors that end this execution instead of becoming somebody's answer: going on would write or do the wrong thing. */
+const FATAL = new Set<ErrorCode>([
+  'duplicate_step',
+  'step_drift',
+  'unclaimed_action',
+  'lease_lost',
+  'run_busy',
+  'too_large',
+  'store_full',
+  'store_read_only',
+  'store_damaged',
+  'store_newer',
+  'store_network',
+  'store_failed',
+])
+
+export function isFatal(error: TroupeError): boolean {
+  return FATAL.has(error.code)
+}

@@ -1,0 +1,217 @@
+import type { TroupeError } from '../errors.ts'
+import { asTroupeError } from '../errors.ts'
+import type { DataOf, Event, EventType } from './event.ts'
+import type { World } from './world.ts'
+
+/*
+ * Invariants
+ * 1. Only the owner of a run appends to it; the store checks the epoch in the same transaction that advances the head.
+ * 2. Events commit in the order they were appended: what is committed is always a prefix, without holes.
+ * 3. Nothing leaves the process before what it rests on is committed: effects await `committed()`, pure code does not.
+ * 4. A failed flush poisons its journal for good: every later wait fails with the first error. Other journals go on.
+ * 5. Listeners see committed events only, in order.
+ */
+
+export type Sync = 'normal' | 'full'
+
+/** Events of one run that become durable together. */
+export interface Append {
+  run_id: string
+  project: string
+  epoch: number
+  events: readonly Event[]
+  sync: Sync
+  /** Refuse when a command newer than this one waits: a run must not park past a wake-up it has not seen. */
+  seen_command?: number
+}
+
+export type AppendOutcome = { ok: true } | { ok: false; error: TroupeError }
+
+/** What a journal needs of a store: one outcome per append, in order; one refusal never fails its neighbours. */
+export interface JournalStore {
+  append(batch: readonly Append[]): AppendOutcome[] | Promise<AppendOutcome[]>
+}
+
+export interface JournalFacts {
+  run_id: string
+  project: string
+  epoch: number
+  /** The last seq that is already stored. */
+  head: number
+}
+
+/** Collects the appends of every run in this process and commits them in groups. */
+export class Committer {
+  /** Effects in flight in this process. Many: commit once per turn of the event loop; few: at once. */
+  crowd = 0
+  readonly world: World
+  readonly #store: JournalStore
+  readonly #listener: (events: readonly Event[]) => void
+  readonly #dirty = new Set<Journal>()
+  #scheduled: 'no' | 'later' | 'soon' = 'no'
+  #flushing: Promise<void> | undefined
+
+  constructor(store: JournalStore, world: World, listener: (events: readonly Event[]) => void) {
+    this.#store = store
+    this.world = world
+    this.#listener = listener
+  }
+
+  open(facts: JournalFacts): Journal {
+    return new Journal(this, facts)
+  }
+
+  /** @internal A journal has something new; `urgent` when an effect waits for it. */
+  schedule(journal: Journal, urgent: boolean): void {
+    this.#dirty.add(journal)
+    if (this.#flushing) return
+    if (urgent && this.crowd < 3) {
+      if (this.#scheduled === 'soon') return
+      this.#scheduled = 'soon'
+      queueMicrotask(() => this.#flush('soon'))
+    } else if (this.#scheduled === 'no') {
+      this.#scheduled = 'later'
+      this.world.defer(() => this.#flush('later'))
+    }
+  }
+
+  #flush(as: 'later' | 'soon'): void {
+    if (this.#flushing || this.#scheduled === 'no') return
+    if (as === 'later' && this.#scheduled === 'soon') return
+    this.#scheduled = 'no'
+    const journals = [...this.#dirty]
+    this.#dirty.clear()
+    const batch = journals.map((journal) => journal.take())
+    let outcomes: AppendOutcome[] | Promise<AppendOutcome[]>
+    try {
+      outcomes = this.#store.append(batch)
+    } catch (thrown) {
+      outcomes = failAll(batch, thrown)
+    }
+    if (Array.isArray(outcomes)) {
+      this.#settle(journals, batch, outcomes)
+      return
+    }
+    this.#flushing = outcomes
+      .catch((thrown: unknown) => failAll(batch, thrown))
+      .then((settled) => {
+        this.#flushing = undefined
+        this.#settle(journals, batch, settled)
+        for (const journal of this.#dirty) this.schedule(journal, true)
+      })
+  }
+
+  #settle(journals: readonly Journal[], batch: readonly Append[], outcomes: readonly AppendOutcome[]): void {
+    journals.forEach((journal, index) => {
+      const outcome = outcomes[index]
+      const append = batch[index]
+      if (!outcome || !append) return
+      journal.settle(outcome)
+      if (outcome.ok && append.events.length > 0) this.#listener(append.events)
+    })
+  }
+}
+
+function failAll(batch: readonly Append[], thrown: unknown): AppendOutcome[] {
+  const error = asTroupeError(thrown, 'store_failed')
+  return batch.map(() => ({ ok: false, error }))
+}
+
+/** The journal of one run, as its owner writes it. */
+export class Journal {
+  readonly run_id: string
+  readonly epoch: number
+  /** Called once when the journal can no longer be written. */
+  onPoisoned: ((error: TroupeError) => void) | undefined
+  readonly #committer: Committer
+  readonly #project: string
+  #head: number
+  #pending: Event[] = []
+  #sync: Sync = 'normal'
+  #seenCommand: number | undefined
+  #next: PromiseWithResolvers<void> | undefined
+  #taken: PromiseWithResolvers<void> | undefined
+  #inFlight = false
+  #poison: TroupeError | undefined
+
+  constructor(committer: Committer, facts: JournalFacts) {
+    this.#committer = committer
+    this.run_id = facts.run_id
+    this.#project = facts.project
+    this.epoch = facts.epoch
+    this.#head = facts.head
+  }
+
+  get head(): number {
+    return this.#head
+  }
+
+  /** True while something appended is not yet committed. */
+  get busy(): boolean {
+    return this.#pending.length > 0 || this.#inFlight
+  }
+
+  /** Adds an event; it commits soon, in order. Await `committed()` before anything may rest on it outside. */
+  append<T extends EventType>(type: T, data: DataOf<T>, session_id?: string): Event {
+    const event = {
+      run_id: this.run_id,
+      seq: ++this.#head,
+      at: this.#committer.world.now(),
+      type,
+      ...(session_id === undefined ? undefined : { session_id }),
+      data,
+    } as Event
+    this.#pending.push(event)
+    this.#committer.schedule(this, false)
+    return event
+  }
+
+  /** Resolves once everything appended so far is in the store, synced as asked. */
+  committed(sync: Sync = 'normal', seenCommand?: number): Promise<void> {
+    if (this.#poison) return Promise.reject(this.#poison)
+    if (this.#pending.length === 0 && sync === 'normal') return this.#taken?.promise ?? DONE
+    if (sync === 'full') this.#sync = 'full'
+    if (seenCommand !== undefined) this.#seenCommand = seenCommand
+    this.#next ??= Promise.withResolvers<void>()
+    this.#committer.schedule(this, true)
+    return this.#next.promise
+  }
+
+  /** @internal */
+  take(): Append {
+    const append: Append = {
+      run_id: this.run_id,
+      project: this.#project,
+      epoch: this.epoch,
+      events: this.#pending,
+      sync: this.#sync,
+      ...(this.#seenCommand === undefined ? undefined : { seen_command: this.#seenCommand }),
+    }
+    this.#pending = []
+    this.#sync = 'normal'
+    this.#seenCommand = undefined
+    this.#taken = this.#next
+    this.#next = undefined
+    this.#inFlight = true
+    return append
+  }
+
+  /** @internal */
+  settle(outcome: AppendOutcome): void {
+    const waiting = this.#taken
+    this.#taken = undefined
+    this.#inFlight = false
+    const error = this.#poison ?? (outcome.ok ? undefined : outcome.error)
+    if (!error) {
+      waiting?.resolve()
+      return
+    }
+    waiting?.promise.catch(() => {})
+    waiting?.reject(error)
+    if (this.#poison) return
+    this.#poison = error
+    this.onPoisoned?.(error)
+  }
+}
+
+const DONE = Promise.resolve()

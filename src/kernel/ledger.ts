@@ -1,0 +1,52 @@
+import type { Event } from './event.ts'
+import type { Usage } from './model.ts'
+import { addUsage, NO_USAGE } from './model.ts'
+
+/** Spend folded from a journal: calls that ended, and what was lost with a crash or an abort, at its reservation. */
+export interface Spend extends Usage {
+  calls: number
+  /** `null` when a price is unknown: never 0 for want of knowledge. */
+  usd: number | null
+  /** True when some call's usage never arrived and stands here at its reservation. */
+  estimated: boolean
+  lost: { calls: number; tokens: number; usd: number }
+}
+
+export const NO_SPEND: Spend = Object.freeze({
+  ...NO_USAGE,
+  calls: 0,
+  usd: 0,
+  estimated: false,
+  lost: Object.freeze({ calls: 0, tokens: 0, usd: 0 }),
+})
+
+/** The spend after this event; the same object when the event spends nothing. */
+export function spend(before: Spend, event: Event): Spend {
+  switch (event.type) {
+    case 'model:end':
+    case 'model:error': {
+      const { usage, usd, estimated } = event.data
+      return {
+        ...addUsage(before, usage),
+        calls: before.calls + 1,
+        usd: before.usd === null || usd === null ? null : before.usd + usd,
+        estimated: before.estimated || estimated === true,
+        lost: before.lost,
+      }
+    }
+    case 'model:lost': {
+      const { reserved } = event.data
+      const { lost } = before
+      return {
+        ...before,
+        lost: { calls: lost.calls + 1, tokens: lost.tokens + reserved.tokens, usd: lost.usd + reserved.usd },
+      }
+    }
+    default:
+      return before
+  }
+}
+
+export function tokensOf(usage: Usage): number {
+  return usage.input + usage.output
+}

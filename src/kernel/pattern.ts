@@ -1,0 +1,47 @@
+import type { z } from 'zod'
+import type { ErrorRecord } from '../errors.ts'
+import type { Context } from './context.ts'
+import type { StopReason } from './event.ts'
+import type { ToolCategory, ToolFacts, ToolResult } from './tool.ts'
+
+/**
+ * One definition of a way to work together. The library function, the tool an agent sees and the command are all made
+ * from it.
+ */
+export interface PatternDefinition<Input> {
+  name: string
+  description: string
+  version: number
+  input: z.ZodType<Input>
+  output: z.ZodType
+  category: ToolCategory
+  /** Keys of older versions that this version calls differently, by whole path segments. */
+  renamed?: Readonly<Record<string, string>>
+  /** What `tool:pre`, `tool:post` and `tool:error` say beyond the call itself. */
+  facts?(context: Context, input: Input): Record<string, unknown>
+  /** The tool's input schema for one caller: enum values come from the live roster. */
+  inputFor?(context: Context): z.ZodType
+  execute(context: Context, input: Input): Promise<PatternResult>
+}
+
+/** A pattern whose input type is forgotten: inputs are checked against its schema before they reach it. */
+export interface Pattern extends Omit<PatternDefinition<never>, 'input'> {
+  input: z.ZodType
+}
+
+export function definePattern<Input>(pattern: PatternDefinition<Input>): Pattern {
+  return pattern
+}
+
+/** What a pattern returns; the run that it is takes its stop reason and its error from here. */
+export interface PatternResult extends ToolResult {
+  stop_reason?: StopReason
+  detail?: ErrorRecord
+}
+
+export type PatternTool = ToolFacts & { kind: 'pattern'; pattern: Pattern }
+
+export function patternTool(pattern: Pattern): PatternTool {
+  const { name, description, input, category } = pattern
+  return { kind: 'pattern', name, description, input, category, pattern }
+}

@@ -1,0 +1,219 @@
+import { asTroupeError, TroupeError } from '../errors.ts'
+import type { Agent } from './agent.ts'
+import type { Caller, Context, PerformRequest } from './context.ts'
+import { countChild, placeOf, toolsFor } from './delegation.ts'
+import type { SessionEnd, SessionOpen, StopReason } from './event.ts'
+import { isEvent } from './event.ts'
+import type { Execution, SessionPast } from './execution.ts'
+import { isFatal } from './execution.ts'
+import type { ToolSpec } from './model.ts'
+import { userText } from './model.ts'
+import { jsonSchema } from './schema.ts'
+import type { SessionResult, SessionState } from './session.ts'
+import { apply, foldSession, newSession, sessionId } from './session.ts'
+import type { TurnEnd } from './turn.ts'
+import { turn } from './turn.ts'
+import { Watchdog } from './watchdog.ts'
+
+/*
+ * One segment of a session, from its opening to its persisted end.
+ * 1. A result is appended before it is returned; nothing a session did is lost when it fails.
+ * 2. Opened before a crash, it goes on with what the journal says it was, not with what the roster says now.
+ * 3. At most one segment of a session is open in a run.
+ */
+
+export interface PerformSite {
+  x: Execution
+  key: string
+  caller: Caller | undefined
+  signal: AbortSignal
+  contextFor(key: string, caller: Caller, signal: AbortSignal): Context
+}
+
+export async function perform(
+  site: PerformSite,
+  agent: Agent | undefined,
+  request: PerformRequest,
+): Promise<SessionResult> {
+  const { x, key } = site
+  x.claim(key)
+  const ended = x.recorded.settled(key)
+  const opened = x.recorded.opened(key)
+  if (isEvent(ended, 'session:end') && isEvent(opened, 'session:open')) {
+    if (site.caller) countChild(x, site.caller)
+    return resultOf(opened.session_id ?? '', opened.data.agent.name, ended.data)
+  }
+  const session = await open(site, agent, request)
+  x.active.set(session.id, key)
+  const end = await drain(site, session)
+  x.journal.append('session:end', end, session.id)
+  x.active.delete(session.id)
+  return resultOf(session.id, session.open.agent.name, end)
+}
+
+async function open(site: PerformSite, agent: Agent | undefined, request: PerformRequest): Promise<SessionState> {
+  const { x, key } = site
+  const opened = x.recorded.opened(key)
+  const session = isEvent(opened, 'session:open')
+    ? await reenter(site, opened.session_id ?? '', opened.data)
+    : request.resume === undefined
+      ? spawn(site, agent, request)
+      : await resume(site, request.resume, agent)
+  const inputKey = `${key}/input`
+  const input =
+    x.recorded.settled(inputKey) ??
+    x.journal.append('session:input', { key: inputKey, message: userText(request.instruction) }, session.id)
+  apply(session, input)
+  return session
+}
+
+function spawn(site: PerformSite, agent: Agent | undefined, request: PerformRequest): SessionState {
+  const { x, key, caller } = site
+  if (!agent) throw new TroupeError('invalid_input', 'a new session needs an agent', { hint: 'name one of the roster' })
+  const place = placeOf(x, agent, caller)
+  countChild(x, caller)
+  const model = request.model ?? agent.model ?? caller?.open.model
+  const id = sessionId(x.run.id, key, agent.name, place.parent_session_id)
+  const open: SessionOpen = {
+    key,
+    agent,
+    tools: toolsFor(x, agent, place, caller?.tools ?? request.tools),
+    ...place,
+    segment: 1,
+    ...(model === undefined ? undefined : { model }),
+    ...(request.cache_key === undefined ? undefined : { cache_key: request.cache_key }),
+  }
+  x.journal.append('session:open', open, id)
+  return newSession(id, open)
+}
+
+/** Takes up a session that ended earlier, in this run or another, with all that it was. */
+async function resume(site: PerformSite, id: string, agent: Agent | undefined): Promise<SessionState> {
+  const { x, key } = site
+  const holder = x.active.get(id)
+  if (holder !== undefined && holder !== key) {
+    throw new TroupeError('session_busy', `the session ${id} is at work elsewhere in this run`, {
+      hint: 'wait for its answer, then resume it',
+    })
+  }
+  x.active.set(id, key)
+  try {
+    const past = await x.effect(async () => {
+      await x.journal.committed()
+      return x.ports.claimSession(id, x.run, agent?.name)
+    })
+    const before = openingOf(past)
+    const open: SessionOpen = { ...before, key, segment: past.segment + 1, base: past.base }
+    x.journal.append('session:open', open, id)
+    return foldSession(id, open, past.events)
+  } catch (thrown) {
+    x.active.delete(id)
+    throw thrown
+  }
+}
+
+async function reenter(site: PerformSite, id: string, open: SessionOpen): Promise<SessionState> {
+  const { base } = open
+  if (!base) {
+    if (site.caller) countChild(site.x, site.caller)
+    return newSession(id, open)
+  }
+  const past = await site.x.effect(() => site.x.ports.readSession(id, base))
+  return foldSession(id, open, past.events)
+}
+
+function openingOf(past: SessionPast): SessionOpen {
+  const first = past.events.findLast((event) => event.type === 'session:open')
+  if (!isEvent(first, 'session:open')) {
+    throw new TroupeError('session_not_resumable', `the session ${past.session_id} has no opening in its journal`, {
+      hint: 'delegate anew',
+    })
+  }
+  const { base: _base, deadline: _deadline, cache_key: _cache, ...kept } = first.data
+  return kept
+}
+
+/** Runs the loop to its end, or to the end that an abort gives it. */
+async function drain(site: PerformSite, session: SessionState): Promise<SessionEnd> {
+  const { x } = site
+  const watchdog = new Watchdog(x, session, site.signal)
+  const from = session.messages.length
+  try {
+    const modelName = session.open.model ?? x.run.model
+    const model = await x.ports.models.resolve(modelName)
+    const { signal } = watchdog
+    const caller: Caller = {
+      session_id: session.id,
+      open: session.open,
+      tools: session.open.tools,
+      messages: session.messages,
+    }
+    const contextFor = (key: string) => site.contextFor(key, caller, signal)
+    const tools = specsFor(x, session.open.tools, contextFor)
+    const loop = turn({ x, session, key: site.key, model, modelName: model.name, tools, signal, contextFor })
+    for (;;) {
+      const next = await loop.next()
+      if (next.done) return endOf(site, session, next.value)
+      x.ports.publish(next.value)
+    }
+  } catch (thrown) {
+    const error = asTroupeError(thrown)
+    if (isFatal(error)) throw error
+    const text = session.messages.length > from ? lastWords(session, from) : ''
+    return endOf(site, session, { stop_reason: STOP_OF[error.code] ?? 'failed', text, error })
+  } finally {
+    watchdog.stop()
+  }
+}
+
+const STOP_OF: Partial<Record<TroupeError['code'], StopReason>> = {
+  cancelled: 'cancelled',
+  timeout: 'timeout',
+  limit_reached: 'budget',
+}
+
+const STATUS_OF: Record<StopReason, SessionEnd['status']> = {
+  completed: 'completed',
+  partial: 'completed',
+  max_turns: 'completed',
+  budget: 'failed',
+  timeout: 'failed',
+  refused: 'failed',
+  failed: 'failed',
+  cancelled: 'cancelled',
+}
+
+function endOf(site: PerformSite, session: SessionState, end: TurnEnd): SessionEnd {
+  return {
+    key: site.key,
+    status: STATUS_OF[end.stop_reason],
+    stop_reason: end.stop_reason,
+    text: end.text,
+    turn_count: session.exchanges,
+    usage: session.usage,
+    error: end.error?.toJSON() ?? null,
+  }
+}
+
+function resultOf(session_id: string, agent: string, end: SessionEnd): SessionResult {
+  const { key: _key, ...rest } = end
+  return { session_id, agent, ...rest }
+}
+
+/** The tools as the model sees them; a pattern's schema may depend on who asks. */
+function specsFor(x: Execution, names: readonly string[], contextFor: (key: string) => Context): ToolSpec[] {
+  return names.flatMap((name) => {
+    const tool = x.ports.tools.get(name) ?? x.ports.patternTools.get(name)
+    if (!tool) return []
+    const live = tool.kind === 'pattern' ? tool.pattern.inputFor?.(contextFor('')) : undefined
+    return { name: tool.name, description: tool.description, input: jsonSchema(live ?? tool.input) }
+  })
+}
+
+function lastWords(session: SessionState, from: number): string {
+  return session.messages
+    .slice(from)
+    .flatMap((message) => (message.role === 'assistant' ? message.content : []))
+    .flatMap((part) => (part.type === 'text' && part.text.trim() !== '' ? part.text : []))
+    .join('\n\n')
+}

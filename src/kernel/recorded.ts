@@ -1,0 +1,184 @@
+import type { Event, EventOf, EventType } from './event.ts'
+import { isEvent } from './event.ts'
+
+/*
+ * What a journal remembers of each step, for the execution that follows a crash, a wait or a restart.
+ * 1. A key is settled by the last event that gave it an outcome; it is open when it began and has none.
+ * 2. `run:reopen` forgets the outcome of one key, of the keys above it, and of sessions that were cut short without
+ *    anyone taking note; nothing else.
+ * 3. Working time counts from an attempt to its orderly stop, or to its last event if it crashed; waiting counts nothing.
+ */
+
+const SETTLES = new Set<EventType>([
+  'session:input',
+  'session:context',
+  'session:end',
+  'model:end',
+  'model:error',
+  'limit:hit',
+  'tool:post',
+  'tool:error',
+  'step:end',
+  'step:error',
+  'gate:answer',
+  'artifact:write',
+])
+const OPENS = new Set<EventType>(['session:open', 'model:begin', 'tool:pre', 'step:begin', 'gate:open'])
+/** Ends that came from outside the session. */
+const CUT_SHORT = new Set(['budget', 'timeout', 'cancelled'])
+const STOPS = new Set<EventType>(['run:park', 'run:interrupt', 'run:end'])
+
+export class Recorded {
+  /** Milliseconds of work in earlier attempts. */
+  workedMs = 0
+  cancelled: EventOf<'run:cancel'> | undefined
+  /** The newest version of each artifact of this run. */
+  readonly artifactVersions = new Map<string, number>()
+  readonly #settled = new Map<string, Event>()
+  readonly #opened = new Map<string, Event>()
+  readonly #attempts = new Map<string, number>()
+  readonly #rename: (key: string) => string
+  readonly #worked: { from: number; to: number }[] = []
+  #attemptAt: number | undefined
+  #lastAt = 0
+  #settledSinceAttempt = false
+  #fruitless = 0
+
+  constructor(events: readonly Event[], renamed: Readonly<Record<string, string>> = {}) {
+    this.#rename = renaming(renamed)
+    for (const event of events) this.add(event)
+  }
+
+  get empty(): boolean {
+    return this.#settled.size === 0 && this.#opened.size === 0
+  }
+
+  /** Attempts in a row, up to the last, that broke off without settling anything new. */
+  get fruitlessCrashes(): number {
+    if (this.#attemptAt === undefined) return 0
+    return this.#settledSinceAttempt ? 1 : this.#fruitless + 1
+  }
+
+  add(event: Event): void {
+    if (isEvent(event, 'run:attempt')) this.#attempt(event.at)
+    else if (isEvent(event, 'run:reopen')) this.#reopen(event.data.key)
+    else if (isEvent(event, 'run:cancel')) this.cancelled = event
+    else if (STOPS.has(event.type)) this.#stop(event.at)
+    else this.#index(event)
+    this.#lastAt = event.at
+  }
+
+  settled(key: string): Event | undefined {
+    return this.#settled.get(key)
+  }
+
+  opened(key: string): Event | undefined {
+    return this.#opened.get(key)
+  }
+
+  /** Sessions whose segment is open, with the key that holds it. */
+  openSessions(): Map<string, string> {
+    const open = new Map<string, string>()
+    for (const [key, event] of this.#opened) {
+      if (isEvent(event, 'session:open') && event.session_id !== undefined && !this.#settled.has(key)) {
+        open.set(event.session_id, key)
+      }
+    }
+    return open
+  }
+
+  /** Milliseconds of work in earlier attempts since this key was opened. */
+  workedSince(key: string): number {
+    const opened = this.#opened.get(key)
+    if (!opened) return 0
+    return this.#worked.reduce((sum, { from, to }) => sum + Math.max(0, to - Math.max(from, opened.at)), 0)
+  }
+
+  /** How often a call with this key began. */
+  attempts(key: string): number {
+    return this.#attempts.get(key) ?? 0
+  }
+
+  /** Acting steps that had begun, that no code has claimed in this execution, and that lie in no finished subtree. */
+  unclaimedActions(claimed: ReadonlySet<string>): string[] {
+    const unclaimed: string[] = []
+    for (const [key, event] of this.#opened) {
+      const acts =
+        (isEvent(event, 'tool:pre') && event.data.kind === 'act') ||
+        (isEvent(event, 'step:begin') && event.data.kind === 'act')
+      if (acts && !claimed.has(key) && this.#unseen(key)) unclaimed.push(key)
+    }
+    return unclaimed
+  }
+
+  #index(event: Event): void {
+    const key = this.#rename((event.data as { key?: string }).key ?? '')
+    if (key === '') return
+    if (OPENS.has(event.type)) {
+      this.#opened.set(key, event)
+      this.#attempts.set(key, (this.#attempts.get(key) ?? 0) + 1)
+    } else if (isEvent(event, 'model:lost')) {
+      this.#opened.delete(key)
+    } else if (SETTLES.has(event.type) || event.type.startsWith('custom:')) {
+      this.#settled.set(key, event)
+      this.#settledSinceAttempt = true
+      if (isEvent(event, 'artifact:write')) this.artifactVersions.set(event.data.name, event.data.version)
+    }
+  }
+
+  #attempt(at: number): void {
+    if (this.#attemptAt !== undefined) {
+      this.#work(this.#attemptAt, this.#lastAt)
+      this.#fruitless = this.fruitlessCrashes
+    }
+    this.#attemptAt = at
+    this.#settledSinceAttempt = false
+  }
+
+  #stop(at: number): void {
+    if (this.#attemptAt !== undefined) this.#work(this.#attemptAt, at)
+    this.#attemptAt = undefined
+    this.#fruitless = 0
+  }
+
+  #work(from: number, to: number): void {
+    this.#worked.push({ from, to })
+    this.workedMs += Math.max(0, to - from)
+  }
+
+  #reopen(key: string | null): void {
+    this.#fruitless = 0
+    if (key !== null) {
+      const renamed = this.#rename(key)
+      // The failed call begins anew; sessions and patterns above it are entered again.
+      if (this.#settled.delete(renamed)) this.#opened.delete(renamed)
+      for (const above of ancestors(renamed)) this.#settled.delete(above)
+    }
+    for (const [settled, event] of this.#settled) {
+      if (isEvent(event, 'session:end') && CUT_SHORT.has(event.data.stop_reason) && this.#unseen(settled)) {
+        this.#settled.delete(settled)
+      }
+    }
+  }
+
+  /** True when nothing above has taken note of this outcome. */
+  #unseen(key: string): boolean {
+    return !ancestors(key).some((above) => this.#settled.has(above))
+  }
+}
+
+function ancestors(key: string): string[] {
+  const above: string[] = []
+  for (let end = key.lastIndexOf('/'); end > 0; end = key.lastIndexOf('/', end - 1)) above.push(key.slice(0, end))
+  return above
+}
+
+/** Keys that newer code calls differently: whole path segments, the longest old name first. */
+function renaming(renamed: Readonly<Record<string, string>>): (key: string) => string {
+  const pairs = Object.entries(renamed).sort(([a], [b]) => b.length - a.length)
+  if (pairs.length === 0) return (key) => key
+  return (key) => {
+    const found = pairs.find(([old]) => `/${key}/`.includes(`/${old}/`))
+    return found ? `/${key}/`.replace(`/${found[0]}/`, `/${found[1]}/`).slice(1, -1) : key
+  }
+}

@@ -1,0 +1,23 @@
+import { z } from 'zod'
+
+export type JsonSchema = { [key: string]: unknown }
+
+const schemas = new WeakMap<z.ZodType, JsonSchema>()
+
+/** The JSON Schema of a zod schema, made once. */
+export function jsonSchema(schema: z.ZodType): JsonSchema {
+  let json = schemas.get(schema)
+  if (!json) {
+    json = z.toJSONSchema(schema, { io: 'input' }) as JsonSchema
+    schemas.set(schema, json)
+  }
+  return json
+}
+
+/** Where and why an input does not fit, in one line that a person or a model can act on. */
+export function problemsOf(error: z.ZodError): string {
+  return error.issues
+    .slice(0, 5)
+    .map((issue) => (issue.path.length > 0 ? `${issue.path.map(String).join('.')}: ${issue.message}` : issue.message))
+    .join('; ')
+}

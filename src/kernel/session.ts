@@ -1,0 +1,175 @@
+import type { ErrorRecord } from '../errors.ts'
+import type { Event, SessionEnd, SessionOpen, StopReason } from './event.ts'
+import { sha256, shortHash } from './hash.ts'
+import type { Message, ToolResultPart, Usage } from './model.ts'
+import { addUsage, NO_USAGE, textOf, toolCallsOf } from './model.ts'
+
+/*
+ * A session's conversation is a fold over its events: `apply` is the only place that changes it, live and on resume.
+ * 1. Messages only grow; tool results enter in call order once every call of the turn is answered.
+ * 2. `bytes` bounds the tokens of what was not yet counted by a provider: a token is never shorter than a byte.
+ * 3. `chain` hashes the conversation incrementally, so that noticing drift costs the same at turn 10 and at turn 2,000.
+ */
+
+export interface SessionState {
+  readonly id: string
+  readonly open: SessionOpen
+  messages: Message[]
+  /** Model calls made in all segments. */
+  turns: number
+  /** Instructions given in all segments. */
+  exchanges: number
+  marks: string[]
+  usage: Usage & { calls: number }
+  chain: string
+  bytes: number
+  /** Tokens of the conversation as a provider last counted them, and the bytes they stood for. */
+  counted: { tokens: number; bytes: number }
+  /** Turns in a row in which the model sent arguments that do not fit. */
+  strikes: number
+  answered: Map<string, ToolResultPart>
+  badCalls: number
+}
+
+export interface SessionResult {
+  session_id: string
+  agent: string
+  status: SessionEnd['status']
+  stop_reason: StopReason
+  text: string
+  turn_count: number
+  usage: Usage & { calls: number }
+  error: ErrorRecord | null
+}
+
+const ROOT_SPAN = '0'.repeat(16)
+
+/** `{parent16}-{child16}_{agent}`: derived from run and key, so that a repeated spawn is the same session. */
+export function sessionId(run_id: string, key: string, agent: string, parent: string | null): string {
+  const span = parent === null ? ROOT_SPAN : (/-([0-9a-f]{16})_/.exec(parent)?.[1] ?? shortHash(parent))
+  return `${span}-${sha256(`${run_id}\n${key}`).slice(0, 16)}_${agent.replace(/[^A-Za-z0-9]+/g, '-').replace(/^-+|-+$/g, '')}`
+}
+
+export function newSession(id: string, open: SessionOpen): SessionState {
+  return {
+    id,
+    open,
+    messages: [],
+    turns: 0,
+    exchanges: 0,
+    marks: [],
+    usage: { ...NO_USAGE, calls: 0 },
+    chain: '',
+    bytes: Buffer.byteLength(open.agent.instructions),
+    counted: { tokens: 0, bytes: 0 },
+    strikes: 0,
+    answered: new Map(),
+    badCalls: 0,
+  }
+}
+
+/** Adds what an event says to the conversation. */
+export function apply(session: SessionState, event: Event): void {
+  switch (event.type) {
+    case 'session:input':
+      closeOpenCalls(session)
+      if (event.data.key.endsWith('/input')) session.exchanges += 1
+      push(session, event.data.message)
+      return
+    case 'session:context':
+      if (event.data.message) push(session, event.data.message)
+      return
+    case 'model:end':
+      session.turns += 1
+      countCall(session, event.data)
+      if (event.data.message.content.length > 0) push(session, event.data.message)
+      if (!event.data.estimated) {
+        session.counted = { tokens: event.data.usage.input + event.data.usage.output, bytes: session.bytes }
+      }
+      return
+    case 'model:error':
+      countCall(session, event.data)
+      return
+    case 'tool:post':
+      answer(session, event.data.tool_call_id, event.data.tool, rendered(event.data.output), false)
+      return
+    case 'tool:error':
+      if (event.data.detail.code === 'invalid_tool_input') session.badCalls += 1
+      answer(session, event.data.tool_call_id, event.data.tool, renderedError(event.data), true)
+      return
+    default:
+  }
+}
+
+/** The conversation as it stood at the end of earlier segments. */
+export function foldSession(id: string, open: SessionOpen, events: readonly Event[]): SessionState {
+  const session = newSession(id, open)
+  for (const event of events) apply(session, event)
+  closeOpenCalls(session)
+  return session
+}
+
+/** The newest words of the agent since message `from`. */
+export function lastText(session: SessionState, from = 0): string {
+  for (let index = session.messages.length - 1; index >= from; index--) {
+    const message = session.messages[index]
+    if (message?.role !== 'assistant') continue
+    const text = textOf(message)
+    if (text.trim() !== '') return text
+  }
+  return ''
+}
+
+/** An upper bound of the tokens that the conversation so far has as input. */
+export function inputBound(session: SessionState): number {
+  return session.counted.tokens + (session.bytes - session.counted.bytes) + 16
+}
+
+function countCall(session: SessionState, call: { usage: Usage; mark?: string }): void {
+  session.usage = { ...addUsage(session.usage, call.usage), calls: session.usage.calls + 1 }
+  if (call.mark !== undefined) session.marks.push(call.mark)
+}
+
+function push(session: SessionState, message: Message): void {
+  const json = JSON.stringify(message)
+  session.messages.push(message)
+  session.bytes += Buffer.byteLength(json) + 8
+  session.chain = shortHash(session.chain + json)
+}
+
+function answer(session: SessionState, id: string, name: string, text: string, is_error: boolean): void {
+  session.answered.set(id, { type: 'tool-result', id, name, text, is_error })
+  const calls = openCalls(session)
+  if (calls.some((call) => !session.answered.has(call.id))) return
+  session.strikes = session.badCalls > 0 ? session.strikes + 1 : 0
+  session.badCalls = 0
+  push(session, { role: 'tool', content: calls.flatMap((call) => session.answered.get(call.id) ?? []) })
+  session.answered.clear()
+}
+
+function openCalls(session: SessionState) {
+  const last = session.messages.at(-1)
+  return last?.role === 'assistant' ? toolCallsOf(last) : []
+}
+
+/** A segment that broke off may have left calls without an answer; providers refuse such a conversation. */
+function closeOpenCalls(session: SessionState): void {
+  for (const call of openCalls(session)) {
+    if (session.answered.has(call.id)) continue
+    answer(session, call.id, call.name, 'No result: the work was interrupted before this call ended.', true)
+  }
+}
+
+function rendered(output: unknown): string {
+  return typeof output === 'string' ? output : (JSON.stringify(output) ?? '')
+}
+
+function renderedError(failed: { error: string; detail: ErrorRecord; output?: unknown }): string {
+  const { hint, alternatives } = failed.detail
+  const parts = [`Error (${failed.detail.code}): ${failed.error}`]
+  if (hint !== '') parts.push(hint)
+  if (alternatives.length > 0 && !failed.error.includes(alternatives[0] ?? ''))
+    parts.push(`Known: ${alternatives.join(', ')}`)
+  if (failed.output !== undefined) parts.push(rendered(failed.output))
+  return parts.join('\n')
+}

@@ -1,0 +1,110 @@
+import { TroupeError } from '../errors.ts'
+import type { ModelChunk, ModelStop, Usage } from '../kernel/model.ts'
+import type { ScriptReply, ScriptRule } from './script.ts'
+
+const PIECE = 24
+const MOST_PIECES = 64
+
+/** A tool call as the model would have written it: its arguments are text until they are sent. */
+interface PlannedCall {
+  name: string
+  arguments: string
+  invalid: string | undefined
+}
+
+/** A reply with everything done that does not depend on the request. */
+export interface PlannedReply {
+  mark: string
+  delayMs: number
+  pieces: readonly string[]
+  calls: readonly PlannedCall[]
+  /** `undefined` for a stream that is cut before it says why it stopped. */
+  stop: ModelStop | undefined
+  failure: { status: number; message: string; place: string } | undefined
+  /** What the rule says; `null` never arrives, `undefined` is counted. */
+  usage: Usage | null | undefined
+  /** Characters of the answer. */
+  size: number
+}
+
+/** Where in the script a reply stands, and what its rule adds to it. */
+export interface ReplyOrigin {
+  place: string
+  mark: string
+  usage?: ScriptRule['usage']
+}
+
+export function planReply(reply: ScriptReply, { place, mark, usage }: ReplyOrigin): PlannedReply {
+  const whole = reply.object === undefined ? (reply.text ?? '') : JSON.stringify(reply.object)
+  const text = reply.cut ? whole.slice(0, wholeCharacters(whole, Math.ceil(whole.length / 2))) : whole
+  const calls = reply.cut ? [] : (reply.toolCalls ?? []).map(planCall)
+  const size = calls.reduce((sum, call) => sum + call.name.length + call.arguments.length, text.length)
+  return {
+    mark,
+    delayMs: reply.delayMs ?? 0,
+    pieces: inPieces(text),
+    calls,
+    stop: reply.cut ? undefined : (reply.stop ?? (calls.length > 0 ? 'tool_calls' : 'end')),
+    failure: reply.error && { ...reply.error, place: `${place}.error` },
+    usage: reportedUsage(reply, size, usage),
+    size,
+  }
+}
+
+/** A fresh copy for each call: a tool that changes its input would otherwise change the script. */
+export function callChunk({ name, arguments: text, invalid }: PlannedCall, id: string): ModelChunk {
+  if (invalid !== undefined) return { type: 'tool-call', id, name, input: text, invalid }
+  return { type: 'tool-call', id, name, input: JSON.parse(text) }
+}
+
+export function scriptedFailure(reply: PlannedReply, usage: Usage | undefined): TroupeError | undefined {
+  const { failure, mark } = reply
+  if (!failure) return undefined
+  const { status, message, place } = failure
+  const error = new TroupeError('model_failed', `the model answered ${status}: ${message}`, {
+    retry: status === 408 || status === 409 || status === 429 || status >= 500,
+    hint: `the script asked for this failure in ${place}`,
+  })
+  return Object.assign(error, { status, mark, ...(usage ? { usage } : {}) })
+}
+
+function planCall({ name, input }: { name: string; input?: unknown }): PlannedCall {
+  if (typeof input !== 'string') return { name, arguments: JSON.stringify(input), invalid: undefined }
+  try {
+    JSON.parse(input)
+    return { name, arguments: input, invalid: undefined }
+  } catch (error) {
+    return { name, arguments: input, invalid: `the arguments are not JSON: ${(error as Error).message}` }
+  }
+}
+
+/** A provider that refuses a request bills nothing, so a failure without an answer counts nothing either. */
+function reportedUsage(reply: ScriptReply, size: number, usage: ScriptRule['usage']): Usage | null | undefined {
+  if (usage) return { ...usage, cache_read: 0, cache_write: 0, reasoning: 0 }
+  if (usage === undefined && reply.error && size === 0) {
+    return { input: 0, output: 0, cache_read: 0, cache_write: 0, reasoning: 0 }
+  }
+  return usage
+}
+
+/** Pieces that join to the text again, broken after white space where there is any. */
+function inPieces(text: string): string[] {
+  const size = Math.max(PIECE, Math.ceil(text.length / MOST_PIECES))
+  const pieces: string[] = []
+  let start = 0
+  while (text.length - start > size) {
+    let end = start + size
+    while (end > start && !/\s/.test(text.charAt(end - 1))) end--
+    if (end === start) end = wholeCharacters(text, start + size)
+    pieces.push(text.slice(start, end))
+    start = end
+  }
+  if (start < text.length) pieces.push(text.slice(start))
+  return pieces
+}
+
+/** Half a surrogate pair would reach the journal as a replacement character. */
+function wholeCharacters(text: string, end: number): number {
+  const last = text.charCodeAt(end - 1)
+  return last >= 0xd800 && last <= 0xdbff ? end + 1 : end
+}

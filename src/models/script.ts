@@ -1,0 +1,151 @@
+import { z } from 'zod'
+import { nearest, TroupeError } from '../errors.ts'
+
+const LONGEST_DELAY = 2_147_483_647
+
+const says = z.string().superRefine((pattern, context) => {
+  try {
+    new RegExp(pattern)
+  } catch (error) {
+    context.addIssue({ code: 'custom', message: `not a regular expression: ${(error as Error).message}` })
+  }
+})
+
+const when = z.strictObject({
+  agent: z.string().min(1).optional(),
+  turn: z.int().min(1).optional(),
+  says: says.optional(),
+  tool: z.string().min(1).optional(),
+})
+
+const toolCall = z.strictObject({
+  name: z.string().min(1),
+  input: z.unknown().refine((input) => input !== undefined, 'is missing; write {} for no arguments'),
+})
+
+const failure = z.strictObject({ status: z.int().min(100).max(599), message: z.string().min(1) })
+
+const reply = z
+  .strictObject({
+    text: z.string().optional(),
+    toolCalls: z.array(toolCall).min(1).optional(),
+    /** Answered as its JSON text. */
+    object: z.unknown().optional(),
+    error: failure.optional(),
+    delayMs: z.number().min(0).max(LONGEST_DELAY).optional(),
+    /** The stream stops half-way through the text, without a finish. */
+    cut: z.boolean().optional(),
+    /** Why the model says that it stopped, where that is not the end or its tool calls. */
+    stop: z.enum(['length', 'refusal', 'other']).optional(),
+  })
+  .superRefine((value, context) => {
+    const problem = contradiction(value)
+    if (problem) context.addIssue({ code: 'custom', message: problem })
+  })
+
+const usage = z.strictObject({ input: z.int().min(0), output: z.int().min(0) })
+
+const rule = z.strictObject({
+  when: when.optional(),
+  reply,
+  /** `null`: the usage never arrives. Absent: counted from the characters. */
+  usage: usage.nullable().optional(),
+  /** How often one session may use this rule. */
+  times: z.int().min(1).optional(),
+})
+
+const script = z.strictObject({
+  rules: z.array(rule),
+  otherwise: z.union([z.literal('error'), reply]).optional(),
+})
+
+export type ScriptReply = z.infer<typeof reply>
+export type ScriptRule = z.infer<typeof rule>
+export type Script = z.infer<typeof script>
+
+/** The keys known at a place, found by the last word of its path. */
+const KEYS: Record<string, readonly string[]> = {
+  '': Object.keys(script.shape),
+  rules: Object.keys(rule.shape),
+  when: Object.keys(when.shape),
+  reply: Object.keys(reply.shape),
+  otherwise: Object.keys(reply.shape),
+  toolCalls: Object.keys(toolCall.shape),
+  error: Object.keys(failure.shape),
+  usage: Object.keys(usage.shape),
+}
+
+/** Reads a script; what is wrong with it is said with its place in `where`. */
+export function parseScript(text: string, where: string): Script {
+  let value: unknown
+  try {
+    value = JSON.parse(text.replace(/^\uFEFF/, ''))
+  } catch (error) {
+    throw invalid(where, `not JSON: ${(error as Error).message}`, error)
+  }
+  return checkScript(value, where)
+}
+
+export function checkScript(value: unknown, where: string): Script {
+  const checked = script.safeParse(value)
+  if (checked.success) return checked.data
+  const problems = checked.error.issues.flatMap((issue) => problemsIn(issue, []))
+  throw invalid(where, problems.slice(0, 5).join('; '))
+}
+
+export async function loadScript(path: string): Promise<Script> {
+  const { readFile } = await import('node:fs/promises')
+  let text: string
+  try {
+    text = await readFile(path, 'utf8')
+  } catch (error) {
+    throw new TroupeError('invalid_script', `script ${path} cannot be read: ${(error as Error).message}`, {
+      hint: 'check the path; it is taken from the current folder',
+      cause: error,
+    })
+  }
+  return parseScript(text, path)
+}
+
+function invalid(where: string, problem: string, cause?: unknown): TroupeError {
+  return new TroupeError('invalid_script', `script ${where}: ${problem}`, {
+    hint: 'a script looks like {"rules":[{"when":{"turn":1},"reply":{"text":"Hello"}}],"otherwise":"error"}',
+    cause,
+  })
+}
+
+function contradiction(value: z.infer<z.ZodObject<typeof reply.shape>>): string | undefined {
+  const { text, toolCalls, object, error, cut, stop } = value
+  if (text === undefined && toolCalls === undefined && object === undefined && error === undefined) {
+    return 'says nothing; give one of text, toolCalls, object, error'
+  }
+  if (text !== undefined && object !== undefined) return 'has both text and object; give one'
+  if (cut && error) return 'has both cut and error; give one'
+  if (stop && (cut || error)) return 'has a stop that never comes, because of cut or error'
+  return undefined
+}
+
+function problemsIn(issue: z.core.$ZodIssue, outer: readonly PropertyKey[]): string[] {
+  const path = [...outer, ...issue.path]
+  if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => `${place(path)}${unknownKey(key, path)}`)
+  if (issue.code !== 'invalid_union') return [`${place(path)}${issue.message}`]
+  const branch = issue.errors.find((issues) => !issues.some(({ path, code }) => path.length === 0 && isWrongKind(code)))
+  if (!branch) return [`${place(path)}must be "error" or a reply`]
+  return branch.flatMap((inner) => problemsIn(inner, path))
+}
+
+function isWrongKind(code: string): boolean {
+  return code === 'invalid_type' || code === 'invalid_value'
+}
+
+function unknownKey(key: string, path: readonly PropertyKey[]): string {
+  const parent = path.findLast((part) => typeof part === 'string') ?? ''
+  const known = KEYS[String(parent)] ?? []
+  return `unknown key '${key}'; did you mean '${nearest(key, known)[0]}'? known: ${known.join(', ')}`
+}
+
+function place(path: readonly PropertyKey[]): string {
+  if (path.length === 0) return ''
+  const steps = path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`))
+  return `${steps.join('').replace(/^\./, '')}: `
+}

@@ -1,0 +1,106 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { AssistantMessage, Message, Model, ModelChunk, ModelRequest, Usage } from '../kernel/model.ts'
+import type { World } from '../kernel/world.ts'
+import type { Script } from './script.ts'
+import { checkScript } from './script.ts'
+import { conditionsOf, firstMatch, scriptMiss } from './script-match.ts'
+import type { PlannedReply } from './script-reply.ts'
+import { callChunk, planReply, scriptedFailure } from './script-reply.ts'
+
+export type { Script, ScriptReply, ScriptRule } from './script.ts'
+export { loadScript, parseScript } from './script.ts'
+
+export interface ScriptedOptions {
+  name?: string
+  /** Whose time `delayMs` passes in; real timers when absent. */
+  world?: Pick<World, 'sleep'>
+}
+
+/**
+ * A model that plays a script.
+ *
+ * 1. It remembers nothing: what it answers follows from the request alone, so a restarted run continues where it was.
+ * 2. Every call that a rule answered carries that rule's mark, also when the answer is an error.
+ */
+export function scriptedModel(script: Script, options: ScriptedOptions = {}): Model {
+  const name = options.name ?? 'scripted'
+  const { rules, otherwise } = checkScript(script, name)
+  const conditions = rules.map(conditionsOf)
+  const replies = rules.map(({ reply, usage }, index) =>
+    planReply(reply, { place: `rules[${index}].reply`, mark: `rule:${index}`, usage }),
+  )
+  const fallback =
+    otherwise && otherwise !== 'error' ? planReply(otherwise, { place: 'otherwise', mark: 'otherwise' }) : undefined
+  const sleep = options.world ? options.world.sleep.bind(options.world) : realSleep
+  const answer: Player['answer'] = (request) => {
+    const reply = replies[firstMatch(conditions, request)] ?? fallback
+    if (!reply) throw scriptMiss(name, conditions, request)
+    return reply
+  }
+  return { name, stream: (request, signal) => play({ answer, sleep }, request, signal) }
+}
+
+interface Player {
+  answer: (request: ModelRequest) => PlannedReply
+  sleep: World['sleep']
+}
+
+// One generator for everything: a nested one would pay for each chunk twice.
+async function* play(player: Player, request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelChunk> {
+  signal.throwIfAborted()
+  const reply = player.answer(request)
+  const { delayMs, pieces, calls, stop, mark } = reply
+  if (delayMs > 0) await player.sleep(delayMs, signal)
+  for (const text of pieces) {
+    signal.throwIfAborted()
+    yield { type: 'text', text }
+  }
+  let ordinal = 0
+  for (const call of calls) {
+    signal.throwIfAborted()
+    yield callChunk(call, `call_${request.session.turn}_${ordinal++}`)
+  }
+  signal.throwIfAborted()
+  const usage = reply.usage === undefined ? counted(request, reply.size) : (reply.usage ?? undefined)
+  const failure = scriptedFailure(reply, usage)
+  if (failure) throw failure
+  if (stop) yield usage ? { type: 'finish', stop, usage, mark } : { type: 'finish', stop, mark }
+}
+
+async function realSleep(ms: number, signal?: AbortSignal): Promise<void> {
+  try {
+    await delay(ms, undefined, signal ? { signal } : {})
+  } catch (error) {
+    throw signal?.aborted ? signal.reason : error
+  }
+}
+
+/** Four characters to a token: this model's own tokenizer, so what it reports is exact. */
+function counted(request: ModelRequest, answer: number): Usage {
+  let input = request.system.length
+  for (const message of request.messages) input += charactersOf(message)
+  return { input: Math.ceil(input / 4), output: Math.ceil(answer / 4), cache_read: 0, cache_write: 0, reasoning: 0 }
+}
+
+function charactersOf(message: Message): number {
+  let sum = 0
+  for (const part of message.content) {
+    if (part.type === 'tool-call') sum += callCharacters(part)
+    else if (part.type !== 'image') sum += part.text.length
+  }
+  return sum
+}
+
+type CallPart = Extract<AssistantMessage['content'][number], { type: 'tool-call' }>
+
+const callSizes = new WeakMap<CallPart, number>()
+
+/** Kept for each part: a long conversation would otherwise be serialised anew in every turn. */
+function callCharacters(part: CallPart): number {
+  let size = callSizes.get(part)
+  if (size === undefined) {
+    size = part.name.length + (JSON.stringify(part.input)?.length ?? 0)
+    callSizes.set(part, size)
+  }
+  return size
+}

@@ -1,0 +1,86 @@
+import { TroupeError } from '../../errors.ts'
+import type { Agent } from '../../kernel/agent.ts'
+import type { Context } from '../../kernel/context.ts'
+import { canonicalJson, sha256 } from '../../kernel/hash.ts'
+import { definePattern, type PatternResult } from '../../kernel/pattern.ts'
+import type { SessionResult } from '../../kernel/session.ts'
+import { type TaskInput, taskInput, taskInputFor, type TaskOutput, taskOutput } from './input.ts'
+import { instructionWith, quoted } from './prompts.ts'
+
+/** The session a task opens hangs under this key of its call. */
+const SESSION = 'session'
+const DELEGATES = new Set(['task', 'collaborate', 'team', 'consult', 'build'])
+
+/** Delegation to a sub-session that can be resumed. At the top of a run it starts the first agent. */
+export const task = definePattern<TaskInput>({
+  name: 'task',
+  version: 1,
+  description:
+    'Delegate a subtask to another agent. It works in a session of its own and answers with its result and a session_id; ' +
+    'give that session_id again, with a new instruction, to continue the same conversation. Several calls in one turn ' +
+    'run in parallel.',
+  category: 'task_management',
+  input: taskInput,
+  output: taskOutput,
+  inputFor: (context) => taskInputFor(context.caller?.open.agent.agents ?? context.roster.names),
+  facts: (context, input) => ({
+    agent: agentNamed(context, input),
+    instruction: input.instruction,
+    sub_session_id: input.session_id ?? context.sessionId(SESSION, agentNamed(context, input)),
+    parent_session_id: context.caller?.session_id ?? '',
+    depth: (context.caller?.open.depth ?? -1) + 1,
+  }),
+  async execute(context, input) {
+    if (input.instruction.trim() === '') {
+      throw new TroupeError('invalid_input', 'the instruction is empty', { hint: 'say what the agent should do' })
+    }
+    const agent = chosen(context, input)
+    const instruction = instructionWith(input.instruction, inherited(context, input))
+    const cache_key = agent && input.cache && context.onlyReads(agent) ? cacheKey(agent, instruction, input) : undefined
+    const known = cache_key === undefined ? undefined : await context.cached('cached', cache_key)
+    if (known) return resultOf(known, true)
+    const request = {
+      instruction,
+      ...(input.session_id === undefined ? undefined : { resume: input.session_id }),
+      ...(input.model === undefined ? undefined : { model: input.model }),
+      ...(cache_key === undefined ? undefined : { cache_key }),
+    }
+    return resultOf(await context.perform(agent, request, { key: SESSION }))
+  },
+})
+
+/** The agent to start, or the one a resumed session is expected to be. */
+function chosen(context: Context, input: TaskInput): Agent | undefined {
+  if (input.agent === 'self' && context.caller) return context.caller.open.agent
+  if (input.agent !== undefined) return context.roster.get(input.agent)
+  if (input.session_id !== undefined) return undefined
+  throw new TroupeError('invalid_input', 'neither agent nor session_id is given', {
+    hint: 'name an agent to start a new session, or give the session_id of an earlier one',
+    alternatives: [...context.roster.names],
+  })
+}
+
+function agentNamed(context: Context, input: TaskInput): string {
+  if (input.agent === 'self') return context.caller?.open.agent.name ?? 'self'
+  return input.agent ?? input.session_id?.split('_').slice(1).join('_') ?? ''
+}
+
+function inherited(context: Context, input: TaskInput): string {
+  if (!context.caller || input.context_depth === 'none') return ''
+  // The last message is the caller's own call of this task.
+  const before = context.caller.messages.slice(0, -1)
+  const turns = input.context_depth === 'all' ? Number.POSITIVE_INFINITY : input.context_turns
+  return quoted(before, turns, input.context_scope, DELEGATES)
+}
+
+function cacheKey(agent: Agent, instruction: string, input: TaskInput): string {
+  return sha256(canonicalJson({ agent, instruction, model: input.model ?? null }))
+}
+
+function resultOf(session: SessionResult, cached = false): PatternResult {
+  const { text, error, ...rest } = session
+  const output: TaskOutput = { response: text, ...rest, ...(cached ? { cached } : undefined) }
+  if (session.status === 'completed') return { success: true, output, stop_reason: session.stop_reason }
+  const why = error?.message ?? `the session ended: ${session.stop_reason}`
+  return { success: false, output, error: why, stop_reason: session.stop_reason, ...(error ? { detail: error } : undefined) }
+}

@@ -1,0 +1,272 @@
+import type { TroupeError } from '../errors.ts'
+import type { Event, EventOf, Status } from '../kernel/event.ts'
+import type { Append, AppendOutcome } from '../kernel/journal.ts'
+import type { RunFold, Rows } from './projection.ts'
+import { foldRun, NEW_RUN, openedGate, projectEvent, startOf, titleOf } from './projection.ts'
+import {
+  duplicateRun,
+  gateAnswered,
+  isEnded,
+  refuseAppend,
+  refuseLease,
+  refused,
+  runEnded,
+  sessionBusy,
+  unknownGate,
+  unknownRun,
+  unknownSession,
+} from './refusals.ts'
+import type * as port from './store.ts'
+
+/*
+ * Invariants
+ * 1. `append` is synchronous and keeps the events themselves: who appends an event never changes it afterwards.
+ * 2. A refused append leaves nothing behind.
+ * 3. Rows handed out are copies; changing one changes nothing here.
+ * 4. Gates and session holders of an ended run count as closed and free, and come back when the run is reopened.
+ */
+
+interface Run {
+  facts: Pick<port.RunRow, 'run_id' | 'project' | 'pattern' | 'title' | 'created_at'>
+  fold: RunFold
+  epoch: number
+  owner: string | null
+  lease_until: number | null
+  events: Event[]
+  commands: port.Command[]
+  gates: port.GateRow[]
+  artifacts: port.ArtifactRow[]
+}
+
+const OK: AppendOutcome = Object.freeze({ ok: true })
+
+/** A store that ends with its process: for tests, and for runs that nobody needs to resume. */
+export class MemoryStore implements port.Store {
+  readonly location = 'memory'
+  readonly #runs = new Map<string, Run>()
+  readonly #sessions = new Map<string, port.SessionRow>()
+  readonly #gates = new Map<string, { row: port.GateRow; run: Run }>()
+  readonly #rows: Rows = {
+    session: (session_id) => this.#sessions.get(session_id),
+    putSession: (row) => void this.#sessions.set(row.session_id, row),
+    openGate: (event) => this.#openGate(event),
+    answerGate: (event) => this.#answerGate(event),
+    putArtifact: (event) => this.#putArtifact(event),
+  }
+  #lastCommand = 0
+
+  append(batch: readonly Append[]): AppendOutcome[] {
+    const outcomes: AppendOutcome[] = []
+    for (const append of batch) outcomes.push(this.#appendOne(append))
+    return outcomes
+  }
+
+  #appendOne(append: Append): AppendOutcome {
+    const run = this.#runs.get(append.run_id)
+    const refusal = refuseAppend(append, run && standing(run), () => run?.commands.at(-1)?.id ?? 0)
+    if (refusal || !run) return refused(refusal ?? unknownRun(append.run_id, []))
+    for (const event of append.events) this.#keep(run, event)
+    return OK
+  }
+
+  #keep(run: Run, event: Event): void {
+    run.events.push(event)
+    run.fold = foldRun(run.fold, event)
+    projectEvent(event, this.#rows, run.facts.project)
+  }
+
+  async createRun(start: Event): Promise<void> {
+    const { run_id, data, at } = startOf(start)
+    if (this.#runs.has(run_id)) throw duplicateRun(run_id)
+    this.#runs.set(run_id, {
+      facts: { run_id, project: data.project, pattern: data.pattern, title: titleOf(data), created_at: at },
+      fold: NEW_RUN,
+      epoch: 0,
+      owner: null,
+      lease_until: null,
+      events: [start],
+      commands: [],
+      gates: [],
+      artifacts: [],
+    })
+  }
+
+  async lease(run_id: string, claimant: port.Claimant): Promise<port.Lease> {
+    const run = this.#known(run_id)
+    const refusal = refuseLease(standing(run), claimant)
+    if (refusal) throw refusal
+    run.epoch += 1
+    run.owner = claimant.owner
+    run.lease_until = claimant.now + claimant.ttl_ms
+    const { epoch, lease_until } = run
+    return { run_id, project: run.facts.project, epoch, head: run.events.length, lease_until }
+  }
+
+  async renew(leases: readonly port.Lease[], lease_until: number): Promise<string[]> {
+    return leases.flatMap(({ run_id, epoch }) => {
+      const run = this.#runs.get(run_id)
+      if (!run || run.epoch !== epoch || run.owner === null) return [run_id]
+      run.lease_until = lease_until
+      return []
+    })
+  }
+
+  async release({ run_id, epoch }: port.Lease): Promise<void> {
+    const run = this.#runs.get(run_id)
+    if (run?.epoch !== epoch) return
+    run.owner = null
+    run.lease_until = null
+  }
+
+  async run(run_id: string): Promise<port.RunRow | undefined> {
+    const run = this.#runs.get(run_id)
+    return run && runRow(run)
+  }
+
+  async runs(filter: { project: string; status?: readonly Status[]; limit?: number }): Promise<port.RunRow[]> {
+    return [...this.#runs.values()]
+      .reverse()
+      .filter((run) => run.facts.project === filter.project && (filter.status?.includes(run.fold.status) ?? true))
+      .sort((a, b) => b.facts.created_at - a.facts.created_at)
+      .slice(0, filter.limit)
+      .map(runRow)
+  }
+
+  async events(run_id: string, range: port.EventRange = {}): Promise<Event[]> {
+    const { events } = this.#known(run_id)
+    const within = events.slice(range.after ?? 0, range.to)
+    const { session_id } = range
+    const wanted = session_id === undefined ? within : within.filter((event) => event.session_id === session_id)
+    return range.limit === undefined ? wanted : wanted.slice(0, range.limit)
+  }
+
+  async session(session_id: string): Promise<port.SessionRow | undefined> {
+    const row = this.#sessions.get(session_id)
+    return row && this.#sessionRow(row)
+  }
+
+  async sessions(filter: port.SessionFilter): Promise<port.SessionRow[]> {
+    const { project, run_id, cache_key } = filter
+    return [...this.#sessions.values()]
+      .reverse()
+      .filter((row) => row.project === project)
+      .filter((row) => run_id === undefined || row.segments.some((segment) => segment.run_id === run_id))
+      .filter((row) => cache_key === undefined || row.cache_key === cache_key)
+      .slice(0, filter.limit)
+      .map((row) => this.#sessionRow(row))
+  }
+
+  async claimSession(session_id: string, run_id: string): Promise<port.SessionRow> {
+    const row = this.#sessions.get(session_id)
+    if (!row) throw unknownSession(session_id, [...this.#sessions.keys()])
+    this.#known(run_id)
+    const holder = this.#holder(row)
+    if (holder !== null && holder !== run_id) throw sessionBusy(session_id, holder)
+    row.holder = run_id
+    return this.#sessionRow(row)
+  }
+
+  async gate(gate_id: string): Promise<port.GateRow | undefined> {
+    const found = this.#gates.get(gate_id)
+    return found && { ...found.row }
+  }
+
+  async openGates(filter: { project?: string; run_id?: string }): Promise<port.GateRow[]> {
+    return [...this.#gates.values()]
+      .filter(({ row, run }) => row.answered_at === null && !isEnded(run.fold.status))
+      .filter(({ row }) => filter.project === undefined || row.project === filter.project)
+      .filter(({ row }) => filter.run_id === undefined || row.run_id === filter.run_id)
+      .map(({ row }) => ({ ...row }))
+  }
+
+  async command(run_id: string, body: port.CommandBody, at: number): Promise<port.Command> {
+    const run = this.#known(run_id)
+    if (isEnded(run.fold.status)) throw runEnded({ run_id, status: run.fold.status })
+    const refusal = body.kind === 'answer' ? refuseAnswer(run, body.gate_id) : undefined
+    if (refusal) throw refusal
+    const command = { id: ++this.#lastCommand, run_id, at, body: structuredClone(body) }
+    run.commands.push(command)
+    return command
+  }
+
+  async commands(run_id: string, after: number): Promise<port.Command[]> {
+    return this.#known(run_id).commands.filter((command) => command.id > after)
+  }
+
+  async artifact(run_id: string, name: string, version?: number): Promise<port.ArtifactRow | undefined> {
+    const versions = (this.#runs.get(run_id)?.artifacts ?? []).filter((row) => row.name === name)
+    const wanted = version ?? Math.max(...versions.map((row) => row.version))
+    const found = versions.findLast((row) => row.version === wanted)
+    return found && { ...found }
+  }
+
+  async artifacts(run_id: string): Promise<Omit<port.ArtifactRow, 'content'>[]> {
+    return (this.#runs.get(run_id)?.artifacts ?? []).map(({ content: _content, ...row }) => row)
+  }
+
+  async check(): Promise<string[]> {
+    return []
+  }
+
+  async close(): Promise<void> {}
+
+  #known(run_id: string): Run {
+    const run = this.#runs.get(run_id)
+    if (!run) throw unknownRun(run_id, [...this.#runs.keys()].slice(-100))
+    return run
+  }
+
+  #openGate(event: EventOf<'gate:open'>): void {
+    const run = this.#runs.get(event.run_id)
+    if (!run || this.#gates.has(event.data.gate_id)) return
+    const row = openedGate(event, run.facts.project)
+    run.gates.push(row)
+    this.#gates.set(row.gate_id, { row, run })
+  }
+
+  #answerGate(event: EventOf<'gate:answer'>): void {
+    const row = this.#gates.get(event.data.gate_id)?.row
+    if (!row || row.answered_at !== null) return
+    row.answered_at = event.at
+    row.answer = event.data.answer
+  }
+
+  #putArtifact({ data, run_id, at }: EventOf<'artifact:write'>): void {
+    const run = this.#runs.get(run_id)
+    if (!run) return
+    const row = { ...data, project: run.facts.project, run_id, at }
+    run.artifacts = run.artifacts.filter(({ name, version }) => name !== row.name || version !== row.version)
+    run.artifacts.push(row)
+  }
+
+  #sessionRow(row: port.SessionRow): port.SessionRow {
+    return { ...row, segments: row.segments.map((segment) => ({ ...segment })), holder: this.#holder(row) }
+  }
+
+  #holder({ holder }: port.SessionRow): string | null {
+    const run = holder === null ? undefined : this.#runs.get(holder)
+    return run && !isEnded(run.fold.status) ? holder : null
+  }
+}
+
+function standing(run: Run) {
+  const { facts, fold, epoch, owner, lease_until } = run
+  return { run_id: facts.run_id, status: fold.status, epoch, head: run.events.length, owner, lease_until }
+}
+
+function runRow(run: Run): port.RunRow {
+  const { facts, fold, epoch, owner, lease_until, gates, events } = run
+  const open_gates = isEnded(fold.status) ? 0 : gates.filter((gate) => gate.answered_at === null).length
+  return { ...facts, ...fold, head: events.length, epoch, owner, lease_until, open_gates }
+}
+
+function refuseAnswer(run: Run, gate_id: string): TroupeError | undefined {
+  const gate = run.gates.find((row) => row.gate_id === gate_id)
+  const open = run.gates.filter((row) => row.answered_at === null).map((row) => row.gate_id)
+  if (!gate) return unknownGate(gate_id, open)
+  const earlier = run.commands.find(({ body }) => body.kind === 'answer' && body.gate_id === gate_id)
+  if (earlier) return gateAnswered(gate_id, earlier.body.by)
+  if (gate.answered_at === null) return undefined
+  const event = run.events.find((event) => event.type === 'gate:answer' && event.data.gate_id === gate_id)
+  return gateAnswered(gate_id, event?.type === 'gate:answer' ? event.data.by : 'someone')
+}

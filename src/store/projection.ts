@@ -1,0 +1,154 @@
+import { TroupeError } from '../errors.ts'
+import type { Event, EventOf, RunStart, Status, StopReason } from '../kernel/event.ts'
+import { isEvent } from '../kernel/event.ts'
+import type { Spend } from '../kernel/ledger.ts'
+import { NO_SPEND, spend } from '../kernel/ledger.ts'
+import { NO_USAGE } from '../kernel/model.ts'
+import type { GateRow, SessionRow } from './store.ts'
+
+const TITLE_LENGTH = 80
+
+/** The part of a run's row that its events decide. */
+export interface RunFold {
+  status: Status
+  stop_reason: StopReason | null
+  ended_at: number | null
+  usage: Spend
+}
+
+/** The row of a run before anything has happened to it. */
+export const NEW_RUN: RunFold = Object.freeze({
+  status: 'pending',
+  stop_reason: null,
+  ended_at: null,
+  usage: NO_SPEND,
+})
+
+/** The row after this event; the same object when the event changes nothing in it. */
+export function foldRun(before: RunFold, event: Event): RunFold {
+  switch (event.type) {
+    case 'run:attempt':
+      return { ...before, status: 'running' }
+    case 'run:park':
+      return { ...before, status: 'waiting' }
+    case 'run:interrupt':
+      return { ...before, status: 'pending' }
+    case 'run:reopen':
+      return { ...before, status: 'pending', stop_reason: null, ended_at: null }
+    case 'run:end':
+      return { ...before, status: event.data.status, stop_reason: event.data.stop_reason, ended_at: event.at }
+    default: {
+      const usage = spend(before.usage, event)
+      return usage === before.usage ? before : { ...before, usage }
+    }
+  }
+}
+
+/** The first event of a run, or `invalid_input` if it is something else. */
+export function startOf(event: Event): EventOf<'run:start'> {
+  if (isEvent(event, 'run:start') && event.seq === 1) return event
+  throw new TroupeError('invalid_input', `a run starts with run:start as event 1, not with ${event.type} ${event.seq}`)
+}
+
+/** One line for lists: what was asked, or the pattern's name. Never cuts a character in half. */
+export function titleOf({ input, pattern }: RunStart): string {
+  const asked = typeof input === 'object' && input !== null ? (input as Record<string, unknown>) : {}
+  for (const field of ['instruction', 'task', 'question']) {
+    const text = asked[field]
+    if (typeof text !== 'string') continue
+    const line = text.slice(0, TITLE_LENGTH * 8).toWellFormed().replace(BLANK, ' ').trim()
+    const characters = [...line]
+    if (characters.length > TITLE_LENGTH) return `${characters.slice(0, TITLE_LENGTH - 1).join('').trimEnd()}…`
+    if (line !== '') return line
+  }
+  return pattern
+}
+
+const BLANK = /[\s\p{Cc}]+/gu
+
+/** The row of a session whose segment opens with this event. */
+export function openedSession(
+  before: SessionRow | undefined,
+  event: EventOf<'session:open'>,
+  project: string,
+): SessionRow {
+  const { data, run_id, seq } = event
+  const segments = (before?.segments ?? []).map((segment) => ({ ...segment }))
+  const last = segments.at(-1)
+  if (last && before?.segment === data.segment && last.run_id === run_id) last.to = null
+  else segments.push({ run_id, from: seq, to: null })
+  return {
+    session_id: event.session_id ?? '',
+    project,
+    run_id,
+    parent_session_id: data.parent_session_id,
+    agent: data.agent.name,
+    depth: data.depth,
+    status: 'running',
+    stop_reason: null,
+    segment: data.segment,
+    segments,
+    turn_count: before?.turn_count ?? 0,
+    text: before?.text ?? '',
+    usage: before?.usage ?? { ...NO_USAGE, calls: 0 },
+    holder: run_id,
+    cache_key: data.cache_key ?? null,
+    opened_at: before?.opened_at ?? event.at,
+    ended_at: null,
+  }
+}
+
+/** The row of a session whose segment this event ends. */
+export function endedSession(before: SessionRow, event: EventOf<'session:end'>): SessionRow {
+  const { status, stop_reason, text, turn_count, usage } = event.data
+  const segments = before.segments.map((segment) => ({ ...segment }))
+  const last = segments.at(-1)
+  if (last?.run_id === event.run_id) last.to = event.seq
+  return { ...before, status, stop_reason, text, turn_count, usage, segments, holder: null, ended_at: event.at }
+}
+
+export function openedGate(event: EventOf<'gate:open'>, project: string): GateRow {
+  return {
+    ...event.data,
+    project,
+    run_id: event.run_id,
+    session_id: event.session_id ?? null,
+    opened_at: event.at,
+    answered_at: null,
+    answer: null,
+  }
+}
+
+/** The rows an event may change, as a store keeps them. */
+export interface Rows {
+  session(session_id: string): SessionRow | undefined
+  putSession(row: SessionRow, ended: boolean): void
+  openGate(event: EventOf<'gate:open'>): void
+  answerGate(event: EventOf<'gate:answer'>): void
+  putArtifact(event: EventOf<'artifact:write'>): void
+}
+
+/** Applies an event to sessions, gates and artifacts. An event that fits no row is kept in the journal all the same. */
+export function projectEvent(event: Event, rows: Rows, project: string): void {
+  switch (event.type) {
+    case 'session:open':
+      if (event.session_id === undefined) return
+      rows.putSession(openedSession(rows.session(event.session_id), event, project), false)
+      return
+    case 'session:end': {
+      const before = event.session_id === undefined ? undefined : rows.session(event.session_id)
+      if (before) rows.putSession(endedSession(before, event), true)
+      return
+    }
+    case 'gate:open':
+      rows.openGate(event)
+      return
+    case 'gate:answer':
+      rows.answerGate(event)
+      return
+    case 'artifact:write':
+      rows.putArtifact(event)
+      return
+    default:
+  }
+}

@@ -1,0 +1,109 @@
+import { TroupeError, unknownName } from '../errors.ts'
+import type { Status } from '../kernel/event.ts'
+import type { Append } from '../kernel/journal.ts'
+import type { Claimant } from './store.ts'
+
+/** What a store knows of a run when someone wants to write to it. */
+export interface Standing {
+  run_id: string
+  status: Status
+  epoch: number
+  head: number
+  owner: string | null
+  lease_until: number | null
+}
+
+/** Why an append must not happen, or `undefined` if it may. `newestCommand` is asked only when the append cares. */
+export function refuseAppend(
+  append: Append,
+  run: Standing | undefined,
+  newestCommand: () => number,
+): TroupeError | undefined {
+  if (!run) return unknownRun(append.run_id, [])
+  if (append.epoch < 1 || run.epoch !== append.epoch) return leaseLost(append, run)
+  const broken = brokenSequence(append, run.head)
+  if (broken) return broken
+  if (append.seen_command !== undefined && newestCommand() > append.seen_command) return commandArrived(run.run_id)
+  return undefined
+}
+
+function brokenSequence({ run_id, events }: Append, head: number): TroupeError | undefined {
+  const first = events[0]
+  if (!first) return undefined
+  if (first.seq !== head + 1) {
+    return new TroupeError('lease_lost', `run ${run_id} stands at event ${head}; event ${first.seq} does not follow`, {
+      hint: 'someone else wrote to this run; read it again and resume',
+    })
+  }
+  for (let index = 0; index < events.length; index++) {
+    const event = events[index]
+    if (event?.run_id === run_id && event.seq === head + 1 + index) continue
+    return new TroupeError('invalid_input', `the events for run ${run_id} have a hole after ${head + index}`)
+  }
+  return undefined
+}
+
+export function leaseLost({ run_id, epoch }: Append, run: Standing): TroupeError {
+  const now = run.owner === null ? 'nobody executes it now' : `${run.owner} executes it now`
+  return new TroupeError('lease_lost', `run ${run_id} is no longer this writer's (epoch ${epoch}): ${now}`, {
+    hint: `the run is at epoch ${run.epoch}; resume it to take it over`,
+  })
+}
+
+function commandArrived(run_id: string): TroupeError {
+  return new TroupeError('run_busy', `run ${run_id} was not parked: a command arrived`, { hint: 'a command arrived' })
+}
+
+/** Why this claimant may not have the run, or `undefined` if it may. */
+export function refuseLease(run: Standing, claimant: Claimant): TroupeError | undefined {
+  const { owner, lease_until } = run
+  if (owner === null || lease_until === null || owner === claimant.owner) return undefined
+  if (lease_until <= claimant.now || claimant.dead(owner)) return undefined
+  const until = new Date(lease_until).toISOString()
+  return new TroupeError('run_busy', `run ${run.run_id} is executed by ${owner} until ${until}`, {
+    hint: 'watch it, or wait for its owner to finish or its lease to run out',
+  })
+}
+
+export function isEnded(status: Status): boolean {
+  return status === 'completed' || status === 'failed' || status === 'cancelled'
+}
+
+export function runEnded({ run_id, status }: Pick<Standing, 'run_id' | 'status'>): TroupeError {
+  return new TroupeError('run_ended', `run ${run_id} has ended (${status})`, {
+    hint: 'resume it first if it should go on',
+  })
+}
+
+export function unknownRun(run_id: string, known: readonly string[]): TroupeError {
+  return unknownName('unknown_run', 'run', run_id, known)
+}
+
+export function duplicateRun(run_id: string): TroupeError {
+  return new TroupeError('invalid_input', `run ${run_id} exists already`, { hint: 'give the new run another id' })
+}
+
+export function unknownSession(session_id: string, known: readonly string[]): TroupeError {
+  return unknownName('unknown_session', 'session', session_id, known)
+}
+
+export function sessionBusy(session_id: string, holder: string): TroupeError {
+  return new TroupeError('session_busy', `session ${session_id} is in use by run ${holder}`, {
+    hint: `wait for run ${holder} to end, or cancel it`,
+  })
+}
+
+export function unknownGate(gate_id: string, open: readonly string[]): TroupeError {
+  return unknownName('unknown_gate', 'open gate', gate_id, open)
+}
+
+export function gateAnswered(gate_id: string, by: string): TroupeError {
+  return new TroupeError('gate_answered', `gate ${gate_id} was already answered by ${by}`, {
+    hint: 'the first answer counts',
+  })
+}
+
+/** A refusal of one append, in the shape the journal reads. */
+export function refused(error: TroupeError): { ok: false; error: TroupeError } {
+  return { ok: false, error }
+}

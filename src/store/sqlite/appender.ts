@@ -1,0 +1,191 @@
+import { TroupeError } from '../../errors.ts'
+import type { Event } from '../../kernel/event.ts'
+import type { Append, AppendOutcome, Sync } from '../../kernel/journal.ts'
+import type { Rows } from '../projection.ts'
+import { foldRun, projectEvent } from '../projection.ts'
+import { leaseLost, refuseAppend, refused, unknownRun } from '../refusals.ts'
+import type { Checkpoints } from './checkpoints.ts'
+import type { Connection } from './connection.ts'
+import type { Encoded, Payload } from './encoding.ts'
+import { encode, hashPayloads } from './encoding.ts'
+import { isBusy, storeFailure } from './failure.ts'
+import type { RunKey, } from './events.ts'
+import type { RunState } from './runs.ts'
+import type { Tables } from './tables.ts'
+
+/*
+ * Invariants
+ * 1. A batch is one transaction. A run that is refused is refused before anything of it is written, so the others stay.
+ * 2. What is remembered of a run is what its journal came to at a head under an epoch. It is used only if the update
+ *    that moves the head finds the row at that very head and epoch; another process's writes make it miss, never wrong.
+ * 3. Nothing is remembered of a transaction that did not commit.
+ * 4. An append that finds the file free, the log short and no large payload has happened when the call returns.
+ */
+
+const MOST_REMEMBERED = 10_000
+const OK: AppendOutcome = Object.freeze({ ok: true })
+
+type Prepared = Encoded[] | TroupeError
+
+export class Appender {
+  readonly #connection: Connection
+  readonly #tables: Tables
+  readonly #checkpoints: Checkpoints
+  readonly #remembered = new Map<string, RunState>()
+  readonly #staged = new Map<string, RunState>()
+
+  constructor(connection: Connection, tables: Tables, checkpoints: Checkpoints) {
+    this.#connection = connection
+    this.#tables = tables
+    this.#checkpoints = checkpoints
+  }
+
+  append(batch: readonly Append[]): AppendOutcome[] | Promise<AppendOutcome[]> {
+    const prepared = batch.map(prepare)
+    const unhashed = prepared.flatMap(unhashedOf)
+    if (unhashed.length > 0 || this.#checkpoints.behind) return this.#commitLater(batch, prepared, unhashed)
+    try {
+      return this.#commit(batch, prepared)
+    } catch (thrown) {
+      if (isBusy(thrown)) return this.#commitLater(batch, prepared, unhashed)
+      return refuseAll(batch, storeFailure(thrown, this.#connection.path))
+    }
+  }
+
+  async #commitLater(
+    batch: readonly Append[],
+    prepared: readonly Prepared[],
+    unhashed: readonly Payload[],
+  ): Promise<AppendOutcome[]> {
+    try {
+      await hashPayloads(unhashed)
+      if (this.#checkpoints.behind) await this.#checkpoints.caughtUp()
+      return await this.#connection.read(() => this.#commit(batch, prepared))
+    } catch (thrown) {
+      return refuseAll(batch, storeFailure(thrown, this.#connection.path))
+    }
+  }
+
+  #commit(batch: readonly Append[], prepared: readonly Prepared[]): AppendOutcome[] {
+    const { words } = this.#tables
+    try {
+      const outcomes = this.#connection.transact(strictest(batch), () => this.#write(batch, prepared))
+      words.keep()
+      for (const [run_id, state] of this.#staged) this.#remember(run_id, state)
+      this.#checkpoints.wrote(bytesOf(prepared))
+      return outcomes
+    } catch (thrown) {
+      words.forget()
+      throw thrown
+    } finally {
+      this.#staged.clear()
+    }
+  }
+
+  #write(batch: readonly Append[], prepared: readonly Prepared[]): AppendOutcome[] {
+    const outcomes: AppendOutcome[] = []
+    for (let index = 0; index < batch.length; index++) {
+      const append = batch[index]
+      const encoded = prepared[index]
+      if (append && encoded) outcomes.push(this.#appendOne(append, encoded))
+    }
+    return outcomes
+  }
+
+  #appendOne(append: Append, prepared: Prepared): AppendOutcome {
+    if (prepared instanceof TroupeError) return refused(prepared)
+    const { runs, commands } = this.#tables
+    const run = this.#stateFor(append)
+    const newestCommand = () => (run ? commands.newest(run) : 0)
+    const refusal = refuseAppend(append, run, newestCommand)
+    if (refusal || !run) return refused(refusal ?? unknownRun(append.run_id, []))
+    if (append.events.length === 0) {
+      if (append.sync === 'full') runs.pulse(run)
+      return OK
+    }
+    const head = run.head + append.events.length
+    const fold = append.events.reduce(foldRun, run.fold)
+    if (!runs.advance(run, { head, fold })) {
+      const now = runs.state(append.run_id)
+      return refused(refuseAppend(append, now, newestCommand) ?? leaseLost(append, now ?? run))
+    }
+    this.#staged.set(append.run_id, { ...run, head, fold, status: fold.status })
+    for (let index = 0; index < append.events.length; index++) {
+      const event = append.events[index]
+      const encoded = prepared[index]
+      if (event && encoded) this.#insert(run, event, encoded)
+    }
+    return OK
+  }
+
+  #insert(run: RunKey, event: Event, encoded: Encoded): void {
+    const id = this.#tables.events.insert(run, event, encoded)
+    projectEvent(event, rowsOf(this.#tables, run, id), run.project)
+  }
+
+  /** What is remembered if it can be what the writer builds on, else what the file says. */
+  #stateFor({ run_id, epoch, events }: Append): RunState | undefined {
+    const known = this.#staged.get(run_id) ?? this.#remembered.get(run_id)
+    const first = events[0]
+    if (known && first && known.epoch === epoch && known.head === first.seq - 1) return known
+    return this.#tables.runs.state(run_id)
+  }
+
+  #remember(run_id: string, state: RunState): void {
+    if (state.fold.ended_at !== null) {
+      this.#remembered.delete(run_id)
+      return
+    }
+    if (this.#remembered.size >= MOST_REMEMBERED) this.#remembered.clear()
+    this.#remembered.set(run_id, state)
+  }
+}
+
+/** The rows of one event, inside the transaction that writes it. */
+function rowsOf({ sessions, gates, artifacts }: Tables, run: RunKey, id: number): Rows {
+  return {
+    session: (session_id) => sessions.bare(session_id),
+    putSession: (row, ended) => sessions.put(row, run, ended ? id : null),
+    openGate: ({ data }) => gates.open(run, data.gate_id, id),
+    answerGate: ({ data }) => gates.answer(data.gate_id, id),
+    putArtifact: ({ data }) => artifacts.put(run, data.name, data.version, id),
+  }
+}
+
+function prepare(append: Append): Prepared {
+  try {
+    for (const { type, session_id } of append.events) {
+      if (type.isWellFormed() && (session_id ?? '').isWellFormed()) continue
+      return new TroupeError('invalid_input', `run ${append.run_id}: a name with half a character cannot be stored`)
+    }
+    return append.events.map(encode)
+  } catch (thrown) {
+    if (thrown instanceof TroupeError) return thrown
+    throw thrown
+  }
+}
+
+function unhashedOf(prepared: Prepared): Payload[] {
+  if (prepared instanceof TroupeError) return []
+  return prepared.flatMap(({ payloads }) => payloads.filter(({ hash }) => hash === ''))
+}
+
+function strictest(batch: readonly Append[]): Sync {
+  return batch.some(({ sync }) => sync === 'full') ? 'full' : 'normal'
+}
+
+function bytesOf(prepared: readonly Prepared[]): number {
+  let bytes = 0
+  for (const encoded of prepared) {
+    if (encoded instanceof TroupeError) continue
+    for (const { data, payloads } of encoded) {
+      bytes += data.length
+      for (const payload of payloads) bytes += payload.bytes.length
+    }
+  }
+  return bytes
+}
+
+function refuseAll(batch: readonly Append[], error: TroupeError): AppendOutcome[] {
+  return batch.map(() => refused(error))
+}

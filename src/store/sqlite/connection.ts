@@ -1,0 +1,99 @@
+import type { Sync } from '../../kernel/journal.ts'
+import { APPLICATION_ID, applicationOf, inspect } from './inspect.ts'
+import type { Database } from './node-sqlite.ts'
+import { openDatabase } from './node-sqlite.ts'
+import { untilFree } from './waiting.ts'
+
+/*
+ * Invariants
+ * 1. SQLite never waits for a lock on this thread: a held lock fails the attempt, and the wait is asynchronous.
+ * 2. A transaction that throws leaves nothing behind.
+ * 3. A transaction that asks for full sync is on the disk when it returns, and with it all that came before.
+ * 4. The database file is never opened by other means: closing any other handle on it would drop the locks that this
+ *    process's connections hold, and another process could then delete the log under them.
+ */
+
+export interface ConnectionOptions {
+  /** `full`: every commit survives a power cut, not only those that ask for it. */
+  durability: Sync
+  /** How long a lock held by another process is waited for. */
+  busy_ms: number
+}
+
+export class Connection {
+  readonly path: string
+  readonly db: Database
+  readonly #options: ConnectionOptions
+  readonly #begin
+  readonly #commit
+  #sync: Sync = 'normal'
+
+  constructor(path: string, db: Database, options: ConnectionOptions) {
+    this.path = path
+    this.db = db
+    this.#options = options
+    this.#begin = db.prepare('BEGIN IMMEDIATE')
+    this.#commit = db.prepare('COMMIT')
+  }
+
+  /** One transaction, now. Throws SQLite's own error, also when the lock is held (`isBusy`). */
+  transact<T>(sync: Sync, work: () => T): T {
+    this.#setSync(this.#options.durability === 'full' ? 'full' : sync)
+    this.#begin.run()
+    try {
+      const result = work()
+      this.#commit.run()
+      return result
+    } catch (thrown) {
+      this.#rollback()
+      throw thrown
+    }
+  }
+
+  /** One transaction, as soon as the lock is free. */
+  write<T>(sync: Sync, work: () => T): Promise<T> {
+    return this.read(() => this.transact(sync, work))
+  }
+
+  /** Something that waits for no one unless it must. */
+  read<T>(work: () => T): Promise<T> {
+    return untilFree(this.path, this.#options.busy_ms, work)
+  }
+
+  close(): void {
+    if (this.db.isOpen) this.db.close()
+  }
+
+  #setSync(sync: Sync): void {
+    if (this.#sync === sync) return
+    this.db.exec(sync === 'full' ? 'PRAGMA synchronous = FULL' : 'PRAGMA synchronous = NORMAL')
+    this.#sync = sync
+  }
+
+  #rollback(): void {
+    try {
+      if (this.db.isTransaction) this.db.exec('ROLLBACK')
+    } catch {
+      // After a full disk or a failed write SQLite has rolled back by itself; the first error is the one to tell.
+    }
+  }
+}
+
+/** Opens the file, or makes a new one. A file that is not ours, newer or damaged is left as it was found. */
+export async function connect(path: string, options: ConnectionOptions): Promise<Connection> {
+  await untilFree(path, options.busy_ms, () => inspect(path))
+  return untilFree(path, options.busy_ms, () => {
+    const db = openDatabase(path)
+    try {
+      db.exec('PRAGMA page_size = 8192')
+      // Before WAL, so that the mark is in the file itself and not in a log that may be lost.
+      if (applicationOf(db) === 0) db.exec(`PRAGMA application_id = ${APPLICATION_ID}`)
+      db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA fullfsync = ON')
+      db.exec('PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -16000; PRAGMA temp_store = MEMORY')
+      return new Connection(path, db, options)
+    } catch (thrown) {
+      db.close()
+      throw thrown
+    }
+  })
+}

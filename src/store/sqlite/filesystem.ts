@@ -1,0 +1,61 @@
+import { accessSync, constants, existsSync, mkdirSync, statfsSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { TroupeError } from '../../errors.ts'
+import { readOnly, storeFull } from './failure.ts'
+
+/** Linux's numbers for file systems whose locks or shared memory do not reach other machines. */
+const NETWORK: Readonly<Record<number, string>> = {
+  0x6969: 'NFS',
+  0x517b: 'SMB',
+  0xfe534d42: 'SMB2',
+  0xff534d42: 'CIFS',
+  0x5346414f: 'AFS',
+  0x6b414653: 'AFS',
+  0x73757245: 'Coda',
+  0x00c36400: 'Ceph',
+  0x0bd00bd0: 'Lustre',
+  0x01021997: '9P',
+  0x564c: 'NCP',
+  0x47504653: 'GPFS',
+  0x19830326: 'BeeGFS',
+  0x01161970: 'GFS2',
+  0x7461636f: 'OCFS2',
+}
+
+/** Tells the type of the file system a path is on: `fs.statfs` unless a test says otherwise. */
+export type FileSystemType = (path: string) => number
+
+const fileSystemType: FileSystemType = (path) => (process.platform === 'linux' ? statfsSync(path).type : 0)
+
+/** Makes the folder of a store and refuses places where two processes could not be kept apart. */
+export function prepareFolder(path: string, typeOf: FileSystemType = fileSystemType): void {
+  const folder = dirname(path)
+  refuseNetwork(path, typeOf(nearestExisting(folder)))
+  try {
+    mkdirSync(folder, { recursive: true })
+    if (existsSync(path)) {
+      if (statSync(path).isDirectory()) throw new TroupeError('store_failed', `${path} is a folder, not a file`)
+      accessSync(path, constants.R_OK | constants.W_OK)
+    }
+    accessSync(folder, constants.W_OK)
+  } catch (thrown) {
+    const code = (thrown as NodeJS.ErrnoException).code
+    if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') throw readOnly(path, thrown)
+    if (code === 'ENOSPC' || code === 'EDQUOT') throw storeFull(path, thrown)
+    if (thrown instanceof TroupeError) throw thrown
+    throw new TroupeError('store_failed', `${folder} cannot be used: ${(thrown as Error).message}`, { cause: thrown })
+  }
+}
+
+function refuseNetwork(path: string, type: number): void {
+  const name = NETWORK[type >>> 0]
+  if (name === undefined) return
+  throw new TroupeError('store_network', `${path} is on a network file system (${name})`, {
+    hint: 'its locks cannot keep two machines apart; name a place on a local disk with --store or TROUPE_STORE',
+  })
+}
+
+function nearestExisting(folder: string): string {
+  const above = dirname(folder)
+  return existsSync(folder) || above === folder ? folder : nearestExisting(above)
+}

@@ -1,0 +1,99 @@
+/**
+ * The first schema. Files out there have it: never edit it, add a migration.
+ *
+ * - `words` holds session ids and event types once; events and sessions refer to them by number.
+ * - `events` is appended in commit order; gates, artifacts and session texts point at the event that carries them
+ *   instead of keeping a second copy.
+ * - `events.refs` names the fields whose value is a blob, apart from the data, so that no data can look like one.
+ * - A gate or a session's holder counts only while its run has not ended; nothing has to be undone at the end.
+ */
+export const first = `
+CREATE TABLE words (
+  id INTEGER PRIMARY KEY,
+  word TEXT NOT NULL UNIQUE
+);
+
+CREATE TABLE runs (
+  id INTEGER PRIMARY KEY,
+  run_id TEXT NOT NULL UNIQUE,
+  project TEXT NOT NULL,
+  pattern TEXT NOT NULL,
+  title TEXT NOT NULL,
+  status TEXT NOT NULL,
+  stop_reason TEXT,
+  created_at INTEGER NOT NULL,
+  ended_at INTEGER,
+  head INTEGER NOT NULL,
+  epoch INTEGER NOT NULL,
+  owner TEXT,
+  lease_until INTEGER,
+  usage TEXT NOT NULL,
+  syncs INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX runs_by_project ON runs (project, created_at);
+CREATE INDEX runs_live ON runs (project, created_at) WHERE ended_at IS NULL;
+
+CREATE TABLE events (
+  id INTEGER PRIMARY KEY,
+  run INTEGER NOT NULL,
+  seq INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  type INTEGER NOT NULL,
+  session INTEGER,
+  data TEXT NOT NULL,
+  refs TEXT
+);
+CREATE UNIQUE INDEX events_by_run ON events (run, seq);
+
+CREATE TABLE sessions (
+  id INTEGER PRIMARY KEY,
+  project TEXT NOT NULL,
+  run INTEGER NOT NULL,
+  holder INTEGER,
+  cache_key TEXT,
+  ended_event INTEGER,
+  facts TEXT NOT NULL
+);
+CREATE INDEX sessions_by_cache_key ON sessions (project, cache_key) WHERE cache_key IS NOT NULL;
+CREATE TABLE run_sessions (
+  run INTEGER NOT NULL,
+  session INTEGER NOT NULL,
+  PRIMARY KEY (run, session)
+) WITHOUT ROWID;
+
+CREATE TABLE gates (
+  id INTEGER PRIMARY KEY,
+  gate_id TEXT NOT NULL UNIQUE,
+  run INTEGER NOT NULL,
+  opened_event INTEGER NOT NULL,
+  answered_event INTEGER
+);
+CREATE INDEX gates_open ON gates (run) WHERE answered_event IS NULL;
+
+CREATE TABLE commands (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  run INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  gate_id TEXT,
+  body TEXT NOT NULL
+);
+CREATE INDEX commands_by_run ON commands (run, id);
+CREATE UNIQUE INDEX commands_one_answer ON commands (gate_id) WHERE gate_id IS NOT NULL;
+
+CREATE TABLE artifacts (
+  run INTEGER NOT NULL,
+  name TEXT NOT NULL,
+  version INTEGER NOT NULL,
+  event INTEGER NOT NULL,
+  PRIMARY KEY (run, name, version)
+) WITHOUT ROWID;
+
+CREATE TABLE blobs (
+  id INTEGER PRIMARY KEY,
+  project TEXT NOT NULL,
+  hash TEXT NOT NULL,
+  size INTEGER NOT NULL,
+  bytes BLOB NOT NULL
+);
+CREATE UNIQUE INDEX blobs_by_hash ON blobs (project, hash);
+`

@@ -1,0 +1,117 @@
+import type { EventOf, Status, StopReason } from '../../kernel/event.ts'
+import type { RunFold } from '../projection.ts'
+import { NEW_RUN, titleOf } from '../projection.ts'
+import type { Standing } from '../refusals.ts'
+import { isEnded, unknownRun } from '../refusals.ts'
+import type { Lease, RunRow } from '../store.ts'
+import type { RunKey } from './events.ts'
+import type { Database } from './node-sqlite.ts'
+
+/** A run as its writer needs it: which row, who may write, and what its events came to so far. */
+export interface RunState extends RunKey, Standing {
+  fold: RunFold
+}
+
+interface RunRecord extends Omit<RunRow, 'usage'> {
+  id: number
+  usage: string
+}
+
+export interface RunFilter {
+  project: string
+  status?: readonly Status[]
+  limit?: number
+}
+
+const UNANSWERED = 'SELECT count(*) FROM gates WHERE gates.run = runs.id AND answered_event IS NULL'
+const COLUMNS = `id, run_id, project, pattern, title, status, stop_reason, created_at, ended_at, head, epoch, owner,
+  lease_until, usage, CASE WHEN ended_at IS NULL THEN (${UNANSWERED}) ELSE 0 END AS open_gates`
+const LISTED = `SELECT ${COLUMNS} FROM runs WHERE project = ? AND status IN (SELECT value FROM json_each(?))`
+const NEWEST_FIRST = 'ORDER BY created_at DESC, id DESC LIMIT ?'
+const EVERY: readonly Status[] = ['pending', 'running', 'waiting', 'completed', 'failed', 'cancelled']
+
+/** Runs: one row each, changed only together with the events it is folded from, or by a lease. */
+export function runTable(db: Database) {
+  const insert = db.prepare(
+    `INSERT INTO runs (run_id, project, pattern, title, status, created_at, head, epoch, usage)
+     VALUES (?, ?, ?, ?, ?, ?, 1, 0, ?)`,
+  )
+  const byId = db.prepare(`SELECT ${COLUMNS} FROM runs WHERE run_id = ?`)
+  const advance = db.prepare('UPDATE runs SET head = ? WHERE id = ? AND epoch = ? AND head = ?')
+  const change = db.prepare(
+    `UPDATE runs SET head = ?, status = ?, stop_reason = ?, ended_at = ?, usage = ?
+     WHERE id = ? AND epoch = ? AND head = ?`,
+  )
+  const pulse = db.prepare('UPDATE runs SET syncs = syncs + 1 WHERE id = ?')
+  const take = db.prepare('UPDATE runs SET epoch = epoch + 1, owner = ?, lease_until = ? WHERE id = ?')
+  const renew = db.prepare(
+    'UPDATE runs SET lease_until = ? WHERE run_id = ? AND epoch = ? AND owner IS NOT NULL',
+  )
+  const release = db.prepare('UPDATE runs SET owner = NULL, lease_until = NULL WHERE run_id = ? AND epoch = ?')
+  const recent = db.prepare('SELECT run_id FROM runs ORDER BY id DESC LIMIT 100')
+  const listed = db.prepare(`${LISTED} ${NEWEST_FIRST}`)
+  const listedLive = db.prepare(`${LISTED} AND ended_at IS NULL ${NEWEST_FIRST}`)
+
+  const record = (run_id: string) => byId.get(run_id) as RunRecord | undefined
+
+  return {
+    insert({ run_id, at, data }: EventOf<'run:start'>): RunKey {
+      const { status, usage } = NEW_RUN
+      const { project, pattern } = data
+      const written = insert.run(run_id, project, pattern, titleOf(data), status, at, JSON.stringify(usage))
+      return { id: Number(written.lastInsertRowid), run_id, project }
+    },
+    row(run_id: string): RunRow | undefined {
+      const found = record(run_id)
+      return found && toRow(found)
+    },
+    state(run_id: string): RunState | undefined {
+      const found = record(run_id)
+      return found && toState(found)
+    },
+    /** The run, or `unknown_run` with the nearest ids of those that are there. */
+    known(run_id: string): RunState {
+      const found = record(run_id)
+      if (found) return toState(found)
+      throw unknownRun(run_id, recent.all().map((row) => String(row.run_id)))
+    },
+    /** Moves the head if the run still stands where the writer believes it to; false if it does not. */
+    advance({ id, epoch, head, fold }: RunState, to: { head: number; fold: RunFold }): boolean {
+      if (to.fold === fold) return advance.run(to.head, id, epoch, head).changes === 1
+      const { status, stop_reason, ended_at, usage } = to.fold
+      const spent = JSON.stringify(usage)
+      return change.run(to.head, status, stop_reason, ended_at, spent, id, epoch, head).changes === 1
+    },
+    /** A change that means nothing: without one, a commit writes nothing and so syncs nothing. */
+    pulse({ id }: RunKey): void {
+      pulse.run(id)
+    },
+    take({ id, epoch, head, run_id, project }: RunState, owner: string, lease_until: number): Lease {
+      take.run(owner, lease_until, id)
+      return { run_id, project, epoch: epoch + 1, head, lease_until }
+    },
+    renew({ run_id, epoch }: Lease, lease_until: number): boolean {
+      return renew.run(lease_until, run_id, epoch).changes === 1
+    },
+    release({ run_id, epoch }: Lease): void {
+      release.run(run_id, epoch)
+    },
+    list({ project, status = EVERY, limit = -1 }: RunFilter): RunRow[] {
+      const query = status.some(isEnded) ? listed : listedLive
+      return (query.all(project, JSON.stringify(status), limit) as unknown as RunRecord[]).map(toRow)
+    },
+  }
+}
+
+export type RunTable = ReturnType<typeof runTable>
+
+function toRow({ id: _id, usage, ...row }: RunRecord): RunRow {
+  return { ...row, usage: JSON.parse(usage) as RunRow['usage'] }
+}
+
+function toState(record: RunRecord): RunState {
+  const { id, run_id, project, status, epoch, head, owner, lease_until, stop_reason, ended_at } = record
+  const usage = JSON.parse(record.usage) as RunRow['usage']
+  const fold: RunFold = { status, stop_reason: stop_reason as StopReason | null, ended_at, usage }
+  return { id, run_id, project, status, epoch, head, owner, lease_until, fold }
+}

@@ -1,0 +1,256 @@
+import { fileURLToPath } from 'node:url'
+import { EmbeddedEngine } from './engine/embedded.ts'
+import type { Signal } from './engine/engine.ts'
+import { follow } from './engine/follow.ts'
+import { realWorld } from './engine/real-world.ts'
+import { sessionPorts } from './engine/sessions.ts'
+import type { ErrorRecord } from './errors.ts'
+import { TroupeError, unknownName } from './errors.ts'
+import type { Agent } from './kernel/agent.ts'
+import type { Event, Status, StopReason } from './kernel/event.ts'
+import { isEvent } from './kernel/event.ts'
+import type { Hooks } from './kernel/hook.ts'
+import type { Limits } from './kernel/limits.ts'
+import { DEFAULT_LIMITS, limitsSchema } from './kernel/limits.ts'
+import type { Model } from './kernel/model.ts'
+import type { Pattern } from './kernel/pattern.ts'
+import { patternTool } from './kernel/pattern.ts'
+import type { PriceBook } from './kernel/price.ts'
+import { NO_PRICES } from './kernel/price.ts'
+import { createRoster } from './kernel/roster.ts'
+import { problemsOf } from './kernel/schema.ts'
+import type { Tool } from './kernel/tool.ts'
+import type { World } from './kernel/world.ts'
+import { createModels } from './models/models.ts'
+import { task } from './patterns/task/task.ts'
+import type { GateRow, RunRow, SessionRow, Store } from './store/store.ts'
+
+export interface TroupeOptions {
+  /** A path, `memory`, or a store of your own. Default: `.troupe` of the current folder. */
+  store?: string | Store
+  /** Whose data it is. Default `default`. */
+  project?: string
+  /** What agents use that name no model: `scripted:FILE`, or a model of your own. */
+  model?: string | Model
+  /** Added to the agents that come with Troupe; the same name replaces. */
+  agents?: readonly Agent[]
+  tools?: readonly Tool[]
+  hooks?: readonly Hooks[]
+  limits?: Partial<Limits>
+  engine?: { concurrency?: number; strict?: boolean; world?: World; prices?: PriceBook }
+}
+
+export interface RunOptions {
+  model?: string
+  limits?: Partial<Limits>
+}
+
+export interface RunResult {
+  run_id: string
+  status: Status
+  stop_reason: StopReason | null
+  output: unknown
+  error: ErrorRecord | null
+  usage: { calls: number; input: number; output: number; cache_read: number; cache_write: number; usd: number | null }
+  duration_ms: number
+  /** Questions that the run waits for. */
+  gates: GateRow[]
+}
+
+/** A run that was written down and is under way: leaving it alone does not cancel it. */
+export interface RunHandle extends AsyncIterable<Signal> {
+  readonly run_id: string
+  readonly result: Promise<RunResult>
+}
+
+export interface Troupe extends AsyncDisposable {
+  readonly store: Store
+  readonly agents: readonly Agent[]
+  readonly patterns: readonly Pattern[]
+  /** Runs a pattern and waits until it ends, waits for a human, or is interrupted. */
+  run(pattern: string, input: unknown, options?: RunOptions): Promise<RunResult>
+  /** The same, watched: iterate for events and words, await `result` for the end. */
+  stream(pattern: string, input: unknown, options?: RunOptions): Promise<RunHandle>
+  /** Goes on with a run that was interrupted, waits, or failed; the step whose error ended it is tried again. */
+  resume(run_id: string, options?: { limits?: Partial<Limits>; force?: boolean }): Promise<RunHandle>
+  cancel(run_id: string, reason?: string): Promise<RunResult>
+  inbox(): Promise<GateRow[]>
+  /** Answers a question; the run goes on here unless another process works on it. The first answer wins. */
+  answer(gate_id: string, answer: unknown, by?: string): Promise<RunHandle>
+  result(run_id: string): Promise<RunResult>
+  runs(filter?: { status?: readonly Status[]; limit?: number }): Promise<RunRow[]>
+  sessions(run_id: string): Promise<SessionRow[]>
+  events(run_id: string): Promise<Event[]>
+  /** Lets what is in flight finish, leaves every run resumable, and closes the store. */
+  close(): Promise<void>
+}
+
+/** Puts the parts together: a store, an engine, models, agents, tools, and the patterns. */
+export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe> {
+  const world = options.engine?.world ?? realWorld()
+  const project = options.project ?? 'default'
+  const defaults = limitsOf(DEFAULT_LIMITS, options.limits)
+  const agents = await rosterAgents(options.agents ?? [])
+  const store = await openStore(options.store ?? '.troupe')
+  const patterns: Pattern[] = [task]
+  const engine = new EmbeddedEngine({
+    store,
+    world,
+    concurrency: options.engine?.concurrency ?? 16,
+    onListenerError: (error) => process.emitWarning(`a listener failed: ${error.message}`),
+    ports: {
+      world,
+      models: createModels({ world, ...(options.model === undefined ? undefined : { fallback: options.model }) }),
+      prices: options.engine?.prices ?? NO_PRICES,
+      roster: createRoster(agents),
+      tools: new Map((options.tools ?? []).map((tool) => [tool.name, tool])),
+      patterns: new Map(patterns.map((pattern) => [pattern.name, pattern])),
+      patternTools: new Map(NAMES_OF_TASK.map((name) => [name, patternTool(task)])),
+      hooks: options.hooks ?? [],
+      strict: options.engine?.strict ?? false,
+      ...sessionPorts(store),
+    },
+  })
+
+  const result = (run_id: string) => resultOf(store, world, run_id)
+
+  function handle(run_id: string, work: Promise<void>): RunHandle {
+    const settled = work.then(() => result(run_id))
+    settled.catch(() => {})
+    return { run_id, result: settled, [Symbol.asyncIterator]: () => follow({ engine, store }, run_id, settled) }
+  }
+
+  async function stream(name: string, input: unknown, run: RunOptions = {}): Promise<RunHandle> {
+    const pattern = patterns.find((candidate) => candidate.name === name)
+    if (!pattern) throw unknownName('unknown_pattern', 'pattern', name, patterns.map((known) => known.name))
+    const parsed = pattern.input.safeParse(input)
+    if (!parsed.success) {
+      throw new TroupeError('invalid_input', `the input of ${name} does not fit: ${problemsOf(parsed.error)}`)
+    }
+    const run_id = `r_${world.randomHex(6)}`
+    const data = {
+      format: 1 as const,
+      project,
+      pattern: name,
+      version: pattern.version,
+      input: parsed.data as unknown,
+      limits: limitsOf(defaults, run.limits),
+      ...(run.model === undefined ? undefined : { model: run.model }),
+    }
+    await store.createRun({ run_id, seq: 1, at: world.now(), type: 'run:start', data })
+    return handle(run_id, engine.execute(run_id))
+  }
+
+  async function resume(run_id: string, how: { limits?: Partial<Limits>; force?: boolean } = {}): Promise<RunHandle> {
+    const row = await mustFind(store, project, run_id)
+    if (row.status === 'completed' || row.status === 'cancelled') return handle(run_id, Promise.resolve())
+    const limits = how.limits ?? {}
+    const reopen = row.status === 'failed' || Object.keys(limits).length > 0
+    limitsOf(DEFAULT_LIMITS, limits)
+    return handle(run_id, engine.execute(run_id, reopen ? { limits, force: how.force ?? false } : undefined))
+  }
+
+  const troupe: Troupe = {
+    store,
+    agents,
+    patterns,
+    stream,
+    resume,
+    result,
+    run: async (name, input, run) => (await stream(name, input, run)).result,
+    async cancel(run_id, reason = '') {
+      await mustFind(store, project, run_id)
+      await store.command(run_id, { kind: 'cancel', reason, by: 'user' }, world.now())
+      engine.nudge(run_id)
+      await engine.execute(run_id).catch((error: unknown) => ignoreBusy(error))
+      return result(run_id)
+    },
+    inbox: () => store.openGates({ project }),
+    async answer(gate_id, answer, by = 'user') {
+      const gate = await store.gate(gate_id)
+      if (!gate) throw await unknownGate(store, project, gate_id)
+      checkChoice(gate, answer)
+      await store.command(gate.run_id, { kind: 'answer', gate_id, answer, by }, world.now())
+      engine.nudge(gate.run_id)
+      return handle(gate.run_id, engine.execute(gate.run_id).catch((error: unknown) => ignoreBusy(error)))
+    },
+    runs: (filter) => store.runs({ project, ...filter }),
+    sessions: (run_id) => store.sessions({ project, run_id }),
+    events: (run_id) => store.events(run_id),
+    async close() {
+      await engine.drain()
+      await store.close()
+    },
+    [Symbol.asyncDispose]: () => troupe.close(),
+  }
+  return troupe
+}
+
+/** `Task` and `Agent` are what other hosts call it. */
+const NAMES_OF_TASK = ['task', 'Task', 'Agent']
+
+function limitsOf(base: Limits, changes: Partial<Limits> = {}): Limits {
+  const parsed = limitsSchema.safeParse({ ...base, ...changes })
+  if (parsed.success) return parsed.data
+  throw new TroupeError('invalid_input', `the limits do not fit: ${problemsOf(parsed.error)}`, {
+    alternatives: Object.keys(DEFAULT_LIMITS),
+    hint: `limits are: ${Object.keys(DEFAULT_LIMITS).join(', ')}`,
+  })
+}
+
+async function openStore(store: string | Store): Promise<Store> {
+  if (typeof store !== 'string') return store
+  if (store === 'memory') return new (await import('./store/memory.ts')).MemoryStore()
+  return (await import('./store/sqlite.ts')).openSqlite(store)
+}
+
+async function rosterAgents(own: readonly Agent[]): Promise<Agent[]> {
+  const { loadAgents } = await import('./formats/agent-file.ts')
+  const shipped = await loadAgents(fileURLToPath(new URL('../agents/', import.meta.url)))
+  const names = new Set(own.map((agent) => agent.name))
+  return [...own, ...shipped.agents.filter((agent) => !names.has(agent.name))]
+}
+
+async function resultOf(store: Store, world: World, run_id: string): Promise<RunResult> {
+  const row = await store.run(run_id)
+  if (!row) throw unknownName('unknown_run', 'run', run_id, [])
+  const ended = row.ended_at !== null
+  const [last] = ended ? (await store.events(run_id, { after: row.head - 1 })).slice(-1) : []
+  const end = isEvent(last, 'run:end') ? last.data : undefined
+  const { calls, input, output, cache_read, cache_write, usd } = row.usage
+  return {
+    run_id,
+    status: row.status,
+    stop_reason: row.stop_reason,
+    output: end?.output ?? null,
+    error: end?.error ?? null,
+    usage: { calls, input, output, cache_read, cache_write, usd },
+    duration_ms: (row.ended_at ?? world.now()) - row.created_at,
+    gates: await store.openGates({ run_id }),
+  }
+}
+
+async function mustFind(store: Store, project: string, run_id: string): Promise<RunRow> {
+  const row = await store.run(run_id)
+  if (row && row.project === project) return row
+  const known = await store.runs({ project, limit: 100 })
+  throw unknownName('unknown_run', 'run', run_id, known.map((run) => run.run_id))
+}
+
+async function unknownGate(store: Store, project: string, gate_id: string): Promise<TroupeError> {
+  const open = await store.openGates({ project })
+  return unknownName('unknown_gate', 'question', gate_id, open.map((gate) => gate.gate_id))
+}
+
+function checkChoice(gate: GateRow, answer: unknown): void {
+  if (!gate.choices || gate.choices.some((choice) => choice === answer)) return
+  throw new TroupeError('invalid_input', `'${String(answer)}' is no answer to "${gate.question}"`, {
+    alternatives: gate.choices,
+    hint: `answer one of: ${gate.choices.join(', ')}`,
+  })
+}
+
+/** Another process works on the run: it will see the command. */
+function ignoreBusy(error: unknown): void {
+  if (!(error instanceof TroupeError) || error.code !== 'run_busy') throw error
+}

@@ -1,0 +1,80 @@
+import type { SourceFile } from '../source-file.ts'
+import type { Node, Place } from '../syntax.ts'
+import { isNode, lineAt, nameOf, parse, walk } from '../syntax.ts'
+import { importsOf } from './imports.ts'
+import type { Violation } from './violation.ts'
+import { isTestFile } from './violation.ts'
+
+type Ban = { names: readonly string[]; members: Readonly<Record<string, readonly string[]>> }
+
+const nodeModules =
+  /^node:(fs|timers|process|child_process|cluster|dgram|dns|net|tls|http|https|http2|os|worker_threads)\b/
+const randomness = ['randomUUID', 'randomBytes', 'randomInt', 'getRandomValues']
+
+const kernelBan: Ban = {
+  names: ['setTimeout', 'setInterval', 'Date', 'process', 'performance', 'fetch'],
+  members: { Math: ['random'], crypto: randomness, AbortSignal: ['timeout'] },
+}
+const decisionBan: Ban = {
+  names: [...kernelBan.names, 'setImmediate', 'queueMicrotask'],
+  members: { ...kernelBan.members, Promise: ['race', 'any'] },
+}
+const bans: Readonly<Record<string, Ban>> = { kernel: kernelBan, patterns: decisionBan, judgement: decisionBan }
+
+// A clock or a coin toss that the journal does not know makes a resumed run take another branch than the first one.
+export function hiddenWorldViolations(files: readonly SourceFile[]): Violation[] {
+  return files.flatMap((file) => {
+    const ban = bans[file.path.split('/')[1] ?? '']
+    return ban && !isTestFile(file.path) ? [...usesOf(file, ban), ...outsideImports(file)] : []
+  })
+}
+
+function outsideImports(file: SourceFile): Violation[] {
+  return importsOf(file)
+    .filter(({ specifier, kind }) => kind !== 'type' && nodeModules.test(withPrefix(specifier)))
+    .map(({ line, specifier }) => hidden(file.path, line, specifier))
+}
+
+function withPrefix(specifier: string): string {
+  return specifier.startsWith('node:') || specifier.startsWith('.') ? specifier : `node:${specifier}`
+}
+
+function usesOf(file: SourceFile, ban: Ban): Violation[] {
+  const found: Violation[] = []
+  walk(parse(file), (node, place) => {
+    const name = bannedUse(node, place, ban)
+    if (name) found.push(hidden(file.path, lineAt(file.source, node.start), name))
+  })
+  return found
+}
+
+function hidden(path: string, line: number, name: string): Violation {
+  return { rule: 'hidden-world', path, line, message: `uses ${name}; it must come from the context or the World` }
+}
+
+function bannedUse(node: Node, place: Place, ban: Ban): string | undefined {
+  if (node.type === 'MemberExpression') {
+    const [object, property] = [nameOf(node.object) ?? '', nameOf(node.property) ?? '']
+    if (object === 'globalThis' && ban.names.includes(property)) return `globalThis.${property}`
+    if (memberIsBanned(ban, object, property)) return `${object}.${property}`
+  }
+  if (node.type === 'VariableDeclarator' && isNode(node.id) && node.id.type === 'ObjectPattern') {
+    const object = nameOf(node.init) ?? ''
+    const taken = (node.id.properties as Node[]).map((property) => nameOf(property.key) ?? '')
+    const banned = taken.find((property) => memberIsBanned(ban, object, property))
+    if (banned) return `${object}.${banned}`
+  }
+  if (node.type === 'ImportSpecifier' && randomness.includes(nameOf(node.imported) ?? '')) return nameOf(node.imported)
+  if (node.type === 'Identifier' && ban.names.includes(String(node.name)) && !isLabel(place)) return String(node.name)
+  return undefined
+}
+
+function memberIsBanned(ban: Ban, object: string, property: string): boolean {
+  return Object.hasOwn(ban.members, object) && ban.members[object]?.includes(property) === true
+}
+
+/** `clock.Date`, `{ process: … }` and the like only name a field. */
+function isLabel({ parent, field }: Place): boolean {
+  if (!parent || parent.computed === true) return false
+  return field === 'key' || (field === 'property' && parent.type === 'MemberExpression')
+}

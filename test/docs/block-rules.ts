@@ -1,0 +1,89 @@
+import { parseDocument } from 'yaml'
+import type { CodeBlock, MarkdownFile } from './markdown.ts'
+import { codeBlocks } from './markdown.ts'
+
+/** What a command in a shell block may name. */
+export type Commands = { scripts: readonly string[]; subcommands: readonly string[] }
+
+const languages = ['ts', 'json', 'yaml', 'sh', 'console', 'text', 'mermaid', 'diff']
+const npmOwn = ['ci', 'install', 'i', 'test', 'exec', 'pack', 'help']
+
+export function blockComplaints(block: CodeBlock, commands: Commands): string[] {
+  const where = `${block.path}:${block.line}`
+  if (!languages.includes(block.language)) {
+    return [`${where} "${block.language}" is not a language we check; known: ${languages.join(', ')}`]
+  }
+  if (block.language === 'json') return parseComplaint(() => JSON.parse(block.body)).map((why) => `${where} ${why}`)
+  if (block.language === 'yaml') {
+    return parseDocument(block.body).errors.map((error) => `${where} ${error.message.split('\n')[0]}`)
+  }
+  if (block.language === 'sh' || block.language === 'console') {
+    return shellCommands(block).flatMap((words) => commandComplaint(words, commands).map((why) => `${where} ${why}`))
+  }
+  return []
+}
+
+function parseComplaint(parse: () => unknown): string[] {
+  try {
+    parse()
+    return []
+  } catch (error) {
+    return [error instanceof Error ? error.message : String(error)]
+  }
+}
+
+/** In `sh` every line is a command; in `console` those after `$`, the rest is output. */
+function shellCommands({ language, body }: CodeBlock): string[][] {
+  return body
+    .replaceAll('\\\n', ' ')
+    .split('\n')
+    .filter((line) => language === 'sh' || line.startsWith('$ '))
+    .map((line) => line.replace(/^\$ /, '').replace(/(^|\s)#.*$/, ''))
+    .flatMap((line) => line.split(/&&|\|\|?|;/))
+    .map((command) =>
+      command
+        .trim()
+        .split(/\s+/)
+        .filter((word, at) => word !== '' && !(at === 0 && /^\w+=/.test(word))),
+    )
+    .filter((words) => words.length > 0)
+}
+
+function commandComplaint(words: readonly string[], { scripts, subcommands }: Commands): string[] {
+  const [program, ...rest] = words[0] === 'npx' ? words.slice(1) : words
+  if (program === 'troupe') return subcommandComplaint(rest, subcommands)
+  if (program !== 'npm') return []
+  const [verb, ...after] = rest.filter((word) => word !== '-s' && word !== '--silent')
+  if (verb === undefined || npmOwn.includes(verb)) return []
+  if (verb !== 'run') return [`"npm ${verb}" is not a command we document; use "npm run"`]
+  const [script = '', ...forwarded] = after
+  if (!scripts.includes(script)) return [`there is no npm script "${script}"; known: ${scripts.join(', ')}`]
+  return script === 'troupe' ? subcommandComplaint(forwarded.slice(forwarded.indexOf('--') + 1), subcommands) : []
+}
+
+function subcommandComplaint([name]: readonly string[], subcommands: readonly string[]): string[] {
+  if (name === undefined || name.startsWith('-') || name === 'help' || subcommands.includes(name)) return []
+  return [`there is no command "troupe ${name}"; known: ${subcommands.join(', ')}`]
+}
+
+/** A newcomer meets a program that runs before eighty words have passed. */
+export function readmeComplaints(readme: MarkdownFile): string[] {
+  const [first] = codeBlocks(readme)
+  if (!first) return ['README.md has no code block']
+  const before = readme.source
+    .split('\n')
+    .slice(0, first.line - 1)
+    .join('\n')
+    .replace(/<!--[\s\S]*?-->/g, '')
+  const words = before.split(/\s+/).filter((word) => /\w/.test(word)).length
+  const lines = first.body.split('\n').length - 1
+  return [
+    ...(words < 80 ? [] : [`README.md has ${words} words before its first code block; fewer than 80 are wanted`]),
+    ...(lines <= 15 ? [] : [`the first code block of README.md has ${lines} lines; at most 15 are wanted`]),
+    ...(isRunnable(first) ? [] : ['the first code block of README.md is not marked "ts run"']),
+  ]
+}
+
+export function isRunnable({ language, flags }: CodeBlock): boolean {
+  return language === 'ts' && flags.includes('run')
+}

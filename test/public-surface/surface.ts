@@ -1,0 +1,103 @@
+import type { Statement } from 'oxc-parser'
+import type { SourceFile } from '../source-file.ts'
+import type { Node } from '../syntax.ts'
+import { isNode, nameOf, parse } from '../syntax.ts'
+
+export type PublicName = { name: string; kind: string }
+
+/** Where a name is exported in a file: declared here, or taken from another file under `original`. */
+type Export = { kind: string } | { from: string; original: string; typeOnly: boolean }
+
+/** The names that a program can import from `entry`, each with the kind of its declaration, sorted. */
+export function publicNames(entry: string, read: (path: string) => string): PublicName[] {
+  const exported = exportsOf({ path: entry, source: read(entry) })
+  return [...exported.keys()]
+    .sort((a, b) => a.localeCompare(b, 'en'))
+    .map((name) => ({ name, kind: kindOf({ path: entry, name }, read) }))
+}
+
+/** `./dist/testing/index.js` is built from `src/testing/index.ts`. */
+export function entrySources(exportsField: Record<string, unknown>): { entry: string; source: string }[] {
+  return Object.entries(exportsField).flatMap(([entry, target]) => {
+    const built = typeof target === 'string' ? target : (target as { default?: string }).default
+    if (!built?.endsWith('.js')) return []
+    return [{ entry, source: built.replace(/^\.\/dist\//, 'src/').replace(/\.js$/, '.ts') }]
+  })
+}
+
+export function surfaceReport(entries: readonly { entry: string; names: readonly PublicName[] }[]): string {
+  const sections = entries.map(({ entry, names }) => {
+    const rows = names.map(({ name, kind }) => `| \`${name}\` | ${kind} |`)
+    return [`## \`${entry.replace(/^\./, 'troupe')}\``, '', '| name | kind |', '|---|---|', ...rows, ''].join('\n')
+  })
+  const note = 'Every name a program can import. Written by `UPDATE_SURFACE=1 npm test -- test/public-surface.test.ts`.'
+  return `# Public surface\n\n${note}\n\n${sections.join('\n')}`
+}
+
+function kindOf({ path, name }: { path: string; name: string }, read: (path: string) => string): string {
+  const found = exportsOf({ path, source: read(path) }).get(name)
+  if (!found) throw new Error(`${path} exports no ${name}`)
+  if ('kind' in found) return found.kind
+  const base = new URL(`file:///${path}`)
+  const origin = decodeURIComponent(new URL(found.from, base).pathname.slice(1))
+  const kind = kindOf({ path: origin, name: found.original }, read)
+  return found.typeOnly && !/^(type|interface)/.test(kind) ? `${kind.replace(/ \(type only\)$/, '')} (type only)` : kind
+}
+
+function exportsOf(file: SourceFile): Map<string, Export> {
+  const { body } = parse(file)
+  const local = kindsByName(body.flatMap(declarations))
+  const imported = new Map(body.flatMap(importedNames))
+  const declaredHere = body.filter((statement) => statement.type === 'ExportNamedDeclaration').flatMap(declarations)
+  const exported = new Map<string, Export>([...kindsByName(declaredHere)].map(([name, kind]) => [name, { kind }]))
+  for (const statement of body) {
+    if (statement.type === 'ExportAllDeclaration') throw new Error(`${file.path} exports *; list the names`)
+    if (statement.type !== 'ExportNamedDeclaration') continue
+    for (const specifier of statement.specifiers) {
+      const [original = '', name = ''] = [nameOf(specifier.local), nameOf(specifier.exported)]
+      const typeOnly = statement.exportKind === 'type' || specifier.exportKind === 'type'
+      const kind = local.get(original)
+      if (statement.source) exported.set(name, { from: statement.source.value, original, typeOnly })
+      else exported.set(name, kind ? { kind } : (imported.get(original) ?? { kind: 'unknown' }))
+    }
+  }
+  return exported
+}
+
+/** One name may be a value and a type (`const` and `type`), or a function with several signatures. */
+function kindsByName(declared: readonly [name: string, kind: string][]): Map<string, string> {
+  const kinds = new Map<string, string>()
+  for (const [name, kind] of declared) {
+    const known = kinds.get(name)?.split(' and ') ?? []
+    kinds.set(name, [...new Set([...known, kind])].join(' and '))
+  }
+  return kinds
+}
+
+function importedNames(statement: Statement): [string, Export][] {
+  if (statement.type !== 'ImportDeclaration') return []
+  return statement.specifiers.map((specifier) => {
+    const typeOnly = statement.importKind === 'type'
+    const original = specifier.type === 'ImportSpecifier' ? (nameOf(specifier.imported) ?? '') : 'default'
+    return [specifier.local.name, { from: statement.source.value, original, typeOnly }]
+  })
+}
+
+const kinds: Readonly<Record<string, string>> = {
+  FunctionDeclaration: 'function',
+  TSDeclareFunction: 'function',
+  ClassDeclaration: 'class',
+  TSTypeAliasDeclaration: 'type',
+  TSInterfaceDeclaration: 'interface',
+  TSEnumDeclaration: 'enum',
+}
+
+function declarations(statement: Statement): [name: string, kind: string][] {
+  const declared: unknown = statement.type === 'ExportNamedDeclaration' ? statement.declaration : statement
+  if (!isNode(declared)) return []
+  if (declared.type === 'VariableDeclaration') {
+    return (declared.declarations as Node[]).map(({ id }) => [nameOf(id) ?? '', String(declared.kind)])
+  }
+  const kind = kinds[declared.type]
+  return kind ? [[nameOf(declared.id) ?? '', kind]] : []
+}
