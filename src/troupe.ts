@@ -13,7 +13,7 @@ import type { Hooks } from './kernel/hook.ts'
 import type { Limits } from './kernel/limits.ts'
 import { DEFAULT_LIMITS, limitsSchema } from './kernel/limits.ts'
 import type { Model } from './kernel/model.ts'
-import type { Pattern } from './kernel/pattern.ts'
+import type { Pattern, PatternTool } from './kernel/pattern.ts'
 import { patternTool } from './kernel/pattern.ts'
 import type { PriceBook } from './kernel/price.ts'
 import { NO_PRICES } from './kernel/price.ts'
@@ -22,7 +22,8 @@ import { problemsOf } from './kernel/schema.ts'
 import type { Tool } from './kernel/tool.ts'
 import type { World } from './kernel/world.ts'
 import { createModels } from './models/models.ts'
-import { task } from './patterns/task/task.ts'
+import { askUser } from './patterns/ask-user/ask-user.ts'
+import { task, taskResult } from './patterns/task/task.ts'
 import type { GateRow, RunRow, SessionRow, Store } from './store/store.ts'
 
 export interface TroupeOptions {
@@ -35,6 +36,8 @@ export interface TroupeOptions {
   /** Added to the agents that come with Troupe; the same name replaces. */
   agents?: readonly Agent[]
   tools?: readonly Tool[]
+  /** Ways of working together of your own, beside `task`. */
+  patterns?: readonly Pattern[]
   hooks?: readonly Hooks[]
   limits?: Partial<Limits>
   engine?: { concurrency?: number; strict?: boolean; world?: World; prices?: PriceBook }
@@ -92,7 +95,7 @@ export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe>
   const defaults = limitsOf(DEFAULT_LIMITS, options.limits)
   const agents = await rosterAgents(options.agents ?? [])
   const store = await openStore(options.store ?? '.troupe')
-  const patterns: Pattern[] = [task]
+  const patterns = [task, ...(options.patterns ?? [])]
   const engine = new EmbeddedEngine({
     store,
     world,
@@ -105,7 +108,9 @@ export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe>
       roster: createRoster(agents),
       tools: new Map((options.tools ?? []).map((tool) => [tool.name, tool])),
       patterns: new Map(patterns.map((pattern) => [pattern.name, pattern])),
-      patternTools: new Map(NAMES_OF_TASK.map((name) => [name, patternTool(task)])),
+      patternTools: new Map(
+        TOOL_NAMES.flatMap(([pattern, names]) => names.map((name) => [name, patternTool(pattern)])),
+      ),
       hooks: options.hooks ?? [],
       strict: options.engine?.strict ?? false,
       ...sessionPorts(store),
@@ -122,7 +127,13 @@ export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe>
 
   async function stream(name: string, input: unknown, run: RunOptions = {}): Promise<RunHandle> {
     const pattern = patterns.find((candidate) => candidate.name === name)
-    if (!pattern) throw unknownName('unknown_pattern', 'pattern', name, patterns.map((known) => known.name))
+    if (!pattern)
+      throw unknownName(
+        'unknown_pattern',
+        'pattern',
+        name,
+        patterns.map((known) => known.name),
+      )
     const parsed = pattern.input.safeParse(input)
     if (!parsed.success) {
       throw new TroupeError('invalid_input', `the input of ${name} does not fit: ${problemsOf(parsed.error)}`)
@@ -172,7 +183,10 @@ export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe>
       checkChoice(gate, answer)
       await store.command(gate.run_id, { kind: 'answer', gate_id, answer, by }, world.now())
       engine.nudge(gate.run_id)
-      return handle(gate.run_id, engine.execute(gate.run_id).catch((error: unknown) => ignoreBusy(error)))
+      return handle(
+        gate.run_id,
+        engine.execute(gate.run_id).catch((error: unknown) => ignoreBusy(error)),
+      )
     },
     runs: (filter) => store.runs({ project, ...filter }),
     sessions: (run_id) => store.sessions({ project, run_id }),
@@ -186,8 +200,17 @@ export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe>
   return troupe
 }
 
-/** `Task` and `Agent` are what other hosts call it. */
-const NAMES_OF_TASK = ['task', 'Task', 'Agent']
+/** Patterns as tools, with the names that other hosts know them by. */
+const TOOL_NAMES: readonly (readonly [Pattern, readonly string[]])[] = [
+  [task, ['task', 'Task', 'Agent']],
+  [taskResult, ['task_result', 'TaskOutput']],
+  [askUser, ['ask_user', 'AskUserQuestion']],
+]
+
+function toolsOf(own: readonly Pattern[]): Map<string, PatternTool> {
+  const named = [...TOOL_NAMES, ...own.map((pattern) => [pattern, [pattern.name]] as const)]
+  return new Map(named.flatMap(([pattern, names]) => names.map((name) => [name, patternTool(pattern)])))
+}
 
 function limitsOf(base: Limits, changes: Partial<Limits> = {}): Limits {
   const parsed = limitsSchema.safeParse({ ...base, ...changes })
@@ -234,12 +257,22 @@ async function mustFind(store: Store, project: string, run_id: string): Promise<
   const row = await store.run(run_id)
   if (row && row.project === project) return row
   const known = await store.runs({ project, limit: 100 })
-  throw unknownName('unknown_run', 'run', run_id, known.map((run) => run.run_id))
+  throw unknownName(
+    'unknown_run',
+    'run',
+    run_id,
+    known.map((run) => run.run_id),
+  )
 }
 
 async function unknownGate(store: Store, project: string, gate_id: string): Promise<TroupeError> {
   const open = await store.openGates({ project })
-  return unknownName('unknown_gate', 'question', gate_id, open.map((gate) => gate.gate_id))
+  return unknownName(
+    'unknown_gate',
+    'question',
+    gate_id,
+    open.map((gate) => gate.gate_id),
+  )
 }
 
 function checkChoice(gate: GateRow, answer: unknown): void {

@@ -1,9 +1,10 @@
 import { asTroupeError, fromRecord, TroupeError, unknownName } from '../errors.ts'
 import { Budget, limitError } from '../kernel/budget.ts'
-import { contextOf } from '../kernel/context-of.ts'
+import { contextOf, reenterBackground } from '../kernel/context-of.ts'
 import type { Event, RunEnd, RunStart } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
-import { Execution, isFatal, type Ports } from '../kernel/execution.ts'
+import type { Ports } from '../kernel/execution.ts'
+import { Execution, isFatal } from '../kernel/execution.ts'
 import type { Committer, Journal } from '../kernel/journal.ts'
 import type { Limits } from '../kernel/limits.ts'
 import type { Pattern, PatternResult } from '../kernel/pattern.ts'
@@ -87,6 +88,7 @@ export class Attempt {
     if (recorded.cancelled) x.stop(cancellation(recorded.cancelled.data.reason))
     await this.look()
     void this.#watchWallClock(x, recorded.workedMs)
+    reenterBackground(x)
     try {
       return await this.#execute(x, pattern, facts.start.input)
     } finally {
@@ -133,9 +135,13 @@ export class Attempt {
   }
 
   async #quarantine(journal: Journal, crashes: number): Promise<AttemptEnd> {
-    const error = new TroupeError('quarantined', `the run broke off ${crashes} times in a row without getting further`, {
-      hint: 'see its last steps with troupe show; when the cause is gone: troupe resume RUN --force',
-    })
+    const error = new TroupeError(
+      'quarantined',
+      `the run broke off ${crashes} times in a row without getting further`,
+      {
+        hint: 'see its last steps with troupe show; when the cause is gone: troupe resume RUN --force',
+      },
+    )
     journal.append('run:end', { status: 'failed', stop_reason: 'failed', output: null, error: error.toJSON() })
     await journal.committed('full')
     return 'ended'
@@ -185,7 +191,9 @@ interface JournalFacts {
 export function factsOf(events: readonly Event[]): JournalFacts {
   const first = events[0]
   if (!isEvent(first, 'run:start')) {
-    throw new TroupeError('store_damaged', 'the journal does not begin with run:start', { hint: 'troupe doctor --run ID' })
+    throw new TroupeError('store_damaged', 'the journal does not begin with run:start', {
+      hint: 'troupe doctor --run ID',
+    })
   }
   let limits = first.data.limits
   let end: RunEnd | undefined
@@ -215,7 +223,8 @@ function cancellation(reason: string): TroupeError {
 
 function endOf(result: PatternResult): RunEnd {
   const output = result.output ?? null
-  if (result.success) return { status: 'completed', stop_reason: result.stop_reason ?? 'completed', output, error: null }
+  if (result.success)
+    return { status: 'completed', stop_reason: result.stop_reason ?? 'completed', output, error: null }
   const stop_reason = result.stop_reason ?? 'failed'
   const error = result.detail ? fromRecord(result.detail) : new TroupeError('tool_failed', result.error ?? 'it failed')
   return { status: stop_reason === 'cancelled' ? 'cancelled' : 'failed', stop_reason, output, error: error.toJSON() }

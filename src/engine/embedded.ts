@@ -151,7 +151,8 @@ export class EmbeddedEngine implements Engine {
     const { store, world } = this.#options
     const leases = [...this.#underway.values()].flatMap(({ lease }) => lease ?? [])
     try {
-      for (const lost of await store.renew(leases, world.now() + LEASE_MS)) this.#underway.get(lost)?.attempt?.loseLease()
+      for (const lost of await store.renew(leases, world.now() + LEASE_MS))
+        this.#underway.get(lost)?.attempt?.loseLease()
     } catch {
       // A store that cannot be reached now is tried again; the epoch guards every append meanwhile.
     }

@@ -5,7 +5,9 @@ import type { SessionResult } from '../kernel/session.ts'
 import type { SessionRow, Store } from '../store/store.ts'
 
 /** Sessions as the kernel asks for them, read from a store: a session is a chain of segments in run journals. */
-export function sessionPorts(store: Store): Pick<Ports, 'claimSession' | 'readSession' | 'cachedResult'> {
+export function sessionPorts(
+  store: Store,
+): Pick<Ports, 'claimSession' | 'readSession' | 'sessionResult' | 'cachedResult'> {
   return {
     async claimSession(session_id, run, agent) {
       const row = await store.session(session_id)
@@ -20,15 +22,19 @@ export function sessionPorts(store: Store): Pick<Ports, 'claimSession' | 'readSe
     },
     async readSession(session_id, base) {
       const row = await store.session(session_id)
-      if (!row) throw new TroupeError('session_not_resumable', `the session ${session_id} is gone`, { hint: 'delegate anew' })
+      if (!row)
+        throw new TroupeError('session_not_resumable', `the session ${session_id} is gone`, { hint: 'delegate anew' })
       return pastOf(store, row, base)
+    },
+    async sessionResult(session_id, project) {
+      const row = await store.session(session_id)
+      if (!row || row.project !== project) throw await unknownSession(store, project, session_id)
+      return row.ended_at === null ? undefined : resultOf(row)
     },
     async cachedResult(project, cache_key): Promise<SessionResult | undefined> {
       const rows = await store.sessions({ project, cache_key, limit: 10 })
       const row = rows.find(({ status, stop_reason }) => status === 'completed' && stop_reason === 'completed')
-      if (!row) return undefined
-      const { session_id, agent, text, turn_count, usage } = row
-      return { session_id, agent, status: 'completed', stop_reason: 'completed', text, turn_count, usage, error: null }
+      return row && resultOf(row)
     },
   }
 }
@@ -55,6 +61,12 @@ async function pastOf(store: Store, row: SessionRow, base?: { run_id: string; se
     })
   }
   return { session_id: row.session_id, segment, base: last, events }
+}
+
+function resultOf(row: SessionRow): SessionResult {
+  const { session_id, agent, text, turn_count, usage } = row
+  const status = row.status === 'completed' || row.status === 'cancelled' ? row.status : 'failed'
+  return { session_id, agent, status, stop_reason: row.stop_reason ?? 'failed', text, turn_count, usage, error: null }
 }
 
 async function unknownSession(store: Store, project: string, session_id: string): Promise<TroupeError> {

@@ -206,6 +206,8 @@ function answered(site: CallSite, pre: ToolPre, result: PatternResult, recovered
       ...(result.files ? { files: result.files } : undefined),
       ...(cut > 0 ? { truncated: cut } : undefined),
       ...(recovered ? { recovered } : undefined),
+      ...(result.started ? { started: result.started } : undefined),
+      ...(result.collected ? { collected: result.collected } : undefined),
     },
     site.session.id,
   )

@@ -6,7 +6,8 @@ import { isEvent } from './event.ts'
 import type { Execution } from './execution.ts'
 import { isFatal } from './execution.ts'
 import { canonicalJson, sha256, shortHash } from './hash.ts'
-import { perform } from './perform.ts'
+import type { PerformSite } from './perform.ts'
+import { backgroundResult, perform, start } from './perform.ts'
 import { problemsOf } from './schema.ts'
 import type { SessionResult } from './session.ts'
 import { sessionId } from './session.ts'
@@ -14,6 +15,7 @@ import { sessionId } from './session.ts'
 /** A pattern's view of its run from where it stands: keys nest under `path`. */
 export function contextOf(x: Execution, path: string, caller: Caller | undefined, signal: AbortSignal): Context {
   const under = (key: string) => (path === '' ? key : `${path}/${key}`)
+  const site = (key: string): PerformSite => ({ x, key: under(key), caller, signal, contextFor: nested(x) })
   const context: Context = {
     run_id: x.run.id,
     project: x.run.project,
@@ -21,14 +23,13 @@ export function contextOf(x: Execution, path: string, caller: Caller | undefined
     roster: x.ports.roster,
     caller,
     onlyReads: (agent) =>
-      toolsFor(x, agent, placeOf(x, agent, caller), caller?.tools).every((name) => x.ports.tools.get(name)?.kind === 'read'),
-    sessionId: (key, agent) => sessionId(x.run.id, under(key), agent, caller?.session_id ?? null),
-    perform: (agent, request, at) =>
-      perform(
-        { x, key: under(at.key), caller, signal, contextFor: (key, by, scope) => contextOf(x, key, by, scope) },
-        agent,
-        request,
+      toolsFor(x, agent, placeOf(x, agent, caller), caller?.tools).every(
+        (name) => x.ports.tools.get(name)?.kind === 'read',
       ),
+    sessionId: (key, agent) => sessionId(x.run.id, under(key), agent, caller?.session_id ?? null),
+    perform: (agent, request, at) => perform(site(at.key), agent, request),
+    start: (agent, request, at) => start(site(at.key), agent, request),
+    collect: (key, id, wait) => collect(x, under(key), id, wait),
     step: (key, effect, options) => step(x, under(key), () => effect(signal), options),
     ask: (key, question) =>
       x.ask(under(key), question, caller && { session_id: caller.session_id, agent: caller.open.agent.name }),
@@ -50,6 +51,35 @@ export function contextOf(x: Execution, path: string, caller: Caller | undefined
       })) ?? undefined,
   }
   return context
+}
+
+function nested(x: Execution): PerformSite['contextFor'] {
+  return (key, caller, scope) => contextOf(x, key, caller, scope)
+}
+
+/** Lets the background sessions that a crash or a restart interrupted go on. */
+export function reenterBackground(x: Execution): void {
+  for (const { data } of x.recorded.openBackground()) {
+    const site = { x, key: data.key, caller: undefined, signal: x.signal, contextFor: nested(x) }
+    void start(site, undefined, { instruction: '' }).catch(() => {})
+  }
+}
+
+/** Waiting for a background session is no effect of its own: the run may park meanwhile. */
+async function collect(x: Execution, key: string, id: string, wait: boolean): Promise<SessionResult | undefined> {
+  x.claim(key)
+  const settled = x.recorded.settled(key)
+  if (isEvent(settled, 'step:end')) return (settled.data.result as SessionResult | null) ?? undefined
+  const atWork = x.active.has(id) && x.background.has(id)
+  if (atWork && !wait) return remember(x, key, undefined)
+  const here = await backgroundResult(x, id)
+  if (here) return remember(x, key, here)
+  return remember(x, key, await x.effect(() => x.ports.sessionResult(id, x.run.project)))
+}
+
+function remember(x: Execution, key: string, result: SessionResult | undefined): SessionResult | undefined {
+  x.journal.append('step:end', { key, v: 1, input_hash: null, result: result ?? null })
+  return result
 }
 
 async function step<T>(x: Execution, key: string, effect: () => T | Promise<T>, options: StepOptions = {}): Promise<T> {

@@ -26,6 +26,7 @@ export interface PerformRequest {
   /** The tools a top-level agent starts from; a sub-agent inherits from its caller. */
   tools?: readonly string[]
   cache_key?: string
+  background?: boolean
 }
 
 export type Settled<T> = { ok: true; value: T } | { ok: false; error: TroupeError }
@@ -58,6 +59,10 @@ export interface Context {
   sessionId(key: string, agent: string): string
   /** Runs an agent's session to its end. A failure is in the result, never thrown; bad requests are thrown. */
   perform(agent: Agent | undefined, request: PerformRequest, at: { key: string }): Promise<SessionResult>
+  /** Starts a session that works while the caller goes on; returns its id. The caller's own end waits for it. */
+  start(agent: Agent, request: PerformRequest, at: { key: string }): Promise<string>
+  /** The result of a session by its id; `undefined` while it works, unless asked to wait. */
+  collect(key: string, session_id: string, wait: boolean): Promise<SessionResult | undefined>
   step<T>(key: string, effect: (signal: AbortSignal) => T | Promise<T>, options?: StepOptions): Promise<T>
   /** Opens a gate and waits for a human's answer, across restarts if need be. */
   ask(key: string, question: Question): Promise<unknown>

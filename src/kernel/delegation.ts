@@ -68,7 +68,7 @@ export function toolsFor(
   const excluded = spelled(agent.exclude_tools ?? [])
   const named = { ...agent, exclude_tools: excluded, ...(agent.tools ? { tools: spelled(agent.tools) } : undefined) }
   const mayDelegate = place.depth < place.max_depth
-  return effectiveTools(named, spelled(all)).filter((name) => mayDelegate || !patternTools.has(name))
+  return effectiveTools(named, spelled(all)).filter((name) => mayDelegate || !patternTools.get(name)?.pattern.delegates)
 }
 
 function tooDeep(who: string, depth: number, max: number): TroupeError {

@@ -61,6 +61,8 @@ export interface SessionOpen {
   base?: { run_id: string; seq: number }
   deadline?: number
   cache_key?: string
+  /** It works while its caller goes on; a restart enters it again by itself. */
+  background?: true
 }
 
 export interface SessionEnd {
@@ -101,6 +103,10 @@ export interface ToolPost extends ToolAbout {
   files?: string[]
   truncated?: number
   recovered?: true
+  /** Sessions that this call left working in the background. */
+  started?: string[]
+  /** Background sessions whose results this call brought. */
+  collected?: string[]
 }
 
 export interface ToolFailed extends ToolAbout {
@@ -128,7 +134,7 @@ export interface EventData {
   'run:cancel': { reason: string }
   'run:end': RunEnd
   'session:open': SessionOpen
-  'session:input': { key: string; message: UserMessage }
+  'session:input': { key: string; message: UserMessage; collected?: string[] }
   'session:context': { key: string; message: UserMessage | null }
   'session:end': SessionEnd
   'model:begin': { key: string; attempt: number; model: string; reserved: Reserved; input_hash: string }

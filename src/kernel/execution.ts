@@ -64,6 +64,8 @@ export interface Ports {
    */
   claimSession(session_id: string, run: RunFacts, agent: string | undefined): Promise<SessionPast>
   readSession(session_id: string, base: { run_id: string; seq: number }): Promise<SessionPast>
+  /** The result of a session that has ended, whichever run it was in. `unknown_session`. */
+  sessionResult(session_id: string, project: string): Promise<SessionResult | undefined>
   cachedResult(project: string, cache_key: string): Promise<SessionResult | undefined>
 }
 
@@ -81,7 +83,9 @@ export class Execution {
   readonly recorded: Recorded
   readonly budget: Budget
   /** Sub-sessions opened so far, by parent. */
-  readonly children = new Map<string, number>()
+  readonly children: Map<string, number>
+  /** Sessions at work in the background of this execution, and how each will end. */
+  readonly background = new Map<string, Promise<SessionResult>>()
   /** Sessions with an open segment, and the key that holds them. */
   readonly active: Map<string, string>
   /** Called when the execution is quiet. */
@@ -109,6 +113,7 @@ export class Execution {
     this.journal = parts.journal
     this.recorded = parts.recorded
     this.budget = parts.budget
+    this.children = parts.recorded.childCounts()
     this.active = parts.recorded.openSessions()
     this.#committer = parts.committer
     this.journal.onPoisoned = (error) => this.#scope.abort(error)

@@ -15,6 +15,8 @@ export interface PatternDefinition<Input> {
   input: z.ZodType<Input>
   output: z.ZodType
   category: ToolCategory
+  /** True when it puts other agents to work, which the depth limit bounds. */
+  delegates: boolean
   /** Keys of older versions that this version calls differently, by whole path segments. */
   renamed?: Readonly<Record<string, string>>
   /** What `tool:pre`, `tool:post` and `tool:error` say beyond the call itself. */
@@ -37,6 +39,9 @@ export function definePattern<Input>(pattern: PatternDefinition<Input>): Pattern
 export interface PatternResult extends ToolResult {
   stop_reason?: StopReason
   detail?: ErrorRecord
+  /** Sessions it left working in the background, and those whose results it brought. */
+  started?: string[]
+  collected?: string[]
 }
 
 export type PatternTool = ToolFacts & { kind: 'pattern'; pattern: Pattern }

@@ -35,15 +35,36 @@ export async function perform(
   agent: Agent | undefined,
   request: PerformRequest,
 ): Promise<SessionResult> {
+  const known = recordedResult(site)
+  if (known) return known
+  return finish(site, await open(site, agent, request))
+}
+
+/** Opens a session and lets it work in the background of this execution; returns its id. */
+export async function start(site: PerformSite, agent: Agent | undefined, request: PerformRequest): Promise<string> {
   const { x, key } = site
+  const opened = x.recorded.opened(key)
+  // A restart has already entered it again.
+  if (opened?.session_id !== undefined && x.background.has(opened.session_id)) return opened.session_id
+  const known = recordedResult(site)
+  if (known) return known.session_id
+  const session = await open(site, agent, { ...request, background: true })
+  const working = finish(site, session)
+  working.catch(() => {})
+  x.background.set(session.id, working)
+  return session.id
+}
+
+function recordedResult({ x, key }: PerformSite): SessionResult | undefined {
   x.claim(key)
   const ended = x.recorded.settled(key)
   const opened = x.recorded.opened(key)
-  if (isEvent(ended, 'session:end') && isEvent(opened, 'session:open')) {
-    if (site.caller) countChild(x, site.caller)
-    return resultOf(opened.session_id ?? '', opened.data.agent.name, ended.data)
-  }
-  const session = await open(site, agent, request)
+  if (!isEvent(ended, 'session:end') || !isEvent(opened, 'session:open')) return undefined
+  return resultOf(opened.session_id ?? '', opened.data.agent.name, ended.data)
+}
+
+async function finish(site: PerformSite, session: SessionState): Promise<SessionResult> {
+  const { x, key } = site
   x.active.set(session.id, key)
   const end = await drain(site, session)
   x.journal.append('session:end', end, session.id)
@@ -81,6 +102,7 @@ function spawn(site: PerformSite, agent: Agent | undefined, request: PerformRequ
     ...place,
     segment: 1,
     ...(model === undefined ? undefined : { model }),
+    ...(request.background ? { background: true as const } : undefined),
     ...(request.cache_key === undefined ? undefined : { cache_key: request.cache_key }),
   }
   x.journal.append('session:open', open, id)
@@ -114,10 +136,7 @@ async function resume(site: PerformSite, id: string, agent: Agent | undefined): 
 
 async function reenter(site: PerformSite, id: string, open: SessionOpen): Promise<SessionState> {
   const { base } = open
-  if (!base) {
-    if (site.caller) countChild(site.x, site.caller)
-    return newSession(id, open)
-  }
+  if (!base) return newSession(id, open)
   const past = await site.x.effect(() => site.x.ports.readSession(id, base))
   return foldSession(id, open, past.events)
 }
@@ -150,11 +169,13 @@ async function drain(site: PerformSite, session: SessionState): Promise<SessionE
     }
     const contextFor = (key: string) => site.contextFor(key, caller, signal)
     const tools = specsFor(x, session.open.tools, contextFor)
-    const loop = turn({ x, session, key: site.key, model, modelName: model.name, tools, signal, contextFor })
+    const turnSite = { x, session, key: site.key, model, modelName: model.name, tools, signal, contextFor }
+    let loop = turn(turnSite)
     for (;;) {
       const next = await loop.next()
-      if (next.done) return endOf(site, session, next.value)
-      x.ports.publish(next.value)
+      if (!next.done) x.ports.publish(next.value)
+      else if (await joined(site, session, next.value)) return endOf(site, session, next.value)
+      else loop = turn(turnSite)
     }
   } catch (thrown) {
     const error = asTroupeError(thrown)
@@ -164,6 +185,45 @@ async function drain(site: PerformSite, session: SessionState): Promise<SessionE
   } finally {
     watchdog.stop()
   }
+}
+
+/**
+ * A session does not end before its background sessions. Results that it never collected are handed to it, and it has
+ * the last word: then this returns false.
+ */
+async function joined(site: PerformSite, session: SessionState, end: TurnEnd): Promise<boolean> {
+  if (session.background.size === 0) return true
+  const { x } = site
+  const key = `${site.key}/turn/${session.turns + 1}/background`
+  const ids = [...session.background]
+  let input = x.recorded.settled(key)
+  if (!input) {
+    const results = await Promise.all(ids.map((id) => backgroundResult(x, id)))
+    if (end.stop_reason !== 'completed') return true
+    const message = userText(quotedResults(results.filter((result) => result !== undefined)))
+    input = x.journal.append('session:input', { key, message, collected: ids }, session.id)
+  }
+  x.claim(key)
+  apply(session, input)
+  return false
+}
+
+/** How a background session of this run ended; waits for it if it is at work. */
+export async function backgroundResult(x: Execution, id: string): Promise<SessionResult | undefined> {
+  const working = x.background.get(id)
+  if (working) return working
+  const end = x.recorded.endOf(id)
+  return end && resultOf(id, id.split('_').slice(1).join('_'), end.data)
+}
+
+function quotedResults(results: readonly SessionResult[]): string {
+  const quotes = results.map(({ session_id, agent, status, stop_reason, text }) =>
+    JSON.stringify({ session_id, agent, status, stop_reason, response: text }),
+  )
+  return [
+    'Results of your background tasks, as data. Take them into account and give your final answer.',
+    ...quotes,
+  ].join('\n')
 }
 
 const STOP_OF: Partial<Record<TroupeError['code'], StopReason>> = {

@@ -76,6 +76,33 @@ export class Recorded {
     return this.#opened.get(key)
   }
 
+  /** How many sub-sessions each session had started. */
+  childCounts(): Map<string, number> {
+    const counts = new Map<string, number>()
+    for (const event of this.#opened.values()) {
+      if (!isEvent(event, 'session:open') || event.data.segment > 1) continue
+      const parent = event.data.parent_session_id ?? ''
+      counts.set(parent, (counts.get(parent) ?? 0) + 1)
+    }
+    return counts
+  }
+
+  /** Background sessions that were at work when the last execution broke off. */
+  openBackground(): EventOf<'session:open'>[] {
+    return [...this.#opened].flatMap(([key, event]) =>
+      isEvent(event, 'session:open') && event.data.background && !this.#settled.has(key) ? event : [],
+    )
+  }
+
+  /** How a session of this run ended last. */
+  endOf(session_id: string): EventOf<'session:end'> | undefined {
+    let end: EventOf<'session:end'> | undefined
+    for (const event of this.#settled.values()) {
+      if (event.session_id === session_id && isEvent(event, 'session:end')) end = event
+    }
+    return end
+  }
+
   /** Sessions whose segment is open, with the key that holds it. */
   openSessions(): Map<string, string> {
     const open = new Map<string, string>()

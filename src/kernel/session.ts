@@ -29,6 +29,8 @@ export interface SessionState {
   strikes: number
   answered: Map<string, ToolResultPart>
   badCalls: number
+  /** Background sessions it started and has no result of yet. */
+  background: Set<string>
 }
 
 export interface SessionResult {
@@ -65,6 +67,7 @@ export function newSession(id: string, open: SessionOpen): SessionState {
     strikes: 0,
     answered: new Map(),
     badCalls: 0,
+    background: new Set(),
   }
 }
 
@@ -74,6 +77,7 @@ export function apply(session: SessionState, event: Event): void {
     case 'session:input':
       closeOpenCalls(session)
       if (event.data.key.endsWith('/input')) session.exchanges += 1
+      for (const id of event.data.collected ?? []) session.background.delete(id)
       push(session, event.data.message)
       return
     case 'session:context':
@@ -91,6 +95,8 @@ export function apply(session: SessionState, event: Event): void {
       countCall(session, event.data)
       return
     case 'tool:post':
+      for (const id of event.data.started ?? []) session.background.add(id)
+      for (const id of event.data.collected ?? []) session.background.delete(id)
       answer(session, event.data.tool_call_id, event.data.tool, rendered(event.data.output), false)
       return
     case 'tool:error':

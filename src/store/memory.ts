@@ -1,15 +1,15 @@
 import type { TroupeError } from '../errors.ts'
 import type { Event, EventOf, Status } from '../kernel/event.ts'
 import type { Append, AppendOutcome } from '../kernel/journal.ts'
-import type { RunFold, Rows } from './projection.ts'
+import type { Rows, RunFold } from './projection.ts'
 import { foldRun, NEW_RUN, openedGate, projectEvent, startOf, titleOf } from './projection.ts'
 import {
   duplicateRun,
   gateAnswered,
   isEnded,
   refuseAppend,
-  refuseLease,
   refused,
+  refuseLease,
   runEnded,
   sessionBusy,
   unknownGate,
@@ -127,7 +127,6 @@ export class MemoryStore implements port.Store {
     return [...this.#runs.values()]
       .reverse()
       .filter((run) => run.facts.project === filter.project && (filter.status?.includes(run.fold.status) ?? true))
-      .sort((a, b) => b.facts.created_at - a.facts.created_at)
       .slice(0, filter.limit)
       .map(runRow)
   }

@@ -56,9 +56,17 @@ export function titleOf({ input, pattern }: RunStart): string {
   for (const field of ['instruction', 'task', 'question']) {
     const text = asked[field]
     if (typeof text !== 'string') continue
-    const line = text.slice(0, TITLE_LENGTH * 8).toWellFormed().replace(BLANK, ' ').trim()
+    const line = text
+      .slice(0, TITLE_LENGTH * 8)
+      .toWellFormed()
+      .replace(BLANK, ' ')
+      .trim()
     const characters = [...line]
-    if (characters.length > TITLE_LENGTH) return `${characters.slice(0, TITLE_LENGTH - 1).join('').trimEnd()}…`
+    if (characters.length > TITLE_LENGTH)
+      return `${characters
+        .slice(0, TITLE_LENGTH - 1)
+        .join('')
+        .trimEnd()}…`
     if (line !== '') return line
   }
   return pattern

@@ -16,6 +16,10 @@ const fields = {
     .default('conversation')
     .describe('What it sees of them: the words, also results of agents, or also results of every tool.'),
   model: z.string().optional().describe('A model or role for this agent instead of its own.'),
+  background: z
+    .boolean()
+    .default(false)
+    .describe('Return at once with the session_id; collect the result later with task_result.'),
   cache: z.boolean().default(false).describe('Use an earlier result of exactly this task, if its agent only reads.'),
 }
 
@@ -46,6 +50,14 @@ export const taskOutput = z.object({
 
 export type TaskOutput = z.output<typeof taskOutput>
 
+export const resultInput = z.strictObject({
+  session_id: z.string().describe('The session_id that task returned.'),
+  wait: z
+    .boolean()
+    .default(true)
+    .describe('Wait until it has ended; else answer at once, with status running if it works.'),
+})
+
 const offered = new Map<string, typeof taskInput>()
 
 /** The input as one caller sees it: the agents of the live roster, by name. Made once per list of names. */
@@ -53,7 +65,10 @@ export function taskInputFor(names: readonly string[]): typeof taskInput {
   const list = names.join('\n')
   let schema = offered.get(list)
   if (!schema) {
-    const agent = z.enum([...names, 'self']).optional().describe('Who does it. Needed to start a new session.')
+    const agent = z
+      .enum([...names, 'self'])
+      .optional()
+      .describe('Who does it. Needed to start a new session.')
     schema = z.strictObject({ agent, ...fields }) as unknown as typeof taskInput
     offered.set(list, schema)
   }

@@ -17,7 +17,12 @@ export function instructionWith(instruction: string, context: string): string {
 }
 
 /** The last `turns` exchanges of a conversation (all of them for `Infinity`), as far as the scope shows them. */
-export function quoted(messages: readonly Message[], turns: number, scope: ContextScope, delegates: ReadonlySet<string>): string {
+export function quoted(
+  messages: readonly Message[],
+  turns: number,
+  scope: ContextScope,
+  delegates: ReadonlySet<string>,
+): string {
   const lines: string[] = []
   for (const message of lastTurns(messages, turns)) {
     for (const part of message.content) {

@@ -1,10 +1,13 @@
+import type { z } from 'zod'
 import { TroupeError } from '../../errors.ts'
 import type { Agent } from '../../kernel/agent.ts'
-import type { Context } from '../../kernel/context.ts'
+import type { Context, PerformRequest } from '../../kernel/context.ts'
 import { canonicalJson, sha256 } from '../../kernel/hash.ts'
-import { definePattern, type PatternResult } from '../../kernel/pattern.ts'
+import type { PatternResult } from '../../kernel/pattern.ts'
+import { definePattern } from '../../kernel/pattern.ts'
 import type { SessionResult } from '../../kernel/session.ts'
-import { type TaskInput, taskInput, taskInputFor, type TaskOutput, taskOutput } from './input.ts'
+import type { TaskInput, TaskOutput } from './input.ts'
+import { resultInput, taskInput, taskInputFor, taskOutput } from './input.ts'
 import { instructionWith, quoted } from './prompts.ts'
 
 /** The session a task opens hangs under this key of its call. */
@@ -20,6 +23,7 @@ export const task = definePattern<TaskInput>({
     'give that session_id again, with a new instruction, to continue the same conversation. Several calls in one turn ' +
     'run in parallel.',
   category: 'task_management',
+  delegates: true,
   input: taskInput,
   output: taskOutput,
   inputFor: (context) => taskInputFor(context.caller?.open.agent.agents ?? context.roster.names),
@@ -45,9 +49,44 @@ export const task = definePattern<TaskInput>({
       ...(input.model === undefined ? undefined : { model: input.model }),
       ...(cache_key === undefined ? undefined : { cache_key }),
     }
+    if (input.background) return startInBackground(context, agent, request)
     return resultOf(await context.perform(agent, request, { key: SESSION }))
   },
 })
+
+/** Brings the result of a background task, or again that of any earlier session. */
+export const taskResult = definePattern<z.output<typeof resultInput>>({
+  name: 'task_result',
+  version: 1,
+  description:
+    'The result of a task by its session_id: of one that works in the background, or again of an earlier one.',
+  category: 'task_management',
+  delegates: true,
+  input: resultInput,
+  output: taskOutput,
+  async execute(context, { session_id, wait }) {
+    const result = await context.collect('result', session_id, wait)
+    if (!result) return { success: true, output: { session_id, status: 'running' } }
+    return { success: true, output: resultOf(result).output, collected: [session_id] }
+  },
+})
+
+async function startInBackground(
+  context: Context,
+  agent: Agent | undefined,
+  request: PerformRequest,
+): Promise<PatternResult> {
+  if (!context.caller) {
+    throw new TroupeError('invalid_input', 'the first task of a run cannot be in the background', {
+      hint: 'start the run without waiting for it instead',
+    })
+  }
+  if (!agent || request.resume !== undefined) {
+    throw new TroupeError('invalid_input', 'a session is resumed in the foreground', { hint: 'leave background out' })
+  }
+  const session_id = await context.start(agent, request, { key: SESSION })
+  return { success: true, output: { session_id, agent: agent.name, status: 'running' }, started: [session_id] }
+}
 
 /** The agent to start, or the one a resumed session is expected to be. */
 function chosen(context: Context, input: TaskInput): Agent | undefined {
@@ -82,5 +121,11 @@ function resultOf(session: SessionResult, cached = false): PatternResult {
   const output: TaskOutput = { response: text, ...rest, ...(cached ? { cached } : undefined) }
   if (session.status === 'completed') return { success: true, output, stop_reason: session.stop_reason }
   const why = error?.message ?? `the session ended: ${session.stop_reason}`
-  return { success: false, output, error: why, stop_reason: session.stop_reason, ...(error ? { detail: error } : undefined) }
+  return {
+    success: false,
+    output,
+    error: why,
+    stop_reason: session.stop_reason,
+    ...(error ? { detail: error } : undefined),
+  }
 }

@@ -8,8 +8,8 @@ import type { Checkpoints } from './checkpoints.ts'
 import type { Connection } from './connection.ts'
 import type { Encoded, Payload } from './encoding.ts'
 import { encode, hashPayloads } from './encoding.ts'
+import type { RunKey } from './events.ts'
 import { isBusy, storeFailure } from './failure.ts'
-import type { RunKey, } from './events.ts'
 import type { RunState } from './runs.ts'
 import type { Tables } from './tables.ts'
 
@@ -60,7 +60,7 @@ export class Appender {
     try {
       await hashPayloads(unhashed)
       if (this.#checkpoints.behind) await this.#checkpoints.caughtUp()
-      return await this.#connection.read(() => this.#commit(batch, prepared))
+      return await this.#connection.retry(() => this.#commit(batch, prepared))
     } catch (thrown) {
       return refuseAll(batch, storeFailure(thrown, this.#connection.path))
     }

@@ -1,5 +1,4 @@
-import { workerData } from 'node:worker_threads'
-import { parentPort } from 'node:worker_threads'
+import { parentPort, workerData } from 'node:worker_threads'
 import type { Database } from './node-sqlite.ts'
 import { openDatabase } from './node-sqlite.ts'
 
@@ -21,18 +20,24 @@ interface Progress {
 const ROUNDS = 3
 
 /**
- * Copies the log into the file while others write. When everything is copied the next writer begins the log anew by
- * itself; under a load that never pauses that moment does not come, and the log would grow without end.
+ * Copies the log into the file while others write; returns how many frames the log still holds. Once nobody has added
+ * to what was copied, the next writer begins the log anew by itself; under a load that never pauses that moment does
+ * not come, and the log would grow without end.
  */
 function checkpoint(db: Database, restart_frames: number): number {
-  let progress: Progress | undefined
+  let before = -1
   for (let round = 0; round < ROUNDS; round++) {
-    progress = db.prepare('PRAGMA wal_checkpoint(PASSIVE)').get() as unknown as Progress
-    if (progress.log === progress.checkpointed) return 0
+    const { log, checkpointed } = run(db, 'PASSIVE')
+    if (log === before && log === checkpointed) return 0
+    before = log
   }
-  if (!progress || progress.log < restart_frames) return progress?.log ?? 0
-  const restarted = db.prepare('PRAGMA wal_checkpoint(RESTART)').get() as unknown as Progress
-  return restarted.busy === 0 ? 0 : restarted.log
+  if (before < restart_frames) return before
+  const { busy, log } = run(db, 'RESTART')
+  return busy === 0 ? 0 : log
+}
+
+function run(db: Database, mode: 'PASSIVE' | 'RESTART'): Progress {
+  return db.prepare(`PRAGMA wal_checkpoint(${mode})`).get() as unknown as Progress
 }
 
 function serve({ path, counters, restart_frames }: CheckpointWork): void {
@@ -51,7 +56,6 @@ function serve({ path, counters, restart_frames }: CheckpointWork): void {
       // A full disk or a lock held elsewhere: the log keeps everything, and the next request tries again.
     }
     Atomics.store(counters, 1, asked)
-    parentPort?.postMessage('done')
   })
 }
 

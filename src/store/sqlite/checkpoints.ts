@@ -16,6 +16,7 @@ import type { Connection } from './connection.ts'
 const PAGE_BYTES = 8192
 /** Pages that a commit touches beside its data: run, event, index; a few more when sessions or gates change. */
 const PAGES_A_COMMIT = 4
+const CLOSE_MS = 5000
 
 export interface CheckpointLimits {
   /** Begin to checkpoint when about this much was written. */
@@ -41,6 +42,7 @@ export class Checkpoints {
   readonly #limits: CheckpointLimits
   readonly #counters = new Int32Array(new SharedArrayBuffer(12))
   #worker: Worker | undefined
+  #gone: Promise<void> = Promise.resolve()
   #failed = false
   #written = 0
   #atRequest = 0
@@ -60,7 +62,9 @@ export class Checkpoints {
   /** A commit has added about this much data to the log. */
   wrote(bytes: number): void {
     this.#written += bytes + PAGES_A_COMMIT * PAGE_BYTES
-    if (this.#written - this.#atRequest > this.#limits.begin_bytes && this.#update() > 0) this.#request()
+    if (this.#written - this.#atRequest <= this.#limits.begin_bytes) return
+    this.#update()
+    this.#request()
   }
 
   /** Waits until the log is short again, or until waiting any longer would do more harm than a long log. */
@@ -77,12 +81,10 @@ export class Checkpoints {
     this.#worker = undefined
     this.#failed = true
     if (!worker) return
-    worker.postMessage('close')
-    const gone = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
     worker.ref()
-    const late = AbortSignal.timeout(5000)
-    late.addEventListener('abort', () => void worker.terminate())
-    await gone
+    worker.postMessage('close')
+    AbortSignal.timeout(CLOSE_MS).addEventListener('abort', () => void worker.terminate())
+    await this.#gone
   }
 
   /** Takes note of a finished checkpoint; returns what the log holds since the last one that emptied it. */
@@ -115,6 +117,7 @@ export class Checkpoints {
     try {
       const file = own.endsWith('.ts') ? './checkpoint-worker.ts' : './checkpoint-worker.js'
       const worker = new Worker(new URL(file, own), { workerData: work, execArgv: [], name: 'troupe-checkpoint' })
+      this.#gone = new Promise((resolve) => worker.once('exit', () => resolve()))
       worker.unref()
       worker.on('error', () => this.#fallBack())
       return worker

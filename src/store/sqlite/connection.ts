@@ -52,11 +52,11 @@ export class Connection {
 
   /** One transaction, as soon as the lock is free. */
   write<T>(sync: Sync, work: () => T): Promise<T> {
-    return this.read(() => this.transact(sync, work))
+    return this.retry(() => this.transact(sync, work))
   }
 
-  /** Something that waits for no one unless it must. */
-  read<T>(work: () => T): Promise<T> {
+  /** Something that may meet a lock: tried until it does not, or too long. */
+  retry<T>(work: () => T): Promise<T> {
     return untilFree(this.path, this.#options.busy_ms, work)
   }
 

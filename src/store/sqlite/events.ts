@@ -28,9 +28,7 @@ const COLUMNS = 'seq, at, type, session, data, refs'
 export function eventTable(db: Database, words: Words, blobs: BlobTable) {
   const insert = db.prepare(`INSERT INTO events (run, ${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)`)
   const byId = db.prepare(`SELECT ${COLUMNS} FROM events WHERE id = ?`)
-  const range = db.prepare(
-    `SELECT ${COLUMNS} FROM events WHERE run = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?`,
-  )
+  const range = db.prepare(`SELECT ${COLUMNS} FROM events WHERE run = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?`)
   const rangeOfSession = db.prepare(
     `SELECT ${COLUMNS} FROM events WHERE run = ? AND seq > ? AND seq <= ? AND session = ? ORDER BY seq LIMIT ?`,
   )

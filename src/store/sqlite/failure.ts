@@ -2,7 +2,17 @@ import { statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { TroupeError } from '../../errors.ts'
 
-const CODE = { busy: 5, locked: 6, readOnly: 8, ioError: 10, corrupt: 11, full: 13, cantOpen: 14, protocol: 15, notADb: 26 }
+const CODE = {
+  busy: 5,
+  locked: 6,
+  readOnly: 8,
+  ioError: 10,
+  corrupt: 11,
+  full: 13,
+  cantOpen: 14,
+  protocol: 15,
+  notADb: 26,
+}
 
 /** SQLite's primary result code, or 0 if the error is not from SQLite. */
 function resultCode(thrown: unknown): number {

@@ -5,21 +5,21 @@ import { readOnly, storeFull } from './failure.ts'
 
 /** Linux's numbers for file systems whose locks or shared memory do not reach other machines. */
 const NETWORK: Readonly<Record<number, string>> = {
-  0x6969: 'NFS',
-  0x517b: 'SMB',
-  0xfe534d42: 'SMB2',
-  0xff534d42: 'CIFS',
-  0x5346414f: 'AFS',
-  0x6b414653: 'AFS',
-  0x73757245: 'Coda',
-  0x00c36400: 'Ceph',
-  0x0bd00bd0: 'Lustre',
-  0x01021997: '9P',
-  0x564c: 'NCP',
-  0x47504653: 'GPFS',
-  0x19830326: 'BeeGFS',
-  0x01161970: 'GFS2',
-  0x7461636f: 'OCFS2',
+  26985: 'NFS',
+  20859: 'SMB',
+  4266872130: 'SMB2',
+  4283649346: 'CIFS',
+  1397113167: 'AFS',
+  1799439955: 'AFS',
+  1937076805: 'Coda',
+  12805120: 'Ceph',
+  198183888: 'Lustre',
+  16914839: '9P',
+  22092: 'NCP',
+  1196443219: 'GPFS',
+  428016422: 'BeeGFS',
+  18225520: 'GFS2',
+  1952539503: 'OCFS2',
 }
 
 /** Tells the type of the file system a path is on: `fs.statfs` unless a test says otherwise. */

@@ -22,9 +22,9 @@ export function gateTable(db: Database, events: EventTable) {
   )
   const answer = db.prepare('UPDATE gates SET answered_event = ? WHERE gate_id = ? AND answered_event IS NULL')
   const byId = db.prepare(`${SELECT} WHERE gate_id = ?`)
-  const open = db.prepare(`${OPEN} ORDER BY gates.id`)
-  const openInProject = db.prepare(`${OPEN} AND runs.project = ? ORDER BY gates.id`)
-  const openInRun = db.prepare(`${OPEN} AND runs.run_id = ? ORDER BY gates.id`)
+  const open = db.prepare(`${OPEN} ORDER BY opened_event`)
+  const openInProject = db.prepare(`${OPEN} AND runs.project = ? ORDER BY opened_event`)
+  const openInRun = db.prepare(`${OPEN} AND runs.run_id = ? ORDER BY opened_event`)
 
   function toRow(record: GateRecord): GateRow | undefined {
     const opened = events.at(record, record.opened_event)

@@ -27,7 +27,7 @@ const UNANSWERED = 'SELECT count(*) FROM gates WHERE gates.run = runs.id AND ans
 const COLUMNS = `id, run_id, project, pattern, title, status, stop_reason, created_at, ended_at, head, epoch, owner,
   lease_until, usage, CASE WHEN ended_at IS NULL THEN (${UNANSWERED}) ELSE 0 END AS open_gates`
 const LISTED = `SELECT ${COLUMNS} FROM runs WHERE project = ? AND status IN (SELECT value FROM json_each(?))`
-const NEWEST_FIRST = 'ORDER BY created_at DESC, id DESC LIMIT ?'
+const NEWEST_FIRST = 'ORDER BY id DESC LIMIT ?'
 const EVERY: readonly Status[] = ['pending', 'running', 'waiting', 'completed', 'failed', 'cancelled']
 
 /** Runs: one row each, changed only together with the events it is folded from, or by a lease. */
@@ -44,9 +44,7 @@ export function runTable(db: Database) {
   )
   const pulse = db.prepare('UPDATE runs SET syncs = syncs + 1 WHERE id = ?')
   const take = db.prepare('UPDATE runs SET epoch = epoch + 1, owner = ?, lease_until = ? WHERE id = ?')
-  const renew = db.prepare(
-    'UPDATE runs SET lease_until = ? WHERE run_id = ? AND epoch = ? AND owner IS NOT NULL',
-  )
+  const renew = db.prepare('UPDATE runs SET lease_until = ? WHERE run_id = ? AND epoch = ? AND owner IS NOT NULL')
   const release = db.prepare('UPDATE runs SET owner = NULL, lease_until = NULL WHERE run_id = ? AND epoch = ?')
   const recent = db.prepare('SELECT run_id FROM runs ORDER BY id DESC LIMIT 100')
   const listed = db.prepare(`${LISTED} ${NEWEST_FIRST}`)
@@ -73,7 +71,10 @@ export function runTable(db: Database) {
     known(run_id: string): RunState {
       const found = record(run_id)
       if (found) return toState(found)
-      throw unknownRun(run_id, recent.all().map((row) => String(row.run_id)))
+      throw unknownRun(
+        run_id,
+        recent.all().map((row) => String(row.run_id)),
+      )
     },
     /** Moves the head if the run still stands where the writer believes it to; false if it does not. */
     advance({ id, epoch, head, fold }: RunState, to: { head: number; fold: RunFold }): boolean {

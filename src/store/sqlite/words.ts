@@ -45,9 +45,10 @@ export class Words {
   word(number: number): string {
     const known = this.#words.get(number)
     if (known !== undefined) return known
-    const word = String(this.#byNumber.get(number)?.word ?? `unknown:${number}`)
-    this.#remember(word, number)
-    return word
+    const row = this.#byNumber.get(number)
+    if (!row) return `unknown:${number}`
+    this.#remember(String(row.word), number)
+    return String(row.word)
   }
 
   /** The transaction is in the file: its new words may be kept. */

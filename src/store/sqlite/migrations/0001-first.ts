@@ -30,8 +30,7 @@ CREATE TABLE runs (
   usage TEXT NOT NULL,
   syncs INTEGER NOT NULL DEFAULT 0
 );
-CREATE INDEX runs_by_project ON runs (project, created_at);
-CREATE INDEX runs_live ON runs (project, created_at) WHERE ended_at IS NULL;
+CREATE INDEX runs_live ON runs (project) WHERE ended_at IS NULL;
 
 CREATE TABLE events (
   id INTEGER PRIMARY KEY,
@@ -62,16 +61,15 @@ CREATE TABLE run_sessions (
 ) WITHOUT ROWID;
 
 CREATE TABLE gates (
-  id INTEGER PRIMARY KEY,
-  gate_id TEXT NOT NULL UNIQUE,
+  gate_id TEXT PRIMARY KEY,
   run INTEGER NOT NULL,
   opened_event INTEGER NOT NULL,
   answered_event INTEGER
-);
+) WITHOUT ROWID;
 CREATE INDEX gates_open ON gates (run) WHERE answered_event IS NULL;
 
 CREATE TABLE commands (
-  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  id INTEGER PRIMARY KEY,
   run INTEGER NOT NULL,
   at INTEGER NOT NULL,
   gate_id TEXT,

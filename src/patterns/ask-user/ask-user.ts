@@ -1,0 +1,26 @@
+import { z } from 'zod'
+import { TroupeError } from '../../errors.ts'
+import { definePattern } from '../../kernel/pattern.ts'
+
+const input = z.strictObject({
+  question: z.string().describe('The question, with all a person needs to know to answer it.'),
+  choices: z.array(z.string().min(1)).min(2).max(10).optional().describe('When only some answers make sense: these.'),
+})
+
+/** A question to the person behind the run, from any depth. It lands in the inbox; the run waits without cost. */
+export const askUser = definePattern<z.output<typeof input>>({
+  name: 'ask_user',
+  version: 1,
+  description:
+    'Ask the person you work for. Use it only for what you cannot find out or decide yourself: the answer may take ' +
+    'long. What they say is final.',
+  category: 'interaction',
+  delegates: false,
+  input,
+  output: z.object({ answer: z.unknown() }),
+  async execute(context, { question, choices }) {
+    if (question.trim() === '') throw new TroupeError('invalid_input', 'the question is empty')
+    const answer = await context.ask('gate', { question, ...(choices ? { choices } : undefined) })
+    return { success: true, output: { answer } }
+  },
+})
