@@ -16,5 +16,5 @@ export type { Tool, ToolCall, ToolDefinition, ToolResult } from './kernel/tool.t
 export { defineTool } from './kernel/tool.ts'
 export type { World } from './kernel/world.ts'
 export type { GateRow, RunRow, SessionRow, Store } from './store/store.ts'
-export type { RunHandle, RunOptions, RunResult, Troupe, TroupeOptions } from './troupe.ts'
-export { createTroupe } from './troupe.ts'
+export type { AnswerOptions, RunHandle, RunOptions, RunResult, Troupe, TroupeOptions } from './troupe.ts'
+export { createTroupe, PATTERNS } from './troupe.ts'

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { EmbeddedEngine } from './engine/embedded.ts'
 import type { Signal } from './engine/engine.ts'
@@ -48,6 +49,12 @@ export interface RunOptions {
   limits?: Partial<Limits>
 }
 
+export interface AnswerOptions {
+  by?: string
+  /** `false` only writes the answer down: the run goes on where it is under way, or when it is resumed. */
+  go_on?: boolean
+}
+
 export interface RunResult {
   run_id: string
   status: Status
@@ -79,13 +86,15 @@ export interface Troupe extends AsyncDisposable {
   cancel(run_id: string, reason?: string): Promise<RunResult>
   inbox(): Promise<GateRow[]>
   /** Answers a question; the run goes on here unless another process works on it. The first answer wins. */
-  answer(gate_id: string, answer: unknown, by?: string): Promise<RunHandle>
+  answer(gate_id: string, answer: unknown, how?: AnswerOptions): Promise<RunHandle>
   result(run_id: string): Promise<RunResult>
   runs(filter?: { status?: readonly Status[]; limit?: number }): Promise<RunRow[]>
   sessions(run_id: string): Promise<SessionRow[]>
   events(run_id: string): Promise<Event[]>
   /** Lets what is in flight finish, leaves every run resumable, and closes the store. */
   close(): Promise<void>
+  /** The first half of `close`: the store stays open, so that what happened can still be read. */
+  drain(): Promise<void>
 }
 
 /** Puts the parts together: a store, an engine, models, agents, tools, and the patterns. */
@@ -95,7 +104,7 @@ export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe>
   const defaults = limitsOf(DEFAULT_LIMITS, options.limits)
   const agents = await rosterAgents(options.agents ?? [])
   const store = await openStore(options.store ?? '.troupe')
-  const patterns = [task, ...(options.patterns ?? [])]
+  const patterns = [...PATTERNS, ...(options.patterns ?? [])]
   const engine = new EmbeddedEngine({
     store,
     world,
@@ -108,9 +117,7 @@ export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe>
       roster: createRoster(agents),
       tools: new Map((options.tools ?? []).map((tool) => [tool.name, tool])),
       patterns: new Map(patterns.map((pattern) => [pattern.name, pattern])),
-      patternTools: new Map(
-        TOOL_NAMES.flatMap(([pattern, names]) => names.map((name) => [name, patternTool(pattern)])),
-      ),
+      patternTools: toolsOf(options.patterns ?? []),
       hooks: options.hooks ?? [],
       strict: options.engine?.strict ?? false,
       ...sessionPorts(store),
@@ -177,12 +184,13 @@ export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe>
       return result(run_id)
     },
     inbox: () => store.openGates({ project }),
-    async answer(gate_id, answer, by = 'user') {
+    async answer(gate_id, answer, { by = 'user', go_on = true } = {}) {
       const gate = await store.gate(gate_id)
       if (!gate) throw await unknownGate(store, project, gate_id)
       checkChoice(gate, answer)
       await store.command(gate.run_id, { kind: 'answer', gate_id, answer, by }, world.now())
       engine.nudge(gate.run_id)
+      if (!go_on) return handle(gate.run_id, Promise.resolve())
       return handle(
         gate.run_id,
         engine.execute(gate.run_id).catch((error: unknown) => ignoreBusy(error)),
@@ -191,6 +199,7 @@ export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe>
     runs: (filter) => store.runs({ project, ...filter }),
     sessions: (run_id) => store.sessions({ project, run_id }),
     events: (run_id) => store.events(run_id),
+    drain: () => engine.drain(),
     async close() {
       await engine.drain()
       await store.close()
@@ -199,6 +208,9 @@ export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe>
   }
   return troupe
 }
+
+/** The ways of working together that come with Troupe. */
+export const PATTERNS: readonly Pattern[] = [task]
 
 /** Patterns as tools, with the names that other hosts know them by. */
 const TOOL_NAMES: readonly (readonly [Pattern, readonly string[]])[] = [
@@ -224,7 +236,12 @@ function limitsOf(base: Limits, changes: Partial<Limits> = {}): Limits {
 async function openStore(store: string | Store): Promise<Store> {
   if (typeof store !== 'string') return store
   if (store === 'memory') return new (await import('./store/memory.ts')).MemoryStore()
-  return (await import('./store/sqlite.ts')).openSqlite(store)
+  return (await import('./store/sqlite.ts')).openSqlite(databaseIn(store))
+}
+
+/** A store is named by its folder, or by the database file itself. */
+function databaseIn(path: string): string {
+  return /\.(db|sqlite3?)$/i.test(path) ? path : join(path, 'troupe.db')
 }
 
 async function rosterAgents(own: readonly Agent[]): Promise<Agent[]> {

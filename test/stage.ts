@@ -1,4 +1,4 @@
-import type { Agent, Model, RunResult, Troupe, TroupeOptions } from '../src/index.ts'
+import type { Agent, Model, ModelChunk, ModelRequest, RunResult, Troupe, TroupeOptions } from '../src/index.ts'
 import { createTroupe } from '../src/index.ts'
 import { scriptedModel } from '../src/models/scripted.ts'
 
@@ -31,4 +31,39 @@ export async function stage(options: TroupeOptions & { rules?: Rule[] }): Promis
     task: (name, instruction, more) => troupe.run('task', { agent: name, instruction, ...more }),
     types: async (run_id) => (await troupe.events(run_id)).map((event) => event.type),
   }
+}
+
+export interface Played {
+  text?: string
+  calls?: { name: string; input: unknown; id?: string }[]
+}
+
+/** A model whose answers a function gives; `seen` keeps every request. */
+export function playing(play: (request: ModelRequest) => Played | Promise<Played>): Model & { seen: ModelRequest[] } {
+  const seen: ModelRequest[] = []
+  return {
+    name: 'played',
+    seen,
+    async *stream(request): AsyncGenerator<ModelChunk> {
+      seen.push({ ...request, messages: structuredClone(request.messages) })
+      const { text, calls = [] } = await play(request)
+      if (text !== undefined) yield { type: 'text', text }
+      for (const [index, { name, input, id }] of calls.entries()) {
+        yield { type: 'tool-call', id: id ?? `c${request.session.turn}_${index}`, name, input }
+      }
+      const usage = { input: 10, output: 5, cache_read: 0, cache_write: 0, reasoning: 0 }
+      yield { type: 'finish', stop: calls.length > 0 ? 'tool_calls' : 'end', usage }
+    },
+  }
+}
+
+/** The texts of the last message, as the model reads them. */
+export function lastInput(request: ModelRequest): string {
+  const last = request.messages.at(-1)
+  return (last?.content ?? []).map((part) => ('text' in part ? part.text : '')).join('\n')
+}
+
+/** The session id that the last tool result names. */
+export function sessionIn(request: ModelRequest): string {
+  return /"session_id":"([^"]+)"/.exec(lastInput(request))?.[1] ?? 'none'
 }

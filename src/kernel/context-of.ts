@@ -23,9 +23,7 @@ export function contextOf(x: Execution, path: string, caller: Caller | undefined
     roster: x.ports.roster,
     caller,
     onlyReads: (agent) =>
-      toolsFor(x, agent, placeOf(x, agent, caller), caller?.tools).every(
-        (name) => x.ports.tools.get(name)?.kind === 'read',
-      ),
+      toolsFor(x, agent, placeOf(x, agent, caller), caller?.tools).every((name) => onlyReads(x, name)),
     sessionId: (key, agent) => sessionId(x.run.id, under(key), agent, caller?.session_id ?? null),
     perform: (agent, request, at) => perform(site(at.key), agent, request),
     start: (agent, request, at) => start(site(at.key), agent, request),
@@ -51,6 +49,11 @@ export function contextOf(x: Execution, path: string, caller: Caller | undefined
       })) ?? undefined,
   }
   return context
+}
+
+function onlyReads(x: Execution, name: string): boolean {
+  const tool = x.ports.tools.get(name) ?? x.ports.patternTools.get(name)
+  return tool?.kind === 'pattern' ? !tool.pattern.delegates : tool?.kind === 'read'
 }
 
 function nested(x: Execution): PerformSite['contextFor'] {

@@ -1,0 +1,88 @@
+import { randomBytes } from 'node:crypto'
+import type { Model } from '../src/kernel/model.ts'
+import { defineTool } from '../src/kernel/tool.ts'
+import { openSqlite } from '../src/store/sqlite.ts'
+import { createTroupe } from '../src/troupe.ts'
+import { mustEqual } from './bench.ts'
+import { toolSchema, USAGE } from './plan.ts'
+import type { Work } from './stage.ts'
+import { agentWith, openStage, WIDE } from './stage.ts'
+
+/** Every turn brings 1 KB in and 1 KB out, none of it seen before. */
+export const TEXT_A_TURN = 2048
+
+/** A way to have a long conversation. `onTurn` is called when a turn is over. */
+export interface Layout {
+  what: string
+  talk(file: string, turns: number, onTurn: () => void): Promise<void>
+}
+
+function kilobyte(): string {
+  return randomBytes(768).toString('base64')
+}
+
+/** Answers with a fresh kilobyte in four pieces; before its last turn it also asks for the tool. */
+function wordy(turns: number, onTurn: () => void): Model {
+  return {
+    name: 'wordy',
+    async *stream({ session }) {
+      const text = kilobyte()
+      for (let at = 0; at < text.length; at += 256) yield { type: 'text', text: text.slice(at, at + 256) }
+      const more = session.turn < turns
+      if (more) yield { type: 'tool-call', id: `call_${session.turn}`, name: 'look', input: { path: 'a' } }
+      onTurn()
+      yield { type: 'finish', stop: more ? 'tool_calls' : 'end', usage: USAGE }
+    },
+  }
+}
+
+const look = defineTool({
+  name: 'look',
+  description: 'Reads a kilobyte.',
+  category: 'perception',
+  kind: 'read',
+  input: toolSchema,
+  execute: () => ({ success: true, output: kilobyte() }),
+})
+
+async function play(file: string, model: Model, work: Work): Promise<void> {
+  const stage = openStage({ store: await openSqlite(file), model, tools: [look] })
+  await stage.play(work)
+  await stage.close()
+}
+
+export const LAYOUTS: readonly Layout[] = [
+  {
+    what: 'one session of many turns (answer out, tool result in)',
+    talk: (file, turns, onTurn) =>
+      play(file, wordy(turns, onTurn), async (context) => {
+        const result = await context.perform(agentWith([look]), { instruction: kilobyte() }, { key: 'talk' })
+        mustEqual(result.usage.calls, turns, 'turns')
+      }),
+  },
+  {
+    what: 'many sessions of one turn in one run',
+    talk: (file, turns, onTurn) =>
+      play(file, wordy(1, onTurn), async (context) => {
+        for (let turn = 0; turn < turns; turn++) {
+          const result = await context.perform(agentWith([]), { instruction: kilobyte() }, { key: `talk/${turn}` })
+          mustEqual(result.text.length, TEXT_A_TURN / 2, 'an answer')
+        }
+      }),
+  },
+  {
+    what: 'a chat: one session taken up again for every turn, a run each',
+    async talk(file, turns, onTurn) {
+      const model = wordy(1, onTurn)
+      const troupe = await createTroupe({ store: file, model, agents: [agentWith([])], limits: WIDE })
+      let session_id: string | undefined
+      for (let turn = 0; turn < turns; turn++) {
+        const whom = session_id === undefined ? { agent: 'worker' } : { session_id }
+        const { output, error } = await troupe.run('task', { ...whom, instruction: kilobyte() })
+        mustEqual(error?.message, undefined, `turn ${turn}`)
+        session_id = (output as { session_id?: string }).session_id
+      }
+      await troupe.close()
+    },
+  },
+]

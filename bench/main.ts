@@ -1,0 +1,76 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { actingTool } from './acting-tool.ts'
+import type { Bench, BenchOptions, Line } from './bench.ts'
+import { fiveThousand, thousand } from './crowd.ts'
+import { disk } from './disk.ts'
+import { fanOutLater, fanOutNow } from './fan-out.ts'
+import { floor } from './floor.ts'
+import { importing } from './import.ts'
+import { peerLines } from './peers.ts'
+import { lineText, machineLine } from './print.ts'
+import { resume } from './resume.ts'
+import { oneCall, threeCalls } from './tool-turn.ts'
+import { turn } from './turn.ts'
+import { wholeRun } from './whole-run.ts'
+
+/* npm run bench -- [NAME …] [--quick] [--json FILE] [--folder DIR] */
+
+const BENCHES: readonly Bench[] = [
+  floor,
+  turn,
+  oneCall,
+  threeCalls,
+  actingTool,
+  wholeRun,
+  fanOutNow,
+  fanOutLater,
+  thousand,
+  fiveThousand,
+  resume,
+  disk,
+  importing,
+]
+
+function chosen(names: readonly string[]): readonly Bench[] {
+  const known = BENCHES.map(({ name }) => name)
+  const unknown = names.filter((name) => !known.includes(name))
+  if (unknown.length > 0) throw new Error(`no bench '${unknown.join("', '")}'; known: ${known.join(', ')}`)
+  return names.length === 0 ? BENCHES : BENCHES.filter(({ name }) => names.includes(name))
+}
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`)
+}
+
+async function runAll(benches: readonly Bench[], options: BenchOptions): Promise<Record<string, Line[]>> {
+  const found: Record<string, Line[]> = {}
+  for (const bench of benches) {
+    const from = performance.now()
+    const lines = await bench.run(options)
+    found[bench.name] = lines
+    say(`\n${bench.title}  [${bench.name}, ${Math.round((performance.now() - from) / 1000)} s]`)
+    for (const line of lines) say(lineText(line))
+  }
+  return found
+}
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { quick: { type: 'boolean' }, json: { type: 'string' }, folder: { type: 'string' } },
+})
+const benches = chosen(positionals)
+const folder = mkdtempSync(join(values.folder ?? tmpdir(), 'troupe-bench-'))
+try {
+  const machine = machineLine(folder)
+  say(`${machine}\nmedian (least–most) of interleaved rounds; ratios are of medians; figures never fail the bench`)
+  const found = await runAll(benches, { quick: values.quick ?? false, folder })
+  const missed = Object.values(found).flatMap((lines) => lines.filter(({ aim }) => aim && !aim.met))
+  say(`\n${missed.length} of the aims were missed in this run`)
+  if (positionals.length === 0) say(`\n${peerLines().join('\n')}`)
+  if (values.json) writeFileSync(values.json, `${JSON.stringify({ machine, benches: found }, null, 2)}\n`)
+} finally {
+  rmSync(folder, { recursive: true, force: true })
+}

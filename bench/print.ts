@@ -1,0 +1,48 @@
+import { statfsSync } from 'node:fs'
+import { availableParallelism, cpus } from 'node:os'
+import type { Figure, Line, Unit } from './bench.ts'
+
+const FILE_SYSTEMS: Readonly<Record<number, string>> = {
+  61267: 'ext4',
+  16914836: 'tmpfs',
+  2435016766: 'btrfs',
+  1481003842: 'xfs',
+}
+
+/** Where and when: a figure without it says nothing. */
+export function machineLine(folder: string): string {
+  const { type } = statfsSync(folder)
+  const disk = FILE_SYSTEMS[type] ?? `file system 0x${type.toString(16)}`
+  const cpu = cpus()[0]?.model.trim() ?? 'unknown processor'
+  const day = new Date().toISOString().slice(0, 10)
+  return `${day} · Node ${process.versions.node} · ${availableParallelism()} × ${cpu} · ${disk}`
+}
+
+/** One line of the output: figure, spread, ratios, aim. */
+export function lineText({ what, figure, unit, times, aim, note }: Line): string {
+  const ratios = Object.entries(times ?? {}).map(([name, ratio]) => `${digits(ratio)}× ${name}`)
+  const parts = [
+    what.padEnd(56),
+    withUnit(figure.median, unit).padStart(12),
+    spread(figure).padStart(20),
+    ...ratios.map((ratio) => ratio.padStart(20)),
+    note ?? '',
+    aim ? `aim ${aim.text}: ${aim.met ? 'ok' : 'MISS'}` : '',
+  ]
+  return `  ${parts.filter((part) => part !== '').join('  ')}`.trimEnd()
+}
+
+function spread({ min, max, rounds }: Figure): string {
+  return rounds === 1 ? '(1 round)' : `(${digits(min)}–${digits(max)})`
+}
+
+function withUnit(value: number, unit: Unit): string {
+  return unit === '×' ? `${digits(value)}×` : `${digits(value)} ${unit}`
+}
+
+/** Three significant digits are more than such a machine can promise. */
+function digits(value: number): string {
+  const size = Math.abs(value)
+  const places = size >= 100 ? 0 : size >= 10 ? 1 : 2
+  return value.toLocaleString('en-US', { minimumFractionDigits: 0, maximumFractionDigits: places })
+}

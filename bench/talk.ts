@@ -1,0 +1,80 @@
+import { sdkContender } from './ai-sdk.ts'
+import { bareLoop } from './bare-loop.ts'
+import type { Figure, Line } from './bench.ts'
+import { mustEqual } from './bench.ts'
+import type { Plan } from './plan.ts'
+import { ANSWER, INSTRUCTION, planModel, planTool } from './plan.ts'
+import type { Contender } from './rounds.ts'
+import { clocked, figureFor, timesOf } from './rounds.ts'
+import type { Stage, StoreName } from './stage.ts'
+import { agentWith, openStage, openStore } from './stage.ts'
+
+/** The names under which contenders stand in the output; ratios are given to the first two. */
+export const BARE = 'bare loop'
+export const GENERATE = 'generateText'
+export const STREAM = 'streamText'
+export const MEMORY = 'Troupe in memory'
+export const SQLITE = 'Troupe on SQLite'
+export const RIVALS: readonly string[] = [BARE, GENERATE]
+
+/** One conversation after the other, `count` times; every answer is checked. A round costs its µs per conversation. */
+export function talkers(plan: Plan, counts: { ours: number; sdk: number; bare: number }, folder: string): Contender[] {
+  const tool = planTool(plan)
+  const model = planModel(plan)
+  const sdk = sdkContender(plan)
+  return [
+    talker(BARE, counts.bare, () => bareLoop(model, tool)),
+    talker(GENERATE, counts.sdk, () => sdk.generate()),
+    talker(STREAM, counts.sdk, () => sdk.stream()),
+    { name: MEMORY, round: () => troupeRound(plan, counts.ours, { store: 'memory', folder }) },
+    { name: SQLITE, round: () => troupeRound(plan, counts.ours, { store: 'sqlite', folder }) },
+  ]
+}
+
+function talker(name: string, count: number, talk: () => Promise<string>): Contender {
+  return {
+    name,
+    async round() {
+      const ms = await clocked(async () => {
+        for (let index = 0; index < count; index++) mustEqual(await talk(), ANSWER, name)
+      })
+      return (ms * 1000) / count
+    },
+  }
+}
+
+/** Many sessions in one run, so that a session and its turns are measured and not the making of runs. */
+async function troupeRound(plan: Plan, count: number, where: { store: StoreName; folder: string }): Promise<number> {
+  const stage = openStage({
+    store: await openStore(where.store, where.folder),
+    model: planModel(plan),
+    tools: plan.calls > 0 ? [planTool(plan)] : [],
+  })
+  const ms = await clocked(() => stage.play((context) => performAll(context, plan, count)))
+  await stage.close()
+  return (ms * 1000) / count
+}
+
+type PlayContext = Parameters<Parameters<Stage['play']>[0]>[0]
+
+async function performAll(context: PlayContext, plan: Plan, count: number): Promise<void> {
+  const agent = agentWith(plan.calls > 0 ? [planTool(plan)] : [])
+  for (let index = 0; index < count; index++) {
+    const result = await context.perform(agent, { instruction: INSTRUCTION }, { key: `s/${index}` })
+    mustEqual(result.text, ANSWER, `session ${index}`)
+  }
+}
+
+export function talkLines(figures: ReadonlyMap<string, Figure>): Line[] {
+  return [...figures.keys()].map((name) => ({
+    what: name,
+    figure: figureFor(figures, name),
+    unit: 'µs',
+    times: timesOf(figures, name, RIVALS),
+  }))
+}
+
+/** The line of this name, with an aim added. */
+export function withAim(lines: Line[], what: string, aim: NonNullable<Line['aim']>): Line[] {
+  return lines.map((line) => (line.what === what ? { ...line, aim } : line))
+}

@@ -1,0 +1,22 @@
+import type { Bench, BenchOptions, Line } from './bench.ts'
+import { takeTurns } from './rounds.ts'
+import { talkers, talkLines } from './talk.ts'
+
+async function withCalls(calls: number, { quick, folder }: BenchOptions): Promise<Line[]> {
+  const counts = quick ? { ours: 200, sdk: 50, bare: 1000 } : { ours: 1000, sdk: 200, bare: 10_000 }
+  const plan = { turns: 2, calls, tool: 'look' as const, latency_ms: 0 }
+  const figures = await takeTurns(talkers(plan, counts, folder), { rounds: quick ? 3 : 7, warmups: quick ? 1 : 2 })
+  return talkLines(figures)
+}
+
+export const oneCall: Bench = {
+  name: 'tool',
+  title: 'A turn with one reading tool call: asked, called, answered (two model calls)',
+  run: (options) => withCalls(1, options),
+}
+
+export const threeCalls: Bench = {
+  name: 'tools',
+  title: 'A turn with three reading tool calls in parallel (two model calls)',
+  run: (options) => withCalls(3, options),
+}

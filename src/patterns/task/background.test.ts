@@ -1,0 +1,123 @@
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { agent, lastInput, playing, sessionIn, stage } from '../../../test/stage.ts'
+import { defineTool } from '../../index.ts'
+
+const lead = agent('lead')
+const helper = agent('helper')
+const inBackground = {
+  calls: [{ name: 'task', input: { agent: 'helper', instruction: 'dig', background: true } }],
+}
+
+test('TK18 a background task returns at once, and task_result waits for its result', async () => {
+  const collecting = Promise.withResolvers<void>()
+  const model = playing(async (request) => {
+    const { agent: name, turn } = request.session
+    if (name === 'helper') {
+      await collecting.promise
+      return { text: 'found' }
+    }
+    if (turn === 1) return inBackground
+    if (turn === 2) {
+      expect(lastInput(request)).toContain('"status":"running"')
+      const session_id = sessionIn(request)
+      return { calls: [{ name: 'task_result', input: { session_id, wait: false } }] }
+    }
+    if (turn === 3) {
+      expect(lastInput(request)).toContain('"status":"running"')
+      collecting.resolve()
+      return { calls: [{ name: 'task_result', input: { session_id: sessionIn(request) } }] }
+    }
+    return { text: lastInput(request) }
+  })
+  const { task } = await stage({ model, agents: [lead, helper] })
+  const result = await task('lead', 'go')
+  expect((result.output as { response: string }).response).toContain('"response":"found"')
+  expect(result.usage.calls).toBe(5)
+})
+
+test('TK19 results that were never collected are handed to the caller, who has the last word', async () => {
+  const model = playing((request) => {
+    const { agent: name, turn } = request.session
+    if (name === 'helper') return { text: 'found' }
+    if (turn === 1) return inBackground
+    return turn === 2 ? { text: 'I am done' } : { text: `now I know: ${lastInput(request)}` }
+  })
+  const { task } = await stage({ model, agents: [lead, helper] })
+  const { response } = (await task('lead', 'go')).output as { response: string }
+  expect(response).toContain('now I know')
+  expect(response).toContain('"response":"found"')
+})
+
+test('TK20 a background task goes on after a restart, also when its call had long been answered', async () => {
+  const model = playing((request) => {
+    const { agent: name, turn } = request.session
+    if (name === 'helper') {
+      const calls = [{ name: 'ask_user', input: { question: 'where?' } }]
+      return turn === 1 ? { calls } : { text: `dug ${lastInput(request)}` }
+    }
+    if (turn === 1) return inBackground
+    return turn === 2 ? { text: 'waiting' } : { text: lastInput(request) }
+  })
+  const { troupe, task } = await stage({ model, agents: [lead, helper] })
+  const parked = await task('lead', 'go')
+  expect(parked.status).toBe('waiting')
+  expect(parked.gates[0]).toMatchObject({ question: 'where?', asked_by: 'helper' })
+  const ended = await (await troupe.answer(parked.gates[0]?.gate_id ?? '', 'under the tree')).result
+  expect(ended.status).toBe('completed')
+  expect((ended.output as { response: string }).response).toContain('under the tree')
+  expect(model.seen).toHaveLength(5)
+})
+
+test('TK21 the first task of a run and a resumed session cannot be in the background', async () => {
+  const { troupe } = await stage({ model: playing(() => ({ text: 'x' })), agents: [lead] })
+  const result = await troupe.run('task', { agent: 'lead', instruction: 'x', background: true })
+  expect(result.error).toMatchObject({ code: 'invalid_input' })
+})
+
+test('TK22 task_result brings the result of any earlier session again; an unknown id lists what is known', async () => {
+  let wanted = ''
+  const model = playing((request) => {
+    if (request.session.agent === 'helper') return { text: 'old result' }
+    const calls = [{ name: 'task_result', input: { session_id: wanted } }]
+    return request.session.turn === 1 ? { calls } : { text: lastInput(request) }
+  })
+  const { task } = await stage({ model, agents: [lead, helper] })
+  const earlier = (await task('helper', 'x')).output as { session_id: string }
+  wanted = earlier.session_id
+  expect(((await task('lead', 'go')).output as { response: string }).response).toContain('old result')
+  wanted = 'nonsense'
+  expect(((await task('lead', 'go')).output as { response: string }).response).toContain('unknown_session')
+})
+
+test('TK23 with cache, the same task is answered from the earlier session, in this run and in later ones', async () => {
+  const model = playing((request) => {
+    if (request.session.agent === 'helper') return { text: `fresh ${model.seen.length}` }
+    const calls = [{ name: 'task', input: { agent: 'helper', instruction: 'same', cache: true } }]
+    return request.session.turn <= 2 ? { calls } : { text: lastInput(request) }
+  })
+  const { task } = await stage({ model, agents: [lead, helper] })
+  const first = (await task('lead', 'go')).output as { response: string }
+  expect(first.response).toContain('"cached":true')
+  await task('lead', 'go')
+  expect(model.seen.filter(({ session }) => session.agent === 'helper')).toHaveLength(1)
+})
+
+test('TK24 a task whose agent could act is never answered from the cache', async () => {
+  const act = defineTool({
+    name: 'act',
+    description: 'acts',
+    kind: 'act',
+    category: 'action',
+    input: z.object({}),
+    execute: () => ({ success: true }),
+  })
+  const model = playing((request) => {
+    if (request.session.agent === 'helper') return { text: 'fresh' }
+    const calls = [{ name: 'task', input: { agent: 'helper', instruction: 'same', cache: true } }]
+    return request.session.turn <= 2 ? { calls } : { text: lastInput(request) }
+  })
+  const { task } = await stage({ model, agents: [lead, helper], tools: [act] })
+  await task('lead', 'go')
+  expect(model.seen.filter(({ session }) => session.agent === 'helper')).toHaveLength(2)
+})

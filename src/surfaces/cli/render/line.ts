@@ -1,0 +1,34 @@
+import { clip, widthOf } from './width.ts'
+
+export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
+
+/** What text is rendered for: how wide the place is, and how to colour, if at all. */
+export interface Look {
+  width: number
+  paint(style: Style, text: string): string
+}
+
+/** A look for places that show no colours. */
+export function plainLook(width: number): Look {
+  return { width, paint: (_style, text) => text }
+}
+
+export type Span = string | readonly [Style, string]
+
+/** Spans as one line that fits; what is too long is clipped at the end. */
+export function line(look: Look, spans: readonly Span[]): string {
+  let left = look.width
+  let text = ''
+  for (const span of spans) {
+    const [style, words] = typeof span === 'string' ? [undefined, span] : span
+    if (words === '' || left <= 0) continue
+    const shown = clip(words, left)
+    left = shown === words ? left - widthOf(words) : 0
+    text += style ? look.paint(style, shown) : shown
+  }
+  return text
+}
+
+export function spansWidth(spans: readonly Span[]): number {
+  return spans.reduce((sum, span) => sum + widthOf(typeof span === 'string' ? span : span[1]), 0)
+}

@@ -1,0 +1,68 @@
+import type { GateRow, RunResult } from '../../../index.ts'
+import { counted, duration, exact, money } from './amounts.ts'
+import { errorLines } from './error.ts'
+import type { Look, Span } from './line.ts'
+import { line } from './line.ts'
+import { GLYPHS } from './tree.ts'
+import { oneLine, wrap } from './width.ts'
+
+/** What a run leaves behind for people: its text, or its whole output where there is no text. */
+export function outputText(output: unknown): string {
+  if (output === null || output === undefined) return ''
+  if (typeof output === 'string') return output
+  if (typeof output === 'object' && 'response' in output && typeof output.response === 'string') return output.response
+  return JSON.stringify(output, undefined, 2)
+}
+
+/** How it ended and what it took, in a line. */
+export function summaryLine(result: RunResult, look: Look): string {
+  const { status, stop_reason, usage } = result
+  const [style, glyph] = GLYPHS[status] ?? (['dim', ''] as const)
+  const words = status === 'pending' ? 'interrupted' : status
+  const why = stop_reason && stop_reason !== status ? ` (${stop_reason})` : ''
+  const facts = [duration(result.duration_ms), usageWords(usage), result.run_id]
+  const spans: Span[] = [[style, `${glyph} ${words}${why}`], ['dim', `  ${facts.join(' · ')}`]]
+  return line(look, spans)
+}
+
+export function usageWords({ calls, input, output, usd }: RunResult['usage']): string {
+  const cost = usd === null || usd === 0 ? '' : ` · ${money(usd)}`
+  return `${counted(calls, 'call')} · ${exact(input + output)} tokens${cost}`
+}
+
+/** What to do next with a run that has not simply completed. */
+export function nextSteps(result: RunResult, look: Look): string[] {
+  const { status, run_id } = result
+  if (status === 'waiting') return result.gates.flatMap((gate) => gateLines(gate, look))
+  if (status === 'pending' || status === 'running') return command(`go on with: troupe resume ${run_id}`, look)
+  if (status !== 'failed') return []
+  const lines = result.error ? errorLines(result.error, look) : []
+  return [...lines, ...command(`see what happened: troupe show ${run_id}`, look), ...retry(result, look)]
+}
+
+function retry({ error, run_id }: RunResult, look: Look): string[] {
+  if (!error?.retry) return []
+  if (error.code === 'limit_reached') return command(`go on with more: troupe resume ${run_id} --limit NAME=VALUE`, look)
+  return command(`try again from there: troupe resume ${run_id}`, look)
+}
+
+/** One question of the inbox. */
+export function gateLines(gate: GateRow, look: Look): string[] {
+  const by = gate.asked_by ? `${oneLine(gate.asked_by)} asks` : 'question'
+  const example = gate.choices?.[0] === undefined ? 'YOUR ANSWER' : quoted(gate.choices[0])
+  return [
+    line(look, [['yellow', '? '], ['bold', gate.gate_id], ['dim', `  ${by} in ${gate.run_id}`]]),
+    ...wrap(`  ${oneLine(gate.question)}`, look.width, 2),
+    ...(gate.choices ? wrap(`  one of: ${gate.choices.map(oneLine).join(', ')}`, look.width, 4) : []),
+    ...wrap(`  answer with: troupe answer ${gate.gate_id} ${example}`, look.width, 4),
+  ]
+}
+
+function command(words: string, look: Look): string[] {
+  return wrap(words, look.width, 2)
+}
+
+/** A word as a shell takes it. */
+export function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
+}

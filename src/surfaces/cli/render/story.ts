@@ -1,0 +1,281 @@
+import type { ErrorRecord } from '../../../errors.ts'
+import type { Event, EventOf, RunEnd, RunStart, SessionEnd, StopReason } from '../../../kernel/event.ts'
+
+/*
+ * A journal as a person would tell it: who worked for whom, what they called, what they asked. A fold over events; what
+ * belongs to what follows from the step keys, which are paths.
+ */
+
+export interface Work {
+  kind: 'session'
+  key: string
+  session_id: string
+  agent: string
+  model: string | null
+  segment: number
+  depth: number
+  status: 'running' | SessionEnd['status']
+  stop_reason: StopReason | null
+  instruction: string
+  text: string
+  error: ErrorRecord | null
+  /** Model calls that ended, and their tokens, in this segment. */
+  calls: number
+  tokens: number
+  /** The model call that is under way, if any: since when. */
+  thinking_since: number | null
+  started_at: number
+  ended_at: number | null
+  parts: Part[]
+}
+
+export interface Call {
+  kind: 'call'
+  key: string
+  tool: string
+  delegates: boolean
+  input: unknown
+  status: 'running' | 'ok' | 'failed'
+  error: ErrorRecord | null
+  started_at: number
+  ended_at: number | null
+  parts: Part[]
+}
+
+export interface Asked {
+  kind: 'gate'
+  key: string
+  gate_id: string
+  question: string
+  choices: string[] | null
+  asked_by: string | null
+  answer: unknown
+  answered_by: string | null
+  started_at: number
+  ended_at: number | null
+  parts: Part[]
+}
+
+export type Part = Work | Call | Asked
+
+export interface Story {
+  run_id: string
+  start: RunStart | undefined
+  started_at: number
+  end: RunEnd | undefined
+  ended_at: number | null
+  parts: Part[]
+  byKey: Map<string, Part>
+  /** Newest segment of each session. */
+  sessions: Map<string, Work>
+  calls: number
+  input: number
+  output: number
+  /** Calls whose usage never arrived, and calls lost in a crash or an abort with what was set aside for them. */
+  estimated: number
+  lost: { calls: number; tokens: number }
+}
+
+export function newStory(): Story {
+  return {
+    run_id: '',
+    start: undefined,
+    started_at: 0,
+    end: undefined,
+    ended_at: null,
+    parts: [],
+    byKey: new Map(),
+    sessions: new Map(),
+    calls: 0,
+    input: 0,
+    output: 0,
+    estimated: 0,
+    lost: { calls: 0, tokens: 0 },
+  }
+}
+
+export function tell(events: readonly Event[]): Story {
+  const story = newStory()
+  for (const event of events) hear(story, event)
+  return story
+}
+
+/** Adds what an event says. */
+export function hear(story: Story, event: Event): void {
+  switch (event.type) {
+    case 'run:start':
+      story.run_id = event.run_id
+      story.start = event.data
+      story.started_at = event.at
+      return
+    case 'run:reopen':
+      story.end = undefined
+      story.ended_at = null
+      if (event.data.key !== null) reopen(story, event.data.key)
+      return
+    case 'run:end':
+      story.end = event.data
+      story.ended_at = event.at
+      return
+    case 'session:open':
+    case 'session:input':
+    case 'session:end':
+      return hearSession(story, event)
+    case 'model:begin':
+    case 'model:end':
+    case 'model:error':
+    case 'model:lost':
+      return hearModel(story, event)
+    case 'tool:pre':
+    case 'tool:post':
+    case 'tool:error':
+      return hearTool(story, event)
+    case 'gate:open':
+    case 'gate:answer':
+      return hearGate(story, event)
+    default:
+  }
+}
+
+type SessionEvent = EventOf<'session:open'> | EventOf<'session:input'> | EventOf<'session:end'>
+
+function hearSession(story: Story, event: SessionEvent): void {
+  if (event.type === 'session:open') return opened(story, event)
+  const work = enclosing(story, event.data.key, 'session')
+  if (!work) return
+  if (event.type === 'session:input') {
+    const words = event.data.message.content.flatMap((part) => (part.type === 'text' ? part.text : []))
+    if (work.instruction === '') work.instruction = words.join('\n')
+    return
+  }
+  const { status, stop_reason, text, error } = event.data
+  Object.assign(work, { status, stop_reason, text, error, ended_at: event.at, thinking_since: null })
+}
+
+function opened(story: Story, event: EventOf<'session:open'>): void {
+  const { key, agent, model, segment, depth } = event.data
+  const work: Work = {
+    kind: 'session',
+    key,
+    session_id: event.session_id ?? '',
+    agent: agent.name,
+    model: model ?? null,
+    segment,
+    depth,
+    status: 'running',
+    stop_reason: null,
+    instruction: '',
+    text: '',
+    error: null,
+    calls: 0,
+    tokens: 0,
+    thinking_since: null,
+    started_at: event.at,
+    ended_at: null,
+    parts: [],
+  }
+  place(story, work)
+  story.sessions.set(work.session_id, work)
+}
+
+type ModelEvent = EventOf<'model:begin'> | EventOf<'model:end'> | EventOf<'model:error'> | EventOf<'model:lost'>
+
+function hearModel(story: Story, event: ModelEvent): void {
+  const work = enclosing(story, event.data.key, 'session')
+  if (work) work.thinking_since = event.type === 'model:begin' ? event.at : null
+  if (event.type === 'model:begin') return
+  if (event.type === 'model:lost') {
+    story.lost.calls += 1
+    story.lost.tokens += event.data.reserved.tokens
+    return
+  }
+  const { usage, estimated } = event.data
+  story.calls += 1
+  story.input += usage.input
+  story.output += usage.output
+  if (estimated) story.estimated += 1
+  if (!work) return
+  work.calls += 1
+  work.tokens += usage.input + usage.output
+}
+
+type ToolEvent = EventOf<'tool:pre'> | EventOf<'tool:post'> | EventOf<'tool:error'>
+
+function hearTool(story: Story, event: ToolEvent): void {
+  const { key, tool } = event.data
+  const known = story.byKey.get(key)
+  const call = known?.kind === 'call' ? known : place(story, newCall(key, tool, event.at))
+  if (event.type === 'tool:pre') {
+    call.input = event.data.input
+    call.delegates = event.data.kind === 'pattern'
+    return
+  }
+  call.ended_at = event.at
+  call.status = event.type === 'tool:post' ? 'ok' : 'failed'
+  call.error = event.type === 'tool:post' ? null : event.data.detail
+}
+
+function newCall(key: string, tool: string, at: number): Call {
+  const unknown = { input: undefined, delegates: false, error: null, ended_at: null }
+  return { kind: 'call', key, tool, status: 'running', started_at: at, parts: [], ...unknown }
+}
+
+function hearGate(story: Story, event: EventOf<'gate:open'> | EventOf<'gate:answer'>): void {
+  if (event.type === 'gate:answer') {
+    const asked = story.byKey.get(event.data.key)
+    if (asked?.kind !== 'gate') return
+    asked.answer = event.data.answer
+    asked.answered_by = event.data.by
+    asked.ended_at = event.at
+    return
+  }
+  const { key, gate_id, question, choices, asked_by } = event.data
+  const rest = { answer: null, answered_by: null, ended_at: null, parts: [], started_at: event.at }
+  place(story, { kind: 'gate', key, gate_id, question, choices: choices ?? null, asked_by: asked_by ?? null, ...rest })
+}
+
+/** What ended with the run's error goes on. */
+function reopen(story: Story, key: string): void {
+  for (const part of story.byKey.values()) {
+    if (key !== part.key && !key.startsWith(`${part.key}/`)) continue
+    if (part.kind === 'session') Object.assign(part, { status: 'running', stop_reason: null, error: null, ended_at: null })
+    if (part.kind === 'call') Object.assign(part, { status: 'running', error: null, ended_at: null })
+  }
+}
+
+function place<P extends Part>(story: Story, part: P): P {
+  const parent = enclosing(story, parentKey(part.key))
+  ;(parent?.parts ?? story.parts).push(part)
+  story.byKey.set(part.key, part)
+  return part
+}
+
+/** The part that this key lies in, the innermost one first. */
+export function enclosing(story: Story, key: string): Part | undefined
+export function enclosing(story: Story, key: string, kind: 'session'): Work | undefined
+export function enclosing(story: Story, key: string, kind?: 'session'): Part | undefined {
+  for (let path = key; path !== ''; path = parentKey(path)) {
+    const part = story.byKey.get(path)
+    if (part && (kind === undefined || part.kind === kind)) return part
+  }
+  return undefined
+}
+
+function parentKey(key: string): string {
+  return key.slice(0, Math.max(0, key.lastIndexOf('/')))
+}
+
+/** Sessions that nobody has ended, in the order they began. */
+export function atWork(story: Story): Work[] {
+  return [...story.byKey.values()].filter((part) => part.kind === 'session' && part.status === 'running') as Work[]
+}
+
+/** Questions without an answer. */
+export function openQuestions(story: Story): Asked[] {
+  return [...story.byKey.values()].filter((part) => part.kind === 'gate' && part.ended_at === null) as Asked[]
+}
+
+/** True while something below waits for a person. */
+export function waitsForAnswer(part: Part): boolean {
+  return part.kind === 'gate' ? part.ended_at === null : part.parts.some(waitsForAnswer)
+}

@@ -1,0 +1,151 @@
+import type { Look, Span, Style } from './line.ts'
+import { line, spansWidth } from './line.ts'
+import { counted, duration, exact } from './amounts.ts'
+import { told } from './error.ts'
+import type { Asked, Call, Part, Story, Work } from './story.ts'
+import { waitsForAnswer } from './story.ts'
+import { oneLine } from './width.ts'
+
+export interface TreeOptions {
+  look: Look
+  now: number
+  /** Whether someone works on the run: what has no end is then under way, and else was broken off. */
+  live: boolean
+  /** Show every tool call, not only the last few of each session. */
+  all?: boolean
+}
+
+const CALLS_SHOWN = 8
+
+export const GLYPHS: Record<string, readonly [Style, string]> = {
+  completed: ['green', '✓'],
+  ok: ['green', '✓'],
+  failed: ['red', '✗'],
+  cancelled: ['yellow', '■'],
+  waiting: ['yellow', '?'],
+  running: ['cyan', '●'],
+  pending: ['dim', '○'],
+}
+
+/** Who worked for whom, on what, for how long and how much. */
+export function tree(story: Story, options: TreeOptions): string[] {
+  return story.parts.flatMap((part) => branch(part, { ...options, first: '', rest: '' }))
+}
+
+interface Place extends TreeOptions {
+  /** What stands before the first line of a part, and before all others. */
+  first: string
+  rest: string
+}
+
+function branch(part: Part, place: Place): string[] {
+  const inner = delegated(part)
+  if (inner) return branch(inner, place)
+  const children = shownParts(part, place.all ?? false)
+  const below = part.kind === 'session' && children.length > 0 ? `${place.rest}│ ` : `${place.rest}  `
+  const own = ownLines(part, { ...place, rest: below })
+  return [
+    ...own,
+    ...children.flatMap((child, index) => {
+      const last = index === children.length - 1
+      const next = { ...place, first: `${place.rest}${last ? '└─ ' : '├─ '}`, rest: `${place.rest}${last ? '   ' : '│  '}` }
+      return typeof child === 'string' ? [line(place.look, [['dim', next.first + child]])] : branch(child, next)
+    }),
+  ]
+}
+
+/** The session that a delegation opened, or the question that a call asked, says it all. */
+function delegated(part: Part): Part | undefined {
+  if (part.kind !== 'call' || part.parts.length !== 1) return undefined
+  const [only] = part.parts
+  return only?.kind === 'call' ? undefined : only
+}
+
+function shownParts(part: Part, all: boolean): (Part | string)[] {
+  const plain = part.parts.filter((child) => child.kind === 'call' && child.parts.length === 0)
+  const hidden = all || plain.length <= CALLS_SHOWN ? [] : plain.slice(0, plain.length - CALLS_SHOWN)
+  if (hidden.length === 0) return part.parts
+  const rest = part.parts.filter((child) => !hidden.includes(child))
+  return [`${counted(hidden.length, 'earlier tool call')} (--all shows them)`, ...rest]
+}
+
+function ownLines(part: Part, place: Place): string[] {
+  switch (part.kind) {
+    case 'session':
+      return sessionLines(part, place)
+    case 'call':
+      return callLines(part, place)
+    case 'gate':
+      return gateLines(part, place)
+  }
+}
+
+function sessionLines(work: Work, place: Place): string[] {
+  const status = standing(work, place)
+  const end = work.ended_at ?? (place.live ? place.now : undefined)
+  const facts = [
+    ...(status === 'completed' ? [] : [status === 'pending' ? 'broken off' : status]),
+    ...(work.stop_reason && work.stop_reason !== work.status ? [work.stop_reason] : []),
+    counted(work.calls, 'call'),
+    `${exact(work.tokens)} tokens`,
+    ...(end === undefined ? [] : [duration(end - work.started_at)]),
+  ]
+  const name = work.segment > 1 ? `${oneLine(work.agent)} (continued)` : oneLine(work.agent)
+  const lines = headed(place, [GLYPHS[status] ?? '', ' ', ['bold', name]], facts.join(' · '))
+  if (work.instruction) lines.push(detail(place, [['dim', oneLine(work.instruction)]]))
+  if (work.error) lines.push(detail(place, [['red', told(work.error)]]))
+  else if (work.text) lines.push(detail(place, ['→ ', oneLine(work.text)]))
+  return lines
+}
+
+function standing(work: Work, place: Place): string {
+  if (work.status !== 'running') return work.status
+  if (waitsForAnswer(work)) return 'waiting'
+  return place.live ? 'running' : 'pending'
+}
+
+function callLines(call: Call, place: Place): string[] {
+  const status = call.status === 'running' && !place.live ? 'pending' : call.status
+  const took = call.ended_at === null ? (place.live ? 'under way' : 'broken off') : duration(call.ended_at - call.started_at)
+  const lines = headed(place, [GLYPHS[status] ?? '', ' ', oneLine(call.tool)], took)
+  if (call.input !== undefined) lines.push(detail(place, [['dim', inputWords(call.input)]]))
+  if (call.error) lines.push(detail(place, [['red', told(call.error)]]))
+  return lines
+}
+
+function gateLines(asked: Asked, place: Place): string[] {
+  const open = asked.ended_at === null
+  const by = asked.asked_by ? `${oneLine(asked.asked_by)} asks a person` : 'a question to a person'
+  const facts = open ? `open · ${asked.gate_id}` : `answered by ${asked.answered_by ?? 'someone'}`
+  const lines = headed(place, [GLYPHS[open ? 'waiting' : 'ok'] ?? '', ' ', by], facts)
+  lines.push(detail(place, [['dim', oneLine(asked.question)]]))
+  if (!open) lines.push(detail(place, ['→ ', answerWords(asked.answer)]))
+  else if (asked.choices) lines.push(detail(place, [['dim', `one of: ${oneLine(asked.choices.join(', '))}`]]))
+  return lines
+}
+
+/** A head and its facts on one line, or on two where one is too narrow. */
+function headed(place: Place, head: readonly Span[], facts: string): string[] {
+  const { look, first } = place
+  const spans: Span[] = [['dim', first], ...head]
+  const both: Span[] = [...spans, '  ', ['dim', facts]]
+  if (spansWidth(both) <= look.width) return [line(look, both)]
+  return [line(look, spans), detail(place, [['dim', facts]])]
+}
+
+function detail({ look, rest }: Place, spans: readonly Span[]): string {
+  return line(look, [['dim', rest], ...spans])
+}
+
+/** What a tool was called with, short: the values alone where there is only one. */
+export function inputWords(input: unknown): string {
+  if (typeof input !== 'object' || input === null) return oneLine(String(input))
+  const entries = Object.entries(input)
+  const [only] = entries
+  if (entries.length === 1 && only && typeof only[1] === 'string') return oneLine(only[1])
+  return oneLine(JSON.stringify(input))
+}
+
+export function answerWords(answer: unknown): string {
+  return oneLine(typeof answer === 'string' ? answer : (JSON.stringify(answer) ?? ''))
+}

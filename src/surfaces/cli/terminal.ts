@@ -1,0 +1,59 @@
+import { writeSync } from 'node:fs'
+import pc from 'picocolors'
+import type { Look } from './render/line.ts'
+
+/** Where the command line writes. Results go to `print`, all else to `note`. */
+export interface Terminal {
+  print(text: string): void
+  note(text: string): void
+  /** Writes to the diagnostics at once, also when the process is about to end. */
+  lastWords(text: string): void
+  /** Raw output to the diagnostics, for a renderer that moves the cursor; only when `live`. */
+  draw(text: string): void
+  readonly out: Look
+  readonly err: Look
+  /** Whether someone looks at the results as they come, so that long lines are wrapped for them. */
+  readonly read: boolean
+  readonly live: boolean
+  /** Whether a person can be asked. */
+  readonly interactive: boolean
+}
+
+const DEFAULT_WIDTH = 80
+const NARROWEST = 24
+
+export function realTerminal(): Terminal {
+  const { stdout, stderr, stdin, env } = process
+  for (const stream of [stdout, stderr]) {
+    // `troupe runs | head -1` closes the pipe early; that is no failure.
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error
+      process.exit(process.exitCode ?? 0)
+    })
+  }
+  const moves = stderr.isTTY === true && !env.NO_COLOR && env.TERM !== 'dumb'
+  return {
+    print: (text) => void stdout.write(`${text}\n`),
+    note: (text) => void stderr.write(`${text}\n`),
+    lastWords: (text) => void writeSync(2, `${text}\n`),
+    draw: (text) => void stderr.write(text),
+    out: lookOf(stdout),
+    err: lookOf(stderr),
+    read: stdout.isTTY === true,
+    live: moves,
+    interactive: stdin.isTTY === true && stderr.isTTY === true,
+  }
+}
+
+function lookOf(stream: NodeJS.WriteStream): Look {
+  const { env } = process
+  const colours = !env.NO_COLOR && (stream.isTTY === true ? env.TERM !== 'dumb' : env.FORCE_COLOR === '1')
+  const colour = pc.createColors(colours)
+  return {
+    get width() {
+      const columns = stream.isTTY ? stream.columns : Number(env.COLUMNS)
+      return Math.max(NARROWEST, Number.isInteger(columns) && columns > 0 ? columns : DEFAULT_WIDTH)
+    },
+    paint: (style, text) => colour[style](text),
+  }
+}

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import type { CommandBody, Store } from '../../store/store.ts'
+import { begin, gateOpen, NOW, rejects, runEnd } from './stage.ts'
+
+const yes = (gate_id: string, by = 'eve'): CommandBody => ({ kind: 'answer', gate_id, answer: 'yes', by })
+
+export async function fillsInbox(store: Store): Promise<void> {
+  const one = await begin(store, 'r1')
+  const other = await begin(store, 'r2', 'other')
+  const opened = await one.write('gate:open', { ...gateOpen('zz', 'first?'), detail: 'd'.repeat(5000) }, 's1')
+  await other.write('gate:open', gateOpen('mm'))
+  await one.write('gate:open', gateOpen('aa'))
+  assert.deepEqual(await store.gate('zz'), {
+    key: 'gates/zz',
+    gate_id: 'zz',
+    question: 'first?',
+    choices: ['yes', 'no'],
+    detail: 'd'.repeat(5000),
+    project: 'default',
+    run_id: 'r1',
+    session_id: 's1',
+    opened_at: opened.at,
+    answered_at: null,
+    answer: null,
+  })
+  const ids = async (filter: Parameters<Store['openGates']>[0]) =>
+    (await store.openGates(filter)).map(({ gate_id }) => gate_id)
+  assert.deepEqual(await ids({}), ['zz', 'mm', 'aa'])
+  assert.deepEqual(await ids({ project: 'default' }), ['zz', 'aa'])
+  assert.deepEqual(await ids({ run_id: 'r2' }), ['mm'])
+  assert.deepEqual(await ids({ project: 'default', run_id: 'r2' }), [])
+  const answer = { pick: ['yes'], why: '\ud800' }
+  const answered = await one.write('gate:answer', { key: 'gates/zz', gate_id: 'zz', answer, by: 'eve' })
+  assert.deepEqual(await ids({ project: 'default' }), ['aa'])
+  const row = await store.gate('zz')
+  assert.deepEqual([row?.answered_at, row?.answer], [answered.at, answer])
+  assert.equal(await store.gate('nope'), undefined)
+}
+
+export async function emptiesInbox(store: Store): Promise<void> {
+  const writer = await begin(store, 'r1')
+  await writer.write('gate:open', gateOpen('g1'))
+  await writer.write('run:end', runEnd('cancelled'))
+  assert.deepEqual(await store.openGates({}), [])
+  const start = (await store.events('r1'))[0]
+  assert.ok(start?.type === 'run:start')
+  await writer.write('run:reopen', { key: null, limits: start.data.limits })
+  assert.deepEqual(
+    (await store.openGates({})).map(({ gate_id }) => gate_id),
+    ['g1'],
+  )
+}
+
+export async function queuesCommands(store: Store): Promise<void> {
+  const writer = await begin(store, 'r1')
+  await begin(store, 'r2')
+  await writer.write('gate:open', gateOpen('g1'))
+  const first = await store.command('r1', { kind: 'cancel', reason: 'no \ud800', by: 'eve' }, NOW)
+  const elsewhere = await store.command('r2', { kind: 'cancel', reason: '', by: 'eve' }, NOW)
+  const second = await store.command('r1', yes('g1'), NOW + 5)
+  assert.ok(first.id > 0 && elsewhere.id > first.id && second.id > elsewhere.id)
+  assert.deepEqual(second, { id: second.id, run_id: 'r1', at: NOW + 5, body: yes('g1') })
+  assert.deepEqual(await store.commands('r1', 0), [first, second])
+  assert.deepEqual(await store.commands('r1', first.id), [second])
+  assert.deepEqual(await store.commands('r1', second.id), [])
+  await rejects(store.commands('r0', 0), 'unknown_run')
+}
+
+export async function firstAnswerWins(store: Store): Promise<void> {
+  const writer = await begin(store, 'r1')
+  await writer.write('gate:open', gateOpen('g1'))
+  await writer.write('gate:open', gateOpen('g2'))
+  const tries = ['ann', 'bob', 'cid'].map((by) => store.command('r1', yes('g1', by), NOW))
+  const settled = await Promise.allSettled(tries)
+  const won = settled.findIndex(({ status }) => status === 'fulfilled')
+  assert.equal(settled.filter(({ status }) => status === 'fulfilled').length, 1)
+  const winner = ['ann', 'bob', 'cid'][won] ?? ''
+  await rejects(store.command('r1', yes('g1', 'dan'), NOW), 'gate_answered', new RegExp(`answered by ${winner}`))
+  assert.equal((await store.commands('r1', 0)).length, 1)
+  await writer.write('gate:answer', { key: 'gates/g2', gate_id: 'g2', answer: 'no', by: 'the owner' })
+  await rejects(store.command('r1', yes('g2'), NOW), 'gate_answered', /the owner/)
+}
+
+export async function refusesCommands(store: Store): Promise<void> {
+  const one = await begin(store, 'r1')
+  const two = await begin(store, 'r2')
+  await one.write('gate:open', gateOpen('deploy'))
+  await two.write('gate:open', gateOpen('publish'))
+  const unknown = await rejects(store.command('r1', yes('deplyo'), NOW), 'unknown_gate', /deploy/)
+  assert.deepEqual(unknown.alternatives, ['deploy'])
+  await rejects(store.command('r1', yes('publish'), NOW), 'unknown_gate')
+  await rejects(store.command('r0', { kind: 'cancel', reason: '', by: 'eve' }, NOW), 'unknown_run', /r1/)
+  await one.write('run:end', runEnd())
+  await rejects(store.command('r1', yes('deploy'), NOW), 'run_ended', /completed/)
+  await rejects(store.command('r1', { kind: 'cancel', reason: '', by: 'eve' }, NOW), 'run_ended')
+  assert.deepEqual(await store.commands('r1', 0), [])
+}

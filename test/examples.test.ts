@@ -1,0 +1,16 @@
+import { execFile } from 'node:child_process'
+import { readdirSync } from 'node:fs'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+
+const examples = readdirSync('examples')
+
+test('there are examples', () => {
+  expect(examples.length).toBeGreaterThan(0)
+})
+
+test.each(examples)('the example %s runs offline and finds its own result right', async (name) => {
+  const offline = new URL('docs/offline-troupe.ts', import.meta.url).href
+  const run = promisify(execFile)(process.execPath, ['--import', offline, `examples/${name}/main.ts`], { timeout: 20_000 })
+  await expect(run).resolves.toMatchObject({ stdout: expect.stringMatching(/\S/) })
+})
