@@ -125,10 +125,17 @@ export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe>
   })
 
   const result = (run_id: string) => resultOf(store, world, run_id)
+  /** Results that are being read: the store must not close under them. */
+  const telling = new Set<Promise<void>>()
 
   function handle(run_id: string, work: Promise<void>): RunHandle {
     const settled = work.then(() => result(run_id))
-    settled.catch(() => {})
+    const told = settled.then(
+      () => undefined,
+      () => undefined,
+    )
+    telling.add(told)
+    void told.then(() => telling.delete(told))
     return { run_id, result: settled, [Symbol.asyncIterator]: () => follow({ engine, store }, run_id, settled) }
   }
 
@@ -202,6 +209,7 @@ export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe>
     drain: () => engine.drain(),
     async close() {
       await engine.drain()
+      await Promise.all(telling)
       await store.close()
     },
     [Symbol.asyncDispose]: () => troupe.close(),

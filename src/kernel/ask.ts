@@ -12,7 +12,6 @@ import type { Model, ModelRequest, ToolSpec } from './model.ts'
 import { NO_USAGE, userText } from './model.ts'
 import type { SessionState } from './session.ts'
 import { apply, inputBound } from './session.ts'
-import { untilAborted } from './world.ts'
 
 /*
  * One model call as a step.
@@ -50,6 +49,7 @@ export async function* askModel(
     apply(session, settled)
     return settled
   }
+  if (site.signal.aborted) throw site.signal.reason
   let reservation: Reservation
   try {
     reservation = await reserve(site, tools)
@@ -74,9 +74,7 @@ async function reserve(site: AskSite, tools: readonly ToolSpec[]): Promise<Reser
     output: model.limits?.output ?? x.run.limits.output,
     price: (input: number, output: number) => x.ports.prices.cost(site.modelName, { ...NO_USAGE, input, output }, now),
   }
-  const admitted = x.budget.reserve(want)
-  if (!(admitted instanceof Promise)) return admitted
-  return untilAborted(admitted, site.signal)
+  return x.budget.reserve(want, site.signal)
 }
 
 function refuse(site: AskSite, key: string, thrown: unknown): Event {

@@ -29,6 +29,12 @@ export interface Reservation {
   output: number
 }
 
+interface Waiter {
+  want: Want
+  admit(reservation: Reservation): void
+  refuse(error: TroupeError): void
+}
+
 /** An answer shorter than this helps nobody: rather wait or refuse. */
 const LEAST_OUTPUT = 16
 
@@ -48,14 +54,32 @@ export class Budget {
     this.spent = spend(this.spent, event)
   }
 
-  reserve(want: Want): Reservation | Promise<Reservation> {
+  /** Sets the bound of a call aside: at once, or when others have settled. An abort gives the place in the queue up. */
+  reserve(want: Want, signal?: AbortSignal): Reservation | Promise<Reservation> {
     if (this.#queue.length === 0) {
       const now = this.#admit(want)
       if ('output' in now) return now
       if (!now.wait) throw now.error
     }
-    return new Promise((admit, refuse) => {
-      this.#queue.push({ want, admit, refuse })
+    return new Promise((resolve, reject) => {
+      const leave = () => {
+        this.#queue.splice(this.#queue.indexOf(waiter), 1)
+        reject(signal?.reason)
+      }
+      const arrived = () => signal?.removeEventListener('abort', leave)
+      const waiter: Waiter = {
+        want,
+        admit: (reservation) => {
+          arrived()
+          resolve(reservation)
+        },
+        refuse: (error) => {
+          arrived()
+          reject(error)
+        },
+      }
+      this.#queue.push(waiter)
+      signal?.addEventListener('abort', leave, { once: true })
     })
   }
 

@@ -54,6 +54,7 @@ export async function callTool(site: CallSite, call: ToolCallPart): Promise<Even
 
 async function anew(site: CallSite, call: ToolCallPart): Promise<Event> {
   const { x, session } = site
+  if (site.signal.aborted) throw site.signal.reason
   const tool = find(site, call.name)
   let input = check(tool, call.input, call.invalid)
   let asked: unknown
@@ -104,12 +105,15 @@ async function anew(site: CallSite, call: ToolCallPart): Promise<Event> {
 
 /** The call had begun in an earlier execution and has no end. */
 async function again(site: CallSite, pre: ToolPre): Promise<Event> {
-  const tool = find(site, pre.tool)
-  if (tool.kind === 'pattern') return enterPattern(site, tool, pre)
-  if (tool.kind !== 'act') return site.x.effect(async () => answered(site, pre, await execute(site, tool, pre)))
-  const unknown = new TroupeError('outcome_unknown', `${tool.name} had begun when the run was interrupted`, {
+  const { session } = site
+  const unknown = new TroupeError('outcome_unknown', `${pre.tool} had begun when the run was interrupted`, {
     hint: 'it may or may not have taken effect, and was not repeated; check before you call it again',
   })
+  const tool = site.x.ports.tools.get(pre.tool) ?? site.x.ports.patternTools.get(pre.tool)
+  if (!tool && pre.kind === 'act') throw unknown
+  if (!tool) throw unknownName('unknown_tool', 'tool', pre.tool, session.open.tools)
+  if (tool.kind === 'pattern') return enterPattern(site, tool, pre)
+  if (pre.kind !== 'act') return site.x.effect(async () => answered(site, pre, await execute(site, tool, pre)))
   const recover = tool.recover
   if (!recover) throw unknown
   return site.x.effect(async () => {

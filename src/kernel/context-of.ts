@@ -28,9 +28,9 @@ export function contextOf(x: Execution, path: string, caller: Caller | undefined
     perform: (agent, request, at) => perform(site(at.key), agent, request),
     start: (agent, request, at) => start(site(at.key), agent, request),
     collect: (key, id, wait) => collect(x, under(key), id, wait),
-    step: (key, effect, options) => step(x, under(key), () => effect(signal), options),
+    step: (key, effect, options) => step({ x, key: under(key), signal }, () => effect(signal), options),
     ask: (key, question) =>
-      x.ask(under(key), question, caller && { session_id: caller.session_id, agent: caller.open.agent.name }),
+      x.ask(under(key), question, signal, caller && { session_id: caller.session_id, agent: caller.open.agent.name }),
     run: (pattern, input, at) => runPattern(x, pattern, input, contextOf(x, under(at.key), caller, signal)),
     parallel: (items, limit, work) => parallel(items, limit, work),
     first: (key, branches) => first(x, under(key), branches),
@@ -38,12 +38,12 @@ export function contextOf(x: Execution, path: string, caller: Caller | undefined
       x.claim(under(key))
       if (!x.recorded.settled(under(key))) x.journal.append(type, { ...data, key: under(key) }, caller?.session_id)
     },
-    spent: (key) => step(x, under(key), async () => x.budget.spent),
-    now: (key) => step(x, under(key), async () => x.ports.world.now()),
-    random: (key) => step(x, under(key), async () => x.ports.world.random()),
+    spent: (key) => step({ x, key: under(key), signal }, async () => x.budget.spent),
+    now: (key) => step({ x, key: under(key), signal }, async () => x.ports.world.now()),
+    random: (key) => step({ x, key: under(key), signal }, async () => x.ports.world.random()),
     writeArtifact: (key, artifact) => writeArtifact(x, under(key), caller, artifact),
     cached: async (key, cache_key) =>
-      (await step<SessionResult | null>(x, under(key), async () => {
+      (await step<SessionResult | null>({ x, key: under(key), signal }, async () => {
         await x.journal.committed()
         return (await x.ports.cachedResult(x.run.project, cache_key)) ?? null
       })) ?? undefined,
@@ -85,7 +85,14 @@ function remember(x: Execution, key: string, result: SessionResult | undefined):
   return result
 }
 
-async function step<T>(x: Execution, key: string, effect: () => T | Promise<T>, options: StepOptions = {}): Promise<T> {
+interface StepSite {
+  x: Execution
+  key: string
+  signal: AbortSignal
+}
+
+async function step<T>(site: StepSite, effect: () => T | Promise<T>, options: StepOptions = {}): Promise<T> {
+  const { x, key, signal } = site
   x.claim(key)
   const input_hash = options.input === undefined ? null : shortHash(canonicalJson(options.input))
   const v = options.version ?? 1
@@ -96,6 +103,7 @@ async function step<T>(x: Execution, key: string, effect: () => T | Promise<T>, 
   }
   if (isEvent(settled, 'step:error')) throw fromRecord(settled.data.error)
   try {
+    if (signal.aborted) throw signal.reason
     const result = await x.effect(async () => {
       if (options.kind === 'act') await beginAction(x, key)
       return (await effect()) as T
@@ -105,7 +113,7 @@ async function step<T>(x: Execution, key: string, effect: () => T | Promise<T>, 
     x.journal.append('step:end', { key, v, input_hash, result: plain })
     return plain as T
   } catch (thrown) {
-    if (x.signal.aborted) throw x.signal.reason
+    if (signal.aborted) throw signal.reason
     const error = asTroupeError(thrown)
     if (isFatal(error)) throw error
     error.step ??= key

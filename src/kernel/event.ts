@@ -59,7 +59,6 @@ export interface SessionOpen {
   segment: number
   /** The last event of the segments before this one. */
   base?: { run_id: string; seq: number }
-  deadline?: number
   cache_key?: string
   /** It works while its caller goes on; a restart enters it again by itself. */
   background?: true

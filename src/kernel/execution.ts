@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import type { ErrorCode } from '../errors.ts'
 import { TroupeError } from '../errors.ts'
 import type { Budget } from './budget.ts'
@@ -15,6 +16,7 @@ import type { Roster } from './roster.ts'
 import type { SessionResult } from './session.ts'
 import type { Tool } from './tool.ts'
 import type { World } from './world.ts'
+import { untilAborted } from './world.ts'
 
 /*
  * One attempt at executing a run: from a lease to its end, a wait, an interruption or a crash.
@@ -35,6 +37,12 @@ export interface Delta {
   offset: number
   type: 'text' | 'reasoning'
   text: string
+}
+
+/** On whose behalf a human is asked. */
+export interface Asker {
+  session_id: string
+  agent: string
 }
 
 /** What a session's past looks like to someone who wants to continue it. */
@@ -116,6 +124,7 @@ export class Execution {
     this.children = parts.recorded.childCounts()
     this.active = parts.recorded.openSessions()
     this.#committer = parts.committer
+    setMaxListeners(0, this.#scope.signal)
     this.journal.onPoisoned = (error) => this.#scope.abort(error)
   }
 
@@ -154,6 +163,7 @@ export class Execution {
 
   /** Runs an effect, counted while in flight. A paused run starts none. */
   async effect<T>(run: () => Promise<T>): Promise<T> {
+    if (this.signal.aborted) throw this.signal.reason
     await this.enter()
     try {
       return await run()
@@ -177,19 +187,20 @@ export class Execution {
   }
 
   /** Waits for the answer of a gate: recorded, given while we live, or never in this execution. */
-  ask(key: string, question: Question, by?: { session_id: string; agent: string }): Promise<unknown> {
+  ask(key: string, question: Question, signal: AbortSignal, by?: Asker): Promise<unknown> {
     this.claim(key)
     const settled = this.recorded.settled(key)
     if (settled) return Promise.resolve((settled.data as GateAnswer).answer)
+    if (signal.aborted) return Promise.reject(signal.reason)
     const gate_id = `g_${shortHash(`${this.run.id}\n${key}`)}`
     if (!this.recorded.opened(key)) {
       const gate = { key, gate_id, ...question, ...(by ? { asked_by: by.agent } : undefined) }
       this.journal.append('gate:open', gate, by?.session_id)
     }
-    return new Promise((resolve) => {
-      this.#waiting.set(gate_id, { key, since: this.ports.world.now(), resolve })
-      this.#look()
-    })
+    const { promise, resolve } = Promise.withResolvers<unknown>()
+    this.#waiting.set(gate_id, { key, since: this.ports.world.now(), resolve })
+    this.#look()
+    return untilAborted(promise, signal).finally(() => this.#waiting.delete(gate_id))
   }
 
   /** Hands a human's answer in. Idempotent: an answer that the journal already has changes nothing. */

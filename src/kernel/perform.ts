@@ -148,7 +148,7 @@ function openingOf(past: SessionPast): SessionOpen {
       hint: 'delegate anew',
     })
   }
-  const { base: _base, deadline: _deadline, cache_key: _cache, ...kept } = first.data
+  const { base: _base, cache_key: _cache, background: _background, ...kept } = first.data
   return kept
 }
 

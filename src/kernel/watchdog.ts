@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { TroupeError } from '../errors.ts'
 import type { Execution } from './execution.ts'
 import type { SessionState } from './session.ts'
@@ -15,6 +16,7 @@ export class Watchdog {
       return
     }
     const own = new AbortController()
+    setMaxListeners(0, own.signal)
     const forward = () => own.abort(above.reason)
     if (above.aborted) forward()
     else above.addEventListener('abort', forward, { once: true })

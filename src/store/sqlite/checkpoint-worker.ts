@@ -18,44 +18,67 @@ interface Progress {
 }
 
 const ROUNDS = 3
+/** A restart holds the writers' lock while it waits for readers: this is how long one may hold everybody up. */
+const RESTART_MS = 25
 
-/**
- * Copies the log into the file while others write; returns how many frames the log still holds. Once nobody has added
- * to what was copied, the next writer begins the log anew by itself; under a load that never pauses that moment does
- * not come, and the log would grow without end.
- */
-function checkpoint(db: Database, restart_frames: number): number {
-  let before = -1
-  for (let round = 0; round < ROUNDS; round++) {
-    const { log, checkpointed } = run(db, 'PASSIVE')
-    if (log === before && log === checkpointed) return 0
-    before = log
+/** Copies the log into the file while others write. */
+class LogCopier {
+  readonly #db: Database
+  readonly #restart_frames: number
+  #restart_at: number
+
+  constructor({ path, restart_frames }: CheckpointWork) {
+    this.#db = openDatabase(path, { timeout: RESTART_MS })
+    this.#db.exec('PRAGMA synchronous = NORMAL; PRAGMA fullfsync = ON')
+    this.#restart_frames = restart_frames
+    this.#restart_at = restart_frames
   }
-  if (before < restart_frames) return before
-  const { busy, log } = run(db, 'RESTART')
-  return busy === 0 ? 0 : log
+
+  /**
+   * Returns how many frames the log still holds. Once nobody has added to what was copied, the next writer begins the
+   * log anew by itself; under a load that never pauses that moment does not come, and the log would grow without end.
+   */
+  copy(): number {
+    let before = -1
+    for (let round = 0; round < ROUNDS; round++) {
+      const { log, checkpointed } = this.#run('PASSIVE')
+      if (log === before && log === checkpointed) return 0
+      before = log
+    }
+    return before < this.#restart_at ? before : this.#restart()
+  }
+
+  /** While a reader stays, restarts are in vain and hold writers up: they are tried ever more rarely. */
+  #restart(): number {
+    const { busy, log } = this.#run('RESTART')
+    this.#restart_at = busy === 0 ? this.#restart_frames : log * 2
+    return busy === 0 ? 0 : log
+  }
+
+  #run(mode: 'PASSIVE' | 'RESTART'): Progress {
+    return this.#db.prepare(`PRAGMA wal_checkpoint(${mode})`).get() as unknown as Progress
+  }
+
+  close(): void {
+    this.#db.close()
+  }
 }
 
-function run(db: Database, mode: 'PASSIVE' | 'RESTART'): Progress {
-  return db.prepare(`PRAGMA wal_checkpoint(${mode})`).get() as unknown as Progress
-}
-
-function serve({ path, counters, restart_frames }: CheckpointWork): void {
-  const db = openDatabase(path, { timeout: 100 })
-  db.exec('PRAGMA synchronous = NORMAL; PRAGMA fullfsync = ON')
+function serve(work: CheckpointWork): void {
+  const copier = new LogCopier(work)
   parentPort?.on('message', (message: 'checkpoint' | 'close') => {
     if (message === 'close') {
-      db.close()
+      copier.close()
       parentPort?.close()
       return
     }
-    const asked = Atomics.load(counters, 0)
+    const asked = Atomics.load(work.counters, 0)
     try {
-      Atomics.store(counters, 2, checkpoint(db, restart_frames))
+      Atomics.store(work.counters, 2, copier.copy())
     } catch {
       // A full disk or a lock held elsewhere: the log keeps everything, and the next request tries again.
     }
-    Atomics.store(counters, 1, asked)
+    Atomics.store(work.counters, 1, asked)
   })
 }
 

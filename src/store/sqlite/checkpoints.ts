@@ -44,6 +44,8 @@ export class Checkpoints {
   #worker: Worker | undefined
   #gone: Promise<void> = Promise.resolve()
   #failed = false
+  /** How much may be written before writers wait; more, the longer waiting was in vain. */
+  #patience: number
   #written = 0
   #atRequest = 0
   #asked = 0
@@ -52,11 +54,12 @@ export class Checkpoints {
   constructor(connection: Connection, limits: CheckpointLimits) {
     this.#connection = connection
     this.#limits = limits
+    this.#patience = limits.wait_bytes
   }
 
   /** True when writers should wait for the log to become shorter. */
   get behind(): boolean {
-    return this.#written > this.#limits.wait_bytes && !this.#failed && this.#update() > this.#limits.wait_bytes
+    return this.#written > this.#patience && !this.#failed && this.#update() > this.#patience
   }
 
   /** A commit has added about this much data to the log. */
@@ -73,7 +76,7 @@ export class Checkpoints {
       this.#request()
       await sleep(2)
     }
-    if (this.behind) this.#written = this.#atRequest = 0
+    if (this.behind) this.#patience = this.#written * 2
   }
 
   async close(): Promise<void> {
@@ -95,6 +98,7 @@ export class Checkpoints {
     const left = Atomics.load(this.#counters, 2) * PAGE_BYTES
     this.#written = left + (this.#written - this.#atRequest)
     this.#atRequest = left
+    if (left === 0) this.#patience = this.#limits.wait_bytes
     return this.#written
   }
 

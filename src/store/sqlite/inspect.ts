@@ -7,9 +7,14 @@ import { openDatabase } from './node-sqlite.ts'
 /** 'trpe': what tells a troupe store from any other SQLite file. */
 export const APPLICATION_ID = 0x74727065
 
+const SMALLEST_DATABASE = 512
+
 /** Looks at an existing file without being able to change it; throws if it is not ours, newer or damaged. */
 export function inspect(path: string): void {
-  if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0) return
+  const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0
+  if (size === 0) return
+  // SQLite takes a file too short for a page to be empty, and would write over it.
+  if (size < SMALLEST_DATABASE) throw damaged(path, 'is not a troupe store')
   const db = openDatabase(path, { readOnly: true })
   try {
     if (isEmpty(db)) return

@@ -1,0 +1,244 @@
+import { spawnSync } from 'node:child_process'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { begin, refused, rejects, Writer } from '../../testing/store/stage.ts'
+import { openSqlite } from '../sqlite.ts'
+import type { Store } from '../store.ts'
+import { openDatabase } from './node-sqlite.ts'
+
+let folder = ''
+let path = ''
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'troupe-files-'))
+  path = join(folder, 'store.db')
+})
+afterEach(() => rmSync(folder, { recursive: true }))
+
+async function filled(events = 200): Promise<void> {
+  const store = await openSqlite(path)
+  const writer = await begin(store, 'r1')
+  for (let n = 0; n < events; n++) await writer.write('custom:note', { key: 'k', text: 'x'.repeat(300) })
+  await store.close()
+}
+
+async function untouched(code: 'store_damaged' | 'store_newer', says: RegExp): Promise<void> {
+  const before = readFileSync(path)
+  const error = await rejects(openSqlite(path), code, says)
+  expect(error.hint).not.toBe('')
+  expect(readFileSync(path).equals(before)).toBe(true)
+}
+
+describe('ST23 a file that is not ours to write', () => {
+  test('ST23 text is not a store', async () => {
+    writeFileSync(path, 'dear diary\n'.repeat(1000))
+    await untouched('store_damaged', /is not a troupe store/)
+  })
+
+  test.each([1, 99, 100, 511, 512, 1024, 8192])('ST23 %i bytes of something else are not a store', async (size) => {
+    writeFileSync(path, 'x'.repeat(size))
+    await untouched('store_damaged', /is not a troupe store/)
+  })
+
+  test.each(['DELETE', 'WAL'])("ST23 another program's database (%s) stays as it is", async (mode) => {
+    const other = openDatabase(path)
+    other.exec(`PRAGMA journal_mode = ${mode}; CREATE TABLE theirs (a); INSERT INTO theirs VALUES (1)`)
+    other.close()
+    await untouched('store_damaged', /another program/)
+  })
+
+  test('ST23 a newer store stays as it is', async () => {
+    await filled()
+    const newer = openDatabase(path)
+    newer.exec('PRAGMA user_version = 99')
+    newer.close()
+    await untouched('store_newer', /schema 99/)
+  })
+
+  test('ST23 a newer store whose mark is still in its log stays as it is', async () => {
+    await filled()
+    const code = `
+      const { DatabaseSync } = await import('node:sqlite')
+      const db = new DatabaseSync(process.argv[1])
+      db.exec('PRAGMA user_version = 99')
+      process.kill(process.pid, 'SIGKILL')`
+    spawnSync(process.execPath, ['--input-type=module', '-e', code, path])
+    const log = readFileSync(`${path}-wal`)
+    expect(log.length).toBeGreaterThan(0)
+    await untouched('store_newer', /schema 99/)
+    expect(readFileSync(`${path}-wal`).equals(log)).toBe(true)
+  })
+
+  test('ST23 a store that lost its end is damaged', async () => {
+    await filled()
+    writeFileSync(path, readFileSync(path).subarray(0, 100_000))
+    await untouched('store_damaged', /damaged/)
+  })
+
+  test('ST23 a store whose first page is overwritten is damaged', async () => {
+    await filled()
+    const bytes = readFileSync(path)
+    writeFileSync(path, bytes.fill(0x5a, 100, 8192))
+    await untouched('store_damaged', /damaged/)
+  })
+
+  test('ST23 damage further in is told by check, and by the read that meets it', async () => {
+    await filled(400)
+    const bytes = readFileSync(path)
+    writeFileSync(path, bytes.fill(0x5a, bytes.length - 3 * 8192))
+    const store = await openSqlite(path)
+    expect((await store.check()).length).toBeGreaterThan(0)
+    await rejects(store.events('r1'), 'store_damaged')
+    await store.close()
+  })
+
+  test('ST23 an empty file becomes a store', async () => {
+    writeFileSync(path, '')
+    await filled(1)
+    expect(existsSync(path)).toBe(true)
+  })
+
+  test('ST23 a folder in the place of the file is told', async () => {
+    mkdirSync(path)
+    await rejects(openSqlite(path), 'store_failed', /is a folder/)
+  })
+})
+
+describe('ST24 a place that cannot be written', () => {
+  /** Root may write anywhere, so the attempt is made by a process that is somebody else. */
+  function openAsOther(): string {
+    const code = `
+      if (process.getuid() === 0) { process.setgid(65534); process.setuid(65534) }
+      await openSqlite(process.argv[1]).then(() => console.log('opened'), (error) => console.log(error.code, error.hint))`
+    const load = `const { openSqlite } = await import('${new URL('../sqlite.ts', import.meta.url).href}')`
+    const ended = spawnSync(process.execPath, ['--input-type=module', '-e', load + code, path])
+    return ended.stdout.toString() + ended.stderr.toString()
+  }
+
+  test('ST24 a read-only file', async () => {
+    await filled(1)
+    chmodSync(path, 0o444)
+    chmodSync(folder, 0o777)
+    expect(openAsOther()).toMatch(/^store_read_only .*--store/)
+  })
+
+  test('ST24 a read-only folder', async () => {
+    await filled(1)
+    chmodSync(path, 0o666)
+    chmodSync(folder, 0o555)
+    expect(openAsOther()).toMatch(/^store_read_only/)
+    chmodSync(folder, 0o755)
+  })
+
+  test('ST24 a folder that cannot be made', () => {
+    chmodSync(folder, 0o555)
+    path = join(folder, 'deeper', 'store.db')
+    expect(openAsOther()).toMatch(/^store_read_only/)
+    chmodSync(folder, 0o755)
+  })
+})
+
+describe('ST25 a full disk', () => {
+  /** Fills the store until it is full, makes room, and goes on with the same store. */
+  async function fillAndGoOn(store: Store, makeRoom: () => void): Promise<void> {
+    const writer = await begin(store, 'r1')
+    const stored = [1]
+    const attempt = async () => {
+      const head = writer.head
+      const outcome = await writer.try([writer.event('custom:note', { key: 'k', text: 'x'.repeat(3000) })])
+      if (outcome.ok) stored.push(writer.head)
+      else writer.head = head
+      return outcome
+    }
+    let outcome = await attempt()
+    for (let n = 0; n < 5000 && outcome.ok; n++) outcome = await attempt()
+    const error = refused(outcome, 'store_full', /free some space/)
+    expect(error.retry).toBe(true)
+    refused(await attempt(), 'store_full')
+    expect((await store.events('r1')).map(({ seq }) => seq)).toEqual(stored)
+    makeRoom()
+    expect(await attempt()).toEqual({ ok: true })
+    expect((await store.events('r1')).map(({ seq }) => seq)).toEqual(stored)
+    expect(await store.check()).toEqual([])
+    await store.close()
+  }
+
+  const mounted = () => {
+    const made = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=3m', 'tmpfs', folder])
+    return made.status === 0
+  }
+
+  test('ST25 a disk that fills up refuses appends, keeps what it confirmed, and goes on when there is room', async (context) => {
+    if (!mounted()) return context.skip('a small file system cannot be mounted here')
+    try {
+      writeFileSync(join(folder, 'ballast'), Buffer.alloc(512 * 1024))
+      await fillAndGoOn(await openSqlite(path), () => rmSync(join(folder, 'ballast')))
+    } finally {
+      spawnSync('umount', [folder])
+    }
+  })
+
+  test('ST25 a disk without any room is told when the store is made', async (context) => {
+    if (!mounted()) return context.skip('a small file system cannot be mounted here')
+    try {
+      const ballast = Buffer.alloc(64 * 1024)
+      try {
+        for (let n = 0; ; n++) writeFileSync(join(folder, `ballast-${n}`), ballast)
+      } catch {}
+      await rejects(openSqlite(path), 'store_full', /free some space/)
+    } finally {
+      spawnSync('umount', [folder])
+    }
+  })
+})
+
+describe('ST26 a network file system', () => {
+  test.each([
+    [0x6969, 'NFS'],
+    [0xff534d42, 'CIFS'],
+    [0xff534d42 - 2 ** 32, 'CIFS'],
+    [0xfe534d42, 'SMB2'],
+    [0x01021997, '9P'],
+    [0x00c36400, 'Ceph'],
+    [0x0bd00bd0, 'Lustre'],
+  ])('ST26 type %i is refused as %s', async (type, name) => {
+    path = join(folder, 'not', 'made', 'store.db')
+    const opened = openSqlite(path, { file_system_type: () => type })
+    await rejects(opened, 'store_network', new RegExp(`\\(${name}\\)`))
+    expect(readdirSync(folder)).toEqual([])
+  })
+
+  test('ST26 local file systems are taken', async () => {
+    for (const type of [0xef53, 0x01021994, 0x9123683e, 0x58465342]) {
+      const store = await openSqlite(path, { file_system_type: () => type })
+      await store.close()
+    }
+  })
+})
+
+test('ST20 a store that was closed reads the same when it is opened again, and leaves one file', async () => {
+  const store = await openSqlite(path, { durability: 'full' })
+  const writer = await begin(store, 'r1')
+  await writer.write('custom:note', { key: 'k', text: 'kept' })
+  await store.close()
+  await store.close()
+  expect(readdirSync(folder)).toEqual(['store.db'])
+  refused(await writer.try([writer.event('custom:note', { key: 'k' })]), 'store_failed')
+  await rejects(store.run('r1'), 'store_failed')
+  const again = await openSqlite(path)
+  expect((await again.events('r1'))[1]?.data).toEqual({ key: 'k', text: 'kept' })
+  const next = new Writer(again, { run_id: 'r1', project: 'default', epoch: 1, head: 2 })
+  await next.write('custom:note', { key: 'k2' })
+  expect((await again.run('r1'))?.head).toBe(3)
+  await again.close()
+})

@@ -1,0 +1,50 @@
+import type { RunHandle, RunResult, Troupe } from '../../index.ts'
+import type { Cli } from './cli.ts'
+import { printJson } from './cli.ts'
+import { exitOf } from './exit.ts'
+import { onInterrupt } from './interrupt.ts'
+import { Progress } from './progress.ts'
+import { nextSteps, outputText, summaryLine } from './render/result.ts'
+import { harmless, wrap } from './render/width.ts'
+
+/** Stays with a run until it ends, waits for a person, or is interrupted; tells what happens and what came out. */
+export async function attend(
+  cli: Cli,
+  troupe: Troupe,
+  handle: RunHandle,
+  from: { after?: number } = {},
+): Promise<number> {
+  const { terminal, options } = cli
+  const progress = new Progress(terminal, { ...from, silent: options.json === true || options.quiet === true })
+  const note = (text: string) => progress.note(text)
+  const interrupt = onInterrupt(handle.run_id, { drain: () => troupe.drain(), note, terminal })
+  let result: RunResult
+  try {
+    for await (const signal of handle) progress.take(signal)
+    result = await handle.result
+  } finally {
+    progress.end()
+    interrupt.stop()
+  }
+  conclude(cli, result)
+  const broken = result.status === 'pending' || result.status === 'running'
+  return broken && interrupt.code !== undefined ? interrupt.code : exitOf(result)
+}
+
+/** The result for whoever asked: one object for programs; for people the text, and how it went beside it. */
+export function conclude(cli: Cli, result: RunResult): void {
+  const { terminal, options } = cli
+  if (options.json) {
+    printJson(cli, resultRecord(result))
+    return
+  }
+  const text = outputText(result.output)
+  if (text !== '') terminal.print(terminal.read ? wrap(harmless(text), terminal.out.width).join('\n') : text)
+  if (!options.quiet) terminal.note(summaryLine(result, terminal.err))
+  if (!options.quiet || result.status !== 'completed') for (const step of nextSteps(result, terminal.err)) terminal.note(step)
+}
+
+/** The fields that are promised, and no others. */
+export function resultRecord({ gates: _gates, ...record }: RunResult): Omit<RunResult, 'gates'> {
+  return record
+}

@@ -1,0 +1,23 @@
+import type { Terminal } from './terminal.ts'
+
+/** Options that every command takes. */
+export interface CommonOptions {
+  json?: boolean
+  quiet?: boolean
+  store?: string
+  project?: string
+  agents?: string
+  model?: string
+  limit?: string[]
+}
+
+/** What a command gets to work with. */
+export interface Cli<Own extends object = object> {
+  terminal: Terminal
+  options: CommonOptions & Own
+}
+
+/** Prints an object for programs. */
+export function printJson({ terminal }: Cli, value: unknown): void {
+  terminal.print(JSON.stringify(value))
+}

@@ -1,0 +1,51 @@
+import { nearest, TroupeError, unknownName } from '../../errors.ts'
+import type { GateRow, RunRow, Troupe } from '../../index.ts'
+
+const LOOKED_AT = 1000
+
+/** The run of this id, or the only one whose id begins like this; without an id the newest. */
+export async function findRun(troupe: Troupe, wanted: string | undefined): Promise<RunRow> {
+  const runs = await troupe.runs({ limit: LOOKED_AT })
+  const [newest] = runs
+  if (!newest) {
+    throw new TroupeError('unknown_run', wanted === undefined ? 'there are no runs yet' : `no run '${wanted}'; there are no runs yet`, {
+      hint: `looked in ${troupe.store.location}; name another store with --store or TROUPE_STORE`,
+    })
+  }
+  if (wanted === undefined) return newest
+  const exact = runs.find((run) => run.run_id === wanted) ?? (await troupe.store.run(wanted))
+  if (exact && exact.project === newest.project) return exact
+  const ids = runs.map((run) => run.run_id)
+  const matches = beginning(ids, wanted, 'r_')
+  const found = runs.find((run) => run.run_id === matches[0])
+  if (found && matches.length === 1) return found
+  throw matches.length > 1 ? ambiguous('run', wanted, matches) : unknownName('unknown_run', 'run', wanted, ids)
+}
+
+/** The open question of this id, or the only one whose id begins like this. */
+export async function findGate(troupe: Troupe, wanted: string): Promise<GateRow> {
+  const exact = await troupe.store.gate(wanted)
+  if (exact) return exact
+  const open = await troupe.inbox()
+  const ids = open.map((gate) => gate.gate_id)
+  const matches = beginning(ids, wanted, 'g_')
+  const found = open.find((gate) => gate.gate_id === matches[0])
+  if (found && matches.length === 1) return found
+  if (matches.length > 1) throw ambiguous('question', wanted, matches)
+  if (ids.length > 0) throw unknownName('unknown_gate', 'question', wanted, ids)
+  throw new TroupeError('unknown_gate', `no question '${wanted}'; nothing waits for an answer`, {
+    hint: 'troupe inbox lists the open questions',
+  })
+}
+
+function beginning(ids: readonly string[], wanted: string, prefix: string): string[] {
+  if (wanted === '') return []
+  return ids.filter((id) => id.startsWith(wanted) || id.startsWith(prefix + wanted))
+}
+
+function ambiguous(kind: string, wanted: string, matches: readonly string[]): TroupeError {
+  return new TroupeError('invalid_input', `'${wanted}' can be ${matches.length} ${kind}s`, {
+    hint: 'give more of the id',
+    alternatives: nearest(wanted, matches),
+  })
+}

@@ -1,0 +1,73 @@
+import type { Signal } from '../../index.ts'
+import { liveLines, progressLine } from './render/progress.ts'
+import type { Story } from './render/story.ts'
+import { hear, newStory } from './render/story.ts'
+import type { Terminal } from './terminal.ts'
+
+/*
+ * Tells what a run does while it does it. Lines that stay are the same on a terminal and in a pipe; a terminal also has
+ * a block below them, drawn anew a few times a second, with the sessions at work. Words of answers appear only there,
+ * one line for each session: parallel answers never mix.
+ */
+
+const REDRAW_MS = 100
+const WORDS_KEPT = 400
+
+export class Progress {
+  readonly story: Story = newStory()
+  readonly #terminal: Terminal
+  readonly #silent: boolean
+  readonly #after: number
+  readonly #words = new Map<string, string>()
+  #drawn = 0
+  #timer: NodeJS.Timeout | undefined
+
+  /** Events up to `after` are history: they are known, but not told. */
+  constructor(terminal: Terminal, options: { after?: number; silent?: boolean } = {}) {
+    this.#terminal = terminal
+    this.#silent = options.silent ?? false
+    this.#after = options.after ?? 0
+    if (terminal.live && !this.#silent) this.#timer = setInterval(() => this.#redraw(), REDRAW_MS).unref()
+  }
+
+  take(signal: Signal): void {
+    if ('delta' in signal) {
+      const { session_id, offset, text } = signal.delta
+      const before = offset === 0 ? '' : (this.#words.get(session_id) ?? '')
+      this.#words.set(session_id, (before + text).slice(-WORDS_KEPT))
+      return
+    }
+    const { event } = signal
+    hear(this.story, event)
+    if (event.type === 'session:end' && event.session_id) this.#words.delete(event.session_id)
+    if (this.#silent || event.seq <= this.#after) return
+    const said = progressLine(event, this.story, this.#terminal.err)
+    if (said !== undefined) this.note(said)
+  }
+
+  /** A line that stays, above what is drawn anew. */
+  note(text: string): void {
+    this.#erase()
+    this.#terminal.note(text)
+  }
+
+  end(): void {
+    clearInterval(this.#timer)
+    this.#timer = undefined
+    this.#erase()
+  }
+
+  #redraw(): void {
+    this.#erase()
+    const { width, paint } = this.#terminal.err
+    const lines = liveLines(this.story, this.#words, { now: Date.now(), look: { width: width - 1, paint } })
+    if (lines.length === 0) return
+    this.#terminal.draw(`${lines.join('\n')}\n`)
+    this.#drawn = lines.length
+  }
+
+  #erase(): void {
+    if (this.#drawn > 0) this.#terminal.draw(`\x1b[${this.#drawn}A\x1b[0J`)
+    this.#drawn = 0
+  }
+}

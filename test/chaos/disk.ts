@@ -1,0 +1,59 @@
+import type { Event } from '../../src/kernel/event.ts'
+import type { Append, AppendOutcome } from '../../src/kernel/journal.ts'
+import { MemoryStore } from '../../src/store/memory.ts'
+
+/*
+ * What survives a process.
+ * 1. Only what was committed is here, as a copy: no object is shared with a process, so none can change it afterwards.
+ * 2. Power loss takes back everything after the last full sync, and nothing before it.
+ */
+
+interface Change {
+  redo(store: MemoryStore): unknown
+  synced: boolean
+}
+
+export class Disk {
+  store = new MemoryStore()
+  /** Keys whose `model:end` was committed. */
+  readonly answered = new Set<string>()
+  #log: Change[] = []
+
+  append(batch: readonly Append[]): AppendOutcome[] {
+    const json = JSON.stringify(batch)
+    const synced = batch.some(({ sync }) => sync === 'full')
+    const outcomes = this.change(synced, (store) => store.append(JSON.parse(json) as Append[]))
+    batch.forEach(({ events }, index) => {
+      if (!outcomes[index]?.ok) return
+      for (const event of events) if (event.type === 'model:end') this.answered.add((event.data as { key: string }).key)
+    })
+    return outcomes
+  }
+
+  change<T>(synced: boolean, redo: (store: MemoryStore) => T): T {
+    this.#log.push({ redo, synced })
+    return redo(this.store)
+  }
+
+  /** The power fails: what was not synced is gone. */
+  losePower(): Promise<void> {
+    return this.#keep(this.#log.findLastIndex(({ synced }) => synced) + 1)
+  }
+
+  /** What no store may do: forgets the last append. */
+  forgetLastAppend(): Promise<void> {
+    return this.#keep(this.#log.length - 1)
+  }
+
+  async journal(run_id: string): Promise<Event[]> {
+    return structuredClone(await this.store.events(run_id))
+  }
+
+  async #keep(changes: number): Promise<void> {
+    this.#log = this.#log.slice(0, Math.max(0, changes))
+    this.store = new MemoryStore()
+    this.answered.clear()
+    for (const { redo } of this.#log) await Promise.resolve(redo(this.store)).catch(() => {})
+    // Refusals are part of the log and are refused again.
+  }
+}
