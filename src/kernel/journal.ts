@@ -79,8 +79,9 @@ export class Committer {
     if (this.#flushing || this.#scheduled === 'no') return
     if (as === 'later' && this.#scheduled === 'soon') return
     this.#scheduled = 'no'
-    const journals = [...this.#dirty]
+    const journals = [...this.#dirty].filter((journal) => !journal.poisoned)
     this.#dirty.clear()
+    if (journals.length === 0) return
     const batch = journals.map((journal) => journal.take())
     let outcomes: AppendOutcome[] | Promise<AppendOutcome[]>
     try {
@@ -146,6 +147,10 @@ export class Journal {
     return this.#head
   }
 
+  get poisoned(): boolean {
+    return this.#poison !== undefined
+  }
+
   /** True while something appended is not yet committed. */
   get busy(): boolean {
     return this.#pending.length > 0 || this.#inFlight
@@ -161,6 +166,7 @@ export class Journal {
       ...(session_id === undefined ? undefined : { session_id }),
       data,
     } as Event
+    if (this.#poison) return event
     this.#pending.push(event)
     this.#committer.schedule(this, false)
     return event
@@ -169,7 +175,12 @@ export class Journal {
   /** Resolves once everything appended so far is in the store, synced as asked. */
   committed(sync: Sync = 'normal', seenCommand?: number): Promise<void> {
     if (this.#poison) return Promise.reject(this.#poison)
-    if (this.#pending.length === 0 && sync === 'normal') return this.#taken?.promise ?? DONE
+    if (this.#pending.length === 0 && sync === 'normal') {
+      if (!this.#inFlight) return DONE
+      // Nobody may have waited yet when the flush under way began.
+      this.#taken ??= Promise.withResolvers<void>()
+      return this.#taken.promise
+    }
     if (sync === 'full') this.#sync = 'full'
     if (seenCommand !== undefined) this.#seenCommand = seenCommand
     this.#next ??= Promise.withResolvers<void>()
@@ -201,16 +212,18 @@ export class Journal {
     const waiting = this.#taken
     this.#taken = undefined
     this.#inFlight = false
-    const error = this.#poison ?? (outcome.ok ? undefined : outcome.error)
-    if (!error) {
+    if (outcome.ok) {
       waiting?.resolve()
       return
     }
-    waiting?.promise.catch(() => {})
-    waiting?.reject(error)
-    if (this.#poison) return
-    this.#poison = error
-    this.onPoisoned?.(error)
+    this.#poison = outcome.error
+    // Sent on, these would follow a hole.
+    this.#pending = []
+    for (const waiters of [waiting, this.#next]) {
+      waiters?.promise.catch(() => {})
+      waiters?.reject(outcome.error)
+    }
+    this.onPoisoned?.(outcome.error)
   }
 }
 

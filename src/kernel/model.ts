@@ -120,6 +120,15 @@ export type ModelChunk =
   | { type: 'tool-call'; id: string; name: string; input: unknown; invalid?: string }
   | { type: 'finish'; stop: ModelStop; usage?: Usage; mark?: string }
 
+/** What an error thrown by a model may carry beside its message; it is recorded with the failed call. */
+export interface ModelErrorFacts {
+  /** The HTTP status the provider answered with: a call that was answered with an error used nothing. */
+  status?: number
+  retry_after_ms?: number
+  usage?: Usage
+  mark?: string
+}
+
 /**
  * The model port. A stream either ends with one `finish` chunk or throws; a stream that just stops was cut, and the
  * kernel says so. An error may carry `mark` and `usage` properties, which are recorded with it.

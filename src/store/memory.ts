@@ -1,18 +1,17 @@
-import type { TroupeError } from '../errors.ts'
 import type { Event, EventOf, Status } from '../kernel/event.ts'
 import type { Append, AppendOutcome } from '../kernel/journal.ts'
-import type { Rows, RunFold } from './projection.ts'
+import type { MemoryRun } from './memory-run.ts'
+import { refuseAnswer, runRow, standing } from './memory-run.ts'
+import type { Rows } from './projection.ts'
 import { foldRun, NEW_RUN, openedGate, projectEvent, startOf, titleOf } from './projection.ts'
 import {
   duplicateRun,
-  gateAnswered,
   isEnded,
   refuseAppend,
   refused,
   refuseLease,
   runEnded,
   sessionBusy,
-  unknownGate,
   unknownRun,
   unknownSession,
 } from './refusals.ts'
@@ -26,26 +25,14 @@ import type * as port from './store.ts'
  * 4. Gates and session holders of an ended run count as closed and free, and come back when the run is reopened.
  */
 
-interface Run {
-  facts: Pick<port.RunRow, 'run_id' | 'project' | 'pattern' | 'title' | 'created_at'>
-  fold: RunFold
-  epoch: number
-  owner: string | null
-  lease_until: number | null
-  events: Event[]
-  commands: port.Command[]
-  gates: port.GateRow[]
-  artifacts: port.ArtifactRow[]
-}
-
 const OK: AppendOutcome = Object.freeze({ ok: true })
 
 /** A store that ends with its process: for tests, and for runs that nobody needs to resume. */
 export class MemoryStore implements port.Store {
   readonly location = 'memory'
-  readonly #runs = new Map<string, Run>()
+  readonly #runs = new Map<string, MemoryRun>()
   readonly #sessions = new Map<string, port.SessionRow>()
-  readonly #gates = new Map<string, { row: port.GateRow; run: Run }>()
+  readonly #gates = new Map<string, { row: port.GateRow; run: MemoryRun }>()
   readonly #rows: Rows = {
     session: (session_id) => this.#sessions.get(session_id),
     putSession: (row) => void this.#sessions.set(row.session_id, row),
@@ -69,7 +56,7 @@ export class MemoryStore implements port.Store {
     return OK
   }
 
-  #keep(run: Run, event: Event): void {
+  #keep(run: MemoryRun, event: Event): void {
     run.events.push(event)
     run.fold = foldRun(run.fold, event)
     projectEvent(event, this.#rows, run.facts.project)
@@ -209,7 +196,7 @@ export class MemoryStore implements port.Store {
 
   async close(): Promise<void> {}
 
-  #known(run_id: string): Run {
+  #known(run_id: string): MemoryRun {
     const run = this.#runs.get(run_id)
     if (!run) throw unknownRun(run_id, [...this.#runs.keys()].slice(-100))
     return run
@@ -246,26 +233,4 @@ export class MemoryStore implements port.Store {
     const run = holder === null ? undefined : this.#runs.get(holder)
     return run && !isEnded(run.fold.status) ? holder : null
   }
-}
-
-function standing(run: Run) {
-  const { facts, fold, epoch, owner, lease_until } = run
-  return { run_id: facts.run_id, status: fold.status, epoch, head: run.events.length, owner, lease_until }
-}
-
-function runRow(run: Run): port.RunRow {
-  const { facts, fold, epoch, owner, lease_until, gates, events } = run
-  const open_gates = isEnded(fold.status) ? 0 : gates.filter((gate) => gate.answered_at === null).length
-  return { ...facts, ...fold, head: events.length, epoch, owner, lease_until, open_gates }
-}
-
-function refuseAnswer(run: Run, gate_id: string): TroupeError | undefined {
-  const gate = run.gates.find((row) => row.gate_id === gate_id)
-  const open = run.gates.filter((row) => row.answered_at === null).map((row) => row.gate_id)
-  if (!gate) return unknownGate(gate_id, open)
-  const earlier = run.commands.find(({ body }) => body.kind === 'answer' && body.gate_id === gate_id)
-  if (earlier) return gateAnswered(gate_id, earlier.body.by)
-  if (gate.answered_at === null) return undefined
-  const event = run.events.find((event) => event.type === 'gate:answer' && event.data.gate_id === gate_id)
-  return gateAnswered(gate_id, event?.type === 'gate:answer' ? event.data.by : 'someone')
 }

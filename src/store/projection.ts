@@ -46,8 +46,17 @@ export function foldRun(before: RunFold, event: Event): RunFold {
 
 /** The first event of a run, or `invalid_input` if it is something else. */
 export function startOf(event: Event): EventOf<'run:start'> {
-  if (isEvent(event, 'run:start') && event.seq === 1) return event
-  throw new TroupeError('invalid_input', `a run starts with run:start as event 1, not with ${event.type} ${event.seq}`)
+  if (!isEvent(event, 'run:start') || event.seq !== 1) {
+    throw new TroupeError(
+      'invalid_input',
+      `a run starts with run:start as event 1, not with ${event.type} ${event.seq}`,
+    )
+  }
+  for (const name of [event.run_id, event.data.project, event.data.pattern]) {
+    if (!name.isWellFormed())
+      throw new TroupeError('invalid_input', `'${name}' holds half a character: no name for a run`)
+  }
+  return event
 }
 
 /** One line for lists: what was asked, or the pattern's name. Never cuts a character in half. */

@@ -11,6 +11,7 @@ import { MemoryStore } from '../../src/store/memory.ts'
 interface Change {
   redo(store: MemoryStore): unknown
   synced: boolean
+  append: boolean
 }
 
 export class Disk {
@@ -22,7 +23,9 @@ export class Disk {
   append(batch: readonly Append[]): AppendOutcome[] {
     const json = JSON.stringify(batch)
     const synced = batch.some(({ sync }) => sync === 'full')
-    const outcomes = this.change(synced, (store) => store.append(JSON.parse(json) as Append[]))
+    const redo = (store: MemoryStore) => store.append(JSON.parse(json) as Append[])
+    this.#log.push({ redo, synced, append: true })
+    const outcomes = redo(this.store)
     batch.forEach(({ events }, index) => {
       if (!outcomes[index]?.ok) return
       for (const event of events) if (event.type === 'model:end') this.answered.add((event.data as { key: string }).key)
@@ -31,7 +34,7 @@ export class Disk {
   }
 
   change<T>(synced: boolean, redo: (store: MemoryStore) => T): T {
-    this.#log.push({ redo, synced })
+    this.#log.push({ redo, synced, append: false })
     return redo(this.store)
   }
 
@@ -42,7 +45,7 @@ export class Disk {
 
   /** What no store may do: forgets the last append. */
   forgetLastAppend(): Promise<void> {
-    return this.#keep(this.#log.length - 1)
+    return this.#keep(this.#log.findLastIndex(({ append }) => append))
   }
 
   async journal(run_id: string): Promise<Event[]> {
@@ -54,6 +57,5 @@ export class Disk {
     this.store = new MemoryStore()
     this.answered.clear()
     for (const { redo } of this.#log) await Promise.resolve(redo(this.store)).catch(() => {})
-    // Refusals are part of the log and are refused again.
   }
 }

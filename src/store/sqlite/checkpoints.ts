@@ -34,7 +34,7 @@ export const CHECKPOINT_LIMITS: CheckpointLimits = {
   begin_bytes: 4 * MB,
   restart_bytes: 8 * MB,
   wait_bytes: 20 * MB,
-  wait_ms: 500,
+  wait_ms: 2000,
 }
 
 export class Checkpoints {

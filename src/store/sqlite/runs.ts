@@ -30,33 +30,38 @@ const LISTED = `SELECT ${COLUMNS} FROM runs WHERE project = ? AND status IN (SEL
 const NEWEST_FIRST = 'ORDER BY id DESC LIMIT ?'
 const EVERY: readonly Status[] = ['pending', 'running', 'waiting', 'completed', 'failed', 'cancelled']
 
+function statements(db: Database) {
+  return {
+    insert: db.prepare(
+      `INSERT INTO runs (run_id, project, pattern, title, status, created_at, head, epoch, usage)
+       VALUES (?, ?, ?, ?, ?, ?, 1, 0, ?)`,
+    ),
+    byId: db.prepare(`SELECT ${COLUMNS} FROM runs WHERE run_id = ?`),
+    advance: db.prepare('UPDATE runs SET head = ? WHERE id = ? AND epoch = ? AND head = ?'),
+    change: db.prepare(
+      `UPDATE runs SET head = ?, status = ?, stop_reason = ?, ended_at = ?, usage = ?
+       WHERE id = ? AND epoch = ? AND head = ?`,
+    ),
+    pulse: db.prepare('UPDATE runs SET syncs = syncs + 1 WHERE id = ?'),
+    take: db.prepare('UPDATE runs SET epoch = epoch + 1, owner = ?, lease_until = ? WHERE id = ?'),
+    renew: db.prepare('UPDATE runs SET lease_until = ? WHERE run_id = ? AND epoch = ? AND owner IS NOT NULL'),
+    release: db.prepare('UPDATE runs SET owner = NULL, lease_until = NULL WHERE run_id = ? AND epoch = ?'),
+    recent: db.prepare('SELECT run_id FROM runs ORDER BY id DESC LIMIT 100'),
+    listed: db.prepare(`${LISTED} ${NEWEST_FIRST}`),
+    listedLive: db.prepare(`${LISTED} AND ended_at IS NULL ${NEWEST_FIRST}`),
+  }
+}
+
 /** Runs: one row each, changed only together with the events it is folded from, or by a lease. */
 export function runTable(db: Database) {
-  const insert = db.prepare(
-    `INSERT INTO runs (run_id, project, pattern, title, status, created_at, head, epoch, usage)
-     VALUES (?, ?, ?, ?, ?, ?, 1, 0, ?)`,
-  )
-  const byId = db.prepare(`SELECT ${COLUMNS} FROM runs WHERE run_id = ?`)
-  const advance = db.prepare('UPDATE runs SET head = ? WHERE id = ? AND epoch = ? AND head = ?')
-  const change = db.prepare(
-    `UPDATE runs SET head = ?, status = ?, stop_reason = ?, ended_at = ?, usage = ?
-     WHERE id = ? AND epoch = ? AND head = ?`,
-  )
-  const pulse = db.prepare('UPDATE runs SET syncs = syncs + 1 WHERE id = ?')
-  const take = db.prepare('UPDATE runs SET epoch = epoch + 1, owner = ?, lease_until = ? WHERE id = ?')
-  const renew = db.prepare('UPDATE runs SET lease_until = ? WHERE run_id = ? AND epoch = ? AND owner IS NOT NULL')
-  const release = db.prepare('UPDATE runs SET owner = NULL, lease_until = NULL WHERE run_id = ? AND epoch = ?')
-  const recent = db.prepare('SELECT run_id FROM runs ORDER BY id DESC LIMIT 100')
-  const listed = db.prepare(`${LISTED} ${NEWEST_FIRST}`)
-  const listedLive = db.prepare(`${LISTED} AND ended_at IS NULL ${NEWEST_FIRST}`)
-
-  const record = (run_id: string) => byId.get(run_id) as RunRecord | undefined
+  const sql = statements(db)
+  const record = (run_id: string) => sql.byId.get(run_id) as RunRecord | undefined
 
   return {
     insert({ run_id, at, data }: EventOf<'run:start'>): RunKey {
       const { status, usage } = NEW_RUN
       const { project, pattern } = data
-      const written = insert.run(run_id, project, pattern, titleOf(data), status, at, JSON.stringify(usage))
+      const written = sql.insert.run(run_id, project, pattern, titleOf(data), status, at, JSON.stringify(usage))
       return { id: Number(written.lastInsertRowid), run_id, project }
     },
     row(run_id: string): RunRow | undefined {
@@ -73,32 +78,32 @@ export function runTable(db: Database) {
       if (found) return toState(found)
       throw unknownRun(
         run_id,
-        recent.all().map((row) => String(row.run_id)),
+        sql.recent.all().map((row) => String(row.run_id)),
       )
     },
     /** Moves the head if the run still stands where the writer believes it to; false if it does not. */
     advance({ id, epoch, head, fold }: RunState, to: { head: number; fold: RunFold }): boolean {
-      if (to.fold === fold) return advance.run(to.head, id, epoch, head).changes === 1
+      if (to.fold === fold) return sql.advance.run(to.head, id, epoch, head).changes === 1
       const { status, stop_reason, ended_at, usage } = to.fold
       const spent = JSON.stringify(usage)
-      return change.run(to.head, status, stop_reason, ended_at, spent, id, epoch, head).changes === 1
+      return sql.change.run(to.head, status, stop_reason, ended_at, spent, id, epoch, head).changes === 1
     },
     /** A change that means nothing: without one, a commit writes nothing and so syncs nothing. */
     pulse({ id }: RunKey): void {
-      pulse.run(id)
+      sql.pulse.run(id)
     },
     take({ id, epoch, head, run_id, project }: RunState, owner: string, lease_until: number): Lease {
-      take.run(owner, lease_until, id)
+      sql.take.run(owner, lease_until, id)
       return { run_id, project, epoch: epoch + 1, head, lease_until }
     },
     renew({ run_id, epoch }: Lease, lease_until: number): boolean {
-      return renew.run(lease_until, run_id, epoch).changes === 1
+      return sql.renew.run(lease_until, run_id, epoch).changes === 1
     },
     release({ run_id, epoch }: Lease): void {
-      release.run(run_id, epoch)
+      sql.release.run(run_id, epoch)
     },
     list({ project, status = EVERY, limit = -1 }: RunFilter): RunRow[] {
-      const query = status.some(isEnded) ? listed : listedLive
+      const query = status.some(isEnded) ? sql.listed : sql.listedLive
       return (query.all(project, JSON.stringify(status), limit) as unknown as RunRecord[]).map(toRow)
     },
   }

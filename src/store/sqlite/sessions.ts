@@ -24,22 +24,28 @@ const SELECT = `
 const NEWEST_FIRST = 'ORDER BY sessions.id DESC LIMIT ?'
 const IN_RUN = `sessions.id IN (SELECT session FROM run_sessions JOIN runs ON runs.id = run WHERE runs.run_id = ?)`
 
+function statements(db: Database) {
+  return {
+    byId: db.prepare(`${SELECT} WHERE sessions.id = ?`),
+    upsert: db.prepare(
+      `INSERT INTO sessions (id, project, run, holder, cache_key, ended_event, facts) VALUES (?, ?, ?, ?, ?, ?, ?)
+       ON CONFLICT (id) DO UPDATE SET run = excluded.run, holder = excluded.holder, cache_key = excluded.cache_key,
+         ended_event = coalesce(excluded.ended_event, ended_event), facts = excluded.facts`,
+    ),
+    join: db.prepare('INSERT INTO run_sessions (run, session) VALUES (?, ?) ON CONFLICT DO NOTHING'),
+    hold: db.prepare('UPDATE sessions SET holder = ? WHERE id = ?'),
+    recent: db.prepare('SELECT word FROM sessions JOIN words USING (id) ORDER BY id DESC LIMIT 100'),
+    listed: db.prepare(`${SELECT} WHERE sessions.project = ? ${NEWEST_FIRST}`),
+    listedByRun: db.prepare(`${SELECT} WHERE ${IN_RUN} AND sessions.project = ? ${NEWEST_FIRST}`),
+    listedByCacheKey: db.prepare(
+      `${SELECT} WHERE sessions.project = ? AND sessions.cache_key = ? AND sessions.cache_key IS NOT NULL ${NEWEST_FIRST}`,
+    ),
+  }
+}
+
 /** Sessions: a row's number is that of its id among the words. */
 export function sessionTable(db: Database, words: Words, events: EventTable) {
-  const byId = db.prepare(`${SELECT} WHERE sessions.id = ?`)
-  const upsert = db.prepare(
-    `INSERT INTO sessions (id, project, run, holder, cache_key, ended_event, facts) VALUES (?, ?, ?, ?, ?, ?, ?)
-     ON CONFLICT (id) DO UPDATE SET run = excluded.run, holder = excluded.holder, cache_key = excluded.cache_key,
-       ended_event = coalesce(excluded.ended_event, ended_event), facts = excluded.facts`,
-  )
-  const join = db.prepare('INSERT INTO run_sessions (run, session) VALUES (?, ?) ON CONFLICT DO NOTHING')
-  const hold = db.prepare('UPDATE sessions SET holder = ? WHERE id = ?')
-  const recent = db.prepare('SELECT word FROM sessions JOIN words USING (id) ORDER BY id DESC LIMIT 100')
-  const listed = db.prepare(`${SELECT} WHERE sessions.project = ? ${NEWEST_FIRST}`)
-  const listedByRun = db.prepare(`${SELECT} WHERE ${IN_RUN} AND sessions.project = ? ${NEWEST_FIRST}`)
-  const listedByCacheKey = db.prepare(
-    `${SELECT} WHERE sessions.project = ? AND sessions.cache_key = ? AND sessions.cache_key IS NOT NULL ${NEWEST_FIRST}`,
-  )
+  const sql = statements(db)
 
   function toRow(record: SessionRecord, text: string): SessionRow {
     const { id, project, run_id, holder, cache_key, facts } = record
@@ -55,7 +61,7 @@ export function sessionTable(db: Database, words: Words, events: EventTable) {
 
   function find(session_id: string): SessionRecord | undefined {
     const id = words.find(session_id)
-    return id === undefined ? undefined : (byId.get(id) as SessionRecord | undefined)
+    return id === undefined ? undefined : (sql.byId.get(id) as SessionRecord | undefined)
   }
 
   return {
@@ -72,28 +78,28 @@ export function sessionTable(db: Database, words: Words, events: EventTable) {
       const { session_id, project, run_id: _run, holder, cache_key, text: _text, ...facts } = row
       const id = words.number(session_id)
       const held = holder === null ? null : run.id
-      upsert.run(id, project, run.id, held, cache_key, ended_event, JSON.stringify(facts satisfies Facts))
-      if (ended_event === null) join.run(run.id, id)
+      sql.upsert.run(id, project, run.id, held, cache_key, ended_event, JSON.stringify(facts satisfies Facts))
+      if (ended_event === null) sql.join.run(run.id, id)
     },
     hold(session_id: string, run: RunKey): void {
-      hold.run(run.id, words.number(session_id))
+      sql.hold.run(run.id, words.number(session_id))
     },
     list({ project, run_id, cache_key, limit = -1 }: SessionFilter): SessionRow[] {
       const rows = listRecords(project, run_id, cache_key, limit) as unknown as SessionRecord[]
       return rows.map((record) => toRow(record, textOf(record)))
     },
     recent(): string[] {
-      return recent.all().map((row) => String(row.word))
+      return sql.recent.all().map((row) => String(row.word))
     },
   }
 
   function listRecords(project: string, run_id: string | undefined, cache_key: string | undefined, limit: number) {
     if (cache_key === undefined) {
-      return run_id === undefined ? listed.all(project, limit) : listedByRun.all(run_id, project, limit)
+      return run_id === undefined ? sql.listed.all(project, limit) : sql.listedByRun.all(run_id, project, limit)
     }
-    const rows = listedByCacheKey.all(project, cache_key, run_id === undefined ? limit : -1)
+    const rows = sql.listedByCacheKey.all(project, cache_key, run_id === undefined ? limit : -1)
     if (run_id === undefined) return rows
-    const inRun = new Set(listedByRun.all(run_id, project, -1).map((row) => row.id))
+    const inRun = new Set(sql.listedByRun.all(run_id, project, -1).map((row) => row.id))
     return rows.filter((row) => inRun.has(row.id)).slice(0, limit < 0 ? undefined : limit)
   }
 }

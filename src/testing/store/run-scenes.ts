@@ -34,6 +34,7 @@ export async function refusesBadStarts(store: Store): Promise<void> {
   await rejects(store.createRun({ ...startEvent('r2'), seq: 2 } as Event), 'invalid_input')
   const park: Event = { run_id: 'r2', seq: 1, at: NOW, type: 'run:park', data: { gates: [] } }
   await rejects(store.createRun(park), 'invalid_input', /run:park/)
+  await rejects(store.createRun(startEvent('r2', { project: '\ud800' })), 'invalid_input', /half a character/)
   assert.equal((await store.run('r1'))?.pattern, 'task')
   assert.equal(await store.run('r2'), undefined)
 }

@@ -1,0 +1,145 @@
+import type { TroupeError } from '../../src/errors.ts'
+import type { Usage } from '../../src/kernel/model.ts'
+import type { Store } from '../../src/store/store.ts'
+import { seededRandom } from '../../src/testing/seeded-random.ts'
+import type { SimulatedWorld } from '../../src/testing/simulated-world.ts'
+import { simulatedWorld } from '../../src/testing/simulated-world.ts'
+import type { Troupe } from '../../src/troupe.ts'
+import { createTroupe } from '../../src/troupe.ts'
+import type { Disk } from './disk.ts'
+import { diskFull, processStore } from './process-store.ts'
+import type { Outside, Scene } from './reference.ts'
+import { agents, limits, prices, tools } from './reference.ts'
+import { referenceModel } from './reference-model.ts'
+
+/** What strikes a process when it passes its `at`-th boundary. */
+export type Fault =
+  | { kind: 'none' }
+  | { kind: 'kill' | 'power' | 'forget' | 'full'; at: number }
+  | { kind: 'jump'; at: number; ms: number }
+  /** Stands still for longer than its lease while another process takes over, which gets `steps` tasks ahead. */
+  | { kind: 'suspend'; at: number; steps: number }
+
+export interface LifePlan {
+  seed: number
+  start: number
+  fault: Fault
+  /** The longest a call takes, in milliseconds; 0 answers at once. */
+  slow: { model: number; tool: number; store: number }
+}
+
+const NEVER = new Promise<never>(() => {})
+
+/** What the providers and systems outside have seen, over all lives of a run. */
+export class Ledger {
+  readonly calls: { key: string; usage: Usage; again: boolean }[] = []
+  readonly effects = new Map<string, { tool: string; times: number }>()
+  readonly #disk: Disk
+
+  constructor(disk: Disk) {
+    this.#disk = disk
+  }
+
+  called(key: string, usage: Usage): void {
+    this.calls.push({ key, usage, again: this.#disk.answered.has(key) })
+  }
+
+  act(tool: string, idempotency_key: string): void {
+    const times = (this.effects.get(idempotency_key)?.times ?? 0) + 1
+    this.effects.set(idempotency_key, { tool, times })
+  }
+
+  /** Calls after the first `from` that a provider got and whose answers are nowhere. */
+  unanswered(from: number): number {
+    return this.calls.slice(from).filter(({ key }) => !this.#disk.answered.has(key)).length
+  }
+}
+
+/** One process: from its start to its end, whatever brings it about. */
+export class Life implements Scene {
+  readonly world: SimulatedWorld
+  readonly outside: Outside
+  readonly store: Store
+  /** Boundaries passed so far, with what each was. */
+  readonly passed: string[] = []
+  /** Resolves when this process stands still. */
+  readonly frozen = Promise.withResolvers<'frozen'>()
+  readonly #plan: LifePlan
+  readonly #disk: Disk
+  readonly #random: () => number
+  readonly #thaw = Promise.withResolvers<void>()
+  #full = false
+
+  constructor(plan: LifePlan, disk: Disk, ledger: Ledger) {
+    this.#plan = plan
+    this.#disk = disk
+    this.#random = seededRandom(plan.seed ^ 0x2545f491)
+    this.world = simulatedWorld(plan.seed, { start: plan.start, max_steps: 20_000 })
+    this.outside = {
+      called: (key, usage) => {
+        if (!this.dead) ledger.called(key, usage)
+      },
+      act: (tool, key) => {
+        if (!this.dead) ledger.act(tool, key)
+      },
+      acted: (key) => ledger.effects.has(key),
+    }
+    const writes = {
+      append: disk.append.bind(disk),
+      change: <T>(synced: boolean, redo: (store: Store) => Promise<T>) => disk.change(synced, redo),
+    }
+    this.store = processStore(this, () => disk.store, writes)
+  }
+
+  get dead(): boolean {
+    return this.world.killed
+  }
+
+  open(): Promise<Troupe> {
+    const engine = { world: this.world, prices }
+    return createTroupe({ store: this.store, model: referenceModel(this), tools: tools(this), agents, limits, engine })
+  }
+
+  at(place: string): Promise<void> | undefined {
+    if (this.dead) return NEVER
+    this.passed.push(place)
+    const { fault } = this.#plan
+    if (fault.kind === 'none' || this.passed.length !== fault.at) return undefined
+    if (fault.kind === 'full') this.#full = true
+    if (fault.kind === 'jump') this.world.jump(fault.ms)
+    if (fault.kind === 'suspend') {
+      this.frozen.resolve('frozen')
+      return this.#thaw.promise
+    }
+    if (fault.kind !== 'kill' && fault.kind !== 'power' && fault.kind !== 'forget') return undefined
+    this.world.kill()
+    return NEVER
+  }
+
+  delay(what: string): Promise<void> | undefined {
+    if (this.dead) return NEVER
+    const { model, tool, store } = this.#plan.slow
+    const most = what === 'model' ? model : TOOLS.has(what) ? tool : store
+    if (most === 0) return undefined
+    return this.world.sleep(Math.floor(this.#random() * (most + 1)))
+  }
+
+  refuse(): TroupeError | undefined {
+    if (!this.#full) return undefined
+    this.#full = false
+    return diskFull()
+  }
+
+  thaw(): void {
+    this.#thaw.resolve()
+  }
+
+  /** What the end of this process does to the disk. */
+  async after(): Promise<void> {
+    if (!this.dead) return
+    if (this.#plan.fault.kind === 'power') await this.#disk.losePower()
+    if (this.#plan.fault.kind === 'forget') await this.#disk.forgetLastAppend()
+  }
+}
+
+const TOOLS = new Set(['ship', 'charge', 'put', 'look', 'boom'])

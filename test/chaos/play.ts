@@ -1,0 +1,166 @@
+import type { Event } from '../../src/kernel/event.ts'
+import type { SessionRow } from '../../src/store/store.ts'
+import type { RunResult, Troupe } from '../../src/troupe.ts'
+import { Disk } from './disk.ts'
+import type { Fault, LifePlan } from './life.ts'
+import { Ledger, Life } from './life.ts'
+import { RUN_ID, startEvent } from './reference.ts'
+
+/** How a run is disturbed, one fault for each life; after those, nothing more happens to it. */
+export interface Plan {
+  seed: number
+  faults: readonly Fault[]
+  slow: LifePlan['slow']
+  /** When the person answers: once the run waits, as soon as the question is there, or that at another process. */
+  answers: 'parked' | 'early' | 'elsewhere'
+}
+
+/** What is left when everything is over, for the oracle. */
+export interface Played {
+  plan: Plan
+  result: RunResult | undefined
+  journal: Event[]
+  sessions: SessionRow[]
+  ledger: Ledger
+  /** Model calls in flight when a process ended. */
+  inFlight: number
+  /** Boundaries of each life. */
+  lives: string[][]
+  /** What a process died of that nobody had killed. */
+  errors: unknown[]
+}
+
+const START = Date.UTC(2030, 0, 1)
+const MOST_LIVES = 12
+
+/** Plays the reference run under a plan, restarting it until it has ended. */
+export async function play(plan: Plan): Promise<Played> {
+  const disk = new Disk()
+  const ledger = new Ledger(disk)
+  await disk.change(true, (store) => store.createRun(startEvent(START)))
+  const played: Played = { plan, result: undefined, journal: [], sessions: [], ledger, inFlight: 0, lives: [], errors: [] }
+  let start = START
+  for (let n = 0; n < MOST_LIVES && played.result?.status !== 'completed'; n++) {
+    const fault = plan.faults[n] ?? { kind: 'none' as const }
+    const life = new Life({ seed: plan.seed * 16 + n, start, fault, slow: plan.slow }, disk, ledger)
+    const made = ledger.calls.length
+    played.lives.push(life.passed)
+    const work = live(life, plan)
+    const took = fault.kind === 'suspend' ? await takeOver(life, work, disk, played) : await settled(life, work)
+    if (took.result) played.result = took.result
+    if (took.error !== undefined && !life.dead) played.errors.push(took.error)
+    played.inFlight += ledger.unanswered(made)
+    await life.after()
+    start = await restartAt(disk, life.world.now())
+  }
+  played.journal = await disk.journal(RUN_ID)
+  played.sessions = await disk.store.sessions({ project: 'default', run_id: RUN_ID })
+  return played
+}
+
+interface Outcome {
+  result?: RunResult
+  error?: unknown
+}
+
+async function settled(life: Life, work: Promise<RunResult>): Promise<Outcome> {
+  try {
+    return { result: await life.world.run(work) }
+  } catch (error) {
+    return { error }
+  }
+}
+
+/** The process freezes; another one takes the run, gets some tasks ahead, and then both are awake. */
+async function takeOver(frozen: Life, work: Promise<RunResult>, disk: Disk, played: Played): Promise<Outcome> {
+  const first = await settled(frozen, Promise.race([work, frozen.frozen.promise]) as Promise<RunResult>)
+  if (first.error !== undefined || typeof first.result === 'object') return first
+  const { plan, ledger } = played
+  const fault = plan.faults[played.lives.length - 1]
+  const start = await restartAt(disk, frozen.world.now())
+  const other = new Life({ seed: plan.seed * 16 + 9, start, fault: { kind: 'none' }, slow: plan.slow }, disk, ledger)
+  played.lives.push(other.passed)
+  const working = live(other, plan)
+  const outcomes = Promise.all([outcomeOf(work), outcomeOf(working)])
+  let over = false
+  void outcomes.then(() => {
+    over = true
+  })
+  let otherOver = false
+  void outcomeOf(working).then(() => {
+    otherOver = true
+  })
+  const ahead = fault?.kind === 'suspend' ? fault.steps : 0
+  for (let steps = 0; steps < ahead && !otherOver; steps++) await other.world.step()
+  frozen.world.suspend(Math.max(0, other.world.now() - frozen.world.now()))
+  frozen.thaw()
+  for (let steps = 0, idle = 0; !over && idle < 200 && steps < 20_000; steps++) {
+    const moved = [await other.world.step(), await frozen.world.step()]
+    idle = moved.includes(true) ? 0 : idle + 1
+  }
+  if (!over) return { error: new Error('two processes wait for each other for ever') }
+  const [, taken] = await outcomes
+  return taken
+}
+
+async function outcomeOf(work: Promise<RunResult>): Promise<Outcome> {
+  try {
+    return { result: await work }
+  } catch (error) {
+    return { error }
+  }
+}
+
+/** What the program of a process does: goes on with the run, and answers its question. */
+async function live(life: Life, plan: Plan): Promise<RunResult> {
+  const troupe = await life.open()
+  const answering = plan.answers === 'parked' ? [] : [answerEarly(life, troupe, plan)]
+  let result = await (await troupe.resume(RUN_ID, { force: true })).result
+  if (plan.answers !== 'parked') {
+    await Promise.all(answering)
+    result = await troupe.result(RUN_ID)
+    const known = result.status === 'waiting' && (await unanswered(life))
+    if (!known) return result
+  }
+  while (result.status === 'waiting') {
+    const [gate] = result.gates
+    if (!gate) throw new Error('the run waits and asks nothing')
+    const mine = await troupe.answer(gate.gate_id, 'yes').catch((error: { code?: string }) => {
+      if (error.code !== 'gate_answered') throw error
+      return troupe.resume(RUN_ID)
+    })
+    result = await mine.result
+  }
+  return result
+}
+
+/** True while nobody has answered: then the run waits rightly. */
+async function unanswered(life: Life): Promise<boolean> {
+  const commands = await life.store.commands(RUN_ID, 0)
+  return !commands.some(({ body }) => body.kind === 'answer')
+}
+
+/** Answers the moment the question can be seen, here or at another process. */
+async function answerEarly(life: Life, troupe: Troupe, plan: Plan): Promise<void> {
+  const at = plan.answers === 'elsewhere' ? await life.open() : troupe
+  for (;;) {
+    const row = await life.store.run(RUN_ID)
+    if (row && row.ended_at !== null) return
+    const [gate] = await life.store.openGates({ run_id: RUN_ID })
+    if (gate) {
+      const handle = await at.answer(gate.gate_id, 'yes').catch((error: { code?: string }) => {
+        if (error.code === 'gate_answered') return undefined
+        throw error
+      })
+      await handle?.result
+      return
+    }
+    await life.world.sleep(plan.slow.store === 0 ? 1 : plan.slow.store)
+  }
+}
+
+/** When a process may be started again: once the lease of the last one has run out. */
+async function restartAt(disk: Disk, now: number): Promise<number> {
+  const row = await disk.store.run(RUN_ID)
+  return Math.max(now, row?.lease_until ?? 0) + 1
+}
