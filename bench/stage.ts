@@ -10,6 +10,7 @@ import { isEvent } from '../src/kernel/event.ts'
 import type { Limits } from '../src/kernel/limits.ts'
 import { DEFAULT_LIMITS } from '../src/kernel/limits.ts'
 import type { Model } from '../src/kernel/model.ts'
+import { NO_PACING } from '../src/kernel/pacing.ts'
 import { definePattern } from '../src/kernel/pattern.ts'
 import { NO_PRICES } from '../src/kernel/price.ts'
 import { createRoster } from '../src/kernel/roster.ts'
@@ -100,6 +101,7 @@ export function openStage({ store, model, tools = [] }: StageOptions): Stage {
       patternTools: new Map(),
       hooks: [],
       strict: true,
+      pacing: NO_PACING,
       ...sessionPorts(store),
     },
   })

@@ -14,6 +14,8 @@ import type { Hooks } from './kernel/hook.ts'
 import type { Limits } from './kernel/limits.ts'
 import { DEFAULT_LIMITS, limitsSchema } from './kernel/limits.ts'
 import type { Model } from './kernel/model.ts'
+import type { Pacing } from './kernel/pacing.ts'
+import { NO_PACING } from './kernel/pacing.ts'
 import type { Pattern, PatternTool } from './kernel/pattern.ts'
 import { patternTool } from './kernel/pattern.ts'
 import type { PriceBook } from './kernel/price.ts'
@@ -41,7 +43,7 @@ export interface TroupeOptions {
   patterns?: readonly Pattern[]
   hooks?: readonly Hooks[]
   limits?: Partial<Limits>
-  engine?: { concurrency?: number; strict?: boolean; world?: World; prices?: PriceBook }
+  engine?: { concurrency?: number; strict?: boolean; world?: World; prices?: PriceBook; pacing?: Pacing }
 }
 
 export interface RunOptions {
@@ -114,6 +116,7 @@ export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe>
       world,
       models: createModels({ world, ...(options.model === undefined ? undefined : { fallback: options.model }) }),
       prices: options.engine?.prices ?? NO_PRICES,
+      pacing: options.engine?.pacing ?? NO_PACING,
       roster: createRoster(agents),
       tools: new Map((options.tools ?? []).map((tool) => [tool.name, tool])),
       patterns: new Map(patterns.map((pattern) => [pattern.name, pattern])),

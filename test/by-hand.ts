@@ -67,8 +67,8 @@ export interface HeldStore {
   /** From now on commits wait for `release`. */
   hold(): void
   release(): void
-  /** Every later append fails with this. */
-  fail(error: Error): void
+  /** Every later append fails with this; `undefined` ends the trouble. */
+  fail(error: Error | undefined): void
 }
 
 /** A store in memory whose commits are held back, or fail, by hand. */

@@ -32,6 +32,8 @@ export interface AttemptSite {
 export type AttemptEnd = 'ended' | 'parked' | 'interrupted' | 'again'
 
 const FRUITLESS_CRASHES = 3
+/** How long a run is its owner's without word from it. */
+export const LEASE_MS = 30_000
 
 export class Attempt {
   readonly run_id: string
@@ -83,6 +85,7 @@ export class Attempt {
     const x = new Execution({ run, ports, journal, committer, recorded, budget })
     this.#x = x
     x.onQuiet = () => this.#quiet.resolve('quiet')
+    x.holdsLease = () => this.#holdsLease()
     if (this.#pausing) x.pause()
     journal.append('run:attempt', { epoch: lease.epoch, owner })
     if (recorded.cancelled) x.stop(cancellation(recorded.cancelled.data.reason))
@@ -106,8 +109,7 @@ export class Attempt {
       if (x.signal.aborted) check()
       else x.signal.addEventListener('abort', check, { once: true })
     })
-    const working = pattern.execute(context, input as never).then(
-      (result) => endOf(result),
+    const working = (async () => endOf(pattern.name, await pattern.execute(context, input as never)))().catch(
       (thrown: unknown) => endOfError(x, thrown),
     )
     working.catch(() => {})
@@ -168,6 +170,23 @@ export class Attempt {
     x.stop(cancellation(body.reason))
   }
 
+  #holdsLease(): Promise<void> | undefined {
+    const { lease, ports } = this.#site
+    return ports.world.now() < lease.lease_until ? undefined : this.#renewLease()
+  }
+
+  async #renewLease(): Promise<void> {
+    const { lease, ports, store } = this.#site
+    const until = ports.world.now() + LEASE_MS
+    if ((await store.renew([lease], until)).length > 0) {
+      this.loseLease()
+      throw this.#x?.signal.reason
+    }
+    lease.lease_until = until
+    // The answer itself may have come late.
+    await this.#holdsLease()
+  }
+
   async #watchWallClock(x: Execution, workedMs: number): Promise<void> {
     const { wall_ms } = x.run.limits
     if (wall_ms === null) return
@@ -221,8 +240,12 @@ function cancellation(reason: string): TroupeError {
   return new TroupeError('cancelled', reason === '' ? 'the run was cancelled' : `the run was cancelled: ${reason}`)
 }
 
-function endOf(result: PatternResult): RunEnd {
-  const output = result.output ?? null
+function endOf(pattern: string, result: PatternResult): RunEnd {
+  if (typeof result !== 'object' || result === null || typeof result.success !== 'boolean') {
+    throw new TroupeError('internal', `the pattern ${pattern} did not return {success, output, error}`)
+  }
+  // What the caller is told now is what the store will tell later: nothing that JSON cannot hold.
+  const output: unknown = JSON.parse(JSON.stringify(result.output ?? null) ?? 'null')
   if (result.success)
     return { status: 'completed', stop_reason: result.stop_reason ?? 'completed', output, error: null }
   const stop_reason = result.stop_reason ?? 'failed'

@@ -4,7 +4,7 @@ import type { Delta, Ports } from '../kernel/execution.ts'
 import { Committer } from '../kernel/journal.ts'
 import type { World } from '../kernel/world.ts'
 import type { Lease, Store } from '../store/store.ts'
-import { Attempt } from './attempt.ts'
+import { Attempt, LEASE_MS } from './attempt.ts'
 import type { Engine, Reopen, Signal } from './engine.ts'
 import { isDead, thisOwner } from './owner.ts'
 
@@ -15,7 +15,6 @@ import { isDead, thisOwner } from './owner.ts'
  * 3. Commands written by other processes are noticed within a quarter of a second, our own at once.
  */
 
-const LEASE_MS = 30_000
 const RENEW_MS = 10_000
 const LOOK_MS = 250
 
@@ -150,9 +149,13 @@ export class EmbeddedEngine implements Engine {
   async #renew(): Promise<void> {
     const { store, world } = this.#options
     const leases = [...this.#underway.values()].flatMap(({ lease }) => lease ?? [])
+    const until = world.now() + LEASE_MS
     try {
-      for (const lost of await store.renew(leases, world.now() + LEASE_MS))
-        this.#underway.get(lost)?.attempt?.loseLease()
+      const lost = new Set(await store.renew(leases, until))
+      for (const lease of leases) {
+        if (lost.has(lease.run_id)) this.#underway.get(lease.run_id)?.attempt?.loseLease()
+        else lease.lease_until = until
+      }
     } catch {
       // A store that cannot be reached now is tried again; the epoch guards every append meanwhile.
     }

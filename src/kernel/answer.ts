@@ -1,8 +1,9 @@
 import { asTroupeError, TroupeError } from '../errors.ts'
 import type { Event, EventOf } from './event.ts'
 import type { Delta, Execution } from './execution.ts'
-import type { AssistantMessage, ModelChunk, ModelStop, Usage } from './model.ts'
+import type { AssistantMessage, ModelChunk, ModelErrorFacts, ModelStop, Usage } from './model.ts'
 import { NO_USAGE, textOf } from './model.ts'
+import type { NextTry } from './pacing.ts'
 
 export type Begin = EventOf<'model:begin'>['data']
 
@@ -61,6 +62,7 @@ export class Answer {
         usage,
         usd: this.#usd(usage),
         ...(finish.usage ? undefined : { estimated: true as const }),
+        ...(this.#begin.phase ? { phase: this.#begin.phase } : undefined),
         ...(finish.mark === undefined ? undefined : { mark: finish.mark }),
       },
       this.#site.session.id,
@@ -68,9 +70,10 @@ export class Answer {
   }
 
   /** An answered refusal (an HTTP status) used nothing; a broken stream may have used all that was reserved. */
-  error(thrown: unknown): Event {
-    const facts = (typeof thrown === 'object' && thrown !== null ? thrown : {}) as ErrorFacts
+  error(thrown: unknown, next: (error: TroupeError, facts: ModelErrorFacts) => NextTry | undefined): Event {
+    const facts = (typeof thrown === 'object' && thrown !== null ? thrown : {}) as ModelErrorFacts
     const error = asTroupeError(thrown, 'model_failed')
+    const again = next(error, facts)
     error.step = this.#begin.key
     const estimated = facts.usage === undefined && facts.status === undefined && error.code !== 'script_miss'
     const usage = facts.usage ?? (estimated ? this.#reservedUsage() : NO_USAGE)
@@ -85,6 +88,7 @@ export class Answer {
         usd: this.#usd(usage),
         ...(estimated ? { estimated } : undefined),
         ...(facts.mark === undefined ? undefined : { mark: facts.mark }),
+        ...(again ? { next: again } : undefined),
       },
       this.#site.session.id,
     )
@@ -119,10 +123,4 @@ export class Answer {
     const { x, modelName } = this.#site
     return x.ports.prices.cost(modelName, usage, x.ports.world.now()) ?? null
   }
-}
-
-interface ErrorFacts {
-  status?: number
-  usage?: Usage
-  mark?: string
 }

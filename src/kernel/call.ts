@@ -99,6 +99,7 @@ async function anew(site: CallSite, call: ToolCallPart): Promise<Event> {
     if (site.signal.aborted) throw site.signal.reason
     x.journal.append('tool:pre', pre, session.id)
     await x.journal.committed(tool.kind === 'act' ? 'full' : 'normal')
+    await x.holdsLease()
     return answered(site, pre, await execute(site, tool, pre))
   })
 }
@@ -125,6 +126,7 @@ async function again(site: CallSite, pre: ToolPre): Promise<Event> {
     }
     if (found) return answered(site, pre, found, true)
     await site.x.beforeAction()
+    await site.x.holdsLease()
     return answered(site, pre, await execute(site, tool, pre))
   })
 }
@@ -134,6 +136,8 @@ async function enterPattern(site: CallSite, tool: PatternTool, pre: ToolPre): Pr
 }
 
 async function execute(site: CallSite, tool: Tool, pre: ToolPre): Promise<ToolResult> {
+  // The run may have been cancelled while the begin was being written.
+  site.signal.throwIfAborted()
   const limit = tool.timeout_ms ?? DEFAULT_TIMEOUT_MS
   const own = new AbortController()
   const done = new AbortController()
@@ -220,8 +224,7 @@ function answered(site: CallSite, pre: ToolPre, result: PatternResult, recovered
 type About = Partial<ToolPre> & { tool: string; tool_call_id: string }
 
 function failed(site: CallSite, pre: About, thrown: unknown, result?: ToolResult): Event {
-  const known = thrown instanceof TroupeError
-  const error = known ? thrown : asTroupeError(thrown, 'tool_failed')
+  const error = brief(asTroupeError(thrown, 'tool_failed'))
   return site.x.journal.append(
     'tool:error',
     {
@@ -248,10 +251,18 @@ function about(site: CallSite, pre: About) {
   }
 }
 
+function brief(error: TroupeError): TroupeError {
+  if (error.message.length <= MAX_OUTPUT_CHARS) return error
+  return fromRecord({ ...error.toJSON(), message: `${error.message.slice(0, MAX_OUTPUT_CHARS)}…` })
+}
+
 /** Output within bounds: text is cut at the end, anything else that is too large becomes cut JSON text. */
 function bounded(output: unknown): { output: unknown; cut: number } {
   const text = typeof output === 'string' ? output : (JSON.stringify(output) ?? '')
-  if (text.length <= MAX_OUTPUT_CHARS) return { output: output ?? null, cut: 0 }
+  if (text.length <= MAX_OUTPUT_CHARS) {
+    // A copy: what a tool does to its answer later must not change what was recorded.
+    return { output: typeof output === 'string' ? output : JSON.parse(text || 'null'), cut: 0 }
+  }
   const cut = text.length - MAX_OUTPUT_CHARS
   const notice = `\n[${cut} more characters were left out; ask for a smaller part]`
   return { output: text.slice(0, MAX_OUTPUT_CHARS) + notice, cut }

@@ -11,6 +11,7 @@ import { backgroundResult, perform, start } from './perform.ts'
 import { problemsOf } from './schema.ts'
 import type { SessionResult } from './session.ts'
 import { sessionId } from './session.ts'
+import { untilAborted } from './world.ts'
 
 /** A pattern's view of its run from where it stands: keys nest under `path`. */
 export function contextOf(x: Execution, path: string, caller: Caller | undefined, signal: AbortSignal): Context {
@@ -106,7 +107,10 @@ async function step<T>(site: StepSite, effect: () => T | Promise<T>, options: St
     if (signal.aborted) throw signal.reason
     const result = await x.effect(async () => {
       if (options.kind === 'act') await beginAction(x, key)
-      return (await effect()) as T
+      signal.throwIfAborted()
+      const made = effect()
+      // An effect that does not listen would keep a cancelled run from its end.
+      return made instanceof Promise ? untilAborted(made, signal) : made
     })
     // What the code sees now is what a replay will see: nothing that JSON cannot hold.
     const plain = result === undefined ? null : (JSON.parse(JSON.stringify(result)) as T)
@@ -131,6 +135,7 @@ async function beginAction(x: Execution, key: string): Promise<void> {
   await x.beforeAction()
   x.journal.append('step:begin', { key, kind: 'act' })
   await x.journal.committed('full')
+  await x.holdsLease()
 }
 
 async function parallel<T, R>(

@@ -1,10 +1,11 @@
+import type { z } from 'zod'
 import type { TroupeError } from '../errors.ts'
 import type { Agent } from './agent.ts'
 import type { CustomType, SessionOpen } from './event.ts'
 import type { Question } from './gate.ts'
 import type { Spend } from './ledger.ts'
 import type { Limits } from './limits.ts'
-import type { Message } from './model.ts'
+import type { ImagePart, Message } from './model.ts'
 import type { Roster } from './roster.ts'
 import type { SessionResult } from './session.ts'
 import type { ToolKind } from './tool.ts'
@@ -27,6 +28,9 @@ export interface PerformRequest {
   tools?: readonly string[]
   cache_key?: string
   background?: boolean
+  images?: readonly ImagePart[]
+  /** The answer is to be an object of this shape: checked, and sent back once if it does not fit. */
+  output?: z.ZodType
 }
 
 export type Settled<T> = { ok: true; value: T } | { ok: false; error: TroupeError }

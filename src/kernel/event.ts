@@ -4,6 +4,7 @@ import type { Artifact } from './artifact.ts'
 import type { Gate, GateAnswer } from './gate.ts'
 import type { Limits } from './limits.ts'
 import type { AssistantMessage, ModelStop, Usage, UserMessage } from './model.ts'
+import type { NextTry } from './pacing.ts'
 import type { ToolCategory, ToolKind } from './tool.ts'
 
 export type Status = 'pending' | 'running' | 'waiting' | 'completed' | 'failed' | 'cancelled'
@@ -64,11 +65,26 @@ export interface SessionOpen {
   background?: true
 }
 
+/** What was dropped from a conversation to make room; the events it came from keep it. */
+export interface SessionCompress {
+  key: string
+  /** Indexes of messages whose tool results were cut. */
+  cut: number[]
+  /** The messages that the summary stands for; `to` is not among them. */
+  from: number
+  to: number
+  summary: string | null
+  /** Bytes of the conversation before. */
+  before: number
+}
+
 export interface SessionEnd {
   key: string
   status: 'completed' | 'failed' | 'cancelled'
   stop_reason: StopReason
   text: string
+  /** The answer as an object, where one of a given shape was asked for. */
+  object?: unknown
   turn_count: number
   usage: Usage & { calls: number }
   error: ErrorRecord | null
@@ -135,8 +151,17 @@ export interface EventData {
   'session:open': SessionOpen
   'session:input': { key: string; message: UserMessage; collected?: string[] }
   'session:context': { key: string; message: UserMessage | null }
+  'session:compress': SessionCompress
   'session:end': SessionEnd
-  'model:begin': { key: string; attempt: number; model: string; reserved: Reserved; input_hash: string }
+  'model:begin': {
+    key: string
+    attempt: number
+    model: string
+    reserved: Reserved
+    input_hash: string
+    /** What the call is for, when it is not a turn of the conversation. */
+    phase?: 'summary'
+  }
   'model:end': {
     key: string
     attempt: number
@@ -146,6 +171,7 @@ export interface EventData {
     usd: number | null
     estimated?: true
     mark?: string
+    phase?: 'summary'
   }
   'model:error': {
     key: string
@@ -153,6 +179,8 @@ export interface EventData {
     error: ErrorRecord
     /** What had arrived when it broke off. */
     partial: string
+    /** Set when it is tried again: the step is not settled by this. */
+    next?: NextTry
     usage: Usage
     usd: number | null
     estimated?: true

@@ -9,6 +9,7 @@ import type { Hooks } from './hook.ts'
 import type { Committer, Journal } from './journal.ts'
 import type { Limits } from './limits.ts'
 import type { Models } from './model.ts'
+import type { Pacing } from './pacing.ts'
 import type { Pattern, PatternTool } from './pattern.ts'
 import type { PriceBook } from './price.ts'
 import type { Recorded } from './recorded.ts'
@@ -58,6 +59,9 @@ export interface Ports {
   world: World
   models: Models
   prices: PriceBook
+  pacing: Pacing
+  /** What summarises long conversations; absent: the session's own model. */
+  summaryModel?: string
   roster: Roster
   tools: ReadonlyMap<string, Tool>
   patterns: ReadonlyMap<string, Pattern>
@@ -98,6 +102,11 @@ export class Execution {
   readonly active: Map<string, string>
   /** Called when the execution is quiet. */
   onQuiet: (() => void) | undefined
+  /**
+   * To be awaited just before an effect, after its begin is committed: a process that stood still past its lease asks
+   * whether the run is still its own. Rejects with `lease_lost`.
+   */
+  holdsLease: () => Promise<void> | undefined = () => undefined
   readonly #committer: Committer
   readonly #scope = new AbortController()
   readonly #claimed = new Set<string>()
@@ -271,7 +280,11 @@ export class Execution {
     this.ports.world.defer(() => {
       this.#checking = false
       if (this.#inFlight > 0 || (this.#waiting.size === 0 && !this.#paused)) return
-      if (this.journal.busy) this.#look()
+      if (this.journal.busy)
+        this.journal
+          .committed()
+          .then(() => this.#look())
+          .catch(() => {})
       else this.onQuiet?.()
     })
   }

@@ -10,7 +10,9 @@ import { Committer } from './journal.ts'
 const OK: AppendOutcome = { ok: true }
 
 /** A store that keeps what it is given; each batch is answered by hand, or at once. */
-function shelf(answer: (batch: readonly Append[]) => AppendOutcome[] | Promise<AppendOutcome[]> = (b) => b.map(() => OK)) {
+function shelf(
+  answer: (batch: readonly Append[]) => AppendOutcome[] | Promise<AppendOutcome[]> = (b) => b.map(() => OK),
+) {
   const batches: Append[][] = []
   const store: JournalStore = {
     append(batch) {
@@ -251,5 +253,12 @@ test('J1 whatever the interleaving of writers and commits, each run is stored wh
 
 function start(pattern: string) {
   const limits = { calls: 1, tokens: 1, usd: 1, wall_ms: 1, depth: 1, self_depth: 1, breadth: 1, concurrency: 1 }
-  return { format: 1 as const, project: 'p', pattern, version: 1, input: {}, limits: { ...limits, turns: 1, output: 1 } }
+  return {
+    format: 1 as const,
+    project: 'p',
+    pattern,
+    version: 1,
+    input: {},
+    limits: { ...limits, turns: 1, output: 1 },
+  }
 }

@@ -166,6 +166,7 @@ export class Journal {
       ...(session_id === undefined ? undefined : { session_id }),
       data,
     } as Event
+    // A store that committed what it reported as failed would take what follows it for the next events.
     if (this.#poison) return event
     this.#pending.push(event)
     this.#committer.schedule(this, false)

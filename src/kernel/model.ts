@@ -61,6 +61,8 @@ export interface ToolResultPart {
 export interface UserMessage {
   role: 'user'
   content: (TextPart | ImagePart)[]
+  /** Kept whole when the conversation is compressed. */
+  pinned?: true
 }
 
 export interface AssistantMessage {

@@ -1,3 +1,4 @@
+import type { z } from 'zod'
 import { asTroupeError, TroupeError } from '../errors.ts'
 import type { Agent } from './agent.ts'
 import type { Caller, Context, PerformRequest } from './context.ts'
@@ -6,7 +7,7 @@ import type { SessionEnd, SessionOpen, StopReason } from './event.ts'
 import { isEvent } from './event.ts'
 import type { Execution, SessionPast } from './execution.ts'
 import { isFatal } from './execution.ts'
-import type { ToolSpec } from './model.ts'
+import type { ToolSpec, UserMessage } from './model.ts'
 import { userText } from './model.ts'
 import { jsonSchema } from './schema.ts'
 import type { SessionResult, SessionState } from './session.ts'
@@ -37,7 +38,7 @@ export async function perform(
 ): Promise<SessionResult> {
   const known = recordedResult(site)
   if (known) return known
-  return finish(site, await open(site, agent, request))
+  return finish(site, await open(site, agent, request), request.output)
 }
 
 /** Opens a session and lets it work in the background of this execution; returns its id. */
@@ -49,7 +50,7 @@ export async function start(site: PerformSite, agent: Agent | undefined, request
   const known = recordedResult(site)
   if (known) return known.session_id
   const session = await open(site, agent, { ...request, background: true })
-  const working = finish(site, session)
+  const working = finish(site, session, request.output)
   working.catch(() => {})
   x.background.set(session.id, working)
   return session.id
@@ -63,10 +64,10 @@ function recordedResult({ x, key }: PerformSite): SessionResult | undefined {
   return resultOf(opened.session_id ?? '', opened.data.agent.name, ended.data)
 }
 
-async function finish(site: PerformSite, session: SessionState): Promise<SessionResult> {
+async function finish(site: PerformSite, session: SessionState, output: z.ZodType | undefined): Promise<SessionResult> {
   const { x, key } = site
   x.active.set(session.id, key)
-  const end = await drain(site, session)
+  const end = await drain(site, session, output)
   x.journal.append('session:end', end, session.id)
   x.active.delete(session.id)
   return resultOf(session.id, session.open.agent.name, end)
@@ -83,9 +84,15 @@ async function open(site: PerformSite, agent: Agent | undefined, request: Perfor
   const inputKey = `${key}/input`
   const input =
     x.recorded.settled(inputKey) ??
-    x.journal.append('session:input', { key: inputKey, message: userText(request.instruction) }, session.id)
+    x.journal.append('session:input', { key: inputKey, message: instruction(session, request) }, session.id)
   apply(session, input)
   return session
+}
+
+/** The first instruction of a session is pinned: whatever is compressed later, it stays. */
+function instruction(session: SessionState, request: PerformRequest): UserMessage {
+  const content = [...userText(request.instruction).content, ...(request.images ?? [])]
+  return { role: 'user', content, ...(session.exchanges === 0 ? { pinned: true as const } : undefined) }
 }
 
 function spawn(site: PerformSite, agent: Agent | undefined, request: PerformRequest): SessionState {
@@ -153,10 +160,9 @@ function openingOf(past: SessionPast): SessionOpen {
 }
 
 /** Runs the loop to its end, or to the end that an abort gives it. */
-async function drain(site: PerformSite, session: SessionState): Promise<SessionEnd> {
+async function drain(site: PerformSite, session: SessionState, output: z.ZodType | undefined): Promise<SessionEnd> {
   const { x } = site
   const watchdog = new Watchdog(x, session, site.signal)
-  const from = session.messages.length
   try {
     const modelName = session.open.model ?? x.run.model
     const model = await x.ports.models.resolve(modelName)
@@ -169,7 +175,7 @@ async function drain(site: PerformSite, session: SessionState): Promise<SessionE
     }
     const contextFor = (key: string) => site.contextFor(key, caller, signal)
     const tools = specsFor(x, session.open.tools, contextFor)
-    const turnSite = { x, session, key: site.key, model, modelName: model.name, tools, signal, contextFor }
+    const turnSite = { x, session, key: site.key, model, modelName: model.name, tools, output, signal, contextFor }
     let loop = turn(turnSite)
     for (;;) {
       const next = await loop.next()
@@ -180,8 +186,11 @@ async function drain(site: PerformSite, session: SessionState): Promise<SessionE
   } catch (thrown) {
     const error = asTroupeError(thrown)
     if (isFatal(error)) throw error
-    const text = session.messages.length > from ? lastWords(session, from) : ''
-    return endOf(site, session, { stop_reason: STOP_OF[error.code] ?? 'failed', text, error })
+    return endOf(site, session, {
+      stop_reason: STOP_OF[error.code] ?? 'failed',
+      text: allWords(session),
+      error,
+    })
   } finally {
     watchdog.stop()
   }
@@ -249,6 +258,7 @@ function endOf(site: PerformSite, session: SessionState, end: TurnEnd): SessionE
     status: STATUS_OF[end.stop_reason],
     stop_reason: end.stop_reason,
     text: end.text,
+    ...(end.object === undefined ? undefined : { object: end.object }),
     turn_count: session.exchanges,
     usage: session.usage,
     error: end.error?.toJSON() ?? null,
@@ -270,9 +280,10 @@ function specsFor(x: Execution, names: readonly string[], contextFor: (key: stri
   })
 }
 
-function lastWords(session: SessionState, from: number): string {
+/** Everything the agent said since its last instruction: what is kept when it was cut short. */
+function allWords(session: SessionState): string {
   return session.messages
-    .slice(from)
+    .slice(session.since)
     .flatMap((message) => (message.role === 'assistant' ? message.content : []))
     .flatMap((part) => (part.type === 'text' && part.text.trim() !== '' ? part.text : []))
     .join('\n\n')

@@ -12,6 +12,7 @@ import { isEvent } from './event.ts'
 const SETTLES = new Set<EventType>([
   'session:input',
   'session:context',
+  'session:compress',
   'session:end',
   'model:end',
   'model:error',
@@ -28,6 +29,8 @@ const OPENS = new Set<EventType>(['session:open', 'model:begin', 'tool:pre', 'st
 const CUT_SHORT = new Set(['budget', 'timeout', 'cancelled'])
 const STOPS = new Set<EventType>(['run:park', 'run:interrupt', 'run:end'])
 
+type EndedCall = EventOf<'model:error'> | EventOf<'model:end'>
+
 export class Recorded {
   /** Milliseconds of work in earlier attempts. */
   workedMs = 0
@@ -37,6 +40,8 @@ export class Recorded {
   readonly #settled = new Map<string, Event>()
   readonly #opened = new Map<string, Event>()
   readonly #attempts = new Map<string, number>()
+  readonly #reopened = new Set<string>()
+  readonly #earlier = new Map<string, EndedCall[]>()
   readonly #rename: (key: string) => string
   readonly #worked: { from: number; to: number }[] = []
   #attemptAt: number | undefined
@@ -74,6 +79,11 @@ export class Recorded {
 
   opened(key: string): Event | undefined {
     return this.#opened.get(key)
+  }
+
+  /** True when the run was taken up again after this key had ended it. */
+  reopened(key: string): boolean {
+    return this.#reopened.has(key)
   }
 
   /** How many sub-sessions each session had started. */
@@ -121,6 +131,11 @@ export class Recorded {
     return this.#worked.reduce((sum, { from, to }) => sum + Math.max(0, to - Math.max(from, opened.at)), 0)
   }
 
+  /** Calls with this key that ended before the one that counts: failures that are tried again, and what was reopened. */
+  earlier(key: string): readonly EndedCall[] {
+    return this.#earlier.get(key) ?? []
+  }
+
   /** How often a call with this key began. */
   attempts(key: string): number {
     return this.#attempts.get(key) ?? 0
@@ -146,6 +161,9 @@ export class Recorded {
       this.#attempts.set(key, (this.#attempts.get(key) ?? 0) + 1)
     } else if (isEvent(event, 'model:lost')) {
       this.#opened.delete(key)
+    } else if (isEvent(event, 'model:error') && event.data.next) {
+      this.#opened.delete(key)
+      this.#earlier.set(key, [...this.earlier(key), event])
     } else if (SETTLES.has(event.type) || event.type.startsWith('custom:')) {
       this.#settled.set(key, event)
       this.#settledSinceAttempt = true
@@ -177,6 +195,11 @@ export class Recorded {
     this.#fruitless = 0
     if (key !== null) {
       const renamed = this.#rename(key)
+      this.#reopened.add(renamed)
+      const ended = this.#settled.get(renamed)
+      if (isEvent(ended, 'model:error') || isEvent(ended, 'model:end')) {
+        this.#earlier.set(renamed, [...this.earlier(renamed), ended])
+      }
       // The failed call begins anew; sessions and patterns above it are entered again.
       if (this.#settled.delete(renamed)) this.#opened.delete(renamed)
       for (const above of ancestors(renamed)) this.#settled.delete(above)

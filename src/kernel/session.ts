@@ -1,8 +1,9 @@
 import type { ErrorRecord } from '../errors.ts'
-import type { Event, SessionEnd, SessionOpen, StopReason } from './event.ts'
+import type { Event, SessionCompress, SessionEnd, SessionOpen, StopReason } from './event.ts'
+import { isEvent } from './event.ts'
 import { sha256, shortHash } from './hash.ts'
 import type { Message, ToolResultPart, Usage } from './model.ts'
-import { addUsage, NO_USAGE, textOf, toolCallsOf } from './model.ts'
+import { addUsage, NO_USAGE, textOf, toolCallsOf, userText } from './model.ts'
 
 /*
  * A session's conversation is a fold over its events: `apply` is the only place that changes it, live and on resume.
@@ -15,6 +16,8 @@ export interface SessionState {
   readonly id: string
   readonly open: SessionOpen
   messages: Message[]
+  /** The first message after the last instruction. */
+  since: number
   /** Model calls made in all segments. */
   turns: number
   /** Instructions given in all segments. */
@@ -39,6 +42,7 @@ export interface SessionResult {
   status: SessionEnd['status']
   stop_reason: StopReason
   text: string
+  object?: unknown
   turn_count: number
   usage: Usage & { calls: number }
   error: ErrorRecord | null
@@ -57,6 +61,7 @@ export function newSession(id: string, open: SessionOpen): SessionState {
     id,
     open,
     messages: [],
+    since: 0,
     turns: 0,
     exchanges: 0,
     marks: [],
@@ -76,16 +81,23 @@ export function apply(session: SessionState, event: Event): void {
   switch (event.type) {
     case 'session:input':
       closeOpenCalls(session)
-      if (event.data.key.endsWith('/input')) session.exchanges += 1
+      if (event.data.key.endsWith('/input')) {
+        session.exchanges += 1
+        session.strikes = 0
+      }
       for (const id of event.data.collected ?? []) session.background.delete(id)
       push(session, event.data.message)
       return
     case 'session:context':
       if (event.data.message) push(session, event.data.message)
       return
+    case 'session:compress':
+      compress(session, event.data)
+      return
     case 'model:end':
-      session.turns += 1
       countCall(session, event.data)
+      if (event.data.phase) return
+      session.turns += 1
       if (event.data.message.content.length > 0) push(session, event.data.message)
       if (!event.data.estimated) {
         session.counted = { tokens: event.data.usage.input + event.data.usage.output, bytes: session.bytes }
@@ -110,14 +122,21 @@ export function apply(session: SessionState, event: Event): void {
 /** The conversation as it stood at the end of earlier segments. */
 export function foldSession(id: string, open: SessionOpen, events: readonly Event[]): SessionState {
   const session = newSession(id, open)
-  for (const event of events) apply(session, event)
+  const begun = new Map<string, number>()
+  const call = (event: { run_id: string; data: { key: string } }) => `${event.run_id}\n${event.data.key}`
+  for (const event of events) if (isEvent(event, 'model:begin')) begun.set(call(event), event.seq)
+  for (const event of events) {
+    // A refusal that was asked again after a resume cost something, and was never part of what followed.
+    if (isEvent(event, 'model:end') && (begun.get(call(event)) ?? 0) > event.seq) countCall(session, event.data)
+    else apply(session, event)
+  }
   closeOpenCalls(session)
   return session
 }
 
-/** The newest words of the agent since message `from`. */
-export function lastText(session: SessionState, from = 0): string {
-  for (let index = session.messages.length - 1; index >= from; index--) {
+/** The newest words of the agent since its last instruction. */
+export function lastText(session: SessionState): string {
+  for (let index = session.messages.length - 1; index >= session.since; index--) {
     const message = session.messages[index]
     if (message?.role !== 'assistant') continue
     const text = textOf(message)
@@ -131,7 +150,8 @@ export function inputBound(session: SessionState): number {
   return session.counted.tokens + (session.bytes - session.counted.bytes) + 16
 }
 
-function countCall(session: SessionState, call: { usage: Usage; mark?: string }): void {
+/** Counts what a call used, without what it said. */
+export function countCall(session: SessionState, call: { usage: Usage; mark?: string }): void {
   session.usage = { ...addUsage(session.usage, call.usage), calls: session.usage.calls + 1 }
   if (call.mark !== undefined) session.marks.push(call.mark)
 }
@@ -151,6 +171,34 @@ function answer(session: SessionState, id: string, name: string, text: string, i
   session.badCalls = 0
   push(session, { role: 'tool', content: calls.flatMap((call) => session.answered.get(call.id) ?? []) })
   session.answered.clear()
+}
+
+/** Cuts old tool results, puts a summary in the place of old messages, and counts anew what is left. */
+function compress(session: SessionState, dropped: SessionCompress): void {
+  const cut = new Set(dropped.cut)
+  const messages = session.messages.map((message, index) =>
+    message.role === 'tool' && cut.has(index) ? { ...message, content: message.content.map(withoutText) } : message,
+  )
+  if (dropped.summary !== null) {
+    const pinned = messages
+      .slice(dropped.from, dropped.to)
+      .filter((message) => message.role === 'user' && message.pinned)
+    const summary = userText(`Summary of the conversation so far, as data:\n${dropped.summary}`)
+    messages.splice(dropped.from, dropped.to - dropped.from, ...pinned, summary)
+  }
+  session.since = Math.max(0, session.since - (session.messages.length - messages.length))
+  session.messages.splice(0, session.messages.length, ...messages)
+  session.bytes = Buffer.byteLength(session.open.agent.instructions)
+  for (const message of messages) session.bytes += Buffer.byteLength(JSON.stringify(message)) + 8
+  session.counted = { tokens: 0, bytes: 0 }
+  session.chain = shortHash(session.chain + JSON.stringify(dropped))
+}
+
+function withoutText(part: ToolResultPart): ToolResultPart {
+  return {
+    ...part,
+    text: `[${part.text.length} characters left out to save room; call the tool again if you need them]`,
+  }
 }
 
 function openCalls(session: SessionState) {

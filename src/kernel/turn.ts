@@ -1,3 +1,4 @@
+import type { z } from 'zod'
 import { fromRecord, TroupeError } from '../errors.ts'
 import { askModel } from './ask.ts'
 import { callTool } from './call.ts'
@@ -8,8 +9,10 @@ import type { Delta, Execution } from './execution.ts'
 import { shortHash } from './hash.ts'
 import type { AssistantMessage, Model, ToolSpec } from './model.ts'
 import { textOf, toolCallsOf, userText } from './model.ts'
+import { jsonSchema } from './schema.ts'
 import type { SessionState } from './session.ts'
 import { apply, lastText } from './session.ts'
+import { fit } from './structured.ts'
 
 /*
  * The one agent loop: ask the model, answer its calls, until it has nothing more to call. Deltas are yielded, facts go
@@ -25,6 +28,8 @@ export interface TurnSite {
   model: Model
   modelName: string
   tools: readonly ToolSpec[]
+  /** The shape that the final answer is to have. */
+  output: z.ZodType | undefined
   signal: AbortSignal
   contextFor(key: string): Context
 }
@@ -32,6 +37,7 @@ export interface TurnSite {
 export interface TurnEnd {
   stop_reason: StopReason
   text: string
+  object?: unknown
   error: TroupeError | null
 }
 
@@ -42,33 +48,55 @@ const OUT_OF_TURNS =
 
 export async function* turn(site: TurnSite): AsyncGenerator<Delta, TurnEnd> {
   const { session, x } = site
-  const from = session.messages.length
+  session.since = session.messages.length
   const maxTurns = session.open.agent.max_turns ?? x.run.limits.turns
-  let salvaged = false
+  const output = site.output && jsonSchema(site.output)
+  let lastWord = false
+  let repaired = false
   for (let made = 1; ; made++) {
     const outOfTurns = made > maxTurns
-    if (outOfTurns && !salvaged) {
-      salvaged = true
-      salvage(site, OUT_OF_TURNS)
+    if (outOfTurns && !lastWord) {
+      lastWord = true
+      nudge(site, 'salvage', OUT_OF_TURNS)
     }
-    const key = `${site.key}/turn/${session.turns + 1}`
-    const event = yield* askModel(site, key, salvaged ? [] : site.tools)
-    if (!isEvent(event, 'model:end')) return ended(session, from, event)
+    const turnKey = `${site.key}/turn/${session.turns + 1}`
+    const event = yield* askModel(site, { turnKey, tools: lastWord ? [] : site.tools, output })
+    if (!isEvent(event, 'model:end')) return ended(session, event)
     const { message, stop } = event.data
-    const calls = salvaged ? [] : toolCallsOf(message)
-    if (stop === 'refusal') return refused(session, from, key)
-    if (calls.length === 0) {
-      const text = textOf(message)
-      if (outOfTurns) return { stop_reason: 'max_turns', text: text || lastText(session, from), error: null }
-      if (text.trim() !== '') return { stop_reason: stop === 'length' ? 'partial' : 'completed', text, error: null }
-      if (salvaged) return { stop_reason: 'partial', text: lastText(session, from), error: null }
-      salvaged = true
-      salvage(site, SALVAGE)
+    if (stop === 'refusal') return refused(session, turnKey)
+    if (!lastWord && toolCallsOf(message).length > 0) {
+      yield* answerCalls(site, turnKey, message)
+      const misfit = unfitArguments(site, turnKey)
+      if (misfit) return misfit
       continue
     }
-    yield* answerCalls(site, key, message)
-    if (session.strikes > 1) return unfit(session, from, key)
+    const end = finalWords(
+      site,
+      textOf(message),
+      outOfTurns ? 'max_turns' : stop === 'length' ? 'partial' : 'completed',
+    )
+    if (end === 'empty') {
+      if (lastWord) return { stop_reason: outOfTurns ? 'max_turns' : 'partial', text: lastText(session), error: null }
+      lastWord = true
+      nudge(site, 'salvage', SALVAGE)
+    } else if ('misfit' in end) {
+      if (repaired || outOfTurns) return misshapen(session, turnKey, end.misfit)
+      repaired = true
+      nudge(
+        site,
+        'repair',
+        `Your answer does not have the shape that was asked for: ${end.misfit}. Give only the JSON.`,
+      )
+    } else return end
   }
+}
+
+/** The answer as an end, unless it is empty or not of the shape that was asked for. */
+function finalWords(site: TurnSite, text: string, stop_reason: StopReason): TurnEnd | 'empty' | { misfit: string } {
+  if (text.trim() === '') return 'empty'
+  if (!site.output) return { stop_reason, text, error: null }
+  const fitted = fit(site.output, text)
+  return fitted.ok ? { stop_reason, text, object: fitted.object, error: null } : { misfit: fitted.why }
 }
 
 /** All calls of one message, in parallel; answers enter the conversation in call order. */
@@ -84,8 +112,9 @@ async function* answerCalls(site: TurnSite, key: string, message: AssistantMessa
   if (aborted) throw aborted.reason
 }
 
-function salvage(site: TurnSite, words: string): void {
-  const key = `${site.key}/turn/${site.session.turns + 1}/salvage`
+/** Says something to the agent that nobody asked for, before its next turn. */
+function nudge(site: TurnSite, why: 'salvage' | 'repair', words: string): void {
+  const key = `${site.key}/turn/${site.session.turns + 1}/${why}`
   site.x.claim(key)
   const recorded = site.x.recorded.settled(key)
   apply(
@@ -94,29 +123,43 @@ function salvage(site: TurnSite, words: string): void {
   )
 }
 
-function ended(session: SessionState, from: number, event: Event): TurnEnd {
-  const text = lastText(session, from)
+function ended(session: SessionState, event: Event): TurnEnd {
+  const text = lastText(session)
   if (isEvent(event, 'limit:hit')) return { stop_reason: 'budget', text, error: fromRecord(event.data.error) }
   if (!isEvent(event, 'model:error')) throw new TroupeError('internal', `a model call ended with ${event.type}`)
   return { stop_reason: 'failed', text: event.data.partial || text, error: fromRecord(event.data.error) }
 }
 
-function refused(session: SessionState, from: number, step: string): TurnEnd {
+function refused(session: SessionState, turnKey: string): TurnEnd {
   const error = new TroupeError('model_refused', 'the model refused to go on', {
     hint: 'reword the instruction, or use another model',
-    step: `${step}/model`,
+    step: `${turnKey}/model`,
   })
-  return { stop_reason: 'refused', text: lastText(session, from), error }
+  return { stop_reason: 'refused', text: lastText(session), error }
 }
 
-function unfit(session: SessionState, from: number, step: string): TurnEnd {
-  const error = new TroupeError(
-    'invalid_tool_input',
-    'the model sent unfit tool arguments again after it was corrected',
-    {
-      hint: 'use a stronger model, or make the tool’s schema simpler',
-      step: `${step}/model`,
-    },
-  )
-  return { stop_reason: 'failed', text: lastText(session, from), error }
+/**
+ * Two turns in a row with arguments that do not fit end the session. The step of that end is the verdict, not the
+ * answer: asked again, the calls of that answer would be made again.
+ */
+function unfitArguments({ x, session }: TurnSite, turnKey: string): TurnEnd | undefined {
+  if (session.strikes < 2) return undefined
+  const step = `${turnKey}/unfit`
+  if (x.recorded.reopened(step)) {
+    session.strikes = 0
+    return undefined
+  }
+  const error = new TroupeError('invalid_tool_input', 'the model sent unfit tool arguments again after a correction', {
+    hint: 'use a stronger model, or make the tool’s schema simpler',
+    step,
+  })
+  return { stop_reason: 'failed', text: lastText(session), error }
+}
+
+function misshapen(session: SessionState, turnKey: string, why: string): TurnEnd {
+  const error = new TroupeError('model_garbage', `the answer does not have the shape that was asked for: ${why}`, {
+    hint: 'use a stronger model, or a simpler shape',
+    step: `${turnKey}/model`,
+  })
+  return { stop_reason: 'failed', text: lastText(session), error }
 }

@@ -24,7 +24,7 @@ export function createModels(options: { world: World; fallback?: Model | string;
       const wanted = name ?? (typeof fallback === 'string' ? fallback : undefined)
       if (wanted !== undefined) return byName(wanted)
       throw new TroupeError('no_model', 'no model is configured', {
-        hint: 'pass --model scripted:FILE (a script of answers), or give a program its own `model`',
+        hint: 'pass --model or set TROUPE_MODEL, such as scripted:FILE (a script of answers); a program passes `model`',
       })
     },
   }

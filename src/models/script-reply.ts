@@ -1,5 +1,5 @@
 import { TroupeError } from '../errors.ts'
-import type { ModelChunk, ModelStop, Usage } from '../kernel/model.ts'
+import type { Message, ModelChunk, ModelStop, Usage } from '../kernel/model.ts'
 import type { ScriptReply, ScriptRule } from './script.ts'
 
 const PIECE = 24
@@ -25,6 +25,8 @@ export interface PlannedReply {
   usage: Usage | null | undefined
   /** Characters of the answer. */
   size: number
+  /** True when it names sessions that only the conversation knows: see `filled`. */
+  open: boolean
 }
 
 /** Where in the script a reply stands, and what its rule adds to it. */
@@ -48,7 +50,32 @@ export function planReply(reply: ScriptReply, { place, mark, usage }: ReplyOrigi
     failure: reply.error && { ...reply.error, place: `${place}.error` },
     usage: reportedUsage(reply, size, usage),
     size,
+    open: HOLE.test(text) || calls.some((call) => HOLE.test(call.arguments)),
   }
+}
+
+const HOLE = /\{\{session_id:([^{}]+)\}\}/
+
+/**
+ * A script cannot know the ids of sessions before they are opened: `{{session_id:AGENT}}` in a text or in a call's input
+ * stands for the last session of this agent that a tool result of the conversation names.
+ */
+export function filled(reply: PlannedReply, messages: readonly Message[]): PlannedReply {
+  if (!reply.open) return reply
+  const fill = (text: string) => text.replaceAll(new RegExp(HOLE, 'g'), (_, agent: string) => newestOf(agent, messages))
+  const calls = reply.calls.map((call) => ({ ...call, arguments: fill(call.arguments) }))
+  return { ...reply, calls, pieces: inPieces(fill(reply.pieces.join(''))) }
+}
+
+function newestOf(agent: string, messages: readonly Message[]): string {
+  const name = agent.replace(/[^A-Za-z0-9]+/g, '-').replace(/^-+|-+$/g, '')
+  const id = new RegExp(`\\b[0-9a-f]{16}-[0-9a-f]{16}_${name}(?![A-Za-z0-9-])`, 'g')
+  const results = messages.flatMap((message) => (message.role === 'tool' ? message.content : []))
+  const found = results.flatMap(({ text }) => text.match(id) ?? []).at(-1)
+  if (found !== undefined) return found
+  throw new TroupeError('script_miss', `the script names the session of '${agent}', and no result so far has one`, {
+    hint: 'delegate to this agent in an earlier turn of the same session',
+  })
 }
 
 /** A fresh copy for each call: a tool that changes its input would otherwise change the script. */

@@ -5,7 +5,7 @@ import type { Script } from './script.ts'
 import { checkScript } from './script.ts'
 import { conditionsOf, firstMatch, scriptMiss } from './script-match.ts'
 import type { PlannedReply } from './script-reply.ts'
-import { callChunk, planReply, scriptedFailure } from './script-reply.ts'
+import { callChunk, filled, planReply, scriptedFailure } from './script-reply.ts'
 
 export type { Script, ScriptReply, ScriptRule } from './script.ts'
 export { loadScript, parseScript } from './script.ts'
@@ -48,7 +48,7 @@ interface Player {
 // One generator for everything: a nested one would pay for each chunk twice.
 async function* play(player: Player, request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelChunk> {
   signal.throwIfAborted()
-  const reply = player.answer(request)
+  const reply = filled(player.answer(request), request.messages)
   const { delayMs, pieces, calls, stop, mark } = reply
   if (delayMs > 0) await player.sleep(delayMs, signal)
   for (const text of pieces) {

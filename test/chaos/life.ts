@@ -34,6 +34,8 @@ const NEVER = new Promise<never>(() => {})
 export class Ledger {
   readonly calls: { key: string; usage: Usage; again: boolean }[] = []
   readonly effects = new Map<string, { tool: string; times: number }>()
+  /** Calls that a process was in the middle of when it stood still: it cannot be kept from finishing them. */
+  readonly asleep = new Set<string>()
   readonly #disk: Disk
 
   constructor(disk: Disk) {
@@ -41,7 +43,7 @@ export class Ledger {
   }
 
   called(key: string, usage: Usage): void {
-    this.calls.push({ key, usage, again: this.#disk.answered.has(key) })
+    this.calls.push({ key, usage, again: this.#disk.answered.has(key) && !this.asleep.has(key) })
   }
 
   act(tool: string, idempotency_key: string): void {
@@ -62,6 +64,7 @@ export class Life implements Scene {
   readonly store: Store
   /** Boundaries passed so far, with what each was. */
   readonly passed: string[] = []
+  readonly inside = new Set<string>()
   /** Resolves when this process stands still. */
   readonly frozen = Promise.withResolvers<'frozen'>()
   readonly #plan: LifePlan

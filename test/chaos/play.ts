@@ -45,7 +45,7 @@ export async function play(plan: Plan): Promise<Played> {
     const life = new Life({ seed: plan.seed * 16 + n, start, fault, slow: plan.slow }, disk, ledger)
     const made = ledger.calls.length
     played.lives.push(life.passed)
-    const work = live(life, plan)
+    const work = live(life, plan, await openAt(life, plan))
     const took = fault.kind === 'suspend' ? await takeOver(life, work, disk, played) : await settled(life, work)
     if (took.result) played.result = took.result
     if (took.error !== undefined && !life.dead) played.errors.push(took.error)
@@ -76,11 +76,15 @@ async function takeOver(frozen: Life, work: Promise<RunResult>, disk: Disk, play
   const first = await settled(frozen, Promise.race([work, frozen.frozen.promise]) as Promise<RunResult>)
   if (first.error !== undefined || typeof first.result === 'object') return first
   const { plan, ledger } = played
+  for (const key of frozen.inside) ledger.asleep.add(key)
+  const called = new Set(ledger.calls.map(({ key }) => key))
+  const aboutTo = [...frozen.inside].filter((key) => key.endsWith('/model') && !called.has(key))
+  played.inFlight += ledger.unanswered(0) + aboutTo.length
   const fault = plan.faults[played.lives.length - 1]
   const start = await restartAt(disk, frozen.world.now())
   const other = new Life({ seed: plan.seed * 16 + 9, start, fault: { kind: 'none' }, slow: plan.slow }, disk, ledger)
   played.lives.push(other.passed)
-  const working = live(other, plan)
+  const working = live(other, plan, await openAt(other, plan))
   const outcomes = Promise.all([outcomeOf(work), outcomeOf(working)])
   let over = false
   void outcomes.then(() => {
@@ -111,10 +115,21 @@ async function outcomeOf(work: Promise<RunResult>): Promise<Outcome> {
   }
 }
 
+interface Opened {
+  here: Troupe
+  /** Where the person answers: another process on the same store, or this one. */
+  there: Troupe
+}
+
+async function openAt(life: Life, plan: Plan): Promise<Opened> {
+  const here = await life.open()
+  return { here, there: plan.answers === 'elsewhere' ? await life.open() : here }
+}
+
 /** What the program of a process does: goes on with the run, and answers its question. */
-async function live(life: Life, plan: Plan): Promise<RunResult> {
-  const troupe = await life.open()
-  const answering = plan.answers === 'parked' ? [] : [answerEarly(life, troupe, plan)]
+async function live(life: Life, plan: Plan, { here, there }: Opened): Promise<RunResult> {
+  const troupe = here
+  const answering = plan.answers === 'parked' ? [] : [answerEarly(life, there, plan)]
   let result = await (await troupe.resume(RUN_ID, { force: true })).result
   if (plan.answers !== 'parked') {
     await Promise.all(answering)
@@ -141,8 +156,7 @@ async function unanswered(life: Life): Promise<boolean> {
 }
 
 /** Answers the moment the question can be seen, here or at another process. */
-async function answerEarly(life: Life, troupe: Troupe, plan: Plan): Promise<void> {
-  const at = plan.answers === 'elsewhere' ? await life.open() : troupe
+async function answerEarly(life: Life, at: Troupe, plan: Plan): Promise<void> {
   for (;;) {
     const row = await life.store.run(RUN_ID)
     if (row && row.ended_at !== null) return

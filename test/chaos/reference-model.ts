@@ -54,6 +54,7 @@ export function referenceModel(scene: Scene): Model {
 }
 
 async function* speak(scene: Scene, request: ModelRequest): AsyncGenerator<ModelChunk> {
+  scene.inside.add(request.key)
   await scene.at('model:before')
   const usage = usageOf(request)
   scene.outside.called(request.key, usage)
@@ -69,6 +70,7 @@ async function* speak(scene: Scene, request: ModelRequest): AsyncGenerator<Model
     if (index === 0) await scene.at('model:mid')
   }
   await scene.at('model:after')
+  scene.inside.delete(request.key)
   yield { type: 'finish', stop: text === undefined ? 'tool_calls' : 'end', usage }
 }
 

@@ -30,6 +30,8 @@ export interface Scene {
   at(place: string): Promise<void> | undefined
   /** Passes time, if this scene has any to pass. */
   delay(what: string): Promise<void> | undefined
+  /** Keys of the calls that this process has handed to a provider or a tool, and that have not returned. */
+  readonly inside: Set<string>
 }
 
 export const RUN_ID = 'r_reference'
@@ -54,9 +56,12 @@ export function startEvent(at: number): Event {
 
 export function tools(scene: Scene): Tool[] {
   const acting = async (tool: string, call: ToolCall) => {
+    const { idempotency_key } = call
+    scene.inside.add(idempotency_key)
     await (scene.at(`${tool}:before`) ?? scene.delay(tool))
-    scene.outside.act(tool, call.idempotency_key)
+    scene.outside.act(tool, idempotency_key)
     await scene.at(`${tool}:after`)
+    scene.inside.delete(idempotency_key)
     return { success: true, output: `${tool} ok` }
   }
   const facts = (name: string) => ({ name, description: `${name} something`, category: 'action' as const })

@@ -41,7 +41,8 @@ export function conclude(cli: Cli, result: RunResult): void {
   const text = outputText(result.output)
   if (text !== '') terminal.print(terminal.read ? wrap(harmless(text), terminal.out.width).join('\n') : text)
   if (!options.quiet) terminal.note(summaryLine(result, terminal.err))
-  if (!options.quiet || result.status !== 'completed') for (const step of nextSteps(result, terminal.err)) terminal.note(step)
+  if (!options.quiet || result.status !== 'completed')
+    for (const step of nextSteps(result, terminal.err)) terminal.note(step)
 }
 
 /** The fields that are promised, and no others. */

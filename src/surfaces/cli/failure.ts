@@ -22,13 +22,19 @@ export function fail(thrown: unknown, to: { terminal: Terminal; json: boolean; c
 }
 
 /** What commander says about a command line, as one of our errors; `undefined` for help and the like. */
-export function usageError(thrown: { code: string; exitCode: number; message: string }): TroupeError | undefined {
-  if (thrown.exitCode === EXIT.done) return undefined
+export function usageError(
+  thrown: { code: string; exitCode: number; message: string },
+  command: string | undefined,
+): TroupeError | undefined {
+  if (thrown.exitCode === EXIT.done || thrown.code === 'commander.help') return undefined
   const [first = '', ...rest] = thrown.message.replace(/^error: /, '').split('\n')
   const near = /\(Did you mean (?:one of )?(.*)\?\)/.exec(rest.join(' '))?.[1]?.split(', ') ?? []
   const [nearest] = near
   return new TroupeError('invalid_input', first, {
-    hint: nearest === undefined ? 'troupe --help lists commands, troupe COMMAND --help its options' : `did you mean '${nearest}'?`,
+    hint:
+      nearest === undefined
+        ? `troupe ${command === undefined || thrown.code === 'commander.unknownCommand' ? '' : `${command} `}--help says what there is`
+        : `did you mean '${nearest}'?`,
     alternatives: near,
   })
 }

@@ -2,15 +2,20 @@ import { nearest, TroupeError, unknownName } from '../../errors.ts'
 import type { GateRow, RunRow, Troupe } from '../../index.ts'
 
 const LOOKED_AT = 1000
+const NAMED = 5
 
 /** The run of this id, or the only one whose id begins like this; without an id the newest. */
 export async function findRun(troupe: Troupe, wanted: string | undefined): Promise<RunRow> {
   const runs = await troupe.runs({ limit: LOOKED_AT })
   const [newest] = runs
   if (!newest) {
-    throw new TroupeError('unknown_run', wanted === undefined ? 'there are no runs yet' : `no run '${wanted}'; there are no runs yet`, {
-      hint: `looked in ${troupe.store.location}; name another store with --store or TROUPE_STORE`,
-    })
+    throw new TroupeError(
+      'unknown_run',
+      wanted === undefined ? 'there are no runs yet' : `no run '${wanted}'; there are no runs yet`,
+      {
+        hint: `looked in ${troupe.store.location}; name another store with --store or TROUPE_STORE`,
+      },
+    )
   }
   if (wanted === undefined) return newest
   const exact = runs.find((run) => run.run_id === wanted) ?? (await troupe.store.run(wanted))
@@ -19,7 +24,9 @@ export async function findRun(troupe: Troupe, wanted: string | undefined): Promi
   const matches = beginning(ids, wanted, 'r_')
   const found = runs.find((run) => run.run_id === matches[0])
   if (found && matches.length === 1) return found
-  throw matches.length > 1 ? ambiguous('run', wanted, matches) : unknownName('unknown_run', 'run', wanted, ids)
+  throw matches.length > 1
+    ? ambiguous('run', wanted, matches)
+    : unknownName('unknown_run', 'run', wanted, nearest(wanted, ids).slice(0, NAMED))
 }
 
 /** The open question of this id, or the only one whose id begins like this. */
@@ -32,7 +39,7 @@ export async function findGate(troupe: Troupe, wanted: string): Promise<GateRow>
   const found = open.find((gate) => gate.gate_id === matches[0])
   if (found && matches.length === 1) return found
   if (matches.length > 1) throw ambiguous('question', wanted, matches)
-  if (ids.length > 0) throw unknownName('unknown_gate', 'question', wanted, ids)
+  if (ids.length > 0) throw unknownName('unknown_gate', 'question', wanted, nearest(wanted, ids).slice(0, NAMED))
   throw new TroupeError('unknown_gate', `no question '${wanted}'; nothing waits for an answer`, {
     hint: 'troupe inbox lists the open questions',
   })

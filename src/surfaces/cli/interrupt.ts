@@ -1,4 +1,5 @@
 import { EXIT } from './exit.ts'
+import { wrap } from './render/width.ts'
 import type { Terminal } from './terminal.ts'
 
 /*
@@ -26,7 +27,8 @@ export function onInterrupt(
     if (code === undefined) {
       code = signal === 'SIGINT' ? EXIT.interrupted : EXIT.terminated
       first = now
-      act.note('stopping: what is in flight may finish; Ctrl-C again stops at once')
+      const words = 'stopping: what is in flight may finish; Ctrl-C again stops at once'
+      for (const text of wrap(words, act.terminal.err.width, 2)) act.note(text)
       act.drain().catch(() => {})
       return
     }

@@ -1,7 +1,7 @@
 import type { Signal } from '../../index.ts'
 import { liveLines, progressLine } from './render/progress.ts'
-import type { Story } from './render/story.ts'
 import { hear, newStory } from './render/story.ts'
+import type { Story } from './render/story-parts.ts'
 import type { Terminal } from './terminal.ts'
 
 /*
@@ -67,7 +67,8 @@ export class Progress {
   }
 
   #erase(): void {
-    if (this.#drawn > 0) this.#terminal.draw(`\x1b[${this.#drawn}A\x1b[0J`)
+    // The terminal may have echoed a key (^C) after the block, so the column is not known.
+    if (this.#drawn > 0) this.#terminal.draw(`\r\x1b[${this.#drawn}A\x1b[0J`)
     this.#drawn = 0
   }
 }

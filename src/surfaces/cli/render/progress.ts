@@ -3,10 +3,10 @@ import { counted, duration, exact } from './amounts.ts'
 import { told } from './error.ts'
 import type { Look, Span, Style } from './line.ts'
 import { line } from './line.ts'
-import type { Story, Work } from './story.ts'
 import { atWork, enclosing } from './story.ts'
+import type { Story, Work } from './story-parts.ts'
 import { answerWords, GLYPHS, inputWords } from './tree.ts'
-import { fit, oneLine } from './width.ts'
+import { oneLine, sized } from './width.ts'
 
 const TIME = 6
 
@@ -17,7 +17,7 @@ export function progressLine(event: Event, story: Story, look: Look): string | u
   const { who, spans } = said
   const indent = '  '.repeat(Math.min(who?.depth ?? 0, 4))
   const name: Span[] = who ? [['bold', oneLine(who.agent)], '  '] : []
-  const elapsed = fit(duration(event.at - story.started_at), TIME, 'right')
+  const elapsed = sized(duration(event.at - story.started_at), TIME, 'right')
   return line(look, [['dim', elapsed], '  ', indent, ...name, ...spans])
 }
 
@@ -46,12 +46,14 @@ function sayingOf(event: Event, story: Story): Saying | undefined {
 }
 
 function ofSession(event: Event, story: Story): Saying | undefined {
-  const { data } = event
-  const who = typeof data.key === 'string' ? enclosing(story, data.key, 'session') : undefined
+  const who = 'key' in event.data && event.data.key !== null ? enclosing(story, event.data.key, 'session') : undefined
   switch (event.type) {
     case 'session:input':
       if (event.data.key !== `${who?.key}/input`) return { who, spans: [['yellow', 'is asked for its result']] }
-      return { who, spans: [(who?.segment ?? 1) > 1 ? 'continues  ' : 'starts  ', ['dim', oneLine(who?.instruction ?? '')]] }
+      return {
+        who,
+        spans: [(who?.segment ?? 1) > 1 ? 'continues  ' : 'starts  ', ['dim', oneLine(who?.instruction ?? '')]],
+      }
     case 'session:end':
       return who ? { who, spans: ended(who) } : undefined
     case 'model:error':
@@ -79,7 +81,12 @@ function ended(work: Work): Span[] {
   const [style, glyph] = GLYPHS[work.status] ?? (['dim', ''] as const)
   const took = duration((work.ended_at ?? work.started_at) - work.started_at)
   const why = work.error ? `  ${told(work.error)}` : ''
-  const words = work.stop_reason === work.status ? work.status : `${work.status} (${work.stop_reason})`
+  const words =
+    work.stop_reason === 'completed'
+      ? 'done'
+      : work.stop_reason === work.status
+        ? work.status
+        : `${work.status} (${work.stop_reason})`
   const facts = `  ${counted(work.calls, 'call')} · ${exact(work.tokens)} tokens · ${took}`
   return [[style satisfies Style, `${glyph} ${words}`], ['dim', facts], why]
 }
@@ -98,10 +105,16 @@ export function liveLines(
     const since = duration(now - work.started_at)
     const state = work.thinking_since === null ? callState(work) : 'thinking'
     const tail = oneLine((words.get(work.session_id) ?? '').slice(-200))
-    const facts = `  ${fit(since, TIME, 'right')}  ${exact(work.tokens)} tokens  ${state}`
-    return line(look, [['cyan', '● '], ['bold', fit(oneLine(work.agent), widest)], facts, ['dim', tail ? `  …${tail}` : '']])
+    const facts = `  ${sized(since, TIME, 'right')}  ${exact(work.tokens)} tokens  ${state}`
+    return line(look, [
+      ['cyan', '● '],
+      ['bold', sized(oneLine(work.agent), widest)],
+      facts,
+      ['dim', tail ? `  …${tail}` : ''],
+    ])
   })
-  if (active.length > shown.length) lines.push(line(look, [['dim', `  and ${active.length - shown.length} more at work`]]))
+  if (active.length > shown.length)
+    lines.push(line(look, [['dim', `  and ${active.length - shown.length} more at work`]]))
   return lines
 }
 

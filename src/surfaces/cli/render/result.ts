@@ -21,7 +21,10 @@ export function summaryLine(result: RunResult, look: Look): string {
   const words = status === 'pending' ? 'interrupted' : status
   const why = stop_reason && stop_reason !== status ? ` (${stop_reason})` : ''
   const facts = [duration(result.duration_ms), usageWords(usage), result.run_id]
-  const spans: Span[] = [[style, `${glyph} ${words}${why}`], ['dim', `  ${facts.join(' · ')}`]]
+  const spans: Span[] = [
+    [style, `${glyph} ${words}${why}`],
+    ['dim', `  ${facts.join(' · ')}`],
+  ]
   return line(look, spans)
 }
 
@@ -37,25 +40,36 @@ export function nextSteps(result: RunResult, look: Look): string[] {
   if (status === 'pending' || status === 'running') return command(`go on with: troupe resume ${run_id}`, look)
   if (status !== 'failed') return []
   const lines = result.error ? errorLines(result.error, look) : []
+  if (result.usage.calls === 0) return lines
   return [...lines, ...command(`see what happened: troupe show ${run_id}`, look), ...retry(result, look)]
 }
 
 function retry({ error, run_id }: RunResult, look: Look): string[] {
   if (!error?.retry) return []
-  if (error.code === 'limit_reached') return command(`go on with more: troupe resume ${run_id} --limit NAME=VALUE`, look)
+  if (error.code === 'limit_reached')
+    return command(`go on with more: troupe resume ${run_id} --limit NAME=VALUE`, look)
   return command(`try again from there: troupe resume ${run_id}`, look)
 }
 
 /** One question of the inbox. */
 export function gateLines(gate: GateRow, look: Look): string[] {
   const by = gate.asked_by ? `${oneLine(gate.asked_by)} asks` : 'question'
-  const example = gate.choices?.[0] === undefined ? 'YOUR ANSWER' : quoted(gate.choices[0])
   return [
-    line(look, [['yellow', '? '], ['bold', gate.gate_id], ['dim', `  ${by} in ${gate.run_id}`]]),
+    line(look, [
+      ['yellow', '? '],
+      ['bold', gate.gate_id],
+      ['dim', `  ${by} in ${gate.run_id}`],
+    ]),
     ...wrap(`  ${oneLine(gate.question)}`, look.width, 2),
     ...(gate.choices ? wrap(`  one of: ${gate.choices.map(oneLine).join(', ')}`, look.width, 4) : []),
-    ...wrap(`  answer with: troupe answer ${gate.gate_id} ${example}`, look.width, 4),
+    ...answerLines(gate, look),
   ]
+}
+
+/** How to answer it. */
+export function answerLines({ gate_id, choices }: GateRow, look: Look): string[] {
+  const example = choices?.[0] === undefined ? 'YOUR ANSWER' : quoted(choices[0])
+  return wrap(`  answer with: troupe answer ${gate_id} ${example}`, look.width, 4)
 }
 
 function command(words: string, look: Look): string[] {

@@ -1,80 +1,10 @@
-import type { ErrorRecord } from '../../../errors.ts'
-import type { Event, EventOf, RunEnd, RunStart, SessionEnd, StopReason } from '../../../kernel/event.ts'
+import type { Event, EventOf } from '../../../kernel/event.ts'
+import type { Asked, Call, Part, Story, Work } from './story-parts.ts'
 
 /*
  * A journal as a person would tell it: who worked for whom, what they called, what they asked. A fold over events; what
  * belongs to what follows from the step keys, which are paths.
  */
-
-export interface Work {
-  kind: 'session'
-  key: string
-  session_id: string
-  agent: string
-  model: string | null
-  segment: number
-  depth: number
-  status: 'running' | SessionEnd['status']
-  stop_reason: StopReason | null
-  instruction: string
-  text: string
-  error: ErrorRecord | null
-  /** Model calls that ended, and their tokens, in this segment. */
-  calls: number
-  tokens: number
-  /** The model call that is under way, if any: since when. */
-  thinking_since: number | null
-  started_at: number
-  ended_at: number | null
-  parts: Part[]
-}
-
-export interface Call {
-  kind: 'call'
-  key: string
-  tool: string
-  delegates: boolean
-  input: unknown
-  status: 'running' | 'ok' | 'failed'
-  error: ErrorRecord | null
-  started_at: number
-  ended_at: number | null
-  parts: Part[]
-}
-
-export interface Asked {
-  kind: 'gate'
-  key: string
-  gate_id: string
-  question: string
-  choices: string[] | null
-  asked_by: string | null
-  answer: unknown
-  answered_by: string | null
-  started_at: number
-  ended_at: number | null
-  parts: Part[]
-}
-
-export type Part = Work | Call | Asked
-
-export interface Story {
-  run_id: string
-  start: RunStart | undefined
-  started_at: number
-  end: RunEnd | undefined
-  ended_at: number | null
-  parts: Part[]
-  byKey: Map<string, Part>
-  /** Newest segment of each session. */
-  sessions: Map<string, Work>
-  calls: number
-  input: number
-  output: number
-  /** Calls whose usage never arrived, and calls lost in a crash or an abort with what was set aside for them. */
-  estimated: number
-  lost: { calls: number; tokens: number }
-}
 
 export function newStory(): Story {
   return {
@@ -120,19 +50,23 @@ export function hear(story: Story, event: Event): void {
     case 'session:open':
     case 'session:input':
     case 'session:end':
-      return hearSession(story, event)
+      hearSession(story, event)
+      return
     case 'model:begin':
     case 'model:end':
     case 'model:error':
     case 'model:lost':
-      return hearModel(story, event)
+      hearModel(story, event)
+      return
     case 'tool:pre':
     case 'tool:post':
     case 'tool:error':
-      return hearTool(story, event)
+      hearTool(story, event)
+      return
     case 'gate:open':
     case 'gate:answer':
-      return hearGate(story, event)
+      hearGate(story, event)
+      return
     default:
   }
 }
@@ -140,7 +74,10 @@ export function hear(story: Story, event: Event): void {
 type SessionEvent = EventOf<'session:open'> | EventOf<'session:input'> | EventOf<'session:end'>
 
 function hearSession(story: Story, event: SessionEvent): void {
-  if (event.type === 'session:open') return opened(story, event)
+  if (event.type === 'session:open') {
+    opened(story, event)
+    return
+  }
   const work = enclosing(story, event.data.key, 'session')
   if (!work) return
   if (event.type === 'session:input') {
@@ -238,7 +175,8 @@ function hearGate(story: Story, event: EventOf<'gate:open'> | EventOf<'gate:answ
 function reopen(story: Story, key: string): void {
   for (const part of story.byKey.values()) {
     if (key !== part.key && !key.startsWith(`${part.key}/`)) continue
-    if (part.kind === 'session') Object.assign(part, { status: 'running', stop_reason: null, error: null, ended_at: null })
+    if (part.kind === 'session')
+      Object.assign(part, { status: 'running', stop_reason: null, error: null, ended_at: null })
     if (part.kind === 'call') Object.assign(part, { status: 'running', error: null, ended_at: null })
   }
 }

@@ -1,5 +1,5 @@
 import type { Look, Style } from './line.ts'
-import { fit, widthOf } from './width.ts'
+import { sized, widthOf } from './width.ts'
 
 export interface Column<Row> {
   title: string
@@ -23,7 +23,7 @@ export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]
   const cells = (textOf: (column: Column<Row>) => string, styleOf: (column: Column<Row>) => Style | undefined) => {
     const last = shown.length - 1
     const parts = shown.map((column, index) => {
-      const text = fit(textOf(column), widths[index] ?? 0, column.side)
+      const text = sized(textOf(column), widths[index] ?? 0, column.side)
       const style = styleOf(column)
       const trimmed = index === last ? text.trimEnd() : text
       return style ? look.paint(style, trimmed) : trimmed

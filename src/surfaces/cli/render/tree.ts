@@ -1,9 +1,9 @@
-import type { Look, Span, Style } from './line.ts'
-import { line, spansWidth } from './line.ts'
 import { counted, duration, exact } from './amounts.ts'
 import { told } from './error.ts'
-import type { Asked, Call, Part, Story, Work } from './story.ts'
+import type { Look, Span, Style } from './line.ts'
+import { line, spansWidth } from './line.ts'
 import { waitsForAnswer } from './story.ts'
+import type { Asked, Call, Part, Story, Work } from './story-parts.ts'
 import { oneLine } from './width.ts'
 
 export interface TreeOptions {
@@ -48,7 +48,11 @@ function branch(part: Part, place: Place): string[] {
     ...own,
     ...children.flatMap((child, index) => {
       const last = index === children.length - 1
-      const next = { ...place, first: `${place.rest}${last ? '└─ ' : '├─ '}`, rest: `${place.rest}${last ? '   ' : '│  '}` }
+      const next = {
+        ...place,
+        first: `${place.rest}${last ? '└─ ' : '├─ '}`,
+        rest: `${place.rest}${last ? '   ' : '│  '}`,
+      }
       return typeof child === 'string' ? [line(place.look, [['dim', next.first + child]])] : branch(child, next)
     }),
   ]
@@ -106,7 +110,8 @@ function standing(work: Work, place: Place): string {
 
 function callLines(call: Call, place: Place): string[] {
   const status = call.status === 'running' && !place.live ? 'pending' : call.status
-  const took = call.ended_at === null ? (place.live ? 'under way' : 'broken off') : duration(call.ended_at - call.started_at)
+  const took =
+    call.ended_at === null ? (place.live ? 'under way' : 'broken off') : duration(call.ended_at - call.started_at)
   const lines = headed(place, [GLYPHS[status] ?? '', ' ', oneLine(call.tool)], took)
   if (call.input !== undefined) lines.push(detail(place, [['dim', inputWords(call.input)]]))
   if (call.error) lines.push(detail(place, [['red', told(call.error)]]))

@@ -1,3 +1,5 @@
+import { stripVTControlCharacters } from 'node:util'
+
 /*
  * How wide text is on a terminal, and how to make it fit. East Asian and emoji characters take two columns, combining
  * marks none; a character is never cut in half.
@@ -8,8 +10,7 @@ const WIDE =
   /^[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|^\p{Emoji_Presentation}|^\p{Extended_Pictographic}\uFE0F|^[\u{20000}-\u{3fffd}]/u
 const NO_WIDTH = /^[\p{Mn}\p{Me}\p{Cf}\p{Cc}]+$/u
 const BLANKS = /[\s\p{Cc}]+/gu
-const SEQUENCES = /\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]*[0-~])/g
-const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/g
+const CONTROLS = /(?![\n\t])\p{Cc}/gu
 
 const characters = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
 
@@ -42,7 +43,7 @@ export function clip(text: string, width: number): string {
 }
 
 /** Exactly `width` columns, filled with blanks or clipped. */
-export function fit(text: string, width: number, side: 'left' | 'right' = 'left'): string {
+export function sized(text: string, width: number, side: 'left' | 'right' = 'left'): string {
   const clipped = clip(text, width)
   const blanks = ' '.repeat(Math.max(0, width - widthOf(clipped)))
   return side === 'left' ? clipped + blanks : blanks + clipped
@@ -50,17 +51,19 @@ export function fit(text: string, width: number, side: 'left' | 'right' = 'left'
 
 /** One line of it, without anything that a terminal would obey. */
 export function oneLine(text: string): string {
-  return text.slice(0, 4000).replace(SEQUENCES, '').replace(BLANKS, ' ').trim()
+  return stripVTControlCharacters(text.slice(0, 4000)).replace(BLANKS, ' ').trim()
 }
 
 /** The text without what a terminal would obey; lines and tabs stay. */
 export function harmless(text: string): string {
-  return text.replace(SEQUENCES, '').replace(CONTROLS, '')
+  return stripVTControlCharacters(text).replace(CONTROLS, '')
 }
 
 /** Lines of at most `width` columns, broken between words where there are any; lines after the first are indented. */
 export function wrap(text: string, width: number, indent = 0): string[] {
-  return text.split('\n').flatMap((line) => wrapLine(line.replaceAll('\t', '    '), Math.max(width, indent + 8), indent))
+  return text
+    .split('\n')
+    .flatMap((line) => wrapLine(line.replaceAll('\t', '    '), Math.max(width, indent + 8), indent))
 }
 
 function wrapLine(line: string, width: number, indent: number): string[] {

@@ -1,0 +1,33 @@
+import type { TroupeError } from '../errors.ts'
+
+/** A model call that failed. */
+export interface FailedCall {
+  model: string
+  error: TroupeError
+  /** Attempts at this call so far, this one included. */
+  attempts: number
+  /** Milliseconds since the first attempt of this execution. */
+  elapsed_ms: number
+  status?: number
+  retry_after_ms?: number
+}
+
+/** Try again after a while, with the same model or another. */
+export interface NextTry {
+  model: string
+  delay_ms: number
+}
+
+/**
+ * How hard to knock on a provider's door. One for the whole process: what one agent learns about a rate limit slows the
+ * others down too.
+ */
+export interface Pacing {
+  /** Resolves when calls to this model may be made; `undefined` when at once. */
+  ready(model: string, signal: AbortSignal): Promise<void> | undefined
+  /** What to do after a failure; `undefined` when trying again cannot help. */
+  next(failed: FailedCall): NextTry | undefined
+}
+
+/** Never waits and never tries again. */
+export const NO_PACING: Pacing = { ready: () => undefined, next: () => undefined }

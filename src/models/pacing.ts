@@ -1,0 +1,67 @@
+import type { FailedCall, NextTry, Pacing } from '../kernel/pacing.ts'
+import type { World } from '../kernel/world.ts'
+
+/*
+ * Retries and rate limits for all calls of this process.
+ * 1. A rate limit that one call meets holds back every call to the same provider until it is over.
+ * 2. What cannot succeed is not tried again: wrong keys, malformed requests, contexts that are too long.
+ * 3. After some failures the next model of the list takes over, if there is one.
+ */
+
+export interface PacingOptions {
+  world: World
+  /** Attempts at one call in all. */
+  attempts?: number
+  /** Failures after which a fallback model takes over. */
+  failuresBeforeFallback?: number
+  /** Milliseconds after which no further attempt starts. */
+  deadline_ms?: number
+  /** Models to go to when this one keeps failing, in order. */
+  fallbacks?: (model: string) => readonly string[]
+}
+
+const FIRST_DELAY_MS = 500
+const LONGEST_DELAY_MS = 30_000
+
+export function createPacing(options: PacingOptions): Pacing {
+  const { world, attempts = 6, failuresBeforeFallback = 3, deadline_ms = 300_000 } = options
+  const heldUntil = new Map<string, number>()
+  return {
+    ready(model, signal) {
+      const until = heldUntil.get(providerOf(model))
+      if (until === undefined || until <= world.now()) return undefined
+      return waitUntil(world, () => heldUntil.get(providerOf(model)) ?? 0, signal)
+    },
+    next(failed): NextTry | undefined {
+      const wait = Math.max(failed.retry_after_ms ?? 0, backoff(world, failed.attempts))
+      if (failed.error.code === 'model_rate_limited') hold(heldUntil, providerOf(failed.model), world.now() + wait)
+      if (!failed.error.retry || failed.attempts >= attempts) return undefined
+      if (failed.elapsed_ms + wait > deadline_ms) return undefined
+      const fallback = fallbackFor(options, failed, failuresBeforeFallback)
+      return fallback ? { model: fallback, delay_ms: 0 } : { model: failed.model, delay_ms: wait }
+    },
+  }
+}
+
+/** Twice as long each time, spread so that many callers do not come back at once. */
+function backoff(world: World, attempts: number): number {
+  const longest = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (attempts - 1))
+  return Math.round(longest * (0.5 + world.random() / 2))
+}
+
+function fallbackFor(options: PacingOptions, failed: FailedCall, after: number): string | undefined {
+  const list = options.fallbacks?.(failed.model) ?? []
+  return failed.attempts % after === 0 ? list[0] : undefined
+}
+
+function hold(heldUntil: Map<string, number>, provider: string, until: number): void {
+  heldUntil.set(provider, Math.max(heldUntil.get(provider) ?? 0, until))
+}
+
+async function waitUntil(world: World, until: () => number, signal: AbortSignal): Promise<void> {
+  for (let left = until() - world.now(); left > 0; left = until() - world.now()) await world.sleep(left, signal)
+}
+
+function providerOf(model: string): string {
+  return model.split(/[/:]/)[0] ?? model
+}

@@ -1,0 +1,42 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { attend } from '../attend.ts'
+import type { Cli } from '../cli.ts'
+import { withTroupe } from '../open.ts'
+import { tell } from '../render/story.ts'
+import { tree } from '../render/tree.ts'
+import { wrap } from '../render/width.ts'
+import { DEMO_INSTRUCTION, demoScript } from './demo-script.ts'
+
+/** A run to look at: offline, with answers from a script. Its store is thrown away unless one is named. */
+export async function demo(cli: Cli): Promise<number> {
+  const folder = await mkdtemp(join(tmpdir(), 'troupe-demo-'))
+  try {
+    const script = join(folder, 'script.json')
+    const { writeFile } = await import('node:fs/promises')
+    await writeFile(script, JSON.stringify(demoScript))
+    const store = cli.options.store ?? join(folder, 'store')
+    return await play({ ...cli, options: { ...cli.options, store, model: `scripted:${script}` } })
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+function play(cli: Cli): Promise<number> {
+  const { terminal, options } = cli
+  if (!options.json)
+    for (const text of wrap(LABEL, terminal.err.width)) terminal.note(terminal.err.paint('yellow', text))
+  return withTroupe(cli, 'work', async (troupe) => {
+    const handle = await troupe.stream('task', { agent: 'default', instruction: DEMO_INSTRUCTION })
+    const code = await attend(cli, troupe, handle)
+    if (options.json) return code
+    const story = tell(await troupe.events(handle.run_id))
+    const lines = tree(story, { look: terminal.out, now: Date.now(), live: false })
+    terminal.print(['', ...lines].join('\n'))
+    if (options.store === undefined || !options.quiet) terminal.note('\nyour own: troupe run task --help')
+    return code
+  })
+}
+
+const LABEL = 'SCRIPTED DEMO: the answers below come from a script; no model, no key, no network is used.'

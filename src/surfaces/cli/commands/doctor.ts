@@ -1,0 +1,101 @@
+import { asTroupeError } from '../../../errors.ts'
+import type { Troupe } from '../../../index.ts'
+import type { Cli } from '../cli.ts'
+import { printJson } from '../cli.ts'
+import { EXIT } from '../exit.ts'
+import { findRun } from '../find.ts'
+import { agentsFolder, modelName, openTroupe, storeExists, storePath } from '../open.ts'
+import { counted } from '../render/amounts.ts'
+import type { Check } from '../render/checks.ts'
+import { checkLines } from '../render/checks.ts'
+import { told } from '../render/error.ts'
+
+/** Looks whether everything a run needs is in order; with a run, whether its journal is. */
+export async function doctor(cli: Cli<{ run?: string }>): Promise<number> {
+  const checks: Check[] = [nodeCheck(), modelCheck(cli)]
+  let troupe: Troupe | undefined
+  try {
+    troupe = await openTroupe(cli, 'look')
+    checks.push(await storeCheck(cli, troupe), ...(await agentChecks(cli, troupe)))
+    if (cli.options.run !== undefined) checks.push(...(await journalChecks(troupe, cli.options.run)))
+  } catch (thrown) {
+    const error = asTroupeError(thrown)
+    if (error.code === 'unknown_run' || error.code === 'invalid_input') throw error
+    checks.push({
+      what: error.code.startsWith('store_') ? 'store' : 'start',
+      state: 'bad',
+      words: told(error),
+      hint: error.hint,
+    })
+  } finally {
+    await troupe?.close()
+  }
+  const healthy = checks.every(({ state }) => state !== 'bad')
+  if (cli.options.json) printJson(cli, { healthy, checks })
+  else for (const line of checkLines(checks, cli.terminal.out)) cli.terminal.print(line)
+  return healthy ? EXIT.done : EXIT.failed
+}
+
+function nodeCheck(): Check {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+  const fits = major > 22 || (major === 22 && minor >= 18)
+  const hint = fits ? '' : 'Troupe needs Node 22.18 or newer; a clone brings its own: use npm run or npx'
+  return { what: 'node', state: fits ? 'ok' : 'bad', words: process.version, hint }
+}
+
+function modelCheck(cli: Cli): Check {
+  const name = modelName(cli)
+  if (name !== undefined) return { what: 'model', state: 'ok', words: name, hint: '' }
+  const hint = 'set TROUPE_MODEL or pass --model; offline: --model scripted:FILE'
+  return { what: 'model', state: 'note', words: 'none is configured', hint }
+}
+
+async function storeCheck(cli: Cli, troupe: Troupe): Promise<Check> {
+  if (!storeExists(cli)) {
+    return { what: 'store', state: 'ok', words: `${storePath(cli)} is not there yet; the first run makes it`, hint: '' }
+  }
+  const problems = await troupe.store.check()
+  const { location } = troupe.store
+  if (problems.length === 0) {
+    const runs = await troupe.runs({ limit: 1000 })
+    const many = runs.length === 1000 ? '1,000 runs or more' : counted(runs.length, 'run')
+    return { what: 'store', state: 'ok', words: `${location} · ${many}`, hint: '' }
+  }
+  const hint = 'copy the file away before anything else; it is never repaired by itself'
+  return { what: 'store', state: 'bad', words: `${location}: ${problems.join('; ')}`, hint }
+}
+
+async function agentChecks(cli: Cli, troupe: Troupe): Promise<Check[]> {
+  const folder = agentsFolder(cli)
+  const words = `${counted(troupe.agents.length, 'agent')}: ${troupe.agents.map((agent) => agent.name).join(', ')}`
+  const checks: Check[] = [{ what: 'agents', state: 'ok', words, hint: '' }]
+  if (folder === undefined) return checks
+  const { loadAgents } = await import('../../../formats/agent-file.ts')
+  const { problems } = await loadAgents(folder)
+  return [
+    ...checks,
+    ...problems.map(({ path, line, message }): Check => {
+      return { what: 'agents', state: 'note', words: `${path}:${line}: ${message}`, hint: '' }
+    }),
+  ]
+}
+
+async function journalChecks(troupe: Troupe, wanted: string): Promise<Check[]> {
+  const { verifyJournal } = await import('../../../index.ts')
+  const { run_id } = await findRun(troupe, wanted)
+  const events = await troupe.events(run_id)
+  const findings = verifyJournal(events)
+  if (findings.length === 0) {
+    return [
+      {
+        what: 'journal',
+        state: 'ok',
+        words: `${run_id} · ${counted(events.length, 'event')}, every rule holds`,
+        hint: '',
+      },
+    ]
+  }
+  return findings.map(({ seq, rule, message }) => {
+    return { what: 'journal', state: 'bad', words: `${run_id} event ${seq} breaks ${rule}: ${message}`, hint: '' }
+  })
+}

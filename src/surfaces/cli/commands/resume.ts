@@ -1,0 +1,22 @@
+import { attend, conclude } from '../attend.ts'
+import type { Cli } from '../cli.ts'
+import { exitOf } from '../exit.ts'
+import { findRun } from '../find.ts'
+import { limitsFrom } from '../limits.ts'
+import { withTroupe } from '../open.ts'
+
+/** Goes on with a run that was interrupted, broke off, waits, or failed. */
+export async function resume(cli: Cli<{ force?: boolean }>, wanted: string): Promise<number> {
+  const limits = await limitsFrom(cli)
+  return withTroupe(cli, 'work', async (troupe) => {
+    const row = await findRun(troupe, wanted)
+    if (row.status === 'completed' || row.status === 'cancelled') {
+      if (!cli.options.json) cli.terminal.note(`${row.run_id} has ended already`)
+      const result = await troupe.result(row.run_id)
+      conclude(cli, result)
+      return exitOf(result)
+    }
+    const handle = await troupe.resume(row.run_id, { limits, force: cli.options.force === true })
+    return attend(cli, troupe, handle, { after: row.head })
+  })
+}

@@ -1,0 +1,144 @@
+import type { Command, Option } from 'commander'
+import { z } from 'zod'
+import { TroupeError } from '../../errors.ts'
+import type { Pattern } from '../../index.ts'
+
+/*
+ * The flags of `run PATTERN` are made from the pattern's input schema: texts, numbers, choices and switches become
+ * flags, the first required text can also stand by itself, and all else goes through --input.
+ */
+
+interface Property {
+  type?: string
+  enum?: string[]
+  description?: string
+  default?: unknown
+}
+
+interface Field extends Property {
+  name: string
+  flag: string
+  required: boolean
+}
+
+/** Flags that mean something for every pattern; a field of the same name is given through --input. */
+const TAKEN = ['input', 'model', 'limit', 'agents', 'json', 'quiet', 'store', 'project', 'help']
+
+export interface PatternFlags {
+  /** The field that a word without a flag stands for. */
+  positional: string | undefined
+  /** The input as the command line says it: only what was given. */
+  given(values: Readonly<Record<string, unknown>>, words: readonly string[]): Record<string, unknown>
+}
+
+/** Adds the flags of a pattern to its command. */
+export function addPatternFlags(
+  command: Command,
+  pattern: Pattern,
+  make: { option: (flags: string, description: string) => Option; invalid: (message: string) => Error },
+): PatternFlags {
+  const fields = fieldsOf(pattern)
+  const positional = fields.find((field) => field.required && field.type === 'string')?.name
+  const byAttribute = new Map<string, string>()
+  if (positional !== undefined) command.argument(`[${positional}...]`, describe(fields, positional))
+  for (const field of fields) {
+    const option = flagFor(field, make)
+    if (!option) continue
+    byAttribute.set(option.attributeName(), field.name)
+    command.addOption(option)
+  }
+  return {
+    positional,
+    given(values, words) {
+      const input: Record<string, unknown> = {}
+      if (words.length > 0 && positional !== undefined) input[positional] = words.join(' ')
+      for (const [attribute, name] of byAttribute) {
+        if (values[attribute] !== undefined) input[name] = values[attribute]
+      }
+      return input
+    },
+  }
+}
+
+function fieldsOf(pattern: Pattern): Field[] {
+  const schema = z.toJSONSchema(pattern.input, { io: 'input', unrepresentable: 'any' })
+  const properties = (schema.properties ?? {}) as Record<string, Property>
+  const required = schema.required ?? []
+  return Object.entries(properties)
+    .filter(([name]) => !TAKEN.includes(name))
+    .map(([name, property]) => ({
+      ...property,
+      name,
+      flag: name.replaceAll('_', '-'),
+      required: required.includes(name),
+    }))
+}
+
+function describe(fields: readonly Field[], name: string): string {
+  return fields.find((field) => field.name === name)?.description ?? ''
+}
+
+function flagFor(field: Field, make: Parameters<typeof addPatternFlags>[2]): Option | undefined {
+  const { flag, type, default: preset } = field
+  const words = [
+    field.description ?? '',
+    ...(preset === undefined || preset === false ? [] : [`(default: ${String(preset)})`]),
+  ].join(' ')
+  if (type === 'boolean') return make.option(preset === true ? `--no-${flag}` : `--${flag}`, words)
+  if (field.enum?.every((value) => typeof value === 'string')) {
+    return make.option(`--${flag} <choice>`, words).choices(field.enum)
+  }
+  if (type === 'string') return make.option(`--${flag} <text>`, words)
+  if (type !== 'number' && type !== 'integer') return undefined
+  return make.option(`--${flag} <number>`, words).argParser((text: string) => {
+    if (text.trim() === '' || !Number.isFinite(Number(text))) throw make.invalid('It is not a number.')
+    return Number(text)
+  })
+}
+
+/** `--session_id` is `--session-id`: schemas write names one way, command lines the other. */
+export function spelledFlags(argv: readonly string[]): string[] {
+  const end = argv.indexOf('--')
+  return argv.map((word, index) => {
+    if (end >= 0 && index >= end) return word
+    const [, name, rest = ''] = /^--([a-z]+(?:_[a-z]+)+)(=.*)?$/s.exec(word) ?? []
+    return name === undefined ? word : `--${name.replaceAll('_', '-')}${rest}`
+  })
+}
+
+/** The input in a file, or on stdin for `-`: JSON or YAML. */
+export async function readInput(path: string): Promise<Record<string, unknown>> {
+  const { readFile } = await import('node:fs/promises')
+  const name = path === '-' ? 'the input on stdin' : `the input file ${path}`
+  let text: string
+  try {
+    text = path === '-' ? await readStdin() : await readFile(path, 'utf8')
+  } catch (thrown) {
+    throw badInput(`${name} cannot be read: ${(thrown as Error).message}`, thrown, 'check the path')
+  }
+  const value = await parsed(text.replace(/^\uFEFF/, ''), path, name)
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
+  throw badInput(`${name} holds ${Array.isArray(value) ? 'a list' : 'no fields'}, not an object`)
+}
+
+async function parsed(text: string, path: string, name: string): Promise<unknown> {
+  try {
+    if (path.endsWith('.json')) return JSON.parse(text)
+    return (await import('yaml')).parse(text)
+  } catch (thrown) {
+    const [first = ''] = (thrown as Error).message.split('\n')
+    throw badInput(`${name} is not ${path.endsWith('.json') ? 'JSON' : 'JSON or YAML'}: ${first}`, thrown)
+  }
+}
+
+const FIELDS = 'write an object with the fields that troupe run PATTERN --help shows'
+
+function badInput(message: string, cause?: unknown, hint = FIELDS): TroupeError {
+  return new TroupeError('invalid_input', message, { hint, cause })
+}
+
+async function readStdin(): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of process.stdin) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks).toString('utf8')
+}

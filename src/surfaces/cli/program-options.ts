@@ -1,0 +1,48 @@
+import type { Command } from 'commander'
+import { InvalidArgumentError } from 'commander'
+import type { Look } from './render/line.ts'
+import { sized, wrap } from './render/width.ts'
+
+/** Options of every command. */
+export function shared(command: Command): Command {
+  return command
+    .optionsGroup('Common options:')
+    .option('--json', 'print for programs')
+    .option('-q, --quiet', 'no progress')
+    .option('--store <path>', 'where runs are kept (TROUPE_STORE, or .troupe)')
+    .option('--project <name>', 'whose runs (default)')
+    .helpOption('-h, --help', 'show help')
+}
+
+/** Options of commands that read agent files or ask models. */
+export function staffed(command: Command): Command {
+  return command
+    .option('--model <name>', 'the model to use, such as scripted:FILE (TROUPE_MODEL)')
+    .option('--agents <folder>', 'agent files of your own (TROUPE_AGENTS)')
+}
+
+/** Options of commands that spend. */
+export function working(command: Command): Command {
+  return staffed(command).option(
+    '--limit <name=value>',
+    'a limit, such as calls=20 or usd=null; repeatable',
+    (value: string, before: string[] = []) => [...before, value],
+  )
+}
+
+/** The options of the overview, in the form of its commands. */
+export function overviewOptions({ options }: Command, look: Look): string {
+  const column = 24
+  const lines = options.flatMap(({ flags, description }) =>
+    wrap(' '.repeat(column) + description, look.width, column).map((text, index) =>
+      index === 0 ? sized(`  ${flags}`, column) + text.slice(column) : text,
+    ),
+  )
+  return ['', 'Options:', ...lines, '', ...wrap('troupe COMMAND --help says more about each.', look.width)].join('\n')
+}
+
+export function wholeNumber(text: string): number {
+  const count = Number(text)
+  if (!Number.isInteger(count) || count < 1) throw new InvalidArgumentError('It is not a whole number above 0.')
+  return count
+}

@@ -1,0 +1,51 @@
+import type { Command } from 'commander'
+import { InvalidArgumentError, Option } from 'commander'
+import { TroupeError, unknownName } from '../../errors.ts'
+import type { Pattern } from '../../index.ts'
+import type { Cli } from './cli.ts'
+import type { PatternFlags } from './pattern-flags.ts'
+import { addPatternFlags } from './pattern-flags.ts'
+import { shared, working } from './program-options.ts'
+
+type Site = { terminal: Cli['terminal']; code: number }
+
+const make = {
+  option: (flags: string, description: string) => new Option(flags, description),
+  invalid: (message: string) => new InvalidArgumentError(message),
+}
+
+/** Gives `run` a command for each pattern. */
+export async function describePatterns(run: Command, site: Site): Promise<void> {
+  const { PATTERNS } = await import('../../index.ts')
+  run.usage('PATTERN [options]').commandsGroup('Patterns:')
+  for (const pattern of PATTERNS) {
+    const command = run.command(pattern.name).description(firstSentence(pattern)).allowExcessArguments(false)
+    const flags = addPatternFlags(command.optionsGroup('Input:'), pattern, make)
+    command.option('--input <file>', 'fields from a JSON or YAML file, or - for stdin')
+    shared(working(command.optionsGroup('Options:')))
+    command.action(async () => {
+      site.code = await start(command, pattern, flags, site.terminal)
+    })
+  }
+  const names = PATTERNS.map(({ name }) => name)
+  run
+    .allowUnknownOption()
+    .allowExcessArguments()
+    .action((name: string | undefined) => {
+      if (name !== undefined) throw unknownName('unknown_pattern', 'pattern', name, names)
+      throw new TroupeError('unknown_pattern', 'no pattern is named', {
+        alternatives: names,
+        hint: `such as: troupe run ${names[0]} --help`,
+      })
+    })
+}
+
+async function start(command: Command, pattern: Pattern, flags: PatternFlags, terminal: Cli['terminal']) {
+  const options = command.optsWithGlobals<Cli<{ input?: string }>['options']>()
+  const { run } = await import('./commands/run.ts')
+  return run({ terminal, options }, pattern.name, flags.given(command.opts(), command.args))
+}
+
+function firstSentence({ description }: Pattern): string {
+  return /^.*?\.(?=\s|$)/s.exec(description)?.[0] ?? description
+}
