@@ -67,7 +67,8 @@ function planMock(plan: Plan): MockLanguageModelV4 {
 
 async function begin(plan: Plan, prompt: readonly { role: string }[]): Promise<number> {
   const turn = 1 + prompt.filter(({ role }) => role === 'assistant').length
-  plan.onTurn?.(turn)
+  const held = plan.onTurn?.(turn)
+  if (held) await held
   if (plan.latency_ms > 0) await delay(plan.latency_ms)
   return turn
 }

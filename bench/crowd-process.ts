@@ -116,14 +116,21 @@ function collect(): number {
   return heapUsed + external
 }
 
-/** The live heap when the last session has asked for its last answer. */
+/** The live heap while every session waits for its last answer: nobody gets it before all have asked. */
 async function heapOf(crowd: Crowd, sessions: number): Promise<number> {
   const before = collect()
+  const all = Promise.withResolvers<void>()
   let [asked, most] = [0, 0]
-  const onTurn = (turn: number) => {
-    if (turn === PLAN.turns && ++asked === sessions) setTimeout(() => (most = collect()), PLAN.latency_ms / 2)
+  const measure = () => {
+    most = collect()
+    all.resolve()
   }
-  await crowd(sessions, { ...PLAN, onTurn })
+  const onTurn = (turn: number) => {
+    if (turn !== PLAN.turns) return undefined
+    if (++asked === sessions) setTimeout(measure, PLAN.latency_ms)
+    return all.promise
+  }
+  await crowd(sessions, { ...PLAN, latency_ms: 1, onTurn })
   return most - before
 }
 

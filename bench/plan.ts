@@ -13,8 +13,8 @@ export interface Plan {
   tool: 'look' | 'act'
   /** How long the model thinks before its first chunk. */
   latency_ms: number
-  /** Called before a model call is answered, with its ordinal in the conversation. */
-  onTurn?: (turn: number) => void
+  /** Called before a model call is answered, with its ordinal in the conversation; a promise holds the answer up. */
+  onTurn?: (turn: number) => Promise<void> | undefined
 }
 
 export const PLAIN: Plan = { turns: 1, calls: 0, tool: 'look', latency_ms: 0 }
@@ -65,7 +65,8 @@ export function planModel(plan: Plan): Model {
     name: 'double',
     async *stream(request) {
       const { turn } = request.session
-      plan.onTurn?.(turn)
+      const held = plan.onTurn?.(turn)
+      if (held) await held
       if (plan.latency_ms > 0) await delay(plan.latency_ms)
       for (const chunk of script[turn - 1] ?? answered) yield chunk
     },

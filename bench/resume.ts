@@ -81,6 +81,7 @@ function resumed(ways: Ways, name: string, open: () => Promise<Store>): Contende
       let happened = 0
       const done = () => {
         happened += 1
+        return undefined
       }
       const options = { model: planModel({ ...ways.plan, onTurn: done }), tools: [planTool(ways.plan)] }
       const work: Work = async (context) => {

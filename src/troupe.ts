@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { EmbeddedEngine } from './engine/embedded.ts'
 import type { Signal } from './engine/engine.ts'
 import { follow } from './engine/follow.ts'
+import { isDead } from './engine/owner.ts'
 import { realWorld } from './engine/real-world.ts'
 import { sessionPorts } from './engine/sessions.ts'
 import type { ErrorRecord } from './errors.ts'
@@ -13,7 +14,7 @@ import { isEvent } from './kernel/event.ts'
 import type { Hooks } from './kernel/hook.ts'
 import type { Limits } from './kernel/limits.ts'
 import { DEFAULT_LIMITS, limitsSchema } from './kernel/limits.ts'
-import type { Model } from './kernel/model.ts'
+import type { Model, Models } from './kernel/model.ts'
 import type { Pacing } from './kernel/pacing.ts'
 import { NO_PACING } from './kernel/pacing.ts'
 import type { Pattern, PatternTool } from './kernel/pattern.ts'
@@ -43,7 +44,9 @@ export interface TroupeOptions {
   patterns?: readonly Pattern[]
   hooks?: readonly Hooks[]
   limits?: Partial<Limits>
-  engine?: { concurrency?: number; strict?: boolean; world?: World; prices?: PriceBook; pacing?: Pacing }
+  engine?: { concurrency?: number; strict?: boolean; world?: World; pacing?: Pacing }
+  /** Where models are found and what they cost, instead of what comes with Troupe. */
+  models?: { find?: Models; prices?: PriceBook; summary?: string }
 }
 
 export interface RunOptions {
@@ -91,6 +94,8 @@ export interface Troupe extends AsyncDisposable {
   answer(gate_id: string, answer: unknown, how?: AnswerOptions): Promise<RunHandle>
   result(run_id: string): Promise<RunResult>
   runs(filter?: { status?: readonly Status[]; limit?: number }): Promise<RunRow[]>
+  /** Whether a process works on the run now, as far as can be told from here. */
+  isUnderWay(run: RunRow): boolean
   sessions(run_id: string): Promise<SessionRow[]>
   events(run_id: string): Promise<Event[]>
   /** Lets what is in flight finish, leaves every run resumable, and closes the store. */
@@ -114,8 +119,11 @@ export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe>
     onListenerError: (error) => process.emitWarning(`a listener failed: ${error.message}`),
     ports: {
       world,
-      models: createModels({ world, ...(options.model === undefined ? undefined : { fallback: options.model }) }),
-      prices: options.engine?.prices ?? NO_PRICES,
+      models:
+        options.models?.find ??
+        createModels({ world, ...(options.model === undefined ? undefined : { fallback: options.model }) }),
+      ...(options.models?.summary === undefined ? undefined : { summaryModel: options.models.summary }),
+      prices: options.models?.prices ?? NO_PRICES,
       pacing: options.engine?.pacing ?? NO_PACING,
       roster: createRoster(agents),
       tools: new Map((options.tools ?? []).map((tool) => [tool.name, tool])),
@@ -207,6 +215,7 @@ export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe>
       )
     },
     runs: (filter) => store.runs({ project, ...filter }),
+    isUnderWay: ({ owner, lease_until }) => owner !== null && (lease_until ?? 0) > world.now() && !isDead(owner),
     sessions: (run_id) => store.sessions({ project, run_id }),
     events: (run_id) => store.events(run_id),
     drain: () => engine.drain(),

@@ -39,7 +39,10 @@ export interface Played {
 }
 
 /** A model whose answers a function gives; `seen` keeps every request. */
-export function playing(play: (request: ModelRequest) => Played | Promise<Played>): Model & { seen: ModelRequest[] } {
+export function playing(
+  play: (request: ModelRequest) => Played | Promise<Played>,
+  counts: (request: ModelRequest) => number = () => 10,
+): Model & { seen: ModelRequest[] } {
   const seen: ModelRequest[] = []
   return {
     name: 'played',
@@ -51,7 +54,7 @@ export function playing(play: (request: ModelRequest) => Played | Promise<Played
       for (const [index, { name, input, id }] of calls.entries()) {
         yield { type: 'tool-call', id: id ?? `c${request.session.turn}_${index}`, name, input }
       }
-      const usage = { input: 10, output: 5, cache_read: 0, cache_write: 0, reasoning: 0 }
+      const usage = { input: counts(request), output: 5, cache_read: 0, cache_write: 0, reasoning: 0 }
       yield { type: 'finish', stop: calls.length > 0 ? 'tool_calls' : 'end', usage }
     },
   }

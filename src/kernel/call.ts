@@ -132,7 +132,10 @@ async function again(site: CallSite, pre: ToolPre): Promise<Event> {
 }
 
 async function enterPattern(site: CallSite, tool: PatternTool, pre: ToolPre): Promise<Event> {
-  return answered(site, pre, await tool.pattern.execute(site.contextFor(site.key), pre.input as never))
+  const result = await tool.pattern.execute(site.contextFor(site.key), pre.input as never)
+  // What failed with us is no answer: recorded, it would keep a resumed run from going on below.
+  if (site.signal.aborted && !result?.success) throw site.signal.reason
+  return answered(site, pre, result)
 }
 
 async function execute(site: CallSite, tool: Tool, pre: ToolPre): Promise<ToolResult> {

@@ -15,6 +15,8 @@ import type { PriceBook } from './price.ts'
 import type { Recorded } from './recorded.ts'
 import type { Roster } from './roster.ts'
 import type { SessionResult } from './session.ts'
+import type { Span } from './spans.ts'
+import { covered } from './spans.ts'
 import type { Tool } from './tool.ts'
 import type { World } from './world.ts'
 import { untilAborted } from './world.ts'
@@ -111,7 +113,7 @@ export class Execution {
   readonly #scope = new AbortController()
   readonly #claimed = new Set<string>()
   readonly #waiting = new Map<string, { key: string; since: number; resolve: (answer: unknown) => void }>()
-  readonly #waited: { key: string; ms: number }[] = []
+  readonly #waited: (Span & { key: string })[] = []
   #inFlight = 0
   #paused = false
   #checking = false
@@ -222,16 +224,16 @@ export class Execution {
     const waiter = this.#waiting.get(gate.gate_id)
     if (!waiter) return
     this.#waiting.delete(gate.gate_id)
-    this.#waited.push({ key: waiter.key, ms: this.ports.world.now() - waiter.since })
+    this.#waited.push({ key: waiter.key, from: waiter.since, to: this.ports.world.now() })
     waiter.resolve(answer)
   }
 
   /** Milliseconds in this execution in which a human was asked on behalf of something under this key. */
   waitedUnder(key: string): number {
     const now = this.ports.world.now()
-    const below = (gate: { key: string }) => gate.key.startsWith(`${key}/`)
-    const open = [...this.#waiting.values()].filter(below).map((gate) => now - gate.since)
-    return [...this.#waited.filter(below).map((gate) => gate.ms), ...open].reduce((sum, ms) => sum + ms, 0)
+    const open = [...this.#waiting.values()].map((gate) => ({ key: gate.key, from: gate.since, to: now }))
+    const below = [...this.#waited, ...open].filter((gate) => gate.key.startsWith(`${key}/`))
+    return covered(below, { from: 0, to: now })
   }
 
   /** The same for every attempt at the call with this key. */

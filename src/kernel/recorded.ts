@@ -1,5 +1,7 @@
 import type { Event, EventOf, EventType } from './event.ts'
 import { isEvent } from './event.ts'
+import type { Span } from './spans.ts'
+import { covered } from './spans.ts'
 
 /*
  * What a journal remembers of each step, for the execution that follows a crash, a wait or a restart.
@@ -43,7 +45,8 @@ export class Recorded {
   readonly #reopened = new Set<string>()
   readonly #earlier = new Map<string, EndedCall[]>()
   readonly #rename: (key: string) => string
-  readonly #worked: { from: number; to: number }[] = []
+  readonly #worked: Span[] = []
+  readonly #waits = new Map<string, Span>()
   #attemptAt: number | undefined
   #lastAt = 0
   #settledSinceAttempt = false
@@ -124,11 +127,15 @@ export class Recorded {
     return open
   }
 
-  /** Milliseconds of work in earlier attempts since this key was opened. */
+  /** Milliseconds of work in earlier attempts since this key was opened, without those it waited for a human. */
   workedSince(key: string): number {
     const opened = this.#opened.get(key)
     if (!opened) return 0
-    return this.#worked.reduce((sum, { from, to }) => sum + Math.max(0, to - Math.max(from, opened.at)), 0)
+    const waits = [...this.#waits].flatMap(([gate, wait]) => (gate.startsWith(`${key}/`) ? wait : []))
+    return this.#worked.reduce((sum, span) => {
+      const since = { from: Math.max(span.from, opened.at), to: span.to }
+      return sum + Math.max(0, since.to - since.from) - covered(waits, since)
+    }, 0)
   }
 
   /** Calls with this key that ended before the one that counts: failures that are tried again, and what was reopened. */
@@ -156,6 +163,8 @@ export class Recorded {
   #index(event: Event): void {
     const key = this.#rename((event.data as { key?: string }).key ?? '')
     if (key === '') return
+    if (isEvent(event, 'gate:open')) this.#waits.set(key, { from: event.at, to: Number.POSITIVE_INFINITY })
+    if (isEvent(event, 'gate:answer')) this.#waits.set(key, { from: this.#waits.get(key)?.from ?? 0, to: event.at })
     if (OPENS.has(event.type)) {
       this.#opened.set(key, event)
       this.#attempts.set(key, (this.#attempts.get(key) ?? 0) + 1)

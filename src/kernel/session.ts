@@ -48,6 +48,9 @@ export interface SessionResult {
   error: ErrorRecord | null
 }
 
+/** How a tool result begins whose text was dropped to make room. */
+export const LEFT_OUT = '[left out'
+
 const ROOT_SPAN = '0'.repeat(16)
 
 /** `{parent16}-{child16}_{agent}`: derived from run and key, so that a repeated spawn is the same session. */
@@ -195,10 +198,9 @@ function compress(session: SessionState, dropped: SessionCompress): void {
 }
 
 function withoutText(part: ToolResultPart): ToolResultPart {
-  return {
-    ...part,
-    text: `[${part.text.length} characters left out to save room; call the tool again if you need them]`,
-  }
+  if (part.text.startsWith(LEFT_OUT)) return part
+  const text = `${LEFT_OUT} to save room: ${part.text.length} characters; call the tool again if you need them]`
+  return { ...part, text }
 }
 
 function openCalls(session: SessionState) {

@@ -4,7 +4,7 @@ import { problemsOf } from './schema.ts'
 export type Fitted = { ok: true; object: unknown } | { ok: false; why: string }
 
 /** Reads an answer as an object of the given shape. Models wrap JSON in fences and words; that alone is no misfit. */
-export function fit(schema: z.ZodType, text: string): Fitted {
+export function readAs(schema: z.ZodType, text: string): Fitted {
   const found = candidates(text)
     .map(parse)
     .find((parsed) => parsed !== undefined)

@@ -175,7 +175,8 @@ describe('usage and words', () => {
         ],
       ],
       {
-        engine: { prices, pacing: NO_PACING },
+        engine: { pacing: NO_PACING },
+        models: { prices },
       },
     )
     const events = await troupe.events(result.run_id)

@@ -12,7 +12,7 @@ import { textOf, toolCallsOf, userText } from './model.ts'
 import { jsonSchema } from './schema.ts'
 import type { SessionState } from './session.ts'
 import { apply, lastText } from './session.ts'
-import { fit } from './structured.ts'
+import { readAs } from './structured.ts'
 
 /*
  * The one agent loop: ask the model, answer its calls, until it has nothing more to call. Deltas are yielded, facts go
@@ -95,7 +95,7 @@ export async function* turn(site: TurnSite): AsyncGenerator<Delta, TurnEnd> {
 function finalWords(site: TurnSite, text: string, stop_reason: StopReason): TurnEnd | 'empty' | { misfit: string } {
   if (text.trim() === '') return 'empty'
   if (!site.output) return { stop_reason, text, error: null }
-  const fitted = fit(site.output, text)
+  const fitted = readAs(site.output, text)
   return fitted.ok ? { stop_reason, text, object: fitted.object, error: null } : { misfit: fitted.why }
 }
 

@@ -99,8 +99,9 @@ export class Life implements Scene {
   }
 
   open(): Promise<Troupe> {
-    const engine = { world: this.world, prices }
-    return createTroupe({ store: this.store, model: referenceModel(this), tools: tools(this), agents, limits, engine })
+    const engine = { world: this.world }
+    const model = referenceModel(this)
+    return createTroupe({ store: this.store, model, tools: tools(this), agents, limits, engine, models: { prices } })
   }
 
   at(place: string): Promise<void> | undefined {

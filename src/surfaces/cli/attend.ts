@@ -16,8 +16,12 @@ export async function attend(
 ): Promise<number> {
   const { terminal, options } = cli
   const progress = new Progress(terminal, { ...from, silent: options.json === true || options.quiet === true })
-  const note = (text: string) => progress.note(text)
-  const interrupt = onInterrupt(handle.run_id, { drain: () => troupe.drain(), note, terminal })
+  const interrupt = onInterrupt(handle.run_id, {
+    drain: () => troupe.drain(),
+    note: (text) => progress.note(text),
+    clear: () => progress.end(),
+    terminal,
+  })
   let result: RunResult
   try {
     for await (const signal of handle) progress.take(signal)

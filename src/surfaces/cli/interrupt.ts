@@ -18,7 +18,7 @@ export interface Interrupt {
 
 export function onInterrupt(
   run_id: string,
-  act: { drain(): Promise<void>; note(text: string): void; terminal: Terminal },
+  act: { drain(): Promise<void>; note(text: string): void; clear(): void; terminal: Terminal },
 ): Interrupt {
   let code: number | undefined
   let first = 0
@@ -33,6 +33,7 @@ export function onInterrupt(
       return
     }
     if (now - first < SAME_PRESS_MS) return
+    act.clear()
     act.terminal.lastWords(`stopped; go on with: troupe resume ${run_id}`)
     process.exit(code)
   }

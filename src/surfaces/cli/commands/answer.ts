@@ -19,7 +19,7 @@ export function answer(cli: Cli<AnswerOptions>, wanted: string, words: readonly 
     const before = await troupe.store.run(gate.run_id)
     const go_on = options.wait !== false
     const handle = await troupe.answer(gate.gate_id, value, { go_on })
-    const elsewhere = before?.status === 'running' && (before.lease_until ?? 0) > Date.now()
+    const elsewhere = before !== undefined && troupe.isUnderWay(before)
     if (go_on && !elsewhere) return attend(cli, troupe, handle, { after: before?.head ?? 0 })
     if (options.json) printJson(cli, resultRecord(await handle.result))
     else terminal.print(elsewhere ? `answered; ${gate.run_id} goes on where it is worked on` : later(gate.run_id))

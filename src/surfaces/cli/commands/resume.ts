@@ -1,3 +1,4 @@
+import { TroupeError } from '../../../errors.ts'
 import { attend, conclude } from '../attend.ts'
 import type { Cli } from '../cli.ts'
 import { exitOf } from '../exit.ts'
@@ -16,7 +17,15 @@ export async function resume(cli: Cli<{ force?: boolean }>, wanted: string): Pro
       conclude(cli, result)
       return exitOf(result)
     }
+    if (troupe.isUnderWay(row)) throw busy(row.run_id)
     const handle = await troupe.resume(row.run_id, { limits, force: cli.options.force === true })
     return attend(cli, troupe, handle, { after: row.head })
+  })
+}
+
+/** Said before anything is touched; the lease says the same to whoever comes in between. */
+function busy(run_id: string): TroupeError {
+  return new TroupeError('run_busy', `another process works on ${run_id}`, {
+    hint: `follow it with: troupe watch ${run_id}; end it with: troupe cancel ${run_id}`,
   })
 }

@@ -56,7 +56,7 @@ async function showTree(cli: Cli<ShowOptions>, troupe: Troupe, row: RunRow, even
   const look = terminal.out
   const now = Date.now()
   const story = tell(events)
-  const live = row.status === 'running' && (row.lease_until ?? 0) > now
+  const live = row.status === 'running' && troupe.isUnderWay(row)
   const all = options.all === true
   const result = await troupe.result(row.run_id)
   const lines = [

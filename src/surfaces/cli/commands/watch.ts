@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { RunRow, Troupe } from '../../../index.ts'
+import type { Troupe } from '../../../index.ts'
 import { conclude } from '../attend.ts'
 import type { Cli } from '../cli.ts'
 import { EXIT, exitOf } from '../exit.ts'
@@ -29,8 +29,10 @@ export function watch(cli: Cli<{ fromStart?: boolean }>, wanted: string | undefi
       progress.end()
     }
     const result = await troupe.result(row.run_id)
-    if (!options.json) conclude(cli, result)
-    return result.status === 'pending' || result.status === 'running' ? EXIT.failed : exitOf(result)
+    const left = result.status === 'pending' || result.status === 'running'
+    if (left && !options.json) terminal.note(`nobody works on ${row.run_id}; go on with: troupe resume ${row.run_id}`)
+    else if (!options.json) conclude(cli, result)
+    return left ? EXIT.failed : exitOf(result)
   })
 }
 
@@ -54,12 +56,8 @@ async function follow(cli: Cli, troupe: Troupe, { run_id, told, progress }: Watc
       progress.take({ event })
     }
     if (!row || row.ended_at !== null || row.status === 'waiting') return
-    if (isWorkedOn(row)) idleSince = Date.now()
+    if (troupe.isUnderWay(row)) idleSince = Date.now()
     if (Date.now() - idleSince > NOBODY_MS) return
     await pause(LOOK_MS)
   }
-}
-
-function isWorkedOn({ owner, lease_until }: RunRow): boolean {
-  return owner !== null && lease_until !== null && lease_until > Date.now()
 }

@@ -8,8 +8,8 @@ import { oneLine, sized, wrap } from './width.ts'
 
 /** What a run is and how it stands, in a few lines. */
 export function runHeader(row: RunRow, live: boolean, look: Look): string[] {
-  const [style, glyph] = GLYPHS[row.status] ?? (['dim', ''] as const)
   const stopped = row.status === 'running' && !live
+  const [style, glyph] = GLYPHS[stopped ? 'pending' : row.status] ?? (['dim', ''] as const)
   const status = row.status === 'pending' && row.epoch > 0 ? 'interrupted' : stopped ? 'broken off' : row.status
   const why = row.stop_reason && row.stop_reason !== row.status ? ` (${row.stop_reason})` : ''
   const took = row.ended_at === null ? '' : ` · ${duration(row.ended_at - row.created_at)}`

@@ -1,0 +1,80 @@
+import { TroupeError } from '../errors.ts'
+import { NO_USAGE } from '../kernel/model.ts'
+import type { CallSite } from './provider-error.ts'
+import { firstWords } from './provider-error.ts'
+
+/*
+ * Provider packages read a stream of events out of whatever comes with status 200. A web page has none, so a wrong base
+ * address would look like a model with nothing to say.
+ */
+
+type Fetch = typeof globalThis.fetch
+
+const EVENT = /^\s*(data|event|id|retry)?:/
+const ENOUGH = 512
+
+/** Lets only streams of events through. */
+export function eventsOnly(fetch: Fetch, site: Pick<CallSite, 'name' | 'variables' | 'secrets'>): Fetch {
+  return async (input, init) => {
+    const response = await fetch(input, init)
+    if (!response.ok || !response.body || typeOf(response.headers.get('content-type')) === 'text/event-stream') {
+      return response
+    }
+    // Small servers name their streams wrongly or not at all, so the first words decide.
+    const { start, rest } = await peek(response.body)
+    if (EVENT.test(start)) return new Response(rest, response)
+    void rest.cancel().catch(() => {})
+    throw garbage(site, start, isPage(start))
+  }
+}
+
+/** The same for a provider object whose `fetch` is not ours: only the type of its answer is known. */
+export function pageInstead(
+  headers: Readonly<Record<string, string | undefined>> | undefined,
+  site: CallSite,
+): TroupeError | undefined {
+  return typeOf(headers?.['content-type']) === 'text/html' ? garbage(site, 'a web page', true) : undefined
+}
+
+export function isPage(text: string): boolean {
+  return /^\s*<(!doctype|html|head|body|\?xml)/i.test(text)
+}
+
+export function garbage(site: Pick<CallSite, 'name' | 'variables' | 'secrets'>, said: string, page: boolean): TroupeError {
+  const what = page ? 'a web page' : 'something that is no answer of a model'
+  const { base } = site.variables
+  const error = new TroupeError('model_garbage', `${site.name} answered with ${what}: ${firstWords(said, site.secrets)}`, {
+    retry: !page,
+    blame: page ? 'operator' : 'model',
+    hint: `check the base address${base ? ` (${base})` : ''}: it has to be the provider's API, not its website`,
+  })
+  return Object.assign(error, page ? { usage: NO_USAGE } : undefined)
+}
+
+function typeOf(contentType: string | null | undefined): string {
+  return contentType?.split(';')[0]?.trim().toLowerCase() ?? ''
+}
+
+async function peek(body: ReadableStream<Uint8Array>): Promise<{ start: string; rest: ReadableStream<Uint8Array> }> {
+  const reader = body.getReader()
+  const read: Uint8Array[] = []
+  const decoder = new TextDecoder()
+  let start = ''
+  while (start.length < ENOUGH && !EVENT.test(start)) {
+    const { done, value } = await reader.read()
+    if (done) break
+    read.push(value)
+    start += decoder.decode(value, { stream: true })
+  }
+  const rest = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const first = read.shift()
+      if (first) return controller.enqueue(first)
+      const { done, value } = await reader.read()
+      if (done) controller.close()
+      else controller.enqueue(value)
+    },
+    cancel: (reason) => reader.cancel(reason),
+  })
+  return { start, rest }
+}

@@ -1,0 +1,16 @@
+import type { SharedV4ProviderMetadata } from '@ai-sdk/provider'
+
+/** What a provider wants back unchanged with a part of its answer, and whose it is. */
+export interface Kept {
+  model: string
+  metadata?: SharedV4ProviderMetadata
+}
+
+/**
+ * What was kept with a part, if this model wrote it. A signature of one model makes another refuse the request, so
+ * nothing crosses over after a fallback.
+ */
+export function keptFor(model: string, part: { provider?: unknown }): Kept | undefined {
+  const kept = part.provider as Partial<Kept> | null | undefined
+  return kept?.model === model ? (kept as Kept) : undefined
+}
