@@ -137,7 +137,7 @@ async function heapOf(crowd: Crowd, sessions: number): Promise<number> {
 async function main([name = '', count = '1000', folder = '.']: readonly string[]): Promise<void> {
   const sessions = Number(count)
   const crowd = crowdOf(name, folder)
-  for (let warmup = 0; warmup < 3; warmup++) await crowd(Math.min(sessions, 300), { ...PLAN, latency_ms: 2 })
+  for (let warmup = 0; warmup < 5; warmup++) await crowd(Math.min(sessions, 1000), { ...PLAN, latency_ms: 2 })
   collect()
   const rss = process.memoryUsage.rss()
   const stalls = monitorEventLoopDelay({ resolution: RESOLUTION_MS })

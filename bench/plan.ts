@@ -37,7 +37,7 @@ export function planTool(plan: Plan): Tool {
     category: plan.tool === 'act' ? 'action' : 'perception',
     kind: plan.tool === 'act' ? 'act' : 'read',
     input: toolSchema,
-    execute: () => ({ success: true, output: TOOL_OUTPUT }),
+    execute: async () => ({ success: true, output: TOOL_OUTPUT }),
   })
 }
 

@@ -192,7 +192,7 @@ export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe>
     patterns,
     stream,
     resume,
-    result,
+    result: async (run_id) => result((await mustFind(store, project, run_id)).run_id),
     run: async (name, input, run) => (await stream(name, input, run)).result,
     async cancel(run_id, reason = '') {
       await mustFind(store, project, run_id)
@@ -204,7 +204,7 @@ export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe>
     inbox: () => store.openGates({ project }),
     async answer(gate_id, answer, { by = 'user', go_on = true } = {}) {
       const gate = await store.gate(gate_id)
-      if (!gate) throw await unknownGate(store, project, gate_id)
+      if (!gate || gate.project !== project) throw await unknownGate(store, project, gate_id)
       checkChoice(gate, answer)
       await store.command(gate.run_id, { kind: 'answer', gate_id, answer, by }, world.now())
       engine.nudge(gate.run_id)
@@ -217,7 +217,7 @@ export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe>
     runs: (filter) => store.runs({ project, ...filter }),
     isUnderWay: ({ owner, lease_until }) => owner !== null && (lease_until ?? 0) > world.now() && !isDead(owner),
     sessions: (run_id) => store.sessions({ project, run_id }),
-    events: (run_id) => store.events(run_id),
+    events: async (run_id) => store.events((await mustFind(store, project, run_id)).run_id),
     drain: () => engine.drain(),
     async close() {
       await engine.drain()

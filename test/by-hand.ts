@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import type { Event, EventType, Model, ModelChunk, ModelRequest, Pattern, PatternResult, Store } from '../src/index.ts'
 import { definePattern, isEvent } from '../src/index.ts'
 import type { Context } from '../src/kernel/context.ts'
@@ -5,7 +6,6 @@ import type { EventOf } from '../src/kernel/event.ts'
 import type { Append, AppendOutcome } from '../src/kernel/journal.ts'
 import { untilAborted } from '../src/kernel/world.ts'
 import { MemoryStore } from '../src/store/memory.ts'
-import { z } from 'zod'
 
 /*
  * What a test moves by hand: models whose every chunk it gives, a store whose commits it holds back, a pattern that is
@@ -89,17 +89,25 @@ export function heldStore(): HeldStore {
   return {
     store,
     appends,
-    hold: () => void (gate ??= Promise.withResolvers<void>()),
+    hold() {
+      gate ??= Promise.withResolvers<void>()
+    },
     release() {
       gate?.resolve()
       gate = undefined
     },
-    fail: (error) => void (failure = error),
+    fail(error) {
+      failure = error
+    },
   }
 }
 
 /** A pattern that is one function; what it returns is the run's output. */
-export function pattern(name: string, work: (context: Context) => Promise<unknown>, more: Partial<Pattern> = {}): Pattern {
+export function pattern(
+  name: string,
+  work: (context: Context) => Promise<unknown>,
+  more: Partial<Pattern> = {},
+): Pattern {
   return definePattern<Record<string, unknown>>({
     name,
     description: `${name} of the test`,

@@ -26,6 +26,8 @@ export interface AttemptSite {
   owner: string
   lease: Lease
   reopen: Reopen | undefined
+  /** Told of the first event by the first who takes the run up: nobody else has committed it. */
+  started(start: Event): void
 }
 
 /** How an attempt came to its end. `again` means that a command arrived while it was parking. */
@@ -50,6 +52,10 @@ export class Attempt {
     this.run_id = site.lease.run_id
   }
 
+  get seenCommand(): number {
+    return this.#seenCommand
+  }
+
   /** Stops without ending the run. */
   pause(): void {
     this.#pausing = true
@@ -70,6 +76,7 @@ export class Attempt {
     const { store, ports, committer, lease, owner } = this.#site
     const events = await store.events(this.run_id)
     const facts = factsOf(events)
+    if (lease.epoch === 1 && events[0]) this.#site.started(events[0])
     const pattern = ports.patterns.get(facts.start.pattern)
     if (!pattern) throw unknownName('unknown_pattern', 'pattern', facts.start.pattern, [...ports.patterns.keys()])
     const journal = committer.open(lease)

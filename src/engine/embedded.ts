@@ -29,6 +29,8 @@ export interface EmbeddedOptions {
 }
 
 interface Underway {
+  /** Someone joined since we last looked for commands. */
+  joined: boolean
   attempt: Attempt | undefined
   lease: Lease | undefined
   done: Promise<void>
@@ -61,13 +63,13 @@ export class EmbeddedEngine implements Engine {
 
   execute(run_id: string, reopen?: Reopen): Promise<void> {
     const already = this.#underway.get(run_id)
-    if (already) return already.done
-    const underway: Underway = { attempt: undefined, lease: undefined, done: Promise.resolve() }
+    if (already) {
+      already.joined = true
+      return already.done
+    }
+    const underway: Underway = { joined: false, attempt: undefined, lease: undefined, done: Promise.resolve() }
     this.#underway.set(run_id, underway)
-    underway.done = this.#work(run_id, underway, reopen).finally(() => {
-      this.#underway.delete(run_id)
-      if (this.#underway.size === 0) this.#idle.abort()
-    })
+    underway.done = this.#work(run_id, underway, reopen)
     underway.done.catch(() => {})
     void this.#keepLooking()
     return underway.done
@@ -92,14 +94,28 @@ export class EmbeddedEngine implements Engine {
   async #work(run_id: string, underway: Underway, reopen: Reopen | undefined): Promise<void> {
     await this.#turn()
     try {
-      let first = reopen
-      while (!this.#draining) {
-        if ((await this.#attempt(run_id, underway, first)) !== 'again') return
-        first = undefined
+      if (this.#draining) return
+      let end = await this.#attempt(run_id, underway, reopen)
+      while (end === 'again' || (end === 'parked' && (await this.#calledSince(run_id, underway)))) {
+        if (this.#draining) return
+        end = await this.#attempt(run_id, underway, undefined).catch((error: unknown) => takenUp(error))
       }
     } finally {
+      // In one move with the decision to stop: whoever comes later starts anew instead of joining what is over.
+      this.#underway.delete(run_id)
+      if (this.#underway.size === 0) this.#idle.abort()
       this.#working -= 1
       this.#queue.shift()?.()
+    }
+  }
+
+  /** A command written between the parking of a run and the release of its lease would wake nobody else. */
+  async #calledSince(run_id: string, underway: Underway): Promise<boolean> {
+    for (;;) {
+      underway.joined = false
+      const newer = await this.#options.store.commands(run_id, underway.attempt?.seenCommand ?? 0)
+      if (newer.length > 0) return true
+      if (!underway.joined) return false
     }
   }
 
@@ -114,7 +130,9 @@ export class EmbeddedEngine implements Engine {
       owner: this.#owner,
       lease,
       reopen,
+      started: (start) => this.#committed([start]),
     })
+    if (this.#draining) underway.attempt.pause()
     try {
       return await underway.attempt.run()
     } finally {
@@ -136,6 +154,8 @@ export class EmbeddedEngine implements Engine {
     const { world } = this.#options
     let renewed = world.now()
     while (this.#underway.size > 0) {
+      // Idle for a moment and busy again: with the old signal this loop would turn without ever waiting.
+      if (this.#idle.signal.aborted) this.#idle = new AbortController()
       await world.sleep(LOOK_MS, this.#idle.signal).catch(() => {})
       for (const { attempt } of this.#underway.values()) await attempt?.look()
       if (Math.abs(world.now() - renewed) >= RENEW_MS) {
@@ -179,4 +199,10 @@ export class EmbeddedEngine implements Engine {
       this.#options.onListenerError(asTroupeError(thrown))
     }
   }
+}
+
+/** Whoever brought the command has taken the run up itself: what was to be done here is done. */
+function takenUp(error: unknown): 'ended' {
+  if (asTroupeError(error).code === 'run_busy') return 'ended'
+  throw error
 }

@@ -14,7 +14,8 @@ export function thisOwner(nonce: string): string {
 export function isDead(owner: string): boolean {
   const [host, pidText, start] = owner.split('|')
   const pid = Number(pidText)
-  if (host !== hostname() || !Number.isInteger(pid) || pid === process.pid) return false
+  // Our own id is asked about too: a container that was restarted often gives the same one to its next process.
+  if (host !== hostname() || !Number.isInteger(pid) || pid < 1) return false
   try {
     process.kill(pid, 0)
   } catch (thrown) {

@@ -116,18 +116,37 @@ export class Budget {
       }
       output = Math.min(output, left)
     }
-    const usd = want.price?.(want.input, output) ?? 0
-    if (limits.usd !== null && usd > 0) {
+    if (limits.usd !== null && want.price) {
       const paid = (spent.usd ?? 0) + spent.lost.usd
-      if (paid + this.#held.usd + usd > limits.usd)
+      const affordable = mostOutput(want.price, want.input, output, limits.usd - paid - this.#held.usd)
+      if (affordable < Math.min(LEAST_OUTPUT, output)) {
         return { wait: outstanding, error: limitError('usd', paid, limits.usd) }
+      }
+      output = affordable
     }
+    const usd = want.price?.(want.input, output) ?? 0
     const reserved = { calls: 1, tokens: want.input + output, usd }
     this.#held.calls += 1
     this.#held.tokens += reserved.tokens
     this.#held.usd += usd
     return { reserved, output }
   }
+}
+
+/** The most output that this money buys, up to `output`; 0 when it buys none. A price that nobody knows buys all. */
+function mostOutput(price: PriceBound, input: number, output: number, money: number): number {
+  const fits = (tokens: number) => {
+    const cost = price(input, tokens) ?? 0
+    return cost === 0 || cost <= money
+  }
+  if (fits(output)) return output
+  let [enough, tooMuch] = [0, output]
+  while (tooMuch - enough > 1) {
+    const middle = Math.floor((enough + tooMuch) / 2)
+    if (fits(middle)) enough = middle
+    else tooMuch = middle
+  }
+  return enough
 }
 
 const WORDS: Partial<Record<keyof Limits, string>> = {

@@ -75,7 +75,7 @@ async function anew(site: CallSite, call: ToolCallPart): Promise<Event> {
     }
     if (verdict) {
       asked ??= input
-      input = check(tool, verdict.input, undefined)
+      input = changed(tool, verdict.input)
     }
   }
   const pre: ToolPre = {
@@ -190,6 +190,15 @@ function check(tool: Callable, input: unknown, invalid: string | undefined): unk
   const parsed = tool.input.safeParse(input)
   if (!parsed.success) throw badInput(tool.name, problemsOf(parsed.error))
   return parsed.data
+}
+
+/** The model must not pay for what a hook made of its call. */
+function changed(tool: Callable, input: unknown): unknown {
+  const parsed = tool.input.safeParse(input)
+  if (parsed.success) return parsed.data
+  throw new TroupeError('tool_failed', `a hook changed the input of ${tool.name}: ${problemsOf(parsed.error)}`, {
+    retry: false,
+  })
 }
 
 function badInput(tool: string, why: string): TroupeError {

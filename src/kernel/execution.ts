@@ -115,6 +115,7 @@ export class Execution {
   readonly #waiting = new Map<string, { key: string; since: number; resolve: (answer: unknown) => void }>()
   readonly #waited: (Span & { key: string })[] = []
   #inFlight = 0
+  readonly #recalling = new Set<Promise<unknown>>()
   #paused = false
   #checking = false
   #replayed: Promise<void> | undefined
@@ -180,6 +181,17 @@ export class Execution {
       return await run()
     } finally {
       this.leave()
+    }
+  }
+
+  /** Fetches what has to be there before recorded steps can be claimed: a conversation, a model. */
+  async recall<T>(look: () => Promise<T>): Promise<T> {
+    const fetching = this.effect(fetch)
+    this.#recalling.add(fetching)
+    try {
+      return await fetching
+    } finally {
+      this.#recalling.delete(fetching)
     }
   }
 
@@ -260,8 +272,10 @@ export class Execution {
   }
 
   async #replay(): Promise<void> {
-    for (let claimed = -1; claimed !== this.#claimed.size; ) {
+    for (let claimed = -1; claimed !== this.#claimed.size || this.#recalling.size > 0; ) {
       claimed = this.#claimed.size
+      // Waited for, not polled: a paused run fetches nothing any more, and its process has to come to an end.
+      await Promise.allSettled(this.#recalling)
       await new Promise<void>((resolve) => this.ports.world.defer(resolve))
     }
     const [lost] = this.recorded.unclaimedActions(this.#claimed)

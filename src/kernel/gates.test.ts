@@ -2,8 +2,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
-import { answering, calls, dataOf, heldStore, inTurn, pattern, says } from '../../test/by-hand.ts'
+import { answering, calls, dataOf, inTurn, pattern, says } from '../../test/by-hand.ts'
 import { agent, lastInput, stage } from '../../test/stage.ts'
+import { MemoryStore } from '../store/memory.ts'
+import type { Store } from '../store/store.ts'
 import { simulatedWorld } from '../testing/simulated-world.ts'
 import type { TroupeOptions } from '../troupe.ts'
 import { createTroupe } from '../troupe.ts'
@@ -47,7 +49,7 @@ describe('a question from below', () => {
     expect(gate?.run_id).toBe(waiting.run_id)
     expect(gate?.session_id).toMatch(/_asker$/)
     expect((await types(waiting.run_id)).at(-1)).toBe('run:park')
-    const result = await (await troupe.answer(gate?.gate_id ?? '', 'blue', 'ann')).result
+    const result = await (await troupe.answer(gate?.gate_id ?? '', 'blue', { by: 'ann' })).result
     expect(result.status).toBe('completed')
     expect((result.output as { response: string }).response).toMatch(/lead heard.*middle heard.*asker heard.*blue/)
     expect(model.asked).toHaveLength(6)
@@ -80,8 +82,8 @@ describe('a question from below', () => {
     const { gates } = await task('lead', 'go')
     const gate_id = gates[0]?.gate_id ?? ''
     const answers = await Promise.allSettled([
-      troupe.answer(gate_id, 'red', 'ann'),
-      troupe.answer(gate_id, 'blue', 'bob'),
+      troupe.answer(gate_id, 'red', { by: 'ann' }),
+      troupe.answer(gate_id, 'blue', { by: 'bob' }),
     ])
     expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
     expect(answers[1]).toMatchObject({ reason: { code: 'gate_answered', message: expect.stringContaining('ann') } })
@@ -168,26 +170,46 @@ describe('several at once', () => {
     expect((await troupe.result(run_id)).output).toEqual(['answer 0', 'answer 1', 'answer 2'])
   })
 
-  test('G6 an answer that comes while the run is parking wakes it', async () => {
-    const { store, hold, release } = heldStore()
-    const question = pattern('question', async (context) => {
-      const answer = context.ask('q', { question: 'now?' })
-      queueMicrotask(() => queueMicrotask(hold))
-      return answer
-    })
+  test('G6 an answer that comes when the run has just parked, and is not yet let go, wakes it', async () => {
+    const store: Store = new MemoryStore()
+    const release = store.release.bind(store)
+    const parked = Promise.withResolvers<void>()
+    const go = Promise.withResolvers<void>()
+    store.release = async (lease) => {
+      parked.resolve()
+      await go.promise
+      return release(lease)
+    }
+    const question = pattern('question', (context) => context.ask('q', { question: 'now?' }))
     const { troupe } = await stage({ store, model: answering(() => []), patterns: [question] })
     const handle = await troupe.stream('question', {})
-    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
-    release()
-    const parked = hold
-    parked()
-    while ((await troupe.inbox()).length === 0) await new Promise((resolve) => setImmediate(resolve))
+    await parked.promise
     const [gate] = await troupe.inbox()
-    const answering2 = troupe.answer(gate?.gate_id ?? '', 'yes')
-    release()
-    await (await answering2).result
-    await handle.result
-    expect(await troupe.result(handle.run_id)).toMatchObject({ status: 'completed', output: 'yes' })
+    await troupe.answer(gate?.gate_id ?? '', 'yes')
+    go.resolve()
+    expect(await handle.result).toMatchObject({ status: 'completed', output: 'yes' })
+  })
+
+  test('G6 the same when the answer comes from another process, which finds the run still taken', async () => {
+    const store: Store = new MemoryStore()
+    const release = store.release.bind(store)
+    const parked = Promise.withResolvers<void>()
+    const go = Promise.withResolvers<void>()
+    store.release = async (lease) => {
+      parked.resolve()
+      await go.promise
+      return release(lease)
+    }
+    const question = pattern('question', (context) => context.ask('q', { question: 'now?' }))
+    const options = { store, model: answering(() => []), patterns: [question] }
+    const [one, other] = [await stage(options), await stage(options)]
+    const handle = await one.troupe.stream('question', {})
+    await parked.promise
+    const [gate] = await other.troupe.inbox()
+    const answered = await other.troupe.answer(gate?.gate_id ?? '', 'yes')
+    expect((await answered.result).status).toBe('waiting')
+    go.resolve()
+    expect(await handle.result).toMatchObject({ status: 'completed', output: 'yes' })
   })
 })
 

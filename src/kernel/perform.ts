@@ -144,7 +144,7 @@ async function resume(site: PerformSite, id: string, agent: Agent | undefined): 
 async function reenter(site: PerformSite, id: string, open: SessionOpen): Promise<SessionState> {
   const { base } = open
   if (!base) return newSession(id, open)
-  const past = await site.x.effect(() => site.x.ports.readSession(id, base))
+  const past = await site.x.recall(() => site.x.ports.readSession(id, base))
   return foldSession(id, open, past.events)
 }
 
@@ -165,7 +165,8 @@ async function drain(site: PerformSite, session: SessionState, output: z.ZodType
   const watchdog = new Watchdog(x, session, site.signal)
   try {
     const modelName = session.open.model ?? x.run.model
-    const model = await x.ports.models.resolve(modelName)
+    const found = x.ports.models.resolve(modelName)
+    const model = found instanceof Promise ? await x.recall(() => found) : found
     const { signal } = watchdog
     const caller: Caller = {
       session_id: session.id,
@@ -186,6 +187,8 @@ async function drain(site: PerformSite, session: SessionState, output: z.ZodType
   } catch (thrown) {
     const error = asTroupeError(thrown)
     if (isFatal(error)) throw error
+    // Without a step to try again, a resumed run would only be told of this end once more.
+    if (!STOP_OF[error.code]) error.step ??= `${site.key}/start`
     return endOf(site, session, {
       stop_reason: STOP_OF[error.code] ?? 'failed',
       text: allWords(session),

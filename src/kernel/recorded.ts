@@ -213,7 +213,8 @@ export class Recorded {
       if (this.#settled.delete(renamed)) this.#opened.delete(renamed)
       for (const above of ancestors(renamed)) this.#settled.delete(above)
     }
-    for (const [settled, event] of this.#settled) {
+    // From above: an end that is taken back here has taken no note of those below.
+    for (const [settled, event] of [...this.#settled].sort(([a], [b]) => a.length - b.length)) {
       if (isEvent(event, 'session:end') && CUT_SHORT.has(event.data.stop_reason) && this.#unseen(settled)) {
         this.#settled.delete(settled)
       }

@@ -82,7 +82,7 @@ describe('calls of one turn', () => {
     expect(texts[0]).toBe('{"a":1}')
     expect(texts[1]).toContain('the disk is on fire')
     expect(texts[2]).toContain('no route')
-    expect(texts[3]).toMatch(/nothing found[^]*empty list/)
+    expect(texts[3]).toMatch(/nothing found[\s\S]*empty list/)
     expect(texts[4]).toContain('mute failed without saying why')
     expect(dataOf(events, 'tool:post').length + dataOf(events, 'tool:error').length).toBe(6)
     expect(result.status).toBe('completed')

@@ -1,7 +1,7 @@
 import { TroupeError } from '../errors.ts'
 import { NO_USAGE } from '../kernel/model.ts'
-import type { CallSite } from './provider-error.ts'
-import { firstWords } from './provider-error.ts'
+import type { CallSite } from './call-site.ts'
+import { firstWords } from './call-site.ts'
 
 /*
  * Provider packages read a stream of events out of whatever comes with status 200. A web page has none, so a wrong base
@@ -40,14 +40,22 @@ export function isPage(text: string): boolean {
   return /^\s*<(!doctype|html|head|body|\?xml)/i.test(text)
 }
 
-export function garbage(site: Pick<CallSite, 'name' | 'variables' | 'secrets'>, said: string, page: boolean): TroupeError {
+export function garbage(
+  site: Pick<CallSite, 'name' | 'variables' | 'secrets'>,
+  said: string,
+  page: boolean,
+): TroupeError {
   const what = page ? 'a web page' : 'something that is no answer of a model'
   const { base } = site.variables
-  const error = new TroupeError('model_garbage', `${site.name} answered with ${what}: ${firstWords(said, site.secrets)}`, {
-    retry: !page,
-    blame: page ? 'operator' : 'model',
-    hint: `check the base address${base ? ` (${base})` : ''}: it has to be the provider's API, not its website`,
-  })
+  const error = new TroupeError(
+    'model_garbage',
+    `${site.name} answered with ${what}: ${firstWords(said, site.secrets)}`,
+    {
+      retry: !page,
+      blame: page ? 'operator' : 'model',
+      hint: `check the base address${base ? ` (${base})` : ''}: it has to be the provider's API, not its website`,
+    },
+  )
   return Object.assign(error, page ? { usage: NO_USAGE } : undefined)
 }
 

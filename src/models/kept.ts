@@ -10,7 +10,7 @@ export interface Kept {
  * What was kept with a part, if this model wrote it. A signature of one model makes another refuse the request, so
  * nothing crosses over after a fallback.
  */
-export function keptFor(model: string, part: { provider?: unknown }): Kept | undefined {
-  const kept = part.provider as Partial<Kept> | null | undefined
+export function keptFor(model: string, part: object): Kept | undefined {
+  const kept = (part as { provider?: Partial<Kept> | null }).provider
   return kept?.model === model ? (kept as Kept) : undefined
 }

@@ -3,21 +3,12 @@ import { TroupeError } from '../errors.ts'
 import type { ModelErrorFacts } from '../kernel/model.ts'
 import { NO_USAGE } from '../kernel/model.ts'
 import { garbage, isPage } from './answer-kind.ts'
+import type { CallSite } from './call-site.ts'
+import { firstWords } from './call-site.ts'
 import { alternativesTo } from './known-models.ts'
 import type { Reported } from './reported-error.ts'
 import { reportedBy } from './reported-error.ts'
 import { retryAfter } from './retry-after.ts'
-
-/** What an error should know of the call that met it. */
-export interface CallSite {
-  name: string
-  /** The environment variables that decide, so that a hint can name them. */
-  variables: { key?: string; base?: string }
-  secrets: readonly string[]
-  tools: boolean
-  images: boolean
-  now(): number
-}
 
 /** Why a call got no answer at all. */
 export function failedCall(thrown: unknown, site: CallSite): TroupeError {
@@ -69,7 +60,8 @@ const TOO_LONG =
   /context[ _]?(length|window|size|limit)|prompt is too long|too many (input )?tokens|input token count|maximum (number of )?tokens allowed|exceeds? the (available|model'?s) context|reduce the length/i
 const NO_TOOLS =
   /(tool|function)[ _-]?(use|call(ing|s)?|choice)?s?\b.{0,60}(not (supported|enabled|available)|unsupported|requires? --)|(not|n['’]t) support (tools?|function|tool use)|support tool use|unsupported.{0,30}\btools?\b/i
-const NO_IMAGES = /(not|n['’]t) support (image|vision)|image (input|content).{0,40}not supported|no (vision|image) support/i
+const NO_IMAGES =
+  /(not|n['’]t) support (image|vision)|image (input|content).{0,40}not supported|no (vision|image) support/i
 const QUOTA = /insufficient_quota|exceeded your current quota|billing|credit balance/i
 
 /** The provider answered with an error. */
@@ -81,10 +73,10 @@ function answered(reported: Reported, site: CallSite, said: string): TroupeError
   if (status === 401 || status === 403 || (status === 400 && BAD_KEY.test(words))) {
     return make('model_auth', what, keyHint(site))
   }
-  if (site.tools && NO_TOOLS.test(words) && status !== 429) return make('model_unsupported', what, unsupportedHint(site))
-  if (site.images && NO_IMAGES.test(words)) return make('model_unsupported', what, unsupportedHint(site))
-  if (status === 404) return unknownModel(site, said, what)
   if (status === 429) return rateLimited(what, QUOTA.test(words))
+  const cannot = (site.tools && NO_TOOLS.test(words)) || (site.images && NO_IMAGES.test(words))
+  if (cannot) return make('model_unsupported', what, unsupportedHint(site))
+  if (status === 404) return unknownModel(site, said, what)
   if (status === 413 || (status < 500 && TOO_LONG.test(words))) {
     return make('context_too_long', what, { hint: 'shorten the conversation, or use a model with a larger window' })
   }
@@ -123,7 +115,8 @@ function unsupportedHint({ name, tools, images }: CallSite): ErrorDetail {
 
 function networkHint({ variables }: CallSite, message: string): ErrorDetail {
   const base = variables.base ? ` (${variables.base})` : ''
-  if (/ECONNREFUSED/.test(message)) return { hint: `nothing listens there: start the server, or check its address${base}` }
+  if (/ECONNREFUSED/.test(message))
+    return { hint: `nothing listens there: start the server, or check its address${base}` }
   return { hint: `check the network and the base address${base}` }
 }
 
@@ -133,15 +126,4 @@ function make(code: ErrorCode, message: string, detail: ErrorDetail = {}): Troup
 
 function clean(message: string, { secrets }: CallSite): string {
   return firstWords(message, secrets, 500)
-}
-
-const KEYS = [/\b(sk|pk|rk|gsk|xai)-[A-Za-z0-9_*-]{6,}/g, /\bAIza[\w-]{10,}/g, /\b(Bearer|Key)\s+[\w.~+/-]{8,}=*/g]
-
-/** The beginning of what was said, on one line and without keys. */
-export function firstWords(said: string, secrets: readonly string[], length = 120): string {
-  let text = said
-  for (const secret of secrets) if (secret.length > 3) text = text.replaceAll(secret, '[key]')
-  for (const key of KEYS) text = text.replace(key, '[key]')
-  const line = text.replace(/\s+/g, ' ').trim()
-  return line.length > length ? `${line.slice(0, length)}…` : line || '(nothing)'
 }

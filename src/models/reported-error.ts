@@ -54,7 +54,9 @@ export function reportedBy(thrown: unknown): Reported {
     body,
     headers: (foreign.responseHeaders ?? {}) as Reported['headers'],
     ...(status === undefined ? undefined : { status }),
-    ...(typeof foreign.isRetryable === 'boolean' && status === undefined ? { retryable: foreign.isRetryable } : undefined),
+    ...(typeof foreign.isRetryable === 'boolean' && status === undefined
+      ? { retryable: foreign.isRetryable }
+      : undefined),
     sent: !local && !(network !== undefined && NEVER_SENT.test(network)),
   }
 }
@@ -62,9 +64,10 @@ export function reportedBy(thrown: unknown): Reported {
 function kindOf(foreign: Foreign, status: number | undefined, network: string | undefined): Reported['kind'] {
   const known = typeof foreign.name === 'string' ? KINDS[foreign.name] : undefined
   if (known) return known
-  if (status !== undefined) return status >= 200 && status < 300 ? 'garbage' : 'answer'
+  if (status !== undefined && status >= 300) return 'answer'
+  // A connection that breaks in the middle comes with the status of its beginning, which was 200.
   if (network !== undefined || isNetworkError(foreign)) return 'network'
-  return 'answer'
+  return status === undefined ? 'answer' : 'garbage'
 }
 
 function isNetworkError({ name, message }: Foreign): boolean {

@@ -13,6 +13,8 @@ export interface Plan {
   slow: LifePlan['slow']
   /** When the person answers: once the run waits, as soon as the question is there, or that at another process. */
   answers: 'parked' | 'early' | 'elsewhere'
+  /** How long the person thinks, when not waiting for the run to wait. */
+  thinks: number
 }
 
 /** What is left when everything is over, for the oracle. */
@@ -129,22 +131,20 @@ async function openAt(life: Life, plan: Plan): Promise<Opened> {
 /** What the program of a process does: goes on with the run, and answers its question. */
 async function live(life: Life, plan: Plan, { here, there }: Opened): Promise<RunResult> {
   const troupe = here
-  const answering = plan.answers === 'parked' ? [] : [answerEarly(life, there, plan)]
+  const answering = plan.answers === 'parked' ? Promise.resolve() : answerEarly(life, there, plan)
+  answering.catch(() => {})
   let result = await (await troupe.resume(RUN_ID, { force: true })).result
   if (plan.answers !== 'parked') {
-    await Promise.all(answering)
+    await answering
     result = await troupe.result(RUN_ID)
-    const known = result.status === 'waiting' && (await unanswered(life))
-    if (!known) return result
+    if (result.status !== 'waiting') return result
+    if (!(await unanswered(life))) throw new Error('the answer is there and woke nobody')
   }
   while (result.status === 'waiting') {
     const [gate] = result.gates
     if (!gate) throw new Error('the run waits and asks nothing')
-    const mine = await troupe.answer(gate.gate_id, 'yes').catch((error: { code?: string }) => {
-      if (error.code !== 'gate_answered') throw error
-      return troupe.resume(RUN_ID)
-    })
-    result = await mine.result
+    const mine = await troupe.answer(gate.gate_id, 'yes').catch(tooLate)
+    result = await (mine ?? (await troupe.resume(RUN_ID))).result
   }
   return result
 }
@@ -162,15 +162,17 @@ async function answerEarly(life: Life, at: Troupe, plan: Plan): Promise<void> {
     if (row && row.ended_at !== null) return
     const [gate] = await life.store.openGates({ run_id: RUN_ID })
     if (gate) {
-      const handle = await at.answer(gate.gate_id, 'yes').catch((error: { code?: string }) => {
-        if (error.code === 'gate_answered') return undefined
-        throw error
-      })
+      await life.world.sleep(plan.thinks)
+      const handle = await at.answer(gate.gate_id, 'yes').catch(tooLate)
       await handle?.result
       return
     }
     await life.world.sleep(plan.slow.store === 0 ? 1 : plan.slow.store)
   }
+}
+
+function tooLate(error: { code?: string }): undefined {
+  if (error.code !== 'gate_answered' && error.code !== 'run_ended') throw error
 }
 
 /** When a process may be started again: once the lease of the last one has run out. */

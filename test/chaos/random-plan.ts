@@ -12,7 +12,8 @@ export function randomPlan(seed: number): Plan {
   const slow = { model: pick(0, 5, 60, 2_000), tool: pick(0, 0, 20, 400), store: pick(0, 0, 2, 30) }
   const answers = pick<Plan['answers']>('parked', 'early', 'early', 'elsewhere')
   const faults = Array.from({ length: pick(1, 1, 2, 2, 3) }, () => randomFault(random))
-  return { seed, faults, slow, answers }
+  const thinks = Math.floor(random() * (slow.model + slow.tool + 6 * slow.store + 3))
+  return { seed, faults, slow, answers, thinks }
 }
 
 function randomFault(random: () => number): Fault {

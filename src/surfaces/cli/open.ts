@@ -23,12 +23,12 @@ export function storeExists(cli: Cli): boolean {
   return path === 'memory' || existsSync(path)
 }
 
-/** Opens the runtime for a command. Commands that only look find an empty store where there is none. */
-export async function openTroupe(cli: Cli, use: 'look' | 'work'): Promise<Troupe> {
+/** Opens the runtime for a command. Only a new run makes a store; others find an empty one where there is none. */
+export async function openTroupe(cli: Cli, use: 'existing' | 'new'): Promise<Troupe> {
   const { createTroupe } = await import('../../index.ts')
   const model = modelName(cli)
   return createTroupe({
-    store: use === 'look' && !storeExists(cli) ? 'memory' : storePath(cli),
+    store: use === 'existing' && !storeExists(cli) ? 'memory' : storePath(cli),
     agents: await ownAgents(cli),
     ...(cli.options.project ? { project: cli.options.project } : undefined),
     ...(model === undefined ? undefined : { model }),
@@ -43,7 +43,11 @@ async function ownAgents(cli: Cli): Promise<Agent[]> {
 }
 
 /** Opens, works, and closes whatever happens. */
-export async function withTroupe<T>(cli: Cli, use: 'look' | 'work', work: (troupe: Troupe) => Promise<T>): Promise<T> {
+export async function withTroupe<T>(
+  cli: Cli,
+  use: 'existing' | 'new',
+  work: (troupe: Troupe) => Promise<T>,
+): Promise<T> {
   const troupe = await openTroupe(cli, use)
   try {
     return await work(troupe)

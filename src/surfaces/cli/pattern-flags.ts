@@ -28,7 +28,7 @@ export interface PatternFlags {
   /** The field that a word without a flag stands for. */
   positional: string | undefined
   /** The input as the command line says it: only what was given. */
-  given(values: Readonly<Record<string, unknown>>, words: readonly string[]): Record<string, unknown>
+  given(): Record<string, unknown>
 }
 
 /** Adds the flags of a pattern to its command. */
@@ -49,11 +49,12 @@ export function addPatternFlags(
   }
   return {
     positional,
-    given(values, words) {
+    given() {
       const input: Record<string, unknown> = {}
-      if (words.length > 0 && positional !== undefined) input[positional] = words.join(' ')
+      if (command.args.length > 0 && positional !== undefined) input[positional] = command.args.join(' ')
       for (const [attribute, name] of byAttribute) {
-        if (values[attribute] !== undefined) input[name] = values[attribute]
+        // A switch that is on by default has a value without being given; it must not win over the input file.
+        if (command.getOptionValueSource(attribute) === 'cli') input[name] = command.getOptionValue(attribute)
       }
       return input
     },

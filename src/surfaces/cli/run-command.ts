@@ -43,7 +43,7 @@ export async function describePatterns(run: Command, site: Site): Promise<void> 
 async function start(command: Command, pattern: Pattern, flags: PatternFlags, terminal: Cli['terminal']) {
   const options = command.optsWithGlobals<Cli<{ input?: string }>['options']>()
   const { run } = await import('./commands/run.ts')
-  return run({ terminal, options }, pattern.name, flags.given(command.opts(), command.args))
+  return run({ terminal, options }, pattern.name, flags.given())
 }
 
 function firstSentence({ description }: Pattern): string {

@@ -7,7 +7,7 @@ import { agentLines, problemLine } from '../render/agents.ts'
 /** Who can be called, and what is wrong with the files that were read. */
 export function agents(cli: Cli): Promise<number> {
   const { terminal, options } = cli
-  return withTroupe({ ...cli, options: { ...options, store: 'memory' } }, 'look', async (troupe) => {
+  return withTroupe({ ...cli, options: { ...options, store: 'memory' } }, 'existing', async (troupe) => {
     const folder = agentsFolder(cli)
     const { loadAgents } = await import('../../../formats/agent-file.ts')
     const problems = folder === undefined ? [] : (await loadAgents(folder)).problems

@@ -12,7 +12,7 @@ type AnswerOptions = { jsonValue?: string; wait?: boolean }
 
 /** Answers a question; the run goes on here, unless another process works on it. */
 export function answer(cli: Cli<AnswerOptions>, wanted: string, words: readonly string[]): Promise<number> {
-  return withTroupe(cli, 'work', async (troupe) => {
+  return withTroupe(cli, 'existing', async (troupe) => {
     const { terminal, options } = cli
     const gate = await findGate(troupe, wanted)
     const value = await valueFrom(cli, gate, words)

@@ -27,16 +27,21 @@ function play(cli: Cli): Promise<number> {
   const { terminal, options } = cli
   if (!options.json)
     for (const text of wrap(LABEL, terminal.err.width)) terminal.note(terminal.err.paint('yellow', text))
-  return withTroupe(cli, 'work', async (troupe) => {
+  return withTroupe(cli, 'new', async (troupe) => {
     const handle = await troupe.stream('task', { agent: 'default', instruction: DEMO_INSTRUCTION })
     const code = await attend(cli, troupe, handle)
     if (options.json) return code
     const story = tell(await troupe.events(handle.run_id))
     const lines = tree(story, { look: terminal.out, now: Date.now(), live: false })
     terminal.print(['', ...lines].join('\n'))
-    if (options.store === undefined || !options.quiet) terminal.note('\nyour own: troupe run task --help')
+    if (!options.quiet) terminal.note(`\nyour own: ${called()} run task --help`)
     return code
   })
+}
+
+/** From a clone there is no `troupe` in the path. */
+function called(): string {
+  return process.env.npm_lifecycle_event === undefined ? 'troupe' : 'npm run -s troupe --'
 }
 
 const LABEL = 'SCRIPTED DEMO: the answers below come from a script; no model, no key, no network is used.'

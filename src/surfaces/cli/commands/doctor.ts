@@ -15,7 +15,7 @@ export async function doctor(cli: Cli<{ run?: string }>): Promise<number> {
   const checks: Check[] = [nodeCheck(), modelCheck(cli)]
   let troupe: Troupe | undefined
   try {
-    troupe = await openTroupe(cli, 'look')
+    troupe = await openTroupe(cli, 'existing')
     checks.push(await storeCheck(cli, troupe), ...(await agentChecks(cli, troupe)))
     if (cli.options.run !== undefined) checks.push(...(await journalChecks(troupe, cli.options.run)))
   } catch (thrown) {

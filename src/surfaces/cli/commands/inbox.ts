@@ -6,7 +6,7 @@ import { gateLines } from '../render/result.ts'
 
 /** Every question that waits for a person, the oldest first. */
 export function inbox(cli: Cli): Promise<number> {
-  return withTroupe(cli, 'look', async (troupe) => {
+  return withTroupe(cli, 'existing', async (troupe) => {
     const gates = await troupe.inbox()
     const { terminal } = cli
     if (cli.options.json) printJson(cli, gates)

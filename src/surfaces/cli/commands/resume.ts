@@ -9,7 +9,7 @@ import { withTroupe } from '../open.ts'
 /** Goes on with a run that was interrupted, broke off, waits, or failed. */
 export async function resume(cli: Cli<{ force?: boolean }>, wanted: string): Promise<number> {
   const limits = await limitsFrom(cli)
-  return withTroupe(cli, 'work', async (troupe) => {
+  return withTroupe(cli, 'existing', async (troupe) => {
     const row = await findRun(troupe, wanted)
     if (row.status === 'completed' || row.status === 'cancelled') {
       if (!cli.options.json) cli.terminal.note(`${row.run_id} has ended already`)

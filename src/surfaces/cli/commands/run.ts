@@ -13,7 +13,7 @@ export async function run(
   const file = cli.options.input === undefined ? {} : await readInput(cli.options.input)
   const limits = await limitsFrom(cli)
   const model = modelName(cli)
-  return withTroupe(cli, 'work', async (troupe) => {
+  return withTroupe(cli, 'new', async (troupe) => {
     const handle = await troupe.stream(pattern, { ...file, ...given }, { limits, ...(model ? { model } : undefined) })
     return attend(cli, troupe, handle)
   })

@@ -7,7 +7,7 @@ import { withTroupe } from '../open.ts'
 import { runsTable } from '../render/runs.ts'
 
 export function runs(cli: Cli<{ status?: Status[]; number?: number }>): Promise<number> {
-  return withTroupe(cli, 'look', async (troupe) => {
+  return withTroupe(cli, 'existing', async (troupe) => {
     const { status, number = 20 } = cli.options
     const rows: RunRow[] = await troupe.runs({ limit: number, ...(status ? { status } : undefined) })
     if (cli.options.json) printJson(cli, rows)

@@ -17,7 +17,7 @@ const LOOK_MS = 150
 const NOBODY_MS = 3000
 
 export function watch(cli: Cli<{ fromStart?: boolean }>, wanted: string | undefined): Promise<number> {
-  return withTroupe(cli, 'look', async (troupe) => {
+  return withTroupe(cli, 'existing', async (troupe) => {
     const row = await findRun(troupe, wanted)
     const { terminal, options } = cli
     const told = options.fromStart || row.ended_at !== null ? 0 : row.head

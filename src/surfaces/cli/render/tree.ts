@@ -29,10 +29,12 @@ export const GLYPHS: Record<string, readonly [Style, string]> = {
 
 /** Who worked for whom, on what, for how long and how much. */
 export function tree(story: Story, options: TreeOptions): string[] {
-  return story.parts.flatMap((part) => branch(part, { ...options, first: '', rest: '' }))
+  return story.parts.flatMap((part) => branch(part, { ...options, over: story.end !== undefined, first: '', rest: '' }))
 }
 
 interface Place extends TreeOptions {
+  /** The run has ended: what is unanswered stays so. */
+  over: boolean
   /** What stands before the first line of a part, and before all others. */
   first: string
   rest: string
@@ -121,11 +123,13 @@ function callLines(call: Call, place: Place): string[] {
 function gateLines(asked: Asked, place: Place): string[] {
   const open = asked.ended_at === null
   const by = asked.asked_by ? `${oneLine(asked.asked_by)} asks a person` : 'a question to a person'
-  const facts = open ? `open · ${asked.gate_id}` : `answered by ${asked.answered_by ?? 'someone'}`
-  const lines = headed(place, [GLYPHS[open ? 'waiting' : 'ok'] ?? '', ' ', by], facts)
+  const unanswered = place.over ? 'not answered' : `open · ${asked.gate_id}`
+  const facts = open ? unanswered : `answered by ${asked.answered_by ?? 'someone'}`
+  const lines = headed(place, [GLYPHS[!open ? 'ok' : place.over ? 'cancelled' : 'waiting'] ?? '', ' ', by], facts)
   lines.push(detail(place, [['dim', oneLine(asked.question)]]))
   if (!open) lines.push(detail(place, ['→ ', answerWords(asked.answer)]))
-  else if (asked.choices) lines.push(detail(place, [['dim', `one of: ${oneLine(asked.choices.join(', '))}`]]))
+  else if (asked.choices && !place.over)
+    lines.push(detail(place, [['dim', `one of: ${oneLine(asked.choices.join(', '))}`]]))
   return lines
 }
 

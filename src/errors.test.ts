@@ -1,0 +1,46 @@
+import { describe, expect, test } from 'vitest'
+import { asTroupeError, fromRecord, nearest, TroupeError, unknownName } from './errors.ts'
+
+describe('errors', () => {
+  test('X1 an error says what happened, whose turn it is, whether a retry helps and what to do next', () => {
+    const error = new TroupeError('session_busy', 'it is in use', { hint: 'wait', step: 'a/b' })
+    expect(error.toJSON()).toEqual({
+      code: 'session_busy',
+      message: 'it is in use',
+      blame: 'developer',
+      retry: true,
+      hint: 'wait',
+      alternatives: [],
+      step: 'a/b',
+    })
+    expect(new TroupeError('model_failed', 'x', { retry: false, blame: 'developer' })).toMatchObject({
+      retry: false,
+      blame: 'developer',
+    })
+  })
+
+  test('X2 a record becomes the same error again', () => {
+    const error = new TroupeError('denied', 'no', { alternatives: ['a'], hint: 'h', retry: true, blame: 'operator' })
+    expect(fromRecord(JSON.parse(JSON.stringify(error)))).toEqual(error)
+  })
+
+  test('X3 whatever was thrown becomes one of ours, with its words and its cause', () => {
+    const cause = new TypeError('x is not a function')
+    expect(asTroupeError(cause, 'tool_failed')).toMatchObject({ code: 'tool_failed', message: cause.message, cause })
+    const ours = new TroupeError('denied', 'no')
+    expect(asTroupeError(ours)).toBe(ours)
+    for (const odd of ['text', 0, null, undefined, {}, new Error('')])
+      expect(asTroupeError(odd)).toMatchObject({ code: 'internal', message: expect.stringMatching(/./) })
+  })
+
+  test('X4 an unknown name is answered with the known ones, nearest first', () => {
+    const known = ['reviewer', 'developer', 'architect']
+    const error = unknownName('unknown_agent', 'agent', 'architct', known)
+    expect(error.message).toBe("no agent 'architct'; known: architect, reviewer, developer")
+    expect(error.hint).toBe("did you mean 'architect'?")
+    expect(unknownName('unknown_agent', 'agent', 'x', [])).toMatchObject({ hint: '', alternatives: [] })
+    expect(nearest('REVIEW', known)[0]).toBe('reviewer')
+    expect(nearest('dev', known)[0]).toBe('developer')
+    expect(nearest('', known)).toHaveLength(3)
+  })
+})

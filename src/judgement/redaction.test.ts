@@ -1,0 +1,92 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { redact, secretsIn, secretValues } from './redaction.ts'
+
+const JWT = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abc_DEF-123'
+const PEM = '-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nAAAA\n-----END RSA PRIVATE KEY-----'
+
+describe('CA9 what looks like a secret', () => {
+  test.each([
+    ['an OpenAI key', 'use sk-proj-abcdEFGH1234567890 now', 'use [redacted] now'],
+    ['an Anthropic key', 'sk-ant-api03-AAAAbbbbCCCC-dddd_1234', '[redacted]'],
+    ['a GitHub token', 'ghp_0123456789abcdefghijABCDEFGHIJ012345!', '[redacted]!'],
+    ['a GitHub fine-grained token', 'github_pat_11AAAAAAA0123456789_abcdef', '[redacted]'],
+    ['an AWS key id', 'id AKIAIOSFODNN7EXAMPLE.', 'id [redacted].'],
+    ['a Google key', 'AIzaSyA-1234567890abcdefghijklmnopqrstu', '[redacted]'],
+    ['a Slack token', 'xoxb-123456789012-abcdefghij', '[redacted]'],
+    ['a JSON web token', `a ${JWT} b`, 'a [redacted] b'],
+    ['a private key', `x\n${PEM}\ny`, 'x\n[redacted]\ny'],
+    ['a private key that was cut off', PEM.slice(0, 50), '[redacted]'],
+    ['an authorization header', 'Authorization: Bearer abcdef1234567890', 'Authorization: Bearer [redacted]'],
+    ['one with basic credentials', 'authorization: Basic dXNlcjpwYXNzd29yZA==', 'authorization: Basic [redacted]'],
+    ['one in JSON', '{"Authorization":"Token abcdef1234567890"}', '{"Authorization":"Token [redacted]"}'],
+    ['an assignment', 'OPENAI_API_KEY=abc123def', 'OPENAI_API_KEY=[redacted]'],
+    ['a token in an .env file', 'X=1\nSLACK_TOKEN=abc123def\nY=2', 'X=1\nSLACK_TOKEN=[redacted]\nY=2'],
+    ['a password', 'password=hunter22 user=ann', 'password=[redacted] user=ann'],
+    ['a quoted password', 'password = "correct horse"', 'password = "[redacted]"'],
+    ['a password in JSON', '{"db_password": "hunter2", "user": "ann"}', '{"db_password": "[redacted]", "user": "ann"}'],
+    ['a password in an address', 'postgres://ann:hunter2@db/x', 'postgres://ann:[redacted]@db/x'],
+  ])('CA9 %s is redacted, and what is around it stays', (_what, text, expected) => {
+    expect(redact(text)).toBe(expected)
+  })
+
+  test.each([
+    'task sk-1 is done',
+    'the key of the step agents/security/turn/2/model',
+    'max_tokens=4096 and tokens: 12',
+    'const token = next()',
+    'API_KEY=$OTHER and KEY=${secret:NAME}',
+    'The password is on the note.',
+    'authorization: required',
+    '0123456789abcdef-fedcba9876543210_coder',
+    'a basic question about bearer tokens',
+    'ey.ey.ey',
+  ])('CA9 %s holds no secret', (text) => {
+    expect(redact(text)).toBe(text)
+  })
+})
+
+test('CA9 values that are known to be secret are redacted wherever they stand, the longer one first', () => {
+  const values = secretValues({
+    MY_TOKEN: 'plain-looking',
+    MY_TOKEN_2: 'plain-looking-value',
+    SSH_KEY: '/home/ann/.ssh/id',
+    SHORT_KEY: 'abc',
+    COLOR: 'plain-looking-colour',
+    NOTHING_KEY: undefined,
+  })
+  expect(values).toEqual(['plain-looking-value', 'plain-looking'])
+  expect(redact('a plain-looking-value, a plain-looking one', values)).toBe('a [redacted], a [redacted] one')
+})
+
+test('CA9 redacting twice is redacting once, and every secret lies within the text', () => {
+  const fragment = fc.oneof(
+    fc.string(),
+    fc.constantFrom('sk-ant-0123456789abcdef01', JWT, PEM, 'AKIAIOSFODNN7EXAMPLE', 'value-in-env', 'password="'),
+    fc.constantFrom(
+      'Authorization: ',
+      'Bearer ',
+      '_KEY=',
+      'TOKEN=',
+      '"',
+      "'",
+      '\n',
+      ' ',
+      '[redacted]',
+      ':',
+      '@',
+      '://',
+    ),
+  )
+  const text = fc.array(fragment, { maxLength: 12 }).map((parts) => parts.join(''))
+  fc.assert(
+    fc.property(text, (whole) => {
+      const extra = ['value-in-env']
+      const once = redact(whole, extra)
+      expect(redact(once, extra)).toBe(once)
+      for (const { start, end } of secretsIn(whole, extra))
+        expect(0 <= start && start < end && end <= whole.length).toBe(true)
+    }),
+    { numRuns: 1000 },
+  )
+})

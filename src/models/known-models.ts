@@ -1,0 +1,86 @@
+import { nearest } from '../errors.ts'
+
+/*
+ * Facts about models that are worth knowing before a call. They are data, and they age: read from the providers' pages in
+ * November 2026. A model that is not here works all the same; only its window is unknown, and no role picks it.
+ */
+
+export type Role = 'fast' | 'general' | 'reasoning'
+
+export const ROLES: readonly Role[] = ['fast', 'general', 'reasoning']
+
+export interface ModelFacts {
+  /** Tokens of the window, and of the longest answer. */
+  context: number
+  output: number
+}
+
+const M = 1_000_000
+const GPT_6 = { context: 1_050_000, output: 128_000 }
+const CLAUDE_5 = { context: M, output: 128_000 }
+const GEMINI = { context: 1_048_576, output: 65_536 }
+
+/** By provider, then by the id that the provider knows. Dated ids share the facts of their alias. */
+const FACTS: Readonly<Record<string, Readonly<Record<string, ModelFacts>>>> = {
+  anthropic: {
+    'claude-haiku-5-5': CLAUDE_5,
+    'claude-sonnet-5-5': CLAUDE_5,
+    'claude-opus-5-5': CLAUDE_5,
+    'claude-fable-5-1': CLAUDE_5,
+    'claude-sonnet-5': CLAUDE_5,
+    'claude-opus-5': CLAUDE_5,
+    'claude-haiku-4-5': { context: 200_000, output: 64_000 },
+    'claude-sonnet-4-5': { context: 200_000, output: 64_000 },
+    'claude-opus-4-5': { context: 200_000, output: 64_000 },
+  },
+  openai: {
+    'gpt-6-luna': GPT_6,
+    'gpt-6.1-terra': GPT_6,
+    'gpt-6.1-sol': GPT_6,
+    'gpt-6-sol': GPT_6,
+    'gpt-6-astra': GPT_6,
+    'gpt-5.4-mini': { context: 400_000, output: 128_000 },
+    'gpt-5': { context: 400_000, output: 128_000 },
+    'gpt-5-mini': { context: 400_000, output: 128_000 },
+    'gpt-5-nano': { context: 400_000, output: 128_000 },
+    'gpt-4.1': { context: 1_047_576, output: 32_768 },
+    'gpt-4o': { context: 128_000, output: 16_384 },
+    'gpt-4o-mini': { context: 128_000, output: 16_384 },
+  },
+  google: {
+    'gemini-3.8-flash': GEMINI,
+    'gemini-3.5-flash-lite': GEMINI,
+    'gemini-2.5-pro': GEMINI,
+    'gemini-2.5-flash': GEMINI,
+    'gemini-2.5-flash-lite': GEMINI,
+  },
+}
+
+/** What each role uses when nothing else is configured, for the providers that offer fixed models. */
+export const ROLE_MODELS: Readonly<Record<string, Readonly<Record<Role, string>>>> = {
+  anthropic: { fast: 'claude-haiku-5-5', general: 'claude-sonnet-5-5', reasoning: 'claude-opus-5-5' },
+  openai: { fast: 'gpt-6-luna', general: 'gpt-6.1-terra', reasoning: 'gpt-6.1-sol' },
+  google: { fast: 'gemini-3.5-flash-lite', general: 'gemini-3.8-flash', reasoning: 'gemini-3.8-flash' },
+  openrouter: { fast: 'openai/gpt-5.4-mini', general: 'openai/gpt-6.1-terra', reasoning: 'openai/gpt-6.1-terra' },
+}
+
+/** The window and the longest answer of a model, where they are known. */
+export function factsOf(provider: string, id: string): ModelFacts | undefined {
+  const known = FACTS[provider === 'openai-chat' ? 'openai' : provider]
+  return known?.[id] ?? known?.[id.replace(/-(\d{8}|\d{4}-\d{2}-\d{2})$/, '')]
+}
+
+/** Known models of the same provider, nearest first. */
+export function alternativesTo(name: string): string[] {
+  const [provider = ''] = name.split('/', 1)
+  const known = FACTS[provider === 'openai-chat' ? 'openai' : provider] ?? {}
+  return nearest(
+    name,
+    Object.keys(known).map((id) => `${provider}/${id}`),
+  )
+}
+
+/** Every `provider/model` with known facts. */
+export function knownNames(): string[] {
+  return Object.entries(FACTS).flatMap(([provider, models]) => Object.keys(models).map((id) => `${provider}/${id}`))
+}

@@ -1,0 +1,76 @@
+import { readFile } from 'node:fs/promises'
+import { z } from 'zod'
+import { TroupeError } from '../errors.ts'
+
+/*
+ * A price file:
+ *   { "updated": "2026-11-15", "prices": [ { "model": "openai/gpt-6-luna*", "from": "2026-09-22",
+ *     "usd_per_million": { "input": 0.1, "output": 0.5, "cache_read": 0.01 } } ] }
+ */
+
+const amount = z.number().nonnegative()
+
+const rates = z.strictObject({
+  input: amount,
+  output: amount,
+  /** Input that came from the provider's cache, and input that was written to it; the price of input when absent. */
+  cache_read: amount.optional(),
+  cache_write: amount.optional(),
+  /** Output that was reasoning; the price of output when absent. */
+  reasoning: amount.optional(),
+})
+
+const day = z.iso.date('is no date like 2026-11-15')
+
+const entry = z.strictObject({
+  /** `provider/model`; a `*` at the end stands for anything. */
+  model: z
+    .string()
+    .min(1)
+    .regex(/^[^*]*\*?$/, 'may hold one * and only at its end'),
+  from: day,
+  usd_per_million: rates,
+  /** Rates for the whole call when its input is longer than this many tokens. */
+  long: z.strictObject({ over: z.number().int().positive(), usd_per_million: rates }).optional(),
+  note: z.string().optional(),
+})
+
+const file = z.strictObject({ updated: day, note: z.string().optional(), prices: z.array(entry) })
+
+export type Rates = z.infer<typeof rates>
+export type Price = z.infer<typeof entry>
+export type PriceFile = z.infer<typeof file>
+
+export async function readPrices(path: string): Promise<PriceFile> {
+  let text: string
+  try {
+    text = await readFile(path, 'utf8')
+  } catch (thrown) {
+    const error = thrown as NodeJS.ErrnoException
+    throw invalid(path, error.code === 'ENOENT' ? 'there is no such file' : error.message)
+  }
+  return parsePrices(text, path)
+}
+
+export function parsePrices(text: string, path: string): PriceFile {
+  let json: unknown
+  try {
+    json = JSON.parse(text)
+  } catch (error) {
+    throw invalid(path, `it is not JSON: ${(error as Error).message}`)
+  }
+  const parsed = file.safeParse(json)
+  if (parsed.success) return parsed.data
+  throw invalid(path, parsed.error.issues.slice(0, 5).map(placeAndProblem).join('; '))
+}
+
+function placeAndProblem({ path, message }: { path: PropertyKey[]; message: string }): string {
+  const place = path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`)).join('')
+  return place === '' ? message : `${place.replace(/^\./, '')}: ${message}`
+}
+
+function invalid(path: string, problem: string): TroupeError {
+  return new TroupeError('invalid_prices', `${path}: ${problem}`, {
+    hint: 'a price file is {"updated", "prices": [{"model", "from", "usd_per_million": {"input", "output"}}]}',
+  })
+}

@@ -1,0 +1,144 @@
+import { describe, expect, test } from 'vitest'
+import type { GateRow, RunResult, RunRow } from '../../../index.ts'
+import { agentLines } from './agents.ts'
+import { age, duration, money, short } from './amounts.ts'
+import { checkLines } from './checks.ts'
+import { errorLines } from './error.ts'
+import { plainLook } from './line.ts'
+import { gateLines, nextSteps, outputText, quoted, summaryLine } from './result.ts'
+import { runsTable } from './runs.ts'
+import { widthOf } from './width.ts'
+
+const look = plainLook(60)
+const usage = { calls: 2, input: 1000, output: 234, cache_read: 0, cache_write: 0, usd: null }
+const result: RunResult = {
+  run_id: 'r_0123456789ab',
+  status: 'completed',
+  stop_reason: 'completed',
+  output: { response: 'Done.' },
+  error: null,
+  usage,
+  duration_ms: 1234,
+  gates: [],
+}
+const gate = {
+  gate_id: 'g_1',
+  run_id: 'r_1',
+  question: 'Which\ncolour?',
+  choices: ['dark blue', 'red'],
+  asked_by: 'painter',
+} as GateRow
+
+function row(more: Partial<RunRow>): RunRow {
+  const base = { run_id: 'r_0123456789ab', pattern: 'task', title: 'do it', status: 'completed', created_at: 0 }
+  return { ...base, ended_at: 1500, usage, ...more } as RunRow
+}
+
+describe('lists', () => {
+  test('L9 runs are a table that drops columns before it clips what they are about', () => {
+    const rows = [
+      row({}),
+      row({ status: 'waiting', ended_at: null, title: 'Paint the shed in a colour that nobody minds' }),
+    ]
+    expect(runsTable(rows, 65_000, plainLook(90))).toEqual([
+      'run             status     age  took  tokens  pattern  what',
+      'r_0123456789ab  completed   1m  1.5s   1,234  task     do it',
+      'r_0123456789ab  waiting     1m         1,234  task     Paint the shed in a colour that no…',
+    ])
+    const narrow = runsTable(rows, 65_000, plainLook(50))
+    expect(narrow[2]).toBe('r_0123456789ab  waiting     1m  Paint the shed in…')
+    for (const line of narrow) expect(widthOf(line)).toBeLessThanOrEqual(50)
+  })
+
+  test('L17 an error says what happened, what to do, and what else there is, each once', () => {
+    const message = "no agent 'architct'; known: architect, reviewer"
+    const alternatives = ['architect', 'reviewer']
+    expect(errorLines({ message, hint: "did you mean 'architect'?", alternatives }, look)).toEqual([
+      `error: ${message}`,
+      "hint: did you mean 'architect'?",
+    ])
+    expect(errorLines({ message: 'neither is given', hint: 'name one', alternatives }, look)).toEqual([
+      'error: neither is given',
+      'hint: name one',
+      'known: architect, reviewer',
+    ])
+    const many = Array.from({ length: 30 }, (_, index) => `name-${index}`)
+    expect(errorLines({ message: 'no', hint: '', alternatives: many }, plainLook(200))[1]).toMatch(
+      /name-7 and 22 more$/,
+    )
+  })
+
+  test('L13 a question says who asks, what, the choices, and the command that answers it', () => {
+    expect(gateLines(gate, look)).toEqual([
+      '? g_1  painter asks in r_1',
+      '  Which colour?',
+      '  one of: dark blue, red',
+      "  answer with: troupe answer g_1 'dark blue'",
+    ])
+    expect(quoted("it's")).toBe("'it'\\''s'")
+  })
+
+  test('L4 a run is summed up in one line, with the next command where there is one', () => {
+    expect(summaryLine(result, look)).toBe('✓ completed  1.2s · 2 calls · 1,234 tokens · r_0123456789ab')
+    expect(nextSteps(result, look)).toEqual([])
+    expect(nextSteps({ ...result, status: 'pending' }, look)).toEqual(['go on with: troupe resume r_0123456789ab'])
+    expect(nextSteps({ ...result, status: 'waiting', gates: [gate] }, look)).toEqual(gateLines(gate, look))
+    const error = {
+      code: 'limit_reached',
+      message: 'calls',
+      blame: 'operator',
+      retry: true,
+      hint: '',
+      alternatives: [],
+    } as const
+    expect(nextSteps({ ...result, status: 'failed', error: { ...error, alternatives: [] } }, plainLook(90))).toEqual([
+      'error: calls',
+      'see what happened: troupe show r_0123456789ab',
+      'go on with more: troupe resume r_0123456789ab --limit NAME=VALUE',
+    ])
+  })
+
+  test('L4 the result is the text where there is one, and JSON where there is none', () => {
+    expect(outputText({ response: 'words', more: 1 })).toBe('words')
+    expect(outputText('words')).toBe('words')
+    expect(outputText(null)).toBe('')
+    expect(JSON.parse(outputText({ a: [1] }))).toEqual({ a: [1] })
+  })
+
+  test('L19 L20 agents and checks fit into a narrow terminal', () => {
+    const agents = [
+      { name: 'zoë', description: 'word '.repeat(30), instructions: '', tools: [], exclude_tools: ['Bash'] },
+    ]
+    const checks = [
+      { what: 'store', state: 'bad' as const, words: 'word '.repeat(30), hint: 'do something about it, soon' },
+    ]
+    const narrow = plainLook(40)
+    expect(agentLines(agents, narrow)[0]).toBe('zoë  no tools, not Bash')
+    expect(checkLines(checks, narrow)[0]).toMatch(/^✗ store {4}word word/)
+    for (const line of [...agentLines(agents, narrow), ...checkLines(checks, narrow)]) {
+      expect(widthOf(line)).toBeLessThanOrEqual(40)
+    }
+  })
+
+  test('L8 amounts are short and never lie about their size', () => {
+    expect([0, 999, 1000, 59_949, 60_000, 3_599_999, 7_800_000].map(duration)).toEqual([
+      '0ms',
+      '999ms',
+      '1.0s',
+      '59.9s',
+      '1m00s',
+      '1h00m',
+      '2h10m',
+    ])
+    expect([0, 61_000, 7_200_000, 200_000_000].map(age)).toEqual(['0s', '1m', '2h', '2d'])
+    expect([0, 9_999, 12_345, 99_999, 999_499, 1_250_000].map(short)).toEqual([
+      '0',
+      '9,999',
+      '12.3k',
+      '100k',
+      '999k',
+      '1.3M',
+    ])
+    expect([0, 0.0123, 1.5].map(money)).toEqual(['$0.00', '$0.0123', '$1.50'])
+  })
+})

@@ -1,0 +1,155 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { oneAnswer, place } from './command-line.ts'
+
+/** Where lines are broken depends on the length of this machine's paths. */
+const flat = (text = '') => text.replace(/\s+/g, ' ')
+
+describe('bad usage', () => {
+  test('L1 L17 unknown commands, options, patterns and choices suggest the nearest and exit with 2', async () => {
+    const here = await place()
+    const tries = [
+      [['shwo'], /unknown command 'shwo'/, /did you mean 'show'/],
+      [['runs', '--jsn'], /unknown option '--jsn'/, /did you mean '--json'/],
+      [['run', 'tsk', 'hi'], /no pattern 'tsk'/, /did you mean 'task'/],
+      [['run'], /no pattern is named/, /troupe run task --help/],
+      [['run', 'task', '--contxt-depth', 'all'], /unknown option '--contxt-depth'/, /'--context-depth'/],
+      [['run', 'task', '--context-depth', 'some'], /none, recent, all/, /--help/],
+      [['run', 'task', 'hi', '--limit', 'cals=3'], /no limit 'cals'/, /did you mean 'calls'/],
+      [['show', 'nothing'], /no run 'nothing'; there are no runs yet/, /--store/],
+      [['answer', 'g_nothing', 'yes'], /no question 'g_nothing'/, /troupe inbox/],
+      [['resume'], /missing required argument 'run'/, /troupe resume --help/],
+    ] as const
+    const done = await Promise.all(tries.map(([argv]) => here.troupe(...argv)))
+    for (const [index, [, message, hint]] of tries.entries()) {
+      expect(done[index]).toMatchObject({ code: 2, out: '' })
+      expect(done[index]?.err).toMatch(message)
+      expect(done[index]?.err).toMatch(hint)
+      expect(done[index]?.err.trim().split('\n').length).toBeLessThanOrEqual(6)
+    }
+    expect(existsSync(join(here.folder, '.troupe'))).toBe(false)
+  })
+
+  test('L3 with --json an error is one object on stdout', async () => {
+    const here = await place()
+    const done = await here.troupe('cancel', 'nothing', '--json')
+    expect(done).toMatchObject({ code: 2, err: '' })
+    const { error } = JSON.parse(done.out)
+    expect(Object.keys(error)).toEqual(['code', 'message', 'blame', 'retry', 'hint', 'alternatives'])
+    expect(error.code).toBe('unknown_run')
+    const usage = await here.troupe('--json', 'nonsense')
+    expect(JSON.parse(usage.out)).toMatchObject({ error: { code: 'invalid_input', blame: 'developer', retry: false } })
+  })
+
+  test('L1 L17 input that does not fit is refused with the reason', async () => {
+    const here = await place()
+    const model = await here.script('s.json', oneAnswer('Hello.'))
+    await here.write('list.json', [1])
+    await here.write('broken.json', '{"agent":')
+    await here.write('broken.yaml', 'agent: [')
+    const run = (...argv: string[]) => here.troupe('run', 'task', '--model', model, ...argv)
+    const tries = await Promise.all([
+      run('--agent', 'default', ''),
+      run('hello'),
+      run('--agent', 'architct', 'hello'),
+      run('--session-id', 'nobody', 'hello'),
+      run(),
+      run('--input', 'missing.yaml'),
+      run('--input', 'list.json'),
+      run('--input', 'broken.json'),
+      run('--input', 'broken.yaml'),
+      run('--agent', 'default', 'hi', '--limit', 'calls=none'),
+    ])
+    expect(tries.map(({ code }) => code)).toEqual(tries.map(() => 2))
+    const [empty, neither, agent, session, nothing, missing, list, json, yaml, limit] = tries.map(({ err }) => err)
+    expect(empty).toMatch(/the instruction is empty/)
+    expect(neither).toMatch(/neither agent nor session_id is given/)
+    expect(neither).toMatch(/known: architect, default/)
+    expect(agent).toMatch(/no agent 'architct'; known: architect/)
+    expect(session).toMatch(/no session 'nobody'/)
+    expect(nothing).toMatch(/instruction/)
+    expect(missing).toMatch(/missing\.yaml cannot be read/)
+    expect(list).toMatch(/holds a list, not an object/)
+    expect(json).toMatch(/is not JSON/)
+    expect(yaml).toMatch(/is not JSON or YAML/)
+    expect(limit).toMatch(/'calls=none' is no limit/)
+  })
+
+  test('L17 a script that is missing, malformed or misses says what and where', async () => {
+    const here = await place()
+    await here.write('broken.json', '{"rules":[{"when":{"agnt":"x"},"reply":{"text":"hi"}}]}')
+    await here.script('other.json', [{ when: { agent: 'nobody' }, reply: { text: 'hi' } }])
+    const run = (...argv: string[]) => here.troupe('run', 'task', '--agent', 'default', 'hi', ...argv)
+    const [none, unknown, missing, broken, miss] = await Promise.all([
+      run(),
+      run('--model', 'acme/best'),
+      run('--model', 'scripted:nowhere.json'),
+      run('--model', 'scripted:broken.json'),
+      run('--model', 'scripted:other.json'),
+    ])
+    expect(none).toMatchObject({ code: 1 })
+    expect(none?.err).toMatch(/no model is configured[\s\S]*--model/)
+    expect(unknown?.err).toMatch(/acme/)
+    expect(flat(missing?.err)).toMatch(/nowhere\.json cannot be read/)
+    expect(flat(broken?.err)).toMatch(/rules\[0\]\.when: unknown key 'agnt'; did you mean 'agent'/)
+    expect(flat(miss?.err)).toMatch(/has no rule for agent 'default'/)
+    for (const { code } of [unknown, missing, broken, miss]) expect(code).toBe(1)
+  })
+
+  test('L17 a stack is shown only when asked for', async () => {
+    const here = await place()
+    const quiet = await here.troupe('show', 'nothing')
+    const loud = await here.troupeWith({ env: { TROUPE_DEBUG: '1' } }, 'show', 'nothing')
+    expect(quiet.err).not.toMatch(/ {4}at /)
+    expect(loud.err).toMatch(/ {4}at /)
+  })
+})
+
+describe('looking around', () => {
+  test('L21 looking makes no store, and an empty one says how to begin', async () => {
+    const here = await place()
+    const [runs, inbox, agents, doctor] = await Promise.all([
+      here.troupe('runs'),
+      here.troupe('inbox', '--json'),
+      here.troupe('agents', '--json'),
+      here.troupe('doctor'),
+    ])
+    expect(runs).toMatchObject({ code: 0, out: '' })
+    expect(runs?.err).toMatch(/troupe demo/)
+    expect(JSON.parse(inbox?.out ?? '')).toEqual([])
+    expect(JSON.parse(agents?.out ?? '').agents.map(({ name }: { name: string }) => name)).toContain('reviewer')
+    expect(doctor?.out).toMatch(/the first run makes it/)
+    expect(existsSync(join(here.folder, '.troupe'))).toBe(false)
+  })
+
+  test('L19 L20 agents and doctor name what is wrong with agent files, each with its place', async () => {
+    const here = await place()
+    await here.write('people/good.md', '---\nname: good\ndescription: fine\n---\nYou are fine.\n')
+    await here.write('people/odd.md', '---\nname: odd\ncolr: red\ndescription: odd\n---\nYou are odd.\n')
+    const agents = await here.troupe('agents', '--agents', 'people')
+    expect(agents.out).toMatch(/^good /m)
+    expect(flat(agents.err)).toMatch(/people\/odd\.md:3: unknown key 'colr'/)
+    const doctor = await here.troupeWith(
+      { env: { TROUPE_AGENTS: 'people', TROUPE_MODEL: 'scripted:x.json' } },
+      'doctor',
+      '--json',
+    )
+    const { healthy, checks } = JSON.parse(doctor.out)
+    expect(healthy).toBe(true)
+    expect(checks.map(({ what }: { what: string }) => what)).toEqual(['node', 'model', 'store', 'agents', 'agents'])
+  })
+
+  test('L20 a store that is damaged is reported and left alone', async () => {
+    const here = await place()
+    const damage = 'this is no database '.repeat(100)
+    await here.write('.troupe/troupe.db', damage)
+    const doctor = await here.troupe('doctor')
+    expect(doctor.code).toBe(1)
+    expect(doctor.out).toMatch(/✗ store/)
+    const runs = await here.troupe('runs', '--json')
+    expect(runs.code).toBe(1)
+    expect(JSON.parse(runs.out).error.code).toMatch(/^store_/)
+    expect(await here.read('.troupe/troupe.db')).toBe(damage)
+  })
+})

@@ -1,0 +1,161 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { describe, expect, test } from 'vitest'
+import type { Place, Running } from './command-line.ts'
+import { delegation, oneAnswer, place, question } from './command-line.ts'
+
+const LONG = 60_000
+
+async function started(here: Place, model: string): Promise<{ run: Running; id: string }> {
+  const run = here.start('run', 'task', '--agent', 'default', 'do it', '--model', model)
+  const [, id = ''] = await run.until(/run (r_[0-9a-f]{12}) started/)
+  return { run, id }
+}
+
+describe('a run and several processes', () => {
+  test('L11 killed and resumed: what was done is not done again, what was lost is named', async () => {
+    const here = await place()
+    const { run, id } = await started(here, await here.script('s.json', delegation({ builder: LONG })))
+    await run.until(/researcher {2}✓ done/)
+    run.kill('SIGKILL')
+    await run.done
+    const broken = await here.troupe('show', id)
+    expect(broken.out).toMatch(/broken off/)
+    expect(broken.out).toMatch(/troupe resume/)
+    await here.script('s.json', delegation())
+    const resumed = await here.troupe('resume', id)
+    expect(resumed).toMatchObject({ code: 0, out: 'All is done.\n' })
+    expect(resumed.err).not.toMatch(/researcher {2}starts/)
+    const shown = await here.troupe('show', id)
+    expect(shown.out).toMatch(/1 model call lost in a crash/)
+    expect(shown.out).toMatch(/├─ ✓ researcher {2}1 call/)
+    const again = await here.troupe('resume', id.slice(0, 8))
+    expect(again).toMatchObject({ code: 0, out: 'All is done.\n' })
+  })
+
+  test('L10 L12 L14 a second process is told that the run is busy, watches it, and cancels it', async () => {
+    const here = await place()
+    const { run, id } = await started(here, await here.script('s.json', delegation({ builder: LONG })))
+    await run.until(/researcher {2}✓ done/)
+    const watch = here.start('watch', id)
+    await watch.until(/watching r_/)
+    const json = here.start('watch', id, '--from-start', '--json')
+    const busy = await here.troupe('resume', id)
+    expect(busy).toMatchObject({ code: 1, out: '' })
+    expect(busy.err).toMatch(/another process works on r_/)
+    expect(busy.err).toMatch(/troupe watch r_/)
+    const cancelled = await here.troupe('cancel', id, '--reason', 'not needed', '--json')
+    expect(cancelled.code).toBe(0)
+    expect(JSON.parse(cancelled.out)).toMatchObject({ run_id: id, status: 'cancelled', stop_reason: 'cancelled' })
+    const first = await run.done
+    expect(first).toMatchObject({ code: 1 })
+    expect(first.err).toMatch(/cancelled: not needed/)
+    const watched = await watch.done
+    expect(watched.code).toBe(1)
+    expect(watched.err).toMatch(/■ cancelled/)
+    expect(watched.err).not.toMatch(/researcher {2}starts/)
+    const lines = (await json.done).out
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    expect(lines.map(({ seq }) => seq)).toEqual(lines.map((_, index) => index + 1))
+    expect(lines.at(-1)).toMatchObject({ type: 'run:end', data: { status: 'cancelled' } })
+    const late = await here.troupe('cancel', id)
+    expect(late.code).toBe(1)
+    expect(late.err).toMatch(/has ended/)
+  })
+
+  test('L10 watching ends at once for a run that has ended, and with its exit code', async () => {
+    const here = await place()
+    const model = await here.script('s.json', oneAnswer('Hello.'))
+    await here.troupe('run', 'task', '--agent', 'default', 'hi', '--model', model)
+    const watched = await here.troupe('watch')
+    expect(watched).toMatchObject({ code: 0, out: 'Hello.\n' })
+    expect(watched.err).toMatch(/default {2}starts {2}hi/)
+  })
+})
+
+describe('interruption', () => {
+  test('L15 the first Ctrl-C lets what is in flight finish and leaves the run where it can be resumed', async () => {
+    const here = await place()
+    const { run, id } = await started(here, await here.script('s.json', delegation({ finder: 700, builder: 700 })))
+    await run.until(/architect {2}starts/)
+    run.kill('SIGINT')
+    const stopped = await run.done
+    expect(stopped).toMatchObject({ code: 130, out: '' })
+    expect(stopped.err).toMatch(/what is in flight may finish/)
+    expect(stopped.err).toMatch(/researcher {2}✓ done/)
+    expect(stopped.err).toMatch(new RegExp(`troupe resume ${id}`))
+    expect((await here.troupe('runs', '--status', 'pending')).out).toMatch(id)
+    const resumed = await here.troupe('resume', id)
+    expect(resumed).toMatchObject({ code: 0, out: 'All is done.\n' })
+    const shown = JSON.parse((await here.troupe('show', id, '--json')).out)
+    expect(shown.usage.calls).toBe(4)
+    expect(shown.usage_notes.lost.calls).toBe(0)
+  })
+
+  test('L15 SIGTERM does the same', async () => {
+    const here = await place()
+    const { run, id } = await started(here, await here.script('s.json', delegation({ builder: 500 })))
+    await run.until(/architect {2}starts/)
+    run.kill('SIGTERM')
+    const stopped = await run.done
+    expect(stopped.code).toBe(143)
+    expect(stopped.err).toMatch(new RegExp(`troupe resume ${id}`))
+  })
+
+  test('L16 the second Ctrl-C ends the process at once, and the run can be resumed all the same', async () => {
+    const here = await place()
+    const { run, id } = await started(here, await here.script('s.json', delegation({ builder: LONG })))
+    await run.until(/researcher {2}✓ done/)
+    run.kill('SIGINT')
+    await run.until(/Ctrl-C again stops at once/)
+    // Closer together they count as one press.
+    await pause(150)
+    run.kill('SIGINT')
+    const stopped = await run.done
+    expect(stopped).toMatchObject({ code: 130, out: '' })
+    expect(stopped.err).toMatch(new RegExp(`stopped; go on with: troupe resume ${id}`))
+    await here.script('s.json', delegation())
+    expect(await here.troupe('resume', id, '-q')).toMatchObject({ code: 0, out: 'All is done.\n' })
+  })
+})
+
+describe('questions', () => {
+  test('L1 L13 a question parks the run with exit 3, stands in the inbox, and its answer completes the run', async () => {
+    const here = await place()
+    const model = await here.script('s.json', question(['red', 'dark blue']))
+    const asked = await here.troupe('run', 'task', '--agent', 'default', 'paint it', '--model', model)
+    expect(asked).toMatchObject({ code: 3, out: '' })
+    expect(asked.err).toMatch(/troupe answer g_\w+ red/)
+    const inbox = await here.troupe('inbox')
+    expect(inbox.out).toMatch(/Which colour\?[\s\S]*one of: red, dark blue/)
+    const [gate] = JSON.parse((await here.troupe('inbox', '--json')).out)
+    const wrong = await here.troupe('answer', gate.gate_id, 'green')
+    expect(wrong.code).toBe(2)
+    expect(wrong.err).toMatch(/answer one of: red, dark blue/)
+    const nothing = await here.troupe('answer', gate.gate_id)
+    expect(nothing).toMatchObject({ code: 2 })
+    const answered = await here.troupe('answer', gate.gate_id.slice(0, 7), 'dark', 'blue')
+    expect(answered).toMatchObject({ code: 0, out: 'Blue it is.\n' })
+    expect(JSON.parse((await here.troupe('inbox', '--json')).out)).toEqual([])
+    const second = await here.troupe('answer', gate.gate_id, 'red', '--json')
+    expect(second.code).toBe(1)
+  })
+
+  test('L13 an answer can be written down without going on, as JSON, and the first one wins', async () => {
+    const here = await place()
+    const model = await here.script('s.json', question())
+    const asked = await here.troupe('run', 'task', '--agent', 'default', 'paint it', '--model', model, '--json')
+    expect(asked.code).toBe(3)
+    const { run_id, status } = JSON.parse(asked.out)
+    expect(status).toBe('waiting')
+    const [gate] = JSON.parse((await here.troupe('inbox', '--json')).out)
+    const written = await here.troupe('answer', gate.gate_id, '--json-value', '{"colour":"blue"}', '--no-wait')
+    expect(written.code).toBe(0)
+    expect(written.out).toMatch(`troupe resume ${run_id}`)
+    const second = await here.troupe('answer', gate.gate_id, 'red')
+    expect(second.code).toBe(1)
+    expect(second.err).toMatch(/already answered/)
+    expect(await here.troupe('resume', run_id)).toMatchObject({ code: 0, out: 'Blue it is.\n' })
+  })
+})

@@ -1,0 +1,202 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { widthOf } from '../../src/surfaces/cli/render/width.ts'
+import type { Outcome } from './command-line.ts'
+import { delegation, oneAnswer, place, question } from './command-line.ts'
+
+const ESCAPE = '\u001b'
+const RUN_ID = /^r_[0-9a-f]{12}$/
+
+describe('run', () => {
+  test('L1 L4 L7 delegation: the answer on stdout, the progress on stderr, exit 0', async () => {
+    const here = await place()
+    const model = await here.script('s.json', delegation())
+    const done = await here.troupe('run', 'task', '--agent', 'default', 'do it', '--model', model)
+    expect(done).toMatchObject({ code: 0, out: 'All is done.\n' })
+    expect(done.err).toMatch(/researcher {2}starts {2}work for researcher/)
+    expect(done.err).toMatch(/architect {2}✓ done/)
+    expect(done.err).toMatch(/✓ completed .* 4 calls/)
+    const shown = await here.troupe('show')
+    expect(shown.out).toMatch(/├─ ✓ researcher .* tokens/)
+    expect(shown.out).toMatch(/└─ ✓ architect/)
+    const sound = await here.troupe('doctor', '--run', 'r_', '--json')
+    expect(JSON.parse(sound.out)).toMatchObject({ healthy: true })
+  })
+
+  test('L2 --json prints exactly one object of exactly these fields, and nothing else', async () => {
+    const here = await place()
+    const model = await here.script('s.json', oneAnswer('Hello.'))
+    const done = await here.troupe('run', 'task', '--agent', 'default', 'hi', '--json', '--model', model)
+    expect(done).toMatchObject({ code: 0, err: '' })
+    const result = JSON.parse(done.out)
+    expect(Object.keys(result)).toEqual(FIELDS)
+    expect(Object.keys(result.usage)).toEqual(['calls', 'input', 'output', 'cache_read', 'cache_write', 'usd'])
+    expect(result).toMatchObject({
+      status: 'completed',
+      stop_reason: 'completed',
+      error: null,
+      output: { response: 'Hello.' },
+    })
+    expect(result.run_id).toMatch(RUN_ID)
+    expect(result.usage.calls).toBe(1)
+    const before = await here.troupe('--json', 'run', 'tsk', 'hi')
+    expect(before.code).toBe(2)
+    const refused = JSON.parse(before.out)
+    expect(Object.keys(refused)).toEqual(FIELDS)
+    expect(refused).toMatchObject({
+      run_id: null,
+      status: 'failed',
+      error: { code: 'unknown_pattern', alternatives: ['task'] },
+    })
+  })
+
+  test('L1 a run that fails exits with 1, says why and what to do, and shows no stack', async () => {
+    const here = await place()
+    const model = await here.script('s.json', [{ reply: { error: { status: 401, message: 'the key is wrong' } } }])
+    const done = await here.troupe('run', 'task', '--agent', 'default', 'hi', '--model', model)
+    expect(done).toMatchObject({ code: 1, out: '' })
+    expect(done.err).toMatch(/^error: the model answered 401: the key is wrong$/m)
+    expect(done.err).toMatch(/^see what happened: troupe show r_/m)
+    expect(done.err).not.toMatch(/ {4}at /)
+    const object = await here.troupe('run', 'task', '--agent', 'default', 'hi', '--model', model, '--json')
+    expect(object.code).toBe(1)
+    expect(JSON.parse(object.out)).toMatchObject({
+      status: 'failed',
+      error: { code: 'model_failed', blame: 'operator' },
+    })
+  })
+
+  test('L6 the input comes from a file, from stdin and from flags; flags win', async () => {
+    const here = await place()
+    const model = await here.script('s.json', [
+      { when: { says: 'from the file' }, reply: { text: 'File.' } },
+      { when: { says: 'from stdin' }, reply: { text: 'Stdin.' } },
+      { reply: { text: 'Flag.' } },
+    ])
+    await here.write('in.yaml', 'agent: default\ninstruction: |\n  from the file\n')
+    const run = ['run', 'task', '-q', '--model', model, '--input']
+    expect((await here.troupe(...run, 'in.yaml')).out).toBe('File.\n')
+    expect((await here.troupe(...run, 'in.yaml', '--instruction', 'mine')).out).toBe('Flag.\n')
+    const stdin = JSON.stringify({ agent: 'default', instruction: 'from stdin' })
+    expect((await here.troupeWith({ stdin }, ...run, '-')).out).toBe('Stdin.\n')
+  })
+
+  test('L23 limits are set by name, lifted with null, and say which one was reached and how to go on', async () => {
+    const here = await place()
+    const model = await here.script('s.json', delegation())
+    const run = ['run', 'task', '--agent', 'default', 'do it', '--model', model]
+    const stopped = await here.troupe(...run, '--limit', 'calls=1', '--limit', 'usd=null')
+    expect(stopped.code).toBe(1)
+    expect(stopped.err).toMatch(/troupe resume r_\w+ --limit NAME=VALUE/)
+    const id = /troupe resume (r_\w+)/.exec(stopped.err)?.[1] ?? ''
+    const resumed = await here.troupe('resume', id, '--limit', 'calls=10')
+    expect(resumed).toMatchObject({ code: 0, out: 'All is done.\n' })
+  })
+
+  test('L9 runs are listed by project and store, and found by how their id begins', async () => {
+    const here = await place()
+    const model = await here.script('s.json', oneAnswer('Hello.'))
+    const env = { TROUPE_STORE: 'elsewhere' }
+    const run = ['run', 'task', '--agent', 'default', 'hi', '--model', model, '--json']
+    const { run_id } = JSON.parse((await here.troupeWith({ env }, ...run, '--project', 'mine')).out)
+    await here.troupeWith({ env }, ...run, '--project', 'mine')
+    const [listed, others, found, many, foreign] = await Promise.all([
+      here.troupeWith({ env }, 'runs', '--project', 'mine', '--json'),
+      here.troupeWith({ env }, 'runs', '--json'),
+      here.troupe('show', run_id.slice(0, 9), '--project', 'mine', '--store', 'elsewhere', '--json'),
+      here.troupe('show', 'r_', '--project', 'mine', '--store', 'elsewhere'),
+      here.troupe('show', run_id, '--store', 'elsewhere'),
+    ])
+    expect(JSON.parse(listed?.out ?? '')).toHaveLength(2)
+    expect(JSON.parse(others?.out ?? '')).toEqual([])
+    expect(JSON.parse(found?.out ?? '')).toMatchObject({ run_id, project: 'mine' })
+    expect(many).toMatchObject({ code: 2, err: expect.stringMatching(/'r_' can be 2 runs/) })
+    expect(foreign?.code).toBe(2)
+  })
+
+  test('L24 names and texts in any script and with any quoting arrive unharmed', async () => {
+    const here = await place()
+    await here.write('people/zoe.md', '---\nname: Zoë 設計者\ndescription: draws\n---\nYou draw.\n')
+    const model = await here.script('s.json', oneAnswer('Ça va, 設計者 "quoted" \'too\' — 🎉'))
+    const instruction = 'Say "it\'s fine"; $HOME `ls` 🎉\nsecond line'
+    const done = await here.troupe(
+      'run',
+      'task',
+      '--agents',
+      'people',
+      '--agent',
+      'Zoë 設計者',
+      instruction,
+      '--model',
+      model,
+    )
+    expect(done).toMatchObject({ code: 0, out: 'Ça va, 設計者 "quoted" \'too\' — 🎉\n' })
+    const shown = JSON.parse((await here.troupe('show', '--json')).out)
+    expect(shown.input.instruction).toBe(instruction)
+    expect(shown.tree[0].agent).toBe('Zoë 設計者')
+    expect(shown.output.session_id).toMatch(/^0{16}-[0-9a-f]{16}_Zo/)
+  })
+})
+
+const FIELDS = ['run_id', 'status', 'stop_reason', 'output', 'error', 'usage', 'duration_ms']
+
+describe('what is printed', () => {
+  test('L4 L5 L9 piped output has no escape codes and is never wider than 60 columns where that is the width', async () => {
+    const here = await place()
+    const env = { COLUMNS: '60' }
+    await here.write(
+      'people/long.md',
+      `---\nname: ${'設計者'.repeat(12)}\ndescription: ${'word '.repeat(40)}\n---\nYou work.\n`,
+    )
+    const asks = await here.script('ask.json', question(['a rather long choice', 'another one that is long', 'blue']))
+    const staffed = ['--agents', 'people']
+    const seen: Outcome[] = []
+    const see = async (...argv: string[]) => seen[seen.push(await here.troupeWith({ env }, ...argv)) - 1]
+    const words = 'a long instruction '.repeat(20)
+    await see('run', 'task', ...staffed, '--agent', '設計者'.repeat(12), words, '--model', asks)
+    await see('run', 'task', '--agent', 'architct', words, '--model', asks)
+    for (const command of [
+      'runs',
+      'show',
+      'inbox',
+      'show --events',
+      'doctor --run r_nope',
+      '--help',
+      'run task --help',
+    ]) {
+      await see(...command.split(' '))
+    }
+    await see('agents', ...staffed)
+    await see('demo')
+    for (const { out, err } of seen) {
+      expect(out + err).not.toContain(ESCAPE)
+      const wide = `${out}${err}`.split('\n').filter((text) => widthOf(text) > 60 && !text.startsWith('SQLite. It'))
+      expect(wide).toEqual([])
+    }
+  })
+
+  test('L18 the demo is offline, labelled, delegates twice, resumes one, and leaves nothing behind', async () => {
+    const here = await place()
+    const done = await here.troupe('demo')
+    expect(done.code).toBe(0)
+    expect(done.err).toMatch(/SCRIPTED DEMO/)
+    expect(done.err).toMatch(/✓ completed .* 6 calls · [\d,]+ tokens/)
+    expect(done.out).toMatch(/^SQLite\. /)
+    expect(done.out).toMatch(/├─ ✓ researcher {2}1 call/)
+    expect(done.out).toMatch(/├─ ✓ architect/)
+    expect(done.out).toMatch(/└─ ✓ researcher \(continued\)/)
+    expect(existsSync(join(here.folder, '.troupe'))).toBe(false)
+  })
+
+  test('L25 help and version need nothing and name every command', async () => {
+    const here = await place()
+    expect((await here.troupe('--version')).out).toMatch(/^\d+\.\d+\.\d+\n$/)
+    const help = await here.troupe('--help')
+    for (const command of 'demo run runs show watch resume cancel inbox answer agents doctor'.split(' ')) {
+      expect(help.out).toMatch(new RegExp(`^  ${command}\\b`, 'm'))
+    }
+    expect(await here.troupe()).toMatchObject({ code: 0, out: help.out })
+    expect((await here.troupe('run', '--help')).out).toMatch(/^ {2}task \[INSTRUCTION…\]/m)
+  })
+})

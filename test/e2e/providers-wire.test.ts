@@ -1,0 +1,138 @@
+import { describe, expect, test } from 'vitest'
+import type { AssistantMessage, Message, Model, ModelRequest } from '../../src/kernel/model.ts'
+import { userText } from '../../src/kernel/model.ts'
+import { providerModel } from '../../src/models/providers.ts'
+import type { Situation } from '../../src/testing/model-contract.ts'
+import { drain, modelContract, modelRequest } from '../../src/testing/model-contract.ts'
+import type { Protocol } from './providers-stage.ts'
+import { PROTOCOLS } from './providers-stage.ts'
+import type { Answer } from './providers-wires.ts'
+import { WIRES } from './providers-wires.ts'
+
+/** A model whose provider answers with what is written down; `sent` holds the bodies of its requests. */
+async function recorded(protocol: Protocol, wire: (body: string) => string, id = protocol.model) {
+  const sent: Record<string, unknown>[] = []
+  const fetch: typeof globalThis.fetch = async (_, init) => {
+    const body = String(init?.body)
+    sent.push(JSON.parse(body) as Record<string, unknown>)
+    return new Response(wire(body), { headers: { 'content-type': 'text/event-stream' } })
+  }
+  const env = { [protocol.variables.key]: 'a-key', [protocol.variables.base]: 'http://127.0.0.1:9' }
+  return { model: await providerModel(id, { env, fetch }), sent }
+}
+
+async function ask(model: Model, changes: Partial<ModelRequest> = {}) {
+  const { chunks, thrown } = await drain(model.stream(modelRequest('go', changes), new AbortController().signal))
+  expect(thrown).toBeUndefined()
+  return { chunks, finish: chunks.find((chunk) => chunk.type === 'finish') }
+}
+
+function answerTo(situation: Situation | undefined): Answer {
+  if (situation?.kind === 'tool-calls' && situation.calls[0]) return { call: situation.calls[0] }
+  if (situation?.kind === 'text') return { text: situation.text, ...(situation.stop && { stop: situation.stop }) }
+  throw new Error('this wire is not written down')
+}
+
+const written = (name: string, title: string) => /^M7/.test(title) || (/^M8/.test(title) && name !== 'Gemini')
+
+for (const [name, protocol] of Object.entries(PROTOCOLS)) {
+  const wire = WIRES[name] as (answer: Answer) => string
+
+  async function play(situations: Record<string, Situation>): Promise<Model> {
+    const { model } = await recorded(protocol, (body) => {
+      const says = Object.keys(situations).find((word) => body.includes(`"${word}"`))
+      return wire(answerTo(situations[says ?? '']))
+    })
+    return model
+  }
+  modelContract(`${name}, as written down,`, () => ({ play, dispose: () => {} }), {
+    describe,
+    test: (title, run) => {
+      if (written(name, title)) test(title, run)
+    },
+  })
+
+  describe(`${name}, as written down`, () => {
+    test('MO43 input counts what was cached, output counts the reasoning', async () => {
+      const cache_write = name === 'Anthropic' ? 20 : 0
+      const usage = { input: 100, cache_read: 70, cache_write, output: 30, reasoning: 12 }
+      const { model } = await recorded(protocol, () => wire({ text: 'So it is.', usage }))
+      expect((await ask(model)).finish?.usage).toEqual(usage)
+    })
+  })
+}
+
+const LOOK = { name: 'look', description: 'Looks.', input: { type: 'object', properties: {} } }
+
+/** Asks once, puts the answer together as the kernel does, and asks again with it. */
+async function twice(name: string, id: string) {
+  const protocol = PROTOCOLS[name] as Protocol
+  const wire = WIRES[name] as (answer: Answer) => string
+  const thought = { text: 'Let me see.', signature: 'c2lnbmVk' }
+  const answer = wire({ thought, call: { name: 'look', arguments: '{"path":"a"}' } })
+  const { model, sent } = await recorded(protocol, () => answer, id)
+  const { chunks } = await ask(model, { tools: [LOOK] })
+  const content = chunks.filter((chunk) => chunk.type === 'reasoning' || chunk.type === 'tool-call')
+  const result = { type: 'tool-result' as const, id: '', name: 'look', text: 'here', is_error: false }
+  const call = content.find((part) => part.type === 'tool-call')
+  const messages: Message[] = [
+    userText('go'),
+    { role: 'assistant', content: merged(content) },
+    { role: 'tool', content: [{ ...result, id: call?.id ?? '' }] },
+  ]
+  return { model, sent, messages, go: () => ask(model, { tools: [LOOK], messages }) }
+}
+
+function merged(chunks: AssistantMessage['content']): AssistantMessage['content'] {
+  const parts: AssistantMessage['content'] = []
+  for (const chunk of chunks) {
+    const last = parts.at(-1)
+    if (last?.type === 'reasoning' && chunk.type === 'reasoning') {
+      last.text += chunk.text
+      last.provider = chunk.provider
+    } else parts.push({ ...chunk })
+  }
+  return parts
+}
+
+describe('what goes back to the provider', () => {
+  test('MO44 Claude gets its thinking back with its signature, and marks where to cache', async () => {
+    const { sent, go } = await twice('Anthropic', 'anthropic/claude-opus-5-5')
+    await go()
+    const [, body] = sent as { messages: { role: string; content: object[] }[]; [key: string]: unknown }[]
+    expect(body?.messages[1]?.content[0]).toEqual({ type: 'thinking', thinking: 'Let me see.', signature: 'c2lnbmVk' })
+    const ephemeral = { cache_control: { type: 'ephemeral' } }
+    expect(body?.system).toEqual([{ type: 'text', text: 'You are under test.', ...ephemeral }])
+    expect(body?.tools).toMatchObject([{ name: 'look', ...ephemeral }])
+    expect(body?.messages[2]?.content.at(-1)).toMatchObject({ type: 'tool_result', ...ephemeral })
+    expect(body?.messages[0]?.content.at(-1)).toMatchObject({ type: 'text', ...ephemeral })
+    expect(JSON.stringify(body).split('cache_control').length - 1).toBe(4)
+    expect(body?.thinking).toEqual({ block_binding: { prefix_mismatch_behavior: 'drop_block' } })
+  })
+
+  test('MO45 OpenAI stores nothing and gets its encrypted reasoning back', async () => {
+    const { sent, go } = await twice('OpenAI responses', 'openai/gpt-5')
+    await go()
+    const [first, body] = sent as { input: object[]; [key: string]: unknown }[]
+    expect(first).toMatchObject({ store: false, include: ['reasoning.encrypted_content'] })
+    expect(body?.input).toContainEqual(expect.objectContaining({ type: 'reasoning', encrypted_content: 'c2lnbmVk' }))
+    expect(JSON.stringify(body)).not.toContain('item_reference')
+  })
+
+  test('MO46 Gemini gets the signature of its call back', async () => {
+    const { sent, go } = await twice('Gemini', 'google/gemini-2.5-flash')
+    await go()
+    expect(JSON.stringify(sent[1])).toContain('"thoughtSignature":"c2lnbmVk"')
+  })
+
+  test('MO47 what one model signed never reaches another', async () => {
+    const { messages } = await twice('Anthropic', 'anthropic/claude-opus-5-5')
+    const protocol = PROTOCOLS.Gemini as Protocol
+    const { model, sent } = await recorded(protocol, () =>
+      (WIRES.Gemini as (answer: Answer) => string)({ text: 'Yes.' }),
+    )
+    await ask(model, { tools: [LOOK], messages })
+    expect(JSON.stringify(sent[0])).not.toMatch(/c2lnbmVk|Let me see/)
+    expect(JSON.stringify(sent[0])).toContain('"functionCall"')
+  })
+})
