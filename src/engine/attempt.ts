@@ -128,6 +128,8 @@ export class Attempt {
   }
 
   async #park(x: Execution): Promise<AttemptEnd> {
+    // From here on commands are for the next attempt: one obeyed after the parking would count as seen and wake nobody.
+    this.#done.abort()
     if (x.paused && x.waiting.length === 0) {
       x.journal.append('run:interrupt', { reason: 'the process was asked to stop' })
       await x.journal.committed('full')
@@ -160,6 +162,7 @@ export class Attempt {
     const x = this.#x
     if (!x || this.#done.signal.aborted) return
     for (const command of await this.#site.store.commands(this.run_id, this.#seenCommand)) {
+      if (this.#done.signal.aborted) return
       await this.#obey(x, command)
       this.#seenCommand = command.id
     }

@@ -1,14 +1,7 @@
-/** One top-level key of a frontmatter, with the line of the file it stands in. */
-export interface Entry {
-  key: string
-  value: unknown
-  line: number
-}
-
-export interface Problem {
-  line: number
-  message: string
-}
+import type { Problem } from './problem.ts'
+import { warning } from './problem.ts'
+import type { Entry } from './yaml-entries.ts'
+import { readEntries } from './yaml-entries.ts'
 
 export interface Frontmatter {
   entries: Entry[]
@@ -18,74 +11,29 @@ export interface Frontmatter {
 }
 
 const FENCE = /^---[ \t]*$/
-const KEY = /^([A-Za-z_][\w-]*)[ \t]*:(?:[ \t]|$)/
+/** Some editors keep the whole file inside a code block. */
+const WRAPPER = /^(`{3,}|~{3,})[ \t]*(chatagent|chatmode|markdown|md|yaml)?[ \t]*$/
 
-/**
- * The frontmatter of a markdown file, or `undefined` when it has none. What is not valid YAML is read key by key, since
- * descriptions with an unquoted `: ` are what people write; the keys in `known` always begin a new entry.
- */
-export async function readFrontmatter(text: string, known: readonly string[]): Promise<Frontmatter | undefined> {
-  const lines = text.replace(/^\uFEFF/, '').split(/\r\n|\r|\n/)
-  if (!FENCE.test(lines[0] ?? '')) return undefined
-  const end = lines.findIndex((line, index) => index > 0 && FENCE.test(line))
-  if (end < 0) return undefined
-  const head = lines.slice(1, end)
-  const body = lines
-    .slice(end + 1)
-    .join('\n')
-    .trim()
-  const strict = await strictly(head.join('\n'))
-  if (strict) return { entries: strict, body, problems: [] }
-  return { ...(await tolerantly(head, known)), body }
+/** The frontmatter of a markdown file; `undefined` when it has none, `'open'` when it has no end. */
+export async function readFrontmatter(
+  text: string,
+  known: readonly string[],
+): Promise<Frontmatter | 'open' | undefined> {
+  const lines = linesOf(text)
+  const wrapper = WRAPPER.exec(lines.find((line) => line.trim() !== '') ?? '')?.[1]
+  const start = lines.findIndex((line) => line.trim() !== '' && !(wrapper && WRAPPER.test(line)))
+  if (start < 0 || !FENCE.test(lines[start] ?? '')) return undefined
+  const end = lines.findIndex((line, index) => index > start && FENCE.test(line))
+  if (end < 0) return 'open'
+  const read = await readEntries(lines.slice(start + 1, end), { known, first: start + 2 })
+  if (!read) return undefined
+  const rest = lines.slice(end + 1)
+  const last = wrapper ? rest.findLastIndex((line) => line.trim() === wrapper) : -1
+  const body = (last < 0 ? rest : rest.toSpliced(last, 1)).join('\n').trim()
+  const late = start > 0 ? [warning(start + 1, 'the frontmatter does not begin in the first line')] : []
+  return { entries: read.entries, body, problems: [...late, ...read.problems] }
 }
 
-async function strictly(yaml: string): Promise<Entry[] | undefined> {
-  const { isMap, isScalar, LineCounter, parseDocument } = await import('yaml')
-  const lineCounter = new LineCounter()
-  const document = parseDocument(yaml, { lineCounter, logLevel: 'silent' })
-  if (document.errors.length > 0) return undefined
-  if (document.contents === null) return []
-  if (!isMap(document.contents)) return undefined
-  return document.contents.items.map(({ key, value }) => {
-    const place = isScalar(key) ? (key.range?.[0] ?? 0) : 0
-    const plain = (value as { toJS?(of: unknown): unknown } | null)?.toJS?.(document) ?? null
-    return { key: String(isScalar(key) ? key.value : key), value: plain, line: lineCounter.linePos(place).line + 1 }
-  })
-}
-
-async function tolerantly(head: readonly string[], known: readonly string[]): Promise<Omit<Frontmatter, 'body'>> {
-  const entries: Entry[] = []
-  const problems: Problem[] = []
-  for (const { key, line, lines } of inChunks(head, known)) {
-    const [entry] = (await strictly(lines.join('\n'))) ?? []
-    if (entry) {
-      entries.push({ ...entry, line })
-      continue
-    }
-    entries.push({ key, value: folded(lines), line })
-    problems.push({ line, message: `'${key}' is not valid YAML and was read as plain text; put it in quotes` })
-  }
-  return { entries, problems }
-}
-
-type Chunk = { key: string; line: number; lines: string[] }
-
-/** A key with the lines that belong to it. In a description, `user: …` at the left margin is text, not a key. */
-function inChunks(head: readonly string[], known: readonly string[]): Chunk[] {
-  const chunks: Chunk[] = []
-  head.forEach((text, index) => {
-    const key = KEY.exec(text)?.[1]
-    const current = chunks.at(-1)
-    if (key !== undefined && (known.includes(key) || current?.key !== 'description')) {
-      chunks.push({ key, line: index + 2, lines: [text] })
-    } else current?.lines.push(text)
-  })
-  return chunks
-}
-
-function folded(lines: readonly string[]): string {
-  const text = lines.map((line) => line.trim()).join(' ')
-  const value = text.slice(text.indexOf(':') + 1).trim()
-  const quoted = /^(["'])(.*)\1$/.exec(value)
-  return (quoted?.[2] ?? value).replace(/^[|>][+-]?\s+/, '')
+export function linesOf(text: string): string[] {
+  return text.replace(/^\uFEFF/, '').split(/\r\n|\r|\n/)
 }

@@ -35,7 +35,7 @@ describe('CA9 what looks like a secret', () => {
     'the key of the step agents/security/turn/2/model',
     'max_tokens=4096 and tokens: 12',
     'const token = next()',
-    'API_KEY=$OTHER and KEY=${secret:NAME}',
+    'API_KEY=$OTHER and KEY=<yours>',
     'The password is on the note.',
     'authorization: required',
     '0123456789abcdef-fedcba9876543210_coder',

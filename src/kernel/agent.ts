@@ -1,5 +1,12 @@
 /** Who wrote an agent down. Only a user's words can grant; what a model wrote can only narrow what it was given. */
-export type AgentOrigin = { by: 'user'; path?: string; dialect?: string } | { by: 'model' }
+export type AgentOrigin = { by: 'user'; path?: string; dialect?: string; collection?: string } | { by: 'model' }
+
+/** Rules such as `Bash(npm test:*)`. A tool with `allow` rules of its own may be used only as they say. */
+export interface AgentPermissions {
+  allow?: string[]
+  ask?: string[]
+  deny?: string[]
+}
 
 /** One who works: plain data. Running it is the turn's business. */
 export interface Agent {
@@ -14,6 +21,10 @@ export interface Agent {
   tools?: string[]
   /** Taken away from what it would otherwise have. */
   exclude_tools?: string[]
+  /** How it may use them. */
+  permissions?: AgentPermissions
+  /** MCP servers it brings along, as its file says; `null` names one of the configuration. */
+  mcp_servers?: Record<string, unknown>
   /** Whom it may delegate to; absent means the whole roster. */
   agents?: string[]
   /** Model calls for one instruction. */
@@ -21,6 +32,8 @@ export interface Agent {
   /** Milliseconds for one instruction, waiting for people not counted. */
   timeout_ms?: number
   origin?: AgentOrigin
+  /** What its file says beyond this, by the file's own keys. */
+  extra?: Record<string, unknown>
 }
 
 /** Effective tools = (inherited − excluded) + explicit; a definition written by a model adds nothing. */

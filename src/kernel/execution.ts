@@ -186,7 +186,7 @@ export class Execution {
 
   /** Fetches what has to be there before recorded steps can be claimed: a conversation, a model. */
   async recall<T>(look: () => Promise<T>): Promise<T> {
-    const fetching = this.effect(fetch)
+    const fetching = this.effect(look)
     this.#recalling.add(fetching)
     try {
       return await fetching

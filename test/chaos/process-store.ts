@@ -32,7 +32,7 @@ export function processStore(scene: StoreScene, inner: () => Store, writes: Writ
     if (scene.dead) return NEVER
     const result = writes.change(synced, redo)
     result.catch(() => {})
-    await scene.at(`${name}:after`)
+    await (scene.at(`${name}:after`) ?? scene.delay(name))
     return plain(await result)
   }
   const read = async <T>(name: string, ask: (store: Store) => Promise<T>): Promise<T> => {
@@ -77,7 +77,7 @@ function commit(scene: StoreScene, batch: readonly Append[], writes: Writes) {
   const error = scene.refuse()
   if (error) return batch.map(() => ({ ok: false as const, error }))
   const outcomes = writes.append(batch)
-  const wait = scene.at('append:after')
+  const wait = scene.at('append:after') ?? scene.delay('append')
   if (!wait) return outcomes
   return Promise.all([outcomes, wait]).then(([settled]) => settled)
 }

@@ -1,0 +1,110 @@
+import type { Dialect } from './agent-dialect.ts'
+import { OUR_TOOLS, ourNames } from './tool-names.ts'
+import { meantName } from './typo.ts'
+
+/** What a list of tools comes to. */
+export interface ToolList {
+  /** Everything the caller has: the list holds a star. */
+  all: boolean
+  tools: string[]
+  /** The entries with a pattern, by our names. */
+  rules: string[]
+  /** The agents named in `Agent(a, b)`; absent where delegation is not limited. */
+  agents?: string[]
+  /** Names that nobody knows, as they are written. */
+  unknown: string[]
+  /** Entries that are no names at all. */
+  unreadable: number
+}
+
+export interface ToolTerms {
+  dialect: Dialect
+  /** Tools beside ours, such as those of the program. */
+  known: readonly string[]
+}
+
+const RULE = /^([^()\s][^()]*?)\s*\(([\s\S]*)\)$/
+
+/** Reads a list of tools, as text or as a list; `undefined` when it is neither. */
+export function readToolList(value: unknown, terms: ToolTerms): ToolList | undefined {
+  const items = itemsOf(value)
+  if (!items) return undefined
+  const list: ToolList = { all: false, tools: [], rules: [], unknown: [], unreadable: 0 }
+  const limited = new Set<string>()
+  const plain = new Set<string>()
+  for (const item of items) {
+    const text = nameIn(item)
+    if (text === undefined) list.unreadable++
+    else if (text === '*') list.all = true
+    else takeItem(list, text, { terms, limited, plain })
+  }
+  list.tools = [...new Set([...list.tools])]
+  // A tool that is also named without a pattern is not limited by one.
+  list.rules = list.rules.filter((rule) => !plain.has(RULE.exec(rule)?.[1] ?? ''))
+  if (plain.has('task')) delete list.agents
+  return list
+}
+
+interface Taking {
+  terms: ToolTerms
+  limited: Set<string>
+  plain: Set<string>
+}
+
+function takeItem(list: ToolList, text: string, { terms, plain }: Taking): void {
+  const [, name = text, pattern] = RULE.exec(text) ?? []
+  const ours = ourNames(name, terms)
+  if (!ours) {
+    const words = text.split(/\s+/)
+    const split = words.length > 1 && words.every((word) => ourNames(word, terms))
+    if (split) for (const word of words) takeItem(list, word, { terms, plain, limited: new Set() })
+    else list.unknown.push(text)
+    return
+  }
+  list.tools.push(...ours)
+  if (pattern === undefined || pattern.trim() === '*' || pattern.trim() === '') {
+    for (const each of ours) plain.add(each)
+  } else if (ours.includes('task')) list.agents = [...(list.agents ?? []), ...namesIn(pattern)]
+  else list.rules.push(...ours.map((each) => `${each}(${pattern})`))
+}
+
+/** Names separated by commas, also when brackets or quotes of a broken list are left around them. */
+export function namesIn(text: string): string[] {
+  return text
+    .trim()
+    .replace(/^\[|\]$/g, '')
+    .split(/[,\n](?![^(]*\))/)
+    .map((name) =>
+      name
+        .trim()
+        .replace(/^- +/, '')
+        .replace(/^(["'])(.*)\1$/, '$2')
+        .trim(),
+    )
+    .filter((name) => name !== '')
+}
+
+function itemsOf(value: unknown): unknown[] | undefined {
+  if (typeof value === 'string') return namesIn(value)
+  if (!Array.isArray(value)) return undefined
+  return value.flatMap((item) => (typeof item === 'string' ? namesIn(item) : [item]))
+}
+
+/** A name, or the name in an entry such as `{module: tool-bash, source: …}`. */
+function nameIn(item: unknown): string | undefined {
+  if (typeof item === 'string') return item
+  if (typeof item !== 'object' || item === null) return undefined
+  const { module, name } = item as { module?: unknown; name?: unknown }
+  const said = module ?? name
+  return typeof said === 'string' && said.trim() !== '' ? said.trim() : undefined
+}
+
+/** Says which names were left out, and what was probably meant. */
+export function unknownTools(names: readonly string[], terms: ToolTerms): string {
+  const known = [...OUR_TOOLS, ...terms.known]
+  const [first = ''] = names
+  const meant = names.length === 1 ? meantName(first, known) : undefined
+  if (meant !== undefined) return `unknown tool '${first}' is left out; did you mean '${meant}'?`
+  const listed = names.map((name) => `'${name}'`).join(', ')
+  return names.length === 1 ? `unknown tool ${listed} is left out` : `unknown tools are left out: ${listed}`
+}

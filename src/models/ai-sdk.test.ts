@@ -1,0 +1,304 @@
+import type {
+  LanguageModelV2,
+  LanguageModelV2CallOptions,
+  LanguageModelV4CallOptions,
+  LanguageModelV4StreamPart,
+  LanguageModelV4Usage,
+} from '@ai-sdk/provider'
+import { APICallError } from '@ai-sdk/provider'
+import { MockLanguageModelV3, MockLanguageModelV4 } from 'ai/test'
+import { describe, expect, test } from 'vitest'
+import type { TroupeError } from '../errors.ts'
+import type { Message, Model, ModelChunk, ModelRequest } from '../kernel/model.ts'
+import { userText } from '../kernel/model.ts'
+import type { Situation } from '../testing/model-contract.ts'
+import { drain, modelContract, modelRequest } from '../testing/model-contract.ts'
+import type { LanguageModelOptions } from './ai-sdk.ts'
+import { fromLanguageModel } from './ai-sdk.ts'
+
+type Part = LanguageModelV4StreamPart
+
+modelContract('a model of the AI SDK', () => ({ play, dispose: () => {} }), { describe, test })
+
+function play(situations: Record<string, Situation>): Model {
+  const doStream = async ({ prompt }: LanguageModelV4CallOptions) => {
+    const says = JSON.stringify(prompt.at(-1)?.content)
+    const key = Object.keys(situations).find((word) => says.includes(`"${word}"`))
+    const situation = situations[key ?? '']
+    if (situation?.kind === 'slow') return new Promise<never>(() => {})
+    if (situation?.kind === 'error') throw failure(situation.status, situation.message)
+    return { stream: streamOf(situation ? partsFor(situation) : []) }
+  }
+  return fromLanguageModel(new MockLanguageModelV4({ doStream }))
+}
+
+function partsFor(situation: Situation): Part[] {
+  if (situation.kind === 'text') {
+    const reason = situation.stop === 'refusal' ? 'content-filter' : (situation.stop ?? 'stop')
+    return [...texts(situation.text), finish(reason, situation.usage)]
+  }
+  if (situation.kind === 'cut') return [...texts(situation.text).slice(0, 3), finish('interrupted')]
+  if (situation.kind !== 'tool-calls') return []
+  const calls = situation.calls.map(({ name, arguments: input }, n): Part => {
+    return { type: 'tool-call', toolCallId: `c${n}`, toolName: name, input }
+  })
+  return [...calls, finish('tool-calls')]
+}
+
+function texts(text: string): Part[] {
+  const deltas = (text.match(/.{1,9}/g) ?? []).map((delta): Part => ({ type: 'text-delta', id: '0', delta }))
+  return [{ type: 'text-start', id: '0' }, ...deltas, { type: 'text-end', id: '0' }]
+}
+
+function counted(input?: number, output?: number): LanguageModelV4Usage {
+  const none = { noCache: undefined, cacheRead: undefined, cacheWrite: undefined }
+  return {
+    inputTokens: { total: input, ...none },
+    outputTokens: { total: output, text: undefined, reasoning: undefined },
+  }
+}
+
+type Reason = Extract<Part, { type: 'finish' }>['finishReason']['unified']
+
+function finish(unified: Reason, usage?: { input: number; output: number }): Part {
+  return { type: 'finish', finishReason: { unified, raw: unified }, usage: counted(usage?.input, usage?.output) }
+}
+
+function failure(statusCode: number, message: string): APICallError {
+  return new APICallError({ message, statusCode, url: 'http://127.0.0.1', requestBodyValues: {} })
+}
+
+function streamOf<T>(parts: readonly T[]): ReadableStream<T> {
+  return new ReadableStream({
+    start(controller) {
+      for (const part of parts) controller.enqueue(part)
+      controller.close()
+    },
+  })
+}
+
+/** What a provider that streams these parts gives, and what it was called with. */
+async function run(
+  parts: readonly Part[],
+  request: Partial<ModelRequest> = {},
+  as: { provider?: string; modelId?: string; options?: LanguageModelOptions } = {},
+) {
+  const { options, ...identity } = as
+  const mock = new MockLanguageModelV4({ ...identity, doStream: async () => ({ stream: streamOf(parts) }) })
+  const model = fromLanguageModel(mock, options)
+  const { chunks, thrown } = await drain(model.stream(modelRequest('go', request), new AbortController().signal))
+  const called = mock.doStreamCalls[0] as LanguageModelV4CallOptions
+  return { chunks, error: thrown as TroupeError & { usage?: unknown }, called, last: chunks.at(-1) }
+}
+
+const END = finish('stop', { input: 1, output: 1 })
+
+describe('what is asked', () => {
+  test('MO2 tools go out with their schemas, under names that providers take, and calls come back under ours', async () => {
+    const input = { $schema: 'https://json-schema.org/draft/2020-12/schema', type: 'object', properties: {} }
+    const tools = ['git.log', 'git:log', 'git_log'].map((name) => ({ name, description: name, input }))
+    const call: Part = { type: 'tool-call', toolCallId: 'c', toolName: 'git_log_2', input: ' ' }
+    const { called, chunks } = await run([call, END], { tools })
+    expect(called.tools?.map(({ name }) => name)).toEqual(['git_log_2', 'git_log_3', 'git_log'])
+    expect(called.tools?.[0]).toMatchObject({ type: 'function', inputSchema: { type: 'object', properties: {} } })
+    expect(JSON.stringify(called.tools)).not.toContain('$schema')
+    expect(chunks[0]).toMatchObject({ name: 'git.log', input: {} })
+    expect(chunks[1]).toMatchObject({ type: 'finish', stop: 'tool_calls' })
+    expect((await run([END])).called).not.toHaveProperty('tools')
+  })
+
+  test('MO4 reasoning is kept with what its provider wants back, and goes back only to the model that wrote it', async () => {
+    const parts: Part[] = [
+      { type: 'reasoning-start', id: 'r', providerMetadata: { p: { id: 'rs_1' } } },
+      { type: 'reasoning-delta', id: 'r', delta: 'Hm, ' },
+      { type: 'reasoning-delta', id: 'r', delta: 'yes.' },
+      { type: 'reasoning-delta', id: 'r', delta: '', providerMetadata: { p: { signature: 'sig' } } },
+      { type: 'reasoning-end', id: 'r' },
+      { type: 'reasoning-start', id: 'hidden', providerMetadata: { p: { data: 'xyz' } } },
+      { type: 'reasoning-end', id: 'hidden' },
+      { type: 'reasoning-start', id: 'nothing' },
+      { type: 'reasoning-end', id: 'nothing' },
+      { type: 'text-delta', id: '0', delta: 'Yes.' },
+      END,
+    ]
+    const { chunks } = await run(parts, {}, { options: { name: 'here/model' } })
+    const kept = (facts: object) => ({ model: 'here/model', metadata: { p: facts } })
+    expect(chunks.slice(0, -2)).toEqual([
+      { type: 'reasoning', text: 'Hm, ' },
+      { type: 'reasoning', text: 'yes.' },
+      { type: 'reasoning', text: '', provider: kept({ id: 'rs_1', signature: 'sig' }) },
+      { type: 'reasoning', text: '', provider: kept({ data: 'xyz' }) },
+    ])
+    const messages: Message[] = [
+      userText('go'),
+      {
+        role: 'assistant',
+        content: [
+          { type: 'reasoning', text: 'Hm, yes.', provider: kept({ signature: 'sig' }) },
+          { type: 'text', text: 'Yes.' },
+        ],
+      },
+      { role: 'assistant', content: [{ type: 'reasoning', text: 'alone', provider: kept({}) }] },
+      userText('And?'),
+    ]
+    const same = (await run([END], { messages }, { options: { name: 'here/model' } })).called
+    const thought = { type: 'reasoning', text: 'Hm, yes.', providerOptions: { p: { signature: 'sig' } } }
+    expect(same.prompt[2]).toEqual({ role: 'assistant', content: [thought, { type: 'text', text: 'Yes.' }] })
+    expect(same.prompt[3]).toEqual({ role: 'user', content: [{ type: 'text', text: 'And?' }] })
+    const other = (await run([END], { messages }, { options: { name: 'there/model' } })).called
+    expect(other.prompt[2]).toEqual({ role: 'assistant', content: [{ type: 'text', text: 'Yes.' }] })
+  })
+
+  test('MO5 a call keeps what its provider wants back with it', async () => {
+    const providerMetadata = { google: { thoughtSignature: 'sig' } }
+    const call: Part = { type: 'tool-call', toolCallId: 'c', toolName: 'look', input: '{}', providerMetadata }
+    const { chunks } = await run([call, END], {}, { options: { name: 'google/g' } })
+    const message: Message = { role: 'assistant', content: [chunks[0] as Extract<ModelChunk, { type: 'tool-call' }>] }
+    const { called } = await run([END], { messages: [message] }, { options: { name: 'google/g' } })
+    expect(called.prompt[1]).toMatchObject({ content: [{ toolCallId: 'c', providerOptions: providerMetadata }] })
+  })
+})
+
+describe('what comes back', () => {
+  test('MO7 usage is counted in full, and is absent when the provider counted nothing', async () => {
+    const usage = {
+      inputTokens: { total: 100, noCache: 10, cacheRead: 70, cacheWrite: 20 },
+      outputTokens: { total: 30, text: 18, reasoning: 12 },
+    }
+    const end: Part = { type: 'finish', finishReason: { unified: 'stop', raw: 'stop' }, usage }
+    const reported = { input: 100, output: 30, cache_read: 70, cache_write: 20, reasoning: 12 }
+    expect((await run([end])).last).toEqual({ type: 'finish', stop: 'end', usage: reported })
+    expect((await run([finish('stop')])).last).toEqual({ type: 'finish', stop: 'end' })
+  })
+
+  test('MO8 a stop the provider does not explain is other, unless tools were called', async () => {
+    const call: Part = { type: 'tool-call', toolCallId: 'c', toolName: 'look', input: '{}' }
+    expect((await run([finish('other')])).last).toMatchObject({ stop: 'other' })
+    expect((await run([call, finish('other')])).last).toMatchObject({ stop: 'tool_calls' })
+    expect((await run([call, finish('length')])).last).toMatchObject({ stop: 'length' })
+  })
+
+  test('MO9 parts that are not ours are passed over: provider tools, sources, files, pings, kinds to come', async () => {
+    const parts = [
+      { type: 'stream-start', warnings: [{ type: 'unsupported', feature: 'temperature' }] },
+      { type: 'response-metadata', id: 'r' },
+      { type: 'ping' },
+      { type: 'raw', rawValue: {} },
+      { type: 'source', sourceType: 'url', id: 's', url: 'https://example.com' },
+      { type: 'tool-input-start', id: 'c', toolName: 'web_search', providerExecuted: true },
+      { type: 'tool-call', toolCallId: 'c', toolName: 'web_search', input: '{}', providerExecuted: true },
+      { type: 'tool-result', toolCallId: 'c', toolName: 'web_search', result: 'found' },
+      { type: 'hologram', of: 'things to come' },
+      { type: 'text-delta', id: '0', delta: 'Found.' },
+      END,
+    ] as Part[]
+    const { chunks, error } = await run(parts)
+    expect(error).toBeUndefined()
+    expect(chunks).toEqual([
+      { type: 'text', text: 'Found.' },
+      { type: 'finish', stop: 'end', usage: { input: 1, output: 1, cache_read: 0, cache_write: 0, reasoning: 0 } },
+    ])
+  })
+
+  test('MO10 an error in the stream is thrown, without a status: what it used, nobody said', async () => {
+    const overloaded = { message: 'Overloaded', statusCode: 529, type: 'overloaded_error', data: {} }
+    const text: Part = { type: 'text-delta', id: '0', delta: 'Half' }
+    const { chunks, error } = await run([text, { type: 'error', error: overloaded }, finish('error')])
+    expect(chunks).toEqual([{ type: 'text', text: 'Half' }])
+    expect(error).toMatchObject({ code: 'model_failed', retry: true })
+    expect(error.message).toContain('529: Overloaded')
+    expect(error).not.toHaveProperty('status')
+    const ended = await run([finish('error', { input: 5, output: 2 })])
+    expect(ended.error).toMatchObject({ code: 'model_garbage', usage: { input: 5, output: 2 } })
+  })
+
+  test('MO11 a stream that ends without a finish just ends; a connection that breaks is a cut stream', async () => {
+    const text: Part = { type: 'text-delta', id: '0', delta: 'Half' }
+    expect(await run([text])).toMatchObject({ chunks: [{ type: 'text', text: 'Half' }], error: undefined })
+    const broken = (after: readonly Part[]) =>
+      new ReadableStream<Part>({
+        pull: (controller) => controller.error(new TypeError('terminated', { cause: { code: 'UND_ERR_SOCKET' } })),
+        start: (controller) => after.forEach((part) => void controller.enqueue(part)),
+      })
+    const ask = (after: readonly Part[]) => {
+      const model = fromLanguageModel(new MockLanguageModelV4({ doStream: async () => ({ stream: broken(after) }) }))
+      return drain(model.stream(modelRequest('go'), new AbortController().signal))
+    }
+    expect((await ask([])).thrown).toMatchObject({ code: 'stream_cut' })
+    const late = await ask([END])
+    expect(late).toMatchObject({ thrown: undefined, chunks: [{ type: 'finish', stop: 'end' }] })
+  })
+
+  test('MO12 a provider that ignores the abort is left behind, and its stream is cancelled', async () => {
+    let cancelled: unknown
+    const stream = new ReadableStream<Part>({
+      start: (controller) => controller.enqueue({ type: 'text-delta', id: '0', delta: 'One' }),
+      cancel: (reason) => {
+        cancelled = reason
+      },
+    })
+    const model = fromLanguageModel(new MockLanguageModelV4({ doStream: async () => ({ stream }) }))
+    const controller = new AbortController()
+    const chunks = model.stream(modelRequest('go'), controller.signal)[Symbol.asyncIterator]()
+    expect((await chunks.next()).value).toEqual({ type: 'text', text: 'One' })
+    const next = chunks.next()
+    controller.abort(new Error('enough'))
+    await expect(next).rejects.toThrow('enough')
+    expect(cancelled).toBe(controller.signal.reason)
+  })
+
+  test('MO13 a page instead of a stream is said to be one', async () => {
+    const response = { headers: { 'content-type': 'text/html; charset=utf-8' } }
+    const doStream = async () => ({ stream: streamOf<Part>([]), response })
+    const model = fromLanguageModel(new MockLanguageModelV4({ doStream }))
+    const { thrown } = await drain(model.stream(modelRequest('go'), new AbortController().signal))
+    expect(thrown).toMatchObject({ code: 'model_garbage', usage: { input: 0 } })
+  })
+})
+
+describe('who may be asked', () => {
+  test('MO14 a model is named after its provider and its id, and its limits are known where they are given', () => {
+    const mock = new MockLanguageModelV4({ provider: 'google.generative-ai', modelId: 'gemini-x' })
+    expect(fromLanguageModel(mock).name).toBe('google/gemini-x')
+    expect(fromLanguageModel(mock)).not.toHaveProperty('limits')
+    expect(fromLanguageModel(mock, { limits: { context: 9 } }).limits).toEqual({ context: 9 })
+  })
+
+  test('MO15 providers of versions 2 and 3 of the interface work too', async () => {
+    const image = { type: 'image' as const, media_type: 'image/png', data: 'AAAA' }
+    const request = modelRequest('go', { messages: [{ role: 'user', content: [image] }] })
+    const data = [{ type: 'file', mediaType: 'image/png', data: 'AAAA' }]
+    const asked: LanguageModelV2CallOptions[] = []
+    const two: LanguageModelV2 = {
+      specificationVersion: 'v2',
+      provider: 'old',
+      modelId: 'model',
+      supportedUrls: {},
+      doGenerate: () => Promise.reject(new Error('never asked')),
+      doStream: async (options) => {
+        asked.push(options)
+        const usage = { inputTokens: 4, outputTokens: 2, totalTokens: 6, cachedInputTokens: 3, reasoningTokens: 1 }
+        const text = { type: 'text-delta' as const, id: '0', delta: 'Hi' }
+        return { stream: streamOf([text, { type: 'finish' as const, finishReason: 'stop' as const, usage }]) }
+      },
+    }
+    const three = new MockLanguageModelV3({
+      doStream: async () => ({
+        stream: streamOf([
+          { type: 'text-delta' as const, id: '0', delta: 'Hi' },
+          { type: 'finish' as const, finishReason: { unified: 'stop' as const, raw: 'stop' }, usage: counted(4, 2) },
+        ]),
+      }),
+    })
+    for (const [mock, cached] of [[two, { cache_read: 3, reasoning: 1 }] as const, [three, {}] as const]) {
+      const { chunks } = await drain(fromLanguageModel(mock).stream(request, new AbortController().signal))
+      const usage = { input: 4, output: 2, cache_read: 0, cache_write: 0, reasoning: 0, ...cached }
+      expect(chunks).toEqual([
+        { type: 'text', text: 'Hi' },
+        { type: 'finish', stop: 'end', usage },
+      ])
+    }
+    expect(asked[0]?.prompt[1]?.content).toEqual(data)
+    expect(three.doStreamCalls[0]?.prompt[1]?.content).toEqual(data)
+  })
+})

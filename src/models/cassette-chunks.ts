@@ -1,0 +1,67 @@
+import type { ModelChunk } from '../kernel/model.ts'
+import type { Replacement } from './cassette-request.ts'
+import { mapStrings, replaced } from './cassette-request.ts'
+
+/*
+ * Words arrive in pieces, and what is to be replaced may be broken over several of them: a key or an id that no single
+ * piece shows. So the pieces of a text are looked at together, and keep their number and order.
+ */
+
+type Words = Extract<ModelChunk, { type: 'text' | 'reasoning' }>
+
+/** The chunks with every part of their texts replaced that `find` finds; `field` changes what is not words. */
+export function changedChunks(
+  chunks: readonly ModelChunk[],
+  find: (text: string) => readonly Replacement[],
+  field: (value: unknown) => unknown = (value) => mapStrings(value, (text) => replaced(text, find(text))),
+): ModelChunk[] {
+  const changed: ModelChunk[] = []
+  for (let index = 0; index < chunks.length; ) {
+    const chunk = chunks[index] as ModelChunk
+    if (chunk.type !== 'text' && chunk.type !== 'reasoning') {
+      changed.push(chunk.type === 'tool-call' ? { ...chunk, input: field(chunk.input) } : chunk)
+      index += 1
+      continue
+    }
+    const run = chunks.slice(index).findIndex((next) => next.type !== chunk.type)
+    const end = run < 0 ? chunks.length : index + run
+    changed.push(...changedWords(chunks.slice(index, end) as Words[], find, field))
+    index = end
+  }
+  return changed
+}
+
+function changedWords(
+  words: readonly Words[],
+  find: (text: string) => readonly Replacement[],
+  field: (value: unknown) => unknown,
+): Words[] {
+  const pieces = acrossPieces(
+    words.map(({ text }) => text),
+    find(words.map(({ text }) => text).join('')),
+  )
+  return words.map((chunk, index) => {
+    const text = pieces[index] ?? ''
+    if (chunk.type === 'text' || chunk.provider === undefined) return { ...chunk, text }
+    return { ...chunk, text, provider: field(chunk.provider) }
+  })
+}
+
+/** What replaces a part stands in the piece where the part began; the rest of the part is taken from the others. */
+export function acrossPieces(pieces: readonly string[], replacements: readonly Replacement[]): string[] {
+  if (replacements.length === 0) return [...pieces]
+  let offset = 0
+  return pieces.map((piece) => {
+    const from = offset
+    const to = offset + piece.length
+    offset = to
+    const own = replacements
+      .filter(({ start, end }) => start < to && end > from)
+      .map(({ start, end, text }) => ({
+        start: Math.max(start, from) - from,
+        end: Math.min(end, to) - from,
+        text: start >= from ? text : '',
+      }))
+    return replaced(piece, own)
+  })
+}

@@ -1,0 +1,104 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import type { Usage } from '../kernel/model.ts'
+import { NO_USAGE } from '../kernel/model.ts'
+import { ROLE_MODELS } from './known-models.ts'
+import type { Price, PriceFile } from './price-file.ts'
+import { parsePrices, readPrices } from './price-file.ts'
+import { createPriceBook, loadPrices } from './pricing.ts'
+
+const DAY = Date.parse('2026-11-15T12:00:00Z')
+const MILLION: Usage = { ...NO_USAGE, input: 1_000_000, output: 1_000_000 }
+
+function file(...prices: Price[]): PriceFile {
+  return { updated: '2026-11-15', prices }
+}
+
+function price(model: string, input: number, changes: Partial<Price> = {}): Price {
+  return { model, from: '2026-01-01', usd_per_million: { input, output: 10 * input }, ...changes }
+}
+
+describe('what calls cost', () => {
+  test('MO57 the price of the day of the call holds', () => {
+    const book = createPriceBook(file(price('a/m', 2, { from: '2026-06-01' }), price('a/m', 1)))
+    const on = (day: string) => book.cost('a/m', MILLION, Date.parse(`${day}T00:00:00Z`))
+    expect([on('2025-12-31'), on('2026-01-01'), on('2026-05-31'), on('2026-06-01')]).toEqual([undefined, 11, 11, 22])
+  })
+
+  test('MO58 cached input and reasoning have rates of their own, or those of what they are part of', () => {
+    const usage = { input: 100, cache_read: 70, cache_write: 20, output: 30, reasoning: 12 }
+    const rates = { input: 1000, output: 2000, cache_read: 100, cache_write: 1250, reasoning: 3000 }
+    const book = createPriceBook(file({ ...price('a/m', 1), usd_per_million: rates }, price('b/m', 1000)))
+    const full = (10 * 1000 + 70 * 100 + 20 * 1250 + 18 * 2000 + 12 * 3000) / 1_000_000
+    expect(book.cost('a/m', usage, DAY)).toBeCloseTo(full, 12)
+    expect(book.cost('b/m', usage, DAY)).toBeCloseTo((100 * 1000 + 30 * 10_000) / 1_000_000, 12)
+  })
+
+  test('MO59 an unknown price is unknown; scripts and one’s own machine cost nothing', () => {
+    const book = createPriceBook(file(price('a/m', 1)))
+    for (const model of ['a/other', 'openrouter/a/m', 'compatible/m', 'm']) {
+      expect(book.cost(model, MILLION, DAY), model).toBeUndefined()
+    }
+    for (const model of ['scripted', 'scripted:a.json', 'ollama/llama3:8b', 'lmstudio/m', 'llamacpp/m', 'vllm/m']) {
+      expect(book.cost(model, MILLION, DAY), model).toBe(0)
+    }
+  })
+
+  test('MO60 a later file wins, within a file the more exact name', () => {
+    const shipped = file(price('a/*', 1), price('a/m*', 2), price('a/m', 3), price('openai/gpt*', 7))
+    const book = createPriceBook(shipped, file(price('a/m', 4, { from: '2026-03-01' }), price('vllm/*', 5)))
+    const input = { ...NO_USAGE, input: 1_000_000 }
+    expect(book.cost('a/x', input, DAY)).toBe(1)
+    expect(book.cost('a/m-2026-01-01', input, DAY)).toBe(2)
+    expect(book.cost('a/m', input, DAY)).toBe(4)
+    expect(book.cost('vllm/m', input, DAY)).toBe(5)
+    expect(book.cost('openai-chat/gpt-x', input, DAY)).toBe(7)
+  })
+
+  test('MO61 a long input has its own rates for the whole call', () => {
+    const long = { over: 1000, usd_per_million: { input: 20, output: 30 } }
+    const book = createPriceBook(file(price('a/m', 1, { long })))
+    expect(book.cost('a/m', { ...NO_USAGE, input: 1000, output: 1000 }, DAY)).toBeCloseTo(0.011, 12)
+    expect(book.cost('a/m', { ...NO_USAGE, input: 1001, output: 1000 }, DAY)).toBeCloseTo(0.05002, 12)
+  })
+})
+
+describe('price files', () => {
+  test('MO62 what is wrong in a file is told with file, place and problem', async () => {
+    const wrong = (text: string) => {
+      try {
+        parsePrices(text, 'mine.json')
+      } catch (error) {
+        return error
+      }
+      return undefined
+    }
+    expect(wrong('{')).toMatchObject({
+      code: 'invalid_prices',
+      message: expect.stringMatching(/^mine.json: it is not JSON/),
+    })
+    const bad = file(price('a/m', 1), price('a/*m', -1, { from: 'today' }))
+    const problems = (wrong(JSON.stringify(bad)) as Error).message
+    expect(problems).toContain('prices[1].usd_per_million.input: ')
+    expect(problems).toContain('prices[1].from: is no date like 2026-11-15')
+    expect(problems).toContain('prices[1].model: may hold one * and only at its end')
+    expect((wrong('{"updated":"2026-01-01","prices":[],"price":1}') as Error).message).toContain('price')
+    await expect(readPrices('/nowhere/prices.json')).rejects.toThrow('/nowhere/prices.json: there is no such file')
+  })
+
+  test('MO63 the shipped prices fit, hold today’s models, and give way to files of one’s own', async () => {
+    const book = await loadPrices()
+    for (const provider of ['anthropic', 'openai'] as const) {
+      for (const id of Object.values(ROLE_MODELS[provider] ?? {})) {
+        expect(book.cost(`${provider}/${id}`, MILLION, DAY), id).toBeGreaterThan(0)
+      }
+    }
+    const folder = mkdtempSync(join(tmpdir(), 'troupe-prices-'))
+    const path = join(folder, 'mine.json')
+    writeFileSync(path, JSON.stringify(file(price('anthropic/claude-opus-5-5', 1))))
+    expect((await loadPrices([path])).cost('anthropic/claude-opus-5-5', MILLION, DAY)).toBe(11)
+    rmSync(folder, { recursive: true })
+  })
+})

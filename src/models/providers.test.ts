@@ -1,0 +1,65 @@
+import { describe, expect, test } from 'vitest'
+import type { Environment } from './endpoints.ts'
+import { addressOf, ENDPOINTS } from './endpoints.ts'
+import { parseName, providerModel, providerNames } from './providers.ts'
+
+describe('models by name', () => {
+  test('MO27 the provider ends at the first slash, and the limits of common models are known', async () => {
+    expect(parseName('openrouter/anthropic/claude-x').id).toBe('anthropic/claude-x')
+    const env = { ANTHROPIC_API_KEY: 'k' }
+    const haiku = await providerModel('anthropic/claude-haiku-4-5', { env })
+    expect(haiku).toMatchObject({ name: 'anthropic/claude-haiku-4-5', limits: { context: 200_000, output: 64_000 } })
+    const dated = await providerModel('anthropic/claude-haiku-4-5-20251001', { env })
+    expect(dated.limits).toEqual(haiku.limits)
+    expect(await providerModel('anthropic/claude-next', { env })).not.toHaveProperty('limits')
+  })
+
+  test('MO28 every provider loads, and local servers need no key', async () => {
+    const keys = Object.fromEntries(ENDPOINTS.filter(({ keyless }) => !keyless).map(({ keys: [key] }) => [key, 'k']))
+    const env = { ...keys, TROUPE_COMPATIBLE_BASE_URL: 'http://127.0.0.1:9/v1' }
+    for (const provider of providerNames()) {
+      expect((await providerModel(`${provider}/some-model`, { env })).name).toBe(`${provider}/some-model`)
+    }
+  })
+
+  test('MO29 a mistyped provider or name is answered with the known ones, a missing key with its variable', async () => {
+    await expect(providerModel('antropic/claude', { env: {} })).rejects.toMatchObject({
+      code: 'unknown_model',
+      alternatives: expect.objectContaining({ 0: 'anthropic', length: ENDPOINTS.length }),
+    })
+    await expect(providerModel('claude-haiku', { env: {} })).rejects.toMatchObject({
+      code: 'unknown_model',
+      hint: expect.stringContaining('claude-haiku-'),
+    })
+    for (const [name, variable] of [
+      ['anthropic/x', 'ANTHROPIC_API_KEY'],
+      ['openai-chat/x', 'OPENAI_API_KEY'],
+      ['google/x', 'GOOGLE_GENERATIVE_AI_API_KEY'],
+      ['openrouter/x', 'OPENROUTER_API_KEY'],
+    ] as const) {
+      const failing = providerModel(name, { env: { [variable]: '  ' } })
+      await expect(failing).rejects.toMatchObject({
+        code: 'model_auth',
+        hint: expect.stringContaining(`set ${variable}`),
+      })
+    }
+    const nowhere = providerModel('compatible/x', { env: {} })
+    await expect(nowhere).rejects.toMatchObject({ hint: expect.stringContaining('TROUPE_COMPATIBLE_BASE_URL') })
+  })
+
+  test('MO48 addresses are completed as other tools leave them', () => {
+    const at = (provider: string, env: Environment) => addressOf(parseName(`${provider}/m`).endpoint, env)
+    expect(at('anthropic', {})).toBe('https://api.anthropic.com/v1')
+    expect(at('anthropic', { ANTHROPIC_BASE_URL: 'http://127.0.0.1:1/proxy/' })).toBe('http://127.0.0.1:1/proxy/v1')
+    expect(at('anthropic', { ANTHROPIC_BASE_URL: 'http://127.0.0.1:1/v1' })).toBe('http://127.0.0.1:1/v1')
+    expect(at('openai', { OPENAI_BASE_URL: 'http://127.0.0.1:1' })).toBe('http://127.0.0.1:1/v1')
+    expect(at('openai', { OPENAI_BASE_URL: 'http://127.0.0.1:1/azure' })).toBe('http://127.0.0.1:1/azure')
+    expect(at('google', { GEMINI_BASE_URL: 'http://127.0.0.1:1' })).toBe('http://127.0.0.1:1/v1beta')
+    expect(at('ollama', {})).toBe('http://127.0.0.1:11434/v1')
+    expect(at('ollama', { OLLAMA_HOST: '0.0.0.0' })).toBe('http://127.0.0.1:11434/v1')
+    expect(at('ollama', { OLLAMA_HOST: ':9999' })).toBe('http://127.0.0.1:9999/v1')
+    expect(at('ollama', { OLLAMA_HOST: 'box:1234' })).toBe('http://box:1234/v1')
+    expect(at('ollama', { OLLAMA_HOST: 'https://box' })).toBe('https://box/v1')
+    expect(() => at('vllm', { VLLM_BASE_URL: 'nowhere' })).toThrow("VLLM_BASE_URL is no address: 'nowhere'")
+  })
+})
