@@ -12,6 +12,7 @@ import { DEFAULT_LIMITS } from '../src/kernel/limits.ts'
 import type { Model } from '../src/kernel/model.ts'
 import { NO_PACING } from '../src/kernel/pacing.ts'
 import { definePattern } from '../src/kernel/pattern.ts'
+import { ALL_PERMITTED } from '../src/kernel/permission.ts'
 import { NO_PRICES } from '../src/kernel/price.ts'
 import { createRoster } from '../src/kernel/roster.ts'
 import type { Tool } from '../src/kernel/tool.ts'
@@ -102,6 +103,7 @@ export function openStage({ store, model, tools = [] }: StageOptions): Stage {
       hooks: [],
       strict: true,
       pacing: NO_PACING,
+      permissions: ALL_PERMITTED,
       ...sessionPorts(store),
     },
   })

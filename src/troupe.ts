@@ -8,6 +8,8 @@ import { realWorld } from './engine/real-world.ts'
 import { sessionPorts } from './engine/sessions.ts'
 import type { ErrorRecord } from './errors.ts'
 import { TroupeError, unknownName } from './errors.ts'
+import type { Policy } from './judgement/permission.ts'
+import { judge } from './judgement/permission.ts'
 import type { Agent } from './kernel/agent.ts'
 import type { Event, Status, StopReason } from './kernel/event.ts'
 import { isEvent } from './kernel/event.ts'
@@ -19,6 +21,7 @@ import type { Pacing } from './kernel/pacing.ts'
 import { NO_PACING } from './kernel/pacing.ts'
 import type { Pattern, PatternTool } from './kernel/pattern.ts'
 import { patternTool } from './kernel/pattern.ts'
+import type { Permissions } from './kernel/permission.ts'
 import type { PriceBook } from './kernel/price.ts'
 import { NO_PRICES } from './kernel/price.ts'
 import { createRoster } from './kernel/roster.ts'
@@ -44,6 +47,8 @@ export interface TroupeOptions {
   patterns?: readonly Pattern[]
   hooks?: readonly Hooks[]
   limits?: Partial<Limits>
+  /** Rules for tool calls, such as `{ ask: ['Bash'], deny: ['Write(.env*)'] }`; agents' files can only add to them. */
+  permissions?: Policy
   engine?: { concurrency?: number; strict?: boolean; world?: World; pacing?: Pacing }
   /** Where models are found and what they cost, instead of what comes with Troupe. */
   models?: { find?: Models; prices?: PriceBook; summary?: string }
@@ -130,6 +135,7 @@ export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe>
       patterns: new Map(patterns.map((pattern) => [pattern.name, pattern])),
       patternTools: toolsOf(options.patterns ?? []),
       hooks: options.hooks ?? [],
+      permissions: permissionsOf(options.permissions),
       strict: options.engine?.strict ?? false,
       ...sessionPorts(store),
     },
@@ -244,6 +250,20 @@ function toolsOf(own: readonly Pattern[]): Map<string, PatternTool> {
   return new Map(named.flatMap(([pattern, names]) => names.map((name) => [name, patternTool(pattern)])))
 }
 
+/** The run's rules and the agent's own; what people granted in this run answers what would be asked. */
+function permissionsOf(policy: Policy = {}): Permissions {
+  return {
+    decide({ agent, granted, read_only, ...call }) {
+      const policies = [policy, agent.permissions ?? {}, ...(read_only ? [{ mode: 'read' as const }] : [])]
+      const { subject, ...rest } = call
+      const judged = judge(policies, { ...rest, ...(subject === undefined ? undefined : { subject }) })
+      if (judged.answer !== 'ask' || granted.length === 0) return judged
+      const again = judge([{ allow: granted }], { ...rest, ...(subject === undefined ? undefined : { subject }) })
+      return again.answer === 'allow' && again.allowed.length > 0 ? again : judged
+    },
+  }
+}
+
 function limitsOf(base: Limits, changes: Partial<Limits> = {}): Limits {
   const parsed = limitsSchema.safeParse({ ...base, ...changes })
   if (parsed.success) return parsed.data
@@ -265,7 +285,7 @@ function databaseIn(path: string): string {
 }
 
 async function rosterAgents(own: readonly Agent[]): Promise<Agent[]> {
-  const { loadAgents } = await import('./formats/agent-file.ts')
+  const { loadAgents } = await import('./formats/find-agents.ts')
   const shipped = await loadAgents(fileURLToPath(new URL('../agents/', import.meta.url)))
   const names = new Set(own.map((agent) => agent.name))
   return [...own, ...shipped.agents.filter((agent) => !names.has(agent.name))]

@@ -9,7 +9,7 @@ import type { Committer, Journal } from '../kernel/journal.ts'
 import type { Limits } from '../kernel/limits.ts'
 import type { Pattern, PatternResult } from '../kernel/pattern.ts'
 import { Recorded } from '../kernel/recorded.ts'
-import type { Command, Lease, Store } from '../store/store.ts'
+import type { Command, GateRow, Lease, Store } from '../store/store.ts'
 import type { Reopen } from './engine.ts'
 
 /*
@@ -162,15 +162,15 @@ export class Attempt {
     const x = this.#x
     if (!x || this.#done.signal.aborted) return
     for (const command of await this.#site.store.commands(this.run_id, this.#seenCommand)) {
+      const gate = command.body.kind === 'answer' ? await this.#site.store.gate(command.body.gate_id) : undefined
       if (this.#done.signal.aborted) return
-      await this.#obey(x, command)
+      await this.#obey(x, command, gate)
       this.#seenCommand = command.id
     }
   }
 
-  async #obey(x: Execution, { body }: Command): Promise<void> {
+  async #obey(x: Execution, { body }: Command, gate: GateRow | undefined): Promise<void> {
     if (body.kind === 'answer') {
-      const gate = await this.#site.store.gate(body.gate_id)
       if (gate) await x.answer(gate, body.answer, body.by)
       return
     }
@@ -243,7 +243,11 @@ function reopened(journal: Journal, facts: JournalFacts, reopen: Reopen): Event 
   }
   if (facts.end?.error?.code === 'quarantined' && !reopen.force) throw fromRecord(facts.end.error)
   const limits = { ...facts.limits, ...reopen.limits }
-  return journal.append('run:reopen', { key: facts.end?.error?.step ?? null, limits })
+  return journal.append('run:reopen', {
+    key: facts.end?.error?.step ?? null,
+    limits,
+    ...(reopen.force ? { force: true as const } : undefined),
+  })
 }
 
 function cancellation(reason: string): TroupeError {

@@ -1,5 +1,6 @@
 import { TroupeError, unknownName } from '../errors.ts'
 import type { Event } from '../kernel/event.ts'
+import { isEvent } from '../kernel/event.ts'
 import type { Ports, SessionPast } from '../kernel/execution.ts'
 import type { SessionResult } from '../kernel/session.ts'
 import type { SessionRow, Store } from '../store/store.ts'
@@ -50,7 +51,8 @@ async function pastOf(store: Store, row: SessionRow, base?: { run_id: string; se
     const range = { after: part.from - 1, session_id: row.session_id, ...(to === null ? undefined : { to }) }
     const found = await store.events(part.run_id, range)
     events.push(...found)
-    segment += 1
+    const [opening] = found
+    segment = isEvent(opening, 'session:open') ? opening.data.segment : segment + 1
     const newest = found.at(-1)
     if (base === undefined && newest) last = { run_id: newest.run_id, seq: newest.seq }
     if (isLast) break
@@ -60,7 +62,15 @@ async function pastOf(store: Store, row: SessionRow, base?: { run_id: string; se
       hint: 'delegate anew',
     })
   }
-  return { session_id: row.session_id, segment, base: last, events }
+  return { session_id: row.session_id, segment, base: last, events: await withOrigin(store, events) }
+}
+
+/** A session of a forked run had another id when its first segments were written. */
+async function withOrigin(store: Store, events: Event[]): Promise<Event[]> {
+  const [first] = events
+  const base = isEvent(first, 'session:open') ? first.data.base : undefined
+  const row = base?.session_id === undefined ? undefined : await store.session(base.session_id)
+  return row && base ? [...(await pastOf(store, row, base)).events, ...events] : events
 }
 
 function resultOf(row: SessionRow): SessionResult {

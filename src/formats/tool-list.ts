@@ -7,6 +7,8 @@ export interface ToolList {
   /** Everything the caller has: the list holds a star. */
   all: boolean
   tools: string[]
+  /** Those of them that are named without a pattern. */
+  unlimited: string[]
   /** The entries with a pattern, by our names. */
   rules: string[]
   /** The agents named in `Agent(a, b)`; absent where delegation is not limited. */
@@ -29,59 +31,56 @@ const RULE = /^([^()\s][^()]*?)\s*\(([\s\S]*)\)$/
 export function readToolList(value: unknown, terms: ToolTerms): ToolList | undefined {
   const items = itemsOf(value)
   if (!items) return undefined
-  const list: ToolList = { all: false, tools: [], rules: [], unknown: [], unreadable: 0 }
-  const limited = new Set<string>()
-  const plain = new Set<string>()
+  const list: ToolList = { all: false, tools: [], unlimited: [], rules: [], unknown: [], unreadable: 0 }
   for (const item of items) {
     const text = nameIn(item)
     if (text === undefined) list.unreadable++
     else if (text === '*') list.all = true
-    else takeItem(list, text, { terms, limited, plain })
+    else takeItem(list, text, terms)
   }
-  list.tools = [...new Set([...list.tools])]
+  list.tools = [...new Set(list.tools)]
   // A tool that is also named without a pattern is not limited by one.
-  list.rules = list.rules.filter((rule) => !plain.has(RULE.exec(rule)?.[1] ?? ''))
-  if (plain.has('task')) delete list.agents
+  list.rules = list.rules.filter((rule) => !list.unlimited.includes(RULE.exec(rule)?.[1] ?? ''))
+  if (list.unlimited.includes('task')) delete list.agents
   return list
 }
 
-interface Taking {
-  terms: ToolTerms
-  limited: Set<string>
-  plain: Set<string>
-}
-
-function takeItem(list: ToolList, text: string, { terms, plain }: Taking): void {
-  const [, name = text, pattern] = RULE.exec(text) ?? []
+function takeItem(list: ToolList, text: string, terms: ToolTerms): void {
+  const [, name = text, pattern = ''] = RULE.exec(text) ?? []
   const ours = ourNames(name, terms)
   if (!ours) {
     const words = text.split(/\s+/)
-    const split = words.length > 1 && words.every((word) => ourNames(word, terms))
-    if (split) for (const word of words) takeItem(list, word, { terms, plain, limited: new Set() })
-    else list.unknown.push(text)
+    if (words.length < 2 || !words.every((word) => ourNames(word, terms))) list.unknown.push(text)
+    else for (const word of words) takeItem(list, word, terms)
     return
   }
   list.tools.push(...ours)
-  if (pattern === undefined || pattern.trim() === '*' || pattern.trim() === '') {
-    for (const each of ours) plain.add(each)
-  } else if (ours.includes('task')) list.agents = [...(list.agents ?? []), ...namesIn(pattern)]
+  if (pattern.trim() === '' || pattern.trim() === '*') list.unlimited.push(...ours)
+  else if (ours.includes('task')) list.agents = [...(list.agents ?? []), ...namesIn(pattern)]
   else list.rules.push(...ours.map((each) => `${each}(${pattern})`))
 }
 
 /** Names separated by commas, also when brackets or quotes of a broken list are left around them. */
 export function namesIn(text: string): string[] {
-  return text
-    .trim()
-    .replace(/^\[|\]$/g, '')
-    .split(/[,\n](?![^(]*\))/)
-    .map((name) =>
-      name
-        .trim()
-        .replace(/^- +/, '')
-        .replace(/^(["'])(.*)\1$/, '$2')
-        .trim(),
-    )
+  return atCommas(text.trim().replace(/^\[|\]$/g, ''))
+    .map((name) => {
+      const bare = name.trim().replace(/^- +/, '')
+      return bare.replace(/^(["'])(.*)\1$/, '$2').trim()
+    })
     .filter((name) => name !== '')
+}
+
+/** Split at commas and line ends, except within parentheses: a pattern may hold commas. */
+function atCommas(text: string): string[] {
+  const parts = ['']
+  let depth = 0
+  for (const character of text) {
+    if (character === '(') depth++
+    if (character === ')') depth = Math.max(0, depth - 1)
+    if (depth === 0 && (character === ',' || character === '\n')) parts.push('')
+    else parts[parts.length - 1] += character
+  }
+  return parts
 }
 
 function itemsOf(value: unknown): unknown[] | undefined {

@@ -1,13 +1,13 @@
-import { asTroupeError, fromRecord, TroupeError, unknownName } from '../errors.ts'
-import type { Context } from './context.ts'
+import { TroupeError, unknownName } from '../errors.ts'
+import { answered, failed } from './call-answer.ts'
+import type { CallSite } from './call-site.ts'
 import type { Event, ToolPre } from './event.ts'
 import { isEvent } from './event.ts'
-import type { Execution } from './execution.ts'
 import { isFatal } from './execution.ts'
 import type { ToolCallPart } from './model.ts'
-import type { PatternResult, PatternTool } from './pattern.ts'
+import type { PatternTool } from './pattern.ts'
+import { permit } from './permission.ts'
 import { problemsOf } from './schema.ts'
-import type { SessionState } from './session.ts'
 import type { Tool, ToolCall, ToolResult } from './tool.ts'
 import { untilAborted } from './world.ts'
 
@@ -20,18 +20,6 @@ import { untilAborted } from './world.ts'
  */
 
 const DEFAULT_TIMEOUT_MS = 120_000
-/** What one call may bring into a conversation. The rest is cut, and the answer says so. */
-export const MAX_OUTPUT_CHARS = 256 * 1024
-
-export interface CallSite {
-  x: Execution
-  session: SessionState
-  signal: AbortSignal
-  key: string
-  group: string
-  /** A pattern's view of the run at this call. */
-  contextFor(key: string): Context
-}
 
 type Callable = Tool | PatternTool
 
@@ -54,30 +42,13 @@ export async function callTool(site: CallSite, call: ToolCallPart): Promise<Even
 
 async function anew(site: CallSite, call: ToolCallPart): Promise<Event> {
   const { x, session } = site
-  if (site.signal.aborted) throw site.signal.reason
+  site.signal.throwIfAborted()
   const tool = find(site, call.name)
-  let input = check(tool, call.input, call.invalid)
-  let asked: unknown
-  for (const hooks of x.ports.hooks) {
-    if (!hooks.beforeTool) continue
-    const proposed = {
-      run_id: x.run.id,
-      session_id: session.id,
-      agent: session.open.agent.name,
-      tool: tool.name,
-      input,
-    }
-    const verdict = await x.effect(async () => hooks.beforeTool?.(proposed))
-    if (verdict && 'deny' in verdict) {
-      throw new TroupeError('denied', `the call of ${tool.name} was refused: ${verdict.deny}`, {
-        hint: 'this is final for this call; do not repeat it unchanged',
-      })
-    }
-    if (verdict) {
-      asked ??= input
-      input = changed(tool, verdict.input)
-    }
-  }
+  if (call.invalid !== undefined) throw badInput(tool.name, `the arguments are not JSON: ${call.invalid}`)
+  const wanted = check(tool, call.input)
+  const asked = { tool, input: call.input, parsed: wanted }
+  const { input, parsed } = await askHooks(site, asked)
+  const context = site.contextFor(site.key)
   const pre: ToolPre = {
     key: site.key,
     tool: tool.name,
@@ -87,21 +58,51 @@ async function anew(site: CallSite, call: ToolCallPart): Promise<Event> {
     category: tool.category,
     input,
     idempotency_key: x.idempotencyKey(site.key),
-    ...(asked === undefined ? undefined : { asked }),
-    ...(tool.kind === 'pattern' ? tool.pattern.facts?.(site.contextFor(site.key), input as never) : undefined),
+    ...(input === call.input ? undefined : { asked: call.input }),
+    ...(tool.kind === 'pattern' ? tool.pattern.facts?.(context, parsed as never) : undefined),
   }
   if (tool.kind === 'pattern') {
     x.journal.append('tool:pre', pre, session.id)
     return enterPattern(site, tool, pre)
   }
+  await permit(site, tool, tool.subject?.(parsed as never))
   return x.effect(async () => {
     if (tool.kind === 'act') await x.beforeAction()
-    if (site.signal.aborted) throw site.signal.reason
+    site.signal.throwIfAborted()
     x.journal.append('tool:pre', pre, session.id)
     await x.journal.committed(tool.kind === 'act' ? 'full' : 'normal')
     await x.holdsLease()
     return answered(site, pre, await execute(site, tool, pre))
   })
+}
+
+interface Proposed {
+  tool: Callable
+  /** As it is recorded: what the model or a hook wrote. */
+  input: unknown
+  /** As the tool gets it: checked and transformed by its schema. */
+  parsed: unknown
+}
+
+async function askHooks(site: CallSite, proposed: Proposed): Promise<Proposed> {
+  const { x, session } = site
+  let { input, parsed } = proposed
+  const { tool } = proposed
+  for (const hooks of x.ports.hooks) {
+    if (!hooks.beforeTool) continue
+    const about = { run_id: x.run.id, session_id: session.id, agent: session.open.agent.name, tool: tool.name }
+    const verdict = await x.effect(async () => hooks.beforeTool?.({ ...about, input: parsed }))
+    if (verdict && 'deny' in verdict) {
+      throw new TroupeError('denied', `the call of ${tool.name} was refused: ${verdict.deny}`, {
+        hint: 'this is final for this call; do not repeat it unchanged',
+      })
+    }
+    if (verdict) {
+      input = verdict.input
+      parsed = changed(tool, input)
+    }
+  }
+  return { tool, input, parsed }
 }
 
 /** The call had begun in an earlier execution and has no end. */
@@ -120,7 +121,7 @@ async function again(site: CallSite, pre: ToolPre): Promise<Event> {
   return site.x.effect(async () => {
     let found: ToolResult | undefined
     try {
-      found = await recover.call(tool, pre.input as never, callFacts(site, pre, site.signal))
+      found = await recover.call(tool, parsedInput(tool, pre) as never, callFacts(site, pre, site.signal))
     } catch {
       throw unknown
     }
@@ -132,7 +133,7 @@ async function again(site: CallSite, pre: ToolPre): Promise<Event> {
 }
 
 async function enterPattern(site: CallSite, tool: PatternTool, pre: ToolPre): Promise<Event> {
-  const result = await tool.pattern.execute(site.contextFor(site.key), pre.input as never)
+  const result = await tool.pattern.execute(site.contextFor(site.key), parsedInput(tool, pre) as never)
   // What failed with us is no answer: recorded, it would keep a resumed run from going on below.
   if (site.signal.aborted && !result?.success) throw site.signal.reason
   return answered(site, pre, result)
@@ -157,7 +158,7 @@ async function execute(site: CallSite, tool: Tool, pre: ToolPre): Promise<ToolRe
     () => {},
   )
   try {
-    const running = Promise.resolve(tool.execute(pre.input as never, callFacts(site, pre, own.signal)))
+    const running = Promise.resolve(tool.execute(parsedInput(tool, pre) as never, callFacts(site, pre, own.signal)))
     return await untilAborted(running, own.signal)
   } finally {
     site.signal.removeEventListener('abort', forward)
@@ -185,8 +186,14 @@ function find(site: CallSite, name: string): Callable {
   return tool
 }
 
-function check(tool: Callable, input: unknown, invalid: string | undefined): unknown {
-  if (invalid !== undefined) throw badInput(tool.name, `the arguments are not JSON: ${invalid}`)
+/** The recorded input as the tool gets it: a schema may transform what JSON can hold into what it cannot. */
+function parsedInput(tool: Callable, pre: ToolPre): unknown {
+  const parsed = tool.input.safeParse(pre.input)
+  if (parsed.success) return parsed.data
+  throw new TroupeError('tool_failed', `the recorded input of ${tool.name} does not fit: ${problemsOf(parsed.error)}`)
+}
+
+function check(tool: Callable, input: unknown): unknown {
   const parsed = tool.input.safeParse(input)
   if (!parsed.success) throw badInput(tool.name, problemsOf(parsed.error))
   return parsed.data
@@ -205,77 +212,4 @@ function badInput(tool: string, why: string): TroupeError {
   return new TroupeError('invalid_tool_input', `the arguments of ${tool} do not fit: ${why}`, {
     hint: 'correct the arguments and call it again; a second misfit ends the session',
   })
-}
-
-function answered(site: CallSite, pre: ToolPre, result: PatternResult, recovered = false): Event {
-  if (typeof result !== 'object' || result === null || typeof result.success !== 'boolean') {
-    throw new TroupeError('tool_failed', `${pre.tool} did not return {success, output, error}`, { retry: false })
-  }
-  if (!result.success) {
-    const words = result.error ?? `${pre.tool} failed without saying why`
-    const error = result.detail ? fromRecord(result.detail) : new TroupeError('tool_failed', words)
-    return failed(site, pre, error, result)
-  }
-  const { output, cut } = bounded(result.output)
-  return site.x.journal.append(
-    'tool:post',
-    {
-      ...about(site, pre),
-      status: 'ok',
-      output,
-      ...(result.files ? { files: result.files } : undefined),
-      ...(cut > 0 ? { truncated: cut } : undefined),
-      ...(recovered ? { recovered } : undefined),
-      ...(result.started ? { started: result.started } : undefined),
-      ...(result.collected ? { collected: result.collected } : undefined),
-    },
-    site.session.id,
-  )
-}
-
-type About = Partial<ToolPre> & { tool: string; tool_call_id: string }
-
-function failed(site: CallSite, pre: About, thrown: unknown, result?: ToolResult): Event {
-  const error = brief(asTroupeError(thrown, 'tool_failed'))
-  return site.x.journal.append(
-    'tool:error',
-    {
-      ...about(site, pre),
-      error: error.message,
-      detail: error.toJSON(),
-      ...(result?.output === undefined ? undefined : { output: bounded(result.output).output }),
-      ...(result?.files ? { files: result.files } : undefined),
-    },
-    site.session.id,
-  )
-}
-
-function about(site: CallSite, pre: About) {
-  const { tool, tool_call_id, agent, sub_session_id, parent_session_id } = pre
-  return {
-    key: site.key,
-    tool,
-    tool_call_id,
-    parallel_group_id: site.group,
-    ...(agent === undefined ? undefined : { agent }),
-    ...(sub_session_id === undefined ? undefined : { sub_session_id }),
-    ...(parent_session_id === undefined ? undefined : { parent_session_id }),
-  }
-}
-
-function brief(error: TroupeError): TroupeError {
-  if (error.message.length <= MAX_OUTPUT_CHARS) return error
-  return fromRecord({ ...error.toJSON(), message: `${error.message.slice(0, MAX_OUTPUT_CHARS)}…` })
-}
-
-/** Output within bounds: text is cut at the end, anything else that is too large becomes cut JSON text. */
-function bounded(output: unknown): { output: unknown; cut: number } {
-  const text = typeof output === 'string' ? output : (JSON.stringify(output) ?? '')
-  if (text.length <= MAX_OUTPUT_CHARS) {
-    // A copy: what a tool does to its answer later must not change what was recorded.
-    return { output: typeof output === 'string' ? output : JSON.parse(text || 'null'), cut: 0 }
-  }
-  const cut = text.length - MAX_OUTPUT_CHARS
-  const notice = `\n[${cut} more characters were left out; ask for a smaller part]`
-  return { output: text.slice(0, MAX_OUTPUT_CHARS) + notice, cut }
 }

@@ -103,6 +103,7 @@ async function step<T>(site: StepSite, effect: () => T | Promise<T>, options: St
     return settled.data.result as T
   }
   if (isEvent(settled, 'step:error')) throw fromRecord(settled.data.error)
+  if (x.ports.sealed) return untilAborted(new Promise<never>(() => {}), signal)
   try {
     if (signal.aborted) throw signal.reason
     const result = await x.effect(async () => {

@@ -15,6 +15,8 @@ export interface Caller {
   session_id: string
   open: SessionOpen
   tools: readonly string[]
+  /** In plan mode: it and those it starts may change nothing. */
+  planning: boolean
   /** Its conversation up to the call. */
   messages: readonly Message[]
 }

@@ -35,13 +35,18 @@ export function placeOf(x: Execution, agent: Agent, caller: Caller | undefined):
       },
     )
   }
-  if (above.agent.agents && !above.agent.agents.includes(agent.name)) {
-    throw new TroupeError('denied', `${above.agent.name} may not delegate to ${agent.name}`, {
-      alternatives: above.agent.agents,
-      hint: `it may delegate to: ${above.agent.agents.join(', ')}`,
-    })
-  }
+  mayDelegateTo(caller, agent.name)
   return { ...place, self_depth: 0 }
+}
+
+/** Throws `denied` when the caller's agent names whom it may delegate to, and this one is not among them. */
+export function mayDelegateTo(caller: Caller | undefined, name: string): void {
+  const allowed = caller?.open.agent.agents
+  if (!allowed || allowed.includes(name)) return
+  throw new TroupeError('denied', `${caller.open.agent.name} may not delegate to ${name}`, {
+    alternatives: allowed,
+    hint: `it may delegate to: ${allowed.join(', ')}`,
+  })
 }
 
 export type Placement = Pick<SessionOpen, 'parent_session_id' | 'depth' | 'self_depth' | 'max_depth' | 'path'>

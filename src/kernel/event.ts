@@ -35,6 +35,25 @@ export interface RunStart {
   input: unknown
   limits: Limits
   model?: string
+  forked_from?: ForkedFrom
+}
+
+/** A run that began as another one: its first `inherited` events are that one's up to `seq`, but for the changes. */
+export interface ForkedFrom {
+  run_id: string
+  seq: number
+  inherited: number
+  changes: ForkChanges
+}
+
+/** What a fork does differently. */
+export interface ForkChanges {
+  model?: string
+  agents?: Record<string, { instructions?: string; model?: string }>
+  limits?: Partial<Limits>
+  /** By the id of the question. */
+  answers?: Record<string, unknown>
+  input?: Record<string, unknown>
 }
 
 export interface RunEnd {
@@ -58,9 +77,11 @@ export interface SessionOpen {
   path: string[]
   /** From 1; a session resumed later opens its next segment. */
   segment: number
-  /** The last event of the segments before this one. */
-  base?: { run_id: string; seq: number }
+  /** The last event of the segments before this one; with `session_id` where the session had another id there. */
+  base?: { run_id: string; seq: number; session_id?: string }
   cache_key?: string
+  /** Started in plan mode: it may change nothing. */
+  read_only?: true
   /** It works while its caller goes on; a restart enters it again by itself. */
   background?: true
 }
@@ -122,6 +143,7 @@ export interface ToolPost extends ToolAbout {
   started?: string[]
   /** Background sessions whose results this call brought. */
   collected?: string[]
+  planning?: boolean
 }
 
 export interface ToolFailed extends ToolAbout {
@@ -143,7 +165,7 @@ export interface LimitHit {
 export interface EventData {
   'run:start': RunStart
   'run:attempt': { epoch: number; owner: string }
-  'run:reopen': { key: string | null; limits: Limits }
+  'run:reopen': { key: string | null; limits: Limits; force?: true }
   'run:park': { gates: string[] }
   'run:interrupt': { reason: string }
   'run:cancel': { reason: string }

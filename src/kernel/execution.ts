@@ -11,6 +11,7 @@ import type { Limits } from './limits.ts'
 import type { Models } from './model.ts'
 import type { Pacing } from './pacing.ts'
 import type { Pattern, PatternTool } from './pattern.ts'
+import type { Permissions } from './permission.ts'
 import type { PriceBook } from './price.ts'
 import type { Recorded } from './recorded.ts'
 import type { Roster } from './roster.ts'
@@ -70,7 +71,10 @@ export interface Ports {
   /** Patterns as tools, under every name agents know them by. */
   patternTools: ReadonlyMap<string, PatternTool>
   hooks: readonly Hooks[]
+  permissions: Permissions
   strict: boolean
+  /** Set for a replay: a step that the journal does not know waits instead of happening. */
+  sealed?: true
   publish(delta: Delta): void
   /**
    * Takes hold of a session for a run and returns its past. `unknown_session`, `session_busy`, and `invalid_input` when
@@ -164,6 +168,11 @@ export class Execution {
     this.#look()
   }
 
+  /** Every key that was asked for in this execution. */
+  get claimed(): ReadonlySet<string> {
+    return this.#claimed
+  }
+
   claim(key: string): void {
     if (this.#claimed.has(key)) {
       throw new TroupeError('duplicate_step', `the step '${key}' is asked for twice in one execution`, {
@@ -218,7 +227,7 @@ export class Execution {
     const gate_id = `g_${shortHash(`${this.run.id}\n${key}`)}`
     if (!this.recorded.opened(key)) {
       const gate = { key, gate_id, ...question, ...(by ? { asked_by: by.agent } : undefined) }
-      this.journal.append('gate:open', gate, by?.session_id)
+      this.recorded.add(this.journal.append('gate:open', gate, by?.session_id))
     }
     const { promise, resolve } = Promise.withResolvers<unknown>()
     this.#waiting.set(gate_id, { key, since: this.ports.world.now(), resolve })

@@ -42,6 +42,8 @@ export interface PatternResult extends ToolResult {
   /** Sessions it left working in the background, and those whose results it brought. */
   started?: string[]
   collected?: string[]
+  /** Enters or leaves plan mode: while it is on, the session and those it starts may change nothing. */
+  planning?: boolean
 }
 
 export type PatternTool = ToolFacts & { kind: 'pattern'; pattern: Pattern }

@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import { asTroupeError, TroupeError } from '../errors.ts'
 import type { Agent } from './agent.ts'
 import type { Caller, Context, PerformRequest } from './context.ts'
-import { countChild, placeOf, toolsFor } from './delegation.ts'
+import { countChild, mayDelegateTo, placeOf, toolsFor } from './delegation.ts'
 import type { SessionEnd, SessionOpen, StopReason } from './event.ts'
 import { isEvent } from './event.ts'
 import type { Execution, SessionPast } from './execution.ts'
@@ -109,6 +109,7 @@ function spawn(site: PerformSite, agent: Agent | undefined, request: PerformRequ
     ...place,
     segment: 1,
     ...(model === undefined ? undefined : { model }),
+    ...(caller?.planning ? { read_only: true as const } : undefined),
     ...(request.background ? { background: true as const } : undefined),
     ...(request.cache_key === undefined ? undefined : { cache_key: request.cache_key }),
   }
@@ -132,6 +133,7 @@ async function resume(site: PerformSite, id: string, agent: Agent | undefined): 
       return x.ports.claimSession(id, x.run, agent?.name)
     })
     const before = openingOf(past)
+    mayDelegateTo(site.caller, before.agent.name)
     const open: SessionOpen = { ...before, key, segment: past.segment + 1, base: past.base }
     x.journal.append('session:open', open, id)
     return foldSession(id, open, past.events)
@@ -144,7 +146,7 @@ async function resume(site: PerformSite, id: string, agent: Agent | undefined): 
 async function reenter(site: PerformSite, id: string, open: SessionOpen): Promise<SessionState> {
   const { base } = open
   if (!base) return newSession(id, open)
-  const past = await site.x.recall(() => site.x.ports.readSession(id, base))
+  const past = await site.x.recall(() => site.x.ports.readSession(base.session_id ?? id, base))
   return foldSession(id, open, past.events)
 }
 
@@ -168,13 +170,14 @@ async function drain(site: PerformSite, session: SessionState, output: z.ZodType
     const found = x.ports.models.resolve(modelName)
     const model = found instanceof Promise ? await x.recall(() => found) : found
     const { signal } = watchdog
-    const caller: Caller = {
+    const callerNow = (): Caller => ({
       session_id: session.id,
       open: session.open,
       tools: session.open.tools,
+      planning: session.planning,
       messages: session.messages,
-    }
-    const contextFor = (key: string) => site.contextFor(key, caller, signal)
+    })
+    const contextFor = (key: string) => site.contextFor(key, callerNow(), signal)
     const tools = specsFor(x, session.open.tools, contextFor)
     const turnSite = { x, session, key: site.key, model, modelName: model.name, tools, output, signal, contextFor }
     let loop = turn(turnSite)

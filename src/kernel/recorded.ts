@@ -1,5 +1,6 @@
 import type { Event, EventOf, EventType } from './event.ts'
 import { isEvent } from './event.ts'
+import { grantedRule } from './grant.ts'
 import type { Span } from './spans.ts'
 import { covered } from './spans.ts'
 
@@ -44,6 +45,7 @@ export class Recorded {
   readonly #attempts = new Map<string, number>()
   readonly #reopened = new Set<string>()
   readonly #earlier = new Map<string, EndedCall[]>()
+  readonly #grants: string[] = []
   readonly #rename: (key: string) => string
   readonly #worked: Span[] = []
   readonly #waits = new Map<string, Span>()
@@ -69,7 +71,7 @@ export class Recorded {
 
   add(event: Event): void {
     if (isEvent(event, 'run:attempt')) this.#attempt(event.at)
-    else if (isEvent(event, 'run:reopen')) this.#reopen(event.data.key)
+    else if (isEvent(event, 'run:reopen')) this.#reopen(event.data.key, event.data.force === true)
     else if (isEvent(event, 'run:cancel')) this.cancelled = event
     else if (STOPS.has(event.type)) this.#stop(event.at)
     else this.#index(event)
@@ -87,6 +89,11 @@ export class Recorded {
   /** True when the run was taken up again after this key had ended it. */
   reopened(key: string): boolean {
     return this.#reopened.has(key)
+  }
+
+  /** Rules that people granted in this run when they were asked for permission. */
+  grants(): readonly string[] {
+    return this.#grants
   }
 
   /** How many sub-sessions each session had started. */
@@ -176,8 +183,16 @@ export class Recorded {
     } else if (SETTLES.has(event.type) || event.type.startsWith('custom:')) {
       this.#settled.set(key, event)
       this.#settledSinceAttempt = true
+      if (isEvent(event, 'gate:answer')) this.#grant(key, event.data.answer)
       if (isEvent(event, 'artifact:write')) this.artifactVersions.set(event.data.name, event.data.version)
     }
+  }
+
+  #grant(key: string, said: unknown): void {
+    const gate = this.#opened.get(key)
+    const detail = isEvent(gate, 'gate:open') ? (gate.data.detail as { permission?: unknown } | undefined) : undefined
+    const rule = grantedRule(said, detail?.permission)
+    if (rule !== undefined) this.#grants.push(rule)
   }
 
   #attempt(at: number): void {
@@ -200,7 +215,7 @@ export class Recorded {
     this.workedMs += Math.max(0, to - from)
   }
 
-  #reopen(key: string | null): void {
+  #reopen(key: string | null, force: boolean): void {
     this.#fruitless = 0
     if (key !== null) {
       const renamed = this.#rename(key)
@@ -209,8 +224,10 @@ export class Recorded {
       if (isEvent(ended, 'model:error') || isEvent(ended, 'model:end')) {
         this.#earlier.set(renamed, [...this.earlier(renamed), ended])
       }
-      // The failed call begins anew; sessions and patterns above it are entered again.
-      if (this.#settled.delete(renamed)) this.#opened.delete(renamed)
+      // The failed call begins anew; sessions and patterns above it are entered again. An action whose outcome nobody
+      // knows stays as it is: only a person who knows better can have it made again.
+      const inDoubt = (ended?.data as { error?: { code?: string } } | undefined)?.error?.code === 'outcome_unknown'
+      if ((!inDoubt || force) && this.#settled.delete(renamed)) this.#opened.delete(renamed)
       for (const above of ancestors(renamed)) this.#settled.delete(above)
     }
     // From above: an end that is taken back here has taken no note of those below.

@@ -32,6 +32,8 @@ export interface SessionState {
   strikes: number
   answered: Map<string, ToolResultPart>
   badCalls: number
+  /** In plan mode: it may look, and change nothing. */
+  planning: boolean
   /** Background sessions it started and has no result of yet. */
   background: Set<string>
 }
@@ -76,6 +78,7 @@ export function newSession(id: string, open: SessionOpen): SessionState {
     answered: new Map(),
     badCalls: 0,
     background: new Set(),
+    planning: open.read_only === true,
   }
 }
 
@@ -110,6 +113,7 @@ export function apply(session: SessionState, event: Event): void {
       countCall(session, event.data)
       return
     case 'tool:post':
+      if (event.data.planning !== undefined) session.planning = event.data.planning || session.open.read_only === true
       for (const id of event.data.started ?? []) session.background.add(id)
       for (const id of event.data.collected ?? []) session.background.delete(id)
       answer(session, event.data.tool_call_id, event.data.tool, rendered(event.data.output), false)

@@ -43,6 +43,8 @@ export interface ToolDefinition<Input> extends ToolFacts {
   input: z.ZodType<Input>
   kind: 'read' | 'idempotent' | 'act'
   execute(input: Input, call: ToolCall): Promise<ToolResult> | ToolResult
+  /** What a call is about, for permission rules: a path, a command, an address. */
+  subject?(input: Input): string
   /**
    * For `act`: asked after a crash between begin and end. Looks, without acting, whether the call had taken effect:
    * its result if it had, `undefined` if it surely had not. Throwing means that nobody knows.
@@ -51,7 +53,7 @@ export interface ToolDefinition<Input> extends ToolFacts {
 }
 
 /** A tool whose input type is forgotten: inputs are checked against its schema before they reach it. */
-export interface Tool extends ToolFacts, Pick<ToolDefinition<never>, 'kind' | 'execute' | 'recover'> {}
+export interface Tool extends ToolFacts, Pick<ToolDefinition<never>, 'kind' | 'execute' | 'recover' | 'subject'> {}
 
 export function defineTool<Input>(tool: ToolDefinition<Input>): Tool {
   if (!/^[A-Za-z0-9_.:-]{1,64}$/.test(tool.name)) {

@@ -4,7 +4,7 @@ import { answering, calls, dataOf, inTurn, says, settle } from '../../test/by-ha
 import { agent, lastInput, stage } from '../../test/stage.ts'
 import { simulatedWorld } from '../testing/simulated-world.ts'
 import type { TroupeOptions } from '../troupe.ts'
-import { MAX_OUTPUT_CHARS } from './call.ts'
+import { MAX_OUTPUT_CHARS } from './call-answer.ts'
 import type { ToolMessage } from './model.ts'
 import type { Tool, ToolResult } from './tool.ts'
 import { defineTool } from './tool.ts'

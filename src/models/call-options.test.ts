@@ -74,6 +74,19 @@ describe('what is asked', () => {
     ])
   })
 
+  test('MO64 an agent that may call no more keeps the names of its tools, and may not use them', () => {
+    const call = { type: 'tool-call' as const, id: 'a', name: 'git.log', input: {} }
+    const messages: Message[] = [
+      userText('go'),
+      { role: 'assistant', content: [call, { ...call, id: 'b' }] },
+      { role: 'tool', content: [{ type: 'tool-result', id: 'a', name: 'git.log', text: 'x', is_error: false }] },
+      userText('Say what you have.'),
+    ]
+    const { tools, toolChoice } = asked({ messages })
+    expect(tools?.map(({ name }) => name)).toEqual(['git_log'])
+    expect(toolChoice).toEqual({ type: 'none' })
+  })
+
   test('MO3 settings and the schema of the answer go out; strictness is asked only of a schema that allows it', () => {
     const settings = { temperature: 0.2, max_output: 99 }
     const closed = {

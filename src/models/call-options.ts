@@ -5,6 +5,7 @@ import type {
   LanguageModelV4TextPart,
 } from '@ai-sdk/provider'
 import type { AssistantMessage, ImagePart, Message, ModelRequest, ToolSpec, UserMessage } from '../kernel/model.ts'
+import { toolCallsOf } from '../kernel/model.ts'
 import type { JsonSchema } from '../kernel/schema.ts'
 import { markForCaching } from './cache-marks.ts'
 import { keptFor } from './kept.ts'
@@ -30,14 +31,15 @@ type UserContent = Extract<LanguageModelV4Message, { role: 'user' }>['content']
 export function callOptions(to: Addressee, request: ModelRequest, signal: AbortSignal): LanguageModelV4CallOptions {
   const { temperature, max_output } = request.settings
   const prompt = promptOf(to, request)
-  const tools = request.tools.map((tool) => toolOf(to, tool))
+  const silent = request.tools.length === 0
+  const tools = (silent ? mentioned(request.messages) : request.tools).map((tool) => toolOf(to, tool))
   if (to.model.provider.includes('anthropic')) markForCaching(prompt, tools)
   const providerOptions = optionsOf(to, request)
   return {
     prompt,
     abortSignal: signal,
     includeRawChunks: false,
-    ...(tools.length > 0 ? { tools, toolChoice: { type: 'auto' } } : undefined),
+    ...(tools.length > 0 ? { tools, toolChoice: { type: silent ? 'none' : 'auto' } } : undefined),
     ...(temperature === undefined ? undefined : { temperature }),
     ...(max_output === undefined ? undefined : { maxOutputTokens: max_output }),
     ...(request.output ? { responseFormat: { type: 'json', schema: plain(request.output) } } : undefined),
@@ -48,6 +50,18 @@ export function callOptions(to: Addressee, request: ModelRequest, signal: AbortS
 function toolOf({ names }: Addressee, { name, description, input }: ToolSpec): LanguageModelV4FunctionTool {
   return { type: 'function', name: names.toWire(name), description, inputSchema: plain(input) }
 }
+
+/**
+ * A conversation that holds calls is refused by some providers when no tools come with it: for the last word of an agent
+ * that may call no more, its tools are named and forbidden.
+ */
+function mentioned(messages: readonly Message[]): ToolSpec[] {
+  const calls = messages.flatMap((message) => (message.role === 'assistant' ? toolCallsOf(message) : []))
+  const names = new Set(calls.map(({ name }) => name))
+  return [...names].map((name) => ({ name, description: 'No longer available.', input: ANYTHING }))
+}
+
+const ANYTHING: JsonSchema = { type: 'object', properties: {} }
 
 /** `$schema` names a dialect that no provider asks for, and some refuse. */
 function plain({ $schema: _, ...schema }: JsonSchema): JsonSchema7 {

@@ -1,4 +1,4 @@
-import { closeSync, existsSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { appendFileSync, existsSync, readFileSync, truncateSync } from 'node:fs'
 import { TroupeError } from '../errors.ts'
 import type { Cassette, CassetteSink } from './cassette.ts'
 import { parseCassette } from './cassette.ts'
@@ -35,30 +35,28 @@ function recordingTo(
 ): ModelPorts {
   const text = existsSync(path) ? read(path) : ''
   const before = text === '' ? undefined : parseCassette(text, path)
-  const file = open(path)
-  if (before?.cut !== undefined) ftruncateSync(file, Buffer.byteLength(text.slice(0, text.lastIndexOf('\n') + 1)))
-  else if (text !== '' && !text.endsWith('\n')) writeSync(file, '\n')
-  return recording(on, sinkOf(path, file, options.warn), { secretsIn: options.secretsIn, before })
+  if (before?.cut !== undefined) truncateSync(path, Buffer.byteLength(text.slice(0, text.lastIndexOf('\n') + 1)))
+  append(path, text !== '' && before?.cut === undefined && !text.endsWith('\n') ? '\n' : '')
+  return recording(on, sinkOf(path, options.warn), { secretsIn: options.secretsIn, before })
 }
 
 /** A recording that fails costs the cassette, never the run: its answers are paid for. */
-function sinkOf(path: string, file: number, warn: (message: string) => void): CassetteSink {
+function sinkOf(path: string, warn: (message: string) => void): CassetteSink {
   let broken = false
   return (line) => {
     if (broken) return
     try {
-      writeSync(file, `${line}\n`)
+      appendFileSync(path, `${line}\n`)
     } catch (thrown) {
       broken = true
-      closeSync(file)
       warn(`nothing more is recorded in ${path}: ${(thrown as Error).message}`)
     }
   }
 }
 
-function open(path: string): number {
+function append(path: string, text: string): void {
   try {
-    return openSync(path, 'a')
+    appendFileSync(path, text)
   } catch (thrown) {
     throw unusable(path, 'written', thrown)
   }

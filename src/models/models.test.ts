@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import type { Model } from '../kernel/model.ts'
-import { SimulatedWorld } from '../testing/simulated-world.ts'
+import { simulatedWorld } from '../testing/simulated-world.ts'
 import { createModels } from './models.ts'
 import { scriptedModel } from './scripted.ts'
 
 const own = (name: string): Model => scriptedModel({ rules: [] }, { name })
-const world = new SimulatedWorld({ seed: 1 })
+const world = simulatedWorld(1)
 
 describe('models by name', () => {
   test('MO52 lists and roles become models; those after the first take over', async () => {

@@ -45,7 +45,11 @@ export function createModels(options: ModelsOptions): NamedModels {
     ...(fallbackName === undefined ? undefined : { model: fallbackName }),
   })
   const made = new Map<string, Promise<Model>>()
-  const names = (name: string | undefined) => namesIn(name ?? fallbackName ?? 'general', { detected, known })
+  const names = (name = fallbackName) => {
+    if (name !== undefined) return namesIn(name, { detected, known })
+    if (!detected.roles.general) throw noModel('no model is configured', detected)
+    return namesIn('general', { detected, known })
+  }
 
   function byName(name: string): Model | Promise<Model> {
     const ready = known.get(name)
@@ -91,7 +95,7 @@ function namesIn(name: string, directory: Directory, path: readonly Role[] = [])
     })
   }
   const choice = directory.detected.roles[role]
-  if (!choice) throw noModel(role, directory.detected)
+  if (!choice) throw noModel(`no model is configured for the role '${role}'`, directory.detected)
   return namesIn(choice.model, directory, [...path, role])
 }
 
@@ -103,11 +107,11 @@ function unique(names: readonly string[]): string[] {
   return [...new Set(names)]
 }
 
-function noModel(role: Role, { found }: Detected): TroupeError {
+function noModel(message: string, { found }: Detected): TroupeError {
   const [local] = found
   const nothing = 'set ANTHROPIC_API_KEY, OPENAI_API_KEY, GOOGLE_GENERATIVE_AI_API_KEY or OPENROUTER_API_KEY'
   const which = local ? `${local.why}, but not which model to use: set TROUPE_MODEL=${local.provider}/NAME` : nothing
-  return new TroupeError('no_model', `no model is configured for the role '${role}'`, {
+  return new TroupeError('no_model', message, {
     hint: `${which}; or pass --model provider/model (scripted:FILE plays a script of answers)`,
   })
 }

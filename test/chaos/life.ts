@@ -26,6 +26,8 @@ export interface LifePlan {
   fault: Fault
   /** The longest a call takes, in milliseconds; 0 answers at once. */
   slow: { model: number; tool: number; store: number }
+  /** For proving that the oracle sees it: tools that say of every action in doubt that it did not happen. */
+  careless?: boolean
 }
 
 const NEVER = new Promise<never>(() => {})
@@ -101,7 +103,9 @@ export class Life implements Scene {
   open(): Promise<Troupe> {
     const engine = { world: this.world }
     const model = referenceModel(this)
-    return createTroupe({ store: this.store, model, tools: tools(this), agents, limits, engine, models: { prices } })
+    const careful = tools(this)
+    const own = this.#plan.careless ? careful.map((tool) => ({ ...tool, recover: () => undefined })) : careful
+    return createTroupe({ store: this.store, model, tools: own, agents, limits, engine, models: { prices } })
   }
 
   at(place: string): Promise<void> | undefined {

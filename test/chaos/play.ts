@@ -15,6 +15,7 @@ export interface Plan {
   answers: 'parked' | 'early' | 'elsewhere'
   /** How long the person thinks, when not waiting for the run to wait. */
   thinks: number
+  careless?: boolean
 }
 
 /** What is left when everything is over, for the oracle. */
@@ -40,11 +41,20 @@ export async function play(plan: Plan): Promise<Played> {
   const disk = new Disk()
   const ledger = new Ledger(disk)
   await disk.change(true, (store) => store.createRun(startEvent(START)))
-  const played: Played = { plan, result: undefined, journal: [], sessions: [], ledger, inFlight: 0, lives: [], errors: [] }
+  const played: Played = {
+    plan,
+    result: undefined,
+    journal: [],
+    sessions: [],
+    ledger,
+    inFlight: 0,
+    lives: [],
+    errors: [],
+  }
   let start = START
   for (let n = 0; n < MOST_LIVES && played.result?.status !== 'completed'; n++) {
     const fault = plan.faults[n] ?? { kind: 'none' as const }
-    const life = new Life({ seed: plan.seed * 16 + n, start, fault, slow: plan.slow }, disk, ledger)
+    const life = new Life({ ...plan, seed: plan.seed * 16 + n, start, fault }, disk, ledger)
     const made = ledger.calls.length
     played.lives.push(life.passed)
     const work = live(life, plan, await openAt(life, plan))
@@ -84,7 +94,7 @@ async function takeOver(frozen: Life, work: Promise<RunResult>, disk: Disk, play
   played.inFlight += ledger.unanswered(0) + aboutTo.length
   const fault = plan.faults[played.lives.length - 1]
   const start = await restartAt(disk, frozen.world.now())
-  const other = new Life({ seed: plan.seed * 16 + 9, start, fault: { kind: 'none' }, slow: plan.slow }, disk, ledger)
+  const other = new Life({ ...plan, seed: plan.seed * 16 + 9, start, fault: { kind: 'none' } }, disk, ledger)
   played.lives.push(other.passed)
   const working = live(other, plan, await openAt(other, plan))
   const outcomes = Promise.all([outcomeOf(work), outcomeOf(working)])

@@ -42,7 +42,10 @@ const PARTS: Record<string, Part[]> = {
   ],
   'alpha first': [() => [task('leaf', 'x'), task('leaf', 'y'), act('ship', { item: 'alpha' })]],
   'alpha again': [() => [act('charge', { amount: 20 }), act('look', { topic: 'sea' })]],
-  'beta second': [() => [act('charge', { amount: 30 }), act('ship', { item: 'beta' })], () => [act('put', { name: 'b' })]],
+  'beta second': [
+    () => [act('charge', { amount: 30 }), act('ship', { item: 'beta' })],
+    () => [act('put', { name: 'b' })],
+  ],
   'gamma third': [() => [act('ship', { item: 'gamma' })], () => [act('charge', { amount: 40 })]],
   'gamma again': [() => [act('ship', { item: 'gamma2' }), act('charge', { amount: 50 })]],
   'leaf x': [() => [act('put', { name: 'x' }), act('charge', { amount: 60 })]],

@@ -39,6 +39,9 @@ export async function startDouble(): Promise<Double> {
     env: { AIMOCK_API_KEYS: KEY, PATH: process.env.PATH },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
+  // A test run that is stopped half-way would leave it behind.
+  const end = () => void child.kill('SIGKILL')
+  process.once('exit', end)
   const url = await listening(child, child.stdout)
   const control = async (path: string, init: RequestInit = {}) => {
     const response = await fetch(`${url}/__aimock${path}`, { ...init, headers: { authorization: `Bearer ${KEY}` } })
@@ -53,8 +56,9 @@ export async function startDouble(): Promise<Double> {
     },
     asked: async () => (await control('/journal')) as { path: string; response: { status: number } }[],
     async stop() {
+      process.off('exit', end)
       if (child.exitCode === null) {
-        child.kill('SIGKILL')
+        end()
         await once(child, 'exit')
       }
       rmSync(folder, { recursive: true, force: true })

@@ -38,7 +38,7 @@ export async function openTroupe(cli: Cli, use: 'existing' | 'new'): Promise<Tro
 async function ownAgents(cli: Cli): Promise<Agent[]> {
   const folder = agentsFolder(cli)
   if (folder === undefined) return []
-  const { loadAgents } = await import('../../formats/agent-file.ts')
+  const { loadAgents } = await import('../../formats/find-agents.ts')
   return (await loadAgents(folder)).agents
 }
 

@@ -9,7 +9,7 @@ export function agents(cli: Cli): Promise<number> {
   const { terminal, options } = cli
   return withTroupe({ ...cli, options: { ...options, store: 'memory' } }, 'existing', async (troupe) => {
     const folder = agentsFolder(cli)
-    const { loadAgents } = await import('../../../formats/agent-file.ts')
+    const { loadAgents } = await import('../../../formats/find-agents.ts')
     const problems = folder === undefined ? [] : (await loadAgents(folder)).problems
     if (options.json) printJson(cli, { agents: troupe.agents, problems })
     else {

@@ -70,7 +70,7 @@ async function agentChecks(cli: Cli, troupe: Troupe): Promise<Check[]> {
   const words = `${counted(troupe.agents.length, 'agent')}: ${troupe.agents.map((agent) => agent.name).join(', ')}`
   const checks: Check[] = [{ what: 'agents', state: 'ok', words, hint: '' }]
   if (folder === undefined) return checks
-  const { loadAgents } = await import('../../../formats/agent-file.ts')
+  const { loadAgents } = await import('../../../formats/find-agents.ts')
   const { problems } = await loadAgents(folder)
   return [
     ...checks,

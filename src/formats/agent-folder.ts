@@ -1,0 +1,95 @@
+import { realpath, stat } from 'node:fs/promises'
+import { dirname, isAbsolute, join, relative, sep } from 'node:path'
+import { TroupeError } from '../errors.ts'
+import type { Agent } from '../kernel/agent.ts'
+import type { AgentFile, ReadingOptions } from './agent-file.ts'
+import { parseAgentFile } from './agent-file.ts'
+import { MOST_BYTES, readText } from './file-text.ts'
+import { filesBelow } from './file-tree.ts'
+import type { FileProblem } from './problem.ts'
+import { warning } from './problem.ts'
+import { parseRosterFile } from './roster-file.ts'
+
+export interface LoadedAgents {
+  agents: Agent[]
+  problems: FileProblem[]
+}
+
+export interface FolderOptions extends ReadingOptions {
+  /** What the agents of the folder belong to; those of a folder below it belong to that folder. */
+  collection?: string
+}
+
+const MARKDOWN = /\.md$/i
+const YAML = /\.ya?ml$/i
+const MAY_HOLD_AGENT = /^\uFEFF?\s*(?:(?:`{3,}|~{3,})\w*\s*\n\s*)?---[ \t]*\r?$/m
+
+/**
+ * The agents of the markdown and YAML files in a folder and below it, or of a single file. A file that cannot be used is a
+ * problem, not the end of the others. Two agents of one name are both returned; `resolveNames` decides.
+ */
+export async function readFolder(folder: string, options: FolderOptions = {}): Promise<LoadedAgents> {
+  const found: LoadedAgents = { agents: [], problems: [] }
+  const { files, problems } = await filesIn(folder)
+  for (const path of files) {
+    const collection = [options.collection, ...folderOf(folder, path)].filter(Boolean).join('/')
+    try {
+      for (const { agent, problems } of await readAgents(path, options)) {
+        if (collection !== '' && agent.origin?.by === 'user') agent.origin.collection = collection
+        found.agents.push(agent)
+        found.problems.push(...problems.map((problem) => ({ ...problem, path, agent: agent.name })))
+      }
+    } catch (error) {
+      found.problems.push({ level: 'error', path, line: 1, message: (error as Error).message })
+    }
+  }
+  found.problems.push(...problems)
+  return found
+}
+
+async function filesIn(folder: string): Promise<{ files: string[]; problems: FileProblem[] }> {
+  try {
+    if ((await stat(folder)).isFile()) return { files: [folder], problems: [] }
+    return await filesBelow(folder, (name) => MARKDOWN.test(name) || YAML.test(name))
+  } catch (error) {
+    throw new TroupeError('invalid_agent_file', `no agents can be read from ${folder}: ${(error as Error).message}`, {
+      hint: 'name a folder with one markdown file for each agent',
+      blame: 'operator',
+      cause: error,
+    })
+  }
+}
+
+function folderOf(root: string, path: string): string[] {
+  const below = relative(root, dirname(path))
+  return below === '' || below.startsWith('..') ? [] : below.split(sep)
+}
+
+async function readAgents(path: string, options: ReadingOptions): Promise<AgentFile[]> {
+  const roster = YAML.test(path)
+  const wanted = (head: string) => roster || /\.(agent|chatmode)\.md$/i.test(path) || MAY_HOLD_AGENT.test(head)
+  const read = await readText(path, wanted)
+  if (read === undefined) return []
+  if (read === 'too large') {
+    if (roster) return []
+    throw new TroupeError('too_large', `has more than ${MOST_BYTES} bytes, too many for an agent file`)
+  }
+  const file = roster ? undefined : await parseAgentFile(read.text, path, options)
+  const beside = (name: string) => textBeside(path, name)
+  const files = roster ? await parseRosterFile(read.text, path, { ...options, beside }) : file ? [file] : []
+  if (!read.valid) files[0]?.problems.unshift(warning(1, 'is not valid UTF-8; what could not be read was replaced'))
+  return files
+}
+
+/** A file that a roster names, if it lies in the roster's folder or below. */
+async function textBeside(path: string, name: string): Promise<string | undefined> {
+  const folder = dirname(path)
+  try {
+    const inside = relative(await realpath(folder), await realpath(join(folder, name)))
+    if (inside.startsWith('..') || isAbsolute(inside)) return undefined
+    const read = await readText(join(folder, name), () => true)
+    return read === 'too large' ? undefined : read?.text
+  } catch {
+    return undefined
+  }
+}

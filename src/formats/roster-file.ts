@@ -1,0 +1,178 @@
+import type { Agent } from '../kernel/agent.ts'
+import type { Dialect } from './agent-dialect.ts'
+import { nameOfFile, plainKey } from './agent-dialect.ts'
+import type { Draft } from './agent-draft.ts'
+import { finished, newDraft, warn } from './agent-draft.ts'
+import type { AgentFile, ReadingOptions } from './agent-file.ts'
+import { takeEntry } from './agent-keys.ts'
+import { linesOf } from './frontmatter.ts'
+import type { Entry } from './yaml-entries.ts'
+import { readEntries } from './yaml-entries.ts'
+
+export interface RosterOptions extends ReadingOptions {
+  /** The text of a file named in the roster, relative to it; `undefined` when it cannot be read. */
+  beside?(path: string): Promise<string | undefined>
+}
+
+type Fields = Record<string, unknown>
+
+/** Where an agent's instructions stand, by what others call them. */
+const INSTRUCTIONS = ['instructions', 'instruction', 'prompt', 'system_prompt', 'system_message', 'prompt_template']
+/** A file that has none of these words defines no agent; most YAML files are something else. */
+const WORTH_READING = /^\s*(-\s+)?["']?(agents|role|goal|backstory|prompt|instructions?|system_prompt)["']?\s*:/m
+
+/** The agents of a YAML file: CrewAI's `agents.yaml`, the agents of a team, or one agent. None when it is no roster. */
+export async function parseRosterFile(text: string, path: string, options: RosterOptions = {}): Promise<AgentFile[]> {
+  if (!WORTH_READING.test(text)) return []
+  const known = ['name', 'description', 'role', 'goal', 'backstory', 'llm', 'tools', 'model', 'agents', 'handoffs']
+  const read = await readEntries(linesOf(text), { known, first: 1 })
+  if (!read) return []
+  const members = membersOf(read.entries, path)
+  const lines = linesOf(text)
+  const files: AgentFile[] = []
+  for (const member of members) {
+    const file = await agentOf({ ...member, line: lineOf(lines, member) }, { path, options })
+    files.push(file)
+  }
+  files[0]?.problems.unshift(...read.problems)
+  return files
+}
+
+interface Member {
+  name: string
+  fields: Fields
+  dialect: Dialect
+  line: number
+  /** The team it belongs to, in words. */
+  team: string
+}
+
+function membersOf(entries: readonly Entry[], path: string): Member[] {
+  const of = (key: string) => entries.find((entry) => entry.key === key)
+  const agents = of('agents')
+  const team = String(of('name')?.value ?? '')
+  if (agents) return teamMembers(agents, team)
+  const crew = entries.filter(
+    ({ value }) => isFields(value) && 'role' in value && ('goal' in value || 'backstory' in value),
+  )
+  if (crew.length > 0) {
+    return crew.map(({ key, value, line }) => ({
+      name: key,
+      fields: value as Fields,
+      dialect: 'crewai',
+      line,
+      team: '',
+    }))
+  }
+  const single = Object.fromEntries(entries.map(({ key, value }) => [key, value]))
+  const defines = INSTRUCTIONS.some((key) => typeof single[key] === 'string') || ('role' in single && 'goal' in single)
+  if (!defines || !('name' in single || 'role' in single)) return []
+  const dialect = 'goal' in single ? 'crewai' : 'agentx'
+  return [{ name: nameOfFile(path), fields: single, dialect, line: 1, team: '' }]
+}
+
+/** Entries that only name an agent, or point to a roster or a team, define none. */
+function teamMembers({ value, line }: Entry, team: string): Member[] {
+  const named: [string, unknown][] = Array.isArray(value)
+    ? value.map((fields) => [isFields(fields) ? String(fields.name ?? '') : '', fields])
+    : isFields(value)
+      ? Object.entries(value)
+      : []
+  return named.flatMap(([name, fields]): Member[] => {
+    if (name === '' || !isFields(fields) || 'uses' in fields || 'team' in fields) return []
+    const dialect = 'backstory' in fields || 'goal' in fields ? 'crewai' : 'agentx'
+    return Object.keys(fields).length > 1 || !('name' in fields) ? [{ name, fields, dialect, line, team }] : []
+  })
+}
+
+/** The line that names a member, searched from where the members begin. */
+function lineOf(lines: readonly string[], { name, line }: Member): number {
+  const escaped = name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+  const naming = new RegExp(`^\\s*(-\\s+)?(name\\s*:\\s*["']?${escaped}["']?\\s*(#.*)?$|["']?${escaped}["']?\\s*:)`)
+  const index = lines.findIndex((each, at) => at >= line - 1 && naming.test(each))
+  return index < 0 ? line : index + 1
+}
+
+async function agentOf(
+  member: Member,
+  { path, options }: { path: string; options: RosterOptions },
+): Promise<AgentFile> {
+  const { fields, line, dialect } = member
+  const origin = { by: 'user' as const, path, dialect }
+  const agent: Agent = { name: member.name, description: '', instructions: '', origin }
+  const draft = newDraft(agent, dialect, options.tools ?? [])
+  for (const [key, value] of Object.entries(fields)) takeField(draft, { key, value, line })
+  agent.description ||= describe(fields)
+  agent.instructions = await instructionsOf(draft, member, options)
+  if (!agent.description) warn(draft, line, 'has no description: nobody will know when to call it')
+  const places = /\{\w+\}/.exec(agent.instructions)?.[0]
+  if (dialect === 'crewai' && places !== undefined) {
+    warn(draft, line, `'${agent.name}' has places to fill in, such as ${places}; they are left as they are`)
+  }
+  return finished(draft)
+}
+
+/** The fields of these dialects that mean something else than in a markdown file; the rest is the same. */
+function takeField(draft: Draft, entry: Entry): void {
+  const { key, value, line } = entry
+  switch (plainKey(key)) {
+    case 'role':
+    case 'goal':
+    case 'backstory':
+      draft.extra.set(key, value)
+      return
+    case 'llm':
+      return takeModel(draft, entry)
+    case 'llmconfig':
+      draft.extra.set(key, value)
+      if (!isFields(value)) return
+      if (value.model !== undefined) takeEntry(draft, { key: 'model', value: value.model, line })
+      if (value.temperature !== undefined) takeEntry(draft, { key: 'temperature', value: value.temperature, line })
+      return
+    case 'maxexecutiontime':
+      draft.extra.set(key, value)
+      return takeEntry(draft, { key: 'timeout_ms', value: Number(value) * 1000, line })
+    case 'allowdelegation':
+      draft.extra.set(key, value)
+      if (value === false || /^(no|off|false)$/i.test(String(value))) draft.agent.agents = []
+      return
+    default:
+      if (!INSTRUCTIONS.includes(key)) takeEntry(draft, entry)
+  }
+}
+
+function takeModel(draft: Draft, { key, value, line }: Entry): void {
+  const model = isFields(value) ? value.model : value
+  if (isFields(value)) draft.extra.set(key, value)
+  if (model !== null) takeEntry(draft, { key: 'model', value: model, line })
+}
+
+function describe({ role, goal }: Fields): string {
+  return [role, goal].flatMap((each) => (typeof each === 'string' && each.trim() ? [each.trim()] : [])).join(': ')
+}
+
+async function instructionsOf(
+  draft: Draft,
+  { name, fields, team, line }: Member,
+  options: RosterOptions,
+): Promise<string> {
+  const key = INSTRUCTIONS.find((each) => typeof fields[each] === 'string')
+  const said = key === undefined ? '' : String(fields[key]).trim()
+  if (/^[\w./-]+\.(md|txt|j2)$/.test(said)) {
+    draft.extra.set(key ?? '', said)
+    const text = await options.beside?.(said)
+    if (text !== undefined) return linesOf(text).join('\n').trim()
+    warn(draft, line, `the instructions of '${name}' cannot be read from ${said}`)
+  } else if (said !== '') return said
+  const text = (value: unknown) => (typeof value === 'string' ? value.trim() : '')
+  const role = text(fields.role)
+  const who = team === '' ? `You are ${role || name}.` : `You are ${name}, of the team ${team}.`
+  const part = team === '' || role === '' ? '' : `Your part: ${role}`
+  const goal = text(fields.goal) === '' ? '' : `Your goal: ${text(fields.goal)}`
+  const about = goal === '' && role === '' ? text(fields.description) : ''
+  return [who, part, text(fields.backstory), goal, about].filter(Boolean).join('\n\n')
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

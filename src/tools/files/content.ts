@@ -1,0 +1,82 @@
+import { constants } from 'node:fs'
+import type { Stats } from 'node:fs'
+import type { FileHandle } from 'node:fs/promises'
+import { open, rename, unlink } from 'node:fs/promises'
+import { sha256 } from '../../kernel/hash.ts'
+import { codeOf, mistaken, refused } from '../complaint.ts'
+import type { Spot } from './descend.ts'
+import { changing, missing, NO_FOLLOW } from './descend.ts'
+
+/** The largest file that is read as a whole: to be edited, or compared with what was read. */
+export const LARGEST_WHOLE = 16 * 1024 * 1024
+
+/** A regular file opened for reading; links, folders, devices, pipes and sockets are refused. */
+export async function openRegular(spot: Spot): Promise<{ handle: FileHandle; stat: Stats }> {
+  const shown = { shown: spot.names.join('/') || '.' }
+  if (spot.stat === undefined) throw missing(shown)
+  if (spot.stat.isDirectory()) throw mistaken(`'${shown.shown}' is a folder`, 'list it with Glob')
+  const handle = await openForReading(spot, shown)
+  const stat = await handle.stat()
+  if (stat.isFile()) return { handle, stat }
+  await handle.close()
+  throw refused(`'${shown.shown}' is not a regular file`)
+}
+
+async function openForReading(spot: Spot, shown: { shown: string }): Promise<FileHandle> {
+  try {
+    // Without O_NONBLOCK, opening a pipe would wait for someone to write to it.
+    return await open(spot.path, constants.O_RDONLY | constants.O_NONBLOCK | NO_FOLLOW)
+  } catch (thrown) {
+    if (codeOf(thrown) === 'ELOOP') throw changing(shown)
+    if (codeOf(thrown) === 'ENOENT') throw missing(shown)
+    if (codeOf(thrown) === 'EACCES') throw mistaken(`'${shown.shown}' may not be read by this user`)
+    if (codeOf(thrown) === 'ENXIO') throw refused(`'${shown.shown}' is not a regular file`)
+    throw thrown
+  }
+}
+
+/** All bytes of a file and their hash; nothing if there is no such file. */
+export async function wholeFile(spot: Spot): Promise<{ bytes: Buffer; hash: string; stat: Stats } | undefined> {
+  if (spot.stat === undefined) return undefined
+  const { handle, stat } = await openRegular(spot)
+  try {
+    if (stat.size > LARGEST_WHOLE) {
+      throw mistaken(`'${spot.names.join('/')}' has ${stat.size} bytes, too many to change`, 'use Bash for it')
+    }
+    const bytes = await handle.readFile()
+    return { bytes, hash: sha256(bytes), stat }
+  } finally {
+    await handle.close()
+  }
+}
+
+/**
+ * Puts new content in the place of a file, all at once. The name then stands for a new file: another name of the old one
+ * (a hard link, perhaps from outside) keeps the old content, and a link that someone put there meanwhile is replaced, not
+ * followed.
+ */
+export async function replaceFile(spot: Spot, content: Uint8Array, unique: string): Promise<void> {
+  const beside = `${spot.folder}/.${unique}.troupe-new`
+  const mode = spot.stat?.isFile() ? spot.stat.mode & 0o777 : 0o666
+  const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | NO_FOLLOW
+  const handle = await open(beside, flags, mode)
+  try {
+    await handle.writeFile(content)
+    if (spot.stat?.isFile()) await handle.chmod(mode)
+    await handle.sync()
+  } catch (thrown) {
+    await unlink(beside)
+    throw thrown
+  } finally {
+    await handle.close()
+  }
+  try {
+    await rename(beside, spot.path)
+  } catch (thrown) {
+    await unlink(beside)
+    if (codeOf(thrown) === 'EISDIR' || codeOf(thrown) === 'ENOTDIR') {
+      throw mistaken(`'${spot.names.join('/')}' is a folder`)
+    }
+    throw thrown
+  }
+}

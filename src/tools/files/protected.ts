@@ -1,0 +1,39 @@
+import { refused } from '../complaint.ts'
+
+/** What someone wants with a file: `own` is Troupe itself keeping its state. */
+export type Purpose = 'read' | 'write' | 'own'
+
+/** Troupe's own folder in a workspace; agents see nothing of it but the outputs of their commands. */
+export const OWN_FOLDER = '.troupe'
+export const OUTPUT_FOLDER = 'output'
+
+/** Refuses names that a workspace holds and an agent may not touch. `names` is where a path really leads. */
+export function checkProtected(names: readonly string[], purpose: Purpose): void {
+  if (purpose === 'own') return
+  const plain = names.map(plainName)
+  const at = names.join('/')
+  if (plain[0] === OWN_FOLDER && !(purpose === 'read' && names[0] === OWN_FOLDER && names[1] === OUTPUT_FOLDER)) {
+    throw refused(`'${at}' belongs to Troupe`, 'nothing in .troupe is yours, except to read .troupe/output')
+  }
+  if (purpose === 'write' && plain.some(isGitName)) {
+    // What stands in hooks or config runs with the rights of whoever uses git there next.
+    throw refused(`'${at}' belongs to git`, 'use git commands instead of writing its files')
+  }
+}
+
+/**
+ * The name as a careless file system might take it: without case, without what Windows drops at the end, without the
+ * characters that HFS+ ignores. `.GIT`, `.git.` and `.g\u200cit` open `.git` somewhere.
+ */
+function plainName(name: string): string {
+  return name
+    .normalize('NFKC')
+    .replace(/[\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]/g, '')
+    .toLowerCase()
+    .replace(/::?\$.*$/, '')
+    .replace(/[. ]+$/, '')
+}
+
+function isGitName(plain: string): boolean {
+  return plain === '.git' || /^git~\d+$/.test(plain)
+}

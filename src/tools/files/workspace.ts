@@ -1,0 +1,46 @@
+import { lstatSync, mkdirSync, realpathSync, statSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { TroupeError } from '../../errors.ts'
+import type { Roots } from './place.ts'
+import { OWN_FOLDER } from './protected.ts'
+
+/** The folder that a run's tools work in and never leave. */
+export interface Workspace extends Roots {}
+
+/** Opens a folder as a workspace and makes Troupe's own folder in it. */
+export function openWorkspace(folder: string): Workspace {
+  const named = resolve(folder)
+  const real = realFolder(named)
+  if (real === '/') {
+    throw new TroupeError('invalid_input', 'the root of the file system cannot be a workspace', {
+      hint: 'name the folder of the project',
+    })
+  }
+  makeOwnFolder(real)
+  return { real, known: real === named ? [real] : [real, named] }
+}
+
+function realFolder(named: string): string {
+  try {
+    const real = realpathSync(named)
+    if (statSync(real).isDirectory()) return real
+  } catch (cause) {
+    throw new TroupeError('invalid_input', `the workspace '${named}' cannot be opened`, { cause })
+  }
+  throw new TroupeError('invalid_input', `the workspace '${named}' is not a folder`)
+}
+
+/** It has to be there, and a folder, before any command runs: a command could make a link of that name. */
+function makeOwnFolder(real: string): void {
+  const own = join(real, OWN_FOLDER)
+  try {
+    mkdirSync(own)
+  } catch {
+    // It is there already, or cannot be made: the next look tells.
+  }
+  const there = lstatSync(own, { throwIfNoEntry: false })
+  if (there?.isDirectory()) return
+  throw new TroupeError('invalid_input', `'${own}' has to be a folder`, {
+    hint: there ? 'move away what has that name now' : 'make the workspace writable',
+  })
+}
