@@ -18,7 +18,7 @@ export interface CrowdReport {
   wall_ms: number
   /** Live heap while every session waits for its last answer, per session. */
   heap_kb: number
-  /** Growth of the process to its largest, per session. */
+  /** Growth of the process from its start to its largest, warm-up and garbage with it, per session. */
   rss_kb: number
   stall_p999_ms: number
   stall_max_ms: number
@@ -137,9 +137,9 @@ async function heapOf(crowd: Crowd, sessions: number): Promise<number> {
 async function main([name = '', count = '1000', folder = '.']: readonly string[]): Promise<void> {
   const sessions = Number(count)
   const crowd = crowdOf(name, folder)
+  const rss = process.memoryUsage.rss()
   for (let warmup = 0; warmup < 5; warmup++) await crowd(Math.min(sessions, 1000), { ...PLAN, latency_ms: 2 })
   collect()
-  const rss = process.memoryUsage.rss()
   const stalls = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
   stalls.enable()
   const wall_ms = await crowd(sessions, PLAN)

@@ -17,7 +17,8 @@ function build(): void {
   const from = Date.now()
   const { status } = spawnSync('npm', ['run', '-s', 'build'], { cwd: ROOT, stdio: 'inherit' })
   // Type errors elsewhere in a tree that is being worked on do not keep the compiler from writing the files.
-  if (status !== 0 && !(existsSync(CORE) && statSync(CORE).mtimeMs >= from)) throw new Error('the package does not build')
+  if (status !== 0 && !(existsSync(CORE) && statSync(CORE).mtimeMs >= from))
+    throw new Error('the package does not build')
 }
 
 function newest(folder: string): number {

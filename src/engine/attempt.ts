@@ -250,11 +250,11 @@ function reopened(journal: Journal, facts: JournalFacts, reopen: Reopen): Event 
   })
 }
 
-function cancellation(reason: string): TroupeError {
+export function cancellation(reason: string): TroupeError {
   return new TroupeError('cancelled', reason === '' ? 'the run was cancelled' : `the run was cancelled: ${reason}`)
 }
 
-function endOf(pattern: string, result: PatternResult): RunEnd {
+export function endOf(pattern: string, result: PatternResult): RunEnd {
   if (typeof result !== 'object' || result === null || typeof result.success !== 'boolean') {
     throw new TroupeError('internal', `the pattern ${pattern} did not return {success, output, error}`)
   }
@@ -267,7 +267,7 @@ function endOf(pattern: string, result: PatternResult): RunEnd {
   return { status: stop_reason === 'cancelled' ? 'cancelled' : 'failed', stop_reason, output, error: error.toJSON() }
 }
 
-function endOfError(x: Execution, thrown: unknown): RunEnd {
+export function endOfError(x: Execution, thrown: unknown): RunEnd {
   const error = asTroupeError(x.signal.aborted ? x.signal.reason : thrown)
   const lostJournal = isFatal(error) && error.code !== 'unclaimed_action' && error.code !== 'step_drift'
   if (lostJournal && error.code !== 'duplicate_step') throw error

@@ -112,39 +112,36 @@ async function agentOf(
   return finished(draft)
 }
 
-/** The fields of these dialects that mean something else than in a markdown file; the rest is the same. */
+/** What the fields of these dialects come to in ours; fields that are the same pass unchanged. */
 function takeField(draft: Draft, entry: Entry): void {
   const { key, value, line } = entry
-  switch (plainKey(key)) {
-    case 'role':
-    case 'goal':
-    case 'backstory':
-      draft.extra.set(key, value)
-      return
-    case 'llm':
-      return takeModel(draft, entry)
-    case 'llmconfig':
-      draft.extra.set(key, value)
-      if (!isFields(value)) return
-      if (value.model !== undefined) takeEntry(draft, { key: 'model', value: value.model, line })
-      if (value.temperature !== undefined) takeEntry(draft, { key: 'temperature', value: value.temperature, line })
-      return
-    case 'maxexecutiontime':
-      draft.extra.set(key, value)
-      return takeEntry(draft, { key: 'timeout_ms', value: Number(value) * 1000, line })
-    case 'allowdelegation':
-      draft.extra.set(key, value)
-      if (value === false || /^(no|off|false)$/i.test(String(value))) draft.agent.agents = []
-      return
-    default:
-      if (!INSTRUCTIONS.includes(key)) takeEntry(draft, entry)
-  }
+  const ours = Object.entries(inOurWords(key, value))
+  const known = ours.length > 0 || SPOKEN.includes(plainKey(key))
+  if (known && !INSTRUCTIONS.includes(key)) draft.extra.set(key, value)
+  for (const [name, said] of ours) takeEntry(draft, { key: name, value: said, line })
+  if (!known && !INSTRUCTIONS.includes(key)) takeEntry(draft, entry)
 }
 
-function takeModel(draft: Draft, { key, value, line }: Entry): void {
-  const model = isFields(value) ? value.model : value
-  if (isFields(value)) draft.extra.set(key, value)
-  if (model !== null) takeEntry(draft, { key: 'model', value: model, line })
+/** Fields that become part of the instructions, or that say what is so anyway. */
+const SPOKEN = ['role', 'goal', 'backstory', 'allowdelegation', 'llm', 'llmconfig']
+
+function inOurWords(key: string, value: unknown): Fields {
+  switch (plainKey(key)) {
+    case 'llm':
+    case 'llmconfig': {
+      const { model, temperature } = isFields(value) ? value : { model: value, temperature: undefined }
+      return {
+        ...(model === undefined || model === null ? undefined : { model }),
+        ...(temperature === undefined ? undefined : { temperature }),
+      }
+    }
+    case 'maxexecutiontime':
+      return { timeout_ms: Number(value) * 1000 }
+    case 'allowdelegation':
+      return /^(no|off|false)$/i.test(String(value)) ? { agents: [] } : {}
+    default:
+      return {}
+  }
 }
 
 function describe({ role, goal }: Fields): string {

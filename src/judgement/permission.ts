@@ -37,7 +37,8 @@ export function judge(policies: readonly Policy[], call: JudgedCall): Judgement 
   const verdicts = policies.map((policy) => judgeOne(policy, call))
   return (
     verdicts.find(({ answer }) => answer === 'deny') ??
-    verdicts.find(({ answer }) => answer === 'ask') ?? { answer: 'allow', reason: 'nothing forbids it', allowed: [] }
+    verdicts.find(({ answer }) => answer === 'ask') ??
+    verdicts.find(({ allowed }) => allowed.length > 0) ?? { answer: 'allow', reason: 'no rule names it', allowed: [] }
   )
 }
 

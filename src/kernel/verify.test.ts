@@ -84,7 +84,7 @@ function rulesOf(lines: readonly Line[]): string[] {
   return [...new Set(verifyJournal(events(lines)).map(({ rule }) => rule))].sort()
 }
 
-const before = (index: number, ...lines: Line[]) => good.toSpliced(index, 0, ...lines)
+const inserted = (index: number, ...lines: Line[]) => good.toSpliced(index, 0, ...lines)
 const without = (index: number) => good.toSpliced(index, 1)
 const instead = (index: number, ...lines: Line[]) => good.toSpliced(index, 1, ...lines)
 const failed: Line = ['run:end', { status: 'failed', stop_reason: 'failed', output: null, error }]
@@ -129,7 +129,7 @@ describe('each rule can fail', () => {
     expect(verifyJournal([])).toEqual([{ seq: 0, rule: 'start', message: 'the journal is empty' }])
     expect(verifyJournal(events(good).toSpliced(4, 1)).map(({ rule }) => rule)).toContain('seq')
     expect(rulesOf(without(0))).toContain('start')
-    expect(rulesOf(before(5, start))).toContain('start')
+    expect(rulesOf(inserted(5, start))).toContain('start')
     const foreign = events(good).with(6, { ...(events(good)[6] as Event), run_id: 'other' })
     expect(verifyJournal(foreign).map(({ rule }) => rule)).toContain('run_id')
   })
@@ -140,7 +140,7 @@ describe('each rule can fail', () => {
   })
 
   test('V6 a step ends once, and what ends had begun, in the same attempt', () => {
-    expect(rulesOf(before(5, answer('s/turn/1/model', 'a')))).toContain('settled_twice')
+    expect(rulesOf(inserted(5, answer('s/turn/1/model', 'a')))).toContain('settled_twice')
     expect(rulesOf(without(3))).toEqual(['model_pair'])
     expect(rulesOf(instead(4, answer('s/turn/1/model', 'a', 2)))).toContain('model_pair')
     expect(rulesOf(without(11))).toContain('begun_twice')
@@ -152,11 +152,11 @@ describe('each rule can fail', () => {
     expect(rulesOf(instead(17, tool('tool:post', `${T}/0`, { tool_call_id: 'c9' })))).toEqual(['tool_pair'])
     expect(rulesOf(instead(17, tool('tool:post', `${T}/0`, { parallel_group_id: 'pg_2' })))).toEqual(['parallel_group'])
     const other = tool('tool:error', 's/turn/2/tool/5', { parallel_group_id: 'pg_1' })
-    expect(rulesOf(before(18, other))).toEqual(['parallel_group'])
+    expect(rulesOf(inserted(18, other))).toEqual(['parallel_group'])
   })
 
   test('V8 an action is never begun twice', () => {
-    expect(rulesOf(before(11, tool('tool:pre', `${T}/0`)))).toEqual(['acted_twice', 'begun_twice'])
+    expect(rulesOf(inserted(11, tool('tool:pre', `${T}/0`)))).toEqual(['acted_twice', 'begun_twice'])
     const acts: Line = ['step:begin', { key: 'act', kind: 'act' }]
     expect(rulesOf([start, attempt(1), acts, attempt(2), acts])).toEqual(['acted_twice', 'begun_twice'])
   })
@@ -164,7 +164,7 @@ describe('each rule can fail', () => {
   test('V9 segments follow each other, one at a time, and hold all that a session does', () => {
     expect(rulesOf(instead(19, open('s/turn/2/tool/0/session', 'b', { ...kid, segment: 3 })))).toContain('segment')
     expect(rulesOf(without(14))).toContain('segment')
-    expect(rulesOf(before(19, begin('s/x/model', 'b')))).toContain('session_closed')
+    expect(rulesOf(inserted(19, begin('s/x/model', 'b')))).toContain('session_closed')
     expect(rulesOf(instead(22, end(`${T}/1/session`, 'b', 2)))).toContain('segment')
   })
 
@@ -175,9 +175,9 @@ describe('each rule can fail', () => {
 
   test('V11 a gate is opened once and answered once, after it was opened', () => {
     const [gate, reply] = [good[16] as Line, good[18] as Line]
-    expect(rulesOf(before(19, reply))).toContain('gate')
+    expect(rulesOf(inserted(19, reply))).toContain('gate')
     expect(rulesOf(without(16))).toEqual(['gate'])
-    expect(rulesOf(before(17, gate))).toContain('gate')
+    expect(rulesOf(inserted(17, gate))).toContain('gate')
   })
 
   test('V12 a sub-session has a parent, stands one level below it, and not too deep', () => {

@@ -45,7 +45,8 @@ export class Disk {
 
   /** What no store may do: forgets the last append. */
   forgetLastAppend(): Promise<void> {
-    return this.#keep(this.#log.findLastIndex(({ append }) => append))
+    const last = this.#log.findLastIndex(({ append }) => append)
+    return this.#keep(last === -1 ? this.#log.length : last)
   }
 
   async journal(run_id: string): Promise<Event[]> {

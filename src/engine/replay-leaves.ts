@@ -1,0 +1,74 @@
+import type { Event, EventOf, EventType } from '../kernel/event.ts'
+import { isEvent } from '../kernel/event.ts'
+import { keyOf } from './compare.ts'
+
+/*
+ * What a replay takes from the journal instead of doing it: answers of models, results of tools and steps, what hooks and
+ * people said. All else (sessions, turns, patterns) is done again and compared.
+ */
+
+export interface Leaves {
+  /** Events that the execution finds recorded. */
+  seeds: Event[]
+  /** Answers of people, by the key of their question. */
+  answers: Map<string, EventOf<'gate:answer'>['data']>
+  /** True when this seed was used by an execution that asked for these keys. */
+  used(seed: Event, claimed: ReadonlySet<string>): boolean
+}
+
+const ALWAYS = new Set<EventType>([
+  'run:reopen',
+  'session:context',
+  'session:compress',
+  'model:end',
+  'model:error',
+  'limit:hit',
+  'step:begin',
+  'step:end',
+  'step:error',
+])
+
+export function leavesOf(events: readonly Event[]): Leaves {
+  const answered = new Set<string>()
+  const patterns = new Set<string>()
+  const calls = new Set<string>()
+  const versions = new Map<string, number>()
+  for (const event of events) {
+    const key = keyOf(event)
+    if (isEvent(event, 'model:end') || isEvent(event, 'model:error')) answered.add(`${key}\n${event.data.attempt}`)
+    if (isEvent(event, 'tool:pre') && event.data.kind === 'pattern') patterns.add(key)
+    if (isEvent(event, 'artifact:write')) versions.set(event.data.name, (versions.get(event.data.name) ?? 0) + 1)
+  }
+  for (const event of events) {
+    if ((isEvent(event, 'tool:post') || isEvent(event, 'tool:error')) && !patterns.has(keyOf(event))) {
+      calls.add(keyOf(event))
+    }
+  }
+  const isSeed = (event: Event): boolean => {
+    if (ALWAYS.has(event.type)) return true
+    if (isEvent(event, 'model:begin')) return answered.has(`${event.data.key}\n${event.data.attempt}`)
+    // A hook changed what the pattern was called with, and is not asked again.
+    if (isEvent(event, 'tool:pre')) return event.data.kind !== 'pattern' || event.data.asked !== undefined
+    if (isEvent(event, 'tool:post') || isEvent(event, 'tool:error')) return calls.has(event.data.key)
+    // Which of two writers came first decides the versions.
+    if (isEvent(event, 'artifact:write')) return (versions.get(event.data.name) ?? 0) > 1
+    if (isEvent(event, 'gate:open') || isEvent(event, 'gate:answer'))
+      return callAbove(calls, event.data.key) !== undefined
+    return false
+  }
+  const seeds = events.filter(isSeed)
+  const answers = events.flatMap((event) =>
+    isEvent(event, 'gate:answer') && !isSeed(event) ? [[event.data.key, event.data] as const] : [],
+  )
+  const used = (seed: Event, claimed: ReadonlySet<string>) =>
+    claimed.has(keyOf(seed)) || claimed.has(callAbove(calls, keyOf(seed)) ?? '') || seed.type === 'run:reopen'
+  return { seeds, answers: new Map(answers), used }
+}
+
+/** The tool call that a question belongs to, as part of its answer: may it be made? */
+function callAbove(calls: ReadonlySet<string>, key: string): string | undefined {
+  for (let end = key.lastIndexOf('/'); end > 0; end = key.lastIndexOf('/', end - 1)) {
+    if (calls.has(key.slice(0, end))) return key.slice(0, end)
+  }
+  return undefined
+}

@@ -1,0 +1,162 @@
+import { fromRecord, TroupeError, unknownName } from '../errors.ts'
+import { Budget } from '../kernel/budget.ts'
+import { contextOf } from '../kernel/context-of.ts'
+import type { Event, RunEnd } from '../kernel/event.ts'
+import { isEvent } from '../kernel/event.ts'
+import type { Ports } from '../kernel/execution.ts'
+import { Execution } from '../kernel/execution.ts'
+import { Committer } from '../kernel/journal.ts'
+import { Recorded } from '../kernel/recorded.ts'
+import type { Store } from '../store/store.ts'
+import { cancellation, endOf, endOfError, factsOf } from './attempt.ts'
+import type { Difference } from './compare.ts'
+import { canonicalEvents, differencesBetween, keyOf } from './compare.ts'
+import { leavesOf } from './replay-leaves.ts'
+import { replayPorts } from './replay-ports.ts'
+import type { ReplayWorld } from './replay-world.ts'
+import { replayWorld } from './replay-world.ts'
+
+/*
+ * Executes a stored run again, offline, and compares what comes of it with what is stored.
+ * 1. Leaves come from the journal by their keys; nothing is asked, called or waited for.
+ * 2. What stopped a run from outside (a cancellation, a time limit) stops it again when nothing else can go on.
+ * 3. Where a run was cut short, the replay may get a little further than the run did before it noticed; that is no
+ *    difference.
+ */
+
+export interface ReplayReport {
+  run_id: string
+  same: boolean
+  /** Facts that were compared. */
+  facts: number
+  differences: Difference[]
+  /** Facts of the replay that the run was cut short before. */
+  beyond: number
+}
+
+export interface ReplaySite {
+  store: Store
+  ports: Omit<Ports, 'publish'>
+}
+
+export async function replayRun(site: ReplaySite, run_id: string): Promise<ReplayReport> {
+  const stored = await site.store.events(run_id)
+  const replayed = await rehearse(site, stored)
+  const before = canonicalEvents(stored)
+  const all = differencesBetween(before, canonicalEvents(replayed))
+  const differences = all.filter((difference) => !isBeyond(stored, difference))
+  return {
+    run_id,
+    same: differences.length === 0,
+    facts: before.length,
+    differences,
+    beyond: all.length - differences.length,
+  }
+}
+
+/** The journal that executing the run again gives. */
+async function rehearse(site: ReplaySite, stored: readonly Event[]): Promise<Event[]> {
+  const [start] = stored
+  const facts = factsOf(stored)
+  const pattern = site.ports.patterns.get(facts.start.pattern)
+  if (!pattern) {
+    const known = [...site.ports.patterns.keys()]
+    const error = unknownName('unknown_pattern', 'pattern', facts.start.pattern, known)
+    throw new TroupeError('unknown_pattern', error.message, {
+      alternatives: error.alternatives,
+      hint: 'a run of a pattern of your own is replayed by the program that defines it: troupe.replay(run_id)',
+    })
+  }
+  const leaves = leavesOf(stored)
+  const world = replayWorld(start?.at ?? 0)
+  const reading = { under_way: 0 }
+  const ports = replayPorts({ ...site, world, reading }, stored)
+  const written: Event[] = []
+  const append = (batch: readonly { events: readonly Event[] }[]) => {
+    for (const { events } of batch) written.push(...events)
+    return batch.map(() => ({ ok: true }) as const)
+  }
+  const { project, model, input } = facts.start
+  const run = { id: start?.run_id ?? '', project, limits: facts.limits, model }
+  const committer = new Committer({ append }, world, (events) => answerGates(events))
+  const journal = committer.open({ run_id: run.id, project, epoch: 1, head: stored.length })
+  const recorded = new Recorded(leaves.seeds, pattern.renamed)
+  const budget = new Budget({ ...run.limits, calls: null, tokens: null, usd: null, concurrency: 1_000_000 })
+  const x = new Execution({ run, ports, journal, committer, recorded, budget })
+  function answerGates(events: readonly Event[]): void {
+    for (const event of events) {
+      const answer = isEvent(event, 'gate:open') ? leaves.answers.get(event.data.key) : undefined
+      if (answer && isEvent(event, 'gate:open')) void x.answer(event.data, answer.answer, answer.by)
+    }
+  }
+  let end: RunEnd | undefined
+  void (async () => endOf(pattern.name, await pattern.execute(contextOf(x, '', undefined, x.signal), input as never)))()
+    .catch((thrown: unknown) => endOfError(x, thrown))
+    .then((reached) => {
+      end = reached
+    })
+  const activity = () => `${x.claimed.size} ${journal.head} ${reading.under_way}`
+  const stops = stopsOf(stored, x, world)
+  do await stillness(activity, () => end !== undefined || reading.under_way > 0)
+  while (end === undefined && stops.shift()?.())
+  end ??= facts.end?.error?.code === 'quarantined' ? facts.end : undefined
+  if (end) journal.append('run:end', end)
+  await journal.committed()
+  return [...stored.slice(0, 1), ...leaves.seeds.filter((seed) => leaves.used(seed, x.claimed)), ...written]
+}
+
+/** Turns of the event loop without anything happening after which nothing will happen any more. */
+const STILL_TURNS = 20
+
+async function stillness(activity: () => string, over: () => boolean): Promise<void> {
+  let last = activity()
+  for (let still = 0; still < STILL_TURNS; still++) {
+    await new Promise<void>((resolve) => setImmediate(resolve))
+    const now = activity()
+    if (now !== last || over()) still = 0
+    last = now
+  }
+}
+
+/** What came from outside and ended sessions or the run, in the order of the journal. */
+function stopsOf(stored: readonly Event[], x: Execution, world: ReplayWorld): (() => boolean)[] {
+  const timeouts = new Map<string, number>()
+  return stored.flatMap((event) => {
+    if (isEvent(event, 'session:open') && event.data.agent.timeout_ms !== undefined) {
+      timeouts.set(event.data.key, event.data.agent.timeout_ms)
+    }
+    if (isEvent(event, 'session:end') && event.data.error?.code === 'timeout') {
+      const { key, error } = event.data
+      // Sessions below the one whose time was over end with the same error.
+      return error.step === key ? [() => world.expire(timeouts.get(key) ?? -1)] : []
+    }
+    if (isEvent(event, 'run:cancel')) {
+      return [() => stop(x, cancellation(event.data.reason), () => x.journal.append('run:cancel', event.data))]
+    }
+    const error = isEvent(event, 'run:end') ? event.data.error : null
+    if (!error || error.code !== 'limit_reached' || error.alternatives[0] !== 'wall_ms') return []
+    return [() => stop(x, fromRecord(error))]
+  })
+}
+
+function stop(x: Execution, reason: TroupeError, note: () => void = () => {}): boolean {
+  note()
+  x.stop(reason)
+  return true
+}
+
+const CUT_SHORT = new Set(['budget', 'timeout', 'cancelled'])
+
+/** Told only by the replay, and below something that had no end or was cut short. */
+function isBeyond(stored: readonly Event[], { key, seq }: Difference): boolean {
+  if (seq[0] !== null) return false
+  const end = stored.findLast((event) => isEvent(event, 'run:end'))
+  if (!end || (isEvent(end, 'run:end') && end.data.stop_reason === 'cancelled')) return true
+  return stored.some(
+    (event) =>
+      isEvent(event, 'session:end') &&
+      CUT_SHORT.has(event.data.stop_reason) &&
+      keyOf(event) !== key &&
+      key.startsWith(`${keyOf(event)}/`),
+  )
+}
