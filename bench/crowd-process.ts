@@ -18,8 +18,8 @@ export interface CrowdReport {
   wall_ms: number
   /** Live heap while every session waits for its last answer, per session. */
   heap_kb: number
-  /** Growth of the process from its start to its largest, warm-up and garbage with it, per session. */
-  rss_kb: number
+  /** The whole process at its largest: Node, warm-up and garbage with it. */
+  rss_mb: number
   stall_p999_ms: number
   stall_max_ms: number
   stall_samples: number
@@ -137,7 +137,6 @@ async function heapOf(crowd: Crowd, sessions: number): Promise<number> {
 async function main([name = '', count = '1000', folder = '.']: readonly string[]): Promise<void> {
   const sessions = Number(count)
   const crowd = crowdOf(name, folder)
-  const rss = process.memoryUsage.rss()
   for (let warmup = 0; warmup < 5; warmup++) await crowd(Math.min(sessions, 1000), { ...PLAN, latency_ms: 2 })
   collect()
   const stalls = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
@@ -145,10 +144,9 @@ async function main([name = '', count = '1000', folder = '.']: readonly string[]
   const wall_ms = await crowd(sessions, PLAN)
   stalls.disable()
   const stallMs = (nanoseconds: number) => Math.max(0, nanoseconds / 1e6 - RESOLUTION_MS)
-  const largest = process.resourceUsage().maxRSS * 1024
   const report: CrowdReport = {
     wall_ms,
-    rss_kb: Math.max(0, largest - rss) / 1024 / sessions,
+    rss_mb: process.resourceUsage().maxRSS / 1024,
     stall_p999_ms: stallMs(stalls.percentile(99.9)),
     stall_max_ms: stallMs(stalls.max),
     stall_samples: stalls.count,

@@ -57,11 +57,11 @@ function memoryLines(reports: ReadonlyMap<string, CrowdReport[]>): Line[] {
   return CROWDS.flatMap(({ what, most }) => {
     const found = reports.get(what) ?? []
     const heap = figureOf(found.map((report) => report.heap_kb))
-    const rss = figureOf(found.map((report) => report.rss_kb))
+    const rss = figureOf(found.map((report) => report.rss_mb))
     const aim = most === undefined ? undefined : atMost(heap.median, MOST_KB, 'KB')
     return [
       { what: `${what}: live heap a session`, figure: heap, unit: 'KB', ...(aim && { aim }) },
-      { what: `${what}: process growth a session`, figure: rss, unit: 'KB' },
+      { what: `${what}: the whole process at its largest`, figure: rss, unit: 'MB' },
     ]
   })
 }

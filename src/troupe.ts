@@ -1,58 +1,19 @@
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { EmbeddedEngine } from './engine/embedded.ts'
+import type { TroupeOptions } from './compose.ts'
+import { compose, limitsOf } from './compose.ts'
 import type { Signal } from './engine/engine.ts'
 import { follow } from './engine/follow.ts'
 import { isDead } from './engine/owner.ts'
-import { realWorld } from './engine/real-world.ts'
-import { sessionPorts } from './engine/sessions.ts'
 import type { ErrorRecord } from './errors.ts'
 import { TroupeError, unknownName } from './errors.ts'
-import type { Policy } from './judgement/permission.ts'
-import { judge } from './judgement/permission.ts'
 import type { Agent } from './kernel/agent.ts'
 import type { Event, Status, StopReason } from './kernel/event.ts'
 import { isEvent } from './kernel/event.ts'
-import type { Hooks } from './kernel/hook.ts'
 import type { Limits } from './kernel/limits.ts'
-import { DEFAULT_LIMITS, limitsSchema } from './kernel/limits.ts'
-import type { Model, Models } from './kernel/model.ts'
-import type { Pacing } from './kernel/pacing.ts'
-import { NO_PACING } from './kernel/pacing.ts'
-import type { Pattern, PatternTool } from './kernel/pattern.ts'
-import { patternTool } from './kernel/pattern.ts'
-import type { Permissions } from './kernel/permission.ts'
-import type { PriceBook } from './kernel/price.ts'
-import { NO_PRICES } from './kernel/price.ts'
-import { createRoster } from './kernel/roster.ts'
+import { DEFAULT_LIMITS } from './kernel/limits.ts'
+import type { Pattern } from './kernel/pattern.ts'
 import { problemsOf } from './kernel/schema.ts'
-import type { Tool } from './kernel/tool.ts'
 import type { World } from './kernel/world.ts'
-import { createModels } from './models/models.ts'
-import { askUser } from './patterns/ask-user/ask-user.ts'
-import { task, taskResult } from './patterns/task/task.ts'
 import type { GateRow, RunRow, SessionRow, Store } from './store/store.ts'
-
-export interface TroupeOptions {
-  /** A path, `memory`, or a store of your own. Default: `.troupe` of the current folder. */
-  store?: string | Store
-  /** Whose data it is. Default `default`. */
-  project?: string
-  /** What agents use that name no model: `scripted:FILE`, or a model of your own. */
-  model?: string | Model
-  /** Added to the agents that come with Troupe; the same name replaces. */
-  agents?: readonly Agent[]
-  tools?: readonly Tool[]
-  /** Ways of working together of your own, beside `task`. */
-  patterns?: readonly Pattern[]
-  hooks?: readonly Hooks[]
-  limits?: Partial<Limits>
-  /** Rules for tool calls, such as `{ ask: ['Bash'], deny: ['Write(.env*)'] }`; agents' files can only add to them. */
-  permissions?: Policy
-  engine?: { concurrency?: number; strict?: boolean; world?: World; pacing?: Pacing }
-  /** Where models are found and what they cost, instead of what comes with Troupe. */
-  models?: { find?: Models; prices?: PriceBook; summary?: string }
-}
 
 export interface RunOptions {
   model?: string
@@ -109,38 +70,9 @@ export interface Troupe extends AsyncDisposable {
   drain(): Promise<void>
 }
 
-/** Puts the parts together: a store, an engine, models, agents, tools, and the patterns. */
+/** A troupe, ready to run. */
 export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe> {
-  const world = options.engine?.world ?? realWorld()
-  const project = options.project ?? 'default'
-  const defaults = limitsOf(DEFAULT_LIMITS, options.limits)
-  const agents = await rosterAgents(options.agents ?? [])
-  const store = await openStore(options.store ?? '.troupe')
-  const patterns = [...PATTERNS, ...(options.patterns ?? [])]
-  const engine = new EmbeddedEngine({
-    store,
-    world,
-    concurrency: options.engine?.concurrency ?? 16,
-    onListenerError: (error) => process.emitWarning(`a listener failed: ${error.message}`),
-    ports: {
-      world,
-      models:
-        options.models?.find ??
-        createModels({ world, ...(options.model === undefined ? undefined : { fallback: options.model }) }),
-      ...(options.models?.summary === undefined ? undefined : { summaryModel: options.models.summary }),
-      prices: options.models?.prices ?? NO_PRICES,
-      pacing: options.engine?.pacing ?? NO_PACING,
-      roster: createRoster(agents),
-      tools: new Map((options.tools ?? []).map((tool) => [tool.name, tool])),
-      patterns: new Map(patterns.map((pattern) => [pattern.name, pattern])),
-      patternTools: toolsOf(options.patterns ?? []),
-      hooks: options.hooks ?? [],
-      permissions: permissionsOf(options.permissions),
-      strict: options.engine?.strict ?? false,
-      ...sessionPorts(store),
-    },
-  })
-
+  const { world, project, limits, agents, store, patterns, engine } = await compose(options)
   const result = (run_id: string) => resultOf(store, world, run_id)
   /** Results that are being read: the store must not close under them. */
   const telling = new Set<Promise<void>>()
@@ -176,7 +108,7 @@ export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe>
       pattern: name,
       version: pattern.version,
       input: parsed.data as unknown,
-      limits: limitsOf(defaults, run.limits),
+      limits: limitsOf(limits, run.limits),
       ...(run.model === undefined ? undefined : { model: run.model }),
     }
     await store.createRun({ run_id, seq: 1, at: world.now(), type: 'run:start', data })
@@ -186,10 +118,10 @@ export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe>
   async function resume(run_id: string, how: { limits?: Partial<Limits>; force?: boolean } = {}): Promise<RunHandle> {
     const row = await mustFind(store, project, run_id)
     if (row.status === 'completed' || row.status === 'cancelled') return handle(run_id, Promise.resolve())
-    const limits = how.limits ?? {}
-    const reopen = row.status === 'failed' || Object.keys(limits).length > 0
-    limitsOf(DEFAULT_LIMITS, limits)
-    return handle(run_id, engine.execute(run_id, reopen ? { limits, force: how.force ?? false } : undefined))
+    const changed = how.limits ?? {}
+    const reopen = row.status === 'failed' || Object.keys(changed).length > 0
+    limitsOf(DEFAULT_LIMITS, changed)
+    return handle(run_id, engine.execute(run_id, reopen ? { limits: changed, force: how.force ?? false } : undefined))
   }
 
   const troupe: Troupe = {
@@ -233,62 +165,6 @@ export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe>
     [Symbol.asyncDispose]: () => troupe.close(),
   }
   return troupe
-}
-
-/** The ways of working together that come with Troupe. */
-export const PATTERNS: readonly Pattern[] = [task]
-
-/** Patterns as tools, with the names that other hosts know them by. */
-const TOOL_NAMES: readonly (readonly [Pattern, readonly string[]])[] = [
-  [task, ['task', 'Task', 'Agent']],
-  [taskResult, ['task_result', 'TaskOutput']],
-  [askUser, ['ask_user', 'AskUserQuestion']],
-]
-
-function toolsOf(own: readonly Pattern[]): Map<string, PatternTool> {
-  const named = [...TOOL_NAMES, ...own.map((pattern) => [pattern, [pattern.name]] as const)]
-  return new Map(named.flatMap(([pattern, names]) => names.map((name) => [name, patternTool(pattern)])))
-}
-
-/** The run's rules and the agent's own; what people granted in this run answers what would be asked. */
-function permissionsOf(policy: Policy = {}): Permissions {
-  return {
-    decide({ agent, granted, read_only, ...call }) {
-      const policies = [policy, agent.permissions ?? {}, ...(read_only ? [{ mode: 'read' as const }] : [])]
-      const { subject, ...rest } = call
-      const judged = judge(policies, { ...rest, ...(subject === undefined ? undefined : { subject }) })
-      if (judged.answer !== 'ask' || granted.length === 0) return judged
-      const again = judge([{ allow: granted }], { ...rest, ...(subject === undefined ? undefined : { subject }) })
-      return again.answer === 'allow' && again.allowed.length > 0 ? again : judged
-    },
-  }
-}
-
-function limitsOf(base: Limits, changes: Partial<Limits> = {}): Limits {
-  const parsed = limitsSchema.safeParse({ ...base, ...changes })
-  if (parsed.success) return parsed.data
-  throw new TroupeError('invalid_input', `the limits do not fit: ${problemsOf(parsed.error)}`, {
-    alternatives: Object.keys(DEFAULT_LIMITS),
-    hint: `limits are: ${Object.keys(DEFAULT_LIMITS).join(', ')}`,
-  })
-}
-
-async function openStore(store: string | Store): Promise<Store> {
-  if (typeof store !== 'string') return store
-  if (store === 'memory') return new (await import('./store/memory.ts')).MemoryStore()
-  return (await import('./store/sqlite.ts')).openSqlite(databaseIn(store))
-}
-
-/** A store is named by its folder, or by the database file itself. */
-function databaseIn(path: string): string {
-  return /\.(db|sqlite3?)$/i.test(path) ? path : join(path, 'troupe.db')
-}
-
-async function rosterAgents(own: readonly Agent[]): Promise<Agent[]> {
-  const { loadAgents } = await import('./formats/find-agents.ts')
-  const shipped = await loadAgents(fileURLToPath(new URL('../agents/', import.meta.url)))
-  const names = new Set(own.map((agent) => agent.name))
-  return [...own, ...shipped.agents.filter((agent) => !names.has(agent.name))]
 }
 
 async function resultOf(store: Store, world: World, run_id: string): Promise<RunResult> {

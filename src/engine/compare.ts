@@ -95,10 +95,12 @@ const ID = '[0-9a-f]{16}-[0-9a-f]{16}_[A-Za-z0-9-]+|\\b(?:g|pg)_[0-9a-f]{16}\\b'
 /** Replaces ids that derive from the run by the keys they were made from. Safe within JSON. */
 function namesOf(events: readonly Event[]): (text: string) => string {
   const names = new Map<string, string>()
-  const name = (id: string, words: string) => names.has(id) || names.set(id, JSON.stringify(words).slice(1, -1))
+  const name = (id: string, words: string): void => {
+    if (!names.has(id)) names.set(id, JSON.stringify(words).slice(1, -1))
+  }
   for (const event of events) {
     const key = keyOf(event)
-    if (isEvent(event, 'session:open') && event.data.segment === 1) name(event.session_id ?? '', `session(${key})`)
+    if (isEvent(event, 'session:open')) nameSession(event, name)
     if (isEvent(event, 'gate:open')) name(event.data.gate_id, `gate(${key})`)
     const group = (event as EventOf<'tool:pre'>).data.parallel_group_id
     if (group) name(group, `group(${key.slice(0, key.lastIndexOf('/tool/'))})`)
@@ -107,6 +109,13 @@ function namesOf(events: readonly Event[]): (text: string) => string {
   if (run_id !== '') names.set(run_id, 'run')
   const pattern = new RegExp(run_id === '' ? ID : `${ID}|${run_id.replace(/\W/g, '\\$&')}(?![A-Za-z0-9])`, 'g')
   return (text) => text.replace(pattern, (id) => names.get(id) ?? id)
+}
+
+function nameSession(event: EventOf<'session:open'>, name: (id: string, words: string) => void): void {
+  const { key, segment, base } = event.data
+  if (segment === 1) name(event.session_id ?? '', `session(${key})`)
+  // In a fork it is another session; it stands for the one it goes on with.
+  if (base?.session_id !== undefined) name(event.session_id ?? '', base.session_id)
 }
 
 function compareKeys(a: string, b: string): number {

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { fromRecord, TroupeError } from '../errors.ts'
 import type { Agent } from '../kernel/agent.ts'
-import type { Event, EventOf, RunEnd } from '../kernel/event.ts'
+import type { Event, EventOf } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
 import type { Ports } from '../kernel/execution.ts'
 import type { Model } from '../kernel/model.ts'
@@ -151,12 +151,8 @@ function sessionsOf(
 /** How the journal says that a session could not be had. */
 function refusalOf(events: readonly Event[], session_id: string): TroupeError {
   for (const event of events) {
-    const error = isEvent(event, 'tool:error') ? event.data.detail : isEvent(event, 'run:end') && endError(event.data)
-    if (error && error.message.includes(session_id)) return fromRecord(error)
+    const error = isEvent(event, 'tool:error') ? event.data.detail : isEvent(event, 'run:end') ? event.data.error : null
+    if (error?.message.includes(session_id)) return fromRecord(error)
   }
   return new TroupeError('unknown_session', `the journal does not say what became of the session ${session_id}`)
-}
-
-function endError({ error }: RunEnd) {
-  return error ?? undefined
 }

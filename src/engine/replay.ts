@@ -1,17 +1,21 @@
 import { fromRecord, TroupeError, unknownName } from '../errors.ts'
 import { Budget } from '../kernel/budget.ts'
 import { contextOf } from '../kernel/context-of.ts'
-import type { Event, RunEnd } from '../kernel/event.ts'
+import type { Event, RunEnd, RunStart } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
 import type { Ports } from '../kernel/execution.ts'
 import { Execution } from '../kernel/execution.ts'
+import type { Append, AppendOutcome } from '../kernel/journal.ts'
 import { Committer } from '../kernel/journal.ts'
+import type { Pattern } from '../kernel/pattern.ts'
 import { Recorded } from '../kernel/recorded.ts'
 import type { Store } from '../store/store.ts'
 import { cancellation, endOf, endOfError, factsOf } from './attempt.ts'
 import type { Difference } from './compare.ts'
 import { canonicalEvents, differencesBetween, keyOf } from './compare.ts'
+import type { Leaves } from './replay-leaves.ts'
 import { leavesOf } from './replay-leaves.ts'
+import type { Reading } from './replay-ports.ts'
 import { replayPorts } from './replay-ports.ts'
 import type { ReplayWorld } from './replay-world.ts'
 import { replayWorld } from './replay-world.ts'
@@ -56,70 +60,77 @@ export async function replayRun(site: ReplaySite, run_id: string): Promise<Repla
 
 /** The journal that executing the run again gives. */
 async function rehearse(site: ReplaySite, stored: readonly Event[]): Promise<Event[]> {
-  const [start] = stored
   const facts = factsOf(stored)
-  const pattern = site.ports.patterns.get(facts.start.pattern)
-  if (!pattern) {
-    const known = [...site.ports.patterns.keys()]
-    const error = unknownName('unknown_pattern', 'pattern', facts.start.pattern, known)
-    throw new TroupeError('unknown_pattern', error.message, {
-      alternatives: error.alternatives,
-      hint: 'a run of a pattern of your own is replayed by the program that defines it: troupe.replay(run_id)',
-    })
-  }
+  const pattern = patternOf(site, facts.start)
   const leaves = leavesOf(stored)
-  const world = replayWorld(start?.at ?? 0)
+  const world = replayWorld(stored[0]?.at ?? 0)
   const reading = { under_way: 0 }
   const ports = replayPorts({ ...site, world, reading }, stored)
-  const written: Event[] = []
-  const append = (batch: readonly { events: readonly Event[] }[]) => {
-    for (const { events } of batch) written.push(...events)
-    return batch.map(() => ({ ok: true }) as const)
-  }
   const { project, model, input } = facts.start
-  const run = { id: start?.run_id ?? '', project, limits: facts.limits, model }
-  const committer = new Committer({ append }, world, (events) => answerGates(events))
+  const run = { id: stored[0]?.run_id ?? '', project, limits: facts.limits, model }
+  const written: Event[] = []
+  const committer = new Committer({ append: (batch) => keep(batch, written) }, world, (events) => {
+    for (const event of events) if (isEvent(event, 'gate:open')) answer(x, leaves, event.data)
+  })
   const journal = committer.open({ run_id: run.id, project, epoch: 1, head: stored.length })
   const recorded = new Recorded(leaves.seeds, pattern.renamed)
   const budget = new Budget({ ...run.limits, calls: null, tokens: null, usd: null, concurrency: 1_000_000 })
   const x = new Execution({ run, ports, journal, committer, recorded, budget })
-  function answerGates(events: readonly Event[]): void {
-    for (const event of events) {
-      const answer = isEvent(event, 'gate:open') ? leaves.answers.get(event.data.key) : undefined
-      if (answer && isEvent(event, 'gate:open')) void x.answer(event.data, answer.answer, answer.by)
-    }
-  }
   let end: RunEnd | undefined
   void (async () => endOf(pattern.name, await pattern.execute(contextOf(x, '', undefined, x.signal), input as never)))()
     .catch((thrown: unknown) => endOfError(x, thrown))
     .then((reached) => {
       end = reached
     })
-  const activity = () => `${x.claimed.size} ${journal.head} ${reading.under_way}`
-  const stops = stopsOf(stored, x, world)
-  do await stillness(activity, () => end !== undefined || reading.under_way > 0)
-  while (end === undefined && stops.shift()?.())
+  const activity = () => [x.claimed.size, journal.head, reading.under_way, end?.status].join()
+  await stillness(activity, reading)
+  for (const stop of stopsOf(stored, x, world)) {
+    if (end) break
+    stop()
+    await stillness(activity, reading)
+  }
   end ??= facts.end?.error?.code === 'quarantined' ? facts.end : undefined
   if (end) journal.append('run:end', end)
   await journal.committed()
   return [...stored.slice(0, 1), ...leaves.seeds.filter((seed) => leaves.used(seed, x.claimed)), ...written]
 }
 
+function patternOf({ ports }: ReplaySite, { pattern: name }: RunStart): Pattern {
+  const pattern = ports.patterns.get(name)
+  if (pattern) return pattern
+  const error = unknownName('unknown_pattern', 'pattern', name, [...ports.patterns.keys()])
+  throw new TroupeError('unknown_pattern', error.message, {
+    alternatives: error.alternatives,
+    hint: 'a run of a pattern of your own is replayed by the program that defines it: troupe.replay(run_id)',
+  })
+}
+
+function keep(batch: readonly Append[], written: Event[]): AppendOutcome[] {
+  for (const { events } of batch) written.push(...events)
+  return batch.map(() => ({ ok: true }))
+}
+
+/** A question is asked again; the answer is the one that the journal holds. */
+function answer(x: Execution, { answers }: Leaves, gate: { key: string; gate_id: string }): void {
+  const given = answers.get(gate.key)
+  if (given) void x.answer(gate, given.answer, given.by)
+}
+
 /** Turns of the event loop without anything happening after which nothing will happen any more. */
 const STILL_TURNS = 20
 
-async function stillness(activity: () => string, over: () => boolean): Promise<void> {
+async function stillness(activity: () => string, reading: Reading): Promise<void> {
   let last = activity()
   for (let still = 0; still < STILL_TURNS; still++) {
     await new Promise<void>((resolve) => setImmediate(resolve))
     const now = activity()
-    if (now !== last || over()) still = 0
+    if (now !== last || reading.under_way > 0) still = 0
     last = now
   }
 }
 
 /** What came from outside and ended sessions or the run, in the order of the journal. */
-function stopsOf(stored: readonly Event[], x: Execution, world: ReplayWorld): (() => boolean)[] {
+function stopsOf(stored: readonly Event[], x: Execution, world: ReplayWorld): (() => void)[] {
   const timeouts = new Map<string, number>()
   return stored.flatMap((event) => {
     if (isEvent(event, 'session:open') && event.data.agent.timeout_ms !== undefined) {
@@ -131,18 +142,15 @@ function stopsOf(stored: readonly Event[], x: Execution, world: ReplayWorld): ((
       return error.step === key ? [() => world.expire(timeouts.get(key) ?? -1)] : []
     }
     if (isEvent(event, 'run:cancel')) {
-      return [() => stop(x, cancellation(event.data.reason), () => x.journal.append('run:cancel', event.data))]
+      return () => {
+        x.journal.append('run:cancel', event.data)
+        x.stop(cancellation(event.data.reason))
+      }
     }
     const error = isEvent(event, 'run:end') ? event.data.error : null
-    if (!error || error.code !== 'limit_reached' || error.alternatives[0] !== 'wall_ms') return []
-    return [() => stop(x, fromRecord(error))]
+    if (error?.code !== 'limit_reached' || error.alternatives[0] !== 'wall_ms') return []
+    return () => x.stop(fromRecord(error))
   })
-}
-
-function stop(x: Execution, reason: TroupeError, note: () => void = () => {}): boolean {
-  note()
-  x.stop(reason)
-  return true
 }
 
 const CUT_SHORT = new Set(['budget', 'timeout', 'cancelled'])

@@ -26,14 +26,16 @@ export async function readEntries(
   lines: readonly string[],
   { known, first }: { known: readonly string[]; first: number },
 ): Promise<Entries | undefined> {
-  const strict = await strictly(lines, first)
-  if (strict) return strict === 'no map' ? undefined : strict
   const { lines: repaired, at } = repairIndentation(lines)
+  const notes = (places: readonly number[]) =>
+    places.map((index) => warning(first + index, 'is not indented as YAML wants; it was read all the same'))
+  const strict = await strictly(lines, first)
+  if (strict === 'no map') return undefined
+  // Our reader forgives a bracket at the left margin; others do not.
+  const margin = at.filter((index) => /^[^\s#]/.test(lines[index] ?? ''))
+  if (strict) return { entries: strict.entries, problems: [...notes(margin), ...strict.problems] }
   const again = at.length > 0 ? await strictly(repaired, first) : undefined
-  if (again && again !== 'no map') {
-    const notes = at.map((index) => warning(first + index, 'is not indented as YAML wants; it was read all the same'))
-    return { entries: again.entries, problems: [...notes, ...again.problems] }
-  }
+  if (again && again !== 'no map') return { entries: again.entries, problems: [...notes(at), ...again.problems] }
   const loose = await loosely(repaired, known, first)
   return loose.entries.length > 0 ? loose : undefined
 }

@@ -96,7 +96,8 @@ export class Answer {
 
   #words(chunk: { type: 'text' | 'reasoning'; text: string; provider?: unknown }): Delta {
     const last = this.#content.at(-1)
-    if (last?.type === chunk.type) {
+    // A signed thought is closed: its signature fits no other text.
+    if (last?.type === chunk.type && !(last.type === 'reasoning' && last.provider !== undefined)) {
       last.text += chunk.text
       if (last.type === 'reasoning' && chunk.provider !== undefined) last.provider = chunk.provider
     } else this.#content.push({ ...chunk })

@@ -15,6 +15,8 @@ import { apply, inputBound } from './session.ts'
 export interface TurnAsk {
   turnKey: string
   tools: readonly ToolSpec[]
+  /** Tools are shown, so that the shared beginning stays the same, but may not be called. */
+  lastWord: boolean
   output: JsonSchema | undefined
 }
 
@@ -60,7 +62,7 @@ interface RequestFacts extends TurnAsk {
 
 function requestFor(
   site: CallerSite,
-  { key, model, tools, output }: RequestFacts,
+  { key, model, tools, lastWord, output }: RequestFacts,
   reservation: Reservation,
 ): ModelRequest {
   const { x, session } = site
@@ -73,6 +75,7 @@ function requestFor(
     tools,
     settings: {
       max_output: reservation.output,
+      ...(lastWord ? { tool_choice: 'none' as const } : undefined),
       ...(agent.temperature === undefined ? undefined : { temperature: agent.temperature }),
     },
     ...(output ? { output } : undefined),

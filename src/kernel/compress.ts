@@ -114,7 +114,7 @@ async function summaryOf(site: CallerSite, key: string, part: { from: number; to
     }),
     phase: 'summary' as const,
   }
-  const calling = callModel({ ...site, model, modelName: model.name }, ask)
+  const calling = callModel({ ...site, model, modelName: model.name, models: [model.name, ...site.models] }, ask)
   for (;;) {
     const next = await calling.next()
     if (!next.done) continue

@@ -7,7 +7,7 @@ import { agent, lastInput, stage } from '../../test/stage.ts'
 import { MemoryStore } from '../store/memory.ts'
 import type { Store } from '../store/store.ts'
 import { simulatedWorld } from '../testing/simulated-world.ts'
-import type { TroupeOptions } from '../troupe.ts'
+import type { TroupeOptions } from '../compose.ts'
 import { createTroupe } from '../troupe.ts'
 
 const folders: string[] = []

@@ -26,6 +26,8 @@ export interface CallerSite {
   session: SessionState
   model: Model
   modelName: string
+  /** The model that was asked for, then its fallbacks. */
+  models: readonly string[]
   signal: AbortSignal
 }
 
@@ -172,6 +174,7 @@ async function* stream(
         model: begin.model,
         error,
         attempts: begin.attempt,
+        models: site.models,
         elapsed_ms: x.ports.world.now() - started,
         ...(status === undefined ? undefined : { status }),
         ...(retry_after_ms === undefined ? undefined : { retry_after_ms }),

@@ -47,6 +47,8 @@ export interface ToolCallPart {
   /** Parsed arguments, or the raw text when it was not JSON (then `invalid` says why). */
   input: unknown
   invalid?: string
+  /** What the provider wants back unchanged, such as a signature. */
+  provider?: unknown
 }
 
 export interface ToolResultPart {
@@ -88,6 +90,8 @@ export interface ModelSettings {
   temperature?: number
   /** The cap that the budget leaves for this call. */
   max_output?: number
+  /** The tools are shown but must not be called: the agent is to have its last word. */
+  tool_choice?: 'none'
 }
 
 export interface ModelRequest {
@@ -119,7 +123,7 @@ export type ModelStop = 'end' | 'tool_calls' | 'length' | 'refusal' | 'other'
 export type ModelChunk =
   | { type: 'text'; text: string }
   | { type: 'reasoning'; text: string; provider?: unknown }
-  | { type: 'tool-call'; id: string; name: string; input: unknown; invalid?: string }
+  | { type: 'tool-call'; id: string; name: string; input: unknown; invalid?: string; provider?: unknown }
   | { type: 'finish'; stop: ModelStop; usage?: Usage; mark?: string }
 
 /** What an error thrown by a model may carry beside its message; it is recorded with the failed call. */
@@ -145,6 +149,8 @@ export interface Model {
 /** Finds a model by `provider/model`, by role or by scheme (`scripted:FILE`). */
 export interface Models {
   resolve(name: string | undefined): Model | Promise<Model>
+  /** Models to go to when the named one keeps failing, in order. */
+  fallbacks?(name: string | undefined): readonly string[]
 }
 
 export function textOf(message: { content: readonly { type: string }[] } | undefined): string {

@@ -10,6 +10,8 @@ export interface FailedCall {
   elapsed_ms: number
   status?: number
   retry_after_ms?: number
+  /** The models that were asked for, in order: the first, then its fallbacks. */
+  models: readonly string[]
 }
 
 /** Try again after a while, with the same model or another. */

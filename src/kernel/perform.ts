@@ -169,6 +169,7 @@ async function drain(site: PerformSite, session: SessionState, output: z.ZodType
     const modelName = session.open.model ?? x.run.model
     const found = x.ports.models.resolve(modelName)
     const model = found instanceof Promise ? await x.recall(() => found) : found
+    const models = [model.name, ...(x.ports.models.fallbacks?.(modelName) ?? [])]
     const { signal } = watchdog
     const callerNow = (): Caller => ({
       session_id: session.id,
@@ -179,7 +180,18 @@ async function drain(site: PerformSite, session: SessionState, output: z.ZodType
     })
     const contextFor = (key: string) => site.contextFor(key, callerNow(), signal)
     const tools = specsFor(x, session.open.tools, contextFor)
-    const turnSite = { x, session, key: site.key, model, modelName: model.name, tools, output, signal, contextFor }
+    const turnSite = {
+      x,
+      session,
+      key: site.key,
+      model,
+      modelName: model.name,
+      models,
+      tools,
+      output,
+      signal,
+      contextFor,
+    }
     let loop = turn(turnSite)
     for (;;) {
       const next = await loop.next()

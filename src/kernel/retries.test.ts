@@ -87,12 +87,11 @@ test('RE6 after some failures the fallback model takes over, and the journal say
   const world = simulatedWorld(1)
   const second = { ...script(up), name: 'second' }
   const first = { ...script(down(500)), name: 'first' }
-  const pacing = createPacing({
-    world,
-    failuresBeforeFallback: 2,
-    fallbacks: (model) => (model === 'first' ? ['second'] : []),
-  })
-  const models = { resolve: (name: string | undefined) => (name === 'second' ? second : first) }
+  const pacing = createPacing({ world })
+  const models = {
+    resolve: (name: string | undefined) => (name === 'second' ? second : first),
+    fallbacks: () => ['second'],
+  }
   const { troupe, task } = await stage({ agents: [worker], engine: { world, pacing }, models: { find: models } })
   const result = await world.run(task('worker', 'go'))
   expect(result).toMatchObject({ status: 'completed' })

@@ -1,7 +1,7 @@
 import { TroupeError, unknownName } from '../errors.ts'
 import type { Agent } from './agent.ts'
 
-/** The agents a run may use, by name. */
+/** The agents a run may use, by name; one of a collection also as `collection:name`. */
 export interface Roster {
   readonly names: readonly string[]
   /** The agent of this name; an unknown one gives an error that lists the known, nearest first. */
@@ -18,13 +18,18 @@ export function createRoster(agents: readonly Agent[]): Roster {
     byName.set(agent.name, agent)
   }
   const names = [...byName.keys()]
+  const full = new Map([...agents].reverse().flatMap((agent) => fullNames(agent).map((name) => [name, agent])))
   return {
     names,
-    has: (name) => byName.has(name),
+    has: (name) => byName.has(name) || full.has(name),
     get(name) {
-      const agent = byName.get(name)
+      const agent = byName.get(name) ?? full.get(name)
       if (!agent) throw unknownName('unknown_agent', 'agent', name, names)
       return agent
     },
   }
+}
+
+function fullNames({ name, origin }: Agent): string[] {
+  return origin?.by === 'user' && origin.collection !== undefined ? [`${origin.collection}:${name}`] : []
 }

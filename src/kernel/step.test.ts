@@ -4,7 +4,7 @@ import { stage } from '../../test/stage.ts'
 import type { TroupeError } from '../errors.ts'
 import { MemoryStore } from '../store/memory.ts'
 import type { Store } from '../store/store.ts'
-import type { TroupeOptions } from '../troupe.ts'
+import type { TroupeOptions } from '../compose.ts'
 import type { Context } from './context.ts'
 import type { Pattern } from './pattern.ts'
 

@@ -4,7 +4,7 @@ import type { Given } from '../../test/by-hand.ts'
 import { answering, calls, dataOf, inTurn, says } from '../../test/by-hand.ts'
 import { agent, lastInput, stage } from '../../test/stage.ts'
 import type { Signal } from '../engine/engine.ts'
-import type { TroupeOptions } from '../troupe.ts'
+import type { TroupeOptions } from '../compose.ts'
 import { isEvent } from './event.ts'
 import type { ModelChunk } from './model.ts'
 import { NO_PACING } from './pacing.ts'
@@ -44,7 +44,7 @@ describe('the end of a session', () => {
   test('U7 an empty final text brings one more turn, without tools, that asks for the result in words', async () => {
     const { model, result, response } = await plays([calls({ name: 'look' }), says('  '), says('A tree.')])
     expect([result.stop_reason, response]).toEqual(['completed', 'A tree.'])
-    expect(model.asked.map(({ tools }) => tools.length > 0)).toEqual([true, true, false])
+    expect(model.asked.map(({ settings }) => settings.tool_choice)).toEqual([undefined, undefined, 'none'])
     expect(model.asked[2] && lastInput(model.asked[2])).toContain('Your last message was empty')
   })
 
@@ -64,7 +64,7 @@ describe('the end of a session', () => {
       },
     )
     expect([result.stop_reason, result.status, response]).toEqual(['max_turns', 'completed', 'So far.'])
-    expect(model.asked.map(({ tools }) => tools.length > 0)).toEqual([true, true, false])
+    expect(model.asked.map(({ settings }) => settings.tool_choice)).toEqual([undefined, undefined, 'none'])
     expect(model.asked[2] && lastInput(model.asked[2])).toContain('used all your turns')
   })
 

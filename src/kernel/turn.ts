@@ -27,6 +27,7 @@ export interface TurnSite {
   key: string
   model: Model
   modelName: string
+  models: readonly string[]
   tools: readonly ToolSpec[]
   /** The shape that the final answer is to have. */
   output: z.ZodType | undefined
@@ -60,7 +61,7 @@ export async function* turn(site: TurnSite): AsyncGenerator<Delta, TurnEnd> {
       nudge(site, 'salvage', OUT_OF_TURNS)
     }
     const turnKey = `${site.key}/turn/${session.turns + 1}`
-    const event = yield* askModel(site, { turnKey, tools: lastWord ? [] : site.tools, output })
+    const event = yield* askModel(site, { turnKey, tools: site.tools, lastWord, output })
     if (!isEvent(event, 'model:end')) return ended(session, event)
     const { message, stop } = event.data
     if (stop === 'refusal') return refused(session, turnKey)

@@ -16,15 +16,13 @@ export interface PacingOptions {
   failuresBeforeFallback?: number
   /** Milliseconds after which no further attempt starts. */
   deadline_ms?: number
-  /** Models to go to when this one keeps failing, in order. */
-  fallbacks?: (model: string) => readonly string[]
 }
 
 const FIRST_DELAY_MS = 500
 const LONGEST_DELAY_MS = 30_000
 
 export function createPacing(options: PacingOptions): Pacing {
-  const { world, attempts = 6, failuresBeforeFallback = 3, deadline_ms = 300_000 } = options
+  const { world, attempts = 4, failuresBeforeFallback = 2, deadline_ms = 300_000 } = options
   const heldUntil = new Map<string, number>()
   return {
     ready(model, signal) {
@@ -37,7 +35,7 @@ export function createPacing(options: PacingOptions): Pacing {
       if (failed.error.code === 'model_rate_limited') hold(heldUntil, providerOf(failed.model), world.now() + wait)
       if (!failed.error.retry || failed.attempts >= attempts) return undefined
       if (failed.elapsed_ms + wait > deadline_ms) return undefined
-      const fallback = fallbackFor(options, failed, failuresBeforeFallback)
+      const fallback = fallbackFor(failed, failuresBeforeFallback)
       return fallback ? { model: fallback, delay_ms: 0 } : { model: failed.model, delay_ms: wait }
     },
   }
@@ -49,9 +47,9 @@ function backoff(world: World, attempts: number): number {
   return Math.round(longest * (0.5 + world.random() / 2))
 }
 
-function fallbackFor(options: PacingOptions, failed: FailedCall, after: number): string | undefined {
-  const list = options.fallbacks?.(failed.model) ?? []
-  return failed.attempts % after === 0 ? list[0] : undefined
+/** The next model of the list, each time the present one has failed so often. */
+function fallbackFor(failed: FailedCall, after: number): string | undefined {
+  return failed.attempts % after === 0 ? failed.models[failed.models.indexOf(failed.model) + 1] : undefined
 }
 
 function hold(heldUntil: Map<string, number>, provider: string, until: number): void {

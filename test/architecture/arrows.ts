@@ -16,9 +16,10 @@ const arrows: Record<string, readonly string[]> = {
   ...Object.fromEntries(adapters.map((adapter) => [adapter, ['errors', 'kernel']])),
   engine: ['errors', 'kernel', 'store'],
   knowledge: ['errors', 'kernel', 'store'],
-  troupe: inside,
-  index: [...inside, 'troupe'],
-  testing: [...inside, 'troupe', 'index'],
+  compose: inside,
+  troupe: [...inside, 'compose'],
+  index: [...inside, 'compose', 'troupe'],
+  testing: [...inside, 'compose', 'troupe', 'index'],
   surfaces: ['errors', 'kernel', 'formats', 'troupe', 'index'],
 }
 

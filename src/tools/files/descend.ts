@@ -87,7 +87,8 @@ function descend(workspace: Workspace, place: Place, options: DescentOptions, st
       continue
     }
     names.push(name)
-    checkProtected(names, options.purpose)
+    // For a writer, before folders are made on the way; for a reader only where the way ends.
+    if (options.purpose === 'write' || ahead.length === 0) checkProtected(names, options.purpose)
     if (ahead.length === 0) return { folder, name, path, names, stat }
     if (stat === undefined) {
       if (!options.create) throw missing(place)

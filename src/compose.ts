@@ -1,0 +1,173 @@
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { EmbeddedEngine } from './engine/embedded.ts'
+import { realWorld } from './engine/real-world.ts'
+import { sessionPorts } from './engine/sessions.ts'
+import { TroupeError } from './errors.ts'
+import type { Policy } from './judgement/permission.ts'
+import { judge } from './judgement/permission.ts'
+import type { Agent } from './kernel/agent.ts'
+import type { Hooks } from './kernel/hook.ts'
+import type { Limits } from './kernel/limits.ts'
+import { DEFAULT_LIMITS, limitsSchema } from './kernel/limits.ts'
+import type { Model, Models } from './kernel/model.ts'
+import type { Pacing } from './kernel/pacing.ts'
+import type { Pattern, PatternTool } from './kernel/pattern.ts'
+import { patternTool } from './kernel/pattern.ts'
+import type { Permissions } from './kernel/permission.ts'
+import type { PriceBook } from './kernel/price.ts'
+import { createRoster } from './kernel/roster.ts'
+import { problemsOf } from './kernel/schema.ts'
+import type { Tool } from './kernel/tool.ts'
+import type { World } from './kernel/world.ts'
+import type { ModelConfig } from './models/detect.ts'
+import { createModels } from './models/models.ts'
+import { createPacing } from './models/pacing.ts'
+import { loadPrices } from './models/pricing.ts'
+import { askUser } from './patterns/ask-user/ask-user.ts'
+import { task, taskResult } from './patterns/task/task.ts'
+import type { Store } from './store/store.ts'
+
+export interface TroupeOptions {
+  /** A path, `memory`, or a store of your own. Default: `.troupe` of the current folder. */
+  store?: string | Store
+  /** Whose data it is. Default `default`. */
+  project?: string
+  /** What agents use that name no model: `scripted:FILE`, or a model of your own. */
+  model?: string | Model
+  /** Added to the agents that come with Troupe; the same name replaces. */
+  agents?: readonly Agent[]
+  tools?: readonly Tool[]
+  /** Ways of working together of your own, beside `task`. */
+  patterns?: readonly Pattern[]
+  hooks?: readonly Hooks[]
+  limits?: Partial<Limits>
+  /** Rules for tool calls, such as `{ ask: ['Bash'], deny: ['Write(.env*)'] }`; agents' files can only add to them. */
+  permissions?: Policy
+  engine?: { concurrency?: number; strict?: boolean; world?: World; pacing?: Pacing }
+  /** Where models are found and what they cost, instead of what comes with Troupe. */
+  models?: ModelOptions
+}
+
+export interface ModelOptions {
+  /** Models of your own, found by their name. */
+  known?: readonly Model[]
+  /** Which models the roles `fast`, `general` and `reasoning` stand for. */
+  config?: ModelConfig
+  prices?: PriceBook
+  /** What summarises conversations that grow too long. Default: the role `fast`. */
+  summary?: string
+  /** Finds models instead of all this. */
+  find?: Models
+}
+
+/** What a troupe is made of. */
+export interface Parts {
+  world: World
+  project: string
+  limits: Limits
+  agents: Agent[]
+  store: Store
+  patterns: Pattern[]
+  engine: EmbeddedEngine
+}
+
+/** Puts the parts together: a store, an engine, models, agents, tools, and the patterns. */
+export async function compose(options: TroupeOptions): Promise<Parts> {
+  const world = options.engine?.world ?? realWorld()
+  const agents = await rosterAgents(options.agents ?? [])
+  const roster = createRoster(agents)
+  const limits = limitsOf(DEFAULT_LIMITS, options.limits)
+  const prices = options.models?.prices ?? (await loadPrices())
+  const store = await openStore(options.store ?? '.troupe')
+  const patterns = [...PATTERNS, ...(options.patterns ?? [])]
+  const summaryModel = options.models?.summary ?? (options.models?.find ? undefined : 'fast')
+  const engine = new EmbeddedEngine({
+    store,
+    world,
+    concurrency: options.engine?.concurrency ?? 16,
+    onListenerError: (error) => process.emitWarning(`a listener failed: ${error.message}`),
+    ports: {
+      world,
+      roster,
+      prices,
+      models: options.models?.find ?? modelsOf(options, world),
+      ...(summaryModel === undefined ? undefined : { summaryModel }),
+      pacing: options.engine?.pacing ?? createPacing({ world }),
+      tools: new Map((options.tools ?? []).map((tool) => [tool.name, tool])),
+      patterns: new Map(patterns.map((pattern) => [pattern.name, pattern])),
+      patternTools: toolsOf(options.patterns ?? []),
+      hooks: options.hooks ?? [],
+      permissions: permissionsOf(options.permissions),
+      strict: options.engine?.strict ?? false,
+      ...sessionPorts(store),
+    },
+  })
+  return { world, project: options.project ?? 'default', limits, agents, store, patterns, engine }
+}
+
+function modelsOf({ model, models }: TroupeOptions, world: World): Models {
+  return createModels({
+    world,
+    env: process.env,
+    known: models?.known ?? [],
+    ...(models?.config ? { config: models.config } : undefined),
+    ...(model === undefined ? undefined : { fallback: model }),
+  })
+}
+
+/** The ways of working together that come with Troupe. */
+export const PATTERNS: readonly Pattern[] = [task]
+
+/** Patterns as tools, with the names that other hosts know them by. */
+const TOOL_NAMES: readonly (readonly [Pattern, readonly string[]])[] = [
+  [task, ['task', 'Task', 'Agent']],
+  [taskResult, ['task_result', 'TaskOutput']],
+  [askUser, ['ask_user', 'AskUserQuestion']],
+]
+
+function toolsOf(own: readonly Pattern[]): Map<string, PatternTool> {
+  const named = [...TOOL_NAMES, ...own.map((pattern) => [pattern, [pattern.name]] as const)]
+  return new Map(named.flatMap(([pattern, names]) => names.map((name) => [name, patternTool(pattern)])))
+}
+
+/** The run's rules and the agent's own; what people granted in this run answers what would be asked. */
+function permissionsOf(policy: Policy = {}): Permissions {
+  return {
+    decide({ agent, granted, read_only, ...call }) {
+      const policies = [policy, agent.permissions ?? {}, ...(read_only ? [{ mode: 'read' as const }] : [])]
+      const { subject, ...rest } = call
+      const judged = judge(policies, { ...rest, ...(subject === undefined ? undefined : { subject }) })
+      if (judged.answer !== 'ask' || granted.length === 0) return judged
+      const again = judge([{ allow: granted }], { ...rest, ...(subject === undefined ? undefined : { subject }) })
+      return again.answer === 'allow' && again.allowed.length > 0 ? again : judged
+    },
+  }
+}
+
+export function limitsOf(base: Limits, changes: Partial<Limits> = {}): Limits {
+  const parsed = limitsSchema.safeParse({ ...base, ...changes })
+  if (parsed.success) return parsed.data
+  throw new TroupeError('invalid_input', `the limits do not fit: ${problemsOf(parsed.error)}`, {
+    alternatives: Object.keys(DEFAULT_LIMITS),
+    hint: `limits are: ${Object.keys(DEFAULT_LIMITS).join(', ')}`,
+  })
+}
+
+async function openStore(store: string | Store): Promise<Store> {
+  if (typeof store !== 'string') return store
+  if (store === 'memory') return new (await import('./store/memory.ts')).MemoryStore()
+  return (await import('./store/sqlite.ts')).openSqlite(databaseIn(store))
+}
+
+/** A store is named by its folder, or by the database file itself. */
+function databaseIn(path: string): string {
+  return /\.(db|sqlite3?)$/i.test(path) ? path : join(path, 'troupe.db')
+}
+
+async function rosterAgents(own: readonly Agent[]): Promise<Agent[]> {
+  const { loadAgents } = await import('./formats/find-agents.ts')
+  const shipped = await loadAgents(fileURLToPath(new URL('../agents/', import.meta.url)))
+  const names = new Set(own.map((agent) => agent.name))
+  return [...own, ...shipped.agents.filter((agent) => !names.has(agent.name))]
+}

@@ -1,0 +1,148 @@
+import { TroupeError, unknownName } from '../errors.ts'
+import type { Agent } from '../kernel/agent.ts'
+import type { Event, EventOf, ForkChanges, RunStart, SessionOpen } from '../kernel/event.ts'
+import { isEvent } from '../kernel/event.ts'
+import type { Ports } from '../kernel/execution.ts'
+import type { Gate } from '../kernel/gate.ts'
+import type { Limits } from '../kernel/limits.ts'
+import { limitsSchema } from '../kernel/limits.ts'
+import type { Roster } from '../kernel/roster.ts'
+import { createRoster } from '../kernel/roster.ts'
+import { problemsOf } from '../kernel/schema.ts'
+import { keyOf } from './compare.ts'
+
+/*
+ * What a fork does differently. A change may only touch what nothing before the cut rests on: who works with which words
+ * from now on, what it may cost, an answer that was not yet used, an input that was not yet read.
+ */
+
+/** The ports of a run: a fork's agents are changed for all of its sessions, whoever executes it. */
+export function changedPorts(ports: Ports, { forked_from }: RunStart): Ports {
+  const agents = forked_from?.changes.agents
+  if (!agents) return ports
+  const { roster } = ports
+  const changed = roster.names.map((name) => changedAgent(roster.get(name), agents[name]))
+  return { ...ports, roster: createRoster(changed) }
+}
+
+function changedAgent(agent: Agent, change: { instructions?: string; model?: string } | undefined): Agent {
+  return change ? { ...agent, ...change } : agent
+}
+
+/** The events up to the cut with the changes made; `cut` is changed in place. */
+export function makeChanges(cut: Event[], changes: ForkChanges, roster: Roster): Event[] {
+  checkAgents(cut, changes, roster)
+  const before = startOf(cut).data.limits
+  const limits = changedLimits(before, changes.limits)
+  const changed = cut.map((event): Event => {
+    if (isEvent(event, 'run:start')) return { ...event, data: changedStart(event.data, changes, { limits, cut }) }
+    if (isEvent(event, 'run:reopen')) {
+      return { ...event, data: { ...event.data, limits: changedLimits(event.data.limits, changes.limits) } }
+    }
+    if (!isEvent(event, 'session:open')) return event
+    const depth = event.data.max_depth === before.depth ? limits.depth : event.data.max_depth
+    return { ...event, data: changedOpening({ ...event.data, max_depth: depth }, changes) }
+  })
+  for (const [id, answer] of Object.entries(changes.answers ?? {})) changeAnswer(changed, id, answer)
+  return changed
+}
+
+function startOf(events: readonly Event[]): EventOf<'run:start'> {
+  const [start] = events
+  if (isEvent(start, 'run:start')) return start
+  throw new TroupeError('store_damaged', 'the journal does not begin with run:start')
+}
+
+function changedStart(start: RunStart, changes: ForkChanges, at: { limits: Limits; cut: readonly Event[] }): RunStart {
+  if (changes.input && at.cut.length > 1) {
+    const used = at.cut[1]
+    throw new TroupeError(
+      'invalid_input',
+      `the input had been used at the cut: ${used?.type} ${keyOf(at.cut[1] as Event)}`,
+      {
+        hint: 'change the input with --at 1, where nothing has happened yet',
+      },
+    )
+  }
+  return {
+    ...start,
+    limits: at.limits,
+    ...(changes.model === undefined ? undefined : { model: changes.model }),
+    ...(changes.input ? { input: { ...(start.input as object), ...changes.input } } : undefined),
+  }
+}
+
+function changedLimits(limits: Limits, changes: Partial<Limits> = {}): Limits {
+  const parsed = limitsSchema.safeParse({ ...limits, ...changes })
+  if (parsed.success) return parsed.data
+  throw new TroupeError('invalid_input', `the limits do not fit: ${problemsOf(parsed.error)}`, {
+    alternatives: Object.keys(limits),
+  })
+}
+
+function changedOpening(open: SessionOpen, { agents }: ForkChanges): SessionOpen {
+  const change = agents?.[open.agent.name]
+  if (!change) return open
+  const model = change.model === undefined ? undefined : { model: change.model }
+  return { ...open, ...model, agent: changedAgent(open.agent, change) }
+}
+
+function checkAgents(cut: readonly Event[], { agents }: ForkChanges, roster: Roster): void {
+  const opened = cut.flatMap((event) => (isEvent(event, 'session:open') ? event.data.agent.name : []))
+  const known = [...new Set([...opened, ...roster.names])]
+  for (const name of Object.keys(agents ?? {})) {
+    if (!known.includes(name)) throw unknownName('unknown_agent', 'agent', name, known)
+  }
+}
+
+/** Replaces an answer that nothing rests on yet, or gives one to a question that is open at the cut. */
+function changeAnswer(events: Event[], id: string, answer: unknown): void {
+  const gate = gateNamed(events, id)
+  if (gate.choices && !gate.choices.some((choice) => choice === answer)) {
+    throw new TroupeError('invalid_input', `'${String(answer)}' is no answer to "${gate.question}"`, {
+      alternatives: gate.choices,
+      hint: `answer one of: ${gate.choices.join(', ')}`,
+    })
+  }
+  const at = events.findIndex((event) => isEvent(event, 'gate:answer') && event.data.gate_id === gate.gate_id)
+  const given = events[at]
+  const last = events.at(-1) as Event
+  const { key, gate_id } = gate
+  const data = { key, gate_id, answer, by: 'fork' }
+  if (!isEvent(given, 'gate:answer')) {
+    events.push({ run_id: last.run_id, seq: last.seq + 1, at: last.at, type: 'gate:answer', data })
+    return
+  }
+  const opened = events.find((event) => isEvent(event, 'gate:open') && event.data.gate_id === gate_id)
+  const used = events.slice(at + 1).find((event) => restsOn(event, key, opened?.session_id))
+  if (used) {
+    throw new TroupeError(
+      'invalid_input',
+      `the answer to ${gate_id} had been used at the cut: event ${used.seq}, ${used.type}`,
+      {
+        hint: `cut before it: --at ${used.seq - 1}`,
+      },
+    )
+  }
+  events[at] = { ...given, data }
+}
+
+function restsOn(event: Event, gate: string, session_id: string | undefined): boolean {
+  const key = keyOf(event)
+  if (key === '') return false
+  return session_id === undefined || event.session_id === session_id || gate.startsWith(`${key}/`)
+}
+
+function gateNamed(events: readonly Event[], id: string): Gate {
+  const gates = events.flatMap((event) => (isEvent(event, 'gate:open') ? event.data : []))
+  const found = gates.filter(({ gate_id, key }) => gate_id === id || key === id)
+  const near = found.length > 0 ? found : gates.filter(({ gate_id }) => gate_id.startsWith(id) && id !== '')
+  const [gate] = near
+  if (gate && near.length === 1) return gate
+  throw unknownName(
+    'unknown_gate',
+    'question before the cut',
+    id,
+    gates.map(({ gate_id }) => gate_id),
+  )
+}

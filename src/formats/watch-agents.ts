@@ -1,0 +1,109 @@
+import { watch as watchFolder } from 'node:fs'
+import { dirname } from 'node:path'
+
+/** What tells about changes below a folder; `close` ends it. */
+export interface FolderWatch {
+  close(): void
+}
+
+export type WatchFolder = (folder: string, how: { recursive: boolean }, on: WatchEvents) => FolderWatch
+
+export interface WatchEvents {
+  change(): void
+  /** Watching ended by itself. */
+  error(): void
+}
+
+export interface WatchOptions {
+  /** Milliseconds without a change before it is told: editors save in several steps. */
+  quiet_ms?: number
+  /** How folders are watched; tests bring their own. */
+  watch?: WatchFolder
+  later?: (task: () => void, ms: number) => { cancel(): void }
+}
+
+/** A folder that cannot be watched again and again is left alone. */
+const MOST_ERRORS = 5
+
+/**
+ * Calls back after something changed in one of the folders, also in one that is made later. Neither the watching nor the
+ * waiting keeps a process alive.
+ */
+export function watchAgents(dirs: readonly string[], onChange: () => void, options: WatchOptions = {}): FolderWatch {
+  const { quiet_ms = 100, watch = watchReal, later = laterReal } = options
+  const watched = new Map<string, Watched>()
+  let waiting: { cancel(): void } | undefined
+  const dirty = new Set<string>()
+  let errors = 0
+  let closed = false
+
+  function arm(dir: string): Watched | undefined {
+    watched.get(dir)?.close()
+    const found = nearest(dir, (folder) => {
+      const error = () => (errors++ < MOST_ERRORS ? tell(dir) : watched.get(dir)?.close())
+      return watch(folder, { recursive: folder === dir }, { change: () => changed(dir), error })
+    })
+    if (found) watched.set(dir, found)
+    else watched.delete(dir)
+    return found
+  }
+
+  function changed(dir: string): void {
+    if (closed) return
+    const before = watched.get(dir)?.folder
+    // While a folder is missing, what happens beside it is not its concern.
+    if (before !== dir && arm(dir)?.folder === before) return
+    tell(dir)
+  }
+
+  function tell(dir: string): void {
+    if (closed) return
+    dirty.add(dir)
+    waiting?.cancel()
+    waiting = later(() => {
+      waiting = undefined
+      // It may have been removed or replaced: a watch holds on to the old one.
+      for (const each of dirty) arm(each)
+      dirty.clear()
+      onChange()
+    }, quiet_ms)
+  }
+
+  for (const dir of new Set(dirs)) arm(dir)
+  return {
+    close() {
+      closed = true
+      waiting?.cancel()
+      for (const each of watched.values()) each.close()
+      watched.clear()
+    },
+  }
+}
+
+interface Watched extends FolderWatch {
+  folder: string
+}
+
+/** Watches the folder, or, while it is missing, the nearest one above it in which it would appear. */
+function nearest(dir: string, watch: (folder: string) => FolderWatch): Watched | undefined {
+  for (let folder = dir; ; folder = dirname(folder)) {
+    try {
+      const found = watch(folder)
+      return { folder, close: () => found.close() }
+    } catch {
+      if (dirname(folder) === folder) return undefined
+    }
+  }
+}
+
+function watchReal(folder: string, { recursive }: { recursive: boolean }, on: WatchEvents): FolderWatch {
+  const watcher = watchFolder(folder, { persistent: false, recursive }, on.change)
+  watcher.on('error', on.error)
+  return watcher
+}
+
+function laterReal(task: () => void, ms: number): { cancel(): void } {
+  const timer = setTimeout(task, ms)
+  timer.unref()
+  return { cancel: () => clearTimeout(timer) }
+}

@@ -1,0 +1,63 @@
+import { globSource } from './glob-pattern.ts'
+
+/** The rules of one `.gitignore`, for paths below its folder. */
+export interface IgnoreFile {
+  /** Whether the file's last fitting rule ignores the path, lets it be seen, or says nothing. */
+  verdict(path: string, isFolder: boolean): 'ignored' | 'seen' | undefined
+}
+
+interface Rule {
+  expression: RegExp
+  seen: boolean
+  onlyFolders: boolean
+}
+
+export function parseIgnoreFile(text: string): IgnoreFile | undefined {
+  const rules = text
+    .replace(/^\ufeff/, '')
+    .split('\n')
+    .flatMap((line) => ruleOf(line.replace(/\r$/, '')) ?? [])
+    .reverse()
+  if (rules.length === 0) return undefined
+  return {
+    verdict(path, isFolder) {
+      const rule = rules.find(
+        ({ expression, onlyFolders }) => (isFolder || !onlyFolders) && expression.test(path),
+      )
+      return rule && (rule.seen ? 'seen' : 'ignored')
+    },
+  }
+}
+
+function ruleOf(line: string): Rule | undefined {
+  if (line.startsWith('#')) return undefined
+  let glob = line.replace(/(?<!\\)((?:\\\\)*)[ \t]+$/, '$1')
+  if (glob === '') return undefined
+  const seen = glob.startsWith('!')
+  if (seen) glob = glob.slice(1)
+  const onlyFolders = glob.endsWith('/')
+  if (onlyFolders) glob = glob.slice(0, -1)
+  const anchored = glob.includes('/')
+  if (glob.startsWith('/')) glob = glob.slice(1)
+  if (glob === '') return undefined
+  try {
+    // `folder/**` ignores what is in the folder, not the folder.
+    const source = globSource(glob, { braces: false }).replace(/\/\.\*$/, '/.+')
+    return { expression: new RegExp(`${anchored ? '^' : '(?:^|/)'}${source}$`, 's'), seen, onlyFolders }
+  } catch {
+    return undefined
+  }
+}
+
+/** The ignore files from a folder up to the root of the workspace, the nearest last. */
+export type IgnoreChain = readonly { depth: number; file: IgnoreFile }[]
+
+/** The nearest file that has something to say decides. `names` is the path from the root of the workspace. */
+export function isIgnored(chain: IgnoreChain, names: readonly string[], isFolder: boolean): boolean {
+  for (let at = chain.length - 1; at >= 0; at--) {
+    const link = chain[at]
+    const verdict = link?.file.verdict(names.slice(link.depth).join('/'), isFolder)
+    if (verdict) return verdict === 'ignored'
+  }
+  return false
+}
