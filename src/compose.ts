@@ -7,6 +7,7 @@ import { TroupeError } from './errors.ts'
 import type { Policy } from './judgement/permission.ts'
 import { judge } from './judgement/permission.ts'
 import type { Agent } from './kernel/agent.ts'
+import type { Ports } from './kernel/execution.ts'
 import type { Hooks } from './kernel/hook.ts'
 import type { Limits } from './kernel/limits.ts'
 import { DEFAULT_LIMITS, limitsSchema } from './kernel/limits.ts'
@@ -20,6 +21,7 @@ import { createRoster } from './kernel/roster.ts'
 import { problemsOf } from './kernel/schema.ts'
 import type { Tool } from './kernel/tool.ts'
 import type { World } from './kernel/world.ts'
+import type { CassetteChoice } from './models/cassette-file.ts'
 import type { ModelConfig } from './models/detect.ts'
 import { createModels } from './models/models.ts'
 import { createPacing } from './models/pacing.ts'
@@ -47,6 +49,8 @@ export interface TroupeOptions {
   engine?: { concurrency?: number; strict?: boolean; world?: World; pacing?: Pacing }
   /** Where models are found and what they cost, instead of what comes with Troupe. */
   models?: ModelOptions
+  /** Records every model call into a file, or plays such a file: then no model is asked and no key is needed. */
+  cassette?: CassetteChoice
 }
 
 export interface ModelOptions {
@@ -70,6 +74,7 @@ export interface Parts {
   store: Store
   patterns: Pattern[]
   engine: EmbeddedEngine
+  ports: Omit<Ports, 'publish'>
 }
 
 /** Puts the parts together: a store, an engine, models, agents, tools, and the patterns. */
@@ -79,31 +84,47 @@ export async function compose(options: TroupeOptions): Promise<Parts> {
   const roster = createRoster(agents)
   const limits = limitsOf(DEFAULT_LIMITS, options.limits)
   const prices = options.models?.prices ?? (await loadPrices())
+  // Before the store: a cassette that cannot be read must leave nothing open.
+  const asked = await modelPorts(options, world)
   const store = await openStore(options.store ?? '.troupe')
   const patterns = [...PATTERNS, ...(options.patterns ?? [])]
   const summaryModel = options.models?.summary ?? (options.models?.find ? undefined : 'fast')
+  const ports = {
+    world,
+    roster,
+    prices,
+    ...asked,
+    ...(summaryModel === undefined ? undefined : { summaryModel }),
+    tools: new Map((options.tools ?? []).map((tool) => [tool.name, tool])),
+    patterns: new Map(patterns.map((pattern) => [pattern.name, pattern])),
+    patternTools: toolsOf(options.patterns ?? []),
+    hooks: options.hooks ?? [],
+    permissions: permissionsOf(options.permissions),
+    strict: options.engine?.strict ?? false,
+    ...sessionPorts(store),
+  }
   const engine = new EmbeddedEngine({
     store,
     world,
+    ports,
     concurrency: options.engine?.concurrency ?? 16,
     onListenerError: (error) => process.emitWarning(`a listener failed: ${error.message}`),
-    ports: {
-      world,
-      roster,
-      prices,
-      models: options.models?.find ?? modelsOf(options, world),
-      ...(summaryModel === undefined ? undefined : { summaryModel }),
-      pacing: options.engine?.pacing ?? createPacing({ world }),
-      tools: new Map((options.tools ?? []).map((tool) => [tool.name, tool])),
-      patterns: new Map(patterns.map((pattern) => [pattern.name, pattern])),
-      patternTools: toolsOf(options.patterns ?? []),
-      hooks: options.hooks ?? [],
-      permissions: permissionsOf(options.permissions),
-      strict: options.engine?.strict ?? false,
-      ...sessionPorts(store),
-    },
   })
-  return { world, project: options.project ?? 'default', limits, agents, store, patterns, engine }
+  return { world, project: options.project ?? 'default', limits, agents, store, patterns, engine, ports }
+}
+
+/** What runs ask models through: the models themselves, or a cassette before them or in their place. */
+async function modelPorts(options: TroupeOptions, world: World): Promise<Pick<Ports, 'models' | 'pacing'>> {
+  const models = options.models?.find ?? modelsOf(options, world)
+  const pacing = options.engine?.pacing ?? createPacing({ world })
+  if (!options.cassette) return { models, pacing }
+  const { withCassette } = await import('./models/cassette-file.ts')
+  const { secretsIn, secretValues } = await import('./judgement/redaction.ts')
+  const known = secretValues(process.env)
+  return withCassette({ models, pacing }, options.cassette, {
+    secretsIn: (text) => secretsIn(text, known),
+    warn: (message) => process.emitWarning(message),
+  })
 }
 
 function modelsOf({ model, models }: TroupeOptions, world: World): Models {

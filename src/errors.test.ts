@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { asTroupeError, fromRecord, nearest, TroupeError, unknownName } from './errors.ts'
 
 describe('errors', () => {
-  test('X1 an error says what happened, whose turn it is, whether a retry helps and what to do next', () => {
+  test('ER1 an error says what happened, whose turn it is, whether a retry helps and what to do next', () => {
     const error = new TroupeError('session_busy', 'it is in use', { hint: 'wait', step: 'a/b' })
     expect(error.toJSON()).toEqual({
       code: 'session_busy',
@@ -19,12 +19,12 @@ describe('errors', () => {
     })
   })
 
-  test('X2 a record becomes the same error again', () => {
+  test('ER2 a record becomes the same error again', () => {
     const error = new TroupeError('denied', 'no', { alternatives: ['a'], hint: 'h', retry: true, blame: 'operator' })
     expect(fromRecord(JSON.parse(JSON.stringify(error)))).toEqual(error)
   })
 
-  test('X3 whatever was thrown becomes one of ours, with its words and its cause', () => {
+  test('ER3 whatever was thrown becomes one of ours, with its words and its cause', () => {
     const cause = new TypeError('x is not a function')
     expect(asTroupeError(cause, 'tool_failed')).toMatchObject({ code: 'tool_failed', message: cause.message, cause })
     const ours = new TroupeError('denied', 'no')
@@ -33,7 +33,7 @@ describe('errors', () => {
       expect(asTroupeError(odd)).toMatchObject({ code: 'internal', message: expect.stringMatching(/./) })
   })
 
-  test('X4 an unknown name is answered with the known ones, nearest first', () => {
+  test('ER4 an unknown name is answered with the known ones, nearest first', () => {
     const known = ['reviewer', 'developer', 'architect']
     const error = unknownName('unknown_agent', 'agent', 'architct', known)
     expect(error.message).toBe("no agent 'architct'; known: architect, reviewer, developer")

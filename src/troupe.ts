@@ -3,10 +3,11 @@ import { compose, limitsOf } from './compose.ts'
 import type { Signal } from './engine/engine.ts'
 import { follow } from './engine/follow.ts'
 import { isDead } from './engine/owner.ts'
+import type { ReplayReport } from './engine/replay.ts'
 import type { ErrorRecord } from './errors.ts'
 import { TroupeError, unknownName } from './errors.ts'
 import type { Agent } from './kernel/agent.ts'
-import type { Event, Status, StopReason } from './kernel/event.ts'
+import type { Event, ForkChanges, Status, StopReason } from './kernel/event.ts'
 import { isEvent } from './kernel/event.ts'
 import type { Limits } from './kernel/limits.ts'
 import { DEFAULT_LIMITS } from './kernel/limits.ts'
@@ -55,6 +56,10 @@ export interface Troupe extends AsyncDisposable {
   /** Goes on with a run that was interrupted, waits, or failed; the step whose error ended it is tried again. */
   resume(run_id: string, options?: { limits?: Partial<Limits>; force?: boolean }): Promise<RunHandle>
   cancel(run_id: string, reason?: string): Promise<RunResult>
+  /** Executes a stored run again, offline, and compares: nothing is asked and nothing is done. */
+  replay(run_id: string): Promise<ReplayReport>
+  /** A new run that goes on from an event of this one, with the changes. */
+  fork(run_id: string, at: number, changes?: ForkChanges): Promise<RunHandle>
   inbox(): Promise<GateRow[]>
   /** Answers a question; the run goes on here unless another process works on it. The first answer wins. */
   answer(gate_id: string, answer: unknown, how?: AnswerOptions): Promise<RunHandle>
@@ -72,7 +77,7 @@ export interface Troupe extends AsyncDisposable {
 
 /** A troupe, ready to run. */
 export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe> {
-  const { world, project, limits, agents, store, patterns, engine } = await compose(options)
+  const { world, project, limits, agents, store, patterns, engine, ports } = await compose(options)
   const result = (run_id: string) => resultOf(store, world, run_id)
   /** Results that are being read: the store must not close under them. */
   const telling = new Set<Promise<void>>()
@@ -138,6 +143,17 @@ export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe>
       engine.nudge(run_id)
       await engine.execute(run_id).catch((error: unknown) => ignoreBusy(error))
       return result(run_id)
+    },
+    async replay(run_id) {
+      await mustFind(store, project, run_id)
+      const { replayRun } = await import('./engine/replay.ts')
+      return replayRun({ store, ports }, run_id)
+    },
+    async fork(run_id, at, changes = {}) {
+      await mustFind(store, project, run_id)
+      const { forkRun } = await import('./engine/fork.ts')
+      const fork = await forkRun({ store, ...ports }, run_id, { at, changes })
+      return handle(fork, engine.execute(fork))
     },
     inbox: () => store.openGates({ project }),
     async answer(gate_id, answer, { by = 'user', go_on = true } = {}) {

@@ -7,10 +7,12 @@ import type { Ports } from '../kernel/execution.ts'
 import { Execution, isFatal } from '../kernel/execution.ts'
 import type { Committer, Journal } from '../kernel/journal.ts'
 import type { Limits } from '../kernel/limits.ts'
+import { loseOpenCalls } from '../kernel/model-call.ts'
 import type { Pattern, PatternResult } from '../kernel/pattern.ts'
 import { Recorded } from '../kernel/recorded.ts'
 import type { Command, GateRow, Lease, Store } from '../store/store.ts'
 import type { Reopen } from './engine.ts'
+import { changedPorts } from './fork-changes.ts'
 
 /*
  * One leased attempt at a run, from reading its journal to its end, its parking, or its interruption.
@@ -26,8 +28,8 @@ export interface AttemptSite {
   owner: string
   lease: Lease
   reopen: Reopen | undefined
-  /** Told of the first event by the first who takes the run up: nobody else has committed it. */
-  started(start: Event): void
+  /** Told of committed events that nobody may have told observers of. */
+  untold(events: readonly Event[]): void
 }
 
 /** How an attempt came to its end. `again` means that a command arrived while it was parking. */
@@ -73,10 +75,11 @@ export class Attempt {
   }
 
   async run(): Promise<AttemptEnd> {
-    const { store, ports, committer, lease, owner } = this.#site
+    const { store, committer, lease, owner } = this.#site
     const events = await store.events(this.run_id)
     const facts = factsOf(events)
-    if (lease.epoch === 1 && events[0]) this.#site.started(events[0])
+    const ports = changedPorts(this.#site.ports, facts.start)
+    this.#site.untold(untold(events))
     const pattern = ports.patterns.get(facts.start.pattern)
     if (!pattern) throw unknownName('unknown_pattern', 'pattern', facts.start.pattern, [...ports.patterns.keys()])
     const journal = committer.open(lease)
@@ -95,6 +98,7 @@ export class Attempt {
     x.holdsLease = () => this.#holdsLease()
     if (this.#pausing) x.pause()
     journal.append('run:attempt', { epoch: lease.epoch, owner })
+    loseOpenCalls(x)
     if (recorded.cancelled) x.stop(cancellation(recorded.cancelled.data.reason))
     await this.look()
     void this.#watchWallClock(x, recorded.workedMs)
@@ -122,7 +126,10 @@ export class Attempt {
     working.catch(() => {})
     const outcome = await Promise.race([working, this.#quiet.promise, poisoned])
     if (outcome === 'quiet') return this.#park(x)
+    await Promise.race([x.finish(), poisoned])
+    this.#done.abort()
     x.journal.append('run:end', outcome)
+    x.journal.close()
     await x.journal.committed('full')
     return 'ended'
   }
@@ -214,6 +221,15 @@ interface JournalFacts {
   limits: Limits
   /** How it ended, unless it was taken up again since. */
   end: RunEnd | undefined
+}
+
+/** Events that observers may not have been told of: a process that died has committed them and may have said nothing. */
+function untold(events: readonly Event[]): readonly Event[] {
+  const last = events.findLastIndex((event) => event.type === 'run:attempt')
+  if (last === -1) return events
+  const stopped = events.at(-1)?.type
+  const inOrder = stopped === 'run:park' || stopped === 'run:interrupt' || stopped === 'run:end'
+  return inOrder ? [] : events.slice(last)
 }
 
 /** What a journal says its run is: how it started, the limits in force now, and how it ended. */

@@ -104,8 +104,10 @@ export class EmbeddedEngine implements Engine {
       // In one move with the decision to stop: whoever comes later starts anew instead of joining what is over.
       this.#underway.delete(run_id)
       if (this.#underway.size === 0) this.#idle.abort()
-      this.#working -= 1
-      this.#queue.shift()?.()
+      // A place is handed over, not given back: whoever asks in between would take it a second time.
+      const next = this.#queue.shift()
+      if (next) next()
+      else this.#working -= 1
     }
   }
 
@@ -130,7 +132,7 @@ export class EmbeddedEngine implements Engine {
       owner: this.#owner,
       lease,
       reopen,
-      started: (start) => this.#committed([start]),
+      untold: (events) => this.#committed(events),
     })
     if (this.#draining) underway.attempt.pause()
     try {
@@ -142,8 +144,8 @@ export class EmbeddedEngine implements Engine {
   }
 
   async #turn(): Promise<void> {
-    if (this.#working >= this.#options.concurrency) await new Promise<void>((go) => this.#queue.push(go))
-    this.#working += 1
+    if (this.#working < this.#options.concurrency) this.#working += 1
+    else await new Promise<void>((go) => this.#queue.push(go))
   }
 
   /** One loop for all runs: looks for commands of other processes, renews leases. Ends when nothing is under way. */

@@ -6,6 +6,7 @@ import type { Ports } from '../kernel/execution.ts'
 import type { Gate } from '../kernel/gate.ts'
 import type { Limits } from '../kernel/limits.ts'
 import { limitsSchema } from '../kernel/limits.ts'
+import type { Pattern } from '../kernel/pattern.ts'
 import type { Roster } from '../kernel/roster.ts'
 import { createRoster } from '../kernel/roster.ts'
 import { problemsOf } from '../kernel/schema.ts'
@@ -29,13 +30,20 @@ function changedAgent(agent: Agent, change: { instructions?: string; model?: str
   return change ? { ...agent, ...change } : agent
 }
 
-/** The events up to the cut with the changes made; `cut` is changed in place. */
-export function makeChanges(cut: Event[], changes: ForkChanges, roster: Roster): Event[] {
-  checkAgents(cut, changes, roster)
+/** What changes are checked against. */
+export interface Known {
+  roster: Roster
+  patterns: ReadonlyMap<string, Pattern>
+}
+
+/** The events up to the cut with the changes made. */
+export function makeChanges(cut: Event[], changes: ForkChanges, known: Known): Event[] {
+  checkAgents(cut, changes, known.roster)
   const before = startOf(cut).data.limits
   const limits = changedLimits(before, changes.limits)
   const changed = cut.map((event): Event => {
-    if (isEvent(event, 'run:start')) return { ...event, data: changedStart(event.data, changes, { limits, cut }) }
+    if (isEvent(event, 'run:start'))
+      return { ...event, data: changedStart(event.data, changes, { limits, cut, known }) }
     if (isEvent(event, 'run:reopen')) {
       return { ...event, data: { ...event.data, limits: changedLimits(event.data.limits, changes.limits) } }
     }
@@ -53,7 +61,13 @@ function startOf(events: readonly Event[]): EventOf<'run:start'> {
   throw new TroupeError('store_damaged', 'the journal does not begin with run:start')
 }
 
-function changedStart(start: RunStart, changes: ForkChanges, at: { limits: Limits; cut: readonly Event[] }): RunStart {
+interface Cut {
+  limits: Limits
+  cut: readonly Event[]
+  known: Known
+}
+
+function changedStart(start: RunStart, changes: ForkChanges, at: Cut): RunStart {
   if (changes.input && at.cut.length > 1) {
     const used = at.cut[1]
     throw new TroupeError(
@@ -68,8 +82,16 @@ function changedStart(start: RunStart, changes: ForkChanges, at: { limits: Limit
     ...start,
     limits: at.limits,
     ...(changes.model === undefined ? undefined : { model: changes.model }),
-    ...(changes.input ? { input: { ...(start.input as object), ...changes.input } } : undefined),
+    ...(changes.input ? { input: changedInput(start, changes.input, at.known) } : undefined),
   }
+}
+
+function changedInput({ pattern: name, input }: RunStart, changes: object, { patterns }: Known): unknown {
+  const pattern = patterns.get(name)
+  if (!pattern) throw unknownName('unknown_pattern', 'pattern', name, [...patterns.keys()])
+  const parsed = pattern.input.safeParse({ ...(input as object), ...changes })
+  if (parsed.success) return parsed.data
+  throw new TroupeError('invalid_input', `the input of ${name} does not fit: ${problemsOf(parsed.error)}`)
 }
 
 function changedLimits(limits: Limits, changes: Partial<Limits> = {}): Limits {

@@ -1,6 +1,7 @@
 import { TroupeError } from '../errors.ts'
 import type { Event, ForkChanges } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
+import type { Pattern } from '../kernel/pattern.ts'
 import type { Roster } from '../kernel/roster.ts'
 import type { World } from '../kernel/world.ts'
 import type { Store } from '../store/store.ts'
@@ -25,15 +26,16 @@ export interface ForkSite {
   store: Store
   world: World
   roster: Roster
+  patterns: ReadonlyMap<string, Pattern>
 }
 
 /** Writes the new run down; whoever executes it goes on from the cut. */
 export async function forkRun(site: ForkSite, run_id: string, request: ForkRequest): Promise<string> {
-  const { store, world, roster } = site
+  const { store, world, roster, patterns } = site
   const events = await store.events(run_id)
   checkCut(events, run_id, request.at)
   const kept = events.slice(0, request.at).filter((event) => isKept(event, events, request.at))
-  const changed = makeChanges(kept, request.changes, roster)
+  const changed = makeChanges(kept, request.changes, { roster, patterns })
   const outcomes = laterOutcomes(changed, events.slice(request.at))
   const fork = `r_${world.randomHex(6)}`
   const ids = newIds(events, request.at, fork)

@@ -2,13 +2,16 @@ import type { World } from '../kernel/world.ts'
 
 /** A world in which no time passes by itself: a timer fires when the replay says that it did. */
 export interface ReplayWorld extends World {
-  /** Lets the oldest timer of this length run out; false when there is none. */
-  expire(ms: number): boolean
+  /** The next timer is that of the session with this key. */
+  timing(key: string): void
+  /** Lets the time of the session with this key run out. */
+  expire(key: string): void
 }
 
 export function replayWorld(start: number): ReplayWorld {
   let now = start
-  const timers = new Set<{ ms: number; fire(): void }>()
+  let next: string | undefined
+  const timers = new Set<{ key: string | undefined; ms: number; fire(): void }>()
   return {
     now: () => now,
     random: () => 0.5,
@@ -23,20 +26,24 @@ export function replayWorld(start: number): ReplayWorld {
         }
         const timer = {
           ms,
+          key: next,
           fire() {
             timers.delete(timer)
             signal?.removeEventListener('abort', aborted)
             resolve()
           },
         }
+        next = undefined
         timers.add(timer)
         signal?.addEventListener('abort', aborted, { once: true })
       }),
-    expire(ms) {
-      const timer = [...timers].find((candidate) => candidate.ms === ms)
-      now += timer ? ms : 0
+    timing(key) {
+      next = key
+    },
+    expire(key) {
+      const timer = [...timers].find((candidate) => candidate.key === key)
+      now += timer?.ms ?? 0
       timer?.fire()
-      return timer !== undefined
     },
   }
 }

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import type { Agent } from '../kernel/agent.ts'
-import { loadAgents, parseAgentFile } from './agent-file.ts'
+import { parseAgentFile } from './agent-file.ts'
+import { loadAgents } from './find-agents.ts'
 
 const markdown = (...head: string[]) => `---\n${head.join('\n')}\n---\n\nDo it well.\n`
 
@@ -33,12 +34,14 @@ describe('one file', () => {
       name: 'scout',
       description: 'Looks ahead.',
       instructions: 'Do it well.',
-      tools: ['Read', 'Bash(git log:*, git diff:*)', 'mcp__docs__find'],
+      tools: ['Read', 'Bash', 'mcp__docs__find'],
+      permissions: { allow: ['Bash(git log:*, git diff:*)'] },
       exclude_tools: ['Write'],
       model: 'fast',
       max_turns: 12,
       temperature: 0.3,
       origin: { by: 'user', path: 'agents/scout.md', dialect: 'claude-code' },
+      extra: { color: 'red' },
     })
   })
 
@@ -69,6 +72,12 @@ describe('one file', () => {
       {},
     ],
     ['a key without effect', ['name: a', 'description: d', 'hooks: {}'], ["4: 'hooks' has no effect here yet"], {}],
+    [
+      'a mode that would grant',
+      ['name: a', 'description: d', 'permissionMode: bypassPermissions'],
+      [expect.stringMatching(/^4: .*grants nothing here/)],
+      {},
+    ],
     [
       'a hot temperature',
       ['name: a', 'description: d', 'temperature: hot'],
@@ -150,9 +159,75 @@ describe('frontmatter that is not YAML', () => {
       'model: general',
     )
     const { agent, problems } = await read(text)
-    expect(agent).toMatchObject({ name: 'scout', description: 'a: b', model: 'general' })
+    expect(agent).toMatchObject({ name: 'scout', description: 'a: b', model: 'general', tools: ['Read', 'Grep'] })
     expect(problems).toContainEqual("8: 'model' is given twice; the last one counts")
     expect((await read(markdown('name: a', 'description: b: c', 'tools: *'))).agent.tools).toBeUndefined()
+  })
+
+  test('A5 quoted text and lists that go on at the left margin are read as their writers meant them', async () => {
+    const { agent, problems } = await read(
+      markdown(
+        'name: scout',
+        'description: "First line',
+        'second: line',
+        '',
+        'a new paragraph"',
+        'tools: [',
+        "'Read',",
+        "'Grep'",
+        ']',
+        'model: fast',
+      ),
+    )
+    expect(agent).toMatchObject({ description: 'First line second: line\na new paragraph', tools: ['Read', 'Grep'] })
+    expect(agent.model).toBe('fast')
+    expect(problems).toEqual([expect.stringMatching(/^3: .*not indented/), expect.stringMatching(/^7: .*not indented/)])
+  })
+
+  test('A5 quotes within quotes, an apostrophe and a hash do not end a text early', async () => {
+    const said = async (line: string) => (await read(markdown('name: a', line, 'model: fast'))).agent
+    expect(await said('description: "Say "hello" when: asked\\nand go"')).toMatchObject({
+      description: 'Say "hello" when: asked\nand go',
+      model: 'fast',
+    })
+    expect((await said("description: 'It's time: now'")).description).toBe("It's time: now")
+    expect((await said('description: @mentions and: so on')).description).toBe('@mentions and: so on')
+    expect((await said('description: `code` first')).description).toBe('`code` first')
+    expect((await said('description: % of what')).description).toBe('% of what')
+  })
+
+  test('A5 a value below a key is read although one of its neighbours is not YAML', async () => {
+    const { agent, problems } = await read(
+      markdown(
+        'meta:',
+        '  name: scout',
+        '  description: Use it: always',
+        '  tags: [a]',
+        'tools:',
+        '  - module: tool-bash',
+        'model_role: fast',
+      ),
+    )
+    expect(agent).toMatchObject({ name: 'scout', description: 'Use it: always', tools: ['Bash'], model: 'fast' })
+    expect(agent.origin).toMatchObject({ dialect: 'amplifier' })
+    expect(problems).toEqual([expect.stringMatching(/^4: 'description' is not valid YAML/)])
+  })
+
+  test('A5 a key after a long description is a key, a speaker in it is not', async () => {
+    const { agent } = await read(
+      markdown('name: a', 'description: Ask: then', 'user: hi', 'Context: a room', 'version: 2', 'model: fast'),
+    )
+    expect(agent).toMatchObject({
+      description: 'Ask: then user: hi Context: a room',
+      extra: { version: 2 },
+      model: 'fast',
+    })
+  })
+
+  test('A5 line breaks that an editor wrote as two characters are line breaks', async () => {
+    const { agent } = await read(markdown('name: a', 'description: Use it. Examples:\\n\\n<example>\\nuser: hi'))
+    expect(agent.description).toBe('Use it. Examples:\n\n<example>\nuser: hi')
+    expect((await read(markdown('name: a', 'description: reads C:\\new files'))).agent.description).toContain('C:\\new')
   })
 
   test('A5 line ends and a byte order mark of other systems are read', async () => {
@@ -178,8 +253,8 @@ describe('a folder', () => {
       expect(agents.map(({ name }) => name)).toEqual(['alpha', 'beta'])
       expect(problems.map(({ path, line, message }) => [path.slice(folder.length + 1), line, message])).toEqual([
         ['a.md', 4, expect.stringContaining("'tols'")],
-        ['c.md', 1, "a second agent 'beta'; the first one counts"],
         ['d.md', 1, expect.stringContaining('never ends')],
+        ['c.md', 1, expect.stringMatching(/^a second agent 'beta'; the one in .*b\.md counts$/)],
       ])
     } finally {
       await rm(folder, { recursive: true })

@@ -2,12 +2,13 @@ import { realpath, stat } from 'node:fs/promises'
 import { dirname, isAbsolute, join, relative, sep } from 'node:path'
 import { TroupeError } from '../errors.ts'
 import type { Agent } from '../kernel/agent.ts'
-import type { AgentFile, ReadingOptions } from './agent-file.ts'
+import type { ReadingOptions } from './agent-file.ts'
 import { parseAgentFile } from './agent-file.ts'
 import { MOST_BYTES, readText } from './file-text.ts'
 import { filesBelow } from './file-tree.ts'
 import type { FileProblem } from './problem.ts'
 import { warning } from './problem.ts'
+import type { RosterFile } from './roster-file.ts'
 import { parseRosterFile } from './roster-file.ts'
 
 export interface LoadedAgents {
@@ -34,7 +35,9 @@ export async function readFolder(folder: string, options: FolderOptions = {}): P
   for (const path of files) {
     const collection = [options.collection, ...folderOf(folder, path)].filter(Boolean).join('/')
     try {
-      for (const { agent, problems } of await readAgents(path, options)) {
+      const read = await readAgents(path, options)
+      found.problems.push(...read.problems.map((problem) => ({ ...problem, path })))
+      for (const { agent, problems } of read.agents) {
         if (collection !== '' && agent.origin?.by === 'user') agent.origin.collection = collection
         found.agents.push(agent)
         found.problems.push(...problems.map((problem) => ({ ...problem, path, agent: agent.name })))
@@ -65,21 +68,25 @@ function folderOf(root: string, path: string): string[] {
   return below === '' || below.startsWith('..') ? [] : below.split(sep)
 }
 
-async function readAgents(path: string, options: ReadingOptions): Promise<AgentFile[]> {
-  const roster = YAML.test(path)
-  const wanted = (head: string) => roster || /\.(agent|chatmode)\.md$/i.test(path) || MAY_HOLD_AGENT.test(head)
+async function readAgents(path: string, options: ReadingOptions): Promise<RosterFile> {
+  const nothing = { agents: [], problems: [] }
+  const isRoster = YAML.test(path)
+  const wanted = (head: string) => isRoster || /\.(agent|chatmode)\.md$/i.test(path) || MAY_HOLD_AGENT.test(head)
   const read = await readText(path, wanted)
-  if (read === undefined) return []
+  if (read === undefined || (read === 'too large' && isRoster)) return nothing
   if (read === 'too large') {
-    if (roster) return []
     throw new TroupeError('too_large', `has more than ${MOST_BYTES} bytes, too many for an agent file`)
   }
-  const file = roster ? undefined : await parseAgentFile(read.text, path, options)
+  const agent = isRoster ? undefined : await parseAgentFile(read.text, path, options)
   const beside = (name: string) => textBeside(path, name)
-  const files = roster ? await parseRosterFile(read.text, path, { ...options, beside }) : file ? [file] : []
-  if (!read.valid) files[0]?.problems.unshift(warning(1, 'is not valid UTF-8; what could not be read was replaced'))
-  return files
+  const file = isRoster
+    ? await parseRosterFile(read.text, path, { ...options, beside })
+    : { agents: agent ? [agent] : [], problems: [] }
+  if (!read.valid) file.agents[0]?.problems.unshift(warning(1, INVALID_TEXT))
+  return file
 }
+
+const INVALID_TEXT = 'is not valid UTF-8; what could not be read was replaced'
 
 /** A file that a roster names, if it lies in the roster's folder or below. */
 async function textBeside(path: string, name: string): Promise<string | undefined> {

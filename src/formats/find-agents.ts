@@ -37,9 +37,12 @@ export async function agentSources(options: FindOptions): Promise<Source[]> {
   if (dirs) return dirs.map((folder) => ({ folder, optional: false }))
   const inside = (root: string, names: readonly string[]) =>
     names.map((name): Source => ({ folder: join(root, ...name.split('/')), optional: true }))
+  const ofProject = inside(project, OF_PROJECT)
+  const ofUser = home === undefined ? [] : inside(home, OF_USER)
   return [
-    ...inside(project, OF_PROJECT),
-    ...(home === undefined || home === project ? [] : inside(home, OF_USER)),
+    ...ofProject,
+    // In a home folder that is a project the two share folders.
+    ...ofUser.filter(({ folder }) => !ofProject.some((source) => source.folder === folder)),
     ...(await Promise.all(packages.map((name) => ofPackage(project, name)))),
     ...(shipped ? [{ folder: shippedAgents(), collection: 'troupe', optional: false }] : []),
   ]

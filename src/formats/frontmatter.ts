@@ -11,10 +11,13 @@ export interface Frontmatter {
 }
 
 const FENCE = /^---[ \t]*$/
+/** Frontmatter is a page at most; what goes on for longer is text between two rules. */
+const MOST_LINES = 1000
+const MOST_CHARACTERS = 65_536
 /** Some editors keep the whole file inside a code block. */
 const WRAPPER = /^(`{3,}|~{3,})[ \t]*(chatagent|chatmode|markdown|md|yaml)?[ \t]*$/
 
-/** The frontmatter of a markdown file; `undefined` when it has none, `'open'` when it has no end. */
+/** The frontmatter of a markdown file; `undefined` when it has none, `'open'` when it has no end in sight. */
 export async function readFrontmatter(
   text: string,
   known: readonly string[],
@@ -24,8 +27,9 @@ export async function readFrontmatter(
   const start = lines.findIndex((line) => line.trim() !== '' && !(wrapper && WRAPPER.test(line)))
   if (start < 0 || !FENCE.test(lines[start] ?? '')) return undefined
   const end = lines.findIndex((line, index) => index > start && FENCE.test(line))
-  if (end < 0) return 'open'
-  const read = await readEntries(lines.slice(start + 1, end), { known, first: start + 2 })
+  const head = lines.slice(start + 1, end)
+  if (end < 0 || head.length > MOST_LINES || head.join('\n').length > MOST_CHARACTERS) return 'open'
+  const read = await readEntries(head, { known, first: start + 2 })
   if (!read) return undefined
   const rest = lines.slice(end + 1)
   const last = wrapper ? rest.findLastIndex((line) => line.trim() === wrapper) : -1

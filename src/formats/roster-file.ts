@@ -6,7 +6,8 @@ import { finished, newDraft, warn } from './agent-draft.ts'
 import type { AgentFile, ReadingOptions } from './agent-file.ts'
 import { takeEntry } from './agent-keys.ts'
 import { linesOf } from './frontmatter.ts'
-import type { Entry } from './yaml-entries.ts'
+import type { Problem } from './problem.ts'
+import type { Entries, Entry } from './yaml-entries.ts'
 import { readEntries } from './yaml-entries.ts'
 
 export interface RosterOptions extends ReadingOptions {
@@ -18,24 +19,41 @@ type Fields = Record<string, unknown>
 
 /** Where an agent's instructions stand, by what others call them. */
 const INSTRUCTIONS = ['instructions', 'instruction', 'prompt', 'system_prompt', 'system_message', 'prompt_template']
+const MOST_CHARACTERS = 262_144
 /** A file that has none of these words defines no agent; most YAML files are something else. */
 const WORTH_READING = /^\s*(-\s+)?["']?(agents|role|goal|backstory|prompt|instructions?|system_prompt)["']?\s*:/m
 
+export interface RosterFile {
+  agents: AgentFile[]
+  /** What concerns none of them. */
+  problems: Problem[]
+}
+
 /** The agents of a YAML file: CrewAI's `agents.yaml`, the agents of a team, or one agent. None when it is no roster. */
-export async function parseRosterFile(text: string, path: string, options: RosterOptions = {}): Promise<AgentFile[]> {
-  if (!WORTH_READING.test(text)) return []
-  const known = ['name', 'description', 'role', 'goal', 'backstory', 'llm', 'tools', 'model', 'agents', 'handoffs']
-  const read = await readEntries(linesOf(text), { known, first: 1 })
-  if (!read) return []
-  const members = membersOf(read.entries, path)
+export async function parseRosterFile(text: string, path: string, options: RosterOptions = {}): Promise<RosterFile> {
+  const nothing = { agents: [], problems: [] }
+  if (text.length > MOST_CHARACTERS || !WORTH_READING.test(text)) return nothing
   const lines = linesOf(text)
-  const files: AgentFile[] = []
-  for (const member of members) {
-    const file = await agentOf({ ...member, line: lineOf(lines, member) }, { path, options })
-    files.push(file)
+  const read = await readRoster(lines)
+  if (!read) return nothing
+  const members = membersOf(read.entries, path).map((member) => ({ ...member, line: lineOf(lines, member) }))
+  const agents: AgentFile[] = []
+  for (const member of members) agents.push(await agentOf(member, { path, options }))
+  for (const problem of read.problems) {
+    const owner = members.findLastIndex(({ line }) => line <= problem.line)
+    agents[Math.max(0, owner)]?.problems.push(problem)
   }
-  files[0]?.problems.unshift(...read.problems)
-  return files
+  const lost = agents.length === 0 && /^agents\s*:|^\s+goal\s*:/m.test(text) ? read.problems : []
+  return { agents, problems: lost.map(({ line }) => ({ level: 'error', line, message: 'is not valid YAML' })) }
+}
+
+function readRoster(lines: readonly string[]): Promise<Entries | undefined> {
+  const known = ['name', 'description', 'role', 'goal', 'backstory', 'llm', 'tools', 'model', 'agents', 'handoffs']
+  const isBare = /^- /.test(lines.find((line) => line.trim() !== '' && !/^(#|---)/.test(line)) ?? '')
+  if (!isBare) return readEntries(lines, { known, first: 1 })
+  // A bare list is the list of a team without a name.
+  const list = lines.map((line) => (/^---[ \t]*$/.test(line) ? '' : line))
+  return readEntries(['agents:', ...list], { known, first: 0 })
 }
 
 interface Member {
@@ -74,7 +92,7 @@ function membersOf(entries: readonly Entry[], path: string): Member[] {
 /** Entries that only name an agent, or point to a roster or a team, define none. */
 function teamMembers({ value, line }: Entry, team: string): Member[] {
   const named: [string, unknown][] = Array.isArray(value)
-    ? value.map((fields) => [isFields(fields) ? String(fields.name ?? '') : '', fields])
+    ? value.map((fields) => [isFields(fields) ? String(fields.name ?? fields.role ?? '').trim() : '', fields])
     : isFields(value)
       ? Object.entries(value)
       : []
@@ -129,9 +147,10 @@ function inOurWords(key: string, value: unknown): Fields {
   switch (plainKey(key)) {
     case 'llm':
     case 'llmconfig': {
-      const { model, temperature } = isFields(value) ? value : { model: value, temperature: undefined }
+      const { provider, model, temperature } = isFields(value) ? value : ({ model: value } as Fields)
+      const name = typeof provider === 'string' && !String(model).includes('/') ? `${provider}/${model}` : model
       return {
-        ...(model === undefined || model === null ? undefined : { model }),
+        ...(model === undefined || model === null ? undefined : { model: name }),
         ...(temperature === undefined ? undefined : { temperature }),
       }
     }

@@ -1,4 +1,4 @@
-import { watch as watchFolder } from 'node:fs'
+import { statSync, watch as watchFolder } from 'node:fs'
 import { dirname } from 'node:path'
 
 /** What tells about changes below a folder; `close` ends it. */
@@ -97,6 +97,8 @@ function nearest(dir: string, watch: (folder: string) => FolderWatch): Watched |
 }
 
 function watchReal(folder: string, { recursive }: { recursive: boolean }, on: WatchEvents): FolderWatch {
+  // Watching what is not there fails on some systems and is silent on others.
+  statSync(folder)
   const watcher = watchFolder(folder, { persistent: false, recursive }, on.change)
   watcher.on('error', on.error)
   return watcher

@@ -15,6 +15,8 @@ export interface Entries {
 }
 
 const KEY = /^([A-Za-z_][\w.-]*)[ \t]*:(?:[ \t]|$)/
+/** How deep a map is searched for the value that is not YAML. */
+const DEEPEST = 3
 /** In a description these begin a line of somebody's speech. */
 const SPEECH = /^(user|assistant|human|system|context|commentary|examples?|note|question|answer|agent|input|output)$/i
 
@@ -36,7 +38,7 @@ export async function readEntries(
   if (strict) return { entries: strict.entries, problems: [...notes(margin), ...strict.problems] }
   const again = at.length > 0 ? await strictly(repaired, first) : undefined
   if (again && again !== 'no map') return { entries: again.entries, problems: [...notes(at), ...again.problems] }
-  const loose = await loosely(repaired, known, first)
+  const loose = await loosely(repaired, { known, depth: 0 }, first)
   return loose.entries.length > 0 ? loose : undefined
 }
 
@@ -63,7 +65,9 @@ async function strictly(lines: readonly string[], first: number): Promise<Entrie
   return { entries, problems }
 }
 
-async function loosely(lines: readonly string[], known: readonly string[], first: number): Promise<Entries> {
+type Known = { known: readonly string[]; depth: number }
+
+async function loosely(lines: readonly string[], { known, depth }: Known, first: number): Promise<Entries> {
   const entries: Entry[] = []
   const problems: Problem[] = []
   for (const { key, start, lines: own } of inChunks(lines, known)) {
@@ -74,7 +78,7 @@ async function loosely(lines: readonly string[], known: readonly string[], first
       entries.push(entry)
       continue
     }
-    const inner = await nested(own, known, line)
+    const inner = depth < DEEPEST ? await nested(own, { known, depth: depth + 1 }, line) : undefined
     if (inner) {
       entries.push({ key, value: Object.fromEntries(inner.entries.map((each) => [each.key, each.value])), line })
       problems.push(...inner.problems)
@@ -87,12 +91,12 @@ async function loosely(lines: readonly string[], known: readonly string[], first
 }
 
 /** A map below a key, one of whose values is not valid YAML. */
-async function nested(own: readonly string[], known: readonly string[], line: number): Promise<Entries | undefined> {
+async function nested(own: readonly string[], how: Known, line: number): Promise<Entries | undefined> {
   const [head = '', ...rest] = own
   const margin = /^ +(?=[A-Za-z_][\w.-]*[ \t]*:(?:[ \t]|$))/.exec(rest.find((each) => each.trim() !== '') ?? '')?.[0]
   if (margin === undefined || !/:\s*(#.*)?$/.test(head)) return undefined
   const inside = rest.map((each) => (each.startsWith(margin) ? each.slice(margin.length) : each))
-  return loosely(inside, known, line + 1)
+  return loosely(inside, how, line + 1)
 }
 
 type Chunk = { key: string; start: number; lines: string[] }

@@ -6,6 +6,8 @@ export interface Repaired {
 }
 
 const VALUE = /^(\s*)(?:- +)?[\w.-]+[ \t]*:[ \t]+(["'[{].*)$/
+/** Text in quotes is not longer than this; looking further would make a hostile file slow. */
+const MOST_LINES = 400
 const CLOSES = { '[': ']', '{': '}' } as const
 
 /**
@@ -34,7 +36,7 @@ export function repairIndentation(lines: readonly string[]): Repaired {
 /** The line in which a value in quotes or brackets ends; the same line when it ends nowhere. */
 function endOfValue(lines: readonly string[], start: number, value: string): number {
   const isEnd = value.startsWith('"') || value.startsWith("'") ? quoteEnd(value) : bracketEnd(value)
-  for (let index = start; index < lines.length; index++) {
+  for (let index = start; index < Math.min(lines.length, start + MOST_LINES); index++) {
     if (isEnd(index === start ? value : (lines[index] ?? ''))) return index
   }
   return start

@@ -119,6 +119,7 @@ export class Execution {
   readonly #waiting = new Map<string, { key: string; since: number; resolve: (answer: unknown) => void }>()
   readonly #waited: (Span & { key: string })[] = []
   #inFlight = 0
+  #onIdle: (() => void) | undefined
   readonly #recalling = new Set<Promise<unknown>>()
   #paused = false
   #checking = false
@@ -215,7 +216,21 @@ export class Execution {
   leave(): void {
     this.#inFlight -= 1
     this.#committer.crowd -= 1
-    if (this.#inFlight === 0) this.#look()
+    if (this.#inFlight > 0) return
+    this.#onIdle?.()
+    this.#look()
+  }
+
+  /** Stops what is still at work when the run has its result, and waits for its last words. */
+  async finish(): Promise<void> {
+    if (this.#inFlight === 0 && this.active.size === 0) return
+    this.#scope.abort(new TroupeError('cancelled', 'the run ended before this did'))
+    do {
+      const idle = Promise.withResolvers<void>()
+      this.#onIdle = idle.resolve
+      if (this.#inFlight > 0) await idle.promise
+      await new Promise<void>((resolve) => this.ports.world.defer(resolve))
+    } while (this.#inFlight > 0)
   }
 
   /** Waits for the answer of a gate: recorded, given while we live, or never in this execution. */

@@ -134,6 +134,7 @@ export class Journal {
   #taken: PromiseWithResolvers<void> | undefined
   #inFlight = false
   #poison: TroupeError | undefined
+  #closed = false
 
   constructor(committer: Committer, facts: JournalFacts) {
     this.#committer = committer
@@ -167,10 +168,15 @@ export class Journal {
       data,
     } as Event
     // A store that committed what it reported as failed would take what follows it for the next events.
-    if (this.#poison) return event
+    if (this.#poison || this.#closed) return event
     this.#pending.push(event)
     this.#committer.schedule(this, false)
     return event
+  }
+
+  /** Nothing more is written: what comes after the last event of a run is lost on purpose. */
+  close(): void {
+    this.#closed = true
   }
 
   /** Resolves once everything appended so far is in the store, synced as asked. */

@@ -3,7 +3,7 @@ import type { Begin } from './answer.ts'
 import { Answer } from './answer.ts'
 import type { Reservation } from './budget.ts'
 import { limitOf } from './budget.ts'
-import type { Event, EventOf } from './event.ts'
+import type { Event } from './event.ts'
 import { isEvent } from './event.ts'
 import type { Delta, Execution } from './execution.ts'
 import { tokensOf } from './ledger.ts'
@@ -52,11 +52,8 @@ export async function* callModel(site: CallerSite, ask: Ask): AsyncGenerator<Del
   for (const { data } of earlier) countCall(session, data)
   const begun = x.recorded.opened(key)
   const settled = x.recorded.settled(key)
-  if (isEvent(begun, 'model:begin')) {
-    if (settled) x.checkDrift(key, begun.data.input_hash, ask.hash(begun.data.model))
-    else lose(site, begun)
-  }
   if (settled) {
+    if (isEvent(begun, 'model:begin')) x.checkDrift(key, begun.data.input_hash, ask.hash(begun.data.model))
     apply(session, settled)
     return settled
   }
@@ -67,7 +64,9 @@ export async function* callModel(site: CallerSite, ask: Ask): AsyncGenerator<Del
   for (;;) {
     attempt += 1
     const call = yield* attemptCall(await nextSite(site, failure), ask, { attempt, started })
+    // Counted first: an answer that came in spite of the abort was paid for.
     apply(session, call)
+    if (site.signal.aborted) throw site.signal.reason
     if (!isEvent(call, 'model:error') || !call.data.next) return call
     failure = call.data.next
   }
@@ -105,7 +104,6 @@ async function* attemptCall(
   }
   const call = yield* stream(site, begin, ask.request(modelName, reservation), started)
   x.budget.settle(reservation, call)
-  if (signal.aborted) throw signal.reason
   return call
 }
 
@@ -185,9 +183,16 @@ async function* stream(
   }
 }
 
-function lose(site: CallerSite, begun: EventOf<'model:begin'>): void {
-  const event = site.x.journal.append('model:lost', { ...lost(begun.data), why: 'crash' }, site.session.id)
-  site.x.budget.restore(event)
+/**
+ * Counts what a crash left open, before anything is called again: the first to be asked anew would otherwise get what
+ * the others, whom the replay has not reached yet, have already used.
+ */
+export function loseOpenCalls(x: Execution): void {
+  for (const { data, session_id } of x.recorded.openCalls()) {
+    const event = x.journal.append('model:lost', { ...lost(data), why: 'crash' }, session_id)
+    x.recorded.add(event)
+    x.budget.restore(event)
+  }
 }
 
 function lost(begin: Begin) {

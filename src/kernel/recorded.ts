@@ -114,6 +114,13 @@ export class Recorded {
     )
   }
 
+  /** Model calls that had begun when the last execution broke off. */
+  openCalls(): EventOf<'model:begin'>[] {
+    return [...this.#opened].flatMap(([key, event]) =>
+      isEvent(event, 'model:begin') && !this.#settled.has(key) ? event : [],
+    )
+  }
+
   /** How a session of this run ended last. */
   endOf(session_id: string): EventOf<'session:end'> | undefined {
     let end: EventOf<'session:end'> | undefined

@@ -23,8 +23,8 @@ import { RUN_ID } from './reference.ts'
  */
 
 const CHILD = fileURLToPath(new URL('./sigkill-child.ts', import.meta.url))
-const KILLS = process.env['CHAOS_KILLS'] ?? '40'
-const SEED = Number(process.env['CHAOS_KILL_SEED'] ?? Date.now() % 1_000_000)
+const KILLS = process.env.CHAOS_KILLS ?? '40'
+const SEED = Number(process.env.CHAOS_KILL_SEED ?? Date.now() % 1_000_000)
 const LONG = 600_000
 
 const folders: string[] = []

@@ -11,8 +11,8 @@ import { randomPlan } from './random-plan.ts'
  * it. Everything follows from the seed: the order of tasks, the latencies, the faults, and when the person answers.
  */
 
-const SEEDS = Number(process.env['CHAOS_SEEDS'] ?? 400)
-const ONE = process.env['CHAOS_SEED'] === undefined ? undefined : Number(process.env['CHAOS_SEED'])
+const SEEDS = Number(process.env.CHAOS_SEEDS ?? 400)
+const ONE = process.env.CHAOS_SEED === undefined ? undefined : Number(process.env.CHAOS_SEED)
 const LONG = 3_600_000
 
 const calm: Plan = { seed: 1, faults: [], slow: { model: 0, tool: 0, store: 0 }, answers: 'parked', thinks: 0 }

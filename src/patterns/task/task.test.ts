@@ -237,11 +237,11 @@ describe('context', () => {
 
 describe('refusals', () => {
   test.each([
-    ['TK13 an empty instruction', { agent: 'helper', instruction: '  ' }, 'the instruction is empty'],
-    ['TK13 neither agent nor session', { instruction: 'x' }, 'neither agent nor session_id'],
-    ['TK13 an unknown agent lists the nearest first', { agent: 'helpr', instruction: 'x' }, 'known: helper'],
-    ['TK13 an unknown session', { session_id: '0-1_x', instruction: 'x' }, 'delegate anew'],
-  ])('%s is a tool:error that the caller can act on', async (_title, input, words) => {
+    ['an empty instruction', { agent: 'helper', instruction: '  ' }, 'the instruction is empty'],
+    ['neither agent nor session', { instruction: 'x' }, 'neither agent nor session_id'],
+    ['an unknown agent lists the nearest first', { agent: 'helpr', instruction: 'x' }, 'known: helper'],
+    ['an unknown session', { session_id: '0-1_x', instruction: 'x' }, 'delegate anew'],
+  ])('TK13 %s is a tool:error that the caller can act on', async (_title, input, words) => {
     const { answer, result, events } = await heard(input)
     expect(answer).toContain(words)
     expect(result.status).toBe('completed')

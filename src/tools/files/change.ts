@@ -48,7 +48,11 @@ export async function changeFile(
 }
 
 /** After a crash between begin and end: whether the change was made, by the hashes it had announced. */
-export async function recoverChange(tools: FileTools, file_path: string, call: ToolCall): Promise<ToolResult | undefined> {
+export async function recoverChange(
+  tools: FileTools,
+  file_path: string,
+  call: ToolCall,
+): Promise<ToolResult | undefined> {
   const announced = await tools.seen.announced(call.session_id, call.idempotency_key)
   if (!announced) return undefined
   const place = placeOf(tools.workspace, file_path)

@@ -1,5 +1,5 @@
-import { constants } from 'node:fs'
 import type { Stats } from 'node:fs'
+import { constants } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import { open, rename, unlink } from 'node:fs/promises'
 import { sha256 } from '../../kernel/hash.ts'

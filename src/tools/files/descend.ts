@@ -1,5 +1,5 @@
-import { closeSync, constants, lstatSync, mkdirSync, openSync, readlinkSync } from 'node:fs'
 import type { Stats } from 'node:fs'
+import { closeSync, constants, lstatSync, mkdirSync, openSync, readlinkSync } from 'node:fs'
 import { codeOf, mistaken } from '../complaint.ts'
 import type { Place } from './place.ts'
 import { belowRoot, namesOf, outside } from './place.ts'

@@ -122,7 +122,9 @@ function property(body: string, at: number, how: Translation): [source: string, 
 }
 
 function codePoint(body: string, at: number, how: Translation): [source: string, last: number] {
-  const found = /^\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|[xuU]\{([0-9a-fA-F]+)\})/.exec(body.slice(at))
+  const found = /^\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|[xuU]\{([0-9a-fA-F]+)\})/.exec(
+    body.slice(at),
+  )
   if (!found) throw unsupported(how.pattern, body.slice(at, at + 3))
   return [`\\u{${found[1] ?? found[2] ?? found[3] ?? found[4]}}`, at + found[0].length - 1]
 }

@@ -46,7 +46,8 @@ export function globSource(glob: string, { braces }: GlobOptions): string {
 function stars(glob: string, at: number): [source: string, last: number] {
   let end = at
   while (glob[end + 1] === '*') end++
-  const whole = end - at === 1 && (at === 0 || glob[at - 1] === '/') && (end + 1 === glob.length || glob[end + 1] === '/')
+  const whole =
+    end - at === 1 && (at === 0 || glob[at - 1] === '/') && (end + 1 === glob.length || glob[end + 1] === '/')
   if (!whole) return ['[^/]*', end]
   if (end + 1 === glob.length) return ['.*', end]
   return ['(?:.*/)?', end + 1]

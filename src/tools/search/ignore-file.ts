@@ -21,9 +21,7 @@ export function parseIgnoreFile(text: string): IgnoreFile | undefined {
   if (rules.length === 0) return undefined
   return {
     verdict(path, isFolder) {
-      const rule = rules.find(
-        ({ expression, onlyFolders }) => (isFolder || !onlyFolders) && expression.test(path),
-      )
+      const rule = rules.find(({ expression, onlyFolders }) => (isFolder || !onlyFolders) && expression.test(path))
       return rule && (rule.seen ? 'seen' : 'ignored')
     },
   }

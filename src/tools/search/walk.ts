@@ -32,7 +32,12 @@ const SLICE_MS = 12
  */
 export async function walk(from: WalkFrom, visit: (found: Found) => boolean | undefined): Promise<void> {
   let since = performance.now()
-  const enter = async (folder: string, names: readonly string[], below: string, above: IgnoreChain): Promise<boolean> => {
+  const enter = async (
+    folder: string,
+    names: readonly string[],
+    below: string,
+    above: IgnoreChain,
+  ): Promise<boolean> => {
     if (performance.now() - since > SLICE_MS) {
       await new Promise((resolve) => setImmediate(resolve))
       from.signal.throwIfAborted()

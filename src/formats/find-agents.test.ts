@@ -1,0 +1,107 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { createRoster } from '../kernel/roster.ts'
+import { agentSources, findAgents } from './find-agents.ts'
+
+let root: string
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'troupe-find-'))
+})
+afterEach(() => rm(root, { recursive: true, force: true }))
+
+async function put(path: string, name: string, ...head: string[]): Promise<void> {
+  await mkdir(dirname(join(root, path)), { recursive: true })
+  const lines = [`name: ${name}`, `description: from ${path}`, ...head]
+  await writeFile(join(root, path), `---\n${lines.join('\n')}\n---\nDo it.\n`)
+}
+
+const project = () => join(root, 'project')
+const find = (more: object = {}) =>
+  findAgents({ project: project(), home: join(root, 'home'), shipped: false, ...more })
+const facts = async (more: object = {}) => {
+  const { agents, problems } = await find(more)
+  return {
+    found: agents.map(({ name, description }) => `${name} ${description.replace('from ', '')}`),
+    said: problems.map(({ path, message }) => `${path.slice(root.length + 1)} ${message.replaceAll(root, '')}`),
+  }
+}
+
+describe('where agents are found', () => {
+  test('A14 the project comes before the user, the user before packages, packages before Troupe', async () => {
+    await put('project/.troupe/agents/a.md', 'a')
+    await put('project/.claude/agents/b.md', 'b')
+    await put('project/.github/agents/c.agent.md', 'c')
+    await put('project/.amplifier/agents/d.md', 'd')
+    await put('home/.config/troupe/agents/e.md', 'e')
+    await put('home/.claude/agents/f.md', 'f')
+    await put('node_modules/@acme/crew/agents/g.md', 'g')
+    await put('node_modules/other/agents/h.md', 'h')
+    const { agents, problems } = await find({ packages: ['@acme/crew'], shipped: true })
+    expect(agents.map(({ name }) => name)).toEqual([
+      ...['a', 'b', 'c', 'd', 'e', 'f', 'g'],
+      ...['architect', 'default', 'implementer', 'researcher', 'reviewer'],
+    ])
+    expect(problems).toEqual([])
+  })
+
+  test('A14 the first of a name counts, the others are reported', async () => {
+    await put('project/.troupe/agents/scout.md', 'scout')
+    await put('project/.claude/agents/scout.md', 'scout')
+    await put('home/.claude/agents/scout.md', 'scout')
+    expect(await facts()).toEqual({
+      found: ['scout project/.troupe/agents/scout.md'],
+      said: [
+        "project/.claude/agents/scout.md a second agent 'scout'; the one in /project/.troupe/agents/scout.md counts",
+        "home/.claude/agents/scout.md a second agent 'scout'; the one in /project/.troupe/agents/scout.md counts",
+      ],
+    })
+  })
+
+  test('A14 an agent of a folder or package stays reachable by its collection', async () => {
+    await put('project/.troupe/agents/scout.md', 'scout')
+    await put('project/.troupe/agents/security/scout.md', 'scout')
+    await put('project/.troupe/agents/security/guard.md', 'guard')
+    await put('project/node_modules/crew/agents/scout.md', 'scout', 'agents: [security:guard, nobody]')
+    const { agents, problems } = await find({ packages: ['crew'] })
+    expect(agents.map(({ name }) => name)).toEqual(['scout', 'guard', 'security:scout', 'crew:scout'])
+    expect(problems.map(({ message }) => message)).toContainEqual(expect.stringContaining("this one is 'crew:scout'"))
+    expect(problems.map(({ message }) => message)).toContain("may call agents that are not there: 'nobody'")
+    expect(agents[3]?.agents).toEqual(['guard', 'nobody'])
+    const roster = createRoster(agents)
+    expect(roster.get('security:scout').description).toContain('security/scout.md')
+    expect(roster.get('security:guard')).toBe(roster.get('guard'))
+    expect(roster.has('crew:scout')).toBe(true)
+    expect(() => roster.get('crew:guard')).toThrow(/no agent 'crew:guard'/)
+  })
+
+  test('A14 one of ours that a project replaces stays reachable as troupe:name', async () => {
+    await put('project/.troupe/agents/architect.md', 'architect')
+    const { agents } = await find({ shipped: true })
+    expect(agents[0]?.description).toContain('.troupe/agents')
+    expect(agents.find(({ name }) => name === 'troupe:architect')?.temperature).toBe(0.7)
+  })
+
+  test('A14 folders of the search path may be missing; those that are named may not', async () => {
+    expect(await facts()).toEqual({ found: [], said: [] })
+    const named = { code: 'invalid_agent_file', blame: 'operator' }
+    await expect(find({ dirs: [join(root, 'gone')] })).rejects.toMatchObject(named)
+    await expect(find({ packages: ['gone'] })).rejects.toMatchObject(named)
+    await expect(find({ packages: ['../../etc'] })).rejects.toMatchObject(named)
+  })
+
+  test('A14 a named folder is the only one', async () => {
+    await put('project/.troupe/agents/a.md', 'a')
+    await put('elsewhere/b.md', 'b')
+    expect((await facts({ dirs: [join(root, 'elsewhere')], shipped: true })).found).toEqual(['b elsewhere/b.md'])
+  })
+
+  test('A14 the search path can be told, and a project in the home folder is not searched twice', async () => {
+    const sources = await agentSources({ project: root, home: root, shipped: false })
+    expect(sources.map(({ folder }) => folder.slice(root.length))).toEqual([
+      ...['/.troupe/agents', '/.claude/agents', '/.github/agents', '/.amplifier/agents'],
+      ...['/.config/troupe/agents', '/.copilot/agents'],
+    ])
+  })
+})

@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict'
+import type { Model, ModelChunk } from '../../kernel/model.ts'
+import { NO_USAGE } from '../../kernel/model.ts'
+import { eventsOf, pattern, statusOf, written } from './scene.ts'
+import type { EngineStage } from './stage.ts'
+
+const asks = pattern('asks', async (context) => {
+  await context.step('before', () => 'before')
+  const answer = await context.ask('gate', { question: 'Well?' })
+  return context.step('after', () => `they said ${String(answer)}`)
+})
+
+async function answer(stage: EngineStage, run_id: string): Promise<void> {
+  const [gate] = await stage.store.openGates({ run_id })
+  assert.ok(gate, 'no question is open')
+  await stage.store.command(run_id, { kind: 'answer', gate_id: gate.gate_id, answer: 'yes', by: 'me' }, 1)
+}
+
+export async function parks(stage: EngineStage): Promise<void> {
+  const { engine } = await stage.start({ patterns: [asks] })
+  const run_id = await written(stage, 'asks')
+  await stage.run(engine.execute(run_id))
+  const row = await stage.store.run(run_id)
+  assert.deepEqual([row?.status, row?.owner, row?.open_gates], ['waiting', null, 1])
+  await answer(stage, run_id)
+  engine.nudge(run_id)
+  await stage.run(engine.execute(run_id))
+  assert.equal(await statusOf(stage, run_id), 'completed')
+  assert.equal((await eventsOf(stage, run_id, 'step:end')).length, 2)
+}
+
+export async function answeredElsewhere(stage: EngineStage): Promise<void> {
+  const first = await stage.start({ patterns: [asks] })
+  const second = await stage.start({ patterns: [asks] })
+  const run_id = await written(stage, 'asks')
+  await stage.run(first.engine.execute(run_id))
+  await answer(stage, run_id)
+  await stage.run(second.engine.execute(run_id))
+  assert.equal(await statusOf(stage, run_id), 'completed')
+}
+
+export async function answeredWhileParking(stage: EngineStage): Promise<void> {
+  const { engine } = await stage.start({ patterns: [asks] })
+  const run_id = await written(stage, 'asks')
+  const answered = Promise.withResolvers<void>()
+  engine.watch((signal) => {
+    if (!('event' in signal) || signal.event.type !== 'run:park') return
+    answer(stage, run_id)
+      .then(() => {
+        engine.nudge(run_id)
+        return engine.execute(run_id)
+      })
+      .then(answered.resolve, answered.reject)
+  })
+  await stage.run(Promise.all([engine.execute(run_id), answered.promise]))
+  assert.equal(await statusOf(stage, run_id), 'completed')
+}
+
+/** The lead delegates, its helper never comes to an end. Neither listens to an abort before it has said something. */
+function endless(entered: () => void): Model {
+  async function* stream(request: { session: { agent: string } }, signal: AbortSignal): AsyncGenerator<ModelChunk> {
+    if (request.session.agent === 'lead') {
+      yield { type: 'text', text: 'I ask the helper.' }
+      const input = { agent: 'helper', instruction: 'work' }
+      yield { type: 'tool-call', id: 'c1', name: 'task', input }
+      yield { type: 'finish', stop: 'tool_calls', usage: { ...NO_USAGE, input: 3, output: 2 } }
+      return
+    }
+    yield { type: 'text', text: 'half of it' }
+    entered()
+    await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
+    yield { type: 'finish', stop: 'end', usage: { ...NO_USAGE, input: 3, output: 2 } }
+  }
+  return { name: 'endless', stream }
+}
+
+export async function cancels(stage: EngineStage): Promise<void> {
+  const entered = Promise.withResolvers<void>()
+  const works = pattern('works', async (context) => {
+    const lead = { name: 'lead', description: '', instructions: 'lead' }
+    return context.perform(lead, { instruction: 'go' }, { key: 'session' })
+  })
+  const { engine } = await stage.start({ patterns: [works], model: endless(entered.resolve) })
+  const run_id = await written(stage, 'works')
+  const working = engine.execute(run_id)
+  await stage.run(entered.promise)
+  await stage.store.command(run_id, { kind: 'cancel', reason: 'enough', by: 'me' }, 1)
+  engine.nudge(run_id)
+  await stage.run(working)
+  const rows = await stage.store.sessions({ project: 'default', run_id })
+  const ends = rows.map(({ agent, status, stop_reason }) => [agent, status, stop_reason].join(' ')).sort()
+  assert.deepEqual(ends, ['helper cancelled cancelled', 'lead cancelled cancelled'])
+  assert.match(rows.find(({ agent }) => agent === 'lead')?.text ?? '', /I ask the helper/)
+  assert.match(rows.find(({ agent }) => agent === 'helper')?.text ?? '', /half of it/)
+  assert.equal((await eventsOf(stage, run_id, 'run:cancel')).length, 1)
+}
+
+export async function cancelsWaiting(stage: EngineStage): Promise<void> {
+  const { engine } = await stage.start({ patterns: [asks] })
+  const run_id = await written(stage, 'asks')
+  await stage.run(engine.execute(run_id))
+  await stage.store.command(run_id, { kind: 'cancel', reason: '', by: 'me' }, 1)
+  engine.nudge(run_id)
+  await stage.run(engine.execute(run_id))
+  assert.equal(await statusOf(stage, run_id), 'cancelled')
+  assert.deepEqual(await stage.store.openGates({}), [])
+}

@@ -1,0 +1,61 @@
+import { spawnSync } from 'node:child_process'
+import { findProgram } from '../search/ripgrep.ts'
+import { pidsGroupParent } from './process-group.ts'
+import type { SandboxReport } from './sandbox.ts'
+
+/** Looks whether commands can be sandboxed here. Starts one empty sandbox to be sure. */
+export function describeSandbox(needs: { network: boolean } = { network: false }): SandboxReport {
+  if (process.platform !== 'linux') {
+    return { kind: 'none', available: false, problems: [`no sandbox for ${process.platform} has been verified yet`], notes: [] }
+  }
+  const problems = missingPrograms(needs.network)
+  if (problems.length === 0) {
+    const why = probe()
+    if (why !== undefined) problems.push(`bubblewrap cannot make a sandbox here: ${why}`)
+  }
+  return {
+    kind: problems.length === 0 ? 'bubblewrap' : 'none',
+    available: problems.length === 0,
+    problems,
+    notes: notes(),
+  }
+}
+
+function missingPrograms(network: boolean): string[] {
+  const needed: readonly (readonly [string, string])[] = [
+    ['bwrap', 'bubblewrap'],
+    ['rg', 'ripgrep'],
+    ...(network ? [['socat', 'socat'] as const] : []),
+  ]
+  return needed
+    .filter(([program]) => findProgram(program) === undefined)
+    .map(([program, pkg]) => `${program} is missing (on Debian: apt-get install ${pkg})`)
+}
+
+/** Installed is not enough: containers and distributions may forbid the namespaces it needs. */
+function probe(): string | undefined {
+  const args = [
+    '--unshare-all',
+    '--unshare-user',
+    '--die-with-parent',
+    '--ro-bind',
+    '/',
+    '/',
+    '--proc',
+    '/proc',
+    '--',
+    'true',
+  ]
+  const { status, stderr, error } = spawnSync('bwrap', args, { encoding: 'utf8', timeout: 10_000 })
+  if (status === 0) return undefined
+  return error?.message ?? (stderr.trim().split('\n')[0] || `status ${status}`)
+}
+
+function notes(): string[] {
+  if (process.geteuid?.() !== 0) return []
+  const bounded = pidsGroupParent() !== undefined
+  return [
+    'running as root: prefer an ordinary user',
+    ...(bounded ? [] : ['as root without a pids cgroup, processes are only counted a few times a second']),
+  ]
+}

@@ -1,0 +1,57 @@
+import { delimiter, join } from 'node:path'
+
+/*
+ * The variables of a sandboxed command. Nothing else of this process's environment reaches it: that is where keys are.
+ */
+
+const KEPT = ['LANG', 'LC_ALL', 'LC_CTYPE', 'TZ', 'CI', 'NO_COLOR', 'NODE_ENV']
+const DEFAULT_PATH = '/usr/local/bin:/usr/bin:/bin'
+
+export interface PrivateFolders {
+  home: string
+  temporary: string
+}
+
+export function sandboxEnvironment(
+  readable: readonly string[],
+  folders: PrivateFolders,
+  added: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const kept = KEPT.flatMap((name) => {
+    const value = process.env[name]
+    return value === undefined ? [] : [[name, value] as const]
+  })
+  return {
+    ...Object.fromEntries(kept),
+    PATH: pathWithin(readable),
+    HOME: folders.home,
+    TMPDIR: folders.temporary,
+    SHELL: '/bin/bash',
+    TERM: 'dumb',
+    // The settings of the machine and its user are not ours to use, and not there to be read.
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_CONFIG_GLOBAL: join(folders.home, '.gitconfig'),
+    GIT_TERMINAL_PROMPT: '0',
+    npm_config_update_notifier: 'false',
+    ...added,
+  }
+}
+
+/** The folders of `PATH` that can be seen from inside. */
+function pathWithin(readable: readonly string[]): string {
+  const seen = (process.env.PATH ?? '').split(delimiter).filter((folder) => {
+    return folder.startsWith('/') && readable.some((root) => folder === root || folder.startsWith(`${root}/`))
+  })
+  const all = new Set([...seen, ...DEFAULT_PATH.split(':')])
+  return [...all].join(':')
+}
+
+/** Enough for commits to work; the repository's own settings come before it. */
+export const GIT_SETTINGS = `[user]
+	name = Troupe agent
+	email = agent@troupe.invalid
+[safe]
+	directory = *
+[init]
+	defaultBranch = main
+`

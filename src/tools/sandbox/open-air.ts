@@ -1,0 +1,32 @@
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import type { Workspace } from '../files/workspace.ts'
+import { endGroup, quoted } from './bubblewrap.ts'
+import type { Ended, Sandbox } from './sandbox.ts'
+
+/** No sandbox: a command can do what this process can. Its process group is still ended with it. */
+export function openAir(workspace: Workspace): Sandbox {
+  return {
+    kind: 'none',
+    async spawn(request) {
+      const command = typeof request.command === 'string' ? request.command : request.command.map(quoted).join(' ')
+      const child = spawn('/bin/bash', ['--norc', '--noprofile', '-c', command], {
+        cwd: join(workspace.real, request.cwd ?? '.'),
+        env: { ...process.env, ...request.env },
+        detached: true,
+        stdio: [request.stdin ?? 'ignore', 'pipe', 'pipe'],
+      })
+      const kill = () => {
+        if (child.pid !== undefined) endGroup(child.pid)
+      }
+      // What the command left running would hold its output open for ever.
+      child.once('exit', kill)
+      const ended = new Promise<Ended>((resolve, reject) => {
+        child.once('error', reject)
+        child.once('close', (code, signal) => resolve({ code, signal }))
+      })
+      ended.catch(() => {})
+      return { child, ended, kill }
+    },
+  }
+}

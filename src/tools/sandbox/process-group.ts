@@ -1,0 +1,74 @@
+import { accessSync, constants, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+
+/*
+ * How many processes a command may have. The limit of the shell does it for everyone but root; for root the kernel's
+ * process groups do, where this process may make one.
+ */
+
+const ROOT = '/sys/fs/cgroup'
+
+export interface ProcessGroup {
+  /** Where a process writes its number to join. */
+  join: string
+  remove(): Promise<void>
+}
+
+/** The group that ours would be made in, if it may be. */
+export function pidsGroupParent(): string | undefined {
+  const groups = readOr('/proc/self/cgroup', '').split('\n')
+  const old = groups.find((line) => /^\d+:([^:]*,)?pids(,[^:]*)?:/.test(line))
+  if (old) return writable(join(ROOT, 'pids', pathOf(old)))
+  const unified = groups.find((line) => line.startsWith('0::'))
+  const parent = unified && join(ROOT, pathOf(unified))
+  const gives = parent ? readOr(join(parent, 'cgroup.subtree_control'), '').split(/\s+/) : []
+  return parent && gives.includes('pids') ? writable(parent) : undefined
+}
+
+export function makeProcessGroup(name: string, processes: number): ProcessGroup | undefined {
+  const parent = pidsGroupParent()
+  if (parent === undefined) return undefined
+  const folder = join(parent, name)
+  try {
+    mkdirSync(folder)
+    writeFileSync(join(folder, 'pids.max'), String(processes))
+  } catch {
+    return undefined
+  }
+  return { join: join(folder, 'cgroup.procs'), remove: () => remove(folder) }
+}
+
+async function remove(folder: string): Promise<void> {
+  // A group is empty only when the kernel has buried the last of its processes.
+  for (const wait of [0, 5, 20, 100, 500, 2000]) {
+    if (wait > 0) await delay(wait)
+    try {
+      rmdirSync(folder)
+      return
+    } catch {
+      // Not yet.
+    }
+  }
+}
+
+function pathOf(line: string): string {
+  return line.slice(line.indexOf(':', line.indexOf(':') + 1) + 1)
+}
+
+function readOr(path: string, otherwise: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return otherwise
+  }
+}
+
+function writable(folder: string): string | undefined {
+  try {
+    accessSync(folder, constants.W_OK)
+    return folder
+  } catch {
+    return undefined
+  }
+}

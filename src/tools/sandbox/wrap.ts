@@ -1,0 +1,119 @@
+import { existsSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { TroupeError } from '../../errors.ts'
+import type { FilePolicy } from './policy.ts'
+
+/*
+ * The use of @anthropic-ai/sandbox-runtime, and what it lacks for us.
+ * 1. Its manager is one for the process. Files are given with each command; hosts are registered with each command under an
+ *    id that nobody can guess; without hosts there is no proxy at all.
+ * 2. As root its helper would give the command a fresh /proc in which the machine's settings can be written: a sandbox
+ *    with a door (`core_pattern` runs a program as root). So as root it is left out, /proc/sys and its like are covered,
+ *    and our own filter stands in for it.
+ * 3. The private folders of a command are memory; they get a size.
+ */
+
+type Runtime = typeof import('@anthropic-ai/sandbox-runtime')
+type Manager = Runtime['SandboxManager']
+
+const IS_ROOT = process.geteuid?.() === 0
+
+/** Never reached from inside, whatever a name resolves to. */
+const PRIVATE_ADDRESSES = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', 'fc00::/7']
+
+/** Written by root, these change the machine, and root's own user id is all that they ask for. */
+const MACHINE_SETTINGS = ['sys', 'sysrq-trigger', 'irq', 'bus', 'acpi', 'scsi', 'fs', 'driver', 'mtrr', 'tty']
+
+export interface Wrapping {
+  files: FilePolicy
+  hosts: readonly string[]
+  scratch_mb: number
+  /** For this command alone, and unguessable. */
+  id: string
+  signal?: AbortSignal
+}
+
+export interface Wrapped {
+  /** For a shell. */
+  script: string
+  /** The filter that has to be handed over as descriptor 3. */
+  filter: { unixSockets: boolean }
+  done(): void
+}
+
+/** Places that the runtime needs to see from inside. */
+export function runtimeFolders(): string[] {
+  const entry = fileURLToPath(import.meta.resolve('@anthropic-ai/sandbox-runtime'))
+  return [`${dirname(dirname(entry))}/vendor`]
+}
+
+let opening: Promise<Manager> | undefined
+let proxied = false
+
+async function manager(hosts: readonly string[]): Promise<Manager> {
+  const { SandboxManager } = await import('@anthropic-ai/sandbox-runtime')
+  if (hosts.length > 0 && !proxied) {
+    proxied = true
+    opening = SandboxManager.initialize(settings()).then(() => SandboxManager)
+  } else if (!opening) {
+    if (IS_ROOT) SandboxManager.updateConfig(settings())
+    opening = Promise.resolve(SandboxManager)
+  }
+  return opening
+}
+
+function settings() {
+  return {
+    network: {
+      allowedDomains: [],
+      deniedDomains: [],
+      deniedResolvedAddresses: PRIVATE_ADDRESSES,
+      ...(IS_ROOT ? { allowAllUnixSockets: true } : undefined),
+    },
+    filesystem: { denyRead: [], allowWrite: [], denyWrite: [] },
+  }
+}
+
+export async function wrapCommand(command: string, wrapping: Wrapping): Promise<Wrapped> {
+  const runtime = await manager(wrapping.hosts)
+  const custom = {
+    network: { allowedDomains: [], deniedDomains: [] },
+    filesystem: wrapping.files,
+  }
+  const script = await runtime.wrapWithSandbox(command, 'bash', custom, wrapping.signal, { commandId: wrapping.id })
+  if (wrapping.hosts.length > 0) {
+    runtime.registerCommandNetworkLists(wrapping.id, { allowedDomains: [...wrapping.hosts] })
+  }
+  const done = () => {
+    if (wrapping.hosts.length > 0) runtime.unregisterCommandNetworkLists(wrapping.id)
+    runtime.cleanupAfterCommand()
+  }
+  // Root's relays to the proxy are sockets in the file system; the helper that could tell them apart is left out.
+  const filter = { unixSockets: !IS_ROOT || wrapping.hosts.length > 0 }
+  try {
+    return { script: harden(script, wrapping.scratch_mb), filter, done }
+  } catch (thrown) {
+    done()
+    throw thrown
+  }
+}
+
+/** Fails rather than runs a command whose sandbox it does not understand. */
+export function harden(script: string, scratch_mb: number, isRoot = IS_ROOT): string {
+  const end = script.indexOf(' -- ')
+  const head = script.slice(0, end)
+  const proc = ' --proc /proc '
+  if (end === -1 || !head.startsWith('bwrap ') || head.split(proc).length !== 2) {
+    throw new TroupeError('internal', 'the sandbox runtime built a command line of an unknown shape', {
+      hint: 'install the version of @anthropic-ai/sandbox-runtime that package.json names',
+    })
+  }
+  const bytes = scratch_mb * 1024 * 1024
+  const covers = MACHINE_SETTINGS.map((name) => `/proc/${name}`)
+    .filter((path) => existsSync(path))
+    .map((path) => `--ro-bind ${path} ${path}`)
+  const sized = head.replaceAll(' --tmpfs /', ` --size ${bytes} --tmpfs /`)
+  const covered = isRoot ? sized.replace(proc, `${proc}${covers.join(' ')} `) : sized
+  return `exec ${covered.replace('bwrap ', 'bwrap --seccomp 3 ')}${script.slice(end)}`
+}

@@ -1,0 +1,84 @@
+import { z } from 'zod'
+import type { Tool } from '../../kernel/tool.ts'
+import { defineTool } from '../../kernel/tool.ts'
+import { fileNamesOf } from './file-types.ts'
+import { globFilter } from './glob-pattern.ts'
+import { page } from './page.ts'
+import type { FileMatches, Query } from './query.ts'
+import type { Searcher } from './searcher.ts'
+
+const around = z.number().int().min(0).max(100).optional()
+
+const input = z.object({
+  pattern: z.string().min(1).max(2000).describe('A regular expression, as ripgrep takes it.'),
+  path: z.string().optional().describe('The file or folder to search; the whole workspace unless given.'),
+  glob: z.string().optional().describe('Only files with such names, for example `*.{ts,tsx}` or `src/**`.'),
+  type: z.string().optional().describe('Only files of this kind: ts, js, py, rust, go, md, …'),
+  output_mode: z
+    .enum(['content', 'files_with_matches', 'count'])
+    .optional()
+    .describe('Matching lines, paths (unless given), or counts.'),
+  '-i': z.boolean().optional().describe('Ignore case.'),
+  '-n': z.boolean().optional().describe('Line numbers with content; shown unless false.'),
+  '-A': around.describe('Lines to show after each match.'),
+  '-B': around.describe('Lines to show before each match.'),
+  '-C': around.describe('Lines to show before and after each match.'),
+  multiline: z.boolean().optional().describe('Let the expression span lines.'),
+  head_limit: z.number().int().min(1).max(20_000).optional().describe('How many lines of output.'),
+  offset: z.number().int().min(0).optional().describe('How many lines of output to skip, to read on.'),
+})
+
+type Input = z.output<typeof input>
+
+/** Searches contents. The answer is the same with and without ripgrep. */
+export function grepTool(searcher: Searcher): Tool {
+  return defineTool<Input>({
+    name: 'Grep',
+    description:
+      'Search the contents of files of the workspace with a regular expression. Files that .gitignore hides and binary ' +
+      'files are left out. Look-around and back references are not supported.',
+    category: 'perception',
+    kind: 'read',
+    input,
+    subject: ({ path, pattern }) => path ?? pattern,
+    async execute(request, call) {
+      const query = queryOf(request)
+      const { files, incomplete } = await searcher.search(request.path ?? '.', query, call.signal)
+      const isMeant = request.glob === undefined ? () => true : globFilter(request.glob)
+      const meant = files.filter(({ path }) => isMeant(path))
+      const lines = meant.flatMap((file) => linesOf(file, query.mode, request['-n'] ?? true))
+      const output = page(lines, {
+        offset: request.offset ?? 0,
+        limit: request.head_limit ?? (query.mode === 'content' ? 500 : 1000),
+        nothing: 'nothing matches',
+        ...(incomplete ? { note: 'there was too much to search it all; narrow it down with path, glob or type' } : {}),
+      })
+      return { success: true, output }
+    },
+  })
+}
+
+function queryOf(request: Input): Query {
+  const plainGlob = request.glob !== undefined && /^[\w.*?{},-]+$/.test(request.glob) ? [request.glob] : []
+  return {
+    pattern: request.pattern,
+    ignoreCase: request['-i'] ?? false,
+    multiline: request.multiline ?? false,
+    mode: request.output_mode ?? 'files_with_matches',
+    before: request['-B'] ?? request['-C'] ?? 0,
+    after: request['-A'] ?? request['-C'] ?? 0,
+    // Only to search less; what the glob means is decided on the results.
+    fileNames: request.type === undefined ? plainGlob : fileNamesOf(request.type),
+  }
+}
+
+function linesOf({ path, count, lines }: FileMatches, mode: Query['mode'], numbers: boolean): string[] {
+  if (mode === 'files_with_matches') return [path]
+  if (mode === 'count') return [`${path}:${count}`]
+  return lines.flatMap((line, at) => {
+    const mark = line.match ? ':' : '-'
+    const shown = `${path}${mark}${numbers ? `${line.number}${mark}` : ''}${line.text.replace(/\r$/, '')}`
+    const before = lines[at - 1]
+    return before && before.number + 1 < line.number ? ['--', shown] : [shown]
+  })
+}

@@ -1,0 +1,188 @@
+import { spawn } from 'node:child_process'
+import { accessSync, constants } from 'node:fs'
+import { delimiter, dirname, join } from 'node:path'
+import { unable } from '../complaint.ts'
+import type { Workspace } from '../files/workspace.ts'
+import { expressionOf } from './expression.ts'
+import type { FileMatches, Query, SearchEngine, SearchRoot } from './query.ts'
+import { MOST_BYTES } from './query.ts'
+import { SKIPPED_NAMES } from './walk.ts'
+
+export interface Programs {
+  ripgrep: string
+  /** With it, ripgrep sees nothing but the workspace: a folder swapped for a link while it walks leads nowhere. */
+  bubblewrap?: string | undefined
+}
+
+/** The same files as our own walk: hidden ones too, `.gitignore` of the workspace and nothing else. */
+const SAME_FILES = [
+  '--no-config',
+  '--hidden',
+  '--no-follow',
+  '--no-require-git',
+  '--no-ignore-global',
+  '--no-ignore-exclude',
+  '--no-ignore-parent',
+  '--no-ignore-dot',
+  '--no-messages',
+  ...SKIPPED_NAMES.map((name) => `--glob=!${name}`),
+]
+
+export function ripgrepEngine(programs: Programs, workspace: Workspace): SearchEngine {
+  const start = (root: SearchRoot, args: readonly string[], signal: AbortSignal) =>
+    run(commandLine(programs, workspace, root), args, signal)
+  return {
+    name: 'ripgrep',
+    async files(root, signal) {
+      const { bytes } = await start(root, ['--files', '--null', ...SAME_FILES], signal)
+      return withoutDot(bytes.toString('utf8').split('\0'))
+    },
+    async search(root, query, signal) {
+      // Both ways of searching refuse the same expressions.
+      expressionOf(query.pattern, query)
+      const { bytes, cut } = await start(root, searchArgs(query), signal)
+      const files = query.mode === 'content' ? contentOf(bytes) : countsOf(bytes, query)
+      return { files, incomplete: cut }
+    },
+  }
+}
+
+/** Where a program is, by `PATH`. */
+export function findProgram(name: string, path = process.env.PATH ?? ''): string | undefined {
+  for (const folder of path.split(delimiter)) {
+    if (!folder.startsWith('/')) continue
+    try {
+      accessSync(join(folder, name), constants.X_OK)
+      return join(folder, name)
+    } catch {
+      // Not in this folder.
+    }
+  }
+  return undefined
+}
+
+interface CommandLine {
+  program: string
+  args: string[]
+  cwd: string
+}
+
+function commandLine({ ripgrep, bubblewrap }: Programs, workspace: Workspace, root: SearchRoot): CommandLine {
+  if (!bubblewrap) return { program: ripgrep, args: [], cwd: root.folder }
+  const system = ['/usr', '/bin', '/lib', '/lib64', '/nix/store', dirname(ripgrep)]
+  const args = [
+    ...['--unshare-all', '--die-with-parent', '--new-session', '--cap-drop', 'ALL', '--clearenv'],
+    ...system.flatMap((folder) => ['--ro-bind-try', folder, folder]),
+    ...['--ro-bind', workspace.real, workspace.real, '--chdir', root.path, '--', ripgrep],
+  ]
+  return { program: bubblewrap, args, cwd: '/' }
+}
+
+function searchArgs(query: Query): string[] {
+  const output = {
+    content: ['--json'],
+    files_with_matches: ['--files-with-matches', '--null'],
+    count: ['--count', '--null'],
+  }
+  return [
+    ...output[query.mode],
+    ...SAME_FILES,
+    ...(query.mode === 'content' ? [`--before-context=${query.before}`, `--after-context=${query.after}`] : []),
+    ...(query.ignoreCase ? ['--ignore-case'] : ['--case-sensitive']),
+    ...(query.multiline ? ['--multiline', '--multiline-dotall'] : []),
+    ...query.fileNames.map((glob) => `--type-add=wanted:${glob}`),
+    ...(query.fileNames.length > 0 ? ['--type=wanted'] : []),
+    `--regexp=${query.pattern}`,
+    '--',
+    './',
+  ]
+}
+
+async function run(
+  { program, args, cwd }: CommandLine,
+  more: readonly string[],
+  signal: AbortSignal,
+): Promise<{ bytes: Buffer; cut: boolean }> {
+  const child = spawn(program, [...args, ...more], { cwd, env: {}, stdio: ['ignore', 'pipe', 'pipe'] })
+  const stop = () => void child.kill('SIGKILL')
+  signal.addEventListener('abort', stop, { once: true })
+  const chunks: Buffer[] = []
+  let size = 0
+  let complaint = ''
+  child.stdout.on('data', (chunk: Buffer) => {
+    size += chunk.length
+    if (size <= MOST_BYTES) chunks.push(chunk)
+    else stop()
+  })
+  child.stderr.on('data', (chunk: Buffer) => {
+    if (complaint.length < 2000) complaint += chunk.toString('utf8')
+  })
+  const status = await new Promise<number | null>((resolve, reject) => {
+    child.once('error', (cause) =>
+      reject(unable(`ripgrep did not start: ${cause.message}`, 'set ripgrep: false', cause)),
+    )
+    child.once('close', resolve)
+  }).finally(() => signal.removeEventListener('abort', stop))
+  signal.throwIfAborted()
+  const cut = size > MOST_BYTES
+  // 1 is "nothing found"; 2 with output means that some files could not be read.
+  if (!cut && (status ?? 2) > 1 && size === 0) throw unable(`ripgrep failed: ${complaint.trim() || `status ${status}`}`)
+  return { bytes: Buffer.concat(chunks), cut }
+}
+
+function withoutDot(paths: readonly string[]): string[] {
+  return paths.filter((path) => path !== '').map((path) => (path.startsWith('./') ? path.slice(2) : path))
+}
+
+function countsOf(bytes: Buffer, { mode }: Query): FileMatches[] {
+  const text = bytes.toString('utf8')
+  if (mode === 'files_with_matches') {
+    return withoutDot(text.split('\0')).map((path) => ({ path, count: 1, lines: [] }))
+  }
+  const found: FileMatches[] = []
+  for (const [, path = '', count = ''] of text.matchAll(/([^\0]+)\0(\d+)\n/g)) {
+    found.push({ path: withoutDot([path])[0] ?? path, count: Number(count), lines: [] })
+  }
+  return found
+}
+
+interface JsonText {
+  text?: string
+  bytes?: string
+}
+
+interface JsonLine {
+  type: string
+  data: { path?: JsonText; lines?: JsonText; line_number?: number; submatches?: unknown[] }
+}
+
+function contentOf(bytes: Buffer): FileMatches[] {
+  const files = new Map<string, FileMatches>()
+  for (const raw of bytes.toString('utf8').split('\n')) {
+    const line = jsonOf(raw)
+    if (line?.type !== 'match' && line?.type !== 'context') continue
+    const path = withoutDot([textOf(line.data.path)])[0] ?? ''
+    const file = files.get(path) ?? { path, count: 0, lines: [] }
+    files.set(path, file)
+    const match = line.type === 'match'
+    if (match) file.count++
+    const texts = textOf(line.data.lines).replace(/\n$/, '').split('\n')
+    for (const [at, text] of texts.entries())
+      file.lines.push({ number: (line.data.line_number ?? 1) + at, text, match })
+  }
+  return [...files.values()]
+}
+
+function textOf(text: JsonText | undefined): string {
+  return text?.text ?? Buffer.from(text?.bytes ?? '', 'base64').toString('utf8')
+}
+
+/** The last line of an output that was cut is no JSON. */
+function jsonOf(raw: string): JsonLine | undefined {
+  if (raw === '') return undefined
+  try {
+    return JSON.parse(raw) as JsonLine
+  } catch {
+    return undefined
+  }
+}
