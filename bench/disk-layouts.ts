@@ -14,6 +14,7 @@ export const TEXT_A_TURN = 2048
 /** A way to have a long conversation. `onTurn` is called when a turn is over. */
 export interface Layout {
   what: string
+  rounds: number
   talk(file: string, turns: number, onTurn: () => void): Promise<void>
 }
 
@@ -54,6 +55,7 @@ async function play(file: string, model: Model, work: Work): Promise<void> {
 export const LAYOUTS: readonly Layout[] = [
   {
     what: 'one session of many turns (answer out, tool result in)',
+    rounds: 3,
     talk: (file, turns, onTurn) =>
       play(file, wordy(turns, onTurn), async (context) => {
         const result = await context.perform(agentWith([look]), { instruction: kilobyte() }, { key: 'talk' })
@@ -62,6 +64,7 @@ export const LAYOUTS: readonly Layout[] = [
   },
   {
     what: 'many sessions of one turn in one run',
+    rounds: 3,
     talk: (file, turns, onTurn) =>
       play(file, wordy(1, onTurn), async (context) => {
         for (let turn = 0; turn < turns; turn++) {
@@ -72,6 +75,7 @@ export const LAYOUTS: readonly Layout[] = [
   },
   {
     what: 'a chat: one session taken up again for every turn, a run each',
+    rounds: 1,
     async talk(file, turns, onTurn) {
       const model = wordy(1, onTurn)
       const troupe = await createTroupe({ store: file, model, agents: [agentWith([])], limits: WIDE })

@@ -41,7 +41,7 @@ function pace(ended: readonly number[], from: number, to: number): number {
 }
 
 async function measure(layout: Layout, { quick, folder }: BenchOptions): Promise<Line[]> {
-  const rounds = quick ? 1 : 3
+  const rounds = quick ? 1 : layout.rounds
   const [few, many]: [Conversation[], Conversation[]] = [[], []]
   const place = LAYOUTS.indexOf(layout)
   for (let round = 0; round < rounds; round++) {

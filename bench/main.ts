@@ -11,6 +11,7 @@ import { floor } from './floor.ts'
 import { importing } from './import.ts'
 import { peerLines } from './peers.ts'
 import { lineText, machineLine } from './print.ts'
+import { providerOverhead } from './provider-overhead.ts'
 import { resume } from './resume.ts'
 import { oneCall, threeCalls } from './tool-turn.ts'
 import { turn } from './turn.ts'
@@ -32,6 +33,7 @@ const BENCHES: readonly Bench[] = [
   resume,
   disk,
   importing,
+  providerOverhead,
 ]
 
 function chosen(names: readonly string[]): readonly Bench[] {

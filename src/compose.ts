@@ -1,5 +1,4 @@
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { EmbeddedEngine } from './engine/embedded.ts'
 import { realWorld } from './engine/real-world.ts'
 import { sessionPorts } from './engine/sessions.ts'
@@ -187,8 +186,6 @@ function databaseIn(path: string): string {
 }
 
 async function rosterAgents(own: readonly Agent[]): Promise<Agent[]> {
-  const { loadAgents } = await import('./formats/find-agents.ts')
-  const shipped = await loadAgents(fileURLToPath(new URL('../agents/', import.meta.url)))
-  const names = new Set(own.map((agent) => agent.name))
-  return [...own, ...shipped.agents.filter((agent) => !names.has(agent.name))]
+  const { withShipped } = await import('./formats/find-agents.ts')
+  return withShipped(own)
 }

@@ -140,7 +140,7 @@ describe('accounts', () => {
 
   test('AC3 the price of the day on which the call was made holds, whatever day it ended', () => {
     const late = { from: DAY / 2 - 10, took: 20 }
-    expect(rowsOf(late, { from: DAY / 2 }).map(({ usd }) => usd)).toEqual([0.00015, 0.00045])
+    expect(rowsOf(late, { from: DAY / 2, took: 50 }).map(({ usd }) => usd)).toEqual([0.00015, 0.00045])
     const dearer: PriceBook = { cost: () => 7 }
     expect(accountsOf(journal([call]), dearer)[0]?.usd).toBe(7)
   })

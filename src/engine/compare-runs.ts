@@ -10,7 +10,9 @@ import { canonicalEvents, differencesBetween } from './compare.ts'
 export interface RunComparison {
   same: boolean
   runs: [RunSide, RunSide]
-  /** The first fact, in the order of the first run, that the two tell differently. */
+  /** What they started with differently: input, model, limits. */
+  start: Difference | null
+  /** The first fact after that, in the order of the first run, that the two tell differently. */
   parting: Difference | null
   /** Facts that differ, those included that follow from the first. */
   differences: number
@@ -53,7 +55,8 @@ export function compareRuns(a: readonly Event[], b: readonly Event[]): RunCompar
   return {
     same: differences.length === 0,
     runs: [sideOf(a), sideOf(b)],
-    parting: partingOf(differences),
+    start: differences.find(({ type }) => type === 'run:start') ?? null,
+    parting: partingOf(differences.filter(({ type }) => type !== 'run:start')),
     differences: differences.length,
     shared: before.length - told,
     agents: agentsOf(a, b),

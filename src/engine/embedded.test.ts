@@ -6,6 +6,7 @@ import { MemoryStore } from '../store/memory.ts'
 import type { Store } from '../store/store.ts'
 import type { EngineParts, EngineProcess, EngineStage } from '../testing/engine-contract.ts'
 import { engineContract } from '../testing/engine-contract.ts'
+import { seededRandom } from '../testing/seeded-random.ts'
 import type { SimulatedWorld } from '../testing/simulated-world.ts'
 import { simulatedWorld } from '../testing/simulated-world.ts'
 import { EmbeddedEngine } from './embedded.ts'
@@ -15,6 +16,7 @@ class Stage implements EngineStage {
   readonly store = new MemoryStore()
   readonly #latency: number
   readonly #worlds: SimulatedWorld[] = []
+  readonly #random = seededRandom(7)
   #seed = 1
   #clock = Date.UTC(2030, 0, 1)
 
@@ -75,7 +77,7 @@ class Stage implements EngineStage {
         return world.killed
       },
       at: () => undefined,
-      delay: () => (this.#latency === 0 ? undefined : world.sleep(this.#latency)),
+      delay: () => (this.#latency === 0 ? undefined : world.sleep(Math.floor(this.#random() * this.#latency))),
       refuse: () => undefined,
     }
     const { store } = this
@@ -87,4 +89,4 @@ class Stage implements EngineStage {
 }
 
 engineContract('the embedded engine', () => new Stage(0), { describe, test })
-engineContract('the embedded engine on a store that answers late', () => new Stage(7), { describe, test })
+engineContract('the embedded engine on a store that answers late', () => new Stage(12), { describe, test })

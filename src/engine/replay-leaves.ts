@@ -1,4 +1,4 @@
-import type { Event, EventOf, EventType } from '../kernel/event.ts'
+import type { Event, EventType } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
 import { keyOf } from './compare.ts'
 
@@ -10,8 +10,6 @@ import { keyOf } from './compare.ts'
 export interface Leaves {
   /** Events that the execution finds recorded. */
   seeds: Event[]
-  /** Answers of people, by the key of their question. */
-  answers: Map<string, EventOf<'gate:answer'>['data']>
   /** True when this seed was used by an execution that asked for these keys. */
   used(seed: Event, claimed: ReadonlySet<string>): boolean
 }
@@ -57,12 +55,9 @@ export function leavesOf(events: readonly Event[]): Leaves {
     return false
   }
   const seeds = events.filter(isSeed)
-  const answers = events.flatMap((event) =>
-    isEvent(event, 'gate:answer') && !isSeed(event) ? [[event.data.key, event.data] as const] : [],
-  )
   const used = (seed: Event, claimed: ReadonlySet<string>) =>
     claimed.has(keyOf(seed)) || claimed.has(callAbove(calls, keyOf(seed)) ?? '') || seed.type === 'run:reopen'
-  return { seeds, answers: new Map(answers), used }
+  return { seeds, used }
 }
 
 /** The tool call that a question belongs to, as part of its answer: may it be made? */

@@ -27,7 +27,9 @@ function dyingStore(after: number) {
       if (left < 0) return { ok: false, error: new TroupeError('store_failed', 'the process died') } as const
       return append([each]) as AppendOutcome[]
     })
-  return { store, revive: () => {
+  return {
+    store,
+    revive: () => {
       left = Number.POSITIVE_INFINITY
     },
   }
@@ -361,7 +363,7 @@ async function randomRun(plan: readonly number[], crash: number): Promise<{ stor
   const staff = [...agents, agent('slow', { timeout_ms: 5 })]
   const model = answering(({ key, session: { agent: who, turn } }) => {
     const die = plan[(turn * 7 + key.length * 3 + who.length) % plan.length] ?? 0
-    if (who === 'slow' && die > 4) return new Promise<never>(() => {})
+    if (who === 'slow' && die > 4) return new Promise((resolve) => setTimeout(resolve, 40, says('late')))
     if (turn > 3 || die === 0) return says(`${who} ends`)
     if (die === 1) return calls({ name: 'look', input: { text: `${turn}` } }, { name: 'send', input: { text: 'x' } })
     if (die === 2) return calls(delegate('coder', `t${turn}`), delegate('slow', 'y'))

@@ -13,7 +13,6 @@ import type { Store } from '../store/store.ts'
 import { cancellation, endOf, endOfError, factsOf } from './attempt.ts'
 import type { Difference } from './compare.ts'
 import { canonicalEvents, differencesBetween, keyOf } from './compare.ts'
-import type { Leaves } from './replay-leaves.ts'
 import { leavesOf } from './replay-leaves.ts'
 import type { Reading } from './replay-ports.ts'
 import { replayPorts } from './replay-ports.ts'
@@ -69,9 +68,7 @@ async function rehearse(site: ReplaySite, stored: readonly Event[]): Promise<Eve
   const { project, model, input } = facts.start
   const run = { id: stored[0]?.run_id ?? '', project, limits: facts.limits, model }
   const written: Event[] = []
-  const committer = new Committer({ append: (batch) => keep(batch, written) }, world, (events) => {
-    for (const event of events) if (isEvent(event, 'gate:open')) answer(x, leaves, event.data)
-  })
+  const committer = new Committer({ append: (batch) => keep(batch, written) }, world, () => {})
   const journal = committer.open({ run_id: run.id, project, epoch: 1, head: stored.length })
   const recorded = new Recorded(leaves.seeds, pattern.renamed)
   // A session asks this just before it sets the timer for its time limit: else two of the same length look alike.
@@ -81,6 +78,8 @@ async function rehearse(site: ReplaySite, stored: readonly Event[]): Promise<Eve
   }
   const budget = new Budget({ ...run.limits, calls: null, tokens: null, usd: null, concurrency: 1_000_000 })
   const x = new Execution({ run, ports, journal, committer, recorded, budget })
+  // No time passes here: that a person was asked when a time limit was over must not keep it from being over.
+  x.waitedUnder = () => 0
   let end: RunEnd | undefined
   void (async () => endOf(pattern.name, await pattern.execute(contextOf(x, '', undefined, x.signal), input as never)))()
     .catch((thrown: unknown) => endOfError(x, thrown))
@@ -89,9 +88,8 @@ async function rehearse(site: ReplaySite, stored: readonly Event[]): Promise<Eve
     })
   const activity = () => [x.claimed.size, journal.head, reading.under_way, end?.status].join()
   await stillness(activity, reading)
-  for (const stop of stopsOf(stored, x, world)) {
-    if (end) break
-    stop()
+  for (const event of stored) {
+    if (end || !fromOutside(event, { x, world, asked: written })) continue
     await stillness(activity, reading)
   }
   end ??= facts.end?.error?.code === 'quarantined' ? facts.end : undefined
@@ -115,12 +113,6 @@ function keep(batch: readonly Append[], written: Event[]): AppendOutcome[] {
   return batch.map(() => ({ ok: true }))
 }
 
-/** A question is asked again; the answer is the one that the journal holds. */
-function answer(x: Execution, { answers }: Leaves, gate: { key: string; gate_id: string }): void {
-  const given = answers.get(gate.key)
-  if (given) void x.answer(gate, given.answer, given.by)
-}
-
 /** Turns of the event loop without anything happening after which nothing will happen any more. */
 const STILL_TURNS = 20
 
@@ -134,24 +126,35 @@ async function stillness(activity: () => string, reading: Reading): Promise<void
   }
 }
 
-/** What came from outside and ended sessions or the run, in the order of the journal. */
-function stopsOf(stored: readonly Event[], x: Execution, world: ReplayWorld): (() => void)[] {
-  return stored.flatMap((event) => {
-    if (isEvent(event, 'session:end') && event.data.error?.code === 'timeout') {
-      const { key, error } = event.data
-      // Sessions below the one whose time was over end with the same error.
-      return error.step === key ? () => world.expire(key) : []
-    }
-    if (isEvent(event, 'run:cancel')) {
-      return () => {
-        x.journal.append('run:cancel', event.data)
-        x.stop(cancellation(event.data.reason))
-      }
-    }
-    const error = isEvent(event, 'run:end') ? event.data.error : null
-    if (error?.code !== 'limit_reached' || error.alternatives[0] !== 'wall_ms') return []
-    return () => x.stop(fromRecord(error))
-  })
+interface Rehearsal {
+  x: Execution
+  world: ReplayWorld
+  /** What has been written so far. */
+  asked: readonly Event[]
+}
+
+/** Lets what came from outside happen again, in the order of the journal: an answer, a time limit, a cancellation. */
+function fromOutside(event: Event, { x, world, asked }: Rehearsal): boolean {
+  if (isEvent(event, 'gate:answer')) {
+    const { key, answer, by } = event.data
+    const gate = asked.find((question) => isEvent(question, 'gate:open') && question.data.key === key)
+    if (isEvent(gate, 'gate:open')) void x.answer(gate.data, answer, by)
+    return gate !== undefined
+  }
+  if (isEvent(event, 'session:end') && event.data.error?.code === 'timeout') {
+    // Sessions below the one whose time was over end with the same error.
+    if (event.data.error.step === event.data.key) world.expire(event.data.key)
+    return true
+  }
+  if (isEvent(event, 'run:cancel')) {
+    x.journal.append('run:cancel', event.data)
+    x.stop(cancellation(event.data.reason))
+    return true
+  }
+  const error = isEvent(event, 'run:end') ? event.data.error : null
+  if (error?.code !== 'limit_reached' || error.alternatives[0] !== 'wall_ms') return false
+  x.stop(fromRecord(error))
+  return true
 }
 
 const CUT_SHORT = new Set(['budget', 'timeout', 'cancelled'])

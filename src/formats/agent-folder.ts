@@ -43,7 +43,8 @@ export async function readFolder(folder: string, options: FolderOptions = {}): P
         found.problems.push(...problems.map((problem) => ({ ...problem, path, agent: agent.name })))
       }
     } catch (error) {
-      found.problems.push({ level: 'error', path, line: 1, message: (error as Error).message })
+      const message = (error as Error).message.replace(`${path}: `, '')
+      found.problems.push({ level: 'error', path, line: 1, message })
     }
   }
   found.problems.push(...problems)

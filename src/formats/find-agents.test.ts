@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createRoster } from '../kernel/roster.ts'
-import { agentSources, findAgents } from './find-agents.ts'
+import { agentSources, findAgents, withShipped } from './find-agents.ts'
 
 let root: string
 beforeEach(async () => {
@@ -81,6 +81,9 @@ describe('where agents are found', () => {
     const { agents } = await find({ shipped: true })
     expect(agents[0]?.description).toContain('.troupe/agents')
     expect(agents.find(({ name }) => name === 'troupe:architect')?.temperature).toBe(0.7)
+    const own = agents.filter(({ name }) => name === 'architect')
+    const names = (await withShipped(own)).map(({ name }) => name)
+    expect(names).toEqual(['architect', 'troupe:architect', 'default', 'implementer', 'researcher', 'reviewer'])
   })
 
   test('A14 folders of the search path may be missing; those that are named may not', async () => {

@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { TroupeError } from '../errors.ts'
+import type { Agent } from '../kernel/agent.ts'
 import type { ReadingOptions } from './agent-file.ts'
 import type { LoadedAgents } from './agent-folder.ts'
 import { readFolder } from './agent-folder.ts'
@@ -20,6 +21,7 @@ export interface FindOptions extends ReadingOptions {
   shipped?: boolean
 }
 
+const SHIPPED = 'troupe'
 const OF_PROJECT = ['.troupe/agents', '.claude/agents', '.github/agents', '.amplifier/agents']
 const OF_USER = ['.config/troupe/agents', '.claude/agents', '.copilot/agents', '.amplifier/agents']
 
@@ -44,7 +46,7 @@ export async function agentSources(options: FindOptions): Promise<Source[]> {
     // In a home folder that is a project the two share folders.
     ...ofUser.filter(({ folder }) => !ofProject.some((source) => source.folder === folder)),
     ...(await Promise.all(packages.map((name) => ofPackage(project, name)))),
-    ...(shipped ? [{ folder: shippedAgents(), collection: 'troupe', optional: false }] : []),
+    ...(shipped ? [{ folder: shippedAgents(), collection: SHIPPED, optional: false }] : []),
   ]
 }
 
@@ -64,6 +66,16 @@ export async function findAgents(options: FindOptions): Promise<LoadedAgents> {
 /** The agents of one folder or file, without any other place. */
 export function loadAgents(folder: string, options: ReadingOptions = {}): Promise<LoadedAgents> {
   return findAgents({ ...options, project: folder, dirs: [folder] })
+}
+
+/** A program's own agents with those that come with Troupe; one whose name is taken is called `troupe:name`. */
+export async function withShipped(own: readonly Agent[]): Promise<Agent[]> {
+  const { agents } = await readFolder(shippedAgents(), { collection: SHIPPED })
+  const names = new Set(own.map(({ name }) => name))
+  const shipped = agents.map((agent) =>
+    names.has(agent.name) ? { ...agent, name: `${SHIPPED}:${agent.name}` } : agent,
+  )
+  return [...own, ...shipped.filter(({ name }) => !names.has(name))]
 }
 
 /** The folder of the agents that come with Troupe. */

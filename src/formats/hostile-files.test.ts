@@ -3,9 +3,11 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
+import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { parseAgentFile } from './agent-file.ts'
 import { loadAgents } from './find-agents.ts'
+import { OUR_TOOLS } from './tool-names.ts'
 
 const markdown = (name: string, ...head: string[]) =>
   `---\nname: ${name}\ndescription: d\n${head.map((line) => `${line}\n`).join('')}---\n\nDo it well.\n`
@@ -151,5 +153,55 @@ describe('text that is not what it seems', () => {
   test('A15 a page between two rules is no agent', async () => {
     expect(await parseAgentFile('---\n\nSome words.\n\nMore words: here.\n\n---\n\nEnd', 'a.md')).toBeUndefined()
     expect(await parseAgentFile('---\n\n**Note:** read this\n\n---\n', 'a.md')).toBeUndefined()
+  })
+})
+
+describe('whatever is written', () => {
+  const pieces = fc.constantFrom(
+    'Read',
+    'Bash(',
+    ')',
+    ',',
+    ' ',
+    '\n',
+    '- ',
+    '[',
+    ']',
+    '{',
+    '}',
+    ':',
+    '"',
+    "'",
+    '*',
+    '#',
+    '|',
+  )
+  const junk = fc.array(fc.oneof(pieces, fc.string({ maxLength: 8 })), { maxLength: 30 }).map((parts) => parts.join(''))
+
+  test('A10 no list of tools grants what nobody knows', async () => {
+    await fc.assert(
+      fc.asyncProperty(junk, async (tools) => {
+        const read = await parseAgentFile(`---\nname: a\ndescription: d\ntools: ${tools}\n---\nx`, 'a.md').catch(
+          () => undefined,
+        )
+        for (const name of read?.agent.tools ?? []) {
+          expect(OUR_TOOLS.includes(name) || name.startsWith('mcp__') || name.includes('/')).toBe(true)
+        }
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  test('A15 any frontmatter is read, passed over or refused, and what is kept can be written down', async () => {
+    await fc.assert(
+      fc.asyncProperty(junk, junk, async (head, body) => {
+        const read = await parseAgentFile(`---\nname: a\n${head}\n---\n${body}`, 'a.md').catch(
+          (error: unknown) => error,
+        )
+        if (read === undefined || read instanceof Error) return
+        expect(JSON.parse(JSON.stringify(read))).toEqual(read)
+      }),
+      { numRuns: 300 },
+    )
   })
 })

@@ -290,7 +290,7 @@ export class Execution {
 
   /** To be awaited before a new action: see invariant 4. */
   beforeAction(): Promise<void> | undefined {
-    if (this.recorded.empty) return undefined
+    if (this.recorded.empty || this.ports.sealed) return undefined
     this.#replayed ??= this.#replay()
     return this.#replayed
   }

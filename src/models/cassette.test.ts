@@ -125,7 +125,6 @@ describe('CA3 what arrives', () => {
   test('CA3 chunks keep their order and breaks, usage and marks are kept', async () => {
     const chunks = [
       { type: 'reasoning' as const, text: 'hm', provider: { signature: 'abc' } },
-      ...says('').slice(0, 0),
       { type: 'text' as const, text: 'one ' },
       { type: 'text' as const, text: 'two' },
       {
@@ -276,9 +275,8 @@ describe('CA5 a miss', () => {
 
   test('CA5 takes the nearest entry of another key when this key was never asked for', async () => {
     const staff = [agent('lead'), agent('coder')]
-    const rule = { when: { agent: 'lead', turn: 1 }, reply: { toolCalls: [{ name: 'task', input: {} as object }] } }
-    rule.reply.toolCalls = [{ name: 'task', input: { agent: 'coder', instruction: 'write it' } }]
-    const model = script(rule, { reply: { text: 'fine' } })
+    const toolCalls = [{ name: 'task', input: { agent: 'coder', instruction: 'write it' } }]
+    const model = script({ when: { agent: 'lead', turn: 1 }, reply: { toolCalls } }, { reply: { text: 'fine' } })
     const recording = await stage({ agents: staff, model, cassette: { record: file } })
     await recording.task('lead', 'go')
     const { task } = await stage({ agents: staff, cassette: { replay: file } })
@@ -318,10 +316,7 @@ describe('CA6 files that cannot be played', () => {
     ['a line that does not fit', `{"troupe_cassette":1}\n${JSON.stringify(entry)}\n`, /:2 does not fit: request/],
     [
       'a chunk nobody knows',
-      `{"troupe_cassette":1}\n\n`.replace(
-        '\n\n',
-        `\n${JSON.stringify({ ...entry, request, chunks: [{ type: 'video' }] })}\n`,
-      ),
+      `{"troupe_cassette":1}\n${JSON.stringify({ ...entry, request, chunks: [{ type: 'video' }] })}\n`,
       /:2 does not fit: chunks\.0/,
     ],
   ])('CA6 %s is refused with its place', async (_what, text, message) => {

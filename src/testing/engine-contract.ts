@@ -40,6 +40,7 @@ export function engineContract(
     test('E9 a second engine is refused while the first one lives, and takes over when it is gone', on(sharing.refuses))
     test('E10 listeners hear committed events in order, and one that throws harms nothing', on(sharing.tells))
     test('E11 a failed run taken up again repeats the failing step alone', on(ending.reopens))
+    test('E13 a session resumed right after its end finds all of its past', on(waiting.resumesAtOnce))
     test('E12 what a run leaves behind when it ends is stopped, and writes nothing any more', on(ending.stopsRest))
   })
 }

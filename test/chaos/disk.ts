@@ -1,4 +1,5 @@
 import type { Event } from '../../src/kernel/event.ts'
+import { isEvent } from '../../src/kernel/event.ts'
 import type { Append, AppendOutcome } from '../../src/kernel/journal.ts'
 import { MemoryStore } from '../../src/store/memory.ts'
 
@@ -14,10 +15,18 @@ interface Change {
   append: boolean
 }
 
+/** Begins of actions, answers of people, and results outlive a power failure. */
+function mustBeSynced(event: Event): boolean {
+  if (isEvent(event, 'tool:pre')) return event.data.kind === 'act'
+  return isEvent(event, 'gate:answer') || isEvent(event, 'run:end')
+}
+
 export class Disk {
   store = new MemoryStore()
   /** Keys whose `model:end` was committed. */
   readonly answered = new Set<string>()
+  /** What must be synced before anything rests on it, and was only committed. */
+  readonly unsynced: string[] = []
   #log: Change[] = []
 
   append(batch: readonly Append[]): AppendOutcome[] {
@@ -26,9 +35,12 @@ export class Disk {
     const redo = (store: MemoryStore) => store.append(JSON.parse(json) as Append[])
     this.#log.push({ redo, synced, append: true })
     const outcomes = redo(this.store)
-    batch.forEach(({ events }, index) => {
+    batch.forEach(({ events, sync }, index) => {
       if (!outcomes[index]?.ok) return
-      for (const event of events) if (event.type === 'model:end') this.answered.add((event.data as { key: string }).key)
+      for (const event of events) {
+        if (isEvent(event, 'model:end')) this.answered.add(event.data.key)
+        if (sync !== 'full' && mustBeSynced(event)) this.unsynced.push(event.type)
+      }
     })
     return outcomes
   }

@@ -30,6 +30,7 @@ export function complaints(played: Played, expected: Expected): string[] {
     ...endsRight(played, expected),
     ...actsOnce(played, expected),
     ...losesNothing(played, expected),
+    ...played.unsynced.map((type) => `${type} was not synced to disk`),
     ...verifyJournal(played.journal).map(({ seq, rule, message }) => `journal ${seq} ${rule}: ${message}`),
     ...(powerLost ? [] : paysOnce(played, expected)),
     ...(disturbed ? [] : paysExactly(played)),
@@ -51,12 +52,13 @@ function endsRight(played: Played, expected: Expected): string[] {
   return found
 }
 
-/** A full disk stops the process; one that was taken over is refused. */
+/** A full disk stops the process; one that was taken over, or whose lease a set clock ran out, is refused. */
 function excused(error: unknown, { plan }: Played): boolean {
   const code = (error as { code?: string }).code
   const kinds = plan.faults.map(({ kind }) => kind)
   if (code === 'store_full') return kinds.includes('full')
-  return (code === 'lease_lost' || code === 'run_busy') && kinds.includes('suspend')
+  const rivals = kinds.includes('suspend') || (kinds.includes('jump') && plan.answers === 'elsewhere')
+  return (code === 'lease_lost' || code === 'run_busy') && rivals
 }
 
 function actsOnce(played: Played, expected: Expected): string[] {

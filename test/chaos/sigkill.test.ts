@@ -82,7 +82,7 @@ async function finish(folder: string): Promise<Played> {
     answers: 'parked' as const,
     thinks: 0,
   }
-  return { plan, result, journal, sessions, ledger, inFlight, lives: [], errors: [] }
+  return { plan, result, journal, sessions, ledger, inFlight, lives: [], errors: [], unsynced: [] }
 }
 
 function ledgerOf(folder: string, again: (key: string, nth: number) => boolean): Ledger {

@@ -9,6 +9,9 @@ export interface CommonOptions {
   agents?: string
   model?: string
   limit?: string[]
+  /** A cassette to record on, or to play. */
+  record?: string
+  replay?: string
 }
 
 /** What a command gets to work with. */

@@ -1,14 +1,12 @@
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { Agent, Troupe } from '../../index.ts'
+import { TroupeError } from '../../errors.ts'
+import type { Troupe, TroupeOptions } from '../../index.ts'
 import type { Cli } from './cli.ts'
+import { ownAgents } from './roster.ts'
 
 export function storePath({ options }: Cli): string {
   return options.store || process.env.TROUPE_STORE || '.troupe'
-}
-
-export function agentsFolder({ options }: Cli): string | undefined {
-  return options.agents || process.env.TROUPE_AGENTS || undefined
 }
 
 /** The model asked for. A script's path is made whole, so that the run can be resumed from any folder. */
@@ -29,17 +27,26 @@ export async function openTroupe(cli: Cli, use: 'existing' | 'new'): Promise<Tro
   const model = modelName(cli)
   return createTroupe({
     store: use === 'existing' && !storeExists(cli) ? 'memory' : storePath(cli),
-    agents: await ownAgents(cli),
+    agents: (await ownAgents(cli)).agents,
     ...(cli.options.project ? { project: cli.options.project } : undefined),
     ...(model === undefined ? undefined : { model }),
+    ...cassetteFor(cli, use),
   })
 }
 
-async function ownAgents(cli: Cli): Promise<Agent[]> {
-  const folder = agentsFolder(cli)
-  if (folder === undefined) return []
-  const { loadAgents } = await import('../../formats/find-agents.ts')
-  return (await loadAgents(folder)).agents
+/** A run of its own is a recording of its own: behind another one it would never be played. */
+function cassetteFor({ options: { record, replay } }: Cli, use: 'existing' | 'new'): Pick<TroupeOptions, 'cassette'> {
+  if (record !== undefined && replay !== undefined) {
+    throw new TroupeError('invalid_input', 'a run is either recorded or replayed', { hint: 'give one of them' })
+  }
+  if (replay !== undefined) return { cassette: { replay } }
+  if (record === undefined) return {}
+  if (use === 'new' && existsSync(record) && statSync(record).size > 0) {
+    throw new TroupeError('invalid_input', `${record} is there already`, {
+      hint: 'remove it, or record in another file',
+    })
+  }
+  return { cassette: { record } }
 }
 
 /** Opens, works, and closes whatever happens. */

@@ -22,7 +22,7 @@ interface Field extends Property {
 }
 
 /** Flags that mean something for every pattern; a field of the same name is given through --input. */
-const TAKEN = ['input', 'model', 'limit', 'agents', 'json', 'quiet', 'store', 'project', 'help']
+const TAKEN = ['input', 'model', 'limit', 'agents', 'json', 'quiet', 'store', 'project', 'record', 'replay', 'help']
 
 export interface PatternFlags {
   /** The field that a word without a flag stands for. */

@@ -23,11 +23,19 @@ export function staffed(command: Command): Command {
 
 /** Options of commands that spend. */
 export function working(command: Command): Command {
-  return staffed(command).option(
-    '--limit <name=value>',
-    'a limit, such as calls=20 or usd=null; repeatable',
-    (value: string, before: string[] = []) => [...before, value],
-  )
+  return staffed(command).option('--limit <name=value>', 'a limit, such as calls=20 or usd=null; repeatable', collected)
+}
+
+/** Options of commands whose model calls can be recorded and played again. */
+export function taped(command: Command): Command {
+  return command
+    .option('--record <file>', 'record every model call in this file')
+    .option('--replay <file>', 'play such a file instead of asking models: needs no key')
+}
+
+/** For an option that can be given more than once. */
+export function collected(value: string, before: readonly string[] = []): string[] {
+  return [...before, value]
 }
 
 /** The options of the overview, in the form of its commands. */

@@ -3,7 +3,7 @@ import type { Argument } from 'commander'
 import { Command, CommanderError, Help, Option } from 'commander'
 import type { Cli, CommonOptions } from './cli.ts'
 import { fail, usageError } from './failure.ts'
-import { overviewOptions, shared, staffed, wholeNumber, working } from './program-options.ts'
+import { collected, overviewOptions, shared, staffed, taped, wholeNumber, working } from './program-options.ts'
 import type { Terminal } from './terminal.ts'
 import { realTerminal } from './terminal.ts'
 
@@ -88,14 +88,19 @@ function starting(program: Command, site: Site): void {
     'a short scripted run, offline',
   )
   program.command('run [PATTERN]').description('start a run; troupe run --help lists the patterns')
-  staffed(
-    add(program, site, 'agents', async (cli) => (await import('./commands/agents.ts')).agents(cli)).description(
-      'who can be called',
-    ),
+  add(program, site, 'init', async (cli) => (await import('./commands/init.ts')).init(cli)).description(
+    'write a first roster into this folder',
   )
+  const agents = async (cli: Cli, [what]: string[]) => (await import('./commands/agents.ts')).agents(cli, what)
+  add(program, site, 'agents', agents)
+    .description('who can be called')
+    .argument('[check]', 'only say what is wrong with their files, and fail on errors')
+    .option('--dir <folder>', 'only the agents in this folder and below')
+    .option('--agents <folder>', 'agent files of your own (TROUPE_AGENTS)')
   staffed(add(program, site, 'doctor', async (cli) => (await import('./commands/doctor.ts')).doctor(cli)))
     .description('is everything in order?')
     .option('--run <id>', "check this run's journal against every rule")
+    .option('--call [model...]', 'ask each model of the roles, or these, one short question')
 }
 
 function looking(program: Command, site: Site): void {
@@ -113,18 +118,47 @@ function looking(program: Command, site: Site): void {
     .description('follow a run live, from any process')
     .argument('[run]', 'its id, or how the id begins; else the newest')
     .option('--from-start', 'tell also what has happened before')
+  const replay = async (cli: Cli, [run = '']: string[]) => (await import('./commands/replay.ts')).replay(cli, run)
+  add(program, site, 'replay', replay)
+    .description('execute a run again, offline, and compare')
+    .argument('<run>', 'its id, or how the id begins')
+  const diff = async (cli: Cli, [a = '', b = '']: string[]) => (await import('./commands/diff.ts')).diff(cli, [a, b])
+  add(program, site, 'diff', diff)
+    .description('where two runs part, and what it changed')
+    .argument('<a>', 'the id of one run, or how it begins')
+    .argument('<b>', 'the id of the other')
+  add(program, site, 'cost', async (cli, [run]) => (await import('./commands/cost.ts')).cost(cli, run))
+    .description('what was used, and what it cost')
+    .argument('[run]', 'its id, or how the id begins; else all runs')
+    .addOption(new Option('--by <what>', 'the groups (run; for one run agent)').choices(COST_GROUPS))
+    .option('--since <day>', 'only calls from this day on, such as 2026-11-15')
+    .option('--prices <file>', 'prices of your own; repeatable, the last wins', collected)
 }
+
+const COST_GROUPS = ['run', 'agent', 'model', 'day', 'session', 'phase']
 
 const STATUSES = ['pending', 'running', 'waiting', 'completed', 'failed', 'cancelled']
 
 function steering(program: Command, site: Site): void {
   program.commandsGroup('Steer:')
-  working(
-    add(program, site, 'resume', async (cli, [run = '']) => (await import('./commands/resume.ts')).resume(cli, run)),
+  taped(
+    working(
+      add(program, site, 'resume', async (cli, [run = '']) => (await import('./commands/resume.ts')).resume(cli, run)),
+    ),
   )
     .description('go on with a run')
     .argument('<run>', 'its id, or how the id begins')
     .option('--force', 'also a run that was put aside because it kept crashing')
+  const fork = async (cli: Cli, [run = '']: string[]) => (await import('./commands/fork.ts')).fork(cli, run)
+  taped(working(add(program, site, 'fork', fork)))
+    .description('go on from an event of a run, as a new run')
+    .argument('<run>', 'its id, or how the id begins')
+    .option('--at <seq>', 'the last event that is kept; show --events numbers them')
+    .option(
+      '--set <name=value>',
+      'a change, such as agent.NAME.instructions=@FILE or gate.ID=yes; repeatable',
+      collected,
+    )
   add(program, site, 'cancel', async (cli, [run = '']) => (await import('./commands/cancel.ts')).cancel(cli, run))
     .description('end a run; what it did is kept')
     .argument('<run>', 'its id, or how the id begins')
@@ -134,7 +168,7 @@ function steering(program: Command, site: Site): void {
   )
   const answer = async (cli: Cli, [gate = '', ...words]: string[]) =>
     (await import('./commands/answer.ts')).answer(cli, gate, words)
-  staffed(add(program, site, 'answer', answer))
+  taped(staffed(add(program, site, 'answer', answer)))
     .description('answer a question; its run goes on')
     .argument('<gate>', "the question's id, or how the id begins")
     .argument('[value...]', 'the answer')

@@ -5,7 +5,7 @@ import type { Pattern } from '../../index.ts'
 import type { Cli } from './cli.ts'
 import type { PatternFlags } from './pattern-flags.ts'
 import { addPatternFlags } from './pattern-flags.ts'
-import { shared, working } from './program-options.ts'
+import { shared, taped, working } from './program-options.ts'
 
 type Site = { terminal: Cli['terminal']; code: number }
 
@@ -22,7 +22,7 @@ export async function describePatterns(run: Command, site: Site): Promise<void> 
     const command = run.command(pattern.name).description(firstSentence(pattern)).allowExcessArguments(false)
     const flags = addPatternFlags(command.optionsGroup('Input:'), pattern, make)
     command.option('--input <file>', 'fields from a JSON or YAML file, or - for stdin')
-    shared(working(command.optionsGroup('Options:')))
+    shared(taped(working(command.optionsGroup('Options:'))))
     command.action(async () => {
       site.code = await start(command, pattern, flags, site.terminal)
     })

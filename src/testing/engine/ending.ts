@@ -3,6 +3,7 @@ import { TroupeError } from '../../errors.ts'
 import { isEvent } from '../../kernel/event.ts'
 import { eventsOf, pattern, refusal, statusOf, written } from './scene.ts'
 import type { EngineStage } from './stage.ts'
+import { endless } from './waiting.ts'
 
 export async function completes(stage: EngineStage): Promise<void> {
   const adds = pattern('adds', async (context) => {
@@ -111,13 +112,16 @@ export async function reopens(stage: EngineStage): Promise<void> {
 
 export async function stopsRest(stage: EngineStage): Promise<void> {
   const late = Promise.withResolvers<string>()
+  const entered = Promise.withResolvers<void>()
+  const helper = { name: 'helper', description: '', instructions: 'helper' }
   const hurries = pattern('hurries', async (context) => {
     const slow = context.step('slow', () => late.promise)
     slow.catch(() => {})
-    const fast = context.step('fast', () => 'fast')
-    return context.first('winner', { slow, fast })
+    const session = context.perform(helper, { instruction: 'work' }, { key: 'session' })
+    const fast = context.step('fast', () => entered.promise)
+    return context.first('winner', { slow, session, fast })
   })
-  const { engine } = await stage.start({ patterns: [hurries] })
+  const { engine } = await stage.start({ patterns: [hurries], model: endless(entered.resolve) })
   const run_id = await written(stage, 'hurries')
   await stage.run(engine.execute(run_id))
   late.resolve('late')

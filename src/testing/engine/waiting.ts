@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { isEvent } from '../../kernel/event.ts'
 import type { Model, ModelChunk } from '../../kernel/model.ts'
 import { NO_USAGE } from '../../kernel/model.ts'
 import { eventsOf, pattern, statusOf, written } from './scene.ts'
@@ -41,23 +42,21 @@ export async function answeredElsewhere(stage: EngineStage): Promise<void> {
 
 export async function answeredWhileParking(stage: EngineStage): Promise<void> {
   const { engine } = await stage.start({ patterns: [asks] })
-  const run_id = await written(stage, 'asks')
-  const answered = Promise.withResolvers<void>()
-  engine.watch((signal) => {
-    if (!('event' in signal) || signal.event.type !== 'run:park') return
-    answer(stage, run_id)
-      .then(() => {
-        engine.nudge(run_id)
-        return engine.execute(run_id)
-      })
-      .then(answered.resolve, answered.reject)
-  })
-  await stage.run(Promise.all([engine.execute(run_id), answered.promise]))
-  assert.equal(await statusOf(stage, run_id), 'completed')
+  for (let n = 0; n < 40; n++) {
+    const run_id = await written(stage, 'asks', `r_${n}`)
+    const working = engine.execute(run_id)
+    // The store has it parked; the engine may not have heard of it yet.
+    while ((await statusOf(stage, run_id)) !== 'waiting') await stage.pass(1)
+    await stage.pass(n % 5)
+    await answer(stage, run_id)
+    engine.nudge(run_id)
+    await stage.run(Promise.all([working, engine.execute(run_id)]))
+    assert.equal(await statusOf(stage, run_id), 'completed', `run ${n}`)
+  }
 }
 
-/** The lead delegates, its helper never comes to an end. Neither listens to an abort before it has said something. */
-function endless(entered: () => void): Model {
+/** The lead delegates, its helper comes to no end before it is told to. */
+export function endless(entered: () => void): Model {
   async function* stream(request: { session: { agent: string } }, signal: AbortSignal): AsyncGenerator<ModelChunk> {
     if (request.session.agent === 'lead') {
       yield { type: 'text', text: 'I ask the helper.' }
@@ -93,6 +92,25 @@ export async function cancels(stage: EngineStage): Promise<void> {
   assert.match(rows.find(({ agent }) => agent === 'lead')?.text ?? '', /I ask the helper/)
   assert.match(rows.find(({ agent }) => agent === 'helper')?.text ?? '', /half of it/)
   assert.equal((await eventsOf(stage, run_id, 'run:cancel')).length, 1)
+}
+
+export async function resumesAtOnce(stage: EngineStage): Promise<void> {
+  async function* stream(request: { messages: readonly unknown[] }): AsyncGenerator<ModelChunk> {
+    yield { type: 'text', text: `heard ${request.messages.length}` }
+    yield { type: 'finish', stop: 'end', usage: { ...NO_USAGE, input: 1, output: 1 } }
+  }
+  const agent = { name: 'lead', description: '', instructions: 'lead' }
+  const twice = pattern('twice', async (context) => {
+    const first = await context.perform(agent, { instruction: 'one' }, { key: 'first' })
+    const second = await context.perform(undefined, { instruction: 'two', resume: first.session_id }, { key: 'second' })
+    return [first.text, second.text]
+  })
+  const { engine } = await stage.start({ patterns: [twice], model: { name: 'counts', stream } })
+  const run_id = await written(stage, 'twice')
+  await stage.run(engine.execute(run_id))
+  const end = (await eventsOf(stage, run_id)).at(-1)
+  assert.ok(isEvent(end, 'run:end'))
+  assert.deepEqual(end.data.output, ['heard 1', 'heard 3'])
 }
 
 export async function cancelsWaiting(stage: EngineStage): Promise<void> {

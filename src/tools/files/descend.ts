@@ -2,7 +2,7 @@ import type { Stats } from 'node:fs'
 import { closeSync, constants, lstatSync, mkdirSync, openSync, readlinkSync } from 'node:fs'
 import { codeOf, mistaken } from '../complaint.ts'
 import type { Place } from './place.ts'
-import { belowRoot, namesOf, outside } from './place.ts'
+import { belowRoot, namesOf, outside, placeOf } from './place.ts'
 import type { Purpose } from './protected.ts'
 import { checkProtected } from './protected.ts'
 import type { Workspace } from './workspace.ts'
@@ -45,6 +45,20 @@ export interface DescentOptions {
   create?: boolean
 }
 
+/** Where a path leads, as names from the root, also through folders that are not there yet. Only for judging it. */
+export function whereTo(workspace: Workspace, requested: string): string {
+  const steps: Step[] = []
+  try {
+    const place = placeOf(workspace, requested)
+    return descend(workspace, place, { purpose: 'own' }, steps, true).names.join('/')
+  } catch {
+    // It will be refused when it is used; until then it is what it says.
+    return requested
+  } finally {
+    for (const { fd } of steps) closeSync(fd)
+  }
+}
+
 /** Goes down to a place, does the work there, and closes what was opened on the way. */
 export async function atPlace<T>(
   workspace: Workspace,
@@ -61,7 +75,7 @@ export async function atPlace<T>(
   }
 }
 
-function descend(workspace: Workspace, place: Place, options: DescentOptions, steps: Step[]): Spot {
+function descend(workspace: Workspace, place: Place, options: DescentOptions, steps: Step[], pretend = false): Spot {
   const names: string[] = []
   const ahead = [...place.names]
   let links = 0
@@ -91,6 +105,7 @@ function descend(workspace: Workspace, place: Place, options: DescentOptions, st
     if (options.purpose === 'write' || ahead.length === 0) checkProtected(names, options.purpose)
     if (ahead.length === 0) return { folder, name, path, names, stat }
     if (stat === undefined) {
+      if (pretend) return { folder, name, path, names: [...names, ...ahead], stat }
       if (!options.create) throw missing(place)
       makeFolder(path)
     } else if (!stat.isDirectory()) throw mistaken(`'${names.join('/')}' is a file, not a folder`)

@@ -4,6 +4,7 @@ import { defineTool } from '../../kernel/tool.ts'
 import { mistaken } from '../complaint.ts'
 import type { Before, Change } from './change.ts'
 import { changeFile, recoverChange } from './change.ts'
+import { whereTo } from './descend.ts'
 import type { FileTools } from './file-tools.ts'
 import { exactText } from './text.ts'
 
@@ -26,7 +27,7 @@ export function editTool(tools: FileTools): Tool {
     category: 'action',
     kind: 'act',
     input,
-    subject: ({ file_path }) => file_path,
+    subject: ({ file_path }) => whereTo(tools.workspace, file_path),
     execute: (request, call) => changeFile(tools, request.file_path, call, (before) => edit(request, before)),
     recover: ({ file_path }, call) => recoverChange(tools, file_path, call),
   })

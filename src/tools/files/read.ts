@@ -6,7 +6,7 @@ import type { Tool } from '../../kernel/tool.ts'
 import { defineTool } from '../../kernel/tool.ts'
 import { mistaken } from '../complaint.ts'
 import { LARGEST_WHOLE, openRegular } from './content.ts'
-import { atPlace } from './descend.ts'
+import { atPlace, whereTo } from './descend.ts'
 import type { FileTools } from './file-tools.ts'
 import type { Lines } from './lines.ts'
 import { readLines } from './lines.ts'
@@ -36,7 +36,7 @@ export function readTool({ workspace, seen }: FileTools): Tool {
     category: 'perception',
     kind: 'read',
     input,
-    subject: ({ file_path }) => file_path,
+    subject: ({ file_path }) => whereTo(workspace, file_path),
     async execute(request, call) {
       const place = placeOf(workspace, request.file_path)
       return atPlace(workspace, place, { purpose: 'read' }, async (spot) => {

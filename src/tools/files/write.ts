@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Tool } from '../../kernel/tool.ts'
 import { defineTool } from '../../kernel/tool.ts'
 import { changeFile, recoverChange } from './change.ts'
+import { whereTo } from './descend.ts'
 import type { FileTools } from './file-tools.ts'
 
 const input = z.object({
@@ -19,7 +20,7 @@ export function writeTool(tools: FileTools): Tool {
     category: 'action',
     kind: 'act',
     input,
-    subject: ({ file_path }) => file_path,
+    subject: ({ file_path }) => whereTo(tools.workspace, file_path),
     execute: ({ file_path, content }, call) =>
       changeFile(tools, file_path, call, (before) => ({
         content: Buffer.from(content),

@@ -6,7 +6,12 @@ import type { SandboxReport } from './sandbox.ts'
 /** Looks whether commands can be sandboxed here. Starts one empty sandbox to be sure. */
 export function describeSandbox(needs: { network: boolean } = { network: false }): SandboxReport {
   if (process.platform !== 'linux') {
-    return { kind: 'none', available: false, problems: [`no sandbox for ${process.platform} has been verified yet`], notes: [] }
+    return {
+      kind: 'none',
+      available: false,
+      problems: [`no sandbox for ${process.platform} has been verified yet`],
+      notes: [],
+    }
   }
   const problems = missingPrograms(needs.network)
   if (problems.length === 0) {

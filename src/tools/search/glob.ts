@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Tool } from '../../kernel/tool.ts'
 import { defineTool } from '../../kernel/tool.ts'
+import { whereTo } from '../files/descend.ts'
 import { placeOf } from '../files/place.ts'
 import type { Workspace } from '../files/workspace.ts'
 import { globFilter } from './glob-pattern.ts'
@@ -26,7 +27,7 @@ export function globTool(searcher: Searcher, workspace: Workspace): Tool {
     category: 'perception',
     kind: 'read',
     input,
-    subject: ({ path, pattern }) => (path === undefined ? pattern : `${path}/${pattern}`),
+    subject: ({ path }) => whereTo(workspace, path ?? '.') || '.',
     async execute({ pattern, path = '.', offset = 0, head_limit = PATHS }, call) {
       const { names } = placeOf(workspace, path)
       // Whoever gives an absolute pattern below the workspace means the same as with a relative one.

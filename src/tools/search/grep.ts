@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import type { Tool } from '../../kernel/tool.ts'
 import { defineTool } from '../../kernel/tool.ts'
+import { whereTo } from '../files/descend.ts'
+import type { Workspace } from '../files/workspace.ts'
 import { fileNamesOf } from './file-types.ts'
 import { globFilter } from './glob-pattern.ts'
 import { page } from './page.ts'
@@ -31,7 +33,7 @@ const input = z.object({
 type Input = z.output<typeof input>
 
 /** Searches contents. The answer is the same with and without ripgrep. */
-export function grepTool(searcher: Searcher): Tool {
+export function grepTool(searcher: Searcher, workspace: Workspace): Tool {
   return defineTool<Input>({
     name: 'Grep',
     description:
@@ -40,13 +42,13 @@ export function grepTool(searcher: Searcher): Tool {
     category: 'perception',
     kind: 'read',
     input,
-    subject: ({ path, pattern }) => path ?? pattern,
+    subject: ({ path }) => whereTo(workspace, path ?? '.') || '.',
     async execute(request, call) {
       const query = queryOf(request)
       const { files, incomplete } = await searcher.search(request.path ?? '.', query, call.signal)
       const isMeant = request.glob === undefined ? () => true : globFilter(request.glob)
       const meant = files.filter(({ path }) => isMeant(path))
-      const lines = meant.flatMap((file) => linesOf(file, query.mode, request['-n'] ?? true))
+      const lines = meant.flatMap((file) => linesOf(file, query, request['-n'] ?? true))
       const output = page(lines, {
         offset: request.offset ?? 0,
         limit: request.head_limit ?? (query.mode === 'content' ? 500 : 1000),
@@ -72,13 +74,14 @@ function queryOf(request: Input): Query {
   }
 }
 
-function linesOf({ path, count, lines }: FileMatches, mode: Query['mode'], numbers: boolean): string[] {
+function linesOf({ path, count, lines }: FileMatches, { mode, before, after }: Query, numbers: boolean): string[] {
   if (mode === 'files_with_matches') return [path]
   if (mode === 'count') return [`${path}:${count}`]
   return lines.flatMap((line, at) => {
     const mark = line.match ? ':' : '-'
     const shown = `${path}${mark}${numbers ? `${line.number}${mark}` : ''}${line.text.replace(/\r$/, '')}`
-    const before = lines[at - 1]
-    return before && before.number + 1 < line.number ? ['--', shown] : [shown]
+    const last = lines[at - 1]
+    const apart = before + after > 0 && last !== undefined && last.number + 1 < line.number
+    return apart ? ['--', shown] : [shown]
   })
 }

@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 import { createContext, Script } from 'node:vm'
-import { mistaken } from '../complaint.ts'
+import { codeOf, mistaken } from '../complaint.ts'
 import { NO_FOLLOW } from '../files/descend.ts'
 import { expressionOf } from './expression.ts'
 import { globFilter } from './glob-pattern.ts'
@@ -81,7 +81,7 @@ class Batch {
     try {
       this.run.script.runInContext(this.run.context, { timeout: BATCH_MS })
     } catch (thrown) {
-      if (!isTimeout(thrown)) throw thrown
+      if (codeOf(thrown) !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw thrown
       throw mistaken(`the search for '${this.query.pattern}' takes too long`, 'simplify it, or install ripgrep')
     }
     this.waiting = []
@@ -96,10 +96,6 @@ class Batch {
       this.bytes += path.length + matches.lines.reduce((sum, line) => sum + line.text.length, 0)
     }
   }
-}
-
-function isTimeout(thrown: unknown): boolean {
-  return thrown instanceof Error && 'code' in thrown && thrown.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT'
 }
 
 function textOf(path: string): string | undefined {
@@ -117,10 +113,14 @@ function textOf(path: string): string | undefined {
   }
 }
 
-/** A binary file is searched up to its first NUL, like ripgrep does. */
+/** How far ripgrep looks before it takes a file for text. */
+const LOOKS_AT = 64 * 1024
+
+/** A binary file is not searched; one that turns out to be binary later is searched up to there. */
 function decode(bytes: Buffer): string {
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return new TextDecoder('utf-16le').decode(bytes)
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return new TextDecoder('utf-16be').decode(bytes)
   const end = bytes.indexOf(0)
+  if (end !== -1 && end < LOOKS_AT) return ''
   return new TextDecoder().decode(end === -1 ? bytes : bytes.subarray(0, end))
 }

@@ -25,6 +25,7 @@ const SAME_FILES = [
   '--no-ignore-parent',
   '--no-ignore-dot',
   '--no-messages',
+  '--no-mmap',
   ...SKIPPED_NAMES.map((name) => `--glob=!${name}`),
 ]
 

@@ -78,7 +78,8 @@ async function run({ workspace, sandbox, sleep }: BashOptions, request: Input, c
 function failure({ code, signal, limit }: Ended, late: number | undefined): string | undefined {
   if (limit === 'memory') return 'the command used too much memory and was ended'
   if (limit === 'processes') return 'the command started too many processes and was ended'
-  if (late !== undefined) return `the command did not end within ${late} ms and was ended; give a longer timeout or do less`
+  if (late !== undefined)
+    return `the command did not end within ${late} ms and was ended; give a longer timeout or do less`
   if (code === 0) return undefined
   return signal ? `the command was ended by ${signal}` : `the command failed with status ${code}`
 }

@@ -1,21 +1,51 @@
+import { TroupeError } from '../../../errors.ts'
+import type { LoadedAgents } from '../../../formats/agent-folder.ts'
+import type { FileProblem } from '../../../formats/problem.ts'
+import type { Agent } from '../../../index.ts'
 import type { Cli } from '../cli.ts'
 import { printJson } from '../cli.ts'
 import { EXIT } from '../exit.ts'
-import { agentsFolder, withTroupe } from '../open.ts'
-import { agentLines, problemLine } from '../render/agents.ts'
+import { agentLines, problemLines, rosterSummary } from '../render/agents.ts'
+import { everyAgent } from '../roster.ts'
 
-/** Who can be called, and what is wrong with the files that were read. */
-export function agents(cli: Cli): Promise<number> {
+/** Who can be called, and what is wrong with the files that were read; `check` fails where something is broken. */
+export async function agents(cli: Cli<{ dir?: string }>, what: string | undefined): Promise<number> {
   const { terminal, options } = cli
-  return withTroupe({ ...cli, options: { ...options, store: 'memory' } }, 'existing', async (troupe) => {
-    const folder = agentsFolder(cli)
-    const { loadAgents } = await import('../../../formats/find-agents.ts')
-    const problems = folder === undefined ? [] : (await loadAgents(folder)).problems
-    if (options.json) printJson(cli, { agents: troupe.agents, problems })
-    else {
-      for (const line of agentLines(troupe.agents, terminal.out)) terminal.print(line)
-      for (const problem of problems) for (const line of problemLine(problem, terminal.err)) terminal.note(line)
-    }
-    return EXIT.done
+  if (what !== undefined && what !== 'check') throw unknownWord(what)
+  const loaded = await everyAgent(cli, options.dir || undefined)
+  const broken = loaded.problems.some(({ level }) => level === 'error')
+  const code = what === 'check' && broken ? EXIT.failed : EXIT.done
+  if (options.json) {
+    printJson(cli, { ...(what === 'check' ? { ok: !broken } : undefined), ...forPrograms(loaded) })
+    return code
+  }
+  const print = what === 'check' ? terminal.print : terminal.note
+  const look = what === 'check' ? terminal.out : terminal.err
+  if (what !== 'check') for (const line of agentLines(loaded.agents, terminal.out)) terminal.print(line)
+  for (const line of problemLines(loaded.problems, { look, from: process.cwd() })) print(line)
+  if (what === 'check' || !options.quiet) print(rosterSummary(loaded, look))
+  return code
+}
+
+function forPrograms({ agents, problems }: LoadedAgents): object {
+  return {
+    agents: agents.map((agent) => ({
+      ...agent,
+      tools: agent.tools ?? null,
+      model: agent.model ?? null,
+      problems: problems.filter((problem) => concerns(problem, agent)),
+    })),
+    problems,
+  }
+}
+
+function concerns(problem: FileProblem, { name, origin }: Agent): boolean {
+  return problem.agent === name && origin?.by === 'user' && origin.path === problem.path
+}
+
+function unknownWord(word: string): TroupeError {
+  return new TroupeError('invalid_input', `troupe agents knows no '${word}'`, {
+    hint: 'troupe agents lists them, troupe agents check says what is wrong with their files',
+    alternatives: ['check'],
   })
 }

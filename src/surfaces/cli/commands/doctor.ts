@@ -1,18 +1,23 @@
 import { asTroupeError } from '../../../errors.ts'
-import type { Troupe } from '../../../index.ts'
+import type { Detected, Troupe } from '../../../index.ts'
 import type { Cli } from '../cli.ts'
 import { printJson } from '../cli.ts'
 import { EXIT } from '../exit.ts'
 import { findRun } from '../find.ts'
-import { agentsFolder, modelName, openTroupe, storeExists, storePath } from '../open.ts'
+import type { TestCall } from '../model-checks.ts'
+import { callCheck, callModels, detectedModels, modelChecks, roleModels } from '../model-checks.ts'
+import { openTroupe, storeExists, storePath } from '../open.ts'
 import { counted } from '../render/amounts.ts'
 import type { Check } from '../render/checks.ts'
 import { checkLines } from '../render/checks.ts'
 import { told } from '../render/error.ts'
+import { ownAgents } from '../roster.ts'
 
 /** Looks whether everything a run needs is in order; with a run, whether its journal is. */
-export async function doctor(cli: Cli<{ run?: string }>): Promise<number> {
-  const checks: Check[] = [nodeCheck(), modelCheck(cli)]
+export async function doctor(cli: Cli<{ run?: string; call?: true | string[] }>): Promise<number> {
+  const models = await detectedModels(cli)
+  const calls = await testCalls(cli, models)
+  const checks: Check[] = [nodeCheck(), ...modelChecks(models), ...calls.map(callCheck)]
   let troupe: Troupe | undefined
   try {
     troupe = await openTroupe(cli, 'existing')
@@ -31,7 +36,7 @@ export async function doctor(cli: Cli<{ run?: string }>): Promise<number> {
     await troupe?.close()
   }
   const healthy = checks.every(({ state }) => state !== 'bad')
-  if (cli.options.json) printJson(cli, { healthy, checks })
+  if (cli.options.json) printJson(cli, { healthy, checks, models, calls })
   else for (const line of checkLines(checks, cli.terminal.out)) cli.terminal.print(line)
   return healthy ? EXIT.done : EXIT.failed
 }
@@ -43,11 +48,10 @@ function nodeCheck(): Check {
   return { what: 'node', state: fits ? 'ok' : 'bad', words: process.version, hint }
 }
 
-function modelCheck(cli: Cli): Check {
-  const name = modelName(cli)
-  if (name !== undefined) return { what: 'model', state: 'ok', words: name, hint: '' }
-  const hint = 'set TROUPE_MODEL or pass --model; offline: --model scripted:FILE'
-  return { what: 'model', state: 'note', words: 'none is configured', hint }
+/** Only when asked for: calls cost money, and need a network. */
+async function testCalls(cli: Cli<{ call?: true | string[] }>, models: Detected): Promise<TestCall[]> {
+  const { call } = cli.options
+  return call === undefined ? [] : callModels(call === true ? roleModels(models) : call)
 }
 
 async function storeCheck(cli: Cli, troupe: Troupe): Promise<Check> {
@@ -66,14 +70,10 @@ async function storeCheck(cli: Cli, troupe: Troupe): Promise<Check> {
 }
 
 async function agentChecks(cli: Cli, troupe: Troupe): Promise<Check[]> {
-  const folder = agentsFolder(cli)
   const words = `${counted(troupe.agents.length, 'agent')}: ${troupe.agents.map((agent) => agent.name).join(', ')}`
-  const checks: Check[] = [{ what: 'agents', state: 'ok', words, hint: '' }]
-  if (folder === undefined) return checks
-  const { loadAgents } = await import('../../../formats/find-agents.ts')
-  const { problems } = await loadAgents(folder)
+  const { problems } = await ownAgents(cli)
   return [
-    ...checks,
+    { what: 'agents', state: 'ok', words, hint: '' },
     ...problems.map(({ path, line, message }): Check => {
       return { what: 'agents', state: 'note', words: `${path}:${line}: ${message}`, hint: '' }
     }),

@@ -1,7 +1,14 @@
+import { isAbsolute, relative } from 'node:path'
+import type { LoadedAgents } from '../../../formats/agent-folder.ts'
+import type { FileProblem } from '../../../formats/problem.ts'
 import type { Agent } from '../../../index.ts'
+import { counted } from './amounts.ts'
 import type { Look } from './line.ts'
 import { line } from './line.ts'
-import { oneLine, wrap } from './width.ts'
+import { clip, oneLine, wrap } from './width.ts'
+
+/** Descriptions are written for models, and often long; a person needs their beginning. */
+const LINES = 3
 
 /** Each agent with what it is for and what it brings along. */
 export function agentLines(agents: readonly Agent[], look: Look): string[] {
@@ -10,8 +17,15 @@ export function agentLines(agents: readonly Agent[], look: Look): string[] {
       ['bold', oneLine(agent.name)],
       ['dim', `  ${factsOf(agent)}`],
     ]),
-    ...wrap(`  ${oneLine(agent.description) || 'without a description'}`, look.width, 2),
+    ...beginning(wrap(`  ${oneLine(agent.description) || 'without a description'}`, look.width, 2), look),
   ])
+}
+
+function beginning(lines: readonly string[], look: Look): string[] {
+  const shown = lines.slice(0, LINES)
+  const last = shown.at(-1)
+  if (lines.length <= LINES || last === undefined) return shown
+  return [...shown.slice(0, -1), clip(`${last} …`, look.width)]
 }
 
 function factsOf(agent: Agent): string {
@@ -20,6 +34,29 @@ function factsOf(agent: Agent): string {
   return oneLine([...(agent.model ? [agent.model] : []), tools + without].join(' · '))
 }
 
-export function problemLine(problem: { path: string; line: number; message: string }, look: Look): string[] {
-  return wrap(`${problem.path}:${problem.line}: ${oneLine(problem.message)}`, look.width, 2)
+/** What is wrong, file by file: the place on a line of its own, then what it is. */
+export function problemLines(problems: readonly FileProblem[], { look, from }: { look: Look; from: string }): string[] {
+  const inOrder = problems.toSorted((a, b) => (a.path === b.path ? a.line - b.line : a.path < b.path ? -1 : 1))
+  return inOrder.flatMap(({ level, path, line: at, message }) => {
+    const [style, sign] = level === 'error' ? (['red', '✗'] as const) : (['yellow', '!'] as const)
+    const place = wrap(`  ${oneLine(shorter(path, from))}:${at}`, look.width, 2)
+    const said = wrap(`  ${oneLine(message)}`, look.width, 2)
+    return [`${look.paint(style, sign)}${(place[0] ?? '').slice(1)}`, ...place.slice(1), ...said]
+  })
+}
+
+function shorter(path: string, from: string): string {
+  const inside = relative(from, path)
+  return inside === '' || inside.startsWith('..') || isAbsolute(inside) ? path : inside
+}
+
+export function rosterSummary({ agents, problems }: LoadedAgents, look: Look): string {
+  const errors = problems.filter(({ level }) => level === 'error').length
+  const warnings = problems.length - errors
+  const parts = [
+    counted(agents.length, 'agent'),
+    ...(errors > 0 ? [counted(errors, 'error')] : []),
+    ...(warnings > 0 ? [counted(warnings, 'warning')] : []),
+  ]
+  return line(look, [['dim', parts.join(' · ')]])
 }

@@ -36,6 +36,8 @@ export function counted(count: number, noun: string): string {
   return `${exact(count)} ${noun}${count === 1 ? '' : 's'}`
 }
 
+/** `$1.20`, `$0.0123`; what is too small for that is never shown as nothing. */
 export function money(usd: number): string {
+  if (usd > 0 && usd < 0.00005) return '<$0.0001'
   return `$${usd.toFixed(usd !== 0 && usd < 0.1 ? 4 : 2)}`
 }

@@ -14,7 +14,7 @@ const SIGNS: Record<Check['state'], readonly [Style, string]> = {
   bad: ['red', '✗'],
 }
 
-const NAME = 8
+const NAME = 9
 
 export function checkLines(checks: readonly Check[], look: Look): string[] {
   return checks.flatMap(({ what, state, words, hint }) => {

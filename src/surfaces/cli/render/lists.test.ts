@@ -114,7 +114,7 @@ describe('lists', () => {
     ]
     const narrow = plainLook(40)
     expect(agentLines(agents, narrow)[0]).toBe('zoë  no tools, not Bash')
-    expect(checkLines(checks, narrow)[0]).toMatch(/^✗ store {4}word word/)
+    expect(checkLines(checks, narrow)[0]).toMatch(/^✗ store {5}word word/)
     for (const line of [...agentLines(agents, narrow), ...checkLines(checks, narrow)]) {
       expect(widthOf(line)).toBeLessThanOrEqual(40)
     }

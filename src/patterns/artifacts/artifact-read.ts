@@ -1,0 +1,47 @@
+import { z } from 'zod'
+import { unknownName } from '../../errors.ts'
+import type { Artifact } from '../../kernel/artifact.ts'
+import type { ArtifactRef, Context } from '../../kernel/context.ts'
+import { definePattern } from '../../kernel/pattern.ts'
+import { artifactName } from './artifact-name.ts'
+
+const CHARS = 50_000
+
+const input = z.object({
+  name: artifactName,
+  version: z.number().int().min(1).optional().describe('The newest unless given.'),
+  offset: z.number().int().min(0).optional().describe('How many characters to skip, to read on.'),
+})
+
+/** What reading needs of the context: the version that was read is recorded, not its content. */
+export interface ArtifactReading {
+  readArtifact(key: string, artifact: { name: string; version?: number }): Promise<Artifact | undefined>
+  /** Every version of every artifact of the run, oldest first. */
+  artifacts(key: string): Promise<ArtifactRef[]>
+}
+
+/** A piece of work that someone in this run wrote. */
+export const artifactRead = definePattern<z.output<typeof input>>({
+  name: 'ArtifactRead',
+  version: 1,
+  description: 'Read a named piece of work of this run, the newest version or an older one.',
+  category: 'perception',
+  delegates: false,
+  input,
+  output: z.object({ name: z.string(), version: z.number(), content: z.string() }),
+  async execute(context, { name, version, offset = 0 }) {
+    const shelf = context as Context & ArtifactReading
+    const found = await shelf.readArtifact('read', { name, ...(version === undefined ? undefined : { version }) })
+    if (!found) {
+      const known = await shelf.artifacts('known')
+      const wanted = version === undefined ? name : `${name} (version ${version})`
+      const names = known.map((ref) => (version === undefined ? ref.name : `${ref.name} (version ${ref.version})`))
+      throw unknownName('tool_failed', 'artifact', wanted, [...new Set(names)])
+    }
+    const { content, media_type, by } = found
+    const end = Math.min(content.length, offset + CHARS)
+    const more = end < content.length ? { more: `go on with offset ${end} of ${content.length}` } : undefined
+    const part = content.slice(offset, end)
+    return { success: true, output: { name, version: found.version, media_type, by, content: part, ...more } }
+  },
+})

@@ -1,0 +1,91 @@
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { Workspace } from '../files/workspace.ts'
+import { sandboxedSpawn } from '../sandbox/open-sandbox.ts'
+import type { Sandbox } from '../sandbox/sandbox.ts'
+import { javascriptEngine } from '../search/javascript.ts'
+import type { ServerLimits } from './language-server.ts'
+import { DEFAULT_SERVER_LIMITS, LanguageServer } from './language-server.ts'
+import type { ServerCommand } from './which-server.ts'
+import { typescriptServer } from './which-server.ts'
+
+export interface ServersOptions {
+  workspace: Workspace
+  sandbox: Sandbox
+  sleep(ms: number, signal: AbortSignal): Promise<void>
+  /** Instead of the workspace's own. */
+  command?: ServerCommand
+  limits?: ServerLimits
+}
+
+const SOURCES = /\.(?:[cm]?[jt]sx?|json)$/
+const IDLE_MS = 10 * 60_000
+
+/** The workspace's language server: started when it is first needed, again when it ended, stopped when nobody asks. */
+export class Servers {
+  private readonly options: ServersOptions
+  private current: Promise<LanguageServer> | undefined
+  private times = new Map<string, number>()
+  private idle: NodeJS.Timeout | undefined
+
+  constructor(options: ServersOptions) {
+    this.options = options
+  }
+
+  /** A server that knows the workspace as it is now. */
+  async ready(signal: AbortSignal): Promise<LanguageServer> {
+    clearTimeout(this.idle)
+    this.idle = setTimeout(() => this.stop(), IDLE_MS)
+    this.idle.unref()
+    const known = await this.current?.catch(() => undefined)
+    const changes = await this.changes(signal)
+    if (known && !known.over) {
+      if (changes.length > 0) known.notify('workspace/didChangeWatchedFiles', { changes })
+      return known
+    }
+    this.current = this.start()
+    return this.current
+  }
+
+  stop(): void {
+    clearTimeout(this.idle)
+    void this.current?.then(
+      (server) => server.stop(),
+      () => {},
+    )
+    this.current = undefined
+  }
+
+  private async start(): Promise<LanguageServer> {
+    const { workspace, sandbox, sleep, command, limits = DEFAULT_SERVER_LIMITS } = this.options
+    // It is the workspace's own program: it may be anything, so it runs where commands run, and only reads.
+    const work = await sandboxedSpawn(sandbox, { command: command ?? typescriptServer(workspace), write: false })
+    work.child.unref()
+    const server = new LanguageServer(work, limits, sleep)
+    await server.initialize(workspace.real)
+    return server
+  }
+
+  /** Files that came, changed or went since the last look: commands change them behind the server's back. */
+  private async changes(signal: AbortSignal): Promise<{ uri: string; type: 1 | 2 | 3 }[]> {
+    const { workspace } = this.options
+    const root = { folder: workspace.real, path: workspace.real, names: [] }
+    const files = (await javascriptEngine.files(root, signal)).filter((path) => SOURCES.test(path))
+    const times = new Map(files.map((path) => [path, timeOf(join(workspace.real, path))]))
+    const uri = (path: string) => pathToFileURL(join(workspace.real, path)).href
+    const before = this.times
+    this.times = times
+    return [
+      ...[...times].filter(([path]) => !before.has(path)).map(([path]) => ({ uri: uri(path), type: 1 as const })),
+      ...[...times]
+        .filter(([path, time]) => before.has(path) && before.get(path) !== time)
+        .map(([path]) => ({ uri: uri(path), type: 2 as const })),
+      ...[...before.keys()].filter((path) => !times.has(path)).map((path) => ({ uri: uri(path), type: 3 as const })),
+    ]
+  }
+}
+
+function timeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
+}

@@ -1,0 +1,135 @@
+import { unknownName } from '../../errors.ts'
+import { mistaken, unable } from '../complaint.ts'
+import { fileNameOf, readState, replaceState } from '../files/own-state.ts'
+import { TurnsByName } from '../files/turns-by-name.ts'
+import type { Workspace } from '../files/workspace.ts'
+
+/*
+ * The task list of a run, shared by its agents: one file, replaced as a whole, so that a restarted run finds it as it was.
+ * A call that is repeated after a crash finds what it had done by its key and does nothing.
+ */
+
+export type TaskStatus = 'pending' | 'in_progress' | 'completed'
+
+export interface ListedTask {
+  id: string
+  subject: string
+  description: string
+  status: TaskStatus
+  owner?: string
+  active_form?: string
+  /** Tasks that have to be completed first. */
+  blocked_by: string[]
+  /** The call that made it. */
+  key: string
+}
+
+interface TaskFile {
+  next: number
+  tasks: ListedTask[]
+}
+
+export type TaskChange = Partial<Pick<ListedTask, 'subject' | 'description' | 'status' | 'owner' | 'active_form'>> & {
+  add_blocked_by?: readonly string[]
+  add_blocks?: readonly string[]
+}
+
+const MOST_TASKS = 500
+
+export class TaskLists {
+  private readonly turns = new TurnsByName()
+  private readonly workspace: Workspace
+
+  constructor(workspace: Workspace) {
+    this.workspace = workspace
+  }
+
+  async all(run: string): Promise<ListedTask[]> {
+    return (await this.read(run)).tasks
+  }
+
+  async find(run: string, id: string): Promise<ListedTask> {
+    return mustFind((await this.read(run)).tasks, id)
+  }
+
+  create(run: string, task: Omit<ListedTask, 'id' | 'status' | 'blocked_by'>): Promise<ListedTask> {
+    return this.change(run, (file) => {
+      const made = file.tasks.find(({ key }) => key === task.key)
+      if (made) return made
+      if (file.tasks.length >= MOST_TASKS) throw mistaken(`the list has ${MOST_TASKS} tasks already`, 'finish some')
+      const fresh: ListedTask = { ...task, id: String(file.next++), status: 'pending', blocked_by: [] }
+      file.tasks.push(fresh)
+      return fresh
+    })
+  }
+
+  update(
+    run: string,
+    id: string,
+    { add_blocked_by = [], add_blocks = [], ...fields }: TaskChange,
+  ): Promise<ListedTask> {
+    return this.change(run, ({ tasks }) => {
+      const task = mustFind(tasks, id)
+      for (const other of add_blocked_by) block(tasks, id, other)
+      for (const other of add_blocks) block(tasks, other, id)
+      return Object.assign(task, fields)
+    })
+  }
+
+  remove(run: string, id: string): Promise<void> {
+    return this.change(run, (file) => {
+      file.tasks = file.tasks.filter((task) => task.id !== id)
+      for (const task of file.tasks) task.blocked_by = task.blocked_by.filter((other) => other !== id)
+    })
+  }
+
+  private change<T>(run: string, work: (file: TaskFile) => T): Promise<T> {
+    return this.turns.take(run, async () => {
+      const file = await this.read(run)
+      const result = work(file)
+      await replaceState(this.workspace, this.place(run), `${JSON.stringify(file, null, 2)}\n`)
+      return result
+    })
+  }
+
+  private async read(run: string): Promise<TaskFile> {
+    const text = await readState(this.workspace, this.place(run))
+    if (text === undefined) return { next: 1, tasks: [] }
+    try {
+      return JSON.parse(text) as TaskFile
+    } catch (cause) {
+      throw unable(`the task list of this run is damaged: .troupe/${this.place(run).join('/')}`, 'remove it', cause)
+    }
+  }
+
+  private place(run: string): string[] {
+    return ['tasks', `${fileNameOf(run)}.json`]
+  }
+}
+
+function mustFind(tasks: readonly ListedTask[], id: string): ListedTask {
+  const found = tasks.find((task) => task.id === id)
+  if (found) return found
+  throw unknownName(
+    'tool_failed',
+    'task',
+    id,
+    tasks.map((task) => task.id),
+  )
+}
+
+/** Refuses a circle: none of its tasks could ever begin. */
+function block(tasks: readonly ListedTask[], id: string, by: string): void {
+  const task = mustFind(tasks, id)
+  mustFind(tasks, by)
+  if (task.blocked_by.includes(by)) return
+  const waiting = [by]
+  const visited = new Set<string>()
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    if (next === id) throw mistaken(`task ${id} cannot wait for task ${by}: that one waits for task ${id}`)
+    if (visited.has(next)) continue
+    visited.add(next)
+    waiting.push(...(tasks.find((other) => other.id === next)?.blocked_by ?? []))
+  }
+  task.blocked_by.push(by)
+}

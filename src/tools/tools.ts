@@ -1,0 +1,87 @@
+import type { Tool } from '../kernel/tool.ts'
+import type { World } from '../kernel/world.ts'
+import { editTool } from './files/edit.ts'
+import { readTool } from './files/read.ts'
+import { SeenFiles } from './files/seen.ts'
+import { TurnsByName } from './files/turns-by-name.ts'
+import type { Workspace } from './files/workspace.ts'
+import { openWorkspace } from './files/workspace.ts'
+import { writeTool } from './files/write.ts'
+import { lspTool } from './lsp/lsp.ts'
+import { Servers } from './lsp/servers.ts'
+import type { ServerCommand } from './lsp/which-server.ts'
+import { openSandbox } from './sandbox/open-sandbox.ts'
+import type { Sandbox, SandboxOptions } from './sandbox/sandbox.ts'
+import { globTool } from './search/glob.ts'
+import { grepTool } from './search/grep.ts'
+import { javascriptEngine } from './search/javascript.ts'
+import type { SearchEngine } from './search/query.ts'
+import { findProgram, ripgrepEngine } from './search/ripgrep.ts'
+import { createSearcher } from './search/searcher.ts'
+import { bashTool } from './shell/bash.ts'
+import { TaskLists } from './tasks/task-list.ts'
+import { taskTools } from './tasks/task-tools.ts'
+import { wallClock } from './wall-clock.ts'
+import type { AddressBook } from './web/addresses.ts'
+import { PUBLIC_ADDRESSES } from './web/addresses.ts'
+import { webFetchTool } from './web/web-fetch.ts'
+import type { SearchProvider } from './web/web-search.ts'
+import { webSearchTool } from './web/web-search.ts'
+
+export interface ToolsOptions {
+  /** The folder that all tools work in and never leave. */
+  workspace: string
+  /** How commands are confined. `'none'` accepts that they are not. */
+  sandbox?: SandboxOptions | 'none'
+  /**
+   * Off unless given. Hosts by name, `*.name` for all below it; `*` lets pages be fetched from anywhere on the public
+   * internet, while commands still reach only hosts that are named.
+   */
+  network?: { hosts: readonly string[]; search?: SearchProvider; addresses?: AddressBook }
+  world?: Pick<World, 'sleep'>
+  /** The program to search with, `false` for none. Default: `rg` of the `PATH`. */
+  ripgrep?: string | false
+  /** The language server for TypeScript, instead of the workspace's own. */
+  lsp?: ServerCommand
+}
+
+export interface Toolbox {
+  tools: Tool[]
+  workspace: Workspace
+  sandbox: Sandbox
+  /** Stops what works in the background. */
+  close(): void
+}
+
+/** The tools that agents know by name, for one workspace. Refuses where commands cannot be confined as asked. */
+export function createTools(options: ToolsOptions): Toolbox {
+  const { network } = options
+  const workspace = openWorkspace(options.workspace)
+  const named = (network?.hosts ?? []).filter((host) => host !== '*')
+  const sandbox = openSandbox({ workspace, sandbox: options.sandbox ?? {}, hosts: named })
+  const { sleep } = options.world ?? wallClock
+  const files = { workspace, seen: new SeenFiles(workspace), turns: new TurnsByName() }
+  const searcher = createSearcher(workspace, engineFor(options, workspace, sandbox))
+  const servers = new Servers({ workspace, sandbox, sleep, ...(options.lsp ? { command: options.lsp } : undefined) })
+  const web = network && { hosts: network.hosts, addresses: network.addresses ?? PUBLIC_ADDRESSES }
+  const tools = [
+    readTool(files),
+    writeTool(files),
+    editTool(files),
+    globTool(searcher, workspace),
+    grepTool(searcher, workspace),
+    bashTool({ workspace, sandbox, sleep }),
+    lspTool(workspace, servers),
+    ...taskTools(new TaskLists(workspace)),
+    webFetchTool(web),
+    webSearchTool(web, network?.search),
+  ]
+  return { tools, workspace, sandbox, close: () => servers.stop() }
+}
+
+function engineFor({ ripgrep }: ToolsOptions, workspace: Workspace, sandbox: Sandbox): SearchEngine {
+  const program = ripgrep === undefined ? findProgram('rg') : ripgrep
+  if (program === undefined || program === false) return javascriptEngine
+  const bubblewrap = sandbox.kind === 'bubblewrap' ? findProgram('bwrap') : undefined
+  return ripgrepEngine({ ripgrep: program, bubblewrap }, workspace)
+}

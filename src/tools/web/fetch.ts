@@ -1,0 +1,139 @@
+import type { IncomingMessage } from 'node:http'
+import { request as httpRequest } from 'node:http'
+import { request as httpsRequest } from 'node:https'
+import type { Readable } from 'node:stream'
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
+import { mistaken, refused } from '../complaint.ts'
+import type { AddressBook } from './addresses.ts'
+import { addressFor, isHostAllowed } from './addresses.ts'
+
+export interface FetchLimits {
+  bytes: number
+  redirects: number
+}
+
+export const FETCH_LIMITS: FetchLimits = { bytes: 5 * 1024 * 1024, redirects: 5 }
+
+export interface Fetched {
+  url: string
+  status: number
+  media_type: string
+  charset: string
+  body: Buffer
+  /** True when there was more than the limit. */
+  cut: boolean
+}
+
+export interface Network {
+  /** Names of hosts, `*.name`, or `*` for any public one. */
+  hosts: readonly string[]
+  addresses: AddressBook
+  limits?: FetchLimits
+}
+
+/** Gets a page from the public internet. Every hop is judged anew: scheme, host, and the address connected to. */
+export async function fetchPage(network: Network, start: string, signal: AbortSignal): Promise<Fetched> {
+  const limits = network.limits ?? FETCH_LIMITS
+  let url = urlOf(start)
+  for (let hop = 0; hop <= limits.redirects; hop++) {
+    const response = await connect(network, url, signal)
+    const location = response.headers.location
+    if (location === undefined || ![301, 302, 303, 307, 308].includes(response.statusCode ?? 0)) {
+      return read(url, response, limits, signal)
+    }
+    response.destroy()
+    const next = urlOf(location, url)
+    if (url.protocol === 'https:' && next.protocol === 'http:') throw refused(`${url.href} leads to an unsafe address`)
+    url = next
+  }
+  throw mistaken(`${start} leads on more than ${limits.redirects} times`)
+}
+
+function urlOf(text: string, from?: URL): URL {
+  const url = URL.parse(text, from?.href)
+  if (!url) throw mistaken(`'${text}' is not an address`, 'give one that begins with https://')
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') {
+    throw refused(`'${url.protocol}' cannot be fetched`, 'only http and https can')
+  }
+  if (url.username !== '' || url.password !== '') throw refused('an address may not carry a user name or a password')
+  return url
+}
+
+async function connect(network: Network, url: URL, signal: AbortSignal): Promise<IncomingMessage> {
+  if (!isHostAllowed(network.hosts, url.hostname)) {
+    throw refused(`the host '${url.hostname}' is not allowed`, `allowed: ${network.hosts.join(', ') || 'none'}`)
+  }
+  const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80))
+  const { address, family } = await addressFor(network.addresses, url.hostname, port)
+  signal.throwIfAborted()
+  return new Promise((resolve, reject) => {
+    const request = (url.protocol === 'https:' ? httpsRequest : httpRequest)(
+      {
+        // The judged address, with the name for the certificate and the Host header; nothing is looked up again.
+        host: address,
+        family,
+        port,
+        path: url.pathname + url.search,
+        ...(url.protocol === 'https:' ? { servername: url.hostname } : undefined),
+        headers: {
+          host: url.host,
+          'user-agent': 'troupe',
+          accept: 'text/html, text/*, application/json, */*;q=0.5',
+          'accept-encoding': 'gzip, deflate, br',
+        },
+        agent: false,
+        signal,
+      },
+      resolve,
+    )
+    request.once('error', (error) => {
+      reject(signal.aborted ? signal.reason : mistaken(`${url.href} cannot be reached: ${error.message}`))
+    })
+    request.end()
+  })
+}
+
+async function read(url: URL, response: IncomingMessage, limits: FetchLimits, signal: AbortSignal): Promise<Fetched> {
+  const type = response.headers['content-type'] ?? ''
+  const chunks: Buffer[] = []
+  let size = 0
+  let cut = false
+  try {
+    for await (const chunk of plain(response) as AsyncIterable<Buffer>) {
+      chunks.push(chunk)
+      size += chunk.length
+      if (size <= limits.bytes) continue
+      cut = true
+      break
+    }
+  } catch (error) {
+    if (signal.aborted) throw signal.reason
+    throw mistaken(`${url.href} broke off: ${(error as Error).message}`)
+  } finally {
+    response.destroy()
+  }
+  return {
+    url: url.href,
+    status: response.statusCode ?? 0,
+    media_type: type.split(';')[0]?.trim().toLowerCase() || 'application/octet-stream',
+    charset: /charset="?([\w-]+)/i.exec(type)?.[1] ?? 'utf-8',
+    body: Buffer.concat(chunks).subarray(0, limits.bytes),
+    cut,
+  }
+}
+
+/** Unpacked on the way, so that a small answer that unpacks to a huge one stops at the limit too. */
+function plain(response: IncomingMessage): Readable {
+  const how = response.headers['content-encoding']
+  const unpack =
+    how === 'gzip' || how === 'x-gzip'
+      ? createGunzip()
+      : how === 'br'
+        ? createBrotliDecompress()
+        : how === 'deflate'
+          ? createInflate()
+          : undefined
+  if (!unpack) return response
+  response.once('error', (error) => unpack.destroy(error))
+  return response.pipe(unpack)
+}

@@ -1,0 +1,76 @@
+import { z } from 'zod'
+import type { Tool } from '../../kernel/tool.ts'
+import { defineTool } from '../../kernel/tool.ts'
+import { unable } from '../complaint.ts'
+import { isHostAllowed } from './addresses.ts'
+import type { Network } from './fetch.ts'
+import { networkIsOff } from './web-fetch.ts'
+
+export interface SearchHit {
+  title: string
+  url: string
+  snippet: string
+}
+
+export interface SearchRequest {
+  query: string
+  limit: number
+  signal: AbortSignal
+}
+
+/** Whoever can search the web: the port that a search service is put behind. */
+export interface SearchProvider {
+  name: string
+  search(request: SearchRequest): Promise<readonly SearchHit[]>
+}
+
+const domains = z.array(z.string().min(1)).max(50).optional()
+
+const input = z.object({
+  query: z.string().min(2).max(500),
+  allowed_domains: domains.describe('Only results from these.'),
+  blocked_domains: domains.describe('No results from these.'),
+  limit: z.number().int().min(1).max(50).optional().describe('How many results; 10 unless given.'),
+})
+
+/** Searches the web through the given service. Off until hosts are allowed. */
+export function webSearchTool(network: Network | undefined, provider: SearchProvider | undefined): Tool {
+  return defineTool<z.output<typeof input>>({
+    name: 'WebSearch',
+    description: 'Search the web. Returns titles, addresses and snippets; read a page with WebFetch.',
+    category: 'perception',
+    kind: 'read',
+    input,
+    timeout_ms: 60_000,
+    subject: ({ query }) => query,
+    async execute({ query, allowed_domains, blocked_domains = [], limit = 10 }, call) {
+      if (!network) throw networkIsOff()
+      if (!provider) throw unable('no search service is configured', 'give search: { name, search } to createTools')
+      const hits = await provider.search({ query, limit, signal: call.signal })
+      const wanted = hits
+        .filter(({ url }) => {
+          const host = URL.parse(url)?.hostname
+          if (host === undefined || isBelow(blocked_domains, host)) return false
+          return allowed_domains === undefined || isBelow(allowed_domains, host)
+        })
+        .slice(0, limit)
+        .map(({ title, url, snippet }) => ({
+          title: cut(title, 300),
+          url: cut(url, 2000),
+          snippet: cut(snippet, 1000),
+        }))
+      return { success: true, output: { query, provider: provider.name, results: wanted } }
+    },
+  })
+}
+
+function isBelow(names: readonly string[], host: string): boolean {
+  return isHostAllowed(
+    names.flatMap((name) => [name, `*.${name}`]),
+    host,
+  )
+}
+
+function cut(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most)}…` : text
+}

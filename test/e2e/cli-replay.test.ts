@@ -1,0 +1,128 @@
+import { describe, expect, test } from 'vitest'
+import type { RunComparison } from '../../src/index.ts'
+import { delegation, oneAnswer, place, question } from './command-line.ts'
+
+/* Recording, replaying, forking and comparing as a user does it: real processes, a real store on disk. */
+
+const idOf = (out: string) => (JSON.parse(out) as { run_id: string }).run_id
+
+describe('CA20 cassettes', () => {
+  test('CA20 a run is recorded, and replayed without a model', async () => {
+    const { troupe, script, read } = await place()
+    const model = await script('s.json', delegation())
+    const recorded = await troupe(
+      'run',
+      'task',
+      'go',
+      '--agent',
+      'default',
+      '--model',
+      model,
+      '--record',
+      'c.jsonl',
+      '--json',
+    )
+    expect(recorded.code).toBe(0)
+    expect(await read('c.jsonl')).toMatch(/^\{"troupe_cassette":1\}\n/)
+    const replayed = await troupe('run', 'task', 'go', '--agent', 'default', '--replay', 'c.jsonl')
+    expect(replayed).toMatchObject({ code: 0, out: 'All is done.\n' })
+    const other = await troupe('run', 'task', 'go further', '--agent', 'default', '--replay', 'c.jsonl')
+    expect(other.code).toBe(1)
+    expect(other.err).toMatch(/session\/turn\/1\/model[\s\S]*message 1 \(user\): recorded "go", now "go further"/)
+  })
+
+  test('CA20 a recording does not fall behind another one, and says what is wrong with a cassette', async () => {
+    const { troupe, script, write } = await place()
+    const model = await script('s.json', oneAnswer('hi'))
+    await write('old.jsonl', '{"troupe_cassette":9}\n')
+    const over = await troupe('run', 'task', 'go', '--agent', 'default', '--model', model, '--record', 'old.jsonl')
+    expect([over.code, over.err]).toEqual([2, expect.stringContaining('old.jsonl is there already')])
+    const newer = await troupe('run', 'task', 'go', '--agent', 'default', '--replay', 'old.jsonl')
+    expect([newer.code, newer.err]).toEqual([1, expect.stringContaining('newer version (9)')])
+    const both = await troupe('run', 'task', 'go', '--agent', 'default', '--replay', 'a', '--record', 'b')
+    expect(both.code).toBe(2)
+  })
+
+  test('CA20 a run that asks a person is recorded over two commands and replayed over two', async () => {
+    const { troupe, script } = await place()
+    const model = await script('s.json', question())
+    await troupe('run', 'task', 'go', '--agent', 'default', '--model', model, '--record', 'c.jsonl')
+    const gate = async () =>
+      (JSON.parse((await troupe('inbox', '--json')).out) as { gate_id: string }[])[0]?.gate_id ?? ''
+    await troupe('answer', await gate(), 'blue', '--model', model, '--record', 'c.jsonl')
+    expect((await troupe('run', 'task', 'go', '--agent', 'default', '--replay', 'c.jsonl')).code).toBe(3)
+    expect(await troupe('answer', await gate(), 'blue', '--replay', 'c.jsonl')).toMatchObject({
+      code: 0,
+      out: 'Blue it is.\n',
+    })
+  })
+})
+
+describe('CA20 stored runs', () => {
+  test('CA20 replay says that a stored run comes out the same, for people and for programs', async () => {
+    const { troupe, script } = await place()
+    const model = await script('s.json', delegation())
+    const id = idOf((await troupe('run', 'task', 'go', '--agent', 'default', '--model', model, '--json')).out)
+    const people = await troupe('replay', id)
+    expect([people.code, people.out]).toEqual([0, expect.stringMatching(/^✓ r_\w+ {2}the same again/)])
+    const programs = await troupe('replay', id, '--json')
+    expect(JSON.parse(programs.out)).toMatchObject({ run_id: id, same: true, differences: [] })
+    expect((await troupe('replay', 'r_nothing')).code).toBe(2)
+  })
+
+  test('CA20 fork goes on in the middle with other instructions and another model; diff shows what it changed', async () => {
+    const { troupe, script, write } = await place()
+    const model = await script('s.json', delegation())
+    const id = idOf((await troupe('run', 'task', 'go', '--agent', 'default', '--model', model, '--json')).out)
+    const events = (await troupe('show', id, '--events', '--json')).out
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { seq: number; type: string; data: { key?: string } })
+    const cut = events.find(({ type, data }) => type === 'model:end' && data.key?.includes('/tool/0/'))?.seq ?? 0
+    await write('words.md', 'Plan in one word.')
+    const other = await script('t.json', [
+      { when: { agent: 'architect' }, reply: { text: 'Planned.' } },
+      { reply: { text: 'Done otherwise.' } },
+    ])
+    const fork = await troupe(
+      ...['fork', id, '--at', `${cut}`, '--model', other, '--json'],
+      ...['--set', 'agent.architect.instructions=@words.md', '--set', 'limit.calls=9'],
+    )
+    expect(JSON.parse(fork.out)).toMatchObject({ status: 'completed', output: { response: 'Done otherwise.' } })
+    const diff = await troupe('diff', id, idOf(fork.out))
+    expect(diff.code).toBe(0)
+    expect(diff.out).toContain(`from event ${cut} of ${id}`)
+    expect(diff.out).toMatch(/they part here:/)
+    expect(diff.out).toMatch(/- All is done\.[\s\S]*\+ Done otherwise\./)
+    const compared = JSON.parse((await troupe('diff', id, idOf(fork.out), '--json')).out) as RunComparison
+    expect(compared.runs.map(({ used }) => used.calls)).toEqual([4, 4])
+    expect(compared.start?.fields.map(({ path }) => path)).toEqual(['data.limits.calls', 'data.model'])
+    expect(compared.parting).toMatchObject({ type: 'session:open', key: 'session/turn/1/tool/1/session' })
+    expect((await troupe('replay', idOf(fork.out))).code).toBe(0)
+    expect((await troupe('doctor', '--run', idOf(fork.out))).code).toBe(0)
+  })
+
+  test('CA20 fork says what it can change, and where it can begin', async () => {
+    const { troupe, script } = await place()
+    const model = await script('s.json', oneAnswer('hi'))
+    const id = idOf((await troupe('run', 'task', 'go', '--agent', 'default', '--model', model, '--json')).out)
+    const said = async (...argv: string[]) => {
+      const { code, err } = await troupe('fork', id, ...argv)
+      return { code, err }
+    }
+    expect(await said()).toEqual({ code: 2, err: expect.stringContaining('--at SEQ') })
+    expect(await said('--at', '99')).toEqual({ code: 2, err: expect.stringMatching(/it has 1 to \d+/) })
+    expect(await said('--at', '1', '--set', 'nonsense')).toEqual({
+      code: 2,
+      err: expect.stringContaining('gate.ID=ANSWER'),
+    })
+    expect(await said('--at', '1', '--set', 'agent.x.instructions=@none.md')).toEqual({
+      code: 2,
+      err: expect.stringContaining('none.md cannot be read'),
+    })
+    const changed = await troupe('fork', id, '--at', '1', '--set', 'input.instruction=other words', '--json')
+    expect(JSON.parse(changed.out)).toMatchObject({ status: 'completed' })
+    const shown = await troupe('show', idOf(changed.out))
+    expect(shown.out).toContain('other words')
+  })
+})

@@ -1,0 +1,236 @@
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Model, ModelRequest, Troupe } from '../../src/index.ts'
+import { createTroupe } from '../../src/index.ts'
+import { agent } from '../stage.ts'
+import type { Place } from './command-line.ts'
+import { place } from './command-line.ts'
+import type { Double } from './providers-double.ts'
+import { KEY, startDouble } from './providers-double.ts'
+
+/** Its usage is 1,000 and 100 tokens; without words it never answers, and `mute` reports no usage. */
+function model(name: string, play: (request: ModelRequest) => string | undefined, mute = false): Model {
+  return {
+    name,
+    async *stream(request, signal) {
+      const text = play(request)
+      if (text === undefined)
+        await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+      else if (text.startsWith('task ')) {
+        const [, name, ...words] = text.split(' ')
+        yield { type: 'tool-call', id: 'c1', name: 'task', input: { agent: name, instruction: words.join(' ') } }
+      } else yield { type: 'text', text }
+      const usage = { input: 1000, output: 100, cache_read: 400, cache_write: 200, reasoning: 50 }
+      yield { type: 'finish', stop: 'end', ...(mute ? undefined : { usage }) }
+    },
+  }
+}
+
+const PRICES = {
+  updated: '2026-11-15',
+  prices: [{ model: 'acme/*', from: '2020-01-01', usd_per_million: { input: 10, output: 100 } }],
+}
+
+function open(here: Place): Promise<Troupe> {
+  const known = [
+    model('acme/lead', ({ session }) => (session.turn === 1 ? 'task helper find it' : 'Done.')),
+    model('secret/helper', () => 'Found.'),
+    model('acme/never', () => undefined),
+    model('acme/mute', () => 'Said.', true),
+  ]
+  const agents = [
+    agent('lead', { model: 'acme/lead', tools: ['task'] }),
+    agent('helper', { model: 'secret/helper', tools: [] }),
+    agent('sleeper', { model: 'acme/never', tools: [], timeout_ms: 30 }),
+    agent('mute', { model: 'acme/mute', tools: [] }),
+  ]
+  return createTroupe({ store: join(here.folder, '.troupe'), models: { known }, agents })
+}
+
+/** Three runs: one that delegates to a model nobody knows the price of, one cut short, one whose usage never came. */
+async function spent(here: Place): Promise<{ runs: string[] }> {
+  await using troupe = await open(here)
+  const runs: string[] = []
+  for (const name of ['lead', 'sleeper', 'mute']) {
+    runs.push((await troupe.run('task', { agent: name, instruction: 'go' })).run_id)
+  }
+  await here.write('prices.json', PRICES)
+  return { runs }
+}
+
+describe('troupe cost', () => {
+  test('AC8 it is a table within the width, the dearest first, with a total; what is not known is said', async () => {
+    const here = await place()
+    await spent(here)
+    for (const columns of [60, 24, 120]) {
+      const env = { COLUMNS: String(columns) }
+      const { out, err } = await here.troupeWith({ env }, 'cost', '--by', 'model', '--prices', 'prices.json')
+      for (const line of `${out}${err}`.split('\n')) expect(line.length, line).toBeLessThanOrEqual(columns)
+    }
+    const narrow = { env: { COLUMNS: '60' } }
+    const { out, err, code } = await here.troupeWith(narrow, 'cost', '--by', 'model', '--prices', 'prices.json')
+    expect(code).toBe(0)
+    const lines = out.trimEnd().split('\n')
+    const cells = lines.map((line) => line.trim().split(/ {2,}/))
+    expect(cells[0]).toEqual(['model', 'calls', 'cost', 'input', 'output', 'lost', 'cached'])
+    expect(cells.map(([name]) => name)).toEqual([
+      'model',
+      'acme/mute',
+      'acme/lead',
+      'secret/helper',
+      'acme/never',
+      'total',
+    ])
+    expect(cells[2]).toEqual(['acme/lead', '2', '$0.0400', '2,000', '200', '800'])
+    expect(cells[3]?.[2]).toBe('?')
+    expect(cells.at(-1)?.[2]).toMatch(/^\$0\.\d+\+\?$/)
+    const notes = err.replace(/\s+/g, ' ')
+    expect(notes).toMatch(/the price of 1 call is not known \(secret\/helper\); give it with --prices FILE/)
+    expect(notes).toMatch(/1 call lost with a crash or an abort: at most [\d,]+ tokens, \$\d/)
+    expect(notes).toMatch(/1 call without a reported usage: counted as the [\d,]+ tokens set aside/)
+  })
+
+  test('AC9 all runs or one, by what is asked, since a day', async () => {
+    const here = await place()
+    const { runs } = await spent(here)
+    const groups = async (...argv: string[]) => {
+      const { out } = await here.troupe('cost', '--json', '--prices', 'prices.json', ...argv)
+      return (JSON.parse(out) as { groups: { group: string }[] }).groups.map(({ group }) => group)
+    }
+    const today = new Date().toISOString().slice(0, 10)
+    expect(await groups()).toEqual(runs.toReversed())
+    expect(await groups(runs[0] ?? '')).toEqual(['lead', 'helper'])
+    expect(await groups('--by', 'day')).toEqual([today])
+    expect(await groups('--by', 'phase')).toEqual(['turn'])
+    expect((await groups('--by', 'session')).length).toBe(4)
+    expect(await groups('--since', today)).toEqual(runs.toReversed())
+    expect(await groups('--since', '2999-01-01')).toEqual([])
+    const later = await here.troupe('cost', '--since', '2999-01-01')
+    expect(later).toMatchObject({ code: 0, out: '' })
+    expect(later.err).toMatch(/no model was asked since 2999-01-01/)
+  })
+
+  test('AC9 a bad day, a bad group and a bad price file are refused with what to write', async () => {
+    const here = await place()
+    await here.write('bad.json', { updated: 'x', prices: [{ model: 'a/b' }] })
+    for (const day of ['yesterday', '2026-02-30', '2026-1-1']) {
+      const { code, err } = await here.troupe('cost', '--since', day)
+      expect(code).toBe(2)
+      expect(err).toMatch(/--since 2026-11-15/)
+    }
+    expect((await here.troupe('cost', '--by', 'colour')).code).toBe(2)
+    const prices = await here.troupe('cost', '--prices', 'bad.json')
+    expect(prices.code).toBe(1)
+    expect(prices.err).toMatch(/bad\.json: updated: is no date/)
+  })
+
+  test('AC10 for programs it is one object with groups, total, and the models without a price', async () => {
+    const here = await place()
+    const { runs } = await spent(here)
+    const { out } = await here.troupe('cost', runs[0] ?? '', '--json', '--by', 'agent', '--prices', 'prices.json')
+    const record = JSON.parse(out)
+    expect(Object.keys(record)).toEqual(['by', 'since', 'groups', 'total', 'unpriced_models', 'inherited'])
+    expect(record).toMatchObject({
+      by: 'agent',
+      since: null,
+      groups: [
+        {
+          group: 'lead',
+          calls: 2,
+          usd: 0.04,
+          usage: { input: 2000, cache_read: 800, cache_write: 400, reasoning: 100 },
+        },
+        { group: 'helper', calls: 1, usd: null, known_usd: 0, unpriced: 1 },
+      ],
+      total: { calls: 3, usd: null, known_usd: 0.04 },
+      unpriced_models: ['secret/helper'],
+      inherited: 0,
+    })
+  })
+
+  test('AC7 what a fork brought along is counted where it was paid', async () => {
+    const here = await place()
+    const { runs } = await spent(here)
+    await using troupe = await open(here)
+    const [run = ''] = runs
+    const end = (await troupe.events(run)).find(({ type }) => type === 'run:end')
+    const fork = await troupe.fork(run, (end?.seq ?? 1) - 1)
+    expect((await fork.result).status).toBe('completed')
+    const { total, inherited } = JSON.parse((await here.troupe('cost', '--json')).out)
+    expect({ calls: total.calls, inherited }).toEqual({ calls: 4, inherited: 3 })
+    expect((await here.troupe('cost', fork.run_id)).err).toMatch(/3 calls came with a fork/)
+  })
+})
+
+describe('troupe doctor and models', () => {
+  let double: Double
+  beforeAll(async () => {
+    double = await startDouble()
+  })
+  afterAll(() => double.stop())
+  const claude = () => ({ ANTHROPIC_API_KEY: KEY, ANTHROPIC_BASE_URL: double.url })
+
+  test('AC11 it says what was found, what each role uses and why', async () => {
+    const here = await place()
+    const env = { ...claude(), TROUPE_MODEL_FAST: 'ollama/llama3' }
+    const { out, code } = await here.troupeWith({ env }, 'doctor')
+    expect(code).toBe(0)
+    expect(out).toMatch(/✓ models\s+anthropic \(ANTHROPIC_API_KEY holds a key\)/)
+    expect(out).toMatch(/✓ fast\s+ollama\/llama3: TROUPE_MODEL_FAST says so/)
+    expect(out).toMatch(/✓ reasoning anthropic\/claude-\S+: ANTHROPIC_API_KEY is set/)
+    expect(out).not.toContain(KEY)
+    const given = await here.troupe('doctor', '--model', 'scripted:a.json')
+    expect(given.out).toMatch(/✓ general\s+scripted:\S+a\.json: --model says\s+so/)
+  })
+
+  test('AC11 when nothing is found it says what to set', async () => {
+    const { out, code } = await (await place()).troupe('doctor')
+    expect(code).toBe(0)
+    expect(out).toMatch(/! models\s+no provider found\s+set ANTHROPIC_API_KEY \(anthropic\), OPENAI_API_KEY \(openai\)/)
+    expect(out).toMatch(/scripted:FILE/)
+  })
+
+  test('AC12 a role without its key, or of no provider, is named, and something is wrong', async () => {
+    const here = await place()
+    const env = { TROUPE_MODEL_FAST: 'antropic/x', TROUPE_MODEL_GENERAL: 'openai-chat/gpt-5', TROUPE_MODEL: 'ollama/a' }
+    const { out, code } = await here.troupeWith({ env }, 'doctor')
+    expect(code).toBe(1)
+    expect(out).toMatch(/✗ fast\s+antropic\/x: there is no provider 'antropic'\s+providers are: anthropic, /)
+    expect(out).toMatch(/✗ general\s+openai-chat\/gpt-5: OPENAI_API_KEY is not set/)
+    expect(out).toMatch(/✓ reasoning ollama\/a: TROUPE_MODEL says so/)
+  })
+
+  test('AC13 one call for each model of the roles, with time and tokens', async () => {
+    const here = await place()
+    const usage = { input_tokens: 31, output_tokens: 2 }
+    await double.play([{ match: { userMessage: 'Are you there?' }, response: { content: 'yes', usage } }])
+    const env = { ...claude(), TROUPE_MODEL_REASONING: 'anthropic/claude-haiku-5-5' }
+    const { out, code } = await here.troupeWith({ env }, 'doctor', '--call', '--json')
+    expect(code).toBe(0)
+    const { calls } = JSON.parse(out) as { calls: { model: string; ok: boolean; latency_ms: number; usage: object }[] }
+    expect(calls.map(({ model: name, ok }) => [name, ok])).toEqual([
+      ['anthropic/claude-haiku-5-5', true],
+      ['anthropic/claude-sonnet-5-5', true],
+    ])
+    for (const call of calls) expect(call.usage).toMatchObject({ input: 31, output: 2 })
+    expect((await double.asked()).length).toBe(2)
+    const told = await here.troupeWith({ env }, 'doctor', '--call', 'anthropic/claude-haiku-5-5')
+    expect(told.out).toMatch(/✓ call\s+anthropic\/claude-haiku-5-5 answered in \S+: 31 tokens in, 2 out,\s+<\$0\.0001/)
+  })
+
+  test('AC13 a call that fails is told with its hint, is made once, and shows no key', async () => {
+    const here = await place()
+    await double.play([{ match: { userMessage: 'there' }, response: { error: { message: 'busy' }, status: 500 } }])
+    const env = { ...claude(), OPENAI_API_KEY: 'sk-wrong-0123456789', OPENAI_BASE_URL: double.url }
+    const names = ['anthropic/claude-haiku-5-5', 'openai/gpt-5', 'google/gemini-2.5-flash', 'nonsense']
+    const { out, code } = await here.troupeWith({ env }, 'doctor', '--call', ...names)
+    expect(code).toBe(1)
+    const text = out.replace(/\s+/g, ' ')
+    expect(text).toMatch(/✗ call anthropic\/claude-haiku-5-5: model_failed: .*busy/)
+    expect(text).toMatch(/✗ call openai\/gpt-5: model_auth: .*OPENAI_API_KEY/)
+    expect(text).toMatch(/✗ call google\/gemini-2.5-flash: model_auth: .*set GOOGLE_GENERATIVE_AI_API_KEY/)
+    expect(text).toMatch(/✗ call nonsense: unknown_model/)
+    expect(text).not.toMatch(/sk-wrong|test-key-of-the-double/)
+    expect((await double.asked()).filter(({ response }) => response.status === 500).length).toBe(1)
+  })
+})
