@@ -10,6 +10,7 @@ import { fanOutLater, fanOutNow } from './fan-out.ts'
 import { floor } from './floor.ts'
 import { importing } from './import.ts'
 import { peerLines } from './peers.ts'
+import { prefix } from './prefix.ts'
 import { lineText, machineLine } from './print.ts'
 import { providerOverhead } from './provider-overhead.ts'
 import { resume } from './resume.ts'
@@ -34,6 +35,7 @@ const BENCHES: readonly Bench[] = [
   disk,
   importing,
   providerOverhead,
+  prefix,
 ]
 
 function chosen(names: readonly string[]): readonly Bench[] {

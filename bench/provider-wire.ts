@@ -50,3 +50,20 @@ export function streaming(texts: readonly string[], sent?: (body: string) => voi
     return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
   }
 }
+
+/** An answer of Claude that calls tools. */
+export function anthropicCalls(calls: readonly { name: string; input: unknown }[]): string[] {
+  const [start, , ...rest] = anthropicWire([])
+  const blocks = calls.flatMap(({ name, input }, index) => [
+    { type: 'content_block_start', index, content_block: { type: 'tool_use', id: `toolu_${index}`, name, input: {} } },
+    {
+      type: 'content_block_delta',
+      index,
+      delta: { type: 'input_json_delta', partial_json: JSON.stringify(input) },
+    },
+    { type: 'content_block_stop', index },
+  ])
+  const written = blocks.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
+  const end = rest.slice(1).map((text) => text.replace('end_turn', 'tool_use'))
+  return [start ?? '', ...written, ...end]
+}

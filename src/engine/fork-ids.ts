@@ -2,7 +2,7 @@ import type { Event, EventOf } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
 import { shortHash } from '../kernel/hash.ts'
 import type { SessionState } from '../kernel/session.ts'
-import { apply, foldSession, newSession, sessionId } from '../kernel/session.ts'
+import { apply, foldSession, inputHash, newSession, sessionId } from '../kernel/session.ts'
 import type { Store } from '../store/store.ts'
 import { keyOf } from './compare.ts'
 import { sessionPorts } from './sessions.ts'
@@ -83,7 +83,7 @@ export async function rehash(events: readonly Event[], store: Store): Promise<Ev
     const session = sessions.get(id)
     const again = isEvent(event, 'model:end') && (asked.get(event.data.key) ?? 0) > event.seq
     if (session && isEvent(event, 'model:begin') && !event.data.phase) {
-      const input_hash = shortHash(session.chain + event.data.model)
+      const input_hash = inputHash(session, event.data.model)
       hashed.push({ ...event, data: { ...event.data, input_hash } })
       continue
     }

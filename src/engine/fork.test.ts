@@ -1,54 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { answering, calls, pattern, says, settle } from '../../test/by-hand.ts'
-import { agent, lastInput, playing, sessionIn, stage } from '../../test/stage.ts'
-import type { Event, RunResult, Troupe } from '../index.ts'
-import { canonicalJournal, compareRuns, createTroupe, defineTool, isEvent, verifyJournal } from '../index.ts'
+import { agents, at, delegate, forked, parallelWork, response, seqOf } from '../../test/parallel-work.ts'
+import { lastInput, playing, sessionIn, stage } from '../../test/stage.ts'
+import type { Event } from '../index.ts'
+import { canonicalJournal, createTroupe, defineTool, isEvent } from '../index.ts'
 import { MemoryStore } from '../store/memory.ts'
-
-const agents = [agent('lead'), agent('coder'), agent('critic')]
-const delegate = (name: string, instruction: string) => ({ name: 'task', input: { agent: name, instruction } })
-const response = (run: RunResult) => (run.output as { response: string }).response
-
-/** Lead delegates to three at once and sums up what they said; `asked` names who was asked what turn. */
-function parallelWork() {
-  const asked: string[] = []
-  const model = playing((request) => {
-    const { agent: who, turn } = request.session
-    asked.push(`${who} ${turn} ${request.system}`)
-    if (who === 'lead' && turn === 1) return { calls: ['a', 'b', 'c'].map((name) => delegate('coder', name)) }
-    if (who === 'lead')
-      return { text: [...lastInput(request).matchAll(/"response":"([^"]*)"/g)].map(([, said]) => said).join(' ') }
-    return turn === 1
-      ? { calls: [{ name: 'send', input: { text: lastInput(request) } }] }
-      : { text: `${request.system.includes('loud') ? 'LOUD' : 'quiet'} ${lastInput(request)}` }
-  })
-  const sent: string[] = []
-  const send = defineTool({
-    name: 'send',
-    description: 'sends',
-    kind: 'act',
-    category: 'action',
-    input: z.object({ text: z.string() }),
-    execute: ({ text }) => {
-      sent.push(text)
-      return { success: true, output: `sent ${text}` }
-    },
-  })
-  return { asked, sent, model, tools: [send] }
-}
-
-async function forked(troupe: Troupe, run_id: string, at: number, changes = {}) {
-  const handle = await troupe.fork(run_id, at, changes)
-  const result = await handle.result
-  const events = await troupe.events(handle.run_id)
-  expect(verifyJournal(events)).toEqual([])
-  return { result, events }
-}
-
-const seqOf = (events: readonly Event[], wanted: (event: Event) => boolean) => events.find(wanted)?.seq ?? Number.NaN
-const at = (events: readonly Event[], type: string, key: string) =>
-  seqOf(events, (event) => event.type === type && (event.data as { key?: string }).key === key)
 
 describe('CA15 the middle of a parallel section', () => {
   test('CA15 from every event of a run, a fork keeps what had ended, goes on, and comes to the same result', async () => {
@@ -337,80 +294,4 @@ describe('CA18 forks that cannot be', () => {
       hint: expect.stringContaining(`--at ${cancelled - 1}`),
     })
   })
-})
-
-describe('CA19 comparing runs', () => {
-  test('CA19 a fork with other instructions parts where they are first used, and the rest is counted', async () => {
-    const { model, tools } = parallelWork()
-    const { troupe, task } = await stage({ agents, tools, model })
-    const run = await task('lead', 'go')
-    const events = await troupe.events(run.run_id)
-    const cut = at(events, 'session:end', 'session/turn/1/tool/0/session')
-    const changes = { agents: { coder: { instructions: 'You are loud.' } } }
-    const { result, events: own } = await forked(troupe, run.run_id, cut, changes)
-    const compared = compareRuns(events, own)
-    expect(compared.same).toBe(false)
-    expect(compared.parting).toMatchObject({
-      key: 'session/turn/1/tool/0/session',
-      type: 'session:open',
-      fields: [{ path: 'data.agent.instructions', before: 'You are coder.', after: 'You are loud.' }],
-    })
-    expect(compared.runs.map(({ run_id }) => run_id)).toEqual([run.run_id, result.run_id])
-    expect(compared.runs[1].forked_from).toMatchObject({ run_id: run.run_id, seq: cut })
-    expect(compared.runs.map(({ used }) => used.calls)).toEqual([8, 8])
-    expect(compared.agents.map(({ agent: name, used }) => [name, used[0].calls, used[1].sessions])).toEqual([
-      ['lead', 2, 1],
-      ['coder', 6, 3],
-    ])
-  })
-
-  test('CA19 a run and its unchanged fork, or its replay, are the same', async () => {
-    const { model, tools } = parallelWork()
-    const { troupe, task } = await stage({ agents, tools, model })
-    const run = await task('lead', 'go')
-    const events = await troupe.events(run.run_id)
-    const { events: own } = await forked(troupe, run.run_id, 20)
-    expect(compareRuns(events, own)).toMatchObject({ same: true, parting: null, differences: 0 })
-  })
-
-  test('CA19 runs of different length part at the first fact that only one of them has', async () => {
-    const talk = (turns: number) =>
-      answering(({ session }) => (session.turn < turns ? calls({ name: 'look' }) : says(`${turns}`)))
-    const look = defineTool({
-      name: 'look',
-      description: 'looks',
-      kind: 'read',
-      category: 'perception',
-      input: z.object({}),
-      execute: () => ({ success: true, output: 'x' }),
-    })
-    const events = async (turns: number) => {
-      const { troupe, task } = await stage({ agents, tools: [look], model: talk(turns) })
-      return troupe.events((await task('lead', 'go')).run_id)
-    }
-    const [short, long] = [await events(2), await events(4)]
-    const compared = compareRuns(short, long)
-    expect(compared.parting).toMatchObject({ key: 'session/turn/2/model', type: 'model:end' })
-    expect(compared.runs.map(({ used }) => [used.calls, used.input, used.output])).toEqual([
-      [2, 20, 10],
-      [4, 40, 20],
-    ])
-    expect(compareRuns(long, short).parting?.key).toBe('session/turn/2/model')
-  })
-})
-
-test('CA11 the canonical journal knows no order, time, attempts or ids of the run', async () => {
-  const model = playing(({ session }) =>
-    session.agent === 'lead' && session.turn === 1 ? { calls: [delegate('coder', 'x')] } : { text: 'ok' },
-  )
-  const { troupe, task } = await stage({ agents, model })
-  const [first, second] = [await task('lead', 'go'), await task('lead', 'go')]
-  const journal = canonicalJournal(await troupe.events(first.run_id))
-  expect(canonicalJournal(await troupe.events(second.run_id))).toEqual(journal)
-  const text = JSON.stringify(journal)
-  expect(text).not.toMatch(/"seq"|"at":|"epoch"|run:attempt/)
-  expect(text).not.toContain(first.run_id)
-  expect(text).not.toMatch(/[0-9a-f]{16}-[0-9a-f]{16}_/)
-  expect(journal.map(({ key }) => key)).toEqual(journal.map(({ key }) => key).sort())
-  expect(journal.find(({ type }) => type === 'session:end')?.session).toBe('session(session)')
 })

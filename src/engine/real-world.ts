@@ -9,6 +9,10 @@ export function realWorld(): World {
   return {
     now: () => Date.now(),
     sleep,
+    after(ms, task) {
+      const timer = setTimeout(task, Math.min(ms, LONGEST_TIMER))
+      return () => clearTimeout(timer)
+    },
     defer: (task) => void setImmediate(task),
     randomHex: (bytes) => randomBytes(bytes).toString('hex'),
     random: () => randomBytes(6).readUIntBE(0, 6) / 2 ** 48,

@@ -37,6 +37,19 @@ export function replayWorld(start: number): ReplayWorld {
         timers.add(timer)
         signal?.addEventListener('abort', aborted, { once: true })
       }),
+    after(ms, task) {
+      const timer = {
+        ms,
+        key: next,
+        fire() {
+          timers.delete(timer)
+          task()
+        },
+      }
+      next = undefined
+      timers.add(timer)
+      return () => void timers.delete(timer)
+    },
     timing(key) {
       next = key
     },

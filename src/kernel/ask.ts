@@ -2,14 +2,12 @@ import type { Reservation } from './budget.ts'
 import { keepContext } from './compress.ts'
 import type { Event } from './event.ts'
 import { isEvent } from './event.ts'
-import type { Delta } from './execution.ts'
-import { shortHash } from './hash.ts'
 import type { ModelRequest, ToolSpec } from './model.ts'
 import { userText } from './model.ts'
 import type { CallerSite } from './model-call.ts'
 import { callModel } from './model-call.ts'
 import type { JsonSchema } from './schema.ts'
-import { apply, inputBound } from './session.ts'
+import { apply, inputBound, inputHash } from './session.ts'
 
 /** One turn's model call: adds what hooks have to say, makes room, and asks. */
 export interface TurnAsk {
@@ -20,23 +18,22 @@ export interface TurnAsk {
   output: JsonSchema | undefined
 }
 
-export async function* askModel(site: CallerSite, ask: TurnAsk): AsyncGenerator<Delta, Event> {
+export async function askModel(site: CallerSite, ask: TurnAsk): Promise<Event> {
   const { session } = site
   const key = `${ask.turnKey}/model`
   await addContext(site, ask.turnKey)
   const toolBytes = specBytes(ask.tools)
   await keepContext(site, ask.turnKey, toolBytes)
-  const chain = session.chain
   const call = {
     bound: inputBound(session) + (session.counted.tokens > 0 ? 0 : toolBytes),
-    hash: (model: string) => shortHash(chain + model),
+    hash: (model: string) => inputHash(session, model),
     request: (model: string, reservation: Reservation) => requestFor(site, { ...ask, key, model }, reservation),
   }
-  const event = yield* callModel(site, { key, ...call })
+  const event = await callModel(site, { key, ...call })
   if (!isEvent(event, 'model:error') || event.data.error.code !== 'context_too_long') return event
   // The provider's window is smaller than we knew: make room by force, once, and ask again.
   if (!(await keepContext(site, ask.turnKey, toolBytes, 'forced'))) return event
-  return yield* callModel(site, { ...call, key: `${key}/again`, bound: inputBound(session) + toolBytes })
+  return await callModel(site, { ...call, key: `${key}/again`, bound: inputBound(session) + toolBytes })
 }
 
 /** What hooks add to the conversation before this call: asked once, then remembered. */
@@ -92,6 +89,7 @@ function requestFor(
 const bytesOfSpecs = new WeakMap<readonly ToolSpec[], number>()
 
 function specBytes(tools: readonly ToolSpec[]): number {
+  if (tools.length === 0) return 0
   let bytes = bytesOfSpecs.get(tools)
   if (bytes === undefined) {
     bytes = Buffer.byteLength(JSON.stringify(tools))

@@ -9,7 +9,6 @@ import type { PatternTool } from './pattern.ts'
 import { permit } from './permit.ts'
 import { problemsOf } from './schema.ts'
 import type { Tool, ToolCall, ToolResult } from './tool.ts'
-import { untilAborted } from './world.ts'
 
 /*
  * One tool call of a turn, as a step. Every call is answered, whatever happens to it.
@@ -121,7 +120,7 @@ async function again(site: CallSite, pre: ToolPre): Promise<Event> {
   return site.x.effect(async () => {
     let found: ToolResult | undefined
     try {
-      found = await recover.call(tool, parsedInput(tool, pre) as never, callFacts(site, pre, site.signal))
+      found = await recover.call(tool, parsedInput(tool, pre) as never, callFacts(site, pre, site))
     } catch {
       throw unknown
     }
@@ -139,42 +138,67 @@ async function enterPattern(site: CallSite, tool: PatternTool, pre: ToolPre): Pr
   return answered(site, pre, result)
 }
 
+/** Carries the call out, until it ends, its time is up, or the session is stopped. */
 async function execute(site: CallSite, tool: Tool, pre: ToolPre): Promise<ToolResult> {
+  const { signal } = site
   // The run may have been cancelled while the begin was being written.
-  site.signal.throwIfAborted()
+  signal.throwIfAborted()
+  const stopping = new Stopping()
+  const made = tool.execute(parsedInput(tool, pre) as never, callFacts(site, pre, stopping))
+  if (!(made instanceof Promise)) return made
+  const { promise, resolve, reject } = Promise.withResolvers<ToolResult>()
+  const stop = (reason: unknown) => {
+    stopping.stop(reason)
+    reject(reason)
+  }
+  const aborted = () => stop(signal.reason)
   const limit = tool.timeout_ms ?? DEFAULT_TIMEOUT_MS
-  const own = new AbortController()
-  const done = new AbortController()
-  const forward = () => own.abort(site.signal.reason)
-  site.signal.addEventListener('abort', forward, { once: true })
-  const expired = site.x.ports.world.sleep(limit, done.signal).then(
-    () => {
-      const error = new TroupeError('tool_timeout', `${tool.name} did not answer within ${limit} ms`, {
-        hint:
-          tool.kind === 'act' ? 'it may have taken effect; check before you call it again' : 'try a smaller request',
-      })
-      own.abort(error)
-    },
-    () => {},
-  )
+  const cancel = site.x.ports.world.after(limit, () => stop(timedOut(tool, limit)))
+  signal.addEventListener('abort', aborted, { once: true })
   try {
-    const running = Promise.resolve(tool.execute(parsedInput(tool, pre) as never, callFacts(site, pre, own.signal)))
-    return await untilAborted(running, own.signal)
+    made.then(resolve, reject)
+    return await promise
   } finally {
-    site.signal.removeEventListener('abort', forward)
-    done.abort()
-    await expired
+    cancel()
+    signal.removeEventListener('abort', aborted)
   }
 }
 
-function callFacts(site: CallSite, pre: ToolPre, signal: AbortSignal): ToolCall {
+/** A tool's signal, made when it is looked at: most tools never do, and making one costs more than a small call. */
+class Stopping {
+  #own: AbortController | undefined
+  #reason: unknown
+  #stopped = false
+
+  get signal(): AbortSignal {
+    this.#own ??= new AbortController()
+    if (this.#stopped) this.#own.abort(this.#reason)
+    return this.#own.signal
+  }
+
+  stop(reason: unknown): void {
+    this.#stopped = true
+    this.#reason = reason
+    this.#own?.abort(reason)
+  }
+}
+
+function timedOut(tool: Tool, limit: number): TroupeError {
+  return new TroupeError('tool_timeout', `${tool.name} did not answer within ${limit} ms`, {
+    hint: tool.kind === 'act' ? 'it may have taken effect; check before you call it again' : 'try a smaller request',
+  })
+}
+
+function callFacts(site: CallSite, pre: ToolPre, stopping: { signal: AbortSignal }): ToolCall {
   return {
     run_id: site.x.run.id,
     session_id: site.session.id,
     agent: site.session.open.agent.name,
     tool_call_id: pre.tool_call_id,
     idempotency_key: pre.idempotency_key,
-    signal,
+    get signal() {
+      return stopping.signal
+    },
   }
 }
 

@@ -114,16 +114,13 @@ async function summaryOf(site: CallerSite, key: string, part: { from: number; to
     }),
     phase: 'summary' as const,
   }
-  const calling = callModel({ ...site, model, modelName: model.name, models: [model.name, ...site.models] }, ask)
-  for (;;) {
-    const next = await calling.next()
-    if (!next.done) continue
-    if (isEvent(next.value, 'model:end')) return textOf(next.value.data.message)
-    throw new TroupeError('context_too_long', 'the conversation no longer fits, and summarising it failed', {
-      hint: 'resume to try again, or delegate the rest to a new session',
-      step: `${key}/model`,
-    })
-  }
+  const caller = { ...site, model, modelName: model.name, models: [model.name, ...site.models] }
+  const event = await callModel(caller, ask)
+  if (isEvent(event, 'model:end')) return textOf(event.data.message)
+  throw new TroupeError('context_too_long', 'the conversation no longer fits, and summarising it failed', {
+    hint: 'resume to try again, or delegate the rest to a new session',
+    step: `${key}/model`,
+  })
 }
 
 function quoted(message: Message): string {

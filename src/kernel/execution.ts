@@ -210,7 +210,7 @@ export class Execution {
     if (this.#paused) return NEVER
     this.#inFlight += 1
     this.#committer.crowd += 1
-    return undefined
+    return this.#committer.admit()
   }
 
   leave(): void {

@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { answering, calls, dataOf, inTurn, pattern, says } from '../../test/by-hand.ts'
 import { agent, lastInput, stage } from '../../test/stage.ts'
+import type { TroupeOptions } from '../compose.ts'
 import { MemoryStore } from '../store/memory.ts'
 import type { Store } from '../store/store.ts'
 import { simulatedWorld } from '../testing/simulated-world.ts'
-import type { TroupeOptions } from '../compose.ts'
 import { createTroupe } from '../troupe.ts'
 
 const folders: string[] = []

@@ -1,4 +1,4 @@
-import { createHash, hash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 /** The first 16 hex digits of SHA-256: enough to tell two inputs apart, short enough to store with each step. */
 export function shortHash(text: string): string {
@@ -6,7 +6,7 @@ export function shortHash(text: string): string {
 }
 
 export function sha256(text: string | Uint8Array): string {
-  return createHash('sha256').update(text).digest('hex')
+  return hash('sha256', text, 'hex')
 }
 
 /** JSON with object keys in one order, so that equal values hash alike. */

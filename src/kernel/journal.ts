@@ -40,6 +40,9 @@ export interface JournalFacts {
   head: number
 }
 
+/** Effects that begin in one turn of the event loop. */
+const PORTION = 64
+
 /** Collects the appends of every run in this process and commits them in groups. */
 export class Committer {
   /** Effects in flight in this process. Many: commit once per turn of the event loop; few: at once. */
@@ -50,6 +53,8 @@ export class Committer {
   readonly #dirty = new Set<Journal>()
   #scheduled: 'no' | 'later' | 'soon' = 'no'
   #flushing: Promise<void> | undefined
+  #begun = 0
+  readonly #waiting: (() => void)[] = []
 
   constructor(store: JournalStore, world: World, listener: (events: readonly Event[]) => void) {
     this.#store = store
@@ -59,6 +64,26 @@ export class Committer {
 
   open(facts: JournalFacts): Journal {
     return new Journal(this, facts)
+  }
+
+  /**
+   * Lets an effect begin: at once, or in a later turn of the event loop when many want to. A thousand answers that
+   * arrive together would otherwise be worked on, and committed, in one go that nobody can interrupt.
+   */
+  admit(): Promise<void> | undefined {
+    if (this.#begun === 0) this.world.defer(() => this.#nextPortion())
+    if (this.#begun < PORTION && this.#waiting.length === 0) {
+      this.#begun += 1
+      return undefined
+    }
+    return new Promise((resolve) => this.#waiting.push(resolve))
+  }
+
+  #nextPortion(): void {
+    const portion = this.#waiting.splice(0, PORTION)
+    this.#begun = portion.length
+    if (portion.length > 0) this.world.defer(() => this.#nextPortion())
+    for (const begin of portion) begin()
   }
 
   /** @internal A journal has something new; `urgent` when an effect waits for it. */
@@ -159,14 +184,12 @@ export class Journal {
 
   /** Adds an event; it commits soon, in order. Await `committed()` before anything may rest on it outside. */
   append<T extends EventType>(type: T, data: DataOf<T>, session_id?: string): Event {
-    const event = {
-      run_id: this.run_id,
-      seq: ++this.#head,
-      at: this.#committer.world.now(),
-      type,
-      ...(session_id === undefined ? undefined : { session_id }),
-      data,
-    } as Event
+    const { run_id } = this
+    const seq = ++this.#head
+    const at = this.#committer.world.now()
+    const event = (
+      session_id === undefined ? { run_id, seq, at, type, data } : { run_id, seq, at, type, session_id, data }
+    ) as Event
     // A store that committed what it reported as failed would take what follows it for the next events.
     if (this.#poison || this.#closed) return event
     this.#pending.push(event)

@@ -5,7 +5,7 @@ import type { Reservation } from './budget.ts'
 import { limitOf } from './budget.ts'
 import type { Event } from './event.ts'
 import { isEvent } from './event.ts'
-import type { Delta, Execution } from './execution.ts'
+import type { Execution } from './execution.ts'
 import { tokensOf } from './ledger.ts'
 import type { Model, ModelRequest } from './model.ts'
 import { NO_USAGE } from './model.ts'
@@ -44,7 +44,7 @@ export interface Ask {
 }
 
 /** Makes a call, or finds it in the journal: the event that ended it, applied to the session. */
-export async function* callModel(site: CallerSite, ask: Ask): AsyncGenerator<Delta, Event> {
+export async function callModel(site: CallerSite, ask: Ask): Promise<Event> {
   const { x, session } = site
   const { key } = ask
   x.claim(key)
@@ -63,7 +63,7 @@ export async function* callModel(site: CallerSite, ask: Ask): AsyncGenerator<Del
   let failure = isEvent(last, 'model:error') ? last.data.next : undefined
   for (;;) {
     attempt += 1
-    const call = yield* attemptCall(await nextSite(site, failure), ask, { attempt, started })
+    const call = await attemptCall(await nextSite(site, failure), ask, { attempt, started })
     // Counted first: an answer that came in spite of the abort was paid for.
     apply(session, call)
     if (site.signal.aborted) throw site.signal.reason
@@ -78,11 +78,7 @@ interface AttemptFacts {
 }
 
 /** One attempt: waits its turn, reserves, calls, settles. */
-async function* attemptCall(
-  site: CallerSite,
-  ask: Ask,
-  { attempt, started }: AttemptFacts,
-): AsyncGenerator<Delta, Event> {
+async function attemptCall(site: CallerSite, ask: Ask, { attempt, started }: AttemptFacts): Promise<Event> {
   const { x, signal, modelName } = site
   const { key, phase } = ask
   if (signal.aborted) throw signal.reason
@@ -102,7 +98,7 @@ async function* attemptCall(
     input_hash: ask.hash(modelName),
     ...(phase ? { phase } : undefined),
   }
-  const call = yield* stream(site, begin, ask.request(modelName, reservation), started)
+  const call = await stream(site, begin, ask.request(modelName, reservation), started)
   x.budget.settle(reservation, call)
   return call
 }
@@ -146,12 +142,7 @@ function used(x: Execution, limit: string): number {
 }
 
 /** Makes the call. Whatever comes of it is appended and returned: an end, an error, or `model:lost` after an abort. */
-async function* stream(
-  site: CallerSite,
-  begin: Begin,
-  request: ModelRequest,
-  started: number,
-): AsyncGenerator<Delta, Event> {
+async function stream(site: CallerSite, begin: Begin, request: ModelRequest, started: number): Promise<Event> {
   const { x, session, signal } = site
   const answer = new Answer(site, begin)
   await x.enter()
@@ -162,7 +153,7 @@ async function* stream(
     if (signal.aborted) throw signal.reason
     for await (const chunk of site.model.stream(request, signal)) {
       const delta = answer.add(chunk)
-      if (delta) yield delta
+      if (delta && !begin.phase) x.ports.publish(delta)
     }
     return answer.end()
   } catch (thrown) {

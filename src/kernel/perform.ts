@@ -192,12 +192,9 @@ async function drain(site: PerformSite, session: SessionState, output: z.ZodType
       signal,
       contextFor,
     }
-    let loop = turn(turnSite)
     for (;;) {
-      const next = await loop.next()
-      if (!next.done) x.ports.publish(next.value)
-      else if (await joined(site, session, next.value)) return endOf(site, session, next.value)
-      else loop = turn(turnSite)
+      const end = await turn(turnSite)
+      if (await joined(site, session, end)) return endOf(site, session, end)
     }
   } catch (thrown) {
     const error = asTroupeError(thrown)
@@ -284,8 +281,9 @@ function endOf(site: PerformSite, session: SessionState, end: TurnEnd): SessionE
 }
 
 function resultOf(session_id: string, agent: string, end: SessionEnd): SessionResult {
-  const { key: _key, ...rest } = end
-  return { session_id, agent, ...rest }
+  const { status, stop_reason, text, object, turn_count, usage, error } = end
+  const result = { session_id, agent, status, stop_reason, text, turn_count, usage, error }
+  return object === undefined ? result : { ...result, object }
 }
 
 /** The tools as the model sees them; a pattern's schema may depend on who asks. */

@@ -24,7 +24,10 @@ export interface SessionState {
   exchanges: number
   marks: string[]
   usage: Usage & { calls: number }
+  /** A hash of the conversation up to `unhashed`. */
   chain: string
+  /** What was said since `chain` was last brought up to date. */
+  unhashed: string
   bytes: number
   /** Tokens of the conversation as a provider last counted them, and the bytes they stood for. */
   counted: { tokens: number; bytes: number }
@@ -72,6 +75,7 @@ export function newSession(id: string, open: SessionOpen): SessionState {
     marks: [],
     usage: { ...NO_USAGE, calls: 0 },
     chain: '',
+    unhashed: '',
     bytes: Buffer.byteLength(open.agent.instructions),
     counted: { tokens: 0, bytes: 0 },
     strikes: 0,
@@ -152,6 +156,13 @@ export function lastText(session: SessionState): string {
   return ''
 }
 
+/** What a model call asks, in one hash: the conversation so far and the model. Each part of it is hashed once. */
+export function inputHash(session: SessionState, model: string): string {
+  if (session.unhashed !== '') session.chain = shortHash(session.chain + session.unhashed)
+  session.unhashed = ''
+  return shortHash(session.chain + model)
+}
+
 /** An upper bound of the tokens that the conversation so far has as input. */
 export function inputBound(session: SessionState): number {
   return session.counted.tokens + (session.bytes - session.counted.bytes) + 16
@@ -167,7 +178,7 @@ function push(session: SessionState, message: Message): void {
   const json = JSON.stringify(message)
   session.messages.push(message)
   session.bytes += Buffer.byteLength(json) + 8
-  session.chain = shortHash(session.chain + json)
+  session.unhashed += json
 }
 
 function answer(session: SessionState, id: string, name: string, text: string, is_error: boolean): void {
@@ -198,7 +209,7 @@ function compress(session: SessionState, dropped: SessionCompress): void {
   session.bytes = Buffer.byteLength(session.open.agent.instructions)
   for (const message of messages) session.bytes += Buffer.byteLength(JSON.stringify(message)) + 8
   session.counted = { tokens: 0, bytes: 0 }
-  session.chain = shortHash(session.chain + JSON.stringify(dropped))
+  session.unhashed += JSON.stringify(dropped)
 }
 
 function withoutText(part: ToolResultPart): ToolResultPart {

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { answering, dataOf, heldStore, pattern, settle } from '../../test/by-hand.ts'
 import { stage } from '../../test/stage.ts'
+import type { TroupeOptions } from '../compose.ts'
 import type { TroupeError } from '../errors.ts'
 import { MemoryStore } from '../store/memory.ts'
 import type { Store } from '../store/store.ts'
-import type { TroupeOptions } from '../compose.ts'
 import type { Context } from './context.ts'
 import type { Pattern } from './pattern.ts'
 

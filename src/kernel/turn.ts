@@ -5,7 +5,7 @@ import { callTool } from './call.ts'
 import type { Context } from './context.ts'
 import type { Event, StopReason } from './event.ts'
 import { isEvent } from './event.ts'
-import type { Delta, Execution } from './execution.ts'
+import type { Execution } from './execution.ts'
 import { shortHash } from './hash.ts'
 import type { AssistantMessage, Model, ToolSpec } from './model.ts'
 import { textOf, toolCallsOf, userText } from './model.ts'
@@ -15,8 +15,9 @@ import { apply, lastText } from './session.ts'
 import { readAs } from './structured.ts'
 
 /*
- * The one agent loop: ask the model, answer its calls, until it has nothing more to call. Deltas are yielded, facts go
- * to the journal, and the conversation is folded from those facts alone, so a replay takes the same way.
+ * The one agent loop: ask the model, answer its calls, until it has nothing more to call. Words go to watchers while they
+ * are written, facts go to the journal, and the conversation is folded from those facts alone, so that a replay takes the
+ * same way.
  */
 
 /** Everything one session needs to go on. */
@@ -47,7 +48,7 @@ const SALVAGE =
 const OUT_OF_TURNS =
   'You have used all your turns for this task and can call no more tools. State what you have: results, what is open.'
 
-export async function* turn(site: TurnSite): AsyncGenerator<Delta, TurnEnd> {
+export async function turn(site: TurnSite): Promise<TurnEnd> {
   const { session, x } = site
   session.since = session.messages.length
   const maxTurns = session.open.agent.max_turns ?? x.run.limits.turns
@@ -61,12 +62,12 @@ export async function* turn(site: TurnSite): AsyncGenerator<Delta, TurnEnd> {
       nudge(site, 'salvage', OUT_OF_TURNS)
     }
     const turnKey = `${site.key}/turn/${session.turns + 1}`
-    const event = yield* askModel(site, { turnKey, tools: site.tools, lastWord, output })
+    const event = await askModel(site, { turnKey, tools: site.tools, lastWord, output })
     if (!isEvent(event, 'model:end')) return ended(session, event)
     const { message, stop } = event.data
     if (stop === 'refusal') return refused(session, turnKey)
     if (!lastWord && toolCallsOf(message).length > 0) {
-      yield* answerCalls(site, turnKey, message)
+      await answerCalls(site, turnKey, message)
       const misfit = unfitArguments(site, turnKey)
       if (misfit) return misfit
       continue
@@ -101,7 +102,7 @@ function finalWords(site: TurnSite, text: string, stop_reason: StopReason): Turn
 }
 
 /** All calls of one message, in parallel; answers enter the conversation in call order. */
-async function* answerCalls(site: TurnSite, key: string, message: AssistantMessage): AsyncGenerator<Delta, void> {
+async function answerCalls(site: TurnSite, key: string, message: AssistantMessage): Promise<void> {
   const { x, session, signal } = site
   const group = `pg_${shortHash(`${x.run.id}\n${key}`)}`
   const answering = toolCallsOf(message).map((call, ordinal) =>

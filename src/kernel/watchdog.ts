@@ -6,8 +6,7 @@ import type { SessionState } from './session.ts'
 /** Ends a session that works longer than its agent may. Time in which a human is asked does not count. */
 export class Watchdog {
   readonly signal: AbortSignal
-  readonly #over = new AbortController()
-  readonly #unlisten: (() => void) | undefined
+  #stop: (() => void) | undefined
 
   constructor(x: Execution, session: SessionState, above: AbortSignal) {
     const limit = session.open.agent.timeout_ms
@@ -17,34 +16,33 @@ export class Watchdog {
     }
     const own = new AbortController()
     setMaxListeners(0, own.signal)
+    this.signal = own.signal
     const forward = () => own.abort(above.reason)
     if (above.aborted) forward()
     else above.addEventListener('abort', forward, { once: true })
-    this.#unlisten = () => above.removeEventListener('abort', forward)
-    this.signal = own.signal
-    void this.#watch(x, session, limit, own)
-  }
-
-  stop(): void {
-    this.#unlisten?.()
-    this.#over.abort()
-  }
-
-  async #watch(x: Execution, session: SessionState, limit: number, own: AbortController): Promise<void> {
     const { world } = x.ports
     const started = world.now()
     const before = x.recorded.workedSince(session.open.key)
     const left = () => limit - before - (world.now() - started - x.waitedUnder(session.open.key))
-    try {
-      while (left() > 0) await world.sleep(left(), this.#over.signal)
-    } catch {
-      return
+    const look = () => {
+      if (left() > 0) cancel = world.after(left(), look)
+      else own.abort(overdue(session, limit))
     }
-    own.abort(
-      new TroupeError('timeout', `${session.open.agent.name} did not finish within ${limit} ms`, {
-        hint: 'what it had done is kept; resume its session to let it go on',
-        step: session.open.key,
-      }),
-    )
+    let cancel = world.after(Math.max(0, left()), look)
+    this.#stop = () => {
+      cancel()
+      above.removeEventListener('abort', forward)
+    }
   }
+
+  stop(): void {
+    this.#stop?.()
+  }
+}
+
+function overdue({ open }: SessionState, limit: number): TroupeError {
+  return new TroupeError('timeout', `${open.agent.name} did not finish within ${limit} ms`, {
+    hint: 'what it had done is kept; resume its session to let it go on',
+    step: open.key,
+  })
 }

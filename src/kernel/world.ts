@@ -7,6 +7,8 @@ export interface World {
   now(): number
   /** Resolves after `ms`; rejects with the signal's reason when aborted. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
+  /** Runs `task` after `ms`, unless the returned function is called before. */
+  after(ms: number, task: () => void): () => void
   /** Runs `task` once everything already queued has run: the end of this turn of the event loop. */
   defer(task: () => void): void
   /** `bytes` random bytes in hex. */

@@ -106,6 +106,12 @@ class Simulation implements SimulatedWorld {
     return promise
   }
 
+  after(ms: number, task: () => void): () => void {
+    const cancelled = new AbortController()
+    this.sleep(ms, cancelled.signal).then(task, () => {})
+    return () => cancelled.abort()
+  }
+
   async run<T>(until: Promise<T>): Promise<T> {
     let settled = false
     const settle = () => {

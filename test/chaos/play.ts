@@ -145,9 +145,15 @@ async function openAt(life: Life, plan: Plan): Promise<Opened> {
 /** What the program of a process does: goes on with the run, and answers its question. */
 async function live(life: Life, plan: Plan, { here, there }: Opened): Promise<RunResult> {
   const troupe = here
-  const answering = plan.answers === 'parked' ? Promise.resolve() : answerEarly(life, there, plan)
+  const hope = { lost: false }
+  const answering = plan.answers === 'parked' ? Promise.resolve() : answerEarly(life, there, { plan, hope })
   answering.catch(() => {})
-  let result = await (await troupe.resume(RUN_ID, { force: true })).result
+  const first = await outcomeOf(troupe.resume(RUN_ID, { force: true }).then((handle) => handle.result))
+  // Whoever answers may have taken the run up meanwhile, and is not left alone with it.
+  hope.lost = !first.result
+  if (!first.result) await answering
+  if (!first.result) throw first.error
+  let { result } = first
   if (plan.answers !== 'parked') {
     await answering
     result = await troupe.result(RUN_ID)
@@ -174,9 +180,15 @@ async function sleepsOn(disk: Disk): Promise<boolean> {
   return row?.status === 'waiting' && (await isAnswered(disk.store))
 }
 
+interface Waiting {
+  plan: Plan
+  /** Lost when nobody works on the run any more who could still ask. */
+  hope: { lost: boolean }
+}
+
 /** Answers the moment the question can be seen, here or at another process. */
-async function answerEarly(life: Life, at: Troupe, plan: Plan): Promise<void> {
-  for (;;) {
+async function answerEarly(life: Life, at: Troupe, { plan, hope }: Waiting): Promise<void> {
+  while (!hope.lost) {
     const row = await life.store.run(RUN_ID)
     if (row && row.ended_at !== null) return
     const [gate] = await life.store.openGates({ run_id: RUN_ID })

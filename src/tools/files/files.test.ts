@@ -44,7 +44,11 @@ describe('Read', () => {
   })
 
   test('TO3 Read reports images and binary files instead of showing their bytes', async () => {
-    const png = Buffer.concat([Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex'), Buffer.alloc(8), Buffer.alloc(20)])
+    const png = Buffer.concat([
+      Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex'),
+      Buffer.alloc(8),
+      Buffer.alloc(20),
+    ])
     png.writeUInt32BE(640, 16)
     png.writeUInt32BE(480, 20)
     bench.put('shot.png', png)
@@ -105,7 +109,9 @@ describe('Write and Edit', () => {
     expect(twice.text).toContain('lines 1, 2')
     const none = await bench.call('Edit', { file_path: 'a.ts', old_string: '= 3', new_string: '= 2' })
     expect(none.text).toContain('does not stand')
-    expect((await bench.call('Edit', { file_path: 'a.ts', old_string: 'a = 1', new_string: 'a = $&' })).success).toBe(true)
+    expect((await bench.call('Edit', { file_path: 'a.ts', old_string: 'a = 1', new_string: 'a = $&' })).success).toBe(
+      true,
+    )
     const all = { file_path: 'a.ts', old_string: 'const', new_string: 'let', replace_all: true }
     expect((await bench.call('Edit', all)).text).toContain('replaced 2 times')
     expect(readFileSync(inWorkspace('a.ts'), 'utf8')).toBe('let a = $&\nlet b = 1\n')
@@ -161,7 +167,9 @@ describe('Write and Edit', () => {
     bench.put('crlf.txt', 'a\r\nb\r\nc\r\n')
     chmodSync(inWorkspace('crlf.txt'), 0o755)
     await bench.call('Read', { file_path: 'crlf.txt' })
-    expect((await bench.call('Edit', { file_path: 'crlf.txt', old_string: 'a\nb', new_string: 'x\ny' })).success).toBe(true)
+    expect((await bench.call('Edit', { file_path: 'crlf.txt', old_string: 'a\nb', new_string: 'x\ny' })).success).toBe(
+      true,
+    )
     expect(readFileSync(inWorkspace('crlf.txt'), 'utf8')).toBe('x\r\ny\r\nc\r\n')
     expect(statSync(inWorkspace('crlf.txt')).mode & 0o777).toBe(0o755)
     bench.put('latin.txt', Buffer.from([0x66, 0xfc, 0x72]))

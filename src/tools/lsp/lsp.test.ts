@@ -21,7 +21,13 @@ function project(bench: Workbench): void {
     mkdirSync(join(target, '..'), { recursive: true })
     writeFileSync(target, readFileSync(join(source, 'tools', name)))
   }
-  const compilerOptions = { strict: true, module: 'nodenext', target: 'es2024', allowImportingTsExtensions: true, noEmit: true }
+  const compilerOptions = {
+    strict: true,
+    module: 'nodenext',
+    target: 'es2024',
+    allowImportingTsExtensions: true,
+    noEmit: true,
+  }
   bench.put('tsconfig.json', JSON.stringify({ compilerOptions: { ...compilerOptions, types: [] }, include: ['src'] }))
   bench.put('package.json', '{"type":"module"}')
 }
@@ -105,9 +111,13 @@ describe('LSP with servers that misbehave', () => {
     return [first, second]
   }
 
-  test('TO29 a server that hangs, ends, babbles or lies is an error, and is started anew', { timeout: 30_000 }, async () => {
+  test('TO29 a server that hangs, ends, babbles or lies is an error, and is started anew', {
+    timeout: 30_000,
+  }, async () => {
     const said = (name: string) => asked([process.execPath, '-e', scripts[name] ?? ''])
-    expect(await said('hangs')).toEqual([1, 2].map(() => expect.stringContaining('did not answer initialize within 1500')))
+    expect(await said('hangs')).toEqual(
+      [1, 2].map(() => expect.stringContaining('did not answer initialize within 1500')),
+    )
     expect(await said('ends')).toEqual([1, 2].map(() => expect.stringContaining('it ended: no licence')))
     expect(await said('babbles')).toEqual([1, 2].map(() => expect.stringContaining('does not speak')))
     expect(await said('lies')).toEqual([1, 2].map(() => expect.stringContaining('no reasonable length')))

@@ -95,7 +95,21 @@ describe('Grep', () => {
 
   test('TO20 expressions mean the same in both engines', async () => {
     const bench = fresh()
-    const lines = ['foo bar', 'foo-bar', 'grün 7', 'a.b', 'x[1]', 'tab\there', 'ÄÖ', '{ }', 'a/b', 'end$', '\\d', '١٢', 'naïve_1']
+    const lines = [
+      'foo bar',
+      'foo-bar',
+      'grün 7',
+      'a.b',
+      'x[1]',
+      'tab\there',
+      'ÄÖ',
+      '{ }',
+      'a/b',
+      'end$',
+      '\\d',
+      '١٢',
+      'naïve_1',
+    ]
     bench.put('t.txt', `${lines.join('\n')}\n`)
     const patterns = [
       '\\bbar\\b',
@@ -126,7 +140,21 @@ describe('Grep', () => {
   })
 
   test('TO21 .gitignore hides the same files from both engines, however it is written', async () => {
-    const rules = ['*.log', '!keep.log', '/top', 'a/**/z', 'b/', 'c/*', '!c/keep', '**/deep', 'sp\\ ace', '[xy].txt', 'e/**', '\\#h', 'q?']
+    const rules = [
+      '*.log',
+      '!keep.log',
+      '/top',
+      'a/**/z',
+      'b/',
+      'c/*',
+      '!c/keep',
+      '**/deep',
+      'sp\\ ace',
+      '[xy].txt',
+      'e/**',
+      '\\#h',
+      'q?',
+    ]
     const names = ['top', 'keep.log', 'x.log', 'x.txt', 'keep', 'z', 'deep', 'sp ace', '#h', 'qq', 'b', 'plain']
     for (let seed = 1; seed <= 12; seed++) {
       const random = randomOf(seed)

@@ -17,6 +17,7 @@ export const FETCH_LIMITS: FetchLimits = { bytes: 5 * 1024 * 1024, redirects: 5 
 export interface Fetched {
   url: string
   status: number
+  /** Empty when the server does not say. */
   media_type: string
   charset: string
   body: Buffer
@@ -115,7 +116,7 @@ async function read(url: URL, response: IncomingMessage, limits: FetchLimits, si
   return {
     url: url.href,
     status: response.statusCode ?? 0,
-    media_type: type.split(';')[0]?.trim().toLowerCase() || 'application/octet-stream',
+    media_type: type.split(';')[0]?.trim().toLowerCase() ?? '',
     charset: /charset="?([\w-]+)/i.exec(type)?.[1] ?? 'utf-8',
     body: Buffer.concat(chunks).subarray(0, limits.bytes),
     cut,

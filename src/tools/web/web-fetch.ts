@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Tool } from '../../kernel/tool.ts'
 import { defineTool } from '../../kernel/tool.ts'
 import { mistaken, refused } from '../complaint.ts'
+import { contentOf, SAMPLE_BYTES } from '../files/text.ts'
 import type { Fetched, Network } from './fetch.ts'
 import { fetchPage } from './fetch.ts'
 import { readableText } from './readable.ts'
@@ -52,13 +53,20 @@ export function networkIsOff(): Error {
 }
 
 function textOf(page: Fetched): { title: string; text: string } {
-  const { media_type, charset, body, url } = page
+  const { charset, body, url } = page
+  const media_type = page.media_type || guessed(body)
   if (!/^text\/|[/+](json|xml|javascript|yaml)$|^application\/(x-)?(yaml|ndjson|toml)$/.test(media_type)) {
     return { title: '', text: `[${media_type}, ${body.length} bytes; it cannot be shown as text]` }
   }
   const text = decoded(body, charset)
   if (media_type === 'text/html' || media_type === 'application/xhtml+xml') return readableText(text, url)
   return { title: '', text }
+}
+
+function guessed(body: Buffer): string {
+  const content = contentOf(body.subarray(0, SAMPLE_BYTES))
+  if (content.kind !== 'text') return content.media_type
+  return /^\s*<(!doctype html|html)/i.test(body.toString('latin1', 0, 200)) ? 'text/html' : 'text/plain'
 }
 
 function decoded(body: Buffer, charset: string): string {

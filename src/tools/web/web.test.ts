@@ -37,11 +37,32 @@ describe('addresses', () => {
     const inside = [
       ...['127.0.0.1', '127.9.9.9', '10.0.0.1', '172.16.0.1', '172.31.255.255', '192.168.1.1', '169.254.169.254'],
       ...['0.0.0.0', '100.64.0.1', '100.100.100.200', '192.0.0.192', '198.18.0.1', '224.0.0.1', '255.255.255.255'],
-      ...['::1', '::', '::ffff:127.0.0.1', '::ffff:10.0.0.1', '::7f00:1', 'fe80::1', 'fe80::1%eth0', 'fc00::1', 'fd00:ec2::254'],
-      ...['64:ff9b::7f00:1', '64:ff9b:1::1', '2002:7f00:1::', '2001::1', '2001:db8::1', 'ff02::1', '100::1', 'not-an-address'],
+      ...[
+        '::1',
+        '::',
+        '::ffff:127.0.0.1',
+        '::ffff:10.0.0.1',
+        '::7f00:1',
+        'fe80::1',
+        'fe80::1%eth0',
+        'fc00::1',
+        'fd00:ec2::254',
+      ],
+      ...[
+        '64:ff9b::7f00:1',
+        '64:ff9b:1::1',
+        '2002:7f00:1::',
+        '2001::1',
+        '2001:db8::1',
+        'ff02::1',
+        '100::1',
+        'not-an-address',
+      ],
     ]
     expect(inside.filter(isPublic)).toEqual([])
-    expect(['1.1.1.1', '8.8.8.8', '172.15.0.1', '2606:4700::1111', '2a00:1450::1'].filter((ip) => !isPublic(ip))).toEqual([])
+    expect(
+      ['1.1.1.1', '8.8.8.8', '172.15.0.1', '2606:4700::1111', '2a00:1450::1'].filter((ip) => !isPublic(ip)),
+    ).toEqual([])
   })
 
   test('TO35 one bad address spoils a name, and the address that was judged is the one that is used', async () => {
@@ -119,7 +140,10 @@ describe('WebFetch', () => {
     expect((await bench.call('WebFetch', at('/bomb'))).output).toMatchObject({ cut: expect.any(String) })
     const first = (await bench.call('WebFetch', at('/'))).output as { text: string; more: string }
     expect(first).toMatchObject({ more: 'go on with offset 50000 of 120000' })
-    const last = (await bench.call('WebFetch', { ...at('/'), offset: 100_000 })).output as { text: string; more?: string }
+    const last = (await bench.call('WebFetch', { ...at('/'), offset: 100_000 })).output as {
+      text: string
+      more?: string
+    }
     expect([last.text.length, last.more]).toEqual([20_000, undefined])
     const stop = new AbortController()
     const hanging = bench.call('WebFetch', at('/hang'), { signal: stop.signal })

@@ -1,0 +1,143 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { answering, calls, pattern, says } from '../../test/by-hand.ts'
+import { agents, counting, delegate, dyingStore, expectSame } from '../../test/rehearsal.ts'
+import { agent, playing, stage } from '../../test/stage.ts'
+import { TroupeError } from '../errors.ts'
+import type { RunResult, Store } from '../index.ts'
+import { createTroupe } from '../index.ts'
+import type { Context } from '../kernel/context.ts'
+
+describe('CA12 patterns of a program', () => {
+  const work = pattern('work', async (context: Context) => {
+    const at = await context.now('when')
+    const dice = await context.random('dice')
+    await context.step('act', async () => 'acted', { kind: 'act' })
+    const failed = await context
+      .step('fails', () => Promise.reject(new Error('as asked')))
+      .catch((error: Error) => error.message)
+    context.emit('told', 'custom:told', { at, dice })
+    const done = await context.parallel([1, 2, 3], 2, (n) => context.step(`part/${n}`, async () => n * 2))
+    const first = await context.first('race', {
+      slow: context.step('slow', () => new Promise((resolve) => setTimeout(resolve, 5, 1))),
+      fast: context.step('fast', async () => 2),
+    })
+    const artifact = await context.writeArtifact('file', { name: 'a.txt', content: `${failed} ${first}` })
+    const again = await context.writeArtifact('file2', { name: 'b.txt', content: 'x' })
+    const { spent, ...rest } = { spent: await context.spent('spent'), artifact, again }
+    return { calls: spent.calls, rest, done, answer: await context.ask('q', { question: 'go?' }) }
+  })
+
+  test('CA12 steps, races, artifacts, emitted facts and questions', async () => {
+    const { troupe } = await stage({ agents, model: answering(() => []), patterns: [work] })
+    const waiting = await troupe.run('work', {})
+    await expectSame(troupe.store, waiting.run_id, { patterns: [work] })
+    const result = await (await troupe.answer(waiting.gates[0]?.gate_id ?? '', 'yes')).result
+    expect(result.status).toBe('completed')
+    await expectSame(troupe.store, result.run_id, { patterns: [work] })
+  })
+
+  test('CA13 a step that the journal does not know is not done', async () => {
+    const done: string[] = []
+    const make = (keys: string[]) =>
+      pattern('work', async (context) => {
+        for (const key of keys) await context.step(key, () => void done.push(key), { kind: 'act' })
+        return keys.length
+      })
+    const { troupe } = await stage({ agents, model: answering(() => []), patterns: [make(['a', 'b'])] })
+    const result = await troupe.run('work', {})
+    expect(done).toEqual(['a', 'b'])
+    const changed = await createTroupe({ store: troupe.store, patterns: [make(['a', 'new', 'b'])] })
+    const report = await changed.replay(result.run_id)
+    expect(done).toEqual(['a', 'b'])
+    expect(report.same).toBe(false)
+    expect(report.differences.map(({ key, type }) => [key, type])).toEqual([
+      ['b', 'step:begin'],
+      ['b', 'step:end'],
+      ['', 'run:end'],
+    ])
+  })
+
+  test('CA14 differences are named by key, with what differs there', async () => {
+    const make = (say: string) =>
+      pattern('work', async (context) => {
+        await context.step('same', async () => 1)
+        context.emit('said', 'custom:said', { words: { say, loud: true } })
+        return say
+      })
+    const { troupe } = await stage({ agents, model: answering(() => []), patterns: [make('old')] })
+    const { run_id } = await troupe.run('work', {})
+    const report = await (await createTroupe({ store: troupe.store, patterns: [make('new')] })).replay(run_id)
+    expect(report.differences).toMatchObject([
+      { key: 'said', type: 'custom:said', fields: [{ path: 'data.words.say', before: 'old', after: 'new' }] },
+      { key: '', type: 'run:end', fields: [{ path: 'data.output', before: 'old', after: 'new' }] },
+    ])
+  })
+
+  test('CA14 a pattern that this program does not have is named', async () => {
+    const { troupe } = await stage({ agents, model: answering(() => []), patterns: [work] })
+    const { run_id } = await troupe.run('work', {})
+    const other = await createTroupe({ store: troupe.store })
+    await expect(other.replay(run_id)).rejects.toMatchObject({
+      code: 'unknown_pattern',
+      hint: expect.stringContaining('troupe.replay'),
+    })
+  })
+})
+
+test('CA13 a replay asks no model, calls no tool and no hook, and writes nothing', async () => {
+  const { made, tools } = counting()
+  const asked: string[] = []
+  const hooks = [{ addContext: () => void asked.push('hook'), beforeTool: () => void asked.push('hook') }]
+  const model = playing(({ session: { turn } }) => {
+    asked.push('model')
+    return turn < 3 ? { calls: [{ name: 'send', input: { text: `${turn}` } }] } : { text: 'done' }
+  })
+  const { troupe, task } = await stage({ agents, tools, model, hooks: hooks as never })
+  const { run_id } = await task('lead', 'go')
+  const [calls, questions, runs] = [made.length, asked.length, (await troupe.runs()).length]
+  expect((await troupe.replay(run_id)).same).toBe(true)
+  expect([made.length, asked.length, (await troupe.runs()).length]).toEqual([calls, questions, runs])
+})
+
+/** A run that a list of small numbers describes. */
+async function randomRun(plan: readonly number[], crash: number): Promise<{ store: Store; run: RunResult }> {
+  const { tools } = counting()
+  const staff = [...agents, agent('slow', { timeout_ms: 5 })]
+  const model = answering(({ key, session: { agent: who, turn } }) => {
+    const die = plan[(turn * 7 + key.length * 3 + who.length) % plan.length] ?? 0
+    if (who === 'slow' && die > 4) return new Promise((resolve) => setTimeout(resolve, 40, says('late')))
+    if (turn > 3 || die === 0) return says(`${who} ends`)
+    if (die === 1) return calls({ name: 'look', input: { text: `${turn}` } }, { name: 'send', input: { text: 'x' } })
+    if (die === 2) return calls(delegate('coder', `t${turn}`), delegate('slow', 'y'))
+    if (die === 3) return calls(delegate('critic', 'bg', { background: true }), delegate('coder', 'z'))
+    if (die === 4)
+      return calls({ name: 'send', input: { text: 'fail' } }, { name: 'ask_user', input: { question: 'q?' } })
+    if (die === 5) throw Object.assign(new TroupeError('model_failed', 'as planned'), { status: 500 })
+    return [{ type: 'text', text: 'cut' }]
+  })
+  const pacing = { ready: () => undefined, next: () => undefined }
+  const { store, revive } = dyingStore(crash)
+  const options = { store, agents: staff, tools, model, engine: { pacing }, limits: { depth: 2, calls: 25 } }
+  const first = await createTroupe(options)
+  const handle = await first.stream('task', { agent: 'lead', instruction: 'go' })
+  await handle.result.catch(() => {})
+  revive()
+  const second = await createTroupe(options)
+  let run = await (await second.resume(handle.run_id)).result
+  for (let round = 0; run.status === 'waiting' && round < 9; round++) {
+    run = await (await second.answer(run.gates[0]?.gate_id ?? '', `a${round}`)).result
+  }
+  return { store, run }
+}
+
+test('CA12 any run, crashed anywhere, replays to itself', { timeout: 60_000 }, async () => {
+  const plan = fc.array(fc.nat(6), { minLength: 3, maxLength: 12 })
+  await fc.assert(
+    fc.asyncProperty(plan, fc.integer({ min: 1, max: 60 }), async (dice, crash) => {
+      const { store, run } = await randomRun(dice, crash)
+      await expectSame(store, run.run_id, { agents: [...agents, agent('slow', { timeout_ms: 5 })] })
+    }),
+    { numRuns: 60 },
+  )
+})

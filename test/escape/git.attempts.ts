@@ -1,0 +1,95 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Attempt } from './attempt.ts'
+import type { Scene } from './scene.ts'
+import { contentOf, hasMarker } from './scene.ts'
+
+/** What a person does later, outside, with their own rights. */
+function hostGit({ workspace }: Scene, folder: string, ...args: string[]): void {
+  const env = {
+    ...process.env,
+    GIT_AUTHOR_NAME: 'h',
+    GIT_AUTHOR_EMAIL: 'h@h',
+    GIT_COMMITTER_NAME: 'h',
+    GIT_COMMITTER_EMAIL: 'h@h',
+  }
+  try {
+    execFileSync('git', ['-C', join(workspace, folder), ...args], { env, stdio: 'ignore' })
+  } catch {
+    // A hook that fails is a hook that ran.
+  }
+}
+
+const repository =
+  (folder = '.') =>
+  (scene: Scene) =>
+    hostGit(scene, '.', 'init', '-q', folder)
+
+/** A trap that goes off when the host uses git in the workspace. */
+function trap(what: string, run: Attempt['run'], spring: string[], folder = '.'): Attempt {
+  return {
+    what,
+    prepare: (scene) => {
+      repository(folder)(scene)
+      hostGit(scene, folder, 'commit', '-q', '--allow-empty', '-m', 'first')
+    },
+    run,
+    escaped: (scene) => {
+      hostGit(scene, folder, ...spring)
+      return hasMarker(scene)
+    },
+  }
+}
+
+const commit = ['commit', '-q', '--allow-empty', '-m', 'second']
+const hook = (folder: string, marker: string) =>
+  `mkdir -p ${folder}; printf '#!/bin/sh\\necho x > ${marker}\\n' > ${folder}/pre-commit; chmod +x ${folder}/pre-commit`
+
+export const git: readonly Attempt[] = [
+  trap('a hook for the host', ({ marker }) => hook('.git/hooks', marker), commit),
+  trap(
+    'a hook where there was no folder for hooks',
+    ({ marker }) => `rm -rf .git/hooks; ${hook('.git/hooks', marker)}`,
+    commit,
+  ),
+  trap('hooks in another folder', ({ marker }) => `git config core.hooksPath evil; ${hook('evil', marker)}`, commit),
+  trap(
+    'a file monitor in the settings',
+    ({ marker }) => `printf '[core]\\n\\tfsmonitor = "echo x > ${marker}; :"\\n' >> .git/config`,
+    ['status'],
+  ),
+  trap(
+    'settings put in place of the old ones',
+    ({ marker }) =>
+      `cp .git/config c; printf '[core]\\n\\tfsmonitor = "echo x > ${marker}; :"\\n' >> c; mv -f c .git/config`,
+    ['status'],
+  ),
+  trap(
+    'a repository in place of the old one',
+    ({ marker }) => `mv .git old; git init -q .; ${hook('.git/hooks', marker)}`,
+    commit,
+  ),
+  trap('a hook of a repository below', ({ marker }) => hook('sub/.git/hooks', marker), commit, 'sub'),
+  { what: 'an alias', run: ({ marker }) => `git -c alias.x='!echo x > ${marker}' x`, prepare: repository() },
+  {
+    what: 'a repository outside',
+    run: ({ outside }) => `git init -q ${outside}/repo`,
+    escaped: ({ outside }) => existsSync(join(outside, 'repo', '.git')),
+  },
+  {
+    what: 'a working tree outside',
+    prepare: (scene) => {
+      repository()(scene)
+      hostGit(scene, '.', 'commit', '-q', '--allow-empty', '-m', 'first')
+    },
+    run: ({ outside }) => `git worktree add ${outside}/tree`,
+    escaped: ({ outside }) => existsSync(join(outside, 'tree', '.git')),
+  },
+  {
+    what: "the user's settings",
+    run: ({ outside }) =>
+      `git config --file ${outside}/home/.gitconfig core.pager evil; git config --global core.pager evil`,
+    escaped: ({ outside }) => contentOf(join(outside, 'home', '.gitconfig')).includes('evil'),
+  },
+]

@@ -1,0 +1,221 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Attempt } from './attempt.ts'
+import type { Scene } from './scene.ts'
+
+const lateMarker = async ({ workspace }: Scene) => {
+  await delay(900)
+  return existsSync(join(workspace, 'late'))
+}
+
+export const processes: readonly Attempt[] = [
+  {
+    what: 'looking at a process of the host',
+    run: ({ victim }) => `tr '\\0' ' ' < /proc/${victim.pid}/cmdline`,
+    escaped: (_scene, { text }) => text.includes('sleep 120'),
+  },
+  {
+    what: 'ending a process of the host',
+    run: ({ victim }) => `kill -9 ${victim.pid}`,
+    escaped: async ({ victim }) => {
+      await delay(50)
+      return victim.signalCode !== null
+    },
+  },
+  {
+    what: 'a process in a session of its own that lives on',
+    run: () => `setsid sh -c 'sleep 0.5; touch late' > /dev/null 2>&1 & sleep 0.1`,
+    escaped: lateMarker,
+  },
+  {
+    what: 'a daemon that forks twice',
+    run: () => `(setsid sh -c '(sleep 0.5; touch late) &' &) > /dev/null 2>&1; sleep 0.1`,
+    escaped: lateMarker,
+  },
+  {
+    what: 'a daemon that ignores signals',
+    run: () => `setsid sh -c 'trap "" HUP TERM INT; sleep 0.5; touch late' > /dev/null 2>&1 & sleep 0.1`,
+    escaped: lateMarker,
+  },
+  {
+    what: 'a plain background job that lives on',
+    run: () => '(sleep 0.5; touch late) &',
+    escaped: lateMarker,
+    onlyInside: 'its process group is ended without a sandbox too',
+  },
+  {
+    what: 'holding the call open with an open output',
+    run: () => 'sleep 30 & echo started',
+    timeout: 8000,
+    escaped: (_scene, { success }) => !success,
+    onlyInside: 'its process group is ended without a sandbox too',
+  },
+  {
+    what: 'ignoring the end of its time',
+    run: () => `trap '' TERM INT HUP; setsid sh -c 'trap "" TERM; sleep 1.2; touch late' & sleep 20`,
+    timeout: 400,
+    escaped: lateMarker,
+    onlyInside: 'what it leaves behind would go on',
+  },
+]
+
+const did = (_scene: Scene, { text }: { text: string }) => /\bDID\b/.test(text)
+const harm = 'it would change the machine'
+
+/** Where success would harm the machine, the attempt writes back what is there already. */
+export const kernel: readonly Attempt[] = [
+  {
+    what: "the machine's settings",
+    run: () => 'f=/proc/sys/kernel/core_pattern; v=$(cat $f); printf %s "$v" > $f && echo DID',
+    escaped: did,
+    onlyInside: harm,
+  },
+  {
+    what: 'other settings of the machine',
+    run: () =>
+      'f=/proc/sys/vm/swappiness; v=$(cat $f); echo $v > $f && echo DID; f=/sys/kernel/mm/transparent_hugepage/enabled; echo madvise > $f && echo DID',
+    escaped: did,
+    onlyInside: harm,
+  },
+  { what: 'a namespace of its own', run: () => 'unshare -Urm true && echo DID', escaped: did, onlyInside: harm },
+  {
+    what: 'mounting',
+    run: () => 'mount -t tmpfs x /mnt && echo DID; mount -o remount,rw,bind /usr && echo DID',
+    escaped: did,
+    onlyInside: harm,
+  },
+  {
+    what: 'unmounting',
+    run: () => 'umount -l /tmp && echo DID; umount -l .troupe && echo DID',
+    escaped: did,
+    onlyInside: harm,
+  },
+  {
+    what: 'a device',
+    run: () => 'mknod d b 254 0 && head -c 1 d && echo DID; head -c 1 /dev/vda /dev/sda /dev/mem && echo DID',
+    escaped: did,
+    onlyInside: harm,
+  },
+  {
+    what: 'the rights of another user',
+    run: () => 'sudo -n true && echo DID; su -c true nobody && echo DID; setpriv --reuid 1 true && echo DID',
+    escaped: did,
+    onlyInside: harm,
+  },
+  {
+    what: 'the namespaces of a host process',
+    run: ({ victim }) => `nsenter -t ${victim.pid} -a true && echo DID`,
+    escaped: did,
+    onlyInside: harm,
+  },
+  {
+    what: 'leaving its process group',
+    run: () =>
+      'for f in $(find /sys/fs/cgroup -name cgroup.procs 2>/dev/null | head -20); do echo $$ > $f && echo DID; done',
+    escaped: did,
+    onlyInside: harm,
+  },
+  {
+    what: 'lifting its own limits',
+    run: () => 'ulimit -t unlimited && echo DID; ulimit -Hn 100000 && echo DID; ulimit -d unlimited && echo DID',
+    escaped: did,
+    onlyInside: harm,
+  },
+  {
+    what: 'calls past the filter',
+    run: () => `python3 - <<'P'
+import ctypes, socket
+libc = ctypes.CDLL(None, use_errno=True)
+for name, number in (('io_uring', 425), ('keyctl', 250), ('add_key', 248), ('bpf', 321)):
+    if libc.syscall(number, 0, 0, 0, 0, 0) >= 0 or ctypes.get_errno() not in (1, 38): print('DID', name, ctypes.get_errno())
+for family in (1, 40):
+    try: socket.socket(family, socket.SOCK_STREAM); print('DID', family)
+    except OSError: pass
+P`,
+    escaped: did,
+    onlyInside: harm,
+  },
+]
+
+const small = { limits: { memory_mb: 300, processes: 60, file_mb: 5, cpu_s: 1, scratch_mb: 10, open_files: 64 } }
+
+/** These run only inside, with limits so small that even a broken sandbox would not be missed for long. */
+export const floods: readonly Attempt[] = [
+  {
+    what: 'a fork bomb',
+    run: () => 'b() { b | b & }; b; sleep 2; touch survived',
+    timeout: 4000,
+    escaped: ({ box }) => box.sandbox.kind !== 'bubblewrap',
+    onlyInside: 'destructive',
+    sandbox: small,
+  },
+  {
+    what: 'as many processes as there can be',
+    run: () => `python3 -c '
+import os, time
+n = 0
+try:
+    while n < 2000:
+        if os.fork() == 0: time.sleep(3); os._exit(0)
+        n += 1
+except OSError: pass
+print("made", n)'`,
+    escaped: (_scene, { text }) => Number(/made (\d+)/.exec(text)?.[1] ?? 0) > 80,
+    onlyInside: 'destructive',
+    sandbox: small,
+  },
+  {
+    what: 'all the memory',
+    run: () => `python3 -c '
+x = []
+for _ in range(100): x.append(b"x" * 20_000_000)
+print("DID")'`,
+    escaped: did,
+    onlyInside: 'destructive',
+    sandbox: small,
+  },
+  {
+    what: 'all the memory, by many',
+    run: () =>
+      `for i in 1 2 3 4; do python3 -c 'import time; x = b"x" * 150_000_000; time.sleep(3)' & done; wait; echo DID`,
+    escaped: did,
+    onlyInside: 'destructive',
+    sandbox: small,
+  },
+  {
+    what: 'memory as files',
+    run: () => 'for i in $(seq 20); do head -c 4000000 /dev/zero > /tmp/f$i || exit 1; done; echo DID',
+    escaped: did,
+    onlyInside: 'destructive',
+    sandbox: small,
+  },
+  {
+    what: 'a huge file',
+    run: () => 'head -c 50000000 /dev/zero > big && echo DID',
+    escaped: did,
+    onlyInside: 'destructive',
+    sandbox: small,
+  },
+  {
+    what: 'all the processor time',
+    run: () => 'while :; do :; done',
+    timeout: 8000,
+    escaped: (_scene, { text }) => text.includes('did not end within'),
+    onlyInside: 'destructive',
+    sandbox: small,
+  },
+  {
+    what: 'a flood of output',
+    run: () => 'yes flood | head -c 60000000',
+    escaped: (_scene, { text }) => text.length > 40_000,
+    onlyInside: 'destructive',
+  },
+  {
+    what: 'output without end',
+    run: () => 'yes',
+    timeout: 700,
+    escaped: (_scene, { text }) => text.length > 40_000 || !text.includes('did not end within'),
+    onlyInside: 'destructive',
+  },
+]

@@ -1,0 +1,83 @@
+import { spawn } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { createTools } from '../../src/tools/tools.ts'
+import { hardLinks } from './file-tools.attempts.ts'
+import { callTool, workbench } from './workbench.ts'
+
+const SECRET = 'raced-secret'
+
+/** Another process swaps a folder for a link to the outside and back, as fast as it can. */
+function swapping(workspace: string, outside: string): Disposable {
+  const script = `
+    const { renameSync, symlinkSync, unlinkSync } = require('fs')
+    process.chdir(${JSON.stringify(workspace)})
+    symlinkSync(${JSON.stringify(outside)}, 'link')
+    for (;;) {
+      try { renameSync('d', 'kept'); renameSync('link', 'd') } catch {}
+      try { renameSync('d', 'link'); renameSync('kept', 'd') } catch {}
+    }`
+  const child = spawn(process.execPath, ['-e', script], { stdio: 'ignore' })
+  return { [Symbol.dispose]: () => void child.kill('SIGKILL') }
+}
+
+function stage() {
+  const bench = workbench()
+  mkdirSync(join(bench.workspace, 'd'))
+  writeFileSync(join(bench.workspace, 'd', 'a.txt'), 'harmless')
+  writeFileSync(join(bench.outside, 'a.txt'), SECRET)
+  return bench
+}
+
+/** The careless way: look first, then use the path again. */
+function careless(workspace: string): string {
+  const path = join(workspace, 'd', 'a.txt')
+  try {
+    return realpathSync(path).startsWith(`${workspace}/`) ? readFileSync(path, 'utf8') : ''
+  } catch {
+    return ''
+  }
+}
+
+test('TO43 a folder swapped for a link between check and use leads no file tool out', { timeout: 60_000 }, async () => {
+  using bench = stage()
+  using _swapper = swapping(bench.workspace, bench.outside)
+  let fooled = false
+  for (let until = performance.now() + 15_000; !fooled && performance.now() < until; ) {
+    fooled = careless(bench.workspace) === SECRET
+  }
+  expect(fooled, 'the control: a careless check is fooled').toBe(true)
+
+  const answers = new Set<string>()
+  for (let until = performance.now() + 4000; performance.now() < until; ) {
+    answers.add((await bench.call('Read', { file_path: 'd/a.txt' })).text)
+    await bench.call('Write', { file_path: 'd/marker', content: 'x' })
+  }
+  expect([...answers].filter((text) => text.includes(SECRET))).toEqual([])
+  expect([...answers].some((text) => text.includes('harmless'))).toBe(true)
+  expect(readdirSync(bench.outside)).toEqual(['a.txt'])
+})
+
+test('TO44 a folder swapped for a link while it is searched leads no search out', { timeout: 60_000 }, async () => {
+  using bench = stage()
+  const without = createTools({ workspace: bench.workspace, ripgrep: false })
+  using _swapper = swapping(bench.workspace, bench.outside)
+  const found = new Set<string>()
+  const grep = { pattern: '.', output_mode: 'content' }
+  for (let until = performance.now() + 4000; performance.now() < until; ) {
+    for (const path of ['.', 'd']) {
+      found.add((await callTool(without, 'Grep', { ...grep, path })).text)
+      found.add((await bench.call('Grep', { ...grep, path })).text)
+    }
+  }
+  expect([...found].filter((text) => text.includes(SECRET))).toEqual([])
+  expect([...found].some((text) => text.includes('harmless'))).toBe(true)
+})
+
+test('TO45 a file that also has a name outside is replaced, never written through', async () => {
+  const { outside, answer } = await hardLinks()
+  expect(outside).toBe('the-secret-beside-the-workspace')
+  expect(answer).toContain('1 more name')
+  expect(existsSync('/proc/self/fd')).toBe(true)
+})

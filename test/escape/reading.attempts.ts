@@ -1,0 +1,61 @@
+import { existsSync, lstatSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Attempt } from './attempt.ts'
+import { SECRET } from './scene.ts'
+
+export const reading: readonly Attempt[] = [
+  { what: 'reading an absolute path', run: ({ outside }) => `cat ${outside}/secret.txt` },
+  { what: 'reading along ..', run: () => 'cat ../outside/secret.txt' },
+  {
+    what: 'reading through a link',
+    prepare: ({ workspace, outside }) => symlinkSync(join(outside, 'secret.txt'), join(workspace, 'l')),
+    run: () => 'cat l',
+  },
+  { what: 'a hard link to read', run: ({ outside }) => `ln ${outside}/secret.txt h; cat h` },
+  { what: 'the root in /proc', run: ({ outside }) => `cat /proc/self/root${outside}/secret.txt` },
+  {
+    what: 'the root of a host process',
+    run: ({ outside, victim }) => `cat /proc/${victim.pid}/root${outside}/secret.txt`,
+  },
+  { what: 'looking for it everywhere', run: ({ root }) => `grep -rh secret-of-the-host ${root} 2>/dev/null` },
+  { what: 'a file of the home', run: ({ outside }) => `cat ${outside}/home/.netrc` },
+  {
+    what: "the machine's own settings",
+    run: () => 'cat /etc/hostname',
+    escaped: (_scene, { text }) => text.trim() === readFileSync('/etc/hostname', 'utf8').trim(),
+  },
+  {
+    what: 'packing it up',
+    run: ({ outside }) => `tar -cf a.tar -C ${outside} . 2>/dev/null; tar -xOf a.tar ./secret.txt`,
+  },
+  {
+    what: "Troupe's own files",
+    prepare: ({ workspace }) => writeFileSync(join(workspace, '.troupe', 'journal'), SECRET),
+    run: () => 'cat .troupe/journal',
+  },
+  {
+    what: "changing Troupe's own files",
+    prepare: ({ workspace }) => writeFileSync(join(workspace, '.troupe', 'journal'), 'kept'),
+    run: () => 'echo forged > .troupe/journal; rm -rf .troupe/journal; true',
+    escaped: ({ workspace }) => {
+      const journal = join(workspace, '.troupe', 'journal')
+      return !existsSync(journal) || readFileSync(journal, 'utf8') !== 'kept'
+    },
+  },
+  {
+    what: "a link in place of Troupe's folder",
+    run: ({ outside }) => `rm -rf .troupe; mv .troupe away; ln -sfn ${outside} .troupe`,
+    escaped: ({ workspace }) => lstatSync(join(workspace, '.troupe')).isSymbolicLink(),
+  },
+]
+
+const shown = (run: Attempt['run'], what: string): Attempt => ({ what, run })
+
+export const environment: readonly Attempt[] = [
+  shown(() => 'env', 'the environment'),
+  shown(() => "tr '\\0' '\\n' < /proc/self/environ", 'the environment in /proc'),
+  shown(() => "cat /proc/[0-9]*/environ 2>/dev/null | tr '\\0' '\\n'", 'the environments of all processes'),
+  shown(() => "node -p 'process.env.TROUPE_TEST_API_KEY'", 'another program’s view'),
+  shown(() => `bash -lc 'export -p; set' | grep -i key`, 'a login shell'),
+  shown(({ outside }) => `HOME=${outside}/home bash -c 'cat ~/.netrc'`, 'another home'),
+]

@@ -1,0 +1,85 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { agent, playing, stage } from '../stage.ts'
+import { workbench } from './workbench.ts'
+
+/** Names that text from a file or a page might talk a model into. */
+const NAMES = [
+  'Bash',
+  'bash',
+  'BASH',
+  ' Bash',
+  'Bash ',
+  'Bash()',
+  'Bash(touch marker)',
+  'functions.Bash',
+  'default_api:Bash',
+  'tools/Bash',
+  '../Bash',
+  'Read\nBash',
+  'Read;Bash',
+  'Read\0Bash',
+  'mcp__shell__Bash',
+  '__proto__',
+  'constructor',
+  'toString',
+  'Write',
+  'run_shell_command',
+]
+
+test('TO46 a tool that an agent was not given cannot be called, however it is spelled', async () => {
+  using bench = workbench()
+  const model = playing(({ session }) =>
+    session.turn <= NAMES.length
+      ? {
+          calls: [
+            {
+              name: NAMES[session.turn - 1] ?? '',
+              input: { command: 'touch marker', file_path: 'marker', content: '' },
+            },
+          ],
+        }
+      : { text: 'done' },
+  )
+  const { troupe, task } = await stage({
+    model,
+    tools: bench.box.tools,
+    agents: [agent('reader', { tools: ['Read'] })],
+    limits: { max_turns: NAMES.length + 2 },
+  })
+  const { run_id } = await task('reader', 'Do what the page says.')
+  const events = await troupe.events(run_id)
+  const calls = events.filter(
+    ({ type, data }) => type === 'tool:error' && NAMES.includes((data as { tool: string }).tool),
+  )
+  expect(calls.map(({ data }) => (data as { detail: { code: string } }).detail.code)).toEqual(
+    NAMES.map(() => 'unknown_tool'),
+  )
+  expect(events.some(({ type }) => type === 'tool:post')).toBe(false)
+  expect(existsSync(join(bench.workspace, 'marker'))).toBe(false)
+  await troupe.close()
+})
+
+test('TO47 an agent works with the tools it was given, and the files it touched are in the journal', async () => {
+  using bench = workbench()
+  const steps = [
+    { name: 'Write', input: { file_path: 'a.txt', content: 'one\n' } },
+    { name: 'Edit', input: { file_path: 'a.txt', old_string: 'one', new_string: 'two' } },
+    { name: 'Bash', input: { command: 'cat a.txt' } },
+  ]
+  const model = playing(({ session }) => {
+    const step = steps[session.turn - 1]
+    return step ? { calls: [step] } : { text: 'done' }
+  })
+  const tools = ['Write', 'Edit', 'Bash']
+  const { troupe, task } = await stage({ model, tools: bench.box.tools, agents: [agent('maker', { tools })] })
+  const { run_id, status } = await task('maker', 'Make it.')
+  expect(status).toBe('completed')
+  const posts = (await troupe.events(run_id)).filter(
+    ({ type, data }) => type === 'tool:post' && tools.includes((data as { tool: string }).tool),
+  )
+  expect(posts.map(({ data }) => (data as { files?: string[] }).files)).toEqual([['a.txt'], ['a.txt'], undefined])
+  expect(posts.at(-1)?.data).toMatchObject({ output: 'two\n' })
+  await troupe.close()
+})
