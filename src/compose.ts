@@ -9,7 +9,8 @@ import type { Agent } from './kernel/agent.ts'
 import type { Ports } from './kernel/execution.ts'
 import type { Hooks } from './kernel/hook.ts'
 import type { Limits } from './kernel/limits.ts'
-import { DEFAULT_LIMITS, limitsSchema } from './kernel/limits.ts'
+import { DEFAULT_LIMITS } from './kernel/limits.ts'
+import { limitsSchema } from './kernel/limits-schema.ts'
 import type { Model, Models } from './kernel/model.ts'
 import type { Pacing } from './kernel/pacing.ts'
 import type { Pattern, PatternTool } from './kernel/pattern.ts'
@@ -163,6 +164,13 @@ function permissionsOf(policy: Policy = {}): Permissions {
       return again.answer === 'allow' && again.allowed.length > 0 ? again : judged
     },
   }
+}
+
+/** A pattern's input, checked and completed. */
+export function inputOf(pattern: Pattern, input: unknown): unknown {
+  const parsed = pattern.input.safeParse(input)
+  if (parsed.success) return parsed.data
+  throw new TroupeError('invalid_input', `the input of ${pattern.name} does not fit: ${problemsOf(parsed.error)}`)
 }
 
 export function limitsOf(base: Limits, changes: Partial<Limits> = {}): Limits {

@@ -1,5 +1,4 @@
 export type { ModelOptions, TroupeOptions } from './compose.ts'
-export { PATTERNS } from './compose.ts'
 export type { AccountKey, AccountRow, AccountSum, CallStatus } from './engine/accounts.ts'
 export { accountsOf, sumBy, sumOf } from './engine/accounts.ts'
 export type { CanonicalEvent, Difference, FieldDifference } from './engine/compare.ts'

@@ -1,5 +1,4 @@
 import type { TroupeOptions } from './compose.ts'
-import { compose, limitsOf } from './compose.ts'
 import type { Signal } from './engine/engine.ts'
 import { follow } from './engine/follow.ts'
 import { isDead } from './engine/owner.ts'
@@ -12,7 +11,6 @@ import { isEvent } from './kernel/event.ts'
 import type { Limits } from './kernel/limits.ts'
 import { DEFAULT_LIMITS } from './kernel/limits.ts'
 import type { Pattern } from './kernel/pattern.ts'
-import { problemsOf } from './kernel/schema.ts'
 import type { World } from './kernel/world.ts'
 import type { GateRow, RunRow, SessionRow, Store } from './store/store.ts'
 
@@ -77,6 +75,8 @@ export interface Troupe extends AsyncDisposable {
 
 /** A troupe, ready to run. */
 export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe> {
+  // Loaded here, so that importing the package stays quick: schemas are most of what there is to load.
+  const { compose, inputOf, limitsOf } = await import('./compose.ts')
   const { world, project, limits, agents, store, patterns, engine, ports } = await compose(options)
   const result = (run_id: string) => resultOf(store, world, run_id)
   /** Results that are being read: the store must not close under them. */
@@ -102,17 +102,14 @@ export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe>
         name,
         patterns.map((known) => known.name),
       )
-    const parsed = pattern.input.safeParse(input)
-    if (!parsed.success) {
-      throw new TroupeError('invalid_input', `the input of ${name} does not fit: ${problemsOf(parsed.error)}`)
-    }
+    const checked = inputOf(pattern, input)
     const run_id = `r_${world.randomHex(6)}`
     const data = {
       format: 1 as const,
       project,
       pattern: name,
       version: pattern.version,
-      input: parsed.data as unknown,
+      input: checked,
       limits: limitsOf(limits, run.limits),
       ...(run.model === undefined ? undefined : { model: run.model }),
     }

@@ -41,6 +41,7 @@ export async function forked(troupe: Troupe, run_id: string, at: number, changes
   const result = await handle.result
   const events = await troupe.events(handle.run_id)
   expect(verifyJournal(events)).toEqual([])
+  expect(events.filter((event) => event.type === 'step:drift')).toEqual([])
   return { result, events }
 }
 

@@ -74,28 +74,34 @@ function newBase({ data, session_id = '' }: EventOf<'session:open'>, { run_id, i
 /** Gives every model call the hash of what it was asked under the new ids: else a fork would seem to have drifted. */
 export async function rehash(events: readonly Event[], store: Store): Promise<Event[]> {
   const sessions = new Map<string, SessionState>()
+  const pasts = new Map<string, Event[]>()
   const asked = new Map<string, number>()
   for (const event of events) if (isEvent(event, 'model:begin')) asked.set(event.data.key, event.seq)
   const hashed: Event[] = []
   for (const event of events) {
     const id = event.session_id ?? ''
-    if (isEvent(event, 'session:open') && !sessions.has(id)) sessions.set(id, await opened(event, store))
+    const past = pasts.get(id) ?? (isEvent(event, 'session:open') ? await originOf(event, store) : [])
+    if (isEvent(event, 'session:open')) sessions.set(id, openedAgain(event, past))
     const session = sessions.get(id)
+    const asks = session && isEvent(event, 'model:begin') && !event.data.phase
+    const input_hash = asks ? inputHash(session, event.data.model) : undefined
+    const own = input_hash === undefined ? event : ({ ...event, data: { ...event.data, input_hash } } as Event)
     const again = isEvent(event, 'model:end') && (asked.get(event.data.key) ?? 0) > event.seq
-    if (session && isEvent(event, 'model:begin') && !event.data.phase) {
-      const input_hash = inputHash(session, event.data.model)
-      hashed.push({ ...event, data: { ...event.data, input_hash } })
-      continue
-    }
-    if (session && !again) apply(session, event)
-    hashed.push(event)
+    if (session && !again) apply(session, own)
+    if (session) past.push(own)
+    pasts.set(id, past)
+    hashed.push(own)
   }
   return hashed
 }
 
-async function opened({ session_id = '', data }: EventOf<'session:open'>, store: Store): Promise<SessionState> {
-  const { base } = data
-  if (base?.session_id === undefined) return newSession(session_id, data)
-  const past = await sessionPorts(store).readSession(base.session_id, base)
-  return foldSession(session_id, data, past.events)
+/** What a session of another run had said before. */
+async function originOf({ data: { base } }: EventOf<'session:open'>, store: Store): Promise<Event[]> {
+  if (base?.session_id === undefined) return []
+  return [...(await sessionPorts(store).readSession(base.session_id, base)).events]
+}
+
+/** As the kernel takes a session up: each segment folds what was before it anew. */
+function openedAgain({ session_id = '', data }: EventOf<'session:open'>, past: readonly Event[]): SessionState {
+  return past.length === 0 ? newSession(session_id, data) : foldSession(session_id, data, past)
 }

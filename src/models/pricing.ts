@@ -2,7 +2,6 @@ import type { Usage } from '../kernel/model.ts'
 import type { PriceBook } from '../kernel/price.ts'
 import { ENDPOINTS } from './endpoints.ts'
 import type { Price, PriceFile, Rates } from './price-file.ts'
-import { readPrices } from './price-file.ts'
 
 /*
  * What calls cost, computed when somebody asks.
@@ -17,6 +16,7 @@ const PER = 1_000_000
 /** The prices that come with Troupe, then files of the user's own: for the same model the later file wins. */
 export async function loadPrices(paths: readonly string[] = []): Promise<PriceBook> {
   const { fileURLToPath } = await import('node:url')
+  const { readPrices } = await import('./price-file.ts')
   const shipped = fileURLToPath(new URL('../../prices/prices.json', import.meta.url))
   return createPriceBook(...(await Promise.all([shipped, ...paths].map(readPrices))))
 }

@@ -6,6 +6,8 @@ import { isTestFile } from './violation.ts'
 
 const heavy =
   /^(node:sqlite|commander|yaml|ai|@ai-sdk\/.*|pg|pg-boss|hono|@hono\/.*|@modelcontextprotocol\/.*|vitest)(\/|$)/
+/** Kernel and patterns are made of it; the package's entry must not be. */
+const heavyForTheEntry = /^zod(\/|$)/
 
 // One static import anywhere below index.ts makes every program that imports the core pay for it at start-up.
 export function heavyImportViolations(files: readonly SourceFile[]): Violation[] {
@@ -16,12 +18,13 @@ export function heavyImportViolations(files: readonly SourceFile[]): Violation[]
       importsOf(file).filter((edge) => edge.kind === 'static'),
     )
   const why = reachable('src/index.ts', loads)
+  const fromEntry = new Set(why.keys())
   for (const { path } of files) {
     if (/^src\/(kernel|judgement|patterns)\//.test(path) && !isTestFile(path) && !why.has(path)) why.set(path, path)
   }
   return [...why].flatMap(([path, chain]) =>
     (loads.get(path) ?? [])
-      .filter((edge) => heavy.test(edge.specifier))
+      .filter(({ specifier }) => heavy.test(specifier) || (fromEntry.has(path) && heavyForTheEntry.test(specifier)))
       .map(({ line, specifier }) => ({
         rule: 'heavy-import',
         path,
