@@ -11,6 +11,8 @@ test('there are examples', () => {
 
 test.each(examples)('the example %s runs offline and finds its own result right', async (name) => {
   const offline = new URL('docs/offline-troupe.ts', import.meta.url).href
-  const run = promisify(execFile)(process.execPath, ['--import', offline, `examples/${name}/main.ts`], { timeout: 20_000 })
+  const run = promisify(execFile)(process.execPath, ['--import', offline, `examples/${name}/main.ts`], {
+    timeout: 20_000,
+  })
   await expect(run).resolves.toMatchObject({ stdout: expect.stringMatching(/\S/) })
 })

@@ -1,7 +1,7 @@
 import { asTroupeError } from '../errors.ts'
 import type { Event } from '../kernel/event.ts'
-import type { Delta, Ports } from '../kernel/execution.ts'
 import { Committer } from '../kernel/journal.ts'
+import type { Delta, Ports } from '../kernel/ports.ts'
 import type { World } from '../kernel/world.ts'
 import type { Lease, Store } from '../store/store.ts'
 import { Attempt, LEASE_MS } from './attempt.ts'

@@ -1,6 +1,6 @@
 import type { Event } from '../kernel/event.ts'
-import type { Delta } from '../kernel/execution.ts'
 import type { Limits } from '../kernel/limits.ts'
+import type { Delta } from '../kernel/ports.ts'
 
 /** What a watcher is told, as it happens: committed events, and words while they are written. */
 export type Signal = { event: Event } | { delta: Delta }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { settle } from '../../test/by-hand.ts'
 import type { Event } from '../kernel/event.ts'
-import type { Delta } from '../kernel/execution.ts'
+import type { Delta } from '../kernel/ports.ts'
 import { MemoryStore } from '../store/memory.ts'
 import type { Store } from '../store/store.ts'
 import type { Engine, Signal } from './engine.ts'

@@ -1,7 +1,7 @@
 import { TroupeError, unknownName } from '../errors.ts'
 import type { Event } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
-import type { Ports, SessionPast } from '../kernel/execution.ts'
+import type { Ports, SessionPast } from '../kernel/ports.ts'
 import type { SessionResult } from '../kernel/session.ts'
 import type { SessionRow, Store } from '../store/store.ts'
 

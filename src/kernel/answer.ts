@@ -1,9 +1,10 @@
 import { asTroupeError, TroupeError } from '../errors.ts'
 import type { Event, EventOf } from './event.ts'
-import type { Delta, Execution } from './execution.ts'
+import type { Execution } from './execution.ts'
 import type { AssistantMessage, ModelChunk, ModelErrorFacts, ModelStop, Usage } from './model.ts'
 import { NO_USAGE, textOf } from './model.ts'
 import type { NextTry } from './pacing.ts'
+import type { Delta } from './ports.ts'
 
 export type Begin = EventOf<'model:begin'>['data']
 

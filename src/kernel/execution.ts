@@ -1,25 +1,15 @@
 import { setMaxListeners } from 'node:events'
-import type { ErrorCode } from '../errors.ts'
 import { TroupeError } from '../errors.ts'
 import type { Budget } from './budget.ts'
-import type { Event } from './event.ts'
 import type { GateAnswer, Question } from './gate.ts'
 import { sha256, shortHash } from './hash.ts'
-import type { Hooks } from './hook.ts'
 import type { Committer, Journal } from './journal.ts'
-import type { Limits } from './limits.ts'
-import type { Models } from './model.ts'
-import type { Pacing } from './pacing.ts'
-import type { Pattern, PatternTool } from './pattern.ts'
-import type { Permissions } from './permission.ts'
-import type { PriceBook } from './price.ts'
+import type { ToolSpec } from './model.ts'
+import type { Ports, RunFacts } from './ports.ts'
 import type { Recorded } from './recorded.ts'
-import type { Roster } from './roster.ts'
 import type { SessionResult } from './session.ts'
 import type { Span } from './spans.ts'
 import { covered } from './spans.ts'
-import type { Tool } from './tool.ts'
-import type { World } from './world.ts'
 import { untilAborted } from './world.ts'
 
 /*
@@ -32,66 +22,10 @@ import { untilAborted } from './world.ts'
  *    matches the journal and acting on would do harm.
  */
 
-/** Words of an answer while it is written. `offset` counts the characters before it; a new attempt starts over. */
-export interface Delta {
-  run_id: string
-  session_id: string
-  key: string
-  attempt: number
-  offset: number
-  type: 'text' | 'reasoning'
-  text: string
-}
-
 /** On whose behalf a human is asked. */
 export interface Asker {
   session_id: string
   agent: string
-}
-
-/** What a session's past looks like to someone who wants to continue it. */
-export interface SessionPast {
-  session_id: string
-  segment: number
-  base: { run_id: string; seq: number }
-  events: readonly Event[]
-}
-
-/** The outside, as the kernel sees it. */
-export interface Ports {
-  world: World
-  models: Models
-  prices: PriceBook
-  pacing: Pacing
-  /** What summarises long conversations; absent: the session's own model. */
-  summaryModel?: string
-  roster: Roster
-  tools: ReadonlyMap<string, Tool>
-  patterns: ReadonlyMap<string, Pattern>
-  /** Patterns as tools, under every name agents know them by. */
-  patternTools: ReadonlyMap<string, PatternTool>
-  hooks: readonly Hooks[]
-  permissions: Permissions
-  strict: boolean
-  /** Set for a replay: a step that the journal does not know waits instead of happening. */
-  sealed?: true
-  publish(delta: Delta): void
-  /**
-   * Takes hold of a session for a run and returns its past. `unknown_session`, `session_busy`, and `invalid_input` when
-   * `agent` is given and the session is another agent's.
-   */
-  claimSession(session_id: string, run: RunFacts, agent: string | undefined): Promise<SessionPast>
-  readSession(session_id: string, base: { run_id: string; seq: number }): Promise<SessionPast>
-  /** The result of a session that has ended, whichever run it was in. `unknown_session`. */
-  sessionResult(session_id: string, project: string): Promise<SessionResult | undefined>
-  cachedResult(project: string, cache_key: string): Promise<SessionResult | undefined>
-}
-
-export interface RunFacts {
-  id: string
-  project: string
-  limits: Limits
-  model: string | undefined
 }
 
 export class Execution {
@@ -106,6 +40,8 @@ export class Execution {
   readonly background = new Map<string, Promise<SessionResult>>()
   /** Sessions with an open segment, and the key that holds them. */
   readonly active: Map<string, string>
+  /** Tools as models see them, made once for all sessions that have the same. */
+  readonly specs = new Map<string, readonly ToolSpec[]>()
   /** Called when the execution is quiet. */
   onQuiet: (() => void) | undefined
   /**
@@ -331,23 +267,3 @@ export class Execution {
 }
 
 const NEVER = new Promise<never>(() => {})
-
-/** Errors that end this execution instead of becoming somebody's answer: going on would write or do the wrong thing. */
-const FATAL = new Set<ErrorCode>([
-  'duplicate_step',
-  'step_drift',
-  'unclaimed_action',
-  'lease_lost',
-  'run_busy',
-  'too_large',
-  'store_full',
-  'store_read_only',
-  'store_damaged',
-  'store_newer',
-  'store_network',
-  'store_failed',
-])
-
-export function isFatal(error: TroupeError): boolean {
-  return FATAL.has(error.code)
-}

@@ -1,17 +1,19 @@
 import type { z } from 'zod'
 import { asTroupeError, TroupeError } from '../errors.ts'
 import type { Agent } from './agent.ts'
+import { joined } from './background.ts'
 import type { Caller, Context, PerformRequest } from './context.ts'
 import { countChild, mayDelegateTo, placeOf, toolsFor } from './delegation.ts'
 import type { SessionEnd, SessionOpen, StopReason } from './event.ts'
 import { isEvent } from './event.ts'
-import type { Execution, SessionPast } from './execution.ts'
-import { isFatal } from './execution.ts'
+import type { Execution } from './execution.ts'
+import { isFatal } from './fatal.ts'
 import type { ToolSpec, UserMessage } from './model.ts'
 import { userText } from './model.ts'
+import type { SessionPast } from './ports.ts'
 import { jsonSchema } from './schema.ts'
 import type { SessionResult, SessionState } from './session.ts'
-import { apply, foldSession, newSession, sessionId } from './session.ts'
+import { apply, foldSession, newSession, resultOf, sessionId } from './session.ts'
 import type { TurnEnd } from './turn.ts'
 import { turn } from './turn.ts'
 import { Watchdog } from './watchdog.ts'
@@ -179,7 +181,7 @@ async function drain(site: PerformSite, session: SessionState, output: z.ZodType
       messages: session.messages,
     })
     const contextFor = (key: string) => site.contextFor(key, callerNow(), signal)
-    const tools = specsFor(x, session.open.tools, contextFor)
+    const tools = specsFor(x, session.open, contextFor)
     const turnSite = {
       x,
       session,
@@ -209,45 +211,6 @@ async function drain(site: PerformSite, session: SessionState, output: z.ZodType
   } finally {
     watchdog.stop()
   }
-}
-
-/**
- * A session does not end before its background sessions. Results that it never collected are handed to it, and it has
- * the last word: then this returns false.
- */
-async function joined(site: PerformSite, session: SessionState, end: TurnEnd): Promise<boolean> {
-  if (session.background.size === 0) return true
-  const { x } = site
-  const key = `${site.key}/turn/${session.turns + 1}/background`
-  const ids = [...session.background]
-  let input = x.recorded.settled(key)
-  if (!input) {
-    const results = await Promise.all(ids.map((id) => backgroundResult(x, id)))
-    if (end.stop_reason !== 'completed') return true
-    const message = userText(quotedResults(results.filter((result) => result !== undefined)))
-    input = x.journal.append('session:input', { key, message, collected: ids }, session.id)
-  }
-  x.claim(key)
-  apply(session, input)
-  return false
-}
-
-/** How a background session of this run ended; waits for it if it is at work. */
-export async function backgroundResult(x: Execution, id: string): Promise<SessionResult | undefined> {
-  const working = x.background.get(id)
-  if (working) return working
-  const end = x.recorded.endOf(id)
-  return end && resultOf(id, id.split('_').slice(1).join('_'), end.data)
-}
-
-function quotedResults(results: readonly SessionResult[]): string {
-  const quotes = results.map(({ session_id, agent, status, stop_reason, text }) =>
-    JSON.stringify({ session_id, agent, status, stop_reason, response: text }),
-  )
-  return [
-    'Results of your background tasks, as data. Take them into account and give your final answer.',
-    ...quotes,
-  ].join('\n')
 }
 
 const STOP_OF: Partial<Record<TroupeError['code'], StopReason>> = {
@@ -280,20 +243,19 @@ function endOf(site: PerformSite, session: SessionState, end: TurnEnd): SessionE
   }
 }
 
-function resultOf(session_id: string, agent: string, end: SessionEnd): SessionResult {
-  const { status, stop_reason, text, object, turn_count, usage, error } = end
-  const result = { session_id, agent, status, stop_reason, text, turn_count, usage, error }
-  return object === undefined ? result : { ...result, object }
-}
-
 /** The tools as the model sees them; a pattern's schema may depend on who asks. */
-function specsFor(x: Execution, names: readonly string[], contextFor: (key: string) => Context): ToolSpec[] {
-  return names.flatMap((name) => {
+function specsFor(x: Execution, open: SessionOpen, contextFor: (key: string) => Context): readonly ToolSpec[] {
+  const shared = `${open.tools.join()}|${open.agent.agents?.join() ?? '*'}`
+  const known = x.specs.get(shared)
+  if (known) return known
+  const specs = open.tools.flatMap((name) => {
     const tool = x.ports.tools.get(name) ?? x.ports.patternTools.get(name)
     if (!tool) return []
     const live = tool.kind === 'pattern' ? tool.pattern.inputFor?.(contextFor('')) : undefined
     return { name: tool.name, description: tool.description, input: jsonSchema(live ?? tool.input) }
   })
+  x.specs.set(shared, specs)
+  return specs
 }
 
 /** Everything the agent said since its last instruction: what is kept when it was cut short. */

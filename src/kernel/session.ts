@@ -56,6 +56,13 @@ export interface SessionResult {
 /** How a tool result begins whose text was dropped to make room. */
 export const LEFT_OUT = '[left out'
 
+/** An end as those who waited for it see it. */
+export function resultOf(session_id: string, agent: string, end: SessionEnd): SessionResult {
+  const { status, stop_reason, text, object, turn_count, usage, error } = end
+  const result = { session_id, agent, status, stop_reason, text, turn_count, usage, error }
+  return object === undefined ? result : { ...result, object }
+}
+
 const ROOT_SPAN = '0'.repeat(16)
 
 /** `{parent16}-{child16}_{agent}`: derived from run and key, so that a repeated spawn is the same session. */

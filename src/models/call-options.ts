@@ -39,7 +39,9 @@ export function callOptions(to: Addressee, request: ModelRequest, signal: AbortS
     prompt,
     abortSignal: signal,
     includeRawChunks: false,
-    ...(tools.length > 0 ? { tools, toolChoice: { type: silent || request.settings.tool_choice === 'none' ? 'none' : 'auto' } } : undefined),
+    ...(tools.length > 0
+      ? { tools, toolChoice: { type: silent || request.settings.tool_choice === 'none' ? 'none' : 'auto' } }
+      : undefined),
     ...(temperature === undefined ? undefined : { temperature }),
     ...(max_output === undefined ? undefined : { maxOutputTokens: max_output }),
     ...(request.output ? { responseFormat: { type: 'json', schema: plain(request.output) } } : undefined),

@@ -129,7 +129,7 @@ describe('looking around', () => {
     await here.write('people/odd.md', '---\nname: odd\ncolr: red\ndescription: odd\n---\nYou are odd.\n')
     const agents = await here.troupe('agents', '--agents', 'people')
     expect(agents.out).toMatch(/^good /m)
-    expect(flat(agents.err)).toMatch(/people\/odd\.md:3: unknown key 'colr'/)
+    expect(flat(agents.err)).toMatch(/people\/odd\.md:3:? unknown key 'colr'/)
     const doctor = await here.troupeWith(
       { env: { TROUPE_AGENTS: 'people', TROUPE_MODEL: 'scripted:x.json' } },
       'doctor',
@@ -137,7 +137,8 @@ describe('looking around', () => {
     )
     const { healthy, checks } = JSON.parse(doctor.out)
     expect(healthy).toBe(true)
-    expect(checks.map(({ what }: { what: string }) => what)).toEqual(['node', 'model', 'store', 'agents', 'agents'])
+    const models = ['models', 'fast', 'general', 'reasoning']
+    expect(checks.map(({ what }: { what: string }) => what)).toEqual(['node', ...models, 'store', 'agents', 'agents'])
   })
 
   test('L20 a store that is damaged is reported and left alone', async () => {

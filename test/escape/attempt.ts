@@ -37,15 +37,25 @@ function reachedOut(scene: Scene, { text }: Answer): boolean {
   return hasMarker(scene) || text.includes(SECRET)
 }
 
+const AT_A_TIME = 4
+
 /** Plays all attempts in the sandbox, and those that harm nothing without it: there they have to succeed. */
 export async function noneEscapes(attempts: readonly Attempt[]): Promise<void> {
-  for (const attempt of attempts) {
-    const inside = await play(attempt, true)
-    expect.soft(inside.escaped, `${attempt.what}, in the sandbox:\n${inside.answer.text.slice(0, 600)}`).toBe(false)
-    if (attempt.onlyInside !== undefined) continue
-    const control = await play(attempt, false)
-    expect
-      .soft(control.escaped, `${attempt.what}, without the sandbox:\n${control.answer.text.slice(0, 600)}`)
-      .toBe(true)
+  const waiting = attempts.flatMap((attempt) =>
+    attempt.onlyInside === undefined
+      ? [
+          { attempt, confined: true },
+          { attempt, confined: false },
+        ]
+      : [{ attempt, confined: true }],
+  )
+  const worker = async () => {
+    for (let next = waiting.shift(); next; next = waiting.shift()) {
+      const { attempt, confined } = next
+      const { escaped, answer } = await play(attempt, confined)
+      const where = confined ? 'in the sandbox' : 'without the sandbox'
+      expect.soft(escaped, `${attempt.what}, ${where}:\n${answer.text.slice(0, 600)}`).toBe(!confined)
+    }
   }
+  await Promise.all(Array.from({ length: AT_A_TIME }, worker))
 }

@@ -7,6 +7,7 @@ import { git } from './git.attempts.ts'
 import { network } from './network.attempts.ts'
 import { floods, kernel, processes } from './process.attempts.ts'
 import { environment, reading } from './reading.attempts.ts'
+import { SECRET } from './scene.ts'
 import { archives, writing } from './writing.attempts.ts'
 
 /*
@@ -14,17 +15,14 @@ import { archives, writing } from './writing.attempts.ts'
  * harms nothing is done again without the sandbox, where it has to succeed: an attempt that fails anyway proves nothing.
  */
 
-const { HOME, TROUPE_TEST_API_KEY } = process.env
 const limit = { timeout: 60_000 }
 
 beforeAll(() => {
   expect(describeSandbox()).toMatchObject({ available: true, problems: [] })
+  process.env.TROUPE_TEST_API_KEY = SECRET
 })
 afterAll(() => {
-  for (const [name, value] of Object.entries({ HOME, TROUPE_TEST_API_KEY })) {
-    if (value === undefined) delete process.env[name]
-    else process.env[name] = value
-  }
+  delete process.env.TROUPE_TEST_API_KEY
 })
 
 test('SB1 commands write only to the workspace', limit, () => noneEscapes(writing))

@@ -46,7 +46,7 @@ const PATHS: readonly PathAttempt[] = [
   { tool: 'Read', path: ({ outside }) => `file://${outside}/secret.txt`, noControl: noFile },
   { tool: 'Read', path: '.troupe/journal', prepare: journal },
   { tool: 'Read', path: './/.troupe/./journal', prepare: journal },
-  { tool: 'Read', path: 'own/journal', prepare: (bench) => (journal(bench), link('own', () => '.troupe')(bench)) },
+  { tool: 'Read', path: 'own/journal', prepare: aliased },
   { tool: 'Read', path: '.troupe/output/../journal', prepare: outputs },
   { tool: 'Write', path: '../outside/marker' },
   { tool: 'Write', path: ({ outside }) => join(outside, 'marker') },
@@ -81,6 +81,11 @@ function makeA({ workspace }: Workbench): void {
 
 function journal({ workspace }: Workbench): void {
   writeFileSync(join(workspace, '.troupe', 'journal'), SECRET)
+}
+
+function aliased(bench: Workbench): void {
+  journal(bench)
+  symlinkSync('.troupe', join(bench.workspace, 'own'))
 }
 
 function outputs(bench: Workbench): void {

@@ -89,7 +89,7 @@ export const git: readonly Attempt[] = [
   {
     what: "the user's settings",
     run: ({ outside }) =>
-      `git config --file ${outside}/home/.gitconfig core.pager evil; git config --global core.pager evil`,
+      `git config --file ${outside}/home/.gitconfig core.pager evil; HOME=${outside}/home git config --global core.pager evil`,
     escaped: ({ outside }) => contentOf(join(outside, 'home', '.gitconfig')).includes('evil'),
   },
 ]

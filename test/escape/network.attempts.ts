@@ -1,3 +1,4 @@
+import { existsSync, readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -51,10 +52,10 @@ export const network: readonly Attempt[] = [
   {
     what: 'a service for the host',
     run: {
-      async call(scene) {
+      async call(scene: Scene) {
         const script =
           'const s = require("net").createServer((c) => c.end("x")).listen(0, "0.0.0.0", () => require("fs").writeFileSync("port", String(s.address().port)))'
-        const serving = scene.call('Bash', { command: `timeout 3 node -e '${script}'` })
+        const serving = scene.call('Bash', { command: `timeout 1.5 node -e '${script}'` })
         const answer = await reached(scene)
         await serving
         return { success: answer, text: answer ? 'reached' : '' }
@@ -66,8 +67,7 @@ export const network: readonly Attempt[] = [
 
 /** Whether something answers on the port that the command wrote down. */
 async function reached({ workspace }: Scene): Promise<boolean> {
-  const { existsSync, readFileSync } = await import('node:fs')
-  for (let look = 0; look < 40; look++) {
+  for (let look = 0; look < 25; look++) {
     await delay(50)
     const file = `${workspace}/port`
     const port = existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0

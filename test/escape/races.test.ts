@@ -50,12 +50,14 @@ test('TO43 a folder swapped for a link between check and use leads no file tool 
   expect(fooled, 'the control: a careless check is fooled').toBe(true)
 
   const answers = new Set<string>()
-  for (let until = performance.now() + 4000; performance.now() < until; ) {
+  for (let until = performance.now() + 3000; performance.now() < until; ) {
     answers.add((await bench.call('Read', { file_path: 'd/a.txt' })).text)
-    await bench.call('Write', { file_path: 'd/marker', content: 'x' })
   }
   expect([...answers].filter((text) => text.includes(SECRET))).toEqual([])
   expect([...answers].some((text) => text.includes('harmless'))).toBe(true)
+  for (let until = performance.now() + 2000; performance.now() < until; ) {
+    await bench.call('Write', { file_path: 'd/marker', content: 'x' })
+  }
   expect(readdirSync(bench.outside)).toEqual(['a.txt'])
 })
 

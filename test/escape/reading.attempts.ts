@@ -53,7 +53,7 @@ const shown = (run: Attempt['run'], what: string): Attempt => ({ what, run })
 
 export const environment: readonly Attempt[] = [
   shown(() => 'env', 'the environment'),
-  shown(() => "tr '\\0' '\\n' < /proc/self/environ", 'the environment in /proc'),
+  shown(() => "cat /proc/self/environ | tr '\\0' '\\n'", 'the environment in /proc'),
   shown(() => "cat /proc/[0-9]*/environ 2>/dev/null | tr '\\0' '\\n'", 'the environments of all processes'),
   shown(() => "node -p 'process.env.TROUPE_TEST_API_KEY'", 'another program’s view'),
   shown(() => `bash -lc 'export -p; set' | grep -i key`, 'a login shell'),

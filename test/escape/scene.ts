@@ -41,8 +41,6 @@ export async function openScene({ confined, sandbox = {} }: SceneOptions): Promi
   mkdirSync(join(bench.outside, 'home'))
   writeFileSync(join(bench.outside, 'secret.txt'), `${SECRET}\n`)
   writeFileSync(join(bench.outside, 'home', '.netrc'), `${SECRET}\n`)
-  process.env.HOME = join(bench.outside, 'home')
-  process.env.TROUPE_TEST_API_KEY = SECRET
   let visits = 0
   const sockets = {
     outside: join(bench.outside, 's.sock'),

@@ -46,7 +46,7 @@ test('TO46 a tool that an agent was not given cannot be called, however it is sp
     model,
     tools: bench.box.tools,
     agents: [agent('reader', { tools: ['Read'] })],
-    limits: { max_turns: NAMES.length + 2 },
+    limits: { turns: NAMES.length + 2 },
   })
   const { run_id } = await task('reader', 'Do what the page says.')
   const events = await troupe.events(run_id)

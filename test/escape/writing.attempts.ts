@@ -23,12 +23,16 @@ export const writing: readonly Attempt[] = [
   { what: 'an open descriptor', run: ({ marker }) => `exec 7> ${marker}; echo x >&7` },
   { what: "the process's own root in /proc", run: ({ marker }) => `echo x > /proc/self/root${marker}` },
   { what: 'the working folder in /proc', run: () => 'echo x > /proc/self/cwd/../outside/marker' },
-  { what: 'the root of the first process', run: ({ marker }) => `echo x > /proc/1/root${marker}` },
+  {
+    what: 'the root of the first process',
+    run: ({ marker }) => `echo x > /proc/1/root${marker}`,
+    onlyInside: 'the first process is the system’s, and may refuse by itself',
+  },
   {
     what: 'the root of a process of the host',
     run: ({ marker, victim }) => `echo x > /proc/${victim.pid}/root${marker}`,
   },
-  { what: 'a folder of the home', run: () => 'echo x > ~/../marker' },
+  { what: 'a folder of the home', run: ({ outside }) => `HOME=${outside}/home; echo x > ~/../marker` },
   {
     what: "the machine's /tmp",
     run: ({ unique }) => `echo x > /tmp/${unique}`,

@@ -1,0 +1,126 @@
+import { z } from 'zod'
+import { canonicalJson } from '../../kernel/hash.ts'
+import { problemsOf } from '../../kernel/schema.ts'
+
+/** A program that speaks MCP over its standard input and output. `${NAME}` stands for a variable. */
+export interface StdioServerConfig {
+  type?: 'stdio' | 'local'
+  command: string | readonly string[]
+  args?: readonly string[]
+  /** Beside a few harmless ones, these are all the variables it sees. */
+  env?: Readonly<Record<string, string>>
+  cwd?: string
+  /** Milliseconds for one call. */
+  timeout?: number
+  /** Only these of its tools. */
+  tools?: readonly string[]
+  disabled?: boolean
+}
+
+/** A server at an address, over streamable HTTP. `${NAME}` stands for a variable. */
+export interface HttpServerConfig {
+  type?: 'http' | 'streamable-http'
+  url: string
+  headers?: Readonly<Record<string, string>>
+  timeout?: number
+  tools?: readonly string[]
+  disabled?: boolean
+}
+
+export type McpServerConfig = StdioServerConfig | HttpServerConfig
+
+interface Shared {
+  timeout_ms: number | undefined
+  /** `undefined`: all of them. */
+  only: readonly string[] | undefined
+}
+
+export interface StdioSpec extends Shared {
+  kind: 'stdio'
+  command: string
+  args: readonly string[]
+  env: Readonly<Record<string, string>>
+  cwd: string | undefined
+}
+
+export interface HttpSpec extends Shared {
+  kind: 'http'
+  url: string
+  headers: Readonly<Record<string, string>>
+}
+
+/** How a server is reached; `${…}` still as written. */
+export type ServerSpec = StdioSpec | HttpSpec
+
+// Files in YAML have numbers and flags where JSON has text.
+const word = z.union([z.string(), z.number(), z.boolean()]).transform(String)
+const words = z.record(z.string(), word).default({})
+
+const shared = {
+  timeout: z.number().int().positive().max(86_400_000).optional(),
+  tools: z.array(z.string()).optional(),
+  disabled: z.boolean().optional(),
+}
+
+const stdioSchema = z.looseObject({
+  type: z.enum(['stdio', 'local']).optional(),
+  command: z.union([z.string().min(1), z.array(word).min(1)]),
+  args: z.array(word).default([]),
+  env: words,
+  cwd: z.string().optional(),
+  ...shared,
+})
+
+const httpSchema = z.looseObject({
+  type: z.enum(['http', 'streamable-http', 'streamableHttp', 'streamable_http', 'remote']).optional(),
+  url: z.string().min(1),
+  headers: words,
+  ...shared,
+})
+
+export type ReadServer = { spec: ServerSpec } | { off: true } | { problem: string }
+
+/** A server's entry of a configuration or an agent's file. */
+export function readServer(entry: unknown): ReadServer {
+  if (typeof entry !== 'object' || entry === null || Array.isArray(entry)) {
+    return { problem: 'it is no object with a command or a url' }
+  }
+  if ('type' in entry && entry.type === 'sse') {
+    return { problem: "the transport 'sse' is not supported; use the server's streamable address with type 'http'" }
+  }
+  if ('command' in entry === 'url' in entry) return { problem: 'it needs either a command or a url' }
+  return 'command' in entry ? readStdio(entry) : readHttp(entry)
+}
+
+function readStdio(entry: object): ReadServer {
+  const { success, data, error } = stdioSchema.safeParse(entry)
+  if (!success) return { problem: problemsOf(error) }
+  if (data.disabled) return { off: true }
+  const [command = '', ...before] = Array.isArray(data.command) ? data.command : [data.command]
+  const { env, cwd } = data
+  return { spec: { kind: 'stdio', command, args: [...before, ...data.args], env, cwd, ...common(data) } }
+}
+
+function readHttp(entry: object): ReadServer {
+  const { success, data, error } = httpSchema.safeParse(entry)
+  if (!success) return { problem: problemsOf(error) }
+  if (data.disabled) return { off: true }
+  return { spec: { kind: 'http', url: data.url, headers: data.headers, ...common(data) } }
+}
+
+function common({ timeout, tools }: { timeout?: number | undefined; tools?: string[] | undefined }): Shared {
+  return { timeout_ms: timeout, only: tools?.includes('*') ? undefined : tools }
+}
+
+/** Two entries with the same words are the same server. */
+export function sameServer(one: ServerSpec, other: ServerSpec): boolean {
+  return canonicalJson(one) === canonicalJson(other)
+}
+
+/** Where a server is, without what may be secret: arguments, headers, what stands before and behind an address. */
+export function whereabouts(spec: ServerSpec): string {
+  if (spec.kind === 'stdio') return spec.args.length > 0 ? `${spec.command} …` : spec.command
+  if (!URL.canParse(spec.url)) return 'an address'
+  const { origin, pathname } = new URL(spec.url)
+  return `${origin}${pathname}`
+}
