@@ -83,7 +83,7 @@ export async function compose(options: TroupeOptions): Promise<Parts> {
   const agents = await rosterAgents(options.agents ?? [])
   const roster = createRoster(agents)
   const limits = limitsOf(DEFAULT_LIMITS, options.limits)
-  const prices = options.models?.prices ?? (await loadPrices())
+  const prices = options.models?.prices ?? (await loadPrices(ownPrices()))
   // Before the store: a cassette that cannot be read must leave nothing open.
   const asked = await modelPorts(options, world)
   const store = await openStore(options.store ?? '.troupe')
@@ -125,6 +125,11 @@ async function modelPorts(options: TroupeOptions, world: World): Promise<Pick<Po
     secretsIn: (text) => secretsIn(text, known),
     warn: (message) => process.emitWarning(message),
   })
+}
+
+/** Price files of the user's own, which win over the shipped one. */
+function ownPrices(): string[] {
+  return (process.env.TROUPE_PRICES ?? '').split(',').filter((path) => path !== '')
 }
 
 function modelsOf({ model, models }: TroupeOptions, world: World): Models {

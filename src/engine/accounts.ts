@@ -133,7 +133,7 @@ function rowOf(site: Site, begin: Begin | undefined, settled?: Settled): Account
     status: statusOf(settled),
     estimated: used?.estimated === true,
     ...facts,
-    usd: used ? costOf(site.prices, facts) : reservedCost(site.prices, facts),
+    usd: used && !used.estimated ? costOf(site.prices, facts) : reservedCost(site.prices, facts),
     inherited: event.seq <= site.inherited,
   }
 }

@@ -4,6 +4,7 @@ import type { Agent } from '../kernel/agent.ts'
 import type { Event, EventOf } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
 import type { Model } from '../kernel/model.ts'
+import { isOfServer } from '../kernel/named-tools.ts'
 import { NO_PACING } from '../kernel/pacing.ts'
 import type { Ports } from '../kernel/ports.ts'
 import { createRoster } from '../kernel/roster.ts'
@@ -28,7 +29,9 @@ export function replayPorts(
   site: { store: Store; ports: RealPorts; world: ReplayWorld; reading: Reading },
   events: readonly Event[],
 ): Ports {
-  const { ports, world } = site
+  const { world } = site
+  // No server is started for a replay.
+  const { prepare: _prepare, ...ports } = site.ports
   const said = events.some((event) => isEvent(event, 'session:context'))
   return {
     ...ports,
@@ -40,6 +43,7 @@ export function replayPorts(
     pacing: NO_PACING,
     roster: createRoster(agentsOf(ports, events)),
     tools: toolsOf(ports, events),
+    broughtBy: (_agent, key) => broughtUnder(key, events),
     hooks: said ? [{ addContext: () => undefined }] : [],
     ...sessionsOf(site, events),
   }
@@ -105,6 +109,12 @@ function toolsOf({ tools, patternTools }: RealPorts, events: readonly Event[]): 
   )
 }
 
+/** A session has the tools of servers that it had then, whichever are started now. */
+function broughtUnder(key: string, events: readonly Event[]): string[] {
+  const opening = openingsOf(events).find(({ data }) => data.key === key)
+  return opening?.data.tools.filter(isOfServer) ?? []
+}
+
 /** A tool that is never really called. */
 function still(name: string, tool: Tool | undefined, kind: ToolKind = 'read'): Tool {
   const { recover: _recover, ...known } = tool ?? {
@@ -115,7 +125,7 @@ function still(name: string, tool: Tool | undefined, kind: ToolKind = 'read'): T
     kind: kind === 'pattern' ? ('read' as const) : kind,
   }
   const wait = (_input: never, { signal }: { signal: AbortSignal }) => forever(signal)
-  return { ...known, execute: wait, recover: wait }
+  return { ...known, execute: wait, recover: wait, ...(isOfServer(name) ? { brought: true as const } : undefined) }
 }
 
 function sessionsOf(

@@ -1,6 +1,7 @@
 import { asTroupeError, TroupeError } from '../errors.ts'
 import type { Event, EventOf } from './event.ts'
 import type { Execution } from './execution.ts'
+import { tokensOf } from './ledger.ts'
 import type { AssistantMessage, ModelChunk, ModelErrorFacts, ModelStop, Usage } from './model.ts'
 import { NO_USAGE, textOf } from './model.ts'
 import type { NextTry } from './pacing.ts'
@@ -61,7 +62,7 @@ export class Answer {
         message: { role: 'assistant', content: this.#content },
         stop: finish.stop,
         usage,
-        usd: this.#usd(usage),
+        usd: this.#usd(usage, !finish.usage),
         ...(finish.usage ? undefined : { estimated: true as const }),
         ...(this.#begin.phase ? { phase: this.#begin.phase } : undefined),
         ...(finish.mark === undefined ? undefined : { mark: finish.mark }),
@@ -86,7 +87,7 @@ export class Answer {
         error: error.toJSON(),
         partial: textOf({ content: this.#content }),
         usage,
-        usd: this.#usd(usage),
+        usd: this.#usd(usage, estimated),
         ...(estimated ? { estimated } : undefined),
         ...(facts.mark === undefined ? undefined : { mark: facts.mark }),
         ...(again ? { next: again } : undefined),
@@ -121,8 +122,12 @@ export class Answer {
     return { ...NO_USAGE, input: this.#begin.reserved.tokens }
   }
 
-  #usd(usage: Usage): number | null {
+  /** What is not known to have been used costs what was set aside for it; what used nothing costs nothing. */
+  #usd(usage: Usage, estimated: boolean): number | null {
     const { x, modelName } = this.#site
-    return x.ports.prices.cost(modelName, usage, x.ports.world.now()) ?? null
+    if (tokensOf(usage) === 0) return 0
+    const cost = x.ports.prices.cost(modelName, usage, x.ports.world.now())
+    if (cost === undefined) return null
+    return estimated ? this.#begin.reserved.usd : cost
   }
 }

@@ -1,4 +1,5 @@
 import { asTroupeError, fromRecord, TroupeError, unknownName } from '../errors.ts'
+import type { Agent } from './agent.ts'
 import { backgroundResult } from './background.ts'
 import type { Caller, Context, Settled, StepOptions } from './context.ts'
 import { placeOf, toolsFor } from './delegation.ts'
@@ -7,6 +8,7 @@ import { isEvent } from './event.ts'
 import type { Execution } from './execution.ts'
 import { isFatal } from './fatal.ts'
 import { canonicalJson, sha256, shortHash } from './hash.ts'
+import { isOfServer } from './named-tools.ts'
 import type { PerformSite } from './perform.ts'
 import { perform, start } from './perform.ts'
 import { problemsOf } from './schema.ts'
@@ -24,8 +26,7 @@ export function contextOf(x: Execution, path: string, caller: Caller | undefined
     limits: x.run.limits,
     roster: x.ports.roster,
     caller,
-    onlyReads: (agent) =>
-      toolsFor(x, agent, placeOf(x, agent, caller), caller?.tools).every((name) => onlyReads(x, name)),
+    onlyReads: (agent) => onlyReads(x, agent, caller),
     sessionId: (key, agent) => sessionId(x.run.id, under(key), agent, caller?.session_id ?? null),
     perform: (agent, request, at) => perform(site(at.key), agent, request),
     start: (agent, request, at) => start(site(at.key), agent, request),
@@ -53,9 +54,16 @@ export function contextOf(x: Execution, path: string, caller: Caller | undefined
   return context
 }
 
-function onlyReads(x: Execution, name: string): boolean {
-  const tool = x.ports.tools.get(name) ?? x.ports.patternTools.get(name)
-  return tool?.kind === 'pattern' ? !tool.pattern.delegates : tool?.kind === 'read'
+/** Tools of servers do not count as reading: which there are depends on what has been started, and steers no run. */
+function onlyReads(x: Execution, agent: Agent, caller: Caller | undefined): boolean {
+  const inherited = caller?.tools
+  if (Object.keys(agent.mcp_servers ?? {}).length > 0 || agent.tools?.some(isOfServer)) return false
+  if (!agent.tools && !inherited && x.ports.prepare) return false
+  return toolsFor(x, agent, { key: '', place: placeOf(x, agent, caller), inherited }).every((name) => {
+    const tool = x.ports.tools.get(name) ?? x.ports.patternTools.get(name)
+    if (isOfServer(name)) return false
+    return tool?.kind === 'pattern' ? !tool.pattern.delegates : tool?.kind === 'read'
+  })
 }
 
 function nested(x: Execution): PerformSite['contextFor'] {

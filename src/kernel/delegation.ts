@@ -5,6 +5,7 @@ import { limitError } from './budget.ts'
 import type { Caller } from './context.ts'
 import type { SessionOpen } from './event.ts'
 import type { Execution } from './execution.ts'
+import { everyTool, namedTools } from './named-tools.ts'
 
 /*
  * Who may call whom, and with what. Rights only shrink on the way down: a sub-agent has at most the depth its caller
@@ -59,21 +60,31 @@ export function countChild(x: Execution, caller: Caller | undefined): void {
   x.children.set(caller.session_id, children)
 }
 
+/** Where a session of an agent would stand, and what its caller has. */
+export interface Granting {
+  key: string
+  place: Placement
+  inherited: readonly string[] | undefined
+}
+
 /** The names of the tools an agent has here, in registry spelling; names that nobody provides are left out. */
-export function toolsFor(
-  x: Execution,
-  agent: Agent,
-  place: Placement,
-  inherited: readonly string[] | undefined,
-): string[] {
+export function toolsFor(x: Execution, agent: Agent, { key, place, inherited }: Granting): string[] {
   const { tools, patternTools } = x.ports
-  const spelled = (names: readonly string[]) =>
-    names.flatMap((name) => tools.get(name)?.name ?? patternTools.get(name)?.name ?? [])
-  const all = inherited ?? [...tools.keys(), ...new Set([...patternTools.values()].map((tool) => tool.name))]
-  const excluded = spelled(agent.exclude_tools ?? [])
-  const named = { ...agent, exclude_tools: excluded, ...(agent.tools ? { tools: spelled(agent.tools) } : undefined) }
+  // What a model wrote brings nothing along: it can only narrow what it was given.
+  const brought = agent.origin?.by === 'model' ? [] : (x.ports.broughtBy?.(agent, key) ?? [])
+  const mayHave = (name: string) => !tools.get(name)?.brought || brought.includes(name) || inherited?.includes(name)
+  const spelled = (names: readonly string[]) => namedTools(names, x.ports).filter(mayHave)
+  const all = inherited ?? everyTool(x.ports)
+  const excluded = namedTools(agent.exclude_tools ?? [], x.ports)
+  const named = {
+    ...agent,
+    exclude_tools: excluded,
+    ...(agent.tools ? { tools: [...spelled(agent.tools), ...brought] } : undefined),
+  }
   const mayDelegate = place.depth < place.max_depth
-  return effectiveTools(named, spelled(all)).filter((name) => mayDelegate || !patternTools.get(name)?.pattern.delegates)
+  return effectiveTools(named, [...spelled(all), ...brought]).filter(
+    (name) => mayDelegate || !patternTools.get(name)?.pattern.delegates,
+  )
 }
 
 function tooDeep(who: string, depth: number, max: number): TroupeError {

@@ -3,6 +3,7 @@ import { asTroupeError, TroupeError } from '../errors.ts'
 import type { Agent } from './agent.ts'
 import { joined } from './background.ts'
 import type { Caller, Context, PerformRequest } from './context.ts'
+import type { Placement } from './delegation.ts'
 import { countChild, mayDelegateTo, placeOf, toolsFor } from './delegation.ts'
 import type { SessionEnd, SessionOpen, StopReason } from './event.ts'
 import { isEvent } from './event.ts'
@@ -10,6 +11,7 @@ import type { Execution } from './execution.ts'
 import { isFatal } from './fatal.ts'
 import type { ToolSpec, UserMessage } from './model.ts'
 import { userText } from './model.ts'
+import { isOfServer } from './named-tools.ts'
 import type { SessionPast } from './ports.ts'
 import { jsonSchema } from './schema.ts'
 import type { SessionResult, SessionState } from './session.ts'
@@ -17,6 +19,7 @@ import { apply, foldSession, newSession, resultOf, sessionId } from './session.t
 import type { TurnEnd } from './turn.ts'
 import { turn } from './turn.ts'
 import { Watchdog } from './watchdog.ts'
+import { untilAborted } from './world.ts'
 
 /*
  * One segment of a session, from its opening to its persisted end.
@@ -78,11 +81,12 @@ async function finish(site: PerformSite, session: SessionState, output: z.ZodTyp
 async function open(site: PerformSite, agent: Agent | undefined, request: PerformRequest): Promise<SessionState> {
   const { x, key } = site
   const opened = x.recorded.opened(key)
-  const session = isEvent(opened, 'session:open')
-    ? await reenter(site, opened.session_id ?? '', opened.data)
+  const entering = isEvent(opened, 'session:open')
+    ? reenter(site, opened.session_id ?? '', opened.data)
     : request.resume === undefined
       ? spawn(site, agent, request)
-      : await resume(site, request.resume, agent)
+      : resume(site, request.resume, agent)
+  const session = entering instanceof Promise ? await entering : entering
   const inputKey = `${key}/input`
   const input =
     x.recorded.settled(inputKey) ??
@@ -97,17 +101,37 @@ function instruction(session: SessionState, request: PerformRequest): UserMessag
   return { role: 'user', content, ...(session.exchanges === 0 ? { pinned: true as const } : undefined) }
 }
 
-function spawn(site: PerformSite, agent: Agent | undefined, request: PerformRequest): SessionState {
-  const { x, key, caller } = site
+/** Waits for what the agent's tools need. Nothing to wait for takes no time at all, so that openings keep their order. */
+function prepared(site: PerformSite, agent: Agent): Promise<void> | undefined {
+  const preparing = site.x.ports.prepare?.(agent)
+  return preparing && site.x.recall(() => untilAborted(preparing, site.signal))
+}
+
+function spawn(
+  site: PerformSite,
+  agent: Agent | undefined,
+  request: PerformRequest,
+): SessionState | Promise<SessionState> {
+  const { x, caller } = site
   if (!agent) throw new TroupeError('invalid_input', 'a new session needs an agent', { hint: 'name one of the roster' })
   const place = placeOf(x, agent, caller)
   countChild(x, caller)
+  const preparing = prepared(site, agent)
+  const begin = () => begun(site, { agent, place }, request)
+  return preparing ? preparing.then(begin) : begin()
+}
+
+function begun(
+  { x, key, caller }: PerformSite,
+  { agent, place }: { agent: Agent; place: Placement },
+  request: PerformRequest,
+): SessionState {
   const model = request.model ?? agent.model ?? caller?.open.model
   const id = sessionId(x.run.id, key, agent.name, place.parent_session_id)
   const open: SessionOpen = {
     key,
     agent,
-    tools: toolsFor(x, agent, place, caller?.tools ?? request.tools),
+    tools: toolsFor(x, agent, { key, place, inherited: caller?.tools ?? request.tools }),
     ...place,
     segment: 1,
     ...(model === undefined ? undefined : { model }),
@@ -136,6 +160,7 @@ async function resume(site: PerformSite, id: string, agent: Agent | undefined): 
     })
     const before = openingOf(past)
     mayDelegateTo(site.caller, before.agent.name)
+    await prepared(site, before.agent)
     const open: SessionOpen = { ...before, key, segment: past.segment + 1, base: past.base }
     x.journal.append('session:open', open, id)
     return foldSession(id, open, past.events)
@@ -147,6 +172,8 @@ async function resume(site: PerformSite, id: string, agent: Agent | undefined): 
 
 async function reenter(site: PerformSite, id: string, open: SessionOpen): Promise<SessionState> {
   const { base } = open
+  const preparing = prepared(site, open.agent)
+  if (preparing) await preparing
   if (!base) return newSession(id, open)
   const past = await site.x.recall(() => site.x.ports.readSession(base.session_id ?? id, base))
   return foldSession(id, open, past.events)
@@ -246,7 +273,9 @@ function endOf(site: PerformSite, session: SessionState, end: TurnEnd): SessionE
 /** The tools as the model sees them; a pattern's schema may depend on who asks. */
 function specsFor(x: Execution, open: SessionOpen, contextFor: (key: string) => Context): readonly ToolSpec[] {
   const shared = `${open.tools.join()}|${open.agent.agents?.join() ?? '*'}`
-  const known = x.specs.get(shared)
+  // Servers may describe their tools anew.
+  const lasting = !open.tools.some(isOfServer)
+  const known = lasting ? x.specs.get(shared) : undefined
   if (known) return known
   const specs = open.tools.flatMap((name) => {
     const tool = x.ports.tools.get(name) ?? x.ports.patternTools.get(name)
@@ -254,7 +283,7 @@ function specsFor(x: Execution, open: SessionOpen, contextFor: (key: string) => 
     const live = tool.kind === 'pattern' ? tool.pattern.inputFor?.(contextFor('')) : undefined
     return { name: tool.name, description: tool.description, input: jsonSchema(live ?? tool.input) }
   })
-  x.specs.set(shared, specs)
+  if (lasting) x.specs.set(shared, specs)
   return specs
 }
 

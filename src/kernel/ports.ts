@@ -1,3 +1,4 @@
+import type { Agent } from './agent.ts'
 import type { Event } from './event.ts'
 import type { Hooks } from './hook.ts'
 import type { Limits } from './limits.ts'
@@ -39,7 +40,12 @@ export interface Ports {
   /** What summarises long conversations; absent: the session's own model. */
   summaryModel?: string
   roster: Roster
+  /** What there is now: servers that are started later add theirs. */
   tools: ReadonlyMap<string, Tool>
+  /** Gets ready what an agent's tools need, such as servers, before a session of it begins; `undefined`: it is. */
+  prepare?(agent: Agent): Promise<void> | undefined
+  /** The tools that an agent brings along itself, for its session under this key. */
+  broughtBy?(agent: Agent, key: string): readonly string[]
   patterns: ReadonlyMap<string, Pattern>
   /** Patterns as tools, under every name agents know them by. */
   patternTools: ReadonlyMap<string, PatternTool>

@@ -14,6 +14,12 @@ export function jsonSchema(schema: z.ZodType): JsonSchema {
   return json
 }
 
+/** Shows this JSON Schema instead of the one that the zod schema would give: for inputs whose schema is somebody else's. */
+export function withJsonSchema<T extends z.ZodType>(schema: T, json: JsonSchema): T {
+  schemas.set(schema, json)
+  return schema
+}
+
 /** Where and why an input does not fit, in one line that a person or a model can act on. */
 export function problemsOf(error: z.ZodError): string {
   return error.issues

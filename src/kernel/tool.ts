@@ -37,6 +37,8 @@ export interface ToolFacts {
   category: ToolCategory
   /** After this the call is answered as timed out and its signal aborted. */
   timeout_ms?: number
+  /** Only for agents that bring it along, and for those they call. */
+  brought?: true
 }
 
 export interface ToolDefinition<Input> extends ToolFacts {

@@ -50,7 +50,7 @@ export interface Toolbox {
   workspace: Workspace
   sandbox: Sandbox
   /** Stops what works in the background. */
-  close(): void
+  close(): Promise<void>
 }
 
 /** The tools that agents know by name, for one workspace. Refuses where commands cannot be confined as asked. */
@@ -76,7 +76,11 @@ export function createTools(options: ToolsOptions): Toolbox {
     webFetchTool(web),
     webSearchTool(web, network?.search),
   ]
-  return { tools, workspace, sandbox, close: () => servers.stop() }
+  const close = () => {
+    servers.stop()
+    return sandbox.close()
+  }
+  return { tools, workspace, sandbox, close }
 }
 
 function engineFor({ ripgrep }: ToolsOptions, workspace: Workspace, sandbox: Sandbox): SearchEngine {

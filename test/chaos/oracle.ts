@@ -52,11 +52,12 @@ function endsRight(played: Played, expected: Expected): string[] {
   return found
 }
 
-/** A full disk stops the process; one that was taken over, or whose lease a set clock ran out, is refused. */
+/** A full disk stops the process; one that comes second, was taken over, or lost its lease to a set clock is refused. */
 function excused(error: unknown, { plan }: Played): boolean {
   const code = (error as { code?: string }).code
   const kinds = plan.faults.map(({ kind }) => kind)
   if (code === 'store_full') return kinds.includes('full')
+  if (code === 'run_busy' && plan.answers === 'elsewhere') return true
   const rivals = kinds.includes('suspend') || (kinds.includes('jump') && plan.answers === 'elsewhere')
   return (code === 'lease_lost' || code === 'run_busy') && rivals
 }

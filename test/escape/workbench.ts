@@ -38,7 +38,7 @@ export function workbench(options: Partial<ToolsOptions> = {}): Workbench {
       writeFileSync(join(workspace, path), content)
     },
     [Symbol.dispose]() {
-      box.close()
+      void box.close()
       rmSync(root, { recursive: true, force: true })
     },
   }

@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs'
+import type { Socket } from 'node:net'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Workspace } from '../files/workspace.ts'
@@ -61,7 +62,9 @@ export class Servers {
     const { workspace, sandbox, sleep, command, limits = DEFAULT_SERVER_LIMITS } = this.options
     // It is the workspace's own program: it may be anything, so it runs where commands run, and only reads.
     const work = await sandboxedSpawn(sandbox, { command: command ?? typescriptServer(workspace), write: false })
+    // A server that waits for questions is no reason for the process to go on.
     work.child.unref()
+    for (const pipe of [work.child.stdin, work.child.stdout, work.child.stderr]) (pipe as Socket | null)?.unref()
     const server = new LanguageServer(work, limits, sleep)
     await server.initialize(workspace.real)
     return server

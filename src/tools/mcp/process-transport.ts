@@ -47,17 +47,17 @@ export function processTransport(work: SandboxedProcess, { ReadBuffer, serialize
       })
     },
     async send(message) {
-      if (!stdin?.writable) throw new Error('the server takes no more input')
-      if (!stdin.write(serializeMessage(message))) {
+      // It is about to be known as ended, which answers whoever waits for this.
+      if (!stdin?.writable) await over
+      else if (!stdin.write(serializeMessage(message))) {
         await new Promise<void>((resolve) => stdin.once('drain', resolve).once('close', resolve))
       }
     },
     async close() {
       stdin?.end()
-      if (!(await within(GRACE_MS[0], over))) {
-        signalGroup(work.child.pid, 'SIGTERM')
-        await within(GRACE_MS[1], over)
-      }
+      if (await within(GRACE_MS[0], over)) return
+      signalGroup(work.child.pid, 'SIGTERM')
+      if (await within(GRACE_MS[1], over)) return
       work.kill()
       await over
     },

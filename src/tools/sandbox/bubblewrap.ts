@@ -12,7 +12,7 @@ import { DEFAULT_SANDBOX_LIMITS } from './sandbox.ts'
 import { systemCallFilter } from './system-calls.ts'
 import { watch } from './warden.ts'
 import type { Wrapped } from './wrap.ts'
-import { runtimeFolders, wrapCommand } from './wrap.ts'
+import { runtimeFolders, useHosts, wrapCommand } from './wrap.ts'
 
 const IS_ROOT = process.geteuid?.() === 0
 const FOLDERS = { home: '/tmp/home', temporary: '/tmp' }
@@ -27,6 +27,7 @@ export function bubblewrapSandbox(options: BubblewrapOptions): Sandbox {
   const limits: SandboxLimits = { ...DEFAULT_SANDBOX_LIMITS, ...options.limits }
   return {
     kind: 'bubblewrap',
+    close: options.hosts.length > 0 ? useHosts() : async () => {},
     async spawn(request) {
       const id = randomBytes(24).toString('base64url')
       const files = filePolicy(options.workspace, options, { helpers: runtimeFolders(), write: request.write ?? true })

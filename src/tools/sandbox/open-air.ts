@@ -8,6 +8,7 @@ import type { Ended, Sandbox } from './sandbox.ts'
 export function openAir(workspace: Workspace): Sandbox {
   return {
     kind: 'none',
+    close: async () => {},
     async spawn(request) {
       const command = typeof request.command === 'string' ? request.command : request.command.map(quoted).join(' ')
       const child = spawn('/bin/bash', ['--norc', '--noprofile', '-c', command], {

@@ -24,6 +24,8 @@ const SETTINGS = [
   'debian_version',
   'fonts',
   'group',
+  // Without it not even localhost has an address.
+  'hosts',
   'java',
   'ld.so.cache',
   'ld.so.conf',

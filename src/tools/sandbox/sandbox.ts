@@ -61,6 +61,8 @@ export interface SandboxedProcess {
 export interface Sandbox {
   kind: SandboxReport['kind']
   spawn(request: SpawnRequest): Promise<SandboxedProcess>
+  /** Gives up what is kept for commands to come. */
+  close(): Promise<void>
 }
 
 /** What can be said about sandboxing on this machine. */

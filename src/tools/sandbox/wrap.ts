@@ -50,6 +50,24 @@ export function runtimeFolders(): string[] {
 
 let opening: Promise<Manager> | undefined
 let proxied = false
+/** Sandboxes with hosts that are open: while there is one, the proxy runs and keeps this process alive. */
+let open = 0
+
+/** Says that commands with hosts will come; returns how to say that no more will. */
+export function useHosts(): () => Promise<void> {
+  open++
+  let over = false
+  return async () => {
+    if (over) return
+    over = true
+    open--
+    if (open > 0 || !proxied) return
+    const runtime = await opening
+    proxied = false
+    opening = undefined
+    await runtime?.reset()
+  }
+}
 
 async function manager(hosts: readonly string[]): Promise<Manager> {
   const { SandboxManager } = await import('@anthropic-ai/sandbox-runtime')
@@ -77,9 +95,12 @@ function settings() {
 
 export async function wrapCommand(command: string, wrapping: Wrapping): Promise<Wrapped> {
   const runtime = await manager(wrapping.hosts)
+  // The way to the proxy leads through sockets in a folder that is hidden like any other.
+  const relays = [runtime.getLinuxHttpSocketPath(), runtime.getLinuxSocksSocketPath()]
+  const visible = wrapping.hosts.length === 0 ? [] : relays.filter((path) => path !== undefined)
   const custom = {
     network: { allowedDomains: [], deniedDomains: [] },
-    filesystem: wrapping.files,
+    filesystem: { ...wrapping.files, allowRead: [...wrapping.files.allowRead, ...visible] },
   }
   const script = await runtime.wrapWithSandbox(command, 'bash', custom, wrapping.signal, { commandId: wrapping.id })
   if (wrapping.hosts.length > 0) {

@@ -1,0 +1,45 @@
+import type { Ports } from './ports.ts'
+
+/*
+ * What the names in an agent's list stand for. Tools of servers come and go with them, so their order is their names': a
+ * prompt must not change with which server was quicker.
+ */
+
+type Registry = Pick<Ports, 'tools' | 'patternTools'>
+
+/**
+ * Names in registry spelling. `mcp__files` and `mcp__files__*` stand for all tools of that server, `files/read` and
+ * `files/*` mean the same in the words of other hosts. Names that nobody provides are left out.
+ */
+export function namedTools(names: readonly string[], registry: Registry): string[] {
+  return names.flatMap((name) => {
+    const exact = registry.tools.get(name)?.name ?? registry.patternTools.get(name)?.name
+    if (exact !== undefined) return exact
+    const start = startOf(name)
+    if (start !== undefined) return ofServers(registry).filter((each) => each.startsWith(start))
+    const [, server, tool] = /^([\w-]+)\/([\w.:-]+)$/.exec(name) ?? []
+    return registry.tools.get(`mcp__${server}__${tool}`)?.name ?? []
+  })
+}
+
+/** Everything there is, for an agent that nobody limits. */
+export function everyTool(registry: Registry): string[] {
+  const own = [...registry.tools.keys()].filter((name) => !isOfServer(name))
+  const patterns = new Set([...registry.patternTools.values()].map((tool) => tool.name))
+  return [...own, ...ofServers(registry), ...patterns]
+}
+
+/** Whether what a name stands for is known only once a server has started. */
+export function isOfServer(name: string): boolean {
+  return name.startsWith('mcp__') || name.includes('/')
+}
+
+function ofServers({ tools }: Registry): string[] {
+  return [...tools.keys()].filter(isOfServer).sort()
+}
+
+function startOf(name: string): string | undefined {
+  if (name.startsWith('mcp__')) return name.endsWith('*') ? name.slice(0, -1) : `${name}__`
+  const [, server] = /^([\w-]+)\/\*$/.exec(name) ?? []
+  return server === undefined ? undefined : `mcp__${server}__`
+}

@@ -1,0 +1,149 @@
+import { readFileSync } from 'node:fs'
+import type { Client, Transport } from '@modelcontextprotocol/client'
+import { z } from 'zod'
+import type { LaunchSite } from './launch.ts'
+import { launch } from './launch.ts'
+import { processTransport } from './process-transport.ts'
+import type { HttpSpec, ServerSpec } from './server-config.ts'
+
+/*
+ * One connection to a server, with the client of the MCP project. Results are read leniently: what one tool says amiss
+ * must not cost the others, and what an action answered must not get lost over its form.
+ */
+
+type Sdk = typeof import('@modelcontextprotocol/client')
+
+/** The client has time limits of its own; ours are the ones that count. */
+const NO_LIMIT = 2_147_483_647
+const MOST_PAGES = 64
+/** A server that says often that its list changed is asked once. */
+const SETTLE_MS = 100
+
+const pageSchema = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() })
+const resultSchema = z.looseObject({
+  content: z.array(z.unknown()).optional(),
+  structuredContent: z.unknown().optional(),
+  isError: z.boolean().optional(),
+})
+
+export type RawResult = z.infer<typeof resultSchema>
+
+export interface Connection {
+  /** All its tools, as it describes them. */
+  list(signal: AbortSignal): Promise<unknown[]>
+  call(tool: string, args: Record<string, unknown>, signal: AbortSignal): Promise<RawResult>
+  /** Resolves with the reason when the server's process has ended; never for a server at an address. */
+  readonly over: Promise<string>
+  close(): Promise<void>
+}
+
+export interface ConnectSite extends LaunchSite {
+  signal: AbortSignal
+  onListChanged(): void
+}
+
+/** Starts or reaches a server and greets it. What was started is ended again when that fails. */
+export async function connect(spec: ServerSpec, site: ConnectSite): Promise<Connection> {
+  const sdk = await import('@modelcontextprotocol/client')
+  try {
+    return await greet(sdk, await reach(sdk, spec, site), { site, mode: 'legacy' })
+  } catch (thrown) {
+    // A server that knows only the newer protocol refuses the older greeting, which all others understand.
+    if (!sdk.ProtocolError.isInstance(thrown) || site.signal.aborted) throw thrown
+    return greet(sdk, await reach(sdk, spec, site), { site, mode: 'auto' })
+  }
+}
+
+interface Reached {
+  transport: Transport
+  over: Promise<string>
+  /** Tells a server at an address that we leave. */
+  leave(): Promise<void>
+}
+
+async function reach(sdk: Sdk, spec: ServerSpec, site: ConnectSite): Promise<Reached> {
+  if (spec.kind === 'http') return overHttp(sdk, spec)
+  const transport = processTransport(await launch(spec, site), sdk)
+  return { transport, over: transport.over, leave: async () => {} }
+}
+
+function overHttp(sdk: Sdk, { url, headers }: HttpSpec): Reached {
+  const transport = new sdk.StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } })
+  const send = transport.send.bind(transport)
+  // The client waits for an answer also when the stream that should bring it is gone.
+  transport.send = (message, options) => {
+    const id = !Array.isArray(message) && 'method' in message && 'id' in message ? message.id : undefined
+    if (id === undefined) return send(message, options)
+    const error = { code: sdk.ProtocolErrorCode.InternalError, message: STREAM_ENDED }
+    const onRequestStreamEnd = () => transport.onmessage?.({ jsonrpc: '2.0', id, error })
+    return send(message, { ...options, onRequestStreamEnd })
+  }
+  return { transport, over: new Promise(() => {}), leave: () => transport.terminateSession() }
+}
+
+const STREAM_ENDED = 'the connection ended before the answer came'
+
+/** Whether an error means that the server may not be there any more, or no longer knows us. */
+export function isLoss(thrown: unknown): boolean {
+  if (!(thrown instanceof Error)) return false
+  const status = 'status' in thrown ? thrown.status : undefined
+  // Fetch fails with a TypeError; sessions that a server forgot are answered with 404.
+  return thrown instanceof TypeError || status === 404 || thrown.message.includes(STREAM_ENDED)
+}
+
+async function greet(
+  sdk: Sdk,
+  reached: Reached,
+  { site, mode }: { site: ConnectSite; mode: 'legacy' | 'auto' },
+): Promise<Connection> {
+  const onChanged = () => site.onListChanged()
+  const client = new sdk.Client(
+    { name: 'troupe', version: version() },
+    {
+      capabilities: {},
+      versionNegotiation: { mode },
+      listChanged: { tools: { autoRefresh: false, debounceMs: SETTLE_MS, onChanged } },
+    },
+  )
+  client.onerror = () => {}
+  try {
+    await client.connect(reached.transport, { signal: site.signal, timeout: NO_LIMIT })
+    return connection(client, reached)
+  } catch (thrown) {
+    const ended = await Promise.race([reached.over, Promise.resolve(undefined)])
+    await reached.transport.close().catch(() => {})
+    throw ended === undefined ? thrown : new Error(`it ended: ${ended}`, { cause: thrown })
+  }
+}
+
+function connection(client: Client, { over, leave }: Reached): Connection {
+  const options = (signal: AbortSignal) => ({ signal, timeout: NO_LIMIT })
+  return {
+    over,
+    async list(signal) {
+      const tools: unknown[] = []
+      // Some servers have none and know no such question.
+      if (!client.getServerCapabilities()?.tools) return tools
+      let cursor: string | undefined
+      for (let page = 0; page < MOST_PAGES; page++) {
+        const params = cursor === undefined ? {} : { cursor }
+        const found = await client.request({ method: 'tools/list', params }, pageSchema, options(signal))
+        tools.push(...found.tools)
+        cursor = found.nextCursor
+        if (cursor === undefined) break
+      }
+      return tools
+    },
+    call: (name, args, signal) =>
+      client.request({ method: 'tools/call', params: { name, arguments: args } }, resultSchema, options(signal)),
+    async close() {
+      await leave().catch(() => {})
+      await client.close()
+    },
+  }
+}
+
+function version(): string {
+  const file = new URL('../../../package.json', import.meta.url)
+  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
+}

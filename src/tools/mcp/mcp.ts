@@ -1,0 +1,201 @@
+import { TroupeError } from '../../errors.ts'
+import type { Agent } from '../../kernel/agent.ts'
+import type { Tool } from '../../kernel/tool.ts'
+import type { World } from '../../kernel/world.ts'
+import type { Sandbox } from '../sandbox/sandbox.ts'
+import type { McpLimits, ServerState } from './server.ts'
+import { DEFAULT_MCP_LIMITS, McpServer } from './server.ts'
+import type { McpServerConfig } from './server-config.ts'
+import { readServer, sameServer, whereabouts } from './server-config.ts'
+import { isAbout, serverKey } from './server-name.ts'
+import type { Environment } from './variables.ts'
+
+/*
+ * The MCP servers of a troupe and their tools.
+ * 1. Those of the configuration are for every agent; those an agent brings along are for it and for those it calls.
+ * 2. A name stands for one server: an agent cannot put its own in the place of another one.
+ * 3. What a model wrote down brings no server.
+ * 4. Tools are in `tools` while their server is known; a tool that was there before is never replaced.
+ */
+
+export interface McpOptions {
+  /** The configuration's servers, by name. */
+  servers: Readonly<Record<string, McpServerConfig>>
+  /** Where programs of servers run. */
+  sandbox?: Sandbox
+  world: Pick<World, 'sleep'>
+  env: Environment
+  limits?: Partial<McpLimits>
+  /** The registry that the servers' tools are added to. */
+  tools?: Map<string, Tool>
+  /** Told of everything that is left out or fails. */
+  warn?(problem: string): void
+}
+
+export interface McpServerStatus {
+  name: string
+  transport: 'stdio' | 'http'
+  /** Its program or address, without anything that may be secret. */
+  where: string
+  /** False for a server that an agent brought along. */
+  for_everyone: boolean
+  state: ServerState
+  tools: number
+  problems: string[]
+}
+
+export interface Mcp {
+  /** Starts what an agent needs and has not been started; `undefined` when nothing is missing. Never rejects. */
+  prepare(agent: Agent): Promise<void> | undefined
+  /** The tools of the servers that an agent names itself. */
+  toolsOf(agent: Agent): string[]
+  /** Everything that is known so far, and changes as servers are started. */
+  readonly tools: Map<string, Tool>
+  status(): McpServerStatus[]
+  /** Ends every server; none is started any more. */
+  close(): Promise<void>
+}
+
+export function createMcp(options: McpOptions): Mcp {
+  const tools = options.tools ?? new Map<string, Tool>()
+  const told = new Set<string>()
+  const report = (problem: string) => {
+    if (told.has(problem)) return
+    told.add(problem)
+    options.warn?.(problem)
+  }
+  const site = {
+    world: options.world,
+    sandbox: options.sandbox,
+    env: options.env,
+    limits: { ...DEFAULT_MCP_LIMITS, ...options.limits },
+    report,
+    learn: (server: McpServer, found: readonly Tool[]) => learn(tools, server, { found, report }),
+  }
+  const known = new Map<string, McpServer>()
+  for (const server of configured(options.servers, site)) known.set(server.key, server)
+
+  const own = (agent: Agent) =>
+    agent.origin?.by === 'model'
+      ? []
+      : Object.entries(agent.mcp_servers ?? {}).flatMap(([name, entry]) => {
+          const found = broughtServer(known, { agent: agent.name, name, entry }, site)
+          if (typeof found !== 'string') return found ?? []
+          report(`the agent ${agent.name}: MCP server '${name}': ${found}`)
+          return []
+        })
+  const needed = (agent: Agent) => {
+    const everyones = [...known.values()].filter(({ key, brought }) => !brought && wants(agent, key))
+    return [...new Set([...own(agent), ...everyones])]
+  }
+  let closed = false
+  return {
+    tools,
+    prepare(agent) {
+      const missing = closed ? [] : needed(agent).filter(({ state }) => state === 'idle' || state === 'starting')
+      if (missing.length === 0) return undefined
+      const starts = missing.map((server) =>
+        server.ready().then(
+          () => {},
+          (error: Error) => (closed ? undefined : report(error.message)),
+        ),
+      )
+      return Promise.all(starts).then(() => {})
+    },
+    toolsOf: (agent) => own(agent).flatMap((server) => server.tools),
+    status: () => [...known.values()].map(statusOf),
+    async close() {
+      closed = true
+      await Promise.all([...known.values()].map((server) => server.close()))
+    },
+  }
+}
+
+type Site = ConstructorParameters<typeof McpServer>[1]
+
+/** The configuration was written for this troupe: what is wrong with it is said before anything begins. */
+function configured(servers: McpOptions['servers'], site: Site): McpServer[] {
+  const keys = new Map<string, string>()
+  return Object.entries(servers).flatMap(([name, entry]) => {
+    const key = serverKey(name)
+    const read = readServer(entry)
+    const other = keys.get(key)
+    const problem =
+      key === ''
+        ? 'its name has no letter and no digit'
+        : other !== undefined
+          ? `its name is too close to '${other}'`
+          : 'problem' in read
+            ? read.problem
+            : undefined
+    if (problem !== undefined) {
+      throw new TroupeError('invalid_input', `the MCP server '${name}' is not usable: ${problem}`, {
+        hint: 'a server is {command, args, env} or {type: "http", url, headers}',
+      })
+    }
+    keys.set(key, name)
+    return 'spec' in read ? new McpServer({ key, spec: read.spec, brought: false }, site) : []
+  })
+}
+
+/** The server that an agent's entry stands for, nothing when it is switched off, or what is wrong. */
+function broughtServer(
+  known: Map<string, McpServer>,
+  { agent, name, entry }: { agent: string; name: string; entry: unknown },
+  site: Site,
+): McpServer | string | undefined {
+  const key = serverKey(name)
+  const present = known.get(key)
+  if (entry === null) {
+    if (present && !present.brought) return present
+    const names = [...known.values()].filter(({ brought }) => !brought).map((server) => server.key)
+    return `the configuration does not have it; it has ${names.length === 0 ? 'none' : names.join(', ')}`
+  }
+  const read = readServer(entry)
+  if ('problem' in read) return read.problem
+  if ('off' in read) return undefined
+  if (key === '') return 'its name has no letter and no digit'
+  if (!present) {
+    const server = new McpServer({ key, spec: read.spec, brought: true }, site)
+    known.set(key, server)
+    return server
+  }
+  if (sameServer(present.spec, read.spec)) return present
+  return `another server has this name already; rename the one of ${agent}`
+}
+
+/** An agent without a list of its own may come to have any tool. */
+function wants({ tools, exclude_tools = [] }: Agent, key: string): boolean {
+  if (exclude_tools.includes(`mcp__${key}`) || exclude_tools.includes(`mcp__${key}__*`)) return false
+  return tools === undefined || tools.some((name) => isAbout(name, key))
+}
+
+function learn(
+  tools: Map<string, Tool>,
+  server: McpServer,
+  { found, report }: { found: readonly Tool[]; report(problem: string): void },
+): void {
+  const before = new Set(server.tools)
+  const names = new Set(found.map(({ name }) => name))
+  for (const name of before) if (!names.has(name)) tools.delete(name)
+  const added = found.filter(({ name }) => {
+    const free = before.has(name) || !tools.has(name)
+    if (!free) report(`MCP server '${server.key}': its tool ${name} is left out: there is one of this name already`)
+    return free
+  })
+  for (const tool of added) tools.set(tool.name, tool)
+  server.tools = added.map(({ name }) => name)
+}
+
+function statusOf(server: McpServer): McpServerStatus {
+  const { key, spec, brought, state, tools, problems } = server
+  return {
+    name: key,
+    transport: spec.kind,
+    where: whereabouts(spec),
+    for_everyone: !brought,
+    state,
+    tools: tools.length,
+    problems: [...problems],
+  }
+}

@@ -1,0 +1,233 @@
+import { TroupeError } from '../../errors.ts'
+import type { Tool } from '../../kernel/tool.ts'
+import type { World } from '../../kernel/world.ts'
+import { untilAborted } from '../../kernel/world.ts'
+import { unable } from '../complaint.ts'
+import type { Sandbox } from '../sandbox/sandbox.ts'
+import type { Connection, RawResult } from './connect.ts'
+import type { ServerSpec } from './server-config.ts'
+import { whereabouts } from './server-config.ts'
+import type { Environment } from './variables.ts'
+import { filledIn, without } from './variables.ts'
+
+/*
+ * One MCP server.
+ * 1. Started on first need, one connection at a time: whoever comes meanwhile waits for the same start.
+ * 2. Lost once, it is started again with the next need. Lost twice it stays lost; a server at an address that answered in
+ *    between counts anew.
+ * 3. Every wait ends: with an answer, an abort, the end of the connection, or a time limit.
+ * 4. After `close` nothing is started, and nothing that was started is left.
+ * 5. Nothing it was given as a secret is told, not in errors either.
+ */
+
+export interface McpLimits {
+  /** Milliseconds for starting or reaching a server. */
+  connect_ms: number
+  /** Milliseconds for its list of tools. */
+  list_ms: number
+  /** Milliseconds for one call, unless the server's entry has its own `timeout`. */
+  call_ms: number
+}
+
+export const DEFAULT_MCP_LIMITS: McpLimits = { connect_ms: 30_000, list_ms: 30_000, call_ms: 120_000 }
+
+export interface ServerSite {
+  world: Pick<World, 'sleep'>
+  sandbox: Sandbox | undefined
+  env: Environment
+  limits: McpLimits
+  report(problem: string): void
+  /** The server has told what tools it has. */
+  learn(server: McpServer, tools: readonly Tool[]): void
+}
+
+export type ServerState = 'idle' | 'starting' | 'ready' | 'lost'
+
+const MOST_LOSSES = 2
+
+export class McpServer {
+  /** As it stands in the names of its tools. */
+  readonly key: string
+  readonly spec: ServerSpec
+  /** True when agents brought it; else it is for everyone. */
+  readonly brought: boolean
+  /** What it is called in the registry, tool by tool. */
+  tools: readonly string[] = []
+  readonly problems: string[] = []
+  readonly #site: ServerSite
+  readonly #end = new AbortController()
+  #connecting: Promise<Connection> | undefined
+  #connection: Connection | undefined
+  #losses = 0
+  #lastLoss = ''
+  #secrets: readonly string[] = []
+  #refreshing = false
+
+  constructor(about: { key: string; spec: ServerSpec; brought: boolean }, site: ServerSite) {
+    this.key = about.key
+    this.spec = about.spec
+    this.brought = about.brought
+    this.#site = site
+  }
+
+  get state(): ServerState {
+    if (this.#connection) return 'ready'
+    if (this.#connecting) return 'starting'
+    return this.#losses >= MOST_LOSSES ? 'lost' : 'idle'
+  }
+
+  /** Starts it unless it is there. Whoever cannot wait any longer leaves; the start goes on for the others. */
+  ready(): Promise<Connection> {
+    if (this.#end.signal.aborted) return Promise.reject(this.#end.signal.reason)
+    if (this.#connecting) return this.#connecting
+    if (this.#losses >= MOST_LOSSES) return Promise.reject(this.#gone())
+    const connecting = this.#start()
+    this.#connecting = connecting
+    connecting.catch(() => {
+      if (this.#connecting === connecting) this.#connecting = undefined
+    })
+    return connecting
+  }
+
+  async call(
+    tool: { name: string; kind: string },
+    args: Record<string, unknown>,
+    signal: AbortSignal,
+  ): Promise<RawResult> {
+    const connection = await untilAborted(this.ready(), signal)
+    try {
+      const result = await untilAborted(connection.call(tool.name, args, signal), signal)
+      if (this.spec.kind === 'http') this.#losses = 0
+      return result
+    } catch (thrown) {
+      if (signal.aborted) throw signal.reason
+      throw await this.#failure(thrown, tool, connection)
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#end.abort(unable(`the MCP server '${this.key}' was closed`))
+    const connection = await this.#connecting?.catch(() => undefined)
+    await connection?.close().catch(() => {})
+    this.#connection = undefined
+    this.#connecting = undefined
+  }
+
+  async #start(): Promise<Connection> {
+    const { limits, env, sandbox } = this.#site
+    const { connect } = await import('./connect.ts')
+    let connection: Connection | undefined
+    try {
+      const { spec, secrets } = filledIn(this.spec, env)
+      this.#secrets = secrets
+      const onListChanged = () => void this.#refresh()
+      connection = await this.#within(limits.connect_ms, 'start', (signal) =>
+        connect(spec, { signal, sandbox, env, onListChanged }),
+      )
+      await this.#list(connection)
+      this.#end.signal.throwIfAborted()
+    } catch (thrown) {
+      await connection?.close().catch(() => {})
+      if (this.#end.signal.aborted) throw this.#end.signal.reason
+      throw this.#unstarted(thrown as Error)
+    }
+    this.#connection = connection
+    const live = connection
+    void live.over.then((why) => this.#lost(live, why))
+    return live
+  }
+
+  async #list(connection: Connection): Promise<void> {
+    const { limits } = this.#site
+    const listed = await this.#within(limits.list_ms, 'list its tools', (signal) => connection.list(signal))
+    const { readTools } = await import('./listed-tool.ts')
+    const timeout_ms = this.spec.timeout_ms ?? limits.call_ms
+    const { tools, problems } = await readTools(listed, {
+      server: this.key,
+      timeout_ms,
+      brought: this.brought,
+      only: this.spec.only,
+      call: (tool, args, signal) => this.call(tool, args, signal),
+    })
+    for (const problem of problems) this.#report(problem)
+    this.#site.learn(this, tools)
+  }
+
+  /** The server said that it has other tools now; sessions that begin later get them. */
+  async #refresh(): Promise<void> {
+    const connection = this.#connection
+    if (!connection || this.#refreshing) return
+    this.#refreshing = true
+    try {
+      await this.#list(connection)
+    } catch (thrown) {
+      if (!this.#end.signal.aborted) this.#report(`its changed tools could not be read: ${(thrown as Error).message}`)
+    } finally {
+      this.#refreshing = false
+    }
+  }
+
+  async #within<T>(ms: number, what: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const late = new AbortController()
+    const done = new AbortController()
+    const signal = AbortSignal.any([late.signal, this.#end.signal])
+    const timer = this.#site.world.sleep(ms, done.signal).then(
+      () => late.abort(new Error(`it did not ${what} within ${ms} ms`)),
+      () => {},
+    )
+    try {
+      return await untilAborted(work(signal), signal)
+    } finally {
+      done.abort()
+      await timer
+    }
+  }
+
+  #lost(connection: Connection, why: string): void {
+    if (this.#connection !== connection) return
+    this.#connection = undefined
+    this.#connecting = undefined
+    if (this.#end.signal.aborted) return
+    this.#losses += 1
+    this.#lastLoss = without(this.#secrets, why)
+  }
+
+  #unstarted(error: Error): TroupeError {
+    this.#losses += 1
+    this.#lastLoss = without(this.#secrets, error.message)
+    const hint = error instanceof TroupeError && error.hint ? error.hint : `check it: ${whereabouts(this.spec)}`
+    return unable(`the MCP server '${this.key}' could not be started: ${this.#lastLoss}`, hint)
+  }
+
+  #gone(): TroupeError {
+    const hint = `do without its tools, or say what you needed; an operator can check ${whereabouts(this.spec)}`
+    return unable(`the MCP server '${this.key}' failed twice and is not started again: ${this.#lastLoss}`, hint)
+  }
+
+  /** A call's error, with what the model can do about it. */
+  async #failure(thrown: unknown, tool: { name: string; kind: string }, connection: Connection): Promise<TroupeError> {
+    const { isLoss } = await import('./connect.ts')
+    if (this.spec.kind === 'http' && isLoss(thrown)) {
+      this.#lost(connection, (thrown as Error).message)
+      void connection.close().catch(() => {})
+    }
+    const words = without(this.#secrets, thrown instanceof Error ? thrown.message : String(thrown))
+    if (this.#connection === connection) {
+      return new TroupeError('tool_failed', `the MCP server '${this.key}' refused ${tool.name}: ${words}`)
+    }
+    const effect = tool.kind === 'read' ? '' : 'it may or may not have taken effect: check before you call it again; '
+    const next = this.#losses < MOST_LOSSES ? 'the server is started again with the next call' : 'do without its tools'
+    return new TroupeError(
+      'tool_failed',
+      `the MCP server '${this.key}' was lost while it worked on ${tool.name}: ${this.#lastLoss}`,
+      { hint: effect + next, blame: 'operator', retry: this.#losses < MOST_LOSSES },
+    )
+  }
+
+  #report(problem: string): void {
+    const told = without(this.#secrets, problem)
+    if (this.problems.includes(told)) return
+    this.problems.push(told)
+    this.#site.report(`MCP server '${this.key}': ${told}`)
+  }
+}
