@@ -14,6 +14,7 @@ import { prefix } from './prefix.ts'
 import { lineText, machineLine } from './print.ts'
 import { providerOverhead } from './provider-overhead.ts'
 import { resume } from './resume.ts'
+import { search } from './search.ts'
 import { oneCall, threeCalls } from './tool-turn.ts'
 import { turn } from './turn.ts'
 import { wholeRun } from './whole-run.ts'
@@ -36,6 +37,7 @@ const BENCHES: readonly Bench[] = [
   importing,
   providerOverhead,
   prefix,
+  search,
 ]
 
 function chosen(names: readonly string[]): readonly Bench[] {

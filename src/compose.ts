@@ -26,9 +26,17 @@ import type { ModelConfig } from './models/detect.ts'
 import { createModels } from './models/models.ts'
 import { createPacing } from './models/pacing.ts'
 import { loadPrices } from './models/pricing.ts'
+import { artifactRead } from './patterns/artifacts/artifact-read.ts'
+import { artifactWrite } from './patterns/artifacts/artifact-write.ts'
 import { askUser } from './patterns/ask-user/ask-user.ts'
+import { enterPlanMode } from './patterns/plan-mode/enter-plan-mode.ts'
+import { exitPlanMode } from './patterns/plan-mode/exit-plan-mode.ts'
 import { task, taskResult } from './patterns/task/task.ts'
 import type { Store } from './store/store.ts'
+import type { Mcp } from './tools/mcp/mcp.ts'
+import type { McpLimits } from './tools/mcp/server.ts'
+import type { McpServerConfig } from './tools/mcp/server-config.ts'
+import type { Sandbox } from './tools/sandbox/sandbox.ts'
 
 export interface TroupeOptions {
   /** A path, `memory`, or a store of your own. Default: `.troupe` of the current folder. */
@@ -51,6 +59,16 @@ export interface TroupeOptions {
   models?: ModelOptions
   /** Records every model call into a file, or plays such a file: then no model is asked and no key is needed. */
   cassette?: CassetteChoice
+  /** Servers whose tools every agent can have, beside those that agents bring along. */
+  mcp?: McpChoice
+}
+
+export interface McpChoice {
+  /** By name: `{ command, args, env }`, or `{ type: 'http', url, headers }`. */
+  servers?: Readonly<Record<string, McpServerConfig>>
+  /** Where their programs run; without one they can do what this process can. */
+  sandbox?: Sandbox
+  limits?: Partial<McpLimits>
 }
 
 export interface ModelOptions {
@@ -75,6 +93,8 @@ export interface Parts {
   patterns: Pattern[]
   engine: EmbeddedEngine
   ports: Omit<Ports, 'publish'>
+  /** Absent when nobody has a server. */
+  mcp: Mcp | undefined
 }
 
 /** Puts the parts together: a store, an engine, models, agents, tools, and the patterns. */
@@ -86,6 +106,8 @@ export async function compose(options: TroupeOptions): Promise<Parts> {
   const prices = options.models?.prices ?? (await loadPrices(ownPrices()))
   // Before the store: a cassette that cannot be read must leave nothing open.
   const asked = await modelPorts(options, world)
+  const tools = new Map((options.tools ?? []).map((tool) => [tool.name, tool]))
+  const mcp = await serversOf(options.mcp ?? {}, agents, { tools, world })
   const store = await openStore(options.store ?? '.troupe')
   const patterns = [...PATTERNS, ...(options.patterns ?? [])]
   const summaryModel = options.models?.summary ?? (options.models?.find ? undefined : 'fast')
@@ -95,7 +117,8 @@ export async function compose(options: TroupeOptions): Promise<Parts> {
     prices,
     ...asked,
     ...(summaryModel === undefined ? undefined : { summaryModel }),
-    tools: new Map((options.tools ?? []).map((tool) => [tool.name, tool])),
+    tools,
+    ...(mcp ? { prepare: mcp.prepare, broughtBy: mcp.toolsOf } : undefined),
     patterns: new Map(patterns.map((pattern) => [pattern.name, pattern])),
     patternTools: toolsOf(options.patterns ?? []),
     hooks: options.hooks ?? [],
@@ -110,7 +133,26 @@ export async function compose(options: TroupeOptions): Promise<Parts> {
     concurrency: options.engine?.concurrency ?? 16,
     onListenerError: (error) => process.emitWarning(`a listener failed: ${error.message}`),
   })
-  return { world, project: options.project ?? 'default', limits, agents, store, patterns, engine, ports }
+  return { world, project: options.project ?? 'default', limits, agents, store, patterns, engine, ports, mcp }
+}
+
+/** The servers of the configuration and of agents. Loaded only where there are any. */
+async function serversOf(
+  { servers = {}, sandbox, limits }: McpChoice,
+  agents: readonly Agent[],
+  { tools, world }: { tools: Map<string, Tool>; world: World },
+): Promise<Mcp | undefined> {
+  if (Object.keys(servers).length === 0 && agents.every(({ mcp_servers }) => !mcp_servers)) return undefined
+  const { createMcp } = await import('./tools/mcp/mcp.ts')
+  return createMcp({
+    servers,
+    tools,
+    world,
+    env: process.env,
+    ...(sandbox ? { sandbox } : undefined),
+    ...(limits ? { limits } : undefined),
+    warn: (problem) => process.emitWarning(problem),
+  })
 }
 
 /** What runs ask models through: the models themselves, or a cassette before them or in their place. */
@@ -150,6 +192,10 @@ const TOOL_NAMES: readonly (readonly [Pattern, readonly string[]])[] = [
   [task, ['task', 'Task', 'Agent']],
   [taskResult, ['task_result', 'TaskOutput']],
   [askUser, ['ask_user', 'AskUserQuestion']],
+  [enterPlanMode, ['EnterPlanMode']],
+  [exitPlanMode, ['ExitPlanMode']],
+  [artifactRead, ['ArtifactRead']],
+  [artifactWrite, ['ArtifactWrite']],
 ]
 
 function toolsOf(own: readonly Pattern[]): Map<string, PatternTool> {

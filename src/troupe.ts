@@ -13,6 +13,7 @@ import { DEFAULT_LIMITS } from './kernel/limits.ts'
 import type { Pattern } from './kernel/pattern.ts'
 import type { World } from './kernel/world.ts'
 import type { GateRow, RunRow, SessionRow, Store } from './store/store.ts'
+import type { McpServerStatus } from './tools/mcp/mcp.ts'
 
 export interface RunOptions {
   model?: string
@@ -67,6 +68,8 @@ export interface Troupe extends AsyncDisposable {
   isUnderWay(run: RunRow): boolean
   sessions(run_id: string): Promise<SessionRow[]>
   events(run_id: string): Promise<Event[]>
+  /** The MCP servers that are known, and how each is. Starts none. */
+  servers(): McpServerStatus[]
   /** Lets what is in flight finish, leaves every run resumable, and closes the store. */
   close(): Promise<void>
   /** The first half of `close`: the store stays open, so that what happened can still be read. */
@@ -77,7 +80,7 @@ export interface Troupe extends AsyncDisposable {
 export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe> {
   // Loaded here, so that importing the package stays quick: schemas are most of what there is to load.
   const { compose, inputOf, limitsOf } = await import('./compose.ts')
-  const { world, project, limits, agents, store, patterns, engine, ports } = await compose(options)
+  const { world, project, limits, agents, store, patterns, engine, ports, mcp } = await compose(options)
   const result = (run_id: string) => resultOf(store, world, run_id)
   /** Results that are being read: the store must not close under them. */
   const telling = new Set<Promise<void>>()
@@ -169,10 +172,12 @@ export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe>
     isUnderWay: ({ owner, lease_until }) => owner !== null && (lease_until ?? 0) > world.now() && !isDead(owner),
     sessions: (run_id) => store.sessions({ project, run_id }),
     events: async (run_id) => store.events((await mustFind(store, project, run_id)).run_id),
+    servers: () => mcp?.status() ?? [],
     drain: () => engine.drain(),
     async close() {
       await engine.drain()
       await Promise.all(telling)
+      await mcp?.close()
       await store.close()
     },
     [Symbol.asyncDispose]: () => troupe.close(),

@@ -1,25 +1,25 @@
-import { asTroupeError, fromRecord, TroupeError, unknownName } from '../errors.ts'
+import { asTroupeError, TroupeError, unknownName } from '../errors.ts'
 import { Budget, limitError } from '../kernel/budget.ts'
 import { contextOf, reenterBackground } from '../kernel/context-of.ts'
-import type { Event, RunEnd, RunStart } from '../kernel/event.ts'
-import { isEvent } from '../kernel/event.ts'
+import type { Event } from '../kernel/event.ts'
 import { Execution } from '../kernel/execution.ts'
 import { isFatal } from '../kernel/fatal.ts'
 import type { Committer, Journal } from '../kernel/journal.ts'
-import type { Limits } from '../kernel/limits.ts'
 import { loseOpenCalls } from '../kernel/model-call.ts'
-import type { Pattern, PatternResult } from '../kernel/pattern.ts'
+import type { Pattern } from '../kernel/pattern.ts'
 import type { Ports } from '../kernel/ports.ts'
 import { Recorded } from '../kernel/recorded.ts'
 import type { Command, GateRow, Lease, Store } from '../store/store.ts'
 import type { Reopen } from './engine.ts'
 import { changedPorts } from './fork-changes.ts'
+import { cancellation, endOf, endOfError } from './run-end.ts'
+import { factsOf, reopened, untold } from './run-facts.ts'
 
 /*
  * One leased attempt at a run, from reading its journal to its end, its parking, or its interruption.
  * 1. Commands become events here, by the owner, each once: an answer or a cancellation the journal has is skipped.
  * 2. A run parks only past the last command it has seen; a newer one makes it run again instead.
- * 3. A run that broke off three times without getting anywhere is put aside with the reason.
+ * 3. A run that broke off three times without getting anywhere, or eight times at all, is put aside with the reason.
  */
 
 export interface AttemptSite {
@@ -37,6 +37,8 @@ export interface AttemptSite {
 export type AttemptEnd = 'ended' | 'parked' | 'interrupted' | 'again'
 
 const FRUITLESS_CRASHES = 3
+/** A tool that kills the process makes its run get on a little each time: it is told that the outcome is unknown. */
+const MOST_CRASHES = 8
 /** How long a run is its owner's without word from it. */
 export const LEASE_MS = 30_000
 
@@ -87,7 +89,8 @@ export class Attempt {
     if (facts.end && !this.#site.reopen) return 'ended'
     if (this.#site.reopen) events.push(reopened(journal, facts, this.#site.reopen))
     const recorded = new Recorded(events, pattern.renamed)
-    if (recorded.fruitlessCrashes >= FRUITLESS_CRASHES) return this.#quarantine(journal, recorded.fruitlessCrashes)
+    const { crashes, fruitlessCrashes } = recorded
+    if (fruitlessCrashes >= FRUITLESS_CRASHES || crashes >= MOST_CRASHES) return this.#quarantine(journal, crashes)
     const { limits } = factsOf(events)
     const budget = new Budget(limits)
     for (const event of events) budget.restore(event)
@@ -154,13 +157,9 @@ export class Attempt {
   }
 
   async #quarantine(journal: Journal, crashes: number): Promise<AttemptEnd> {
-    const error = new TroupeError(
-      'quarantined',
-      `the run broke off ${crashes} times in a row without getting further`,
-      {
-        hint: 'see its last steps with troupe show; when the cause is gone: troupe resume RUN --force',
-      },
-    )
+    const error = new TroupeError('quarantined', `the run broke off ${crashes} times in a row`, {
+      hint: 'see its last steps with troupe show; when the cause is gone: troupe resume RUN --force',
+    })
     journal.append('run:end', { status: 'failed', stop_reason: 'failed', output: null, error: error.toJSON() })
     await journal.committed('full')
     return 'ended'
@@ -214,85 +213,5 @@ export class Attempt {
     } catch {
       // The attempt ended first.
     }
-  }
-}
-
-interface JournalFacts {
-  start: RunStart
-  limits: Limits
-  /** How it ended, unless it was taken up again since. */
-  end: RunEnd | undefined
-}
-
-/** Events that observers may not have been told of: a process that died has committed them and may have said nothing. */
-function untold(events: readonly Event[]): readonly Event[] {
-  const last = events.findLastIndex((event) => event.type === 'run:attempt')
-  if (last === -1) return events
-  const stopped = events.at(-1)?.type
-  const inOrder = stopped === 'run:park' || stopped === 'run:interrupt' || stopped === 'run:end'
-  return inOrder ? [] : events.slice(last)
-}
-
-/** What a journal says its run is: how it started, the limits in force now, and how it ended. */
-export function factsOf(events: readonly Event[]): JournalFacts {
-  const first = events[0]
-  if (!isEvent(first, 'run:start')) {
-    throw new TroupeError('store_damaged', 'the journal does not begin with run:start', {
-      hint: 'troupe doctor --run ID',
-    })
-  }
-  let limits = first.data.limits
-  let end: RunEnd | undefined
-  for (const event of events) {
-    if (isEvent(event, 'run:end')) end = event.data
-    if (!isEvent(event, 'run:reopen')) continue
-    limits = event.data.limits
-    end = undefined
-  }
-  return { start: first.data, limits, end }
-}
-
-function reopened(journal: Journal, facts: JournalFacts, reopen: Reopen): Event {
-  if (facts.end && facts.end.status !== 'failed') {
-    throw new TroupeError('run_ended', `the run has ended: ${facts.end.status}`, {
-      hint: 'start a new run; its sessions can be resumed there by session_id',
-    })
-  }
-  if (facts.end?.error?.code === 'quarantined' && !reopen.force) throw fromRecord(facts.end.error)
-  const limits = { ...facts.limits, ...reopen.limits }
-  return journal.append('run:reopen', {
-    key: facts.end?.error?.step ?? null,
-    limits,
-    ...(reopen.force ? { force: true as const } : undefined),
-  })
-}
-
-export function cancellation(reason: string): TroupeError {
-  return new TroupeError('cancelled', reason === '' ? 'the run was cancelled' : `the run was cancelled: ${reason}`)
-}
-
-export function endOf(pattern: string, result: PatternResult): RunEnd {
-  if (typeof result !== 'object' || result === null || typeof result.success !== 'boolean') {
-    throw new TroupeError('internal', `the pattern ${pattern} did not return {success, output, error}`)
-  }
-  // What the caller is told now is what the store will tell later: nothing that JSON cannot hold.
-  const output: unknown = JSON.parse(JSON.stringify(result.output ?? null) ?? 'null')
-  if (result.success)
-    return { status: 'completed', stop_reason: result.stop_reason ?? 'completed', output, error: null }
-  const stop_reason = result.stop_reason ?? 'failed'
-  const error = result.detail ? fromRecord(result.detail) : new TroupeError('tool_failed', result.error ?? 'it failed')
-  return { status: stop_reason === 'cancelled' ? 'cancelled' : 'failed', stop_reason, output, error: error.toJSON() }
-}
-
-export function endOfError(x: Execution, thrown: unknown): RunEnd {
-  const error = asTroupeError(x.signal.aborted ? x.signal.reason : thrown)
-  const lostJournal = isFatal(error) && error.code !== 'unclaimed_action' && error.code !== 'step_drift'
-  if (lostJournal && error.code !== 'duplicate_step') throw error
-  const cancelled = error.code === 'cancelled'
-  return {
-    status: cancelled ? 'cancelled' : 'failed',
-    stop_reason: cancelled ? 'cancelled' : error.code === 'limit_reached' ? 'budget' : 'failed',
-    output: null,
-    error: error.toJSON(),
   }
 }

@@ -95,7 +95,7 @@ export class EmbeddedEngine implements Engine {
     await this.#turn()
     try {
       if (this.#draining) return
-      let end = await this.#attempt(run_id, underway, reopen)
+      let end = await this.#attempt(run_id, underway, reopen).catch((error: unknown) => refusedThen(underway, error))
       while (end === 'again' || (end === 'parked' && (await this.#calledSince(run_id, underway)))) {
         if (this.#draining) return
         end = await this.#attempt(run_id, underway, undefined).catch((error: unknown) => takenUp(error))
@@ -201,6 +201,12 @@ export class EmbeddedEngine implements Engine {
       this.#options.onListenerError(asTroupeError(thrown))
     }
   }
+}
+
+/** Someone asked for the run while its lease was being lost, perhaps with an answer: the new owner may have parked it. */
+function refusedThen(underway: Underway, error: unknown): 'again' {
+  if (underway.joined && asTroupeError(error).code === 'lease_lost') return 'again'
+  throw error
 }
 
 /** Whoever brought the command has taken the run up itself: what was to be done here is done. */

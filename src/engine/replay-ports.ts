@@ -3,6 +3,7 @@ import { fromRecord, TroupeError } from '../errors.ts'
 import type { Agent } from '../kernel/agent.ts'
 import type { Event, EventOf } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
+import type { Hooks } from '../kernel/hook.ts'
 import type { Model } from '../kernel/model.ts'
 import { isOfServer } from '../kernel/named-tools.ts'
 import { NO_PACING } from '../kernel/pacing.ts'
@@ -32,7 +33,6 @@ export function replayPorts(
   const { world } = site
   // No server is started for a replay.
   const { prepare: _prepare, ...ports } = site.ports
-  const said = events.some((event) => isEvent(event, 'session:context'))
   return {
     ...ports,
     world,
@@ -44,7 +44,7 @@ export function replayPorts(
     roster: createRoster(agentsOf(ports, events)),
     tools: toolsOf(ports, events),
     broughtBy: (_agent, key) => broughtUnder(key, events),
-    hooks: said ? [{ addContext: () => undefined }] : [],
+    hooks: hooksThatSpoke(events),
     ...sessionsOf(site, events),
   }
 }
@@ -109,6 +109,14 @@ function toolsOf({ tools, patternTools }: RealPorts, events: readonly Event[]): 
   )
 }
 
+/** Hooks that are never asked: their verdicts are in the journal, and the kernel looks for them only where hooks are. */
+function hooksThatSpoke(events: readonly Event[]): Hooks[] {
+  const added = events.some((event) => isEvent(event, 'session:context'))
+  const decided = events.some((event) => isEvent(event, 'step:end') && event.data.key.endsWith('/hooks'))
+  const silent = () => undefined
+  return [{ ...(added ? { addContext: silent } : undefined), ...(decided ? { beforeTool: silent } : undefined) }]
+}
+
 /** A session has the tools of servers that it had then, whichever are started now. */
 function broughtUnder(key: string, events: readonly Event[]): string[] {
   const opening = openingsOf(events).find(({ data }) => data.key === key)
@@ -154,6 +162,8 @@ function sessionsOf(
     sessionResult: async (session_id) => {
       throw refusalOf(events, session_id)
     },
+    artifact: real.artifact,
+    artifacts: real.artifacts,
     cachedResult: async () => undefined,
   }
 }

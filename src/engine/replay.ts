@@ -10,7 +10,6 @@ import type { Pattern } from '../kernel/pattern.ts'
 import type { Ports } from '../kernel/ports.ts'
 import { Recorded } from '../kernel/recorded.ts'
 import type { Store } from '../store/store.ts'
-import { cancellation, endOf, endOfError, factsOf } from './attempt.ts'
 import type { Difference } from './compare.ts'
 import { canonicalEvents, differencesBetween, keyOf } from './compare.ts'
 import { leavesOf } from './replay-leaves.ts'
@@ -18,6 +17,8 @@ import type { Reading } from './replay-ports.ts'
 import { replayPorts } from './replay-ports.ts'
 import type { ReplayWorld } from './replay-world.ts'
 import { replayWorld } from './replay-world.ts'
+import { cancellation, endOf, endOfError } from './run-end.ts'
+import { factsOf } from './run-facts.ts'
 
 /*
  * Executes a stored run again, offline, and compares what comes of it with what is stored.

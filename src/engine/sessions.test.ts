@@ -31,7 +31,7 @@ describe('a session as a chain of segments', () => {
     expect(texts(model.asked[2]?.messages ?? [])).toEqual(['one', 'answer 1', 'two', 'answer 2', 'three'])
     const row = await store.session(session_id)
     expect(row).toMatchObject({ segment: 3, turn_count: 3, text: 'answer 3', run_id: runs[2] })
-    expect(row?.segments.map(({ run_id }) => run_id)).toEqual(runs)
+    expect((await store.segments(session_id)).map(({ run_id }) => run_id)).toEqual(runs)
     const run = { id: runs[2] ?? '', project: 'default', limits: DEFAULT_LIMITS, model: undefined }
     const past = await ports.claimSession(session_id, run, 'helper')
     expect([past.segment, past.base.run_id]).toEqual([3, runs[2]])

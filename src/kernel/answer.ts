@@ -46,6 +46,11 @@ export class Answer {
     }
   }
 
+  /** The words that have arrived. */
+  get words(): string {
+    return textOf({ content: this.#content })
+  }
+
   end(): Event {
     const finish = this.#finish
     if (!finish) {
@@ -85,7 +90,7 @@ export class Answer {
         key: this.#begin.key,
         attempt: this.#begin.attempt,
         error: error.toJSON(),
-        partial: textOf({ content: this.#content }),
+        partial: this.words,
         usage,
         usd: this.#usd(usage, estimated),
         ...(estimated ? { estimated } : undefined),

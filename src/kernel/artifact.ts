@@ -8,3 +8,11 @@ export interface Artifact {
   checksum: string
   by: string
 }
+
+/** How one piece of work is referred to. */
+export interface ArtifactRef {
+  name: string
+  version: number
+  checksum: string
+  size: number
+}

@@ -1,3 +1,4 @@
+import { TroupeError } from '../errors.ts'
 import type { Reservation } from './budget.ts'
 import { keepContext } from './compress.ts'
 import type { Event } from './event.ts'
@@ -8,6 +9,9 @@ import type { CallerSite } from './model-call.ts'
 import { callModel } from './model-call.ts'
 import type { JsonSchema } from './schema.ts'
 import { apply, inputBound, inputHash } from './session.ts'
+import { within } from './within.ts'
+
+const HOOK_MS = 120_000
 
 /** One turn's model call: adds what hooks have to say, makes room, and asks. */
 export interface TurnAsk {
@@ -45,7 +49,9 @@ async function addContext(site: CallerSite, turnKey: string): Promise<void> {
   let event = x.recorded.settled(key)
   if (!event && !x.recorded.opened(`${turnKey}/model`)) {
     const about = { run_id: x.run.id, session_id: session.id, agent: session.open.agent.name, turn: session.turns + 1 }
-    const texts = await x.effect(() => Promise.all(x.ports.hooks.map((hooks) => hooks.addContext?.(about))))
+    const asked = Promise.all(x.ports.hooks.map(async (hooks) => hooks.addContext?.(about)))
+    const late = () => new TroupeError('tool_failed', `a hook had no context to add within ${HOOK_MS} ms`)
+    const texts = await x.effect(() => within({ world: x.ports.world, signal: site.signal, ms: HOOK_MS, late }, asked))
     const text = texts.filter((part) => part !== undefined && part !== '').join('\n\n')
     event = x.journal.append('session:context', { key, message: text === '' ? null : userText(text) }, session.id)
   }

@@ -1,3 +1,4 @@
+import { isEvent } from './event.ts'
 import type { Execution } from './execution.ts'
 import { userText } from './model.ts'
 import type { SessionResult, SessionState } from './session.ts'
@@ -30,7 +31,8 @@ export async function backgroundResult(x: Execution, id: string): Promise<Sessio
   const working = x.background.get(id)
   if (working) return working
   const end = x.recorded.endOf(id)
-  return end && resultOf(id, id.split('_').slice(1).join('_'), end.data)
+  const opened = end && x.recorded.opened(end.data.key)
+  return end && isEvent(opened, 'session:open') ? resultOf(id, opened.data.agent.name, end.data) : undefined
 }
 
 function quotedResults(results: readonly SessionResult[]): string {

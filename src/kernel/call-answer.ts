@@ -2,7 +2,6 @@ import { asTroupeError, fromRecord, TroupeError } from '../errors.ts'
 import type { CallSite } from './call-site.ts'
 import type { Event, ToolPre } from './event.ts'
 import type { PatternResult } from './pattern.ts'
-import type { ToolResult } from './tool.ts'
 
 /** What one call may bring into a conversation. The rest is cut, and the answer says so. */
 export const MAX_OUTPUT_CHARS = 256 * 1024
@@ -21,7 +20,7 @@ export function answered(site: CallSite, pre: ToolPre, result: PatternResult, re
   return site.x.journal.append(
     'tool:post',
     {
-      ...about(site, pre),
+      ...about(site, pre, result),
       status: 'ok',
       output,
       ...(result.files ? { files: result.files } : undefined),
@@ -35,26 +34,29 @@ export function answered(site: CallSite, pre: ToolPre, result: PatternResult, re
   )
 }
 
-type About = Partial<ToolPre> & { tool: string; tool_call_id: string }
+/** What is known of a call when it is answered. */
+export type About = Partial<ToolPre> & { tool: string; tool_call_id: string }
 
 /** Writes a failure down: an answer like any other. */
-export function failed(site: CallSite, pre: About, thrown: unknown, result?: ToolResult): Event {
+export function failed(site: CallSite, pre: About, thrown: unknown, result?: PatternResult): Event {
   const error = brief(asTroupeError(thrown, 'tool_failed'))
   return site.x.journal.append(
     'tool:error',
     {
-      ...about(site, pre),
+      ...about(site, pre, result),
       error: error.message,
       detail: error.toJSON(),
       ...(result?.output === undefined ? undefined : { output: bounded(result.output).output }),
       ...(result?.files ? { files: result.files } : undefined),
+      ...(result?.collected ? { collected: result.collected } : undefined),
     },
     site.session.id,
   )
 }
 
-function about(site: CallSite, pre: About) {
-  const { tool, tool_call_id, agent, sub_session_id, parent_session_id } = pre
+function about(site: CallSite, pre: About, result?: PatternResult) {
+  // Who really worked, and in which session, is known only now when a session was resumed or an earlier result used.
+  const { tool, tool_call_id, agent, sub_session_id, parent_session_id } = { ...pre, ...result?.worked }
   return {
     key: site.key,
     tool,
@@ -80,5 +82,5 @@ function bounded(output: unknown): { output: unknown; cut: number } {
   }
   const cut = text.length - MAX_OUTPUT_CHARS
   const notice = `\n[${cut} more characters were left out; ask for a smaller part]`
-  return { output: text.slice(0, MAX_OUTPUT_CHARS) + notice, cut }
+  return { output: text.slice(0, MAX_OUTPUT_CHARS).toWellFormed() + notice, cut }
 }

@@ -27,6 +27,7 @@ export function contextOf(x: Execution, path: string, caller: Caller | undefined
     roster: x.ports.roster,
     caller,
     onlyReads: (agent) => onlyReads(x, agent, caller),
+    delegates: (name) => x.ports.patternTools.get(name)?.pattern.delegates === true,
     sessionId: (key, agent) => sessionId(x.run.id, under(key), agent, caller?.session_id ?? null),
     perform: (agent, request, at) => perform(site(at.key), agent, request),
     start: (agent, request, at) => start(site(at.key), agent, request),
@@ -45,6 +46,12 @@ export function contextOf(x: Execution, path: string, caller: Caller | undefined
     now: (key) => step({ x, key: under(key), signal }, async () => x.ports.world.now()),
     random: (key) => step({ x, key: under(key), signal }, async () => x.ports.world.random()),
     writeArtifact: (key, artifact) => writeArtifact(x, under(key), caller, artifact),
+    readArtifact: (key, artifact) => readArtifact({ x, key: under(key), signal }, artifact),
+    artifacts: (key) =>
+      step({ x, key: under(key), signal }, async () => {
+        await x.journal.committed()
+        return x.ports.artifacts(x.run.id)
+      }),
     cached: async (key, cache_key) =>
       (await step<SessionResult | null>({ x, key: under(key), signal }, async () => {
         await x.journal.committed()
@@ -167,7 +174,7 @@ async function parallel<T, R>(
       }
     }
   }
-  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, worker))
+  await Promise.all(Array.from({ length: Math.max(1, Math.min(limit, items.length)) }, worker))
   return results
 }
 
@@ -225,4 +232,15 @@ async function writeArtifact(
   if (!isEvent(event, 'artifact:write')) throw new TroupeError('internal', `'${key}' is not an artifact`)
   const { name, version, checksum, content } = event.data
   return { name, version, checksum, size: Buffer.byteLength(content) }
+}
+
+/** The version is remembered, the content is read again: a journal does not hold a piece of work twice. */
+async function readArtifact(site: StepSite, { name, version }: { name: string; version?: number }) {
+  const { x } = site
+  const read = async (wanted?: number) => {
+    await x.journal.committed()
+    return x.ports.artifact(x.run.id, name, wanted)
+  }
+  const found = await step<number | null>(site, async () => (await read(version))?.version ?? null)
+  return found === null ? undefined : x.recall(() => read(found))
 }

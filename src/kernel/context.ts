@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import type { TroupeError } from '../errors.ts'
 import type { Agent } from './agent.ts'
+import type { Artifact, ArtifactRef } from './artifact.ts'
 import type { CustomType, SessionOpen } from './event.ts'
 import type { Question } from './gate.ts'
 import type { Spend } from './ledger.ts'
@@ -45,13 +46,6 @@ export interface StepOptions {
   version?: number
 }
 
-export interface ArtifactRef {
-  name: string
-  version: number
-  checksum: string
-  size: number
-}
-
 /** All that a pattern sees. Keys are relative to where it stands; none may be used twice in one execution. */
 export interface Context {
   readonly run_id: string
@@ -61,6 +55,8 @@ export interface Context {
   readonly caller: Caller | undefined
   /** True when nothing this agent could call here would change anything. */
   onlyReads(agent: Agent): boolean
+  /** True when a tool of this name puts other agents to work. */
+  delegates(tool: string): boolean
   /** The id a session opened with this key will have. */
   sessionId(key: string, agent: string): string
   /** Runs an agent's session to its end. A failure is in the result, never thrown; bad requests are thrown. */
@@ -88,6 +84,10 @@ export interface Context {
   now(key: string): Promise<number>
   random(key: string): Promise<number>
   writeArtifact(key: string, artifact: { name: string; content: string; media_type?: string }): Promise<ArtifactRef>
+  /** An artifact of this run, the newest version unless one is named; which version it was is remembered. */
+  readArtifact(key: string, artifact: { name: string; version?: number }): Promise<Artifact | undefined>
+  /** Every version of every artifact of this run, oldest first. */
+  artifacts(key: string): Promise<Omit<ArtifactRef, 'size'>[]>
   /** The result an earlier session of this project left under this cache key, if any. */
   cached(key: string, cache_key: string): Promise<SessionResult | undefined>
 }

@@ -40,8 +40,24 @@ export function placeOf(x: Execution, agent: Agent, caller: Caller | undefined):
   return { ...place, self_depth: 0 }
 }
 
+/**
+ * What of its rights a resumed session keeps under the one who resumes it: it must be allowed there as a new one would
+ * be, may delegate no deeper than its caller could, and changes nothing while its caller plans.
+ */
+export function rightsUnder(x: Execution, before: SessionOpen, caller: Caller | undefined): Partial<SessionOpen> {
+  if (!caller) return {}
+  const place = placeOf(x, before.agent, caller)
+  const levels = Math.min(before.max_depth - before.depth, place.max_depth - place.depth)
+  const { patternTools } = x.ports
+  return {
+    max_depth: before.depth + levels,
+    tools: before.tools.filter((name) => levels > 0 || !patternTools.get(name)?.pattern.delegates),
+    ...(caller.planning ? { read_only: true as const } : undefined),
+  }
+}
+
 /** Throws `denied` when the caller's agent names whom it may delegate to, and this one is not among them. */
-export function mayDelegateTo(caller: Caller | undefined, name: string): void {
+function mayDelegateTo(caller: Caller | undefined, name: string): void {
   const allowed = caller?.open.agent.agents
   if (!allowed || allowed.includes(name)) return
   throw new TroupeError('denied', `${caller.open.agent.name} may not delegate to ${name}`, {
@@ -69,10 +85,12 @@ export interface Granting {
 
 /** The names of the tools an agent has here, in registry spelling; names that nobody provides are left out. */
 export function toolsFor(x: Execution, agent: Agent, { key, place, inherited }: Granting): string[] {
-  const { tools, patternTools } = x.ports
-  // What a model wrote brings nothing along: it can only narrow what it was given.
-  const brought = agent.origin?.by === 'model' ? [] : (x.ports.broughtBy?.(agent, key) ?? [])
-  const mayHave = (name: string) => !tools.get(name)?.brought || brought.includes(name) || inherited?.includes(name)
+  const { tools, patternTools, sealed } = x.ports
+  // What a model wrote brings nothing along: it can only narrow what it was given. In a replay, what a session has of
+  // servers is what it had then, from wherever.
+  const brought = agent.origin?.by === 'model' && !sealed ? [] : (x.ports.broughtBy?.(agent, key) ?? [])
+  const mayHave = (name: string) =>
+    !tools.get(name)?.brought || brought.includes(name) || (!sealed && inherited?.includes(name))
   const spelled = (names: readonly string[]) => namedTools(names, x.ports).filter(mayHave)
   const all = inherited ?? everyTool(x.ports)
   const excluded = namedTools(agent.exclude_tools ?? [], x.ports)

@@ -151,6 +151,7 @@ export interface ToolFailed extends ToolAbout {
   detail: ErrorRecord
   output?: unknown
   files?: string[]
+  collected?: string[]
 }
 
 export interface LimitHit {
@@ -208,7 +209,8 @@ export interface EventData {
     estimated?: true
     mark?: string
   }
-  'model:lost': { key: string; attempt: number; reserved: Reserved; why: 'crash' | 'abort' }
+  /** `partial` is what had arrived of an answer that was cut short. */
+  'model:lost': { key: string; attempt: number; reserved: Reserved; why: 'crash' | 'abort'; partial?: string }
   'tool:pre': ToolPre
   'tool:post': ToolPost
   'tool:error': ToolFailed

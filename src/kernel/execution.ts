@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import { TroupeError } from '../errors.ts'
 import type { Budget } from './budget.ts'
+import { isEvent } from './event.ts'
 import type { GateAnswer, Question } from './gate.ts'
 import { sha256, shortHash } from './hash.ts'
 import type { Committer, Journal } from './journal.ts'
@@ -122,6 +123,10 @@ export class Execution {
   /** Runs an effect, counted while in flight. A paused run starts none. */
   async effect<T>(run: () => Promise<T>): Promise<T> {
     if (this.signal.aborted) throw this.signal.reason
+    return this.#counted(run)
+  }
+
+  async #counted<T>(run: () => Promise<T>): Promise<T> {
     await this.enter()
     try {
       return await run()
@@ -132,7 +137,8 @@ export class Execution {
 
   /** Fetches what has to be there before recorded steps can be claimed: a conversation, a model. */
   async recall<T>(look: () => Promise<T>): Promise<T> {
-    const fetching = this.effect(look)
+    // Also after an abort: what the journal holds has to be read before a session can end with it.
+    const fetching = this.#counted(look)
     this.#recalling.add(fetching)
     try {
       return await fetching
@@ -175,8 +181,10 @@ export class Execution {
     const settled = this.recorded.settled(key)
     if (settled) return Promise.resolve((settled.data as GateAnswer).answer)
     if (signal.aborted) return Promise.reject(signal.reason)
-    const gate_id = `g_${shortHash(`${this.run.id}\n${key}`)}`
-    if (!this.recorded.opened(key)) {
+    const opened = this.recorded.opened(key)
+    // A gate keeps the id that people were shown, whatever newer code calls its step.
+    const gate_id = isEvent(opened, 'gate:open') ? opened.data.gate_id : `g_${shortHash(`${this.run.id}\n${key}`)}`
+    if (!opened) {
       const gate = { key, gate_id, ...question, ...(by ? { asked_by: by.agent } : undefined) }
       this.recorded.add(this.journal.append('gate:open', gate, by?.session_id))
     }
@@ -188,7 +196,7 @@ export class Execution {
 
   /** Hands a human's answer in. Idempotent: an answer that the journal already has changes nothing. */
   async answer(gate: { key: string; gate_id: string }, answer: unknown, by: string): Promise<void> {
-    if (!this.recorded.settled(gate.key)) {
+    if (!this.recorded.settled(this.recorded.nameOf(gate.key))) {
       const event = this.journal.append('gate:answer', { key: gate.key, gate_id: gate.gate_id, answer, by })
       this.recorded.add(event)
       await this.journal.committed('full')

@@ -7,6 +7,7 @@ import type { Event } from './event.ts'
 import { isEvent } from './event.ts'
 import type { Execution } from './execution.ts'
 import { tokensOf } from './ledger.ts'
+import { listen } from './listen.ts'
 import type { Model, ModelRequest } from './model.ts'
 import { NO_USAGE } from './model.ts'
 import type { NextTry } from './pacing.ts'
@@ -151,13 +152,16 @@ async function stream(site: CallerSite, begin: Begin, request: ModelRequest, sta
     await x.journal.committed()
     await x.holdsLease()
     if (signal.aborted) throw signal.reason
-    for await (const chunk of site.model.stream(request, signal)) {
+    await listen(site.model, request, { world: x.ports.world, signal }, (chunk) => {
       const delta = answer.add(chunk)
       if (delta && !begin.phase) x.ports.publish(delta)
-    }
+    })
     return answer.end()
   } catch (thrown) {
-    if (signal.aborted) return x.journal.append('model:lost', { ...lost(begin), why: 'abort' }, session.id)
+    if (signal.aborted) {
+      const partial = answer.words === '' ? undefined : { partial: answer.words }
+      return x.journal.append('model:lost', { ...lost(begin), why: 'abort', ...partial }, session.id)
+    }
     return answer.error(thrown, (error, { status, retry_after_ms }) =>
       x.ports.pacing.next({
         model: begin.model,

@@ -22,10 +22,11 @@ export function namedTools(names: readonly string[], registry: Registry): string
   })
 }
 
-/** Everything there is, for an agent that nobody limits. */
+/** What an agent has that nobody limits: everything but what has to be asked for by name. */
 export function everyTool(registry: Registry): string[] {
   const own = [...registry.tools.keys()].filter((name) => !isOfServer(name))
-  const patterns = new Set([...registry.patternTools.values()].map((tool) => tool.name))
+  const common = [...registry.patternTools.values()].filter(({ pattern }) => !pattern.on_request)
+  const patterns = new Set(common.map((tool) => tool.name))
   return [...own, ...ofServers(registry), ...patterns]
 }
 

@@ -17,6 +17,8 @@ export interface PatternDefinition<Input> {
   category: ToolCategory
   /** True when it puts other agents to work, which the depth limit bounds. */
   delegates: boolean
+  /** True when an agent has it only if its file names it. */
+  on_request?: true
   /** Keys of older versions that this version calls differently, by whole path segments. */
   renamed?: Readonly<Record<string, string>>
   /** What `tool:pre`, `tool:post` and `tool:error` say beyond the call itself. */
@@ -39,6 +41,8 @@ export function definePattern<Input>(pattern: PatternDefinition<Input>): Pattern
 export interface PatternResult extends ToolResult {
   stop_reason?: StopReason
   detail?: ErrorRecord
+  /** The session that did the work, where that is known only afterwards. */
+  worked?: { agent: string; sub_session_id: string }
   /** Sessions it left working in the background, and those whose results it brought. */
   started?: string[]
   collected?: string[]

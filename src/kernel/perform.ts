@@ -4,7 +4,7 @@ import type { Agent } from './agent.ts'
 import { joined } from './background.ts'
 import type { Caller, Context, PerformRequest } from './context.ts'
 import type { Placement } from './delegation.ts'
-import { countChild, mayDelegateTo, placeOf, toolsFor } from './delegation.ts'
+import { countChild, placeOf, rightsUnder, toolsFor } from './delegation.ts'
 import type { SessionEnd, SessionOpen, StopReason } from './event.ts'
 import { isEvent } from './event.ts'
 import type { Execution } from './execution.ts'
@@ -159,9 +159,9 @@ async function resume(site: PerformSite, id: string, agent: Agent | undefined): 
       return x.ports.claimSession(id, x.run, agent?.name)
     })
     const before = openingOf(past)
-    mayDelegateTo(site.caller, before.agent.name)
+    const rights = rightsUnder(x, before, site.caller)
     await prepared(site, before.agent)
-    const open: SessionOpen = { ...before, key, segment: past.segment + 1, base: past.base }
+    const open: SessionOpen = { ...before, ...rights, key, segment: past.segment + 1, base: past.base }
     x.journal.append('session:open', open, id)
     return foldSession(id, open, past.events)
   } catch (thrown) {
@@ -289,9 +289,9 @@ function specsFor(x: Execution, open: SessionOpen, contextFor: (key: string) => 
 
 /** Everything the agent said since its last instruction: what is kept when it was cut short. */
 function allWords(session: SessionState): string {
-  return session.messages
+  const said = session.messages
     .slice(session.since)
     .flatMap((message) => (message.role === 'assistant' ? message.content : []))
-    .flatMap((part) => (part.type === 'text' && part.text.trim() !== '' ? part.text : []))
-    .join('\n\n')
+    .flatMap((part) => (part.type === 'text' ? part.text : []))
+  return [...said, session.cutShort].filter((text) => text.trim() !== '').join('\n\n')
 }

@@ -1,6 +1,7 @@
 import { TroupeError } from '../errors.ts'
 import type { CallSite } from './call-site.ts'
 import { isRuleFor } from './grant.ts'
+import type { Tool } from './tool.ts'
 
 /*
  * Whether a call may be made. What the rules say comes from outside; what happens then is here.
@@ -9,14 +10,22 @@ import { isRuleFor } from './grant.ts'
  *    grants hold for the run; they are read from its journal, so that a resumed run has them too.
  */
 
+/** A call that only needs leave. */
+export interface ProposedAction {
+  tool: Pick<Tool, 'name' | 'kind' | 'category'>
+  input: unknown
+  subject: string | undefined
+}
+
 /** Returns when the call may be made; throws `denied` when not. */
-export async function permit(site: CallSite, tool: { name: string; kind: string }, subject?: string): Promise<void> {
+export async function permit(site: CallSite, { tool, input, subject }: ProposedAction): Promise<void> {
   const { x, session } = site
   const { answer, reason, allowed } = x.ports.permissions.decide({
     agent: session.open.agent,
     tool: tool.name,
     subject,
-    acts: tool.kind === 'act' || tool.kind === 'idempotent',
+    // A list of what is to be done changes nothing but itself: planning needs it.
+    acts: tool.kind !== 'read' && tool.category !== 'task_management',
     read_only: session.planning,
     granted: x.recorded.grants(),
   })
@@ -25,7 +34,7 @@ export async function permit(site: CallSite, tool: { name: string; kind: string 
   const call = subject === undefined ? tool.name : `${tool.name}(${subject})`
   const question = {
     question: `May ${session.open.agent.name} call ${call}?`,
-    detail: { permission: call, reason, answers: ['allow', 'always', 'deny', `${tool.name}(pattern)`] },
+    detail: { permission: call, reason, input, answers: ['allow', 'always', 'deny', `${tool.name}(pattern)`] },
   }
   const asker = { session_id: session.id, agent: session.open.agent.name }
   const said = await x.ask(`${site.key}/permission`, question, site.signal, asker)

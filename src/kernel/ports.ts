@@ -1,4 +1,5 @@
 import type { Agent } from './agent.ts'
+import type { Artifact, ArtifactRef } from './artifact.ts'
 import type { Event } from './event.ts'
 import type { Hooks } from './hook.ts'
 import type { Limits } from './limits.ts'
@@ -63,6 +64,8 @@ export interface Ports {
   readSession(session_id: string, base: { run_id: string; seq: number }): Promise<SessionPast>
   /** The result of a session that has ended, whichever run it was in. `unknown_session`. */
   sessionResult(session_id: string, project: string): Promise<SessionResult | undefined>
+  artifact(run_id: string, name: string, version?: number): Promise<Artifact | undefined>
+  artifacts(run_id: string): Promise<Omit<ArtifactRef, 'size'>[]>
   cachedResult(project: string, cache_key: string): Promise<SessionResult | undefined>
 }
 

@@ -53,6 +53,7 @@ export class Recorded {
   #lastAt = 0
   #settledSinceAttempt = false
   #fruitless = 0
+  #crashes = 0
 
   constructor(events: readonly Event[], renamed: Readonly<Record<string, string>> = {}) {
     this.#rename = renaming(renamed)
@@ -61,6 +62,11 @@ export class Recorded {
 
   get empty(): boolean {
     return this.#settled.size === 0 && this.#opened.size === 0
+  }
+
+  /** Attempts in a row, up to the last, that broke off. */
+  get crashes(): number {
+    return this.#attemptAt === undefined ? 0 : this.#crashes + 1
   }
 
   /** Attempts in a row, up to the last, that broke off without settling anything new. */
@@ -76,6 +82,11 @@ export class Recorded {
     else if (STOPS.has(event.type)) this.#stop(event.at)
     else this.#index(event)
     this.#lastAt = event.at
+  }
+
+  /** What today's code calls a recorded key. */
+  nameOf(key: string): string {
+    return this.#rename(key)
   }
 
   settled(key: string): Event | undefined {
@@ -206,6 +217,7 @@ export class Recorded {
     if (this.#attemptAt !== undefined) {
       this.#work(this.#attemptAt, this.#lastAt)
       this.#fruitless = this.fruitlessCrashes
+      this.#crashes += 1
     }
     this.#attemptAt = at
     this.#settledSinceAttempt = false
@@ -215,6 +227,7 @@ export class Recorded {
     if (this.#attemptAt !== undefined) this.#work(this.#attemptAt, at)
     this.#attemptAt = undefined
     this.#fruitless = 0
+    this.#crashes = 0
   }
 
   #work(from: number, to: number): void {
@@ -224,6 +237,7 @@ export class Recorded {
 
   #reopen(key: string | null, force: boolean): void {
     this.#fruitless = 0
+    this.#crashes = 0
     if (key !== null) {
       const renamed = this.#rename(key)
       this.#reopened.add(renamed)

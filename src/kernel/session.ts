@@ -35,6 +35,8 @@ export interface SessionState {
   strikes: number
   answered: Map<string, ToolResultPart>
   badCalls: number
+  /** Words of an answer that an abort cut short: no part of the conversation, but of what was done. */
+  cutShort: string
   /** In plan mode: it may look, and change nothing. */
   planning: boolean
   /** Background sessions it started and has no result of yet. */
@@ -89,6 +91,7 @@ export function newSession(id: string, open: SessionOpen): SessionState {
     answered: new Map(),
     badCalls: 0,
     background: new Set(),
+    cutShort: '',
     planning: open.read_only === true,
   }
 }
@@ -120,6 +123,9 @@ export function apply(session: SessionState, event: Event): void {
         session.counted = { tokens: event.data.usage.input + event.data.usage.output, bytes: session.bytes }
       }
       return
+    case 'model:lost':
+      session.cutShort = event.data.partial ?? ''
+      return
     case 'model:error':
       countCall(session, event.data)
       return
@@ -130,6 +136,7 @@ export function apply(session: SessionState, event: Event): void {
       answer(session, event.data.tool_call_id, event.data.tool, rendered(event.data.output), false)
       return
     case 'tool:error':
+      for (const id of event.data.collected ?? []) session.background.delete(id)
       if (event.data.detail.code === 'invalid_tool_input') session.badCalls += 1
       answer(session, event.data.tool_call_id, event.data.tool, renderedError(event.data), true)
       return

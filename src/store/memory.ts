@@ -2,6 +2,7 @@ import type { Event, EventOf, Status } from '../kernel/event.ts'
 import type { Append, AppendOutcome } from '../kernel/journal.ts'
 import type { MemoryRun } from './memory-run.ts'
 import { refuseAnswer, runRow, standing } from './memory-run.ts'
+import { MemorySessions } from './memory-session.ts'
 import type { Rows } from './projection.ts'
 import { foldRun, NEW_RUN, openedGate, projectEvent, startOf, titleOf } from './projection.ts'
 import {
@@ -31,16 +32,16 @@ const OK: AppendOutcome = Object.freeze({ ok: true })
 export class MemoryStore implements port.Store {
   readonly location = 'memory'
   readonly #runs = new Map<string, MemoryRun>()
-  readonly #sessions = new Map<string, port.SessionRow>()
+  readonly #sessions = new MemorySessions()
   readonly #gates = new Map<string, { row: port.GateRow; run: MemoryRun }>()
   readonly #rows: Rows = {
-    session: (session_id) => this.#sessions.get(session_id),
-    putSession: (row) => void this.#sessions.set(row.session_id, row),
+    openSession: (event) => this.#sessions.open(event, this.#known(event.run_id).facts.project),
+    endSession: (event) => this.#sessions.end(event),
     openGate: (event) => this.#openGate(event),
     answerGate: (event) => this.#answerGate(event),
     putArtifact: (event) => this.#putArtifact(event),
   }
-  #lastCommand = 0
+  readonly #commands: port.Command[] = []
 
   append(batch: readonly Append[]): AppendOutcome[] {
     const outcomes: AppendOutcome[] = []
@@ -59,7 +60,7 @@ export class MemoryStore implements port.Store {
   #keep(run: MemoryRun, event: Event): void {
     run.events.push(event)
     run.fold = foldRun(run.fold, event)
-    projectEvent(event, this.#rows, run.facts.project)
+    projectEvent(event, this.#rows)
   }
 
   async createRun(start: Event): Promise<void> {
@@ -127,24 +128,29 @@ export class MemoryStore implements port.Store {
   }
 
   async session(session_id: string): Promise<port.SessionRow | undefined> {
-    const row = this.#sessions.get(session_id)
+    const row = this.#sessions.row(session_id)
     return row && this.#sessionRow(row)
   }
 
   async sessions(filter: port.SessionFilter): Promise<port.SessionRow[]> {
-    const { project, run_id, cache_key } = filter
-    return [...this.#sessions.values()]
-      .reverse()
-      .filter((row) => row.project === project)
-      .filter((row) => run_id === undefined || row.segments.some((segment) => segment.run_id === run_id))
-      .filter((row) => cache_key === undefined || row.cache_key === cache_key)
-      .slice(0, filter.limit)
-      .map((row) => this.#sessionRow(row))
+    return this.#sessions.list(filter).map((row) => this.#sessionRow(row))
+  }
+
+  async segments(session_id: string, from?: port.EventPlace): Promise<port.Segment[]> {
+    return this.#sessions.segments(session_id, from)
+  }
+
+  async sessionEvents(session_id: string, range: port.SessionRange = {}): Promise<Event[]> {
+    return this.#sessions.stretch(session_id, range).flatMap(({ run_id, from, to }) =>
+      this.#known(run_id)
+        .events.slice(from - 1, to ?? undefined)
+        .filter((event) => event.session_id === session_id),
+    )
   }
 
   async claimSession(session_id: string, run_id: string): Promise<port.SessionRow> {
-    const row = this.#sessions.get(session_id)
-    if (!row) throw unknownSession(session_id, [...this.#sessions.keys()])
+    const row = this.#sessions.row(session_id)
+    if (!row) throw unknownSession(session_id, this.#sessions.ids)
     this.#known(run_id)
     const holder = this.#holder(row)
     if (holder !== null && holder !== run_id) throw sessionBusy(session_id, holder)
@@ -170,13 +176,23 @@ export class MemoryStore implements port.Store {
     if (isEnded(run.fold.status)) throw runEnded({ run_id, status: run.fold.status })
     const refusal = body.kind === 'answer' ? refuseAnswer(run, body.gate_id) : undefined
     if (refusal) throw refusal
-    const command = { id: ++this.#lastCommand, run_id, at, body: structuredClone(body) }
+    const command = { id: this.#commands.length + 1, run_id, at, body: structuredClone(body) }
+    this.#commands.push(command)
     run.commands.push(command)
     return command
   }
 
   async commands(run_id: string, after: number): Promise<port.Command[]> {
     return this.#known(run_id).commands.filter((command) => command.id > after)
+  }
+
+  async commandsSince(after: number): Promise<port.Command[]> {
+    const first = this.#commands.findLastIndex(({ id }) => id <= after) + 1
+    return this.#commands.slice(first)
+  }
+
+  async newestCommand(): Promise<number> {
+    return this.#commands.at(-1)?.id ?? 0
   }
 
   async artifact(run_id: string, name: string, version?: number): Promise<port.ArtifactRow | undefined> {
@@ -226,7 +242,7 @@ export class MemoryStore implements port.Store {
   }
 
   #sessionRow(row: port.SessionRow): port.SessionRow {
-    return { ...row, segments: row.segments.map((segment) => ({ ...segment })), holder: this.#holder(row) }
+    return { ...row, holder: this.#holder(row) }
   }
 
   #holder({ holder }: port.SessionRow): string | null {

@@ -89,11 +89,7 @@ export function openedSession(
   event: EventOf<'session:open'>,
   project: string,
 ): SessionRow {
-  const { data, run_id, seq } = event
-  const segments = (before?.segments ?? []).map((segment) => ({ ...segment }))
-  const last = segments.at(-1)
-  if (last && before?.segment === data.segment && last.run_id === run_id) last.to = null
-  else segments.push({ run_id, from: seq, to: null })
+  const { data, run_id } = event
   return {
     session_id: event.session_id ?? '',
     project,
@@ -104,7 +100,6 @@ export function openedSession(
     status: 'running',
     stop_reason: null,
     segment: data.segment,
-    segments,
     turn_count: before?.turn_count ?? 0,
     text: before?.text ?? '',
     usage: before?.usage ?? { ...NO_USAGE, calls: 0 },
@@ -118,10 +113,7 @@ export function openedSession(
 /** The row of a session whose segment this event ends. */
 export function endedSession(before: SessionRow, event: EventOf<'session:end'>): SessionRow {
   const { status, stop_reason, text, turn_count, usage } = event.data
-  const segments = before.segments.map((segment) => ({ ...segment }))
-  const last = segments.at(-1)
-  if (last?.run_id === event.run_id) last.to = event.seq
-  return { ...before, status, stop_reason, text, turn_count, usage, segments, holder: null, ended_at: event.at }
+  return { ...before, status, stop_reason, text, turn_count, usage, holder: null, ended_at: event.at }
 }
 
 export function openedGate(event: EventOf<'gate:open'>, project: string): GateRow {
@@ -138,25 +130,22 @@ export function openedGate(event: EventOf<'gate:open'>, project: string): GateRo
 
 /** The rows an event may change, as a store keeps them. */
 export interface Rows {
-  session(session_id: string): SessionRow | undefined
-  putSession(row: SessionRow, ended: boolean): void
+  openSession(event: EventOf<'session:open'>): void
+  endSession(event: EventOf<'session:end'>): void
   openGate(event: EventOf<'gate:open'>): void
   answerGate(event: EventOf<'gate:answer'>): void
   putArtifact(event: EventOf<'artifact:write'>): void
 }
 
 /** Applies an event to sessions, gates and artifacts. An event that fits no row is kept in the journal all the same. */
-export function projectEvent(event: Event, rows: Rows, project: string): void {
+export function projectEvent(event: Event, rows: Rows): void {
   switch (event.type) {
     case 'session:open':
-      if (event.session_id === undefined) return
-      rows.putSession(openedSession(rows.session(event.session_id), event, project), false)
+      rows.openSession(event)
       return
-    case 'session:end': {
-      const before = event.session_id === undefined ? undefined : rows.session(event.session_id)
-      if (before) rows.putSession(endedSession(before, event), true)
+    case 'session:end':
+      rows.endSession(event)
       return
-    }
     case 'gate:open':
       rows.openGate(event)
       return

@@ -44,7 +44,7 @@ function brokenSequence({ run_id, events }: Append, head: number): TroupeError |
 }
 
 export function leaseLost({ run_id, epoch }: Append, run: Standing): TroupeError {
-  const now = run.owner === null ? 'nobody executes it now' : `${run.owner} executes it now`
+  const now = run.owner === null ? 'nobody works on it now' : `${ownerWords(run.owner)} works on it now`
   return new TroupeError('lease_lost', `run ${run_id} is no longer this writer's (epoch ${epoch}): ${now}`, {
     hint: `the run is at epoch ${run.epoch}; resume it to take it over`,
   })
@@ -54,13 +54,23 @@ function commandArrived(run_id: string): TroupeError {
   return new TroupeError('run_busy', `run ${run_id} was not parked: a command arrived`, { hint: 'a command arrived' })
 }
 
+function clock(time: Date): string {
+  return [time.getHours(), time.getMinutes(), time.getSeconds()].map((part) => String(part).padStart(2, '0')).join(':')
+}
+
+/** `host|pid|…`, as the engine names itself, in words; any other name as it is. */
+function ownerWords(owner: string): string {
+  const [host, pid, ...rest] = owner.split('|')
+  return pid !== undefined && rest.length > 0 && /^\d+$/.test(pid) ? `another process (pid ${pid} on ${host})` : owner
+}
+
 /** Why this claimant may not have the run, or `undefined` if it may. */
 export function refuseLease(run: Standing, claimant: Claimant): TroupeError | undefined {
   const { owner, lease_until } = run
   if (owner === null || lease_until === null || owner === claimant.owner) return undefined
   if (lease_until <= claimant.now || claimant.dead(owner)) return undefined
-  const until = new Date(lease_until).toISOString()
-  return new TroupeError('run_busy', `run ${run.run_id} is executed by ${owner} until ${until}`, {
+  const until = clock(new Date(lease_until))
+  return new TroupeError('run_busy', `run ${run.run_id} is busy: ${ownerWords(owner)} works on it until ${until}`, {
     hint: 'watch it, or wait for its owner to finish or its lease to run out',
   })
 }

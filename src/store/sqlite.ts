@@ -14,15 +14,17 @@ import {
   unknownSession,
 } from './refusals.ts'
 import { Appender } from './sqlite/appender.ts'
+import { Changes } from './sqlite/changes.ts'
 import { checkFile } from './sqlite/check.ts'
 import type { CheckpointLimits } from './sqlite/checkpoints.ts'
 import { CHECKPOINT_LIMITS, Checkpoints } from './sqlite/checkpoints.ts'
 import { connect } from './sqlite/connect.ts'
 import type { Connection } from './sqlite/connection.ts'
-import { encode, hashPayloads } from './sqlite/encoding.ts'
+import { hashPayloads } from './sqlite/encoding.ts'
 import type { FileSystemType } from './sqlite/filesystem.ts'
 import { prepareFolder } from './sqlite/filesystem.ts'
 import { migrate } from './sqlite/migrate.ts'
+import { bytesOf, prepare, unhashedIn } from './sqlite/preparing.ts'
 import type { RunFilter } from './sqlite/runs.ts'
 import type { Tables } from './sqlite/tables.ts'
 import { openTables } from './sqlite/tables.ts'
@@ -57,8 +59,10 @@ export async function openSqlite(path: string, options: SqliteOptions = {}): Pro
   })
   try {
     await migrate(connection)
+    // Preparing statements reads the schema: another process that recovers or closes the file locks it for a moment.
+    const tables = await connection.retry(() => openTables(connection.db))
     const checkpoints = new Checkpoints(connection, { ...CHECKPOINT_LIMITS, ...options.checkpoints })
-    return new SqliteStore(connection, checkpoints)
+    return new SqliteStore(connection, tables, checkpoints)
   } catch (thrown) {
     connection.close()
     throw thrown
@@ -71,13 +75,15 @@ class SqliteStore implements port.Store {
   readonly #checkpoints: Checkpoints
   readonly #tables: Tables
   readonly #appender: Appender
+  readonly #changes: Changes
 
-  constructor(connection: Connection, checkpoints: Checkpoints) {
+  constructor(connection: Connection, tables: Tables, checkpoints: Checkpoints) {
     this.location = connection.path
     this.#connection = connection
     this.#checkpoints = checkpoints
-    this.#tables = openTables(connection.db)
-    this.#appender = new Appender(connection, this.#tables, checkpoints)
+    this.#tables = tables
+    this.#appender = new Appender(connection, tables, checkpoints)
+    this.#changes = new Changes(connection, tables)
   }
 
   append(batch: readonly Append[]): AppendOutcome[] | Promise<AppendOutcome[]> {
@@ -86,17 +92,20 @@ class SqliteStore implements port.Store {
 
   async createRun(start: Event): Promise<void> {
     const first = startOf(start)
-    const encoded = encode(first)
-    await hashPayloads(encoded.payloads.filter(({ hash }) => hash === ''))
-    await this.#change('normal', ({ runs, events }) => {
+    const prepared = prepare(first.run_id, [first], this.#tables)
+    const unhashed = unhashedIn(prepared)
+    if (unhashed.length > 0) await hashPayloads(unhashed)
+    await this.#changes.together(({ runs, events }) => {
       if (runs.state(first.run_id)) throw duplicateRun(first.run_id)
-      events.insert(runs.insert(first), first, encoded)
+      const [encoded] = prepared.encoded
+      if (encoded) events.insert(runs.insert(first), first, encoded)
     })
-    this.#checkpoints.wrote(encoded.data.length + encoded.payloads.reduce((sum, { bytes }) => sum + bytes.length, 0))
+    this.#tables.texts.keep(first.run_id, prepared.texts)
+    this.#checkpoints.wrote(bytesOf(prepared))
   }
 
   lease(run_id: string, claimant: port.Claimant): Promise<port.Lease> {
-    return this.#change('normal', ({ runs }) => {
+    return this.#changes.together(({ runs }) => {
       const run = runs.known(run_id)
       const refusal = refuseLease(run, claimant)
       if (refusal) throw refusal
@@ -105,13 +114,13 @@ class SqliteStore implements port.Store {
   }
 
   renew(leases: readonly port.Lease[], lease_until: number): Promise<string[]> {
-    return this.#change('normal', ({ runs }) =>
+    return this.#changes.now('normal', ({ runs }) =>
       leases.filter((lease) => !runs.renew(lease, lease_until)).map(({ run_id }) => run_id),
     )
   }
 
   release(lease: port.Lease): Promise<void> {
-    return this.#change('normal', ({ runs }) => runs.release(lease))
+    return this.#changes.together(({ runs }) => runs.release(lease))
   }
 
   run(run_id: string): Promise<port.RunRow | undefined> {
@@ -146,8 +155,25 @@ class SqliteStore implements port.Store {
     return this.#look(({ sessions }) => sessions.list(filter))
   }
 
+  segments(session_id: string, from?: port.EventPlace): Promise<port.Segment[]> {
+    return this.#look(({ segments }) => segments.list(session_id, from))
+  }
+
+  async sessionEvents(session_id: string, range: port.SessionRange = {}): Promise<Event[]> {
+    const found: Event[] = []
+    let left = await this.#look(({ segments }) => segments.stretch(session_id, range))
+    while (left) {
+      const stretch = left
+      const { events, rest } = await this.#look(({ segments }) => segments.read(stretch, EVENTS_A_PAGE))
+      found.push(...events)
+      left = rest
+      if (left) await nextTurn()
+    }
+    return found
+  }
+
   claimSession(session_id: string, run_id: string): Promise<port.SessionRow> {
-    return this.#change('normal', ({ runs, sessions }) => {
+    return this.#changes.now('normal', ({ runs, sessions }) => {
       const row = sessions.row(session_id)
       if (!row) throw unknownSession(session_id, sessions.recent())
       const run = runs.known(run_id)
@@ -166,7 +192,7 @@ class SqliteStore implements port.Store {
   }
 
   command(run_id: string, body: port.CommandBody, at: number): Promise<port.Command> {
-    return this.#change('full', ({ runs, gates, commands }) => {
+    return this.#changes.now('full', ({ runs, gates, commands }) => {
       const run = runs.known(run_id)
       if (isEnded(run.status)) throw runEnded(run)
       if (body.kind === 'answer') {
@@ -181,6 +207,14 @@ class SqliteStore implements port.Store {
 
   commands(run_id: string, after: number): Promise<port.Command[]> {
     return this.#look(({ runs, commands }) => commands.after(runs.known(run_id), after))
+  }
+
+  commandsSince(after: number): Promise<port.Command[]> {
+    return this.#look(({ commands }) => commands.since(after))
+  }
+
+  newestCommand(): Promise<number> {
+    return this.#look(({ commands }) => commands.newestOfAll())
   }
 
   artifact(run_id: string, name: string, version?: number): Promise<port.ArtifactRow | undefined> {
@@ -202,25 +236,12 @@ class SqliteStore implements port.Store {
   }
 
   async close(): Promise<void> {
+    await this.#changes.settled()
     await this.#checkpoints.close()
     this.#connection.close()
   }
 
   #look<T>(work: (tables: Tables) => T): Promise<T> {
     return this.#connection.retry(() => work(this.#tables))
-  }
-
-  #change<T>(sync: Sync, work: (tables: Tables) => T): Promise<T> {
-    const { words } = this.#tables
-    return this.#connection.retry(() => {
-      try {
-        const result = this.#connection.transact(sync, () => work(this.#tables))
-        words.keep()
-        return result
-      } catch (thrown) {
-        words.forget()
-        throw thrown
-      }
-    })
   }
 }

@@ -35,8 +35,6 @@ export interface SessionRow {
   status: Status
   stop_reason: StopReason | null
   segment: number
-  /** Where each segment lies: run and the seq range, the last one open-ended while it runs. */
-  segments: { run_id: string; from: number; to: number | null }[]
   turn_count: number
   text: string
   usage: Usage & { calls: number }
@@ -45,6 +43,27 @@ export interface SessionRow {
   cache_key: string | null
   opened_at: number
   ended_at: number | null
+}
+
+/** A part of a session, which lies in one run. */
+export interface Segment {
+  run_id: string
+  from: number
+  /** `null` while it runs, or if it broke off. */
+  to: number | null
+}
+
+/** An event of whichever run. */
+export interface EventPlace {
+  run_id: string
+  seq: number
+}
+
+/** Both are events of the session; one that lies in none of its segments bounds nothing. */
+export interface SessionRange {
+  after?: EventPlace
+  /** Up to and with this one. */
+  to?: EventPlace
 }
 
 export interface SessionFilter {
@@ -132,6 +151,10 @@ export interface Store extends JournalStore {
   session(session_id: string): Promise<SessionRow | undefined>
   /** Newest first. */
   sessions(filter: SessionFilter): Promise<SessionRow[]>
+  /** Oldest first; with `from` only the one that holds this event and those after it. Of an unknown session none. */
+  segments(session_id: string, from?: EventPlace): Promise<Segment[]>
+  /** What the session said and heard, segment by segment, whichever runs they lie in. */
+  sessionEvents(session_id: string, range?: SessionRange): Promise<Event[]>
   /** Makes `run_id` the holder if nobody, or the same run, or a run that has ended holds it; else `session_busy`. */
   claimSession(session_id: string, run_id: string): Promise<SessionRow>
 
@@ -143,6 +166,10 @@ export interface Store extends JournalStore {
   command(run_id: string, body: CommandBody, at: number): Promise<Command>
   /** Commands of a run after an id, in order. */
   commands(run_id: string, after: number): Promise<Command[]>
+  /** Commands of all runs after an id, in order: cheap enough to be asked again and again. */
+  commandsSince(after: number): Promise<Command[]>
+  /** The id of the newest command of all, 0 if there is none. */
+  newestCommand(): Promise<number>
 
   artifact(run_id: string, name: string, version?: number): Promise<ArtifactRow | undefined>
   artifacts(run_id: string): Promise<Omit<ArtifactRow, 'content'>[]>

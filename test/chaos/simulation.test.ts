@@ -14,6 +14,8 @@ import { randomPlan } from './random-plan.ts'
 const SEEDS = Number(process.env.CHAOS_SEEDS ?? 400)
 const ONE = process.env.CHAOS_SEED === undefined ? undefined : Number(process.env.CHAOS_SEED)
 const LONG = 3_600_000
+/** Seeds that found something once. */
+const KNOWN = [703, 866, 4383, 6335, 9054]
 
 const calm: Plan = { seed: 1, faults: [], slow: { model: 0, tool: 0, store: 0 }, answers: 'parked', thinks: 0 }
 const busy: Plan = { ...calm, seed: 2, slow: { model: 40, tool: 20, store: 3 } }
@@ -79,7 +81,7 @@ describe('random plans', () => {
   test(
     'X7 X8 one to three faults, any latencies, any order, and an answer at any moment: every seed ends well',
     async () => {
-      const seeds = ONE === undefined ? Array.from({ length: SEEDS }, (_, index) => index + 1) : [ONE]
+      const seeds = ONE === undefined ? [...KNOWN, ...Array.from({ length: SEEDS }, (_, n) => n + 1)] : [ONE]
       for (const seed of seeds) {
         const played = await play(randomPlan(seed))
         const found = complaints(played, expected)

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Attempt } from './attempt.ts'
@@ -74,7 +74,7 @@ export const kernel: readonly Attempt[] = [
   {
     what: 'other settings of the machine',
     run: () =>
-      'f=/proc/sys/vm/swappiness; v=$(cat $f); echo $v > $f && echo DID; f=/sys/kernel/mm/transparent_hugepage/enabled; echo madvise > $f && echo DID',
+      'f=/proc/sys/vm/swappiness; v=$(cat $f); echo $v > $f && echo DID; f=/sys/kernel/mm/ksm/run; v=$(cat $f); echo $v > $f && echo DID',
     escaped: did,
     onlyInside: harm,
   },
@@ -140,13 +140,22 @@ P`,
 
 const small = { limits: { memory_mb: 300, processes: 60, file_mb: 5, cpu_s: 1, scratch_mb: 10, open_files: 64 } }
 
+let processesBefore = 0
+const hostProcesses = () => readdirSync('/proc').filter((name) => /^\d+$/.test(name)).length
+
 /** These run only inside, with limits so small that even a broken sandbox would not be missed for long. */
 export const floods: readonly Attempt[] = [
   {
     what: 'a fork bomb',
     run: () => 'b() { b | b & }; b; sleep 2; touch survived',
     timeout: 4000,
-    escaped: ({ box }) => box.sandbox.kind !== 'bubblewrap',
+    prepare: () => {
+      processesBefore = hostProcesses()
+    },
+    escaped: async () => {
+      await delay(200)
+      return hostProcesses() > processesBefore + 40
+    },
     onlyInside: 'destructive',
     sandbox: small,
   },

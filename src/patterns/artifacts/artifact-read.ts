@@ -1,7 +1,5 @@
 import { z } from 'zod'
 import { unknownName } from '../../errors.ts'
-import type { Artifact } from '../../kernel/artifact.ts'
-import type { ArtifactRef, Context } from '../../kernel/context.ts'
 import { definePattern } from '../../kernel/pattern.ts'
 import { artifactName } from './artifact-name.ts'
 
@@ -13,13 +11,6 @@ const input = z.object({
   offset: z.number().int().min(0).optional().describe('How many characters to skip, to read on.'),
 })
 
-/** What reading needs of the context: the version that was read is recorded, not its content. */
-export interface ArtifactReading {
-  readArtifact(key: string, artifact: { name: string; version?: number }): Promise<Artifact | undefined>
-  /** Every version of every artifact of the run, oldest first. */
-  artifacts(key: string): Promise<ArtifactRef[]>
-}
-
 /** A piece of work that someone in this run wrote. */
 export const artifactRead = definePattern<z.output<typeof input>>({
   name: 'ArtifactRead',
@@ -27,13 +18,13 @@ export const artifactRead = definePattern<z.output<typeof input>>({
   description: 'Read a named piece of work of this run, the newest version or an older one.',
   category: 'perception',
   delegates: false,
+  on_request: true,
   input,
   output: z.object({ name: z.string(), version: z.number(), content: z.string() }),
   async execute(context, { name, version, offset = 0 }) {
-    const shelf = context as Context & ArtifactReading
-    const found = await shelf.readArtifact('read', { name, ...(version === undefined ? undefined : { version }) })
+    const found = await context.readArtifact('read', { name, ...(version === undefined ? undefined : { version }) })
     if (!found) {
-      const known = await shelf.artifacts('known')
+      const known = await context.artifacts('known')
       const wanted = version === undefined ? name : `${name} (version ${version})`
       const names = known.map((ref) => (version === undefined ? ref.name : `${ref.name} (version ${ref.version})`))
       throw unknownName('tool_failed', 'artifact', wanted, [...new Set(names)])

@@ -17,6 +17,7 @@ export const artifactWrite = definePattern<z.output<typeof input>>({
     'makes its next version; older ones stay readable.',
   category: 'action',
   delegates: false,
+  on_request: true,
   input,
   output: z.object({ name: z.string(), version: z.number(), checksum: z.string(), size: z.number() }),
   async execute(context, { name, content, media_type }) {

@@ -14,6 +14,7 @@ export const enterPlanMode = definePattern<z.output<typeof input>>({
     'ExitPlanMode when the plan is ready.',
   category: 'planning',
   delegates: false,
+  on_request: true,
   input,
   output: z.object({ planning: z.literal(true) }),
   async execute() {

@@ -15,6 +15,7 @@ export const exitPlanMode = definePattern<z.output<typeof input>>({
     'their answer.',
   category: 'planning',
   delegates: false,
+  on_request: true,
   input,
   output: z.object({ approved: z.boolean(), feedback: z.string().optional() }),
   async execute(context, { plan }) {

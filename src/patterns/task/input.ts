@@ -30,7 +30,7 @@ export const taskInput = z.strictObject({
 
 export type TaskInput = z.output<typeof taskInput>
 
-export const taskOutput = z.object({
+const ended = z.object({
   response: z.string(),
   session_id: z.string(),
   agent: z.string(),
@@ -48,7 +48,13 @@ export const taskOutput = z.object({
   cached: z.literal(true).optional(),
 })
 
-export type TaskOutput = z.output<typeof taskOutput>
+/** A task answers when it has ended; in the background it answers at once that it runs. */
+export const taskOutput = z.union([
+  ended,
+  z.strictObject({ session_id: z.string(), agent: z.string().optional(), status: z.literal('running') }),
+])
+
+export type TaskOutput = z.output<typeof ended>
 
 export const resultInput = z.strictObject({
   session_id: z.string().describe('The session_id that task returned.'),
@@ -70,6 +76,7 @@ export function taskInputFor(names: readonly string[]): typeof taskInput {
       .optional()
       .describe('Who does it. Needed to start a new session.')
     schema = z.strictObject({ agent, ...fields }) as unknown as typeof taskInput
+    if (offered.size > 100) offered.clear()
     offered.set(list, schema)
   }
   return schema

@@ -16,19 +16,22 @@ export function instructionWith(instruction: string, context: string): string {
   ].join('\n')
 }
 
-/** The last `turns` exchanges of a conversation (all of them for `Infinity`), as far as the scope shows them. */
+/**
+ * The last `turns` exchanges of a conversation (all of them for `Infinity`), as far as the scope shows them: one JSON
+ * object a line, so that nothing in a text can pose as another speaker.
+ */
 export function quoted(
   messages: readonly Message[],
   turns: number,
   scope: ContextScope,
-  delegates: ReadonlySet<string>,
+  delegates: (tool: string) => boolean,
 ): string {
   const lines: string[] = []
   for (const message of lastTurns(messages, turns)) {
     for (const part of message.content) {
-      if (part.type === 'text') lines.push(`[${message.role}] ${part.text}`)
-      else if (part.type === 'tool-result' && shows(scope, delegates.has(part.name))) {
-        lines.push(`[result of ${part.name}] ${part.text}`)
+      if (part.type === 'text') lines.push(JSON.stringify({ from: message.role, text: part.text }))
+      else if (part.type === 'tool-result' && shows(scope, delegates(part.name))) {
+        lines.push(JSON.stringify({ result_of: part.name, text: part.text }))
       }
     }
   }

@@ -12,7 +12,6 @@ import { instructionWith, quoted } from './prompts.ts'
 
 /** The session a task opens hangs under this key of its call. */
 const SESSION = 'session'
-const DELEGATES = new Set(['task', 'collaborate', 'team', 'consult', 'build'])
 
 /** Delegation to a sub-session that can be resumed. At the top of a run it starts the first agent. */
 export const task = definePattern<TaskInput>({
@@ -67,7 +66,7 @@ export const taskResult = definePattern<z.output<typeof resultInput>>({
   async execute(context, { session_id, wait }) {
     const result = await context.collect('result', session_id, wait)
     if (!result) return { success: true, output: { session_id, status: 'running' } }
-    return { success: true, output: resultOf(result).output, collected: [session_id] }
+    return { ...resultOf(result), collected: [session_id] }
   },
 })
 
@@ -109,7 +108,7 @@ function inherited(context: Context, input: TaskInput): string {
   // The last message is the caller's own call of this task.
   const before = context.caller.messages.slice(0, -1)
   const turns = input.context_depth === 'all' ? Number.POSITIVE_INFINITY : input.context_turns
-  return quoted(before, turns, input.context_scope, DELEGATES)
+  return quoted(before, turns, input.context_scope, context.delegates)
 }
 
 function cacheKey(agent: Agent, instruction: string, input: TaskInput): string {
@@ -118,12 +117,15 @@ function cacheKey(agent: Agent, instruction: string, input: TaskInput): string {
 
 function resultOf(session: SessionResult, cached = false): PatternResult {
   const { text, error, ...rest } = session
-  const output: TaskOutput = { response: text, ...rest, ...(cached ? { cached } : undefined) }
-  if (session.status === 'completed') return { success: true, output, stop_reason: session.stop_reason }
+  const { object: _object, ...facts } = rest
+  const output: TaskOutput = { response: text, ...facts, ...(cached ? { cached } : undefined) }
+  const worked = { agent: session.agent, sub_session_id: session.session_id }
+  if (session.status === 'completed') return { success: true, output, worked, stop_reason: session.stop_reason }
   const why = error?.message ?? `the session ended: ${session.stop_reason}`
   return {
     success: false,
     output,
+    worked,
     error: why,
     stop_reason: session.stop_reason,
     ...(error ? { detail: error } : undefined),

@@ -7,9 +7,11 @@ import { leaseLost, refuseAppend, refused, unknownRun } from '../refusals.ts'
 import type { Checkpoints } from './checkpoints.ts'
 import type { Connection } from './connection.ts'
 import type { Encoded, Payload } from './encoding.ts'
-import { encode, hashPayloads } from './encoding.ts'
+import { hashPayloads } from './encoding.ts'
 import type { RunKey } from './events.ts'
 import { isBusy, storeFailure } from './failure.ts'
+import type { Prepared } from './preparing.ts'
+import { bytesOf, prepare, unhashedIn } from './preparing.ts'
 import type { RunState } from './runs.ts'
 import type { Tables } from './tables.ts'
 
@@ -25,7 +27,8 @@ import type { Tables } from './tables.ts'
 const MOST_REMEMBERED = 10_000
 const OK: AppendOutcome = Object.freeze({ ok: true })
 
-type Prepared = Encoded[] | TroupeError
+/** What is to be written, or why it cannot be. */
+type Ready = Prepared | TroupeError
 
 export class Appender {
   readonly #connection: Connection
@@ -41,8 +44,8 @@ export class Appender {
   }
 
   append(batch: readonly Append[]): AppendOutcome[] | Promise<AppendOutcome[]> {
-    const prepared = batch.map(prepare)
-    const unhashed = prepared.flatMap(unhashedOf)
+    const prepared = batch.map((append) => this.#prepare(append))
+    const unhashed = prepared.flatMap((ready) => (ready instanceof TroupeError ? [] : unhashedIn(ready)))
     if (unhashed.length > 0 || this.#checkpoints.behind) return this.#commitLater(batch, prepared, unhashed)
     try {
       return this.#commit(batch, prepared)
@@ -54,7 +57,7 @@ export class Appender {
 
   async #commitLater(
     batch: readonly Append[],
-    prepared: readonly Prepared[],
+    prepared: readonly Ready[],
     unhashed: readonly Payload[],
   ): Promise<AppendOutcome[]> {
     try {
@@ -66,23 +69,25 @@ export class Appender {
     }
   }
 
-  #commit(batch: readonly Append[], prepared: readonly Prepared[]): AppendOutcome[] {
-    const { words } = this.#tables
+  #commit(batch: readonly Append[], prepared: readonly Ready[]): AppendOutcome[] {
+    const { events } = this.#tables
     try {
       const outcomes = this.#connection.transact(strictest(batch), () => this.#write(batch, prepared))
-      words.keep()
+      events.keep()
       for (const [run_id, state] of this.#staged) this.#remember(run_id, state)
-      this.#checkpoints.wrote(bytesOf(prepared))
+      let bytes = 0
+      for (const [index, { ok }] of outcomes.entries()) bytes += ok ? this.#written(batch[index], prepared[index]) : 0
+      this.#checkpoints.wrote(bytes)
       return outcomes
     } catch (thrown) {
-      words.forget()
+      events.forget()
       throw thrown
     } finally {
       this.#staged.clear()
     }
   }
 
-  #write(batch: readonly Append[], prepared: readonly Prepared[]): AppendOutcome[] {
+  #write(batch: readonly Append[], prepared: readonly Ready[]): AppendOutcome[] {
     const outcomes: AppendOutcome[] = []
     for (let index = 0; index < batch.length; index++) {
       const append = batch[index]
@@ -92,7 +97,7 @@ export class Appender {
     return outcomes
   }
 
-  #appendOne(append: Append, prepared: Prepared): AppendOutcome {
+  #appendOne(append: Append, prepared: Ready): AppendOutcome {
     if (prepared instanceof TroupeError) return refused(prepared)
     const { runs, commands } = this.#tables
     const run = this.#stateFor(append)
@@ -112,7 +117,7 @@ export class Appender {
     this.#staged.set(append.run_id, { ...run, head, fold, status: fold.status })
     for (let index = 0; index < append.events.length; index++) {
       const event = append.events[index]
-      const encoded = prepared[index]
+      const encoded = prepared.encoded[index]
       if (event && encoded) this.#insert(run, event, encoded)
     }
     return OK
@@ -120,7 +125,7 @@ export class Appender {
 
   #insert(run: RunKey, event: Event, encoded: Encoded): void {
     const id = this.#tables.events.insert(run, event, encoded)
-    projectEvent(event, rowsOf(this.#tables, run, id), run.project)
+    projectEvent(event, rowsOf(this.#tables, run, id))
   }
 
   /** What is remembered if it can be what the writer builds on, else what the file says. */
@@ -129,6 +134,24 @@ export class Appender {
     const first = events[0]
     if (known && first && known.epoch === epoch && known.head === first.seq - 1) return known
     return this.#tables.runs.state(run_id)
+  }
+
+  #prepare({ run_id, events }: Append): Ready {
+    try {
+      return prepare(run_id, events, this.#tables)
+    } catch (thrown) {
+      if (thrown instanceof TroupeError) return thrown
+      throw thrown
+    }
+  }
+
+  /** Takes note of what is in the file now; returns how much it is. */
+  #written(append: Append | undefined, ready: Ready | undefined): number {
+    if (!append || !ready || ready instanceof TroupeError) return 0
+    const { texts } = this.#tables
+    if (append.events.at(-1)?.type === 'run:end') texts.drop(append.run_id)
+    else texts.keep(append.run_id, ready.texts)
+    return bytesOf(ready)
   }
 
   #remember(run_id: string, state: RunState): void {
@@ -144,46 +167,16 @@ export class Appender {
 /** The rows of one event, inside the transaction that writes it. */
 function rowsOf({ sessions, gates, artifacts }: Tables, run: RunKey, id: number): Rows {
   return {
-    session: (session_id) => sessions.bare(session_id),
-    putSession: (row, ended) => sessions.put(row, run, ended ? id : null),
+    openSession: (event) => sessions.open(event, run, id),
+    endSession: (event) => sessions.end(event, run, id),
     openGate: ({ data }) => gates.open(run, data.gate_id, id),
     answerGate: ({ data }) => gates.answer(data.gate_id, id),
     putArtifact: ({ data }) => artifacts.put(run, data.name, data.version, id),
   }
 }
 
-function prepare(append: Append): Prepared {
-  try {
-    for (const { type, session_id } of append.events) {
-      if (type.isWellFormed() && (session_id ?? '').isWellFormed()) continue
-      return new TroupeError('invalid_input', `run ${append.run_id}: a name with half a character cannot be stored`)
-    }
-    return append.events.map(encode)
-  } catch (thrown) {
-    if (thrown instanceof TroupeError) return thrown
-    throw thrown
-  }
-}
-
-function unhashedOf(prepared: Prepared): Payload[] {
-  if (prepared instanceof TroupeError) return []
-  return prepared.flatMap(({ payloads }) => payloads.filter(({ hash }) => hash === ''))
-}
-
 function strictest(batch: readonly Append[]): Sync {
   return batch.some(({ sync }) => sync === 'full') ? 'full' : 'normal'
-}
-
-function bytesOf(prepared: readonly Prepared[]): number {
-  let bytes = 0
-  for (const encoded of prepared) {
-    if (encoded instanceof TroupeError) continue
-    for (const { data, payloads } of encoded) {
-      bytes += data.length
-      for (const payload of payloads) bytes += payload.bytes.length
-    }
-  }
-  return bytes
 }
 
 function refuseAll(batch: readonly Append[], error: TroupeError): AppendOutcome[] {

@@ -14,7 +14,7 @@ export function artifactTable(db: Database, events: EventTable) {
   const listed = db.prepare('SELECT event FROM artifacts WHERE run = ? ORDER BY event')
 
   function rowAt(run: RunKey, id: unknown, without?: string): ArtifactRow | undefined {
-    const event = events.at(run, Number(id), without)
+    const event = events.at(Number(id), without)
     return isEvent(event, 'artifact:write')
       ? { ...event.data, project: run.project, run_id: run.run_id, at: event.at }
       : undefined

@@ -1,21 +1,56 @@
-import type { Payload } from './encoding.ts'
+import { hash } from 'node:crypto'
 import type { Database } from './node-sqlite.ts'
 
-/** Large values by the hash of their content, each once per project. */
+/*
+ * Invariants
+ * 1. A blob is named by the hash of its content within its project, and its number never changes.
+ * 2. Numbers of snapshots are remembered; those given in a transaction that was undone are forgotten.
+ */
+
+const MOST_REMEMBERED = 1000
+
+/** Values that stand apart from their events, each once per project. */
 export function blobTable(db: Database) {
   const insert = db.prepare(
     'INSERT INTO blobs (project, hash, size, bytes) VALUES (?, ?, ?, ?) ON CONFLICT (project, hash) DO NOTHING',
   )
-  const select = db.prepare(
-    'SELECT hash, bytes FROM blobs WHERE project = ? AND hash IN (SELECT value FROM json_each(?))',
-  )
+  const number = db.prepare('SELECT id FROM blobs WHERE project = ? AND hash = ?')
+  const byHash = db.prepare('SELECT bytes FROM blobs WHERE project = ? AND hash = ?')
+  const byNumber = db.prepare('SELECT bytes FROM blobs WHERE id = ?')
+  const snapshots = new Map<string, number>()
+  let fresh: string[] = []
+
+  function put(project: string, hash: string, bytes: Uint8Array): void {
+    insert.run(project, hash, bytes.length, bytes)
+  }
+
   return {
-    put(project: string, { hash, bytes }: Payload): void {
-      insert.run(project, hash, bytes.length, bytes)
+    put,
+    /** The number of a snapshot, stored now if it is new. Only inside a transaction. */
+    snapshot(project: string, json: string): number {
+      const name = `${project}\n${json}`
+      const known = snapshots.get(name)
+      if (known !== undefined) return known
+      const bytes = Buffer.from(json)
+      const digest = hash('sha256', bytes, 'hex')
+      put(project, digest, bytes)
+      const id = Number(number.get(project, digest)?.id)
+      if (snapshots.size >= MOST_REMEMBERED) snapshots.clear()
+      snapshots.set(name, id)
+      fresh.push(name)
+      return id
     },
-    load(project: string, hashes: readonly string[]): Map<string, Uint8Array> {
-      const rows = hashes.length === 0 ? [] : select.all(project, JSON.stringify(hashes))
-      return new Map(rows.map((row) => [String(row.hash), row.bytes as Uint8Array]))
+    /** By the hash of a payload, or the number of a snapshot. */
+    load(project: string, which: string | number): Uint8Array | undefined {
+      const row = typeof which === 'number' ? byNumber.get(which) : byHash.get(project, which)
+      return row?.bytes instanceof Uint8Array ? row.bytes : undefined
+    },
+    keep(): void {
+      if (fresh.length > 0) fresh = []
+    },
+    forget(): void {
+      for (const name of fresh) snapshots.delete(name)
+      fresh = []
     },
   }
 }

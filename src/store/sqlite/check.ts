@@ -1,13 +1,14 @@
 import { hash } from 'node:crypto'
 import type { Connection } from './connection.ts'
-import type { Refs } from './encoding.ts'
 import { storeFailure } from './failure.ts'
+import type { Ref } from './refs.ts'
+import { isRepeat, readRefs } from './refs.ts'
 
 const MOST_PROBLEMS = 100
 
 /** Reads the whole file: its structure, every journal's numbering, every blob. Problems in words. */
 export function checkFile({ db, path }: Connection): string[] {
-  return [structure, numbering, missingBlobs, changedBlobs].flatMap(problemsOf).slice(0, MOST_PROBLEMS)
+  return [structure, numbering, missingValues, changedBlobs].flatMap(problemsOf).slice(0, MOST_PROBLEMS)
 
   /** Damage that stops one look at the file must not hide what the others find. */
   function problemsOf(look: () => Iterable<string>): string[] {
@@ -34,15 +35,21 @@ export function checkFile({ db, path }: Connection): string[] {
     }
   }
 
-  function* missingBlobs(): Iterable<string> {
-    const known = db.prepare('SELECT 1 FROM blobs WHERE project = ? AND hash = ?')
+  function* missingValues(): Iterable<string> {
+    const byHash = db.prepare('SELECT 1 FROM blobs WHERE project = ? AND hash = ?')
+    const byNumber = db.prepare('SELECT 1 FROM blobs WHERE id = ?')
+    const bySeq = db.prepare('SELECT 1 FROM events WHERE run = ? AND seq = ?')
     const references = db.prepare(
-      'SELECT run_id, project, seq, refs FROM events JOIN runs ON runs.id = events.run WHERE refs IS NOT NULL',
+      'SELECT run, run_id, project, seq, refs FROM events JOIN runs ON runs.id = events.run WHERE refs IS NOT NULL',
     )
-    for (const { run_id, project, seq, refs } of references.iterate()) {
-      for (const [field, [wanted, size]] of Object.entries(JSON.parse(String(refs)) as Refs)) {
-        if (known.get(String(project), wanted)) continue
-        yield `run ${String(run_id)}, event ${String(seq)}: ${field} is missing (blob ${wanted}, ${size} bytes)`
+    for (const { run, run_id, project, seq, refs } of references.iterate()) {
+      const known = (ref: Ref) => {
+        if (isRepeat(ref)) return bySeq.get(Number(run), ref[1])
+        return typeof ref[1] === 'string' ? byHash.get(String(project), ref[1]) : byNumber.get(ref[1])
+      }
+      for (const ref of readRefs(String(refs))) {
+        if (known(ref)) continue
+        yield `run ${String(run_id)}, event ${String(seq)}: ${valueWords(ref[0])} is missing (${whereWords(ref)})`
       }
     }
   }
@@ -53,4 +60,13 @@ export function checkFile({ db, path }: Connection): string[] {
       if (found !== row.hash) yield `blob ${String(row.hash)} holds other content (${found})`
     }
   }
+}
+
+function valueWords(slot: number | string): string {
+  return typeof slot === 'number' ? `value ${slot + 1}` : slot
+}
+
+function whereWords(ref: Ref): string {
+  if (isRepeat(ref)) return `it stands in event ${ref[1]}`
+  return typeof ref[1] === 'string' ? `blob ${ref[1]}, ${ref[2]} bytes` : `blob number ${ref[1]}`
 }

@@ -1,31 +1,158 @@
 import { hash } from 'node:crypto'
 import { TroupeError } from '../../errors.ts'
 import type { Event } from '../../kernel/event.ts'
+import type { Slots } from './shape.ts'
+import { shapeOf } from './shape.ts'
+import type { Place } from './texts.ts'
+import { SHORTEST_TEXT } from './texts.ts'
 
-/** A field whose JSON is longer than this is stored apart, once per content and project. */
+/** A value whose JSON is longer than this is stored apart, once per content and project. */
 export const INLINE_BYTES = 4096
+/** A snapshot that is shorter is not worth a row of its own. */
+const SHORTEST_SNAPSHOT = 128
 /** Up to here a hash costs less than going to another thread for it. */
 const HASH_HERE_BYTES = 64 * 1024
+const LONGEST_SHAPE = 2048
 export const MAX_EVENT_BYTES = 32 * 1024 * 1024
+
+/** Which value of an event: its number where the event has a shape, else the name of its field. */
+export type Slot = number | string
 
 /** A value stored apart. Its hash is empty until it is known. */
 export interface Payload {
-  field: string
+  slot: Slot
   bytes: Buffer<ArrayBuffer>
   hash: string
 }
 
-/** An event's data as its row holds it: payloads leave a `0` in their place, which keeps the order of the fields. */
-export interface Encoded {
-  data: string
-  payloads: Payload[]
+/** A value that other events have too, stored apart. */
+export interface Snapshot {
+  slot: number
+  json: string
 }
 
-/** Field → hash and size of its value, as the row holds it beside the data. */
-export type Refs = Record<string, [hash: string, size: number]>
+/** A value that stands in an earlier event of the run. */
+export interface Repeat extends Place {
+  as: number
+}
+
+/** An event's data as its row holds it: what stands elsewhere leaves a `0` in its place. */
+export interface Encoded {
+  /** The type, with the shape of its data if it has one. */
+  word: string
+  data: string
+  payloads: Payload[]
+  snapshots: Snapshot[]
+  repeats: Repeat[]
+}
+
+/** What an event may refer to, and what it adds to that. */
+export interface EncodingSite {
+  /** Texts that stand in the file. */
+  known: ReadonlyMap<string, Place> | undefined
+  /** Texts of the events before this one that are to be written with it; those of this one are added. */
+  fresh: Map<string, Place>
+  /** Whether a shape may be kept. */
+  admits(word: string): boolean
+}
 
 /** Throws `too_large` or, for data that JSON cannot hold, `invalid_input`. */
-export function encode(event: Event): Encoded {
+export function encode(event: Event, site: EncodingSite): Encoded {
+  if (event.type.startsWith('custom:') || event.type.includes(' ')) return encodeWhole(event)
+  const values = new Values(event, site)
+  const shape = shapeOf(event.type, event.data, values)
+  if (shape === undefined || shape.length > LONGEST_SHAPE) return encodeWhole(event)
+  const word = `${event.type} ${shape}`
+  if (!site.admits(word)) return encodeWhole(event)
+  values.addTexts()
+  const { payloads, snapshots, repeats } = values
+  return { word, data: `[${values.data}]`, payloads, snapshots, repeats }
+}
+
+/** Collects what an event has itself. */
+class Values implements Slots {
+  data = ''
+  readonly payloads: Payload[] = []
+  readonly snapshots: Snapshot[] = []
+  readonly repeats: Repeat[] = []
+  readonly #event: Event
+  readonly #site: EncodingSite
+  readonly #texts: [text: string, slot: number][] = []
+  #count = 0
+  #size = 0
+
+  constructor(event: Event, site: EncodingSite) {
+    this.#event = event
+    this.#site = site
+  }
+
+  text(value: string): void {
+    if (value.length < SHORTEST_TEXT) {
+      this.#put(JSON.stringify(value))
+      return
+    }
+    const place = this.#site.fresh.get(value) ?? this.#site.known?.get(value)
+    if (place) {
+      this.repeats.push({ ...place, as: this.#count })
+      this.#put('0')
+      return
+    }
+    const slot = this.#count
+    if (this.#value(toJson(this.#event, value) ?? '')) this.#texts.push([value, slot])
+  }
+
+  number(value: number): void {
+    this.#put(Number.isFinite(value) ? String(value) : 'null')
+  }
+
+  piece(value: unknown): boolean {
+    const json = toJson(this.#event, value)
+    if (json === undefined) return false
+    this.#value(json)
+    return true
+  }
+
+  snapshot(value: unknown): boolean {
+    const json = toJson(this.#event, value)
+    if (json === undefined) return false
+    if (json.length < SHORTEST_SNAPSHOT || isLong(json)) this.#value(json)
+    else {
+      this.snapshots.push({ slot: this.#count, json })
+      this.#put('0')
+    }
+    return true
+  }
+
+  worth(value: object): boolean {
+    return Object.values(value).some((field) => typeof field === 'string' && field.length >= SHORTEST_TEXT)
+  }
+
+  /** Its texts may be referred to from now on. */
+  addTexts(): void {
+    for (const [text, slot] of this.#texts) this.#site.fresh.set(text, { seq: this.#event.seq, slot })
+  }
+
+  /** Returns whether the value stands in the event itself. */
+  #value(json: string): boolean {
+    if (!isLong(json)) {
+      this.#put(json)
+      return true
+    }
+    this.payloads.push(payloadOf(this.#count, json))
+    this.#put('0', json.length)
+    return false
+  }
+
+  #put(json: string, size = json.length): void {
+    this.#size += size
+    if (this.#size > MAX_EVENT_BYTES) throw tooLarge(this.#event)
+    this.data += this.#count === 0 ? json : `,${json}`
+    this.#count += 1
+  }
+}
+
+/** The data as it is, field by field. */
+function encodeWhole(event: Event): Encoded {
   const payloads: Payload[] = []
   const fields = event.data as Record<string, unknown>
   let data = ''
@@ -33,19 +160,22 @@ export function encode(event: Event): Encoded {
   for (const field of Object.keys(fields)) {
     const value = toJson(event, fields[field])
     if (value === undefined) continue
-    data += `${data === '' ? '{' : ','}${JSON.stringify(field)}:`
-    if (value.length * 3 > INLINE_BYTES && Buffer.byteLength(value) > INLINE_BYTES) {
-      const bytes = Buffer.from(value)
-      size += bytes.length
-      if (size > MAX_EVENT_BYTES) throw tooLarge(event)
-      payloads.push({ field, bytes, hash: bytes.length > HASH_HERE_BYTES ? '' : hash('sha256', bytes, 'hex') })
-      data += '0'
-    } else {
-      size += value.length
-      data += value
-    }
+    size += value.length
+    if (size > MAX_EVENT_BYTES) throw tooLarge(event)
+    const long = isLong(value)
+    if (long) payloads.push(payloadOf(field, value))
+    data += `${data === '' ? '' : ','}${JSON.stringify(field)}:${long ? '0' : value}`
   }
-  return { data: data === '' ? '{}' : `${data}}`, payloads }
+  return { word: event.type, data: `{${data}}`, payloads, snapshots: [], repeats: [] }
+}
+
+function isLong(json: string): boolean {
+  return json.length * 3 > INLINE_BYTES && Buffer.byteLength(json) > INLINE_BYTES
+}
+
+function payloadOf(slot: Slot, json: string): Payload {
+  const bytes = Buffer.from(json)
+  return { slot, bytes, hash: bytes.length > HASH_HERE_BYTES ? '' : hash('sha256', bytes, 'hex') }
 }
 
 function toJson(event: Event, value: unknown): string | undefined {
@@ -72,42 +202,4 @@ export async function hashPayloads(payloads: readonly Payload[]): Promise<void> 
       payload.hash = Buffer.from(digest).toString('hex')
     }),
   )
-}
-
-export function refsOf(payloads: readonly Payload[]): string | null {
-  if (payloads.length === 0) return null
-  const pairs = payloads.map(({ field, hash, bytes }) => `${JSON.stringify(field)}:["${hash}",${bytes.length}]`)
-  return `{${pairs.join(',')}}`
-}
-
-/** What stands where a value was whose blob is gone: the journal stays readable, and says what it lacks. */
-export interface Missing {
-  $missing: string
-  size: number
-}
-
-/** The data of an event, its blobs put back in their places. */
-export function decode(data: string, refs: string | null, blob: (hash: string) => Uint8Array | undefined): unknown {
-  const fields: unknown = JSON.parse(data)
-  if (refs === null) return fields
-  for (const [field, [hash, size]] of Object.entries(JSON.parse(refs) as Refs)) {
-    // Assigning to a field named __proto__ would change the object's nature and lose the value.
-    Object.defineProperty(fields, field, {
-      value: restore(blob(hash), hash, size),
-      enumerable: true,
-      configurable: true,
-      writable: true,
-    })
-  }
-  return fields
-}
-
-function restore(bytes: Uint8Array | undefined, hash: string, size: number): unknown {
-  const missing: Missing = { $missing: hash, size }
-  if (!bytes) return missing
-  try {
-    return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString())
-  } catch {
-    return missing
-  }
 }

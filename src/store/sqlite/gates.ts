@@ -27,10 +27,10 @@ export function gateTable(db: Database, events: EventTable) {
   const openInRun = db.prepare(`${OPEN} AND runs.run_id = ? ORDER BY opened_event`)
 
   function toRow(record: GateRecord): GateRow | undefined {
-    const opened = events.at(record, record.opened_event)
+    const opened = events.at(record.opened_event)
     if (!isEvent(opened, 'gate:open')) return undefined
     const row = openedGate(opened, record.project)
-    const answered = record.answered_event === null ? undefined : events.at(record, record.answered_event)
+    const answered = record.answered_event === null ? undefined : events.at(record.answered_event)
     if (!isEvent(answered, 'gate:answer')) return row
     return { ...row, answered_at: answered.at, answer: answered.data.answer }
   }
@@ -54,7 +54,7 @@ export function gateTable(db: Database, events: EventTable) {
     answeredBy(gate_id: string): string | undefined {
       const found = find(gate_id)
       if (!found || found.answered_event === null) return undefined
-      const event = events.at(found, found.answered_event)
+      const event = events.at(found.answered_event)
       return isEvent(event, 'gate:answer') ? event.data.by : 'someone'
     },
     /** The run that asked. */

@@ -13,7 +13,7 @@ export function schemaOf(db: Database): number {
 /** Brings the file to the newest schema: all steps or none, so that a crash half-way leaves the older schema whole. */
 export async function migrate(connection: Connection, steps: readonly string[] = MIGRATIONS): Promise<void> {
   const { db, path } = connection
-  const at = schemaOf(db)
+  const at = await connection.retry(() => schemaOf(db))
   if (at === steps.length) return
   if (at > steps.length) throw newer(path, at, steps.length)
   await connection.write('full', () => {

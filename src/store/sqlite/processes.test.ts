@@ -96,7 +96,7 @@ test('ST21 a run that this process remembers is refused when another took it mea
   const mine = await begin(store, 'shared')
   await mine.write('custom:note', { key: 'a' })
   const theirs = new Writer(second, await second.lease('shared', claimant('b', { dead: () => true })))
-  refused(await mine.try([mine.event('custom:note', { key: 'late' })]), 'lease_lost', /b executes it now/)
+  refused(await mine.try([mine.event('custom:note', { key: 'late' })]), 'lease_lost', /b works on it now/)
   await theirs.write('custom:note', { key: 'b' })
   refused(await mine.try([mine.event('custom:note', { key: 'later' })]), 'lease_lost')
   await second.close()

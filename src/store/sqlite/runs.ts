@@ -1,4 +1,6 @@
 import type { EventOf, Status, StopReason } from '../../kernel/event.ts'
+import type { Spend } from '../../kernel/ledger.ts'
+import { NO_SPEND } from '../../kernel/ledger.ts'
 import type { RunFold } from '../projection.ts'
 import { NEW_RUN, titleOf } from '../projection.ts'
 import type { Standing } from '../refusals.ts'
@@ -38,6 +40,7 @@ function statements(db: Database) {
     ),
     byId: db.prepare(`SELECT ${COLUMNS} FROM runs WHERE run_id = ?`),
     advance: db.prepare('UPDATE runs SET head = ? WHERE id = ? AND epoch = ? AND head = ?'),
+    spend: db.prepare('UPDATE runs SET head = ?, usage = ? WHERE id = ? AND epoch = ? AND head = ?'),
     change: db.prepare(
       `UPDATE runs SET head = ?, status = ?, stop_reason = ?, ended_at = ?, usage = ?
        WHERE id = ? AND epoch = ? AND head = ?`,
@@ -59,9 +62,9 @@ export function runTable(db: Database) {
 
   return {
     insert({ run_id, at, data }: EventOf<'run:start'>): RunKey {
-      const { status, usage } = NEW_RUN
+      const { status } = NEW_RUN
       const { project, pattern } = data
-      const written = sql.insert.run(run_id, project, pattern, titleOf(data), status, at, JSON.stringify(usage))
+      const written = sql.insert.run(run_id, project, pattern, titleOf(data), status, at, '{}')
       return { id: Number(written.lastInsertRowid), run_id, project }
     },
     row(run_id: string): RunRow | undefined {
@@ -85,7 +88,11 @@ export function runTable(db: Database) {
     advance({ id, epoch, head, fold }: RunState, to: { head: number; fold: RunFold }): boolean {
       if (to.fold === fold) return sql.advance.run(to.head, id, epoch, head).changes === 1
       const { status, stop_reason, ended_at, usage } = to.fold
-      const spent = JSON.stringify(usage)
+      const spent = JSON.stringify(usage, withoutNothing)
+      // Naming a column that an index covers rewrites the index, even where the value stays.
+      if (status === fold.status && stop_reason === fold.stop_reason && ended_at === fold.ended_at) {
+        return sql.spend.run(to.head, spent, id, epoch, head).changes === 1
+      }
       return sql.change.run(to.head, status, stop_reason, ended_at, spent, id, epoch, head).changes === 1
     },
     /** A change that means nothing: without one, a commit writes nothing and so syncs nothing. */
@@ -111,13 +118,23 @@ export function runTable(db: Database) {
 
 export type RunTable = ReturnType<typeof runTable>
 
+/** Most runs spend little of most kinds: what is not there is as in `NO_SPEND`. */
+function withoutNothing(_name: string, value: unknown): unknown {
+  return value === 0 || value === false ? undefined : value
+}
+
+function toUsage(spent: string): Spend {
+  const { lost, ...usage } = JSON.parse(spent) as Partial<Spend>
+  return { ...NO_SPEND, ...usage, lost: { ...NO_SPEND.lost, ...lost } }
+}
+
 function toRow({ id: _id, usage, ...row }: RunRecord): RunRow {
-  return { ...row, usage: JSON.parse(usage) as RunRow['usage'] }
+  return { ...row, usage: toUsage(usage) }
 }
 
 function toState(record: RunRecord): RunState {
   const { id, run_id, project, status, epoch, head, owner, lease_until, stop_reason, ended_at } = record
-  const usage = JSON.parse(record.usage) as RunRow['usage']
+  const usage = toUsage(record.usage)
   const fold: RunFold = { status, stop_reason: stop_reason as StopReason | null, ended_at, usage }
   return { id, run_id, project, status, epoch, head, owner, lease_until, fold }
 }

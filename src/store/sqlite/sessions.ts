@@ -1,40 +1,62 @@
+import type { EventOf } from '../../kernel/event.ts'
 import { isEvent } from '../../kernel/event.ts'
+import { NO_USAGE } from '../../kernel/model.ts'
 import type { SessionFilter, SessionRow } from '../store.ts'
 import type { EventTable, RunKey } from './events.ts'
 import type { Database } from './node-sqlite.ts'
 import type { Words } from './words.ts'
 
+/*
+ * Invariants
+ * 1. A row says which events opened and ended the session last; everything else about it is read from them.
+ * 2. Opening or ending a segment changes one row, and adds one if there was a segment before: however many there are.
+ */
+
 interface SessionRecord {
-  id: number
+  session_id: string
   project: string
   run_id: string
+  segment: number
   holder: string | null
   cache_key: string | null
+  opened_at: number
+  opened_event: number
   ended_event: number | null
-  facts: string
 }
 
-/** What a row keeps as JSON: whatever nobody looks a session up by. */
-type Facts = Omit<SessionRow, 'session_id' | 'project' | 'run_id' | 'holder' | 'cache_key' | 'text'>
-
 const SELECT = `
-  SELECT sessions.id, sessions.project, newest.run_id, sessions.cache_key, ended_event, facts,
+  SELECT session_id, sessions.project, newest.run_id, segment, cache_key, opened_at, opened_event, ended_event,
     CASE WHEN held.ended_at IS NULL THEN held.run_id END AS holder
   FROM sessions JOIN runs AS newest ON newest.id = sessions.run LEFT JOIN runs AS held ON held.id = sessions.holder`
 const NEWEST_FIRST = 'ORDER BY sessions.id DESC LIMIT ?'
-const IN_RUN = `sessions.id IN (SELECT session FROM run_sessions JOIN runs ON runs.id = run WHERE runs.run_id = ?)`
+/** Those that were opened in a run. */
+const IN_RUN = `sessions.id IN (
+  SELECT session FROM events JOIN runs ON runs.id = events.run
+  WHERE runs.run_id = ? AND word IN (SELECT id FROM words WHERE word = 'session:open' OR word LIKE 'session:open {%'))`
 
 function statements(db: Database) {
   return {
-    byId: db.prepare(`${SELECT} WHERE sessions.id = ?`),
-    upsert: db.prepare(
-      `INSERT INTO sessions (id, project, run, holder, cache_key, ended_event, facts) VALUES (?, ?, ?, ?, ?, ?, ?)
-       ON CONFLICT (id) DO UPDATE SET run = excluded.run, holder = excluded.holder, cache_key = excluded.cache_key,
-         ended_event = coalesce(excluded.ended_event, ended_event), facts = excluded.facts`,
+    bySessionId: db.prepare(`${SELECT} WHERE session_id = ?`),
+    openFirst: db.prepare(
+      `UPDATE sessions SET project = ?, opened_at = ?, cache_key = ?, opened_event = ?, segment = ?, run = ?,
+         from_seq = ?, holder = ?, place = 1
+       WHERE id = ? AND opened_event IS NULL`,
     ),
-    join: db.prepare('INSERT INTO run_sessions (run, session) VALUES (?, ?) ON CONFLICT DO NOTHING'),
-    hold: db.prepare('UPDATE sessions SET holder = ? WHERE id = ?'),
-    recent: db.prepare('SELECT word FROM sessions JOIN words USING (id) ORDER BY id DESC LIMIT 100'),
+    open: db.prepare(
+      `UPDATE sessions SET project = ?, cache_key = ?, opened_event = ?, segment = ?, run = ?, holder = ?, to_seq = NULL
+       WHERE id = ?`,
+    ),
+    moveOn: db.prepare(
+      `INSERT INTO segments (session, place, run, from_seq, to_seq)
+       SELECT id, place, run, from_seq, to_seq FROM sessions WHERE id = ? AND (run != ? OR segment != ?)`,
+    ),
+    placeNext: db.prepare('UPDATE sessions SET place = place + 1, from_seq = ? WHERE id = ?'),
+    end: db.prepare(
+      `UPDATE sessions SET ended_event = ?, holder = NULL, to_seq = CASE WHEN run = ? THEN ? ELSE to_seq END
+       WHERE id = ? AND opened_event IS NOT NULL`,
+    ),
+    hold: db.prepare('UPDATE sessions SET holder = ? WHERE session_id = ?'),
+    recent: db.prepare('SELECT session_id FROM sessions WHERE opened_event IS NOT NULL ORDER BY id DESC LIMIT 100'),
     listed: db.prepare(`${SELECT} WHERE sessions.project = ? ${NEWEST_FIRST}`),
     listedByRun: db.prepare(`${SELECT} WHERE ${IN_RUN} AND sessions.project = ? ${NEWEST_FIRST}`),
     listedByCacheKey: db.prepare(
@@ -43,53 +65,63 @@ function statements(db: Database) {
   }
 }
 
-/** Sessions: a row's number is that of its id among the words. */
-export function sessionTable(db: Database, words: Words, events: EventTable) {
+/** Sessions: a row for every session id that an event names; those that were opened are sessions. */
+export function sessionTable(db: Database, ids: Words, events: EventTable) {
   const sql = statements(db)
 
-  function toRow(record: SessionRecord, text: string): SessionRow {
-    const { id, project, run_id, holder, cache_key, facts } = record
-    return { session_id: words.word(id), project, run_id, holder, cache_key, text, ...(JSON.parse(facts) as Facts) }
-  }
-
-  /** A text lives in the event that ended the segment, which may be in an earlier run. */
-  function textOf({ ended_event, project, run_id }: SessionRecord): string {
-    if (ended_event === null) return ''
-    const event = events.at({ id: 0, run_id, project }, ended_event)
-    return isEvent(event, 'session:end') && typeof event.data.text === 'string' ? event.data.text : ''
-  }
-
-  function find(session_id: string): SessionRecord | undefined {
-    const id = words.find(session_id)
-    return id === undefined ? undefined : (sql.byId.get(id) as SessionRecord | undefined)
+  function toRow(record: SessionRecord): SessionRow {
+    const { opened_event, ended_event, session_id, project, run_id, segment, holder, cache_key, opened_at } = record
+    const opened = events.at(opened_event)
+    const ended = ended_event === null ? undefined : events.at(ended_event)
+    const open = isEvent(opened, 'session:open') ? opened.data : undefined
+    const end = isEvent(ended, 'session:end') ? ended : undefined
+    const running = ended_event === null || ended_event < opened_event
+    return {
+      session_id,
+      project,
+      run_id,
+      parent_session_id: open?.parent_session_id ?? null,
+      agent: open?.agent.name ?? '',
+      depth: open?.depth ?? 0,
+      status: running || !end ? 'running' : end.data.status,
+      stop_reason: running ? null : (end?.data.stop_reason ?? null),
+      segment,
+      turn_count: end?.data.turn_count ?? 0,
+      text: typeof end?.data.text === 'string' ? end.data.text : '',
+      usage: end?.data.usage ?? { ...NO_USAGE, calls: 0 },
+      holder,
+      cache_key,
+      opened_at,
+      ended_at: running ? null : (end?.at ?? null),
+    }
   }
 
   return {
     row(session_id: string): SessionRow | undefined {
-      const found = find(session_id)
-      return found && toRow(found, textOf(found))
+      const found = sql.bySessionId.get(session_id) as SessionRecord | undefined
+      return found && toRow(found)
     },
-    /** The row without its text, for who only changes it. */
-    bare(session_id: string): SessionRow | undefined {
-      const found = find(session_id)
-      return found && toRow(found, '')
+    open({ data, session_id, seq, at }: EventOf<'session:open'>, run: RunKey, event: number): void {
+      if (session_id === undefined) return
+      const id = ids.number(session_id)
+      const { segment, cache_key = null } = data
+      const first = sql.openFirst.run(run.project, at, cache_key, event, segment, run.id, seq, run.id, id)
+      if (first.changes === 1) return
+      // The same segment of the same run goes on after an interruption; any other is the next.
+      if (sql.moveOn.run(id, run.id, segment).changes === 1) sql.placeNext.run(seq, id)
+      sql.open.run(run.project, cache_key, event, segment, run.id, run.id, id)
     },
-    put(row: SessionRow, run: RunKey, ended_event: number | null): void {
-      const { session_id, project, run_id: _run, holder, cache_key, text: _text, ...facts } = row
-      const id = words.number(session_id)
-      const held = holder === null ? null : run.id
-      sql.upsert.run(id, project, run.id, held, cache_key, ended_event, JSON.stringify(facts satisfies Facts))
-      if (ended_event === null) sql.join.run(run.id, id)
+    end({ session_id, seq }: EventOf<'session:end'>, run: RunKey, event: number): void {
+      if (session_id !== undefined) sql.end.run(event, run.id, seq, ids.number(session_id))
     },
     hold(session_id: string, run: RunKey): void {
-      sql.hold.run(run.id, words.number(session_id))
+      sql.hold.run(run.id, session_id)
     },
     list({ project, run_id, cache_key, limit = -1 }: SessionFilter): SessionRow[] {
-      const rows = listRecords(project, run_id, cache_key, limit) as unknown as SessionRecord[]
-      return rows.map((record) => toRow(record, textOf(record)))
+      return (listRecords(project, run_id, cache_key, limit) as unknown as SessionRecord[]).map(toRow)
     },
     recent(): string[] {
-      return sql.recent.all().map((row) => String(row.word))
+      return sql.recent.all().map((row) => String(row.session_id))
     },
   }
 
@@ -99,8 +131,8 @@ export function sessionTable(db: Database, words: Words, events: EventTable) {
     }
     const rows = sql.listedByCacheKey.all(project, cache_key, run_id === undefined ? limit : -1)
     if (run_id === undefined) return rows
-    const inRun = new Set(sql.listedByRun.all(run_id, project, -1).map((row) => row.id))
-    return rows.filter((row) => inRun.has(row.id)).slice(0, limit < 0 ? undefined : limit)
+    const inRun = new Set(sql.listedByRun.all(run_id, project, -1).map((row) => row.session_id))
+    return rows.filter((row) => inRun.has(row.session_id)).slice(0, limit < 0 ? undefined : limit)
   }
 }
 

@@ -8,7 +8,13 @@ import type { Database } from './node-sqlite.ts'
 
 const MOST_REMEMBERED = 50_000
 
-/** Session ids and event types, each stored once. */
+/** Where words stand: event types with their shapes, or session ids. */
+export interface WordColumn {
+  table: 'words' | 'sessions'
+  column: 'word' | 'session_id'
+}
+
+/** Texts that many rows refer to by number, each stored once. */
 export class Words {
   readonly #numbers = new Map<string, number>()
   readonly #words = new Map<number, string>()
@@ -17,10 +23,19 @@ export class Words {
   readonly #insert
   #fresh: string[] = []
 
-  constructor(db: Database) {
-    this.#byWord = db.prepare('SELECT id FROM words WHERE word = ?')
-    this.#byNumber = db.prepare('SELECT word FROM words WHERE id = ?')
-    this.#insert = db.prepare('INSERT INTO words (word) VALUES (?)')
+  constructor(db: Database, { table, column }: WordColumn) {
+    this.#byWord = db.prepare(`SELECT id FROM ${table} WHERE ${column} = ?`)
+    this.#byNumber = db.prepare(`SELECT ${column} AS word FROM ${table} WHERE id = ?`)
+    this.#insert = db.prepare(`INSERT INTO ${table} (${column}) VALUES (?)`)
+  }
+
+  /** How many are remembered. */
+  get size(): number {
+    return this.#numbers.size
+  }
+
+  remembers(word: string): boolean {
+    return this.#numbers.has(word)
   }
 
   /** The number of a word, given one now if it has none. Only inside a transaction. */

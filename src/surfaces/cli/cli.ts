@@ -8,6 +8,8 @@ export interface CommonOptions {
   project?: string
   agents?: string
   model?: string
+  /** A file with MCP servers. */
+  mcpConfig?: string
   limit?: string[]
   /** A cassette to record on, or to play. */
   record?: string

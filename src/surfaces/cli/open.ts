@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { TroupeError } from '../../errors.ts'
 import type { Troupe, TroupeOptions } from '../../index.ts'
 import type { Cli } from './cli.ts'
+import { mcpServers } from './mcp-config.ts'
 import { ownAgents } from './roster.ts'
 
 export function storePath({ options }: Cli): string {
@@ -25,11 +26,13 @@ export function storeExists(cli: Cli): boolean {
 export async function openTroupe(cli: Cli, use: 'existing' | 'new'): Promise<Troupe> {
   const { createTroupe } = await import('../../index.ts')
   const model = modelName(cli)
+  const servers = await mcpServers(cli)
   return createTroupe({
     store: use === 'existing' && !storeExists(cli) ? 'memory' : storePath(cli),
     agents: (await ownAgents(cli)).agents,
     ...(cli.options.project ? { project: cli.options.project } : undefined),
     ...(model === undefined ? undefined : { model }),
+    ...(servers ? { mcp: { servers } } : undefined),
     ...cassetteFor(cli, use),
   })
 }

@@ -19,6 +19,7 @@ export function staffed(command: Command): Command {
   return command
     .option('--model <name>', 'the model to use, such as scripted:FILE (TROUPE_MODEL)')
     .option('--agents <folder>', 'agent files of your own (TROUPE_AGENTS)')
+    .option('--mcp-config <file>', 'MCP servers whose tools agents can have: {"mcpServers": {…}}')
 }
 
 /** Options of commands that spend. */

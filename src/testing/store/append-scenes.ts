@@ -33,7 +33,7 @@ export async function refusesOldEpochs(store: Store): Promise<void> {
   await old.write('custom:note', { key: 'a' })
   const taken = await takeOver(store, 'r1', 'b')
   const late = note(old, 1)
-  refused(await old.try([late]), 'lease_lost', /b executes it now.*epoch 2/)
+  refused(await old.try([late]), 'lease_lost', /b works on it now.*epoch 2/)
   refused(await taken.try([late], { epoch: 99 }), 'lease_lost')
   await taken.write('custom:note', { key: 'b' })
   refused(await old.try([late]), 'lease_lost')

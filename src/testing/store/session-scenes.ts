@@ -16,7 +16,6 @@ export async function followsSegments(store: Store): Promise<void> {
     status: 'running',
     stop_reason: null,
     segment: 1,
-    segments: [{ run_id: 'r1', from: 2, to: null }],
     turn_count: 0,
     text: '',
     usage: { ...NO_USAGE, calls: 0 },
@@ -25,6 +24,7 @@ export async function followsSegments(store: Store): Promise<void> {
     opened_at: opened.at,
     ended_at: null,
   })
+  assert.deepEqual(await store.segments('s1'), [{ run_id: 'r1', from: 2, to: null }])
   await one.write('custom:note', { key: 'n' }, 's1')
   const ended = await one.write('session:end', sessionEnd('half \ud800 and \u0000', 3), 's1')
   const row = await store.session('s1')
@@ -33,19 +33,19 @@ export async function followsSegments(store: Store): Promise<void> {
     [row?.text, row?.usage.calls, row?.holder, row?.ended_at],
     ['half \ud800 and \u0000', 3, null, ended.at],
   )
-  assert.deepEqual(row?.segments, [{ run_id: 'r1', from: 2, to: 4 }])
+  assert.deepEqual(await store.segments('s1'), [{ run_id: 'r1', from: 2, to: 4 }])
 
   const two = await begin(store, 'r2')
   await two.write('session:open', sessionOpen(2, { base: { run_id: 'r1', seq: 4 } }), 's1')
   const again = await store.session('s1')
   assert.deepEqual([again?.status, again?.run_id, again?.holder, again?.segment], ['running', 'r2', 'r2', 2])
   assert.deepEqual([again?.opened_at, again?.ended_at, again?.stop_reason], [opened.at, null, null])
-  assert.deepEqual(again?.segments, [
+  assert.deepEqual(await store.segments('s1'), [
     { run_id: 'r1', from: 2, to: 4 },
     { run_id: 'r2', from: 2, to: null },
   ])
   await two.write('session:end', sessionEnd('y'.repeat(10_000), 5), 's1')
-  assert.deepEqual((await store.session('s1'))?.segments.at(-1), { run_id: 'r2', from: 2, to: 3 })
+  assert.deepEqual((await store.segments('s1')).at(-1), { run_id: 'r2', from: 2, to: 3 })
   assert.equal((await store.session('s1'))?.text, 'y'.repeat(10_000))
   assert.equal(await store.session('s0'), undefined)
 }

@@ -30,12 +30,15 @@ export function readSchema(given: unknown): JsonSchema {
 
 /** Throws when the schema is none. */
 export async function argumentCheck(schema: JsonSchema): Promise<ArgumentCheck> {
-  const { AjvJsonSchemaValidator } = await import('@modelcontextprotocol/client/validators/ajv')
+  const { Ajv, AjvJsonSchemaValidator } = await import('@modelcontextprotocol/client/validators/ajv')
   const { $schema: _dialect, ...plain } = lenient(schema) as JsonSchema
+  // Shown to a provider, a schema that is none would fail every call of the session.
+  const form = new Ajv({ strict: false, logger: false })
+  if (!form.validateSchema(plain)) throw new Error(form.errorsText(form.errors, { dataVar: 'schema' }))
   const check = new AjvJsonSchemaValidator().getValidator(plain)
   return (args) => {
     const { valid, errorMessage } = check(args)
-    return valid ? undefined : (errorMessage ?? 'they do not fit').slice(0, MOST_WORDS)
+    return valid ? undefined : (errorMessage ?? 'they do not fit').replaceAll(/\bdata\/?/g, '').slice(0, MOST_WORDS)
   }
 }
 
@@ -49,7 +52,7 @@ function lenient(schema: unknown): unknown {
   return Object.fromEntries(
     kept.map(([key, value]) => {
       if (DATA.has(key)) return [key, value]
-      if (BY_NAME.has(key) && typeof value === 'object' && value !== null) {
+      if (BY_NAME.has(key) && typeof value === 'object' && value !== null && !Array.isArray(value)) {
         return [key, Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, lenient(inner)]))]
       }
       return [key, lenient(value)]

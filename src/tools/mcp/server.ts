@@ -94,6 +94,7 @@ export class McpServer {
     args: Record<string, unknown>,
     signal: AbortSignal,
   ): Promise<RawResult> {
+    signal.throwIfAborted()
     const connection = await untilAborted(this.ready(), signal)
     try {
       const result = await untilAborted(connection.call(tool.name, args, signal), signal)
@@ -161,7 +162,9 @@ export class McpServer {
     try {
       await this.#list(connection)
     } catch (thrown) {
-      if (!this.#end.signal.aborted) this.#report(`its changed tools could not be read: ${(thrown as Error).message}`)
+      // A server that is gone is told of where it is missed.
+      if (this.#connection === connection)
+        this.#report(`its changed tools could not be read: ${(thrown as Error).message}`)
     } finally {
       this.#refreshing = false
     }
@@ -171,6 +174,7 @@ export class McpServer {
     const late = new AbortController()
     const done = new AbortController()
     const signal = AbortSignal.any([late.signal, this.#end.signal])
+    signal.throwIfAborted()
     const timer = this.#site.world.sleep(ms, done.signal).then(
       () => late.abort(new Error(`it did not ${what} within ${ms} ms`)),
       () => {},

@@ -64,7 +64,7 @@ interface Prepared {
 }
 
 function start(workspace: Workspace, request: SpawnRequest, { wrapped, env, limits, id }: Prepared): SandboxedProcess {
-  const group = IS_ROOT ? makeProcessGroup(`troupe-${id}`, limits.processes + 8) : undefined
+  const group = IS_ROOT ? makeProcessGroup(id, limits.processes + 8) : undefined
   const joined = group ? `echo $$ > ${quoted(group.join)} || exit 126\n` : ''
   const filter = systemCallFilter(wrapped.filter)
   // A descriptor that is not there would end the sandbox before it begins.

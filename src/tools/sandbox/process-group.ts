@@ -1,4 +1,13 @@
-import { accessSync, constants, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 
@@ -26,10 +35,14 @@ export function pidsGroupParent(): string | undefined {
   return parent && gives.includes('pids') ? writable(parent) : undefined
 }
 
-export function makeProcessGroup(name: string, processes: number): ProcessGroup | undefined {
+let swept = false
+
+export function makeProcessGroup(id: string, processes: number): ProcessGroup | undefined {
   const parent = pidsGroupParent()
   if (parent === undefined) return undefined
-  const folder = join(parent, name)
+  if (!swept) sweep(parent)
+  swept = true
+  const folder = join(parent, `troupe-${process.pid}-${id}`)
   try {
     mkdirSync(folder)
     writeFileSync(join(folder, 'pids.max'), String(processes))
@@ -37,6 +50,19 @@ export function makeProcessGroup(name: string, processes: number): ProcessGroup 
     return undefined
   }
   return { join: join(folder, 'cgroup.procs'), remove: () => remove(folder) }
+}
+
+/** Takes away the groups of processes that ended before they could do it themselves. */
+function sweep(parent: string): void {
+  for (const name of readdirSync(parent)) {
+    const [, pid] = /^troupe-(\d+)-/.exec(name) ?? []
+    if (pid === undefined || existsSync(`/proc/${pid}`)) continue
+    try {
+      rmdirSync(join(parent, name))
+    } catch {
+      // Someone else was faster, or something in it still lives.
+    }
+  }
 }
 
 async function remove(folder: string): Promise<void> {

@@ -92,7 +92,7 @@ describe('the way a sandbox is made', () => {
     await delay(50)
     expect(readdirSync(bench.workspace)).toEqual(before)
     const parent = pidsGroupParent()
-    if (parent) expect(readdirSync(parent).filter((name) => name.startsWith('troupe-'))).toEqual([])
+    if (parent) expect(readdirSync(parent).filter((name) => name.startsWith(`troupe-${process.pid}-`))).toEqual([])
   })
 
   test('SB17 with hosts allowed, commands reach those through a proxy and nothing else', {

@@ -1,10 +1,15 @@
 /**
  * The first schema. Files out there have it: never edit it, add a migration.
  *
- * - `words` holds session ids and event types once; events and sessions refer to them by number.
- * - `events` is appended in commit order; gates, artifacts and session texts point at the event that carries them
- *   instead of keeping a second copy.
- * - `events.refs` names the fields whose value is a blob, apart from the data, so that no data can look like one.
+ * - `words` holds event types, most of them with their shape: the names of the fields and the values that hardly vary,
+ *   as JSON with a 0 for every value that a row has itself. `events.data` is then the list of those values, in order;
+ *   where a type stands alone, `data` is the whole object.
+ * - `events` is appended in commit order; gates, artifacts and sessions point at the events they are read from instead
+ *   of keeping a second copy.
+ * - `events.refs` says which values stand elsewhere, apart from the data, so that no data can look like it:
+ *   `[value, seq, value]` in an earlier event of the run, `[value, "hash", size]` a blob, `[value, blob]` a snapshot.
+ * - `sessions` holds every session id that an event names, once; it is a session as soon as it has an opening event.
+ *   Its newest segment is in its row, the earlier ones in `segments`.
  * - A gate or a session's holder counts only while its run has not ended; nothing has to be undone at the end.
  */
 export const first = `
@@ -37,7 +42,7 @@ CREATE TABLE events (
   run INTEGER NOT NULL,
   seq INTEGER NOT NULL,
   at INTEGER NOT NULL,
-  type INTEGER NOT NULL,
+  word INTEGER NOT NULL,
   session INTEGER,
   data TEXT NOT NULL,
   refs TEXT
@@ -46,18 +51,27 @@ CREATE UNIQUE INDEX events_by_run ON events (run, seq);
 
 CREATE TABLE sessions (
   id INTEGER PRIMARY KEY,
-  project TEXT NOT NULL,
-  run INTEGER NOT NULL,
-  holder INTEGER,
-  cache_key TEXT,
+  session_id TEXT NOT NULL UNIQUE,
+  project TEXT,
+  opened_at INTEGER,
+  opened_event INTEGER,
   ended_event INTEGER,
-  facts TEXT NOT NULL
+  holder INTEGER,
+  segment INTEGER,
+  place INTEGER,
+  run INTEGER,
+  from_seq INTEGER,
+  to_seq INTEGER,
+  cache_key TEXT
 );
 CREATE INDEX sessions_by_cache_key ON sessions (project, cache_key) WHERE cache_key IS NOT NULL;
-CREATE TABLE run_sessions (
-  run INTEGER NOT NULL,
+CREATE TABLE segments (
   session INTEGER NOT NULL,
-  PRIMARY KEY (run, session)
+  place INTEGER NOT NULL,
+  run INTEGER NOT NULL,
+  from_seq INTEGER NOT NULL,
+  to_seq INTEGER,
+  PRIMARY KEY (session, place)
 ) WITHOUT ROWID;
 
 CREATE TABLE gates (

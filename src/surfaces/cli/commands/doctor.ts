@@ -21,7 +21,7 @@ export async function doctor(cli: Cli<{ run?: string; call?: true | string[] }>)
   let troupe: Troupe | undefined
   try {
     troupe = await openTroupe(cli, 'existing')
-    checks.push(await storeCheck(cli, troupe), ...(await agentChecks(cli, troupe)))
+    checks.push(await storeCheck(cli, troupe), ...(await agentChecks(cli, troupe)), ...serverChecks(troupe))
     if (cli.options.run !== undefined) checks.push(...(await journalChecks(troupe, cli.options.run)))
   } catch (thrown) {
     const error = asTroupeError(thrown)
@@ -78,6 +78,13 @@ async function agentChecks(cli: Cli, troupe: Troupe): Promise<Check[]> {
       return { what: 'agents', state: 'note', words: `${path}:${line}: ${message}`, hint: '' }
     }),
   ]
+}
+
+/** What is configured; nothing is started to find out whether it works. */
+function serverChecks(troupe: Troupe): Check[] {
+  return troupe.servers().map(({ name, transport, where }) => {
+    return { what: 'mcp', state: 'ok', words: `${name} · ${transport} · ${where}; started when needed`, hint: '' }
+  })
 }
 
 async function journalChecks(troupe: Troupe, wanted: string): Promise<Check[]> {

@@ -1,0 +1,37 @@
+import { asTroupeError, fromRecord, TroupeError } from '../errors.ts'
+import type { RunEnd } from '../kernel/event.ts'
+import type { Execution } from '../kernel/execution.ts'
+import { isFatal } from '../kernel/fatal.ts'
+import type { PatternResult } from '../kernel/pattern.ts'
+
+export function cancellation(reason: string): TroupeError {
+  return new TroupeError('cancelled', reason === '' ? 'the run was cancelled' : `the run was cancelled: ${reason}`)
+}
+
+/** How a run ends whose pattern returned. */
+export function endOf(pattern: string, result: PatternResult): RunEnd {
+  if (typeof result !== 'object' || result === null || typeof result.success !== 'boolean') {
+    throw new TroupeError('internal', `the pattern ${pattern} did not return {success, output, error}`)
+  }
+  // What the caller is told now is what the store will tell later: nothing that JSON cannot hold.
+  const output: unknown = JSON.parse(JSON.stringify(result.output ?? null) ?? 'null')
+  if (result.success)
+    return { status: 'completed', stop_reason: result.stop_reason ?? 'completed', output, error: null }
+  const stop_reason = result.stop_reason ?? 'failed'
+  const error = result.detail ? fromRecord(result.detail) : new TroupeError('tool_failed', result.error ?? 'it failed')
+  return { status: stop_reason === 'cancelled' ? 'cancelled' : 'failed', stop_reason, output, error: error.toJSON() }
+}
+
+/** How a run ends whose pattern threw; rethrows what must not be written down as an end. */
+export function endOfError(x: Execution, thrown: unknown): RunEnd {
+  const error = asTroupeError(x.signal.aborted ? x.signal.reason : thrown)
+  const lostJournal = isFatal(error) && error.code !== 'unclaimed_action' && error.code !== 'step_drift'
+  if (lostJournal && error.code !== 'duplicate_step') throw error
+  const cancelled = error.code === 'cancelled'
+  return {
+    status: cancelled ? 'cancelled' : 'failed',
+    stop_reason: cancelled ? 'cancelled' : error.code === 'limit_reached' ? 'budget' : 'failed',
+    output: null,
+    error: error.toJSON(),
+  }
+}

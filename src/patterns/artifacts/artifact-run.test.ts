@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest'
+import { agent, lastInput, playing, stage } from '../../../test/stage.ts'
+
+const writer = agent('writer', { tools: ['ArtifactWrite', 'ArtifactRead'] })
+const call = (name: string, input: object) => ({ calls: [{ name, input }] })
+
+test('R3 an agent writes versions of a piece of work and reads them back; an unknown one lists the known', async () => {
+  const model = playing((request) => {
+    const moves = [
+      call('ArtifactWrite', { name: 'plan.md', content: 'first' }),
+      call('ArtifactWrite', { name: 'plan.md', content: 'second' }),
+      call('ArtifactRead', { name: 'plan.md' }),
+      call('ArtifactRead', { name: 'plan.md', version: 1 }),
+      call('ArtifactRead', { name: 'plans.md' }),
+    ]
+    return moves[request.session.turn - 1] ?? { text: 'done' }
+  })
+  const { troupe, task } = await stage({ model, agents: [writer] })
+  const result = await task('writer', 'go')
+  const heard = model.seen.map(lastInput)
+  expect(heard[3]).toContain('second')
+  expect(heard[4]).toContain('first')
+  expect(heard[5]).toContain('known: plan.md')
+  const events = await troupe.events(result.run_id)
+  const held = events.filter((event) => event.type === 'step:end').map((event) => JSON.stringify(event.data))
+  expect(held.join()).not.toContain('second')
+})

@@ -1,0 +1,59 @@
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { agent, lastInput, playing, stage } from '../../../test/stage.ts'
+import { defineTool } from '../../index.ts'
+
+const written: string[] = []
+const write = defineTool({
+  name: 'Write',
+  description: 'writes',
+  kind: 'act',
+  category: 'action',
+  input: z.object({ path: z.string() }),
+  subject: ({ path }) => path,
+  execute({ path }) {
+    written.push(path)
+    return { success: true, output: 'written' }
+  },
+})
+const planner = agent('planner', { tools: ['EnterPlanMode', 'ExitPlanMode', 'Write', 'task'] })
+const call = (name: string, input: object = {}) => ({ calls: [{ name, input }] })
+
+async function plays(...moves: object[]) {
+  written.length = 0
+  const model = playing((request) => {
+    if (request.session.agent === 'helper') {
+      return request.session.turn === 1 ? call('Write', { path: 'below' }) : { text: lastInput(request) }
+    }
+    return moves[request.session.turn - 1] ?? { text: lastInput(request) }
+  })
+  const { troupe, task } = await stage({ model, agents: [planner, agent('helper')], tools: [write] })
+  return { model, troupe, result: await task('planner', 'go') }
+}
+
+test('PM13 in plan mode nothing is written, not even by those below; a person’s yes to the plan ends it', async () => {
+  const { troupe, result, model } = await plays(
+    call('EnterPlanMode'),
+    call('Write', { path: 'early' }),
+    call('task', { agent: 'helper', instruction: 'write' }),
+    call('ExitPlanMode', { plan: 'write one file' }),
+    call('Write', { path: 'late' }),
+  )
+  expect(result.status).toBe('waiting')
+  expect(written).toEqual([])
+  expect(JSON.stringify(model.seen.map(lastInput))).toContain('denied')
+  const ended = await (await troupe.answer(result.gates[0]?.gate_id ?? '', 'approve')).result
+  expect(ended.status).toBe('completed')
+  expect(written).toEqual(['late'])
+})
+
+test('PM14 anything but a yes keeps plan mode on and goes back to the agent', async () => {
+  const { troupe, result, model } = await plays(
+    call('EnterPlanMode'),
+    call('ExitPlanMode', { plan: 'write' }),
+    call('Write', { path: 'still' }),
+  )
+  await (await troupe.answer(result.gates[0]?.gate_id ?? '', 'smaller steps, please')).result
+  expect(written).toEqual([])
+  expect(JSON.stringify(model.seen.map(lastInput))).toContain('smaller steps, please')
+})

@@ -1,0 +1,193 @@
+import type { ChildProcess } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, onTestFinished, test } from 'vitest'
+import type { Event, Troupe, TroupeOptions } from '../../src/index.ts'
+import { createTroupe, isEvent } from '../../src/index.ts'
+import { openWorkspace } from '../../src/tools/files/workspace.ts'
+import { openSandbox } from '../../src/tools/sandbox/open-sandbox.ts'
+import { isAlive, temporary, until } from '../mcp-scene.ts'
+import type { Played } from '../stage.ts'
+import { agent, lastInput, playing } from '../stage.ts'
+
+/* Servers of the MCP project, as npm has them, used by agents in runs. */
+
+const MODULES = realpathSync(fileURLToPath(new URL('../../node_modules', import.meta.url)))
+const FILES = join(MODULES, '@modelcontextprotocol/server-filesystem/dist/index.js')
+const EVERYTHING = join(MODULES, '@modelcontextprotocol/server-everything/dist/index.js')
+
+type Turns = readonly (Played | ((heard: string) => Played | Promise<Played>))[]
+
+/** A troupe whose model says these turns, one after the other. */
+async function troupeOf(turns: Turns, options: TroupeOptions): Promise<Troupe & { heard: string[] }> {
+  const heard: string[] = []
+  const model = playing((request) => {
+    heard.push(lastInput(request))
+    const next = turns[request.session.turn - 1] ?? { text: 'done' }
+    return typeof next === 'function' ? next(heard.at(-1) ?? '') : next
+  })
+  const troupe = await createTroupe({ store: 'memory', model, ...options })
+  onTestFinished(() => troupe.close())
+  return Object.assign(troupe, { heard })
+}
+
+const calling = (name: string, input: unknown = {}): Played => ({ calls: [{ name, input }] })
+const toolsOf = (events: readonly Event[]) =>
+  events.flatMap((event) => (isEvent(event, 'session:open') ? event.data.tools : []))
+
+/** A server that leaves its process id, so that the test can kill it. */
+function killable(server: string, ...args: string[]): { config: { command: string; args: string[] }; pid(): number } {
+  const file = join(temporary(), 'pid')
+  const script = 'echo $$ > "$0"; exec "$@"'
+  return {
+    config: { command: 'sh', args: ['-c', script, file, process.execPath, server, ...args] },
+    pid: () => (existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0),
+  }
+}
+
+test('MC20 an agent works with a real server over stdio; nothing of it is left when the troupe closes', async () => {
+  const folder = realpathSync(temporary())
+  writeFileSync(join(folder, 'note.txt'), 'the blue one')
+  const files = killable(FILES, folder)
+  const troupe = await troupeOf(
+    [
+      calling('mcp__files__read_text_file', { path: join(folder, 'note.txt') }),
+      (heard) => calling('mcp__files__write_file', { path: join(folder, 'answer.txt'), content: heard }),
+      calling('mcp__files__read_text_file', { path: '/etc/hostname' }),
+    ],
+    { agents: [agent('clerk')], mcp: { servers: { files: files.config } } },
+  )
+  const result = await troupe.run('task', { agent: 'clerk', instruction: 'copy the note' })
+  expect(result.status).toBe('completed')
+  expect(readFileSync(join(folder, 'answer.txt'), 'utf8')).toContain('the blue one')
+  expect(troupe.heard.at(-1)).toContain('Access denied')
+  const pre = (await troupe.events(result.run_id)).flatMap((event) => (isEvent(event, 'tool:pre') ? event.data : []))
+  expect(pre.map(({ tool, kind }) => [tool, kind])).toEqual([
+    ['mcp__files__read_text_file', 'read'],
+    ['mcp__files__write_file', 'idempotent'],
+    ['mcp__files__read_text_file', 'read'],
+  ])
+  expect(troupe.servers()).toMatchObject([{ name: 'files', state: 'ready', tools: 14 }])
+  expect(isAlive(files.pid())).toBe(true)
+  await troupe.close()
+  await until(() => !isAlive(files.pid()))
+})
+
+test('MC21 a real server killed in the middle of a call: the model is told, and the next call works', async () => {
+  const server = killable(EVERYTHING, 'stdio')
+  const troupe = await troupeOf(
+    [
+      calling('mcp__all__trigger-long-running-operation', { duration: 60, steps: 60 }),
+      calling('mcp__all__echo', { message: 'are you back?' }),
+    ],
+    { agents: [agent('clerk', { tools: ['mcp__all'] })], mcp: { servers: { all: server.config } } },
+  )
+  const run = await troupe.stream('task', { agent: 'clerk', instruction: 'take your time' })
+  const first = await begun(run)
+  const pid = server.pid()
+  process.kill(pid, 'SIGKILL')
+  const result = await run.result
+  expect(first).toBe('mcp__all__trigger-long-running-operation')
+  expect(result.status).toBe('completed')
+  expect(troupe.heard[1]).toContain("the MCP server 'all' was lost while it worked on trigger-long-running-operation")
+  expect(troupe.heard[1]).toContain('started again with the next call')
+  expect(troupe.heard[2]).toContain('are you back?')
+  expect(server.pid()).not.toBe(pid)
+})
+
+test('MC22 an agent works with a real server over HTTP, also after that one was replaced', async () => {
+  const port = await freePort()
+  const server = await httpServer(port)
+  const replaced = Promise.withResolvers<void>()
+  process.env.TROUPE_TEST_TOKEN = 'tok-123456'
+  onTestFinished(() => void delete process.env.TROUPE_TEST_TOKEN)
+  const headers = { Authorization: `Bearer \${TROUPE_TEST_TOKEN}` }
+  const all = { type: 'http' as const, url: `http://127.0.0.1:${port}/mcp`, headers }
+  const troupe = await troupeOf(
+    [
+      calling('mcp__all__get-sum', { a: 2, b: 40 }),
+      calling('mcp__all__trigger-long-running-operation', { duration: 60, steps: 2 }),
+      () => replaced.promise.then(() => calling('mcp__all__echo', { message: 'still the same?' })),
+    ],
+    { agents: [agent('clerk')], mcp: { servers: { all } } },
+  )
+  const run = await troupe.stream('task', { agent: 'clerk', instruction: 'count' })
+  await begun(run, 'mcp__all__trigger-long-running-operation')
+  server.kill('SIGKILL')
+  await new Promise((resolve) => server.once('exit', resolve))
+  await httpServer(port)
+  replaced.resolve()
+  const result = await run.result
+  expect(troupe.heard[1]).toContain('42')
+  expect(troupe.heard[2]).toContain("the MCP server 'all' was lost while it worked on trigger-long-running-operation")
+  expect(troupe.heard[3]).toContain('still the same?')
+  expect(result.status).toBe('completed')
+  expect(JSON.stringify([await troupe.events(result.run_id), troupe.servers()])).not.toContain('tok-123456')
+})
+
+test('MC23 in the sandbox a server sees the workspace and nothing beside it', async () => {
+  const root = realpathSync(temporary())
+  const [inside, outside] = [join(root, 'inside'), join(root, 'outside')]
+  for (const folder of [inside, outside]) {
+    mkdirSync(folder)
+    writeFileSync(join(folder, 'note.txt'), 'words')
+  }
+  const workspace = openWorkspace(inside)
+  const sandbox = openSandbox({ workspace, sandbox: { read: [MODULES] }, hosts: [] })
+  const files = { command: process.execPath, args: [FILES, inside, '/'] }
+  const list = (path: string) => calling('mcp__files__list_directory', { path })
+  const turns = [
+    list(inside),
+    list(outside),
+    calling('mcp__files__write_file', { path: join(inside, 'b'), content: 'b' }),
+  ]
+  const troupe = await troupeOf(turns, { agents: [agent('clerk')], mcp: { servers: { files }, sandbox } })
+  await troupe.run('task', { agent: 'clerk', instruction: 'look around' })
+  expect(troupe.heard[1]).toContain('note.txt')
+  expect(troupe.heard[2]).toMatch(/ENOENT|EACCES/)
+  expect(readFileSync(join(inside, 'b'), 'utf8')).toBe('b')
+})
+
+test('MC24 the tools of a server are the same in every run, whichever server was quicker', async () => {
+  const folder = realpathSync(temporary())
+  const servers = {
+    z: { command: process.execPath, args: [FILES, folder] },
+    a: { command: process.execPath, args: [EVERYTHING] },
+  }
+  const troupe = await troupeOf([], { agents: [agent('clerk')], mcp: { servers } })
+  const { run_id } = await troupe.run('task', { agent: 'clerk', instruction: 'hello' })
+  const names = toolsOf(await troupe.events(run_id)).filter((name) => name.startsWith('mcp__'))
+  expect(names).toEqual(names.toSorted())
+  expect(names).toHaveLength(27)
+})
+
+/** Waits until the run has begun the call of a tool. */
+async function begun(run: AsyncIterable<unknown>, tool?: string): Promise<string> {
+  for await (const signal of run) {
+    const { event } = signal as { event?: Event }
+    if (event && isEvent(event, 'tool:pre') && (tool === undefined || event.data.tool === tool)) return event.data.tool
+  }
+  throw new Error('the run ended first')
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  return typeof address === 'object' && address ? address.port : 0
+}
+
+async function httpServer(port: number): Promise<ChildProcess> {
+  const env = { PATH: process.env.PATH, PORT: String(port) }
+  const child = spawn(process.execPath, [EVERYTHING, 'streamableHttp'], { env, stdio: ['ignore', 'ignore', 'pipe'] })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  await new Promise<void>((resolve, reject) => {
+    child.stderr?.on('data', (chunk: Buffer) => chunk.toString().includes('listening') && resolve())
+    child.once('exit', () => reject(new Error('the server did not start')))
+  })
+  return child
+}
