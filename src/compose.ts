@@ -36,11 +36,14 @@ import type { Store } from './store/store.ts'
 import type { Mcp } from './tools/mcp/mcp.ts'
 import type { McpLimits } from './tools/mcp/server.ts'
 import type { McpServerConfig } from './tools/mcp/server-config.ts'
-import type { Sandbox } from './tools/sandbox/sandbox.ts'
+import type { Sandbox, SandboxReport } from './tools/sandbox/sandbox.ts'
+import type { Toolbox, ToolsOptions } from './tools/tools.ts'
 
 export interface TroupeOptions {
   /** A path, `memory`, or a store of your own. Default: `.troupe` of the current folder. */
   store?: string | Store
+  /** `full` syncs every step to the disk, to survive a power cut as a killed process is survived. Default `normal`. */
+  durability?: 'normal' | 'full'
   /** Whose data it is. Default `default`. */
   project?: string
   /** What agents use that name no model: `scripted:FILE`, or a model of your own. */
@@ -48,6 +51,10 @@ export interface TroupeOptions {
   /** Added to the agents that come with Troupe; the same name replaces. */
   agents?: readonly Agent[]
   tools?: readonly Tool[]
+  /** A folder to work in: gives agents the tools that read, search, write, run commands and fetch pages, confined to it. */
+  workspace?: ToolsOptions
+  /** Tools of the workspace that agents cannot have all the same. */
+  unavailable?: readonly string[]
   /** Ways of working together of your own, beside `task`. */
   patterns?: readonly Pattern[]
   hooks?: readonly Hooks[]
@@ -95,6 +102,8 @@ export interface Parts {
   ports: Omit<Ports, 'publish'>
   /** Absent when nobody has a server. */
   mcp: Mcp | undefined
+  /** Absent without a workspace. */
+  toolbox: Toolbox | undefined
 }
 
 /** Puts the parts together: a store, an engine, models, agents, tools, and the patterns. */
@@ -106,9 +115,11 @@ export async function compose(options: TroupeOptions): Promise<Parts> {
   const prices = options.models?.prices ?? (await loadPrices(ownPrices()))
   // Before the store: a cassette that cannot be read must leave nothing open.
   const asked = await modelPorts(options, world)
-  const tools = new Map((options.tools ?? []).map((tool) => [tool.name, tool]))
-  const mcp = await serversOf(options.mcp ?? {}, agents, { tools, world })
-  const store = await openStore(options.store ?? '.troupe')
+  const toolbox = await toolboxOf(options.workspace)
+  const offered = (toolbox?.tools ?? []).filter(({ name }) => !options.unavailable?.includes(name))
+  const tools = new Map([...offered, ...(options.tools ?? [])].map((tool) => [tool.name, tool]))
+  const mcp = await serversOf(confined(options.mcp, toolbox), agents, { tools, world })
+  const store = await openStore(options.store ?? '.troupe', options.durability ?? 'normal')
   const patterns = [...PATTERNS, ...(options.patterns ?? [])]
   const summaryModel = options.models?.summary ?? (options.models?.find ? undefined : 'fast')
   const ports = {
@@ -133,7 +144,24 @@ export async function compose(options: TroupeOptions): Promise<Parts> {
     concurrency: options.engine?.concurrency ?? 16,
     onListenerError: (error) => process.emitWarning(`a listener failed: ${error.message}`),
   })
-  return { world, project: options.project ?? 'default', limits, agents, store, patterns, engine, ports, mcp }
+  return { world, project: options.project ?? 'default', limits, agents, store, patterns, engine, ports, mcp, toolbox }
+}
+
+/** Whether commands can be confined on this machine, and what is missing. */
+export async function sandboxReport(needs: { network: boolean }): Promise<SandboxReport> {
+  const { describeSandbox } = await import('./tools/sandbox/describe.ts')
+  return describeSandbox(needs)
+}
+
+async function toolboxOf(workspace: ToolsOptions | undefined): Promise<Toolbox | undefined> {
+  if (!workspace) return undefined
+  const { createTools } = await import('./tools/tools.ts')
+  return createTools(workspace)
+}
+
+/** Servers run where commands run, unless somebody says otherwise. */
+function confined(mcp: McpChoice = {}, toolbox: Toolbox | undefined): McpChoice {
+  return { ...(toolbox ? { sandbox: toolbox.sandbox } : undefined), ...mcp }
 }
 
 /** The servers of the configuration and of agents. Loaded only where there are any. */
@@ -207,7 +235,11 @@ function toolsOf(own: readonly Pattern[]): Map<string, PatternTool> {
 function permissionsOf(policy: Policy = {}): Permissions {
   return {
     decide({ agent, granted, read_only, ...call }) {
-      const policies = [policy, agent.permissions ?? {}, ...(read_only ? [{ mode: 'read' as const }] : [])]
+      // A tool that a user wrote into the agent's file was given on purpose: it is not asked for as others are.
+      const given = agent.origin?.by !== 'model' && agent.tools?.includes(call.tool)
+      const { mode, ...rules } = policy
+      const own = given || mode === undefined ? rules : { ...rules, mode }
+      const policies = [own, agent.permissions ?? {}, ...(read_only ? [{ mode: 'read' as const }] : [])]
       const { subject, ...rest } = call
       const judged = judge(policies, { ...rest, ...(subject === undefined ? undefined : { subject }) })
       if (judged.answer !== 'ask' || granted.length === 0) return judged
@@ -224,8 +256,11 @@ export function inputOf(pattern: Pattern, input: unknown): unknown {
   throw new TroupeError('invalid_input', `the input of ${pattern.name} does not fit: ${problemsOf(parsed.error)}`)
 }
 
-export function limitsOf(base: Limits, changes: Partial<Limits> = {}): Limits {
-  const parsed = limitsSchema.safeParse({ ...base, ...changes })
+/** Limits, checked. `max_recursion_depth` is what the specification calls `depth`. */
+export function limitsOf(base: Limits, changes: Partial<Limits> & { max_recursion_depth?: number } = {}): Limits {
+  const { max_recursion_depth, ...named } = changes
+  const depth = max_recursion_depth === undefined ? undefined : { depth: max_recursion_depth }
+  const parsed = limitsSchema.safeParse({ ...base, ...depth, ...named })
   if (parsed.success) return parsed.data
   throw new TroupeError('invalid_input', `the limits do not fit: ${problemsOf(parsed.error)}`, {
     alternatives: Object.keys(DEFAULT_LIMITS),
@@ -233,10 +268,10 @@ export function limitsOf(base: Limits, changes: Partial<Limits> = {}): Limits {
   })
 }
 
-async function openStore(store: string | Store): Promise<Store> {
+async function openStore(store: string | Store, durability: 'normal' | 'full'): Promise<Store> {
   if (typeof store !== 'string') return store
   if (store === 'memory') return new (await import('./store/memory.ts')).MemoryStore()
-  return (await import('./store/sqlite.ts')).openSqlite(databaseIn(store))
+  return (await import('./store/sqlite.ts')).openSqlite(databaseIn(store), { durability })
 }
 
 /** A store is named by its folder, or by the database file itself. */

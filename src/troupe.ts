@@ -80,7 +80,7 @@ export interface Troupe extends AsyncDisposable {
 export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe> {
   // Loaded here, so that importing the package stays quick: schemas are most of what there is to load.
   const { compose, inputOf, limitsOf } = await import('./compose.ts')
-  const { world, project, limits, agents, store, patterns, engine, ports, mcp } = await compose(options)
+  const { world, project, limits, agents, store, patterns, engine, ports, mcp, toolbox } = await compose(options)
   const result = (run_id: string) => resultOf(store, world, run_id)
   /** Results that are being read: the store must not close under them. */
   const telling = new Set<Promise<void>>()
@@ -106,6 +106,7 @@ export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe>
         patterns.map((known) => known.name),
       )
     const checked = inputOf(pattern, input)
+    pattern.check?.(ports.roster, checked as never)
     const run_id = `r_${world.randomHex(6)}`
     const data = {
       format: 1 as const,
@@ -124,6 +125,11 @@ export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe>
     const row = await mustFind(store, project, run_id)
     if (row.status === 'completed' || row.status === 'cancelled') return handle(run_id, Promise.resolve())
     const changed = how.limits ?? {}
+    if (Object.keys(changed).length > 0 && engine.active.includes(run_id)) {
+      throw new TroupeError('run_busy', `the run ${run_id} is under way: its limits cannot change now`, {
+        hint: 'wait until it stops, or cancel it',
+      })
+    }
     const reopen = row.status === 'failed' || Object.keys(changed).length > 0
     limitsOf(DEFAULT_LIMITS, changed)
     return handle(run_id, engine.execute(run_id, reopen ? { limits: changed, force: how.force ?? false } : undefined))
@@ -178,6 +184,7 @@ export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe>
       await engine.drain()
       await Promise.all(telling)
       await mcp?.close()
+      await toolbox?.close()
       await store.close()
     },
     [Symbol.asyncDispose]: () => troupe.close(),

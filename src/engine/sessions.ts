@@ -1,6 +1,8 @@
 import { TroupeError, unknownName } from '../errors.ts'
+import { isEvent } from '../kernel/event.ts'
 import type { Ports } from '../kernel/ports.ts'
 import type { SessionResult } from '../kernel/session.ts'
+import { resultOf as endOf } from '../kernel/session.ts'
 import type { SessionRow, Store } from '../store/store.ts'
 import { Pasts } from './pasts.ts'
 
@@ -31,7 +33,7 @@ export function sessionPorts(
     async sessionResult(session_id, project) {
       const row = await store.session(session_id)
       if (!row || row.project !== project) throw await unknownSession(store, project, session_id)
-      return row.ended_at === null ? undefined : resultOf(row)
+      return row.ended_at === null ? undefined : endedAs(store, row)
     },
     artifact: (run_id, name, version) => store.artifact(run_id, name, version),
     async artifacts(run_id) {
@@ -50,6 +52,12 @@ function resultOf(row: SessionRow): SessionResult {
   const { session_id, agent, text, turn_count, usage } = row
   const status = row.status === 'completed' || row.status === 'cancelled' ? row.status : 'failed'
   return { session_id, agent, status, stop_reason: row.stop_reason ?? 'failed', text, turn_count, usage, error: null }
+}
+
+/** How a session ended, with the reason and the object that only its last event holds. */
+async function endedAs(store: Store, row: SessionRow): Promise<SessionResult> {
+  const [last] = (await store.events(row.run_id, { session_id: row.session_id })).slice(-1)
+  return isEvent(last, 'session:end') ? endOf(row.session_id, row.agent, last.data) : resultOf(row)
 }
 
 async function unknownSession(store: Store, project: string, session_id: string): Promise<TroupeError> {

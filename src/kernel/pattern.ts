@@ -2,6 +2,7 @@ import type { z } from 'zod'
 import type { ErrorRecord } from '../errors.ts'
 import type { Context } from './context.ts'
 import type { StopReason } from './event.ts'
+import type { Roster } from './roster.ts'
 import type { ToolCategory, ToolFacts, ToolResult } from './tool.ts'
 
 /**
@@ -21,6 +22,8 @@ export interface PatternDefinition<Input> {
   on_request?: true
   /** Keys of older versions that this version calls differently, by whole path segments. */
   renamed?: Readonly<Record<string, string>>
+  /** Refuses an input that cannot work, before a run is made of it. */
+  check?(roster: Roster, input: Input): void
   /** What `tool:pre`, `tool:post` and `tool:error` say beyond the call itself. */
   facts?(context: Context, input: Input): Record<string, unknown>
   /** The tool's input schema for one caller: enum values come from the live roster. */

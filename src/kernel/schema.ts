@@ -22,8 +22,11 @@ export function withJsonSchema<T extends z.ZodType>(schema: T, json: JsonSchema)
 
 /** Where and why an input does not fit, in one line that a person or a model can act on. */
 export function problemsOf(error: z.ZodError): string {
-  return error.issues
-    .slice(0, 5)
-    .map((issue) => (issue.path.length > 0 ? `${issue.path.map(String).join('.')}: ${issue.message}` : issue.message))
-    .join('; ')
+  return error.issues.slice(0, 5).map(problemOf).join('; ')
+}
+
+function problemOf({ path, message }: z.core.$ZodIssue): string {
+  const where = path.map(String).join('.')
+  if (where !== '' && message.endsWith('received undefined')) return `${where} is missing`
+  return where === '' ? message : `${where}: ${message}`
 }

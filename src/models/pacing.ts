@@ -33,12 +33,17 @@ export function createPacing(options: PacingOptions): Pacing {
     next(failed): NextTry | undefined {
       const wait = Math.max(failed.retry_after_ms ?? 0, backoff(world, failed.attempts))
       if (failed.error.code === 'model_rate_limited') hold(heldUntil, providerOf(failed.model), world.now() + wait)
-      if (!failed.error.retry || failed.attempts >= attempts) return undefined
+      if (!failed.error.retry || isFinal(failed.status) || failed.attempts >= attempts) return undefined
       if (failed.elapsed_ms + wait > deadline_ms) return undefined
       const fallback = fallbackFor(failed, failuresBeforeFallback)
       return fallback ? { model: fallback, delay_ms: 0 } : { model: failed.model, delay_ms: wait }
     },
   }
+}
+
+/** Answers that a second request would only get again. */
+function isFinal(status: number | undefined): boolean {
+  return status !== undefined && status >= 400 && status < 500 && ![408, 409, 425, 429].includes(status)
 }
 
 /** Twice as long each time, spread so that many callers do not come back at once. */

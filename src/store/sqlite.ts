@@ -132,7 +132,7 @@ class SqliteStore implements port.Store {
   }
 
   async events(run_id: string, range: port.EventRange = {}): Promise<Event[]> {
-    const run = await this.#look(({ runs }) => runs.known(run_id))
+    const run = await this.#look(({ runs }) => runs.key(run_id))
     const most = range.limit ?? Number.POSITIVE_INFINITY
     const found: Event[] = []
     for (let after = range.after; found.length < most; ) {
@@ -206,7 +206,7 @@ class SqliteStore implements port.Store {
   }
 
   commands(run_id: string, after: number): Promise<port.Command[]> {
-    return this.#look(({ runs, commands }) => commands.after(runs.known(run_id), after))
+    return this.#look(({ runs, commands }) => commands.after(runs.key(run_id), after))
   }
 
   commandsSince(after: number): Promise<port.Command[]> {

@@ -248,16 +248,19 @@ describe('refusals', () => {
     expect(dataOf(events, 'tool:error')).toHaveLength(1)
   })
 
-  test('TK14 the same mistakes at the top of a run fail it with a clear error', async () => {
+  test('TK14 the same mistakes at the top are refused before there is a run', async () => {
     const { troupe } = await stage({ model: delegating({}), agents: [lead] })
-    expect(await troupe.run('task', { agent: 'lead', instruction: '' })).toMatchObject({
-      status: 'failed',
-      error: { code: 'invalid_input', message: 'the instruction is empty' },
+    const refused = (input: object) => troupe.run('task', input).catch((error: unknown) => error)
+    expect(await refused({ agent: 'lead', instruction: '' })).toMatchObject({
+      code: 'invalid_input',
+      message: 'the instruction is empty',
     })
-    const unknown = await troupe.run('task', { agent: 'leed', instruction: 'x' })
-    expect(unknown.error).toMatchObject({ code: 'unknown_agent', blame: 'developer', retry: false })
-    expect(unknown.error?.alternatives[0]).toBe('lead')
-    await expect(troupe.run('task', { agent: 'lead' })).rejects.toMatchObject({ code: 'invalid_input' })
+    const unknown = await refused({ agent: 'leed', instruction: 'x' })
+    expect(unknown).toMatchObject({ code: 'unknown_agent', blame: 'developer', retry: false })
+    expect(unknown).toHaveProperty('alternatives.0', 'lead')
+    expect(await refused({ agent: 'lead' })).toMatchObject({ code: 'invalid_input' })
+    expect(await refused({ instruction: 'x' })).toMatchObject({ code: 'invalid_input' })
+    expect(await troupe.runs()).toEqual([])
   })
 
   test('TK15 children cannot delegate by default; a deeper limit lets them, and is kept when resumed', async () => {

@@ -5,6 +5,7 @@ import type { Context, PerformRequest } from '../../kernel/context.ts'
 import { canonicalJson, sha256 } from '../../kernel/hash.ts'
 import type { PatternResult } from '../../kernel/pattern.ts'
 import { definePattern } from '../../kernel/pattern.ts'
+import type { Roster } from '../../kernel/roster.ts'
 import type { SessionResult } from '../../kernel/session.ts'
 import type { TaskInput, TaskOutput } from './input.ts'
 import { resultInput, taskInput, taskInputFor, taskOutput } from './input.ts'
@@ -33,10 +34,9 @@ export const task = definePattern<TaskInput>({
     parent_session_id: context.caller?.session_id ?? '',
     depth: (context.caller?.open.depth ?? -1) + 1,
   }),
+  check,
   async execute(context, input) {
-    if (input.instruction.trim() === '') {
-      throw new TroupeError('invalid_input', 'the instruction is empty', { hint: 'say what the agent should do' })
-    }
+    if (input.agent !== 'self' || input.instruction.trim() === '') check(context.roster, input)
     const agent = chosen(context, input)
     const instruction = instructionWith(input.instruction, inherited(context, input))
     const cache_key = agent && input.cache && context.onlyReads(agent) ? cacheKey(agent, instruction, input) : undefined
@@ -87,15 +87,23 @@ async function startInBackground(
   return { success: true, output: { session_id, agent: agent.name, status: 'running' }, started: [session_id] }
 }
 
+function check(roster: Roster, input: TaskInput): void {
+  if (input.instruction.trim() === '') {
+    throw new TroupeError('invalid_input', 'the instruction is empty', { hint: 'say what the agent should do' })
+  }
+  if (input.agent !== undefined) roster.get(input.agent)
+  else if (input.session_id === undefined) {
+    throw new TroupeError('invalid_input', 'neither agent nor session_id is given', {
+      hint: 'name an agent to start a new session, or give the session_id of an earlier one',
+      alternatives: [...roster.names],
+    })
+  }
+}
+
 /** The agent to start, or the one a resumed session is expected to be. */
 function chosen(context: Context, input: TaskInput): Agent | undefined {
   if (input.agent === 'self' && context.caller) return context.caller.open.agent
-  if (input.agent !== undefined) return context.roster.get(input.agent)
-  if (input.session_id !== undefined) return undefined
-  throw new TroupeError('invalid_input', 'neither agent nor session_id is given', {
-    hint: 'name an agent to start a new session, or give the session_id of an earlier one',
-    alternatives: [...context.roster.names],
-  })
+  return input.agent === undefined ? undefined : context.roster.get(input.agent)
 }
 
 function agentNamed(context: Context, input: TaskInput): string {

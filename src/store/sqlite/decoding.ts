@@ -1,18 +1,21 @@
 import type { BlobTable } from './blobs.ts'
+import type { Form } from './form.ts'
+import { formOf } from './form.ts'
 import type { BlobRef, RepeatRef } from './refs.ts'
 import { isRepeat, missing, readRefs } from './refs.ts'
-import type { Form } from './shape.ts'
-import { formOf } from './shape.ts'
 import type { Words } from './words.ts'
 
-/** What a row holds of an event's data, and of which run it is. */
+/** What a row holds of an event's data. */
 export interface DataRecord {
-  run: number
-  project: string
-  seq: number
   word: number
   data: string
   refs: string | null
+}
+
+/** The run that the event is of. */
+interface DataRun {
+  id: number
+  project: string
 }
 
 export interface DecodingSite {
@@ -39,10 +42,11 @@ export class Decoder {
   }
 
   /** The type and the data of an event. */
-  decode(record: DataRecord, site: DecodingSite): { type: string; data: unknown } {
-    if (!record.data.startsWith('[')) return { type: this.#words.word(record.word), data: this.#whole(record, site) }
+  decode(record: DataRecord, run: DataRun, site: DecodingSite): { type: string; data: unknown } {
+    if (!record.data.startsWith('['))
+      return { type: this.#words.word(record.word), data: this.#whole(record, run, site) }
     const { type, form } = this.#shapedAs(record.word)
-    return { type, data: form.fill(this.#values(record, form, site)) }
+    return { type, data: form.fill(this.#values(record, run, { ...site, form })) }
   }
 
   /** A transaction was undone: the numbers of its words may be given to others. */
@@ -50,7 +54,7 @@ export class Decoder {
     this.#shaped.clear()
   }
 
-  #whole({ data, refs, project }: DataRecord, { without }: DecodingSite): unknown {
+  #whole({ data, refs }: DataRecord, { project }: DataRun, { without }: DecodingSite): unknown {
     const fields: unknown = JSON.parse(data)
     for (const ref of readRefs(refs)) {
       if (isRepeat(ref) || ref[0] === without) continue
@@ -65,19 +69,19 @@ export class Decoder {
     return fields
   }
 
-  #values(record: DataRecord, form: Form, site: DecodingSite): unknown[] {
+  #values(record: DataRecord, run: DataRun, site: DecodingSite & { form: Form }): unknown[] {
     const values = JSON.parse(record.data) as unknown[]
     if (record.refs === null) return values
-    const unwanted = site.without === undefined ? -1 : form.slotOf(site.without)
+    const unwanted = site.without === undefined ? -1 : site.form.slotOf(site.without)
     for (const ref of readRefs(record.refs)) {
-      if (isRepeat(ref)) values[ref[0]] = this.#repeated(record, ref, site)
-      else if (ref[0] !== unwanted) values[Number(ref[0])] = this.#stored(record.project, ref)
+      if (isRepeat(ref)) values[ref[0]] = this.#repeated(run.id, ref, site)
+      else if (ref[0] !== unwanted) values[Number(ref[0])] = this.#stored(run.project, ref)
     }
     return values
   }
 
   /** What is referred to stands in its event itself, never in a third one. */
-  #repeated({ run }: DataRecord, ref: RepeatRef, site: DecodingSite): unknown {
+  #repeated(run: number, ref: RepeatRef, site: DecodingSite): unknown {
     const data = site.other(run, ref[1])
     return data === undefined ? missing(ref) : (JSON.parse(data) as unknown[])[ref[2]]
   }

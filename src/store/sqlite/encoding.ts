@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { TroupeError } from '../../errors.ts'
 import type { Event } from '../../kernel/event.ts'
+import type { Form } from './form.ts'
 import type { Slots } from './shape.ts'
 import { shapeOf } from './shape.ts'
 import type { Place } from './texts.ts'
@@ -41,9 +42,9 @@ export interface Encoded {
   /** The type, with the shape of its data if it has one. */
   word: string
   data: string
-  payloads: Payload[]
-  snapshots: Snapshot[]
-  repeats: Repeat[]
+  payloads: readonly Payload[]
+  snapshots: readonly Snapshot[]
+  repeats: readonly Repeat[]
 }
 
 /** What an event may refer to, and what it adds to that. */
@@ -52,32 +53,47 @@ export interface EncodingSite {
   known: ReadonlyMap<string, Place> | undefined
   /** Texts of the events before this one that are to be written with it; those of this one are added. */
   fresh: Map<string, Place>
-  /** Whether a shape may be kept. */
-  admits(word: string): boolean
+  shapes: Shapes
+}
+
+/** The shapes that events of a type had lately. */
+export interface Shapes {
+  of(type: string): readonly KnownShape[]
+  /** Whether a new one may be kept. */
+  admits(word: string, type: string): boolean
+}
+
+export interface KnownShape {
+  word: string
+  form: Form
 }
 
 /** Throws `too_large` or, for data that JSON cannot hold, `invalid_input`. */
 export function encode(event: Event, site: EncodingSite): Encoded {
   if (event.type.startsWith('custom:') || event.type.includes(' ')) return encodeWhole(event)
+  for (const { word, form } of site.shapes.of(event.type)) {
+    const values = new Values(event, site)
+    if (form.take(event.data, values)) return values.encoded(word)
+  }
   const values = new Values(event, site)
   const shape = shapeOf(event.type, event.data, values)
   if (shape === undefined || shape.length > LONGEST_SHAPE) return encodeWhole(event)
   const word = `${event.type} ${shape}`
-  if (!site.admits(word)) return encodeWhole(event)
-  values.addTexts()
-  const { payloads, snapshots, repeats } = values
-  return { word, data: `[${values.data}]`, payloads, snapshots, repeats }
+  return site.shapes.admits(word, event.type) ? values.encoded(word) : encodeWhole(event)
 }
+
+/** Most events have none of most things. */
+const NONE: never[] = []
 
 /** Collects what an event has itself. */
 class Values implements Slots {
-  data = ''
-  readonly payloads: Payload[] = []
-  readonly snapshots: Snapshot[] = []
-  readonly repeats: Repeat[] = []
+  #data = ''
+  #long: [slot: number, json: string][] = NONE
+  #snapshots: Snapshot[] = NONE
+  #repeats: Repeat[] = NONE
   readonly #event: Event
   readonly #site: EncodingSite
-  readonly #texts: [text: string, slot: number][] = []
+  #texts: [text: string, slot: number][] = NONE
   #count = 0
   #size = 0
 
@@ -93,12 +109,12 @@ class Values implements Slots {
     }
     const place = this.#site.fresh.get(value) ?? this.#site.known?.get(value)
     if (place) {
-      this.repeats.push({ ...place, as: this.#count })
+      this.#repeats = [...this.#repeats, { ...place, as: this.#count }]
       this.#put('0')
       return
     }
     const slot = this.#count
-    if (this.#value(toJson(this.#event, value) ?? '')) this.#texts.push([value, slot])
+    if (this.#value(toJson(this.#event, value) ?? '')) this.#texts = [...this.#texts, [value, slot]]
   }
 
   number(value: number): void {
@@ -117,7 +133,7 @@ class Values implements Slots {
     if (json === undefined) return false
     if (json.length < SHORTEST_SNAPSHOT || isLong(json)) this.#value(json)
     else {
-      this.snapshots.push({ slot: this.#count, json })
+      this.#snapshots = [...this.#snapshots, { slot: this.#count, json }]
       this.#put('0')
     }
     return true
@@ -127,9 +143,12 @@ class Values implements Slots {
     return Object.values(value).some((field) => typeof field === 'string' && field.length >= SHORTEST_TEXT)
   }
 
-  /** Its texts may be referred to from now on. */
-  addTexts(): void {
+  /** The event as it is stored; its texts may be referred to from now on. */
+  encoded(word: string): Encoded {
     for (const [text, slot] of this.#texts) this.#site.fresh.set(text, { seq: this.#event.seq, slot })
+    // Not before: a shape that did not fit would have cost a hash.
+    const payloads = this.#long.map(([slot, json]) => payloadOf(slot, json))
+    return { word, data: `[${this.#data}]`, payloads, snapshots: this.#snapshots, repeats: this.#repeats }
   }
 
   /** Returns whether the value stands in the event itself. */
@@ -138,7 +157,7 @@ class Values implements Slots {
       this.#put(json)
       return true
     }
-    this.payloads.push(payloadOf(this.#count, json))
+    this.#long = [...this.#long, [this.#count, json]]
     this.#put('0', json.length)
     return false
   }
@@ -146,7 +165,7 @@ class Values implements Slots {
   #put(json: string, size = json.length): void {
     this.#size += size
     if (this.#size > MAX_EVENT_BYTES) throw tooLarge(this.#event)
-    this.data += this.#count === 0 ? json : `,${json}`
+    this.#data += this.#count === 0 ? json : `,${json}`
     this.#count += 1
   }
 }
@@ -166,7 +185,7 @@ function encodeWhole(event: Event): Encoded {
     if (long) payloads.push(payloadOf(field, value))
     data += `${data === '' ? '' : ','}${JSON.stringify(field)}:${long ? '0' : value}`
   }
-  return { word: event.type, data: `{${data}}`, payloads, snapshots: [], repeats: [] }
+  return { word: event.type, data: `{${data}}`, payloads, snapshots: NONE, repeats: NONE }
 }
 
 function isLong(json: string): boolean {

@@ -1,7 +1,6 @@
 import type { Event } from '../../kernel/event.ts'
 import type { EventRange } from '../store.ts'
 import type { BlobTable } from './blobs.ts'
-import type { DataRecord } from './decoding.ts'
 import { Decoder } from './decoding.ts'
 import type { Encoded } from './encoding.ts'
 import type { Database } from './node-sqlite.ts'
@@ -15,15 +14,26 @@ export interface RunKey {
   project: string
 }
 
-/** A row of the journal, with what its run says about it. */
-export interface EventRecord extends DataRecord {
-  run_id: string
+/** A row of the journal. */
+export interface EventRecord {
+  seq: number
   at: number
+  word: number
   session: number | null
+  data: string
+  refs: string | null
 }
 
-/** What `EventRecord` needs, of events joined with runs. */
-export const EVENT_COLUMNS = 'events.run, runs.run_id, runs.project, seq, at, word, session, data, refs'
+/** A row of whichever run, with what its run says about it. */
+export interface PlacedRecord extends EventRecord {
+  run: number
+  run_id: string
+  project: string
+}
+
+const COLUMNS = 'seq, at, word, session, data, refs'
+/** What `PlacedRecord` needs, of events joined with runs. */
+export const PLACED_COLUMNS = `events.run, runs.run_id, runs.project, ${COLUMNS}`
 
 interface EventParts {
   words: Words
@@ -32,11 +42,10 @@ interface EventParts {
 }
 
 function statements(db: Database) {
-  const select = `SELECT ${EVENT_COLUMNS} FROM events JOIN runs ON runs.id = events.run`
-  const range = `${select} WHERE events.run = ? AND seq > ? AND seq <= ?`
+  const range = `SELECT ${COLUMNS} FROM events WHERE run = ? AND seq > ? AND seq <= ?`
   return {
     insert: db.prepare('INSERT INTO events (run, seq, at, word, session, data, refs) VALUES (?, ?, ?, ?, ?, ?, ?)'),
-    byId: db.prepare(`${select} WHERE events.id = ?`),
+    byId: db.prepare(`SELECT ${PLACED_COLUMNS} FROM events JOIN runs ON runs.id = events.run WHERE events.id = ?`),
     range: db.prepare(`${range} ORDER BY seq LIMIT ?`),
     rangeOfSession: db.prepare(`${range} AND session = ? ORDER BY seq LIMIT ?`),
     dataOf: db.prepare(
@@ -51,29 +60,33 @@ export function eventTable(db: Database, { words, ids, blobs }: EventParts) {
   const sql = statements(db)
   const decoder = new Decoder(words, blobs)
 
-  /** Rows that were read together, as events. */
-  function toEvents(rows: unknown[], without?: string): Event[] {
-    const records = rows as EventRecord[]
-    const others = othersOf(records)
+  /** Rows that were read together, as events; `runOf` tells whose they are. */
+  function toEvents<R extends EventRecord>(records: readonly R[], runOf: (record: R) => RunKey, without?: string) {
+    const others = othersOf(records, runOf)
     const site = { without, other: (run: number, seq: number) => others.get(placeOf(run, seq)) }
-    return records.map((record) => {
-      const { run_id, seq, at, session } = record
-      const { type, data } = decoder.decode(record, site)
-      if (session === null) return { run_id, seq, at, type, data } as Event
-      return { run_id, seq, at, type, session_id: ids.word(session), data } as Event
+    return records.map((record): Event => {
+      const { seq, at, session } = record
+      const run = runOf(record)
+      const { type, data } = decoder.decode(record, run, site)
+      if (session === null) return { run_id: run.run_id, seq, at, type, data } as Event
+      return { run_id: run.run_id, seq, at, type, session_id: ids.word(session), data } as Event
     })
   }
 
   /** The data of the events that these refer to, read in one go. */
-  function othersOf(records: readonly EventRecord[]): Map<string, string> {
+  function othersOf<R extends EventRecord>(records: readonly R[], runOf: (record: R) => RunKey): Map<string, string> {
     const wanted = new Map<string, [run: number, seq: number]>()
-    for (const { run, refs } of records) {
-      if (refs === null) continue
-      for (const ref of readRefs(refs)) if (isRepeat(ref)) wanted.set(placeOf(run, ref[1]), [run, ref[1]])
-    }
     const found = new Map<string, string>()
+    for (const record of records) {
+      if (record.refs === null) continue
+      const { id } = runOf(record)
+      for (const ref of readRefs(record.refs)) if (isRepeat(ref)) wanted.set(placeOf(id, ref[1]), [id, ref[1]])
+    }
     if (wanted.size === 0) return found
-    for (const { run, seq, data } of records) if (wanted.delete(placeOf(run, seq))) found.set(placeOf(run, seq), data)
+    for (const record of records) {
+      const place = placeOf(runOf(record).id, record.seq)
+      if (wanted.delete(place)) found.set(place, record.data)
+    }
     if (wanted.size === 0) return found
     for (const row of sql.dataOf.all(JSON.stringify([...wanted.values()]))) {
       found.set(placeOf(Number(row.run), Number(row.seq)), String(row.data))
@@ -81,8 +94,13 @@ export function eventTable(db: Database, { words, ids, blobs }: EventParts) {
     return found
   }
 
+  /** Events of whichever runs. */
+  function placed(rows: unknown[], without?: string): Event[] {
+    return toEvents(rows as PlacedRecord[], ({ run, run_id, project }) => ({ id: run, run_id, project }), without)
+  }
+
   return {
-    toEvents,
+    placed,
     /** Returns the row's number, by which gates, artifacts and sessions refer to the event. */
     insert(run: RunKey, event: Event, encoded: Encoded): number {
       const { word, data, payloads, snapshots } = encoded
@@ -97,13 +115,17 @@ export function eventTable(db: Database, { words, ids, blobs }: EventParts) {
     },
     /** `without` names a field whose blob is not wanted. */
     at(id: number, without?: string): Event | undefined {
-      return toEvents(sql.byId.all(id), without)[0]
+      return placed(sql.byId.all(id), without)[0]
     },
     range(run: RunKey, { after = 0, to, limit, session_id }: EventRange): Event[] {
       const [last, most] = [to ?? Number.MAX_SAFE_INTEGER, limit ?? -1]
-      if (session_id === undefined) return toEvents(sql.range.all(run.id, after, last, most))
-      const session = ids.find(session_id)
-      return session === undefined ? [] : toEvents(sql.rangeOfSession.all(run.id, after, last, session, most))
+      const session = session_id === undefined ? null : ids.find(session_id)
+      if (session === undefined) return []
+      const rows =
+        session === null
+          ? sql.range.all(run.id, after, last, most)
+          : sql.rangeOfSession.all(run.id, after, last, session, most)
+      return toEvents(rows as unknown as EventRecord[], () => run)
     },
     keep(): void {
       words.keep()

@@ -27,7 +27,9 @@ const large = 'l'.repeat(10_000)
 test('ST30 a large value is stored once per project, a small one in its event', async () => {
   const [one, two] = [await begin(store, 'r1'), await begin(store, 'r2', 'other')]
   for (const writer of [one, one, two]) await writer.write('custom:note', { key: 'k', a: large, b: large, small: 's' })
-  const blobs = side.prepare('SELECT project, size, length(hash) AS digits FROM blobs WHERE size > 4096 ORDER BY project').all()
+  const blobs = side
+    .prepare('SELECT project, size, length(hash) AS digits FROM blobs WHERE size > 4096 ORDER BY project')
+    .all()
   expect(blobs.map((row) => ({ ...row }))).toEqual([
     { project: 'default', size: 10_002, digits: 64 },
     { project: 'other', size: 10_002, digits: 64 },

@@ -5,9 +5,6 @@ import { encode } from './encoding.ts'
 import type { Tables } from './tables.ts'
 import type { Place } from './texts.ts'
 
-/** From here on new shapes are not kept any more: someone makes them without end. */
-const MOST_SHAPES = 2000
-
 /** Events of one run as they are to be written, in one transaction. */
 export interface Prepared {
   encoded: Encoded[]
@@ -16,10 +13,9 @@ export interface Prepared {
 }
 
 /** Encodes events of a run; throws what is wrong with them. */
-export function prepare(run_id: string, events: readonly Event[], { words, texts }: Tables): Prepared {
+export function prepare(run_id: string, events: readonly Event[], { shapes, texts }: Tables): Prepared {
   const fresh = new Map<string, Place>()
-  const admits = (word: string) => words.remembers(word) || words.size < MOST_SHAPES
-  const site = { known: texts.of(run_id), fresh, admits }
+  const site = { known: texts.of(run_id), fresh, shapes }
   const encoded = events.map((event) => {
     if (!event.type.isWellFormed() || !(event.session_id ?? '').isWellFormed()) {
       throw new TroupeError('invalid_input', `run ${run_id}: a name with half a character cannot be stored`)

@@ -19,6 +19,8 @@ interface RunRecord extends Omit<RunRow, 'usage'> {
   usage: string
 }
 
+type StateRecord = Omit<RunRecord, 'pattern' | 'title' | 'created_at' | 'open_gates'>
+
 export interface RunFilter {
   project: string
   status?: readonly Status[]
@@ -28,6 +30,7 @@ export interface RunFilter {
 const UNANSWERED = 'SELECT count(*) FROM gates WHERE gates.run = runs.id AND answered_event IS NULL'
 const COLUMNS = `id, run_id, project, pattern, title, status, stop_reason, created_at, ended_at, head, epoch, owner,
   lease_until, usage, CASE WHEN ended_at IS NULL THEN (${UNANSWERED}) ELSE 0 END AS open_gates`
+const STATE = 'id, run_id, project, status, stop_reason, ended_at, head, epoch, owner, lease_until, usage'
 const LISTED = `SELECT ${COLUMNS} FROM runs WHERE project = ? AND status IN (SELECT value FROM json_each(?))`
 const NEWEST_FIRST = 'ORDER BY id DESC LIMIT ?'
 const EVERY: readonly Status[] = ['pending', 'running', 'waiting', 'completed', 'failed', 'cancelled']
@@ -39,6 +42,8 @@ function statements(db: Database) {
        VALUES (?, ?, ?, ?, ?, ?, 1, 0, ?)`,
     ),
     byId: db.prepare(`SELECT ${COLUMNS} FROM runs WHERE run_id = ?`),
+    stateById: db.prepare(`SELECT ${STATE} FROM runs WHERE run_id = ?`),
+    keyById: db.prepare('SELECT id, run_id, project FROM runs WHERE run_id = ?'),
     advance: db.prepare('UPDATE runs SET head = ? WHERE id = ? AND epoch = ? AND head = ?'),
     spend: db.prepare('UPDATE runs SET head = ?, usage = ? WHERE id = ? AND epoch = ? AND head = ?'),
     change: db.prepare(
@@ -58,7 +63,16 @@ function statements(db: Database) {
 /** Runs: one row each, changed only together with the events it is folded from, or by a lease. */
 export function runTable(db: Database) {
   const sql = statements(db)
-  const record = (run_id: string) => sql.byId.get(run_id) as RunRecord | undefined
+  const unknown = (run_id: string) =>
+    unknownRun(
+      run_id,
+      sql.recent.all().map((row) => String(row.run_id)),
+    )
+
+  function state(run_id: string): RunState | undefined {
+    const found = sql.stateById.get(run_id) as StateRecord | undefined
+    return found && toState(found)
+  }
 
   return {
     insert({ run_id, at, data }: EventOf<'run:start'>): RunKey {
@@ -68,21 +82,21 @@ export function runTable(db: Database) {
       return { id: Number(written.lastInsertRowid), run_id, project }
     },
     row(run_id: string): RunRow | undefined {
-      const found = record(run_id)
+      const found = sql.byId.get(run_id) as RunRecord | undefined
       return found && toRow(found)
     },
-    state(run_id: string): RunState | undefined {
-      const found = record(run_id)
-      return found && toState(found)
-    },
+    state,
     /** The run, or `unknown_run` with the nearest ids of those that are there. */
     known(run_id: string): RunState {
-      const found = record(run_id)
-      if (found) return toState(found)
-      throw unknownRun(
-        run_id,
-        sql.recent.all().map((row) => String(row.run_id)),
-      )
+      const found = state(run_id)
+      if (!found) throw unknown(run_id)
+      return found
+    },
+    /** The same for who only wants to read. */
+    key(run_id: string): RunKey {
+      const found = sql.keyById.get(run_id) as RunKey | undefined
+      if (!found) throw unknown(run_id)
+      return found
     },
     /** Moves the head if the run still stands where the writer believes it to; false if it does not. */
     advance({ id, epoch, head, fold }: RunState, to: { head: number; fold: RunFold }): boolean {
@@ -132,7 +146,7 @@ function toRow({ id: _id, usage, ...row }: RunRecord): RunRow {
   return { ...row, usage: toUsage(usage) }
 }
 
-function toState(record: RunRecord): RunState {
+function toState(record: StateRecord): RunState {
   const { id, run_id, project, status, epoch, head, owner, lease_until, stop_reason, ended_at } = record
   const usage = toUsage(record.usage)
   const fold: RunFold = { status, stop_reason: stop_reason as StopReason | null, ended_at, usage }

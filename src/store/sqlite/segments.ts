@@ -1,7 +1,7 @@
 import type { Event } from '../../kernel/event.ts'
 import type { EventPlace, Segment, SessionRange } from '../store.ts'
 import type { EventTable } from './events.ts'
-import { EVENT_COLUMNS } from './events.ts'
+import { PLACED_COLUMNS } from './events.ts'
 import type { Database } from './node-sqlite.ts'
 
 /** Where an event of a session stands: in which segment, counted from 1, and where in it. */
@@ -26,7 +26,7 @@ const ALL = `(${EARLIER} UNION ALL ${NEWEST})`
 /** `CROSS JOIN` keeps SQLite from reading whole runs to find the segments in them. */
 function eventsOf(parts: string): string {
   return `
-    SELECT ${EVENT_COLUMNS}, part.place FROM (${parts} AND place BETWEEN ?2 AND ?4) AS part
+    SELECT ${PLACED_COLUMNS}, part.place FROM (${parts} AND place BETWEEN ?2 AND ?4) AS part
     CROSS JOIN events ON events.run = part.run
       AND seq >= CASE part.place WHEN ?2 THEN max(from_seq, ?3 + 1) ELSE from_seq END
       AND seq <= CASE part.place WHEN ?4 THEN min(coalesce(to_seq, ${LAST}), ?5) ELSE coalesce(to_seq, ${LAST}) END
@@ -91,7 +91,7 @@ export function segmentTable(db: Database, events: EventTable) {
         last && rows.length === limit
           ? { session, to, after: { place: Number(last.place), seq: Number(last.seq) } }
           : undefined
-      return { events: events.toEvents(rows), rest }
+      return { events: events.placed(rows), rest }
     },
   }
 }

@@ -9,9 +9,9 @@ const FEW_VALUES: ReadonlySet<string> = new Set(
   'type role stop kind category status stop_reason phase why model tool'.split(' '),
 )
 /** Fields that hold what programs and models like: their names would be new shapes without end. */
-const FREE: ReadonlySet<string> = new Set('input output result answer asked object changes'.split(' '))
+export const FREE: ReadonlySet<string> = new Set('input output result answer asked object changes'.split(' '))
 /** Fields that are the same from session to session and run to run. */
-const SNAPSHOTS: ReadonlySet<string> = new Set(['agent', 'tools', 'limits'])
+export const SNAPSHOTS: ReadonlySet<string> = new Set(['agent', 'tools', 'limits'])
 
 const NAME = /^[A-Za-z][A-Za-z0-9_]{0,63}$/
 const VALUE = /^[A-Za-z0-9][A-Za-z0-9_.:/@-]{0,63}$/
@@ -95,7 +95,7 @@ function areParts(value: readonly unknown[]): value is object[] {
   return true
 }
 
-function isPlain(value: object): boolean {
+export function isPlain(value: object): boolean {
   const nature: unknown = Object.getPrototypeOf(value)
   return (nature === Object.prototype || nature === null) && !('toJSON' in value)
 }
@@ -115,44 +115,4 @@ function isName(name: string): boolean {
   if (!NAME.test(name)) return false
   if (REGULAR.size < MOST_REMEMBERED) REGULAR.add(name)
   return true
-}
-
-/** A shape made ready to be filled. */
-export interface Form {
-  fill(values: readonly unknown[]): unknown
-  /** The place of a field among the values; -1 if it is not one of them. */
-  slotOf(field: string): number
-}
-
-export function formOf(shape: string): Form {
-  const form = JSON.parse(shape) as Record<string, unknown>
-  return {
-    fill(values) {
-      let next = 0
-      const fill = (part: unknown): unknown => {
-        if (part === 0) return values[next++]
-        if (Array.isArray(part)) return part.map(fill)
-        if (typeof part !== 'object' || part === null) return part
-        const filled: Record<string, unknown> = {}
-        for (const name of Object.keys(part)) filled[name] = fill((part as Record<string, unknown>)[name])
-        return filled
-      }
-      return fill(form)
-    },
-    slotOf(field) {
-      if (form[field] !== 0) return -1
-      let slot = 0
-      for (const [name, part] of Object.entries(form)) {
-        if (name === field) break
-        slot += slotsIn(part)
-      }
-      return slot
-    },
-  }
-}
-
-function slotsIn(part: unknown): number {
-  if (part === 0) return 1
-  if (typeof part !== 'object' || part === null) return 0
-  return Object.values(part).reduce((sum: number, inner) => sum + slotsIn(inner), 0)
 }

@@ -7,6 +7,7 @@ import type { Database } from './node-sqlite.ts'
 import { runTable } from './runs.ts'
 import { segmentTable } from './segments.ts'
 import { sessionTable } from './sessions.ts'
+import { RecentShapes } from './shapes.ts'
 import { Texts } from './texts.ts'
 import { Words } from './words.ts'
 
@@ -16,7 +17,7 @@ export function openTables(db: Database) {
   const ids = new Words(db, { table: 'sessions', column: 'session_id' })
   const events = eventTable(db, { words, ids, blobs: blobTable(db) })
   return {
-    words,
+    shapes: new RecentShapes(),
     texts: new Texts(),
     events,
     runs: runTable(db),

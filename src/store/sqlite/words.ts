@@ -29,15 +29,6 @@ export class Words {
     this.#insert = db.prepare(`INSERT INTO ${table} (${column}) VALUES (?)`)
   }
 
-  /** How many are remembered. */
-  get size(): number {
-    return this.#numbers.size
-  }
-
-  remembers(word: string): boolean {
-    return this.#numbers.has(word)
-  }
-
   /** The number of a word, given one now if it has none. Only inside a transaction. */
   number(word: string): number {
     const known = this.#numbers.get(word) ?? this.find(word)

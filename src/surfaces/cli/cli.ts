@@ -11,6 +11,15 @@ export interface CommonOptions {
   /** A file with MCP servers. */
   mcpConfig?: string
   limit?: string[]
+  /** Where agents work; `tools` is there for commands that let them. */
+  workspace?: string
+  tools?: boolean
+  sandbox?: boolean
+  allowHost?: string[]
+  allow?: string[]
+  ask?: string[]
+  deny?: string[]
+  durability?: 'normal' | 'full'
   /** A cassette to record on, or to play. */
   record?: string
   replay?: string

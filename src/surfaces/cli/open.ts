@@ -5,6 +5,7 @@ import type { Troupe, TroupeOptions } from '../../index.ts'
 import type { Cli } from './cli.ts'
 import { mcpServers } from './mcp-config.ts'
 import { ownAgents } from './roster.ts'
+import { workspaceFor } from './workspace.ts'
 
 export function storePath({ options }: Cli): string {
   return options.store || process.env.TROUPE_STORE || '.troupe'
@@ -33,6 +34,8 @@ export async function openTroupe(cli: Cli, use: 'existing' | 'new'): Promise<Tro
     ...(cli.options.project ? { project: cli.options.project } : undefined),
     ...(model === undefined ? undefined : { model }),
     ...(servers ? { mcp: { servers } } : undefined),
+    ...(cli.options.durability ? { durability: cli.options.durability } : undefined),
+    ...(await workspaceFor(cli)),
     ...cassetteFor(cli, use),
   })
 }

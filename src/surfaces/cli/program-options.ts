@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { InvalidArgumentError } from 'commander'
+import { InvalidArgumentError, Option } from 'commander'
 import type { Look } from './render/line.ts'
 import { sized, wrap } from './render/width.ts'
 
@@ -27,9 +27,22 @@ export function working(command: Command): Command {
   return staffed(command).option('--limit <name=value>', 'a limit, such as calls=20 or usd=null; repeatable', collected)
 }
 
-/** Options of commands whose model calls can be recorded and played again. */
-export function taped(command: Command): Command {
+/** Options of commands that let agents work on this machine. */
+function handy(command: Command): Command {
   return command
+    .option('--workspace <folder>', 'where agents read, write and run commands; they never leave it (here)')
+    .option('--no-tools', 'give agents no tools of this machine')
+    .option('--no-sandbox', 'run commands unconfined: they can do whatever you can')
+    .option('--allow-host <name>', 'let agents reach this host (*: fetch any public page); repeatable', collected)
+    .option('--allow <rule>', 'let calls pass without asking, such as Bash(npm test:*); repeatable', collected)
+    .option('--ask <rule>', 'ask a person before such calls; repeatable', collected)
+    .option('--deny <rule>', 'refuse such calls; repeatable', collected)
+}
+
+/** Options of commands that carry a run on: its tools, how it is kept, recording and playing again. */
+export function taped(command: Command): Command {
+  return handy(command)
+    .addOption(new Option('--durability <how>', 'full also survives a power cut').choices(['normal', 'full']))
     .option('--record <file>', 'record every model call in this file')
     .option('--replay <file>', 'play such a file instead of asking models: needs no key')
 }

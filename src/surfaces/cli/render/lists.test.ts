@@ -29,12 +29,18 @@ const gate = {
   asked_by: 'painter',
 } as GateRow
 
-function row(more: Partial<RunRow>): RunRow {
+function row(more: Partial<RunRow>, under_way = false): RunRow & { under_way: boolean } {
   const base = { run_id: 'r_0123456789ab', pattern: 'task', title: 'do it', status: 'completed', created_at: 0 }
-  return { ...base, ended_at: 1500, usage, ...more } as RunRow
+  return { ...base, ended_at: 1500, usage, ...more, under_way } as RunRow & { under_way: boolean }
 }
 
 describe('lists', () => {
+  test('L11 a run whose process is gone is listed as broken off', () => {
+    const dead = row({ status: 'running', ended_at: null })
+    expect(runsTable([dead], 0, look).join('\n')).toContain('broken off')
+    expect(runsTable([row({ status: 'running', ended_at: null }, true)], 0, look).join('\n')).toContain('running')
+  })
+
   test('L9 runs are a table that drops columns before it clips what they are about', () => {
     const rows = [
       row({}),

@@ -1,0 +1,39 @@
+import { resolve } from 'node:path'
+import type { TroupeOptions } from '../../index.ts'
+import type { Cli } from './cli.ts'
+
+/*
+ * What agents may do on this machine when a command lets them work. Commands run in a sandbox; where there is none they
+ * are left out, and said so, unless the user accepts to go without. What acts is asked for, unless an agent's file names
+ * the tool or a rule lets it pass.
+ */
+
+type Working = Pick<TroupeOptions, 'workspace' | 'permissions' | 'unavailable'>
+
+export async function workspaceFor({ options, terminal }: Cli): Promise<Working> {
+  if (!options.tools) return {}
+  const hosts = options.allowHost ?? []
+  const confined = options.sandbox !== false
+  const { sandboxReport } = await import('../../compose.ts')
+  const report = confined ? await sandboxReport({ network: hosts.length > 0 }) : undefined
+  const missing = report && !report.available
+  if (missing) {
+    terminal.note(
+      `no sandbox: ${report.problems.join('; ')}. Agents cannot run commands; --no-sandbox lets them, unconfined.`,
+    )
+  }
+  return {
+    workspace: {
+      workspace: resolve(options.workspace ?? '.'),
+      ...(confined && !missing ? undefined : { sandbox: 'none' as const }),
+      ...(hosts.length > 0 ? { network: { hosts } } : undefined),
+    },
+    ...(missing ? { unavailable: ['Bash', 'LSP'] } : undefined),
+    permissions: {
+      mode: 'ask',
+      ...(options.allow ? { allow: options.allow } : undefined),
+      ...(options.ask ? { ask: options.ask } : undefined),
+      ...(options.deny ? { deny: options.deny } : undefined),
+    },
+  }
+}
