@@ -142,7 +142,7 @@ export async function compose(options: TroupeOptions): Promise<Parts> {
     world,
     ports,
     concurrency: options.engine?.concurrency ?? 16,
-    onListenerError: (error) => process.emitWarning(`a listener failed: ${error.message}`),
+    onListenerError: (error) => process.emitWarning(`troupe: ${error.message}`),
   })
   return { world, project: options.project ?? 'default', limits, agents, store, patterns, engine, ports, mcp, toolbox }
 }

@@ -31,12 +31,16 @@ export interface AttemptSite {
   reopen: Reopen | undefined
   /** Told of committed events that nobody may have told observers of. */
   untold(events: readonly Event[]): void
+  /** Told of what does not stop the run and still should be known. */
+  trouble(error: TroupeError): void
 }
 
 /** How an attempt came to its end. `again` means that a command arrived while it was parking. */
 export type AttemptEnd = 'ended' | 'parked' | 'interrupted' | 'again'
 
 const FRUITLESS_CRASHES = 3
+/** Looks for commands in a row, about two seconds of them, that may fail before somebody is told. */
+const FAILED_LOOKS = 8
 /** A tool that kills the process makes its run get on a little each time: it is told that the outcome is unknown. */
 const MOST_CRASHES = 8
 /** How long a run is its owner's without word from it. */
@@ -51,6 +55,7 @@ export class Attempt {
   readonly #quiet = Promise.withResolvers<'quiet'>()
   readonly #done = new AbortController()
   #pausing = false
+  #failedLooks = 0
 
   constructor(site: AttemptSite) {
     this.#site = site
@@ -73,8 +78,25 @@ export class Attempt {
 
   /** Reads commands that arrived since the last look, one look at a time. */
   look(): Promise<void> {
-    this.#reading = this.#reading.then(() => this.#readCommands()).catch(() => {})
-    return this.#reading
+    this.#reading = this.#reading.then(
+      () => this.#readCommands(),
+      () => this.#readCommands(),
+    )
+    this.#reading.then(
+      () => {
+        this.#failedLooks = 0
+      },
+      (thrown: unknown) => this.#lookFailed(thrown),
+    )
+    return this.#reading.catch(() => {})
+  }
+
+  /** A store that cannot be read now may be in a moment; one that stays so keeps answers and cancellations away. */
+  #lookFailed(thrown: unknown): void {
+    this.#failedLooks += 1
+    if (this.#failedLooks !== FAILED_LOOKS) return
+    const { message } = asTroupeError(thrown)
+    this.#site.trouble(new TroupeError('store_failed', `commands of the run ${this.run_id} cannot be read: ${message}`))
   }
 
   async run(): Promise<AttemptEnd> {

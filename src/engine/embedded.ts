@@ -133,6 +133,7 @@ export class EmbeddedEngine implements Engine {
       lease,
       reopen,
       untold: (events) => this.#committed(events),
+      trouble: (error) => this.#options.onListenerError(error),
     })
     if (this.#draining) underway.attempt.pause()
     try {
