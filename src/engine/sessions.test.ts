@@ -4,6 +4,7 @@ import { agent, stage } from '../../test/stage.ts'
 import { DEFAULT_LIMITS } from '../kernel/limits.ts'
 import { foldSession } from '../kernel/session.ts'
 import { MemoryStore } from '../store/memory.ts'
+import { begin, runEnd, sessionEnd, sessionOpen } from '../testing/store/stage.ts'
 import { sessionPorts } from './sessions.ts'
 
 const helper = agent('helper')
@@ -66,6 +67,37 @@ describe('a session as a chain of segments', () => {
     const session_id = (await troupe.sessions(run_id)).find((row) => row.agent === 'helper')?.session_id ?? ''
     const past = await sessionPorts(store).readSession(session_id, opens[1]?.base ?? { run_id, seq: 0 })
     expect(texts(foldSession(session_id, opens[0] as never, past.events).messages)).toEqual(['one', 'answer 1'])
+  })
+
+  test('S9 a past that was read before is read on, also when another process went on with the session', async () => {
+    const { troupe, store, session_id, runs } = await threeSegments()
+    const elsewhere = sessionPorts(store)
+    const run = { id: runs[2] ?? '', project: 'default', limits: DEFAULT_LIMITS, model: undefined }
+    const before = await elsewhere.claimSession(session_id, run, undefined)
+    expect(await elsewhere.claimSession(session_id, run, undefined)).toEqual(before)
+    const fourth = await troupe.run('task', { session_id, instruction: 'four' })
+    const claimant = { ...run, id: fourth.run_id }
+    const after = await elsewhere.claimSession(session_id, claimant, undefined)
+    expect(after).toEqual(await sessionPorts(store).claimSession(session_id, claimant, undefined))
+    expect(after.events.slice(0, before.events.length)).toEqual(before.events)
+    expect([after.segment, after.base.run_id, fourth.status]).toEqual([4, fourth.run_id, 'completed'])
+    expect(await elsewhere.readSession(session_id, before.base)).toEqual(before)
+    expect(await elsewhere.readSession(session_id, after.base)).toEqual(after)
+  })
+
+  test('S9 a past with a segment that never ended is read anew each time', async () => {
+    const store = new MemoryStore()
+    const [one, two] = [await begin(store, 'r1'), await begin(store, 'r2')]
+    await one.write('session:open', sessionOpen(1), 's1')
+    await one.write('run:end', runEnd('failed'))
+    await two.write('session:open', sessionOpen(2), 's1')
+    await two.write('session:end', sessionEnd('done'), 's1')
+    const ports = sessionPorts(store)
+    const run = { id: 'r2', project: 'default', limits: DEFAULT_LIMITS, model: undefined }
+    const before = await ports.claimSession('s1', run, undefined)
+    await one.write('custom:note', { key: 'late' }, 's1')
+    const after = await ports.claimSession('s1', run, undefined)
+    expect(after.events.length).toBe(before.events.length + 1)
   })
 
   test('S10 every result can be fetched again by its id; of one at work there is none yet', async () => {

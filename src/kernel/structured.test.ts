@@ -44,7 +44,7 @@ test('SO1 an answer of the shape that was asked for comes back as an object; the
 test('SO2 an answer that does not fit goes back once, with the reason', async () => {
   const { model, result } = await judged('{"verdict":"maybe"}', '{"verdict":"no","score":1}')
   expect(result.output).toMatchObject({ object: { verdict: 'no', score: 1 } })
-  expect(lastInput(model.seen[1] as never)).toMatch(/verdict: .*; score: /)
+  expect(lastInput(model.seen[1] as never)).toMatch(/verdict: .*; score is missing/)
 })
 
 test('SO3 a second misfit fails, keeps the words, and resuming asks again', async () => {

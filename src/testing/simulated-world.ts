@@ -64,7 +64,7 @@ class Simulation implements SimulatedWorld {
   constructor(seed: number, options: SimulationOptions) {
     this.seed = seed
     const start = Date.UTC(2030, 0, 1)
-    this.#options = { start, max_steps: 1_000_000, patience: 50, waiting: () => [], ...options }
+    this.#options = { start, max_steps: 1_000_000, patience: 2000, waiting: () => [], ...options }
     // Two streams: one more id drawn by the program must not change the order of unrelated tasks.
     this.#choice = seededRandom(seed)
     this.#chance = seededRandom(seed ^ 0x5bd1e995)

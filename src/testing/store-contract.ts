@@ -36,6 +36,8 @@ export function storeContract(name: string, open: () => Promise<StoreStage>, run
     test('ST2 the spend of a run is the exact fold of its journal', on(run.foldsSpend))
     test('ST2 open gates are counted while the run lives', on(run.countsGates))
     test('ST3 a lease has one owner and a new epoch each time', on(run.leases))
+    test('ST34 a busy run says in words who works on it', on(run.namesOwners))
+    test('ST35 many runs change at once, each with its own outcome', on(run.changesManyRuns))
     test('ST4 renewing names the leases that are lost, releasing a lost one changes nothing', on(run.renewsLeases))
     test('ST15 artifacts have versions, the highest is the newest', on(run.keepsArtifacts))
     test('ST16 runs are listed newest first, by project and status', on(run.listsRuns))
@@ -56,6 +58,9 @@ export function storeContract(name: string, open: () => Promise<StoreStage>, run
     test('ST10 lone surrogates, U+0000 and their kin come back the same', on(payload.keepsCharacters))
     test('ST10 values that look like something of the store come back the same', on(payload.keepsLookalikes))
     test('ST10 a large field named __proto__ stays a field', on(payload.keepsProto))
+    test('ST10 awkward data of every shape comes back the same', on(payload.keepsAwkward))
+    test('ST36 what is said again in a run comes back the same', on(payload.keepsRepeats))
+    test('ST36 a text of a refused append counts as not said', on(payload.keepsRepeatsOfRefused))
   })
 
   describe(`${name} keeps the store contract: sessions, gates, commands`, () => {
@@ -64,6 +69,9 @@ export function storeContract(name: string, open: () => Promise<StoreStage>, run
       'ST11 an event about a session or gate that is not there is kept and changes no row',
       on(session.ignoresStrays),
     )
+    test('ST37 a session is read segment by segment, whole or in part', on(session.readsSessions))
+    test('ST37 a long session is read whole', on(session.readsLongSessions))
+    test('ST11 a segment that goes on after an interruption stays one', on(session.continuesSegments))
     test('ST12 a session has one holder, also when two claim it at once', on(session.claimsSessions))
     test(
       'ST12 a run that ends frees its sessions, one that reopens has them back unless taken',
@@ -72,6 +80,7 @@ export function storeContract(name: string, open: () => Promise<StoreStage>, run
     test('ST13 the inbox holds the open gates, oldest first', on(gate.fillsInbox))
     test('ST13 a run that ends leaves the inbox, one that reopens comes back', on(gate.emptiesInbox))
     test('ST14 commands queue in order under rising ids', on(gate.queuesCommands))
+    test('ST38 commands of all runs are read by their ids', on(gate.readsAllCommands))
     test('ST14 the first answer to a gate wins', on(gate.firstAnswerWins))
     test('ST14 commands to the wrong run, gate or time are refused', on(gate.refusesCommands))
     test('ST16 sessions are listed newest first, by project, run and cache key', on(session.listsSessions))

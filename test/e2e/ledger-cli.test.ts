@@ -83,7 +83,7 @@ describe('troupe cost', () => {
     ])
     expect(cells[2]).toEqual(['acme/lead', '2', '$0.0400', '2,000', '200', '800'])
     expect(cells[3]?.[2]).toBe('?')
-    expect(cells.at(-1)?.[2]).toMatch(/^\$0\.\d+\+\?$/)
+    expect(cells.at(-1)?.[2]).toMatch(/^\$\d+\.\d+\+\?$/)
     const notes = err.replace(/\s+/g, ' ')
     expect(notes).toMatch(/the price of 1 call is not known \(secret\/helper\); give it with --prices FILE/)
     expect(notes).toMatch(/1 call lost with a crash or an abort: at most [\d,]+ tokens, \$\d/)

@@ -27,7 +27,19 @@ test('MC34 --mcp-config gives a run its servers, and doctor lists them without s
     { when: { says: 'hello' }, reply: { text: 'It said hello.' } },
   ])
   const only = await configured(here, { s: scene.config })
-  const done = await here.troupe('run', 'task', '--agent', 'default', 'greet', '--model', model, ...only)
+  const done = await here.troupe(
+    'run',
+    'task',
+    '--no-sandbox',
+    '--allow',
+    'mcp__s',
+    '--agent',
+    'default',
+    'greet',
+    '--model',
+    model,
+    ...only,
+  )
   expect(done).toMatchObject({ code: 0, out: 'It said hello.\n' })
   await until(() => !scene.pids().some(isAlive))
 })
@@ -56,13 +68,25 @@ test('MC36 a run that was killed between begin and end of an action reports its 
   const scene = sceneServer()
   const config = await configured(here, { s: scene.config })
   const model = await here.script('s.json', hanging)
-  const running = here.start('run', 'task', '--agent', 'default', 'go', '--model', model, ...config)
+  const running = here.start(
+    'run',
+    'task',
+    '--no-sandbox',
+    '--allow',
+    'mcp__s',
+    '--agent',
+    'default',
+    'go',
+    '--model',
+    model,
+    ...config,
+  )
   running.done.catch(() => {})
   await until(() => scene.log().includes('call hang'))
   running.kill('SIGKILL')
   await running.done
   await until(() => !scene.pids().some(isAlive))
-  const resumed = await here.troupe('resume', 'r_', '--model', model, ...config)
+  const resumed = await here.troupe('resume', 'r_', '--no-sandbox', '--allow', 'mcp__s', '--model', model, ...config)
   expect(resumed).toMatchObject({ code: 0, out: 'Nobody knows.\n' })
   expect(scene.log().filter((line) => line === 'call hang')).toHaveLength(1)
   expect(scene.pids()).toHaveLength(2)

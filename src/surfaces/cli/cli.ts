@@ -15,6 +15,7 @@ export interface CommonOptions {
   workspace?: string
   tools?: boolean
   sandbox?: boolean
+  readable?: string[]
   allowHost?: string[]
   allow?: string[]
   ask?: string[]

@@ -35,7 +35,7 @@ export async function openTroupe(cli: Cli, use: 'existing' | 'new'): Promise<Tro
     ...(model === undefined ? undefined : { model }),
     ...(servers ? { mcp: { servers } } : undefined),
     ...(cli.options.durability ? { durability: cli.options.durability } : undefined),
-    ...(await workspaceFor(cli)),
+    ...(use === 'new' || storeExists(cli) ? await workspaceFor(cli) : undefined),
     ...cassetteFor(cli, use),
   })
 }

@@ -33,6 +33,7 @@ function handy(command: Command): Command {
     .option('--workspace <folder>', 'where agents read, write and run commands; they never leave it (here)')
     .option('--no-tools', 'give agents no tools of this machine')
     .option('--no-sandbox', 'run commands unconfined: they can do whatever you can')
+    .option('--readable <folder>', 'what commands and MCP servers may read beside it; repeatable', collected)
     .option('--allow-host <name>', 'let agents reach this host (*: fetch any public page); repeatable', collected)
     .option('--allow <rule>', 'let calls pass without asking, such as Bash(npm test:*); repeatable', collected)
     .option('--ask <rule>', 'ask a person before such calls; repeatable', collected)

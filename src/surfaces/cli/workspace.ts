@@ -25,7 +25,7 @@ export async function workspaceFor({ options, terminal }: Cli): Promise<Working>
   return {
     workspace: {
       workspace: resolve(options.workspace ?? '.'),
-      ...(confined && !missing ? undefined : { sandbox: 'none' as const }),
+      sandbox: confined && !missing ? { read: (options.readable ?? []).map((path) => resolve(path)) } : 'none',
       ...(hosts.length > 0 ? { network: { hosts } } : undefined),
     },
     ...(missing ? { unavailable: ['Bash', 'LSP'] } : undefined),

@@ -95,3 +95,15 @@ export async function refusesCommands(store: Store): Promise<void> {
   await rejects(store.command('r1', { kind: 'cancel', reason: '', by: 'eve' }, NOW), 'run_ended')
   assert.deepEqual(await store.commands('r1', 0), [])
 }
+
+export async function readsAllCommands(store: Store): Promise<void> {
+  assert.equal(await store.newestCommand(), 0)
+  for (const run_id of ['r1', 'r2', 'r3']) await begin(store, run_id)
+  const cancel = (run_id: string) => store.command(run_id, { kind: 'cancel', reason: 'enough', by: 'eve' }, NOW)
+  const first = await cancel('r2')
+  const others = [await cancel('r1'), await cancel('r2'), await cancel('r3')]
+  assert.deepEqual(await store.commandsSince(0), [first, ...others])
+  assert.deepEqual(await store.commandsSince(first.id), others)
+  assert.equal(await store.newestCommand(), others[2]?.id)
+  assert.deepEqual(await store.commandsSince(await store.newestCommand()), [])
+}

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Store } from '../../store/store.ts'
-import { begin, startEvent } from './stage.ts'
+import { Awkward } from './awkward.ts'
+import { begin, refused, sessionEnd, sessionOpen, startEvent } from './stage.ts'
 
 /** Writes each value as a field, alone and in one batch, and reads all of them back. */
 async function roundTrips(store: Store, values: readonly unknown[]): Promise<void> {
@@ -82,4 +83,60 @@ export async function keepsProto(store: Store): Promise<void> {
   const read = (await store.events('r1'))[1]?.data
   assert.deepEqual(Object.keys(read ?? {}), ['key', '__proto__'])
   assert.equal(JSON.stringify(read), JSON.stringify(data))
+}
+
+/** Written in portions of every size, read whole, in pieces and by session: each time the same, fields in order. */
+export async function keepsAwkward(store: Store): Promise<void> {
+  for (let seed = 1; seed <= 12; seed++) {
+    const awkward = new Awkward(seed)
+    const writer = await begin(store, `r${seed}`)
+    const events = awkward.events(writer, 60)
+    const wanted = events.map((event) => JSON.stringify(event))
+    for (let at = 0; at < events.length; ) {
+      const portion = events.slice(at, at + awkward.portion())
+      assert.deepEqual(await writer.try(portion), { ok: true }, `seed ${seed}`)
+      at += portion.length
+    }
+    const read = async (range: Parameters<Store['events']>[1]) =>
+      (await store.events(writer.run_id, range)).map((event) => JSON.stringify(event))
+    assert.deepEqual(await read({ after: 1 }), wanted, `seed ${seed}`)
+    for (const seq of [7, 23, 60]) assert.deepEqual(await read({ after: seq - 1, limit: 1 }), [wanted[seq - 2]])
+    const ofSession = events.flatMap(({ session_id }, index) => (session_id === 's1' ? [wanted[index]] : []))
+    assert.deepEqual(await read({ session_id: 's1' }), ofSession, `seed ${seed}`)
+  }
+}
+
+const SAID = 'What was said once need not be written twice. '.repeat(8)
+
+/** What an agent says ends up in its answer, in the session's result, in the caller's tool result and in the run's. */
+export async function keepsRepeats(store: Store): Promise<void> {
+  await store.createRun(startEvent('r1', { input: { instruction: SAID } }))
+  const writer = await begin(store, 'r2')
+  const usage = { input: 1, output: 1, cache_read: 0, cache_write: 0, reasoning: 0 }
+  const message = { role: 'assistant' as const, content: [{ type: 'text' as const, text: SAID }] }
+  const events = [
+    writer.event('session:open', sessionOpen(1), 's1'),
+    writer.event('model:end', { key: 'm', attempt: 1, message, stop: 'end', usage, usd: null }, 's1'),
+    writer.event('session:end', sessionEnd(SAID), 's1'),
+    writer.event('step:end', { key: 's', v: 1, input_hash: null, result: { response: SAID, list: [SAID] } }),
+    writer.event('run:end', { status: 'completed', stop_reason: 'completed', output: SAID, error: null }),
+  ]
+  for (const portion of [events.slice(0, 2), events.slice(2, 3), events.slice(3)]) {
+    assert.deepEqual(await writer.try(portion), { ok: true })
+  }
+  assert.deepEqual((await store.events('r2')).slice(1), events)
+  assert.deepEqual(await store.events('r2', { session_id: 's1', after: 3 }), events.slice(2, 3))
+  assert.equal((await store.session('s1'))?.text, SAID)
+}
+
+/** A text counts as said only once it is in the journal. */
+export async function keepsRepeatsOfRefused(store: Store): Promise<void> {
+  const writer = await begin(store, 'r1')
+  const lost = writer.event('step:drift', { key: SAID, recorded: 'a', now: 'b' })
+  refused(await writer.try([lost], { epoch: writer.epoch + 1 }), 'lease_lost')
+  const said = { ...lost, data: { key: 'k', recorded: SAID, now: SAID } } as typeof lost
+  const again = writer.event('step:drift', { key: SAID, recorded: SAID, now: 'b' })
+  assert.deepEqual(await writer.try([said]), { ok: true })
+  assert.deepEqual(await writer.try([again]), { ok: true })
+  assert.deepEqual((await store.events('r1')).slice(1), [said, again])
 }

@@ -176,3 +176,37 @@ export async function countsGates(store: Store): Promise<void> {
 export async function takeOver(store: Store, run_id: string, owner: string): Promise<Writer> {
   return new Writer(store, await store.lease(run_id, claimant(owner, { dead: () => true })))
 }
+
+/** Many at once: each has its own outcome, whatever became of the others. */
+export async function changesManyRuns(store: Store): Promise<void> {
+  const ids = Array.from({ length: 200 }, (_, n) => `r${n}`)
+  await store.createRun(startEvent('r7'))
+  const created = await Promise.allSettled(ids.map((run_id) => store.createRun(startEvent(run_id))))
+  assert.deepEqual(
+    ids.filter((_, index) => created[index]?.status === 'rejected'),
+    ['r7'],
+  )
+  await store.lease('r9', claimant('someone else'))
+  const leases = await Promise.allSettled(['r0', ...ids, 'nobody'].map((run_id) => store.lease(run_id, claimant('me'))))
+  const refused = leases.flatMap((lease) => (lease.status === 'rejected' ? [lease.reason.code] : []))
+  assert.deepEqual(refused, ['run_busy', 'unknown_run'])
+  const held = leases.flatMap((lease) => (lease.status === 'fulfilled' ? [lease.value] : []))
+  assert.deepEqual(
+    held.filter(({ run_id }) => run_id === 'r0').map(({ epoch }) => epoch),
+    [1, 2],
+  )
+  await Promise.all(held.map((lease) => store.release(lease)))
+  const rows = await store.runs({ project: 'default' })
+  assert.equal(rows.length, 200)
+  assert.deepEqual(
+    rows.filter(({ owner }) => owner !== null).map(({ run_id }) => run_id),
+    ['r9'],
+  )
+}
+
+export async function namesOwners(store: Store): Promise<void> {
+  await store.createRun(startEvent('r1'))
+  await store.lease('r1', claimant('mill|4711|99|ab12'))
+  const says = /another process \(pid 4711 on mill\) works on it until \d\d:\d\d:\d\d/
+  await rejects(store.lease('r1', claimant('me')), 'run_busy', says)
+}

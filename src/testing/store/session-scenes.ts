@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { NO_USAGE } from '../../kernel/model.ts'
 import type { Store } from '../../store/store.ts'
+import type { Writer } from './stage.ts'
 import { begin, rejects, runEnd, sessionEnd, sessionOpen } from './stage.ts'
 
 export async function followsSegments(store: Store): Promise<void> {
@@ -113,4 +114,82 @@ export async function freesSessions(store: Store): Promise<void> {
   assert.equal((await store.session('s1'))?.holder, 'r2')
   assert.equal((await store.session('s2'))?.holder, 'r1')
   await rejects(store.claimSession('s2', 'r2'), 'session_busy')
+}
+
+/** One exchange: a segment of three events. */
+async function converse(writer: Writer, segment: number): Promise<void> {
+  await writer.write('session:open', sessionOpen(segment), 's1')
+  await writer.write('custom:note', { key: 'elsewhere' })
+  await writer.write('custom:note', { key: `said in ${segment}` }, 's1')
+  await writer.write('session:end', sessionEnd(`answer ${segment}`, segment), 's1')
+}
+
+export async function readsSessions(store: Store): Promise<void> {
+  const one = await begin(store, 'r1')
+  for (const segment of [1, 2]) await converse(one, segment)
+  const two = await begin(store, 'r2')
+  await two.write('custom:note', { key: 'before' }, 's1')
+  await converse(two, 3)
+  const three = await begin(store, 'r3')
+  await three.write('session:open', sessionOpen(4), 's1')
+  const places = async (range?: Parameters<Store['sessionEvents']>[1]) =>
+    (await store.sessionEvents('s1', range)).map(({ run_id, seq }) => `${run_id}/${seq}`)
+  const all = ['r1/2', 'r1/4', 'r1/5', 'r1/6', 'r1/8', 'r1/9', 'r2/3', 'r2/5', 'r2/6', 'r3/2']
+  assert.deepEqual(await places(), all)
+  assert.deepEqual(await places({ after: { run_id: 'r1', seq: 5 } }), all.slice(3))
+  assert.deepEqual(await places({ after: { run_id: 'r1', seq: 4 } }), all.slice(2))
+  assert.deepEqual(await places({ after: { run_id: 'r2', seq: 6 } }), all.slice(9))
+  assert.deepEqual(await places({ after: { run_id: 'r3', seq: 2 } }), [])
+  assert.deepEqual(await places({ to: { run_id: 'r1', seq: 8 } }), all.slice(0, 5))
+  assert.deepEqual(await places({ to: { run_id: 'r2', seq: 6 } }), all.slice(0, 9))
+  assert.deepEqual(await places({ after: { run_id: 'r1', seq: 9 }, to: { run_id: 'r2', seq: 5 } }), all.slice(6, 8))
+  assert.deepEqual(await places({ after: { run_id: 'r0', seq: 1 }, to: { run_id: 'r0', seq: 1 } }), all)
+  assert.deepEqual(await store.sessionEvents('s0'), [])
+  const segments = await store.segments('s1')
+  assert.deepEqual(segments.slice(2), await store.segments('s1', { run_id: 'r2', seq: 6 }))
+  assert.deepEqual(segments.at(-1), { run_id: 'r3', from: 2, to: null })
+  assert.deepEqual(await store.segments('s0'), [])
+}
+
+/** More of it than is read in one go. */
+export async function readsLongSessions(store: Store): Promise<void> {
+  const runs = 90
+  for (let run = 1; run <= runs; run++) {
+    const writer = await begin(store, `r${run}`)
+    const events = [
+      writer.event('session:open', sessionOpen(run), 's1'),
+      ...Array.from({ length: 14 }, (_, n) => writer.event('custom:note', { key: `${n}` }, n % 2 === 0 ? 's1' : 's2')),
+      writer.event('session:end', sessionEnd('done', run), 's1'),
+    ]
+    assert.deepEqual(await writer.try(events), { ok: true })
+  }
+  const events = await store.sessionEvents('s1')
+  assert.deepEqual(
+    events.map(({ run_id, seq }) => `${run_id}/${seq}`),
+    Array.from({ length: runs }, (_, n) => [2, 3, 5, 7, 9, 11, 13, 15, 17].map((seq) => `r${n + 1}/${seq}`)).flat(),
+  )
+  const rest = await store.sessionEvents('s1', { after: { run_id: 'r20', seq: 9 } })
+  assert.deepEqual(rest, events.slice(19 * 9 + 5))
+  assert.equal((await store.segments('s1')).length, runs)
+}
+
+/** The same segment of the same run, taken up after an interruption, is not another one. */
+export async function continuesSegments(store: Store): Promise<void> {
+  const writer = await begin(store, 'r1')
+  await writer.write('session:open', sessionOpen(1), 's1')
+  await writer.write('session:open', sessionOpen(1), 's1')
+  await writer.write('session:end', sessionEnd('one'), 's1')
+  assert.deepEqual(await store.segments('s1'), [{ run_id: 'r1', from: 2, to: 4 }])
+  const batch = [
+    writer.event('session:open', sessionOpen(2), 's1'),
+    writer.event('session:end', sessionEnd('two', 2), 's1'),
+    writer.event('session:open', sessionOpen(3), 's1'),
+  ]
+  assert.deepEqual(await writer.try(batch), { ok: true })
+  const row = await store.session('s1')
+  assert.deepEqual([row?.text, row?.status, row?.turn_count, row?.segment], ['two', 'running', 2, 3])
+  assert.deepEqual((await store.segments('s1')).slice(1), [
+    { run_id: 'r1', from: 5, to: 6 },
+    { run_id: 'r1', from: 7, to: null },
+  ])
 }
