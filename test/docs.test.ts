@@ -1,7 +1,9 @@
+import { execFile } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
 import { afterAll, expect, test } from 'vitest'
-import { blockComplaints, isRunnable, readmeComplaints } from './docs/block-rules.ts'
+import { blockComplaints, isRunnable, readmeComplaints, troupeCommands } from './docs/block-rules.ts'
 import { codeBlocks, relativeLinks } from './docs/markdown.ts'
 import { openWorkshop, runBlock, typeComplaints } from './docs/workshop.ts'
 import { readSource, readSources, root } from './source-file.ts'
@@ -29,6 +31,22 @@ test('the README shows a program that runs, early', () => {
 test('every code block has a language we check, parses, and names commands that exist', () => {
   const known = commands()
   expect(blocks.flatMap((block) => blockComplaints(block, known))).toEqual([])
+})
+
+test('every documented command is known to the command line, with all its options', { timeout: 60_000 }, async () => {
+  const ask = promisify(execFile)
+  const complaints: string[] = []
+  for (const words of troupeCommands(blocks)) {
+    const named = words.filter((word) => !word.startsWith('-')).slice(0, words[0] === 'run' ? 2 : 1)
+    const help = await ask(process.execPath, ['src/surfaces/cli/main.ts', ...named, '--help']).catch(() => ({
+      stdout: '',
+    }))
+    const options = words.filter((word) => word.startsWith('--')).map((word) => word.split('=')[0] ?? '')
+    for (const option of options)
+      if (!help.stdout.includes(option)) complaints.push(`troupe ${named.join(' ')} has no ${option}`)
+    if (help.stdout === '') complaints.push(`there is no command: troupe ${named.join(' ')}`)
+  }
+  expect(complaints).toEqual([])
 })
 
 test('every TypeScript block type-checks', { timeout: 60_000 }, async () => {

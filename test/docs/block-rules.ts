@@ -33,7 +33,7 @@ function parseComplaint(parse: () => unknown): string[] {
 }
 
 /** In `sh` every line is a command; in `console` those after `$`, the rest is output. */
-function shellCommands({ language, body }: CodeBlock): string[][] {
+export function shellCommands({ language, body }: CodeBlock): string[][] {
   return body
     .replaceAll('\\\n', ' ')
     .split('\n')
@@ -86,4 +86,17 @@ export function readmeComplaints(readme: MarkdownFile): string[] {
 
 export function isRunnable({ language, flags }: CodeBlock): boolean {
   return language === 'ts' && flags.includes('run')
+}
+
+/** The words after `troupe` of every documented command line, however it is started. */
+export function troupeCommands(blocks: readonly CodeBlock[]): string[][] {
+  return blocks
+    .filter(({ language }) => language === 'sh' || language === 'console')
+    .flatMap(shellCommands)
+    .flatMap((words) => {
+      const at = words.indexOf('troupe')
+      if (at === -1) return []
+      const rest = words.slice(at + 1)
+      return [rest[0] === '--' ? rest.slice(1) : rest]
+    })
 }
