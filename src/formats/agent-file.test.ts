@@ -164,11 +164,11 @@ describe('a folder', () => {
     expect(problems).toEqual([])
     const facts = agents.map(({ name, tools, temperature }) => ({ name, tools, temperature }))
     expect(facts).toEqual([
-      { name: 'architect', tools: undefined, temperature: 0.7 },
+      { name: 'architect', tools: expect.arrayContaining(['Read', 'TaskList', 'task']), temperature: 0.7 },
       { name: 'default', tools: undefined, temperature: undefined },
       { name: 'implementer', tools: ['Read', 'Write', 'Edit', 'Glob', 'Bash'], temperature: 0.3 },
       { name: 'researcher', tools: ['WebSearch', 'WebFetch', 'Grep', 'Glob'], temperature: undefined },
-      { name: 'reviewer', tools: ['Read', 'Glob', 'Grep'], temperature: undefined },
+      { name: 'reviewer', tools: ['Read', 'Glob', 'Grep', 'Bash'], temperature: undefined },
     ])
     const said = (name: string) => agents.find((agent) => agent.name === name)?.instructions
     expect(said('architect')).toMatch(/^You are a zen architect valuing simplicity\./)

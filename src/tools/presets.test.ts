@@ -1,0 +1,41 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { playing, stage } from '../../test/stage.ts'
+
+/** What an agent that came along answers to these calls, made one a turn on a real workspace. */
+async function tries(agent: string, calls: { name: string; input: object }[]): Promise<string[]> {
+  const workspace = mkdtempSync(join(tmpdir(), 'troupe-presets-'))
+  const model = playing((request) => {
+    const call = calls[request.session.turn - 1]
+    return call ? { calls: [call] } : { text: 'end' }
+  })
+  const { troupe, task } = await stage({ model, workspace: { workspace } })
+  const result = await task(agent, 'go')
+  const answers = (await troupe.events(result.run_id)).flatMap((event) => {
+    if (event.type === 'tool:error') return event.data.detail.code
+    return event.type === 'tool:post' ? 'ok' : []
+  })
+  await troupe.close()
+  rmSync(workspace, { recursive: true, force: true })
+  return answers
+}
+
+test('PM15 the architect cannot write or run commands, and plans', async () => {
+  const write = { name: 'Write', input: { file_path: 'a.txt', content: 'x' } }
+  const run = { name: 'Bash', input: { command: 'true' } }
+  const list = { name: 'TaskList', input: {} }
+  expect(await tries('architect', [write, run, list])).toEqual(['unknown_tool', 'unknown_tool', 'ok'])
+})
+
+test('PM16 the reviewer runs tests and type checks, and nothing else', async () => {
+  const run = (command: string) => ({ name: 'Bash', input: { command } })
+  const made = [run('node --test'), run('rm -rf .'), run('node --test; touch x'), { name: 'Edit', input: {} }]
+  expect(await tries('reviewer', made)).toEqual([
+    expect.stringMatching(/ok|tool_failed/),
+    'denied',
+    'denied',
+    'unknown_tool',
+  ])
+})
