@@ -3,7 +3,8 @@ import type { Reservation } from './budget.ts'
 import { keepContext } from './compress.ts'
 import type { Event } from './event.ts'
 import { isEvent } from './event.ts'
-import type { ModelRequest, ToolSpec } from './model.ts'
+import type { AddedContext } from './hook.ts'
+import type { ModelRequest, ToolSpec, UserMessage } from './model.ts'
 import { userText } from './model.ts'
 import type { CallerSite } from './model-call.ts'
 import { callModel } from './model-call.ts'
@@ -27,9 +28,10 @@ export async function askModel(site: CallerSite, ask: TurnAsk): Promise<Event> {
   const key = `${ask.turnKey}/model`
   await addContext(site, ask.turnKey)
   const toolBytes = specBytes(ask.tools)
+  const shapeBytes = ask.output ? Buffer.byteLength(JSON.stringify(ask.output)) : 0
   await keepContext(site, ask.turnKey, toolBytes)
   const call = {
-    bound: inputBound(session) + (session.counted.tokens > 0 ? 0 : toolBytes),
+    bound: inputBound(session) + shapeBytes + (session.counted.tokens > 0 ? 0 : toolBytes),
     hash: (model: string) => inputHash(session, model),
     request: (model: string, reservation: Reservation) => requestFor(site, { ...ask, key, model }, reservation),
   }
@@ -52,10 +54,18 @@ async function addContext(site: CallerSite, turnKey: string): Promise<void> {
     const asked = Promise.all(x.ports.hooks.map(async (hooks) => hooks.addContext?.(about)))
     const late = () => new TroupeError('tool_failed', `a hook had no context to add within ${HOOK_MS} ms`)
     const texts = await x.effect(() => within({ world: x.ports.world, signal: site.signal, ms: HOOK_MS, late }, asked))
-    const text = texts.filter((part) => part !== undefined && part !== '').join('\n\n')
-    event = x.journal.append('session:context', { key, message: text === '' ? null : userText(text) }, session.id)
+    event = x.journal.append('session:context', { key, message: contextMessage(texts) }, session.id)
   }
   if (event) apply(session, event)
+}
+
+/** What hooks add, as one message; it is pinned if any part of it is. */
+function contextMessage(added: readonly AddedContext[]): UserMessage | null {
+  const parts = added.map((part) => (typeof part === 'object' ? part : { text: part ?? '' }))
+  const text = parts.flatMap((part) => (part.text === '' ? [] : part.text)).join('\n\n')
+  if (text === '') return null
+  const pinned = parts.some((part) => 'pin' in part && part.text !== '')
+  return { ...userText(text), ...(pinned ? { pinned: true as const } : undefined) }
 }
 
 interface RequestFacts extends TurnAsk {

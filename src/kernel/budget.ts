@@ -117,7 +117,7 @@ export class Budget {
       output = Math.min(output, left)
     }
     if (limits.usd !== null && want.price) {
-      const paid = (spent.usd ?? 0) + spent.lost.usd
+      const paid = spent.known_usd + spent.lost.usd
       const affordable = mostOutput(want.price, want.input, output, limits.usd - paid - this.#held.usd)
       if (affordable < Math.min(LEAST_OUTPUT, output)) {
         return { wait: outstanding, error: limitError('usd', paid, limits.usd) }

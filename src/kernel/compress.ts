@@ -2,7 +2,7 @@ import { TroupeError } from '../errors.ts'
 import type { Reservation } from './budget.ts'
 import { isEvent } from './event.ts'
 import { shortHash } from './hash.ts'
-import type { Message, ModelRequest } from './model.ts'
+import type { Message, Model, ModelRequest } from './model.ts'
 import { textOf, userText } from './model.ts'
 import type { CallerSite } from './model-call.ts'
 import { callModel } from './model-call.ts'
@@ -90,8 +90,8 @@ function oldPart(session: SessionState): { from: number; to: number } {
 
 async function summaryOf(site: CallerSite, key: string, part: { from: number; to: number }): Promise<string> {
   const { x, session } = site
-  const model = await x.ports.models.resolve(x.ports.summaryModel ?? site.modelName)
   const text = session.messages.slice(part.from, part.to).map(quoted).join('\n')
+  const model = await summariser(site, text)
   const messages = [userText(`${SUMMARISE}\n\n<<<\n${text}\n>>>`)]
   const ask = {
     key: `${key}/model`,
@@ -121,6 +121,15 @@ async function summaryOf(site: CallerSite, key: string, part: { from: number; to
     hint: 'resume to try again, or delegate the rest to a new session',
     step: `${key}/model`,
   })
+}
+
+/** The model for summaries, unless its own window is too small for what is to be summarised. */
+async function summariser(site: CallerSite, text: string): Promise<Model> {
+  const { models, summaryModel } = site.x.ports
+  if (summaryModel === undefined) return site.model
+  const fast = await models.resolve(summaryModel)
+  const window = fast.limits?.context ?? Number.POSITIVE_INFINITY
+  return Buffer.byteLength(text) / 3 < window * FULL ? fast : site.model
 }
 
 function quoted(message: Message): string {

@@ -12,6 +12,9 @@ export interface ProposedCall {
 /** `undefined` lets the call pass as it is. */
 export type Verdict = { deny: string } | { input: unknown } | undefined
 
+/** Text for the conversation; pinned, it stays whole when the conversation is compressed. */
+export type AddedContext = string | { text: string; pin: true } | undefined
+
 /** A model call before it is made. */
 export interface ProposedTurn {
   run_id: string
@@ -28,5 +31,5 @@ export interface Hooks {
   onEvent?(event: Event): void
   beforeTool?(call: ProposedCall): Verdict | Promise<Verdict>
   /** Text to add to the conversation before this model call. */
-  addContext?(turn: ProposedTurn): string | undefined | Promise<string | undefined>
+  addContext?(turn: ProposedTurn): AddedContext | Promise<AddedContext>
 }

@@ -7,6 +7,8 @@ export interface Spend extends Usage {
   calls: number
   /** `null` when a price is unknown: never 0 for want of knowledge. */
   usd: number | null
+  /** What is known to have been spent, whatever else is not: what the dollar limit counts. */
+  known_usd: number
   /** True when some call's usage never arrived and stands here at its reservation. */
   estimated: boolean
   lost: { calls: number; tokens: number; usd: number }
@@ -16,6 +18,7 @@ export const NO_SPEND: Spend = Object.freeze({
   ...NO_USAGE,
   calls: 0,
   usd: 0,
+  known_usd: 0,
   estimated: false,
   lost: Object.freeze({ calls: 0, tokens: 0, usd: 0 }),
 })
@@ -30,6 +33,7 @@ export function spend(before: Spend, event: Event): Spend {
         ...addUsage(before, usage),
         calls: before.calls + 1,
         usd: before.usd === null || usd === null ? null : before.usd + usd,
+        known_usd: before.known_usd + (usd ?? 0),
         estimated: before.estimated || estimated === true,
         lost: before.lost,
       }

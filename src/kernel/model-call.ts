@@ -11,6 +11,7 @@ import { listen } from './listen.ts'
 import type { Model, ModelRequest } from './model.ts'
 import { NO_USAGE } from './model.ts'
 import type { NextTry } from './pacing.ts'
+import type { PriceBook } from './price.ts'
 import type { SessionState } from './session.ts'
 import { apply, countCall } from './session.ts'
 
@@ -119,9 +120,16 @@ async function reserve(site: CallerSite, bound: number): Promise<Reservation> {
   const want = {
     input: bound,
     output: model.limits?.output ?? x.run.limits.output,
-    price: (input: number, output: number) => x.ports.prices.cost(site.modelName, { ...NO_USAGE, input, output }, now),
+    price: (input: number, output: number) => mostCost(x.ports.prices, site.modelName, { input, output }, now),
   }
   return x.budget.reserve(want, site.signal)
+}
+
+/** Input may be read fresh or be written to a provider's cache, which costs more: the bound is the dearer. */
+function mostCost(prices: PriceBook, model: string, tokens: { input: number; output: number }, at: number) {
+  const fresh = prices.cost(model, { ...NO_USAGE, ...tokens }, at)
+  const written = prices.cost(model, { ...NO_USAGE, ...tokens, cache_write: tokens.input }, at)
+  return fresh === undefined ? undefined : Math.max(fresh, written ?? 0)
 }
 
 function refuse(site: CallerSite, key: string, thrown: unknown): Event {
@@ -138,7 +146,7 @@ function refuse(site: CallerSite, key: string, thrown: unknown): Event {
 function used(x: Execution, limit: string): number {
   const { spent } = x.budget
   if (limit === 'tokens') return tokensOf(spent) + spent.lost.tokens
-  if (limit === 'usd') return (spent.usd ?? 0) + spent.lost.usd
+  if (limit === 'usd') return spent.known_usd + spent.lost.usd
   return spent.calls + spent.lost.calls
 }
 

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { agent, script, stage } from '../../test/stage.ts'
+import { TroupeError } from '../errors.ts'
 import type { ModelChunk, ModelRequest } from '../index.ts'
 import { createPacing } from '../models/pacing.ts'
 import { simulatedWorld } from '../testing/simulated-world.ts'
@@ -61,7 +62,6 @@ function limitedOnce(world: { now(): number }) {
     async *stream(request: ModelRequest): AsyncGenerator<ModelChunk> {
       calls.push({ agent: request.session.agent, at: world.now() })
       if (calls.length === 1) {
-        const { TroupeError } = await import('../errors.ts')
         throw Object.assign(new TroupeError('model_rate_limited', 'slow down'), { status: 429, retry_after_ms: 10_000 })
       }
       yield { type: 'text', text: 'ok' }
@@ -111,4 +111,25 @@ test('RE7 cancelling ends a wait between attempts', async () => {
   const handle = await troupe.stream('task', { agent: 'worker', instruction: 'go' })
   const cancelled = world.sleep(5000).then(() => troupe.cancel(handle.run_id))
   expect(await world.run(cancelled)).toMatchObject({ status: 'cancelled' })
+})
+
+test('RE8 every model of a list has its turn, and a limit that outlasts the call goes to the next at once', () => {
+  const world = simulatedWorld(1)
+  const { next } = createPacing({ world })
+  const models = ['a', 'b', 'c']
+  const fails = (model: string, attempts: number, more: object = {}) =>
+    next({ model, models, attempts, elapsed_ms: 0, error: new TroupeError('model_failed', 'down'), ...more })?.model
+  expect([fails('a', 1), fails('a', 2), fails('b', 3), fails('b', 4), fails('c', 5), fails('c', 6)]).toEqual([
+    'a',
+    'b',
+    'b',
+    'c',
+    'c',
+    undefined,
+  ])
+  const limited = { error: new TroupeError('model_rate_limited', 'slow down'), retry_after_ms: 3_600_000 }
+  expect(fails('a', 1, limited)).toBe('b')
+  const empty = { error: new TroupeError('model_rate_limited', 'no money left', { retry: false }) }
+  expect(fails('a', 1, empty)).toBe('b')
+  expect(fails('c', 1, empty)).toBeUndefined()
 })

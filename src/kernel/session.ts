@@ -191,8 +191,15 @@ export function countCall(session: SessionState, call: { usage: Usage; mark?: st
 function push(session: SessionState, message: Message): void {
   const json = JSON.stringify(message)
   session.messages.push(message)
-  session.bytes += Buffer.byteLength(json) + 8
+  session.bytes += Buffer.byteLength(json) + 8 + linkedImages(message) * IMAGE_TOKENS
   session.unhashed += json
+}
+
+/** What a picture may count for that is only named by its address. */
+const IMAGE_TOKENS = 6000
+
+function linkedImages({ content }: Message): number {
+  return content.filter((part) => part.type === 'image' && /^https?:/.test(part.data)).length
 }
 
 function answer(session: SessionState, id: string, name: string, text: string, is_error: boolean): void {
@@ -221,7 +228,9 @@ function compress(session: SessionState, dropped: SessionCompress): void {
   session.since = Math.max(0, session.since - (session.messages.length - messages.length))
   session.messages.splice(0, session.messages.length, ...messages)
   session.bytes = Buffer.byteLength(session.open.agent.instructions)
-  for (const message of messages) session.bytes += Buffer.byteLength(JSON.stringify(message)) + 8
+  for (const message of messages) {
+    session.bytes += Buffer.byteLength(JSON.stringify(message)) + 8 + linkedImages(message) * IMAGE_TOKENS
+  }
   session.counted = { tokens: 0, bytes: 0 }
   session.unhashed += JSON.stringify(dropped)
 }

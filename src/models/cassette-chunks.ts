@@ -19,7 +19,7 @@ export function changedChunks(
   for (let index = 0; index < chunks.length; ) {
     const chunk = chunks[index] as ModelChunk
     if (chunk.type !== 'text' && chunk.type !== 'reasoning') {
-      changed.push(chunk.type === 'tool-call' ? { ...chunk, input: field(chunk.input) } : chunk)
+      changed.push(chunk.type === 'tool-call' ? changedCall(chunk, field) : chunk)
       index += 1
       continue
     }
@@ -29,6 +29,16 @@ export function changedChunks(
     index = end
   }
   return changed
+}
+
+function changedCall(call: Extract<ModelChunk, { type: 'tool-call' }>, field: (value: unknown) => unknown): ModelChunk {
+  return {
+    ...call,
+    input: field(call.input),
+    // It quotes the arguments, and cut short a secret is no longer known by its looks.
+    ...(call.invalid === undefined ? undefined : { invalid: 'the arguments are not JSON' }),
+    ...(call.provider === undefined ? undefined : { provider: field(call.provider) }),
+  }
 }
 
 function changedWords(

@@ -55,7 +55,9 @@ export function requestTaper(secretsIn: SecretsIn): (request: ModelRequest) => T
 /** What tells this request from others, and the ids it names. */
 export function fingerprint(request: TapedRequest, run_id: string): { hash: string; ids: string[] } {
   const ids: string[] = []
-  const json = canonicalJson(request).replace(derivedIds(run_id), (id) => {
+  // How much a call may answer depends on what others hold at that moment: two runs of the same work differ in it.
+  const { max_output: _granted, ...settings } = request.settings
+  const json = canonicalJson({ ...request, settings }).replace(derivedIds(run_id), (id) => {
     const known = ids.indexOf(id)
     return known >= 0 ? place(known) : place(ids.push(id) - 1)
   })

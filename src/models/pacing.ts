@@ -1,4 +1,4 @@
-import type { FailedCall, NextTry, Pacing } from '../kernel/pacing.ts'
+import type { NextTry, Pacing } from '../kernel/pacing.ts'
 import type { World } from '../kernel/world.ts'
 
 /*
@@ -28,15 +28,22 @@ export function createPacing(options: PacingOptions): Pacing {
     ready(model, signal) {
       const until = heldUntil.get(providerOf(model))
       if (until === undefined || until <= world.now()) return undefined
-      return waitUntil(world, () => heldUntil.get(providerOf(model)) ?? 0, signal)
+      const latest = world.now() + deadline_ms
+      return waitUntil(world, () => Math.min(latest, heldUntil.get(providerOf(model)) ?? 0), signal)
     },
     next(failed): NextTry | undefined {
       const wait = Math.max(failed.retry_after_ms ?? 0, backoff(world, failed.attempts))
-      if (failed.error.code === 'model_rate_limited') hold(heldUntil, providerOf(failed.model), world.now() + wait)
-      if (!failed.error.retry || isFinal(failed.status) || failed.attempts >= attempts) return undefined
-      if (failed.elapsed_ms + wait > deadline_ms) return undefined
-      const fallback = fallbackFor(failed, failuresBeforeFallback)
-      return fallback ? { model: fallback, delay_ms: 0 } : { model: failed.model, delay_ms: wait }
+      const limited = failed.error.code === 'model_rate_limited'
+      if (limited) hold(heldUntil, providerOf(failed.model), world.now() + wait)
+      const fallback = failed.models[failed.models.indexOf(failed.model) + 1]
+      const tooLong = failed.elapsed_ms + wait > deadline_ms
+      // An account that is empty, or a limit that outlasts the call, is no reason not to ask another model.
+      if (fallback !== undefined && limited && (tooLong || !failed.error.retry)) return { model: fallback, delay_ms: 0 }
+      const most = Math.max(attempts, failed.models.length * failuresBeforeFallback)
+      if (!failed.error.retry || isFinal(failed.status) || failed.attempts >= most || tooLong) return undefined
+      if (fallback !== undefined && failed.attempts % failuresBeforeFallback === 0)
+        return { model: fallback, delay_ms: 0 }
+      return { model: failed.model, delay_ms: wait }
     },
   }
 }
@@ -50,11 +57,6 @@ function isFinal(status: number | undefined): boolean {
 function backoff(world: World, attempts: number): number {
   const longest = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (attempts - 1))
   return Math.round(longest * (0.5 + world.random() / 2))
-}
-
-/** The next model of the list, each time the present one has failed so often. */
-function fallbackFor(failed: FailedCall, after: number): string | undefined {
-  return failed.attempts % after === 0 ? failed.models[failed.models.indexOf(failed.model) + 1] : undefined
 }
 
 function hold(heldUntil: Map<string, number>, provider: string, until: number): void {

@@ -12,6 +12,8 @@ import type { Price, PriceFile, Rates } from './price-file.ts'
 
 const FREE = new Set(['scripted', ...ENDPOINTS.filter(({ local }) => local).map(({ provider }) => provider)])
 const PER = 1_000_000
+/** A model pinned to a day costs what the model costs. */
+const DATED = /-\d{4}-?\d{2}-?\d{2}$/
 
 /** The prices that come with Troupe, then files of the user's own: for the same model the later file wins. */
 export async function loadPrices(paths: readonly string[] = []): Promise<PriceBook> {
@@ -26,7 +28,9 @@ export function createPriceBook(...files: readonly PriceFile[]): PriceBook {
   const pricesOf = (model: string) => {
     let prices = byModel.get(model)
     if (!prices) {
-      prices = collect(model.replace(/^openai-chat\//, 'openai/'), files)
+      const known = model.replace(/^openai-chat\//, 'openai/')
+      prices = collect(known, files)
+      if (prices.length === 0) prices = collect(known.replace(DATED, ''), files)
       byModel.set(model, prices)
     }
     return prices

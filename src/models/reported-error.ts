@@ -44,7 +44,7 @@ export function reportedBy(thrown: unknown): Reported {
   const foreign = (typeof thrown === 'object' && thrown !== null ? thrown : { message: String(thrown) }) as Foreign
   const body = textOf(foreign.responseBody) || textOf(foreign.text)
   const network = networkCode(thrown)
-  const status = typeof foreign.statusCode === 'number' ? foreign.statusCode : undefined
+  const status = statusOf(foreign)
   const kind = kindOf(foreign, status, network)
   const local = kind === 'unsupported' || kind === 'unknown-model' || kind === 'no-key' || kind === 'refused-locally'
   return {
@@ -59,6 +59,12 @@ export function reportedBy(thrown: unknown): Reported {
       : undefined),
     sent: !local && !(network !== undefined && NEVER_SENT.test(network)),
   }
+}
+
+/** Some endpoints report an error within a stream by the number that would have been its status. */
+function statusOf({ statusCode, code }: Foreign): number | undefined {
+  if (typeof statusCode === 'number') return statusCode
+  return typeof code === 'number' && code >= 400 && code < 600 ? code : undefined
 }
 
 function kindOf(foreign: Foreign, status: number | undefined, network: string | undefined): Reported['kind'] {
