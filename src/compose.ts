@@ -1,10 +1,10 @@
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { EmbeddedEngine } from './engine/embedded.ts'
 import { realWorld } from './engine/real-world.ts'
 import { sessionPorts } from './engine/sessions.ts'
 import { TroupeError } from './errors.ts'
 import type { Policy } from './judgement/permission.ts'
-import { judge } from './judgement/permission.ts'
+import { idleRules, judge } from './judgement/permission.ts'
 import type { Agent } from './kernel/agent.ts'
 import type { Hooks } from './kernel/hook.ts'
 import type { Limits } from './kernel/limits.ts'
@@ -100,6 +100,7 @@ export interface Parts {
   patterns: Pattern[]
   engine: EmbeddedEngine
   ports: Omit<Ports, 'publish'>
+  policy: Policy
   /** Absent when nobody has a server. */
   mcp: Mcp | undefined
   /** Absent without a workspace. */
@@ -115,9 +116,10 @@ export async function compose(options: TroupeOptions): Promise<Parts> {
   const prices = options.models?.prices ?? (await loadPrices(ownPrices()))
   // Before the store: a cassette that cannot be read must leave nothing open.
   const asked = await modelPorts(options, world)
-  const toolbox = await toolboxOf(options.workspace)
+  const toolbox = await toolboxOf(options.workspace, options.store ?? '.troupe')
   const offered = (toolbox?.tools ?? []).filter(({ name }) => !options.unavailable?.includes(name))
   const tools = new Map([...offered, ...(options.tools ?? [])].map((tool) => [tool.name, tool]))
+  const policy = policyOf(options, agents, [...tools.keys()])
   const mcp = await serversOf(confined(options.mcp, toolbox), agents, { tools, world })
   const store = await openStore(options.store ?? '.troupe', options.durability ?? 'normal')
   const patterns = [...PATTERNS, ...(options.patterns ?? [])]
@@ -133,7 +135,8 @@ export async function compose(options: TroupeOptions): Promise<Parts> {
     patterns: new Map(patterns.map((pattern) => [pattern.name, pattern])),
     patternTools: toolsOf(options.patterns ?? []),
     hooks: options.hooks ?? [],
-    permissions: permissionsOf(options.permissions),
+    permissions: permissionsOf(policy),
+    ...(toolbox ? { workspace: toolbox.workspace.real } : undefined),
     strict: options.engine?.strict ?? false,
     ...sessionPorts(store),
   }
@@ -144,7 +147,19 @@ export async function compose(options: TroupeOptions): Promise<Parts> {
     concurrency: options.engine?.concurrency ?? 16,
     onListenerError: (error) => process.emitWarning(`troupe: ${error.message}`),
   })
-  return { world, project: options.project ?? 'default', limits, agents, store, patterns, engine, ports, mcp, toolbox }
+  return {
+    world,
+    project: options.project ?? 'default',
+    limits,
+    agents,
+    store,
+    patterns,
+    engine,
+    ports,
+    policy,
+    mcp,
+    toolbox,
+  }
 }
 
 /** Whether commands can be confined on this machine, and what is missing. */
@@ -153,10 +168,12 @@ export async function sandboxReport(needs: { network: boolean }): Promise<Sandbo
   return describeSandbox(needs)
 }
 
-async function toolboxOf(workspace: ToolsOptions | undefined): Promise<Toolbox | undefined> {
+/** The store is no business of agents, wherever it lies. */
+async function toolboxOf(workspace: ToolsOptions | undefined, store: string | Store): Promise<Toolbox | undefined> {
   if (!workspace) return undefined
   const { createTools } = await import('./tools/tools.ts')
-  return createTools(workspace)
+  const own = typeof store === 'string' && store !== 'memory' ? [resolve(store)] : []
+  return createTools({ ...workspace, protect: [...(workspace.protect ?? []), ...own] })
 }
 
 /** Servers run where commands run, unless somebody says otherwise. */
@@ -231,22 +248,44 @@ function toolsOf(own: readonly Pattern[]): Map<string, PatternTool> {
   return new Map(named.flatMap(([pattern, names]) => names.map((name) => [name, patternTool(pattern)])))
 }
 
-/** The run's rules and the agent's own; what people granted in this run answers what would be asked. */
-function permissionsOf(policy: Policy = {}): Permissions {
+/**
+ * The rules of now, those the run was started with, and the agent's own hold together. What people granted in this run
+ * answers what would be asked. The agent that the operator named may use the tools that its file names without asking.
+ */
+function permissionsOf(policy: Policy): Permissions {
   return {
-    decide({ agent, granted, read_only, ...call }) {
-      // A tool that a user wrote into the agent's file was given on purpose: it is not asked for as others are.
-      const given = agent.origin?.by !== 'model' && agent.tools?.includes(call.tool)
-      const { mode, ...rules } = policy
-      const own = given || mode === undefined ? rules : { ...rules, mode }
-      const policies = [own, agent.permissions ?? {}, ...(read_only ? [{ mode: 'read' as const }] : [])]
-      const { subject, ...rest } = call
-      const judged = judge(policies, { ...rest, ...(subject === undefined ? undefined : { subject }) })
-      if (judged.answer !== 'ask' || granted.length === 0) return judged
-      const again = judge([{ allow: granted }], { ...rest, ...(subject === undefined ? undefined : { subject }) })
+    decide({ agent, granted, read_only, root, recorded, exact, subject, ...rest }) {
+      const given = root && agent.origin?.by !== 'model' && agent.tools?.includes(rest.tool) === true
+      const start = (recorded ?? {}) as Policy
+      const rules = [policy, start].map(({ mode, ...lists }) => (given || !mode ? lists : { ...lists, mode }))
+      const call = { ...rest, ...(subject === undefined ? undefined : { subject }) }
+      const judged = judge([...rules, agent.permissions ?? {}, ...(read_only ? [{ mode: 'read' as const }] : [])], call)
+      if (judged.answer !== 'ask') return judged
+      if (granted.includes(`=${exact}`)) return { answer: 'allow', reason: 'a person said always', allowed: [] }
+      const again = judge([{ allow: granted.filter((rule) => !rule.startsWith('=')) }], call)
       return again.answer === 'allow' && again.allowed.length > 0 ? again : judged
     },
   }
+}
+
+/** With a workspace, what acts is asked for unless somebody says otherwise. Rules that cannot be meant are told. */
+function policyOf(options: TroupeOptions, agents: readonly Agent[], tools: readonly string[]): Policy {
+  const policy = options.permissions ?? (options.workspace ? { mode: 'ask' as const } : {})
+  const known = [
+    ...tools,
+    ...TOOL_NAMES.flatMap(([, names]) => names),
+    ...(options.patterns ?? []).map(({ name }) => name),
+  ]
+  const idle = idleRules(policy, known).filter((rule) => !rule.startsWith('mcp__'))
+  if (idle.length > 0) process.emitWarning(`troupe: no tool is meant by the rule ${idle.join(', ')}`)
+  for (const { name, permissions = {} } of agents) {
+    try {
+      idleRules(permissions, [])
+    } catch (thrown) {
+      process.emitWarning(`troupe: in the file of ${name}: ${(thrown as Error).message}`)
+    }
+  }
+  return policy
 }
 
 /** A pattern's input, checked and completed. */

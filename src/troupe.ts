@@ -80,7 +80,8 @@ export interface Troupe extends AsyncDisposable {
 export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe> {
   // Loaded here, so that importing the package stays quick: schemas are most of what there is to load.
   const { compose, inputOf, limitsOf } = await import('./compose.ts')
-  const { world, project, limits, agents, store, patterns, engine, ports, mcp, toolbox } = await compose(options)
+  const { world, project, limits, agents, store, patterns, engine, ports, policy, mcp, toolbox } =
+    await compose(options)
   const result = (run_id: string) => resultOf(store, world, run_id)
   /** Results that are being read: the store must not close under them. */
   const telling = new Set<Promise<void>>()
@@ -116,6 +117,8 @@ export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe>
       input: checked,
       limits: limitsOf(limits, run.limits),
       ...(run.model === undefined ? undefined : { model: run.model }),
+      ...(ports.workspace === undefined ? undefined : { workspace: ports.workspace }),
+      ...(Object.keys(policy).length === 0 ? undefined : { permissions: policy }),
     }
     await store.createRun({ run_id, seq: 1, at: world.now(), type: 'run:start', data })
     return handle(run_id, engine.execute(run_id))

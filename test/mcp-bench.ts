@@ -21,7 +21,7 @@ export const variable = (name: string) => `\${${name}}`
 export function bench(servers: McpOptions['servers'], more: Partial<McpOptions> = {}): Bench {
   const warned: string[] = []
   const warn = (problem: string) => void warned.push(problem)
-  const mcp = createMcp({ servers, world: wallClock, env: process.env, warn, ...more })
+  const mcp = createMcp({ servers, world: wallClock, env: process.env, unconfined: true, warn, ...more })
   onTestFinished(() => mcp.close())
   return {
     mcp,

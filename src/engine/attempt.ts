@@ -13,7 +13,7 @@ import type { Command, GateRow, Lease, Store } from '../store/store.ts'
 import type { Reopen } from './engine.ts'
 import { changedPorts } from './fork-changes.ts'
 import { cancellation, endOf, endOfError } from './run-end.ts'
-import { factsOf, reopened, untold } from './run-facts.ts'
+import { factsOf, reopened, sameWorkspace, untold } from './run-facts.ts'
 
 /*
  * One leased attempt at a run, from reading its journal to its end, its parking, or its interruption.
@@ -105,6 +105,7 @@ export class Attempt {
     const facts = factsOf(events)
     const ports = changedPorts(this.#site.ports, facts.start)
     this.#site.untold(untold(events))
+    sameWorkspace(facts.start.workspace, ports.workspace)
     const pattern = ports.patterns.get(facts.start.pattern)
     if (!pattern) throw unknownName('unknown_pattern', 'pattern', facts.start.pattern, [...ports.patterns.keys()])
     const journal = committer.open(lease)
@@ -117,7 +118,7 @@ export class Attempt {
     const budget = new Budget(limits)
     for (const event of events) budget.restore(event)
     const { project, model } = facts.start
-    const run = { id: this.run_id, project, limits, model }
+    const run = { id: this.run_id, project, limits, model, permissions: facts.start.permissions }
     const x = new Execution({ run, ports, journal, committer, recorded, budget })
     this.#x = x
     x.onQuiet = () => this.#quiet.resolve('quiet')

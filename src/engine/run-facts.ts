@@ -55,3 +55,11 @@ export function reopened(journal: Journal, facts: JournalFacts, reopen: Reopen):
     ...(reopen.force ? { force: true as const } : undefined),
   })
 }
+
+/** A run goes on in the folder that it was started for: its agents were let loose there and nowhere else. */
+export function sameWorkspace(started: string | undefined, now: string | undefined): void {
+  if (started === undefined || now === undefined || started === now) return
+  throw new TroupeError('invalid_input', `the run works in ${started}, not in ${now}`, {
+    hint: `go on with it there: --workspace ${started}`,
+  })
+}

@@ -1,6 +1,6 @@
 import { KEYS, plainKey } from './agent-dialect.ts'
 import type { Draft } from './agent-draft.ts'
-import { addRules, warn } from './agent-draft.ts'
+import { warn } from './agent-draft.ts'
 import { takeAgents, takeExclusions, takePermissions, takeServers, takeTools } from './agent-rights.ts'
 import { meantName } from './typo.ts'
 import type { Entry } from './yaml-entries.ts'
@@ -99,7 +99,7 @@ function takeRole(draft: Draft, { key, value }: Entry): string | undefined {
 function takeMode(draft: Draft, { key, value }: Entry): string | undefined {
   const mode = textOf(value)
   draft.extra.set(key, value)
-  if (mode === 'plan') addRules(draft.agent, 'deny', ['Write', 'Edit', 'Bash'])
+  if (mode === 'plan') draft.agent.read_only = true
   if (mode === 'plan' || mode === 'default') return undefined
   return `'${key}: ${mode}' grants nothing here; write rules as 'permissions'`
 }

@@ -191,7 +191,7 @@ describe('rules', () => {
   })
 
   test('A11 plan mode takes away what changes things, other modes grant nothing', async () => {
-    expect((await claude('permissionMode: plan')).agent.permissions).toEqual({ deny: ['Write', 'Edit', 'Bash'] })
+    expect((await claude('permissionMode: plan')).agent.read_only).toBe(true)
     const { agent, said } = await claude('permissionMode: acceptEdits')
     expect(agent.permissions).toBeUndefined()
     expect(agent.extra).toEqual({ permissionMode: 'acceptEdits' })

@@ -88,11 +88,20 @@ function granting(rules: readonly string[], call: JudgedCall): string | undefine
   return granted.every((rule) => rule !== undefined) ? granted.join(' and ') : undefined
 }
 
-/** True when the rule is about the call, or about a part of its command. */
+/**
+ * True when the rule is about the call, or about any part of it. What cannot be judged (a path that climbs, a shell
+ * within the shell) counts as touched: a rule that forbids must not be talked past.
+ */
 function touches(rule: string, call: JudgedCall): boolean {
-  if (matches(rule, call)) return true
-  if (call.tool !== 'Bash') return false
-  return piecesOf(call.subject ?? '').some((piece) => matches(rule, { ...call, subject: piece }, 'piece'))
+  const { tool, pattern } = parseRule(rule)
+  if (!covers(tool, call.tool)) return false
+  if (pattern === undefined || pattern === '' || pattern === '*') return true
+  const subject = call.subject ?? ''
+  if (call.tool === 'Bash') return pattern === subject.trim() || commandTouches(pattern, subject)
+  if (pattern.startsWith('domain:')) return domainMatches(pattern.slice('domain:'.length), subject)
+  if (subject.split(/[\\/]/).includes('..')) return true
+  const name = subject.split('/').at(-1) ?? ''
+  return globMatches(pattern, subject) || (!pattern.includes('/') && globMatches(pattern, name))
 }
 
 function matches(rule: string, call: JudgedCall, as: 'whole' | 'piece' = 'whole'): boolean {
@@ -112,9 +121,39 @@ function piecesOf(command: string): string[] {
     .filter((piece) => piece !== '')
 }
 
+const PREFIXES = new Set(
+  'if then elif else while until do ! time exec command builtin sudo env nohup nice xargs'.split(' '),
+)
+const SHELLS = new Set('sh bash dash zsh ksh ash busybox eval source .'.split(' '))
+
+/** Whether a forbidding pattern is about some command in this text, however it is wrapped, quoted or spelled. */
+function commandTouches(pattern: string, command: string): boolean {
+  const boundaries = command.replaceAll(/\$\(|[`(){}]|[<>]\(/g, '\n')
+  return piecesOf(boundaries).some((piece) => {
+    const words = piece.replaceAll(/["'\\]/g, '').split(/\s+/)
+    while (words[0] !== undefined && (PREFIXES.has(words[0]) || /^\w+=/.test(words[0]) || words[0] === ''))
+      words.shift()
+    const program = words[0]?.split('/').at(-1) ?? ''
+    if (SHELLS.has(program)) return true
+    return pieceMatches(pattern, [program, ...words.slice(1)].join(' '))
+  })
+}
+
+/** What a forbidding rule for one tool is also about: there are other ways to write and to read. */
+const ALSO: Readonly<Record<string, readonly string[]>> = {
+  Write: ['Edit'],
+  Edit: ['Write'],
+  Read: ['Grep', 'Glob', 'LSP'],
+}
+
+function covers(rule: string, tool: string): boolean {
+  return nameMatches(rule, tool) || ALSO[rule]?.includes(tool) === true
+}
+
 /** `mcp__server` stands for all its tools, and `mcp__server__*` as well. */
 function nameMatches(rule: string, tool: string): boolean {
   if (rule === tool || rule === '*') return true
+  if ((rule === 'Task' || rule === 'Agent') && tool === 'task') return true
   if (rule.endsWith('*')) return tool.startsWith(rule.slice(0, -1))
   return rule.startsWith('mcp__') && tool.startsWith(`${rule}__`)
 }

@@ -23,6 +23,8 @@ export interface Agent {
   exclude_tools?: string[]
   /** How it may use them. */
   permissions?: AgentPermissions
+  /** It may look, and change nothing; nor may those it calls. */
+  read_only?: true
   /** MCP servers it brings along, as its file says; `null` names one of the configuration. */
   mcp_servers?: Record<string, unknown>
   /** Whom it may delegate to; absent means the whole roster. */

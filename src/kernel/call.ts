@@ -59,11 +59,13 @@ async function anew(site: CallSite, call: ToolCallPart, about: About): Promise<E
     ...(input === call.input ? undefined : { asked: call.input }),
     ...(tool.kind === 'pattern' ? tool.pattern.facts?.(site.contextFor(site.key), parsed as never) : undefined),
   })
+  const subject = (tool.kind === 'pattern' ? tool.pattern : tool).subject?.(parsed as never)
+  await permit(site, { tool, input, subject })
   if (tool.kind === 'pattern') {
     x.journal.append('tool:pre', { ...pre }, session.id)
     return enterPattern(site, tool, pre)
   }
-  await permit(site, { tool, input, subject: tool.subject?.(parsed as never) })
+  if (subject !== undefined) pre.subject = subject
   return x.effect(async () => {
     if (tool.kind === 'act') await x.beforeAction()
     site.signal.throwIfAborted()
@@ -153,10 +155,18 @@ function callFacts(site: CallSite, pre: ToolPre, stopping: { signal: AbortSignal
     agent: site.session.open.agent.name,
     tool_call_id: pre.tool_call_id,
     idempotency_key: pre.idempotency_key,
+    ...(pre.subject === undefined ? undefined : { subject: pre.subject }),
+    ...(onlyLooks(site, pre.tool) ? { read_only: true as const } : undefined),
     get signal() {
       return stopping.signal
     },
   }
+}
+
+/** True for an agent that can edit nothing and may use this tool only in some ways: then it is not to write by it either. */
+function onlyLooks({ x, session }: CallSite, tool: string): boolean {
+  const narrowed = session.open.agent.permissions?.allow?.some((rule) => rule.startsWith(`${tool}(`)) === true
+  return narrowed && !session.open.tools.some((name) => x.ports.tools.get(name)?.edits)
 }
 
 /** The recorded input as the tool gets it: a schema may transform what JSON can hold into what it cannot. */

@@ -35,6 +35,10 @@ export interface RunStart {
   input: unknown
   limits: Limits
   model?: string
+  /** The folder that its agents work in. */
+  workspace?: string
+  /** Rules for tool calls that were set when it was started. */
+  permissions?: unknown
   forked_from?: ForkedFrom
 }
 
@@ -129,6 +133,8 @@ export interface ToolPre extends ToolAbout {
   idempotency_key: string
   instruction?: string
   depth?: number
+  /** What the call is about, as permission rules saw it. */
+  subject?: string
   /** Set when a hook changed the input: what the model had asked for. */
   asked?: unknown
 }

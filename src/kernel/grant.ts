@@ -1,8 +1,11 @@
-/** The rule that an answer grants for the rest of the run, if it does. */
-export function grantedRule(said: unknown, asked: unknown): string | undefined {
-  if (typeof said !== 'string' || typeof asked !== 'string') return undefined
-  if (/^always$/i.test(said.trim())) return asked
-  return isRuleFor(said, asked.split('(')[0] ?? '') ? said.trim() : undefined
+/** What an answer grants for the rest of the run, if it does: a rule, or with `=` in front exactly one call. */
+export function grantedRule(
+  said: unknown,
+  asked: { permission?: unknown; exact?: unknown } | undefined,
+): string | undefined {
+  if (typeof said !== 'string' || typeof asked?.permission !== 'string') return undefined
+  if (/^always$/i.test(said.trim())) return `=${String(asked.exact)}`
+  return isRuleFor(said, asked.permission.split('(')[0] ?? '') ? said.trim() : undefined
 }
 
 /** True when a person's words are a rule about this tool. */

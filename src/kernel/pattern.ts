@@ -24,6 +24,8 @@ export interface PatternDefinition<Input> {
   renamed?: Readonly<Record<string, string>>
   /** Refuses an input that cannot work, before a run is made of it. */
   check?(roster: Roster, input: Input): void
+  /** What a call is about, for permission rules. */
+  subject?(input: Input): string
   /** What `tool:pre`, `tool:post` and `tool:error` say beyond the call itself. */
   facts?(context: Context, input: Input): Record<string, unknown>
   /** The tool's input schema for one caller: enum values come from the live roster. */

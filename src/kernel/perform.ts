@@ -135,7 +135,7 @@ function begun(
     ...place,
     segment: 1,
     ...(model === undefined ? undefined : { model }),
-    ...(caller?.planning ? { read_only: true as const } : undefined),
+    ...(caller?.planning || agent.read_only ? { read_only: true as const } : undefined),
     ...(request.background ? { background: true as const } : undefined),
     ...(request.cache_key === undefined ? undefined : { cache_key: request.cache_key }),
   }

@@ -8,8 +8,14 @@ export interface PermissionCall {
   acts: boolean
   /** True while only looking is allowed: plan mode. */
   read_only: boolean
-  /** Rules that people granted in this run. */
+  /** True for the agent that whoever started the run named. */
+  root: boolean
+  /** Rules that were set when the run was started; those in force now can only add to them. */
+  recorded: unknown
+  /** Rules that people granted in this run; with `=` in front, the one call they said `always` to. */
   granted: readonly string[]
+  /** Tells exactly this call from any other. */
+  exact: string
 }
 
 export interface PermissionAnswer {

@@ -1,7 +1,8 @@
 import { TroupeError } from '../errors.ts'
 import type { CallSite } from './call-site.ts'
 import { isRuleFor } from './grant.ts'
-import type { Tool } from './tool.ts'
+import { canonicalJson, shortHash } from './hash.ts'
+import type { ToolCategory, ToolKind } from './tool.ts'
 
 /*
  * Whether a call may be made. What the rules say comes from outside; what happens then is here.
@@ -12,7 +13,7 @@ import type { Tool } from './tool.ts'
 
 /** A call that only needs leave. */
 export interface ProposedAction {
-  tool: Pick<Tool, 'name' | 'kind' | 'category'>
+  tool: { name: string; kind: ToolKind; category: ToolCategory }
   input: unknown
   subject: string | undefined
 }
@@ -20,21 +21,25 @@ export interface ProposedAction {
 /** Returns when the call may be made; throws `denied` when not. */
 export async function permit(site: CallSite, { tool, input, subject }: ProposedAction): Promise<void> {
   const { x, session } = site
+  const exact = `${tool.name}:${shortHash(canonicalJson(input ?? null))}`
   const { answer, reason, allowed } = x.ports.permissions.decide({
     agent: session.open.agent,
     tool: tool.name,
     subject,
     // A list of what is to be done changes nothing but itself: planning needs it.
-    acts: tool.kind !== 'read' && tool.category !== 'task_management',
+    acts: (tool.kind === 'act' || tool.kind === 'idempotent') && tool.category !== 'task_management',
     read_only: session.planning,
+    root: session.open.parent_session_id === null,
+    recorded: x.run.permissions,
     granted: x.recorded.grants(),
+    exact,
   })
   if (answer === 'allow') return
   if (answer === 'deny') throw denied(tool.name, reason, allowed)
   const call = subject === undefined ? tool.name : `${tool.name}(${subject})`
   const question = {
     question: `May ${session.open.agent.name} call ${call}?`,
-    detail: { permission: call, reason, input, answers: ['allow', 'always', 'deny', `${tool.name}(pattern)`] },
+    detail: { permission: call, exact, reason, input, answers: ['allow', 'always', 'deny', `${tool.name}(pattern)`] },
   }
   const asker = { session_id: session.id, agent: session.open.agent.name }
   const said = await x.ask(`${site.key}/permission`, question, site.signal, asker)

@@ -52,6 +52,8 @@ export interface Ports {
   patternTools: ReadonlyMap<string, PatternTool>
   hooks: readonly Hooks[]
   permissions: Permissions
+  /** The folder that agents work in, where there is one. */
+  workspace?: string
   strict: boolean
   /** Set for a replay: a step that the journal does not know waits instead of happening. */
   sealed?: true
@@ -74,4 +76,6 @@ export interface RunFacts {
   project: string
   limits: Limits
   model: string | undefined
+  /** Rules for tool calls that were set when the run was started. */
+  permissions?: unknown
 }

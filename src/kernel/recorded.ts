@@ -208,8 +208,10 @@ export class Recorded {
 
   #grant(key: string, said: unknown): void {
     const gate = this.#opened.get(key)
-    const detail = isEvent(gate, 'gate:open') ? (gate.data.detail as { permission?: unknown } | undefined) : undefined
-    const rule = grantedRule(said, detail?.permission)
+    const detail = isEvent(gate, 'gate:open')
+      ? (gate.data.detail as { permission?: unknown; exact?: unknown })
+      : undefined
+    const rule = grantedRule(said, detail)
     if (rule !== undefined) this.#grants.push(rule)
   }
 

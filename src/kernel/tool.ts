@@ -26,6 +26,10 @@ export interface ToolCall {
   tool_call_id: string
   /** The same for every attempt at this call, so that an outside system can refuse the second one. */
   idempotency_key: string
+  /** What leave was given for, where rules look at it; a call that would touch something else must refuse. */
+  subject?: string
+  /** The agent has no other way to write: nor may this call. */
+  read_only?: true
   signal: AbortSignal
 }
 
@@ -35,6 +39,8 @@ export interface ToolFacts {
   description: string
   input: z.ZodType
   category: ToolCategory
+  /** True for tools that change files as their purpose. */
+  edits?: true
   /** After this the call is answered as timed out and its signal aborted. */
   timeout_ms?: number
   /** Only for agents that bring it along, and for those they call. */

@@ -41,7 +41,7 @@ export class MemoryStore implements port.Store {
     answerGate: (event) => this.#answerGate(event),
     putArtifact: (event) => this.#putArtifact(event),
   }
-  readonly #commands: port.Command[] = []
+  readonly #commands: port.Command[] = [] // Its id is a command's place here, from 1.
 
   append(batch: readonly Append[]): AppendOutcome[] {
     const outcomes: AppendOutcome[] = []
@@ -120,8 +120,7 @@ export class MemoryStore implements port.Store {
   }
 
   async events(run_id: string, range: port.EventRange = {}): Promise<Event[]> {
-    const { events } = this.#known(run_id)
-    const within = events.slice(range.after ?? 0, range.to)
+    const within = this.#known(run_id).events.slice(range.after ?? 0, range.to)
     const { session_id } = range
     const wanted = session_id === undefined ? within : within.filter((event) => event.session_id === session_id)
     return range.limit === undefined ? wanted : wanted.slice(0, range.limit)
@@ -187,12 +186,11 @@ export class MemoryStore implements port.Store {
   }
 
   async commandsSince(after: number): Promise<port.Command[]> {
-    const first = this.#commands.findLastIndex(({ id }) => id <= after) + 1
-    return this.#commands.slice(first)
+    return this.#commands.slice(after)
   }
 
   async newestCommand(): Promise<number> {
-    return this.#commands.at(-1)?.id ?? 0
+    return this.#commands.length
   }
 
   async artifact(run_id: string, name: string, version?: number): Promise<port.ArtifactRow | undefined> {

@@ -38,6 +38,11 @@ export interface ToolsOptions {
    * internet, while commands still reach only hosts that are named.
    */
   network?: { hosts: readonly string[]; search?: SearchProvider; addresses?: AddressBook }
+  /**
+   * Files and folders that agents may read and not write, there or not, beside the definitions and settings of agents that
+   * are known by name. Absolute, or relative to the workspace.
+   */
+  protect?: readonly string[]
   world?: Pick<World, 'sleep'>
   /** The program to search with, `false` for none. Default: `rg` of the `PATH`. */
   ripgrep?: string | false
@@ -56,7 +61,7 @@ export interface Toolbox {
 /** The tools that agents know by name, for one workspace. Refuses where commands cannot be confined as asked. */
 export function createTools(options: ToolsOptions): Toolbox {
   const { network } = options
-  const workspace = openWorkspace(options.workspace)
+  const workspace = openWorkspace(options.workspace, options.protect)
   const named = (network?.hosts ?? []).filter((host) => host !== '*')
   const sandbox = openSandbox({ workspace, sandbox: options.sandbox ?? {}, hosts: named })
   const { sleep } = options.world ?? wallClock

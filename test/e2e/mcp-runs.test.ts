@@ -53,7 +53,7 @@ function one(
   more: Partial<SceneServer['config']> = {},
 ): { scene: SceneServer; mcp: TroupeOptions['mcp'] } {
   const server = sceneServer(scene)
-  return { scene: server, mcp: { servers: { s: { ...server.config, ...more } } } }
+  return { scene: server, mcp: { servers: { s: { ...server.config, ...more } }, unconfined: true } }
 }
 
 test('MC25 a server that an agent brings is for it and those it calls, and for nobody else', async () => {
@@ -73,7 +73,7 @@ test('MC25 a server that an agent brings is for it and those it calls, and for n
   const { troupe, heard, tools } = await setting(play, {
     agents,
     limits: { depth: 3 },
-    mcp: { servers: { s: sceneServer(small).config } },
+    mcp: { servers: { s: sceneServer(small).config }, unconfined: true },
   })
   const { run_id, status } = await start(troupe)
   const [everyones, own] = ['s', 'mine'].map((name) => [`mcp__${name}__echo`, `mcp__${name}__look`])
@@ -132,7 +132,7 @@ test('MC27 an agent that a model wrote brings no server and starts none', async 
     origin: { by: 'model' },
   })
   const boss = agent('boss', { tools: ['task', 'mcp__s__echo'] })
-  const options = { agents: [boss, made], mcp: { servers: { s: sceneServer(small).config } } }
+  const options = { agents: [boss, made], mcp: { servers: { s: sceneServer(small).config }, unconfined: true } }
   const { troupe, tools } = await setting({ boss: [asking('made')] }, options)
   const { run_id } = await start(troupe)
   expect((await tools(run_id)).made).toEqual(['mcp__s__echo'])
@@ -216,7 +216,7 @@ test('MC33 a run goes on without a server that cannot be started, and says why',
   process.on('warning', listen)
   onTestFinished(() => void process.off('warning', listen))
   const servers = { gone: { command: 'no-such-program-here' }, s: sceneServer(small).config }
-  const { troupe, tools } = await setting({}, { agents: [agent('boss')], mcp: { servers } })
+  const { troupe, tools } = await setting({}, { agents: [agent('boss')], mcp: { servers, unconfined: true } })
   const { run_id, status } = await start(troupe)
   expect(status).toBe('completed')
   expect((await tools(run_id)).boss).toEqual(['mcp__s__echo', 'mcp__s__look'])

@@ -58,7 +58,7 @@ test('MC20 an agent works with a real server over stdio; nothing of it is left w
       (heard) => calling('mcp__files__write_file', { path: join(folder, 'answer.txt'), content: heard }),
       calling('mcp__files__read_text_file', { path: '/etc/hostname' }),
     ],
-    { agents: [agent('clerk')], mcp: { servers: { files: files.config } } },
+    { agents: [agent('clerk')], mcp: { servers: { files: files.config }, unconfined: true } },
   )
   const result = await troupe.run('task', { agent: 'clerk', instruction: 'copy the note' })
   expect(result.status).toBe('completed')
@@ -83,7 +83,7 @@ test('MC21 a real server killed in the middle of a call: the model is told, and 
       calling('mcp__all__trigger-long-running-operation', { duration: 60, steps: 60 }),
       calling('mcp__all__echo', { message: 'are you back?' }),
     ],
-    { agents: [agent('clerk', { tools: ['mcp__all'] })], mcp: { servers: { all: server.config } } },
+    { agents: [agent('clerk', { tools: ['mcp__all'] })], mcp: { servers: { all: server.config }, unconfined: true } },
   )
   const run = await troupe.stream('task', { agent: 'clerk', instruction: 'take your time' })
   const first = await begun(run)
@@ -157,7 +157,7 @@ test('MC24 the tools of a server are the same in every run, whichever server was
     z: { command: process.execPath, args: [FILES, folder] },
     a: { command: process.execPath, args: [EVERYTHING] },
   }
-  const troupe = await troupeOf([], { agents: [agent('clerk')], mcp: { servers } })
+  const troupe = await troupeOf([], { agents: [agent('clerk')], mcp: { servers, unconfined: true } })
   const { run_id } = await troupe.run('task', { agent: 'clerk', instruction: 'hello' })
   const names = toolsOf(await troupe.events(run_id)).filter((name) => name.startsWith('mcp__'))
   expect(names).toEqual(names.toSorted())

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Attempt } from './attempt.ts'
 import type { Scene } from './scene.ts'
@@ -25,6 +25,13 @@ const repository =
   (folder = '.') =>
   (scene: Scene) =>
     hostGit(scene, '.', 'init', '-q', folder)
+
+/** A repository with a commit and settings of its own. */
+const prepared = (settings: string[]) => (scene: Scene) => {
+  repository()(scene)
+  hostGit(scene, '.', 'commit', '-q', '--allow-empty', '-m', 'first')
+  hostGit(scene, '.', ...settings)
+}
 
 /** A trap that goes off when the host uses git in the workspace. */
 function trap(what: string, run: Attempt['run'], spring: string[], folder = '.'): Attempt {
@@ -71,6 +78,60 @@ export const git: readonly Attempt[] = [
     commit,
   ),
   trap('a hook of a repository below', ({ marker }) => hook('sub/.git/hooks', marker), commit, 'sub'),
+  trap(
+    'a hook of a repository far below',
+    ({ marker }) => hook('a/b/c/d/e/f/.git/hooks', marker),
+    commit,
+    'a/b/c/d/e/f',
+  ),
+  {
+    ...trap('a hook in the folder that the settings name', ({ marker }) => hook('.husky', marker), commit),
+    prepare: prepared(['config', 'core.hooksPath', '.husky']),
+  },
+  {
+    ...trap('what a hook of husky runs', ({ marker }) => hook('.husky', marker), commit),
+    prepare: (scene) => {
+      prepared(['config', 'core.hooksPath', '.husky/_'])(scene)
+      mkdirSync(join(scene.workspace, '.husky/_'), { recursive: true })
+      writeFileSync(join(scene.workspace, '.husky/_/pre-commit'), '#!/bin/sh\n. .husky/pre-commit\n', { mode: 0o755 })
+    },
+  },
+  {
+    ...trap(
+      'settings of one working tree',
+      ({ marker }) => `printf '[core]\\n\\tfsmonitor = "echo x > ${marker}; :"\\n' > .git/config.worktree`,
+      ['status'],
+    ),
+    prepare: prepared(['config', 'extensions.worktreeConfig', 'true']),
+  },
+  {
+    ...trap(
+      'a hook of a module with slashes in its name',
+      ({ marker }) => hook('.git/modules/libs/m/hooks', marker),
+      commit,
+      'm',
+    ),
+    prepare: (scene) => {
+      repository()(scene)
+      mkdirSync(join(scene.workspace, '.git/modules/libs'), { recursive: true })
+      hostGit(scene, '.', 'init', '-q', '--separate-git-dir', '.git/modules/libs/m', 'm')
+    },
+  },
+  {
+    ...trap(
+      'settings of a module in a module',
+      ({ marker }) => `printf '[core]\\n\\tfsmonitor = "echo x > ${marker}; :"\\n' >> .git/modules/a/modules/b/config`,
+      ['status'],
+      'b',
+    ),
+    prepare: (scene) => {
+      repository()(scene)
+      mkdirSync(join(scene.workspace, '.git/modules/a/modules'), { recursive: true })
+      hostGit(scene, '.', 'init', '-q', '--separate-git-dir', '.git/modules/a', 'a')
+      mkdirSync(join(scene.workspace, '.git/modules/a/modules'), { recursive: true })
+      hostGit(scene, '.', 'init', '-q', '--separate-git-dir', '.git/modules/a/modules/b', 'b')
+    },
+  },
   { what: 'an alias', run: ({ marker }) => `git -c alias.x='!echo x > ${marker}' x`, prepare: repository() },
   {
     what: 'a repository outside',

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createTools } from '../../src/tools/tools.ts'
@@ -59,6 +59,54 @@ test('TO43 a folder swapped for a link between check and use leads no file tool 
     await bench.call('Write', { file_path: 'd/marker', content: 'x' })
   }
   expect(readdirSync(bench.outside)).toEqual(['a.txt'])
+})
+
+test('TO61 a change goes where permission was given for, or nowhere', async () => {
+  using bench = stage()
+  bench.put('Makefile', 'all:\n')
+  await bench.call('Read', { file_path: 'Makefile' })
+  const write = bench.box.tools.find(({ name }) => name === 'Write')
+  const subjectOf = (file_path: string) => write?.subject?.({ file_path, content: '' } as never)
+  const subject = subjectOf('note.txt') ?? ''
+  const inFolder = subjectOf('new/folder/a.txt') ?? ''
+  expect([subject, inFolder]).toEqual(['note.txt', 'new/folder/a.txt'])
+  // A person is being asked, and meanwhile:
+  symlinkSync('Makefile', join(bench.workspace, 'note.txt'))
+  symlinkSync('d', join(bench.workspace, 'new'))
+  const wanted = { file_path: 'note.txt', content: 'all: evil\n' }
+  expect(await bench.call('Write', wanted, { subject })).toMatchObject({ success: false, code: 'denied' })
+  const edit = { file_path: 'note.txt', old_string: 'all:', new_string: 'all: evil' }
+  expect((await bench.call('Edit', edit, { subject })).text).toContain(
+    "given for 'note.txt', which now leads to 'Makefile'",
+  )
+  const below = { file_path: 'new/folder/a.txt', content: 'x' }
+  expect(await bench.call('Write', below, { subject: inFolder })).toMatchObject({ success: false, code: 'denied' })
+  expect(readFileSync(join(bench.workspace, 'Makefile'), 'utf8')).toBe('all:\n')
+  expect(readdirSync(join(bench.workspace, 'd'))).toEqual(['a.txt'])
+  expect(await bench.call('Write', wanted, { subject: 'Makefile' })).toMatchObject({
+    success: true,
+    files: ['Makefile'],
+  })
+})
+
+test('TO62 a permission subject is the path that would be written, or the call is refused', () => {
+  using bench = stage()
+  symlinkSync('d', join(bench.workspace, 'alias'))
+  const write = bench.box.tools.find(({ name }) => name === 'Write')
+  const subjectOf = (file_path: string) => write?.subject?.({ file_path, content: '' } as never)
+  const same = [
+    'nope/../.env',
+    'nope/x/../../.env',
+    './nope/.././.env',
+    'd/../nope/../.env',
+    `${bench.workspace}/n/../.env`,
+  ]
+  for (const path of same) expect.soft(subjectOf(path), path).toBe('.env')
+  expect(subjectOf('nope/../alias/b.txt')).toBe('d/b.txt')
+  expect(subjectOf('nope/more/../b.txt')).toBe('nope/b.txt')
+  for (const path of ['nope/../../x', '../x', '/etc/passwd', 'd/a.txt/x', 'd/a.txt/../../.env', 'a\0b', '~/x']) {
+    expect.soft(() => subjectOf(path), path).toThrow(expect.objectContaining({ code: 'denied' }))
+  }
 })
 
 test('TO44 a folder swapped for a link while it is searched leads no search out', { timeout: 60_000 }, async () => {

@@ -36,7 +36,7 @@ export interface SceneOptions {
 let scenes = 0
 
 export async function openScene({ confined, sandbox = {} }: SceneOptions): Promise<Scene & AsyncDisposable> {
-  const bench = workbench({ sandbox: confined ? sandbox : 'none' })
+  const bench = workbench({ sandbox: confined ? sandbox : 'none', protect: ['definitions', 'store'] })
   const unique = `troupe-escape-${process.pid}-${++scenes}`
   mkdirSync(join(bench.outside, 'home'))
   writeFileSync(join(bench.outside, 'secret.txt'), `${SECRET}\n`)

@@ -24,6 +24,7 @@ export const task = definePattern<TaskInput>({
     'run in parallel.',
   category: 'task_management',
   delegates: true,
+  subject: (input) => input.agent ?? input.session_id ?? '',
   input: taskInput,
   output: taskOutput,
   inputFor: (context) => taskInputFor(context.caller?.open.agent.agents ?? context.roster.names),

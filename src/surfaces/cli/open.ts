@@ -33,7 +33,7 @@ export async function openTroupe(cli: Cli, use: 'existing' | 'new'): Promise<Tro
     agents: (await ownAgents(cli)).agents,
     ...(cli.options.project ? { project: cli.options.project } : undefined),
     ...(model === undefined ? undefined : { model }),
-    ...(servers ? { mcp: { servers } } : undefined),
+    mcp: { ...(servers ? { servers } : undefined), unconfined: cli.options.sandbox === false },
     ...(cli.options.durability ? { durability: cli.options.durability } : undefined),
     ...(use === 'new' || storeExists(cli) ? await workspaceFor(cli) : undefined),
     ...cassetteFor(cli, use),

@@ -27,6 +27,8 @@ export async function workspaceFor({ options, terminal }: Cli): Promise<Working>
       workspace: resolve(options.workspace ?? '.'),
       sandbox: confined && !missing ? { read: (options.readable ?? []).map((path) => resolve(path)) } : 'none',
       ...(hosts.length > 0 ? { network: { hosts } } : undefined),
+      // Who may do what is for people to write down.
+      protect: [options.agents, options.mcpConfig].flatMap((path) => (path === undefined ? [] : resolve(path))),
     },
     ...(missing ? { unavailable: ['Bash', 'LSP'] } : undefined),
     permissions: {

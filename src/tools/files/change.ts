@@ -1,10 +1,10 @@
 import { lstat } from 'node:fs/promises'
 import { sha256 } from '../../kernel/hash.ts'
 import type { ToolCall, ToolResult } from '../../kernel/tool.ts'
-import { mistaken } from '../complaint.ts'
+import { mistaken, refused } from '../complaint.ts'
 import { replaceFile, wholeFile } from './content.ts'
 import type { Spot } from './descend.ts'
-import { atPlace } from './descend.ts'
+import { atPlace, whereTo } from './descend.ts'
 import type { FileTools } from './file-tools.ts'
 import { placeOf } from './place.ts'
 
@@ -29,9 +29,12 @@ export async function changeFile(
 ): Promise<ToolResult> {
   const { workspace, seen, turns } = tools
   const place = placeOf(workspace, file_path)
+  // Before folders are made on a way that nobody agreed to; what counts is the look at the spot itself.
+  if (call.subject !== undefined) mustBeMeant(call, whereTo(workspace, file_path))
   return atPlace(workspace, place, { purpose: 'write', create: true }, (spot) =>
     turns.take(spot.names.join('/'), async () => {
       const path = spot.names.join('/')
+      mustBeMeant(call, path)
       if (spot.stat?.isDirectory()) throw mistaken(`'${path}' is a folder`)
       const there = await wholeFile(await again(spot))
       await mustKnow(tools, call.session_id, path, there?.hash)
@@ -66,6 +69,15 @@ export async function recoverChange(
     if (now === announced.before) return undefined
     throw mistaken(`'${path}' is neither as it was before the change nor as it would be after it`)
   })
+}
+
+/** While a person was asked, a link may have been put where the file was. */
+function mustBeMeant({ subject }: ToolCall, path: string): void {
+  if (subject === undefined || subject === path) return
+  throw refused(
+    `permission was given for '${subject}', which now leads to '${path}'`,
+    'look what changed, then ask again',
+  )
 }
 
 async function mustKnow({ seen }: FileTools, session: string, path: string, hash: string | undefined): Promise<void> {

@@ -1,6 +1,7 @@
 import type { Stats } from 'node:fs'
 import { closeSync, constants, lstatSync, mkdirSync, openSync, readlinkSync } from 'node:fs'
-import { codeOf, mistaken } from '../complaint.ts'
+import { asTroupeError } from '../../errors.ts'
+import { codeOf, mistaken, refused } from '../complaint.ts'
 import type { Place } from './place.ts'
 import { belowRoot, namesOf, outside, placeOf } from './place.ts'
 import type { Purpose } from './protected.ts'
@@ -35,7 +36,8 @@ export interface Spot {
 }
 
 interface Step {
-  fd: number
+  /** None for a folder that is not there and only thought of. */
+  fd: number | undefined
   folder: string
 }
 
@@ -45,17 +47,20 @@ export interface DescentOptions {
   create?: boolean
 }
 
-/** Where a path leads, as names from the root, also through folders that are not there yet. Only for judging it. */
+/**
+ * Where a path leads, as names from the root, also through folders that are not there yet. Only for judging it: what leads
+ * nowhere is refused, for no rule could be held against it.
+ */
 export function whereTo(workspace: Workspace, requested: string): string {
   const steps: Step[] = []
   try {
     const place = placeOf(workspace, requested)
     return descend(workspace, place, { purpose: 'own' }, steps, true).names.join('/')
-  } catch {
-    // It will be refused when it is used; until then it is what it says.
-    return requested
+  } catch (thrown) {
+    const { code, message, hint } = asTroupeError(thrown)
+    throw code === 'denied' ? thrown : refused(`'${requested}' leads to no place in the workspace: ${message}`, hint)
   } finally {
-    for (const { fd } of steps) closeSync(fd)
+    while (steps.length > 0) leave(steps)
   }
 }
 
@@ -71,7 +76,7 @@ export async function atPlace<T>(
     const spot = descend(workspace, place, options, steps)
     return await work(spot)
   } finally {
-    for (const { fd } of steps) closeSync(fd)
+    while (steps.length > 0) leave(steps)
   }
 }
 
@@ -102,16 +107,20 @@ function descend(workspace: Workspace, place: Place, options: DescentOptions, st
     }
     names.push(name)
     // For a writer, before folders are made on the way; for a reader only where the way ends.
-    if (options.purpose === 'write' || ahead.length === 0) checkProtected(names, options.purpose)
+    if (options.purpose === 'write' || ahead.length === 0) checkProtected(workspace, names, options.purpose)
     if (ahead.length === 0) return { folder, name, path, names, stat }
     if (stat === undefined) {
-      if (pretend) return { folder, name, path, names: [...names, ...ahead], stat }
+      if (pretend) {
+        // Not the end: `..` may lead back to what is there, and from there through a link.
+        steps.push({ fd: undefined, folder: path })
+        continue
+      }
       if (!options.create) throw missing(place)
       makeFolder(path)
     } else if (!stat.isDirectory()) throw mistaken(`'${names.join('/')}' is a file, not a folder`)
     steps.push(enter(path, place))
   }
-  checkProtected(names, options.purpose)
+  checkProtected(workspace, names, options.purpose)
   const folder = steps.at(-1)?.folder ?? ''
   return { folder, name: '.', path: `${folder}/.`, names, stat: look(`${folder}/.`, place) }
 }
@@ -128,7 +137,7 @@ function enter(path: string, place?: Place): Step {
 
 function leave(steps: Step[]): void {
   const step = steps.pop()
-  if (step) closeSync(step.fd)
+  if (step?.fd !== undefined) closeSync(step.fd)
 }
 
 function look(path: string, place: Place): Stats | undefined {

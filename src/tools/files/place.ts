@@ -11,6 +11,8 @@ export interface Place {
 export interface Roots {
   real: string
   known: readonly string[]
+  /** Absolute paths of what agents may read and not write, beside what is never theirs to write. */
+  protect?: readonly string[]
 }
 
 export function placeOf(roots: Roots, requested: string): Place {

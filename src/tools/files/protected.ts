@@ -1,4 +1,7 @@
+import { join } from 'node:path'
 import { refused } from '../complaint.ts'
+import type { Guarded } from './protected-places.ts'
+import { isWithin, protectedPlaces, steersAgents } from './protected-places.ts'
 
 /** What someone wants with a file: `own` is Troupe itself keeping its state. */
 export type Purpose = 'read' | 'write' | 'own'
@@ -8,7 +11,7 @@ export const OWN_FOLDER = '.troupe'
 export const OUTPUT_FOLDER = 'output'
 
 /** Refuses names that a workspace holds and an agent may not touch. `names` is where a path really leads. */
-export function checkProtected(names: readonly string[], purpose: Purpose): void {
+export function checkProtected(workspace: Guarded, names: readonly string[], purpose: Purpose): void {
   if (purpose === 'own') return
   const plain = names.map(plainName)
   const at = names.join('/')
@@ -19,6 +22,20 @@ export function checkProtected(names: readonly string[], purpose: Purpose): void
     // What stands in hooks or config runs with the rights of whoever uses git there next.
     throw refused(`'${at}' belongs to git`, 'use git commands instead of writing its files')
   }
+  if (purpose === 'write' && (steersAgents(plain) || isProtected(workspace, names))) {
+    throw refused(
+      `'${at}' is protected: it steers agents, or runs with the rights of whoever works here next`,
+      'it can be read; ask the person to change it',
+    )
+  }
+}
+
+function isProtected(workspace: Guarded, names: readonly string[]): boolean {
+  const trees = names.map((_, at) => join(workspace.real, ...names.slice(0, at)))
+  const path = join(workspace.real, ...names)
+  const places = protectedPlaces(workspace, trees)
+  // In other letters it may be the same file.
+  return places.some((place) => isWithin(path, place) || isWithin(path.toLowerCase(), place.toLowerCase()))
 }
 
 /**

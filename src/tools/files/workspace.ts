@@ -8,7 +8,7 @@ import { OWN_FOLDER } from './protected.ts'
 export interface Workspace extends Roots {}
 
 /** Opens a folder as a workspace and makes Troupe's own folder in it. */
-export function openWorkspace(folder: string): Workspace {
+export function openWorkspace(folder: string, protect: readonly string[] = []): Workspace {
   const named = resolve(folder)
   const real = realFolder(named)
   if (real === '/') {
@@ -17,7 +17,8 @@ export function openWorkspace(folder: string): Workspace {
     })
   }
   makeOwnFolder(real)
-  return { real, known: real === named ? [real] : [real, named] }
+  const known = real === named ? [real] : [real, named]
+  return { real, known, protect: protect.map((path) => resolve(real, path)) }
 }
 
 function realFolder(named: string): string {

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
 import type { Client, Transport } from '@modelcontextprotocol/client'
 import { z } from 'zod'
+import type { Loan } from './brought.ts'
+import { checkHost, fetchOf } from './brought.ts'
 import type { LaunchSite } from './launch.ts'
 import { launch } from './launch.ts'
 import { processTransport } from './process-transport.ts'
@@ -38,6 +40,8 @@ export interface Connection {
 }
 
 export interface ConnectSite extends LaunchSite {
+  /** What a server gets that an agent brought; absent for those of the configuration. */
+  loan: Loan | undefined
   signal: AbortSignal
   onListChanged(): void
 }
@@ -62,13 +66,17 @@ interface Reached {
 }
 
 async function reach(sdk: Sdk, spec: ServerSpec, site: ConnectSite): Promise<Reached> {
-  if (spec.kind === 'http') return overHttp(sdk, spec)
+  if (spec.kind === 'http') return overHttp(sdk, spec, site.loan)
   const transport = processTransport(await launch(spec, site), sdk)
   return { transport, over: transport.over, leave: async () => {} }
 }
 
-function overHttp(sdk: Sdk, { url, headers }: HttpSpec): Reached {
-  const transport = new sdk.StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } })
+function overHttp(sdk: Sdk, { url, headers }: HttpSpec, loan: Loan | undefined): Reached {
+  if (loan) checkHost(loan, url)
+  const transport = new sdk.StreamableHTTPClientTransport(new URL(url), {
+    requestInit: { headers },
+    ...(loan ? { fetch: fetchOf(loan) } : undefined),
+  })
   const send = transport.send.bind(transport)
   // The client waits for an answer also when the stream that should bring it is gone.
   transport.send = (message, options) => {

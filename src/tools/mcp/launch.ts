@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { refused } from '../complaint.ts'
 import { sandboxedSpawn } from '../sandbox/open-sandbox.ts'
 import type { Ended, Sandbox, SandboxedProcess } from '../sandbox/sandbox.ts'
 import type { StdioSpec } from './server-config.ts'
@@ -8,14 +9,23 @@ import { harmless } from './variables.ts'
 /** Helpers that a server left behind may hold its output open for ever. */
 const LAST_WORDS_MS = 500
 
+const UNCONFINED_HINT =
+  'give it a sandbox (a workspace, or mcp.sandbox; `troupe doctor` says what is missing), ' +
+  'or say that it may do what this process can: --no-sandbox, or mcp: { unconfined: true }'
+
 export interface LaunchSite {
   sandbox: Sandbox | undefined
+  /** Said by whoever answers for the machine: programs may run without a sandbox. */
+  unconfined: boolean
   env: Environment
 }
 
-/** Starts a server's program: in the sandbox where there is one, else with a few variables and its own process group. */
-export function launch(spec: StdioSpec, { sandbox, env }: LaunchSite): Promise<SandboxedProcess> {
-  if (!sandbox || sandbox.kind === 'none') return inTheOpen(spec, env)
+/** Starts a server's program: in the sandbox, or in the open with a few variables where somebody said so. */
+export async function launch(spec: StdioSpec, { sandbox, unconfined, env }: LaunchSite): Promise<SandboxedProcess> {
+  if (!sandbox || sandbox.kind === 'none') {
+    if (unconfined) return inTheOpen(spec, env)
+    throw refused('there is no sandbox to run its program in', UNCONFINED_HINT)
+  }
   return sandboxedSpawn(sandbox, {
     command: [spec.command, ...spec.args],
     env: spec.env,

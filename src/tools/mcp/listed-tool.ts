@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { canonicalJson } from '../../kernel/hash.ts'
 import type { JsonSchema } from '../../kernel/schema.ts'
 import { withJsonSchema } from '../../kernel/schema.ts'
 import type { Tool, ToolCategory } from '../../kernel/tool.ts'
@@ -102,6 +103,8 @@ function toolOf(name: string, listed: Listed, site: ToolSite & { check: Argument
     kind: listed.kind,
     timeout_ms: site.timeout_ms,
     ...(site.brought ? { brought: true as const } : undefined),
+    // What was allowed for one call is allowed for exactly this input.
+    subject: (args: Record<string, unknown>) => canonicalJson(args),
     async execute(args: Record<string, unknown>, { signal }) {
       const misfit = site.check(args)
       if (misfit !== undefined) {

@@ -3,6 +3,8 @@ import type { Agent } from '../../kernel/agent.ts'
 import type { Tool } from '../../kernel/tool.ts'
 import type { World } from '../../kernel/world.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
+import type { AddressBook } from '../web/addresses.ts'
+import { PUBLIC_ADDRESSES } from '../web/addresses.ts'
 import type { McpLimits, ServerState } from './server.ts'
 import { DEFAULT_MCP_LIMITS, McpServer } from './server.ts'
 import type { McpServerConfig } from './server-config.ts'
@@ -23,6 +25,14 @@ export interface McpOptions {
   servers: Readonly<Record<string, McpServerConfig>>
   /** Where programs of servers run. */
   sandbox?: Sandbox
+  /** Without a sandbox no program of a server is started, unless this is said. */
+  unconfined?: boolean
+  /** Variables that `${NAME}` may stand for in servers that agents bring. Default: none. */
+  lend?: readonly string[]
+  /** Hosts at which agents' own servers may be: a name, `*.name`, or `*` for any public one. Default: none. */
+  hosts?: readonly string[]
+  /** How names of hosts are resolved and judged, instead of: public addresses only. */
+  addresses?: AddressBook
   world: Pick<World, 'sleep'>
   env: Environment
   limits?: Partial<McpLimits>
@@ -67,6 +77,12 @@ export function createMcp(options: McpOptions): Mcp {
   const site = {
     world: options.world,
     sandbox: options.sandbox,
+    unconfined: options.unconfined ?? false,
+    loan: {
+      lend: options.lend ?? [],
+      hosts: options.hosts ?? [],
+      addresses: options.addresses ?? PUBLIC_ADDRESSES,
+    },
     env: options.env,
     limits: { ...DEFAULT_MCP_LIMITS, ...options.limits },
     report,
@@ -97,7 +113,7 @@ export function createMcp(options: McpOptions): Mcp {
       const starts = missing.map((server) =>
         server.ready().then(
           () => {},
-          (error: Error) => (closed ? undefined : report(error.message)),
+          (error: Error) => (closed ? undefined : report(wordsOf(error))),
         ),
       )
       return Promise.all(starts).then(() => {})
@@ -109,6 +125,12 @@ export function createMcp(options: McpOptions): Mcp {
       await Promise.all([...known.values()].map((server) => server.close()))
     },
   }
+}
+
+/** A refusal says at once what to do about it. */
+function wordsOf(error: Error): string {
+  const refused = error instanceof TroupeError && error.code === 'denied' && error.hint !== ''
+  return refused ? `${error.message}; ${error.hint}` : error.message
 }
 
 type Site = ConstructorParameters<typeof McpServer>[1]

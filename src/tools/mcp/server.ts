@@ -4,11 +4,13 @@ import type { World } from '../../kernel/world.ts'
 import { untilAborted } from '../../kernel/world.ts'
 import { unable } from '../complaint.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
+import type { Loan } from './brought.ts'
 import type { Connection, RawResult } from './connect.ts'
+import { NOTICE_MS, noticed, within } from './patience.ts'
 import type { ServerSpec } from './server-config.ts'
 import { whereabouts } from './server-config.ts'
 import type { Environment } from './variables.ts'
-import { filledIn, without } from './variables.ts'
+import { filledIn, notLent, without } from './variables.ts'
 
 /*
  * One MCP server.
@@ -18,6 +20,7 @@ import { filledIn, without } from './variables.ts'
  * 3. Every wait ends: with an answer, an abort, the end of the connection, or a time limit.
  * 4. After `close` nothing is started, and nothing that was started is left.
  * 5. Nothing it was given as a secret is told, not in errors either.
+ * 6. Refused once, it stays refused: what was allowed does not change while the troupe lives.
  */
 
 export interface McpLimits {
@@ -29,11 +32,14 @@ export interface McpLimits {
   call_ms: number
 }
 
-export const DEFAULT_MCP_LIMITS: McpLimits = { connect_ms: 30_000, list_ms: 30_000, call_ms: 120_000 }
+export const DEFAULT_MCP_LIMITS: McpLimits = { connect_ms: 10_000, list_ms: 10_000, call_ms: 120_000 }
 
 export interface ServerSite {
   world: Pick<World, 'sleep'>
   sandbox: Sandbox | undefined
+  unconfined: boolean
+  /** What servers get that agents bring. */
+  loan: Loan
   env: Environment
   limits: McpLimits
   report(problem: string): void
@@ -60,6 +66,7 @@ export class McpServer {
   #connection: Connection | undefined
   #losses = 0
   #lastLoss = ''
+  #refused: TroupeError | undefined
   #secrets: readonly string[] = []
   #refreshing = false
 
@@ -73,15 +80,20 @@ export class McpServer {
   get state(): ServerState {
     if (this.#connection) return 'ready'
     if (this.#connecting) return 'starting'
-    return this.#losses >= MOST_LOSSES ? 'lost' : 'idle'
+    return this.#refused || this.#losses >= MOST_LOSSES ? 'lost' : 'idle'
   }
 
   /** Starts it unless it is there. Whoever cannot wait any longer leaves; the start goes on for the others. */
   ready(): Promise<Connection> {
     if (this.#end.signal.aborted) return Promise.reject(this.#end.signal.reason)
     if (this.#connecting) return this.#connecting
+    if (this.#refused) return Promise.reject(this.#refused)
     if (this.#losses >= MOST_LOSSES) return Promise.reject(this.#gone())
-    const connecting = this.#start()
+    const connecting = noticed(
+      this.#site.world,
+      () => this.#slow(),
+      () => this.#start(),
+    )
     this.#connecting = connecting
     connecting.catch(() => {
       if (this.#connecting === connecting) this.#connecting = undefined
@@ -115,15 +127,17 @@ export class McpServer {
   }
 
   async #start(): Promise<Connection> {
-    const { limits, env, sandbox } = this.#site
+    const { limits, env, sandbox, unconfined } = this.#site
+    const loan = this.brought ? this.#site.loan : undefined
     const { connect } = await import('./connect.ts')
     let connection: Connection | undefined
     try {
-      const { spec, secrets } = filledIn(this.spec, env)
+      const { spec, secrets, withheld } = filledIn(this.spec, env, loan?.lend)
       this.#secrets = secrets
+      if (withheld.length > 0) this.#report(`${notLent(withheld)}; what it has in place of it is used`)
       const onListChanged = () => void this.#refresh()
       connection = await this.#within(limits.connect_ms, 'start', (signal) =>
-        connect(spec, { signal, sandbox, env, onListChanged }),
+        connect(spec, { signal, sandbox, unconfined, loan, env, onListChanged }),
       )
       await this.#list(connection)
       this.#end.signal.throwIfAborted()
@@ -170,21 +184,8 @@ export class McpServer {
     }
   }
 
-  async #within<T>(ms: number, what: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const late = new AbortController()
-    const done = new AbortController()
-    const signal = AbortSignal.any([late.signal, this.#end.signal])
-    signal.throwIfAborted()
-    const timer = this.#site.world.sleep(ms, done.signal).then(
-      () => late.abort(new Error(`it did not ${what} within ${ms} ms`)),
-      () => {},
-    )
-    try {
-      return await untilAborted(work(signal), signal)
-    } finally {
-      done.abort()
-      await timer
-    }
+  #within<T>(ms: number, what: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    return within(this.#site.world, { ms, what, end: this.#end.signal }, work)
   }
 
   #lost(connection: Connection, why: string): void {
@@ -200,7 +201,19 @@ export class McpServer {
     this.#losses += 1
     this.#lastLoss = without(this.#secrets, error.message)
     const hint = error instanceof TroupeError && error.hint ? error.hint : `check it: ${whereabouts(this.spec)}`
+    if (error instanceof TroupeError && error.code === 'denied') {
+      const words = `the MCP server '${this.key}' was not started: ${this.#lastLoss}`
+      this.#refused = new TroupeError('denied', words, { hint: without(this.#secrets, hint), blame: 'operator' })
+      this.problems.push(this.#lastLoss)
+      return this.#refused
+    }
     return unable(`the MCP server '${this.key}' could not be started: ${this.#lastLoss}`, hint)
+  }
+
+  #slow(): void {
+    const { connect_ms, list_ms } = this.#site.limits
+    const words = `is not ready after ${NOTICE_MS} ms; it is waited for up to ${connect_ms + list_ms} ms`
+    if (!this.#end.signal.aborted) this.#site.report(`the MCP server '${this.key}' ${words}`)
   }
 
   #gone(): TroupeError {

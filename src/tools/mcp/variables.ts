@@ -1,4 +1,4 @@
-import { unable } from '../complaint.ts'
+import { refused, unable } from '../complaint.ts'
 import type { ServerSpec } from './server-config.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -13,29 +13,60 @@ export function harmless(env: Environment): Record<string, string> {
   return Object.fromEntries(kept)
 }
 
-/** The server with its variables filled in, and everything in it that must not be told to anyone. */
-export function filledIn(spec: ServerSpec, env: Environment): { spec: ServerSpec; secrets: string[] } {
+export interface FilledIn {
+  spec: ServerSpec
+  /** Everything in it that must not be told to anyone. */
+  secrets: string[]
+  /** Names that were not lent, and have something else in their place. */
+  withheld: string[]
+}
+
+/** The server with its variables filled in. Where `lend` is given, of these names only. */
+export function filledIn(spec: ServerSpec, env: Environment, lend?: readonly string[]): FilledIn {
   const used: string[] = []
-  const fill = (text: string) => substitute(text, env, used)
-  const all = (record: Readonly<Record<string, string>>) =>
-    Object.fromEntries(Object.entries(record).map(([name, value]) => [name, fill(value)]))
-  if (spec.kind === 'http') {
-    const filled = { ...spec, url: fill(spec.url), headers: all(spec.headers) }
-    return { spec: filled, secrets: secretsOf([...used, ...Object.values(filled.headers)]) }
+  const withheld = new Set<string>()
+  const lookUp = (name: string) => {
+    if (lend === undefined || lend.includes(name)) return env[name]
+    withheld.add(name)
+    return undefined
   }
-  const filled = { ...spec, command: fill(spec.command), args: spec.args.map(fill), env: all(spec.env) }
-  return { spec: filled, secrets: secretsOf([...used, ...Object.values(filled.env)]) }
+  const missing = new Set<string>()
+  const fill = (text: string) =>
+    text.replace(VARIABLE, (_all, name: string, otherwise?: string) => {
+      const value = lookUp(name) ?? otherwise
+      if (value === undefined) missing.add(name)
+      else used.push(value)
+      return value ?? ''
+    })
+  const filled = mapped(spec, fill)
+  complain([...missing], withheld)
+  const given = filled.kind === 'http' ? filled.headers : filled.env
+  return { spec: filled, secrets: secretsOf([...used, ...Object.values(given)]), withheld: [...withheld] }
 }
 
 /** `${NAME}` and `${NAME:-otherwise}`. */
-function substitute(text: string, env: Environment, used: string[]): string {
-  return text.replace(/\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g, (_all, name: string, otherwise?: string) => {
-    const value = env[name] ?? otherwise
-    if (value === undefined) throw unable(`the variable ${name} is not set`, `set ${name} and start again`)
-    used.push(value)
-    return value
-  })
+const VARIABLE = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g
+
+function mapped(spec: ServerSpec, fill: (text: string) => string): ServerSpec {
+  const all = (record: Readonly<Record<string, string>>) =>
+    Object.fromEntries(Object.entries(record).map(([name, value]) => [name, fill(value)]))
+  if (spec.kind === 'http') return { ...spec, url: fill(spec.url), headers: all(spec.headers) }
+  return { ...spec, command: fill(spec.command), args: spec.args.map(fill), env: all(spec.env) }
 }
+
+function complain(missing: readonly string[], withheld: ReadonlySet<string>): void {
+  const refusals = missing.filter((name) => withheld.has(name))
+  if (refusals.length > 0) throw refused(notLent(refusals), LEND_HINT)
+  const [name] = missing
+  if (name !== undefined) throw unable(`the variable ${name} is not set`, `set ${name} and start again`)
+}
+
+export function notLent(names: readonly string[]): string {
+  const which = names.length === 1 ? `the variable ${names[0]} is` : `the variables ${names.join(', ')} are`
+  return `${which} not lent to a server that an agent brings`
+}
+
+const LEND_HINT = "lend it with mcp: { lend: [NAME] }, or put the server into the operator's configuration"
 
 // Shorter ones would blot out ordinary words, and are no secrets.
 const SHORTEST = 6

@@ -11,6 +11,7 @@ import type { Ended, Sandbox, SandboxedProcess, SandboxLimits, SandboxOptions, S
 import { DEFAULT_SANDBOX_LIMITS } from './sandbox.ts'
 import { systemCallFilter } from './system-calls.ts'
 import { watch } from './warden.ts'
+import { isGuardedWhole, SharedFolders } from './workspace-guard.ts'
 import type { Wrapped } from './wrap.ts'
 import { runtimeFolders, useHosts, wrapCommand } from './wrap.ts'
 
@@ -25,19 +26,32 @@ export interface BubblewrapOptions extends SandboxOptions {
 
 export function bubblewrapSandbox(options: BubblewrapOptions): Sandbox {
   const limits: SandboxLimits = { ...DEFAULT_SANDBOX_LIMITS, ...options.limits }
+  const shared = new SharedFolders(options.workspace)
   return {
     kind: 'bubblewrap',
     close: options.hosts.length > 0 ? useHosts() : async () => {},
     async spawn(request) {
       const id = randomBytes(24).toString('base64url')
-      const files = filePolicy(options.workspace, options, { helpers: runtimeFolders(), write: request.write ?? true })
+      const write = (request.write ?? true) && !isGuardedWhole(options.workspace)
+      if (write) shared.enter()
+      const tidy = () => {
+        if (write) shared.leave()
+      }
+      const files = filePolicy(options.workspace, options, { helpers: runtimeFolders(), write })
       const wrapping = { files, hosts: options.hosts, scratch_mb: limits.scratch_mb, id }
-      const wrapped = await wrapCommand(inner(limits), wrapping)
+      const wrapped = await wrapCommand(inner(limits), wrapping).catch((thrown: unknown) => {
+        tidy()
+        throw thrown
+      })
       const env = {
         ...sandboxEnvironment(files.allowRead, FOLDERS, { ...options.env, ...request.env }),
         TROUPE_COMMAND: typeof request.command === 'string' ? request.command : request.command.map(quoted).join(' '),
       }
-      return start(options.workspace, request, { wrapped, env, limits, id })
+      const done = () => {
+        wrapped.done()
+        tidy()
+      }
+      return start(options.workspace, request, { wrapped: { ...wrapped, done }, env, limits, id })
     },
   }
 }

@@ -1,9 +1,10 @@
-import { existsSync, lstatSync, mkdirSync, readdirSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { OWN_FOLDER } from '../files/protected.ts'
 import type { Workspace } from '../files/workspace.ts'
 import type { SandboxOptions } from './sandbox.ts'
+import { guardedPlaces } from './workspace-guard.ts'
 
 /** What a command sees of the file system: everything is hidden that is not named here. */
 export interface FilePolicy {
@@ -53,11 +54,12 @@ export function filePolicy(
 ): FilePolicy {
   const own = join(workspace.real, OWN_FOLDER)
   const readable = [...SYSTEM, ...SETTINGS, ...nodeInstallation(), ...helpers, ...(options.read ?? [])]
+  const writable = write ? [workspace.real, ...(options.write ?? [])] : []
   return {
     denyRead: ['/', own],
     allowRead: [...readable.filter((path) => existsSync(path)), workspace.real, ...(options.write ?? [])],
-    allowWrite: write ? [workspace.real, ...(options.write ?? [])] : [],
-    denyWrite: [own, ...(write ? gitSettings(workspace.real, 3) : [])],
+    allowWrite: writable,
+    denyWrite: [own, ...(write ? guardedPlaces(workspace, writable) : [])],
   }
 }
 
@@ -66,40 +68,4 @@ export function nodeInstallation(): string[] {
   const folder = dirname(process.execPath)
   const prefix = basename(folder) === 'bin' ? dirname(folder) : folder
   return [homedir(), dirname(homedir()), '/', '/usr'].includes(prefix) ? [folder] : [prefix]
-}
-
-const MOST_FOLDERS = 2000
-
-/**
- * Hooks and settings of the repositories in the workspace. Whoever runs git there outside the sandbox runs what they say,
- * so commands may not change them.
- */
-function gitSettings(folder: string, depth: number, budget = { left: MOST_FOLDERS }): string[] {
-  if (budget.left-- <= 0) return []
-  const git = join(folder, '.git')
-  const there = lstatSync(git, { throwIfNoEntry: false })
-  const here = there?.isDirectory() ? repositorySettings(git) : there?.isFile() ? [git] : []
-  if (depth === 0) return here
-  const below = entriesOf(folder).filter((name) => name !== '.git' && name !== 'node_modules' && name !== OWN_FOLDER)
-  return [...here, ...below.flatMap((name) => gitSettings(join(folder, name), depth - 1, budget))]
-}
-
-function repositorySettings(git: string): string[] {
-  const hooks = join(git, 'hooks')
-  // Missing, the folder could be made by a command.
-  if (!existsSync(hooks)) mkdirSync(hooks)
-  const modules = entriesOf(join(git, 'modules')).map((name) => join(git, 'modules', name))
-  return [git, ...modules]
-    .flatMap((place) => [join(place, 'hooks'), join(place, 'config')])
-    .filter((path) => existsSync(path))
-}
-
-function entriesOf(folder: string): string[] {
-  try {
-    return readdirSync(folder, { withFileTypes: true })
-      .filter((entry) => entry.isDirectory())
-      .map((entry) => entry.name)
-  } catch {
-    return []
-  }
 }

@@ -46,7 +46,7 @@ async function run({ workspace, sandbox, sleep }: BashOptions, request: Input, c
   if (request.command.includes('\0')) throw mistaken('a command may not contain a NUL character')
   call.signal.throwIfAborted()
   const output = new CapturedOutput()
-  const work = await sandbox.spawn({ command: request.command })
+  const work = await sandbox.spawn({ command: request.command, write: call.read_only !== true })
   output.listen(work.child.stdout, work.child.stderr)
   call.signal.addEventListener('abort', work.kill, { once: true })
   if (call.signal.aborted) work.kill()

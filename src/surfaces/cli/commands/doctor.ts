@@ -17,7 +17,7 @@ import { ownAgents } from '../roster.ts'
 export async function doctor(cli: Cli<{ run?: string; call?: true | string[] }>): Promise<number> {
   const models = await detectedModels(cli)
   const calls = await testCalls(cli, models)
-  const checks: Check[] = [nodeCheck(), ...modelChecks(models), ...calls.map(callCheck)]
+  const checks: Check[] = [nodeCheck(), ...modelChecks(models), ...calls.map(callCheck), await sandboxCheck()]
   let troupe: Troupe | undefined
   try {
     troupe = await openTroupe(cli, 'existing')
@@ -46,6 +46,15 @@ function nodeCheck(): Check {
   const fits = major > 22 || (major === 22 && minor >= 18)
   const hint = fits ? '' : 'Troupe needs Node 22.18 or newer; a clone brings its own: use npm run or npx'
   return { what: 'node', state: fits ? 'ok' : 'bad', words: process.version, hint }
+}
+
+/** Without a sandbox agents have no commands: worth knowing, and no fault. */
+async function sandboxCheck(): Promise<Check> {
+  const { sandboxReport } = await import('../../../compose.ts')
+  const { available, kind, problems } = await sandboxReport({ network: false })
+  if (available) return { what: 'sandbox', state: 'ok', words: kind, hint: '' }
+  const hint = 'without it agents run no commands; --no-sandbox lets them, unconfined'
+  return { what: 'sandbox', state: 'note', words: problems.join('; '), hint }
 }
 
 /** Only when asked for: calls cost money, and need a network. */

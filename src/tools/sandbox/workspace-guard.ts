@@ -1,0 +1,125 @@
+import { existsSync, lstatSync, mkdirSync, readdirSync, rmdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { gitFolderOf } from '../files/git-hooks.ts'
+import { OWN_FOLDER } from '../files/protected.ts'
+import { agentPlaces, isWithin, protectedPlaces, sharedFolders } from '../files/protected-places.ts'
+import type { Workspace } from '../files/workspace.ts'
+
+/*
+ * What commands may not write although it lies in the workspace.
+ * 1. Whoever runs git there outside the sandbox runs what hooks and settings of the repositories say.
+ * 2. Whoever starts agents there gets those that are defined there.
+ * 3. What is not there is named all the same: the sandbox covers it, so that a command cannot make it.
+ */
+
+/** How far below the root repositories and agents are looked for, and in how many folders at the most. */
+const DEPTH = 6
+const MOST_FOLDERS = 10_000
+
+export function guardedPlaces(workspace: Workspace, writable: readonly string[]): string[] {
+  const folders = foldersOf(workspace.real)
+  const trees = folders.filter((folder) => existsSync(join(folder, '.git')))
+  const nested = folders.flatMap(agentPlaces).filter((path) => existsSync(path))
+  const all = [...trees.flatMap(gitSettings), ...nested, ...protectedPlaces(workspace, trees)]
+  return [...new Set(all)].filter((path) => writable.some((root) => isWithin(path, root)))
+}
+
+/** Whether all of the workspace is protected, because a place was named that holds it. */
+export function isGuardedWhole({ real, protect = [] }: Workspace): boolean {
+  return protect.some((path) => isWithin(real, path))
+}
+
+/**
+ * The folders that hold both what is protected and what is not. They have to be there while a command works, or they would
+ * be covered as a whole; the last command to end removes those that it finds empty and that we made.
+ */
+export class SharedFolders {
+  private readonly made = new Set<string>()
+  private working = 0
+  private readonly folders: readonly string[]
+
+  constructor({ real }: Workspace) {
+    this.folders = sharedFolders(real)
+  }
+
+  enter(): void {
+    this.working++
+    for (const folder of this.folders) if (worked(() => mkdirSync(folder))) this.made.add(folder)
+  }
+
+  leave(): void {
+    if (--this.working > 0) return
+    for (const folder of this.made) if (worked(() => rmdirSync(folder))) this.made.delete(folder)
+  }
+}
+
+/** A folder that is there already is not ours; one that is not empty stays. */
+function worked(step: () => void): boolean {
+  try {
+    step()
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** The folders of a workspace, the nearer ones first: if there are too many, the deepest are left out. */
+function foldersOf(root: string): string[] {
+  const found = [root]
+  let level = [root]
+  for (let depth = 0; depth < DEPTH && found.length < MOST_FOLDERS; depth++) {
+    level = level.flatMap((folder) => foldersIn(folder).filter((below) => !SKIPPED.has(below.name))).map(pathOf)
+    found.push(...level.slice(0, MOST_FOLDERS - found.length))
+  }
+  return found
+}
+
+const SKIPPED = new Set(['.git', 'node_modules', OWN_FOLDER])
+
+function gitSettings(tree: string): string[] {
+  const named = join(tree, '.git')
+  const git = gitFolderOf(tree)
+  const isFolder = git === named
+  if (git === undefined) return [named]
+  return [...(isFolder ? [] : [named]), ...(existsSync(git) ? repositorySettings(git) : [])]
+}
+
+function repositorySettings(git: string): string[] {
+  const trees = foldersIn(join(git, 'worktrees')).map(pathOf)
+  const ofTrees = trees.flatMap((tree) => [join(tree, 'config.worktree'), join(tree, 'commondir')])
+  return [...settingsIn(git), ...ofTrees, ...modulesIn(join(git, 'modules'), DEPTH)]
+}
+
+/** Modules may have names with slashes, and modules of their own. */
+function modulesIn(folder: string, depth: number): string[] {
+  if (depth === 0) return []
+  return foldersIn(folder).flatMap((below) => {
+    const path = pathOf(below)
+    if (!existsSync(join(path, 'HEAD'))) return modulesIn(path, depth - 1)
+    return [...settingsIn(path), ...modulesIn(join(path, 'modules'), depth - 1)]
+  })
+}
+
+function settingsIn(git: string): string[] {
+  const hooks = join(git, 'hooks')
+  // Commands that come with git look for the folder; a cover in its place would be a file.
+  if (!existsSync(hooks) && lstatSync(git).isDirectory()) mkdirSync(hooks, { recursive: true })
+  return [hooks, join(git, 'config'), join(git, 'config.worktree')]
+}
+
+interface Below {
+  folder: string
+  name: string
+}
+
+const pathOf = ({ folder, name }: Below) => join(folder, name)
+
+function foldersIn(folder: string): Below[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => ({ folder, name }))
+  } catch {
+    return []
+  }
+}
