@@ -73,8 +73,12 @@ export interface TroupeOptions {
 export interface McpChoice {
   /** By name: `{ command, args, env }`, or `{ type: 'http', url, headers }`. */
   servers?: Readonly<Record<string, McpServerConfig>>
-  /** Where their programs run; without one they can do what this process can. */
+  /** Where their programs run. Default: where commands of the workspace run. */
   sandbox?: Sandbox
+  /** Lets programs of servers run without a sandbox, where they can do what this process can. */
+  unconfined?: boolean
+  /** Variables of the environment that servers in agents' files may use. */
+  lend?: readonly string[]
   limits?: Partial<McpLimits>
 }
 
@@ -120,7 +124,7 @@ export async function compose(options: TroupeOptions): Promise<Parts> {
   const offered = (toolbox?.tools ?? []).filter(({ name }) => !options.unavailable?.includes(name))
   const tools = new Map([...offered, ...(options.tools ?? [])].map((tool) => [tool.name, tool]))
   const policy = policyOf(options, agents, [...tools.keys()])
-  const mcp = await serversOf(confined(options.mcp, toolbox), agents, { tools, world })
+  const mcp = await serversOf(confined(options, toolbox), agents, { tools, world })
   const store = await openStore(options.store ?? '.troupe', options.durability ?? 'normal')
   const patterns = [...PATTERNS, ...(options.patterns ?? [])]
   const summaryModel = options.models?.summary ?? (options.models?.find ? undefined : 'fast')
@@ -177,13 +181,17 @@ async function toolboxOf(workspace: ToolsOptions | undefined, store: string | St
 }
 
 /** Servers run where commands run, unless somebody says otherwise. */
-function confined(mcp: McpChoice = {}, toolbox: Toolbox | undefined): McpChoice {
-  return { ...(toolbox ? { sandbox: toolbox.sandbox } : undefined), ...mcp }
+function confined(
+  { mcp, workspace }: TroupeOptions,
+  toolbox: Toolbox | undefined,
+): McpChoice & { hosts: readonly string[] } {
+  const hosts = workspace?.network?.hosts ?? []
+  return { hosts, ...(toolbox ? { sandbox: toolbox.sandbox } : undefined), ...mcp }
 }
 
 /** The servers of the configuration and of agents. Loaded only where there are any. */
 async function serversOf(
-  { servers = {}, sandbox, limits }: McpChoice,
+  { servers = {}, hosts, ...choice }: McpChoice & { hosts: readonly string[] },
   agents: readonly Agent[],
   { tools, world }: { tools: Map<string, Tool>; world: World },
 ): Promise<Mcp | undefined> {
@@ -194,8 +202,8 @@ async function serversOf(
     tools,
     world,
     env: process.env,
-    ...(sandbox ? { sandbox } : undefined),
-    ...(limits ? { limits } : undefined),
+    hosts,
+    ...choice,
     warn: (problem) => process.emitWarning(problem),
   })
 }

@@ -13,7 +13,8 @@ export function sha256(text: string | Uint8Array): string {
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_key, inner: unknown) => {
     if (typeof inner !== 'object' || inner === null || Array.isArray(inner)) return inner
-    const sorted: Record<string, unknown> = {}
+    // Without a prototype: a key such as `__proto__` is a key like any other.
+    const sorted = Object.create(null) as Record<string, unknown>
     for (const name of Object.keys(inner).sort()) sorted[name] = (inner as Record<string, unknown>)[name]
     return sorted
   })

@@ -132,6 +132,11 @@ export const git: readonly Attempt[] = [
       hostGit(scene, '.', 'init', '-q', '--separate-git-dir', '.git/modules/a/modules/b', 'b')
     },
   },
+  trap(
+    'other hooks and settings by way of a redirection',
+    ({ marker }) => `cp -r .git evil; ${hook('evil/hooks', marker)}; echo ../evil > .git/commondir`,
+    commit,
+  ),
   { what: 'an alias', run: ({ marker }) => `git -c alias.x='!echo x > ${marker}' x`, prepare: repository() },
   {
     what: 'a repository outside',

@@ -14,7 +14,7 @@ const reviewer = (what: string, command: (scene: Scene) => string): Attempt => (
     put('a.test.mjs', "import test from 'node:test'; test('a', () => {})")
   },
   run: {
-    call: (scene) => scene.call('Bash', { command: command(scene) }, scene.confined ? { read_only: true } : {}),
+    call: (scene: Scene) => scene.call('Bash', { command: command(scene) }, scene.confined ? { read_only: true } : {}),
   },
   escaped: ({ workspace }) =>
     ['new.txt', 'there.txt'].some((name) => contentOf(join(workspace, name)).includes('evil')),

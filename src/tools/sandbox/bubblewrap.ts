@@ -11,7 +11,7 @@ import type { Ended, Sandbox, SandboxedProcess, SandboxLimits, SandboxOptions, S
 import { DEFAULT_SANDBOX_LIMITS } from './sandbox.ts'
 import { systemCallFilter } from './system-calls.ts'
 import { watch } from './warden.ts'
-import { isGuardedWhole, SharedFolders } from './workspace-guard.ts'
+import { isGuardedWhole, missingRedirections, removeRedirections, SharedFolders } from './workspace-guard.ts'
 import type { Wrapped } from './wrap.ts'
 import { runtimeFolders, useHosts, wrapCommand } from './wrap.ts'
 
@@ -34,22 +34,27 @@ export function bubblewrapSandbox(options: BubblewrapOptions): Sandbox {
       const id = randomBytes(24).toString('base64url')
       const write = (request.write ?? true) && !isGuardedWhole(options.workspace)
       if (write) shared.enter()
-      const tidy = () => {
+      const leave = () => {
         if (write) shared.leave()
       }
-      const files = filePolicy(options.workspace, options, { helpers: runtimeFolders(), write })
-      const wrapping = { files, hosts: options.hosts, scratch_mb: limits.scratch_mb, id }
-      const wrapped = await wrapCommand(inner(limits), wrapping).catch((thrown: unknown) => {
-        tidy()
+      const prepare = async () => {
+        const files = filePolicy(options.workspace, options, { helpers: runtimeFolders(), write })
+        const wrapping = { files, hosts: options.hosts, scratch_mb: limits.scratch_mb, id }
+        return { files, wrapped: await wrapCommand(inner(limits), wrapping) }
+      }
+      const { files, wrapped } = await prepare().catch((thrown: unknown) => {
+        leave()
         throw thrown
       })
+      const redirections = missingRedirections(files.denyWrite)
       const env = {
         ...sandboxEnvironment(files.allowRead, FOLDERS, { ...options.env, ...request.env }),
         TROUPE_COMMAND: typeof request.command === 'string' ? request.command : request.command.map(quoted).join(' '),
       }
       const done = () => {
+        removeRedirections(redirections)
         wrapped.done()
-        tidy()
+        leave()
       }
       return start(options.workspace, request, { wrapped: { ...wrapped, done }, env, limits, id })
     },

@@ -1,5 +1,5 @@
-import { existsSync, lstatSync, mkdirSync, readdirSync, rmdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, lstatSync, mkdirSync, readdirSync, rmdirSync, rmSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { gitFolderOf } from '../files/git-hooks.ts'
 import { OWN_FOLDER } from '../files/protected.ts'
 import { agentPlaces, isWithin, protectedPlaces, sharedFolders } from '../files/protected-places.ts'
@@ -51,6 +51,21 @@ export class SharedFolders {
     if (--this.working > 0) return
     for (const folder of this.made) if (worked(() => rmdirSync(folder))) this.made.delete(folder)
   }
+}
+
+/**
+ * Files that would send git to other hooks and settings, where there are none yet. They cannot be covered: git ends where
+ * one is empty. So what a command leaves there is removed when it ends.
+ */
+export function missingRedirections(denied: readonly string[]): string[] {
+  return denied
+    .filter((path) => basename(path) === 'config.worktree')
+    .map((path) => join(dirname(path), 'commondir'))
+    .filter((path) => lstatSync(path, { throwIfNoEntry: false }) === undefined)
+}
+
+export function removeRedirections(paths: readonly string[]): void {
+  for (const path of paths) worked(() => rmSync(path, { recursive: true, force: true }))
 }
 
 /** A folder that is there already is not ours; one that is not empty stays. */
