@@ -26,6 +26,7 @@ export function editTool(tools: FileTools): Tool {
       'replace_all is given: add lines around it until it is unique.',
     category: 'action',
     kind: 'act',
+    edits: true,
     input,
     subject: ({ file_path }) => whereTo(tools.workspace, file_path),
     execute: (request, call) => changeFile(tools, request.file_path, call, (before) => edit(request, before)),

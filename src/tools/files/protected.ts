@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import { refused } from '../complaint.ts'
 import type { Guarded } from './protected-places.ts'
 import { isWithin, protectedPlaces, steersAgents } from './protected-places.ts'
@@ -31,8 +30,8 @@ export function checkProtected(workspace: Guarded, names: readonly string[], pur
 }
 
 function isProtected(workspace: Guarded, names: readonly string[]): boolean {
-  const trees = names.map((_, at) => join(workspace.real, ...names.slice(0, at)))
-  const path = join(workspace.real, ...names)
+  const trees = names.map((_, at) => [workspace.real, ...names.slice(0, at)].join('/'))
+  const path = [workspace.real, ...names].join('/')
   const places = protectedPlaces(workspace, trees)
   // In other letters it may be the same file.
   return places.some((place) => isWithin(path, place) || isWithin(path.toLowerCase(), place.toLowerCase()))

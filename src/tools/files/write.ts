@@ -19,6 +19,7 @@ export function writeTool(tools: FileTools): Tool {
       'a part of it, prefer Edit.',
     category: 'action',
     kind: 'act',
+    edits: true,
     input,
     subject: ({ file_path }) => whereTo(tools.workspace, file_path),
     execute: ({ file_path, content }, call) =>

@@ -1,8 +1,9 @@
+import type { Dirent } from 'node:fs'
 import { existsSync, lstatSync, mkdirSync, readdirSync, rmdirSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { gitFolderOf } from '../files/git-hooks.ts'
 import { OWN_FOLDER } from '../files/protected.ts'
-import { agentPlaces, isWithin, protectedPlaces, sharedFolders } from '../files/protected-places.ts'
+import { agentPlaces, isWithin, protectedPlaces, realPlace, sharedFolders } from '../files/protected-places.ts'
 import type { Workspace } from '../files/workspace.ts'
 
 /*
@@ -26,7 +27,7 @@ export function guardedPlaces(workspace: Workspace, writable: readonly string[])
 
 /** Whether all of the workspace is protected, because a place was named that holds it. */
 export function isGuardedWhole({ real, protect = [] }: Workspace): boolean {
-  return protect.some((path) => isWithin(real, path))
+  return protect.some((path) => isWithin(real, path) || isWithin(real, realPlace(path)))
 }
 
 /**
@@ -78,18 +79,25 @@ function worked(step: () => void): boolean {
   }
 }
 
-/** The folders of a workspace, the nearer ones first: if there are too many, the deepest are left out. */
+/** Folders of a workspace that hold something to guard. The nearer ones first: of too many, the deepest are left out. */
 function foldersOf(root: string): string[] {
-  const found = [root]
+  const found: string[] = []
+  let left = MOST_FOLDERS
   let level = [root]
-  for (let depth = 0; depth < DEPTH && found.length < MOST_FOLDERS; depth++) {
-    level = level.flatMap((folder) => foldersIn(folder).filter((below) => !SKIPPED.has(below.name))).map(pathOf)
-    found.push(...level.slice(0, MOST_FOLDERS - found.length))
+  for (let depth = 0; depth <= DEPTH && level.length > 0; depth++) {
+    const looked = level.slice(0, left).map((folder) => ({ folder, entries: entriesOf(folder) }))
+    left -= looked.length
+    found.push(...looked.filter(({ entries }) => entries.some(({ name }) => TELLING.has(name))).map(folderOf))
+    level = looked.flatMap(({ folder, entries }) =>
+      entries.filter((entry) => entry.isDirectory() && !SKIPPED.has(entry.name)).map(({ name }) => join(folder, name)),
+    )
   }
   return found
 }
 
+const TELLING = new Set(['.git', '.claude', '.github', '.amplifier', '.mcp.json'])
 const SKIPPED = new Set(['.git', 'node_modules', OWN_FOLDER])
+const folderOf = ({ folder }: { folder: string }) => folder
 
 function gitSettings(tree: string): string[] {
   const named = join(tree, '.git')
@@ -100,7 +108,7 @@ function gitSettings(tree: string): string[] {
 }
 
 function repositorySettings(git: string): string[] {
-  const trees = foldersIn(join(git, 'worktrees')).map(pathOf)
+  const trees = foldersIn(join(git, 'worktrees'))
   const ofTrees = trees.flatMap((tree) => [join(tree, 'config.worktree'), join(tree, 'commondir')])
   return [...settingsIn(git), ...ofTrees, ...modulesIn(join(git, 'modules'), DEPTH)]
 }
@@ -108,8 +116,7 @@ function repositorySettings(git: string): string[] {
 /** Modules may have names with slashes, and modules of their own. */
 function modulesIn(folder: string, depth: number): string[] {
   if (depth === 0) return []
-  return foldersIn(folder).flatMap((below) => {
-    const path = pathOf(below)
+  return foldersIn(folder).flatMap((path) => {
     if (!existsSync(join(path, 'HEAD'))) return modulesIn(path, depth - 1)
     return [...settingsIn(path), ...modulesIn(join(path, 'modules'), depth - 1)]
   })
@@ -122,18 +129,15 @@ function settingsIn(git: string): string[] {
   return [hooks, join(git, 'config'), join(git, 'config.worktree')]
 }
 
-interface Below {
-  folder: string
-  name: string
+function foldersIn(folder: string): string[] {
+  return entriesOf(folder)
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => join(folder, name))
 }
 
-const pathOf = ({ folder, name }: Below) => join(folder, name)
-
-function foldersIn(folder: string): Below[] {
+function entriesOf(folder: string): Dirent[] {
   try {
     return readdirSync(folder, { withFileTypes: true })
-      .filter((entry) => entry.isDirectory())
-      .map(({ name }) => ({ folder, name }))
   } catch {
     return []
   }
