@@ -138,7 +138,14 @@ describe('looking around', () => {
     const { healthy, checks } = JSON.parse(doctor.out)
     expect(healthy).toBe(true)
     const models = ['models', 'fast', 'general', 'reasoning']
-    expect(checks.map(({ what }: { what: string }) => what)).toEqual(['node', ...models, 'store', 'agents', 'agents'])
+    expect(checks.map(({ what }: { what: string }) => what)).toEqual([
+      'node',
+      ...models,
+      'sandbox',
+      'store',
+      'agents',
+      'agents',
+    ])
   })
 
   test('L20 a store that is damaged is reported and left alone', async () => {

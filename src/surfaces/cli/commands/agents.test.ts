@@ -61,7 +61,7 @@ describe('troupe agents', () => {
       ...{ origin: { path, dialect: 'claude-code' }, problems: [warning] },
     })
     expect(agents.at(-1)).toMatchObject({ name: 'reviewer', model: null, problems: [] })
-    expect(agents.find((each: { name: string }) => each.name === 'architect').tools).toBeNull()
+    expect(agents.find((each: { name: string }) => each.name === 'default').tools).toBeNull()
     expect(problems).toEqual([
       warning,
       {
