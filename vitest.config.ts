@@ -12,6 +12,7 @@ export default defineConfig({
     ],
   },
   test: {
+    setupFiles: ['test/fixed-seed.ts'],
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     exclude: ['test/fixtures/**', 'node_modules/**', 'dist/**'],
     pool: 'forks',

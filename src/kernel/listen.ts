@@ -14,9 +14,10 @@ export async function listen(
 ): Promise<void> {
   const { world, signal } = at
   const own = new AbortController()
-  const { promise: gone, reject } = Promise.withResolvers<never>()
-  gone.catch(() => {})
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  let left = false
   const leave = (reason: unknown) => {
+    left = true
     own.abort(reason)
     reject(reason)
   }
@@ -29,20 +30,19 @@ export async function listen(
     else cancel = world.after(SILENCE_MS - silent, look)
   }
   let cancel = world.after(SILENCE_MS, look)
-  const iterator = model.stream(request, own.signal)[Symbol.asyncIterator]()
-  let done = false
-  try {
-    for (;;) {
-      const next = await Promise.race([iterator.next(), gone])
-      done = next.done === true
-      if (next.done) return
+  const hearOut = async () => {
+    for await (const chunk of model.stream(request, own.signal)) {
+      if (left) return
       heard = world.now()
-      hear(next.value)
+      hear(chunk)
     }
+  }
+  try {
+    hearOut().then(resolve, reject)
+    await promise
   } finally {
     cancel()
     signal.removeEventListener('abort', aborted)
-    if (!done) iterator.return?.()?.catch(() => {})
   }
 }
 
