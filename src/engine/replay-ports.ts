@@ -165,6 +165,7 @@ function sessionsOf(
     artifact: real.artifact,
     artifacts: real.artifacts,
     cachedResult: async () => undefined,
+    recall: async () => [],
   }
 }
 

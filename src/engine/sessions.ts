@@ -5,11 +5,15 @@ import type { SessionResult } from '../kernel/session.ts'
 import { resultOf as endOf } from '../kernel/session.ts'
 import type { SessionRow, Store } from '../store/store.ts'
 import { Pasts } from './pasts.ts'
+import { recalled } from './recall.ts'
 
 /** Sessions as the kernel asks for them, read from a store: a session is a chain of segments in run journals. */
 export function sessionPorts(
   store: Store,
-): Pick<Ports, 'claimSession' | 'readSession' | 'sessionResult' | 'cachedResult' | 'artifact' | 'artifacts'> {
+): Pick<
+  Ports,
+  'claimSession' | 'readSession' | 'sessionResult' | 'cachedResult' | 'artifact' | 'artifacts' | 'recall'
+> {
   const pasts = new Pasts(store)
   return {
     async claimSession(session_id, run, agent) {
@@ -45,6 +49,7 @@ export function sessionPorts(
       const row = rows.find(({ status, stop_reason }) => status === 'completed' && stop_reason === 'completed')
       return row && resultOf(row)
     },
+    recall: (project, query) => recalled(store, project, query),
   }
 }
 

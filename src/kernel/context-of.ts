@@ -3,7 +3,7 @@ import type { Agent } from './agent.ts'
 import { backgroundResult } from './background.ts'
 import type { Caller, Context, Settled, StepOptions } from './context.ts'
 import { placeOf, toolsFor } from './delegation.ts'
-import type { Event } from './event.ts'
+import type { DataOf, Event, ToldType } from './event.ts'
 import { isEvent } from './event.ts'
 import type { Execution } from './execution.ts'
 import { isFatal } from './fatal.ts'
@@ -26,6 +26,7 @@ export function contextOf(x: Execution, path: string, caller: Caller | undefined
     limits: x.run.limits,
     roster: x.ports.roster,
     caller,
+    embedder: x.ports.embedder,
     onlyReads: (agent) => onlyReads(x, agent, caller),
     delegates: (name) => x.ports.patternTools.get(name)?.pattern.delegates === true,
     sessionId: (key, agent) => sessionId(x.run.id, under(key), agent, caller?.session_id ?? null),
@@ -40,7 +41,9 @@ export function contextOf(x: Execution, path: string, caller: Caller | undefined
     first: (key, branches) => first(x, under(key), branches),
     emit(key, type, data) {
       x.claim(under(key))
-      if (!x.recorded.settled(under(key))) x.journal.append(type, { ...data, key: under(key) }, caller?.session_id)
+      if (x.recorded.settled(under(key))) return
+      const told = { ...data, key: under(key) } as unknown as DataOf<ToldType>
+      x.journal.append(type as ToldType, told, caller?.session_id)
     },
     spent: (key) => step({ x, key: under(key), signal }, async () => x.budget.spent),
     now: (key) => step({ x, key: under(key), signal }, async () => x.ports.world.now()),
@@ -52,6 +55,8 @@ export function contextOf(x: Execution, path: string, caller: Caller | undefined
         await x.journal.committed()
         return x.ports.artifacts(x.run.id)
       }),
+    recall: (key, query) =>
+      step({ x, key: under(key), signal }, () => x.ports.recall(x.run.project, query), { input: query }),
     cached: async (key, cache_key) =>
       (await step<SessionResult | null>({ x, key: under(key), signal }, async () => {
         await x.journal.committed()

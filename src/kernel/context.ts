@@ -2,13 +2,15 @@ import type { z } from 'zod'
 import type { TroupeError } from '../errors.ts'
 import type { Agent } from './agent.ts'
 import type { Artifact, ArtifactRef } from './artifact.ts'
-import type { CustomType, SessionOpen } from './event.ts'
+import type { Embedder } from './embedder.ts'
+import type { DataOf, SessionOpen, ToldType } from './event.ts'
 import type { Question } from './gate.ts'
 import type { Spend } from './ledger.ts'
 import type { Limits } from './limits.ts'
 import type { ImagePart, Message } from './model.ts'
 import type { Roster } from './roster.ts'
 import type { SessionResult } from './session.ts'
+import type { Thread } from './thread.ts'
 import type { ToolKind } from './tool.ts'
 
 /** The session whose tool call a pattern answers. */
@@ -29,11 +31,26 @@ export interface PerformRequest {
   model?: string
   /** The tools a top-level agent starts from; a sub-agent inherits from its caller. */
   tools?: readonly string[]
+  /** What was said before, shared with other sessions; such a session cannot be resumed by itself. */
+  thread?: Thread
   cache_key?: string
   background?: boolean
   images?: readonly ImagePart[]
   /** The answer is to be an object of this shape: checked, and sent back once if it does not fit. */
   output?: z.ZodType
+}
+
+export interface RecallQuery {
+  pattern: string
+  run_id?: string
+  limit?: number
+}
+
+/** A completed run: what was asked and what came of it. */
+export interface Recalled {
+  run_id: string
+  input: unknown
+  output: unknown
 }
 
 export type Settled<T> = { ok: true; value: T } | { ok: false; error: TroupeError }
@@ -53,6 +70,8 @@ export interface Context {
   readonly limits: Limits
   readonly roster: Roster
   readonly caller: Caller | undefined
+  /** Turns texts into vectors, where there is something that can; to be asked within a step only. */
+  readonly embedder: Embedder | undefined
   /** True when nothing this agent could call here would change anything. */
   onlyReads(agent: Agent): boolean
   /** True when a tool of this name puts other agents to work. */
@@ -78,7 +97,7 @@ export interface Context {
   ): Promise<Settled<R>[]>
   /** The name of the branch that finished first; the same on every replay. Losers go on. */
   first(key: string, branches: Readonly<Record<string, Promise<unknown>>>): Promise<string>
-  emit(key: string, type: CustomType, data: Record<string, unknown>): void
+  emit<T extends ToldType>(key: string, type: T, data: Omit<DataOf<T>, 'key'>): void
   /** What the run has spent, as read at this key. */
   spent(key: string): Promise<Spend>
   now(key: string): Promise<number>
@@ -88,6 +107,8 @@ export interface Context {
   readArtifact(key: string, artifact: { name: string; version?: number }): Promise<Artifact | undefined>
   /** Every version of every artifact of this run, oldest first. */
   artifacts(key: string): Promise<Omit<ArtifactRef, 'size'>[]>
+  /** What earlier runs of this project came to, the newest first: of one pattern, or of one run. */
+  recall(key: string, query: RecallQuery): Promise<Recalled[]>
   /** The result an earlier session of this project left under this cache key, if any. */
   cached(key: string, cache_key: string): Promise<SessionResult | undefined>
 }

@@ -5,6 +5,7 @@ import type { Gate, GateAnswer } from './gate.ts'
 import type { Limits } from './limits.ts'
 import type { AssistantMessage, ModelStop, Usage, UserMessage } from './model.ts'
 import type { NextTry } from './pacing.ts'
+import type { PatternEventData } from './pattern-event.ts'
 import type { ToolCategory, ToolKind } from './tool.ts'
 
 export type Status = 'pending' | 'running' | 'waiting' | 'completed' | 'failed' | 'cancelled'
@@ -84,6 +85,8 @@ export interface SessionOpen {
   /** The last event of the segments before this one; with `session_id` where the session had another id there. */
   base?: { run_id: string; seq: number; session_id?: string }
   cache_key?: string
+  /** It began with what others had said: how many messages, and the hash of them. */
+  thread?: { length: number; hash: string }
   /** Started in plan mode: it may change nothing. */
   read_only?: true
   /** It works while its caller goes on; a restart enters it again by itself. */
@@ -169,7 +172,7 @@ export interface LimitHit {
 }
 
 /** Every event type and what it carries. Names given by the specifications are kept to the letter. */
-export interface EventData {
+export interface EventData extends PatternEventData {
   'run:start': RunStart
   'run:attempt': { epoch: number; owner: string }
   'run:reopen': { key: string | null; limits: Limits; force?: true }
@@ -233,6 +236,8 @@ export interface EventData {
 /** Programs may add their own facts under `custom:`. */
 export type CustomType = `custom:${string}`
 export type EventType = keyof EventData | CustomType
+/** What a pattern may say itself; all else is said by what it does. */
+export type ToldType = keyof PatternEventData | CustomType
 export type DataOf<T extends EventType> = T extends keyof EventData
   ? EventData[T]
   : { key: string; [field: string]: unknown }

@@ -16,6 +16,7 @@ import type { SessionPast } from './ports.ts'
 import { jsonSchema } from './schema.ts'
 import type { SessionResult, SessionState } from './session.ts'
 import { apply, foldSession, newSession, resultOf, sessionId } from './session.ts'
+import type { Thread } from './thread.ts'
 import type { TurnEnd } from './turn.ts'
 import { turn } from './turn.ts'
 import { Watchdog } from './watchdog.ts'
@@ -82,7 +83,7 @@ async function open(site: PerformSite, agent: Agent | undefined, request: Perfor
   const { x, key } = site
   const opened = x.recorded.opened(key)
   const entering = isEvent(opened, 'session:open')
-    ? reenter(site, opened.session_id ?? '', opened.data)
+    ? reenter(site, { id: opened.session_id ?? '', open: opened.data, thread: request.thread })
     : request.resume === undefined
       ? spawn(site, agent, request)
       : resume(site, request.resume, agent)
@@ -138,9 +139,10 @@ function begun(
     ...(caller?.planning || agent.read_only ? { read_only: true as const } : undefined),
     ...(request.background ? { background: true as const } : undefined),
     ...(request.cache_key === undefined ? undefined : { cache_key: request.cache_key }),
+    ...(request.thread ? { thread: { length: request.thread.messages.length, hash: request.thread.hash } } : undefined),
   }
   x.journal.append('session:open', open, id)
-  return newSession(id, open)
+  return newSession(id, open, request.thread)
 }
 
 /** Takes up a session that ended earlier, in this run or another, with all that it was. */
@@ -170,11 +172,14 @@ async function resume(site: PerformSite, id: string, agent: Agent | undefined): 
   }
 }
 
-async function reenter(site: PerformSite, id: string, open: SessionOpen): Promise<SessionState> {
+async function reenter(
+  site: PerformSite,
+  { id, open, thread }: { id: string; open: SessionOpen; thread: Thread | undefined },
+): Promise<SessionState> {
   const { base } = open
   const preparing = prepared(site, open.agent)
   if (preparing) await preparing
-  if (!base) return newSession(id, open)
+  if (!base) return newSession(id, open, thread)
   const past = await site.x.recall(() => site.x.ports.readSession(base.session_id ?? id, base))
   return foldSession(id, open, past.events)
 }
@@ -185,6 +190,15 @@ function openingOf(past: SessionPast): SessionOpen {
     throw new TroupeError('session_not_resumable', `the session ${past.session_id} has no opening in its journal`, {
       hint: 'delegate anew',
     })
+  }
+  if (first.data.thread) {
+    throw new TroupeError(
+      'session_not_resumable',
+      `the session ${past.session_id} is a turn in a conversation of several`,
+      {
+        hint: 'continue the run it belongs to, or delegate anew',
+      },
+    )
   }
   const { base: _base, cache_key: _cache, background: _background, ...kept } = first.data
   return kept

@@ -1,5 +1,7 @@
 import type { Agent } from './agent.ts'
 import type { Artifact, ArtifactRef } from './artifact.ts'
+import type { Recalled, RecallQuery } from './context.ts'
+import type { Embedder } from './embedder.ts'
 import type { Event } from './event.ts'
 import type { Hooks } from './hook.ts'
 import type { Limits } from './limits.ts'
@@ -55,6 +57,8 @@ export interface Ports {
   /** The folder that agents work in, where there is one. */
   workspace?: string
   strict: boolean
+  /** Turns texts into vectors, where there is something that can. */
+  embedder?: Embedder
   /** Set for a replay: a step that the journal does not know waits instead of happening. */
   sealed?: true
   publish(delta: Delta): void
@@ -69,6 +73,7 @@ export interface Ports {
   artifact(run_id: string, name: string, version?: number): Promise<Artifact | undefined>
   artifacts(run_id: string): Promise<Omit<ArtifactRef, 'size'>[]>
   cachedResult(project: string, cache_key: string): Promise<SessionResult | undefined>
+  recall(project: string, query: RecallQuery): Promise<Recalled[]>
 }
 
 export interface RunFacts {

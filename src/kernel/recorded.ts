@@ -1,6 +1,7 @@
 import type { Event, EventOf, EventType } from './event.ts'
 import { isEvent } from './event.ts'
 import { grantedRule } from './grant.ts'
+import { isTold } from './pattern-event.ts'
 import type { Span } from './spans.ts'
 import { covered } from './spans.ts'
 
@@ -198,7 +199,7 @@ export class Recorded {
     } else if (isEvent(event, 'model:error') && event.data.next) {
       this.#opened.delete(key)
       this.#earlier.set(key, [...this.earlier(key), event])
-    } else if (SETTLES.has(event.type) || event.type.startsWith('custom:')) {
+    } else if (SETTLES.has(event.type) || isTold(event.type)) {
       this.#settled.set(key, event)
       this.#settledSinceAttempt = true
       if (isEvent(event, 'gate:answer')) this.#grant(key, event.data.answer)

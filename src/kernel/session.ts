@@ -4,6 +4,7 @@ import { isEvent } from './event.ts'
 import { sha256, shortHash } from './hash.ts'
 import type { Message, ToolResultPart, Usage } from './model.ts'
 import { addUsage, NO_USAGE, textOf, toolCallsOf, userText } from './model.ts'
+import type { Thread } from './thread.ts'
 
 /*
  * A session's conversation is a fold over its events: `apply` is the only place that changes it, live and on resume.
@@ -73,20 +74,22 @@ export function sessionId(run_id: string, key: string, agent: string, parent: st
   return `${span}-${sha256(`${run_id}\n${key}`).slice(0, 16)}_${agent.replace(/[^A-Za-z0-9]+/g, '-').replace(/^-+|-+$/g, '')}`
 }
 
-export function newSession(id: string, open: SessionOpen): SessionState {
+export function newSession(id: string, open: SessionOpen, thread?: Thread): SessionState {
+  const instructions = Buffer.byteLength(open.agent.instructions)
+  const counted = thread?.counted ?? { tokens: 0, bytes: 0 }
   return {
     id,
     open,
-    messages: [],
+    messages: thread ? [...thread.messages] : [],
     since: 0,
     turns: 0,
     exchanges: 0,
     marks: [],
     usage: { ...NO_USAGE, calls: 0 },
-    chain: '',
+    chain: thread?.hash ?? open.thread?.hash ?? '',
     unhashed: '',
-    bytes: Buffer.byteLength(open.agent.instructions),
-    counted: { tokens: 0, bytes: 0 },
+    bytes: instructions + (thread?.bytes ?? 0),
+    counted: counted.tokens === 0 ? counted : { tokens: counted.tokens, bytes: counted.bytes + instructions },
     strikes: 0,
     answered: new Map(),
     badCalls: 0,

@@ -1,4 +1,4 @@
-import type { Event, EventOf, Status } from '../kernel/event.ts'
+import type { Event, EventOf } from '../kernel/event.ts'
 import type { Append, AppendOutcome } from '../kernel/journal.ts'
 import type { MemoryRun } from './memory-run.ts'
 import { refuseAnswer, runRow, standing } from './memory-run.ts'
@@ -111,10 +111,11 @@ export class MemoryStore implements port.Store {
     return run && runRow(run)
   }
 
-  async runs(filter: { project: string; status?: readonly Status[]; limit?: number }): Promise<port.RunRow[]> {
+  async runs(filter: port.RunFilter): Promise<port.RunRow[]> {
     return [...this.#runs.values()]
       .reverse()
       .filter((run) => run.facts.project === filter.project && (filter.status?.includes(run.fold.status) ?? true))
+      .filter((run) => filter.pattern === undefined || run.facts.pattern === filter.pattern)
       .slice(0, filter.limit)
       .map(runRow)
   }

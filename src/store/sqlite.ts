@@ -25,7 +25,6 @@ import type { FileSystemType } from './sqlite/filesystem.ts'
 import { prepareFolder } from './sqlite/filesystem.ts'
 import { migrate } from './sqlite/migrate.ts'
 import { bytesOf, prepare, unhashedIn } from './sqlite/preparing.ts'
-import type { RunFilter } from './sqlite/runs.ts'
 import type { Tables } from './sqlite/tables.ts'
 import { openTables } from './sqlite/tables.ts'
 import type * as port from './store.ts'
@@ -127,7 +126,7 @@ class SqliteStore implements port.Store {
     return this.#look(({ runs }) => runs.row(run_id))
   }
 
-  runs(filter: RunFilter): Promise<port.RunRow[]> {
+  runs(filter: port.RunFilter): Promise<port.RunRow[]> {
     return this.#look(({ runs }) => runs.list(filter))
   }
 

@@ -24,6 +24,13 @@ export interface RunRow {
   open_gates: number
 }
 
+export interface RunFilter {
+  project: string
+  status?: readonly Status[]
+  pattern?: string
+  limit?: number
+}
+
 export interface SessionRow {
   session_id: string
   project: string
@@ -144,7 +151,7 @@ export interface Store extends JournalStore {
 
   run(run_id: string): Promise<RunRow | undefined>
   /** Newest first. */
-  runs(filter: { project: string; status?: readonly Status[]; limit?: number }): Promise<RunRow[]>
+  runs(filter: RunFilter): Promise<RunRow[]>
   /** In seq order. `unknown_run` if there is none. */
   events(run_id: string, range?: EventRange): Promise<Event[]>
 

@@ -15,12 +15,13 @@ const arrows: Record<string, readonly string[]> = {
   patterns: ['errors', 'kernel', 'judgement'],
   ...Object.fromEntries(adapters.map((adapter) => [adapter, ['errors', 'kernel']])),
   engine: ['errors', 'kernel', 'store'],
+  formats: ['errors', 'kernel', 'judgement'],
   knowledge: ['errors', 'kernel', 'store'],
   compose: inside,
   troupe: [...inside, 'compose'],
   index: [...inside, 'compose', 'troupe'],
   testing: [...inside, 'compose', 'troupe', 'index'],
-  surfaces: ['errors', 'kernel', 'formats', 'compose', 'troupe', 'index'],
+  surfaces: ['errors', 'judgement', 'kernel', 'formats', 'compose', 'troupe', 'index'],
 }
 
 export function arrowViolations(files: readonly SourceFile[]): Violation[] {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Attempt } from './attempt.ts'
 import type { Scene } from './scene.ts'
@@ -31,6 +31,15 @@ const prepared = (settings: string[]) => (scene: Scene) => {
   repository()(scene)
   hostGit(scene, '.', 'commit', '-q', '--allow-empty', '-m', 'first')
   hostGit(scene, '.', ...settings)
+}
+
+/** A repository whose `.git` is a link: to a folder beside it, or to one outside the workspace. */
+const linked = (where: 'inside' | 'outside') => (scene: Scene) => {
+  repository()(scene)
+  hostGit(scene, '.', 'commit', '-q', '--allow-empty', '-m', 'first')
+  const target = where === 'inside' ? join(scene.workspace, 'real.git') : join(scene.outside, 'real.git')
+  renameSync(join(scene.workspace, '.git'), target)
+  symlinkSync(where === 'inside' ? 'real.git' : target, join(scene.workspace, '.git'))
 }
 
 /** A trap that goes off when the host uses git in the workspace. */
@@ -76,6 +85,12 @@ export const git: readonly Attempt[] = [
     'a repository in place of the old one',
     ({ marker }) => `mv .git old; git init -q .; ${hook('.git/hooks', marker)}`,
     commit,
+  ),
+  trap(
+    'a folder in place of one that holds a repository',
+    ({ marker }) => `mv sub away; git init -q sub; ${hook('sub/.git/hooks', marker)}`,
+    commit,
+    'sub',
   ),
   trap('a hook of a repository below', ({ marker }) => hook('sub/.git/hooks', marker), commit, 'sub'),
   trap(
@@ -137,6 +152,42 @@ export const git: readonly Attempt[] = [
     ({ marker }) => `cp -r .git evil; ${hook('evil/hooks', marker)}; echo ../evil > .git/commondir`,
     commit,
   ),
+  {
+    ...trap('a hook behind a link', ({ marker }) => hook('.git/hooks', marker), commit),
+    prepare: linked('inside'),
+  },
+  {
+    ...trap(
+      'a hook where a link leads',
+      ({ marker }) => `rm -rf real.git/hooks; ${hook('real.git/hooks', marker)}`,
+      commit,
+    ),
+    prepare: linked('inside'),
+  },
+  {
+    ...trap(
+      'a repository in place of a link',
+      ({ marker }) => `rm .git; git init -q .; ${hook('.git/hooks', marker)}`,
+      commit,
+    ),
+    prepare: linked('inside'),
+  },
+  {
+    ...trap(
+      'a link to another repository',
+      ({ marker }) => `git init -q evil; ${hook('evil/.git/hooks', marker)}; ln -sfn evil/.git .git`,
+      commit,
+    ),
+    prepare: linked('inside'),
+  },
+  {
+    ...trap(
+      'a repository in place of a link to the outside',
+      ({ marker }) => `mv .git old; git init -q .; ${hook('.git/hooks', marker)}`,
+      commit,
+    ),
+    prepare: linked('outside'),
+  },
   { what: 'an alias', run: ({ marker }) => `git -c alias.x='!echo x > ${marker}' x`, prepare: repository() },
   {
     what: 'a repository outside',

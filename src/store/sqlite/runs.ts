@@ -5,7 +5,7 @@ import type { RunFold } from '../projection.ts'
 import { NEW_RUN, titleOf } from '../projection.ts'
 import type { Standing } from '../refusals.ts'
 import { isEnded, unknownRun } from '../refusals.ts'
-import type { Lease, RunRow } from '../store.ts'
+import type { Lease, RunFilter, RunRow } from '../store.ts'
 import type { RunKey } from './events.ts'
 import type { Database } from './node-sqlite.ts'
 
@@ -21,17 +21,12 @@ interface RunRecord extends Omit<RunRow, 'usage'> {
 
 type StateRecord = Omit<RunRecord, 'pattern' | 'title' | 'created_at' | 'open_gates'>
 
-export interface RunFilter {
-  project: string
-  status?: readonly Status[]
-  limit?: number
-}
-
 const UNANSWERED = 'SELECT count(*) FROM gates WHERE gates.run = runs.id AND answered_event IS NULL'
 const COLUMNS = `id, run_id, project, pattern, title, status, stop_reason, created_at, ended_at, head, epoch, owner,
   lease_until, usage, CASE WHEN ended_at IS NULL THEN (${UNANSWERED}) ELSE 0 END AS open_gates`
 const STATE = 'id, run_id, project, status, stop_reason, ended_at, head, epoch, owner, lease_until, usage'
-const LISTED = `SELECT ${COLUMNS} FROM runs WHERE project = ? AND status IN (SELECT value FROM json_each(?))`
+const LISTED = `SELECT ${COLUMNS} FROM runs WHERE project = ? AND pattern = ifnull(?, pattern)
+  AND status IN (SELECT value FROM json_each(?))`
 const NEWEST_FIRST = 'ORDER BY id DESC LIMIT ?'
 const EVERY: readonly Status[] = ['pending', 'running', 'waiting', 'completed', 'failed', 'cancelled']
 
@@ -123,9 +118,9 @@ export function runTable(db: Database) {
     release({ run_id, epoch }: Lease): void {
       sql.release.run(run_id, epoch)
     },
-    list({ project, status = EVERY, limit = -1 }: RunFilter): RunRow[] {
+    list({ project, status = EVERY, pattern, limit = -1 }: RunFilter): RunRow[] {
       const query = status.some(isEnded) ? sql.listed : sql.listedLive
-      return (query.all(project, JSON.stringify(status), limit) as unknown as RunRecord[]).map(toRow)
+      return (query.all(project, pattern ?? null, JSON.stringify(status), limit) as unknown as RunRecord[]).map(toRow)
     },
   }
 }

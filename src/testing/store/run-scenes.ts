@@ -103,6 +103,8 @@ export async function listsRuns(store: Store): Promise<void> {
   assert.deepEqual(await ids({ project: 'default', status: ['completed', 'waiting'] }), ['r1'])
   assert.deepEqual(await ids({ project: 'default', status: [] }), [])
   assert.deepEqual(await ids({ project: 'other' }), ['elsewhere'])
+  assert.deepEqual(await ids({ project: 'default', pattern: 'task', limit: 1 }), ['r3'])
+  assert.deepEqual(await ids({ project: 'default', pattern: 'none such' }), [])
 }
 
 export async function leases(store: Store): Promise<void> {

@@ -1,0 +1,32 @@
+import type { ErrorRecord } from '../errors.ts'
+
+/** Whether a pattern said this itself. */
+export function isTold(type: string): boolean {
+  return TOLD.test(type)
+}
+
+const TOLD = /^(custom|tool:collaborative|team):/
+
+/** What patterns tell of their own work, under the specifications' names. */
+export interface PatternEventData {
+  'tool:collaborative:start': { key: string; task: string; agents: string[]; mode: string; synthesis: string }
+  'tool:collaborative:agent:start': { key: string; agent: string; role: string }
+  'tool:collaborative:agent:complete': {
+    key: string
+    agent: string
+    role: string
+    tokens: number
+    recommendation?: string
+    confidence?: number
+  }
+  'tool:collaborative:agent:error': { key: string; agent: string; role: string; tokens: number; error: ErrorRecord }
+  'tool:collaborative:synthesis:start': { key: string; strategy: string }
+  'tool:collaborative:synthesis:complete': { key: string; strategy: string; tokens: number }
+  'tool:collaborative:complete': {
+    key: string
+    agents_count: number
+    total_tokens: number
+    status: string
+    agreement_score: number | null
+  }
+}
