@@ -6,14 +6,14 @@ import { TroupeError } from './errors.ts'
 import type { Policy } from './judgement/permission.ts'
 import { idleRules, judge } from './judgement/permission.ts'
 import type { Agent } from './kernel/agent.ts'
+import type { Embedder } from './kernel/embedder.ts'
 import type { Hooks } from './kernel/hook.ts'
 import type { Limits } from './kernel/limits.ts'
 import { DEFAULT_LIMITS } from './kernel/limits.ts'
 import { limitsSchema } from './kernel/limits-schema.ts'
 import type { Model, Models } from './kernel/model.ts'
 import type { Pacing } from './kernel/pacing.ts'
-import type { Pattern, PatternTool } from './kernel/pattern.ts'
-import { patternTool } from './kernel/pattern.ts'
+import type { Pattern } from './kernel/pattern.ts'
 import type { Permissions } from './kernel/permission.ts'
 import type { Ports } from './kernel/ports.ts'
 import type { PriceBook } from './kernel/price.ts'
@@ -26,18 +26,15 @@ import type { ModelConfig } from './models/detect.ts'
 import { createModels } from './models/models.ts'
 import { createPacing } from './models/pacing.ts'
 import { loadPrices } from './models/pricing.ts'
-import { artifactRead } from './patterns/artifacts/artifact-read.ts'
-import { artifactWrite } from './patterns/artifacts/artifact-write.ts'
-import { askUser } from './patterns/ask-user/ask-user.ts'
-import { enterPlanMode } from './patterns/plan-mode/enter-plan-mode.ts'
-import { exitPlanMode } from './patterns/plan-mode/exit-plan-mode.ts'
-import { task, taskResult } from './patterns/task/task.ts'
+import type { CollaborateConfig } from './patterns/collaborate/input.ts'
+import { shippedPatterns, TOOL_NAMES } from './shipped.ts'
 import type { Store } from './store/store.ts'
 import type { Mcp } from './tools/mcp/mcp.ts'
 import type { McpLimits } from './tools/mcp/server.ts'
 import type { McpServerConfig } from './tools/mcp/server-config.ts'
 import type { Sandbox, SandboxReport } from './tools/sandbox/sandbox.ts'
 import type { Toolbox, ToolsOptions } from './tools/tools.ts'
+import type { SearchProvider } from './tools/web/web-search.ts'
 
 export interface TroupeOptions {
   /** A path, `memory`, or a store of your own. Default: `.troupe` of the current folder. */
@@ -57,6 +54,10 @@ export interface TroupeOptions {
   unavailable?: readonly string[]
   /** Ways of working together of your own, beside `task`. */
   patterns?: readonly Pattern[]
+  /** Defaults and limits of `collaborate`. */
+  collaborate?: Partial<CollaborateConfig>
+  /** Compares what people and agents say by meaning. Default: a small model that comes along; `false`: as text only. */
+  embedder?: Embedder | false
   hooks?: readonly Hooks[]
   limits?: Partial<Limits>
   /** Rules for tool calls, such as `{ ask: ['Bash'], deny: ['Write(.env*)'] }`; agents' files can only add to them. */
@@ -126,7 +127,8 @@ export async function compose(options: TroupeOptions): Promise<Parts> {
   const policy = policyOf(options, agents, [...tools.keys()])
   const mcp = await serversOf(confined(options, toolbox), agents, { tools, world })
   const store = await openStore(options.store ?? '.troupe', options.durability ?? 'normal')
-  const patterns = [...PATTERNS, ...(options.patterns ?? [])]
+  const shipped = shippedPatterns(options.collaborate)
+  const patterns = [...shipped.patterns, ...(options.patterns ?? [])]
   const summaryModel = options.models?.summary ?? (options.models?.find ? undefined : 'fast')
   const ports = {
     world,
@@ -137,7 +139,8 @@ export async function compose(options: TroupeOptions): Promise<Parts> {
     tools,
     ...(mcp ? { prepare: mcp.prepare, broughtBy: mcp.toolsOf } : undefined),
     patterns: new Map(patterns.map((pattern) => [pattern.name, pattern])),
-    patternTools: toolsOf(options.patterns ?? []),
+    patternTools: shipped.toolsWith(options.patterns ?? []),
+    ...(await embedderOf(options)),
     hooks: options.hooks ?? [],
     permissions: permissionsOf(policy),
     ...(toolbox ? { workspace: toolbox.workspace.real } : undefined),
@@ -172,12 +175,24 @@ export async function sandboxReport(needs: { network: boolean }): Promise<Sandbo
   return describeSandbox(needs)
 }
 
+/** The search service that the environment is set up for. */
+export async function searchServiceIn(env: NodeJS.ProcessEnv): Promise<SearchProvider | undefined> {
+  const { searchServiceOf } = await import('./tools/web/search-services.ts')
+  return searchServiceOf(env)
+}
+
 /** The store is no business of agents, wherever it lies. */
 async function toolboxOf(workspace: ToolsOptions | undefined, store: string | Store): Promise<Toolbox | undefined> {
   if (!workspace) return undefined
   const { createTools } = await import('./tools/tools.ts')
   const own = typeof store === 'string' && store !== 'memory' ? [resolve(store)] : []
   return createTools({ ...workspace, protect: [...(workspace.protect ?? []), ...own] })
+}
+
+/** The one that comes along starts its thread when it is first asked. */
+async function embedderOf({ embedder }: TroupeOptions): Promise<{ embedder?: Embedder }> {
+  if (embedder === false) return {}
+  return { embedder: embedder ?? (await import('./knowledge/embedder.ts')).embeddedEmbedder() }
 }
 
 /** Servers run where commands run, unless somebody says otherwise. */
@@ -237,25 +252,6 @@ function modelsOf({ model, models }: TroupeOptions, world: World): Models {
   })
 }
 
-/** The ways of working together that come with Troupe. */
-export const PATTERNS: readonly Pattern[] = [task]
-
-/** Patterns as tools, with the names that other hosts know them by. */
-const TOOL_NAMES: readonly (readonly [Pattern, readonly string[]])[] = [
-  [task, ['task', 'Task', 'Agent']],
-  [taskResult, ['task_result', 'TaskOutput']],
-  [askUser, ['ask_user', 'AskUserQuestion']],
-  [enterPlanMode, ['EnterPlanMode']],
-  [exitPlanMode, ['ExitPlanMode']],
-  [artifactRead, ['ArtifactRead']],
-  [artifactWrite, ['ArtifactWrite']],
-]
-
-function toolsOf(own: readonly Pattern[]): Map<string, PatternTool> {
-  const named = [...TOOL_NAMES, ...own.map((pattern) => [pattern, [pattern.name]] as const)]
-  return new Map(named.flatMap(([pattern, names]) => names.map((name) => [name, patternTool(pattern)])))
-}
-
 /**
  * The rules of now, those the run was started with, and the agent's own hold together. What people granted in this run
  * answers what would be asked. The agent that the operator named may use the tools that its file names without asking.
@@ -279,11 +275,7 @@ function permissionsOf(policy: Policy): Permissions {
 /** With a workspace, what acts is asked for unless somebody says otherwise. Rules that cannot be meant are told. */
 function policyOf(options: TroupeOptions, agents: readonly Agent[], tools: readonly string[]): Policy {
   const policy = options.permissions ?? (options.workspace ? { mode: 'ask' as const } : {})
-  const known = [
-    ...tools,
-    ...TOOL_NAMES.flatMap(([, names]) => names),
-    ...(options.patterns ?? []).map(({ name }) => name),
-  ]
+  const known = [...tools, ...TOOL_NAMES, ...(options.patterns ?? []).map(({ name }) => name)]
   const idle = idleRules(policy, known).filter((rule) => !rule.startsWith('mcp__'))
   if (idle.length > 0) process.emitWarning(`troupe: no tool is meant by the rule ${idle.join(', ')}`)
   for (const { name, permissions = {} } of agents) {

@@ -13,6 +13,7 @@ const CODES = {
   unknown_model: ['operator', false],
   no_model: ['operator', false],
   invalid_agent_file: ['developer', false],
+  invalid_team_file: ['developer', false],
   invalid_script: ['developer', false],
   script_miss: ['developer', false],
   duplicate_step: ['developer', false],

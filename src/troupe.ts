@@ -11,6 +11,7 @@ import { isEvent } from './kernel/event.ts'
 import type { Limits } from './kernel/limits.ts'
 import { DEFAULT_LIMITS } from './kernel/limits.ts'
 import type { Pattern } from './kernel/pattern.ts'
+import type { SteerAction } from './kernel/steer.ts'
 import type { World } from './kernel/world.ts'
 import type { GateRow, RunRow, SessionRow, Store } from './store/store.ts'
 import type { McpServerStatus } from './tools/mcp/mcp.ts'
@@ -62,6 +63,11 @@ export interface Troupe extends AsyncDisposable {
   inbox(): Promise<GateRow[]>
   /** Answers a question; the run goes on here unless another process works on it. The first answer wins. */
   answer(gate_id: string, answer: unknown, how?: AnswerOptions): Promise<RunHandle>
+  /**
+   * Asks something of a run that is under way or waits: pause, step, continue, another agent, a variable, a message. It
+   * is taken between two turns. Not every pattern can be steered.
+   */
+  steer(run_id: string, action: SteerAction, how?: AnswerOptions): Promise<RunHandle>
   result(run_id: string): Promise<RunResult>
   runs(filter?: { status?: readonly Status[]; limit?: number }): Promise<RunRow[]>
   /** Whether a process works on the run now, as far as can be told from here. */
@@ -177,6 +183,18 @@ export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe>
         engine.execute(gate.run_id).catch((error: unknown) => ignoreBusy(error)),
       )
     },
+    async steer(run_id, action, { by = 'user', go_on = true } = {}) {
+      await mustFind(store, project, run_id)
+      const { steerRun } = await import('./engine/steer.ts')
+      const site = { store, patterns: ports.patterns, now: () => world.now() }
+      const { goes_on } = await steerRun(site, run_id, { action, by })
+      engine.nudge(run_id)
+      if (!(goes_on && go_on) && !engine.active.includes(run_id)) return handle(run_id, Promise.resolve())
+      return handle(
+        run_id,
+        engine.execute(run_id).catch((error: unknown) => ignoreBusy(error)),
+      )
+    },
     runs: (filter) => store.runs({ project, ...filter }),
     isUnderWay: ({ owner, lease_until }) => owner !== null && (lease_until ?? 0) > world.now() && !isDead(owner),
     sessions: (run_id) => store.sessions({ project, run_id }),
@@ -187,6 +205,7 @@ export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe>
       await engine.drain()
       await Promise.all(telling)
       await mcp?.close()
+      await ports.embedder?.close?.()
       await toolbox?.close()
       await store.close()
     },

@@ -17,7 +17,8 @@ import { factsOf, reopened, sameWorkspace, untold } from './run-facts.ts'
 
 /*
  * One leased attempt at a run, from reading its journal to its end, its parking, or its interruption.
- * 1. Commands become events here, by the owner, each once: an answer or a cancellation the journal has is skipped.
+ * 1. Commands become events here, by the owner, each once: an answer, a cancellation or a steering the journal has is
+ *    skipped.
  * 2. A run parks only past the last command it has seen; a newer one makes it run again instead.
  * 3. A run that broke off three times without getting anywhere, or eight times at all, is put aside with the reason.
  */
@@ -199,9 +200,15 @@ export class Attempt {
     }
   }
 
-  async #obey(x: Execution, { body }: Command, gate: GateRow | undefined): Promise<void> {
+  async #obey(x: Execution, { id, body }: Command, gate: GateRow | undefined): Promise<void> {
     if (body.kind === 'answer') {
       if (gate) await x.answer(gate, body.answer, body.by)
+      return
+    }
+    if (body.kind === 'steer') {
+      if (id <= (x.recorded.steers.at(-1)?.data.command ?? 0)) return
+      x.recorded.add(x.journal.append('run:steer', { action: body.action, by: body.by, command: id }))
+      await x.journal.committed('full')
       return
     }
     if (x.recorded.cancelled) return

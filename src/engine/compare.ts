@@ -87,6 +87,7 @@ function withoutVolatile(type: EventType, fields: Record<string, unknown>): Reco
   if (type === 'session:open' && kept.base) kept.base = { run_id: (kept.base as { run_id: string }).run_id }
   if (type === 'model:error' && kept.next) kept.next = { model: (kept.next as { model: string }).model }
   if (type === 'step:drift') return {}
+  if (type === 'run:steer') kept.command = 0
   return kept
 }
 

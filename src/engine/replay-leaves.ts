@@ -16,6 +16,7 @@ export interface Leaves {
 
 const ALWAYS = new Set<EventType>([
   'run:reopen',
+  'run:steer',
   'session:context',
   'session:compress',
   'model:end',
@@ -25,6 +26,9 @@ const ALWAYS = new Set<EventType>([
   'step:end',
   'step:error',
 ])
+
+/** They belong to no key. */
+const OF_THE_RUN = new Set<EventType>(['run:reopen', 'run:steer'])
 
 export function leavesOf(events: readonly Event[]): Leaves {
   const answered = new Set<string>()
@@ -56,7 +60,7 @@ export function leavesOf(events: readonly Event[]): Leaves {
   }
   const seeds = events.filter(isSeed)
   const used = (seed: Event, claimed: ReadonlySet<string>) =>
-    claimed.has(keyOf(seed)) || claimed.has(callAbove(calls, keyOf(seed)) ?? '') || seed.type === 'run:reopen'
+    claimed.has(keyOf(seed)) || claimed.has(callAbove(calls, keyOf(seed)) ?? '') || OF_THE_RUN.has(seed.type)
   return { seeds, used }
 }
 

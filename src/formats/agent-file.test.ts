@@ -71,7 +71,12 @@ describe('one file', () => {
       ["4: unknown key 'tols'; did you mean 'tools'?"],
       {},
     ],
-    ['a key without effect', ['name: a', 'description: d', 'hooks: {}'], ["4: 'hooks' has no effect here yet"], {}],
+    [
+      'a key without effect',
+      ['name: a', 'description: d', 'hooks: {}'],
+      ["4: 'hooks' has no effect here: commands of agent files are not run by themselves"],
+      {},
+    ],
     [
       'a mode that would grant',
       ['name: a', 'description: d', 'permissionMode: bypassPermissions'],

@@ -1,3 +1,5 @@
+import type { Effort } from '../kernel/model.ts'
+import { EFFORTS } from '../kernel/model.ts'
 import { KEYS, plainKey } from './agent-dialect.ts'
 import type { Draft } from './agent-draft.ts'
 import { warn } from './agent-draft.ts'
@@ -8,8 +10,13 @@ import type { Entry } from './yaml-entries.ts'
 /** Puts one key into the agent, and says what is wrong with it. */
 type Take = (draft: Draft, entry: Entry) => string | undefined
 
-/** Keys that say something we do not act on yet: reported, so that nobody relies on them. */
-const UNUSED = 'skills hooks memory background isolation effort initialprompt'.split(' ')
+/** Keys that say something we do not act on, and why: reported, so that nobody relies on them. */
+const UNUSED: Readonly<Record<string, string>> = {
+  skills: 'there are no skills; write what it has to know into its text',
+  hooks: 'commands of agent files are not run by themselves',
+  memory: 'nothing is remembered between runs but sessions, which can be resumed',
+  isolation: 'all agents of a run share its workspace',
+}
 /** How a model is named that is the caller's. */
 const SAME_MODEL = /^(inherit|default|auto)$/i
 const ROLES = ['fast', 'general', 'reasoning']
@@ -33,6 +40,9 @@ const TAKES: Readonly<Record<string, Take>> = {
   maxsteps: takeCount('max_turns'),
   timeoutms: takeCount('timeout_ms'),
   temperature: takeTemperature,
+  effort: takeEffort,
+  background: takeBackground,
+  initialprompt: takeInitialPrompt,
 }
 
 /** Puts one key into the agent, keeps what has no place there, and reports what is wrong. */
@@ -46,7 +56,8 @@ export function takeEntry(draft: Draft, entry: Entry): void {
 function keep(draft: Draft, { key, value }: Entry): string | undefined {
   const plain = plainKey(key)
   draft.extra.set(key, value)
-  if (UNUSED.includes(plain)) return isSaying(value) ? `'${key}' has no effect here yet` : undefined
+  const why = Object.hasOwn(UNUSED, plain) ? UNUSED[plain] : undefined
+  if (why !== undefined) return isSaying(value) ? `'${key}' has no effect here: ${why}` : undefined
   if (KEYS.some((known) => plainKey(known) === plain)) return undefined
   const meant = meantName(key, KEYS)
   return meant === undefined ? undefined : `unknown key '${key}'; did you mean '${meant}'?`
@@ -117,6 +128,28 @@ function takeTemperature({ agent }: Draft, { key, value }: Entry): string | unde
   const number = numberOf(value)
   if (!(number >= 0 && number <= 2)) return `'${key}' must be a number from 0 to 2`
   agent.temperature = number
+  return undefined
+}
+
+function takeEffort({ agent }: Draft, { key, value }: Entry): string | undefined {
+  const word = textOf(value).toLowerCase()
+  if (value === null || word === 'default' || word === 'auto') return undefined
+  const effort = EFFORTS.find((known): known is Effort => known === word)
+  if (effort === undefined) return `'${key}' must be one of ${EFFORTS.join(', ')}; it is left to the model`
+  agent.effort = effort
+  return undefined
+}
+
+function takeBackground({ agent }: Draft, { key, value }: Entry): string | undefined {
+  const word = textOf(value).toLowerCase()
+  if (/^(true|yes|on)$/.test(word)) agent.background = true
+  return value === null || /^(true|yes|on|false|no|off)$/.test(word) ? undefined : `'${key}' must be true or false`
+}
+
+function takeInitialPrompt({ agent }: Draft, { key, value }: Entry): string | undefined {
+  const text = textOf(value)
+  if (typeof value === 'object' && value !== null) return `'${key}' must be a text`
+  if (value !== null && text !== '') agent.initial_prompt = text
   return undefined
 }
 

@@ -215,14 +215,42 @@ describe('rules', () => {
     expect(JSON.parse(JSON.stringify(agent.extra))).toEqual(agent.extra)
   })
 
+  test('A20 effort, background and initialPrompt are taken; values that cannot be meant are reported and left out', async () => {
+    const { agent, said } = await claude(
+      'effort: HIGH',
+      'background: "yes"',
+      'initialPrompt: |',
+      '  Look first.',
+      '  Then do.',
+    )
+    expect(agent).toMatchObject({ effort: 'high', background: true, initial_prompt: 'Look first.\nThen do.' })
+    expect(said).toEqual([])
+    const wrong = await claude('effort: enormous', 'background: 7', 'initialPrompt: [a]')
+    expect(wrong.said).toEqual([
+      "4: 'effort' must be one of none, minimal, low, medium, high, xhigh, max; it is left to the model",
+      "5: 'background' must be true or false",
+      "6: 'initialPrompt' must be a text",
+    ])
+    const nothing = await claude('effort: default', 'background: false', 'initialPrompt:')
+    expect(nothing.said).toEqual([])
+    for (const { agent } of [wrong, nothing]) {
+      expect([agent.effort, agent.background, agent.initial_prompt]).toEqual([undefined, undefined, undefined])
+    }
+  })
+
+  test('A20 what has no effect says why', async () => {
+    const { said } = await claude('skills: [a]', 'hooks: {Stop: []}', 'memory: user', 'isolation: worktree')
+    expect(said).toHaveLength(4)
+    for (const words of said) expect(words).toMatch(/has no effect here: \w+/)
+  })
+
   test('A12 every key of Claude Code has its place', async () => {
     const { agent } = await claude(
       ...['maxTurns: 3', 'skills: [x]', 'hooks: {}', 'memory: project', 'background: true', 'effort: high'],
       ...['isolation: worktree', 'initialPrompt: Hello', 'color: blue', 'temperature: 1', 'timeout_ms: 1000'],
     )
     expect(agent).toMatchObject({ max_turns: 3, temperature: 1, timeout_ms: 1000 })
-    expect(Object.keys(agent.extra ?? {}).sort()).toEqual(
-      ['background', 'color', 'effort', 'hooks', 'initialPrompt', 'isolation', 'memory', 'skills'].sort(),
-    )
+    expect(agent).toMatchObject({ background: true, effort: 'high', initial_prompt: 'Hello' })
+    expect(Object.keys(agent.extra ?? {}).sort()).toEqual(['color', 'hooks', 'isolation', 'memory', 'skills'])
   })
 })

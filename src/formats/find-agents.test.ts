@@ -100,6 +100,30 @@ describe('where agents are found', () => {
     expect((await facts({ dirs: [join(root, 'elsewhere')], shipped: true })).found).toEqual(['b elsewhere/b.md'])
   })
 
+  test('A19 agents of folders below the project are never looked for', async () => {
+    await put('project/.claude/agents/mine.md', 'mine')
+    const below = ['.troupe/agents/a.md', '.claude/agents/b.md', '.github/agents/c.agent.md', '.amplifier/agents/d.md']
+    for (const path of below) await put(`project/sub/${path}`, 'stranger')
+    await put('project/agents/e.md', 'stranger')
+    expect(await facts()).toEqual({ found: ['mine project/.claude/agents/mine.md'], said: [] })
+  })
+
+  test('A19 a project inside a folder where agents work is told so, for each of its folders of agents', async () => {
+    await put('project/sub/.claude/agents/b.md', 'b')
+    await put('project/sub/.troupe/agents/a.md', 'a')
+    const sub = { project: join(project(), 'sub') }
+    expect((await facts(sub)).said).toEqual([])
+    await mkdir(join(project(), '.troupe'))
+    const words = 'lies in /project, where agents work: one of them may have written it; read it before you use it'
+    const said = [`project/sub/.troupe/agents ${words}`, `project/sub/.claude/agents ${words}`]
+    expect(await facts(sub)).toMatchObject({
+      found: [expect.stringMatching('^a '), expect.stringMatching('^b ')],
+      said,
+    })
+    expect((await facts({ ...sub, home: project() })).said).toEqual([])
+    expect((await facts({ ...sub, dirs: [join(project(), 'sub')] })).said).toEqual([])
+  })
+
   test('A14 the search path can be told, and a project in the home folder is not searched twice', async () => {
     const sources = await agentSources({ project: root, home: root, shipped: false })
     expect(sources.map(({ folder }) => folder.slice(root.length))).toEqual([

@@ -7,6 +7,8 @@ import type { ReadingOptions } from './agent-file.ts'
 import type { LoadedAgents } from './agent-folder.ts'
 import { readFolder } from './agent-folder.ts'
 import { resolveNames } from './agent-names.ts'
+import type { FileProblem } from './problem.ts'
+import { warning } from './problem.ts'
 
 export interface FindOptions extends ReadingOptions {
   /** The folder of the project. */
@@ -25,6 +27,11 @@ const SHIPPED = 'troupe'
 const OF_PROJECT = ['.troupe/agents', '.claude/agents', '.github/agents', '.amplifier/agents']
 const OF_USER = ['.config/troupe/agents', '.claude/agents', '.copilot/agents', '.amplifier/agents']
 
+/** The folders in a user's home. */
+export function userFolders(home: string): string[] {
+  return OF_USER.map((name) => join(home, ...name.split('/')))
+}
+
 /** Where agents come from, the first that has a name wins: the project, the user, packages, Troupe itself. */
 export interface Source {
   folder: string
@@ -37,10 +44,9 @@ export interface Source {
 export async function agentSources(options: FindOptions): Promise<Source[]> {
   const { project, home, dirs, packages = [], shipped = true } = options
   if (dirs) return dirs.map((folder) => ({ folder, optional: false }))
-  const inside = (root: string, names: readonly string[]) =>
-    names.map((name): Source => ({ folder: join(root, ...name.split('/')), optional: true }))
-  const ofProject = inside(project, OF_PROJECT)
-  const ofUser = home === undefined ? [] : inside(home, OF_USER)
+  const optional = (folder: string): Source => ({ folder, optional: true })
+  const ofProject = OF_PROJECT.map((name) => optional(join(project, ...name.split('/'))))
+  const ofUser = home === undefined ? [] : userFolders(home).map(optional)
   return [
     ...ofProject,
     // In a home folder that is a project the two share folders.
@@ -52,7 +58,7 @@ export async function agentSources(options: FindOptions): Promise<Source[]> {
 
 /** Finds the agents of a project. Each has a name of its own; what was wrong or hidden is among the problems. */
 export async function findAgents(options: FindOptions): Promise<LoadedAgents> {
-  const found: LoadedAgents = { agents: [], problems: [] }
+  const found: LoadedAgents = { agents: [], problems: await doubtfulAgents(options) }
   for (const { folder, collection, optional } of await agentSources(options)) {
     if (optional && !(await isThere(folder))) continue
     const reading = { tools: options.tools ?? [], ...(collection === undefined ? undefined : { collection }) }
@@ -61,6 +67,28 @@ export async function findAgents(options: FindOptions): Promise<LoadedAgents> {
     found.problems.push(...problems)
   }
   return resolveNames(found)
+}
+
+/**
+ * What to know before the agents of a project are used: it lies in a folder where agents work. Commands of theirs can make
+ * agent folders below that folder, where none were before, and whoever starts here takes them for his own.
+ */
+export async function doubtfulAgents({ project, home, dirs }: FindOptions): Promise<FileProblem[]> {
+  const around = dirs ? undefined : await workspaceAround(project, home)
+  if (around === undefined) return []
+  const folders = OF_PROJECT.map((name) => join(project, ...name.split('/')))
+  const there = await Promise.all(folders.map(isThere))
+  const words = `lies in ${around}, where agents work: one of them may have written it; read it before you use it`
+  return folders.flatMap((path, index) => (there[index] ? { ...warning(1, words), path } : []))
+}
+
+/** The nearest folder above a project in which Troupe keeps its own; a home, and what holds it, is nobody's workspace. */
+async function workspaceAround(project: string, home: string | undefined): Promise<string | undefined> {
+  for (let folder = dirname(project); dirname(folder) !== folder; folder = dirname(folder)) {
+    if (folder === home) return undefined
+    if (await isThere(join(folder, '.troupe'))) return folder
+  }
+  return undefined
 }
 
 /** The agents of one folder or file, without any other place. */

@@ -1,3 +1,5 @@
+import type { Effort } from './model.ts'
+
 /** Who wrote an agent down. Only a user's words can grant; what a model wrote can only narrow what it was given. */
 export type AgentOrigin = { by: 'user'; path?: string; dialect?: string; collection?: string } | { by: 'model' }
 
@@ -17,6 +19,8 @@ export interface Agent {
   /** `provider/model` or a role; absent means what its caller uses. */
   model?: string
   temperature?: number
+  /** How much it thinks, where its model can be told. */
+  effort?: Effort
   /** The tools it has; absent means those of its caller. */
   tools?: string[]
   /** Taken away from what it would otherwise have. */
@@ -33,6 +37,10 @@ export interface Agent {
   max_turns?: number
   /** Milliseconds for one instruction, waiting for people not counted. */
   timeout_ms?: number
+  /** Those who call it do not wait for it, unless they say so. */
+  background?: true
+  /** What it is told before the instruction, where it is the first agent of a run. */
+  initial_prompt?: string
   origin?: AgentOrigin
   /** What its file says beyond this, by the file's own keys. */
   extra?: Record<string, unknown>

@@ -90,6 +90,7 @@ function requestFor(
       max_output: reservation.output,
       ...(lastWord ? { tool_choice: 'none' as const } : undefined),
       ...(agent.temperature === undefined ? undefined : { temperature: agent.temperature }),
+      ...(agent.effort === undefined ? undefined : { effort: agent.effort }),
     },
     ...(output ? { output } : undefined),
     session: {

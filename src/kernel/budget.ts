@@ -1,7 +1,7 @@
 import { TroupeError } from '../errors.ts'
 import type { Event, Reserved } from './event.ts'
-import type { Spend } from './ledger.ts'
-import { NO_SPEND, spend, tokensOf } from './ledger.ts'
+import type { Bill, Spend } from './ledger.ts'
+import { billOf, NO_SPEND, spend, tokensOf } from './ledger.ts'
 import type { Limits } from './limits.ts'
 
 /*
@@ -41,6 +41,7 @@ const LEAST_OUTPUT = 16
 export class Budget {
   spent: Spend = NO_SPEND
   readonly limits: Limits
+  readonly #bills: Bill[] = []
   readonly #held: Reserved = { calls: 0, tokens: 0, usd: 0 }
   readonly #queue: { want: Want; admit: (reservation: Reservation) => void; refuse: (error: TroupeError) => void }[] =
     []
@@ -51,7 +52,15 @@ export class Budget {
 
   /** Counts what the journal says was spent. */
   restore(event: Event): void {
-    this.spent = spend(this.spent, event)
+    const before = this.spent
+    this.spent = spend(before, event)
+    if (this.spent !== before) this.#bills.push(billOf(event))
+  }
+
+  /** What everything under a key came to. */
+  spentUnder(path: string): Spend {
+    if (path === '') return this.spent
+    return this.#bills.reduce((sum, bill) => (bill.data.key.startsWith(`${path}/`) ? spend(sum, bill) : sum), NO_SPEND)
   }
 
   /** Sets the bound of a call aside: at once, or when others have settled. An abort gives the place in the queue up. */

@@ -14,6 +14,7 @@ import { perform, start } from './perform.ts'
 import { problemsOf } from './schema.ts'
 import type { SessionResult } from './session.ts'
 import { sessionId } from './session.ts'
+import { takeSteering } from './steering.ts'
 import { untilAborted } from './world.ts'
 
 /** A pattern's view of its run from where it stands: keys nest under `path`. */
@@ -36,20 +37,25 @@ export function contextOf(x: Execution, path: string, caller: Caller | undefined
     step: (key, effect, options) => step({ x, key: under(key), signal }, () => effect(signal), options),
     ask: (key, question) =>
       x.ask(under(key), question, signal, caller && { session_id: caller.session_id, agent: caller.open.agent.name }),
+    steering: (key) => takeSteering(x, under(key), signal),
     run: (pattern, input, at) => runPattern(x, pattern, input, contextOf(x, under(at.key), caller, signal)),
     parallel: (items, limit, work) => parallel(items, limit, work),
     first: (key, branches) => first(x, under(key), branches),
     emit(key, type, data) {
       x.claim(under(key))
-      if (x.recorded.settled(under(key))) return
       const told = { ...data, key: under(key) } as unknown as DataOf<ToldType>
+      const before = x.recorded.settled(under(key))
+      // After a step was tried again, what is to be told of it may have changed.
+      if (before && !(x.recorded.takenUp && differs(before, type, told))) return
       x.journal.append(type as ToldType, told, caller?.session_id)
     },
-    spent: (key) => step({ x, key: under(key), signal }, async () => x.budget.spent),
+    spent: (key, of) =>
+      step({ x, key: under(key), signal }, async () => (of === 'here' ? x.budget.spentUnder(path) : x.budget.spent)),
     now: (key) => step({ x, key: under(key), signal }, async () => x.ports.world.now()),
     random: (key) => step({ x, key: under(key), signal }, async () => x.ports.world.random()),
     writeArtifact: (key, artifact) => writeArtifact(x, under(key), caller, artifact),
     readArtifact: (key, artifact) => readArtifact({ x, key: under(key), signal }, artifact),
+    written: (key) => x.recorded.writtenUnder(under(key)),
     artifacts: (key) =>
       step({ x, key: under(key), signal }, async () => {
         await x.journal.committed()
@@ -64,6 +70,10 @@ export function contextOf(x: Execution, path: string, caller: Caller | undefined
       })) ?? undefined,
   }
   return context
+}
+
+function differs(before: Event, type: string, data: unknown): boolean {
+  return before.type !== type || canonicalJson(before.data) !== canonicalJson(data)
 }
 
 /** Tools of servers do not count as reading: which there are depends on what has been started, and steers no run. */
@@ -205,7 +215,10 @@ async function runPattern(x: Execution, name: string, input: unknown, context: C
   if (!parsed.success)
     throw new TroupeError('invalid_input', `the input of ${name} does not fit: ${problemsOf(parsed.error)}`)
   const result = await pattern.execute(context, parsed.data as never)
-  if (!result.success) throw new TroupeError('tool_failed', result.error ?? `${name} failed`)
+  // With the step of the error below: whoever resumes the run tries that again.
+  if (!result.success) {
+    throw result.detail ? fromRecord(result.detail) : new TroupeError('tool_failed', result.error ?? `${name} failed`)
+  }
   return result.output
 }
 

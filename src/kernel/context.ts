@@ -8,8 +8,10 @@ import type { Question } from './gate.ts'
 import type { Spend } from './ledger.ts'
 import type { Limits } from './limits.ts'
 import type { ImagePart, Message } from './model.ts'
+import type { Written } from './recorded.ts'
 import type { Roster } from './roster.ts'
 import type { SessionResult } from './session.ts'
+import type { Steered } from './steer.ts'
 import type { Thread } from './thread.ts'
 import type { ToolKind } from './tool.ts'
 
@@ -31,6 +33,8 @@ export interface PerformRequest {
   model?: string
   /** The tools a top-level agent starts from; a sub-agent inherits from its caller. */
   tools?: readonly string[]
+  /** The pattern's own work, such as writing up what others said: by an agent without tools that nobody chose. */
+  errand?: true
   /** What was said before, shared with other sessions; such a session cannot be resumed by itself. */
   thread?: Thread
   cache_key?: string
@@ -38,6 +42,8 @@ export interface PerformRequest {
   images?: readonly ImagePart[]
   /** The answer is to be an object of this shape: checked, and sent back once if it does not fit. */
   output?: z.ZodType
+  /** An answer in words will do as well: it ends the session as it is, without an object. */
+  words?: true
 }
 
 export interface RecallQuery {
@@ -87,6 +93,8 @@ export interface Context {
   step<T>(key: string, effect: (signal: AbortSignal) => T | Promise<T>, options?: StepOptions): Promise<T>
   /** Opens a gate and waits for a human's answer, across restarts if need be. */
   ask(key: string, question: Question): Promise<unknown>
+  /** What people asked of the run since it was last asked for; the same on every replay. For patterns with `steer`. */
+  steering(key: string): Promise<Steered[]>
   /** Another pattern, as a subtree of this run. */
   run(pattern: string, input: unknown, at: { key: string }): Promise<unknown>
   /** Works on all items, `limit` at a time, failures kept apart, results in item order. */
@@ -98,13 +106,15 @@ export interface Context {
   /** The name of the branch that finished first; the same on every replay. Losers go on. */
   first(key: string, branches: Readonly<Record<string, Promise<unknown>>>): Promise<string>
   emit<T extends ToldType>(key: string, type: T, data: Omit<DataOf<T>, 'key'>): void
-  /** What the run has spent, as read at this key. */
-  spent(key: string): Promise<Spend>
+  /** What the run, or all that hangs under this pattern, has spent, as read at this key. */
+  spent(key: string, of?: 'run' | 'here'): Promise<Spend>
   now(key: string): Promise<number>
   random(key: string): Promise<number>
   writeArtifact(key: string, artifact: { name: string; content: string; media_type?: string }): Promise<ArtifactRef>
   /** An artifact of this run, the newest version unless one is named; which version it was is remembered. */
   readArtifact(key: string, artifact: { name: string; version?: number }): Promise<Artifact | undefined>
+  /** What was written under this key, oldest first; to be asked when the work there has ended. */
+  written(key: string): readonly Written[]
   /** Every version of every artifact of this run, oldest first. */
   artifacts(key: string): Promise<Omit<ArtifactRef, 'size'>[]>
   /** What earlier runs of this project came to, the newest first: of one pattern, or of one run. */

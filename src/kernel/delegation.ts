@@ -12,8 +12,11 @@ import { everyTool, namedTools } from './named-tools.ts'
  * has left, and the tools that its caller has or that a user wrote into its file.
  */
 
-/** Where a new session stands in the tree, or why it may not be there. */
-export function placeOf(x: Execution, agent: Agent, caller: Caller | undefined): Placement {
+/**
+ * Where a new session stands in the tree, or why it may not be there. An errand is the pattern's own work: nobody chose
+ * its agent, so nobody's list of agents is asked.
+ */
+export function placeOf(x: Execution, agent: Agent, caller: Caller | undefined, errand = false): Placement {
   if (!caller) return { parent_session_id: null, depth: 0, self_depth: 0, max_depth: x.run.limits.depth, path: [] }
   const above = caller.open
   const depth = above.depth + 1
@@ -21,6 +24,7 @@ export function placeOf(x: Execution, agent: Agent, caller: Caller | undefined):
   const itself = agent.name === above.agent.name
   const place = { parent_session_id: caller.session_id, depth, max_depth: above.max_depth, path }
   if (depth > above.max_depth) throw tooDeep(above.agent.name, depth, above.max_depth)
+  if (errand) return { ...place, self_depth: 0 }
   if (itself) {
     const self_depth = above.self_depth + 1
     if (self_depth > x.run.limits.self_depth)

@@ -6,6 +6,7 @@ import type { Limits } from './limits.ts'
 import type { AssistantMessage, ModelStop, Usage, UserMessage } from './model.ts'
 import type { NextTry } from './pacing.ts'
 import type { PatternEventData } from './pattern-event.ts'
+import type { Steered } from './steer.ts'
 import type { ToolCategory, ToolKind } from './tool.ts'
 
 export type Status = 'pending' | 'running' | 'waiting' | 'completed' | 'failed' | 'cancelled'
@@ -179,6 +180,8 @@ export interface EventData extends PatternEventData {
   'run:park': { gates: string[] }
   'run:interrupt': { reason: string }
   'run:cancel': { reason: string }
+  /** `command` is the id of the command it was: none is obeyed twice. */
+  'run:steer': Steered & { command: number }
   'run:end': RunEnd
   'session:open': SessionOpen
   'session:input': { key: string; message: UserMessage; collected?: string[] }

@@ -43,6 +43,8 @@ export class Execution {
   readonly active: Map<string, string>
   /** Tools as models see them, made once for all sessions that have the same. */
   readonly specs = new Map<string, readonly ToolSpec[]>()
+  /** How many of the run's steering commands have been handed out. */
+  steered = 0
   /** Called when the execution is quiet. */
   onQuiet: (() => void) | undefined
   /**

@@ -1,4 +1,4 @@
-import type { Event } from './event.ts'
+import type { Event, EventOf, Reserved } from './event.ts'
 import type { Usage } from './model.ts'
 import { addUsage, NO_USAGE } from './model.ts'
 
@@ -23,8 +23,19 @@ export const NO_SPEND: Spend = Object.freeze({
   lost: Object.freeze({ calls: 0, tokens: 0, usd: 0 }),
 })
 
+/** What an event says of money, without the words that were paid for. */
+export type Bill =
+  | { type: 'model:end' | 'model:error'; data: { key: string; usage: Usage; usd: number | null; estimated?: true } }
+  | { type: 'model:lost'; data: { key: string; reserved: Reserved } }
+
+export function billOf(event: Event): Bill {
+  if (event.type === 'model:lost') return { type: event.type, data: event.data }
+  const { key, usage, usd, estimated } = (event as EventOf<'model:end'>).data
+  return { type: 'model:end', data: { key, usage, usd, ...(estimated ? { estimated } : undefined) } }
+}
+
 /** The spend after this event; the same object when the event spends nothing. */
-export function spend(before: Spend, event: Event): Spend {
+export function spend(before: Spend, event: Event | Bill): Spend {
   switch (event.type) {
     case 'model:end':
     case 'model:error': {

@@ -86,8 +86,14 @@ export interface ToolSpec {
   input: JsonSchema
 }
 
+/** How much a model is to think before it answers, from least to most. */
+export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const
+export type Effort = (typeof EFFORTS)[number]
+
 export interface ModelSettings {
   temperature?: number
+  /** Ignored by models that do not think, or not in degrees. */
+  effort?: Effort
   /** The cap that the budget leaves for this call. */
   max_output?: number
   /** The tools are shown but must not be called: the agent is to have its last word. */

@@ -3,6 +3,7 @@ import type { ErrorRecord } from '../errors.ts'
 import type { Context } from './context.ts'
 import type { StopReason } from './event.ts'
 import type { Roster } from './roster.ts'
+import type { SteerAction } from './steer.ts'
 import type { ToolCategory, ToolFacts, ToolResult } from './tool.ts'
 
 /**
@@ -24,6 +25,8 @@ export interface PatternDefinition<Input> {
   renamed?: Readonly<Record<string, string>>
   /** Refuses an input that cannot work, before a run is made of it. */
   check?(roster: Roster, input: Input): void
+  /** Refuses what people ask of a run of it when it cannot be meant; absent: it cannot be steered. */
+  steer?(input: Input, action: SteerAction): void
   /** What a call is about, for permission rules. */
   subject?(input: Input): string
   /** What `tool:pre`, `tool:post` and `tool:error` say beyond the call itself. */

@@ -1,4 +1,3 @@
-import type { z } from 'zod'
 import { asTroupeError, TroupeError } from '../errors.ts'
 import type { Agent } from './agent.ts'
 import { joined } from './background.ts'
@@ -37,6 +36,9 @@ export interface PerformSite {
   contextFor(key: string, caller: Caller, signal: AbortSignal): Context
 }
 
+/** What the answer is to look like. */
+type Wanted = Pick<PerformRequest, 'output' | 'words'>
+
 export async function perform(
   site: PerformSite,
   agent: Agent | undefined,
@@ -44,7 +46,7 @@ export async function perform(
 ): Promise<SessionResult> {
   const known = recordedResult(site)
   if (known) return known
-  return finish(site, await open(site, agent, request), request.output)
+  return finish(site, await open(site, agent, request), request)
 }
 
 /** Opens a session and lets it work in the background of this execution; returns its id. */
@@ -56,7 +58,7 @@ export async function start(site: PerformSite, agent: Agent | undefined, request
   const known = recordedResult(site)
   if (known) return known.session_id
   const session = await open(site, agent, { ...request, background: true })
-  const working = finish(site, session, request.output)
+  const working = finish(site, session, request)
   working.catch(() => {})
   x.background.set(session.id, working)
   return session.id
@@ -70,10 +72,10 @@ function recordedResult({ x, key }: PerformSite): SessionResult | undefined {
   return resultOf(opened.session_id ?? '', opened.data.agent.name, ended.data)
 }
 
-async function finish(site: PerformSite, session: SessionState, output: z.ZodType | undefined): Promise<SessionResult> {
+async function finish(site: PerformSite, session: SessionState, wanted: Wanted): Promise<SessionResult> {
   const { x, key } = site
   x.active.set(session.id, key)
-  const end = await drain(site, session, output)
+  const end = await drain(site, session, wanted)
   x.journal.append('session:end', end, session.id)
   x.active.delete(session.id)
   return resultOf(session.id, session.open.agent.name, end)
@@ -115,7 +117,7 @@ function spawn(
 ): SessionState | Promise<SessionState> {
   const { x, caller } = site
   if (!agent) throw new TroupeError('invalid_input', 'a new session needs an agent', { hint: 'name one of the roster' })
-  const place = placeOf(x, agent, caller)
+  const place = placeOf(x, agent, caller, request.errand)
   countChild(x, caller)
   const preparing = prepared(site, agent)
   const begin = () => begun(site, { agent, place }, request)
@@ -205,7 +207,7 @@ function openingOf(past: SessionPast): SessionOpen {
 }
 
 /** Runs the loop to its end, or to the end that an abort gives it. */
-async function drain(site: PerformSite, session: SessionState, output: z.ZodType | undefined): Promise<SessionEnd> {
+async function drain(site: PerformSite, session: SessionState, wanted: Wanted): Promise<SessionEnd> {
   const { x } = site
   const watchdog = new Watchdog(x, session, site.signal)
   try {
@@ -231,7 +233,8 @@ async function drain(site: PerformSite, session: SessionState, output: z.ZodType
       modelName: model.name,
       models,
       tools,
-      output,
+      output: wanted.output,
+      words: wanted.words === true,
       signal,
       contextFor,
     }

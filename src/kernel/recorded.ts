@@ -33,12 +33,21 @@ const OPENS = new Set<EventType>(['session:open', 'model:begin', 'tool:pre', 'st
 const CUT_SHORT = new Set(['budget', 'timeout', 'cancelled'])
 const STOPS = new Set<EventType>(['run:park', 'run:interrupt', 'run:end'])
 
+/** A version of an artifact. */
+export interface Written {
+  name: string
+  version: number
+  checksum: string
+}
+
 type EndedCall = EventOf<'model:error'> | EventOf<'model:end'>
 
 export class Recorded {
   /** Milliseconds of work in earlier attempts. */
   workedMs = 0
   cancelled: EventOf<'run:cancel'> | undefined
+  /** What people asked of the run while it was under way, in order. */
+  readonly steers: EventOf<'run:steer'>[] = []
   /** The newest version of each artifact of this run. */
   readonly artifactVersions = new Map<string, number>()
   readonly #settled = new Map<string, Event>()
@@ -47,6 +56,7 @@ export class Recorded {
   readonly #reopened = new Set<string>()
   readonly #earlier = new Map<string, EndedCall[]>()
   readonly #grants: string[] = []
+  readonly #written = new Map<string, Written[]>()
   readonly #rename: (key: string) => string
   readonly #worked: Span[] = []
   readonly #waits = new Map<string, Span>()
@@ -80,6 +90,7 @@ export class Recorded {
     if (isEvent(event, 'run:attempt')) this.#attempt(event.at)
     else if (isEvent(event, 'run:reopen')) this.#reopen(event.data.key, event.data.force === true)
     else if (isEvent(event, 'run:cancel')) this.cancelled = event
+    else if (isEvent(event, 'run:steer')) this.steers.push(event)
     else if (STOPS.has(event.type)) this.#stop(event.at)
     else this.#index(event)
     this.#lastAt = event.at
@@ -101,6 +112,11 @@ export class Recorded {
   /** True when the run was taken up again after this key had ended it. */
   reopened(key: string): boolean {
     return this.#reopened.has(key)
+  }
+
+  /** True when the run was taken up again after an end. */
+  get takenUp(): boolean {
+    return this.#reopened.size > 0
   }
 
   /** Rules that people granted in this run when they were asked for permission. */
@@ -203,7 +219,21 @@ export class Recorded {
       this.#settled.set(key, event)
       this.#settledSinceAttempt = true
       if (isEvent(event, 'gate:answer')) this.#grant(key, event.data.answer)
-      if (isEvent(event, 'artifact:write')) this.artifactVersions.set(event.data.name, event.data.version)
+      if (isEvent(event, 'artifact:write')) this.#write(key, event.data)
+    }
+  }
+
+  /** The artifacts that were written under a key, in order. */
+  writtenUnder(key: string): readonly Written[] {
+    return this.#written.get(key) ?? []
+  }
+
+  #write(key: string, { name, version, checksum }: Written): void {
+    this.artifactVersions.set(name, version)
+    for (const above of ancestors(key)) {
+      const written = this.#written.get(above)
+      if (written) written.push({ name, version, checksum })
+      else this.#written.set(above, [{ name, version, checksum }])
     }
   }
 

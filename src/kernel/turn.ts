@@ -32,6 +32,8 @@ export interface TurnSite {
   tools: readonly ToolSpec[]
   /** The shape that the final answer is to have. */
   output: z.ZodType | undefined
+  /** Words that do not have it will do as well. */
+  words: boolean
   signal: AbortSignal
   contextFor(key: string): Context
 }
@@ -98,7 +100,8 @@ function finalWords(site: TurnSite, text: string, stop_reason: StopReason): Turn
   if (text.trim() === '') return 'empty'
   if (!site.output) return { stop_reason, text, error: null }
   const fitted = readAs(site.output, text)
-  return fitted.ok ? { stop_reason, text, object: fitted.object, error: null } : { misfit: fitted.why }
+  if (fitted.ok) return { stop_reason, text, object: fitted.object, error: null }
+  return site.words ? { stop_reason, text, error: null } : { misfit: fitted.why }
 }
 
 /** All calls of one message, in parallel; answers enter the conversation in call order. */

@@ -126,3 +126,23 @@ describe('what is asked', () => {
     ])
   })
 })
+
+test('A23 effort is said to models that think in degrees, and to no others', () => {
+  const said = (modelId: string) => asked({ settings: { effort: 'high' } }, { provider: 'somebody', modelId }).reasoning
+  const thinking = ['claude-opus-5-5', 'claude-sonnet-4-6', 'gpt-5-mini', 'openai/gpt-6.1-sol', 'openai/gpt-oss-120b']
+  for (const id of [...thinking, 'o3', 'openai/o4-mini', 'gemini-2.5-pro', 'gemini-3.8-flash']) {
+    expect.soft(said(id), id).toBe('high')
+  }
+  const others = [
+    'claude-haiku-4-5',
+    'claude-sonnet-4-5-20250929',
+    'claude-3-5-haiku',
+    'gpt-4o',
+    'gpt-4.1',
+    'gpt-5-chat-latest',
+  ]
+  for (const id of [...others, 'gemini-2.0-flash', 'llama3.3', 'mistral-large', 'foo1', 'echo1-mini']) {
+    expect.soft(said(id), id).toBeUndefined()
+  }
+  expect(asked({ settings: {} }, { provider: 'somebody', modelId: 'o3' })).not.toHaveProperty('reasoning')
+})

@@ -9,6 +9,7 @@ import { toolCallsOf } from '../kernel/model.ts'
 import type { JsonSchema } from '../kernel/schema.ts'
 import { markForCaching } from './cache-marks.ts'
 import { keptFor } from './kept.ts'
+import { thinksInDegrees } from './known-models.ts'
 import { isStrict } from './strict-schema.ts'
 import type { ToolNames } from './tool-names.ts'
 
@@ -29,7 +30,7 @@ type UserContent = Extract<LanguageModelV4Message, { role: 'user' }>['content']
 
 /** A request in the words of the AI SDK's provider interface: system first, then the conversation. */
 export function callOptions(to: Addressee, request: ModelRequest, signal: AbortSignal): LanguageModelV4CallOptions {
-  const { temperature, max_output } = request.settings
+  const { temperature, max_output, effort } = request.settings
   const prompt = promptOf(to, request)
   const silent = request.tools.length === 0
   const tools = (silent ? mentioned(request.messages) : request.tools).map((tool) => toolOf(to, tool))
@@ -43,6 +44,7 @@ export function callOptions(to: Addressee, request: ModelRequest, signal: AbortS
       ? { tools, toolChoice: { type: silent || request.settings.tool_choice === 'none' ? 'none' : 'auto' } }
       : undefined),
     ...(temperature === undefined ? undefined : { temperature }),
+    ...(effort === undefined || !thinksInDegrees(to.model.modelId) ? undefined : { reasoning: effort }),
     ...(max_output === undefined ? undefined : { maxOutputTokens: max_output }),
     ...(request.output ? { responseFormat: { type: 'json', schema: plain(request.output) } } : undefined),
     ...(Object.keys(providerOptions).length > 0 ? { providerOptions } : undefined),

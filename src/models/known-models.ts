@@ -70,6 +70,19 @@ export function factsOf(provider: string, id: string): ModelFacts | undefined {
   return known?.[id] ?? known?.[id.replace(/-(\d{8}|\d{4}-\d{2}-\d{2})$/, '')]
 }
 
+const BY_DEGREES = [
+  // Older ones think within a number of tokens that comes on top of the longest answer, and so of the budget.
+  /claude-[a-z]+-(4-[6-9]|[5-9])/,
+  /\bgpt-(oss|[5-9])(?!.*-chat)/,
+  /(^|\/)o[1-9](-|$)/,
+  /gemini-(2\.5|[3-9])/,
+]
+
+/** Whether a model, whoever offers it, can be told how much to think; others may refuse a request that says so. */
+export function thinksInDegrees(id: string): boolean {
+  return BY_DEGREES.some((pattern) => pattern.test(id))
+}
+
 /** Known models of the same provider, nearest first. */
 export function alternativesTo(name: string): string[] {
   const [provider = ''] = name.split('/', 1)

@@ -4,6 +4,7 @@ import type { Gate } from '../kernel/gate.ts'
 import type { JournalStore } from '../kernel/journal.ts'
 import type { Spend } from '../kernel/ledger.ts'
 import type { Usage } from '../kernel/model.ts'
+import type { SteerAction } from '../kernel/steer.ts'
 
 /** A run as the store lists it: changed only in the transaction that appends the events it is folded from. */
 export interface RunRow {
@@ -100,6 +101,7 @@ export interface ArtifactRow extends Artifact {
 export type CommandBody =
   | { kind: 'answer'; gate_id: string; answer: unknown; by: string }
   | { kind: 'cancel'; reason: string; by: string }
+  | { kind: 'steer'; action: SteerAction; by: string }
 
 export interface Command {
   /** Rising within the store. */

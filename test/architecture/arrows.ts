@@ -17,11 +17,12 @@ const arrows: Record<string, readonly string[]> = {
   engine: ['errors', 'kernel', 'store'],
   formats: ['errors', 'kernel', 'judgement'],
   knowledge: ['errors', 'kernel', 'store'],
-  compose: inside,
+  shipped: ['kernel', 'patterns'],
+  compose: [...inside, 'shipped'],
   troupe: [...inside, 'compose'],
   index: [...inside, 'compose', 'troupe'],
   testing: [...inside, 'compose', 'troupe', 'index'],
-  surfaces: ['errors', 'judgement', 'kernel', 'formats', 'compose', 'troupe', 'index'],
+  surfaces: ['errors', 'judgement', 'kernel', 'formats', 'shipped', 'compose', 'troupe', 'index'],
 }
 
 export function arrowViolations(files: readonly SourceFile[]): Violation[] {

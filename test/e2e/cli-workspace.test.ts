@@ -1,6 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { place } from './command-line.ts'
 
 const writes = (path: string) => [
@@ -62,4 +64,43 @@ test('L28 commands run in a sandbox of the workspace; --no-tools gives agents no
   expect(readFileSync(join(here.folder, 'inside.txt'), 'utf8')).toBe('in\n')
   expect(existsSync('/var/tmp/troupe-outside.txt')).toBe(false)
   expect(await run('--no-tools')).toMatchObject({ code: 0, out: 'I have no such tool.\n' })
+})
+
+test('TO59 the folder that TROUPE_AGENTS names is protected like the one of --agents', async () => {
+  const here = await place()
+  await here.write('team/scribe.md', '---\nname: scribe\ndescription: writes\ntools: Write\n---\nYou write.\n')
+  const model = await here.script('s.json', writes('team/evil.md'))
+  const how = { env: { TROUPE_AGENTS: 'team' } }
+  const done = await here.troupeWith(how, 'run', 'task', 'go', '--agent', 'scribe', '--model', model)
+  expect(done.code).toBe(0)
+  expect(existsSync(join(here.folder, 'team', 'evil.md'))).toBe(false)
+})
+
+test('TO66 a run searches with the service of its environment once the host is allowed, and doctor says which', async () => {
+  const here = await place()
+  const server = createServer((request, response) => {
+    const query = new URL(request.url ?? '', 'http://x').searchParams.get('q')
+    response.end(JSON.stringify({ results: [{ title: `found ${query}`, url: 'https://a.test', content: 'c' }] }))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => server.close().closeAllConnections())
+  const env = { SEARXNG_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
+  const model = await here.script('s.json', [
+    { when: { turn: 1 }, reply: { toolCalls: [{ name: 'WebSearch', input: { query: 'owls' } }] } },
+    { when: { says: 'found owls' }, reply: { text: 'Found.' } },
+    { when: { says: 'not allowed' }, reply: { text: 'Not allowed.' } },
+    { when: { says: 'BRAVE_API_KEY' }, reply: { text: 'Not set up.' } },
+  ])
+  const run = (how: { env?: Record<string, string> }, ...more: string[]) =>
+    here.troupeWith(how, 'run', 'task', 'go', '--agent', 'default', '--model', model, ...more)
+  expect((await run({ env })).out).toBe('Not allowed.\n')
+  expect((await run({ env }, '--allow-host', 'example.org')).out).toBe('Not allowed.\n')
+  expect((await run({ env }, '--allow-host', '127.0.0.1')).out).toBe('Found.\n')
+  expect((await run({}, '--allow-host', 'example.org')).out).toBe('Not set up.\n')
+  const doctor = async (set: Record<string, string>) =>
+    (await here.troupeWith({ env: set }, 'doctor')).out.replaceAll(/\s+/g, ' ')
+  expect(await doctor(env)).toContain('search searxng at 127.0.0.1')
+  expect(await doctor({ BRAVE_API_KEY: 'k-123' })).toMatch(/search brave at api\.search\.brave\.com(?!.*k-123)/)
+  expect(await doctor({})).toContain('set BRAVE_API_KEY, TAVILY_API_KEY or SEARXNG_URL')
+  expect(await doctor({ SEARXNG_URL: 'nonsense' })).toContain('SEARXNG_URL is no address')
 })

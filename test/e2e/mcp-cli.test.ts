@@ -63,6 +63,50 @@ test('MC35 a file of servers that cannot be meant is bad usage, before anything 
   }
 })
 
+test('MC42 a file of servers that is empty means none, and that is said', async () => {
+  const here = await place()
+  const model = await here.script('s.json', oneAnswer('hi'))
+  for (const content of ['', ' \n']) {
+    const file = await here.write('.mcp.json', content)
+    const run = await here.troupe('run', 'task', '--agent', 'default', 'x', '--model', model, '--mcp-config', file)
+    expect(run).toMatchObject({ code: 0, out: 'hi\n' })
+    expect(run.err).toContain('.mcp.json is empty: there are no MCP servers')
+  }
+})
+
+test('MC43 --lend names the variables that servers of agents’ files may use; what is no name is bad usage', async () => {
+  const here = await place()
+  const scene = sceneServer()
+  const { command, args, env } = scene.config
+  const server = { command, args, env: { ...env, TOKEN: `\${LEND_ME}` } }
+  await here.write(
+    'team/clerk.md',
+    `---\nname: clerk\ndescription: d\nmcpServers: ${JSON.stringify({ s: server })}\n---\nWork.\n`,
+  )
+  const model = await here.script('s.json', [
+    { when: { turn: 1 }, reply: { toolCalls: [{ name: 'mcp__s__environment', input: {} }] } },
+    { when: { says: 'TOKEN' }, reply: { text: 'It has it.' } },
+    { reply: { text: 'It has nothing.' } },
+  ])
+  const run = (value: Record<string, string>, ...more: string[]) =>
+    here.troupeWith(
+      { env: value },
+      ...['run', 'task', 'go', '--agent', 'clerk', '--agents', 'team', '--model', model, '--no-sandbox'],
+      ...['--allow', 'mcp__s', ...more],
+    )
+  const set = { LEND_ME: 'a-secret-value' }
+  const without = await run(set)
+  expect(without).toMatchObject({ code: 0, out: 'It has nothing.\n' })
+  expect(without.err.replaceAll(/\s+/g, ' ')).toContain('--lend LEND_ME')
+  expect(await run(set, '--lend', 'OTHER', '--lend', 'LEND_ME')).toMatchObject({ code: 0, out: 'It has it.\n' })
+  const unset = await run({}, '--lend', 'LEND_ME')
+  expect(unset.err).toContain('--lend LEND_ME: the environment has no such variable')
+  const wrong = await run(set, '--lend', 'LEND_ME=a-secret-value')
+  expect(wrong).toMatchObject({ code: 2 })
+  expect(wrong.err).toContain('no name of a variable')
+  expect(wrong.err).not.toContain('a-secret-value')
+})
+
 test('MC36 a run that was killed between begin and end of an action reports its outcome as unknown', async () => {
   const here = await place()
   const scene = sceneServer()

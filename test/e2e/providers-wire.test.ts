@@ -136,3 +136,28 @@ describe('what goes back to the provider', () => {
     expect(JSON.stringify(sent[0])).toContain('"functionCall"')
   })
 })
+
+test.each([
+  ['Anthropic', 'anthropic/claude-opus-5-5', { output_config: { effort: 'high' }, max_tokens: 500 }],
+  ['OpenAI chat', 'openai-chat/gpt-5', { reasoning_effort: 'high', max_completion_tokens: 500 }],
+  ['OpenAI responses', 'openai/gpt-6.1-sol', { reasoning: { effort: 'high' }, max_output_tokens: 500 }],
+  ['Gemini', 'google/gemini-3.8-flash', { generationConfig: { thinkingConfig: { thinkingLevel: 'high' } } }],
+  ['OpenAI-compatible', 'compatible/gpt-oss-120b', { reasoning_effort: 'high', max_tokens: 500 }],
+])('A23 effort arrives at %s in its own words, within the same limit of the answer', async (name, id, said) => {
+  const wire = WIRES[name] as (answer: Answer) => string
+  const { model, sent } = await recorded(PROTOCOLS[name] as Protocol, () => wire({ text: 'So.' }), id)
+  await ask(model, { settings: { effort: 'high', max_output: 500 } })
+  expect(sent[0]).toMatchObject(said)
+})
+
+test.each([
+  ['Anthropic', 'anthropic/claude-haiku-4-5'],
+  ['OpenAI responses', 'openai/gpt-4o'],
+  ['OpenAI-compatible', 'compatible/some-model'],
+])('A23 a model of %s that does not think in degrees is not told of it', async (name, id) => {
+  const wire = WIRES[name] as (answer: Answer) => string
+  const { model, sent } = await recorded(PROTOCOLS[name] as Protocol, () => wire({ text: 'So.' }), id)
+  await ask(model, { settings: { max_output: 500 } })
+  await ask(model, { settings: { effort: 'high', max_output: 500 } })
+  expect(sent[1]).toEqual(sent[0])
+})

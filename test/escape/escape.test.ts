@@ -68,7 +68,13 @@ test('SB10 the suite holds at least sixty attempts on the sandbox, most of them 
 test('TO59 no file tool writes what steers agents or runs for others, however it is spelled', limit, async () => {
   using bench = workbench({ protect: ['definitions', 'store'] })
   bench.put('.git/config', '[core]\n\thooksPath = ".husky/_" ; for husky\n')
-  const spelled = ['.Claude/Agents/a.md', '.claude/settings.mine.json', 'nope/../.mcp.json', 'x/.claude/agents/a.md']
+  const spelled = [
+    '.Claude/Agents/a.md',
+    '.claude/settings.mine.json',
+    'nope/../.mcp.json',
+    'x/.claude/agents/a.md',
+    'x/.Troupe/agents/a.md',
+  ]
   const links = ['Definitions/a.md', '.husky/pre-commit', '.husky/_/pre-commit']
   for (const file_path of [...PROTECTED, ...spelled, ...links]) {
     const answer = await bench.call('Write', { file_path, content: 'evil' })

@@ -57,9 +57,34 @@ export const protectedPlaces: readonly Attempt[] = [
     escaped: wrote('.claude/agents/evil.md'),
   },
   {
+    what: 'a folder of agents in place of a link',
+    prepare: (scene) => {
+      put(scene, 'shared/good.md', 'good')
+      mkdirSync(join(scene.workspace, '.claude'))
+      symlinkSync('../shared', join(scene.workspace, '.claude/agents'))
+    },
+    run: () => `rm .claude/agents; ${write('.claude/agents/evil.md')}`,
+    escaped: wrote('.claude/agents/evil.md'),
+  },
+  {
+    what: 'settings behind a folder that is a link, and was replaced',
+    prepare: (scene) => {
+      put(scene, 'dotfiles/settings.json', 'good')
+      symlinkSync('dotfiles', join(scene.workspace, '.claude'))
+    },
+    run: () => `mv .claude away; ${write('.claude/settings.json')}`,
+    escaped: wrote('.claude/settings.json'),
+  },
+  {
     what: 'definitions of agents in a project below',
     prepare: (scene) => put(scene, 'packages/a/.claude/agents/good.md', 'good'),
     run: () => 'echo evil > packages/a/.claude/agents/good.md',
     escaped: wrote('packages/a/.claude/agents/good.md'),
+  },
+  {
+    what: "Troupe's own kind of agents in a project below",
+    prepare: (scene) => put(scene, 'packages/a/.troupe/agents/good.md', 'good'),
+    run: () => 'echo evil > packages/a/.troupe/agents/good.md; mv packages gone; mkdir -p packages/a/.troupe/agents',
+    escaped: (scene) => contentOf(join(scene.workspace, 'packages/a/.troupe/agents/good.md')) !== 'good',
   },
 ]

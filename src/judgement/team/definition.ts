@@ -66,6 +66,7 @@ const groupSchema = z.strictObject({
   name: name.describe('A group stands where an agent stands.'),
   kind: z.enum(groupKinds).describe('`parallel`: all work at once. `consensus`: their answers become one.'),
   members: z.array(text).min(1).describe('Agents of this team.'),
+  // biome-ignore lint/suspicious/noThenProperty: the key of the specification; its value is text and never awaited
   then: text.optional().describe('Who comes when all are done, unless a handoff of the group says otherwise.'),
   synthesis: z.enum(syntheses).optional().describe('How answers become one (consensus).'),
   threshold: z.number().min(0).max(1).optional().describe('The agreement that counts as consensus.'),
@@ -116,3 +117,18 @@ export type TeamHandoff = Team['handoffs'][number]
 export type TeamGroup = Team['groups'][number]
 export type TeamLimits = Team['limits']
 export type AfterWork = Team['after_work_behavior']
+
+/** The keys that the map at this place of a team may have. */
+export function keysAt(place: readonly (string | number)[]): string[] {
+  const own = place.slice(place.lastIndexOf('team') + 1).filter((part) => typeof part === 'string')
+  const shapes: Readonly<Record<string, object>> = {
+    '': teamSchema.shape,
+    agents: agentSchema.shape,
+    handoffs: handoffSchema.shape,
+    groups: groupSchema.shape,
+    limits: limitsSchema.shape,
+    form: formSchema.shape,
+    'form.roles': formSchema.shape.roles.element.shape,
+  }
+  return Object.keys(shapes[own.join('.')] ?? {})
+}

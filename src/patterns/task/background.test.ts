@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { agent, lastInput, playing, sessionIn, stage } from '../../../test/stage.ts'
 import { defineTool } from '../../index.ts'
+import type { ModelRequest } from '../../kernel/model.ts'
 
 const lead = agent('lead')
 const helper = agent('helper')
@@ -120,4 +121,63 @@ test('TK24 a task whose agent could act is never answered from the cache', async
   const { task } = await stage({ model, agents: [lead, helper], tools: [act] })
   await task('lead', 'go')
   expect(model.seen.filter(({ session }) => session.agent === 'helper')).toHaveLength(2)
+})
+
+test('A21 an agent set up for the background does not keep its caller waiting, unless the call says otherwise', async () => {
+  const digger = agent('digger', { background: true })
+  const asked = async (more: object) => {
+    const model = playing((request) => {
+      const { agent: name, turn } = request.session
+      if (name === 'digger') return { text: 'found' }
+      const calls = [{ name: 'task', input: { agent: 'digger', instruction: 'dig', ...more } }]
+      return turn === 1 ? { calls } : { text: lastInput(request) }
+    })
+    const { task } = await stage({ model, agents: [lead, digger] })
+    await task('lead', 'go')
+    return lastInput(model.seen.filter(({ session }) => session.agent === 'lead')[1] as ModelRequest)
+  }
+  expect(await asked({})).toContain('"status":"running"')
+  expect(await asked({ background: true })).toContain('"status":"running"')
+  expect(await asked({ background: false })).toContain('"response":"found"')
+})
+
+test('A21 such an agent works in the foreground as the first of a run, and when its session is resumed', async () => {
+  const digger = agent('digger', { background: true })
+  let old = ''
+  const model = playing((request) => {
+    const { agent: name, turn } = request.session
+    if (name === 'digger') return { text: `found ${turn}` }
+    const calls = [{ name: 'task', input: { session_id: old, instruction: 'again' } }]
+    return turn === 1 ? { calls } : { text: lastInput(request) }
+  })
+  const { task } = await stage({ model, agents: [lead, digger] })
+  const first = (await task('digger', 'dig')).output as { session_id: string; response: string }
+  expect(first.response).toBe('found 1')
+  old = first.session_id
+  expect(((await task('lead', 'go')).output as { response: string }).response).toContain('"response":"found 2"')
+})
+
+test('A22 an initial prompt stands before the first instruction of a run’s first agent, and nowhere else', async () => {
+  const scout = agent('scout', { initial_prompt: 'Look around first.' })
+  const model = playing((request) => {
+    const { agent: name, turn } = request.session
+    const calls = [{ name: 'task', input: { agent: 'scout', instruction: 'go' } }]
+    return name === 'lead' && turn === 1 ? { calls } : { text: 'done' }
+  })
+  const { task, troupe } = await stage({ model, agents: [lead, scout] })
+  const heard = () => lastInput(model.seen.findLast(({ session }) => session.agent === 'scout') as ModelRequest)
+  const first = (await task('scout', 'go')).output as { session_id: string }
+  expect(heard()).toBe('Look around first.\n\ngo')
+  await troupe.run('task', { session_id: first.session_id, instruction: 'on' })
+  expect(heard()).toBe('on')
+  await task('lead', 'x')
+  expect(heard()).toBe('go')
+})
+
+test('A23 the effort of an agent is a setting of its model calls', async () => {
+  const model = playing(() => ({ text: 'done' }))
+  const { task } = await stage({ model, agents: [agent('thinker', { effort: 'high' }), lead] })
+  await task('thinker', 'x')
+  await task('lead', 'x')
+  expect(model.seen.map(({ settings }) => settings.effort)).toEqual(['high', undefined])
 })

@@ -18,8 +18,10 @@ const fields = {
   model: z.string().optional().describe('A model or role for this agent instead of its own.'),
   background: z
     .boolean()
-    .default(false)
-    .describe('Return at once with the session_id; collect the result later with task_result.'),
+    .optional()
+    .describe(
+      'Return at once with the session_id; collect the result later with task_result. Unless given, as the agent is set up.',
+    ),
   cache: z.boolean().default(false).describe('Use an earlier result of exactly this task, if its agent only reads.'),
 }
 

@@ -39,7 +39,7 @@ export const task = definePattern<TaskInput>({
   async execute(context, input) {
     if (input.agent !== 'self' || input.instruction.trim() === '') check(context.roster, input)
     const agent = chosen(context, input)
-    const instruction = instructionWith(input.instruction, inherited(context, input))
+    const instruction = instructionWith(openingFor(context, agent, input), inherited(context, input))
     const cache_key = agent && input.cache && context.onlyReads(agent) ? cacheKey(agent, instruction, input) : undefined
     const known = cache_key === undefined ? undefined : await context.cached('cached', cache_key)
     if (known) return resultOf(known, true)
@@ -49,7 +49,7 @@ export const task = definePattern<TaskInput>({
       ...(input.model === undefined ? undefined : { model: input.model }),
       ...(cache_key === undefined ? undefined : { cache_key }),
     }
-    if (input.background) return startInBackground(context, agent, request)
+    if (inBackground(context, agent, input)) return startInBackground(context, agent, request)
     return resultOf(await context.perform(agent, request, { key: SESSION }))
   },
 })
@@ -70,6 +70,17 @@ export const taskResult = definePattern<z.output<typeof resultInput>>({
     return { ...resultOf(result), collected: [session_id] }
   },
 })
+
+/** The instruction, after what the first agent of a run is always told. */
+function openingFor(context: Context, agent: Agent | undefined, { instruction, session_id }: TaskInput): string {
+  const first = context.caller || session_id !== undefined ? undefined : agent?.initial_prompt
+  return first === undefined ? instruction : `${first}\n\n${instruction}`
+}
+
+/** The call decides, then the agent; nobody would collect what the first agent of a run does in the background. */
+function inBackground({ caller }: Context, agent: Agent | undefined, { background, session_id }: TaskInput): boolean {
+  return background ?? (caller !== undefined && session_id === undefined && agent?.background === true)
+}
 
 async function startInBackground(
   context: Context,

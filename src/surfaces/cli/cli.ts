@@ -10,6 +10,8 @@ export interface CommonOptions {
   model?: string
   /** A file with MCP servers. */
   mcpConfig?: string
+  /** Variables that MCP servers of agent files may use. */
+  lend?: string[]
   limit?: string[]
   /** Where agents work; `tools` is there for commands that let them. */
   workspace?: string

@@ -6,13 +6,34 @@ import type { Cli } from './cli.ts'
 type Servers = Readonly<Record<string, McpServerConfig>>
 
 /** The servers of the file that `--mcp-config` names, in the form that coding agents share. */
-export async function mcpServers({ options }: Cli): Promise<Servers | undefined> {
+export async function mcpServers({ options, terminal }: Cli): Promise<Servers | undefined> {
   if (!options.mcpConfig) return undefined
   const file = options.mcpConfig
-  const content = parsed(file, await text(file))
+  const written = await text(file)
+  if (written.trim() === '') {
+    // A command that was killed leaves the empty cover of a protected file behind.
+    terminal.note(`${file} is empty: there are no MCP servers. Write them into it, or remove the file.`)
+    return undefined
+  }
+  const content = parsed(file, written)
   const servers = content.mcpServers ?? content.servers
   if (isMap(servers)) return servers as Servers
   throw unusable(file, 'it has no "mcpServers"')
+}
+
+/** The variables that `--lend` names. One that is not set is said: a server that needs it would not be started. */
+export function lentNames({ options, terminal }: Cli): string[] {
+  const names = [...new Set(options.lend)]
+  for (const name of names) {
+    if (!/^[A-Za-z_]\w*$/.test(name)) {
+      const shown = name.split('=')[0] ?? ''
+      throw new TroupeError('invalid_input', `--lend ${shown}: that is no name of a variable`, {
+        hint: 'give only its name, such as --lend ISSUES_TOKEN; its value is taken from the environment',
+      })
+    }
+    if (process.env[name] === undefined) terminal.note(`--lend ${name}: the environment has no such variable`)
+  }
+  return names
 }
 
 async function text(file: string): Promise<string> {

@@ -3,8 +3,8 @@ import { resolve } from 'node:path'
 import { TroupeError } from '../../errors.ts'
 import type { Troupe, TroupeOptions } from '../../index.ts'
 import type { Cli } from './cli.ts'
-import { mcpServers } from './mcp-config.ts'
-import { ownAgents } from './roster.ts'
+import { lentNames, mcpServers } from './mcp-config.ts'
+import { agentsToRun, ownAgents } from './roster.ts'
 import { workspaceFor } from './workspace.ts'
 
 export function storePath({ options }: Cli): string {
@@ -30,10 +30,10 @@ export async function openTroupe(cli: Cli, use: 'existing' | 'new'): Promise<Tro
   const servers = await mcpServers(cli)
   return createTroupe({
     store: use === 'existing' && !storeExists(cli) ? 'memory' : storePath(cli),
-    agents: (await ownAgents(cli)).agents,
+    agents: use === 'new' ? await agentsToRun(cli) : (await ownAgents(cli)).agents,
     ...(cli.options.project ? { project: cli.options.project } : undefined),
     ...(model === undefined ? undefined : { model }),
-    mcp: { ...(servers ? { servers } : undefined), unconfined: cli.options.sandbox === false },
+    mcp: { ...(servers ? { servers } : undefined), lend: lentNames(cli), unconfined: cli.options.sandbox === false },
     ...(cli.options.durability ? { durability: cli.options.durability } : undefined),
     ...(use === 'new' || storeExists(cli) ? await workspaceFor(cli) : undefined),
     ...cassetteFor(cli, use),

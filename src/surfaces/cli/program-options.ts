@@ -20,6 +20,7 @@ export function staffed(command: Command): Command {
     .option('--model <name>', 'the model to use, such as scripted:FILE (TROUPE_MODEL)')
     .option('--agents <folder>', 'agent files of your own (TROUPE_AGENTS)')
     .option('--mcp-config <file>', 'MCP servers whose tools agents can have: {"mcpServers": {…}}')
+    .option('--lend <name>', "a variable that MCP servers of agents' files may use; repeatable", collected)
 }
 
 /** Options of commands that spend. */

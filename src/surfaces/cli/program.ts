@@ -4,6 +4,7 @@ import { Command, CommanderError, Help, Option } from 'commander'
 import type { Cli, CommonOptions } from './cli.ts'
 import { fail, usageError } from './failure.ts'
 import { collected, overviewOptions, shared, staffed, taped, wholeNumber, working } from './program-options.ts'
+import { describeTeam } from './team-command.ts'
 import type { Terminal } from './terminal.ts'
 import { realTerminal } from './terminal.ts'
 
@@ -97,6 +98,7 @@ function starting(program: Command, site: Site): void {
     .argument('[check]', 'only say what is wrong with their files, and fail on errors')
     .option('--dir <folder>', 'only the agents in this folder and below')
     .option('--agents <folder>', 'agent files of your own (TROUPE_AGENTS)')
+  describeTeam(program.command('team'), (parent, name, work) => add(parent, site, name, work))
   staffed(add(program, site, 'doctor', async (cli) => (await import('./commands/doctor.ts')).doctor(cli)))
     .description('is everything in order?')
     .option('--run <id>', "check this run's journal against every rule")

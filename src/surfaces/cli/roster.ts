@@ -1,5 +1,8 @@
 import { homedir } from 'node:os'
+import { resolve } from 'node:path'
 import type { LoadedAgents } from '../../formats/agent-folder.ts'
+import type { FindOptions } from '../../formats/find-agents.ts'
+import type { Agent } from '../../index.ts'
 import type { Cli } from './cli.ts'
 
 export function agentsFolder({ options }: Cli): string | undefined {
@@ -9,9 +12,27 @@ export function agentsFolder({ options }: Cli): string | undefined {
 /** The user's own agents: those of this folder and of the user, or those of a folder that was named. */
 export async function ownAgents(cli: Cli): Promise<LoadedAgents> {
   const { findAgents } = await import('../../formats/find-agents.ts')
+  return findAgents(ownPlaces(cli))
+}
+
+/** The same for a run: whoever starts it is told whose agents they may be. */
+export async function agentsToRun(cli: Cli): Promise<Agent[]> {
+  const { doubtfulAgents } = await import('../../formats/find-agents.ts')
+  for (const { path, message } of await doubtfulAgents(ownPlaces(cli))) cli.terminal.note(`${path} ${message}`)
+  return (await ownAgents(cli)).agents
+}
+
+function ownPlaces(cli: Cli): FindOptions {
   const folder = agentsFolder(cli)
   const dirs = folder === undefined ? undefined : { dirs: [folder] }
-  return findAgents({ project: process.cwd(), home: homedir(), shipped: false, ...dirs })
+  return { project: process.cwd(), home: homedir(), shipped: false, ...dirs }
+}
+
+/** Where agents are defined that later runs use, as far as it has no name that says so. */
+export async function agentPlaces(cli: Cli): Promise<string[]> {
+  const { userFolders } = await import('../../formats/find-agents.ts')
+  const named = agentsFolder(cli)
+  return [...userFolders(homedir()), ...(named === undefined ? [] : [resolve(named)])]
 }
 
 /** Everyone who can be called, or only those of one folder. */

@@ -16,7 +16,7 @@ const make = {
 
 /** Gives `run` a command for each pattern. */
 export async function describePatterns(run: Command, site: Site): Promise<void> {
-  const { PATTERNS } = await import('../../compose.ts')
+  const { PATTERNS } = await import('../../shipped.ts')
   run.usage('PATTERN [options]').commandsGroup('Patterns:')
   for (const pattern of PATTERNS) {
     const command = run.command(pattern.name).description(firstSentence(pattern)).allowExcessArguments(false)

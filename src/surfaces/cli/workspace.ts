@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import type { TroupeOptions } from '../../index.ts'
 import type { Cli } from './cli.ts'
+import { agentPlaces } from './roster.ts'
 
 /*
  * What agents may do on this machine when a command lets them work. Commands run in a sandbox; where there is none they
@@ -10,11 +11,13 @@ import type { Cli } from './cli.ts'
 
 type Working = Pick<TroupeOptions, 'workspace' | 'permissions' | 'unavailable'>
 
-export async function workspaceFor({ options, terminal }: Cli): Promise<Working> {
+export async function workspaceFor(cli: Cli): Promise<Working> {
+  const { options, terminal } = cli
   if (!options.tools) return {}
   const hosts = options.allowHost ?? []
   const confined = options.sandbox !== false
-  const { sandboxReport } = await import('../../compose.ts')
+  const { sandboxReport, searchServiceIn } = await import('../../compose.ts')
+  const search = hosts.length > 0 ? await searchServiceIn(process.env) : undefined
   const report = confined ? await sandboxReport({ network: hosts.length > 0 }) : undefined
   const missing = report && !report.available
   if (missing) {
@@ -26,9 +29,9 @@ export async function workspaceFor({ options, terminal }: Cli): Promise<Working>
     workspace: {
       workspace: resolve(options.workspace ?? '.'),
       sandbox: confined && !missing ? { read: (options.readable ?? []).map((path) => resolve(path)) } : 'none',
-      ...(hosts.length > 0 ? { network: { hosts } } : undefined),
+      ...(hosts.length > 0 ? { network: { hosts, ...(search ? { search } : undefined) } } : undefined),
       // Who may do what is for people to write down.
-      protect: [options.agents, options.mcpConfig].flatMap((path) => (path === undefined ? [] : resolve(path))),
+      protect: [...(await agentPlaces(cli)), ...(options.mcpConfig === undefined ? [] : [resolve(options.mcpConfig)])],
     },
     ...(missing ? { unavailable: ['Bash', 'LSP'] } : undefined),
     permissions: {

@@ -1,13 +1,18 @@
-import { lstatSync, readFileSync } from 'node:fs'
+import { lstatSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 
-/** Where git keeps what belongs to a working tree: its `.git`, or what the file of that name points to. */
+/** Where git keeps what belongs to a working tree: its `.git`, or what the file or link of that name points to. */
 export function gitFolderOf(tree: string): string | undefined {
   const git = join(tree, '.git')
   const there = lstatSync(git, { throwIfNoEntry: false })
   if (there?.isDirectory()) return git
+  if (there?.isSymbolicLink()) return linkedFolder(git)
   const target = /^gitdir:\s*(.+?)\s*$/m.exec(textOf(git))?.[1]
   return target === undefined ? undefined : resolve(tree, target)
+}
+
+function linkedFolder(link: string): string | undefined {
+  return statSync(link, { throwIfNoEntry: false })?.isDirectory() ? realpathSync(link) : undefined
 }
 
 /** The folders that a repository's own settings name for its hooks, instead of the usual one. */

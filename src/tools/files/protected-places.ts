@@ -11,6 +11,8 @@ import { hookFoldersOf } from './git-hooks.ts'
 const SHARED = ['.claude', '.github']
 const PLACES = ['.claude/agents', '.claude/settings.json', '.claude/settings.local.json', '.github/agents']
 const WHOLE = ['.amplifier', '.mcp.json']
+/** In the root all of `.troupe` is out of reach; in a project below it is that project's. */
+const NESTED = [...PLACES, ...WHOLE, '.troupe/agents']
 
 export interface Guarded {
   real: string
@@ -23,16 +25,16 @@ export function steersAgents(plain: readonly string[]): boolean {
   return plain.some((name, at) => {
     const next = plain[at + 1] ?? ''
     if (WHOLE.includes(name)) return true
-    if (name === '.github') return next === 'agents'
+    if (name === '.github' || name === '.troupe') return next === 'agents'
     return name === '.claude' && (next === 'agents' || /^settings.*\.json$/.test(next))
   })
 }
 
-/** The places of one folder that steer agents, there or not. */
-export function agentPlaces(folder: string): string[] {
+/** The places of a folder that steer agents, there or not. */
+export function agentPlaces(folder: string, kind: 'root' | 'nested'): string[] {
   const settings = namesIn(join(folder, '.claude')).filter((name) => /^settings.*\.json$/i.test(name))
-  const all = [...PLACES, ...WHOLE, ...settings.map((name) => `.claude/${name}`)]
-  return [...new Set(all)].map((place) => join(folder, place))
+  const known = kind === 'root' ? [...PLACES, ...WHOLE] : NESTED
+  return [...new Set([...known, ...settings.map((name) => `.claude/${name}`)])].map((place) => join(folder, place))
 }
 
 /** Folders that must be there for what is protected in them to be covered without covering the rest. */
@@ -44,7 +46,7 @@ export function sharedFolders(folder: string): string[] {
 export function protectedPlaces({ real, protect = [] }: Guarded, trees: readonly string[]): string[] {
   // Settings that name a folder around the workspace would leave nothing to write.
   const hooks = trees.flatMap(hookFoldersOf).filter((folder) => !isWithin(real, folder))
-  const named = [...agentPlaces(real), ...hooks, ...protect]
+  const named = [...agentPlaces(real, 'root'), ...hooks, ...protect]
   return [...new Set(named.flatMap((path) => [path, realPlace(path)]))]
 }
 

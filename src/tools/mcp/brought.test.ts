@@ -38,7 +38,8 @@ test('MC38 a server that an agent brings gets the variables that were lent, and 
   await mcp.prepare(bringing({ greedy: greedy.config, modest: modest.config, args, http, operators: null }))
   const not = (name: string, which: string) =>
     `the MCP server '${name}' was not started: the ${which} not lent to a server that an agent brings; ` +
-    "lend it with mcp: { lend: [NAME] }, or put the server into the operator's configuration"
+    `lend with ${(which.match(/[A-Z]+/g) ?? []).map((each) => `--lend ${each}`).join(' ')} (in a program: mcp.lend), ` +
+    "or put the server into the operator's configuration"
   expect(warned.toSorted()).toEqual([
     "MCP server 'modest': the variable KEY is not lent to a server that an agent brings; what it has in place of it is used",
     not('args', 'variable KEY is'),

@@ -56,7 +56,7 @@ function mapped(spec: ServerSpec, fill: (text: string) => string): ServerSpec {
 
 function complain(missing: readonly string[], withheld: ReadonlySet<string>): void {
   const refusals = missing.filter((name) => withheld.has(name))
-  if (refusals.length > 0) throw refused(notLent(refusals), LEND_HINT)
+  if (refusals.length > 0) throw refused(notLent(refusals), lendHint(refusals))
   const [name] = missing
   if (name !== undefined) throw unable(`the variable ${name} is not set`, `set ${name} and start again`)
 }
@@ -66,7 +66,10 @@ export function notLent(names: readonly string[]): string {
   return `${which} not lent to a server that an agent brings`
 }
 
-const LEND_HINT = "lend it with mcp: { lend: [NAME] }, or put the server into the operator's configuration"
+function lendHint(names: readonly string[]): string {
+  const flags = names.map((name) => `--lend ${name}`).join(' ')
+  return `lend with ${flags} (in a program: mcp.lend), or put the server into the operator's configuration`
+}
 
 // Shorter ones would blot out ordinary words, and are no secrets.
 const SHORTEST = 6

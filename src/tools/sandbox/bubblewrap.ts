@@ -7,6 +7,7 @@ import { GIT_SETTINGS, sandboxEnvironment } from './environment.ts'
 import { filePolicy } from './policy.ts'
 import type { ProcessGroup } from './process-group.ts'
 import { makeProcessGroup } from './process-group.ts'
+import { ProtectedLinks } from './protected-links.ts'
 import type { Ended, Sandbox, SandboxedProcess, SandboxLimits, SandboxOptions, SpawnRequest } from './sandbox.ts'
 import { DEFAULT_SANDBOX_LIMITS } from './sandbox.ts'
 import { systemCallFilter } from './system-calls.ts'
@@ -27,6 +28,7 @@ export interface BubblewrapOptions extends SandboxOptions {
 export function bubblewrapSandbox(options: BubblewrapOptions): Sandbox {
   const limits: SandboxLimits = { ...DEFAULT_SANDBOX_LIMITS, ...options.limits }
   const shared = new SharedFolders(options.workspace)
+  const links = new ProtectedLinks(options.workspace)
   return {
     kind: 'bubblewrap',
     close: options.hosts.length > 0 ? useHosts() : async () => {},
@@ -51,10 +53,12 @@ export function bubblewrapSandbox(options: BubblewrapOptions): Sandbox {
         ...sandboxEnvironment(files.allowRead, FOLDERS, { ...options.env, ...request.env }),
         TROUPE_COMMAND: typeof request.command === 'string' ? request.command : request.command.map(quoted).join(' '),
       }
-      const done = () => {
+      links.enter(files.denyWrite)
+      const done = async () => {
         removeRedirections(redirections)
         wrapped.done()
         leave()
+        await links.leave()
       }
       return start(options.workspace, request, { wrapped: { ...wrapped, done }, env, limits, id })
     },
@@ -75,8 +79,13 @@ function inner({ cpu_s, memory_mb, processes, file_mb, open_files }: SandboxLimi
   ].join('\n')
 }
 
+/** A wrapped command whose end leaves the workspace as it has to be. */
+interface Confined extends Omit<Wrapped, 'done'> {
+  done(): Promise<void>
+}
+
 interface Prepared {
-  wrapped: Wrapped
+  wrapped: Confined
   env: Record<string, string>
   limits: SandboxLimits
   id: string
@@ -102,7 +111,7 @@ function start(workspace: Workspace, request: SpawnRequest, { wrapped, env, limi
 
 function watched(
   child: SandboxedProcess['child'],
-  { wrapped, limits, group }: { wrapped: Wrapped; limits: SandboxLimits; group: ProcessGroup | undefined },
+  { wrapped, limits, group }: { wrapped: Confined; limits: SandboxLimits; group: ProcessGroup | undefined },
 ): SandboxedProcess {
   let limit: Ended['limit']
   const kill = () => {
@@ -121,7 +130,7 @@ function watched(
     child.once('close', (code, signal) => resolve({ code, signal, ...(limit ? { limit } : undefined) }))
   }).finally(async () => {
     stopWatching()
-    wrapped.done()
+    await wrapped.done()
     await group?.remove()
   })
   ended.catch(() => {})

@@ -20,7 +20,10 @@ const MOST_FOLDERS = 10_000
 export function guardedPlaces(workspace: Workspace, writable: readonly string[]): string[] {
   const folders = foldersOf(workspace.real)
   const trees = folders.filter((folder) => existsSync(join(folder, '.git')))
-  const nested = folders.flatMap(agentPlaces).filter((path) => existsSync(path))
+  const nested = folders
+    .filter((folder) => folder !== workspace.real)
+    .flatMap((folder) => agentPlaces(folder, 'nested'))
+    .filter((path) => existsSync(path))
   const all = [...trees.flatMap(gitSettings), ...nested, ...protectedPlaces(workspace, trees)]
   return [...new Set(all)].filter((path) => writable.some((root) => isWithin(path, root)))
 }
@@ -95,7 +98,7 @@ function foldersOf(root: string): string[] {
   return found
 }
 
-const TELLING = new Set(['.git', '.claude', '.github', '.amplifier', '.mcp.json'])
+const TELLING = new Set(['.git', '.claude', '.github', '.amplifier', '.mcp.json', OWN_FOLDER])
 const SKIPPED = new Set(['.git', 'node_modules', OWN_FOLDER])
 const folderOf = ({ folder }: { folder: string }) => folder
 

@@ -17,6 +17,8 @@ export const FETCH_LIMITS: FetchLimits = { bytes: 5 * 1024 * 1024, redirects: 5 
 export interface Fetched {
   url: string
   status: number
+  /** What a server asks for that has enough for now. */
+  retry_after?: string
   /** Empty when the server does not say. */
   media_type: string
   charset: string
@@ -32,22 +34,41 @@ export interface Network {
   limits?: FetchLimits
 }
 
+export interface PageRequest {
+  url: string
+  /** May hold keys: they never leave the origin that they were meant for. */
+  headers?: Readonly<Record<string, string>>
+  /** Sent with POST. */
+  body?: string
+}
+
 /** Gets a page from the public internet. Every hop is judged anew: scheme, host, and the address connected to. */
-export async function fetchPage(network: Network, start: string, signal: AbortSignal): Promise<Fetched> {
+export function fetchPage(network: Network, start: string, signal: AbortSignal): Promise<Fetched> {
+  return fetchFrom(network, { url: start }, signal)
+}
+
+/** The same for a request with headers or a body; it is not led on to another origin. */
+export async function fetchFrom(network: Network, request: PageRequest, signal: AbortSignal): Promise<Fetched> {
   const limits = network.limits ?? FETCH_LIMITS
-  let url = urlOf(start)
+  let url = urlOf(request.url)
+  let sent = request
   for (let hop = 0; hop <= limits.redirects; hop++) {
-    const response = await connect(network, url, signal)
-    const location = response.headers.location
-    if (location === undefined || ![301, 302, 303, 307, 308].includes(response.statusCode ?? 0)) {
+    const response = await connect(network, { ...sent, url }, signal)
+    const { statusCode: status = 0 } = response
+    const { location } = response.headers
+    if (location === undefined || ![301, 302, 303, 307, 308].includes(status))
       return read(url, response, limits, signal)
-    }
     response.destroy()
     const next = urlOf(location, url)
     if (url.protocol === 'https:' && next.protocol === 'http:') throw refused(`${url.href} leads to an unsafe address`)
+    if ((request.headers || request.body !== undefined) && next.origin !== url.origin) {
+      throw refused(`${url.host} leads on to ${next.host}, which this request is not for`)
+    }
+    // As browsers do it: only these two ask for the same again.
+    if (status < 307) sent = { url: next.href, ...(request.headers ? { headers: request.headers } : undefined) }
     url = next
   }
-  throw mistaken(`${start} leads on more than ${limits.redirects} times`)
+  throw mistaken(`${request.url} leads on more than ${limits.redirects} times`)
 }
 
 function urlOf(text: string, from?: URL): URL {
@@ -60,7 +81,11 @@ function urlOf(text: string, from?: URL): URL {
   return url
 }
 
-async function connect(network: Network, url: URL, signal: AbortSignal): Promise<IncomingMessage> {
+interface Hop extends Omit<PageRequest, 'url'> {
+  url: URL
+}
+
+async function connect(network: Network, { url, headers, body }: Hop, signal: AbortSignal): Promise<IncomingMessage> {
   if (!isHostAllowed(network.hosts, url.hostname)) {
     throw refused(`the host '${url.hostname}' is not allowed`, `allowed: ${network.hosts.join(', ') || 'none'}`)
   }
@@ -75,12 +100,14 @@ async function connect(network: Network, url: URL, signal: AbortSignal): Promise
         family,
         port,
         path: url.pathname + url.search,
+        method: body === undefined ? 'GET' : 'POST',
         ...(url.protocol === 'https:' ? { servername: url.hostname } : undefined),
         headers: {
           host: url.host,
           'user-agent': 'troupe',
           accept: 'text/html, text/*, application/json, */*;q=0.5',
           'accept-encoding': 'gzip, deflate, br',
+          ...headers,
         },
         agent: false,
         signal,
@@ -90,12 +117,12 @@ async function connect(network: Network, url: URL, signal: AbortSignal): Promise
     request.once('error', (error) => {
       reject(signal.aborted ? signal.reason : mistaken(`${url.href} cannot be reached: ${error.message}`))
     })
-    request.end()
+    request.end(body)
   })
 }
 
 async function read(url: URL, response: IncomingMessage, limits: FetchLimits, signal: AbortSignal): Promise<Fetched> {
-  const type = response.headers['content-type'] ?? ''
+  const { 'content-type': type = '', 'retry-after': after } = response.headers
   const chunks: Buffer[] = []
   let size = 0
   let cut = false
@@ -116,6 +143,7 @@ async function read(url: URL, response: IncomingMessage, limits: FetchLimits, si
   return {
     url: url.href,
     status: response.statusCode ?? 0,
+    ...(after === undefined ? undefined : { retry_after: after }),
     media_type: type.split(';')[0]?.trim().toLowerCase() ?? '',
     charset: /charset="?([\w-]+)/i.exec(type)?.[1] ?? 'utf-8',
     body: Buffer.concat(chunks).subarray(0, limits.bytes),

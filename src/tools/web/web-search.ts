@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Tool } from '../../kernel/tool.ts'
 import { defineTool } from '../../kernel/tool.ts'
-import { unable } from '../complaint.ts'
+import { refused, unable } from '../complaint.ts'
 import { isHostAllowed } from './addresses.ts'
 import type { Network } from './fetch.ts'
 import { networkIsOff } from './web-fetch.ts'
@@ -21,8 +21,12 @@ export interface SearchRequest {
 /** Whoever can search the web: the port that a search service is put behind. */
 export interface SearchProvider {
   name: string
+  /** The host that is asked, where it is one of the network's: it has to be allowed like any other. */
+  host?: string
   search(request: SearchRequest): Promise<readonly SearchHit[]>
 }
+
+const SET_UP = 'set BRAVE_API_KEY, TAVILY_API_KEY or SEARXNG_URL; a program gives network.search'
 
 const domains = z.array(z.string().min(1)).max(50).optional()
 
@@ -45,7 +49,13 @@ export function webSearchTool(network: Network | undefined, provider: SearchProv
     subject: ({ query }) => query,
     async execute({ query, allowed_domains, blocked_domains = [], limit = 10 }, call) {
       if (!network) throw networkIsOff()
-      if (!provider) throw unable('no search service is configured', 'give search: { name, search } to createTools')
+      if (!provider) throw unable('no search service is configured', SET_UP)
+      if (provider.host !== undefined && !isHostAllowed(network.hosts, provider.host)) {
+        throw refused(
+          `searches go to ${provider.host}, which is not allowed`,
+          `whoever runs this has to allow it: --allow-host ${provider.host}`,
+        )
+      }
       const hits = await provider.search({ query, limit, signal: call.signal })
       const wanted = hits
         .filter(({ url }) => {

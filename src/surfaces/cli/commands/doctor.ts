@@ -17,7 +17,8 @@ import { ownAgents } from '../roster.ts'
 export async function doctor(cli: Cli<{ run?: string; call?: true | string[] }>): Promise<number> {
   const models = await detectedModels(cli)
   const calls = await testCalls(cli, models)
-  const checks: Check[] = [nodeCheck(), ...modelChecks(models), ...calls.map(callCheck), await sandboxCheck()]
+  const checks: Check[] = [nodeCheck(), ...modelChecks(models), ...calls.map(callCheck)]
+  checks.push(await sandboxCheck(), await searchCheck())
   let troupe: Troupe | undefined
   try {
     troupe = await openTroupe(cli, 'existing')
@@ -55,6 +56,23 @@ async function sandboxCheck(): Promise<Check> {
   if (available) return { what: 'sandbox', state: 'ok', words: kind, hint: '' }
   const hint = 'without it agents run no commands; --no-sandbox lets them, unconfined'
   return { what: 'sandbox', state: 'note', words: problems.join('; '), hint }
+}
+
+/** Which service searches the web, or what to set for one; nothing is searched for to find out. */
+async function searchCheck(): Promise<Check> {
+  const { searchServiceIn } = await import('../../../compose.ts')
+  try {
+    const service = await searchServiceIn(process.env)
+    if (!service) {
+      const hint = 'for WebSearch set BRAVE_API_KEY, TAVILY_API_KEY or SEARXNG_URL'
+      return { what: 'search', state: 'note', words: 'no service is set up', hint }
+    }
+    const words = `${service.name} at ${service.host}; used by runs with --allow-host ${service.host}`
+    return { what: 'search', state: 'ok', words, hint: '' }
+  } catch (thrown) {
+    const error = asTroupeError(thrown)
+    return { what: 'search', state: 'bad', words: told(error), hint: error.hint }
+  }
 }
 
 /** Only when asked for: calls cost money, and need a network. */

@@ -1,0 +1,67 @@
+import { asTroupeError, TroupeError } from '../errors.ts'
+import type { Pattern } from '../kernel/pattern.ts'
+import { problemsOf } from '../kernel/schema.ts'
+import type { SteerAction } from '../kernel/steer.ts'
+import { steerSchema } from '../kernel/steer.ts'
+import type { Store } from '../store/store.ts'
+import { factsOf } from './run-facts.ts'
+
+export interface SteerSite {
+  store: Store
+  patterns: ReadonlyMap<string, Pattern>
+  now(): number
+}
+
+/**
+ * Writes down what a person asks of a run. A question that such an action answers is answered with it, and `goes_on` says
+ * that the run can go on; all else waits until the run takes it.
+ */
+export async function steerRun(
+  { store, patterns, now }: SteerSite,
+  run_id: string,
+  { action, by }: { action: unknown; by: string },
+): Promise<{ goes_on: boolean }> {
+  const [first] = await store.events(run_id, { to: 1 })
+  const { start } = factsOf(first ? [first] : [])
+  const pattern = patterns.get(start.pattern)
+  const checked = actionOf(action)
+  if (!pattern?.steer) {
+    const steerable = [...patterns.values()].filter(({ steer }) => steer).map(({ name }) => name)
+    throw new TroupeError('invalid_input', `a run of ${start.pattern} cannot be steered`, {
+      hint: `cancel it, or answer its questions; these can: ${steerable.join(', ')}`,
+    })
+  }
+  pattern.steer(start.input as never, checked)
+  if (await answered(store, run_id, { action: checked, by, at: now() })) return { goes_on: true }
+  await store.command(run_id, { kind: 'steer', action: checked, by }, now())
+  return { goes_on: false }
+}
+
+async function answered(
+  store: Store,
+  run_id: string,
+  { action, by, at }: { action: SteerAction; by: string; at: number },
+): Promise<boolean> {
+  for (const { gate_id, detail } of await store.openGates({ run_id })) {
+    const { takes } = (detail ?? {}) as { takes?: unknown }
+    if (!Array.isArray(takes) || !takes.includes(action.do)) continue
+    try {
+      await store.command(run_id, { kind: 'answer', gate_id, answer: action, by }, at)
+      return true
+    } catch (thrown) {
+      // Somebody was quicker: the run goes on, and takes this in its turn.
+      if (asTroupeError(thrown).code !== 'gate_answered') throw thrown
+    }
+  }
+  return false
+}
+
+function actionOf(action: unknown): SteerAction {
+  const parsed = steerSchema.safeParse(action)
+  if (parsed.success) return parsed.data
+  const known = steerSchema.options.map((option) => option.shape.do.value)
+  throw new TroupeError('invalid_input', `this is nothing that a run can be asked: ${problemsOf(parsed.error)}`, {
+    alternatives: [...known],
+    hint: `what can be asked: ${known.join(', ')}`,
+  })
+}

@@ -1,0 +1,175 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { LoopLimits, Move } from './loop.ts'
+import { checkLoop, fingerprintOf, loopWatch } from './loop.ts'
+
+const limits: LoopLimits = { max_rounds: 50, max_repeats_per_edge: 3, ping_pong: 4 }
+const wide: LoopLimits = { max_rounds: 1000, max_repeats_per_edge: 1000, ping_pong: 4 }
+
+/** `a>b:x` is a move from a to b with the result x; without one the result is new. */
+function moves(text: string): Move[] {
+  return text.split(' ').map((each, index) => {
+    const [edge = '', result = `new ${index}`] = each.split(':')
+    const [from = '', to = ''] = edge.split('>')
+    return { from, to, result }
+  })
+}
+
+describe('LP1 rounds', () => {
+  test('LP1 as many moves as max_rounds are allowed, and one more is not', () => {
+    const chain = Array.from({ length: 51 }, (_, at) => ({ from: `a${at}`, to: `a${at + 1}`, result: `${at}` }))
+    expect(checkLoop(chain.slice(0, 50), limits)).toEqual({ ok: true })
+    expect(checkLoop(chain, limits)).toMatchObject({
+      ok: false,
+      kind: 'max_rounds',
+      message: expect.stringMatching(/51 handoffs.*max_rounds is 50/),
+    })
+  })
+})
+
+describe('LP2 repeats of an edge', () => {
+  test('LP2 one edge may be taken max_repeats_per_edge times, progress or not', () => {
+    const thrice = 'a>b b>c c>a a>b b>d d>a a>b'
+    expect(checkLoop(moves(thrice), limits)).toEqual({ ok: true })
+    const verdict = checkLoop(moves(`${thrice} b>e e>a a>b`), limits)
+    expect(verdict).toMatchObject({
+      ok: false,
+      kind: 'edge_repeats',
+      message: expect.stringContaining('a handed over to b 4 times'),
+    })
+    expect(verdict.ok ? [] : verdict.moves.map(({ from, to }) => from + to)).toEqual(['ab', 'ab', 'ab', 'ab'])
+  })
+
+  test('LP2 the way back is an edge of its own, and names that run together are not confused', () => {
+    expect(checkLoop(moves('a>b b>a a>b b>a a>b b>a'), limits)).toEqual({ ok: true })
+    expect(checkLoop(moves('a>bc ab>c a>bc ab>c a>bc ab>c'), limits)).toEqual({ ok: true })
+  })
+
+  test('LP2 an agent that goes on by itself takes an edge to itself', () => {
+    expect(checkLoop(moves('a>a a>a a>a a>a'), limits)).toMatchObject({ kind: 'edge_repeats' })
+  })
+})
+
+describe('LP3 to and fro', () => {
+  test('LP3 two that hand over to and fro with nothing new are stopped after ping_pong such moves', () => {
+    const start = 'a>b:x b>a:y a>b:x b>a:y a>b:x'
+    expect(checkLoop(moves(start), wide)).toEqual({ ok: true })
+    const verdict = checkLoop(moves(`${start} b>a:y`), wide)
+    expect(verdict).toMatchObject({ ok: false, kind: 'ping_pong', message: expect.stringContaining('b and a') })
+    expect(verdict.ok ? 0 : verdict.moves.length).toBe(4)
+  })
+
+  test('LP3 one new result among them starts the count again', () => {
+    expect(checkLoop(moves('a>b:x b>a:y a>b:x b>a:y a>b:z b>a:y a>b:x b>a:y'), wide)).toEqual({ ok: true })
+    expect(checkLoop(moves('a>b b>a a>b b>a a>b b>a a>b b>a a>b b>a a>b b>a'), wide)).toEqual({ ok: true })
+  })
+
+  test('LP3 a result is new for each agent by itself: passing on what the other said is no repetition', () => {
+    expect(checkLoop(moves('a>b:1 b>a:1 a>b:2 b>a:2 a>b:3 b>a:3 a>b:4 b>a:4'), wide)).toEqual({ ok: true })
+  })
+
+  test('LP3 an old result that comes back in turns is nothing new', () => {
+    const turns = 'a>b:1 b>a:k a>b:2 b>a:l a>b:1 b>a:k a>b:2 b>a:l'
+    expect(checkLoop(moves(turns), wide)).toMatchObject({ ok: false, kind: 'ping_pong' })
+  })
+})
+
+describe('LP4 stall', () => {
+  test('LP4 a longer circle is stopped when everyone in it has repeated itself twice', () => {
+    const round = 'a>b:x b>c:y c>a:z'
+    expect(checkLoop(moves(`${round} ${round} a>b:x b>c:y`), wide)).toEqual({ ok: true })
+    const verdict = checkLoop(moves(`${round} ${round} ${round}`), wide)
+    expect(verdict).toMatchObject({ ok: false, kind: 'stall', message: expect.stringMatching(/6 moves.*a, b, c/) })
+  })
+
+  test('LP4 an agent that goes on by itself and says the same again stalls', () => {
+    expect(checkLoop(moves('a>a:x a>a:x a>a:x a>a:x'), wide)).toEqual({ ok: true })
+    expect(checkLoop(moves('a>a:x a>a:x a>a:x a>a:x a>a:x'), wide)).toMatchObject({ kind: 'stall' })
+  })
+})
+
+describe('LP5 people', () => {
+  test('LP5 with what a person says every count starts again', () => {
+    const chat = Array.from({ length: 60 }, () => 'user>a:hi a>user:x').join(' ')
+    expect(checkLoop(moves(chat), limits)).toEqual({ ok: true })
+    expect(checkLoop(moves('a>b:x b>a:y a>b:x b>a:y a>b:x user>a:go b>a:y a>b:x'), wide)).toEqual({ ok: true })
+  })
+
+  test('LP5 a person who steps in elsewhere is told to the watch', () => {
+    const watch = loopWatch({ ...limits, max_rounds: 1 })
+    const [first, second] = moves('a>b b>c') as [Move, Move]
+    watch.add(first)
+    watch.reset()
+    expect(watch.add(second)).toEqual({ ok: true })
+    expect(watch.add(first)).toMatchObject({ kind: 'max_rounds' })
+  })
+})
+
+describe('LP6 fingerprints', () => {
+  test('LP6 wording, not dress, makes a result: case, blanks and marks do not count', () => {
+    expect(fingerprintOf({ text: '  The Draft,\nis ready! ' })).toBe(fingerprintOf({ text: 'the draft is “ready”.' }))
+    expect(fingerprintOf({ text: 'draft 1' })).not.toBe(fingerprintOf({ text: 'draft 2' }))
+    expect(fingerprintOf({ text: 'ﬁne Größe' })).toBe(fingerprintOf({ text: 'fine gro\u0308ße' }))
+  })
+
+  test('LP6 a changed artifact or variable is something new, whatever is said, and order is not', () => {
+    const one = fingerprintOf({ text: 'done', artifacts: { a: '1', b: '2' }, variables: { n: 1 } })
+    expect(one).toBe(fingerprintOf({ text: 'done', artifacts: { b: '2', a: '1' }, variables: { n: 1 } }))
+    expect(one).not.toBe(fingerprintOf({ text: 'done', artifacts: { a: '1', b: '3' }, variables: { n: 1 } }))
+    expect(one).not.toBe(fingerprintOf({ text: 'done', artifacts: { a: '1', b: '2' }, variables: { n: 2 } }))
+    expect(one).not.toBe(fingerprintOf({ text: 'done', variables: { a: '1', b: '2', n: 1 } }))
+  })
+})
+
+describe('LP7 the watch', () => {
+  const move = fc.record({
+    from: fc.constantFrom('a', 'b', 'c'),
+    to: fc.constantFrom('a', 'b', 'c', 'user'),
+    result: fc.constantFrom('1', '2', '3'),
+  })
+
+  test('LP7 followed one by one, moves are judged as the list of them is', () => {
+    fc.assert(
+      fc.property(fc.array(move, { maxLength: 40 }), (list) => {
+        const watch = loopWatch({ ...limits, max_rounds: 20 })
+        const verdicts = list.map((each) => watch.add(each))
+        const first = verdicts.find(({ ok }) => !ok) ?? { ok: true }
+        expect(checkLoop(list, { ...limits, max_rounds: 20 })).toEqual(first)
+      }),
+    )
+  })
+
+  test('LP7 whoever always brings something new is stopped by the plain counts only', () => {
+    fc.assert(
+      fc.property(fc.array(move, { maxLength: 60 }), (list) => {
+        const progress = list.map((each, index) => ({ ...each, result: `${index}` }))
+        const verdict = checkLoop(progress, { ...limits, max_rounds: 20 })
+        expect(verdict.ok || verdict.kind === 'edge_repeats' || verdict.kind === 'max_rounds').toBe(true)
+      }),
+    )
+  })
+
+  test('LP7 to and fro is found exactly where a look back over the last moves finds it', () => {
+    fc.assert(
+      fc.property(fc.array(move, { maxLength: 40 }), (list) => {
+        const found = list.findIndex((_, at) => wentToAndFro(list.slice(0, at + 1), wide.ping_pong))
+        const verdict = checkLoop(list, wide)
+        if (found === -1) expect(verdict).not.toMatchObject({ kind: 'ping_pong' })
+        else expect(checkLoop(list.slice(0, found + 1), wide).ok).toBe(false)
+      }),
+      { numRuns: 500 },
+    )
+  })
+})
+
+function wentToAndFro(list: Move[], length: number): boolean {
+  const last = list.slice(-length)
+  if (last.length < length) return false
+  const isOld = (at: number) =>
+    list.slice(0, at).some(({ from, result }) => from === list[at]?.from && result === list[at]?.result)
+  const turns = last.every(({ from, to }, at) => {
+    const next = last[at + 1]
+    return from !== to && (next === undefined || (next.from === to && next.to === from))
+  })
+  return turns && last.every((_, at) => isOld(list.length - length + at))
+}

@@ -1,0 +1,277 @@
+import { apart } from './quantities.ts'
+import type { Word } from './words.ts'
+import { isContent, stem } from './words.ts'
+
+/** Each line has two sides; words of one side stand against words of the other. */
+const OPPOSED = `
+increase increment raise grow bump extend lengthen expand enlarge maximize higher longer larger bigger more greater | decrease decrement reduce lower shrink shorten cut diminish minimize lessen shorter smaller fewer less limit
+enable activate | disable deactivate
+add introduce include insert install append create | remove delete drop eliminate exclude uninstall omit strip destroy
+allow permit accept approve grant yes authorize pass | deny reject refuse decline disallow block revoke veto fail
+start begin launch resume open | stop end halt pause close finish shutdown
+keep retain preserve maintain stay | replace discard abandon remove migrate leave
+sync synchronous synchronously | async asynchronous asynchronously
+best better | worst worse
+fast faster quick speed accelerate | slow slower delay postpone decelerate defer
+early earlier | late later
+always must mandatory required require | never optional sometimes may might occasionally could
+all every everything whole entire | some few partial subset
+high | low
+least | most
+strict stricter tighten strong stronger | loose looser loosen relax lenient weak weaker
+public | private
+internal | external
+local locally | remote remotely
+static statically | dynamic dynamically
+manual manually | automatic automatically automated automate
+centralized centralize central | decentralized distributed
+horizontal horizontally | vertical vertically
+client | server
+frontend | backend
+read reading | write writing
+input | output
+push | pull
+encrypt | decrypt
+encode | decode
+upgrade | downgrade
+upstream | downstream
+inbound incoming ingress | outbound outgoing egress
+left | right
+top | bottom
+ascending | descending
+min minimum minimal | max maximum maximal
+success succeed | failure fail
+safe secure | unsafe insecure dangerous risky
+simple simpler simplify | complex complicated complicate
+cheap cheaper | expensive costlier
+old legacy existing | new
+buy purchase | build
+merge combine join unify consolidate | split separate divide fork
+monolith monolithic | microservices microservice micro
+serial sequential sequentially | parallel concurrent concurrently
+eager eagerly | lazy lazily
+optimistic | pessimistic
+normalize | denormalize
+stateless | stateful
+single | multiple several many
+same identical | different distinct other
+full fully | partial partially
+permanent permanently | temporary temporarily
+positive | negative
+good | bad
+support endorse favor | oppose object
+agree | disagree
+true | false
+win gain | lose loss
+hire | fire
+attach mount | detach unmount
+lock | unlock
+connect | disconnect
+import | export
+upload | download
+show display visible expose | hide hidden invisible conceal
+commit | rollback revert undo
+forward | backward back
+ship release launch proceed | hold wait withhold
+continue | stop cancel abort
+staging | production
+unit | integration
+inline | external
+tabs tab | spaces space
+ram memory | disk
+hard | soft
+`
+/** Common in other senses: they count only when each side uses just one of the two. */
+const LOOSELY_OPPOSED = `
+on | off
+up | down
+in into inside | out outside
+much many | little few
+`
+/** Any two of a line exclude each other. Lists of what teams choose between, so that lower case hides no name. */
+const ALTERNATIVES = `
+monday tuesday wednesday thursday friday saturday sunday
+january february march april june july august september october november december
+hourly daily weekly monthly quarterly yearly
+north south east west
+red green blue yellow black white orange purple
+postgresql mysql mariadb sqlite mongodb oracle cassandra dynamodb cockroachdb
+redis memcached valkey
+kafka rabbitmq nats sqs pulsar
+rest graphql grpc soap websocket websockets polling webhook webhooks
+react vue angular svelte solid
+aws gcp azure cloudflare
+python java go rust js ts ruby php kotlin swift scala elixir
+npm yarn pnpm bun
+docker podman
+kubernetes nomad ecs serverless lambda
+terraform pulumi ansible
+jwt session sessions cookie cookies
+oauth saml ldap
+json yaml xml toml protobuf csv
+tcp udp quic
+http https
+linux windows macos
+rsa ecdsa ed25519 hmac
+bcrypt argon scrypt
+gzip brotli zstd
+jest vitest mocha
+eslint biome
+git svn mercurial
+rebase squash
+canary bluegreen rolling
+sql nosql
+`
+
+interface Stand {
+  line: number
+  side: number
+}
+
+const STRONG = sidesByStem(OPPOSED)
+const LOOSE = sidesByStem(LOOSELY_OPPOSED)
+const FAMILIES = sidesByStem(ALTERNATIVES.replaceAll(' ', ' | '))
+
+/** Prefixes that turn a word round, and pairs of them that point apart. */
+const TURNING = /^(?:un|dis|in|im|ir|il|non|de|a|anti|mis|counter)-?/
+const PREFIXES: readonly (readonly [string, string])[] = [
+  ['up', 'down'],
+  ['over', 'under'],
+  ['in', 'out'],
+  ['pre', 'post'],
+  ['front', 'back'],
+  ['mono', 'multi'],
+  ['intra', 'inter'],
+  ['for', 'back'],
+  ['en', 'de'],
+  ['in', 'ex'],
+  ['en', 'dis'],
+  ['as', 'des'],
+]
+
+/** True when the statements use words that exclude each other. */
+export function opposed(a: readonly Word[], b: readonly Word[]): boolean {
+  const [mine, theirs] = [textsOf(a), textsOf(b)]
+  return (
+    standsDiffer(mine, theirs, STRONG) ||
+    standsDiffer(theirs, mine, STRONG) ||
+    standsApart(mine, theirs, LOOSE) ||
+    standsApart(mine, theirs, FAMILIES) ||
+    turnedRound(mine, theirs) ||
+    turnedRound(theirs, mine) ||
+    boundOtherwise(mine, theirs)
+  )
+}
+
+function textsOf(words: readonly Word[]): string[] {
+  return words.map(({ text }) => text)
+}
+
+function sidesByStem(table: string): Map<string, Stand[]> {
+  const stands = new Map<string, Stand[]>()
+  table
+    .trim()
+    .split('\n')
+    .forEach((row, line) => {
+      row.split('|').forEach((words, side) => {
+        for (const word of words.trim().split(' ')) {
+          const known = stands.get(stem(word)) ?? []
+          stands.set(stem(word), [...known, { line, side }])
+        }
+      })
+    })
+  return stands
+}
+
+/** Which sides of each line a statement takes. */
+function standsOf(words: readonly string[], table: ReadonlyMap<string, readonly Stand[]>): Map<number, Set<number>> {
+  const taken = new Map<number, Set<number>>()
+  for (const word of words) {
+    for (const { line, side } of table.get(stem(word)) ?? []) {
+      taken.set(line, (taken.get(line) ?? new Set()).add(side))
+    }
+  }
+  return taken
+}
+
+/** One takes a side of a line on which the other one has only other sides. */
+function standsDiffer(
+  a: readonly string[],
+  b: readonly string[],
+  table: ReadonlyMap<string, readonly Stand[]>,
+): boolean {
+  const theirs = standsOf(b, table)
+  return [...standsOf(a, table)].some(([line, sides]) => {
+    const others = theirs.get(line)
+    return others !== undefined && [...sides].some((side) => !others.has(side))
+  })
+}
+
+function standsApart(
+  a: readonly string[],
+  b: readonly string[],
+  table: ReadonlyMap<string, readonly Stand[]>,
+): boolean {
+  const theirs = standsOf(b, table)
+  return [...standsOf(a, table)].some(([line, sides]) => {
+    const others = theirs.get(line)
+    return others !== undefined && apart([...sides].map(String), [...others].map(String))
+  })
+}
+
+/** lock and unlock, valid and invalid, upscale and downscale, stateful and stateless. */
+function turnedRound(a: readonly string[], b: readonly string[]): boolean {
+  const [mine, theirs] = [new Set(a.map(stem)), new Set(b.map(stem))]
+  const [mineOnly, theirsOnly] = [minus(mine, theirs), minus(theirs, mine)]
+  return mineOnly.some((word) => {
+    const bare = word.replace(TURNING, '')
+    if (bare !== word && bare.length >= 3 && theirsOnly.includes(bare)) return true
+    if (/(?:ful|less)$/.test(word) && theirsOnly.some((other) => other !== word && sameRoot(other, word))) return true
+    return PREFIXES.some(([one, other]) => {
+      const rest = word.startsWith(one) ? word.slice(one.length) : ''
+      return rest.length >= 3 && theirsOnly.includes(`${other}${rest}`)
+    })
+  })
+}
+
+function sameRoot(a: string, b: string): boolean {
+  return /(?:ful|less)$/.test(a) && a.replace(/(?:ful|less)$/, '') === b.replace(/(?:ful|less)$/, '')
+}
+
+function minus(set: ReadonlySet<string>, other: ReadonlySet<string>): string[] {
+  return [...set].filter((word) => !other.has(word))
+}
+
+/** "Raise the timeout and lower the limit" against "lower the timeout and raise the limit": the same words, bound otherwise. */
+function boundOtherwise(a: readonly string[], b: readonly string[]): boolean {
+  const [mine, theirs] = [boundTo(a), boundTo(b)]
+  return [...mine].some(([word, stands]) => {
+    const others = theirs.get(word)
+    return (
+      others !== undefined &&
+      [...stands].some((stand) => others.has(contrary(stand))) &&
+      apart([...stands], [...others])
+    )
+  })
+}
+
+/** For each content word the polar words that went before it most closely. */
+function boundTo(words: readonly string[]): Map<string, Set<string>> {
+  const bound = new Map<string, Set<string>>()
+  let current: readonly Stand[] = []
+  for (const word of words) {
+    const stands = STRONG.get(stem(word))
+    if (stands) current = stands
+    else if (isContent(word) || word.length === 1) {
+      const known = bound.get(stem(word)) ?? new Set<string>()
+      for (const { line, side } of current) known.add(`${line}:${side}`)
+      bound.set(stem(word), known)
+    }
+  }
+  return bound
+}
+
+function contrary(stand: string): string {
+  const [line, side] = stand.split(':')
+  return `${line}:${side === '0' ? 1 : 0}`
+}

@@ -1,0 +1,122 @@
+/** Units of time in milliseconds. `m` is missing on purpose: minutes, metres or millions. */
+const TIME: Readonly<Record<string, number>> = {
+  ms: 1,
+  msec: 1,
+  millisecond: 1,
+  s: 1000,
+  sec: 1000,
+  second: 1000,
+  min: 60_000,
+  minute: 60_000,
+  h: 3_600_000,
+  hr: 3_600_000,
+  hour: 3_600_000,
+  day: 86_400_000,
+  week: 604_800_000,
+}
+
+const WORDS: Readonly<Record<string, string>> = {
+  zero: '0',
+  two: '2',
+  three: '3',
+  four: '4',
+  five: '5',
+  six: '6',
+  seven: '7',
+  eight: '8',
+  nine: '9',
+  ten: '10',
+  eleven: '11',
+  twelve: '12',
+  fifteen: '15',
+  twenty: '20',
+  thirty: '30',
+  forty: '40',
+  fifty: '50',
+  sixty: '60',
+  ninety: '90',
+  twice: '2x',
+  double: '2x',
+  triple: '3x',
+  half: '0.5x',
+}
+const WORD = new RegExp(`\\b(?:${Object.keys(WORDS).join('|')})\\b`, 'gi')
+
+const NUMBER = '(?<![\\w.])(?<sign>(?<!\\S)[-−])?(?<amount>\\d+(?:[.,]\\d+)*)'
+const SIZED = new RegExp(`${NUMBER}(?:\\s?(?<unit>[a-zA-Zµ]+|%|per ?cent\\b))?(?![\\w.]*\\d)`, 'gu')
+
+/** Rewrites numbers with their units into one word each: "30s", "30 seconds" and "0.5 min" are all `30000ms`. */
+export function quantities(text: string): string {
+  const counted = text.replace(WORD, (word) => WORDS[word.toLowerCase()] ?? word)
+  const versions = counted.replace(/\b(?:version|ver\.?|v\.?)\s?(?=\d)/gi, 'v')
+  return versions.replace(SIZED, (whole: string, ...rest: unknown[]) => {
+    const { sign = '', amount = '', unit = '' } = rest.at(-1) as Record<string, string | undefined>
+    return (
+      sized(`${sign && '-'}${plainNumber(amount)}`, unit) ??
+      (sign ? `minus${whole.slice(1)}` : withPlain(whole, amount))
+    )
+  })
+}
+
+function withPlain(whole: string, amount: string): string {
+  return whole.replace(amount, plainNumber(amount))
+}
+
+/** 1,000 is 1000 and 2.0 is 2; 3.10 stays, for as a version it is not 3.1. */
+function plainNumber(amount: string): string {
+  const joined = /^\d{1,3}(?:,\d{3})+(?:\.\d+)?$/.test(amount) ? amount.replaceAll(',', '') : amount
+  return joined.replace(/^(\d+)\.0$/, '$1')
+}
+
+function sized(amount: string, unit: string): string | undefined {
+  const lower = unit.toLowerCase()
+  const word = amount.replace('-', 'minus')
+  if (lower === '%' || /^per ?cent$/.test(lower)) return `${word}%`
+  if (lower === 'x' || lower === 'times') return `${word}x`
+  if (unit === 'k') return `${word}000`.replace(/^(\d+)\.(\d)000$/, '$1$200')
+  const time = TIME[lower] ?? TIME[lower.replace(/s$/, '')]
+  const value = Number(amount)
+  if (time !== undefined && Number.isFinite(value))
+    return `${Math.round(value * time * 1e6) / 1e6}ms`.replace('-', 'minus')
+  if (/^[kmgtp]i?b$/.test(lower)) return `${word}${lower}`
+  return undefined
+}
+
+const ORDINALS = new Set(['first', 'second', 'third', 'fourth', 'fifth', 'last', '1st', '2nd', '3rd', '4th', '5th'])
+
+/** True when the words name other amounts, versions, or numbered things. */
+export function amountsDiffer(a: readonly string[], b: readonly string[]): boolean {
+  const [mine, theirs] = [a.filter(numbered), b.filter(numbered)]
+  const [lonely, others] = [without(mine, theirs), without(theirs, mine)]
+  // "one" is a number only beside another text that says 1.
+  if (lonely.some((word) => word !== '1' || !b.includes('one'))) return true
+  if (others.some((word) => word !== '1' || !a.includes('one'))) return true
+  return apart(a.filter(isOrdinal), b.filter(isOrdinal))
+}
+
+function numbered(word: string): boolean {
+  return /\p{N}/u.test(word) && !isOrdinal(word)
+}
+
+function isOrdinal(word: string): boolean {
+  return ORDINALS.has(word)
+}
+
+/** What is left of a list when each of the others has taken its like away; a leading v is no difference. */
+function without(list: readonly string[], others: readonly string[]): string[] {
+  const left = others.map(unversioned)
+  return list.map(unversioned).filter((word) => {
+    const at = left.indexOf(word)
+    if (at >= 0) left.splice(at, 1)
+    return at < 0
+  })
+}
+
+function unversioned(word: string): string {
+  return word.replace(/^v(?=\d)/, '')
+}
+
+/** Each side has something that the other one lacks. */
+export function apart(a: readonly string[], b: readonly string[]): boolean {
+  return a.some((word) => !b.includes(word)) && b.some((word) => !a.includes(word))
+}

@@ -1,0 +1,95 @@
+import { withoutFiller } from './filler.ts'
+import { namesDiffer } from './names.ts'
+import { isNegating, negationsDiffer } from './negation.ts'
+import { opposed } from './opposites.ts'
+import { amountsDiffer } from './quantities.ts'
+import { lettersDiffer, reordered, sidesSwapped } from './sides.ts'
+import { synonymous } from './synonyms.ts'
+import type { Word } from './words.ts'
+import { contentStems, stem, wordsOf } from './words.ts'
+
+export type GuardReason = 'negation' | 'numbers' | 'opposites'
+
+/** Spelling, case, punctuation, unicode form and filler words do not matter. Never merges what differs in meaning. */
+export function normalised(text: string): string {
+  const words = withoutFiller(wordsOf(text))
+  // What consists of punctuation alone is not nothing.
+  return words.map(({ text: word }) => word).join(' ') || text.normalize('NFKC').trim().toLowerCase()
+}
+
+/** Why two statements that look alike must not be merged. Symmetric. */
+export function guard(a: string, b: string): GuardReason | undefined {
+  if (normalised(a) === normalised(b)) return undefined
+  const [mine, theirs] = [wordsOf(a), wordsOf(b)]
+  if (negationsDiffer(mine, theirs)) return 'negation'
+  if (amountsDiffer(textsOf(mine), textsOf(theirs))) return 'numbers'
+  const contrary =
+    opposed(mine, theirs) ||
+    lettersDiffer(mine, theirs) ||
+    namesDiffer(mine, theirs) ||
+    sidesSwapped(mine, theirs) ||
+    reordered(mine, theirs)
+  return contrary ? 'opposites' : undefined
+}
+
+/** Beyond it an embedder may not have seen the end of a text, and what differs may stand there. */
+const LONGEST = 800
+
+/**
+ * True when vectors say nothing about two statements although nothing forbids to merge them: they share most words and
+ * differ in a few, which makes any two look alike; or they are long; or in letters that the model hardly knows.
+ */
+export function doubtful(a: string, b: string): boolean {
+  if (Math.max(a.length, b.length) > LONGEST || foreign(a) || foreign(b)) return true
+  const [mine, theirs] = [tellingStems(a), tellingStems(b)]
+  const [lonely, others] = [unmatched(mine, theirs), unmatched(theirs, mine)]
+  const most = Math.max(lonely.length, others.length)
+  return most > 0 && mine.size - lonely.length >= most
+}
+
+/** The cosine of the angle between two vectors; 0 when one of them is empty, unknown or of another length. */
+export function cosine(a: ArrayLike<number>, b: ArrayLike<number>): number {
+  if (a.length !== b.length) return 0
+  let [dot, left, right] = [0, 0, 0]
+  for (let index = 0; index < a.length; index++) {
+    const [x, y] = [a[index] ?? 0, b[index] ?? 0]
+    dot += x * y
+    left += x * x
+    right += y * y
+  }
+  const length = Math.sqrt(left) * Math.sqrt(right)
+  const found = dot / length
+  return Number.isFinite(found) ? Math.max(-1, Math.min(1, found)) : 0
+}
+
+/** How many of their content words two statements share: what is left to go by without an embedder. */
+export function overlap(a: string, b: string): number {
+  const [mine, theirs] = [new Set(contentStems(wordsOf(a))), new Set(contentStems(wordsOf(b)))]
+  const shared = [...mine].filter((word) => theirs.has(word)).length
+  return mine.size + theirs.size === 0 ? 0 : (2 * shared) / (mine.size + theirs.size)
+}
+
+/** Verbs that a recommendation can have or lack: "use bcrypt to hash" is "hash with bcrypt". */
+const EMPTY = new Set(
+  'use adopt choose pick select take go recommend suggest prefer favor put make do need perform apply ensure have get'.split(' ').map(stem),
+)
+
+/** The words that make a statement what it is; negations are the guard's business. */
+function tellingStems(text: string): Set<string> {
+  const words = wordsOf(text).filter(({ text: word }) => !isNegating(word))
+  return new Set(contentStems(words).filter((word) => !EMPTY.has(word)))
+}
+
+function unmatched(words: ReadonlySet<string>, others: ReadonlySet<string>): string[] {
+  return [...words].filter((word) => !others.has(word) && ![...others].some((other) => synonymous(word, other)))
+}
+
+function textsOf(words: readonly Word[]): string[] {
+  return words.map(({ text }) => text)
+}
+
+/** More than a foreign name or two is not in Latin letters. */
+function foreign(text: string): boolean {
+  const letters = text.match(/\p{L}/gu)?.length ?? 0
+  return letters > 0 && (text.match(/\p{Script=Latin}/gu)?.length ?? 0) < 0.8 * letters
+}

@@ -1,0 +1,53 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import type { createEmbedder, ModelManifest, Embedder as PackagedEmbedder } from '@lat.md/embed'
+
+/** Which packages the thread loads: the engine, and the weights. */
+export interface EmbeddingPackages {
+  engine: string
+  weights: string
+}
+
+export interface EmbeddingRequest {
+  id: number
+  texts: string[]
+}
+
+export type EmbeddingReply =
+  | { id: number; vectors: Float32Array[] }
+  | { id: number; failed: string; missing: boolean; beyond_repair: boolean }
+
+let loaded: Promise<PackagedEmbedder> | undefined
+
+async function load({ engine, weights }: EmbeddingPackages): Promise<PackagedEmbedder> {
+  const { createEmbedder: create } = (await import(engine)) as { createEmbedder: typeof createEmbedder }
+  const { default: model } = (await import(weights)) as { default: ModelManifest }
+  return create({ model })
+}
+
+async function answer({ id, texts }: EmbeddingRequest): Promise<EmbeddingReply> {
+  try {
+    loaded ??= load(workerData as EmbeddingPackages)
+    const embedder = await loaded
+    const vectors: Float32Array[] = []
+    // One by one: from 24 texts on the package starts further threads, each with its own copy of the weights.
+    for (const text of texts) {
+      for (const vector of await embedder.embed([text])) vectors.push(Float32Array.from(vector))
+    }
+    return { id, vectors }
+  } catch (error) {
+    const failed = error instanceof Error ? error.message : String(error)
+    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    // What the engine throws while it works can leave its memory in pieces: such a thread must not answer again.
+    const beyond_repair = error instanceof Error && error.name === 'RuntimeError'
+    return { id, failed, missing: code === 'ERR_MODULE_NOT_FOUND' || code === 'ENOENT', beyond_repair }
+  }
+}
+
+// One after the other: two answers at once would take turns on one engine and gain nothing.
+let last: Promise<void> = Promise.resolve()
+parentPort?.on('message', (request: EmbeddingRequest) => {
+  last = last.then(async () => {
+    const reply = await answer(request)
+    parentPort?.postMessage(reply, 'vectors' in reply ? reply.vectors.map(({ buffer }) => buffer as ArrayBuffer) : [])
+  })
+})

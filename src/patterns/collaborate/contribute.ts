@@ -1,0 +1,180 @@
+import type { z } from 'zod'
+import { asTroupeError, TroupeError } from '../../errors.ts'
+import type { Context, PerformRequest } from '../../kernel/context.ts'
+import { isFatal } from '../../kernel/fatal.ts'
+import { canonicalJson, sha256 } from '../../kernel/hash.ts'
+import type { SessionResult } from '../../kernel/session.ts'
+import { readAs } from '../../kernel/structured.ts'
+import type { Concern, Contribution } from './output.ts'
+import { contributionSchema } from './output.ts'
+import type { Asked } from './prompts.ts'
+import { specialistPrompt } from './prompts.ts'
+import type { Specialist } from './specialists.ts'
+
+/** What every specialist of one collaboration is asked with. */
+export interface Asking {
+  context: Context
+  shared: string
+  /** The shape of answers; none: prose is asked for. */
+  schema: z.ZodType | undefined
+  categories: readonly string[] | undefined
+  cache: boolean
+}
+
+export interface Question {
+  key: string
+  previous?: Asked['previous']
+  subtask?: string
+  model?: string
+}
+
+export function asking(context: Context, shared: string, input: AskedInput): Asking {
+  const { categories, structured, cache } = input
+  return { context, shared, schema: structured ? contributionSchema(categories) : undefined, categories, cache }
+}
+
+interface AskedInput {
+  categories?: string[] | undefined
+  structured: boolean
+  cache: boolean
+}
+
+/** One specialist's answer. Its failure is a contribution too: nobody's failure sinks the others. */
+export async function contribute(site: Asking, who: Specialist, question: Question): Promise<Contribution> {
+  const { context } = site
+  const { key, previous, subtask } = question
+  const about = { agent: who.name, role: who.role }
+  context.emit(`${key}/asked`, 'tool:collaborative:agent:start', about)
+  const instruction = specialistPrompt({
+    shared: site.shared,
+    who,
+    ...(previous ? { previous } : undefined),
+    ...(subtask === undefined ? undefined : { subtask }),
+  })
+  const answer = await answered(site, who, { ...question, instruction })
+  const contribution = { ...answer, ...(subtask === undefined ? undefined : { subtask }) }
+  tell(context, key, contribution)
+  return contribution
+}
+
+/** Asks one that has already spoken once more, in the same session. */
+export async function askAgain(
+  site: Asking,
+  { who, earlier, key, instruction }: { who: Specialist; earlier: Contribution; key: string; instruction: string },
+): Promise<Contribution> {
+  const { context, schema } = site
+  context.emit(`${key}/asked`, 'tool:collaborative:agent:start', { agent: who.name, role: who.role })
+  const resume = earlier.session_id ?? ''
+  const request = { instruction, resume, ...(schema ? { output: schema } : undefined) }
+  const now = await performed(site, who, { key, request })
+  tell(context, key, now)
+  const { recommendation, confidence } = earlier
+  const kept = now.recommendation === null ? earlier : { ...now, before: { recommendation, confidence } }
+  return { ...kept, tokens_used: earlier.tokens_used + now.tokens_used }
+}
+
+async function answered(site: Asking, who: Specialist, question: Question & { instruction: string }) {
+  const { context, schema, cache } = site
+  const { key, instruction, model = who.agent.model } = question
+  const request: PerformRequest = {
+    instruction,
+    ...(model === undefined ? undefined : { model }),
+    ...(schema ? { output: schema } : undefined),
+  }
+  if (!cache || !context.onlyReads(who.agent)) return performed(site, who, { key, request })
+  const cache_key = sha256(canonicalJson({ agent: who.agent, instruction, model: model ?? null }))
+  const known = await context.cached(`${key}/cached`, cache_key)
+  if (known) return { ...contributionOf(site, who, known), tokens_used: 0, cached: true as const }
+  return performed(site, who, { key, request: { ...request, cache_key } })
+}
+
+async function performed(
+  site: Asking,
+  who: Specialist,
+  { key, request }: { key: string; request: PerformRequest },
+): Promise<Contribution> {
+  try {
+    const agent = request.resume === undefined ? who.agent : undefined
+    return contributionOf(site, who, await site.context.perform(agent, request, { key }))
+  } catch (thrown) {
+    const error = asTroupeError(thrown)
+    if (isFatal(error)) throw error
+    return { ...unsaid(who), status: 'failed', error: error.toJSON() }
+  }
+}
+
+function tell(context: Context, key: string, contribution: Contribution): void {
+  const { agent, role, tokens_used: tokens, recommendation, confidence, error } = contribution
+  if (error) {
+    context.emit(`${key}/answered`, 'tool:collaborative:agent:error', { agent, role, tokens, error })
+    return
+  }
+  context.emit(`${key}/answered`, 'tool:collaborative:agent:complete', {
+    agent,
+    role,
+    tokens,
+    ...(recommendation === null ? undefined : { recommendation }),
+    ...(confidence === null ? undefined : { confidence }),
+  })
+}
+
+function unsaid({ name, role }: Specialist): Omit<Contribution, 'status'> {
+  return {
+    agent: name,
+    role,
+    response: '',
+    recommendation: null,
+    confidence: null,
+    concerns: [],
+    questions: [],
+    tokens_used: 0,
+  }
+}
+
+/** A model that cannot keep to the shape has still said something: its words count as prose. */
+function contributionOf(site: Asking, who: Specialist, result: SessionResult): Contribution {
+  const { session_id, usage, text, error } = result
+  const said = { ...unsaid(who), session_id, tokens_used: usage.input + usage.output }
+  const prose = error?.code === 'model_garbage' && text.trim() !== ''
+  if (result.status !== 'completed' && !prose) {
+    const status = result.stop_reason === 'timeout' ? ('timeout' as const) : ('failed' as const)
+    const why = error ?? new TroupeError('model_failed', `it ended: ${result.stop_reason}`).toJSON()
+    return { ...said, response: text, status, error: why }
+  }
+  const status = prose || result.stop_reason === 'completed' ? ('completed' as const) : ('partial' as const)
+  const object = structuredOf(site, result)
+  if (object) return { ...said, ...object, status }
+  return { ...said, response: text, recommendation: categoryIn(text, site.categories), status }
+}
+
+function structuredOf({ schema }: Asking, { object, text }: SessionResult) {
+  if (!schema) return undefined
+  // A cached result brings its text alone.
+  const fitted = object === undefined ? readAs(schema, text) : { ok: true as const, object }
+  if (!fitted.ok) return undefined
+  const { response, recommendation, confidence, concerns, questions } = fitted.object as Structured
+  const named = recommendation.trim()
+  return {
+    response,
+    recommendation: named === '' ? null : named,
+    confidence,
+    concerns: concerns.map((concern) =>
+      typeof concern === 'string' ? { concern, severity: 'minor' as const } : concern,
+    ),
+    questions,
+  }
+}
+
+type Structured = z.output<ReturnType<typeof contributionSchema>> & { concerns: (Concern | string)[] }
+
+/** Prose that names one of the categories, and no other, has chosen it. */
+function categoryIn(text: string, categories: readonly string[] | undefined): string | null {
+  const named = (categories ?? []).filter((category) =>
+    new RegExp(`(?<![\\p{L}\\p{N}])${escaped(category)}(?![\\p{L}\\p{N}])`, 'iu').test(text),
+  )
+  return named.length === 1 ? (named[0] ?? null) : null
+}
+
+function escaped(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+}

@@ -1,0 +1,174 @@
+import { z } from 'zod'
+import type { ErrorRecord } from '../../errors.ts'
+import { TroupeError } from '../../errors.ts'
+import type { SessionResult } from '../../kernel/session.ts'
+import type { Assignment, Part } from './assignments.ts'
+import { partsOf } from './assignments.ts'
+import type { Asking } from './contribute.ts'
+import { contribute } from './contribute.ts'
+import type { Contribution } from './output.ts'
+import { correctionPrompt, decompositionPrompt } from './prompts.ts'
+import type { Specialist } from './specialists.ts'
+import { questionTo } from './waves.ts'
+
+const division = z.object({
+  plan: z.string().describe('How the task is divided, and why, in a few sentences.'),
+  assignments: z
+    .array(
+      z.object({
+        agent: z.string(),
+        subtask: z.string(),
+        depends_on: z.array(z.union([z.string(), z.int()])).optional(),
+        model: z.string().optional(),
+      }),
+    )
+    .min(1),
+})
+
+type Division = { plan: string; assignments: Assignment[] }
+
+export interface Hierarchy {
+  /** The coordinator's plan first, then the parts in the order of the plan. */
+  contributions: Contribution[]
+  /** The coordinator's session: it writes the answer too. */
+  session_id: string | undefined
+  /** What of the plan could not be used. */
+  problems: string[]
+  error?: ErrorRecord
+}
+
+/** The first divides the work among the others, which do their parts: at once where they can. */
+export async function divided(
+  site: Asking,
+  [coordinator, ...specialists]: readonly [Specialist, ...Specialist[]],
+  max_parallel: number,
+): Promise<Hierarchy> {
+  const found = await divide(site, coordinator, specialists)
+  const plan = planOf(coordinator, found)
+  const { session_id } = found.result
+  if (!found.division) return { contributions: [plan], session_id, problems: found.problems, error: errorOf(found) }
+  const { parts, problems } = found
+  const done = await workOff(site, { parts, specialists, max_parallel })
+  return { contributions: [plan, ...done], session_id, problems }
+}
+
+interface Divided {
+  result: SessionResult
+  tokens: number
+  division: Division | undefined
+  parts: Part[]
+  problems: string[]
+}
+
+/** A division that cannot be used goes back once; what is wrong even then is left out and told. */
+async function divide(site: Asking, coordinator: Specialist, specialists: readonly Specialist[]): Promise<Divided> {
+  const { context, shared } = site
+  const names = specialists.map(({ name }) => name)
+  const { key } = questionTo(coordinator)
+  context.emit(`${key}/asked`, 'tool:collaborative:agent:start', { agent: coordinator.name, role: 'coordinator' })
+  const instruction = decompositionPrompt(shared, specialists, coordinator)
+  const first = await context.perform(coordinator.agent, { instruction, output: division }, { key })
+  const made = read(first, names)
+  if (made.problems.length === 0 || first.status !== 'completed') return told(site, coordinator, made)
+  const again = { instruction: correctionPrompt(made.problems, names), resume: first.session_id, output: division }
+  const second = await context.perform(undefined, again, { key: `${key}/corrected` })
+  const better = read(second, names)
+  const usable = better.division ? better : { ...made, problems: [...made.problems, ...better.problems] }
+  return told(site, coordinator, { ...usable, tokens: made.tokens + better.tokens })
+}
+
+function told({ context }: Asking, { name }: Specialist, found: Divided): Divided {
+  const { key } = questionTo({ name })
+  const about = { agent: name, role: 'coordinator', tokens: found.tokens }
+  if (found.division) context.emit(`${key}/answered`, 'tool:collaborative:agent:complete', about)
+  else context.emit(`${key}/answered`, 'tool:collaborative:agent:error', { ...about, error: errorOf(found) })
+  return found
+}
+
+function read(result: SessionResult, names: readonly string[]): Divided {
+  const tokens = result.usage.input + result.usage.output
+  const said = result.object as Division | undefined
+  const nothing = { result, tokens, division: undefined, parts: [] }
+  if (!said) return { ...nothing, problems: [result.error?.message ?? 'it is not a division of the work'] }
+  const { parts, problems } = partsOf(said.assignments, names)
+  if (parts.length === 0) return { ...nothing, problems }
+  return { result, tokens, division: said, parts, problems }
+}
+
+function errorOf({ result, problems }: Divided): ErrorRecord {
+  const message = `the work could not be divided: ${problems.join('; ')}`
+  return result.error ?? new TroupeError('model_garbage', message, { hint: 'use a stronger coordinator' }).toJSON()
+}
+
+function planOf({ name }: Specialist, found: Divided): Contribution {
+  const { result, tokens, division: made } = found
+  return {
+    agent: name,
+    role: 'coordinator',
+    response: made?.plan ?? result.text,
+    recommendation: null,
+    confidence: null,
+    concerns: [],
+    questions: [],
+    tokens_used: tokens,
+    session_id: result.session_id,
+    status: made ? 'completed' : 'failed',
+    ...(made ? undefined : { error: errorOf(found) }),
+  }
+}
+
+interface Work {
+  parts: readonly Part[]
+  specialists: readonly Specialist[]
+  max_parallel: number
+}
+
+/** Parts come in an order in which each stands after those it needs, so that none waits for one that has no place yet. */
+async function workOff(site: Asking, { parts, specialists, max_parallel }: Work): Promise<Contribution[]> {
+  const done = new Map(parts.map(({ number }) => [number, Promise.withResolvers<Contribution>()]))
+  const settledParts = await site.context.parallel(parts, max_parallel, async (part) => {
+    const needed = await Promise.all(part.needs.map((number) => done.get(number)?.promise))
+    const previous = needed.filter((contribution) => contribution !== undefined)
+    const who = specialists.find(({ name }) => name === part.agent) as Specialist
+    const contribution = await partDone(site, { who, part, previous })
+    done.get(part.number)?.resolve(contribution)
+    return contribution
+  })
+  const answers = settledParts.map((answer, index) => {
+    if (answer.ok) return { number: parts[index]?.number ?? 0, contribution: answer.value }
+    throw answer.error
+  })
+  return answers.sort((a, b) => a.number - b.number).map(({ contribution }) => contribution)
+}
+
+interface PartWork {
+  who: Specialist
+  part: Part
+  previous: readonly Contribution[]
+}
+
+async function partDone(site: Asking, { who, part, previous }: PartWork): Promise<Contribution> {
+  const { subtask, model } = part
+  const failed = previous.filter(({ error }) => error).map(({ agent }) => agent)
+  if (failed.length > 0) return left(who, subtask, failed)
+  const key = `parts/${part.number}/${encodeURIComponent(part.agent)}`
+  return contribute(site, who, { key, subtask, previous, ...(model === undefined ? undefined : { model }) })
+}
+
+/** Work on what was never made would be paid for nothing. */
+function left({ name, role }: Specialist, subtask: string, failed: readonly string[]): Contribution {
+  const error = new TroupeError('tool_failed', `not begun: it needs what ${failed.join(', ')} could not deliver`)
+  return {
+    agent: name,
+    role,
+    response: '',
+    recommendation: null,
+    confidence: null,
+    concerns: [],
+    questions: [],
+    tokens_used: 0,
+    subtask,
+    status: 'failed',
+    error: error.toJSON(),
+  }
+}

@@ -1,0 +1,157 @@
+import { z } from 'zod'
+
+export const modes = ['parallel', 'sequential', 'hierarchical'] as const
+export const syntheses = ['coordinator', 'vote', 'merge', 'best_of', 'auto'] as const
+
+/** What a troupe sets for all collaborations; one call may ask for less, and its operator for more. */
+export interface CollaborateConfig {
+  default_mode: (typeof modes)[number]
+  default_synthesis: (typeof syntheses)[number]
+  max_agents: number
+  max_parallel: number
+  /** Such as `300s`. */
+  agent_timeout: string | number
+  coordinator: { model?: string; temperature: number }
+  /** From this share of the voices on, they agree. */
+  consensus_threshold: number
+}
+
+export const DEFAULT_CONFIG: CollaborateConfig = Object.freeze({
+  default_mode: 'parallel',
+  default_synthesis: 'coordinator',
+  max_agents: 5,
+  max_parallel: 3,
+  agent_timeout: '300s',
+  coordinator: Object.freeze({ temperature: 0.3 }),
+  consensus_threshold: 0.66,
+})
+
+const DURATION = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h)$/
+const MS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
+
+/** Milliseconds of `300s`, `5m` or a number of seconds; `undefined` when it is neither. */
+export function milliseconds(duration: string | number): number | undefined {
+  if (typeof duration === 'number') return duration > 0 ? duration * 1000 : undefined
+  const [, amount, unit] = DURATION.exec(duration.trim()) ?? []
+  const ms = Number(amount) * MS[(unit ?? 'ms') as keyof typeof MS]
+  return ms > 0 ? ms : undefined
+}
+
+const duration = z
+  .union([z.string(), z.number()])
+  .refine((value) => milliseconds(value) !== undefined, 'a duration such as 300s, 5m, or a number of seconds')
+
+/** Model, temperature and tools as other hosts write them: `providers: [{module: provider-anthropic, config}]`. */
+export const agentConfig = z.looseObject({
+  model: z.string().optional().describe('A model (provider/model) or a role: fast, general, reasoning.'),
+  temperature: z.number().min(0).max(2).optional(),
+  system_prompt: z.string().optional(),
+  tools: z.array(z.union([z.string(), z.looseObject({ module: z.string() })])).optional(),
+  providers: z
+    .array(
+      z.looseObject({
+        module: z.string(),
+        source: z.string().optional(),
+        config: z
+          .looseObject({ model: z.string().optional(), temperature: z.number().min(0).max(2).optional() })
+          .optional(),
+      }),
+    )
+    .optional(),
+})
+
+export type AgentConfig = z.output<typeof agentConfig>
+
+const specialist = z.strictObject({
+  name: z.string().min(1).describe('An identifier; the name of a known agent means that agent.'),
+  role: z.string().min(1).optional().describe('The specialist role, such as security.'),
+  focus: z.string().optional().describe('What this one is to look at.'),
+  config: agentConfig.optional().describe('Model, temperature, tools, system_prompt.'),
+})
+
+export type SpecialistEntry = string | z.output<typeof specialist>
+
+const weight = z.number().min(0).max(1000)
+
+const fields = {
+  task: z.string().describe('The question or task that all work on, with all they need to know.'),
+  mode: z
+    .enum(modes)
+    .optional()
+    .describe('At once and apart; one after the other, each seeing what was said; or the first divides the work.'),
+  synthesis: z
+    .enum(syntheses)
+    .optional()
+    .describe(
+      'One writes the answer; a vote; all answers as they are; the best one; or auto: a vote where they can, else one.',
+    ),
+  coordinator_config: agentConfig.optional().describe('For the one who writes the answer.'),
+  context: z.record(z.string(), z.unknown()).optional().describe('Facts that all are given.'),
+  categories: z
+    .array(z.string().min(1))
+    .min(2)
+    .optional()
+    .describe('The only recommendations there can be, such as approve and reject.'),
+  criteria: z
+    .union([z.string(), z.array(z.string())])
+    .optional()
+    .describe('What best_of judges by.'),
+  vote: z
+    .strictObject({
+      strategy: z.enum(['weighted', 'unanimous', 'veto']).default('weighted'),
+      stop_at: z
+        .number()
+        .gt(0.5)
+        .lt(1)
+        .optional()
+        .describe('Ask no more once the leader is this likely to win, such as 0.95.'),
+      wave: z.int().min(1).optional().describe('How many are asked before it is counted. Default: max_parallel.'),
+    })
+    .optional(),
+  weights: z.record(z.string(), weight).optional().describe('How much a role or a name counts in a vote. Default 1.'),
+  consensus_threshold: z.number().gt(0).max(1).optional().describe('The share of voices that counts as agreement.'),
+  on_conflict: z
+    .enum(['surface', 'mediate', 'escalate'])
+    .default('surface')
+    .describe('When they disagree: say so; let them hear each other once; or ask a person.'),
+  solo_first: z
+    .boolean()
+    .default(false)
+    .describe('Ask the first agent alone, and stop there if more would be a waste.'),
+  structured: z.boolean().default(true).describe('Ask for recommendation, confidence and concerns, not only for text.'),
+  cache: z.boolean().default(false).describe('Use earlier answers to exactly this, of agents that only read.'),
+  limits: z
+    .strictObject({
+      max_agents: z.int().min(1).optional(),
+      max_parallel: z.int().min(1).optional(),
+      agent_timeout: duration.optional().describe('For one agent, such as 300s.'),
+    })
+    .optional(),
+}
+
+const agentsField = 'Two to five specialists: names of known agents, or {name, role, focus, config}.'
+
+export const collaborateInput = z.strictObject({
+  agents: z.array(z.union([z.string().min(1), specialist])).describe(agentsField),
+  ...fields,
+})
+
+export type CollaborateInput = z.output<typeof collaborateInput>
+
+const offered = new Map<string, typeof collaborateInput>()
+
+/** The input as one caller sees it: known agents by name, or new ones. Made once per list of names. */
+export function collaborateInputFor(names: readonly string[]): typeof collaborateInput {
+  const list = names.join('\n')
+  let schema = offered.get(list)
+  if (!schema) {
+    const entry = names.length > 0 ? z.union([z.enum([...names]), specialist]) : specialist
+    schema = z.strictObject({
+      agents: z.array(entry).describe(agentsField),
+      ...fields,
+    }) as unknown as typeof collaborateInput
+    if (offered.size > 100) offered.clear()
+    offered.set(list, schema)
+  }
+  return schema
+}

@@ -1,0 +1,79 @@
+import { z } from 'zod'
+import type { ErrorRecord } from '../../errors.ts'
+
+export const severities = ['minor', 'moderate', 'critical'] as const
+export type Severity = (typeof severities)[number]
+
+export interface Concern {
+  concern: string
+  severity: Severity
+}
+
+/** What one specialist had to say. */
+export interface Contribution {
+  agent: string
+  role: string
+  response: string
+  /** `null` where it was not given. */
+  recommendation: string | null
+  confidence: number | null
+  concerns: Concern[]
+  questions: string[]
+  tokens_used: number
+  status: 'completed' | 'partial' | 'timeout' | 'failed'
+  session_id?: string
+  /** Its part of the work, where it was divided. */
+  subtask?: string
+  /** What it had said before it heard the others. */
+  before?: { recommendation: string | null; confidence: number | null }
+  cached?: true
+  error?: ErrorRecord
+}
+
+const concern = z.union([
+  z.object({ concern: z.string().min(1), severity: z.enum(severities) }),
+  // Models write bare sentences too.
+  z.string().min(1),
+])
+
+/** What specialists are asked for. With categories, nothing else can be recommended. */
+export function contributionSchema(categories: readonly string[] | undefined) {
+  return z.object({
+    response: z.string().describe('Your analysis, for people to read.'),
+    recommendation: categories
+      ? z.enum([...categories]).describe('Your choice.')
+      : z.string().describe('What you recommend, in one short sentence.'),
+    confidence: z.number().min(0).max(1).describe('How sure you are, 0 to 1.'),
+    concerns: z.array(concern).default([]).describe('Each with severity minor, moderate or critical.'),
+    questions: z.array(z.string()).default([]).describe('What you would need to know.'),
+  })
+}
+
+const positions = z.array(z.object({ recommendation: z.string(), agents: z.array(z.string()) }))
+
+const consensus = z.looseObject({
+  agents_count: z.int(),
+  has_consensus: z.boolean(),
+  agreement_score: z.number().nullable(),
+  consensus_score: z.number().nullable(),
+  key_agreements: z.array(z.string()),
+  key_disagreements: z.array(z.object({ topic: z.string(), positions, severity: z.enum(severities) })),
+  supporting: z.array(z.string()),
+  dissenting: z.array(z.string()),
+  minority_report: z.array(z.looseObject({ agents: z.array(z.string()), recommendation: z.string() })),
+})
+
+export const collaborateOutput = z.looseObject({
+  result: z.string(),
+  contributions: z.array(z.looseObject({ agent: z.string(), role: z.string(), response: z.string() })),
+  consensus,
+  metadata: z.looseObject({
+    agents_count: z.int(),
+    mode: z.string(),
+    synthesis: z.string(),
+    status: z.enum(['completed', 'partial']),
+    duration_ms: z.number(),
+    total_tokens: z.int(),
+    cost: z.number().nullable(),
+  }),
+})

@@ -1,0 +1,61 @@
+import type { Context } from '../../kernel/context.ts'
+import type { Question } from '../../kernel/gate.ts'
+
+/*
+ * Questions to people. A gate that takes steering actions as answers says so in `detail.takes`.
+ */
+
+/** Asks until the answer is one that can be read. */
+export async function choose<T>(
+  context: Context,
+  key: string,
+  { question, read }: { question: Question; read(answer: unknown): T | undefined },
+): Promise<T> {
+  let asked = question
+  for (let times = 1; ; times++) {
+    const answer = await context.ask(times === 1 ? key : `${key}/${times}`, asked)
+    const choice = read(answer)
+    if (choice !== undefined) return choice
+    asked = { ...question, question: `${JSON.stringify(answer)} is no answer here. ${question.question}` }
+  }
+}
+
+/** What a person says, in words. */
+export async function askPerson(context: Context, key: string, question: Question): Promise<string> {
+  const detail = { ...(question.detail as object), takes: ['say'] }
+  return wordsOf(await context.ask(key, { ...question, detail })) ?? ''
+}
+
+/** The words of an answer; nothing for one who has nothing more to say. */
+export function wordsOf(answer: unknown): string | undefined {
+  if (answer === null || answer === undefined) return undefined
+  const { do: action, text } = (typeof answer === 'object' ? answer : {}) as { do?: unknown; text?: unknown }
+  if (action === 'stop') return undefined
+  const words = action === 'say' && typeof text === 'string' ? text : answer
+  const said = typeof words === 'string' ? words : JSON.stringify(words)
+  return said.trim() === '' ? undefined : said
+}
+
+/** A choice between going on and going elsewhere: a word, a name, or a steering action. */
+export type GoingOn = { do: 'continue' | 'step' | 'stop' } | { do: 'override'; agent: string }
+
+const WORDS: Readonly<Record<string, GoingOn>> = {
+  ...{ continue: { do: 'continue' }, yes: { do: 'continue' }, y: { do: 'continue' }, approve: { do: 'continue' } },
+  ...{ step: { do: 'step' } },
+  ...{ stop: { do: 'stop' }, no: { do: 'stop' }, n: { do: 'stop' }, reject: { do: 'stop' } },
+}
+
+export function goingOn(answer: unknown, names: readonly string[]): GoingOn | undefined {
+  if (answer === true || answer === false) return { do: answer ? 'continue' : 'stop' }
+  if (typeof answer === 'object' && answer !== null) {
+    const { do: action, agent } = answer as { do?: unknown; agent?: unknown }
+    if (action === 'override') return typeof agent === 'string' && names.includes(agent) ? { do: action, agent } : undefined
+    return typeof action === 'string' && Object.hasOwn(WORDS, action) ? WORDS[action] : undefined
+  }
+  if (typeof answer !== 'string') return undefined
+  const said = answer.trim()
+  const named = said.replace(/^override\s+/i, '')
+  if (names.includes(named)) return { do: 'override', agent: named }
+  const word = said.toLowerCase()
+  return Object.hasOwn(WORDS, word) ? WORDS[word] : undefined
+}

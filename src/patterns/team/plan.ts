@@ -1,0 +1,144 @@
+import { evaluate } from '../../judgement/condition/evaluate.ts'
+import type { Leaf, Value } from '../../judgement/condition/tree.ts'
+import { leavesOf } from '../../judgement/condition/tree.ts'
+import type { Rule } from '../../judgement/handoff.ts'
+import { rulesFrom } from '../../judgement/handoff.ts'
+import type { Team, TeamAgent, TeamGroup, ValueType } from '../../judgement/team/definition.ts'
+import { castOf } from '../../judgement/team/parts.ts'
+import { rulesOf } from '../../judgement/team/rules.ts'
+import { systemTypes, variableTypes } from '../../judgement/team/variables.ts'
+import type { Agent } from '../../kernel/agent.ts'
+import type { Roster } from '../../kernel/roster.ts'
+import type { Part } from './prompts.ts'
+import { preambleOf, tailOf, withRole } from './prompts.ts'
+
+/** Who stands behind a name of the team. */
+export type Member =
+  | { kind: 'agent'; name: string; agent: Agent; part: Part }
+  | { kind: 'human'; name: string; role: string | undefined }
+  | { kind: 'team'; name: string; team: Team; outputs: Readonly<Record<string, ValueType>> }
+  | { kind: 'group'; name: string; group: TeamGroup }
+
+/** What a team is, made ready once: nothing in it changes while the team works. */
+export interface Plan {
+  team: Team
+  preamble: string
+  /** Names of agents and groups. */
+  names: readonly string[]
+  /** Types of the variables that configuration and agents set. */
+  types: ReadonlyMap<string, ValueType>
+  system: ReadonlyMap<string, ValueType>
+  member(name: string): Member
+  rules(from: string): readonly Rule[]
+  /** Those that speak of errors: the only ones that apply after a turn that failed. */
+  errorRules(from: string): readonly Rule[]
+  /** The sentences that the rules from here leave to somebody's judgement, with the values of now put in. */
+  leaves(from: string, variables: Readonly<Record<string, Value>>): readonly string[]
+  tail(part: Part, leaves: readonly string[]): string
+}
+
+/** An agent found in the roster for a place that the team left open. */
+export interface Formed {
+  name: string
+  role: string
+  uses: string
+  expertise: readonly string[]
+}
+
+export function planOf(team: Team, roster: Roster, formed: readonly Formed[]): Plan {
+  const preamble = preambleOf(
+    team,
+    formed.map(({ name, role }) => withRole(name, role)),
+  )
+  const { agents, groups } = castOf(team)
+  const rules = rulesFrom(rulesOf(team).rules)
+  const entries = new Map<string, TeamAgent>([
+    ...team.agents.map((agent) => [agent.name, agent] as const),
+    ...formed.map(({ expertise, ...place }) => [place.name, { ...place, expertise: [...expertise], kind: 'agent' }] as const),
+  ])
+  const groupsByName = new Map(team.groups.map((group) => [group.name, group]))
+  const members = new Map<string, Member>()
+  const roleOf = (name: string) => withRole(name, entries.get(name)?.role ?? entries.get(name)?.description)
+  const sentences = memo((from) => rules(from).flatMap(({ condition }) => leavesOf(condition).filter(isSemantic)))
+  const fixed = memo((from) => [...new Set(sentences(from).map(({ text }) => text))])
+  const tails = new WeakMap<Part, { leaves: readonly string[]; text: string }>()
+  const made = (name: string): Member => {
+    const group = groupsByName.get(name)
+    if (group) return { kind: 'group', name, group }
+    const targets = [...new Set(rules(name).map(({ to }) => to))].map(roleOf)
+    return memberOf(entries.get(name) ?? { name, kind: 'agent' }, { roster, preamble, targets })
+  }
+  return {
+    team,
+    preamble,
+    names: [...agents, ...groups],
+    types: variableTypes(team),
+    system: systemTypes(team),
+    member(name) {
+      let member = members.get(name)
+      if (!member) members.set(name, (member = made(name)))
+      return member
+    },
+    rules,
+    errorRules: memo((from) => rules(from).filter(({ condition }) => leavesOf(condition).some(isOfErrors))),
+    leaves(from, variables) {
+      if (sentences(from).every((leaf) => leaf.variables.length === 0)) return fixed(from)
+      const open = sentences(from).flatMap((leaf) => evaluate(leaf, { variables, verdict: () => undefined }).open)
+      return [...new Set(open)]
+    },
+    tail(part, leaves) {
+      const known = tails.get(part)
+      if (known?.leaves === leaves) return known.text
+      const text = tailOf(part, leaves)
+      tails.set(part, { leaves, text })
+      return text
+    },
+  }
+}
+
+function memo<T>(make: (name: string) => T): (name: string) => T {
+  const made = new Map<string, T>()
+  return (name) => {
+    let value = made.get(name)
+    if (value === undefined) made.set(name, (value = make(name)))
+    return value
+  }
+}
+
+type Semantic = Extract<Leaf, { kind: 'semantic' }>
+
+function isSemantic(leaf: Leaf): leaf is Semantic {
+  return leaf.kind === 'semantic'
+}
+
+function isOfErrors(leaf: Leaf): boolean {
+  if (leaf.kind === 'fact') return leaf.variable === 'error_detected'
+  const sides = leaf.kind === 'compare' ? [leaf.left, leaf.right] : []
+  return sides.some((side) => 'variable' in side && side.variable === 'error_detected')
+}
+
+interface Making {
+  roster: Roster
+  preamble: string
+  targets: readonly string[]
+}
+
+function memberOf(entry: TeamAgent, { roster, preamble, targets }: Making): Member {
+  const { name, role } = entry
+  if (entry.kind === 'human') return { kind: 'human', name, role }
+  if (typeof entry.team === 'object') return { kind: 'team', name, team: entry.team, outputs: entry.outputs ?? {} }
+  const known = entry.uses === undefined ? undefined : roster.get(entry.uses)
+  const own = [known?.instructions, entry.instructions].filter((text) => text !== undefined && text !== '')
+  const agent: Agent = {
+    ...known,
+    name,
+    description: entry.description ?? known?.description ?? role ?? '',
+    instructions: preamble,
+    ...(entry.model === undefined ? undefined : { model: entry.model }),
+    ...(entry.temperature === undefined ? undefined : { temperature: entry.temperature }),
+    ...(entry.tools === undefined ? undefined : { tools: entry.tools }),
+    ...(entry.exclude_tools === undefined ? undefined : { exclude_tools: entry.exclude_tools }),
+  }
+  const part = { name, role, expertise: entry.expertise ?? [], instructions: own.join('\n'), targets }
+  return { kind: 'agent', name, agent, part: { ...part, outputs: entry.outputs ?? {} } }
+}

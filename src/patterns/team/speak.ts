@@ -1,0 +1,164 @@
+import type { ErrorRecord } from '../../errors.ts'
+import { asTroupeError } from '../../errors.ts'
+import type { Value } from '../../judgement/condition/tree.ts'
+import type { Verdict } from '../../judgement/handoff.ts'
+import type { StopReason } from '../../kernel/event.ts'
+import { isFatal } from '../../kernel/fatal.ts'
+import type { SessionResult } from '../../kernel/session.ts'
+import { answerSchema, readAnswer } from './answer.ts'
+import { askPerson } from './choice.ts'
+import type { Floor } from './floor.ts'
+import { beginTurn, endTurn, say, setVariable } from './floor.ts'
+import type { TeamOutput } from './input.ts'
+import type { Member } from './plan.ts'
+import type { Line } from './prompts.ts'
+
+/** What came of one turn, before anyone decides who goes on. */
+export interface Spoken {
+  text: string
+  /** As the conversation has it: one line for each who spoke. */
+  lines: readonly Line[]
+  verdicts: ReadonlyMap<string, Verdict>
+  variables: ReadonlyMap<string, Value>
+  artifacts: readonly string[]
+  /** Who the speaker thinks should go on. */
+  next: unknown
+  problems: readonly string[]
+  failure?: Failure
+}
+
+export interface Failure {
+  stop_reason: StopReason
+  error: ErrorRecord
+}
+
+type Single = Exclude<Member, { kind: 'group' }>
+
+/** The turn of one who is no group; `leaves` are the sentences it is asked to judge. */
+export async function workOf(floor: Floor, member: Single, at: { key: string; leaves: readonly string[] }): Promise<Spoken> {
+  beginTurn(floor, member.name)
+  if (member.kind === 'agent') return agentTurn(floor, member, at)
+  if (member.kind === 'human') return personTurn(floor, member, at.key)
+  return teamTurn(floor, member, at.key)
+}
+
+/** Lets the floor take note of what one said: the conversation, its variables, its artifacts. */
+export function noteTurn(floor: Floor, name: string, spoken: Spoken): void {
+  for (const [variable, value] of spoken.variables) setVariable(floor, variable, value)
+  floor.artifacts.push(...spoken.artifacts)
+  for (const line of spoken.lines) say(floor, line)
+  endTurn(floor, name, spoken.failure !== undefined)
+}
+
+async function agentTurn(
+  floor: Floor,
+  { name, agent, part }: Extract<Member, { kind: 'agent' }>,
+  { key, leaves }: { key: string; leaves: readonly string[] },
+): Promise<Spoken> {
+  const { context, plan, thread } = floor
+  const asks = leaves.length > 0 || Object.keys(part.outputs).length > 0
+  const request = {
+    thread,
+    instruction: plan.tail(part, leaves),
+    ...(asks ? { output: answerSchema, words: true as const } : undefined),
+  }
+  const result = await context.perform(agent, request, { key })
+  countUsage(floor, result)
+  const { text, verdicts, variables, next, problems } = readAnswer(result.text, result.object, {
+    leaves,
+    outputs: part.outputs,
+  })
+  const artifacts = writtenAt(floor, key)
+  const failure = failureOf(result)
+  const line = lineOf(floor, { from: name, text, artifacts }, failure)
+  // What a turn that failed says beside its words was not meant as its last word.
+  if (failure) return { ...nothing(), text, lines: [line], artifacts, failure }
+  return { text, lines: [line], verdicts, variables, artifacts, next, problems }
+}
+
+async function personTurn(
+  floor: Floor,
+  { name, role }: Extract<Member, { kind: 'human' }>,
+  key: string,
+): Promise<Spoken> {
+  const { context, lines } = floor
+  const last = lines.at(-1)
+  const text = await askPerson(context, key, {
+    question: last?.text ?? last?.error ?? floor.input.message,
+    detail: { kind: 'person', as: name, ...(role === undefined ? undefined : { role }), from: last?.from ?? 'user' },
+  })
+  return { ...nothing(), text, lines: [{ from: name, person: true, round: floor.round, text }] }
+}
+
+/** How many of the last messages a team within a team is given. */
+const HANDED_DOWN = 6
+
+async function teamTurn(floor: Floor, member: Extract<Member, { kind: 'team' }>, key: string): Promise<Spoken> {
+  const { context, input, lines, variables } = floor
+  const { team, name, outputs } = member
+  const theirs = new Set([...Object.keys(team.context_variables), ...team.agents.flatMap((agent) => Object.keys(agent.outputs ?? {}))])
+  const given = Object.entries(variables).filter(
+    ([variable, value]) => theirs.has(variable) && typeof (team.context_variables[variable] ?? value) === typeof value,
+  )
+  const request = lines.findLast(({ from }) => from === 'user')?.text ?? input.message
+  const before = lines
+    .filter((line) => line.from !== 'user')
+    .slice(-HANDED_DOWN)
+    .map(({ from, text, summary, error, artifacts = [] }) => ({ from, text: text ?? summary ?? error ?? '', artifacts: [...artifacts] }))
+  try {
+    const inner = { team, message: request, variables: Object.fromEntries(given), before, nested: input.nested + 1 }
+    const output = (await context.run('team', inner, { key })) as TeamOutput
+    for (const field of ['router_calls', 'calls', 'input', 'output'] as const) floor.totals[field] += output.totals[field]
+    const set = Object.entries(outputs).flatMap(([variable, type]): [string, Value][] => {
+      const value = output.variables[variable]
+      return typeof value === type && value !== undefined ? [[variable, value]] : []
+    })
+    const artifacts = writtenAt(floor, key)
+    const line = lineOf(floor, { from: name, text: output.response, artifacts })
+    return { ...nothing(), text: output.response, lines: [line], variables: new Map(set), artifacts }
+  } catch (thrown) {
+    return failedBelow(floor, name, { key, thrown })
+  }
+}
+
+/** A failure under a key as the failure of the member that stands there. */
+export function failedBelow(floor: Floor, name: string, { key, thrown }: { key: string; thrown: unknown }): Spoken {
+  const error = asTroupeError(thrown)
+  if (isFatal(error) || error.code === 'cancelled') throw error
+  const stop_reason = error.code === 'limit_reached' ? 'budget' : 'failed'
+  const failure = { stop_reason, error: error.toJSON() } as const
+  const artifacts = writtenAt(floor, key)
+  return { ...nothing(), lines: [lineOf(floor, { from: name, artifacts }, failure)], artifacts, failure }
+}
+
+export function nothing(): Spoken {
+  return { text: '', lines: [], verdicts: new Map(), variables: new Map(), artifacts: [], next: undefined, problems: [] }
+}
+
+export function writtenAt({ context }: Floor, key: string): string[] {
+  return context.written(key).map(({ name, version }) => `${name}@${version}`)
+}
+
+export function lineOf({ round }: Floor, line: Line, failure?: Failure): Line {
+  const { from, text, artifacts } = line
+  return {
+    from,
+    round,
+    ...(text === undefined ? undefined : { text }),
+    ...(failure ? { error: failure.error.message } : undefined),
+    ...(artifacts ? { artifacts } : undefined),
+  }
+}
+
+function failureOf({ status, stop_reason, error }: SessionResult): Failure | undefined {
+  if (status === 'completed') return undefined
+  return { stop_reason, error: error ?? asTroupeError(new Error(`the session ended: ${stop_reason}`)).toJSON() }
+}
+
+export function countUsage({ totals, thread, plan }: Floor, { usage }: SessionResult): void {
+  totals.calls += usage.calls
+  totals.input += usage.input
+  totals.output += usage.output
+  // What one model counted is no bound for another.
+  if (usage.calls === 1 && !plan.team.agents.some(({ model, uses }) => model ?? uses)) thread.count(usage.input)
+}

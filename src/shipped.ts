@@ -1,0 +1,48 @@
+import type { Pattern, PatternTool } from './kernel/pattern.ts'
+import { patternTool } from './kernel/pattern.ts'
+import { artifactRead } from './patterns/artifacts/artifact-read.ts'
+import { artifactWrite } from './patterns/artifacts/artifact-write.ts'
+import { askUser } from './patterns/ask-user/ask-user.ts'
+import { collaborate, collaborateWith } from './patterns/collaborate/collaborate.ts'
+import type { CollaborateConfig } from './patterns/collaborate/input.ts'
+import { DEFAULT_CONFIG } from './patterns/collaborate/input.ts'
+import { outcome } from './patterns/collaborate/outcome.ts'
+import { enterPlanMode } from './patterns/plan-mode/enter-plan-mode.ts'
+import { exitPlanMode } from './patterns/plan-mode/exit-plan-mode.ts'
+import { task, taskResult } from './patterns/task/task.ts'
+
+/** The ways of working together that come with Troupe: what a run can be of. */
+export const PATTERNS: readonly Pattern[] = [task, collaborate, outcome]
+
+/** Patterns as tools, with the names that other hosts know them by. */
+const TOOLS: readonly (readonly [Pattern, readonly string[]])[] = [
+  [task, ['task', 'Task', 'Agent']],
+  [taskResult, ['task_result', 'TaskOutput']],
+  [collaborate, ['collaborate', 'tool-collaborative']],
+  [askUser, ['ask_user', 'AskUserQuestion']],
+  [enterPlanMode, ['EnterPlanMode']],
+  [exitPlanMode, ['ExitPlanMode']],
+  [artifactRead, ['ArtifactRead']],
+  [artifactWrite, ['ArtifactWrite']],
+]
+
+export const TOOL_NAMES: readonly string[] = TOOLS.flatMap(([, names]) => names)
+
+export interface Shipped {
+  patterns: Pattern[]
+  /** Every pattern that agents can call, those of a program's own among them, by each of its names. */
+  toolsWith(own: readonly Pattern[]): Map<string, PatternTool>
+}
+
+/** What comes with Troupe, as a program configures it. */
+export function shippedPatterns(config: Partial<CollaborateConfig> = {}): Shipped {
+  const configured = collaborateWith({ ...DEFAULT_CONFIG, ...config })
+  const now = (pattern: Pattern) => (pattern === collaborate ? configured : pattern)
+  return {
+    patterns: PATTERNS.map(now),
+    toolsWith(own) {
+      const named = [...TOOLS, ...own.map((pattern) => [pattern, [pattern.name]] as const)]
+      return new Map(named.flatMap(([pattern, names]) => names.map((name) => [name, patternTool(now(pattern))])))
+    },
+  }
+}

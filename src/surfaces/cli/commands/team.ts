@@ -1,0 +1,100 @@
+import { TroupeError } from '../../../errors.ts'
+import type { ReadTeam } from '../../../formats/team-file.ts'
+import type { Team } from '../../../judgement/team/definition.ts'
+import type { Cli } from '../cli.ts'
+import { printJson } from '../cli.ts'
+import { EXIT } from '../exit.ts'
+import { checkSummary, problemCount, teamProblemLines } from '../render/team-problems.ts'
+import { everyAgent } from '../roster.ts'
+
+async function readTeam(cli: Cli, file: string): Promise<ReadTeam> {
+  const { readTeamFile } = await import('../../../formats/team-tree.ts')
+  const { agents } = await everyAgent(cli, undefined)
+  return readTeamFile(file, { roster: agents.map(({ name }) => name) })
+}
+
+/** What is wrong with a team file; fails on errors, and on warnings as well when asked to. */
+export async function checkTeam(cli: Cli<{ strict?: boolean }>, file: string): Promise<number> {
+  const { terminal, options } = cli
+  const { team, problems } = await readTeam(cli, file)
+  const failed = problems.some(({ severity }) => severity === 'error' || options.strict)
+  if (options.json) {
+    printJson(cli, { ok: !failed, team: team?.name ?? null, agents: team?.agents.length ?? 0, problems })
+  } else {
+    for (const line of teamProblemLines(problems, terminal.out)) terminal.print(line)
+    terminal.print(checkSummary({ team, problems }, terminal.out))
+  }
+  return failed ? EXIT.failed : EXIT.done
+}
+
+/** The team of a file, for commands that need a whole one. */
+async function wholeTeam(cli: Cli, file: string): Promise<Team> {
+  const { team, problems } = await readTeam(cli, file)
+  const [first] = problems.filter(({ severity }) => severity === 'error')
+  if (!team) {
+    const where = first ? ` at ${first.path}:${first.line}:${first.column}: ${first.message}` : ''
+    throw new TroupeError('invalid_team_file', `the team has errors${where}`, {
+      hint: first?.hint ?? `troupe team check ${file} lists them`,
+    })
+  }
+  if (problems.length > 0 && !cli.options.quiet) {
+    cli.terminal.note(`${problemCount(problems)}: troupe team check ${file}`)
+  }
+  return team
+}
+
+/** Who hands to whom, drawn. */
+export async function drawTeam(cli: Cli<{ mermaid?: boolean; ascii?: boolean }>, file: string): Promise<number> {
+  const { terminal, options } = cli
+  const team = await wholeTeam(cli, file)
+  const { graphOf } = await import('../../../judgement/team/graph.ts')
+  const graph = graphOf(team)
+  if (options.json) printJson(cli, graph)
+  else if (options.mermaid) {
+    const { mermaidOf } = await import('../../../judgement/team/mermaid.ts')
+    terminal.print(mermaidOf(graph))
+  } else {
+    const { ASCII, DRAWN, graphLines } = await import('../render/team-graph.ts')
+    const signs = options.ascii || speaksAscii() ? ASCII : DRAWN
+    for (const line of graphLines(graph, terminal.out, signs)) terminal.print(line)
+  }
+  return EXIT.done
+}
+
+/** The locale `C` promises no more than ASCII. */
+function speaksAscii(): boolean {
+  const { LC_ALL, LC_CTYPE, LANG } = process.env
+  return /^(C|POSIX)$/.test(LC_ALL || LC_CTYPE || LANG || '')
+}
+
+/** The JSON Schema of team files. */
+export async function printTeamSchema({ terminal }: Cli): Promise<number> {
+  const { teamJsonSchema } = await import('../../../judgement/team/json-schema.ts')
+  terminal.print(JSON.stringify(teamJsonSchema(), null, 2))
+  return EXIT.done
+}
+
+export interface ExplainOptions {
+  from?: string
+  /** Shown for the reader's sake only: what an agent says never settles a condition by itself. */
+  response?: string
+  set?: string[]
+  assume?: string[]
+}
+
+/** What would happen after an agent's answer, rule by rule, without running anything. */
+export async function explainTeam(cli: Cli<ExplainOptions>, file: string): Promise<number> {
+  const { terminal, options } = cli
+  const { from, set = [], assume = [], deny = [] } = options
+  if (!from) throw new TroupeError('invalid_input', 'whose answer is it?', { hint: 'name the agent with --from' })
+  const team = await wholeTeam(cli, file)
+  const { assigned } = await import('../../../judgement/team/assign.ts')
+  const { explainHandoff } = await import('../../../judgement/team/explain.ts')
+  const explanation = explainHandoff(team, from, { variables: assigned(team, set), assume, deny })
+  if (options.json) printJson(cli, { decision: explanation.decision, rules: explanation.rules })
+  else {
+    const { explanationLines } = await import('../render/team-explain.ts')
+    for (const line of explanationLines(explanation, terminal.out)) terminal.print(line)
+  }
+  return EXIT.done
+}

@@ -1,0 +1,42 @@
+import type { Truth } from '../../../judgement/condition/tree.ts'
+import type { ExplainedRule, Explanation } from '../../../judgement/team/explain.ts'
+import type { Look, Style } from './line.ts'
+import { line } from './line.ts'
+import { oneLine, wrap } from './width.ts'
+
+const MARKS: Readonly<Record<`${Truth}`, readonly [Style, string]>> = {
+  true: ['green', '✓'],
+  false: ['red', '✗'],
+  unknown: ['yellow', '?'],
+}
+
+/** Every rule in the order in which it is tried, with each part of its condition; the decision comes last. */
+export function explanationLines({ decision, rules, reason, open }: Explanation, look: Look): string[] {
+  const [style, said] =
+    decision.by === 'undecided' ? (['yellow', 'undecided'] as const) : (['green', decided(decision)] as const)
+  return [
+    ...(rules.length === 0 ? [line(look, [['dim', 'no rule leads on from here']])] : []),
+    ...rules.flatMap((rule) => ruleLines(rule, look)),
+    '',
+    line(look, ['decision: ', [style, said]]),
+    ...wrap(`  ${oneLine(reason)}`, look.width, 2),
+    ...open.flatMap((leaf) => wrap(`  settle it with --assume or --deny "${oneLine(leaf)}"`, look.width, 4)),
+  ]
+}
+
+function decided({ to, by }: Explanation['decision']): string {
+  return `${to ?? 'the work is done'} (${by})`
+}
+
+function ruleLines({ from, to, priority, holds, parts }: ExplainedRule, look: Look): string[] {
+  const [style, sign] = MARKS[`${holds}`]
+  return [
+    line(look, [[style, sign], ` ${from} → `, ['bold', to], ['dim', `  priority ${priority}`]]),
+    ...parts.flatMap((part) => {
+      const [partStyle, mark] = MARKS[`${part.value}`]
+      const [first = '', ...rest] = wrap(`      ${oneLine(part.text)}: ${oneLine(part.reason)}`, look.width, 6)
+      const kind = part.kind === 'semantic' ? '~' : '='
+      return [`   ${look.paint(partStyle, mark)}${look.paint('dim', kind)} ${first.slice(6)}`, ...rest]
+    }),
+  ]
+}

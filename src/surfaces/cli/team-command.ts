@@ -1,0 +1,41 @@
+import type { Command } from 'commander'
+import { TroupeError, unknownName } from '../../errors.ts'
+import type { Cli } from './cli.ts'
+import { collected, shared } from './program-options.ts'
+
+type Work = (cli: Cli, words: string[]) => Promise<number>
+type Add = (parent: Command, name: string, work: Work) => Command
+
+/** `troupe team`: what can be done with a team file before it runs. */
+export function describeTeam(team: Command, add: Add): void {
+  team.description('check, draw and explain a team file').usage('COMMAND [options]').commandsGroup('Commands:')
+  add(team, 'check', async (cli, [file = '']) => (await import('./commands/team.ts')).checkTeam(cli, file))
+    .description('what is wrong with it, with line and column')
+    .argument('<file>', 'a team in YAML')
+    .option('--strict', 'fail on warnings too')
+  add(team, 'graph', async (cli, [file = '']) => (await import('./commands/team.ts')).drawTeam(cli, file))
+    .description('who hands to whom')
+    .argument('<file>', 'a team in YAML')
+    .option('--mermaid', 'as Mermaid text')
+    .option('--ascii', 'without line-drawing characters')
+  add(team, 'explain', async (cli, [file = '']) => (await import('./commands/team.ts')).explainTeam(cli, file))
+    .description('what would happen after an answer; runs nothing')
+    .argument('<file>', 'a team in YAML')
+    .requiredOption('--from <agent>', 'who answered: an agent, a group, or user')
+    .option('--response <text>', 'the answer; its words decide nothing by themselves')
+    .option('--set <name=value>', 'a variable; repeatable', collected)
+    .option('--assume <text>', 'a sentence of a condition that holds; repeatable', collected)
+    .option('--deny <text>', 'a sentence of a condition that does not; repeatable', collected)
+  add(team, 'schema', async (cli) => (await import('./commands/team.ts')).printTeamSchema(cli)).description(
+    'the JSON Schema of team files, for editors',
+  )
+  for (const command of team.commands) shared(command)
+  const names = team.commands.map((command) => command.name())
+  team.allowExcessArguments().action((_options, { args: [word] }: Command) => {
+    if (word !== undefined) throw unknownName('invalid_input', 'team command', word, names)
+    throw new TroupeError('invalid_input', 'no team command is named', {
+      alternatives: names,
+      hint: `such as: troupe team check FILE`,
+    })
+  })
+}
