@@ -6,6 +6,7 @@ import { answering, calls, dataOf, pattern, says, settle } from '../test/by-hand
 import { agent, stage } from '../test/stage.ts'
 import type { Signal } from './engine/engine.ts'
 import { realWorld } from './engine/real-world.ts'
+import type { TroupeError } from './errors.ts'
 import type { Hooks } from './kernel/hook.ts'
 import { DEFAULT_LIMITS } from './kernel/limits.ts'
 import { NO_PACING } from './kernel/pacing.ts'
@@ -35,7 +36,9 @@ describe('asking for what is not there', () => {
   test('P1 an unknown pattern, run or question is answered with those that are known, nearest first', async () => {
     const { troupe } = await stage({ model: answering(() => says('hi')), agents: [worker] })
     const { run_id } = await troupe.run('task', go)
-    await expect(troupe.run('taks', go)).rejects.toMatchObject({ code: 'unknown_pattern', alternatives: ['task'] })
+    const mistyped = await troupe.run('taks', go).catch((error: TroupeError) => error)
+    expect(mistyped).toMatchObject({ code: 'unknown_pattern' })
+    expect((mistyped as TroupeError).alternatives[0]).toBe('task')
     const near = `${run_id}0`
     const unknown = { code: 'unknown_run', alternatives: [run_id] }
     await expect(troupe.resume(near)).rejects.toMatchObject(unknown)

@@ -142,6 +142,7 @@ describe('looking around', () => {
       'node',
       ...models,
       'sandbox',
+      'search',
       'store',
       'agents',
       'agents',
