@@ -34,7 +34,6 @@ import type { McpLimits } from './tools/mcp/server.ts'
 import type { McpServerConfig } from './tools/mcp/server-config.ts'
 import type { Sandbox, SandboxReport } from './tools/sandbox/sandbox.ts'
 import type { Toolbox, ToolsOptions } from './tools/tools.ts'
-import type { SearchProvider } from './tools/web/web-search.ts'
 
 export interface TroupeOptions {
   /** A path, `memory`, or a store of your own. Default: `.troupe` of the current folder. */
@@ -173,12 +172,6 @@ export async function compose(options: TroupeOptions): Promise<Parts> {
 export async function sandboxReport(needs: { network: boolean }): Promise<SandboxReport> {
   const { describeSandbox } = await import('./tools/sandbox/describe.ts')
   return describeSandbox(needs)
-}
-
-/** The search service that the environment is set up for. */
-export async function searchServiceIn(env: NodeJS.ProcessEnv): Promise<SearchProvider | undefined> {
-  const { searchServiceOf } = await import('./tools/web/search-services.ts')
-  return searchServiceOf(env)
 }
 
 /** The store is no business of agents, wherever it lies. */

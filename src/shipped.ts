@@ -10,9 +10,10 @@ import { outcome } from './patterns/collaborate/outcome.ts'
 import { enterPlanMode } from './patterns/plan-mode/enter-plan-mode.ts'
 import { exitPlanMode } from './patterns/plan-mode/exit-plan-mode.ts'
 import { task, taskResult } from './patterns/task/task.ts'
+import { team } from './patterns/team/team.ts'
 
 /** The ways of working together that come with Troupe: what a run can be of. */
-export const PATTERNS: readonly Pattern[] = [task, collaborate, outcome]
+export const PATTERNS: readonly Pattern[] = [task, collaborate, outcome, team]
 
 /** Patterns as tools, with the names that other hosts know them by. */
 const TOOLS: readonly (readonly [Pattern, readonly string[]])[] = [

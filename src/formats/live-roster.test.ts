@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { findAgents } from './find-agents.ts'
 import { openLiveRoster } from './live-roster.ts'
 import type { WatchEvents } from './watch-agents.ts'
 
@@ -51,6 +52,44 @@ test('A16 a roster follows its files; what cannot be read takes nobody away', as
     expect(live.roster.has('second')).toBe(false)
     live.close()
     expect(events).toEqual([])
+  } finally {
+    await rm(project, { recursive: true })
+  }
+})
+
+test('A16 a load that was under way when the roster was closed is told to nobody', async () => {
+  const project = await mkdtemp(join(tmpdir(), 'troupe-live-'))
+  const folder = join(project, '.troupe', 'agents')
+  await mkdir(folder, { recursive: true })
+  const events: WatchEvents[] = []
+  const told: unknown[] = []
+  const open = () =>
+    openLiveRoster(
+      { project, shipped: false },
+      {
+        watch(_folder, _how, on) {
+          events.push(on)
+          return { close() {} }
+        },
+        later(task) {
+          task()
+          return { cancel() {} }
+        },
+        onReload: (loaded) => told.push(loaded),
+      },
+    )
+  const settled = async () => {
+    for (let count = 0; count < 5; count++) await findAgents({ project, shipped: false })
+  }
+  try {
+    const live = await open()
+    events[0]?.change()
+    await settled()
+    expect(told).toHaveLength(1)
+    events[0]?.change()
+    live.close()
+    await settled()
+    expect(told).toHaveLength(1)
   } finally {
     await rm(project, { recursive: true })
   }

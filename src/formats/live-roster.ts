@@ -9,6 +9,7 @@ import { watchAgents } from './watch-agents.ts'
 /*
  * 1. An agent whose file cannot be read stays as it was: a file that is half saved takes nobody away.
  * 2. Loads do not overtake each other; a change during one is followed by another.
+ * 3. After it is closed nobody is told anything, not even of a load that was under way.
  */
 
 /** Agents that follow their files. */
@@ -30,6 +31,7 @@ export async function openLiveRoster(find: FindOptions, options: LiveOptions = {
   let roster = createRoster(loaded.agents)
   let loading = false
   let again = false
+  let closed = false
 
   async function reload(): Promise<void> {
     loading = true
@@ -37,11 +39,12 @@ export async function openLiveRoster(find: FindOptions, options: LiveOptions = {
       again = false
       try {
         const next = withKept(await findAgents(find), loaded)
+        if (closed) return
         roster = createRoster(next.agents)
         loaded = next
         options.onReload?.(next)
       } catch (error) {
-        options.onReload?.(error as Error)
+        if (!closed) options.onReload?.(error as Error)
       }
     } while (again)
     loading = false
@@ -67,7 +70,10 @@ export async function openLiveRoster(find: FindOptions, options: LiveOptions = {
     get loaded() {
       return loaded
     },
-    close: () => watch.close(),
+    close() {
+      closed = true
+      watch.close()
+    },
   }
 }
 

@@ -44,7 +44,7 @@ export async function readTeamText({ text, path, roster }: TeamText): Promise<Pl
   const yaml = await import('yaml')
   const lines = new yaml.LineCounter()
   const plain = text.replace(/^\uFEFF/, '')
-  const document = yaml.parseDocument(plain, { lineCounter: lines, logLevel: 'silent', merge: true })
+  const document = yaml.parseDocument(plain, { lineCounter: lines, logLevel: 'error', merge: true })
   const source: Source = { yaml, document, lines, text: plain }
   const placed = ({ place, severity, message, hint, key, at }: TeamProblem): TeamFileProblem => ({
     ...{ severity, message, path, field: written(place) },
@@ -99,7 +99,6 @@ const HINTS: Readonly<Record<string, string>> = {
   BAD_INDENT: 'keys of one map stand in the same column',
   BLOCK_AS_IMPLICIT_KEY: QUOTES,
   DUPLICATE_KEY: 'a key can be written once',
-  MISSING_CHAR: 'a quote or bracket is not closed',
   MULTIPLE_DOCS: 'one file holds one team',
   TAB_AS_INDENT: 'indent with blanks',
   UNEXPECTED_TOKEN: QUOTES,

@@ -30,7 +30,7 @@ export interface Known {
   judged?: readonly Judged[]
 }
 
-const THRESHOLD = 0.8
+const THRESHOLD = 0.75
 const MARGIN = 0.15
 /** Without an embedder: texts that share so many words are worth a question to a model, and nothing more. */
 const WORTH_ASKING = 0.5

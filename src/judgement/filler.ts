@@ -38,26 +38,19 @@ const OPENINGS: readonly string[][] = [
   'we recommend',
   'we should',
   'you should',
-  'the team should',
-  'they should',
-  'one should',
   'let us',
-  'let',
-  'recommendation',
   'recommend to',
   'please',
   'kindly',
   'just',
   'simply',
-  'definitely',
-  'overall',
-  'well',
-  'so',
 ]
   .map((opening) => opening.split(' '))
   .sort((a, b) => b.length - a.length)
 
 const EMPTY = new Set(['please', 'kindly', 'really', 'basically', 'actually', 'definitely', 'certainly'])
+/** Only with a comma behind it: "Overall, …" and not "overall performance". */
+const SIGHS = new Set(['overall', 'well', 'so', 'recommendation', 'okay', 'sure'])
 const ARTICLES = new Set(['a', 'an', 'the'])
 /** Behind these a letter is a name: option A, type a. */
 const LETTERED = new Set(
@@ -67,7 +60,7 @@ const LETTERED = new Set(
 )
 /** No noun: what stands before is no article but a name, as in "A over B". */
 const NO_NOUN = new Set(
-  'over and or than instead rather before after is are was to with not nor if then versus vs because for in on as but should'.split(
+  'over and or than instead rather before after is are was to with not nor if then versus vs because for in on as but should few little bit lot'.split(
     ' ',
   ),
 )
@@ -76,7 +69,8 @@ const NO_NOUN = new Set(
 export function withoutFiller(words: readonly Word[]): Word[] {
   const told = opened(words)
   return told.filter(({ text, raw, ends }, index) => {
-    if (EMPTY.has(text)) return false
+    // "not really safe" says less than "not safe".
+    if (EMPTY.has(text)) return told[index - 1]?.text === 'not'
     // "do not" and "not": the auxiliary says nothing.
     if (/^(?:do|does|did)$/.test(text) && told[index + 1]?.text === 'not') return false
     if (!ARTICLES.has(text)) return true
@@ -87,6 +81,8 @@ export function withoutFiller(words: readonly Word[]): Word[] {
 }
 
 function opened(words: readonly Word[]): readonly Word[] {
+  const [head, ...rest] = words
+  if (head?.ends && SIGHS.has(head.text) && rest.length > 0) return opened(rest)
   const opening = OPENINGS.find(
     (candidate) => candidate.length < words.length && candidate.every((word, index) => words[index]?.text === word),
   )

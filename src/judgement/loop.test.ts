@@ -85,6 +85,8 @@ describe('LP4 stall', () => {
   test('LP4 an agent that goes on by itself and says the same again stalls', () => {
     expect(checkLoop(moves('a>a:x a>a:x a>a:x a>a:x'), wide)).toEqual({ ok: true })
     expect(checkLoop(moves('a>a:x a>a:x a>a:x a>a:x a>a:x'), wide)).toMatchObject({ kind: 'stall' })
+    const others = 'c>b:x b>a:x a>a:x'
+    expect(checkLoop(moves(`${others} ${others} a>a:x a>a:x a>a:x`), wide)).toMatchObject({ kind: 'stall' })
   })
 })
 

@@ -69,19 +69,23 @@ function crossed(one: Negation, other: Negation): boolean {
 function negationIn(words: readonly Word[]): Negation {
   const [inside, outside] = [new Set<string>(), new Set<string>()]
   let [count, conditions, reach] = [0, 0, 0]
+  let clause: string[] = []
   words.forEach(({ text, ends }, index) => {
     const next = words[index + 1]?.text
     if (CONDITIONS.has(text)) conditions++
-    // "neither … nor" and "not … nor" deny once.
     if (negates(text, next)) {
+      // "neither … nor" and "not … nor" deny once.
       if (text !== 'nor') count++
       reach = REACH
+      // "Personal data must not be logged" denies what stands before it as well.
+      if (next === 'be') for (const word of clause) [outside.delete(word), inside.add(word)]
     } else if (reach > 0 && TURNS.has(text)) reach = 0
     else if (isContent(text)) {
       ;(reach > 0 ? inside : outside).add(stem(text))
+      clause.push(stem(text))
       reach = Math.max(0, reach - 1)
     }
-    if (ends) reach = 0
+    if (ends) [reach, clause] = [0, []]
   })
   return { count, conditions, denied: minus(inside, outside), said: minus(outside, inside) }
 }

@@ -2,35 +2,29 @@ import { apart } from './quantities.ts'
 import type { Word } from './words.ts'
 import { isContent, stem } from './words.ts'
 
-/** Words that say on which side of a relation something stands. `before` and `after` are one relation, read both ways. */
-const RELATIONS: Readonly<Record<string, { kind: string; turned: boolean }>> = {
-  over: { kind: 'over', turned: false },
-  above: { kind: 'over', turned: false },
-  than: { kind: 'over', turned: false },
-  below: { kind: 'over', turned: true },
-  under: { kind: 'over', turned: true },
-  before: { kind: 'time', turned: false },
-  after: { kind: 'time', turned: true },
-  once: { kind: 'time', turned: true },
-  then: { kind: 'time', turned: false },
-  to: { kind: 'to', turned: false },
-  into: { kind: 'to', turned: false },
-  onto: { kind: 'to', turned: false },
-  from: { kind: 'to', turned: true },
-  with: { kind: 'with', turned: false },
-  by: { kind: 'by', turned: false },
-  via: { kind: 'by', turned: false },
-  in: { kind: 'in', turned: false },
-  on: { kind: 'in', turned: false },
-  inside: { kind: 'in', turned: false },
-  behind: { kind: 'behind', turned: false },
-  for: { kind: 'for', turned: false },
-  of: { kind: 'of', turned: false },
-  as: { kind: 'as', turned: false },
-  '>': { kind: 'over', turned: false },
-  '<': { kind: 'over', turned: true },
-  '→': { kind: 'to', turned: false },
+interface Relation {
+  kind: string
+  turned: boolean
 }
+
+/** Words that say on which side of a relation something stands. `before` and `after` are one relation, read both ways. */
+const RELATIONS: ReadonlyMap<string, Relation> = new Map(
+  Object.entries({
+    over: { ahead: 'over above than >', behind: 'below under <' },
+    time: { ahead: 'before then', behind: 'after once' },
+    to: { ahead: 'to into onto →', behind: 'from' },
+    with: { ahead: 'with', behind: '' },
+    by: { ahead: 'by via', behind: '' },
+    in: { ahead: 'in on inside', behind: '' },
+    behind: { ahead: 'behind', behind: '' },
+    for: { ahead: 'for', behind: '' },
+    of: { ahead: 'of', behind: '' },
+    as: { ahead: 'as', behind: '' },
+  }).flatMap(([kind, { ahead, behind }]) => [
+    ...ahead.split(' ').map((word): [string, Relation] => [word, { kind, turned: false }]),
+    ...behind.split(' ').map((word): [string, Relation] => [word, { kind, turned: true }]),
+  ]),
+)
 
 /** True when the same relation holds between the same things the other way round: "A over B" and "B over A". */
 export function sidesSwapped(a: readonly Word[], b: readonly Word[]): boolean {
@@ -58,7 +52,7 @@ function shares(one: ReadonlySet<string>, other: ReadonlySet<string>, opposite: 
 
 function sidesOf(words: readonly Word[]): Sides[] {
   return words.flatMap(({ text }, index) => {
-    const relation = Object.hasOwn(RELATIONS, text) ? RELATIONS[text] : undefined
+    const relation = RELATIONS.get(text)
     if (!relation) return []
     const [left, right] = around(words, index)
     const [near, far] = relation.turned ? [right, left] : [left, right]
@@ -93,21 +87,57 @@ export function lettersDiffer(a: readonly Word[], b: readonly Word[]): boolean {
 }
 
 /**
- * True when the same words stand in another order and nothing says that the order is free: "the gateway calls the worker"
- * and "the worker calls the gateway". Behind "and", "or" or a comma it is.
+ * True when the same words stand in another order and the order says something: "the gateway calls the worker" and "the
+ * worker calls the gateway". Whole clauses may change places, and a passive may move the verb.
  */
 export function reordered(a: readonly Word[], b: readonly Word[]): boolean {
+  if (sameWords(a, b)) return sorted(clausesOf(a, textsOf)) !== sorted(clausesOf(b, textsOf))
   const [mine, theirs] = [nameables(a), nameables(b)]
   if (mine.join(' ') === theirs.join(' ') || [...mine].sort().join(' ') !== [...theirs].sort().join(' ')) return false
-  if ([...a, ...b].some(({ text }) => RELATIONS[text]?.kind === 'time')) return false
+  if ([...a, ...b].some(({ text }) => RELATIONS.get(text)?.kind === 'time')) return false
   if (passiveOf(mine, theirs, b) || passiveOf(theirs, mine, a)) return false
-  return ![...a.slice(0, -1), ...b.slice(0, -1)].some(({ text, ends }) => ends || text === 'and' || text === 'or')
+  const [clauses, others] = [clausesOf(a, nameables), clausesOf(b, nameables)]
+  return sorted(clauses) !== sorted(others) && !rotated(clauses, others)
+}
+
+function sameWords(a: readonly Word[], b: readonly Word[]): boolean {
+  const rest = b.map(({ text }) => text)
+  return (
+    a.length === b.length &&
+    [...textsOf(a)].sort().join(' ') === rest.sort().join(' ') &&
+    !rotated(clausesOf(a, textsOf), clausesOf(b, textsOf))
+  )
+}
+
+function textsOf(words: readonly Word[]): string[] {
+  return words.map(({ text }) => text)
+}
+
+function sorted(clauses: readonly string[]): string {
+  return [...clauses].sort().join('; ')
+}
+
+function clausesOf(words: readonly Word[], told: (words: readonly Word[]) => string[]): string[] {
+  const clauses: Word[][] = [[]]
+  for (const word of words) {
+    if (/^(?:and|or|to|by)$/.test(word.text)) clauses.push([])
+    else clauses.at(-1)?.push(word)
+    if (word.ends) clauses.push([])
+  }
+  return clauses.map((clause) => told(clause).join(' ')).filter((clause) => clause !== '')
+}
+
+/** "In production, enable caching" and "enable caching in production". */
+function rotated(a: readonly string[], b: readonly string[]): boolean {
+  const turned = (clauses: readonly string[]) => [...clauses.slice(1), ...clauses.slice(0, 1)].join(' ')
+  return turned(a) === b.join(' ') || a.join(' ') === turned(b)
 }
 
 /** "Encrypt the data at rest" and "data at rest should be encrypted": only the verb has moved. */
 function passiveOf(active: readonly string[], passive: readonly string[], words: readonly Word[]): boolean {
   const [verb, ...rest] = active
-  return words.some(({ text }) => /^(?:be|is|are)$/.test(text)) && rest.join(' ') === passive.filter((word) => word !== verb).join(' ')
+  const participle = words.some(({ text }) => /^(?:be|is|are)$/.test(text)) || /ed$/.test(words.at(-1)?.text ?? '')
+  return participle && rest.join(' ') === passive.filter((word) => word !== verb).join(' ')
 }
 
 function nameables(words: readonly Word[]): string[] {

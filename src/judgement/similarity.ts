@@ -14,7 +14,7 @@ export type GuardReason = 'negation' | 'numbers' | 'opposites'
 export function normalised(text: string): string {
   const words = withoutFiller(wordsOf(text))
   // What consists of punctuation alone is not nothing.
-  return words.map(({ text: word }) => word).join(' ') || text.normalize('NFKC').trim().toLowerCase()
+  return words.map(spoken).join(' ') || text.normalize('NFKC').trim().toLowerCase()
 }
 
 /** Why two statements that look alike must not be merged. Symmetric. */
@@ -43,8 +43,9 @@ export function doubtful(a: string, b: string): boolean {
   if (Math.max(a.length, b.length) > LONGEST || foreign(a) || foreign(b)) return true
   const [mine, theirs] = [tellingStems(a), tellingStems(b)]
   const [lonely, others] = [unmatched(mine, theirs), unmatched(theirs, mine)]
-  const most = Math.max(lonely.length, others.length)
-  return most > 0 && mine.size - lonely.length >= most
+  const [fewest, most] = [Math.min(lonely.length, others.length), Math.max(lonely.length, others.length)]
+  if (most === 0) return hedgesOf(a) !== hedgesOf(b)
+  return fewest <= 1 || mine.size - lonely.length >= most
 }
 
 /** The cosine of the angle between two vectors; 0 when one of them is empty, unknown or of another length. */
@@ -69,9 +70,28 @@ export function overlap(a: string, b: string): number {
   return mine.size + theirs.size === 0 ? 0 : (2 * shared) / (mine.size + theirs.size)
 }
 
+/** "No, use it" is not "no use": a comma behind a negation stays. */
+function spoken({ text, ends }: Word, index: number, words: readonly Word[]): string {
+  return ends && index < words.length - 1 && isNegating(text) ? `${text},` : text
+}
+
+const HEDGES =
+  /^(?:all|any|both|most|more|less|least|some|few|little|much|many|same|own|now|ever|even|still|yet|may|might|can|could|up|down|out|off|over|under|this|that|too|very|about)$/
+
+/** Small words that change how much, how often or how surely something is said. */
+function hedgesOf(text: string): string {
+  const words = wordsOf(text).map(({ text: word }) => (word === 'each' || word === 'every' ? 'all' : word))
+  const found = words.flatMap((word, index) =>
+    HEDGES.test(word) ? (words[index - 1] === 'a' ? `a ${word}` : word) : [],
+  )
+  return [...new Set(found)].sort().join(' ')
+}
+
 /** Verbs that a recommendation can have or lack: "use bcrypt to hash" is "hash with bcrypt". */
 const EMPTY = new Set(
-  'use adopt choose pick select take go recommend suggest prefer favor put make do need perform apply ensure have get'.split(' ').map(stem),
+  'use adopt choose pick select take go recommend suggest prefer favor put make do need perform apply ensure have get'
+    .split(' ')
+    .map(stem),
 )
 
 /** The words that make a statement what it is; negations are the guard's business. */

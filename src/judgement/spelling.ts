@@ -48,6 +48,10 @@ const ALIASES: Readonly<Record<string, string>> = {
   sceptical: 'skeptical',
   timeouts: 'timeout',
   asap: 'immediately',
+  approved: 'approve',
+  rejected: 'reject',
+  accepted: 'accept',
+  declined: 'decline',
 }
 
 export function aliasOf(word: string): string {

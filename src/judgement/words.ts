@@ -13,8 +13,9 @@ const CONTRACTED: readonly [RegExp, string][] = [
   [/\bwon['’]t\b/gi, 'will not'],
   [/\bshan['’]t\b/gi, 'shall not'],
   [/\bain['’]t\b/gi, 'is not'],
+  [/\blet['’]s\b/gi, 'let us'],
   [/\b(do|does|did|should|would|could|is|are|was|were|has|have|had|must|need|might|ought)n['’]?t\b/gi, '$1 not'],
-  [/\b(i|we|you|they|he|she|it|that|there|let)['’](?:d|ll|m|re|s|ve)\b/gi, '$1'],
+  [/\b(i|we|you|they|he|she|it|that|there)['’](?:d|ll|m|re|s|ve)\b/gi, '$1'],
   [/(\p{L})['’]s\b/giu, '$1'],
 ]
 
@@ -49,11 +50,11 @@ export function stem(word: string): string {
   if (word.length < 4 || /[^a-z]/.test(word)) return word
   const cut = word
     .replace(/(?:ies|ied)$/, 'y')
-    .replace(/(?<=[a-z]{3})(?:ing|ed|er)$/, '')
+    .replace(/(?<=[a-z]{3})(?:ing|ed|er|est)$/, '')
     .replace(/(?<=(?:s|x|z|ch|sh))es$/, '')
     .replace(/(?<=[^su])s$/, '')
     .replace(/(?<=[a-z]{2})e$/, '')
-  return cut.replace(/([bdgklmnprt])\1$/, '$1')
+  return cut.length > 3 ? cut.replace(/([bdgklmnprt])\1$/, '$1') : cut
 }
 
 const FUNCTION_WORDS = new Set(

@@ -1,4 +1,5 @@
 import type { ErrorRecord } from '../errors.ts'
+import type { TeamEventData } from './team-event.ts'
 
 /** Whether a pattern said this itself. */
 export function isTold(type: string): boolean {
@@ -8,9 +9,9 @@ export function isTold(type: string): boolean {
 const TOLD = /^(custom|tool:collaborative|team):/
 
 /** What patterns tell of their own work, under the specifications' names. */
-export interface PatternEventData {
+export interface PatternEventData extends TeamEventData {
   'tool:collaborative:start': { key: string; task: string; agents: string[]; mode: string; synthesis: string }
-  'tool:collaborative:agent:start': { key: string; agent: string; role: string }
+  'tool:collaborative:agent:start': { key: string; agent: string; role: string; subtask?: string }
   'tool:collaborative:agent:complete': {
     key: string
     agent: string

@@ -4,6 +4,7 @@ import { joined } from './background.ts'
 import type { Caller, Context, PerformRequest } from './context.ts'
 import type { Placement } from './delegation.ts'
 import { countChild, placeOf, rightsUnder, toolsFor } from './delegation.ts'
+import { equipped, prepared } from './equip.ts'
 import type { SessionEnd, SessionOpen, StopReason } from './event.ts'
 import { isEvent } from './event.ts'
 import type { Execution } from './execution.ts'
@@ -19,7 +20,6 @@ import type { Thread } from './thread.ts'
 import type { TurnEnd } from './turn.ts'
 import { turn } from './turn.ts'
 import { Watchdog } from './watchdog.ts'
-import { untilAborted } from './world.ts'
 
 /*
  * One segment of a session, from its opening to its persisted end.
@@ -104,12 +104,6 @@ function instruction(session: SessionState, request: PerformRequest): UserMessag
   return { role: 'user', content, ...(session.exchanges === 0 ? { pinned: true as const } : undefined) }
 }
 
-/** Waits for what the agent's tools need. Nothing to wait for takes no time at all, so that openings keep their order. */
-function prepared(site: PerformSite, agent: Agent): Promise<void> | undefined {
-  const preparing = site.x.ports.prepare?.(agent)
-  return preparing && site.x.recall(() => untilAborted(preparing, site.signal))
-}
-
 function spawn(
   site: PerformSite,
   agent: Agent | undefined,
@@ -164,7 +158,7 @@ async function resume(site: PerformSite, id: string, agent: Agent | undefined): 
     })
     const before = openingOf(past)
     const rights = rightsUnder(x, before, site.caller)
-    await prepared(site, before.agent)
+    await equipped(site, before)
     const open: SessionOpen = { ...before, ...rights, key, segment: past.segment + 1, base: past.base }
     x.journal.append('session:open', open, id)
     return foldSession(id, open, past.events)
@@ -179,7 +173,7 @@ async function reenter(
   { id, open, thread }: { id: string; open: SessionOpen; thread: Thread | undefined },
 ): Promise<SessionState> {
   const { base } = open
-  const preparing = prepared(site, open.agent)
+  const preparing = equipped(site, open)
   if (preparing) await preparing
   if (!base) return newSession(id, open, thread)
   const past = await site.x.recall(() => site.x.ports.readSession(base.session_id ?? id, base))

@@ -2,6 +2,7 @@ import { TroupeError, unknownName } from '../errors.ts'
 import type { CallSite } from './call-site.ts'
 import { isEvent } from './event.ts'
 import type { ToolCallPart } from './model.ts'
+import { isOfServer } from './named-tools.ts'
 import type { PatternTool } from './pattern.ts'
 import { problemsOf } from './schema.ts'
 import type { Tool } from './tool.ts'
@@ -79,8 +80,20 @@ async function askHooks(site: CallSite, { tool, parsed }: Proposal): Promise<Hoo
 function find({ x, session }: CallSite, name: string): Callable {
   const granted = session.open.tools
   const tool = x.ports.tools.get(name) ?? x.ports.patternTools.get(name)
-  if (!tool || !granted.includes(tool.name)) throw unknownName('unknown_tool', 'tool', name, granted)
-  return tool
+  if (tool && granted.includes(tool.name)) return tool
+  const there = granted.filter((each) => x.ports.tools.get(each) ?? x.ports.patternTools.get(each))
+  throw granted.includes(name) ? goneTool(name, there) : unknownName('unknown_tool', 'tool', name, there)
+}
+
+/** The session had it when it was opened, and nobody provides it now. */
+function goneTool(name: string, there: string[]): TroupeError {
+  const whose = isOfServer(name)
+    ? 'the server it comes from is not there in this run'
+    : 'nobody provides it in this run'
+  return new TroupeError('unknown_tool', `the tool '${name}' is gone: ${whose}`, {
+    alternatives: there,
+    hint: 'do without it, or say in your answer that it is missing: whoever has it can delegate this anew',
+  })
 }
 
 /** The model must not pay for what a hook made of its call. */

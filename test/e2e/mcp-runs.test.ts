@@ -242,3 +242,28 @@ function afterChange(troupe: () => Troupe): NonNullable<TroupeOptions['hooks']>[
     },
   }
 }
+
+test('MC44 a session that is resumed in another run has the servers of those who called it, or is told that they are gone', async () => {
+  const mine = sceneServer(small)
+  const boss = agent('boss', { tools: ['task'], mcp_servers: { mine: mine.config } })
+  const others = [agent('other', { tools: ['task'] }), agent('heir')]
+  const mcp = { unconfined: true }
+  const first = await setting({ boss: [asking('heir')] }, { agents: [boss, ...others], mcp })
+  const { run_id } = await start(first.troupe)
+  const session_id = (await first.troupe.sessions(run_id)).find((each) => each.agent === 'heir')?.session_id
+  expect((await first.tools(run_id)).heir).toContain('mcp__mine__look')
+  const { store } = first.troupe
+  const look = calling('mcp__mine__look')
+  const again: Played = { calls: [{ name: 'task', input: { session_id, instruction: 'on' } }] }
+
+  const known = await setting({ other: [again], heir: [look, look] }, { agents: [boss, ...others], mcp, store })
+  const resumed = await start(known.troupe, 'other')
+  expect(known.heard.heir?.[1]).toMatch(/pid \d+/)
+  expect((await known.tools(resumed.run_id)).other).toEqual([])
+  expect((await known.troupe.replay(resumed.run_id)).differences).toEqual([])
+  expect(mine.pids()).toHaveLength(2)
+
+  const gone = await setting({ heir: [look, look, look, look] }, { agents: others, mcp, store })
+  await gone.troupe.run('task', { session_id, instruction: 'on' })
+  expect(gone.heard.heir?.[1]).toContain("the tool 'mcp__mine__look' is gone: the server it comes from is not there")
+})

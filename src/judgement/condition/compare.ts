@@ -12,13 +12,13 @@ const LONGEST_SHOWN = 60
 /** A comparison of two values of one kind; anything else is unknown, and says why. */
 export function compare(leaf: Extract<Leaf, { kind: 'compare' }>, variables: Variables): Settled {
   const [left, right] = [read(leaf.left, variables), read(leaf.right, variables)]
-  const missing = [left, right].flatMap((side) => ('missing' in side ? [side.missing] : []))
-  if (missing.length > 0) return unknown([...new Set(missing)].join('; '))
-  if ('missing' in left || 'missing' in right) return unknown('')
+  if ('missing' in left || 'missing' in right) {
+    return unknown(...new Set([left, right].flatMap((side) => ('missing' in side ? [side.missing] : []))))
+  }
   const sides = [said(leaf.left, left.value), said(leaf.right, right.value)].filter((side) => side !== '')
   const value = compared(left.value, leaf.op, right.value)
   if (value === undefined) return unknown(mismatch(left.value, leaf.op, right.value), ...sides)
-  return { value, reason: sides.length > 0 ? sides.join(', ') : `both sides are written out` }
+  return { value, reason: sides.length > 0 ? sides.join(', ') : 'both sides are written out' }
 }
 
 /** A variable that is true or false by itself. */

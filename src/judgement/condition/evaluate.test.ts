@@ -113,6 +113,13 @@ describe('CN6 what is missing', () => {
     expect(open).toEqual([])
   })
 
+  test('CN6 what a record inherits is not set', () => {
+    const inherited: Record<string, Value> = Object.create({ yes: true, count: 7 })
+    const result = parseCondition('yes or count == 7', names)
+    const evaluation = result.ok ? evaluate(result.tree, { variables: inherited, verdict: () => true }) : undefined
+    expect(evaluation?.value).toBe('unknown')
+  })
+
   test('CN6 a value that is no number, text, true or false is unknown, not converted', () => {
     const result = parseCondition('a == 1 or b or c == "x" or d > 0', names)
     const strange = { a: [1], b: {}, c: null, d: undefined } as unknown as Record<string, Value>

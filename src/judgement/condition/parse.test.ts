@@ -180,6 +180,13 @@ describe('CN4 what the runtime itself knows', () => {
     })
   })
 
+  test('CN4 a variable of the team wins over another way to write a system variable', () => {
+    const own = { ...names, variables: ['fact_checker_load'] }
+    expect(parseCondition('fact_checker_load < 2', own)).toMatchObject({
+      tree: { left: { variable: 'fact_checker_load' } },
+    })
+  })
+
   test('CN4 of two agents that differ in a hyphen the one spelled exactly so is meant', () => {
     const alike = { agents: ['a-b', 'a_b'], groups: [], variables: [] }
     expect(parseCondition('a_b complete', alike)).toMatchObject({ tree: { variable: 'a_b_complete' } })

@@ -93,14 +93,12 @@ function shown(side: Side): string {
 /** 1 true, 0 false, ½ unknown: and is the least, or the greatest, not what is left to 1. */
 function weight(thought: Idea, known: Record<string, Value>, said: Record<string, Truth>): number {
   if ('sign' in thought) return relation(looked(thought.left, known), thought.sign, looked(thought.right, known))
-  if (thought.is === 'all' || thought.is === 'some') {
-    const parts = thought.of.map((part) => weight(part, known, said))
-    return thought.is === 'all' ? Math.min(...parts) : Math.max(...parts)
-  }
-  if (thought.is === 'no') return 1 - weight(thought.of, known, said)
   if (thought.is === 'written') return thought.value ? 1 : 0
   if (thought.is === 'flag') return number(known[thought.name])
-  return number(said[thought.text])
+  if ('text' in thought) return number(said[thought.text])
+  if (thought.is === 'no') return 1 - weight(thought.of, known, said)
+  const parts = thought.of.map((part) => weight(part, known, said))
+  return thought.is === 'all' ? Math.min(...parts) : Math.max(...parts)
 }
 
 function number(truth: unknown): number {

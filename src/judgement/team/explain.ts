@@ -41,9 +41,10 @@ export function explainHandoff(team: Team, from: string, supposed: Supposed = {}
   const { agents, groups } = castOf(team)
   const known = [...agents, ...groups, USER]
   if (!known.includes(from)) throw unknownName('unknown_agent', 'agent or group', from, known)
-  const rules = rulesFrom(rulesOf(team).rules)(from)
+  const every = rulesOf(team).rules
+  const rules = rulesFrom(every)(from)
   const variables = { ...freshFacts(team, from), ...team.context_variables, ...supposed.variables }
-  const verdicts = verdictsOf(rules, variables, supposed)
+  const verdicts = verdictsOf(sentencesOf(every, variables), supposed)
   const {
     decision,
     rules: values,
@@ -82,29 +83,30 @@ function afterWork(team: Team, from: string): Pick<Explanation, 'decision' | 're
 
 type Variables = Readonly<Record<string, Value>>
 
+type Sentence = { raw: string; judged: string }
+
 /** The sentences that were given, by the words in which they will be asked for. */
-function verdictsOf(rules: readonly Rule[], variables: Variables, supposed: Supposed): Map<string, boolean> {
-  const sentences = sentencesOf(rules, variables)
+function verdictsOf(sentences: readonly Sentence[], { assume = [], deny = [] }: Supposed): Map<string, boolean> {
   const verdicts = new Map<string, boolean>()
-  for (const [texts, value] of [[supposed.assume ?? [], true] as const, [supposed.deny ?? [], false] as const]) {
-    for (const text of texts) {
-      const meant = sentences.filter(({ raw, judged }) => [plain(raw), plain(judged)].includes(plain(text)))
-      if (meant.length === 0)
-        throw unknownSentence(
-          text,
-          sentences.map(({ raw }) => raw),
-        )
-      for (const { judged } of meant) {
-        if (verdicts.get(plain(judged)) === !value) throw bothWays(text)
-        verdicts.set(plain(judged), value)
-      }
+  const given = [...assume.map((text) => [text, true] as const), ...deny.map((text) => [text, false] as const)]
+  for (const [text, value] of given) {
+    const meant = sentences.filter(({ raw, judged }) => [plain(raw), plain(judged)].includes(plain(text)))
+    if (meant.length === 0) {
+      throw unknownSentence(
+        text,
+        sentences.map(({ raw }) => raw),
+      )
+    }
+    for (const { judged } of meant) {
+      if (verdicts.get(plain(judged)) === !value) throw bothWays(text)
+      verdicts.set(plain(judged), value)
     }
   }
   return verdicts
 }
 
 /** Each sentence as it is written, and with the values of its variables. */
-function sentencesOf(rules: readonly Rule[], variables: Variables): { raw: string; judged: string }[] {
+function sentencesOf(rules: readonly Rule[], variables: Variables): Sentence[] {
   return rules.flatMap(({ condition }) => {
     const { parts } = evaluate(condition, { variables, verdict: () => undefined })
     return leavesOf(condition).flatMap((leaf, index) =>

@@ -3,7 +3,7 @@ import type { Team, TeamAgent, TeamGroup } from './definition.ts'
 import { ANY_AGENT, PREVIOUS_AGENT, reservedNames, USER } from './definition.ts'
 import type { Place, TeamProblem } from './problem.ts'
 import { error, warning } from './problem.ts'
-import { MISSING } from './shape.ts'
+import { MISSING, UNNAMED } from './shape.ts'
 
 /** Everyone a team has, by the names its conditions and handoffs use. */
 export interface Cast {
@@ -69,6 +69,7 @@ function doubleNames(team: Team): TeamProblem[] {
 
 function mentioned(place: Place, name: string | undefined, known: readonly string[]): TeamProblem[] {
   if (name === undefined || name === MISSING || known.includes(name)) return []
+  if (known.some((each) => each.startsWith(UNNAMED))) return []
   const [first, ...others] = nearest(name, known)
   const list = [first, ...others].slice(0, 8).join(', ')
   return [error(place, `no agent or group '${name}'; known: ${list}`, `did you mean '${first}'?`)]

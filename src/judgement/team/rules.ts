@@ -6,6 +6,7 @@ import type { Team } from './definition.ts'
 import { castOf } from './parts.ts'
 import type { Place, TeamProblem } from './problem.ts'
 import { warning } from './problem.ts'
+import { MISSING } from './shape.ts'
 import { variableTypes } from './variables.ts'
 
 /*
@@ -69,6 +70,7 @@ export function isAlways({ condition }: Rule): boolean {
 function clashes(rules: readonly Rule[]): TeamProblem[] {
   const seen = new Map<string, Rule>()
   return rules.flatMap((rule) => {
+    if (rule.from === MISSING || rule.to === MISSING) return []
     const when = isAlways(rule) ? 'always' : meaningOf(rule)
     const key = JSON.stringify([rule.from, rule.priority, when])
     const same = JSON.stringify([rule.from, rule.to, when])

@@ -14,6 +14,8 @@ import { inWords, kindOf, placeOf } from './shape-words.ts'
 
 /** Stands in a draft for a text that is missing; nobody can be called like this. */
 export const MISSING = '\u0000'
+/** Begins the name of one whose own name is wrong: who is mentioned may be meant for it. */
+export const UNNAMED = 'unnamed_entry_'
 
 export interface Shape {
   /** The team, when nothing is wrong with its shape. */
@@ -92,9 +94,9 @@ function mend(data: Data, place: Place): void {
 }
 
 function neutralEntry(list: string, index: number): Data {
-  if (list === 'agents') return { name: `unnamed_${index + 1}` }
+  if (list === 'agents') return { name: `${UNNAMED}${index + 1}` }
   if (list === 'handoffs') return { from_agent: MISSING, to_agent: MISSING }
-  return { name: `unnamed_${index + 1}`, kind: 'parallel', members: [MISSING] }
+  return { name: `${UNNAMED}${index + 1}`, kind: 'parallel', members: [MISSING] }
 }
 
 export function valueAt(value: unknown, place: Place): unknown {

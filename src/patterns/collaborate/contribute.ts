@@ -43,7 +43,7 @@ interface AskedInput {
 export async function contribute(site: Asking, who: Specialist, question: Question): Promise<Contribution> {
   const { context } = site
   const { key, previous, subtask } = question
-  const about = { agent: who.name, role: who.role }
+  const about = { agent: who.name, role: who.role, ...(subtask === undefined ? undefined : { subtask }) }
   context.emit(`${key}/asked`, 'tool:collaborative:agent:start', about)
   const instruction = specialistPrompt({
     shared: site.shared,

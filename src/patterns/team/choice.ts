@@ -49,7 +49,8 @@ export function goingOn(answer: unknown, names: readonly string[]): GoingOn | un
   if (answer === true || answer === false) return { do: answer ? 'continue' : 'stop' }
   if (typeof answer === 'object' && answer !== null) {
     const { do: action, agent } = answer as { do?: unknown; agent?: unknown }
-    if (action === 'override') return typeof agent === 'string' && names.includes(agent) ? { do: action, agent } : undefined
+    if (action === 'override')
+      return typeof agent === 'string' && names.includes(agent) ? { do: action, agent } : undefined
     return typeof action === 'string' && Object.hasOwn(WORDS, action) ? WORDS[action] : undefined
   }
   if (typeof answer !== 'string') return undefined

@@ -28,7 +28,7 @@ export interface Floor {
   readonly history: HistoryEntry[]
   readonly handoffs: HandoffRecord[]
   readonly artifacts: string[]
-  readonly totals: { turns: number; router_calls: number; calls: number; input: number; output: number }
+  readonly totals: { turns: number; router_calls: number; tokens: number }
   watch: LoopWatch
   round: number
   /** Who had a turn since the user last spoke: how often, and in which round first. */
@@ -62,7 +62,7 @@ export function newFloor(context: Context, plan: Plan, input: TeamRunInput): Flo
     history: [],
     handoffs: [],
     artifacts: [],
-    totals: { turns: 0, router_calls: 0, calls: 0, input: 0, output: 0 },
+    totals: { turns: 0, router_calls: 0, tokens: 0 },
     watch: loopWatch(plan.team.limits),
     round: 0,
     spoken: new Map(),

@@ -16,7 +16,12 @@ export async function groupTurn(
   floor.context.emit(`${at.key}/group`, 'team:group', {
     ...{ round: floor.round, group: group.name, kind: group.kind, members: [...new Set(group.members)] },
   })
-  const spoken = group.kind === 'parallel' ? await together(floor, group, at) : await agreed(floor, group, at.key)
+  if (group.kind === 'consensus') {
+    const spoken = await agreed(floor, group, at.key)
+    noteTurn(floor, group.name, spoken)
+    return spoken
+  }
+  const spoken = await together(floor, group, at)
   endTurn(floor, group.name, spoken.failure !== undefined)
   return spoken
 }
@@ -50,7 +55,8 @@ async function together(
   const failures = all.flatMap(({ spoken }) => spoken.failure ?? [])
   const [first] = failures
   // A limit of the run stops everyone; else one voice that is missing is reported, and the others count.
-  const failure = failures.find(({ error }) => error.code === 'limit_reached') ?? (heard.length === 0 ? first : undefined)
+  const failure =
+    failures.find(({ error }) => error.code === 'limit_reached') ?? (heard.length === 0 ? first : undefined)
   return failure ? { ...joint, failure } : joint
 }
 
@@ -93,21 +99,19 @@ async function agreed(floor: Floor, group: TeamGroup, key: string): Promise<Spok
     for (const [index, name] of members.entries()) {
       endTurn(floor, name, output.contributions[index]?.status === 'failed')
     }
+    floor.totals.tokens += output.metadata?.total_tokens ?? 0
     const artifacts = writtenAt(floor, key)
     const line = lineOf(floor, { from: group.name, text: output.result, artifacts })
-    const spoken = { ...nothing(), text: output.result, lines: [line], artifacts }
-    noteTurn(floor, group.name, spoken)
-    return spoken
+    return { ...nothing(), text: output.result, lines: [line], artifacts }
   } catch (thrown) {
-    const spoken = failedBelow(floor, group.name, { key, thrown })
-    noteTurn(floor, group.name, spoken)
-    return spoken
+    return failedBelow(floor, group.name, { key, thrown })
   }
 }
 
 interface Agreed {
   result: string
   contributions: readonly { status?: string }[]
+  metadata?: { total_tokens?: number }
 }
 
 interface Specialist {

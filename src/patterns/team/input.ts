@@ -51,9 +51,8 @@ export const teamOutput = z.object({
     turns: z.int(),
     /** Model calls that were made only to decide who goes on. */
     router_calls: z.int(),
-    calls: z.int(),
-    input: z.int(),
-    output: z.int(),
+    /** In and out, of everyone who worked for the team. */
+    tokens: z.int(),
   }),
 })
 

@@ -28,6 +28,8 @@ export interface Plan {
   /** Types of the variables that configuration and agents set. */
   types: ReadonlyMap<string, ValueType>
   system: ReadonlyMap<string, ValueType>
+  /** Nobody has a model of its own. */
+  oneModel: boolean
   member(name: string): Member
   rules(from: string): readonly Rule[]
   /** Those that speak of errors: the only ones that apply after a turn that failed. */
@@ -42,7 +44,7 @@ export interface Formed {
   name: string
   role: string
   uses: string
-  expertise: readonly string[]
+  expertise: string[]
 }
 
 export function planOf(team: Team, roster: Roster, formed: readonly Formed[]): Plan {
@@ -54,10 +56,9 @@ export function planOf(team: Team, roster: Roster, formed: readonly Formed[]): P
   const rules = rulesFrom(rulesOf(team).rules)
   const entries = new Map<string, TeamAgent>([
     ...team.agents.map((agent) => [agent.name, agent] as const),
-    ...formed.map(({ expertise, ...place }) => [place.name, { ...place, expertise: [...expertise], kind: 'agent' }] as const),
+    ...formed.map((place) => [place.name, { ...place, kind: 'agent' as const }] as const),
   ])
   const groupsByName = new Map(team.groups.map((group) => [group.name, group]))
-  const members = new Map<string, Member>()
   const roleOf = (name: string) => withRole(name, entries.get(name)?.role ?? entries.get(name)?.description)
   const sentences = memo((from) => rules(from).flatMap(({ condition }) => leavesOf(condition).filter(isSemantic)))
   const fixed = memo((from) => [...new Set(sentences(from).map(({ text }) => text))])
@@ -74,11 +75,8 @@ export function planOf(team: Team, roster: Roster, formed: readonly Formed[]): P
     names: [...agents, ...groups],
     types: variableTypes(team),
     system: systemTypes(team),
-    member(name) {
-      let member = members.get(name)
-      if (!member) members.set(name, (member = made(name)))
-      return member
-    },
+    oneModel: formed.length === 0 && team.agents.every(({ model, uses }) => model === undefined && uses === undefined),
+    member: memo(made),
     rules,
     errorRules: memo((from) => rules(from).filter(({ condition }) => leavesOf(condition).some(isOfErrors))),
     leaves(from, variables) {
@@ -99,8 +97,10 @@ export function planOf(team: Team, roster: Roster, formed: readonly Formed[]): P
 function memo<T>(make: (name: string) => T): (name: string) => T {
   const made = new Map<string, T>()
   return (name) => {
-    let value = made.get(name)
-    if (value === undefined) made.set(name, (value = make(name)))
+    const known = made.get(name)
+    if (known !== undefined) return known
+    const value = make(name)
+    made.set(name, value)
     return value
   }
 }

@@ -1,5 +1,5 @@
 import type { ErrorRecord } from '../../errors.ts'
-import { asTroupeError } from '../../errors.ts'
+import { asTroupeError, TroupeError } from '../../errors.ts'
 import type { Value } from '../../judgement/condition/tree.ts'
 import type { Verdict } from '../../judgement/handoff.ts'
 import type { StopReason } from '../../kernel/event.ts'
@@ -35,7 +35,11 @@ export interface Failure {
 type Single = Exclude<Member, { kind: 'group' }>
 
 /** The turn of one who is no group; `leaves` are the sentences it is asked to judge. */
-export async function workOf(floor: Floor, member: Single, at: { key: string; leaves: readonly string[] }): Promise<Spoken> {
+export async function workOf(
+  floor: Floor,
+  member: Single,
+  at: { key: string; leaves: readonly string[] },
+): Promise<Spoken> {
   beginTurn(floor, member.name)
   if (member.kind === 'agent') return agentTurn(floor, member, at)
   if (member.kind === 'human') return personTurn(floor, member, at.key)
@@ -63,13 +67,15 @@ async function agentTurn(
     ...(asks ? { output: answerSchema, words: true as const } : undefined),
   }
   const result = await context.perform(agent, request, { key })
-  countUsage(floor, result)
+  countTokens(floor, result)
+  // What one model counted is no bound for another.
+  if (result.usage.calls === 1 && plan.oneModel) thread.count(result.usage.input)
   const { text, verdicts, variables, next, problems } = readAnswer(result.text, result.object, {
     leaves,
     outputs: part.outputs,
   })
   const artifacts = writtenAt(floor, key)
-  const failure = failureOf(result)
+  const failure = result.status === 'completed' ? undefined : failureOf(result)
   const line = lineOf(floor, { from: name, text, artifacts }, failure)
   // What a turn that failed says beside its words was not meant as its last word.
   if (failure) return { ...nothing(), text, lines: [line], artifacts, failure }
@@ -96,7 +102,10 @@ const HANDED_DOWN = 6
 async function teamTurn(floor: Floor, member: Extract<Member, { kind: 'team' }>, key: string): Promise<Spoken> {
   const { context, input, lines, variables } = floor
   const { team, name, outputs } = member
-  const theirs = new Set([...Object.keys(team.context_variables), ...team.agents.flatMap((agent) => Object.keys(agent.outputs ?? {}))])
+  const theirs = new Set([
+    ...Object.keys(team.context_variables),
+    ...team.agents.flatMap((agent) => Object.keys(agent.outputs ?? {})),
+  ])
   const given = Object.entries(variables).filter(
     ([variable, value]) => theirs.has(variable) && typeof (team.context_variables[variable] ?? value) === typeof value,
   )
@@ -104,11 +113,16 @@ async function teamTurn(floor: Floor, member: Extract<Member, { kind: 'team' }>,
   const before = lines
     .filter((line) => line.from !== 'user')
     .slice(-HANDED_DOWN)
-    .map(({ from, text, summary, error, artifacts = [] }) => ({ from, text: text ?? summary ?? error ?? '', artifacts: [...artifacts] }))
+    .map(({ from, text, summary, error, artifacts = [] }) => ({
+      from,
+      text: text ?? summary ?? error ?? '',
+      artifacts: [...artifacts],
+    }))
   try {
     const inner = { team, message: request, variables: Object.fromEntries(given), before, nested: input.nested + 1 }
     const output = (await context.run('team', inner, { key })) as TeamOutput
-    for (const field of ['router_calls', 'calls', 'input', 'output'] as const) floor.totals[field] += output.totals[field]
+    floor.totals.tokens += output.totals.tokens
+    floor.totals.router_calls += output.totals.router_calls
     const set = Object.entries(outputs).flatMap(([variable, type]): [string, Value][] => {
       const value = output.variables[variable]
       return typeof value === type && value !== undefined ? [[variable, value]] : []
@@ -132,7 +146,15 @@ export function failedBelow(floor: Floor, name: string, { key, thrown }: { key: 
 }
 
 export function nothing(): Spoken {
-  return { text: '', lines: [], verdicts: new Map(), variables: new Map(), artifacts: [], next: undefined, problems: [] }
+  return {
+    text: '',
+    lines: [],
+    verdicts: new Map(),
+    variables: new Map(),
+    artifacts: [],
+    next: undefined,
+    problems: [],
+  }
 }
 
 export function writtenAt({ context }: Floor, key: string): string[] {
@@ -150,15 +172,10 @@ export function lineOf({ round }: Floor, line: Line, failure?: Failure): Line {
   }
 }
 
-function failureOf({ status, stop_reason, error }: SessionResult): Failure | undefined {
-  if (status === 'completed') return undefined
-  return { stop_reason, error: error ?? asTroupeError(new Error(`the session ended: ${stop_reason}`)).toJSON() }
+export function failureOf({ stop_reason, error }: SessionResult): Failure {
+  return { stop_reason, error: error ?? new TroupeError('internal', `the session ended: ${stop_reason}`).toJSON() }
 }
 
-export function countUsage({ totals, thread, plan }: Floor, { usage }: SessionResult): void {
-  totals.calls += usage.calls
-  totals.input += usage.input
-  totals.output += usage.output
-  // What one model counted is no bound for another.
-  if (usage.calls === 1 && !plan.team.agents.some(({ model, uses }) => model ?? uses)) thread.count(usage.input)
+export function countTokens({ totals }: Floor, { usage }: SessionResult): void {
+  totals.tokens += usage.input + usage.output
 }

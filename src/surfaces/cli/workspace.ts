@@ -16,8 +16,9 @@ export async function workspaceFor(cli: Cli): Promise<Working> {
   if (!options.tools) return {}
   const hosts = options.allowHost ?? []
   const confined = options.sandbox !== false
-  const { sandboxReport, searchServiceIn } = await import('../../compose.ts')
-  const search = hosts.length > 0 ? await searchServiceIn(process.env) : undefined
+  const { sandboxReport } = await import('../../compose.ts')
+  const { searchService } = await import('../../index.ts')
+  const search = hosts.length > 0 ? await searchService(process.env) : undefined
   const report = confined ? await sandboxReport({ network: hosts.length > 0 }) : undefined
   const missing = report && !report.available
   if (missing) {

@@ -60,9 +60,9 @@ async function sandboxCheck(): Promise<Check> {
 
 /** Which service searches the web, or what to set for one; nothing is searched for to find out. */
 async function searchCheck(): Promise<Check> {
-  const { searchServiceIn } = await import('../../../compose.ts')
+  const { searchService } = await import('../../../index.ts')
   try {
-    const service = await searchServiceIn(process.env)
+    const service = await searchService(process.env)
     if (!service) {
       const hint = 'for WebSearch set BRAVE_API_KEY, TAVILY_API_KEY or SEARXNG_URL'
       return { what: 'search', state: 'note', words: 'no service is set up', hint }

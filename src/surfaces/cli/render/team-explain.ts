@@ -19,7 +19,8 @@ export function explanationLines({ decision, rules, reason, open }: Explanation,
     ...rules.flatMap((rule) => ruleLines(rule, look)),
     '',
     line(look, ['decision: ', [style, said]]),
-    ...wrap(`  ${oneLine(reason)}`, look.width, 2),
+    // Where a rule decided, its parts have said why.
+    ...(decision.by === 'after_work' ? wrap(`  ${oneLine(reason)}`, look.width, 2) : []),
     ...open.flatMap((leaf) => wrap(`  settle it with --assume or --deny "${oneLine(leaf)}"`, look.width, 4)),
   ]
 }

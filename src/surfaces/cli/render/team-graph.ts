@@ -34,20 +34,46 @@ export function graphLines(graph: TeamGraph, look: Look, signs: Signs): string[]
 }
 
 function bodyLines(graph: TeamGraph, look: Look, signs: Signs): string[] {
-  const from = (name: string) => graph.edges.filter((edge) => edge.from === name)
   const special = (name: string, title: string) => {
-    const edges = from(name)
+    const edges = graph.edges.filter(({ from }) => from === name)
     return edges.length === 0 ? [] : [line(look, ['  ', ['bold', title]]), ...edgeLines(edges, look, signs)]
   }
+  const inGroups = new Set(graph.nodes.flatMap(({ members }) => members ?? []))
+  const outside = inOrderOfWork(graph).filter(({ name }) => !inGroups.has(name))
+  const drawn = new Set<string>()
   return [
     ...special('user', 'user'),
-    ...inOrderOfWork(graph).flatMap((node) => [
-      line(look, [node.name === graph.entry ? `${signs.begins} ` : '  ', ['bold', node.name], ...aboutNode(node)]),
-      ...insideLines(node, look, signs),
-      ...edgeLines(from(node.name), look, signs),
-    ]),
+    ...outside.flatMap((node) => nodeLines(node, { graph, look, signs, drawn })),
     ...special('any_agent', 'any agent'),
     line(look, ['  ', ['dim', AFTER_WORK[graph.after_work]]]),
+  ]
+}
+
+interface Drawing {
+  graph: TeamGraph
+  look: Look
+  signs: Signs
+  /** Members that were shown in a group: each is shown once. */
+  drawn: Set<string>
+}
+
+function nodeLines(node: GraphNode, drawing: Drawing): string[] {
+  const { graph, look, signs, drawn } = drawing
+  const inner: Look = { width: Math.max(NARROWEST, look.width - INDENT), paint: look.paint }
+  const members = graph.nodes.filter(({ name }) => node.members?.includes(name) && !drawn.has(name))
+  for (const { name } of members) drawn.add(name)
+  const inside = [
+    ...members.flatMap((member) => nodeLines(member, { ...drawing, look: inner })),
+    ...(typeof node.team === 'object' ? bodyLines(node.team, inner, signs) : []),
+  ]
+  return [
+    line(look, [node.name === graph.entry ? `${signs.begins} ` : '  ', ['bold', node.name], ...aboutNode(node)]),
+    ...inside.map((text) => ' '.repeat(INDENT) + text),
+    ...edgeLines(
+      graph.edges.filter(({ from }) => from === node.name),
+      look,
+      signs,
+    ),
   ]
 }
 
@@ -61,19 +87,13 @@ function aboutNode({ kind, role, members, team }: GraphNode): Span[] {
   return facts.length === 0 ? [] : [['dim', `  ${oneLine(facts.join(' · '))}`]]
 }
 
-function insideLines({ team }: GraphNode, look: Look, signs: Signs): string[] {
-  if (typeof team !== 'object') return []
-  const inner: Look = { width: Math.max(NARROWEST, look.width - INDENT), paint: look.paint }
-  return bodyLines(team, inner, signs).map((text) => ' '.repeat(INDENT) + text)
-}
-
 function edgeLines(edges: readonly GraphEdge[], look: Look, signs: Signs): string[] {
   return edges.map(({ to, condition, priority, approve }, index) => {
     const facts = [...(priority > 1 ? [`[${priority}]`] : []), ...(approve ? ['(a person approves)'] : []), condition]
     const said = oneLine(facts.join(' '))
     const sign = index === edges.length - 1 ? signs.last : signs.way
     return line(look, [
-      '  ',
+      '    ',
       ['dim', sign],
       ` ${to}`,
       ...(said === '' ? [] : ([['dim', `  ${said}`]] satisfies Span[])),

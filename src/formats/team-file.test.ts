@@ -1,0 +1,365 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { readTeamText } from './team-file.ts'
+
+const read = (text: string, roster?: readonly string[]) =>
+  readTeamText({ text, path: 'team.yaml', ...(roster && { roster }) })
+
+/** Each problem as one line: `error 3:5 message | hint`. */
+async function said(text: string, roster?: readonly string[]): Promise<string[]> {
+  const { problems } = await read(text, roster)
+  return problems.map(
+    ({ severity, line, column, message, hint }) =>
+      `${severity} ${line}:${column} ${message}${hint === undefined ? '' : ` | ${hint}`}`,
+  )
+}
+
+const team = (...lines: string[]) =>
+  ['name: T', 'agents:', '  - name: writer', '  - name: reviewer', ...lines, ''].join('\n')
+const linked = (...lines: string[]) => team('handoffs:', '  - { from_agent: writer, to_agent: reviewer }', ...lines)
+
+describe('YAML', () => {
+  test('TF1 what a team file does not say has a default', async () => {
+    const { team: whole, problems } = await read(linked())
+    expect(problems).toEqual([])
+    expect(whole).toEqual({
+      name: 'T',
+      agents: [
+        { name: 'writer', kind: 'agent' },
+        { name: 'reviewer', kind: 'agent' },
+      ],
+      handoffs: [{ from_agent: 'writer', to_agent: 'reviewer', priority: 1, approve: false }],
+      groups: [],
+      context_variables: {},
+      after_work_behavior: 'return_to_user',
+      limits: { max_rounds: 50, max_repeats_per_edge: 3, max_parallel: 3, ping_pong: 4 },
+    })
+  })
+
+  test('TF2 malformed YAML is an error with its line and column', async () => {
+    expect(await said('name: T\nagents:\n  - name: "writer\n')).toEqual([
+      'error 4:1 is not valid YAML: Missing closing "quote',
+    ])
+    expect(await said('name: T\nagents:\n\t- name: writer\n')).toContainEqual(
+      'error 3:1 is not valid YAML: Tabs are not allowed as indentation | indent with blanks',
+    )
+    expect(await said('name: T\nname: U\n')).toEqual([
+      'error 2:1 is not valid YAML: Map keys must be unique | a key can be written once',
+    ])
+    const unquoted = team(
+      'handoffs:',
+      '  - from_agent: writer',
+      '    to_agent: reviewer',
+      '    condition: done: really',
+    )
+    expect(await said(unquoted)).toEqual([
+      expect.stringMatching(/^error 8:16 is not valid YAML: .* \| text with : or #/),
+    ])
+  })
+
+  test('TF2 several documents, an empty file and data that is no map are refused', async () => {
+    expect(await said('name: T\n---\nname: U\n')).toEqual([
+      expect.stringMatching(/^error 2:1 .*one file holds one team$/),
+    ])
+    expect(await said('')).toEqual(['error 1:1 the file is empty | a team begins with name: and agents:'])
+    expect(await said('# only a comment\n')).toEqual([expect.stringContaining('the file is empty')])
+    expect(await said('- a\n- b\n')).toEqual(['error 1:1 a team is a map of keys, not a list'])
+    expect(await said('just words')).toEqual(["error 1:1 a team is a map of keys, not the text 'just words'"])
+  })
+
+  test('TF2 anchors that multiply themselves are refused, not unfolded', async () => {
+    const rows = Array.from(
+      { length: 12 },
+      (_, at) => `l${at + 1}: &l${at + 1} [${Array(9).fill(`*l${at}`).join(', ')}]`,
+    )
+    expect(await said(['l0: &l0 [x]', ...rows].join('\n'))).toEqual([
+      expect.stringMatching(/^error 1:1 is no usable YAML: Excessive alias count/),
+    ])
+  })
+
+  test('TF2 a byte order mark and windows line ends change no place', async () => {
+    const text = '\uFEFFnme: T\r\nname: T\r\nagents:\r\n  - name: writer\r\n    rol: x\r\n'
+    expect(await said(text)).toEqual([
+      expect.stringMatching(/^warning 1:1 unknown key 'nme'/),
+      expect.stringMatching(/^warning 5:5 unknown key 'rol'/),
+    ])
+  })
+})
+
+describe('keys and values', () => {
+  test('TF3 an unknown key is left out and reported where it stands, with the nearest known one', async () => {
+    const text = linked('limts: { max_rounds: 3 }').replace('  - name: writer', '  - name: writer\n    rolle: Writes')
+    expect(await said(text)).toEqual([
+      expect.stringMatching(/^warning 4:5 unknown key 'rolle' is left out \| did you mean 'role'\?/),
+      expect.stringMatching(/^warning 8:1 unknown key 'limts' is left out \| did you mean 'limits'\?/),
+    ])
+    const { team: whole } = await read(text)
+    expect(whole).toMatchObject({ agents: [{ name: 'writer' }, {}], limits: { max_rounds: 50 } })
+    expect(whole).not.toHaveProperty('limts')
+  })
+
+  test('TF3 unknown keys are found in handoffs, groups, limits, form and teams inside', async () => {
+    const text = [
+      'name: T',
+      'agents:',
+      '  - name: a',
+      '    team: { name: Inner, agents: [{ name: x, tols: [] }] }',
+      'handoffs: [{ from_agent: a, to_agent: g, priorty: 2 }]',
+      'groups: [{ name: g, kind: parallel, members: [a], than: a }]',
+      'limits: { max_round: 4 }',
+      'form: { roles: [{ name: b, role: r, expertize: [] }], max_agent: 2 }',
+    ].join('\n')
+    const found = (await said(text)).filter((line) => line.includes('unknown key'))
+    expect(
+      found.map((line) => /^warning (\d+:\d+) .*'(\w+)' is left out \| did you mean '(\w+)'/.exec(line)?.slice(1)),
+    ).toEqual([
+      ['4:46', 'tols', 'tools'],
+      ['5:42', 'priorty', 'priority'],
+      ['6:51', 'than', 'then'],
+      ['7:11', 'max_round', 'max_rounds'],
+      ['8:37', 'expertize', 'expertise'],
+      ['8:55', 'max_agent', 'max_agents'],
+    ])
+  })
+
+  test('TF4 a value of the wrong kind is an error at the value', async () => {
+    const text = team(
+      'after_work_behavior: return_to_usr',
+      'limits: { max_rounds: 0, max_parallel: many }',
+      'context_variables: { words: [1], 9lives: 3, ok: 1 }',
+      'handoffs:',
+      '  - from_agent: writer',
+      '    to_agent: reviewer',
+      '    condition: true',
+      '    priority: high',
+      '  - to_agent: writer',
+      '  - writer to reviewer',
+      'groups: [{ name: g, kind: paralel, members: [] }]',
+    ).replace('- name: reviewer', '- name: the reviewer\n    temperature: 9\n    outputs: { a: int }\n    role:')
+    expect(await said(text)).toEqual([
+      "error 4:11 'the reviewer' is no name: letters, digits, - and _",
+      "error 5:18 'temperature' has to be at most 2",
+      "error 6:19 'a' cannot be 'int' | did you mean 'string'? known: number, string, boolean",
+      "error 7:10 'role' is empty",
+      expect.stringMatching(
+        /^error 8:22 'after_work_behavior' cannot be 'return_to_usr' \| did you mean 'return_to_user'\?/,
+      ),
+      "error 9:23 'max_rounds' has to be above 0",
+      "error 9:40 'max_parallel' has to be a number, not the text 'many'",
+      "error 10:29 'words' has to be a number, text, true or false, not a list",
+      "error 10:34 '9lives' is no variable name: letters, digits and _, no digit first",
+      `error 14:16 'condition' has to be text, not true | write it in quotes: "true"`,
+      "error 15:15 'priority' has to be a number, not the text 'high'",
+      "error 16:5 'from_agent' is missing",
+      "error 17:5 entry 3 of 'handoffs' has to be a map, not the text 'writer to reviewer'",
+      "error 18:27 'kind' cannot be 'paralel' | did you mean 'parallel'? known: parallel, consensus",
+      "error 18:45 'members' is empty",
+    ])
+  })
+
+  test('TF4 a template without quotes is a map for YAML, and that is said', async () => {
+    expect(await said(linked('  - { from_agent: reviewer, to_agent: writer, condition: {{ ready }} }'))).toEqual([
+      expect.stringMatching(/quotes$/),
+    ])
+  })
+
+  test('TF4 a name that is missing is reported at its agent, and names of its own make no further noise', async () => {
+    expect(await said('name: T\nagents:\n  - role: Writes\n  - name: a\n')).toEqual(["error 3:5 'name' is missing"])
+  })
+})
+
+describe('names', () => {
+  test('TF5 an agent that is not there is an error at its place, and the known ones are named, nearest first', async () => {
+    expect(await said(linked('  - { from_agent: reviwer, to_agent: publisher }', 'entry: wrter'))).toEqual([
+      "error 7:19 no agent or group 'reviwer'; known: reviewer, writer, user, any_agent | did you mean 'reviewer'?",
+      expect.stringMatching(/^error 7:38 no agent or group 'publisher'; known: .*reviewer/),
+      "error 8:8 no agent or group 'wrter'; known: writer, reviewer | did you mean 'writer'?",
+    ])
+  })
+
+  test('TF5 members, then, weights, supervisor and uses name what is there', async () => {
+    const text = linked(
+      'supervisor: boss',
+      'groups:',
+      '  - { name: g, kind: consensus, members: [writer, reviewr], then: publisher, weights: { wrter: 2 } }',
+    ).replace('- name: writer', '- { name: writer, uses: architct }')
+    expect(await said(text, ['architect', 'developer'])).toEqual([
+      "error 3:27 no agent 'architct' in the roster; known: architect, developer | did you mean 'architect'?",
+      expect.stringMatching(/^error 7:13 no agent or group 'boss'; known: user, /),
+      expect.stringMatching(/^error 9:51 no agent or group 'reviewr'; .* \| did you mean 'reviewer'\?/),
+      expect.stringMatching(/^error 9:67 no agent or group 'publisher'/),
+      expect.stringMatching(/^error 9:96 no agent or group 'wrter'; known: writer, reviewr/),
+    ])
+    expect(await said(text.replace('architct', 'nobody'))).not.toContainEqual(expect.stringContaining('roster'))
+  })
+
+  test('TF5 any_agent is no target, and previous_agent no source', async () => {
+    expect(await said(linked('  - { from_agent: previous_agent, to_agent: any_agent }'))).toEqual([
+      expect.stringMatching(/^error 7:19 no agent or group 'previous_agent'/),
+      expect.stringMatching(/^error 7:45 no agent or group 'any_agent'/),
+    ])
+  })
+
+  test('TF6 nobody hands to itself', async () => {
+    const found = await said(linked('  - { from_agent: writer, to_agent: writer, condition: "more is needed" }'))
+    expect(found).toEqual([
+      expect.stringMatching(/^error 7:37 'writer' cannot hand to itself \| .*others: reviewer, user$/),
+    ])
+  })
+
+  test('TF6 each agent and group has a name of its own, and none that handoffs use', async () => {
+    const text = team(
+      '  - name: writer',
+      '  - name: user',
+      'groups: [{ name: reviewer, kind: parallel, members: [writer] }]',
+    )
+    expect(await said(text)).toEqual([
+      "error 5:11 'writer' is there already | each agent and group needs a name of its own",
+      "error 6:11 nobody can be called 'user': handoffs use this name",
+      "error 7:18 'reviewer' is there already | each agent and group needs a name of its own",
+    ])
+  })
+
+  test('TF6 a team is not empty', async () => {
+    expect(await said('name: T\n')).toEqual([
+      expect.stringMatching(/^error 1:1 the team is empty \| give it at least one/),
+    ])
+    expect(await said('name: T\nagents: []\n')).toEqual([expect.stringMatching(/^error 2:9 the team is empty/)])
+    const formed = 'name: T\nform: { roles: [{ name: scout, role: Looks around }] }\n'
+    expect((await read(formed)).team).toMatchObject({ agents: [], form: { max_agents: 5 } })
+  })
+
+  test('TF6 an agent is one thing: of the roster, a team, or a person', async () => {
+    const text = team().replace('- name: writer', '- { name: writer, uses: a, team: b.yaml }')
+    expect(await said(text)).toContainEqual(expect.stringMatching(/^error 3:36 an agent is either one of the roster/))
+    const human = linked().replace('- name: writer', '- { name: writer, kind: human, model: fast }')
+    expect(await said(human)).toEqual(["warning 3:34 'model' means nothing for a human agent"])
+    const parallel = linked(
+      'groups: [{ name: g, kind: parallel, members: [writer, writer], threshold: 1 }]',
+      'entry: g',
+    )
+    expect(await said(parallel)).toEqual([
+      "warning 7:55 'writer' is a member already",
+      "warning 7:64 'threshold' means nothing for a parallel group | kind: consensus makes one answer of all",
+    ])
+  })
+})
+
+describe('rules', () => {
+  test('TF7 a rule that is there twice is reported, however it is spelled', async () => {
+    const twice = [
+      '  - { from_agent: reviewer, to_agent: writer, condition: "needs work" }',
+      '  - { from_agent: reviewer, to_agent: writer, condition: "Needs  work", priority: 4 }',
+    ]
+    expect(await said(linked(...twice))).toEqual(['warning 8:5 says the same as handoff 2 | remove one of them'])
+  })
+
+  test('TF7 two rules that send one case to two places at one priority are a conflict', async () => {
+    const rules = (...more: string[]) => team('  - name: publisher', 'handoffs:', ...more)
+    const always = '  - { from_agent: writer, to_agent: reviewer }'
+    expect(await said(rules(always, '  - { from_agent: writer, to_agent: publisher }'))).toContainEqual(
+      "warning 8:37 conflicts with handoff 1: both lead away from 'writer' always with priority 1; 'reviewer' wins | give them different priorities or conditions",
+    )
+    const when = (to: string, priority: number) =>
+      `  - { from_agent: writer, to_agent: ${to}, condition: done and good, priority: ${priority} }`
+    expect(await said(rules(when('reviewer', 2), when('publisher', 2)))).toEqual([
+      expect.stringMatching(/^warning 8:37 conflicts with handoff 1: .* on the same condition with priority 2/),
+    ])
+    expect(await said(rules(when('reviewer', 2), when('publisher', 3)))).toEqual([])
+  })
+
+  test.each([
+    ['plain', '    condition: draft is done and', 7, 30],
+    ['in single quotes', "    condition: 'it''s done and'", 7, 28],
+    ['in double quotes', '    condition: "it is \\"done\\" and"', 7, 32],
+    ['folded', '    condition: >\n      it is done\n      and', 9, 7],
+    ['literal', '    condition: |\n      it is done\n      and', 9, 7],
+    ['over several plain lines', '    condition: it is done\n      and', 8, 7],
+    ['with an escaped letter', '    condition: "caf\\u00e9 and"', 7, 27],
+  ])('TF8 a condition that is written %s is wrong at its own column', async (_, condition, line, column) => {
+    const text = team('handoffs:', `  - from_agent: writer\n    to_agent: reviewer\n${condition}`)
+    const { problems } = await read(text)
+    expect(problems).toMatchObject([{ severity: 'error', field: 'handoffs[0].condition', line: line + 1, column }])
+    expect(problems[0]?.message).toContain("nothing follows 'and'")
+  })
+
+  test('TF8 = instead of == is told where it stands', async () => {
+    expect(await said(linked('  - { from_agent: reviewer, to_agent: writer, condition: "score = 3" }'))).toEqual([
+      expect.stringMatching(/^error 7:65 .*==/),
+    ])
+  })
+
+  test('TF9 a variable has one type', async () => {
+    const text = linked('context_variables: { score: high }').replace(
+      '- name: writer',
+      '- { name: writer, outputs: { score: number } }',
+    )
+    expect(await said(text)).toEqual([
+      "error 3:39 'score' is a number here and a string in context_variables | give it one type",
+    ])
+  })
+
+  test('TF9 what Troupe sets itself cannot be set', async () => {
+    expect(await said(linked('context_variables: { round: 3, writer_load: 1 }'))).toEqual([
+      "error 7:22 'round' is set by Troupe itself | use another name",
+      "error 7:32 'writer_load' is set by Troupe itself | use another name",
+    ])
+  })
+})
+
+describe('all that is wrong', () => {
+  test('TF10 one reading reports everything, in the order of the file, and there is a team only without errors', async () => {
+    const text = linked('  - { from_agent: reviewer, to_agent: nobody, condition: "and" }', 'limits: 3', 'entry: wrter')
+    const { team: none, problems } = await read(text)
+    expect(none).toBeUndefined()
+    expect(problems.map(({ line, field }) => `${line} ${field}`)).toEqual([
+      '7 handoffs[1].to_agent',
+      '7 handoffs[1].condition',
+      '8 limits',
+      '9 entry',
+    ])
+    expect((await read(linked('colour: red'))).team).toBeDefined()
+  })
+
+  test('TF10 whatever a text holds, reading ends with an answer', async () => {
+    const word = fc.constantFrom(
+      'name',
+      'agents',
+      'handoffs',
+      'groups',
+      'team',
+      'condition',
+      'a',
+      'user',
+      '__proto__',
+      'then',
+    )
+    const value = fc.letrec((tie) => ({
+      any: fc.oneof(
+        { depthSize: 'small' },
+        fc.constantFrom('a', '', 'x and', '{{ x }}', null, 0, -1, true, 1e300),
+        fc.array(tie('any'), { maxLength: 3 }),
+        fc.dictionary(word, tie('any'), { maxKeys: 4 }),
+      ),
+    })).any
+    await fc.assert(
+      fc.asyncProperty(
+        fc.oneof(
+          fc.string(),
+          value.map((data) => JSON.stringify(data) ?? ''),
+        ),
+        async (text) => {
+          const { team: whole, problems } = await read(text)
+          expect(whole !== undefined || problems.some(({ severity }) => severity === 'error')).toBe(true)
+          for (const { line, column } of problems) expect(line > 0 && column > 0).toBe(true)
+        },
+      ),
+      { numRuns: 300 },
+    )
+  })
+
+  test('TF10 a file full of mistakes names the first hundred', async () => {
+    const text = `name: T\nagents:\n${'  - { role: x }\n'.repeat(5000)}`
+    expect((await read(text)).problems).toHaveLength(100)
+  })
+})

@@ -1,0 +1,43 @@
+import type { SteerAction } from './steer.ts'
+
+/** Who decided that the work goes there. */
+export type HandoffBy = 'exact' | 'verdict' | 'model' | 'after_work' | 'undecided' | 'person'
+
+type Truth = boolean | 'unknown'
+
+/** Every rule that was tried, with each part's value and reason. */
+export interface Explained {
+  /** `to` is null where nobody comes next. */
+  decision: { to: string | null; by: HandoffBy }
+  rules: {
+    from: string
+    to: string
+    priority: number
+    holds: Truth
+    parts: { text: string; kind: 'exact' | 'semantic'; value: Truth; reason: string }[]
+  }[]
+}
+
+/** What the pattern `team` tells of its work. */
+export interface TeamEventData {
+  'team:start': { key: string; team: string; agents: number; first: string; formed?: { name: string; uses: string }[] }
+  'team:turn': { key: string; round: number; agent: string }
+  'team:handoff': {
+    key: string
+    round: number
+    from: string
+    to: string | null
+    by: HandoffBy
+    handoff_reason: string
+    explanation: Explained
+    /** Whom the speaker would have chosen; it decides nothing. */
+    suggested?: string
+    /** What it said beside the point: wrong types, unknown names. */
+    problems?: string[]
+  }
+  'team:group': { key: string; round: number; group: string; kind: 'parallel' | 'consensus'; members: string[] }
+  'team:steered': { key: string; round: number; action: SteerAction; by: string; taken: boolean; why?: string }
+  'team:loop': { key: string; round: number; kind: string; message: string; from: string; to: string }
+  'team:compress': { key: string; round: number; before: number; after: number; messages: number; error?: string }
+  'team:complete': { key: string; rounds: number; agent: string; reason: string }
+}

@@ -1,0 +1,71 @@
+import { TroupeError } from '../../errors.ts'
+import type { Team } from '../../judgement/team/definition.ts'
+import { inspectTeam } from '../../judgement/team/inspect.ts'
+import { written } from '../../judgement/team/problem.ts'
+import type { Roster } from '../../kernel/roster.ts'
+import { chosenFor } from './form.ts'
+import type { TeamRunInput } from './input.ts'
+import { checkVariable } from './steer.ts'
+
+/** Teams within teams within teams. */
+const MOST_NESTED = 4
+
+/** Refuses a team that cannot work as it is written, before anything is paid for. */
+export function checkInput(roster: Roster, { team, message, variables, nested }: TeamRunInput): void {
+  if (message.trim() === '') {
+    throw new TroupeError('invalid_input', 'the message is empty', { hint: 'say what the team should do' })
+  }
+  // A team within a team was looked into with the one above it, and is handed only what fits.
+  if (nested > 0) return
+  const levels = nesting(team)
+  if (levels > MOST_NESTED) {
+    throw new TroupeError(
+      'depth_exceeded',
+      `the team '${team.name}' holds ${levels} levels of teams, ${MOST_NESTED} are allowed`,
+      {
+        hint: 'put inner teams side by side',
+      },
+    )
+  }
+  const path = unread(team)
+  if (path !== undefined) {
+    throw new TroupeError(
+      'invalid_input',
+      `'${path}' is the path of a team file: it has to be read before the team can run`,
+      {
+        hint: 'read the team with readTeamFile, which reads the files of teams inside it',
+      },
+    )
+  }
+  const problems = inspectTeam(team, { roster: roster.names, draft: true }).problems.filter(
+    ({ severity }) => severity === 'error',
+  )
+  const [first] = problems
+  if (first) {
+    const others = problems.length > 1 ? ` (and ${problems.length - 1} more)` : ''
+    throw new TroupeError(
+      'invalid_input',
+      `the team '${team.name}': ${written(first.place)}: ${first.message}${others}`,
+      {
+        ...(first.hint === undefined ? undefined : { hint: first.hint }),
+      },
+    )
+  }
+  for (const [name, value] of Object.entries(variables)) checkVariable(team, name, value)
+  if (team.form) chosenFor(team, roster)
+}
+
+function nesting(team: Team): number {
+  return team.agents.reduce(
+    (most, { team: inner }) => (typeof inner === 'object' ? Math.max(most, 1 + nesting(inner)) : most),
+    0,
+  )
+}
+
+function unread(team: Team): string | undefined {
+  for (const { team: inner } of team.agents) {
+    const path = typeof inner === 'object' ? unread(inner) : inner
+    if (path !== undefined) return path
+  }
+  return undefined
+}
