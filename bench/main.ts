@@ -8,6 +8,7 @@ import { fiveThousand, thousand } from './crowd.ts'
 import { disk } from './disk.ts'
 import { fanOutLater, fanOutNow } from './fan-out.ts'
 import { floor } from './floor.ts'
+import { handoff } from './handoff.ts'
 import { importing } from './import.ts'
 import { peerLines } from './peers.ts'
 import { prefix } from './prefix.ts'
@@ -38,6 +39,7 @@ const BENCHES: readonly Bench[] = [
   providerOverhead,
   prefix,
   search,
+  handoff,
 ]
 
 function chosen(names: readonly string[]): readonly Bench[] {

@@ -214,6 +214,7 @@ async function runPattern(x: Execution, name: string, input: unknown, context: C
   const parsed = pattern.input.safeParse(input)
   if (!parsed.success)
     throw new TroupeError('invalid_input', `the input of ${name} does not fit: ${problemsOf(parsed.error)}`)
+  pattern.check?.(x.ports.roster, parsed.data as never)
   const result = await pattern.execute(context, parsed.data as never)
   // With the step of the error below: whoever resumes the run tries that again.
   if (!result.success) {

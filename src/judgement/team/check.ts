@@ -57,7 +57,7 @@ function unsetVariables(team: Team, rules: readonly Rule[]): TeamProblem[] {
         const near = nearest(name, known).slice(0, 8).join(', ')
         const hint = `set it in context_variables, or name it in the outputs of an agent; known: ${near}`
         const problem = warning(conditionPlace(rule), `nobody sets '${name}', so this stays unknown`, hint)
-        return { ...problem, ...placeIn(rule, name) }
+        return { ...problem, ...(templateIn(rule, name) ?? placeIn(rule, name)) }
       })
   })
 }
@@ -82,6 +82,12 @@ function placeIn({ condition_text: text }: Rule, part: string): { at?: number } 
   const escaped = part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')
   const at = text.search(new RegExp(`(?<![\\p{L}\\p{N}_])${escaped}(?![\\p{L}\\p{N}_])`, 'u'))
   return at < 0 ? {} : { at }
+}
+
+/** In a sentence the variable's name may stand as an ordinary word as well. */
+function templateIn({ condition_text: text }: Rule, name: string): { at: number } | undefined {
+  const found = [...text.matchAll(/\{\{\s*([^{}]*?)\s*\}\}/g)].find((match) => match[1] === name)
+  return found && { at: found.index + found[0].indexOf(name) }
 }
 
 /** Rules behind one that always holds: it comes first and takes every case. */
@@ -132,8 +138,10 @@ function unreachable(team: Team, { next, starts }: Course): TeamProblem[] {
 function endless(team: Team, course: Course, rules: readonly Rule[]): TeamProblem[] {
   const { agents, groups } = castOf(team)
   const everyone = [...agents, ...groups]
-  return rings(course).map((ring) => {
-    const name = everyone.find((each) => ring.has(each)) ?? ''
+  const first = (ring: ReadonlySet<string>) => everyone.findIndex((name) => ring.has(name))
+  const inOrder = rings(course).toSorted((a, b) => first(a) - first(b))
+  return inOrder.map((ring) => {
+    const name = everyone[first(ring)] ?? ''
     const inside = rules.find((rule) => ring.has(rule.to) && sourcesOf(rule, everyone).some((from) => ring.has(from)))
     if (!inside) {
       const message = `'${name}' never ends: after its work it is always asked to go on`

@@ -1,3 +1,4 @@
+import type { ErrorRecord } from '../../errors.ts'
 import { TroupeError } from '../../errors.ts'
 import { tokensOf } from '../../kernel/ledger.ts'
 import type { Pattern, PatternResult } from '../../kernel/pattern.ts'
@@ -55,7 +56,9 @@ async function collaborated(job: Job): Promise<PatternResult> {
   const started = await context.now('started')
   context.emit('start', 'tool:collaborative:start', { task: input.task, agents: names, mode, synthesis })
   const said = await gathered(job)
-  if (said.error || said.contributions.every(({ error }) => error)) return allFailed(job, said)
+  if (said.error || said.contributions.every(({ error }) => error)) return brokenOff(job, said)
+  const limit = said.contributions.find(({ error }) => error && endsRun(error))?.error
+  if (limit) return brokenOff(job, { ...said, error: limit })
   const settled = await withoutConflict(job, said.contributions)
   const strategy = strategyOf(job, said, settled.stand)
   context.emit('synthesis/start', 'tool:collaborative:synthesis:start', { strategy })
@@ -82,7 +85,7 @@ async function withoutConflict(job: Job, contributions: Contribution[]): Promise
     return { contributions, stand, ruling: await escalated(context, input, stand) }
   }
   const heard = await mediated(site, stand, { specialists, max_parallel: bounds.max_parallel })
-  const after = contributions.map((contribution) => heard.get(contribution.agent) ?? contribution)
+  const after = contributions.map((contribution) => heard.get(contribution) ?? contribution)
   return { contributions: after, stand: await look('stand/mediated', after), ruling: undefined }
 }
 
@@ -155,8 +158,16 @@ async function ended(job: Job, end: End): Promise<PatternResult> {
   return { success: true, output, stop_reason: status }
 }
 
-/** Nobody had anything to say: each reason is told, and a resumed run tries again where it broke. */
-function allFailed({ context, specialists }: Job, { contributions, error }: Said): PatternResult {
+/** Of the run's own limits, so that resuming with a higher one can still hear everybody. */
+function endsRun({ code, alternatives }: ErrorRecord): boolean {
+  return code === 'limit_reached' && alternatives[0] !== 'breadth'
+}
+
+/**
+ * Nobody had anything to say, or a limit of the run kept some from it: each reason is told, what was said is kept, and a
+ * resumed run tries again where it broke. An answer made of the rest would be final.
+ */
+function brokenOff({ context, specialists }: Job, { contributions, error }: Said): PatternResult {
   const reasons = contributions.flatMap(({ agent, error: why }) => (why ? [`${agent}: ${why.message}`] : []))
   const detail = error ?? contributions[0]?.error ?? new TroupeError('internal', 'nobody was asked').toJSON()
   const message = error ? detail.message : `all ${specialists.length} agents failed: ${reasons.join('; ')}`

@@ -6,7 +6,6 @@ import type { Contribution } from './output.ts'
 import { mediationPrompt } from './prompts.ts'
 import type { Specialist } from './specialists.ts'
 import type { Stand } from './stand.ts'
-import { questionTo } from './waves.ts'
 
 /** What a person said when the voices could not agree. */
 export interface Ruling {
@@ -23,15 +22,22 @@ export async function mediated(
   site: Asking,
   stand: Stand,
   { specialists, max_parallel }: { specialists: readonly Specialist[]; max_parallel: number },
-): Promise<Map<string, Contribution>> {
+): Promise<Map<Contribution, Contribution>> {
   const sides = stand.voices.flatMap(({ of }, index) => {
     const who = specialists.find(({ name }) => name === of.agent)
     return who && of.session_id !== undefined ? [{ who, of, others: others(stand, index) }] : []
   })
-  const heard = await site.context.parallel(sides, max_parallel, ({ who, of, others: said }) =>
-    askAgain(site, { who, earlier: of, key: `${questionTo(who).key}/mediated`, instruction: mediationPrompt(said) }),
+  const heard = await site.context.parallel(sides, max_parallel, ({ who, of, others: said }, index) => {
+    // Not under the first question's key: that one has ended, and what stands under it counts as done with it.
+    const key = `mediation/${index + 1}/${encodeURIComponent(who.name)}`
+    return askAgain(site, { who, earlier: of, key, instruction: mediationPrompt(said) })
+  })
+  return new Map(
+    sides.flatMap(({ of }, index) => {
+      const now = heard[index]
+      return now?.ok ? [[of, now.value] as const] : []
+    }),
   )
-  return new Map(heard.flatMap((now) => (now.ok ? [[now.value.agent, now.value] as const] : [])))
 }
 
 function others({ voices, equivalence }: Stand, index: number): Contribution[] {

@@ -67,10 +67,12 @@ export async function askAgain(
   const resume = earlier.session_id ?? ''
   const request = { instruction, resume, ...(schema ? { output: schema } : undefined) }
   const now = await performed(site, who, { key, request })
-  tell(context, key, now)
+  // A session that goes on counts from its beginning, also where that was in another run.
+  const tokens_used = Math.max(earlier.tokens_used, now.tokens_used - (earlier.saved_tokens ?? 0))
+  tell(context, key, { ...now, tokens_used: tokens_used - earlier.tokens_used })
   const { recommendation, confidence } = earlier
   const kept = now.recommendation === null ? earlier : { ...now, before: { recommendation, confidence } }
-  return { ...kept, tokens_used: earlier.tokens_used + now.tokens_used }
+  return { ...kept, ...(earlier.subtask === undefined ? undefined : { subtask: earlier.subtask }), tokens_used }
 }
 
 async function answered(site: Asking, who: Specialist, question: Question & { instruction: string }) {
@@ -82,9 +84,13 @@ async function answered(site: Asking, who: Specialist, question: Question & { in
     ...(schema ? { output: schema } : undefined),
   }
   if (!cache || !context.onlyReads(who.agent)) return performed(site, who, { key, request })
-  const cache_key = sha256(canonicalJson({ agent: who.agent, instruction, model: model ?? null }))
+  const shape = { structured: schema !== undefined, categories: site.categories ?? null }
+  const cache_key = sha256(canonicalJson({ agent: who.agent, instruction, model: model ?? null, ...shape }))
   const known = await context.cached(`${key}/cached`, cache_key)
-  if (known) return { ...contributionOf(site, who, known), tokens_used: 0, cached: true as const }
+  if (known) {
+    const contribution = contributionOf(site, who, known)
+    return { ...contribution, tokens_used: 0, cached: true as const, saved_tokens: contribution.tokens_used }
+  }
   return performed(site, who, { key, request: { ...request, cache_key } })
 }
 

@@ -4,12 +4,15 @@ import { clustered } from '../../judgement/agreement.ts'
 import { cosine } from '../../judgement/similarity.ts'
 import type { Agent } from '../../kernel/agent.ts'
 import type { Context } from '../../kernel/context.ts'
+import { errand } from './errand.ts'
 import { sameMeaningPrompt } from './prompts.ts'
 
 /** Which recommendations come to the same, and how that was found out. */
 export interface Equivalence {
   groups: number[][]
   method: 'text' | 'embeddings' | 'model'
+  /** Pairs of which nobody has said whether they come to the same; they count as different. */
+  unclear: [number, number][]
   /** What could not be looked at, and why. */
   note?: string
 }
@@ -35,7 +38,7 @@ export async function equivalent(
   { key, judge }: Judging,
 ): Promise<Equivalence> {
   const plain = clustered(texts)
-  if (plain.groups.length < 2) return { groups: plain.groups, method: 'text' }
+  if (plain.groups.length < 2) return { groups: plain.groups, method: 'text', unclear: [] }
   const similar = await context.step<Similar>(
     `${key}/similar`,
     (signal) => similarityOf(context.embedder, texts, signal),
@@ -47,12 +50,13 @@ export async function equivalent(
   const near = similar.by === null ? plain : clustered(texts, known)
   const method = similar.by === null ? 'text' : 'embeddings'
   const note = similar.why === undefined ? undefined : { note: similar.why }
-  if (near.unclear.length === 0 || !judge) return { groups: near.groups, method, ...note }
-  const judged = await settle(context, { texts, unclear: near.unclear, judge, key: `${key}/judge` })
+  const { groups, unclear } = near
+  if (unclear.length === 0 || !judge) return { groups, method, unclear, ...note }
+  const judged = await settle(context, { texts, unclear, judge, key: `${key}/judge` })
   if (typeof judged === 'string') {
-    return { groups: near.groups, method, note: `unclear pairs count as different: ${judged}` }
+    return { groups, method, unclear, note: `unclear pairs count as different: ${judged}` }
   }
-  return { groups: clustered(texts, { ...known, judged }).groups, method: 'model', ...note }
+  return { ...clustered(texts, { ...known, judged }), method: 'model', ...note }
 }
 
 function knownFrom({ scores, threshold }: Similar) {
@@ -91,7 +95,8 @@ interface Unclear {
 async function settle(context: Context, { texts, unclear, judge, key }: Unclear) {
   const pairs = unclear.map(([a, b]) => [texts[a] ?? '', texts[b] ?? ''] as const)
   const request = { instruction: sameMeaningPrompt(pairs), output: verdicts, errand: true as const }
-  const result = await context.perform(judge, request, { key })
+  const result = await errand(context, { agent: judge, request, key })
+  if ('why' in result) return result.why
   if (!result.object) return result.error?.message ?? 'no verdict'
   const { pairs: said } = result.object as z.output<typeof verdicts>
   return unclear.flatMap(([a, b], index) => {

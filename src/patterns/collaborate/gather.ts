@@ -20,6 +20,8 @@ export interface Said {
   error?: ErrorRecord
 }
 
+const FAILED = { more: true, reason: 'the first agent could not answer' }
+
 export async function gathered(job: Job): Promise<Said> {
   const { site, mode, bounds, specialists } = job
   if (mode === 'hierarchical') {
@@ -32,7 +34,7 @@ export async function gathered(job: Job): Promise<Said> {
     return { ...(await everybody(job, specialists, [])), problems: [] }
   }
   const alone = await contribute(site, first, questionTo(first))
-  const { more, reason } = worthMore(job.input.task, alone)
+  const { more, reason } = alone.error ? FAILED : worthMore(job.input.task, alone)
   const decision = { collaborated: more, reason }
   if (more) return { ...(await everybody(job, others, [alone])), decision, problems: [] }
   const saved = { agents: others.map(({ name }) => name), calls: others.length, why: 'solo' as const }

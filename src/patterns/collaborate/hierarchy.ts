@@ -71,10 +71,11 @@ async function divide(site: Asking, coordinator: Specialist, specialists: readon
   const made = read(first, names)
   if (made.problems.length === 0 || first.status !== 'completed') return told(site, coordinator, made)
   const again = { instruction: correctionPrompt(made.problems, names), resume: first.session_id, output: division }
-  const second = await context.perform(undefined, again, { key: `${key}/corrected` })
+  const second = await context.perform(undefined, again, { key: `corrections/${encodeURIComponent(coordinator.name)}` })
   const better = read(second, names)
   const usable = better.division ? better : { ...made, problems: [...made.problems, ...better.problems] }
-  return told(site, coordinator, { ...usable, tokens: made.tokens + better.tokens })
+  // The session counts from its beginning.
+  return told(site, coordinator, { ...usable, tokens: better.tokens })
 }
 
 function told({ context }: Asking, { name }: Specialist, found: Divided): Divided {
@@ -125,14 +126,17 @@ interface Work {
 
 /** Parts come in an order in which each stands after those it needs, so that none waits for one that has no place yet. */
 async function workOff(site: Asking, { parts, specialists, max_parallel }: Work): Promise<Contribution[]> {
-  const done = new Map(parts.map(({ number }) => [number, Promise.withResolvers<Contribution>()]))
-  const settledParts = await site.context.parallel(parts, max_parallel, async (part) => {
-    const needed = await Promise.all(part.needs.map((number) => done.get(number)?.promise))
-    const previous = needed.filter((contribution) => contribution !== undefined)
+  const begun = new Map<number, Promise<Contribution>>()
+  const work = async (part: Part) => {
+    // What fails here fails there too: nobody may wait for ever.
+    const previous = await Promise.all(part.needs.map((number) => begun.get(number) as Promise<Contribution>))
     const who = specialists.find(({ name }) => name === part.agent) as Specialist
-    const contribution = await partDone(site, { who, part, previous })
-    done.get(part.number)?.resolve(contribution)
-    return contribution
+    return partDone(site, { who, part, previous })
+  }
+  const settledParts = await site.context.parallel(parts, max_parallel, (part) => {
+    const working = work(part)
+    begun.set(part.number, working)
+    return working
   })
   const answers = settledParts.map((answer, index) => {
     if (answer.ok) return { number: parts[index]?.number ?? 0, contribution: answer.value }

@@ -55,7 +55,12 @@ export async function jobOf(context: Context, config: CollaborateConfig, input: 
       ...(categories ? { categories } : undefined),
     },
     clerks: {
-      coordinator: clerk('coordinator', { ...config.coordinator, ...modelOf(input.coordinator_config), timeout_ms }),
+      coordinator: clerk('coordinator', {
+        ...config.coordinator,
+        ...modelOf(input.coordinator_config),
+        timeout_ms,
+        told: input.coordinator_config?.system_prompt,
+      }),
       evaluator: clerk('evaluator', {
         ...modelOf(input.coordinator_config),
         temperature: EVALUATOR_TEMPERATURE,

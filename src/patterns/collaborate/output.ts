@@ -27,6 +27,8 @@ export interface Contribution {
   /** What it had said before it heard the others. */
   before?: { recommendation: string | null; confidence: number | null }
   cached?: true
+  /** What the answer had cost when it was given, where it was there already. */
+  saved_tokens?: number
   error?: ErrorRecord
 }
 

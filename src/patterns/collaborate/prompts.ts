@@ -58,8 +58,8 @@ export interface Synthesis {
 }
 
 export function synthesisPrompt({ shared, heard, missing, agreement, ruling }: Synthesis): string {
-  const parts = [shared, `# What the specialists say\n${quoted(heard)}`, `# Where they stand\n${agreement}`]
-  if (missing.length > 0) parts.push(`# Who could not be heard\n${missingLines(missing)}`)
+  const parts = [shared, `# What the specialists say\n${quoted(heard)}`, `# Where they stand\n${fenced(agreement)}`]
+  if (missing.length > 0) parts.push(`# Who could not be heard\n${fenced(missingLines(missing))}`)
   if (ruling !== undefined) parts.push(`# Decided by a person\n${ruling}\nWrite the answer in accordance with this.`)
   parts.push(
     [
@@ -133,7 +133,7 @@ export function quoted(contributions: readonly Contribution[]): string {
 function quotedOne(contribution: Contribution): string {
   const { agent, role, response, recommendation, confidence, concerns, status, subtask } = contribution
   const lines = [`## ${oneLine(agent)} (${oneLine(role)})${status === 'completed' ? '' : ` [${status}: cut short]`}`]
-  if (subtask !== undefined) lines.push(`Part: ${oneLine(subtask)}`)
+  if (subtask !== undefined) lines.push(fenced(`part: ${oneLine(subtask)}`))
   lines.push(fenced(response))
   if (recommendation !== null) {
     lines.push(
@@ -152,8 +152,13 @@ export function missingLines(missing: readonly Contribution[]): string {
     .join('\n')
 }
 
+/** One that says too much must not keep the others from being read. */
+const MOST_QUOTED = 50_000
+
 function fenced(text: string): string {
-  return `<<<data\n${text.replaceAll('data>>>', 'data> > >').replaceAll('<<<data', '< < <data')}\ndata>>>`
+  const cut =
+    text.length > MOST_QUOTED ? `${text.slice(0, MOST_QUOTED)}\n[${text.length - MOST_QUOTED} more characters]` : text
+  return `<<<data\n${cut.replace(/data>>>/gi, 'data> > >').replace(/<<<data/gi, '< < <data')}\ndata>>>`
 }
 
 function oneLine(text: string): string {

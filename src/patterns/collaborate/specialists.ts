@@ -92,8 +92,12 @@ export function specialistsOf(
 }
 
 /** An agent for the work on the answers: it has no tools. Without a model it uses that of the run, or the role general. */
-export function clerk(name: string, options: { model?: string; temperature: number; timeout_ms: number }): Agent {
-  return { name, description: `${name} of a collaboration`, instructions: PREAMBLE, ...options, tools: [] }
+export function clerk(
+  name: string,
+  { told, ...options }: { model?: string; temperature: number; timeout_ms: number; told?: string | undefined },
+): Agent {
+  const instructions = told === undefined ? PREAMBLE : `${PREAMBLE}\n\n${told}`
+  return { name, description: `${name} of a collaboration`, instructions, ...options, tools: [] }
 }
 
 /** Model and temperature of a configuration as other hosts write it; `source` is kept in the run's input, never fetched. */

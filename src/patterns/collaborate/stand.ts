@@ -37,7 +37,7 @@ export async function grouped(
   { categories, key, judge }: Grouping & { key: string; judge?: Agent },
 ): Promise<Equivalence> {
   const texts = voices.map(({ recommendation }) => recommendation)
-  if (categories) return { groups: clustered(texts).groups, method: 'text' }
+  if (categories) return { groups: clustered(texts).groups, method: 'text', unclear: [] }
   return equivalent(context, texts, { key, ...(judge ? { judge } : undefined) })
 }
 

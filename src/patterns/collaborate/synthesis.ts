@@ -1,17 +1,16 @@
 import { z } from 'zod'
-import { asTroupeError } from '../../errors.ts'
 import type { Outcome, VoteStrategy } from '../../judgement/vote.ts'
 import { tally } from '../../judgement/vote.ts'
 import type { Agent } from '../../kernel/agent.ts'
-import type { Context, PerformRequest } from '../../kernel/context.ts'
-import { isFatal } from '../../kernel/fatal.ts'
+import type { Context } from '../../kernel/context.ts'
 import type { SessionResult } from '../../kernel/session.ts'
 import type { Ruling } from './conflict.ts'
+import { errand } from './errand.ts'
 import type { Contribution } from './output.ts'
 import { evaluationPrompt, missingLines, synthesisPrompt } from './prompts.ts'
 import type { Stand } from './stand.ts'
 import { standInWords } from './stand.ts'
-import { ballotsOf } from './voices.ts'
+import { abstentions, ballotsOf } from './voices.ts'
 
 /** One answer out of several. `failed` says why the answers had to be returned as they are. */
 export interface Synthesised {
@@ -47,28 +46,34 @@ export interface Material {
 }
 
 /** All answers, one after the other, and who is missing. */
-export function merged({ contributions }: Pick<Material, 'contributions'>): string {
+export function merged({ contributions, ruling }: Pick<Material, 'contributions' | 'ruling'>): string {
   const { heard, missing } = split(contributions)
   const sections = heard.map(({ agent, role, response, status }) => {
     const cut = status === 'completed' ? '' : ` [${status}]`
     return `### ${agent} (${role})${cut}\n\n${response}`
   })
-  return [...sections, ...absent(missing)].join('\n\n---\n\n')
+  return [...decided(ruling), ...sections, ...absent(missing)].join('\n\n---\n\n')
 }
 
 /** Counted, not written: no model is asked. */
 export function voted(material: Material, strategy: VoteStrategy): Synthesised & { vote: Vote } {
   const { stand, contributions, ruling } = material
   const { voices, equivalence, consensus } = stand
-  const outcome = tally(strategy, ballotsOf(voices, equivalence.groups))
-  const named = (group: number) => voices[equivalence.groups[group]?.[0] ?? -1]?.recommendation ?? ''
+  const outcome = tally(strategy, [...ballotsOf(voices, equivalence.groups), ...abstentions(contributions)])
+  const named = (group: number) => {
+    const said = (equivalence.groups[group] ?? []).flatMap((index) => voices[index]?.recommendation.trim() ?? [])
+    return (
+      consensus.clusters.find(({ recommendation }) => said.includes(recommendation))?.recommendation ?? said[0] ?? ''
+    )
+  }
   const vote = voteOf(outcome, { strategy, named })
-  const lines = [ruling ? `Decided by a person: ${ruling.decision}` : headline(vote)]
+  const lines = ruling ? decided(ruling) : [headline(vote)]
   const winner = outcome.winner === null ? [] : (equivalence.groups[outcome.winner] ?? [])
   const [first] = winner.flatMap((index) => voices[index] ?? []).sort((a, b) => b.confidence - a.confidence)
   if (first && !ruling) lines.push(first.of.response)
   lines.push(`## Votes\n${standInWords(stand)}`)
-  if (consensus.key_agreements.length > 1) lines.push(`## Agreed\n${listed(consensus.key_agreements.slice(1))}`)
+  const agreed = consensus.key_agreements.filter((agreement) => agreement !== vote.winner)
+  if (agreed.length > 0) lines.push(`## Agreed\n${listed(agreed)}`)
   const minority = consensus.minority_report.map(
     ({ agents, recommendation, concerns }) =>
       `${agents.join(', ')}: ${recommendation}${concerns.length > 0 ? ` (${concerns.join('; ')})` : ''}`,
@@ -115,9 +120,11 @@ export async function coordinated(
   const request =
     writer.resume === undefined ? { instruction, errand: true as const } : { instruction, resume: writer.resume }
   const agent = writer.resume === undefined ? writer.agent : undefined
-  const done = await performed(context, { agent, request, key: 'synthesis/coordinator' })
+  const done = await errand(context, { agent, request, key: 'synthesis/coordinator' })
   if ('why' in done) return { result: merged(material), failed: `the coordinator failed: ${done.why}`, tokens: 0 }
-  const tokens = tokensOf(done)
+  // A session that goes on counts from its beginning.
+  const before = material.contributions.find(({ session_id }) => session_id === writer.resume)?.tokens_used ?? 0
+  const tokens = tokensOf(done) - (writer.resume === undefined ? 0 : before)
   if (done.status === 'completed' && done.text.trim() !== '') return { result: done.text, tokens }
   const why = done.error?.message ?? done.stop_reason
   return { result: merged(material), failed: `the coordinator failed: ${why}`, tokens }
@@ -136,13 +143,15 @@ export async function bestOf(
   { evaluator, criteria }: { evaluator: Agent; criteria: readonly string[] },
 ): Promise<Synthesised> {
   const { heard } = split(material.contributions)
-  const answers = heard.filter(({ role }) => role !== 'coordinator' || heard.length === 1)
+  // Where the work was divided, the plan is no answer.
+  const parts = heard.filter(({ subtask }) => subtask !== undefined)
+  const answers = parts.length > 0 ? parts : heard
   const request = {
-    instruction: evaluationPrompt(material.shared, answers, criteria),
+    instruction: evaluationPrompt(material.shared, answers, ruled(criteria, material.ruling)),
     output: evaluation,
     errand: true as const,
   }
-  const done = await performed(context, { agent: evaluator, request, key: 'synthesis/evaluator' })
+  const done = await errand(context, { agent: evaluator, request, key: 'synthesis/evaluator' })
   const failed = (why: string, tokens: number) => ({
     result: merged(material),
     failed: `the evaluator failed: ${why}`,
@@ -152,7 +161,14 @@ export async function bestOf(
   if (!done.object) return failed(done.error?.message ?? done.stop_reason, tokensOf(done))
   const judged = evaluated(done.object as z.output<typeof evaluation>, answers)
   if (!judged) return failed('it scored none of the answers', tokensOf(done))
-  return { result: answers[judged.index]?.response ?? '', best_of: judged, tokens: tokensOf(done) }
+  const best = answers[judged.index] as Contribution
+  // Whoever reads the result looks among all contributions, not only among those that were scored.
+  const best_of = { ...judged, index: material.contributions.indexOf(best) }
+  return { result: best.response, best_of, tokens: tokensOf(done) }
+}
+
+function ruled(criteria: readonly string[], ruling: Ruling | undefined): readonly string[] {
+  return ruling ? [`agreement with what a person decided: ${ruling.decision}`, ...criteria] : criteria
 }
 
 /** The best is the one it names if that has the highest score; an evaluator that contradicts itself goes by its scores. */
@@ -174,26 +190,14 @@ function evaluated(said: z.output<typeof evaluation>, answers: readonly Contribu
   }
 }
 
-interface Errand {
-  agent: Agent | undefined
-  request: PerformRequest
-  key: string
-}
-
-async function performed(context: Context, { agent, request, key }: Errand): Promise<SessionResult | { why: string }> {
-  try {
-    return await context.perform(agent, request, { key })
-  } catch (thrown) {
-    const error = asTroupeError(thrown)
-    if (isFatal(error)) throw error
-    return { why: error.message }
-  }
-}
-
 /** Those with something to say, in full or cut short, and those without. */
 export function split(contributions: readonly Contribution[]): { heard: Contribution[]; missing: Contribution[] } {
   const said = ({ response }: Contribution) => response.trim() !== ''
   return { heard: contributions.filter(said), missing: contributions.filter((contribution) => !said(contribution)) }
+}
+
+function decided(ruling: Ruling | undefined): string[] {
+  return ruling ? [`Decided by a person: ${ruling.decision}`] : []
 }
 
 function absent(missing: readonly Contribution[]): string[] {

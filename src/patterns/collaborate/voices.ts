@@ -1,4 +1,5 @@
 import type { Voice } from '../../judgement/agreement.ts'
+import { isCritical } from '../../judgement/consensus.ts'
 import type { Ballot } from '../../judgement/vote.ts'
 import { accuracyWeight } from '../../judgement/vote.ts'
 import type { History } from './history.ts'
@@ -7,6 +8,7 @@ import type { Contribution } from './output.ts'
 
 /** A voice without a stated confidence counts half. */
 const UNSTATED = 0.5
+const ABSTAINS = -1
 
 /** How much each counts: by name or role as the caller says, and by how often it was right before. */
 export function weighing(input: Pick<CollaborateInput, 'weights'>, history: History) {
@@ -37,6 +39,13 @@ export function ballotsOf(
     agent,
     group: groups.findIndex((group) => group.includes(index)),
     score: confidence * weight,
-    critical: concerns.some(({ severity }) => severity === 'critical'),
+    critical: isCritical({ concerns }),
   }))
+}
+
+/** Those that recommend nothing count for nothing, but a critical concern of theirs is one all the same. */
+export function abstentions(contributions: readonly Contribution[]): ReturnType<typeof ballotsOf> {
+  return contributions
+    .filter(({ recommendation, error }) => recommendation === null && !error)
+    .map(({ agent, concerns }) => ({ agent, group: ABSTAINS, score: 0, critical: isCritical({ concerns }) }))
 }

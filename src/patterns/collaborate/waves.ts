@@ -1,11 +1,11 @@
-import { settled } from '../../judgement/vote.ts'
 import type { Asking } from './contribute.ts'
 import { contribute } from './contribute.ts'
+import { enough } from './early-stop.ts'
 import type { Contribution } from './output.ts'
 import type { Specialist } from './specialists.ts'
 import type { Grouping } from './stand.ts'
 import { grouped } from './stand.ts'
-import { ballotsOf, voicesOf } from './voices.ts'
+import { voicesOf } from './voices.ts'
 
 /** Why the rest was not asked, and who that is. */
 export interface Saved {
@@ -56,10 +56,9 @@ export async function inWaves(
     contributions.push(...(await atOnce(site, specialists.slice(from, from + wave), max_parallel)))
     if (rest.length === 0) break
     const voices = voicesOf(contributions, grouping.weightOf)
-    const { groups } = await grouped(site.context, voices, { ...grouping, key: `waves/${from / wave + 1}` })
+    const equivalence = await grouped(site.context, voices, { ...grouping, key: `waves/${from / wave + 1}` })
     const remaining = rest.map(({ name, role }) => grouping.weightOf({ agent: name, role }))
-    const beta = stop_at === undefined ? undefined : { beta: stop_at }
-    const verdict = settled(ballotsOf(voices, groups), remaining, { strategy: 'weighted', ...beta })
+    const verdict = enough(voices, equivalence, { remaining, stop_at })
     if (!verdict.stop || verdict.why === null) continue
     const { why, probability } = verdict
     const saved = { agents: rest.map(({ name }) => name), calls: rest.length, why }

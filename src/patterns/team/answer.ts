@@ -54,14 +54,26 @@ export interface Answer {
 
 /** An answer in words, or as the object that was asked for. */
 export function readAnswer(text: string, object: unknown, asked: Asked): Answer {
-  const fields = (object ?? {}) as z.output<typeof answerSchema>
+  const fields = (object ?? unasked(text)) as z.output<typeof answerSchema> | undefined
   const problems: string[] = []
+  if (!fields) return { text, verdicts: new Map(), variables: new Map(), next: undefined, problems }
   return {
-    text: object === undefined ? text : fields.response,
+    text: fields.response,
     verdicts: readVerdicts(fields.verdicts, asked.leaves, problems),
     variables: readVariables(fields.variables, asked.outputs, problems),
     next: fields.next ?? undefined,
     problems,
+  }
+}
+
+/** Some answer with the object although nothing was asked of them: others are to read their words, not JSON. */
+function unasked(text: string): unknown {
+  if (!text.startsWith('{')) return undefined
+  try {
+    const parsed = answerSchema.safeParse(JSON.parse(text))
+    return parsed.success ? parsed.data : undefined
+  } catch {
+    return undefined
   }
 }
 

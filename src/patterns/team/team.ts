@@ -36,7 +36,6 @@ export const team = definePattern<TeamRunInput>({
   subject: ({ team: { name } }) => name,
   steer: (input, action) => checkSteer(input.team, action),
   async execute(context, input) {
-    checkInput(context.roster, input)
     const formed = await formTeam(context, input.team)
     const floor = newFloor(context, planOf(input.team, context.roster, formed), input)
     for (const { from, text, artifacts } of input.before) say(floor, { from, text, artifacts })
@@ -189,7 +188,8 @@ function failed(floor: Floor, { error, stop_reason }: Failure, agent: string): P
 function outputOf(floor: Floor, end: Pick<TeamOutput, 'agent' | 'status' | 'reason'>): TeamOutput {
   const { history, round: rounds, variables, artifacts, handoffs, totals } = floor
   const last = history.findLast(({ agent_name }) => agent_name !== USER)
-  const response = history.filter(({ step_id }) => last && stepOf(step_id) === stepOf(last.step_id))
+  const from = last ? history.findIndex(({ step_id }) => stepOf(step_id) === stepOf(last.step_id)) : 0
+  const response = last ? history.slice(from).filter(({ agent_name }) => agent_name !== USER) : []
   return {
     response: response.map(({ parts }) => parts.map(({ text }) => text).join('')).join('\n\n'),
     ...end,

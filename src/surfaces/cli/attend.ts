@@ -4,6 +4,7 @@ import { printJson } from './cli.ts'
 import { exitOf } from './exit.ts'
 import { onInterrupt } from './interrupt.ts'
 import { Progress } from './progress.ts'
+import { agreementLines } from './render/agreement.ts'
 import { nextSteps, outputText, summaryLine } from './render/result.ts'
 import { harmless, wrap } from './render/width.ts'
 
@@ -44,7 +45,11 @@ export function conclude(cli: Cli, result: RunResult): void {
   }
   const text = outputText(result.output)
   if (text !== '') terminal.print(terminal.read ? wrap(harmless(text), terminal.out.width).join('\n') : text)
-  if (!options.quiet) terminal.note(summaryLine(result, terminal.err))
+  if (!options.quiet) {
+    const picture = agreementLines(result.output, terminal.err)
+    for (const line of picture.length > 0 ? ['', ...picture] : []) terminal.note(line)
+    terminal.note(summaryLine(result, terminal.err))
+  }
   if (!options.quiet || result.status !== 'completed')
     for (const step of nextSteps(result, terminal.err)) terminal.note(step)
 }

@@ -13,6 +13,7 @@ interface Property {
   enum?: string[]
   description?: string
   default?: unknown
+  properties?: object
 }
 
 interface Field extends Property {
@@ -25,6 +26,8 @@ interface Field extends Property {
 const TAKEN = ['input', 'model', 'limit', 'agents', 'json', 'quiet', 'store', 'project', 'record', 'replay', 'help']
 
 export interface PatternFlags {
+  /** Fields that only an input file can give, with what they are. */
+  fileOnly: readonly { name: string; words: string }[]
   /** The field that a word without a flag stands for. */
   positional: string | undefined
   /** The input as the command line says it: only what was given. */
@@ -37,7 +40,8 @@ export function addPatternFlags(
   pattern: Pattern,
   make: { option: (flags: string, description: string) => Option; invalid: (message: string) => Error },
 ): PatternFlags {
-  const fields = fieldsOf(pattern)
+  const all = fieldsOf(pattern)
+  const fields = all.filter(({ name }) => !TAKEN.includes(name))
   const positional = fields.find((field) => field.required && field.type === 'string')?.name
   const byAttribute = new Map<string, string>()
   if (positional !== undefined) command.argument(`[${positional}...]`, describe(fields, positional))
@@ -47,7 +51,11 @@ export function addPatternFlags(
     byAttribute.set(option.attributeName(), field.name)
     command.addOption(option)
   }
+  const flagged = new Set(byAttribute.values())
   return {
+    fileOnly: all
+      .filter(({ name }) => !flagged.has(name))
+      .map((field) => ({ name: field.name, words: fileWords(field) })),
     positional,
     given() {
       const input: Record<string, unknown> = {}
@@ -65,14 +73,19 @@ function fieldsOf(pattern: Pattern): Field[] {
   const schema = z.toJSONSchema(pattern.input, { io: 'input', unrepresentable: 'any' })
   const properties = (schema.properties ?? {}) as Record<string, Property>
   const required = schema.required ?? []
-  return Object.entries(properties)
-    .filter(([name]) => !TAKEN.includes(name))
-    .map(([name, property]) => ({
-      ...property,
-      name,
-      flag: name.replaceAll('_', '-'),
-      required: required.includes(name),
-    }))
+  return Object.entries(properties).map(([name, property]) => ({
+    ...property,
+    name,
+    flag: name.replaceAll('_', '-'),
+    required: required.includes(name),
+  }))
+}
+
+/** What a field is, with the keys of an object that is not described as a whole. */
+function fileWords({ description, properties, required }: Field): string {
+  const keys = Object.keys(properties ?? {}).join(', ')
+  const words = description ?? (keys === '' ? '' : `{${keys}}`)
+  return required ? `Required. ${words}` : words
 }
 
 function describe(fields: readonly Field[], name: string): string {
@@ -85,7 +98,10 @@ function flagFor(field: Field, make: Parameters<typeof addPatternFlags>[2]): Opt
     field.description ?? '',
     ...(preset === undefined || preset === false ? [] : [`(default: ${String(preset)})`]),
   ].join(' ')
-  if (type === 'boolean') return make.option(preset === true ? `--no-${flag}` : `--${flag}`, words)
+  if (type === 'boolean' && preset === true) {
+    return make.option(`--no-${flag}`, `Turns off what is on by default: ${field.description ?? flag}`)
+  }
+  if (type === 'boolean') return make.option(`--${flag}`, words)
   if (field.enum?.every((value) => typeof value === 'string')) {
     return make.option(`--${flag} <choice>`, words).choices(field.enum)
   }

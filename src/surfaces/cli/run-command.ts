@@ -6,6 +6,8 @@ import type { Cli } from './cli.ts'
 import type { PatternFlags } from './pattern-flags.ts'
 import { addPatternFlags } from './pattern-flags.ts'
 import { shared, taped, working } from './program-options.ts'
+import type { Look } from './render/line.ts'
+import { sized, wrap } from './render/width.ts'
 
 type Site = { terminal: Cli['terminal']; code: number }
 
@@ -23,6 +25,7 @@ export async function describePatterns(run: Command, site: Site): Promise<void> 
     const flags = addPatternFlags(command.optionsGroup('Input:'), pattern, make)
     command.option('--input <file>', 'fields from a JSON or YAML file, or - for stdin')
     shared(taped(working(command.optionsGroup('Options:'))))
+    command.addHelpText('after', () => fileOnlyHelp(flags, site.terminal.out))
     command.action(async () => {
       site.code = await start(command, pattern, flags, site.terminal)
     })
@@ -44,6 +47,19 @@ async function start(command: Command, pattern: Pattern, flags: PatternFlags, te
   const options = command.optsWithGlobals<Cli<{ input?: string }>['options']>()
   const { run } = await import('./commands/run.ts')
   return run({ terminal, options }, pattern.name, flags.given())
+}
+
+const COLUMN = 24
+
+/** Fields that are no flags: nobody would know of them otherwise. */
+function fileOnlyHelp({ fileOnly }: PatternFlags, look: Look): string {
+  if (fileOnly.length === 0) return ''
+  const lines = fileOnly.flatMap(({ name, words }) =>
+    wrap(' '.repeat(COLUMN) + words, look.width, COLUMN).map((text, index) =>
+      index === 0 ? sized(`  ${name}`, COLUMN) + text.slice(COLUMN) : text,
+    ),
+  )
+  return ['', 'Only in the file of --input:', ...lines].join('\n')
 }
 
 function firstSentence({ description }: Pattern): string {

@@ -54,6 +54,13 @@ function lookOf(stream: NodeJS.WriteStream): Look {
       const columns = stream.isTTY ? stream.columns : Number(env.COLUMNS)
       return Math.max(NARROWEST, Number.isInteger(columns) && columns > 0 ? columns : DEFAULT_WIDTH)
     },
+    ascii: !showsUnicode(env),
     paint: (style, text) => colour[style](text),
   }
+}
+
+/** A locale that says nothing of its characters is trusted with all of them; one that is set and not UTF-8 is not. */
+export function showsUnicode({ TERM, LC_ALL, LC_CTYPE, LANG }: NodeJS.ProcessEnv): boolean {
+  const locale = LC_ALL || LC_CTYPE || LANG
+  return TERM !== 'linux' && (locale === undefined || locale === '' || /utf-?8/i.test(locale))
 }

@@ -1,7 +1,9 @@
 import {
+  chmodSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readlinkSync,
   renameSync,
   rmSync,
@@ -24,7 +26,12 @@ beforeEach(() => {
   mkdirSync(at('other', '.git'), { recursive: true })
   writeFileSync(at('other', '.git', 'config'), 'mine')
 })
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
+afterEach(() => {
+  for (const name of readdirSync(at('work', 'sub'))) {
+    if (name.includes('.replaced-')) chmodSync(at('work', 'sub', name, 'shut'), 0o700)
+  }
+  rmSync(folder, { recursive: true, force: true })
+})
 
 function opened() {
   const workspace = openWorkspace(at('work'))
@@ -42,6 +49,12 @@ test('SB21 whatever was put in the place of a protected link, the link is there 
     () => {
       rmSync(git)
       symlinkSync('evil', git)
+    },
+    () => {
+      rmSync(git)
+      mkdirSync(join(git, 'shut', 'hooks'), { recursive: true })
+      chmodSync(join(git, 'shut'), 0)
+      chmodSync(at('work', 'sub'), 0o500)
     },
     () => rmSync(git),
     () => renameSync(git, at('work', 'away')),

@@ -1,4 +1,5 @@
-import { lstatSync, readlinkSync, rmSync, symlinkSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import { chmodSync, lstatSync, readlinkSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { atPlace } from '../files/descend.ts'
 import { belowRoot, namesOf } from '../files/place.ts'
@@ -63,11 +64,23 @@ async function putBack(workspace: Workspace, { names, target }: Link): Promise<v
       if (spot.names.join('/') !== above.names.join('/')) return
       const path = join(spot.path, name)
       if (linkTo(path) === target) return
-      rmSync(path, { recursive: true, force: true })
+      const mode = lstatSync(spot.path).mode & 0o7777
+      // A command may have taken the right to write from its own folders.
+      if ((mode & 0o300) !== 0o300) chmodSync(spot.path, mode | 0o300)
+      clear(path)
       symlinkSync(target, path)
     })
   } catch {
     // The folder that held it is gone, and with it whatever could have been put in its place.
+  }
+}
+
+function clear(path: string): void {
+  try {
+    rmSync(path, { recursive: true, force: true })
+  } catch {
+    // What cannot be removed, for it holds folders that cannot be read, is out of the way at least.
+    renameSync(path, `${path}.replaced-${randomBytes(4).toString('hex')}`)
   }
 }
 

@@ -5,6 +5,7 @@ import { printJson } from '../cli.ts'
 import { EXIT } from '../exit.ts'
 import { findRun } from '../find.ts'
 import { withTroupe } from '../open.ts'
+import { agreementLines } from '../render/agreement.ts'
 import type { Look } from '../render/line.ts'
 import { answerLines, nextSteps } from '../render/result.ts'
 import { eventLine, runHeader, usageNotes } from '../render/run.ts'
@@ -63,6 +64,7 @@ async function showTree(cli: Cli<ShowOptions>, troupe: Troupe, row: RunRow, even
     ...runHeader(row, live, look),
     '',
     ...tree(story, { look, now, live, all }),
+    ...section(agreementLines(result.output, look)),
     ...section(usageNotes(story, look)),
     ...section(live ? [] : advice(result, look)),
   ]

@@ -5,6 +5,8 @@ export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
 /** What text is rendered for: how wide the place is, and how to colour, if at all. */
 export interface Look {
   width: number
+  /** The place shows no characters beyond ASCII. */
+  ascii?: boolean
   paint(style: Style, text: string): string
 }
 

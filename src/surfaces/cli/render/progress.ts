@@ -1,5 +1,7 @@
 import type { Event } from '../../../kernel/event.ts'
 import { counted, duration, exact } from './amounts.ts'
+import type { Saying } from './collaboration-progress.ts'
+import { sayingOfCollaboration, toldByCollaboration } from './collaboration-progress.ts'
 import { told } from './error.ts'
 import type { Look, Span, Style } from './line.ts'
 import { line } from './line.ts'
@@ -16,14 +18,9 @@ export function progressLine(event: Event, story: Story, look: Look): string | u
   if (!said) return undefined
   const { who, spans } = said
   const indent = '  '.repeat(Math.min(who?.depth ?? 0, 4))
-  const name: Span[] = who ? [['bold', oneLine(who.agent)], '  '] : []
+  const name: Span[] = who?.agent ? [['bold', oneLine(who.agent)], '  '] : []
   const elapsed = sized(duration(event.at - story.started_at), TIME, 'right')
   return line(look, [['dim', elapsed], '  ', indent, ...name, ...spans])
-}
-
-interface Saying {
-  who?: Work | undefined
-  spans: readonly Span[]
 }
 
 function sayingOf(event: Event, story: Story): Saying | undefined {
@@ -41,7 +38,7 @@ function sayingOf(event: Event, story: Story): Saying | undefined {
     case 'step:drift':
       return { spans: [['yellow', `asks something else than before: ${event.data.key}`]] }
     default:
-      return ofSession(event, story)
+      return sayingOfCollaboration(event, story) ?? ofSession(event, story)
   }
 }
 
@@ -50,12 +47,13 @@ function ofSession(event: Event, story: Story): Saying | undefined {
   switch (event.type) {
     case 'session:input':
       if (event.data.key !== `${who?.key}/input`) return { who, spans: [['yellow', 'is asked for its result']] }
+      if (toldByCollaboration(event, story)) return undefined
       return {
         who,
         spans: [(who?.segment ?? 1) > 1 ? 'continues  ' : 'starts  ', ['dim', oneLine(who?.instruction ?? '')]],
       }
     case 'session:end':
-      return who ? { who, spans: ended(who) } : undefined
+      return who && !toldByCollaboration(event, story) ? { who, spans: ended(who) } : undefined
     case 'model:error':
       return { who, spans: [['red', told(event.data.error)]] }
     case 'model:lost':

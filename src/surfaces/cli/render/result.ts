@@ -1,17 +1,21 @@
 import type { GateRow, RunResult } from '../../../index.ts'
+import { agreementOf } from './agreement-parts.ts'
 import { counted, duration, exact, money } from './amounts.ts'
 import { errorLines } from './error.ts'
 import type { Look, Span } from './line.ts'
 import { line } from './line.ts'
+import { outcomeText } from './outcome.ts'
 import { GLYPHS } from './tree.ts'
-import { oneLine, wrap } from './width.ts'
+import { harmless, oneLine, wrap } from './width.ts'
 
 /** What a run leaves behind for people: its text, or its whole output where there is no text. */
 export function outputText(output: unknown): string {
   if (output === null || output === undefined) return ''
   if (typeof output === 'string') return output
   if (typeof output === 'object' && 'response' in output && typeof output.response === 'string') return output.response
-  return JSON.stringify(output, undefined, 2)
+  const agreement = agreementOf(output)
+  if (agreement) return agreement.result ?? ''
+  return outcomeText(output) ?? JSON.stringify(output, undefined, 2)
 }
 
 /** How it ended and what it took, in a line. */
@@ -60,10 +64,19 @@ export function gateLines(gate: GateRow, look: Look): string[] {
       ['bold', gate.gate_id],
       ['dim', `  ${by} in ${gate.run_id}`],
     ]),
-    ...wrap(`  ${oneLine(gate.question)}`, look.width, 2),
+    ...questionLines(gate.question, look),
     ...(gate.choices ? wrap(`  one of: ${gate.choices.map(oneLine).join(', ')}`, look.width, 4) : []),
     ...answerLines(gate, look),
   ]
+}
+
+const LINES_SHOWN = 20
+
+/** Its lines as they were written: positions to choose from stand below each other. */
+function questionLines(question: string, look: Look): string[] {
+  const lines = harmless(question.slice(0, 4000)).trim().split('\n')
+  const more = lines.length > LINES_SHOWN ? ['…'] : []
+  return [...lines.slice(0, LINES_SHOWN), ...more].flatMap((words) => wrap(`  ${words.trim()}`, look.width, 4))
 }
 
 /** How to answer it. */

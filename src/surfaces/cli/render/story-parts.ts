@@ -1,5 +1,6 @@
 import type { ErrorRecord } from '../../../errors.ts'
 import type { RunEnd, RunStart, SessionEnd, StopReason } from '../../../kernel/event.ts'
+import type { Collaborations } from './collaboration.ts'
 
 export interface Work {
   kind: 'session'
@@ -63,6 +64,7 @@ export interface Story {
   byKey: Map<string, Part>
   /** Newest segment of each session. */
   sessions: Map<string, Work>
+  collaborations: Collaborations
   calls: number
   input: number
   output: number

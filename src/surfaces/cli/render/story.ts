@@ -1,4 +1,5 @@
 import type { Event, EventOf } from '../../../kernel/event.ts'
+import { hearCollaboration } from './collaboration.ts'
 import type { Asked, Call, Part, Story, Work } from './story-parts.ts'
 
 /*
@@ -16,6 +17,7 @@ export function newStory(): Story {
     parts: [],
     byKey: new Map(),
     sessions: new Map(),
+    collaborations: { byKey: new Map(), voices: new Map() },
     calls: 0,
     input: 0,
     output: 0,
@@ -68,6 +70,7 @@ export function hear(story: Story, event: Event): void {
       hearGate(story, event)
       return
     default:
+      hearCollaboration(story.collaborations, event)
   }
 }
 

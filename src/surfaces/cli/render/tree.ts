@@ -1,4 +1,6 @@
 import { counted, duration, exact } from './amounts.ts'
+import type { Collaborations } from './collaboration.ts'
+import { inWords, partIn, recommended } from './collaboration.ts'
 import { told } from './error.ts'
 import type { Look, Span, Style } from './line.ts'
 import { line, spansWidth } from './line.ts'
@@ -29,10 +31,13 @@ export const GLYPHS: Record<string, readonly [Style, string]> = {
 
 /** Who worked for whom, on what, for how long and how much. */
 export function tree(story: Story, options: TreeOptions): string[] {
-  return story.parts.flatMap((part) => branch(part, { ...options, over: story.end !== undefined, first: '', rest: '' }))
+  const { collaborations } = story
+  const place = { ...options, collaborations, over: story.end !== undefined, first: '', rest: '' }
+  return story.parts.flatMap((part) => branch(part, place))
 }
 
 interface Place extends TreeOptions {
+  collaborations: Collaborations
   /** The run has ended: what is unanswered stays so. */
   over: boolean
   /** What stands before the first line of a part, and before all others. */
@@ -98,10 +103,16 @@ function sessionLines(work: Work, place: Place): string[] {
   ]
   const name = work.segment > 1 ? `${oneLine(work.agent)} (continued)` : oneLine(work.agent)
   const lines = headed(place, [GLYPHS[status] ?? '', ' ', ['bold', name]], facts.join(' · '))
-  if (work.instruction) lines.push(detail(place, [['dim', oneLine(work.instruction)]]))
+  const part = partIn(place.collaborations, work.key) ?? work.instruction
+  if (part) lines.push(detail(place, [['dim', oneLine(part)]]))
   if (work.error) lines.push(detail(place, [['red', told(work.error)]]))
-  else if (work.text) lines.push(detail(place, ['→ ', oneLine(work.text)]))
+  else if (work.text) lines.push(detail(place, ['→ ', oneLine(saidBy(work, place.collaborations))]))
   return lines
+}
+
+function saidBy({ key, text }: Work, { voices }: Collaborations): string {
+  const voice = voices.get(key)
+  return (voice && recommended(voice)) || inWords(text)
 }
 
 function standing(work: Work, place: Place): string {

@@ -1,0 +1,206 @@
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import type { Message, Model, ModelChunk, ModelRequest } from '../src/kernel/model.ts'
+import { userText } from '../src/kernel/model.ts'
+import type { TeamOutput } from '../src/patterns/team/input.ts'
+import { teamInput } from '../src/patterns/team/input.ts'
+import { team } from '../src/patterns/team/team.ts'
+import { openSqlite } from '../src/store/sqlite.ts'
+import type { Store } from '../src/store/store.ts'
+import type { Bench, BenchOptions, Line } from './bench.ts'
+import { atMost, mustEqual } from './bench.ts'
+import { USAGE } from './plan.ts'
+import type { Contender } from './rounds.ts'
+import { clocked, figureFor, figureOf, mapFigure, takeTurns } from './rounds.ts'
+import type { StoreName } from './stage.ts'
+import { openStage, openStore } from './stage.ts'
+
+/*
+ * A team of n agents in a chain: each answers, judges its own condition, and hands to the next; everyone reads all that was
+ * said. The bare loop does the same with an array of messages, one streamed call for each agent, and no rules.
+ */
+
+const SIZES = [10, 50, 200] as const
+/** What the team works on: some pages, as such work has. */
+const BRIEF = Array.from(
+  { length: 120 },
+  (_, line) => `${line + 1}. A line of the brief that everyone reads, with facts.`,
+)
+const SAID =
+  'This part is done: the facts of the brief were checked, two of them were put right, and the rest can stay.'
+
+const ANSWER = JSON.stringify({ response: SAID, verdicts: [{ condition: 1, holds: true }], variables: [], next: null })
+const CHUNKS: readonly ModelChunk[] = [
+  ...[0, 1, 2, 3].map((n) => ({
+    type: 'text' as const,
+    text: ANSWER.slice((n * ANSWER.length) / 4, ((n + 1) * ANSWER.length) / 4),
+  })),
+  { type: 'finish', stop: 'end', usage: USAGE },
+]
+
+const name = (n: number) => `agent_${n}`
+
+function inputOf(agents: number) {
+  return teamInput.parse({
+    team: {
+      name: 'Chain',
+      description: 'Each does its part of the brief',
+      agents: Array.from({ length: agents }, (_, n) => ({ name: name(n), role: `part ${n}` })),
+      handoffs: Array.from({ length: agents - 1 }, (_, n) => ({
+        ...{ from_agent: name(n), to_agent: name(n + 1), condition: 'its part is done and round < {{ most }}' },
+      })),
+      context_variables: { most: 1_000_000 },
+      limits: { max_rounds: 1_000_000 },
+      after_work_behavior: 'terminate',
+    },
+    message: BRIEF.join('\n'),
+  })
+}
+
+function modelOf(seen?: ModelRequest[]): Model {
+  return {
+    name: 'double',
+    async *stream(request) {
+      seen?.push({ ...request, messages: [...request.messages] })
+      yield* CHUNKS
+    },
+  }
+}
+
+/** Plays the chain on a store; the output says how often a model was asked only to route. */
+export function chainOn(store: Store, seen?: ModelRequest[]): (agents: number) => Promise<TeamOutput> {
+  const stage = openStage({ store, model: modelOf(seen) })
+  return async (agents) => {
+    const input = inputOf(agents)
+    let output: TeamOutput | undefined
+    const run_id = await stage.play(async (context) => {
+      output = (await team.execute(context, input as never)).output as TeamOutput
+    })
+    mustEqual(output?.rounds, agents, `rounds of ${run_id}`)
+    mustEqual(output?.response, SAID, `answer of ${run_id}`)
+    return output as TeamOutput
+  }
+}
+
+const NOBODY = new AbortController().signal
+
+async function bare(agents: number): Promise<void> {
+  const model = modelOf()
+  const messages: Message[] = [userText(BRIEF.join('\n'))]
+  for (let n = 0; n < agents; n++) {
+    let text = ''
+    const session = { run_id: '', session_id: '', agent: name(n), turn: 1, marks: [] }
+    const asked = [...messages, userText(`You are ${name(n)}.`)]
+    const request = { key: '', model: 'double', system: 'A team.', messages: asked, tools: [], settings: {}, session }
+    for await (const chunk of model.stream(request, NOBODY)) if (chunk.type === 'text') text += chunk.text
+    messages.push(
+      userText(JSON.stringify({ from: name(n), text: (JSON.parse(text) as { response: string }).response })),
+    )
+  }
+  mustEqual(messages.length, agents + 1, 'messages of the bare loop')
+}
+
+function contenders(agents: number, { folder, quick }: BenchOptions): Contender[] {
+  // The same number of handoffs for every size, so that all of them are timed for about as long.
+  const runs = Math.max(1, Math.round((quick ? 400 : 2000) / agents))
+  const timed = (what: string, open: () => Promise<(agents: number) => Promise<unknown>>): Contender => ({
+    name: `${what} ${agents}`,
+    async round() {
+      const play = await open()
+      const ms = await clocked(async () => {
+        for (let run = 0; run < runs; run++) await play(agents)
+      })
+      return (ms * 1000) / (runs * agents)
+    },
+  })
+  const on = (which: StoreName) => async () => chainOn(await openStore(which, folder))
+  return [timed('bare', async () => bare), timed('memory', on('memory')), timed('sqlite', on('sqlite'))]
+}
+
+/** Of a request's bytes, how many stand at the start of an earlier one. */
+function shares(seen: readonly ModelRequest[]): number[] {
+  const texts = seen.map(({ system, messages }) =>
+    [system, ...messages.map((message) => JSON.stringify(message))].join('\n'),
+  )
+  return texts.map((text, index) => {
+    const before = texts.slice(0, index).map((earlier) => commonBeginning(earlier, text))
+    return Math.max(0, ...before) / text.length
+  })
+}
+
+function commonBeginning(a: string, b: string): number {
+  let low = 0
+  let high = Math.min(a.length, b.length)
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2)
+    if (a.slice(0, middle) === b.slice(0, middle)) low = middle
+    else high = middle - 1
+  }
+  return low
+}
+
+export async function bytesOf(agents: number, folder: string): Promise<number> {
+  const file = join(folder, `handoff-${agents}.db`)
+  const store = await openSqlite(file)
+  await chainOn(store)(agents)
+  await store.close()
+  const db = new DatabaseSync(file)
+  db.exec('PRAGMA wal_checkpoint(TRUNCATE); VACUUM')
+  db.close()
+  return statSync(file).size
+}
+
+export const handoff: Bench = {
+  name: 'handoff',
+  title: 'A handoff in a team of 10, 50 and 200, all that was said before read by everyone',
+  async run(options) {
+    const all = SIZES.flatMap((agents) => contenders(agents, options))
+    const figures = await takeTurns(all, { rounds: options.quick ? 3 : 9, warmups: 1 })
+    const lines: Line[] = []
+    for (const where of ['bare', 'memory', 'sqlite'] as const) {
+      const [least] = SIZES
+      for (const agents of SIZES) {
+        const figure = figureFor(figures, `${where} ${agents}`)
+        const aim = where === 'memory' ? { aim: atMost(figure.median, 100, 'µs') } : undefined
+        lines.push({ what: `${where}, ${agents} agents`, figure, unit: 'µs', ...aim })
+      }
+      const base = figureFor(figures, `${where} ${least}`).median
+      const growth = mapFigure(figureFor(figures, `${where} ${SIZES.at(-1)}`), (value) => value / base)
+      const aim = where === 'bare' ? undefined : { aim: atMost(growth.median, 1.2, '×') }
+      lines.push({ what: `  ${SIZES.at(-1)} agents against ${least}`, figure: growth, unit: '×', ...aim })
+    }
+    return [...lines, ...(await sizes(options)), ...(await requests())]
+  },
+}
+
+async function sizes({ folder }: BenchOptions): Promise<Line[]> {
+  const bytes = new Map<number, number>()
+  for (const agents of SIZES) bytes.set(agents, await bytesOf(agents, folder))
+  const [few, some, many] = SIZES.map((agents) => bytes.get(agents) ?? 0) as [number, number, number]
+  const [early, late] = [(some - few) / (50 - 10), (many - some) / (200 - 50)]
+  const linear = { text: 'linear: 50 to 200 ≤ 1.1× of 10 to 50', met: late <= early * 1.1 }
+  return [
+    { what: 'stored for one handoff, from 10 to 50 agents', figure: figureOf([early / 1024]), unit: 'KB' },
+    { what: 'stored for one handoff, from 50 to 200 agents', figure: figureOf([late / 1024]), unit: 'KB', aim: linear },
+  ]
+}
+
+async function requests(): Promise<Line[]> {
+  const lines: Line[] = []
+  for (const agents of SIZES) {
+    const seen: ModelRequest[] = []
+    const { totals } = await chainOn(await openStore('memory', ''), seen)(agents)
+    const later = shares(seen).slice(2)
+    const least = Math.min(...later)
+    const sent = seen.reduce((sum, { messages }) => sum + JSON.stringify(messages).length, 0)
+    lines.push({
+      what: `sent by ${agents} agents`,
+      figure: figureOf([sent / 1024]),
+      unit: 'KB',
+      note: `from the third request on at least ${(100 * least).toFixed(1)} % of each sent before; ${totals.router_calls} calls to route`,
+      aim: { text: '≥ 95 % sent before', met: least >= 0.95 },
+    })
+  }
+  return lines
+}

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { createTroupe } from 'troupe'
+import { parse } from 'yaml'
+
+// A review, a debate and a divided piece of work. Offline: the answers come from the JSON file beside each YAML file.
+interface Output {
+  result: string
+  contributions: { agent: string; recommendation: string | null; subtask?: string }[]
+  consensus: { agreement_score: number | null; has_consensus: boolean; supporting: string[]; dissenting: string[] }
+  metadata: { mode: string; status: string; total_tokens: number }
+}
+
+async function collaborate(name: string): Promise<Output> {
+  const file = (ending: string) => fileURLToPath(new URL(`${name}.${ending}`, import.meta.url))
+  await using troupe = await createTroupe({ store: 'memory', model: `scripted:${file('json')}` })
+  const { status, output, usage } = await troupe.run('collaborate', parse(await readFile(file('yaml'), 'utf8')))
+  const { metadata } = output as Output
+  assert.equal(status, 'completed')
+  assert.equal(metadata.status, 'completed')
+  assert.equal(metadata.total_tokens, usage.input + usage.output)
+  return output as Output
+}
+
+const review = await collaborate('review')
+assert.deepEqual(review.consensus.supporting, ['security', 'testing'])
+assert.deepEqual(review.consensus.dissenting, ['code-quality'])
+assert.equal(review.consensus.agreement_score, 2 / 3)
+
+const debate = await collaborate('debate')
+assert.equal(debate.consensus.has_consensus, true)
+assert.deepEqual(debate.consensus.dissenting, ['advocate (microservices-advocate)'])
+
+const product = await collaborate('product')
+assert.equal(product.metadata.mode, 'hierarchical')
+assert.deepEqual(
+  product.contributions.filter(({ subtask }) => subtask !== undefined).map(({ agent }) => agent),
+  ['backend-specialist', 'frontend-specialist', 'infra-specialist'],
+)
+
+for (const { result } of [review, debate, product]) console.log(`${result.split('\n')[0]}\n`)

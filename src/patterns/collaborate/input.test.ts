@@ -1,0 +1,247 @@
+import { describe, expect, test } from 'vitest'
+import { company, instructionOf, meeting, opinion } from '../../../test/collaboration.ts'
+import { agent } from '../../../test/stage.ts'
+import type { Model, ModelRequest } from '../../index.ts'
+import { scriptedModel } from '../../models/scripted.ts'
+import { collaborate } from './collaborate.ts'
+import { collaborateInput, DEFAULT_CONFIG, milliseconds } from './input.ts'
+import { collaborateOutput } from './output.ts'
+
+const yes = opinion('yes')
+const everybody = { everybody: yes, coordinator: 'All say yes.' }
+
+describe('the contract', () => {
+  test('CO1 task and agents are all that is needed; the rest has the defaults of the specification', async () => {
+    const { output, model } = await meeting(everybody)
+    expect(output.metadata).toMatchObject({ mode: 'parallel', synthesis: 'coordinator', agents_count: 3 })
+    expect(output.result).toBe('All say yes.')
+    expect(model.asked).toHaveLength(4)
+    expect(DEFAULT_CONFIG).toMatchObject({
+      default_mode: 'parallel',
+      default_synthesis: 'coordinator',
+      max_agents: 5,
+      max_parallel: 3,
+      agent_timeout: '300s',
+      coordinator: { temperature: 0.3 },
+    })
+    expect(collaborateInput.safeParse({ task: 'x' }).success).toBe(false)
+    expect(collaborateInput.safeParse({ agents: ['a'] }).success).toBe(false)
+    expect(collaborateInput.safeParse({ task: 'x', agents: ['a'], mod: 'parallel' }).success).toBe(false)
+    const rest = { on_conflict: 'surface', solo_first: false, structured: true, cache: false }
+    expect(collaborateInput.parse({ task: 'x', agents: ['a'] })).toEqual({ task: 'x', agents: ['a'], ...rest })
+  })
+
+  test('CO1 a result holds what its schema says, and a troupe’s own defaults replace ours', async () => {
+    const { output } = await meeting(everybody, {}, { collaborate: { default_synthesis: 'merge', max_agents: 3 } })
+    expect(collaborateOutput.safeParse(output).success).toBe(true)
+    expect(output.metadata.synthesis).toBe('merge')
+    const four = ['a', 'b', 'c', 'd'].map((name) => ({ name }))
+    await expect(
+      meeting(everybody, { agents: four }, { collaborate: { max_agents: 3 } }),
+    ).rejects.toMatchObject({ message: '4 agents are more than max_agents 3' })
+  })
+
+  test('CO1 durations are 300s, 5m, 2h, 500ms or a number of seconds, and nothing else', () => {
+    expect(['300s', '5m', '2h', '500ms', 1.5, ' 2 s '].map(milliseconds)).toEqual([
+      300_000, 300_000, 7_200_000, 500, 1500, 2000,
+    ])
+    expect(['', '5', 'soon', '-1s', '0s', 0, -1].map(milliseconds)).toEqual(Array(7).fill(undefined))
+    const limits = (agent_timeout: unknown) => collaborateInput.safeParse({ task: 'x', agents: ['a'], limits: { agent_timeout } })
+    expect(limits('soon').success).toBe(false)
+    expect(limits('90s').success).toBe(true)
+  })
+
+  test('CO2 the task and the shared context come first and are the same for all; focus and role come last', async () => {
+    const agents = [
+      { name: 'a', role: 'security', focus: 'injection' },
+      { name: 'b', role: 'speed' },
+    ]
+    const { model } = await meeting(everybody, { agents, context: { team: 8, when: 'soon' } })
+    const [a = '', b = ''] = ['a', 'b'].map((name) => instructionOf(model.seen(name)[0] as ModelRequest))
+    const shared = '# Task\nWhat now?\n\n# Context\n- team: 8\n- when: soon\n\n'
+    expect(a.startsWith(shared)).toBe(true)
+    expect(b.startsWith(shared)).toBe(true)
+    expect(a).toContain('# Your focus\ninjection')
+    expect(a).toContain('You are a, the specialist for: security.')
+    expect(b).not.toContain('# Your focus')
+    expect(model.seen('a')[0]?.system).toBe(model.seen('b')[0]?.system)
+    expect(model.seen('coordinator')[0]?.system).toBe(model.seen('a')[0]?.system)
+  })
+
+  test('CO2 the caller’s context is never changed, in any mode', async () => {
+    const context = Object.freeze({ facts: Object.freeze(['one']) })
+    for (const mode of ['parallel', 'sequential']) {
+      const { result } = await meeting(everybody, { mode, context })
+      expect(result.status).toBe('completed')
+    }
+    expect(context).toEqual({ facts: ['one'] })
+  })
+})
+
+describe('who is asked', () => {
+  const known = agent('architect', { instructions: 'Draw boxes.', temperature: 0.7, model: 'played' })
+
+  test('CO3 agents are known by name or described in the call; a described one with a known name is that agent', async () => {
+    const agents = ['architect', { name: 'b', role: 'speed', config: { system_prompt: 'Measure.' } }]
+    const { output, model } = await meeting(everybody, { agents }, { agents: [{ ...known, model: 'by-hand' }] })
+    expect(output.contributions.map(({ agent: name, role }) => [name, role])).toEqual([
+      ['architect', 'architect'],
+      ['b', 'speed'],
+    ])
+    const [first] = model.seen('architect')
+    expect(first?.settings.temperature).toBe(0.7)
+    expect(instructionOf(first as ModelRequest)).toContain('# Your instructions\nDraw boxes.')
+    expect(instructionOf(model.seen('b')[0] as ModelRequest)).toContain('# Your instructions\nMeasure.')
+    const object = { name: 'architect', role: 'critic', focus: 'lines', config: { temperature: 0.1 } }
+    const again = await meeting(everybody, { agents: [object, 'reviewer'] }, { agents: [{ ...known, model: 'by-hand' }] })
+    const asked = again.model.seen('architect')[0] as ModelRequest
+    expect(again.output.contributions[0]).toMatchObject({ agent: 'architect', role: 'critic' })
+    expect(asked.settings.temperature).toBe(0.1)
+    expect(instructionOf(asked)).toContain('Draw boxes.')
+    expect(instructionOf(asked)).toContain('# Your focus\nlines')
+  })
+
+  /** Which model is asked for, by name; all of them play the same script. */
+  async function namesAsked(input: Record<string, unknown>, run: { model?: string } = {}) {
+    const names: [string, string | undefined][] = []
+    const rules = [
+      { when: { agent: 'coordinator' }, reply: { text: 'done' } },
+      { when: { agent: 'evaluator' }, reply: { object: { scores: [{ answer: 1, score: 5, reason: '' }], best: 1, reason: '' } } },
+      { reply: { text: yes } },
+    ]
+    const find = {
+      resolve(name: string | undefined): Model {
+        return { ...scriptedModel({ rules, otherwise: 'error' } as never), name: name ?? 'default', stream: (request, signal) => {
+          names.push([request.session.agent, name])
+          return scriptedModel({ rules } as never).stream(request, signal)
+        } }
+      },
+    }
+    const { troupe } = await company({}, { models: { find } })
+    const agents = [{ name: 'a' }, { name: 'b' }]
+    const result = await troupe.run('collaborate', { task: 'x', agents, ...input }, run)
+    const opened = (await troupe.events(result.run_id)).filter(({ type }) => type === 'session:open')
+    return { names: Object.fromEntries(names), result, opened, troupe }
+  }
+
+  test('CO4 providers[{module: provider-x, config}] is model x/…; a model or role named directly goes before it', async () => {
+    const provider = (config: object) => ({ providers: [{ module: 'provider-acme', source: 'git+https://example.invalid/x', config }] })
+    const agents = [
+      { name: 'a', config: provider({ model: 'm-1', temperature: 0.1 }) },
+      { name: 'b', config: { model: 'fast', ...provider({ model: 'm-1' }) } },
+      { name: 'c', config: provider({ model: 'other/m-2' }) },
+      { name: 'd', config: provider({ temperature: 0.2 }) },
+    ]
+    const coordinator_config = { ...provider({ model: 'big', temperature: 0.9 }), system_prompt: 'Be brief.' }
+    const { names, result, opened, troupe } = await namesAsked({ agents, coordinator_config })
+    expect(names).toEqual({ a: 'acme/m-1', b: 'fast', c: 'other/m-2', d: undefined, coordinator: 'acme/big' })
+    const temperatures = opened.map(({ data }) => (data as { agent: { name: string; temperature?: number } }).agent)
+    expect(temperatures.map(({ name, temperature }) => [name, temperature])).toEqual([
+      ['a', 0.1],
+      ['b', undefined],
+      ['c', undefined],
+      ['d', 0.2],
+      ['coordinator', 0.9],
+    ])
+    expect((opened.at(-1)?.data as { agent: { instructions: string } }).agent.instructions).toContain('Be brief.')
+    // Where a module comes from is kept with the run, and nothing more is done with it.
+    const [start] = await troupe.events(result.run_id)
+    expect(JSON.stringify(start?.data)).toContain('git+https://example.invalid/x')
+  })
+
+  test('CO5 the coordinator writes at 0.3 and the evaluator scores at 0.2, both with the run’s model unless told', async () => {
+    const temperature = (opened: Awaited<ReturnType<typeof namesAsked>>['opened'], name: string) =>
+      opened.map(({ data }) => (data as { agent: { name: string; temperature: number } }).agent).find((one) => one.name === name)
+        ?.temperature
+    const plain = await namesAsked({})
+    expect(plain.names.coordinator).toBeUndefined()
+    expect(temperature(plain.opened, 'coordinator')).toBe(0.3)
+    const named = await namesAsked({ synthesis: 'best_of' }, { model: 'acme/run' })
+    expect(named.names).toMatchObject({ a: 'acme/run', evaluator: 'acme/run' })
+    expect(temperature(named.opened, 'evaluator')).toBe(0.2)
+    const told = await namesAsked({ synthesis: 'best_of', coordinator_config: { model: 'acme/judge', temperature: 1 } })
+    expect(told.names.evaluator).toBe('acme/judge')
+    expect(temperature(told.opened, 'evaluator')).toBe(0.2)
+  })
+})
+
+describe('bad input is refused before anything is paid for', () => {
+  const two = [{ name: 'a' }, { name: 'b' }]
+  const cases: [string, object, object][] = [
+    ['no agents', { agents: [] }, { message: 'there are no agents', hint: 'name at least one' }],
+    [
+      'too many',
+      { agents: ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => ({ name })) },
+      { message: '6 agents are more than max_agents 5', hint: 'leave some out, or raise limits.max_agents' },
+    ],
+    [
+      'one name twice',
+      { agents: [{ name: 'a' }, { name: 'b' }, { name: 'a' }] },
+      { message: "two agents are called 'a'", hint: 'give each a name of its own' },
+    ],
+    [
+      'a name nobody has',
+      { agents: ['architct', { name: 'b' }] },
+      { code: 'unknown_agent', message: expect.stringContaining("no agent 'architct'"), hint: "did you mean 'architect'?" },
+    ],
+    ['no task', { task: ' ', agents: two }, { message: 'the task is empty', hint: 'say what the agents should work on' }],
+    [
+      'a hierarchy of one',
+      { agents: [{ name: 'a' }], mode: 'hierarchical' },
+      {
+        message: 'there is nobody to divide the work among',
+        hint: 'hierarchical needs a coordinator and at least one specialist',
+      },
+    ],
+    [
+      'a weight for nobody',
+      { agents: two, weights: { securty: 2 } },
+      { message: "the weight of 'securty' is nobody's", hint: 'weights are by role or by name', alternatives: ['a', 'b'] },
+    ],
+  ]
+  test.each(cases)('CO6 %s', async (_, input, error) => {
+    const { troupe, model } = await company(everybody)
+    const run = troupe.run('collaborate', { task: 'What now?', ...input })
+    await expect(run).rejects.toMatchObject({ code: 'invalid_input', ...error })
+    expect(model.asked).toEqual([])
+    expect(await troupe.runs()).toEqual([])
+  })
+
+  test('CO6 a call of a model with such input is answered with the same words', async () => {
+    const input = { task: 'x', agents: [{ name: 'b' }, { name: 'b' }] }
+    const { troupe } = await company(
+      { lead: (request) => (request.session.turn === 1 ? call('collaborate', input) : instructionless(request)) },
+      { agents: [agent('lead', { tools: ['collaborate'] })] },
+    )
+    const result = await troupe.run('task', { agent: 'lead', instruction: 'go' })
+    expect(JSON.stringify(result.output)).toContain("two agents are called 'b'")
+  })
+
+  test('CO7 one agent is enough, and one without focus looks at the whole', async () => {
+    const { output } = await meeting({ a: yes, coordinator: 'Yes, says a.' }, { agents: [{ name: 'a' }] })
+    expect(output.consensus).toMatchObject({ agents_count: 1, has_consensus: false, agreement_score: 1 })
+    expect(output.contributions[0]?.role).toBe('specialist')
+    expect(output.metadata.status).toBe('completed')
+  })
+})
+
+function call(name: string, input: object) {
+  return [
+    { type: 'tool-call' as const, id: 'c', name, input },
+    { type: 'finish' as const, stop: 'tool_calls' as const, usage: { input: 1, output: 1, cache_read: 0, cache_write: 0, reasoning: 0 } },
+  ]
+}
+
+/** What the last tool result says. */
+function instructionless({ messages }: ModelRequest): string {
+  return (messages.at(-1)?.content ?? []).map((part) => ('text' in part ? part.text : '')).join('\n')
+}
+
+test('CO1 the tool offers the agents that its caller may use, by name', () => {
+  expect(collaborate.on_request).toBe(true)
+  const open = { agent: { agents: ['one', 'two'] } }
+  const schema = collaborate.inputFor?.({ caller: { open }, roster: { names: ['one', 'two', 'three'] } } as never)
+  expect(schema?.safeParse({ task: 'x', agents: ['one'] }).success).toBe(true)
+  expect(schema?.safeParse({ task: 'x', agents: ['three'] }).success).toBe(false)
+  expect(schema?.safeParse({ task: 'x', agents: [{ name: 'new' }] }).success).toBe(true)
+})
