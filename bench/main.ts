@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { actingTool } from './acting-tool.ts'
 import type { Bench, BenchOptions, Line } from './bench.ts'
+import { collaboration } from './collaborate.ts'
 import { fiveThousand, thousand } from './crowd.ts'
 import { disk } from './disk.ts'
 import { fanOutLater, fanOutNow } from './fan-out.ts'
@@ -31,6 +32,7 @@ const BENCHES: readonly Bench[] = [
   wholeRun,
   fanOutNow,
   fanOutLater,
+  collaboration,
   thousand,
   fiveThousand,
   resume,

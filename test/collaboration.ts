@@ -1,4 +1,4 @@
-import type { Event, Model, ModelRequest, RunOptions, RunResult, Troupe, TroupeOptions } from '../src/index.ts'
+import type { Event, Model, ModelRequest, RunResult, Troupe, TroupeOptions } from '../src/index.ts'
 import { createTroupe } from '../src/index.ts'
 import type { Consensus } from '../src/judgement/agreement.ts'
 import type { Contribution } from '../src/patterns/collaborate/output.ts'
@@ -63,7 +63,6 @@ export interface Meeting {
   events: Event[]
   model: ReturnType<typeof cast>
 }
-
 
 /** A troupe in memory, without an embedder unless one is given, in which these lines are spoken. */
 export async function company(lines: Lines, options: TroupeOptions = {}) {

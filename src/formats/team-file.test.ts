@@ -77,6 +77,12 @@ describe('YAML', () => {
     ])
   })
 
+  test('TF2 what is nested without end is refused in few words', async () => {
+    const found = await said(`name: T\nagents: ${'['.repeat(50_000)}`)
+    expect(found[0]).toMatch(/^error 2:\d+ is not valid YAML: it is nested too deep$/)
+    expect(found).toHaveLength(10)
+  })
+
   test('TF2 a byte order mark and windows line ends change no place', async () => {
     const text = '\uFEFFnme: T\r\nname: T\r\nagents:\r\n  - name: writer\r\n    rol: x\r\n'
     expect(await said(text)).toEqual([

@@ -51,7 +51,7 @@ export async function readTeamText({ text, path, roster }: TeamText): Promise<Pl
     ...spotOf(source, { place, ...(key && { key }), ...(at !== undefined && { at }) }),
     ...(hint === undefined ? undefined : { hint }),
   })
-  const broken = document.errors.map((error) => yamlProblem(error, path))
+  const broken = document.errors.slice(0, MOST_SAID).map((error) => yamlProblem(error, path))
   if (broken.length > 0) return { problems: broken, placed }
   const read = dataOf(source, path)
   if ('problem' in read) return { problems: [read.problem], placed }
@@ -75,6 +75,9 @@ function dataOf({ document }: Source, path: string): { value: unknown } | { prob
   }
 }
 
+/** After the first errors of a broken text the others are mostly their echo. */
+const MOST_SAID = 10
+
 const EXAMPLE = 'a team begins with name: and agents:'
 
 export function wholeFile(path: string, message: string, hint?: string): TeamFileProblem {
@@ -85,7 +88,8 @@ export function wholeFile(path: string, message: string, hint?: string): TeamFil
 type YamlError = { message: string; code: string; linePos?: [{ line: number; col: number }, ...unknown[]] }
 
 function yamlProblem(error: YamlError, path: string): TeamFileProblem {
-  const [said = ''] = error.message.split(/ at line \d/)
+  const [first = ''] = error.message.split(/ at line \d/)
+  const said = first.includes('call stack') ? 'it is nested too deep' : first
   const { line, col } = error.linePos?.[0] ?? { line: 1, col: 1 }
   const hint = HINTS[error.code]
   return {

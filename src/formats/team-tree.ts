@@ -1,5 +1,5 @@
 import { realpath } from 'node:fs/promises'
-import { basename, dirname, isAbsolute, relative, resolve, sep } from 'node:path'
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { Team, TeamAgent } from '../judgement/team/definition.ts'
 import type { Place } from '../judgement/team/problem.ts'
@@ -16,8 +16,8 @@ import { readTeamText, teamText } from './team-file.ts'
 
 interface Reading {
   root: string
-  /** How the caller wrote the folder: problems name files in the same way. */
-  shown: string
+  /** The first file as the caller wrote it: problems name files in the same way. */
+  first: { file: string; path: string }
   roster: readonly string[] | undefined
   files: Map<string, Promise<PlacedTeam>>
   problems: TeamFileProblem[]
@@ -35,7 +35,7 @@ export async function readTeamFile(path: string, options: { roster?: readonly st
   if ('problem' in read) return { problems: [read.problem] }
   const file = await realpath(path)
   const reading: Reading = {
-    ...{ root: dirname(file), shown: dirname(path), roster: options.roster },
+    ...{ root: dirname(file), first: { file, path }, roster: options.roster },
     ...{ files: new Map(), problems: [], places: 0 },
   }
   const team = await teamIn(reading, file, [])
@@ -61,9 +61,8 @@ async function placedTeam(reading: Reading, file: string): Promise<PlacedTeam> {
 }
 
 /** A file as the caller would write it. */
-function nameOf({ root, shown }: Reading, file: string): string {
-  const inside = relative(root, file)
-  return shown === '.' ? inside : `${shown}${sep}${inside}`
+function nameOf({ root, first }: Reading, file: string): string {
+  return file === first.file ? first.path : join(dirname(first.path), relative(root, file))
 }
 
 interface Inside {

@@ -1,4 +1,4 @@
-import { doubtful, guard, normalised, overlap } from './similarity.ts'
+import { contentOf, doubtful, guard, normalised, overlap } from './similarity.ts'
 
 export type { Consensus, Voice } from './consensus.ts'
 export { consensusOf } from './consensus.ts'
@@ -72,6 +72,8 @@ function atomsOf(texts: readonly string[]): number[][] {
   return [...byText].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, members]) => members)
 }
 
+const NONE: ReadonlySet<string> = new Set()
+
 interface Link {
   a: number
   b: number
@@ -86,10 +88,14 @@ interface Bonds {
 function bondsOf(texts: readonly string[], atoms: readonly (readonly number[])[], known: Known): Bonds {
   const verdicts = verdictsOf(atoms, known.judged ?? [])
   const bonds: Bonds = { links: [], unclear: [] }
+  const contents = known.similarity ? [] : atoms.map((members) => contentOf(texts[first(members)] ?? ''))
   atoms.forEach((mine, a) => {
     atoms.slice(a + 1).forEach((theirs, offset) => {
       const b = a + 1 + offset
-      const bond = bondOf({ texts, known, verdict: verdicts.get(`${a} ${b}`) }, mine, theirs)
+      const alike = known.similarity
+        ? weakest(known.similarity, mine, theirs)
+        : overlap(contents[a] ?? NONE, contents[b] ?? NONE)
+      const bond = bondOf({ texts, known, alike, verdict: verdicts.get(`${a} ${b}`) }, mine, theirs)
       if (bond === 'unclear') bonds.unclear.push(ordered(first(mine), first(theirs)))
       else if (bond !== undefined) bonds.links.push({ a, b, strength: bond })
     })
@@ -100,18 +106,18 @@ function bondsOf(texts: readonly string[], atoms: readonly (readonly number[])[]
 interface Question {
   texts: readonly string[]
   known: Known
+  alike: number
   verdict: boolean | undefined
 }
 
 /** How strongly two texts are bound, or that nobody knows; undefined when they are not. */
 function bondOf(
-  { texts, known, verdict }: Question,
+  { texts, known, alike, verdict }: Question,
   mine: readonly number[],
   theirs: readonly number[],
 ): number | 'unclear' | undefined {
   if (verdict === false) return undefined
   const { similarity, threshold = THRESHOLD, margin = MARGIN } = known
-  const alike = similarity ? weakest(similarity, mine, theirs) : overlap(textAt(texts, mine), textAt(texts, theirs))
   if (verdict === undefined && !(alike >= (similarity ? threshold - margin : WORTH_ASKING))) return undefined
   const pairs = mine.flatMap((a) => theirs.map((b) => [texts[a] ?? '', texts[b] ?? ''] as const))
   if (pairs.some(([a, b]) => guard(a, b) !== undefined)) return undefined
@@ -160,8 +166,4 @@ function ordered(a: number, b: number): [number, number] {
 
 function first(members: readonly number[]): number {
   return members[0] ?? 0
-}
-
-function textAt(texts: readonly string[], members: readonly number[]): string {
-  return texts[first(members)] ?? ''
 }

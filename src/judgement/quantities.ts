@@ -43,7 +43,7 @@ const WORDS: Readonly<Record<string, string>> = {
 const WORD = new RegExp(`\\b(?:${Object.keys(WORDS).join('|')})\\b`, 'gi')
 
 const NUMBER = '(?<![\\w.])(?<sign>(?<!\\S)[-−])?(?<amount>\\d+(?:[.,]\\d+)*)'
-const SIZED = new RegExp(`${NUMBER}(?:\\s?(?<unit>[a-zA-Zµ]+|%|per ?cent\\b))?(?![\\w.]*\\d)`, 'gu')
+const SIZED = new RegExp(`${NUMBER}(?:\\s?(?<unit>[a-zA-Zµ]{1,12}(?!\\w)|%|per ?cent\\b))?(?!\\w|\\.\\d)`, 'gu')
 
 /** Rewrites numbers with their units into one word each: "30s", "30 seconds" and "0.5 min" are all `30000ms`. */
 export function quantities(text: string): string {
@@ -104,11 +104,12 @@ function isOrdinal(word: string): boolean {
 
 /** What is left of a list when each of the others has taken its like away; a leading v is no difference. */
 function without(list: readonly string[], others: readonly string[]): string[] {
-  const left = others.map(unversioned)
+  const left = new Map<string, number>()
+  for (const word of others.map(unversioned)) left.set(word, (left.get(word) ?? 0) + 1)
   return list.map(unversioned).filter((word) => {
-    const at = left.indexOf(word)
-    if (at >= 0) left.splice(at, 1)
-    return at < 0
+    const count = left.get(word) ?? 0
+    left.set(word, count - 1)
+    return count < 1
   })
 }
 

@@ -23,13 +23,14 @@ export function guard(a: string, b: string): GuardReason | undefined {
   const [mine, theirs] = [wordsOf(a), wordsOf(b)]
   if (negationsDiffer(mine, theirs)) return 'negation'
   if (amountsDiffer(textsOf(mine), textsOf(theirs))) return 'numbers'
-  const contrary =
-    opposed(mine, theirs) ||
-    lettersDiffer(mine, theirs) ||
-    namesDiffer(mine, theirs) ||
-    sidesSwapped(mine, theirs) ||
-    reordered(mine, theirs)
-  return contrary ? 'opposites' : undefined
+  return contrary(mine.slice(0, MOST_WORDS), theirs.slice(0, MOST_WORDS)) ? 'opposites' : undefined
+}
+
+/** Every word is held against every other one: beyond so many, which are doubtful anyway, that takes too long. */
+const MOST_WORDS = 300
+
+function contrary(a: readonly Word[], b: readonly Word[]): boolean {
+  return opposed(a, b) || lettersDiffer(a, b) || namesDiffer(a, b) || sidesSwapped(a, b) || reordered(a, b)
 }
 
 /** Beyond it an embedder may not have seen the end of a text, and what differs may stand there. */
@@ -63,11 +64,15 @@ export function cosine(a: ArrayLike<number>, b: ArrayLike<number>): number {
   return Number.isFinite(found) ? Math.max(-1, Math.min(1, found)) : 0
 }
 
-/** How many of their content words two statements share: what is left to go by without an embedder. */
-export function overlap(a: string, b: string): number {
-  const [mine, theirs] = [new Set(contentStems(wordsOf(a))), new Set(contentStems(wordsOf(b)))]
-  const shared = [...mine].filter((word) => theirs.has(word)).length
-  return mine.size + theirs.size === 0 ? 0 : (2 * shared) / (mine.size + theirs.size)
+/** How many of their content words two statements share, from 0 to 1: what is left to go by without an embedder. */
+export function overlap(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
+  const shared = [...a].filter((word) => b.has(word)).length
+  return a.size + b.size === 0 ? 0 : (2 * shared) / (a.size + b.size)
+}
+
+/** The content words of a statement, without their endings. */
+export function contentOf(text: string): Set<string> {
+  return new Set(contentStems(wordsOf(text)))
 }
 
 /** "No, use it" is not "no use": a comma behind a negation stays. */

@@ -22,10 +22,26 @@ export function withJsonSchema<T extends z.ZodType>(schema: T, json: JsonSchema)
 
 /** Where and why an input does not fit, in one line that a person or a model can act on. */
 export function problemsOf(error: z.ZodError): string {
-  return error.issues.slice(0, 5).map(problemOf).join('; ')
+  return error.issues
+    .flatMap((issue) => innermost(issue, []))
+    .slice(0, 5)
+    .map(problemOf)
+    .join('; ')
 }
 
-function problemOf({ path, message }: z.core.$ZodIssue): string {
+type Problem = Pick<z.core.$ZodIssue, 'path' | 'message'>
+
+/** What fits none of several forms is told by the form that it comes nearest to: that of which some of it fits. */
+function innermost(issue: z.core.$ZodIssue, outer: readonly PropertyKey[]): Problem[] {
+  const path = [...outer, ...issue.path]
+  const near =
+    issue.code === 'invalid_union'
+      ? issue.errors.find((inner) => inner.every(({ path: at, code }) => at.length > 0 || code === 'unrecognized_keys'))
+      : undefined
+  return near ? near.flatMap((inner) => innermost(inner, path)) : [{ path, message: issue.message }]
+}
+
+function problemOf({ path, message }: Problem): string {
   const where = path.map(String).join('.')
   if (where !== '' && message.endsWith('received undefined')) return `${where} is missing`
   return where === '' ? message : `${where}: ${message}`

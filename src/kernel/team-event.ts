@@ -34,6 +34,10 @@ export interface TeamEventData {
     suggested?: string
     /** What it said beside the point: wrong types, unknown names. */
     problems?: string[]
+    /** The variables that this turn set. */
+    variables?: Readonly<Record<string, number | string | boolean>>
+    /** What a group agreed on: no session holds these words. */
+    agreed?: string
   }
   'team:group': { key: string; round: number; group: string; kind: 'parallel' | 'consensus'; members: string[] }
   'team:steered': { key: string; round: number; action: SteerAction; by: string; taken: boolean; why?: string }

@@ -59,10 +59,9 @@ describe('the thread', () => {
     const dying = program('dying', `parentPort.on('message', () => process.exit(7))`)
     const embedder = threadedEmbedder(packages, dying)
     const waiting = [embedder.embed(['one']), embedder.embed(['two'])]
-    for (const failed of waiting) {
-      const hint = expect.stringContaining('next call starts it again')
-      await expect(failed).rejects.toMatchObject({ code: 'model_failed', retry: true, hint })
-    }
+    const restarts = expect.stringContaining('next call starts it again')
+    const failing = { code: 'model_failed', retry: true, hint: restarts }
+    await Promise.all(waiting.map((call) => expect(call).rejects.toMatchObject(failing)))
     const hint = expect.stringContaining('twice in a row')
     await expect(embedder.embed(['again'])).rejects.toMatchObject({ retry: false, hint })
     await expect(embedder.embed(['and again'])).rejects.toThrow(/ended unexpectedly/)

@@ -10,6 +10,7 @@ export interface Conditions {
   agent: string | undefined
   turn: number | undefined
   says: RegExp | undefined
+  heard: RegExp | undefined
   tool: string | undefined
   times: number
   /** Recorded with every call that used the rule: what `times` counts. */
@@ -21,6 +22,7 @@ export function conditionsOf({ when, times }: ScriptRule, index: number): Condit
     agent: when?.agent,
     turn: when?.turn,
     says: when?.says === undefined ? undefined : new RegExp(when.says),
+    heard: when?.heard === undefined ? undefined : new RegExp(when.heard),
     tool: when?.tool,
     times: times ?? Number.POSITIVE_INFINITY,
     mark: `rule:${index}`,
@@ -42,6 +44,7 @@ export function firstMatch(rules: readonly Conditions[], request: ModelRequest):
       text ??= inputText(input)
       if (!rule.says.test(text)) continue
     }
+    if (rule.heard && !wasHeard(rule.heard, request.messages)) continue
     if (rule.times !== Number.POSITIVE_INFINITY && used(rule, marks) >= rule.times) continue
     return index
   }
@@ -72,8 +75,8 @@ function nearestRule(
     .sort((a, b) => a.unmet.length - b.unmet.length || b.met - a.met || a.index - b.index)[0]
 }
 
-function conditionCount({ agent, turn, says, tool, times }: Conditions): number {
-  const given = [agent, turn, says, tool].filter((condition) => condition !== undefined).length
+function conditionCount({ agent, turn, says, heard, tool, times }: Conditions): number {
+  const given = [agent, turn, says, heard, tool].filter((condition) => condition !== undefined).length
   return given + (times === Number.POSITIVE_INFINITY ? 0 : 1)
 }
 
@@ -83,6 +86,7 @@ function unmetConditions(rule: Conditions, { session, messages }: ModelRequest):
   if (rule.agent !== undefined && rule.agent !== session.agent) unmet.push(`it wants agent '${rule.agent}'`)
   if (rule.turn !== undefined && rule.turn !== session.turn) unmet.push(`it wants turn ${rule.turn}`)
   if (rule.says && !rule.says.test(inputText(input))) unmet.push(`${rule.says} does not match the last input`)
+  if (rule.heard && !wasHeard(rule.heard, messages)) unmet.push(`${rule.heard} matches nothing that was said before`)
   if (rule.tool !== undefined && !hasResultOf(input, rule.tool)) unmet.push(`it wants a result of tool '${rule.tool}'`)
   const uses = used(rule, session.marks)
   if (uses >= rule.times) unmet.push(`its times are used up in this session (${uses} of ${rule.times})`)
@@ -101,6 +105,15 @@ function lastInput(messages: readonly Message[]): UserMessage | ToolMessage | un
     if (message && message.role !== 'assistant') return message
   }
   return undefined
+}
+
+function wasHeard(heard: RegExp, messages: readonly Message[]): boolean {
+  const last = lastInput(messages)
+  return messages.some((message) => message !== last && heard.test(saidIn(message)))
+}
+
+function saidIn(message: Message): string {
+  return message.role === 'assistant' ? textOf(message) : inputText(message)
 }
 
 function inputText(input: UserMessage | ToolMessage | undefined): string {

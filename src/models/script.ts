@@ -15,6 +15,8 @@ const when = z.strictObject({
   agent: z.string().min(1).optional(),
   turn: z.int().min(1).optional(),
   says: says.optional(),
+  /** On anything that was said before the last input. */
+  heard: says.optional(),
   tool: z.string().min(1).optional(),
 })
 

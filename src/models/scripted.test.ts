@@ -103,6 +103,21 @@ describe('which rule answers', () => {
     expect(await asked()).toBe('nothing')
   })
 
+  test('M19 heard reads what was said before the last input, by anyone', async () => {
+    const script: Script = {
+      rules: [{ when: { heard: '"round":3' }, reply: { text: 'again' } }],
+      otherwise: 'error',
+    }
+    const asked = (...messages: Message[]) => answer(script, modelRequest('', { messages }))
+    const said: Message = { role: 'assistant', content: [{ type: 'text', text: '{"round":3}' }] }
+    expect(await asked(userText('{"round":3}'), userText('go'))).toBe('again')
+    expect(await asked(userText('go'), said, userText('on'))).toBe('again')
+    await expect(asked(userText('{"round":2}'), userText('{"round":3}'))).rejects.toMatchObject({
+      code: 'script_miss',
+      message: expect.stringContaining('matches nothing that was said before'),
+    })
+  })
+
   test('M12 a rule is used up after its times, counted from the marks of the session', async () => {
     const script: Script = {
       rules: [

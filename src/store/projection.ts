@@ -62,7 +62,7 @@ export function startOf(event: Event): EventOf<'run:start'> {
 /** One line for lists: what was asked, or the pattern's name. Never cuts a character in half. */
 export function titleOf({ input, pattern }: RunStart): string {
   const asked = typeof input === 'object' && input !== null ? (input as Record<string, unknown>) : {}
-  for (const field of ['instruction', 'task', 'question']) {
+  for (const field of ['instruction', 'task', 'question', 'message']) {
     const text = asked[field]
     if (typeof text !== 'string') continue
     const line = text

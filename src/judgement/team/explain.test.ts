@@ -89,6 +89,22 @@ describe('what would happen', () => {
     expect(explainHandoff(team, 'user', { assume: ['The user complains.'] }).decision.to).toBe('handler')
   })
 
+  test('TF21 without other values it is the first answer of a run', () => {
+    const rule = (from_agent: string, condition: string) => ({ from_agent, to_agent: 'd', condition })
+    const fresh = teamSchema.parse({
+      name: 'T',
+      agents: ['a', 'b', 'c', 'd'].map((name) => ({ name })),
+      groups: [{ name: 'g', kind: 'parallel', members: ['a', 'b'] }],
+      handoffs: [
+        rule('a', 'a complete and not b complete and a_load == 1 and b_load == 0 and round == 1 and last_agent == "a"'),
+        rule('g', 'g complete and a complete and b complete and not c complete and iteration_count == 1'),
+        rule('user', 'round == 0 and iteration_count == 0 and not a complete and not error detected'),
+      ],
+    })
+    for (const from of ['a', 'g', 'user'])
+      expect(explainHandoff(fresh, from).decision).toEqual({ to: 'd', by: 'exact' })
+  })
+
   test('TF21 sentences are found whatever their case and blanks; one that is not there is refused', () => {
     const supposed = {
       variables: { ...given, word_count: 900, final: false },

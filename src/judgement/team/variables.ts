@@ -61,13 +61,16 @@ export function variableProblems(team: Team): TeamProblem[] {
   })
 }
 
-/** What the runtime's own variables say after the first answer of a run. */
+/** What the runtime's own variables say after the first answer of a run, or before it when the user speaks. */
 export function freshFacts(team: Team, from: string): Record<string, Value> {
   const { agents, groups } = castOf(team)
+  const members = team.groups.find(({ name }) => name === from)?.members ?? []
+  const worked = new Set([from, ...members])
+  const turns = from === USER ? 0 : 1
   return {
-    ...Object.fromEntries(agents.map((name) => [`${name}_load`, 0])),
-    ...Object.fromEntries([...agents, ...groups].map((name) => [`${name}_complete`, name === from])),
-    ...{ iteration_count: 0, revision_count: 0, round: 1, error_detected: false },
+    ...Object.fromEntries(agents.map((name) => [`${name}_load`, worked.has(name) ? 1 : 0])),
+    ...Object.fromEntries([...agents, ...groups].map((name) => [`${name}_complete`, worked.has(name)])),
+    ...{ iteration_count: turns, revision_count: 0, round: turns, error_detected: false },
     ...(from === USER ? undefined : { last_agent: from }),
   }
 }

@@ -83,7 +83,7 @@ async function answered(site: Asking, who: Specialist, question: Question & { in
     ...(model === undefined ? undefined : { model }),
     ...(schema ? { output: schema } : undefined),
   }
-  if (!cache || !context.onlyReads(who.agent)) return performed(site, who, { key, request })
+  if (!cache || !context.onlyReads(who.agent)) return inWordsIfNeeded(site, who, { key, request })
   const shape = { structured: schema !== undefined, categories: site.categories ?? null }
   const cache_key = sha256(canonicalJson({ agent: who.agent, instruction, model: model ?? null, ...shape }))
   const known = await context.cached(`${key}/cached`, cache_key)
@@ -91,7 +91,16 @@ async function answered(site: Asking, who: Specialist, question: Question & { in
     const contribution = contributionOf(site, who, known)
     return { ...contribution, tokens_used: 0, cached: true as const, saved_tokens: contribution.tokens_used }
   }
-  return performed(site, who, { key, request: { ...request, cache_key } })
+  return inWordsIfNeeded(site, who, { key, request: { ...request, cache_key } })
+}
+
+/** A provider that cannot ask for a shape at all is asked for words. */
+async function inWordsIfNeeded(site: Asking, who: Specialist, asked: { key: string; request: PerformRequest }) {
+  const said = await performed(site, who, asked)
+  if (said.error?.code !== 'model_unsupported' || !site.schema) return said
+  const { output: _output, cache_key: _cache, ...request } = asked.request
+  const words = await performed({ ...site, schema: undefined }, who, { key: `words/${asked.key}`, request })
+  return { ...words, tokens_used: words.tokens_used + said.tokens_used }
 }
 
 async function performed(

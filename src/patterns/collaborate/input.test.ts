@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { calls } from '../../../test/by-hand.ts'
 import { company, instructionOf, meeting, opinion } from '../../../test/collaboration.ts'
-import { agent } from '../../../test/stage.ts'
+import { agent, lastInput } from '../../../test/stage.ts'
 import type { Model, ModelRequest } from '../../index.ts'
 import { scriptedModel } from '../../models/scripted.ts'
 import { collaborate } from './collaborate.ts'
@@ -36,9 +37,9 @@ describe('the contract', () => {
     expect(collaborateOutput.safeParse(output).success).toBe(true)
     expect(output.metadata.synthesis).toBe('merge')
     const four = ['a', 'b', 'c', 'd'].map((name) => ({ name }))
-    await expect(
-      meeting(everybody, { agents: four }, { collaborate: { max_agents: 3 } }),
-    ).rejects.toMatchObject({ message: '4 agents are more than max_agents 3' })
+    await expect(meeting(everybody, { agents: four }, { collaborate: { max_agents: 3 } })).rejects.toMatchObject({
+      message: '4 agents are more than max_agents 3',
+    })
   })
 
   test('CO1 durations are 300s, 5m, 2h, 500ms or a number of seconds, and nothing else', () => {
@@ -46,7 +47,8 @@ describe('the contract', () => {
       300_000, 300_000, 7_200_000, 500, 1500, 2000,
     ])
     expect(['', '5', 'soon', '-1s', '0s', 0, -1].map(milliseconds)).toEqual(Array(7).fill(undefined))
-    const limits = (agent_timeout: unknown) => collaborateInput.safeParse({ task: 'x', agents: ['a'], limits: { agent_timeout } })
+    const limits = (agent_timeout: unknown) =>
+      collaborateInput.safeParse({ task: 'x', agents: ['a'], limits: { agent_timeout } })
     expect(limits('soon').success).toBe(false)
     expect(limits('90s').success).toBe(true)
   })
@@ -93,7 +95,11 @@ describe('who is asked', () => {
     expect(instructionOf(first as ModelRequest)).toContain('# Your instructions\nDraw boxes.')
     expect(instructionOf(model.seen('b')[0] as ModelRequest)).toContain('# Your instructions\nMeasure.')
     const object = { name: 'architect', role: 'critic', focus: 'lines', config: { temperature: 0.1 } }
-    const again = await meeting(everybody, { agents: [object, 'reviewer'] }, { agents: [{ ...known, model: 'by-hand' }] })
+    const again = await meeting(
+      everybody,
+      { agents: [object, 'reviewer'] },
+      { agents: [{ ...known, model: 'by-hand' }] },
+    )
     const asked = again.model.seen('architect')[0] as ModelRequest
     expect(again.output.contributions[0]).toMatchObject({ agent: 'architect', role: 'critic' })
     expect(asked.settings.temperature).toBe(0.1)
@@ -106,15 +112,20 @@ describe('who is asked', () => {
     const names: [string, string | undefined][] = []
     const rules = [
       { when: { agent: 'coordinator' }, reply: { text: 'done' } },
-      { when: { agent: 'evaluator' }, reply: { object: { scores: [{ answer: 1, score: 5, reason: '' }], best: 1, reason: '' } } },
+      {
+        when: { agent: 'evaluator' },
+        reply: { object: { scores: [{ answer: 1, score: 5, reason: '' }], best: 1, reason: '' } },
+      },
       { reply: { text: yes } },
     ]
     const find = {
       resolve(name: string | undefined): Model {
-        return { ...scriptedModel({ rules, otherwise: 'error' } as never), name: name ?? 'default', stream: (request, signal) => {
+        const { stream } = scriptedModel({ rules, otherwise: 'error' } as never)
+        const heard: Model['stream'] = (request, signal) => {
           names.push([request.session.agent, name])
-          return scriptedModel({ rules } as never).stream(request, signal)
-        } }
+          return stream(request, signal)
+        }
+        return { name: name ?? 'default', stream: heard }
       },
     }
     const { troupe } = await company({}, { models: { find } })
@@ -125,7 +136,9 @@ describe('who is asked', () => {
   }
 
   test('CO4 providers[{module: provider-x, config}] is model x/…; a model or role named directly goes before it', async () => {
-    const provider = (config: object) => ({ providers: [{ module: 'provider-acme', source: 'git+https://example.invalid/x', config }] })
+    const provider = (config: object) => ({
+      providers: [{ module: 'provider-acme', source: 'git+https://example.invalid/x', config }],
+    })
     const agents = [
       { name: 'a', config: provider({ model: 'm-1', temperature: 0.1 }) },
       { name: 'b', config: { model: 'fast', ...provider({ model: 'm-1' }) } },
@@ -143,7 +156,7 @@ describe('who is asked', () => {
       ['d', 0.2],
       ['coordinator', 0.9],
     ])
-    expect((opened.at(-1)?.data as { agent: { instructions: string } }).agent.instructions).toContain('Be brief.')
+    expect(opened.at(-1)?.data).toMatchObject({ agent: { instructions: expect.stringContaining('Be brief.') } })
     // Where a module comes from is kept with the run, and nothing more is done with it.
     const [start] = await troupe.events(result.run_id)
     expect(JSON.stringify(start?.data)).toContain('git+https://example.invalid/x')
@@ -151,8 +164,9 @@ describe('who is asked', () => {
 
   test('CO5 the coordinator writes at 0.3 and the evaluator scores at 0.2, both with the run’s model unless told', async () => {
     const temperature = (opened: Awaited<ReturnType<typeof namesAsked>>['opened'], name: string) =>
-      opened.map(({ data }) => (data as { agent: { name: string; temperature: number } }).agent).find((one) => one.name === name)
-        ?.temperature
+      opened
+        .map(({ data }) => (data as { agent: { name: string; temperature: number } }).agent)
+        .find((one) => one.name === name)?.temperature
     const plain = await namesAsked({})
     expect(plain.names.coordinator).toBeUndefined()
     expect(temperature(plain.opened, 'coordinator')).toBe(0.3)
@@ -182,9 +196,17 @@ describe('bad input is refused before anything is paid for', () => {
     [
       'a name nobody has',
       { agents: ['architct', { name: 'b' }] },
-      { code: 'unknown_agent', message: expect.stringContaining("no agent 'architct'"), hint: "did you mean 'architect'?" },
+      {
+        code: 'unknown_agent',
+        message: expect.stringContaining("no agent 'architct'"),
+        hint: "did you mean 'architect'?",
+      },
     ],
-    ['no task', { task: ' ', agents: two }, { message: 'the task is empty', hint: 'say what the agents should work on' }],
+    [
+      'no task',
+      { task: ' ', agents: two },
+      { message: 'the task is empty', hint: 'say what the agents should work on' },
+    ],
     [
       'a hierarchy of one',
       { agents: [{ name: 'a' }], mode: 'hierarchical' },
@@ -196,7 +218,11 @@ describe('bad input is refused before anything is paid for', () => {
     [
       'a weight for nobody',
       { agents: two, weights: { securty: 2 } },
-      { message: "the weight of 'securty' is nobody's", hint: 'weights are by role or by name', alternatives: ['a', 'b'] },
+      {
+        message: "the weight of 'securty' is nobody's",
+        hint: 'weights are by role or by name',
+        alternatives: ['a', 'b'],
+      },
     ],
   ]
   test.each(cases)('CO6 %s', async (_, input, error) => {
@@ -210,7 +236,7 @@ describe('bad input is refused before anything is paid for', () => {
   test('CO6 a call of a model with such input is answered with the same words', async () => {
     const input = { task: 'x', agents: [{ name: 'b' }, { name: 'b' }] }
     const { troupe } = await company(
-      { lead: (request) => (request.session.turn === 1 ? call('collaborate', input) : instructionless(request)) },
+      { lead: (request) => (request.session.turn === 1 ? calls({ name: 'collaborate', input }) : lastInput(request)) },
       { agents: [agent('lead', { tools: ['collaborate'] })] },
     )
     const result = await troupe.run('task', { agent: 'lead', instruction: 'go' })
@@ -224,18 +250,6 @@ describe('bad input is refused before anything is paid for', () => {
     expect(output.metadata.status).toBe('completed')
   })
 })
-
-function call(name: string, input: object) {
-  return [
-    { type: 'tool-call' as const, id: 'c', name, input },
-    { type: 'finish' as const, stop: 'tool_calls' as const, usage: { input: 1, output: 1, cache_read: 0, cache_write: 0, reasoning: 0 } },
-  ]
-}
-
-/** What the last tool result says. */
-function instructionless({ messages }: ModelRequest): string {
-  return (messages.at(-1)?.content ?? []).map((part) => ('text' in part ? part.text : '')).join('\n')
-}
 
 test('CO1 the tool offers the agents that its caller may use, by name', () => {
   expect(collaborate.on_request).toBe(true)

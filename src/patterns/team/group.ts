@@ -51,7 +51,8 @@ async function together(
   const lines = all.flatMap(({ spoken }) => spoken.lines)
   const text = lines.map(lineText).join('\n')
   const artifacts = all.flatMap(({ spoken }) => spoken.artifacts)
-  const joint = { ...nothing(), text, lines, artifacts, verdicts: unanimous(heard), problems }
+  const variables = new Map(heard.flatMap((spoken) => [...spoken.variables]))
+  const joint = { ...nothing(), text, lines, artifacts, variables, verdicts: unanimous(heard), problems }
   const failures = all.flatMap(({ spoken }) => spoken.failure ?? [])
   const [first] = failures
   // A limit of the run stops everyone; else one voice that is missing is reported, and the others count.
@@ -102,7 +103,7 @@ async function agreed(floor: Floor, group: TeamGroup, key: string): Promise<Spok
     floor.totals.tokens += output.metadata?.total_tokens ?? 0
     const artifacts = writtenAt(floor, key)
     const line = lineOf(floor, { from: group.name, text: output.result, artifacts })
-    return { ...nothing(), text: output.result, lines: [line], artifacts }
+    return { ...nothing(), text: output.result, lines: [line], artifacts, joint: true }
   } catch (thrown) {
     return failedBelow(floor, group.name, { key, thrown })
   }

@@ -58,7 +58,7 @@ export async function handOver(floor: Floor, from: string, spoken: Spoken): Prom
       refused.add(rule)
       continue
     }
-    const handover = { ...explained(decided.routing, decision, to), reason: reasonOf(decision), problems }
+    const handover = { ...explained(decided.routing, decision, to), reason: decision.reason, problems }
     if (!plan.team.handoffs[rule]?.approve) return { to, by: decision.by, ...handover }
     const approved = await approval(floor, { from, to, reason: handover.reason, key })
     if (approved === 'no') refused.add(rule)
@@ -89,7 +89,7 @@ export async function handOverFromUser(
     to,
     by: decision.by,
     ...explained(decided.routing, decision, to),
-    reason: reasonOf(decision),
+    reason: decision.reason,
     problems: decided.problems,
   }
 }
@@ -124,10 +124,6 @@ function explained({ rules }: Routing, { by }: Decision, to: string | null): { e
     parts,
   }))
   return { explanation: { decision: { to, by }, rules: shown } }
-}
-
-function reasonOf({ reason }: Decision): string {
-  return reason.startsWith('"" holds') ? 'always' : reason
 }
 
 function suggestionProblems({ plan }: Floor, next: unknown): string[] {

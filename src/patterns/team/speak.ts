@@ -25,6 +25,8 @@ export interface Spoken {
   next: unknown
   problems: readonly string[]
   failure?: Failure
+  /** Nobody said it in these words: they were made of what several said. */
+  joint?: true
 }
 
 export interface Failure {

@@ -114,6 +114,8 @@ async function note(floor: Floor, { from, spoken, handover }: Turn): Promise<voi
   context.emit(`round/${at}`, 'team:handoff', {
     ...{ round: at, from, to, by, handoff_reason: reason, explanation, ...suggested },
     ...(problems.length > 0 ? { problems } : undefined),
+    ...(spoken.variables.size > 0 ? { variables: Object.fromEntries(spoken.variables) } : undefined),
+    ...(spoken.joint ? { agreed: spoken.text } : undefined),
   })
 }
 

@@ -144,7 +144,8 @@ async function parsed(text: string, path: string, name: string): Promise<unknown
     return (await import('yaml')).parse(text)
   } catch (thrown) {
     const [first = ''] = (thrown as Error).message.split('\n')
-    throw badInput(`${name} is not ${path.endsWith('.json') ? 'JSON' : 'JSON or YAML'}: ${first}`, thrown)
+    const kind = path.endsWith('.json') ? 'JSON' : 'JSON or YAML'
+    throw badInput(`${name} is not ${kind}: ${first.replace(/:$/, '')}`, thrown)
   }
 }
 

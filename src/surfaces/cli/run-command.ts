@@ -5,7 +5,7 @@ import type { Pattern } from '../../index.ts'
 import type { Cli } from './cli.ts'
 import type { PatternFlags } from './pattern-flags.ts'
 import { addPatternFlags } from './pattern-flags.ts'
-import { shared, taped, working } from './program-options.ts'
+import { collected, shared, taped, working } from './program-options.ts'
 import type { Look } from './render/line.ts'
 import { sized, wrap } from './render/width.ts'
 
@@ -23,6 +23,7 @@ export async function describePatterns(run: Command, site: Site): Promise<void> 
   for (const pattern of PATTERNS) {
     const command = run.command(pattern.name).description(firstSentence(pattern)).allowExcessArguments(false)
     const flags = addPatternFlags(command.optionsGroup('Input:'), pattern, make)
+    if (pattern.name === 'team') describeTeamInput(command)
     command.option('--input <file>', 'fields from a JSON or YAML file, or - for stdin')
     shared(taped(working(command.optionsGroup('Options:'))))
     command.addHelpText('after', () => fileOnlyHelp(flags, site.terminal.out))
@@ -41,6 +42,13 @@ export async function describePatterns(run: Command, site: Site): Promise<void> 
         hint: `such as: troupe run ${names[0]} --help`,
       })
     })
+}
+
+/** A team is written in a file of its own; on the command line its path stands for it. */
+function describeTeamInput(command: Command): void {
+  command
+    .option('--team <file>', 'the team, in YAML')
+    .option('--set <name=value>', 'a variable of the team; repeatable', collected)
 }
 
 async function start(command: Command, pattern: Pattern, flags: PatternFlags, terminal: Cli['terminal']) {

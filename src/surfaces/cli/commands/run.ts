@@ -1,20 +1,35 @@
+import type { Troupe } from '../../../index.ts'
 import { attend } from '../attend.ts'
 import type { Cli } from '../cli.ts'
+import { findRun } from '../find.ts'
 import { limitsFrom } from '../limits.ts'
 import { modelName, withTroupe } from '../open.ts'
 import { readInput } from '../pattern-flags.ts'
+import { teamInput } from '../team-source.ts'
 
 /** Starts a run and stays with it. What stands on the command line wins over the input file. */
 export async function run(
-  cli: Cli<{ input?: string }>,
+  cli: Cli<{ input?: string; team?: string; set?: string[] }>,
   pattern: string,
   given: Record<string, unknown>,
 ): Promise<number> {
-  const file = cli.options.input === undefined ? {} : await readInput(cli.options.input)
+  const { input: path, team: file, set } = cli.options
+  const said = { ...(path === undefined ? {} : await readInput(path)), ...given }
+  // The folder of an input file is where the team that it names is seen from.
+  const from = path === undefined || path === '-' ? './stdin' : path
+  const whole = pattern === 'team' ? await teamInput(cli, said, { from, file, set }) : said
   const limits = await limitsFrom(cli)
   const model = modelName(cli)
   return withTroupe(cli, 'new', async (troupe) => {
-    const handle = await troupe.stream(pattern, { ...file, ...given }, { limits, ...(model ? { model } : undefined) })
+    const input = await withWholeRun(troupe, whole)
+    const handle = await troupe.stream(pattern, input, { limits, ...(model ? { model } : undefined) })
     return attend(cli, troupe, handle)
   })
+}
+
+/** A run that the input is about is named as everywhere: by how its id begins. */
+async function withWholeRun(troupe: Troupe, input: Record<string, unknown>): Promise<Record<string, unknown>> {
+  if (typeof input.of_run !== 'string') return input
+  const { run_id } = await findRun(troupe, input.of_run)
+  return { ...input, of_run: run_id }
 }

@@ -1,17 +1,10 @@
 import { TroupeError } from '../../../errors.ts'
-import type { ReadTeam } from '../../../formats/team-file.ts'
 import type { Team } from '../../../judgement/team/definition.ts'
 import type { Cli } from '../cli.ts'
 import { printJson } from '../cli.ts'
 import { EXIT } from '../exit.ts'
 import { checkSummary, problemCount, teamProblemLines } from '../render/team-problems.ts'
-import { everyAgent } from '../roster.ts'
-
-async function readTeam(cli: Cli, file: string): Promise<ReadTeam> {
-  const { readTeamFile } = await import('../../../formats/team-tree.ts')
-  const { agents } = await everyAgent(cli, undefined)
-  return readTeamFile(file, { roster: agents.map(({ name }) => name) })
-}
+import { readTeam } from '../team-source.ts'
 
 /** What is wrong with a team file; fails on errors, and on warnings as well when asked to. */
 export async function checkTeam(cli: Cli<{ strict?: boolean }>, file: string): Promise<number> {

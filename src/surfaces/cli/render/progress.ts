@@ -7,6 +7,7 @@ import type { Look, Span, Style } from './line.ts'
 import { line } from './line.ts'
 import { atWork, enclosing } from './story.ts'
 import type { Story, Work } from './story-parts.ts'
+import { beginsInTeam, sayingOfTeam } from './team-progress.ts'
 import { answerWords, GLYPHS, inputWords } from './tree.ts'
 import { oneLine, sized } from './width.ts'
 
@@ -38,7 +39,7 @@ function sayingOf(event: Event, story: Story): Saying | undefined {
     case 'step:drift':
       return { spans: [['yellow', `asks something else than before: ${event.data.key}`]] }
     default:
-      return sayingOfCollaboration(event, story) ?? ofSession(event, story)
+      return sayingOfCollaboration(event, story) ?? sayingOfTeam(event, story) ?? ofSession(event, story)
   }
 }
 
@@ -48,6 +49,7 @@ function ofSession(event: Event, story: Story): Saying | undefined {
     case 'session:input':
       if (event.data.key !== `${who?.key}/input`) return { who, spans: [['yellow', 'is asked for its result']] }
       if (toldByCollaboration(event, story)) return undefined
+      if (who && beginsInTeam(story, who.key)) return { who, spans: beginsInTeam(story, who.key) ?? [] }
       return {
         who,
         spans: [(who?.segment ?? 1) > 1 ? 'continues  ' : 'starts  ', ['dim', oneLine(who?.instruction ?? '')]],
@@ -67,12 +69,17 @@ function ofSession(event: Event, story: Story): Saying | undefined {
     case 'limit:hit':
       return { who, spans: [['yellow', `limit ${event.data.limit} reached: ${event.data.used} of ${event.data.max}`]] }
     case 'gate:open':
+      if (kindOf(event.data.detail) === 'reply') return { spans: [['yellow', 'waits for your answer']] }
       return { who, spans: [['yellow', 'asks  '], oneLine(event.data.question)] }
     case 'gate:answer':
       return { who, spans: ['is answered  ', answerWords(event.data.answer)] }
     default:
       return undefined
   }
+}
+
+function kindOf(detail: unknown): unknown {
+  return typeof detail === 'object' && detail !== null && 'kind' in detail ? detail.kind : undefined
 }
 
 function ended(work: Work): Span[] {

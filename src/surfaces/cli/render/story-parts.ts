@@ -1,6 +1,7 @@
 import type { ErrorRecord } from '../../../errors.ts'
 import type { RunEnd, RunStart, SessionEnd, StopReason } from '../../../kernel/event.ts'
 import type { Collaborations } from './collaboration.ts'
+import type { TeamTold } from './team-told.ts'
 
 export interface Work {
   kind: 'session'
@@ -65,6 +66,7 @@ export interface Story {
   /** Newest segment of each session. */
   sessions: Map<string, Work>
   collaborations: Collaborations
+  team: TeamTold
   calls: number
   input: number
   output: number

@@ -1,6 +1,7 @@
 import type { Event, EventOf } from '../../../kernel/event.ts'
 import { hearCollaboration } from './collaboration.ts'
 import type { Asked, Call, Part, Story, Work } from './story-parts.ts'
+import { hearTeam, newTeamTold } from './team-told.ts'
 
 /*
  * A journal as a person would tell it: who worked for whom, what they called, what they asked. A fold over events; what
@@ -18,6 +19,7 @@ export function newStory(): Story {
     byKey: new Map(),
     sessions: new Map(),
     collaborations: { byKey: new Map(), voices: new Map() },
+    team: newTeamTold(),
     calls: 0,
     input: 0,
     output: 0,
@@ -71,6 +73,7 @@ export function hear(story: Story, event: Event): void {
       return
     default:
       hearCollaboration(story.collaborations, event)
+      hearTeam(story.team, event)
   }
 }
 

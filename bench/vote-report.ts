@@ -1,0 +1,138 @@
+import { accuracyWeight, calibrated } from '../src/judgement/vote.ts'
+import { seededRandom } from '../src/testing/seeded-random.ts'
+import type { Counted, Verdict } from './vote-count.ts'
+import { stopped, verdict } from './vote-count.ts'
+
+export interface Row {
+  what: string
+  /** Per cent. */
+  accuracy: number
+  ties: number
+  voters: number
+}
+
+const SIZES = [1, 3, 5, 10, 40]
+const BETA = 0.95
+/** Enough that the order in which voters are asked stands for nothing. */
+const DRAWS = 40_000
+
+/** Accuracy and mean number of voters for votes of fixed sizes and for those that stop. */
+export function sizeRows(questions: readonly Counted[], seed: number): { rows: Row[]; orderings: number; all: number } {
+  const all = Math.min(40, Math.max(...questions.map(({ groups }) => groups.length)))
+  const orderings = Math.max(1, Math.min(20, Math.ceil(DRAWS / questions.length)))
+  const ways: [what: string, vote: (question: Counted, voters: readonly number[]) => Verdict][] = [
+    ...SIZES.filter((size) => size < all).map((size): [string, (q: Counted, v: readonly number[]) => Verdict] => [
+      voters(size),
+      (question, order) => verdict(question, order.slice(0, size)),
+    ]),
+    [voters(all), verdict],
+    ['exact stop', (question, order) => stopped(question, order, { wave: 1 })],
+    ['exact stop, waves of 3', (question, order) => stopped(question, order, { wave: 3 })],
+    [`Beta stop at ${BETA}`, (question, order) => stopped(question, order, { wave: 1, beta: BETA })],
+    [`Beta stop at ${BETA}, waves of 3`, (question, order) => stopped(question, order, { wave: 3, beta: BETA })],
+  ]
+  const found = ways.map((): Verdict[] => [])
+  const random = seededRandom(seed)
+  for (let round = 0; round < orderings; round++) {
+    for (const question of questions) {
+      // Every way of voting hears the same voters in the same order, so that only the way differs.
+      const order = shuffled(question.groups.length, random).slice(0, all)
+      for (const [way, [, vote]] of ways.entries()) found[way]?.push(vote(question, order))
+    }
+  }
+  return { rows: ways.map(([what], way) => rowOf(what, found[way] ?? [])), orderings, all }
+}
+
+/** How often a majority of a given size is right, and what the other half of the questions would have promised. */
+export function levelRows(
+  questions: readonly Counted[],
+): { level: string; cases: number; accuracy: number; promised: number | undefined }[] {
+  const cases = questions.map((question) => {
+    const { agreement, right } = verdict(question, everyone(question))
+    return { agreement, correct: right }
+  })
+  const [learnt, tried] = [cases.filter((_, index) => index % 2 === 0), cases.filter((_, index) => index % 2 === 1)]
+  return [0, 0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1].flatMap((from, index, bounds) => {
+    const to = bounds[index + 1] ?? 1.01
+    const here = tried.filter(({ agreement }) => agreement >= from && agreement < to)
+    if (here.length === 0) return []
+    const promises = here.flatMap(({ agreement }) => calibrated(agreement, learnt)?.confidence ?? [])
+    return [
+      {
+        level: from === 1 ? '100 %' : `${Math.round(from * 100)} to below ${Math.round(to * 100)} %`,
+        cases: here.length,
+        accuracy: percent(here.filter(({ correct }) => correct).length, here.length),
+        promised: promises.length === 0 ? undefined : percent(sum(promises), promises.length),
+      },
+    ]
+  })
+}
+
+/** One voice one vote, against weights by what each voter got right in the other half of the questions. */
+export function weightRows(questions: readonly Counted[]): { what: string; plurality: number; weighted: number }[] {
+  const halves = [0, 1].map((half) => questions.filter((_, index) => index % 2 === half))
+  const weights = halves.map(weightsFrom)
+  const most = Math.max(...questions.map(({ groups }) => groups.length))
+  return [5, 10, 40]
+    .map((size) => Math.min(size, most))
+    .filter((size, index, sizes) => sizes.indexOf(size) === index)
+    .map((size) => {
+      const counts = [0, 0]
+      halves.forEach((half, index) => {
+        for (const question of half) {
+          const some = everyone(question).slice(0, size)
+          if (verdict(question, some).right) counts[0] = (counts[0] ?? 0) + 1
+          if (verdict(question, some, weights[1 - index]).right) counts[1] = (counts[1] ?? 0) + 1
+        }
+      })
+      const [plain = 0, weighted = 0] = counts
+      return {
+        what: `the first ${size}`,
+        plurality: percent(plain, questions.length),
+        weighted: percent(weighted, questions.length),
+      }
+    })
+}
+
+function weightsFrom(questions: readonly Counted[]): number[] {
+  const most = Math.max(0, ...questions.map(({ groups }) => groups.length))
+  return Array.from({ length: most }, (_, voter) => {
+    const answered = questions.filter(({ groups }) => (groups[voter] ?? -1) >= 0)
+    return accuracyWeight(answered.filter(({ groups, truth }) => groups[voter] === truth).length, answered.length)
+  })
+}
+
+function rowOf(what: string, verdicts: readonly Verdict[]): Row {
+  const count = (test: (each: Verdict) => boolean) => percent(verdicts.filter(test).length, verdicts.length)
+  return {
+    what,
+    accuracy: count(({ right }) => right),
+    ties: count(({ tie }) => tie),
+    voters: sum(verdicts.map((each) => each.voters)) / verdicts.length,
+  }
+}
+
+function voters(count: number): string {
+  return count === 1 ? '1 voter' : `${count} voters`
+}
+
+function everyone({ groups }: Counted): number[] {
+  return groups.map((_, voter) => voter)
+}
+
+function shuffled(count: number, random: () => number): number[] {
+  const order = Array.from({ length: count }, (_, index) => index)
+  for (let last = count - 1; last > 0; last--) {
+    const other = Math.floor(random() * (last + 1))
+    ;[order[last], order[other]] = [order[other] ?? 0, order[last] ?? 0]
+  }
+  return order
+}
+
+function percent(part: number, whole: number): number {
+  return whole === 0 ? 0 : (100 * part) / whole
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0)
+}

@@ -1,0 +1,119 @@
+import { describe, expect, test } from 'vitest'
+import { instructionOf, meeting, opinion } from '../../../test/collaboration.ts'
+import type { ModelRequest } from '../../index.ts'
+import { TroupeError } from '../../index.ts'
+
+const merge = { synthesis: 'merge' }
+
+describe('contributions', () => {
+  test('CO11 specialists are asked for response, recommendation, confidence, concerns and questions, with their schema', async () => {
+    const concerns = [{ concern: 'slow', severity: 'moderate' }, 'old']
+    const { output, model } = await meeting(
+      { everybody: opinion('yes', 0.6, { concerns, questions: ['when?'] }) },
+      merge,
+    )
+    expect(output.contributions[0]).toEqual({
+      agent: 'a',
+      role: 'role a',
+      response: 'because of yes',
+      recommendation: 'yes',
+      confidence: 0.6,
+      concerns: [
+        { concern: 'slow', severity: 'moderate' },
+        { concern: 'old', severity: 'minor' },
+      ],
+      questions: ['when?'],
+      tokens_used: 15,
+      status: 'completed',
+      session_id: expect.stringMatching(/_a$/),
+    })
+    const schema = model.seen('a')[0]?.output as { properties: object; required: string[] }
+    expect(Object.keys(schema.properties)).toEqual([
+      'response',
+      'recommendation',
+      'confidence',
+      'concerns',
+      'questions',
+    ])
+  })
+
+  test('CO12 a model that never gives the shape is heard as prose, after one correction; it has no vote', async () => {
+    const { output, model } = await meeting({ a: 'I would wait.', b: opinion('go', 0.9), c: opinion('go', 0.9) }, merge)
+    expect(model.seen('a')).toHaveLength(2)
+    expect(output.contributions[0]).toMatchObject({
+      response: 'I would wait.',
+      recommendation: null,
+      confidence: null,
+      concerns: [],
+      status: 'completed',
+      tokens_used: 30,
+    })
+    expect(output.contributions[0]?.error).toBeUndefined()
+    expect(output.consensus).toMatchObject({ agents_count: 3, agreement_score: 1, supporting: ['role b', 'role c'] })
+    expect(output.metadata.status).toBe('completed')
+    expect(output.result).toContain('### a (role a)\n\nI would wait.')
+  })
+
+  test('CO12 a provider that cannot ask for a shape at all is asked for words', async () => {
+    const unable = ({ output }: ModelRequest) => {
+      if (output) throw new TroupeError('model_unsupported', 'no schemas here')
+      return 'I would wait.'
+    }
+    const { output, model } = await meeting({ a: unable, everybody: opinion('go') }, merge)
+    expect(model.seen('a')).toHaveLength(2)
+    expect(output.contributions[0]).toMatchObject({ response: 'I would wait.', status: 'completed' })
+  })
+
+  test('CO12 structured: false asks for text alone, and takes what comes as it is', async () => {
+    const { output, model } = await meeting({ everybody: opinion('yes') }, { ...merge, structured: false })
+    expect(model.seen('a')).toHaveLength(1)
+    expect(model.seen('a')[0]?.output).toBeUndefined()
+    expect(output.contributions[0]).toMatchObject({ response: opinion('yes'), recommendation: null })
+  })
+
+  test('CO12 an empty recommendation is none', async () => {
+    const { output } = await meeting({ a: opinion('  '), b: opinion('go'), c: opinion('go') }, merge)
+    expect(output.contributions[0]).toMatchObject({ recommendation: null, status: 'completed' })
+    expect(output.consensus.clusters).toHaveLength(1)
+  })
+
+  test('CO13 with categories nothing else can be recommended, and prose that names exactly one has chosen it', async () => {
+    const lines = { a: opinion('approve'), b: 'I would reject this.', c: 'approve or reject, who knows' }
+    const { output, model } = await meeting(lines, { ...merge, categories: ['approve', 'reject'] })
+    expect(output.contributions.map(({ recommendation }) => recommendation)).toEqual(['approve', 'reject', null])
+    const schema = model.seen('a')[0]?.output as { properties: { recommendation: { enum: string[] } } }
+    expect(schema.properties.recommendation.enum).toEqual(['approve', 'reject'])
+    const strange = await meeting(
+      { a: opinion('maybe'), b: opinion('approve'), c: opinion('approve') },
+      {
+        ...merge,
+        categories: ['approve', 'reject'],
+      },
+    )
+    expect(strange.output.contributions[0]).toMatchObject({ recommendation: null, response: opinion('maybe') })
+    expect(strange.output.consensus.kappa).toBe(1)
+  })
+
+  test('CO13 a category is found in prose as a word of its own, whatever marks it holds', async () => {
+    const lines = { a: 'Take C++ here.', b: 'It is a disapproval.', c: 'C++. Only C++.' }
+    const { output } = await meeting(lines, { ...merge, categories: ['c++', 'approval'] })
+    expect(output.contributions.map(({ recommendation }) => recommendation)).toEqual(['c++', null, 'c++'])
+  })
+})
+
+describe('modes', () => {
+  test('CO14 in parallel nobody hears the others; one after the other, each hears those before, as data', async () => {
+    const lines = { a: opinion('one'), b: opinion('two'), c: opinion('three') }
+    const apart = await meeting(lines, merge)
+    for (const request of apart.model.asked) expect(instructionOf(request)).not.toContain('because of')
+    const { model, output } = await meeting(lines, { ...merge, mode: 'sequential' })
+    const [a = '', b = '', c = ''] = ['a', 'b', 'c'].map((name) => instructionOf(model.seen(name)[0] as ModelRequest))
+    expect(a).not.toContain('What was said before you')
+    expect(b).toContain('# What was said before you\n## a (role a)\n<<<data\nbecause of one\ndata>>>')
+    expect(b).not.toContain('because of two')
+    expect(c).toContain('because of one')
+    expect(c).toContain('because of two')
+    expect(output.contributions.map(({ agent }) => agent)).toEqual(['a', 'b', 'c'])
+    expect(output.metadata.mode).toBe('sequential')
+  })
+})

@@ -1,0 +1,136 @@
+import { describe, expect, test } from 'vitest'
+import { instructionOf, meeting, opinion } from '../../../test/collaboration.ts'
+import { agent, lastInput } from '../../../test/stage.ts'
+import type { ModelRequest } from '../../index.ts'
+import type { Embedder } from '../../kernel/embedder.ts'
+
+const vote = { synthesis: 'vote' }
+const caching = {
+  a: opinion('Cache the answers', 0.9),
+  b: opinion('Keep replies in memory', 0.9),
+  c: opinion('wait', 0.5),
+}
+
+/** An embedder that knows which sentences are how close. */
+function embedder(close: number, ...same: string[]): Embedder & { texts: string[][] } {
+  const texts: string[][] = []
+  return {
+    id: 'test',
+    threshold: 0.8,
+    texts,
+    async embed(given) {
+      texts.push([...given])
+      const second = Math.sqrt(1 - close * close)
+      return given.map((text, index) => {
+        const at = same.indexOf(text)
+        if (at < 0) return Float32Array.from([0, 0, ...given.map((_, other) => (other === index ? 1 : 0))])
+        return Float32Array.from([at === 0 ? 1 : close, at === 0 ? 0 : second, ...given.map(() => 0)])
+      })
+    },
+  }
+}
+
+describe('which recommendations come to the same', () => {
+  test('CO28 text first: where all say the same words no vector is made and nobody is asked', async () => {
+    const vectors = embedder(1)
+    const { output } = await meeting({ everybody: opinion('Go!') }, vote, { embedder: vectors })
+    expect(vectors.texts).toEqual([])
+    expect(output.consensus).toMatchObject({ method: 'text', has_consensus: true })
+  })
+
+  test('CO28 then by meaning, past the guard for negation, numbers and opposites', async () => {
+    const vectors = embedder(0.95, 'Cache the answers', 'Keep replies in memory')
+    const { output } = await meeting(caching, vote, { embedder: vectors })
+    expect(output.consensus).toMatchObject({ method: 'embeddings', agreement_score: 2 / 3 })
+    expect(output.consensus.note).toBeUndefined()
+    const against = {
+      a: opinion('Increase the timeout', 0.9),
+      b: opinion('Decrease the timeout', 0.9),
+      c: opinion('wait'),
+    }
+    const opposed = await meeting(against, vote, {
+      embedder: embedder(0.977, 'Increase the timeout', 'Decrease the timeout'),
+    })
+    expect(opposed.output.consensus.clusters).toHaveLength(3)
+  })
+
+  test('CO29 what is still unclear is settled in one call of the fast role for all pairs, as data', async () => {
+    const judge = JSON.stringify({ pairs: [{ number: 1, same: true }] })
+    const vectors = embedder(0.75, 'Cache the answers', 'Keep replies in memory')
+    const { output, model, events } = await meeting({ ...caching, judge }, vote, { embedder: vectors })
+    expect(output.consensus).toMatchObject({ method: 'model', agreement_score: 2 / 3 })
+    expect(model.seen('judge')).toHaveLength(1)
+    const [asked] = model.seen('judge') as [ModelRequest]
+    expect(instructionOf(asked)).toContain('<<<data\n1. A: Cache the answers\n   B: Keep replies in memory\ndata>>>')
+    expect(asked.settings.temperature).toBe(0)
+    const opened = events
+      .filter(({ type }) => type === 'session:open')
+      .map(({ data }) => data as { agent: { name: string }; model?: string })
+    expect(opened.find((open) => open.agent.name === 'judge')?.model).toBe('fast')
+    expect(output.metadata.total_tokens).toBe(60)
+  })
+
+  test('CO29 a judge that fails, or says no, leaves them apart, and the note says why', async () => {
+    const vectors = () => embedder(0.75, 'Cache the answers', 'Keep replies in memory')
+    const mute = await meeting({ ...caching, judge: 'who knows' }, vote, { embedder: vectors() })
+    expect(mute.output.consensus.clusters).toHaveLength(3)
+    expect(mute.output.consensus.note).toMatch(/^unclear pairs count as different: /)
+    const no = JSON.stringify({ pairs: [{ number: 1, same: false }] })
+    const apart = await meeting({ ...caching, judge: no }, vote, { embedder: vectors() })
+    expect(apart.output.consensus).toMatchObject({ method: 'model', agreement_score: 1 / 3 })
+  })
+
+  test('CO29 a judge for whom there is no room costs nobody their say', async () => {
+    const agents = ['a', 'b', 'c'].map((name) => ({ name }))
+    const input = { task: 'x', agents, synthesis: 'merge' }
+    const lines = {
+      ...caching,
+      lead: (request: ModelRequest) =>
+        request.session.turn === 1
+          ? [
+              { type: 'tool-call' as const, id: 'c', name: 'collaborate', input },
+              { type: 'finish' as const, stop: 'tool_calls' as const, usage: request.session.turn as never },
+            ]
+          : lastInput(request),
+    }
+    const { troupe } = await meeting(
+      lines,
+      {},
+      {
+        embedder: embedder(0.75, 'Cache the answers', 'Keep replies in memory'),
+        agents: [agent('lead', { tools: ['collaborate'] })],
+        limits: { breadth: 3 },
+      },
+    )
+    const result = await troupe.run('task', { agent: 'lead', instruction: 'go' })
+    const said = JSON.stringify(result.output)
+    expect(said).toContain('unclear pairs count as different: the limit of 3 sub-sessions')
+    expect(said).toContain('because of wait')
+  })
+
+  test('CO30 without an embedder, or when it fails, text alone counts, and the note says so', async () => {
+    const { output } = await meeting(caching, vote)
+    expect(output.consensus).toMatchObject({
+      method: 'text',
+      note: 'no embedder is there, so recommendations were compared as text only',
+    })
+    const broken: Embedder = {
+      id: 'x',
+      threshold: 0.8,
+      embed: async () => {
+        throw new Error('no weights')
+      },
+    }
+    const failed = await meeting(caching, vote, { embedder: broken })
+    expect(failed.output.consensus.note).toContain('no weights')
+    expect(failed.output.vote?.tie).toBe(true)
+  })
+
+  test('CO30 categories are what they are: no vector is made, and agreement is corrected for chance', async () => {
+    const vectors = embedder(1)
+    const lines = { a: opinion('approve'), b: opinion('approve'), c: opinion('reject') }
+    const { output } = await meeting(lines, { ...vote, categories: ['approve', 'reject'] }, { embedder: vectors })
+    expect(vectors.texts).toEqual([])
+    expect(output.consensus.kappa).toBeCloseTo(-1 / 3, 10)
+  })
+})

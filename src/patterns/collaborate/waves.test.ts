@@ -1,0 +1,132 @@
+import { describe, expect, test } from 'vitest'
+import type { Lines } from '../../../test/collaboration.ts'
+import { meeting, opinion } from '../../../test/collaboration.ts'
+import { enough } from './early-stop.ts'
+
+const five = ['a', 'b', 'c', 'd', 'e'].map((name) => ({ name, role: name }))
+const vote = (more: object = {}) => ({ agents: five, synthesis: 'vote', limits: { max_parallel: 1 }, vote: more })
+const all = (recommendation: string, confidence: number): Lines => ({ everybody: opinion(recommendation, confidence) })
+
+describe('adaptive stop', () => {
+  test('CO24 a vote asks in waves in list order, and stops when the rest could not change the outcome', async () => {
+    const { output, model } = await meeting(all('go', 1), vote())
+    expect(model.asked.map(({ session }) => session.agent)).toEqual(['a', 'b', 'c'])
+    expect(output.metadata.saved).toEqual({ agents: ['d', 'e'], calls: 2, why: 'cannot_change' })
+    expect(output.vote?.winner).toBe('go')
+    expect(output.contributions).toHaveLength(3)
+    expect(output.metadata).toMatchObject({ agents_count: 5, status: 'completed' })
+  })
+
+  test('CO24 while those not asked could still outvote the leader, or make it a tie, they are asked', async () => {
+    // Two at 1.0 lead by 2 against at most 3 to come, then three at 0.75 by 2.25 against 2.
+    const { output } = await meeting(all('go', 0.75), vote())
+    expect(output.contributions).toHaveLength(3)
+    // Three at 2/3 lead by exactly what two could bring: a tie is still possible.
+    const close = await meeting(all('go', 2 / 3), vote())
+    expect(close.output.contributions).toHaveLength(4)
+    const weighty = await meeting(all('go', 1), { ...vote(), weights: { e: 4 } })
+    expect(weighty.output.contributions).toHaveLength(5)
+    expect(weighty.output.metadata.saved).toBeUndefined()
+  })
+
+  test('CO24 it is decided only at the end of a wave, which is max_parallel unless told', async () => {
+    const { model, output } = await meeting(all('go', 1), { ...vote({ wave: 2 }), limits: { max_parallel: 2 } })
+    expect(model.asked).toHaveLength(4)
+    expect(output.metadata.saved?.agents).toEqual(['e'])
+    const three = await meeting(all('go', 1), { ...vote(), limits: { max_parallel: 3 } })
+    expect(three.model.asked).toHaveLength(3)
+  })
+
+  test('CO25 with stop_at it stops once the leader is that likely to win, and says how likely', async () => {
+    const { output } = await meeting(all('go', 0.2), vote({ stop_at: 0.8 }))
+    const { saved } = output.metadata
+    expect(saved?.why).toBe('beta')
+    expect(saved?.probability).toBeGreaterThanOrEqual(0.8)
+    expect(saved?.agents).toEqual(['c', 'd', 'e'])
+    const surer = await meeting(all('go', 0.2), vote({ stop_at: 0.99 }))
+    expect(surer.output.contributions.length).toBeGreaterThan(2)
+  })
+
+  test('CO26 unanimous and veto never stop early, nor do the other syntheses', async () => {
+    for (const strategy of ['unanimous', 'veto']) {
+      const { output } = await meeting(all('go', 1), vote({ strategy, stop_at: 0.6 }))
+      expect(output.contributions).toHaveLength(5)
+      expect(output.metadata.saved).toBeUndefined()
+    }
+    for (const synthesis of ['merge', 'coordinator']) {
+      const { output } = await meeting({ ...all('go', 1), coordinator: 'x' }, { ...vote({ stop_at: 0.6 }), synthesis })
+      expect(output.contributions).toHaveLength(5)
+    }
+  })
+
+  test('CO24 a failed voice counts for nothing, and one in prose at half', async () => {
+    const lines = { a: opinion('go', 1), b: 'go', c: opinion('go', 1), d: opinion('wait', 1), e: opinion('wait', 1) }
+    const { output } = await meeting(lines, { ...vote(), categories: ['go', 'wait'] })
+    expect(output.contributions).toHaveLength(3)
+    expect(output.consensus.clusters[0]?.score).toBe(2.5)
+  })
+
+  test('CO24 what nobody has yet told apart counts as one against the leader', () => {
+    const voice = (recommendation: string, confidence: number) => ({
+      agent: recommendation,
+      role: '',
+      recommendation,
+      confidence,
+      weight: 1,
+      concerns: [],
+    })
+    const voices = [voice('x', 1), voice('x', 1), voice('y', 0.8), voice('z', 0.8)]
+    const groups = [[0, 1], [2], [3]]
+    const rest = { remaining: [1], stop_at: undefined }
+    expect(enough(voices, { groups, unclear: [] }, rest).stop).toBe(true)
+    expect(enough(voices, { groups, unclear: [[2, 3]] }, rest).stop).toBe(false)
+    // A doubt about the leader itself can only help it.
+    expect(enough(voices, { groups, unclear: [[1, 2]] }, rest).stop).toBe(true)
+    const rivals = [voice('x', 0.9), voice('y', 0.5), voice('z', 0.5)]
+    const apart = [[0], [1], [2]]
+    expect(enough(rivals, { groups: apart, unclear: [[1, 2]] }, { remaining: [0.01], stop_at: 0.51 }).stop).toBe(false)
+  })
+})
+
+describe('asking one first', () => {
+  const solo = { agents: five.slice(0, 3), solo_first: true, task: 'Name the capital of France.' }
+
+  test('CO27 a sure answer to a task with one side is enough: the rest is not asked, and the reason is given', async () => {
+    const { output, model } = await meeting(all('Paris', 0.95), solo)
+    expect(model.asked).toHaveLength(1)
+    expect(output.result).toBe('because of Paris')
+    expect(output.decision).toEqual({
+      collaborated: false,
+      reason: 'one voice is 95 % sure, and the task has one side',
+    })
+    expect(output.metadata).toMatchObject({ synthesis: 'solo', saved: { agents: ['b', 'c'], calls: 2, why: 'solo' } })
+    expect(output.metadata.status).toBe('completed')
+  })
+
+  test('CO27 otherwise the others are asked too, the first is not asked again, and the reason is given', async () => {
+    const { output, model } = await meeting({ ...all('Paris', 0.5), coordinator: 'Paris.' }, solo)
+    expect(model.asked.map(({ session }) => session.agent)).toEqual(['a', 'b', 'c', 'coordinator'])
+    expect(output.decision).toEqual({ collaborated: true, reason: 'the first answer is only 50 % sure' })
+    expect(output.contributions.map(({ agent }) => agent)).toEqual(['a', 'b', 'c'])
+    const failed = await meeting(
+      { ...all('Paris', 0.95), a: Object.assign(new Error('x'), { status: 400 }), coordinator: 'P' },
+      solo,
+    )
+    expect(failed.output.decision).toEqual({ collaborated: true, reason: 'the first agent could not answer' })
+  })
+
+  test('CO27 it is off unless asked for; a vote and a chain count the first answer among the others', async () => {
+    expect(
+      (await meeting({ ...all('Paris', 0.95), coordinator: 'x' }, { ...solo, solo_first: false })).model.asked,
+    ).toHaveLength(4)
+    const voted = await meeting(all('Paris', 0.8), {
+      ...solo,
+      agents: five,
+      synthesis: 'vote',
+      limits: { max_parallel: 1 },
+    })
+    expect(voted.output.contributions).toHaveLength(3)
+    const chain = await meeting(all('Paris', 0.8), { ...solo, mode: 'sequential', synthesis: 'merge' })
+    expect(JSON.stringify(chain.model.seen('b')[0]?.messages)).toContain('because of Paris')
+  })
+})

@@ -1,0 +1,147 @@
+import { describe, expect, test } from 'vitest'
+import { answering, handoffsIn, judging, linesIn, playTeam, requestsOf, said } from '../../../test/team-scene.ts'
+
+const pair = {
+  name: 'Pair',
+  agents: [{ name: 'writer' }, { name: 'reviewer' }],
+  handoffs: [{ from_agent: 'writer', to_agent: 'reviewer', condition: 'draft is complete' }],
+}
+
+describe('the user', () => {
+  test('TM9 return_to_user asks the user what the agent said, and the answer goes back to it as the words of the user', async () => {
+    const asked = await playTeam(pair, { writer: [said('Which colour?', false), said('Blue it is.', false)] })
+    expect([asked.result.status, asked.result.gates[0]?.question]).toEqual(['waiting', 'Which colour?'])
+    const again = await answering(asked, 'Blue')
+    expect([again.result.status, again.route]).toEqual(['waiting', ['writer', 'writer']])
+    const [, second] = requestsOf(again, 'writer')
+    expect(second && linesIn(second).at(-1)).toEqual({ from: 'user', round: 1, text: 'Blue' })
+    const ended = await answering(again, '')
+    expect(ended.result.status).toBe('completed')
+    expect(ended.output).toMatchObject({ response: 'Blue it is.', reason: 'ended_by_user', agent: 'writer' })
+    expect(ended.output.history.map(({ agent_name }) => agent_name)).toEqual(['writer', 'user', 'writer'])
+  })
+
+  test('TM10 a rule from the user sends a follow-up elsewhere; what was complete counts anew', async () => {
+    const team = {
+      ...pair,
+      handoffs: [
+        { from_agent: 'user', to_agent: 'reviewer', condition: 'round > 0 and not writer complete' },
+        { from_agent: 'writer', to_agent: 'user' },
+        { from_agent: 'reviewer', to_agent: 'user' },
+      ],
+    }
+    const asked = await playTeam(team, { writer: ['first'], reviewer: ['second'] })
+    const next = await answering(asked, 'go on')
+    expect(next.route).toEqual(['writer', 'reviewer'])
+    expect(handoffsIn(next.events)[1]).toMatchObject({ from: 'user', to: 'reviewer', by: 'exact' })
+  })
+
+  test('TM9 terminate ends the team; continue keeps the agent at work until it goes in circles', async () => {
+    const ended = await playTeam({ ...pair, after_work_behavior: 'terminate' }, { writer: [said('x', false)] })
+    expect(ended.output.reason).toBe('terminated')
+    const going = await playTeam({ ...pair, after_work_behavior: 'continue' }, { writer: [said('same', false)] })
+    expect([going.result.status, going.result.gates[0]?.detail]).toMatchObject(['waiting', { kind: 'loop' }])
+    expect(going.route.length).toBeLessThan(10)
+  })
+})
+
+describe('people in a team', () => {
+  const team = {
+    name: 'Supervised',
+    agents: [{ name: 'worker' }, { name: 'supervisor', kind: 'human', role: 'decides' }, { name: 'closer' }],
+    handoffs: [
+      { from_agent: 'worker', to_agent: 'supervisor', condition: 'a decision is needed' },
+      { from_agent: 'supervisor', to_agent: 'closer', condition: 'the answer is a yes' },
+      { from_agent: 'supervisor', to_agent: 'worker', priority: 0 },
+    ],
+    after_work_behavior: 'terminate',
+  }
+
+  test('TM17 a handoff to a human agent asks a person, and the rules from that agent apply to the answer', async () => {
+    const router = judging({ 'the answer is a yes': true })
+    const asked = await playTeam(team, { worker: [said('May I?', true)], closer: ['closed'], router })
+    expect(asked.result.gates[0]).toMatchObject({ question: 'May I?', detail: { kind: 'person', as: 'supervisor' } })
+    const done = await answering(asked, 'Yes, go ahead')
+    expect(done.route).toEqual(['worker', 'supervisor', 'closer'])
+    const [request] = requestsOf(done, 'closer')
+    expect(request && linesIn(request).at(-1)).toEqual({
+      from: 'supervisor',
+      person: true,
+      round: 2,
+      text: 'Yes, go ahead',
+    })
+  })
+
+  test('TM18 a rule that has to be approved waits for a person: yes, no, or somebody else', async () => {
+    const guarded = {
+      name: 'Guarded',
+      agents: [{ name: 'writer' }, { name: 'publisher' }, { name: 'editor' }, { name: 'archive' }],
+      handoffs: [
+        { from_agent: 'writer', to_agent: 'publisher', approve: true, priority: 2 },
+        { from_agent: 'writer', to_agent: 'archive' },
+      ],
+      after_work_behavior: 'terminate',
+    }
+    const replies = { writer: ['draft'], publisher: ['out'], editor: ['edited'], archive: ['kept'] }
+    const route = async (...answers: unknown[]) => {
+      let scene = await playTeam(guarded, replies)
+      expect(scene.result.gates[0]).toMatchObject({ detail: { kind: 'approve', from: 'writer', to: 'publisher' } })
+      for (const answer of answers) scene = await answering(scene, answer)
+      expect(scene.result.status).toBe('completed')
+      return scene.route
+    }
+    expect(await route('yes')).toEqual(['writer', 'publisher'])
+    expect(await route('no')).toEqual(['writer', 'archive'])
+    expect(await route('editor')).toEqual(['writer', 'editor'])
+    expect(await route('edtor', { do: 'override', agent: 'editor' })).toEqual(['writer', 'editor'])
+  })
+})
+
+describe('work that goes in circles', () => {
+  const circle = {
+    name: 'Circle',
+    agents: [{ name: 'a' }, { name: 'b' }, { name: 'c' }],
+    handoffs: [
+      { from_agent: 'a', to_agent: 'b' },
+      { from_agent: 'b', to_agent: 'a' },
+    ],
+    after_work_behavior: 'terminate',
+  }
+  const busy = { a: (n: number) => `a${n}`, b: (n: number) => `b${n}`, c: ['end'] }
+
+  test('TM19 an edge taken too often stops at a person, who lets it go on, sends it elsewhere, or ends it', async () => {
+    const stuck = await playTeam(circle, busy)
+    expect(stuck.result.gates[0]).toMatchObject({ detail: { kind: 'loop', loop: 'edge_repeats', from: 'a', to: 'b' } })
+    expect(stuck.events.filter(({ type }) => type === 'team:loop')).toHaveLength(1)
+    const again = await answering(stuck, 'continue')
+    expect(again.result.status).toBe('waiting')
+    expect(again.route.length).toBeGreaterThan(stuck.route.length)
+    const ended = await answering(again, 'stop')
+    expect([ended.result.status, ended.output.reason]).toEqual(['completed', 'stopped'])
+    const elsewhere = await answering(await playTeam(circle, busy), 'c')
+    expect(elsewhere.route.at(-1)).toBe('c')
+  })
+
+  test('TM19 the same words to and fro are noticed before any limit', async () => {
+    const limits = { max_repeats_per_edge: 50, ping_pong: 2 }
+    const stuck = await playTeam({ ...circle, limits }, { a: ['no'], b: ['yes'] })
+    expect(stuck.result.gates[0]?.detail).toMatchObject({ loop: 'ping_pong' })
+    expect(stuck.route).toEqual(['a', 'b', 'a', 'b'])
+  })
+
+  test('TM19 max_rounds stops a team that keeps bringing something new', async () => {
+    const limits = { max_repeats_per_edge: 50, max_rounds: 6 }
+    const stuck = await playTeam({ ...circle, limits }, busy)
+    expect(stuck.result.gates[0]).toMatchObject({
+      detail: { loop: 'max_rounds' },
+      question: expect.stringMatching(/6/),
+    })
+  })
+
+  test('TM19 a supervisor that is an agent has one try before a person is asked', async () => {
+    const team = { ...circle, supervisor: 'c', handoffs: [...circle.handoffs, { from_agent: 'c', to_agent: 'a' }] }
+    const stuck = await playTeam(team, { ...busy, c: (n: number) => `c${n}` })
+    expect(stuck.route.filter((name) => name === 'c')).toHaveLength(1)
+    expect(stuck.result.status).toBe('waiting')
+  })
+})

@@ -1,0 +1,97 @@
+import type { Event, EventOf } from '../../../kernel/event.ts'
+import type { SteerAction } from '../../../kernel/steer.ts'
+import type { Saying } from './collaboration-progress.ts'
+import type { Look, Span } from './line.ts'
+import type { Story } from './story-parts.ts'
+import { briefReason, partInTeam, routeOf, routeWords, turnAt } from './team-told.ts'
+import { oneLine, wrap } from './width.ts'
+
+/** A line for what a team tells of itself. */
+export function sayingOfTeam(event: Event, story: Story): Saying | undefined {
+  switch (event.type) {
+    case 'team:start':
+      return at(event.data.key, story, started(event))
+    case 'team:handoff':
+      return at(event.data.key, story, handedOver(event))
+    case 'team:group': {
+      const { key, group, kind, members } = event.data
+      const how = kind === 'parallel' ? 'at once' : 'for one answer'
+      return at(key, story, [['bold', oneLine(group)], `  ${members.map(oneLine).join(', ')} ${how}`])
+    }
+    case 'team:loop':
+      return at(event.data.key, story, [['yellow', `goes in circles  ${oneLine(event.data.message)}`]])
+    case 'team:compress':
+      return at(event.data.key, story, [['dim', compressed(event)]])
+    case 'team:steered':
+      return at(event.data.key, story, steered(event))
+    default:
+      return undefined
+  }
+}
+
+function started({ data: { team, first, formed = [] } }: EventOf<'team:start'>): Span[] {
+  const joined = formed.map(({ name, uses }) => `${name} is ${uses}`).join(', ')
+  return [`${oneLine(team)}: `, ['bold', oneLine(first)], ' begins', ['dim', joined === '' ? '' : `  ${joined}`]]
+}
+
+/** From whom to whom, and why. */
+export function handedOver({ data: { from, to, handoff_reason, problems = [] } }: EventOf<'team:handoff'>): Span[] {
+  const [who, whom] = [from === 'user' ? 'you' : from, to === null ? 'the end' : to === 'user' ? 'you' : to]
+  const beside = problems.length > 0 ? `  (${oneLine(problems.join('; '))})` : ''
+  return [
+    ['bold', oneLine(who)],
+    ' → ',
+    ['bold', oneLine(whom)],
+    ['dim', `  ${oneLine(briefReason(handoff_reason))}`],
+    ['yellow', beside],
+  ]
+}
+
+function compressed({ data: { before, after, messages, error } }: EventOf<'team:compress'>): string {
+  if (error !== undefined) return `the conversation could not be summed up: ${oneLine(error)}`
+  const size = (bytes: number) => `${Math.max(1, Math.round(bytes / 1024))} kB`
+  return `${messages} older messages are summed up: ${size(before)} → ${size(after)}`
+}
+
+function steered({ data: { action, by, taken, why } }: EventOf<'team:steered'>): Span[] {
+  const said = `${oneLine(by)}: ${oneLine(actionWords(action))}`
+  return taken ? [said] : [['yellow', `${said} (not taken: ${oneLine(why ?? '')})`]]
+}
+
+export function actionWords(action: SteerAction): string {
+  switch (action.do) {
+    case 'override':
+      return `${action.agent} goes on`
+    case 'set':
+      return `${action.name} = ${JSON.stringify(action.value)}`
+    case 'say':
+      return `says ${action.text}`
+    default:
+      return action.do
+  }
+}
+
+/** Nobody's line; what a team within a team tells is indented below it. */
+function at(key: string, story: Story, spans: readonly Span[]): Saying {
+  const above = key.split('/round/').length - (/^round\//.test(key) ? 0 : 1)
+  const inside = turnAt(story.team, key.replace(/(^|\/)round\/\d+(\/.*)?$/, ''))
+  return { who: { agent: '', depth: inside ? Math.max(1, above - 1) : 0 }, spans }
+}
+
+/** How a session of a team is announced; `undefined` for all others. */
+export function beginsInTeam(story: Story, key: string): Span[] | undefined {
+  const part = partInTeam(story.team, key)
+  if (part === undefined) return undefined
+  const speaks = /(^|\/)(agent|group\/member\/[^/]+)$/.test(key)
+  return speaks ? ['speaks  ', ['dim', oneLine(part)]] : [['dim', oneLine(part)]]
+}
+
+/** The way that the work took, for the end of a run. */
+export function routeLines(output: unknown, look: Look): string[] {
+  return routeAsLines(routeOf(output), look)
+}
+
+export function routeAsLines(route: readonly string[], look: Look): string[] {
+  if (route.length === 0) return []
+  return wrap(`route: ${oneLine(routeWords(route))}`, look.width, 2).map((text) => look.paint('dim', text))
+}

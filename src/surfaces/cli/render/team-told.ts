@@ -1,0 +1,92 @@
+import type { Event } from '../../../kernel/event.ts'
+import { parentOf } from './collaboration.ts'
+
+/*
+ * What a journal tells of a team: who had the turn, why, and where the work went. A team within a team tells the same below
+ * the key of its place, so that everything here is kept by the key of the team.
+ */
+
+export interface TeamTold {
+  /** Who has the turn, by the key of the round. */
+  turns: Map<string, Turn>
+  /** Why the next one comes, by the key of the team. */
+  reasons: Map<string, string>
+  /** Who worked, one after the other, in the team that the run is; `user` where the user answered. */
+  route: string[]
+}
+
+export interface Turn {
+  agent: string
+  round: number
+  /** Why it was handed the work; empty for the first one. */
+  because: string
+}
+
+export function newTeamTold(): TeamTold {
+  return { turns: new Map(), reasons: new Map(), route: [] }
+}
+
+export function hearTeam({ turns, reasons, route }: TeamTold, event: Event): void {
+  if (event.type === 'team:turn') {
+    const { key, round, agent } = event.data
+    const place = parentOf(key)
+    turns.set(place, { agent, round, because: reasons.get(teamAt(place)) ?? '' })
+    reasons.delete(teamAt(place))
+    if (teamAt(place) === '') route.push(agent)
+  }
+  if (event.type === 'team:handoff') {
+    const { key, from, handoff_reason } = event.data
+    reasons.set(teamAt(key), briefReason(handoff_reason))
+    if (from === 'user' && teamAt(key) === '') route.push(from)
+  }
+}
+
+const ROUND = /(?:^|\/)(?:round|reply|start)(?:\/\d+)?$/
+
+/** The key of the team whose round this is. */
+function teamAt(round: string): string {
+  return round.replace(ROUND, '')
+}
+
+/** The condition without who judged which part of it. */
+export function briefReason(reason: string): string {
+  return /^"(.+)" holds/s.exec(reason)?.[1] ?? reason
+}
+
+/** The turn that a key lies in, the innermost first. */
+export function turnAt({ turns }: TeamTold, key: string): { turn: Turn; path: string } | undefined {
+  for (let place = key; place !== ''; place = parentOf(place)) {
+    const turn = turns.get(place)
+    if (turn) return { turn, path: key.slice(place.length + 1) }
+  }
+  return undefined
+}
+
+/** What a session is there for in its team; `undefined` for those that no team began. */
+export function partInTeam(told: TeamTold, key: string): string | undefined {
+  const found = turnAt(told, key)
+  if (!found) return /^(start|reply\/\d+)\/router$/.test(key) ? 'judges whom the message is for' : undefined
+  const { turn, path } = found
+  if (path === 'agent' || /^group\/member\/[^/]+$/.test(path)) {
+    return turn.because === '' ? `round ${turn.round}` : `round ${turn.round}: ${turn.because}`
+  }
+  if (/^(again\/\d+\/)?router$/.test(path)) return 'judges what is open'
+  return path === 'compress/summary' ? 'sums up the conversation' : undefined
+}
+
+/** `writer → reviewer → writer`; the same one twice in a row stays one. */
+export function routeWords(route: readonly string[]): string {
+  return route.filter((name, index) => name !== route[index - 1]).join(' → ')
+}
+
+/** The route of a team that has ended, from what it left behind. */
+export function routeOf(output: unknown): string[] {
+  const { handoffs, agent, status } = (typeof output === 'object' && output !== null ? output : {}) as {
+    handoffs?: unknown
+    agent?: unknown
+    status?: unknown
+  }
+  if (!Array.isArray(handoffs) || typeof agent !== 'string') return []
+  const from = (handoffs as { from?: unknown }[]).map((each) => String(each?.from))
+  return status === 'completed' || agent === '' ? from : [...from, agent]
+}

@@ -1,0 +1,102 @@
+import type { Event, Model, ModelRequest, RunResult, Troupe, TroupeOptions } from '../src/index.ts'
+import { createTroupe } from '../src/index.ts'
+import { isEvent } from '../src/kernel/event.ts'
+import type { TeamOutput } from '../src/patterns/team/input.ts'
+import { playing } from './stage.ts'
+
+/** What an agent answers: words, or what it says as the object that was asked for. */
+export type Reply = string | { response: string; [field: string]: unknown } | Error
+
+/** Replies by agent, in the order of its turns (the last one is repeated), or a function of the turn and the request. */
+export type Replies = Record<string, readonly Reply[] | ((turn: number, request: ModelRequest) => Reply)>
+
+/** A reply that judges the sentences it was asked, in order. */
+export function said(response: string, ...holds: (boolean | null)[]): Reply {
+  return { response, verdicts: holds.map((value, index) => ({ condition: index + 1, holds: value })) }
+}
+
+/** A router that says of every sentence what this says of it; null unless told. */
+export function judging(verdicts: Record<string, boolean>): (turn: number, request: ModelRequest) => Reply {
+  return (_turn, request) => {
+    const asked = JSON.parse(textIn(request)) as { conditions: { condition: number; text: string }[] }
+    const judged = asked.conditions.map(({ condition, text }) => ({ condition, holds: verdicts[text] ?? null }))
+    return { verdicts: judged } as unknown as Reply
+  }
+}
+
+export function castModel(replies: Replies): Model & { seen: ModelRequest[] } {
+  const turns = new Map<string, number>()
+  return playing((request) => {
+    const { agent } = request.session
+    const turn = (turns.get(agent) ?? 0) + 1
+    turns.set(agent, turn)
+    const own = replies[agent]
+    if (!own) throw new Error(`nothing planned for ${agent}`)
+    const reply = typeof own === 'function' ? own(turn, request) : (own[turn - 1] ?? own.at(-1))
+    if (reply instanceof Error) throw reply
+    return { text: typeof reply === 'string' ? reply : JSON.stringify(reply) }
+  })
+}
+
+export interface Scene {
+  troupe: Troupe
+  model: Model & { seen: ModelRequest[] }
+  result: RunResult
+  output: TeamOutput
+  events: Event[]
+  /** Who had a turn, in order. */
+  route: string[]
+}
+
+export interface SceneOptions extends TroupeOptions {
+  message?: string
+  variables?: Record<string, unknown>
+}
+
+/** Runs a team in memory to its end or to a question. */
+export async function playTeam(team: unknown, replies: Replies, options: SceneOptions = {}): Promise<Scene> {
+  const { message = 'Please do it.', variables, ...rest } = options
+  const model = castModel(replies)
+  const troupe = await createTroupe({ store: 'memory', model, ...rest })
+  const result = await troupe.run('team', { team, message, ...(variables ? { variables } : undefined) })
+  return sceneOf(troupe, model, result)
+}
+
+export async function sceneOf(troupe: Troupe, model: Scene['model'], result: RunResult): Promise<Scene> {
+  const events = await troupe.events(result.run_id)
+  return { troupe, model, result, output: result.output as TeamOutput, events, route: routeOf(events) }
+}
+
+/** Answers the one open question, and lets the run go on. */
+export async function answering(scene: Scene, answer: unknown): Promise<Scene> {
+  const [gate] = scene.result.gates
+  if (!gate) throw new Error('no question is open')
+  const { result } = await scene.troupe.answer(gate.gate_id, answer)
+  return sceneOf(scene.troupe, scene.model, await result)
+}
+
+export function routeOf(events: readonly Event[]): string[] {
+  return events.flatMap((event) => (isEvent(event, 'team:turn') ? event.data.agent : []))
+}
+
+export function handoffsIn(events: readonly Event[]) {
+  return events.flatMap((event) => (isEvent(event, 'team:handoff') ? event.data : []))
+}
+
+/** The last message, as the model reads it. */
+export function textIn({ messages }: ModelRequest): string {
+  return (messages.at(-1)?.content ?? []).map((part) => ('text' in part ? part.text : '')).join('\n')
+}
+
+/** The conversation that a request shows, message by message. */
+export function linesIn({ messages }: ModelRequest): Record<string, unknown>[] {
+  return messages
+    .slice(0, -1)
+    .flatMap(({ content }) =>
+      content.flatMap((part) => ('text' in part ? (JSON.parse(part.text) as Record<string, unknown>) : [])),
+    )
+}
+
+export function requestsOf({ model }: Scene, agent: string): ModelRequest[] {
+  return model.seen.filter(({ session }) => session.agent === agent)
+}
