@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Consensus, Voice } from './agreement.ts'
-import { clustered, consensusOf, fleissKappa } from './agreement.ts'
+import { clustered, consensusOf } from './agreement.ts'
 
 const voice = (agent: string, recommendation: string, more: Partial<Voice> = {}): Voice => ({
   agent,
@@ -132,6 +132,17 @@ describe('consensusOf', () => {
     const found = judge([voice('anna', 'Go', { confidence: 1, concerns }), voice('ben', 'Wait', { confidence: 0.1 })])
     expect(found.key_disagreements).toMatchObject([{ severity: 'minor' }])
   })
+
+  test('VO22 consensus has it where categories are given; what fits none is a category of its own', () => {
+    const voices = [voice('a', 'Approve'), voice('b', 'approved.'), voice('c', 'Reject')]
+    expect(judge(voices).kappa).toBeUndefined()
+    expect(judge(voices, { categories: ['approve', 'reject'] }).kappa).toBeCloseTo(-1 / 3, 12)
+    expect(judge([voice('a', 'Approve'), voice('b', 'Wait')], { categories: ['approve', 'reject'] }).kappa).toBeCloseTo(
+      -0.5,
+      12,
+    )
+    expect(judge([voice('a', 'Approve')], { categories: ['approve', 'reject'] }).kappa).toBeUndefined()
+  })
 })
 
 const anyVoice = fc.record({
@@ -227,52 +238,4 @@ describe('for any voices', () => {
     if (typeof value !== 'object' || value === null) return value
     return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, unordered(item)]))
   }
-})
-
-describe('fleissKappa', () => {
-  test('VO22 Fleiss’ own example: fourteen raters, ten subjects, five categories', () => {
-    const table = [
-      [0, 0, 0, 0, 14],
-      [0, 2, 6, 4, 2],
-      [0, 0, 3, 5, 6],
-      [0, 3, 9, 2, 0],
-      [2, 2, 8, 1, 1],
-      [7, 7, 0, 0, 0],
-      [3, 2, 6, 3, 0],
-      [2, 5, 3, 2, 2],
-      [6, 5, 2, 1, 0],
-      [0, 2, 2, 3, 7],
-    ]
-    expect(fleissKappa(table, 'fixed')).toBeCloseTo(0.21, 2)
-  })
-
-  test('VO22 for one subject chance is the same for each category: 1 for agreement, below 0 for an even split', () => {
-    expect(fleissKappa([[4, 0, 0]], 'free')).toBe(1)
-    expect(fleissKappa([[2, 2]], 'free')).toBeCloseTo(-1 / 3, 12)
-    expect(fleissKappa([[3, 1]], 'free')).toBe(0)
-  })
-
-  test('VO22 without two voices, two categories or room for chance there is none', () => {
-    for (const table of [[], [[]], [[5]], [[1, 0]], [[0, 0]]]) expect(fleissKappa(table, 'free')).toBeNull()
-    expect(
-      fleissKappa(
-        [
-          [5, 0],
-          [5, 0],
-        ],
-        'fixed',
-      ),
-    ).toBeNull()
-  })
-
-  test('VO22 consensus has it where categories are given; what fits none is a category of its own', () => {
-    const voices = [voice('a', 'Approve'), voice('b', 'approved.'), voice('c', 'Reject')]
-    expect(judge(voices).kappa).toBeUndefined()
-    expect(judge(voices, { categories: ['approve', 'reject'] }).kappa).toBeCloseTo(-1 / 3, 12)
-    expect(judge([voice('a', 'Approve'), voice('b', 'Wait')], { categories: ['approve', 'reject'] }).kappa).toBeCloseTo(
-      -0.5,
-      12,
-    )
-    expect(judge([voice('a', 'Approve')], { categories: ['approve', 'reject'] }).kappa).toBeUndefined()
-  })
 })

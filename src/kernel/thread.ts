@@ -30,6 +30,7 @@ export class Thread {
   replace(messages: readonly Message[]): void {
     this.messages.length = 0
     this.#bytes = 0
+    this.#chain = ''
     this.#counted = { tokens: 0, bytes: 0 }
     for (const message of messages) this.add(message)
   }

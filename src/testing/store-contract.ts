@@ -80,6 +80,7 @@ export function storeContract(name: string, open: () => Promise<StoreStage>, run
     test('ST13 the inbox holds the open gates, oldest first', on(gate.fillsInbox))
     test('ST13 a run that ends leaves the inbox, one that reopens comes back', on(gate.emptiesInbox))
     test('ST14 commands queue in order under rising ids', on(gate.queuesCommands))
+    test('SE5 what people ask of a run is kept to the letter', on(gate.keepsSteering))
     test('ST38 commands of all runs are read by their ids', on(gate.readsAllCommands))
     test('ST14 the first answer to a gate wins', on(gate.firstAnswerWins))
     test('ST14 commands to the wrong run, gate or time are refused', on(gate.refusesCommands))

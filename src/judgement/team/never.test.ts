@@ -79,7 +79,9 @@ describe('conditions that can never hold', () => {
     expect(neverHolds(tree(text), certain)).toBeUndefined()
   })
 
-  test('TF16 a condition of many alternatives is not taken apart', () => {
+  test('TF16 a condition of many alternatives, or of many parts, is not taken apart', () => {
+    expect(neverHolds(tree(`${'x > 5 and '.repeat(600)}x < 3`), certain)).toBeUndefined()
+    expect(neverHolds(tree(`${'x > 5 and '.repeat(400)}x < 3`), certain)).toBeDefined()
     const many = Array.from({ length: 12 }, (_, at) => `(x == ${at} or y == ${at})`).join(' and ')
     expect(neverHolds(tree(many), certain)).toBeUndefined()
   })

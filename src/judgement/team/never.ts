@@ -1,4 +1,5 @@
 import type { Comparator, Leaf, Node, Operand, Value } from '../condition/tree.ts'
+import { leavesOf } from '../condition/tree.ts'
 import type { ValueType } from './definition.ts'
 
 /*
@@ -25,9 +26,11 @@ type Literal = { leaf: Leaf; holds: boolean }
 
 /** Beyond it a condition is not taken apart: `and` over many `or`s grows without bounds. */
 const MOST_ALTERNATIVES = 64
+/** Nor is one that no person wrote: it would take its square in time. */
+const MOST_PARTS = 500
 
 export function neverHolds(tree: Node, certain: Certainties): Never | undefined {
-  const alternatives = alternativesOf(tree, true)
+  const alternatives = leavesOf(tree).length > MOST_PARTS ? undefined : alternativesOf(tree, true)
   if (!alternatives) return undefined
   const nevers = alternatives.map((literals) => contradiction(literals, certain))
   const [first] = nevers

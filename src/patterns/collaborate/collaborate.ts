@@ -56,9 +56,11 @@ async function collaborated(job: Job): Promise<PatternResult> {
   const started = await context.now('started')
   context.emit('start', 'tool:collaborative:start', { task: input.task, agents: names, mode, synthesis })
   const said = await gathered(job)
-  if (said.error || said.contributions.every(({ error }) => error)) return brokenOff(job, said)
   const limit = said.contributions.find(({ error }) => error && endsRun(error))?.error
-  if (limit) return brokenOff(job, { ...said, error: limit })
+  if (said.error || limit) return brokenOff(job, { ...said, error: said.error ?? limit })
+  // A plan without anything done is no answer either.
+  const work = mode === 'hierarchical' ? said.contributions.slice(1) : said.contributions
+  if (work.every(({ error }) => error)) return brokenOff(job, said)
   const settled = await withoutConflict(job, said.contributions)
   const strategy = strategyOf(job, said, settled.stand)
   context.emit('synthesis/start', 'tool:collaborative:synthesis:start', { strategy })
@@ -169,8 +171,9 @@ function endsRun({ code, alternatives }: ErrorRecord): boolean {
  */
 function brokenOff({ context, specialists }: Job, { contributions, error }: Said): PatternResult {
   const reasons = contributions.flatMap(({ agent, error: why }) => (why ? [`${agent}: ${why.message}`] : []))
-  const detail = error ?? contributions[0]?.error ?? new TroupeError('internal', 'nobody was asked').toJSON()
-  const message = error ? detail.message : `all ${specialists.length} agents failed: ${reasons.join('; ')}`
+  const [first] = contributions.flatMap(({ error: why }) => why ?? [])
+  const detail = error ?? first ?? new TroupeError('internal', 'nobody was asked').toJSON()
+  const message = error ? detail.message : `all ${reasons.length} agents failed: ${reasons.join('; ')}`
   const tokens = contributions.reduce((sum, { tokens_used }) => sum + tokens_used, 0)
   const about = { agents_count: specialists.length, total_tokens: tokens, status: 'failed', agreement_score: null }
   context.emit('end', 'tool:collaborative:complete', about)

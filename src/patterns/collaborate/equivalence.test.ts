@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { calls } from '../../../test/by-hand.ts'
 import { instructionOf, meeting, opinion } from '../../../test/collaboration.ts'
 import { agent, lastInput } from '../../../test/stage.ts'
 import type { ModelRequest } from '../../index.ts'
@@ -86,12 +87,7 @@ describe('which recommendations come to the same', () => {
     const lines = {
       ...caching,
       lead: (request: ModelRequest) =>
-        request.session.turn === 1
-          ? [
-              { type: 'tool-call' as const, id: 'c', name: 'collaborate', input },
-              { type: 'finish' as const, stop: 'tool_calls' as const, usage: request.session.turn as never },
-            ]
-          : lastInput(request),
+        request.session.turn === 1 ? calls({ name: 'collaborate', input }) : lastInput(request),
     }
     const { troupe } = await meeting(
       lines,

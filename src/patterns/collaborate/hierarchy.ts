@@ -73,7 +73,7 @@ async function divide(site: Asking, coordinator: Specialist, specialists: readon
   const again = { instruction: correctionPrompt(made.problems, names), resume: first.session_id, output: division }
   const second = await context.perform(undefined, again, { key: `corrections/${encodeURIComponent(coordinator.name)}` })
   const better = read(second, names)
-  const usable = better.division ? better : { ...made, problems: [...made.problems, ...better.problems] }
+  const usable = better.division ? better : { ...made, problems: [...new Set([...made.problems, ...better.problems])] }
   // The session counts from its beginning.
   return told(site, coordinator, { ...usable, tokens: better.tokens })
 }

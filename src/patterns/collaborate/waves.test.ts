@@ -18,7 +18,7 @@ describe('adaptive stop', () => {
   })
 
   test('CO24 while those not asked could still outvote the leader, or make it a tie, they are asked', async () => {
-    // Two at 1.0 lead by 2 against at most 3 to come, then three at 0.75 by 2.25 against 2.
+    // Three at 0.75 lead by 2.25, against at most 2 to come.
     const { output } = await meeting(all('go', 0.75), vote())
     expect(output.contributions).toHaveLength(3)
     // Three at 2/3 lead by exactly what two could bring: a tie is still possible.

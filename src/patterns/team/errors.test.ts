@@ -1,5 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import { answering, handoffsIn, linesIn, playTeam, requestsOf, said, sceneOf } from '../../../test/team-scene.ts'
+import {
+  answering,
+  handoffsIn,
+  judging,
+  linesIn,
+  playTeam,
+  requestsOf,
+  said,
+  sceneOf,
+} from '../../../test/team-scene.ts'
 
 const broken = () => Object.assign(new Error('the line is dead'), { status: 404 })
 
@@ -52,6 +61,7 @@ describe('a turn that fails', () => {
       ...fine,
       writer: (turn) => (turn === 1 ? broken() : said('draft', false)),
       error_handler: [said('Too hard.', false, false, true)],
+      router: judging({ 'quality issues found': false }),
     })
     expect(asked.result.gates[0]).toMatchObject({ question: 'Too hard.', detail: { as: 'supervisor' } })
     const scene = await answering(asked, 'Try again')

@@ -11,7 +11,12 @@ export const teamInput = z.strictObject({
   message: z.string().describe('What the team is asked to do.'),
   variables: z.record(z.string(), value).default({}).describe('Values for variables, instead of the configured ones.'),
   before: z.array(before).max(20).default([]).describe('What others said before, for a team within a team.'),
-  nested: z.int().min(0).default(0).describe('How many teams this one works in: it returns to the team above it.'),
+  nested: z
+    .int()
+    .min(0)
+    .default(0)
+    .describe('How many teams this one works in: it returns to the team above it.')
+    .meta({ internal: true }),
 })
 
 export type TeamRunInput = z.output<typeof teamInput>

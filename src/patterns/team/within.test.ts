@@ -7,7 +7,6 @@ import {
   linesIn,
   playTeam,
   requestsOf,
-  said,
   sceneOf,
   textIn,
 } from '../../../test/team-scene.ts'

@@ -5,7 +5,9 @@ import { exitOf } from './exit.ts'
 import { onInterrupt } from './interrupt.ts'
 import { Progress } from './progress.ts'
 import { agreementLines } from './render/agreement.ts'
-import { nextSteps, outputText, summaryLine } from './render/result.ts'
+import { isReply, nextSteps, outputText, summaryLine } from './render/result.ts'
+import { routeLines } from './render/team-progress.ts'
+import { routeOf } from './render/team-told.ts'
 import { harmless, wrap } from './render/width.ts'
 
 /** Stays with a run until it ends, waits for a person, or is interrupted; tells what happens and what came out. */
@@ -31,23 +33,24 @@ export async function attend(
     progress.end()
     interrupt.stop()
   }
-  conclude(cli, result)
+  conclude(cli, result, progress.story.team.route)
   const broken = result.status === 'pending' || result.status === 'running'
   return broken && interrupt.code !== undefined ? interrupt.code : exitOf(result)
 }
 
 /** The result for whoever asked: one object for programs; for people the text, and how it went beside it. */
-export function conclude(cli: Cli, result: RunResult): void {
+export function conclude(cli: Cli, result: RunResult, route = routeOf(result.output)): void {
   const { terminal, options } = cli
   if (options.json) {
     printJson(cli, resultRecord(result))
     return
   }
-  const text = outputText(result.output)
+  const text = outputText(result.output) || (result.gates.find(isReply)?.question ?? '')
   if (text !== '') terminal.print(terminal.read ? wrap(harmless(text), terminal.out.width).join('\n') : text)
   if (!options.quiet) {
     const picture = agreementLines(result.output, terminal.err)
     for (const line of picture.length > 0 ? ['', ...picture] : []) terminal.note(line)
+    for (const line of routeLines(route, terminal.err)) terminal.note(line)
     terminal.note(summaryLine(result, terminal.err))
   }
   if (!options.quiet || result.status !== 'completed')

@@ -15,9 +15,10 @@ const pattern = definePattern({
     max_agents: z.int().default(5),
     mode: z.enum(['quick', 'deep']).default('quick'),
     strict: z.boolean().default(false),
-    explain: z.boolean().default(true),
+    explain: z.boolean().default(true).describe('Say why.'),
     model: z.string().optional(),
-    agents: z.array(z.string()).optional(),
+    agents: z.array(z.string()).describe('Who is asked.'),
+    limits: z.strictObject({ calls: z.int(), time: z.int() }).partial().optional(),
   }),
   output: z.object({}),
   execute: async () => ({ success: true }),
@@ -57,6 +58,17 @@ describe('flags from a schema', () => {
   test('L6 a number that is none and a choice that is not offered are refused', () => {
     expect(() => given('--max-agents', 'many')).toThrow(/not a number/)
     expect(() => given('--mode', 'slow')).toThrow(/quick, deep/)
+  })
+
+  test('L33 what only an input file can give is listed, and a switch that is on says what it turns off', () => {
+    const command = new Command()
+    const { fileOnly } = addPatternFlags(command, pattern, make)
+    expect(fileOnly).toEqual([
+      { name: 'model', words: '' },
+      { name: 'agents', words: 'Required. Who is asked.' },
+      { name: 'limits', words: '{calls, time}' },
+    ])
+    expect(command.helpInformation()).toMatch(/--no-explain\s+Turns off what is on by\s+default: Say why\./)
   })
 
   test('L6 lists, and names that mean something for every pattern, are no flags', () => {

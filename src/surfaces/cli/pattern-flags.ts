@@ -14,6 +14,8 @@ interface Property {
   description?: string
   default?: unknown
   properties?: object
+  /** For other patterns, not for people. */
+  internal?: boolean
 }
 
 interface Field extends Property {
@@ -73,12 +75,14 @@ function fieldsOf(pattern: Pattern): Field[] {
   const schema = z.toJSONSchema(pattern.input, { io: 'input', unrepresentable: 'any' })
   const properties = (schema.properties ?? {}) as Record<string, Property>
   const required = schema.required ?? []
-  return Object.entries(properties).map(([name, property]) => ({
-    ...property,
-    name,
-    flag: name.replaceAll('_', '-'),
-    required: required.includes(name),
-  }))
+  return Object.entries(properties)
+    .filter(([, { internal }]) => !internal)
+    .map(([name, property]) => ({
+      ...property,
+      name,
+      flag: name.replaceAll('_', '-'),
+      required: required.includes(name),
+    }))
 }
 
 /** What a field is, with the keys of an object that is not described as a whole. */

@@ -1,26 +1,32 @@
 import type { Command } from 'commander'
 import { TroupeError, unknownName } from '../../errors.ts'
 import type { Cli } from './cli.ts'
-import { collected, shared } from './program-options.ts'
+import { collected, shared, staffed, taped } from './program-options.ts'
+
+const OWN_AGENTS = 'agent files of your own, for `uses` (TROUPE_AGENTS)'
 
 type Work = (cli: Cli, words: string[]) => Promise<number>
 type Add = (parent: Command, name: string, work: Work) => Command
 
-/** `troupe team`: what can be done with a team file before it runs. */
+/** `troupe team`: what can be done with a team file before it runs, and with a team while it works. */
 export function describeTeam(team: Command, add: Add): void {
-  team.description('check, draw and explain a team file').usage('COMMAND [options]').commandsGroup('Commands:')
+  team.description('check, draw and explain a team; steer one that works').usage('COMMAND [options]')
+  team.commandsGroup('Before it runs:')
   add(team, 'check', async (cli, [file = '']) => (await import('./commands/team.ts')).checkTeam(cli, file))
     .description('what is wrong with it, with line and column')
     .argument('<file>', 'a team in YAML')
+    .option('--agents <folder>', OWN_AGENTS)
     .option('--strict', 'fail on warnings too')
   add(team, 'graph', async (cli, [file = '']) => (await import('./commands/team.ts')).drawTeam(cli, file))
     .description('who hands to whom')
     .argument('<file>', 'a team in YAML')
+    .option('--agents <folder>', OWN_AGENTS)
     .option('--mermaid', 'as Mermaid text')
     .option('--ascii', 'without line-drawing characters')
   add(team, 'explain', async (cli, [file = '']) => (await import('./commands/team.ts')).explainTeam(cli, file))
     .description('what would happen after an answer; runs nothing')
     .argument('<file>', 'a team in YAML')
+    .option('--agents <folder>', OWN_AGENTS)
     .requiredOption('--from <agent>', 'who answered: an agent, a group, or user')
     .option('--response <text>', 'the answer; its words decide nothing by themselves')
     .option('--set <name=value>', 'a variable; repeatable', collected)
@@ -29,6 +35,7 @@ export function describeTeam(team: Command, add: Add): void {
   add(team, 'schema', async (cli) => (await import('./commands/team.ts')).printTeamSchema(cli)).description(
     'the JSON Schema of team files, for editors',
   )
+  describeSteering(team.commandsGroup('While it works:'), add)
   for (const command of team.commands) shared(command)
   const names = team.commands.map((command) => command.name())
   team.allowExcessArguments().action((_options, { args: [word] }: Command) => {
@@ -38,4 +45,21 @@ export function describeTeam(team: Command, add: Add): void {
       hint: `such as: troupe team check FILE`,
     })
   })
+}
+
+const RUN = ['<run>', 'its id, or how the id begins'] as const
+
+/** What people ask of a team at work; it is taken between two turns. */
+function describeSteering(team: Command, add: Add): void {
+  const steer = (name: string, about: string) =>
+    taped(staffed(add(team, name, async (cli, words) => (await import('./commands/steer.ts')).steer(cli, name, words))))
+      .description(about)
+      .argument(...RUN)
+      .option('--no-wait', 'only write it down')
+  steer('pause', 'stop before the next turn')
+  steer('step', 'go on for one turn, then stop again')
+  steer('continue', 'go on')
+  steer('next', 'choose who goes on').argument('<agent>', 'an agent or group of the team')
+  steer('set', 'give a variable another value').argument('<name=value>', 'such as min_words=800')
+  steer('say', 'say something to the team').argument('<text...>', 'what it is told')
 }

@@ -66,6 +66,24 @@ export async function queuesCommands(store: Store): Promise<void> {
   await rejects(store.commands('r0', 0), 'unknown_run')
 }
 
+export async function keepsSteering(store: Store): Promise<void> {
+  await begin(store, 'r1')
+  const actions = [
+    { do: 'pause' },
+    { do: 'override', agent: 'wr\ud800iter' },
+    { do: 'set', name: 'most', value: 0.5 },
+    { do: 'say', text: 'line\nbreak' },
+  ] as const
+  const bodies = actions.map((action): CommandBody => ({ kind: 'steer', action, by: 'eve' }))
+  const queued = []
+  for (const body of bodies) queued.push(await store.command('r1', body, NOW))
+  assert.deepEqual(
+    (await store.commands('r1', 0)).map(({ body }) => body),
+    bodies,
+  )
+  assert.deepEqual(await store.commandsSince(0), queued)
+}
+
 export async function firstAnswerWins(store: Store): Promise<void> {
   const writer = await begin(store, 'r1')
   await writer.write('gate:open', gateOpen('g1'))

@@ -10,6 +10,7 @@ import type { Look } from '../render/line.ts'
 import { answerLines, nextSteps } from '../render/result.ts'
 import { eventLine, runHeader, usageNotes } from '../render/run.ts'
 import { tell } from '../render/story.ts'
+import { routeLines } from '../render/team-progress.ts'
 import { tree } from '../render/tree.ts'
 
 type ShowOptions = { all?: boolean; events?: boolean }
@@ -48,6 +49,7 @@ async function recordOf(troupe: Troupe, row: RunRow, events: readonly Event[]) {
     limits: story.start?.limits ?? null,
     usage_notes: { estimated_calls: story.estimated, lost: row.usage.lost },
     gates: result.gates,
+    ...(story.team.route.length > 0 ? { route: story.team.route } : undefined),
     tree: story.parts,
   }
 }
@@ -65,6 +67,7 @@ async function showTree(cli: Cli<ShowOptions>, troupe: Troupe, row: RunRow, even
     '',
     ...tree(story, { look, now, live, all }),
     ...section(agreementLines(result.output, look)),
+    ...section(routeLines(story.team.route, look)),
     ...section(usageNotes(story, look)),
     ...section(live ? [] : advice(result, look)),
   ]

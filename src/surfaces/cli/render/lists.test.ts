@@ -84,6 +84,18 @@ describe('lists', () => {
     expect(quoted("it's")).toBe("'it'\\''s'")
   })
 
+  test('L35 a question with a list keeps its lines, and nothing in it steers the terminal', () => {
+    const question = 'They do not agree:\n1. wait \u001b[2J(a)\n2. go (b)\nAnswer with a number.'
+    expect(gateLines({ ...gate, question, choices: null }, look).slice(1, 5)).toEqual([
+      '  They do not agree:',
+      '  1. wait (a)',
+      '  2. go (b)',
+      '  Answer with a number.',
+    ])
+    const long = { ...gate, question: `Which?\n${'- one\n'.repeat(50)}`, choices: null }
+    expect(gateLines(long, look)).toHaveLength(23)
+  })
+
   test('L4 a run is summed up in one line, with the next command where there is one', () => {
     expect(summaryLine(result, look)).toBe('✓ completed  1.2s · 2 calls · 1,234 tokens · r_0123456789ab')
     expect(nextSteps(result, look)).toEqual([])

@@ -5,6 +5,7 @@ import { sayingOfCollaboration, toldByCollaboration } from './collaboration-prog
 import { told } from './error.ts'
 import type { Look, Span, Style } from './line.ts'
 import { line } from './line.ts'
+import { isReply } from './result.ts'
 import { atWork, enclosing } from './story.ts'
 import type { Story, Work } from './story-parts.ts'
 import { beginsInTeam, sayingOfTeam } from './team-progress.ts'
@@ -39,7 +40,7 @@ function sayingOf(event: Event, story: Story): Saying | undefined {
     case 'step:drift':
       return { spans: [['yellow', `asks something else than before: ${event.data.key}`]] }
     default:
-      return sayingOfCollaboration(event, story) ?? sayingOfTeam(event, story) ?? ofSession(event, story)
+      return sayingOfCollaboration(event, story) ?? sayingOfTeam(event) ?? ofSession(event, story)
   }
 }
 
@@ -69,17 +70,13 @@ function ofSession(event: Event, story: Story): Saying | undefined {
     case 'limit:hit':
       return { who, spans: [['yellow', `limit ${event.data.limit} reached: ${event.data.used} of ${event.data.max}`]] }
     case 'gate:open':
-      if (kindOf(event.data.detail) === 'reply') return { spans: [['yellow', 'waits for your answer']] }
+      if (isReply(event.data)) return { spans: [['yellow', 'waits for your answer']] }
       return { who, spans: [['yellow', 'asks  '], oneLine(event.data.question)] }
     case 'gate:answer':
       return { who, spans: ['is answered  ', answerWords(event.data.answer)] }
     default:
       return undefined
   }
-}
-
-function kindOf(detail: unknown): unknown {
-  return typeof detail === 'object' && detail !== null && 'kind' in detail ? detail.kind : undefined
 }
 
 function ended(work: Work): Span[] {

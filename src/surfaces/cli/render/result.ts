@@ -40,7 +40,9 @@ export function usageWords({ calls, input, output, usd }: RunResult['usage']): s
 /** What to do next with a run that has not simply completed. */
 export function nextSteps(result: RunResult, look: Look): string[] {
   const { status, run_id } = result
-  if (status === 'waiting') return result.gates.flatMap((gate) => gateLines(gate, look))
+  if (status === 'waiting') {
+    return result.gates.flatMap((gate) => (isReply(gate) ? replyLines(gate, look) : gateLines(gate, look)))
+  }
   if (status === 'pending' || status === 'running') return command(`go on with: troupe resume ${run_id}`, look)
   if (status !== 'failed') return []
   const lines = result.error ? errorLines(result.error, look) : []
@@ -70,10 +72,28 @@ export function gateLines(gate: GateRow, look: Look): string[] {
   ]
 }
 
+/** A team has returned to the user: what it said is its answer, and whatever comes back goes on with the talk. */
+export function isReply({ detail }: { detail?: unknown }): boolean {
+  return typeof detail === 'object' && detail !== null && 'kind' in detail && detail.kind === 'reply'
+}
+
+function replyLines(gate: GateRow, look: Look): string[] {
+  return [
+    line(look, [
+      ['yellow', '? '],
+      ['bold', gate.gate_id],
+      ['dim', `  the team waits for you in ${gate.run_id}`],
+    ]),
+    ...answerLines(gate, look),
+    ...wrap(`  or talk with it: troupe chat --resume ${gate.run_id}`, look.width, 4),
+  ]
+}
+
 const LINES_SHOWN = 20
 
-/** Its lines as they were written: positions to choose from stand below each other. */
+/** In one piece, unless it has a list: what there is to choose from stands below each other. */
 function questionLines(question: string, look: Look): string[] {
+  if (!/^\s*(\d+\.|-) /m.test(question)) return wrap(`  ${oneLine(question)}`, look.width, 2)
   const lines = harmless(question.slice(0, 4000)).trim().split('\n')
   const more = lines.length > LINES_SHOWN ? ['…'] : []
   return [...lines.slice(0, LINES_SHOWN), ...more].flatMap((words) => wrap(`  ${words.trim()}`, look.width, 4))

@@ -3,27 +3,27 @@ import type { SteerAction } from '../../../kernel/steer.ts'
 import type { Saying } from './collaboration-progress.ts'
 import type { Look, Span } from './line.ts'
 import type { Story } from './story-parts.ts'
-import { briefReason, partInTeam, routeOf, routeWords, turnAt } from './team-told.ts'
+import { briefReason, partInTeam, routeWords } from './team-told.ts'
 import { oneLine, wrap } from './width.ts'
 
 /** A line for what a team tells of itself. */
-export function sayingOfTeam(event: Event, story: Story): Saying | undefined {
+export function sayingOfTeam(event: Event): Saying | undefined {
   switch (event.type) {
     case 'team:start':
-      return at(event.data.key, story, started(event))
+      return at(event.data.key, started(event))
     case 'team:handoff':
-      return at(event.data.key, story, handedOver(event))
+      return at(event.data.key, handedOver(event))
     case 'team:group': {
       const { key, group, kind, members } = event.data
       const how = kind === 'parallel' ? 'at once' : 'for one answer'
-      return at(key, story, [['bold', oneLine(group)], `  ${members.map(oneLine).join(', ')} ${how}`])
+      return at(key, [['bold', oneLine(group)], `  ${members.map(oneLine).join(', ')} ${how}`])
     }
     case 'team:loop':
-      return at(event.data.key, story, [['yellow', `goes in circles  ${oneLine(event.data.message)}`]])
+      return at(event.data.key, [['yellow', `goes in circles  ${oneLine(event.data.message)}`]])
     case 'team:compress':
-      return at(event.data.key, story, [['dim', compressed(event)]])
+      return at(event.data.key, [['dim', compressed(event)]])
     case 'team:steered':
-      return at(event.data.key, story, steered(event))
+      return at(event.data.key, steered(event))
     default:
       return undefined
   }
@@ -72,10 +72,8 @@ export function actionWords(action: SteerAction): string {
 }
 
 /** Nobody's line; what a team within a team tells is indented below it. */
-function at(key: string, story: Story, spans: readonly Span[]): Saying {
-  const above = key.split('/round/').length - (/^round\//.test(key) ? 0 : 1)
-  const inside = turnAt(story.team, key.replace(/(^|\/)round\/\d+(\/.*)?$/, ''))
-  return { who: { agent: '', depth: inside ? Math.max(1, above - 1) : 0 }, spans }
+function at(key: string, spans: readonly Span[]): Saying {
+  return { who: { agent: '', depth: key.split(/\/team(?=\/)/).length - 1 }, spans }
 }
 
 /** How a session of a team is announced; `undefined` for all others. */
@@ -83,15 +81,12 @@ export function beginsInTeam(story: Story, key: string): Span[] | undefined {
   const part = partInTeam(story.team, key)
   if (part === undefined) return undefined
   const speaks = /(^|\/)(agent|group\/member\/[^/]+)$/.test(key)
-  return speaks ? ['speaks  ', ['dim', oneLine(part)]] : [['dim', oneLine(part)]]
+  // The handoff before it has said why.
+  return speaks ? ['speaks  ', ['dim', part.replace(/:.*$/s, '')]] : [['dim', oneLine(part)]]
 }
 
-/** The way that the work took, for the end of a run. */
-export function routeLines(output: unknown, look: Look): string[] {
-  return routeAsLines(routeOf(output), look)
-}
-
-export function routeAsLines(route: readonly string[], look: Look): string[] {
+/** The way that the work took. */
+export function routeLines(route: readonly string[], look: Look): string[] {
   if (route.length === 0) return []
   return wrap(`route: ${oneLine(routeWords(route))}`, look.width, 2).map((text) => look.paint('dim', text))
 }

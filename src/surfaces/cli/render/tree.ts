@@ -6,6 +6,8 @@ import type { Look, Span, Style } from './line.ts'
 import { line, spansWidth } from './line.ts'
 import { waitsForAnswer } from './story.ts'
 import type { Asked, Call, Part, Story, Work } from './story-parts.ts'
+import type { TeamTold } from './team-told.ts'
+import { partInTeam } from './team-told.ts'
 import { oneLine } from './width.ts'
 
 export interface TreeOptions {
@@ -31,13 +33,14 @@ export const GLYPHS: Record<string, readonly [Style, string]> = {
 
 /** Who worked for whom, on what, for how long and how much. */
 export function tree(story: Story, options: TreeOptions): string[] {
-  const { collaborations } = story
-  const place = { ...options, collaborations, over: story.end !== undefined, first: '', rest: '' }
+  const { collaborations, team } = story
+  const place = { ...options, collaborations, team, over: story.end !== undefined, first: '', rest: '' }
   return story.parts.flatMap((part) => branch(part, place))
 }
 
 interface Place extends TreeOptions {
   collaborations: Collaborations
+  team: TeamTold
   /** The run has ended: what is unanswered stays so. */
   over: boolean
   /** What stands before the first line of a part, and before all others. */
@@ -103,7 +106,7 @@ function sessionLines(work: Work, place: Place): string[] {
   ]
   const name = work.segment > 1 ? `${oneLine(work.agent)} (continued)` : oneLine(work.agent)
   const lines = headed(place, [GLYPHS[status] ?? '', ' ', ['bold', name]], facts.join(' · '))
-  const part = partIn(place.collaborations, work.key) ?? work.instruction
+  const part = partIn(place.collaborations, work.key) ?? partInTeam(place.team, work.key) ?? work.instruction
   if (part) lines.push(detail(place, [['dim', oneLine(part)]]))
   if (work.error) lines.push(detail(place, [['red', told(work.error)]]))
   else if (work.text) lines.push(detail(place, ['→ ', oneLine(saidBy(work, place.collaborations))]))

@@ -1,0 +1,173 @@
+import { describe, expect, test } from 'vitest'
+import type { Lines } from '../../../test/collaboration.ts'
+import { company, failing, instructionOf, meeting, opinion } from '../../../test/collaboration.ts'
+import type { ModelRequest } from '../../index.ts'
+import { MemoryStore } from '../../store/memory.ts'
+
+const torn: Lines = {
+  a: opinion('go', 0.9),
+  b: opinion('wait', 0.8),
+  c: opinion('stop', 0.7),
+  coordinator: 'So be it.',
+}
+/** Says one thing first, another when asked again. */
+const turns = (first: string, then: string) => (request: ModelRequest) => (request.session.turn === 1 ? first : then)
+
+describe('surface', () => {
+  test('CO31 by default a disagreement is said: positions, who, and how severe; nobody is asked again', async () => {
+    const { output, model } = await meeting(torn)
+    expect(model.asked).toHaveLength(4)
+    expect(output.ruling).toBeUndefined()
+    expect(output.consensus).toMatchObject({
+      has_consensus: false,
+      key_disagreements: [
+        { severity: 'critical', positions: [{ agents: ['a'] }, { agents: ['b'] }, { agents: ['c'] }] },
+      ],
+    })
+    const asked = instructionOf(model.seen('coordinator')[0] as ModelRequest)
+    expect(asked).toContain('The disagreement is critical.')
+  })
+
+  test('CO31 from the threshold on there is consensus; a call may set its own', async () => {
+    const lines = { ...torn, c: opinion('go', 0.7) }
+    expect((await meeting(lines)).output.consensus.has_consensus).toBe(true)
+    expect((await meeting(lines, { consensus_threshold: 0.9 })).output.consensus.has_consensus).toBe(false)
+    const strict = await meeting(lines, {}, { collaborate: { consensus_threshold: 0.7 } })
+    expect(strict.output.consensus.has_consensus).toBe(false)
+  })
+})
+
+describe('mediate', () => {
+  test('CO32 each side hears the others once, in its own session, and what it said before is kept', async () => {
+    const lines = {
+      ...torn,
+      b: turns(opinion('wait', 0.8), opinion('go', 0.6)),
+      c: turns(opinion('stop', 0.7), opinion('go', 0.5)),
+    }
+    const { output, model, troupe, result } = await meeting(lines, { on_conflict: 'mediate' })
+    expect(model.asked.map(({ session }) => session.agent).sort()).toEqual([
+      'a',
+      'a',
+      'b',
+      'b',
+      'c',
+      'c',
+      'coordinator',
+    ])
+    expect(output.contributions[1]).toMatchObject({
+      recommendation: 'go',
+      confidence: 0.6,
+      before: { recommendation: 'wait', confidence: 0.8 },
+    })
+    expect(output.consensus).toMatchObject({ has_consensus: true, agreement_score: 1 })
+    const again = model.seen('b')[1] as ModelRequest
+    expect(again.messages).toHaveLength(3)
+    expect(instructionOf(again)).toContain('## a (role a)\n<<<data\nbecause of go\ndata>>>')
+    expect(instructionOf(again)).not.toContain('## b (')
+    const sessions = await troupe.sessions(result.run_id)
+    expect(sessions).toHaveLength(4)
+    expect(sessions.find(({ agent }) => agent === 'b')).toMatchObject({ segment: 2, turn_count: 2 })
+  })
+
+  test('CO32 there is one round only: who still differs after it stays different', async () => {
+    const { output, model } = await meeting(torn, { on_conflict: 'mediate', synthesis: 'vote' })
+    expect(model.asked).toHaveLength(6)
+    expect(output.contributions[0]?.before).toEqual({ recommendation: 'go', confidence: 0.9 })
+    expect(output.consensus.has_consensus).toBe(false)
+  })
+
+  test('CO32 who agrees is not mediated, and one that fails then keeps what it had said', async () => {
+    const calm = await meeting({ ...torn, b: opinion('go'), c: opinion('go') }, { on_conflict: 'mediate' })
+    expect(calm.model.asked).toHaveLength(4)
+    const fails = (request: ModelRequest) => {
+      if (request.session.turn > 1) throw failing('gone')
+      return opinion('wait', 0.8)
+    }
+    const { output } = await meeting({ ...torn, b: fails }, { on_conflict: 'mediate' })
+    expect(output.contributions[1]).toMatchObject({ recommendation: 'wait', status: 'completed' })
+    expect(output.contributions[1]?.before).toBeUndefined()
+    expect(output.metadata.status).toBe('completed')
+  })
+
+  test('CO32 those of one side hear only the other side', async () => {
+    const lines = { ...torn, c: opinion('go', 0.5) }
+    const { model } = await meeting(lines, { on_conflict: 'mediate', consensus_threshold: 0.9 })
+    const toC = instructionOf(model.seen('c')[1] as ModelRequest)
+    expect(toC).toContain('## b (role b)')
+    expect(toC).not.toContain('## a (role a)')
+  })
+
+  test('CO32 one who did two parts of a divided task is asked about each', async () => {
+    const division = JSON.stringify({
+      plan: 'two parts for b',
+      assignments: [
+        { agent: 'b', subtask: 'first' },
+        { agent: 'b', subtask: 'second' },
+      ],
+    })
+    const b = (request: ModelRequest) =>
+      opinion(JSON.stringify(request.messages).includes('# Your part of the task\\nfirst') ? 'go' : 'wait')
+    const { output, result } = await meeting(
+      { a: (request) => (request.output ? division : 'done'), b },
+      { agents: [{ name: 'a' }, { name: 'b' }], mode: 'hierarchical', on_conflict: 'mediate' },
+    )
+    expect(result.status).toBe('completed')
+    expect(output.contributions.map(({ subtask, before }) => [subtask, before?.recommendation])).toEqual([
+      [undefined, undefined],
+      ['first', 'go'],
+      ['second', 'wait'],
+    ])
+  })
+})
+
+describe('escalate', () => {
+  const escalate = { task: 'Ship it?', agents: [{ name: 'a' }, { name: 'b' }, { name: 'c' }], on_conflict: 'escalate' }
+
+  test('CO33 a person is asked with all positions; a number chooses one, and the answer follows it', async () => {
+    const { troupe, model } = await company(torn)
+    const asked = await troupe.run('collaborate', escalate)
+    expect(asked.status).toBe('waiting')
+    const [gate] = asked.gates
+    expect(gate?.question).toBe(
+      'The specialists do not agree on: Ship it?\n1. go (a; 38 %)\n2. wait (b; 33 %)\n3. stop (c; 29 %)\n' +
+        'Answer with a number, or say what should be done instead.',
+    )
+    const done = await (await troupe.answer(gate?.gate_id ?? '', '2')).result
+    expect(done.status).toBe('completed')
+    expect(done.output).toMatchObject({ ruling: { by: 'person', decision: 'wait' }, result: 'So be it.' })
+    expect(instructionOf(model.seen('coordinator')[0] as ModelRequest)).toContain('# Decided by a person\nwait\n')
+    expect(model.asked).toHaveLength(4)
+  })
+
+  test('CO33 free words decide as well, for every synthesis, and the question survives a restart', async () => {
+    const best = JSON.stringify({ scores: [{ answer: 1, score: 9, reason: 'r' }], best: 1, reason: 'r' })
+    for (const synthesis of ['vote', 'merge', 'best_of', 'coordinator']) {
+      const store = new MemoryStore()
+      const first = await company(torn, { store })
+      const asked = await first.troupe.run('collaborate', { ...escalate, synthesis })
+      await first.troupe.drain()
+      const second = await company({ coordinator: 'Monday, then.', evaluator: best }, { store })
+      const [gate] = await second.troupe.inbox()
+      const done = await (await second.troupe.answer(gate?.gate_id ?? '', 'wait until Monday')).result
+      expect(done.run_id).toBe(asked.run_id)
+      const output = done.output as { ruling: object; result: string }
+      expect(output.ruling).toEqual({ by: 'person', decision: 'wait until Monday' })
+      if (synthesis === 'vote' || synthesis === 'merge') {
+        expect(output.result).toMatch(/^Decided by a person: wait until Monday/)
+      } else {
+        expect(JSON.stringify(second.model.asked[0]?.messages)).toContain('wait until Monday')
+      }
+      expect(second.model.asked.every(({ session }) => ['coordinator', 'evaluator'].includes(session.agent))).toBe(true)
+    }
+  })
+
+  test('CO33 a number that stands for nothing is taken as said; where they agree nobody is asked', async () => {
+    const { troupe } = await company(torn)
+    const asked = await troupe.run('collaborate', { ...escalate, synthesis: 'vote' })
+    const done = await (await troupe.answer(asked.gates[0]?.gate_id ?? '', '9')).result
+    expect(done.output).toMatchObject({ ruling: { decision: '9' } })
+    const calm = await meeting({ everybody: opinion('go'), coordinator: 'Go.' }, { on_conflict: 'escalate' })
+    expect(calm.result.status).toBe('completed')
+    expect(calm.output.ruling).toBeUndefined()
+  })
+})

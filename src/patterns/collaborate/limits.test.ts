@@ -1,0 +1,205 @@
+import { describe, expect, test } from 'vitest'
+import { calls, settle } from '../../../test/by-hand.ts'
+import type { Lines, Output } from '../../../test/collaboration.ts'
+import { company, meeting, opinion } from '../../../test/collaboration.ts'
+import { agent, lastInput } from '../../../test/stage.ts'
+import type { ModelChunk, ModelRequest } from '../../index.ts'
+import { simulatedWorld } from '../../testing/index.ts'
+
+const five = ['a', 'b', 'c', 'd', 'e'].map((name) => ({ name }))
+const usage = { input: 10, output: 5, cache_read: 0, cache_write: 0, reasoning: 0 }
+const spoken = (text: string): ModelChunk[] => [
+  { type: 'text', text },
+  { type: 'finish', stop: 'end', usage },
+]
+
+/** Answers that are held back until `release`; `most` is how many were waited for at once. */
+function heldBack() {
+  const waiting: (() => void)[] = []
+  const seen = { most: 0, total: 0 }
+  const everybody = async () => {
+    const turn = Promise.withResolvers<void>()
+    waiting.push(turn.resolve)
+    seen.total += 1
+    seen.most = Math.max(seen.most, waiting.length)
+    await turn.promise
+    return spoken(opinion('go'))
+  }
+  return { seen, everybody, release: () => waiting.shift()?.() }
+}
+
+async function drive<T>(work: Promise<T>, release: () => void): Promise<T> {
+  let over = false
+  const done = () => {
+    over = true
+  }
+  work.then(done, done)
+  while (!over) {
+    await settle()
+    release()
+  }
+  return work
+}
+
+/** A lead that calls the tool once and repeats what it heard. */
+const caller =
+  (input: object): Lines[string] =>
+  (request: ModelRequest) =>
+    request.session.turn === 1 ? calls({ name: 'collaborate', input }) : lastInput(request)
+const lead = agent('lead', { tools: ['collaborate'] })
+
+describe('max_parallel', () => {
+  test('CO39 never more than max_parallel are asked at once, three unless told, in every mode', async () => {
+    for (const [limits, most] of [
+      [{}, 3],
+      [{ max_parallel: 2 }, 2],
+      [{ max_parallel: 5 }, 5],
+    ] as const) {
+      const held = heldBack()
+      const work = meeting({ everybody: held.everybody }, { agents: five, synthesis: 'merge', limits })
+      const { output } = await drive(work, held.release)
+      expect(output.contributions).toHaveLength(5)
+      expect(held.seen).toEqual({ most, total: 5 })
+    }
+    const held = heldBack()
+    const plan = { plan: 'p', assignments: ['b', 'c', 'd', 'e'].map((name) => ({ agent: name, subtask: 'x' })) }
+    const lines = {
+      a: (request: ModelRequest) => (request.output ? JSON.stringify(plan) : 'done'),
+      everybody: held.everybody,
+    }
+    await drive(meeting(lines, { agents: five, mode: 'hierarchical', limits: { max_parallel: 2 } }), held.release)
+    expect(held.seen).toEqual({ most: 2, total: 4 })
+  })
+
+  test('CO39 in a round of mediation as well', async () => {
+    const held = heldBack()
+    const stands = new Map(five.map(({ name }, index) => [name, opinion(`option ${index + 1}`)]))
+    const everybody = (request: ModelRequest) =>
+      request.session.turn === 1 ? (stands.get(request.session.agent) ?? '') : held.everybody()
+    const work = meeting(
+      { everybody },
+      { agents: five, synthesis: 'merge', on_conflict: 'mediate', limits: { max_parallel: 2 } },
+    )
+    await drive(work, held.release)
+    expect(held.seen).toEqual({ most: 2, total: 5 })
+  })
+})
+
+describe('who may raise them', () => {
+  const six = [...five, { name: 'f' }]
+
+  test('CO40 whoever starts a run may ask for more than the default; a model that calls the tool may only ask for less', async () => {
+    const run = await meeting(
+      { everybody: opinion('go') },
+      { agents: six, synthesis: 'merge', limits: { max_agents: 6 } },
+    )
+    expect(run.output.contributions).toHaveLength(6)
+    const input = { task: 'x', agents: six, synthesis: 'merge', limits: { max_agents: 6 } }
+    const { troupe } = await company({ lead: caller(input) }, { agents: [lead] })
+    const result = await troupe.run('task', { agent: 'lead', instruction: 'go' })
+    expect(JSON.stringify(result.output)).toContain('6 agents are more than max_agents 5')
+    const held = heldBack()
+    const eager = caller({ task: 'x', agents: five, synthesis: 'merge', limits: { max_parallel: 5 } })
+    const second = await company({ lead: eager, everybody: held.everybody }, { agents: [lead] })
+    await drive(second.troupe.run('task', { agent: 'lead', instruction: 'go' }), held.release)
+    expect(held.seen).toEqual({ most: 3, total: 5 })
+  })
+
+  test('CO40 the time for one agent can be shortened by a model, not lengthened', async () => {
+    const timeoutOf = async (agent_timeout: string) => {
+      const input = { task: 'x', agents: five.slice(0, 2), synthesis: 'merge', limits: { agent_timeout } }
+      const { troupe } = await company({ lead: caller(input), everybody: opinion('go') }, { agents: [lead] })
+      const { run_id } = await troupe.run('task', { agent: 'lead', instruction: 'go' })
+      const opened = (await troupe.events(run_id)).filter(({ type }) => type === 'session:open')
+      return (opened.at(-1)?.data as unknown as { agent: { timeout_ms: number } }).agent.timeout_ms
+    }
+    expect(await timeoutOf('1h')).toBe(300_000)
+    expect(await timeoutOf('10s')).toBe(10_000)
+  })
+})
+
+describe('agent_timeout', () => {
+  /** Says the beginning of something and then nothing more. */
+  async function* stuck(): AsyncGenerator<ModelChunk> {
+    yield { type: 'text', text: 'I had begun' }
+    await new Promise(() => {})
+  }
+
+  test('CO41 an agent past its time is cut: what it had said is kept and marked timeout, and it has no vote', async () => {
+    const world = simulatedWorld(1)
+    const { troupe, model } = await company(
+      { a: stuck, b: opinion('go'), c: opinion('go'), coordinator: 'Go.' },
+      { engine: { world } },
+    )
+    const agents = five.slice(0, 3)
+    const started = world.now()
+    const result = await world.run(troupe.run('collaborate', { task: 'x', agents, limits: { agent_timeout: '90s' } }))
+    const output = result.output as Output
+    expect(output.contributions[0]).toMatchObject({
+      status: 'timeout',
+      response: 'I had begun',
+      error: { code: 'timeout' },
+    })
+    expect(output.consensus).toMatchObject({
+      agreement_score: 1,
+      supporting: expect.arrayContaining(['specialist (b)']),
+    })
+    expect(output.metadata).toMatchObject({ status: 'partial', duration_ms: 90_000 })
+    expect(world.now() - started).toBe(90_000)
+    const asked = JSON.stringify(model.seen('coordinator')[0]?.messages)
+    expect(asked).toContain('## a (specialist) [timeout: cut short]')
+    expect(asked).toContain('I had begun')
+  })
+
+  test('CO41 the default is 300 s, and an agent’s own shorter limit holds', async () => {
+    const world = simulatedWorld(1)
+    const quick = agent('quick', { timeout_ms: 5_000 })
+    const { troupe } = await company(
+      { a: stuck, quick: stuck, c: opinion('go') },
+      { engine: { world }, agents: [quick] },
+    )
+    const agents = [{ name: 'a' }, 'quick', { name: 'c' }]
+    const result = await world.run(troupe.run('collaborate', { task: 'x', agents, synthesis: 'merge' }))
+    const output = result.output as Output
+    expect(output.contributions.map(({ error }) => error?.message)).toEqual([
+      'a did not finish within 300000 ms',
+      'quick did not finish within 5000 ms',
+      undefined,
+    ])
+    expect(output.result).toContain('### a (specialist) [timeout]\n\nI had begun')
+  })
+})
+
+describe('budget and cancel', () => {
+  test('CO42 a limit of the run that keeps some from speaking ends it as budget: what was said is kept', async () => {
+    const { troupe, model } = await company({ everybody: opinion('go'), coordinator: 'Go.' })
+    const input = { task: 'x', agents: five.slice(0, 3), limits: { max_parallel: 1 } }
+    const short = await troupe.run('collaborate', input, { limits: { calls: 2 } })
+    expect(short).toMatchObject({ status: 'failed', stop_reason: 'budget', error: { code: 'limit_reached' } })
+    expect(short.error?.hint).toContain('troupe resume RUN --limit calls=4')
+    const { contributions } = short.output as Output
+    expect(contributions.map(({ status }) => status)).toEqual(['completed', 'completed', 'failed'])
+    const done = await (await troupe.resume(short.run_id, { limits: { calls: 10 } })).result
+    expect(done).toMatchObject({ status: 'completed', stop_reason: 'completed' })
+    expect((done.output as Output).contributions.map(({ status }) => status)).toEqual(Array(3).fill('completed'))
+    expect(model.asked.map(({ session }) => session.agent)).toEqual(['a', 'b', 'c', 'coordinator'])
+    expect((done.output as Output).metadata.total_tokens).toBe(60)
+  })
+
+  test('CO42 a budget that ends before the coordinator leaves the contributions: status partial', async () => {
+    const { troupe } = await company({ everybody: opinion('go') })
+    const result = await troupe.run('collaborate', { task: 'x', agents: five.slice(0, 2) }, { limits: { calls: 2 } })
+    expect(result).toMatchObject({ status: 'completed', stop_reason: 'partial' })
+    expect((result.output as Output).metadata.problems?.[0]).toContain('the limit of 2 model calls is reached')
+  })
+
+  test('CO43 cancelled while they work, the run is cancelled and nobody else is asked', async () => {
+    const held = heldBack()
+    const { troupe, model } = await company({ a: opinion('go'), everybody: held.everybody })
+    const handle = await troupe.stream('collaborate', { task: 'x', agents: five, limits: { max_parallel: 2 } })
+    while (held.seen.total < 2) await settle()
+    const result = await troupe.cancel(handle.run_id, 'enough')
+    expect(result.status).toBe('cancelled')
+    expect(model.asked.map(({ session }) => session.agent)).toEqual(['a', 'b', 'c'])
+  })
+})

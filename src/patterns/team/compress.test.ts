@@ -1,0 +1,79 @@
+import { describe, expect, test } from 'vitest'
+import { castModel, linesIn, playTeam, requestsOf, sceneOf } from '../../../test/team-scene.ts'
+import { createTroupe } from '../../index.ts'
+import { isEvent } from '../../kernel/event.ts'
+
+const names = Array.from({ length: 10 }, (_, n) => `agent_${n}`)
+const chain = {
+  name: 'Long',
+  agents: names.map((name) => ({ name })),
+  handoffs: names.slice(1).map((to_agent, n) => ({ from_agent: names[n] ?? '', to_agent, condition: `round > ${n}` })),
+  limits: { context_tokens: 600 },
+  after_work_behavior: 'terminate',
+}
+const long = Object.fromEntries(names.map((name) => [name, [`${name} says: ${'word '.repeat(80)}`]]))
+
+describe('a conversation that gets long', () => {
+  test('TM20 older messages become a summary; what was asked, every handoff and every artifact stay to the letter', async () => {
+    const scene = await playTeam(chain, { ...long, scribe: ['What matters so far.'] }, { message: 'The request.' })
+    expect([scene.result.status, scene.route]).toEqual(['completed', names])
+    const told = scene.events.flatMap((event) => (isEvent(event, 'team:compress') ? event.data : []))
+    expect(told.length).toBeGreaterThan(0)
+    for (const { before, after } of told) expect(after).toBeLessThan(before)
+    const first = told[0]?.round ?? 0
+    const [asked] = requestsOf(scene, `agent_${first - 1}`)
+    if (!asked) throw new Error('nobody read the summary')
+    const [request, summary, ...whole] = linesIn(asked)
+    expect(request).toEqual({ from: 'user', text: 'The request.' })
+    expect(summary).toMatchObject({ from: 'team', summary: 'What matters so far.' })
+    expect((summary as { decisions: string[] }).decisions).toEqual(
+      scene.output.handoffs
+        .slice(0, first - 1)
+        .map(({ round, from, to, handoff_reason }) => `${round}: ${from} → ${to}: ${handoff_reason}`),
+    )
+    expect(whole).toHaveLength(4)
+    expect(whole.at(-1)).toMatchObject({ from: `agent_${first - 2}`, text: long[`agent_${first - 2}`]?.[0] })
+    expect(scene.output.history).toHaveLength(names.length)
+    expect(await scene.troupe.replay(scene.result.run_id)).toMatchObject({ same: true })
+  })
+
+  test('TM20 the scribe reads the shared conversation itself, so that its request begins as the others do', async () => {
+    const scene = await playTeam(chain, { ...long, scribe: ['Short.'] })
+    const [asked] = requestsOf(scene, 'scribe')
+    const before = scene.model.seen[scene.model.seen.indexOf(asked as never) - 1]
+    expect(asked?.system).toBe(before?.system)
+    expect(asked?.messages.slice(0, before ? before.messages.length - 1 : 0)).toEqual(before?.messages.slice(0, -1))
+  })
+
+  test('TM20 a summary that fails leaves everything as it is, and is not tried in every turn', async () => {
+    const broken = Object.assign(new Error('no'), { status: 404 })
+    const scene = await playTeam(chain, { ...long, scribe: [broken] })
+    expect([scene.result.status, scene.route]).toEqual(['completed', names])
+    expect(requestsOf(scene, 'scribe').length).toBeLessThan(4)
+    const last = scene.model.seen.at(-1)
+    expect(last && linesIn(last)).toHaveLength(names.length)
+  })
+
+  test('TM20 artifacts that the older messages named are named in their place', async () => {
+    const model = castModel({ ...long, scribe: ['Short.'] })
+    const stream = model.stream.bind(model)
+    model.stream = async function* (request, signal) {
+      if (request.session.agent === 'agent_0' && request.session.turn === 1) {
+        yield { type: 'tool-call', id: 'c', name: 'ArtifactWrite', input: { name: 'plan', content: 'p' } }
+        yield {
+          type: 'finish',
+          stop: 'tool_calls',
+          usage: { input: 1, output: 1, cache_read: 0, cache_write: 0, reasoning: 0 },
+        }
+        return
+      }
+      yield* stream(request, signal)
+    }
+    const troupe = await createTroupe({ store: 'memory', model })
+    const agents = chain.agents.map((agent, n) => (n === 0 ? { ...agent, tools: ['ArtifactWrite'] } : agent))
+    const result = await troupe.run('team', { team: { ...chain, agents }, message: 'Go.' })
+    const scene = await sceneOf(troupe, model, result)
+    const last = scene.model.seen.at(-1)
+    expect(last && linesIn(last)[1]).toMatchObject({ from: 'team', artifacts: ['plan@1'] })
+  })
+})

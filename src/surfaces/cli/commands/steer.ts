@@ -1,0 +1,70 @@
+import { TroupeError } from '../../../errors.ts'
+import type { RunRow, Troupe } from '../../../index.ts'
+import type { Team } from '../../../judgement/team/definition.ts'
+import type { SteerAction } from '../../../kernel/steer.ts'
+import { attend, resultRecord } from '../attend.ts'
+import type { Cli } from '../cli.ts'
+import { printJson } from '../cli.ts'
+import { EXIT } from '../exit.ts'
+import { findRun } from '../find.ts'
+import { withTroupe } from '../open.ts'
+
+/** Asks something of a team at work. Where that answers what it waits for, it goes on here. */
+export function steer(cli: Cli<{ wait?: boolean }>, verb: string, words: readonly string[]): Promise<number> {
+  const [wanted = '', ...rest] = words
+  return withTroupe(cli, 'existing', async (troupe) => {
+    const row = await findRun(troupe, wanted)
+    const action = await actionOf(verb, rest, () => teamOf(troupe, row))
+    const waited = await waitsFor(troupe, row, action)
+    const handle = await troupe.steer(row.run_id, action, { go_on: cli.options.wait !== false })
+    const elsewhere = troupe.isUnderWay(row)
+    if (waited && !elsewhere && cli.options.wait !== false) return attend(cli, troupe, handle, { after: row.head })
+    if (cli.options.json) printJson(cli, resultRecord(await handle.result))
+    else cli.terminal.print(noted(row, { elsewhere, waited }))
+    return EXIT.done
+  })
+}
+
+/** The team that a run is of, as it was when the run began. */
+export async function teamOf(troupe: Troupe, { run_id, pattern }: RunRow): Promise<Team> {
+  if (pattern !== 'team') {
+    throw new TroupeError('invalid_input', `${run_id} is a run of ${pattern}, not of a team`, {
+      hint: 'troupe runs lists the runs; others can be answered and cancelled',
+    })
+  }
+  const [start] = await troupe.store.events(run_id, { to: 1 })
+  return (start?.data as { input: { team: Team } }).input.team
+}
+
+async function actionOf(verb: string, rest: readonly string[], team: () => Promise<Team>): Promise<SteerAction> {
+  const known = await team()
+  switch (verb) {
+    case 'next':
+      return { do: 'override', agent: rest.join(' ') }
+    case 'say':
+      return { do: 'say', text: rest.join(' ') }
+    case 'set': {
+      const { assigned } = await import('../../../judgement/team/assign.ts')
+      const [[name, value] = ['', '']] = Object.entries(assigned(known, [rest.join(' ')]))
+      return { do: 'set', name, value }
+    }
+    default:
+      return { do: verb as 'pause' | 'step' | 'continue' }
+  }
+}
+
+/** Whether the run waits for just this. */
+async function waitsFor(troupe: Troupe, { run_id }: RunRow, action: SteerAction): Promise<boolean> {
+  const gates = await troupe.store.openGates({ run_id })
+  return gates.some(({ detail }) => {
+    const { takes } = (detail ?? {}) as { takes?: unknown }
+    return Array.isArray(takes) && takes.includes(action.do)
+  })
+}
+
+function noted({ run_id, status }: RunRow, { elsewhere, waited }: { elsewhere: boolean; waited: boolean }): string {
+  if (elsewhere) return `noted; ${run_id} takes it between two turns`
+  if (status === 'waiting' && !waited)
+    return `noted; ${run_id} takes it when it goes on: troupe inbox says what it waits for`
+  return `noted; go on with: troupe resume ${run_id}`
+}

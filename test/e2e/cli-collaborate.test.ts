@@ -1,0 +1,205 @@
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+import type { Script } from '../../src/models/script.ts'
+import { widthOf } from '../../src/surfaces/cli/render/width.ts'
+import type { Place } from './command-line.ts'
+import { place } from './command-line.ts'
+
+const EXAMPLES = fileURLToPath(new URL('../../examples/02-collaborate/', import.meta.url))
+
+function example(name: string): string[] {
+  return ['run', 'collaborate', '--input', `${EXAMPLES}${name}.yaml`, '--model', `scripted:${EXAMPLES}${name}.json`]
+}
+
+/** The answer that the example's script has its coordinator write. */
+function answerIn(name: string): string {
+  const { rules } = JSON.parse(readFileSync(`${EXAMPLES}${name}.json`, 'utf8')) as Script
+  return rules.at(-1)?.reply.text ?? ''
+}
+
+function says(agent: string, recommendation: string, more: { confidence?: number; delayMs?: number } = {}) {
+  const { confidence = 0.7, delayMs } = more
+  const object = { response: `${agent} says so.`, recommendation, confidence }
+  return { when: { agent }, reply: { object, ...(delayMs === undefined ? undefined : { delayMs }) } }
+}
+
+async function asked(here: Place, rules: Script['rules'], input: object): Promise<string[]> {
+  const model = await here.script('s.json', rules)
+  const names = rules.flatMap(({ when }) => (when?.agent === 'coordinator' ? [] : (when?.agent ?? [])))
+  const agents = [...new Set(names)].map((name) => ({ name, role: `${name} role` }))
+  const categories = ['wait', 'go']
+  await here.write('in.json', { task: 'Should it wait?', agents, synthesis: 'vote', categories, ...input })
+  return ['run', 'collaborate', '--input', 'in.json', '--model', model]
+}
+
+describe('the examples', () => {
+  test('L29 L30 L32 a review: progress and picture on stderr, the answer alone on stdout, exit 0', async () => {
+    const here = await place()
+    const done = await here.troupe(...example('review'))
+    expect(done).toMatchObject({ code: 0, out: `${answerIn('review')}\n` })
+    expect(done.err).toMatch(/parallel {2}security-reviewer, quality-reviewer, test-reviewer/)
+    expect(done.err).toMatch(/security-reviewer {2}starts {2}security\n/)
+    expect(done.err).toMatch(/security-reviewer {2}✓ 95 % sure: request changes/)
+    expect(done.err).toMatch(/the coordinator writes the answer/)
+    expect(done.err).toMatch(
+      /\n\nwho stands where\n✓ █+░+ +74 % {2}request changes\n +security-reviewer 95 %, test-reviewer 80 %\n/,
+    )
+    expect(done.err).toMatch(/agreement 67 % of 3 voices · consensus/)
+    const shown = await here.troupe('show')
+    expect(shown.out).toMatch(/✓ quality-reviewer .*\n {2}code-quality\n {2}→ 60 % sure: approve\n/)
+    expect(shown.out).toMatch(/\n\nwho stands where\n✓ █+░+ +74 %/)
+    const sound = await here.troupe('doctor', '--run', 'r_', '--json')
+    expect(JSON.parse(sound.out)).toMatchObject({ healthy: true })
+  })
+
+  test('L29 L30 a debate: each hears those before, and the same said twice is one position', async () => {
+    const here = await place()
+    const done = await here.troupe(...example('debate'))
+    expect(done).toMatchObject({ code: 0, out: `${answerIn('debate')}\n` })
+    expect(done.err).toMatch(/sequential {2}microservices-advocate, monolith-advocate, pragmatist/)
+    expect(done.err).toMatch(/73 % {2}Build a modular monolith\n +monolith-advocate 85 %, pragmatist 80 %\n/)
+    expect(done.err).toMatch(/dissent: Eight people have to operate several services/)
+  })
+
+  test('L29 L30 a divided piece of work: its parts, and no talk of agreement about them', async () => {
+    const here = await place()
+    const done = await here.troupe(...example('product'))
+    expect(done).toMatchObject({ code: 0, out: `${answerIn('product')}\n` })
+    expect(done.err).toMatch(/coordinator {2}starts {2}divides the work/)
+    expect(done.err).toMatch(/backend-specialist {2}starts {2}Design the API/)
+    expect(done.err).toMatch(/who did what\n✓ backend-specialist 90 % {2}Design the API/)
+    expect(done.err).not.toMatch(/agreement/)
+  })
+
+  test('L32 --json is the whole output, and show has the same one', async () => {
+    const here = await place()
+    const done = await here.troupe(...example('review'), '--json')
+    expect(done).toMatchObject({ code: 0, err: '' })
+    const { output, run_id } = JSON.parse(done.out)
+    expect(Object.keys(output)).toEqual(['result', 'contributions', 'consensus', 'metadata'])
+    expect(output.consensus).toMatchObject({ supporting: ['security', 'testing'], dissenting: ['code-quality'] })
+    const shown = JSON.parse((await here.troupe('show', run_id, '--json')).out)
+    expect(shown.output).toEqual(output)
+  })
+
+  test('L4 L31 in every width and in ASCII no line is too wide; quiet shows no picture', async () => {
+    const here = await place()
+    const narrow = await here.troupeWith({ env: { COLUMNS: '30', LC_ALL: 'C' } }, ...example('review'))
+    for (const line of narrow.err.split('\n')) expect(widthOf(line)).toBeLessThanOrEqual(30)
+    expect(narrow.err).toMatch(/\* #+\.+ +74 %\n {2}request changes\n/)
+    const quiet = await here.troupe(...example('review'), '--quiet')
+    expect(quiet).toMatchObject({ code: 0, err: '' })
+  })
+})
+
+describe('what comes of it', () => {
+  test('L29 L30 a settled vote asks nobody else, and says so', async () => {
+    const here = await place()
+    const rules = ['ann', 'bob', 'cid'].map((name) => says(name, 'wait', { confidence: 0.9 }))
+    const run = await asked(here, rules, { vote: { wave: 2 } })
+    const done = await here.troupe(...run)
+    expect(done.code).toBe(0)
+    expect(done.out).toMatch(/^# wait\n/)
+    expect(done.err).toMatch(/the votes are counted {2}not asked: cid/)
+    expect(done.err).toMatch(/saved 1 call: the outcome could not change any more; not asked: cid/)
+  })
+
+  test('L1 L30 where all fail the exit is 1, each reason is told, and stdout stays empty', async () => {
+    const here = await place()
+    const broken = (agent: string) => ({ when: { agent }, reply: { error: { status: 401, message: `no ${agent}` } } })
+    const done = await here.troupe(...(await asked(here, [broken('ann'), broken('bob')], {})))
+    expect(done).toMatchObject({ code: 1, out: '' })
+    expect(done.err).toMatch(/ann {2}✗ failed {2}model_failed: the model answered 401: no ann/)
+    expect(done.err).toMatch(/not heard: bob, model_failed: the model answered 401: no bob/)
+    expect(done.err).toMatch(/^error: all 2 agents failed/m)
+  })
+
+  test('L1 L33 input that does not fit is refused with exit 2, before anything is asked or written', async () => {
+    const here = await place()
+    const model = await here.script('s.json', [])
+    const refused = async (yaml: string) => {
+      await here.write('bad.yaml', yaml)
+      return here.troupe('run', 'collaborate', '--input', 'bad.yaml', '--model', model)
+    }
+    const cases: [yaml: string, why: RegExp][] = [
+      ['task: hi\n', /agents is missing/],
+      ['task: hi\nagents: []\n', /there are no agents/],
+      ['task: hi\nagents: [architct, default]\n', /no agent 'architct'[\s\S]*did you mean 'architect'/],
+      ['task: hi\nagents: [{name: a, rol: b}]\n', /agents\.0: Unrecognized key: "rol"/],
+      ['task: hi\nagents: [{role: b}]\n', /agents\.0\.name is missing/],
+      ['task: hi\nagents: [{name: a}, {name: a}]\n', /two agents are called 'a'/],
+      ['task: hi\nagents: [{name: a}, [\n', /bad\.yaml is not JSON or YAML: .*line 3/s],
+      ['task: hi\nagents: [{name: a}]\nmode: paralel\n', /mode: .*"parallel"\|"sequential"\|"hierarchical"/s],
+    ]
+    for (const [yaml, why] of cases) {
+      const done = await refused(yaml)
+      expect({ yaml, code: done.code, err: done.err.replace(/\n {2}/g, ' ') }).toMatchObject({
+        yaml,
+        code: 2,
+        err: expect.stringMatching(why),
+      })
+    }
+    expect(JSON.parse((await here.troupe('runs', '--json')).out)).toEqual([])
+  })
+
+  test('L1 L35 a conflict for a person parks with exit 3, and the answer decides it', async () => {
+    const here = await place()
+    const run = await asked(here, [says('ann', 'wait'), says('bob', 'go')], { on_conflict: 'escalate' })
+    const parked = await here.troupe(...run)
+    expect(parked).toMatchObject({ code: 3, out: '' })
+    expect(parked.err).toMatch(
+      /\n {2}1\. (wait|go) \(\w+; 50 %\)\n {2}2\. (wait|go) \(\w+; 50 %\)\n {2}Answer with a number/,
+    )
+    const [gate] = JSON.parse((await here.troupe('inbox', '--json')).out)
+    const done = await here.troupe('answer', gate.gate_id, 'Ask again on Monday')
+    expect(done.code).toBe(0)
+    expect(done.out).toMatch(/^Decided by a person: Ask again on Monday/)
+    expect(done.err).toMatch(/who stands where {2}decided by a person: Ask again on Monday/)
+  })
+
+  test('L36 killed in the middle and resumed: nobody who has answered is asked again', async () => {
+    const here = await place()
+    const input = { synthesis: 'coordinator' }
+    const final = { when: { agent: 'coordinator' }, reply: { text: 'Wait.' } }
+    const run = here.start(
+      ...(await asked(here, [says('ann', 'wait'), says('bob', 'go', { delayMs: 60_000 }), final], input)),
+    )
+    const [, id = ''] = await run.until(/run (r_[0-9a-f]{12}) started/)
+    await run.until(/ann {2}✓ 70 % sure: wait/)
+    run.kill('SIGKILL')
+    await run.done
+    expect((await here.troupe('show', id)).out).toMatch(/broken off/)
+    await here.script('s.json', [says('ann', 'go'), says('bob', 'go'), final])
+    const resumed = await here.troupe('resume', id)
+    expect(resumed).toMatchObject({ code: 0, out: 'Wait.\n' })
+    expect(resumed.err).not.toMatch(/ann {2}(starts|✓)/)
+    expect(resumed.err).toMatch(/bob {2}✓ 70 % sure: go/)
+    expect(resumed.err).toMatch(/50 % {2}wait\n +ann 70 %/)
+    const sound = await here.troupe('doctor', '--run', id, '--json')
+    expect(JSON.parse(sound.out)).toMatchObject({ healthy: true })
+  })
+})
+
+describe('help and outcomes', () => {
+  test('L33 help says which fields only an input file can give', async () => {
+    const here = await place()
+    const { out } = await here.troupe('run', 'collaborate', '--help')
+    expect(out).toMatch(/--agents <folder> {2,}agent files of your own/)
+    expect(out).toMatch(/Only in the file of --input:\n {2}agents +Required\. Two to five specialists/)
+    expect(out).toMatch(/\n {2}limits +\{max_agents, max_parallel, agent_timeout\}/)
+  })
+
+  test('L34 what became of a run is noted by how its id begins, and told', async () => {
+    const here = await place()
+    const { run_id } = JSON.parse((await here.troupe(...example('review'), '--json')).out)
+    const noted = await here.troupe('run', 'outcome', '--of-run', run_id.slice(0, 8), '--verdict', 'right')
+    expect(noted).toMatchObject({
+      code: 0,
+      out: `noted: ${run_id} was right at 67 % agreement\nright: security-reviewer, test-reviewer\nwrong: quality-reviewer\n`,
+    })
+    const unknown = await here.troupe('run', 'outcome', 'r_none', '--verdict', 'right')
+    expect(unknown).toMatchObject({ code: 2, out: '' })
+    expect(JSON.parse((await here.troupe('runs', '--json')).out)).toHaveLength(2)
+  })
+})
