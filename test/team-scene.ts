@@ -1,6 +1,7 @@
 import type { Event, Model, ModelRequest, RunResult, Troupe, TroupeOptions } from '../src/index.ts'
 import { createTroupe } from '../src/index.ts'
 import { isEvent } from '../src/kernel/event.ts'
+import { textOf } from '../src/kernel/model.ts'
 import type { TeamOutput } from '../src/patterns/team/input.ts'
 import { playing } from './stage.ts'
 
@@ -85,16 +86,12 @@ export function handoffsIn(events: readonly Event[]) {
 
 /** The last message, as the model reads it. */
 export function textIn({ messages }: ModelRequest): string {
-  return (messages.at(-1)?.content ?? []).map((part) => ('text' in part ? part.text : '')).join('\n')
+  return textOf(messages.at(-1))
 }
 
 /** The conversation that a request shows, message by message. */
 export function linesIn({ messages }: ModelRequest): Record<string, unknown>[] {
-  return messages
-    .slice(0, -1)
-    .flatMap(({ content }) =>
-      content.flatMap((part) => ('text' in part ? (JSON.parse(part.text) as Record<string, unknown>) : [])),
-    )
+  return messages.slice(0, -1).map((message) => JSON.parse(textOf(message)) as Record<string, unknown>)
 }
 
 export function requestsOf({ model }: Scene, agent: string): ModelRequest[] {

@@ -14,6 +14,9 @@ const statements = [
   'Offer the customer a refund',
   'Give the customer their money back',
   'Buy the license of another vendor soon',
+  'Compensate everybody generously today',
+  'Change those awkward values somehow',
+  'Ask legal people about details',
   'Wait 30 s',
   'Wait 300 s',
   '',
@@ -25,7 +28,8 @@ const like = (texts: readonly string[], salt: number) => (a: number, b: number) 
   const [x, y] = [normalised(texts[a] ?? ''), normalised(texts[b] ?? '')].sort()
   let hash = salt
   for (const letter of `${x}|${y}`) hash = (hash * 31 + letter.charCodeAt(0)) % 1009
-  return hash / 1009
+  // In steps of a quarter: who is bound equally strongly to two others must not choose by their places.
+  return Math.round((hash / 1009) * 4) / 4
 }
 const together = (texts: readonly string[], groups: readonly (readonly number[])[]) =>
   groups

@@ -34,6 +34,8 @@ const THRESHOLD = 0.75
 const MARGIN = 0.15
 /** Without an embedder: texts that share so many words are worth a question to a model, and nothing more. */
 const WORTH_ASKING = 0.5
+/** What was judged binds before anything that was measured: otherwise a later text could draw somebody away. */
+const VERDICT = 2
 
 /**
  * Groups equivalent recommendations: equal normalised text, then pairs at or over the threshold that pass the guard. Every
@@ -121,7 +123,7 @@ function bondOf(
   if (verdict === undefined && !(alike >= (similarity ? threshold - margin : WORTH_ASKING))) return undefined
   const pairs = mine.flatMap((a) => theirs.map((b) => [texts[a] ?? '', texts[b] ?? ''] as const))
   if (pairs.some(([a, b]) => guard(a, b) !== undefined)) return undefined
-  if (verdict) return 1
+  if (verdict) return VERDICT
   if (!similarity || alike < threshold || pairs.some(([a, b]) => doubtful(a, b))) return 'unclear'
   return alike
 }

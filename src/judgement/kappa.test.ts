@@ -22,6 +22,7 @@ describe('fleissKappa', () => {
     expect(fleissKappa([[4, 0, 0]], 'free')).toBe(1)
     expect(fleissKappa([[2, 2]], 'free')).toBeCloseTo(-1 / 3, 12)
     expect(fleissKappa([[3, 1]], 'free')).toBe(0)
+    expect(fleissKappa([[2, 1, 1]], 'free')).toBeCloseTo(-0.25, 12)
   })
 
   test('VO22 without two voices, two categories or room for chance there is none', () => {

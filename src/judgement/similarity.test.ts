@@ -147,7 +147,7 @@ describe('guard', () => {
     expect(guard(huge, `${huge} never`)).toBe('negation')
     expect(guard('', '\ud800')).toBeUndefined()
     for (const part of ['a over b to c from d ', '1,', '1a', 'Name ', '7 s ', "'s", '- ', 'x']) {
-      const hostile = `${part.repeat(100_000)}_1`
+      const hostile = `${part.repeat(30_000)}_1`
       expect(guard(hostile, `${hostile} too`)).toBe(guard(`${hostile} too`, hostile))
     }
   })
@@ -158,6 +158,7 @@ describe('what vectors are not trusted with', () => {
     ['one word is exchanged', 'Encrypt the database', 'Encrypt the backups'],
     ['one word is added', 'Release it to users', 'Release it to internal users'],
     ['a phrase is added', 'Approve', 'Approve, pending legal review'],
+    ['one word stands for two', 'Use the newest version', 'Use the oldest supported version'],
     ['most words are shared', 'Store dates in UTC', 'Store dates in local time'],
     ['how much is said', 'It works most of the time', 'It works all of the time'],
     ['the letters are unknown to the model', '增加超时时间', '减少超时时间'],

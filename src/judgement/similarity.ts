@@ -46,7 +46,7 @@ export function doubtful(a: string, b: string): boolean {
   const [lonely, others] = [unmatched(mine, theirs), unmatched(theirs, mine)]
   const [fewest, most] = [Math.min(lonely.length, others.length), Math.max(lonely.length, others.length)]
   if (most === 0) return hedgesOf(a) !== hedgesOf(b)
-  return fewest <= 1 || mine.size - lonely.length >= most
+  return fewest <= 1 || Math.max(mine.size - lonely.length, theirs.size - others.length) >= most
 }
 
 /** The cosine of the angle between two vectors; 0 when one of them is empty, unknown or of another length. */

@@ -1,7 +1,9 @@
 import { TroupeError } from '../errors.ts'
 import type { CallSite } from './call-site.ts'
+import { isEvent } from './event.ts'
 import { isRuleFor } from './grant.ts'
-import { canonicalJson, shortHash } from './hash.ts'
+import { canonicalJson, sha256 } from './hash.ts'
+import type { PermissionAnswer } from './permission.ts'
 import type { ToolCategory, ToolKind } from './tool.ts'
 
 /*
@@ -9,6 +11,8 @@ import type { ToolCategory, ToolKind } from './tool.ts'
  * 1. `ask` becomes a question in the inbox, from any depth; a denial is final for the call.
  * 2. An answer may grant more than the one call: `always` (exactly this again) or a rule such as `Bash(npm test:*)`. Such
  *    grants hold for the run; they are read from its journal, so that a resumed run has them too.
+ * 3. A yes is for the call that was shown: its arguments and what they led to. If either is another by the time the
+ *    answer is used, it is asked again; a rule lets the call pass only if it covers it.
  */
 
 /** A call that only needs leave. */
@@ -18,11 +22,32 @@ export interface ProposedAction {
   subject: string | undefined
 }
 
-/** Returns when the call may be made; throws `denied` when not. */
-export async function permit(site: CallSite, { tool, input, subject }: ProposedAction): Promise<void> {
-  const { x, session } = site
-  const exact = `${tool.name}:${shortHash(canonicalJson(input ?? null))}`
-  const { answer, reason, allowed } = x.ports.permissions.decide({
+/** Something may turn into another thing as often as it is asked for: then somebody plays with us. */
+const TIMES_ASKED = 3
+
+/** Returns when the call may be made, with what the rules say about it; throws `denied` when not. */
+export async function permit(site: CallSite, action: ProposedAction): Promise<PermissionAnswer> {
+  const { tool, input, subject } = action
+  const exact = `${tool.name}:${sha256(canonicalJson([input ?? null, subject ?? null]))}`
+  const judged = judge(site, action, exact)
+  if (judged.answer === 'allow') return judged
+  if (judged.answer === 'deny') throw denied(tool.name, judged)
+  for (let time = 1; time <= TIMES_ASKED; time++) {
+    const { said, shown } = await ask(site, action, { exact, judged, time })
+    if (isRefusal(said, tool.name)) throw denied(tool.name, { ...judged, reason: `a person said no${wordsOf(said)}` })
+    const now = judge(site, action, exact)
+    if (now.answer === 'allow') return now
+    if (now.answer === 'deny') throw denied(tool.name, now)
+    if (typeof said === 'string' && isRuleFor(said, tool.name)) {
+      throw denied(tool.name, { ...judged, reason: `the rule ${said.trim()} does not cover it` })
+    }
+    if (shown === exact) return judged
+  }
+  throw denied(tool.name, { ...judged, reason: 'what was approved is no longer what would be done' })
+}
+
+function judge({ x, session }: CallSite, { tool, subject }: ProposedAction, exact: string): PermissionAnswer {
+  return x.ports.permissions.decide({
     agent: session.open.agent,
     tool: tool.name,
     subject,
@@ -34,28 +59,46 @@ export async function permit(site: CallSite, { tool, input, subject }: ProposedA
     granted: x.recorded.grants(),
     exact,
   })
-  if (answer === 'allow') return
-  if (answer === 'deny') throw denied(tool.name, reason, allowed)
+}
+
+/** What a person says, and which call they were shown: an answer may be older than this execution. */
+async function ask(
+  site: CallSite,
+  { tool, input, subject }: ProposedAction,
+  { exact, judged, time }: { exact: string; judged: PermissionAnswer; time: number },
+): Promise<{ said: unknown; shown: unknown }> {
+  const { x, session } = site
+  const { name } = session.open.agent
   const call = subject === undefined ? tool.name : `${tool.name}(${subject})`
+  const again = time === 1 ? '' : ' It is no longer what was approved.'
   const question = {
-    question: `May ${session.open.agent.name} call ${call}?`,
-    detail: { permission: call, exact, reason, input, answers: ['allow', 'always', 'deny', `${tool.name}(pattern)`] },
+    question: `May ${name} call ${call}?${again}`,
+    detail: {
+      permission: call,
+      exact,
+      reason: judged.reason,
+      input,
+      answers: ['allow', 'always', 'deny', `${tool.name}(pattern)`],
+    },
   }
-  const asker = { session_id: session.id, agent: session.open.agent.name }
-  const said = await x.ask(`${site.key}/permission`, question, site.signal, asker)
-  if (!grants(said, tool.name)) {
-    const words = typeof said === 'string' && !/^(deny|no|n)$/i.test(said.trim()) ? `: ${said}` : ''
-    throw denied(tool.name, `a person said no${words}`, allowed)
-  }
+  const key = time === 1 ? `${site.key}/permission` : `${site.key}/permission/${time}`
+  const said = await x.ask(key, question, site.signal, { session_id: session.id, agent: name })
+  const gate = x.recorded.opened(key)
+  const detail = isEvent(gate, 'gate:open') ? (gate.data.detail as { exact?: unknown } | undefined) : undefined
+  return { said, shown: detail?.exact }
 }
 
-/** True when a person's answer lets the call pass. */
-function grants(said: unknown, tool: string): boolean {
-  if (said === true) return true
-  return typeof said === 'string' && (/^(allow|always|yes|y)$/i.test(said.trim()) || isRuleFor(said, tool))
+/** Nothing but a clear yes, or a rule about this tool, lets a call pass. */
+function isRefusal(said: unknown, tool: string): boolean {
+  if (said === true) return false
+  return typeof said !== 'string' || !(/^(allow|always|yes|y)$/i.test(said.trim()) || isRuleFor(said, tool))
 }
 
-function denied(tool: string, reason: string, allowed: readonly string[]): TroupeError {
+function wordsOf(said: unknown): string {
+  return typeof said === 'string' && !/^(deny|no|n)$/i.test(said.trim()) ? `: ${said}` : ''
+}
+
+function denied(tool: string, { reason, allowed }: Pick<PermissionAnswer, 'reason' | 'allowed'>): TroupeError {
   const instead = allowed.length > 0 ? `allowed: ${allowed.join(', ')}` : 'do without it'
   return new TroupeError('denied', `the call of ${tool} was refused: ${reason}`, {
     hint: `this is final for this call; ${instead}`,

@@ -15,6 +15,7 @@ const arrows: Record<string, readonly string[]> = {
   patterns: ['errors', 'kernel', 'judgement'],
   ...Object.fromEntries(adapters.map((adapter) => [adapter, ['errors', 'kernel']])),
   engine: ['errors', 'kernel', 'store'],
+  tools: ['errors', 'kernel', 'judgement'],
   formats: ['errors', 'kernel', 'judgement'],
   knowledge: ['errors', 'kernel', 'store'],
   shipped: ['kernel', 'patterns'],

@@ -1,15 +1,16 @@
 import type { TroupeError } from '../../src/errors.ts'
+import type { Troupe, TroupeOptions } from '../../src/index.ts'
 import type { Usage } from '../../src/kernel/model.ts'
 import type { Store } from '../../src/store/store.ts'
 import { seededRandom } from '../../src/testing/seeded-random.ts'
 import type { SimulatedWorld } from '../../src/testing/simulated-world.ts'
 import { simulatedWorld } from '../../src/testing/simulated-world.ts'
-import type { Troupe } from '../../src/troupe.ts'
 import { createTroupe } from '../../src/troupe.ts'
 import type { Disk } from './disk.ts'
 import { diskFull, processStore } from './process-store.ts'
 import type { Outside, Scene } from './reference.ts'
 import { agents, limits, prices, tools } from './reference.ts'
+import type { Answers } from './reference-model.ts'
 import { referenceModel } from './reference-model.ts'
 
 /** What strikes a process when it passes its `at`-th boundary. */
@@ -26,8 +27,12 @@ export interface LifePlan {
   fault: Fault
   /** The longest a call takes, in milliseconds; 0 answers at once. */
   slow: { model: number; tool: number; store: number }
+  /** Another run than the reference run: what its models say. */
+  answers_of?: Answers
   /** For proving that the oracle sees it: tools that say of every action in doubt that it did not happen. */
   careless?: boolean
+  /** What its troupe has that the reference run's has not. */
+  options?: TroupeOptions
 }
 
 const NEVER = new Promise<never>(() => {})
@@ -102,10 +107,11 @@ export class Life implements Scene {
 
   open(): Promise<Troupe> {
     const engine = { world: this.world }
-    const model = referenceModel(this)
+    const model = referenceModel(this, this.#plan.answers_of)
     const careful = tools(this)
     const own = this.#plan.careless ? careful.map((tool) => ({ ...tool, recover: () => undefined })) : careful
-    return createTroupe({ store: this.store, model, tools: own, agents, limits, engine, models: { prices } })
+    const usual = { store: this.store, model, tools: own, agents, limits, engine, models: { prices } }
+    return createTroupe({ ...usual, ...this.#plan.options })
   }
 
   at(place: string): Promise<void> | undefined {

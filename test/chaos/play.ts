@@ -1,10 +1,11 @@
+import type { RunResult, Troupe, TroupeOptions } from '../../src/index.ts'
 import type { Event } from '../../src/kernel/event.ts'
-import type { SessionRow, Store } from '../../src/store/store.ts'
-import type { RunResult, Troupe } from '../../src/troupe.ts'
+import type { CommandBody, SessionRow, Store } from '../../src/store/store.ts'
 import { Disk } from './disk.ts'
 import type { Fault, LifePlan } from './life.ts'
 import { Ledger, Life } from './life.ts'
 import { RUN_ID, startEvent } from './reference.ts'
+import type { Answers } from './reference-model.ts'
 
 /** How a run is disturbed, one fault for each life; after those, nothing more happens to it. */
 export interface Plan {
@@ -16,6 +17,15 @@ export interface Plan {
   /** How long the person thinks, when not waiting for the run to wait. */
   thinks: number
   careless?: boolean
+  /** Another run than the reference run: how it starts, what is asked of it first, and what its models say. */
+  other?: OtherRun
+}
+
+export interface OtherRun {
+  start(at: number): Event
+  commands: readonly CommandBody[]
+  answers: Answers
+  options?: TroupeOptions
 }
 
 /** What is left when everything is over, for the oracle. */
@@ -42,7 +52,10 @@ const MOST_LIVES = 12
 export async function play(plan: Plan): Promise<Played> {
   const disk = new Disk()
   const ledger = new Ledger(disk)
-  await disk.change(true, (store) => store.createRun(startEvent(START)))
+  await disk.change(true, (store) => store.createRun((plan.other?.start ?? startEvent)(START)))
+  for (const body of plan.other?.commands ?? []) {
+    await disk.change(true, (store) => store.command(RUN_ID, body, START))
+  }
   const played: Played = {
     plan,
     result: undefined,
@@ -57,7 +70,7 @@ export async function play(plan: Plan): Promise<Played> {
   let start = START
   for (let n = 0; n < MOST_LIVES && played.result?.status !== 'completed'; n++) {
     const fault = plan.faults[n] ?? { kind: 'none' as const }
-    const life = new Life({ ...plan, seed: plan.seed * 16 + n, start, fault }, disk, ledger)
+    const life = new Life(lifePlan(plan, { seed: plan.seed * 16 + n, start, fault }), disk, ledger)
     const made = ledger.calls.length
     played.lives.push(life.passed)
     const work = live(life, plan, await openAt(life, plan))
@@ -72,6 +85,10 @@ export async function play(plan: Plan): Promise<Played> {
   played.journal = await disk.journal(RUN_ID)
   played.sessions = await disk.store.sessions({ project: 'default', run_id: RUN_ID })
   return played
+}
+
+function lifePlan({ other, ...plan }: Plan, life: Pick<LifePlan, 'seed' | 'start' | 'fault'>): LifePlan {
+  return { ...plan, ...life, ...(other ? { answers_of: other.answers, options: other.options ?? {} } : undefined) }
 }
 
 interface Outcome {
@@ -98,7 +115,7 @@ async function takeOver(frozen: Life, work: Promise<RunResult>, disk: Disk, play
   played.inFlight += ledger.unanswered(0) + aboutTo.length
   const fault = plan.faults[played.lives.length - 1]
   const start = await restartAt(disk, frozen.world.now())
-  const other = new Life({ ...plan, seed: plan.seed * 16 + 9, start, fault: { kind: 'none' } }, disk, ledger)
+  const other = new Life(lifePlan(plan, { seed: plan.seed * 16 + 9, start, fault: { kind: 'none' } }), disk, ledger)
   played.lives.push(other.passed)
   const working = live(other, plan, await openAt(other, plan))
   const outcomes = Promise.all([outcomeOf(work), outcomeOf(working)])

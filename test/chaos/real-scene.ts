@@ -5,6 +5,7 @@ import type { Usage } from '../../src/kernel/model.ts'
 import type { Store } from '../../src/store/store.ts'
 import type { RunResult, Troupe } from '../../src/troupe.ts'
 import { createTroupe } from '../../src/troupe.ts'
+import type { OtherRun } from './play.ts'
 import { processStore } from './process-store.ts'
 import type { Outside, Scene } from './reference.ts'
 import { agents, limits, prices, RUN_ID, startEvent, tools } from './reference.ts'
@@ -56,21 +57,22 @@ export function realScene(folder: string, strike: (passed: number) => void): Sce
   return scene
 }
 
-export function openReal(store: Store, scene: Scene): Promise<Troupe> {
+export function openReal(store: Store, scene: Scene, other?: OtherRun): Promise<Troupe> {
   const between = { dead: false, at: scene.at, delay: () => undefined, refuse: () => undefined }
   const writes = {
     append: store.append.bind(store),
     change: <T>(_synced: boolean, redo: (inner: Store) => Promise<T>) => redo(store),
   }
   const wrapped = processStore(between, () => store, writes)
-  const model = referenceModel(scene)
-  return createTroupe({ store: wrapped, model, tools: tools(scene), agents, limits, models: { prices } })
+  const model = referenceModel(scene, other?.answers)
+  const usual = { store: wrapped, model, tools: tools(scene), agents, limits, models: { prices } }
+  return createTroupe({ ...usual, ...other?.options })
 }
 
 /** Starts the run unless it is there, goes on with it, and answers its question. */
-export async function workOn(troupe: Troupe): Promise<RunResult> {
+export async function workOn(troupe: Troupe, start: OtherRun['start'] = startEvent): Promise<RunResult> {
   const known = await troupe.store.run(RUN_ID)
-  if (!known) await troupe.store.createRun(startEvent(Date.now()))
+  if (!known) await troupe.store.createRun(start(Date.now()))
   let result = await (await troupe.resume(RUN_ID, { force: true })).result
   while (result.status === 'waiting') {
     const [gate] = result.gates

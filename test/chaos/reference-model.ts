@@ -7,7 +7,7 @@ import type { Scene } from './reference.ts'
  * often it has spoken since.
  */
 
-interface Call {
+export interface Call {
   name: string
   input: Record<string, unknown>
 }
@@ -52,17 +52,20 @@ const PARTS: Record<string, Part[]> = {
   'leaf y': [() => [act('ship', { item: 'y' })]],
 }
 
-export function referenceModel(scene: Scene): Model {
-  return { name: 'reference', stream: (request) => speak(scene, request) }
+/** What a model says to a request, which says all. */
+export type Answers = (request: ModelRequest) => { calls: Call[]; text?: string }
+
+export function referenceModel(scene: Scene, answers: Answers = answerTo): Model {
+  return { name: 'reference', stream: (request) => speak(scene, request, answers) }
 }
 
-async function* speak(scene: Scene, request: ModelRequest): AsyncGenerator<ModelChunk> {
+async function* speak(scene: Scene, request: ModelRequest, answers: Answers): AsyncGenerator<ModelChunk> {
   scene.inside.add(request.key)
   await scene.at('model:before')
   const usage = usageOf(request)
   scene.outside.called(request.key, usage)
   await scene.delay('model')
-  const { calls, text } = answerTo(request)
+  const { calls, text } = answers(request)
   if (text !== undefined) {
     yield { type: 'text', text: text.slice(0, 3) }
     await scene.at('model:mid')
@@ -88,12 +91,12 @@ function answerTo({ messages, session }: ModelRequest): { calls: Call[]; text?: 
   return { calls: [], text: `[${session.agent}: ${since.map(inWords).join(', ')}]` }
 }
 
-function resultsIn(messages: readonly Message[]): ToolResultPart[] {
+export function resultsIn(messages: readonly Message[]): ToolResultPart[] {
   return messages.flatMap((message) => (message.role === 'tool' ? message.content : []))
 }
 
 /** What a result says, without what may differ from run to run. */
-function inWords({ name, text, is_error }: ToolResultPart): string {
+export function inWords({ name, text, is_error }: ToolResultPart): string {
   if (is_error) return `${name} ${/^Error \((\w+)\)/.exec(text)?.[1]?.replace('outcome_', '') ?? text}`
   if (!name.startsWith('task')) return name === 'ask_user' ? `answer ${text}` : text
   const { response, status } = JSON.parse(text) as { response?: string; status: string }

@@ -47,8 +47,9 @@ describe('run', () => {
     expect(refused).toMatchObject({
       run_id: null,
       status: 'failed',
-      error: { code: 'unknown_pattern', alternatives: ['task'] },
+      error: { code: 'unknown_pattern' },
     })
+    expect(refused.error.alternatives[0]).toBe('task')
   })
 
   test('L1 a run that fails exits with 1, says why and what to do, and shows no stack', async () => {

@@ -56,11 +56,11 @@ async function collaborated(job: Job): Promise<PatternResult> {
   const started = await context.now('started')
   context.emit('start', 'tool:collaborative:start', { task: input.task, agents: names, mode, synthesis })
   const said = await gathered(job)
-  const limit = said.contributions.find(({ error }) => error && endsRun(error))?.error
-  if (said.error || limit) return brokenOff(job, { ...said, error: said.error ?? limit })
+  const error = said.error ?? said.contributions.find((one) => one.error && endsRun(one.error))?.error
+  if (error) return brokenOff(job, { ...said, error })
   // A plan without anything done is no answer either.
   const work = mode === 'hierarchical' ? said.contributions.slice(1) : said.contributions
-  if (work.every(({ error }) => error)) return brokenOff(job, said)
+  if (work.every((one) => one.error)) return brokenOff(job, said)
   const settled = await withoutConflict(job, said.contributions)
   const strategy = strategyOf(job, said, settled.stand)
   context.emit('synthesis/start', 'tool:collaborative:synthesis:start', { strategy })

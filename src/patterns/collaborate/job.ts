@@ -32,13 +32,14 @@ export async function jobOf(context: Context, config: CollaborateConfig, input: 
   const byModel = context.caller !== undefined
   const mode = input.mode ?? config.default_mode
   const bounds = boundsOf(config, input, byModel)
-  checkAgents(context.roster, { ...input, mode }, bounds)
-  const specialists = specialistsOf(context.roster, input.agents, {
-    timeout_ms: bounds.timeout_ms,
-    origin: byModel ? { by: 'model' } : { by: 'user' },
+  const { timeout_ms } = bounds
+  // The roster may be another one when the run goes on: who was asked is who is asked.
+  const specialists = await context.step('specialists', () => {
+    checkAgents(context.roster, { ...input, mode }, bounds)
+    const origin = byModel ? { by: 'model' as const } : { by: 'user' as const }
+    return specialistsOf(context.roster, input.agents, { timeout_ms, origin })
   })
   const history = await historyOf(context)
-  const { timeout_ms } = bounds
   const { categories } = input
   return {
     context,

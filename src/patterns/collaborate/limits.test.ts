@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { calls, settle } from '../../../test/by-hand.ts'
+import { calls, dataOf, settle } from '../../../test/by-hand.ts'
 import type { Lines, Output } from '../../../test/collaboration.ts'
 import { company, meeting, opinion } from '../../../test/collaboration.ts'
 import { agent, lastInput } from '../../../test/stage.ts'
@@ -110,8 +110,7 @@ describe('who may raise them', () => {
       const input = { task: 'x', agents: five.slice(0, 2), synthesis: 'merge', limits: { agent_timeout } }
       const { troupe } = await company({ lead: caller(input), everybody: opinion('go') }, { agents: [lead] })
       const { run_id } = await troupe.run('task', { agent: 'lead', instruction: 'go' })
-      const opened = (await troupe.events(run_id)).filter(({ type }) => type === 'session:open')
-      return (opened.at(-1)?.data as unknown as { agent: { timeout_ms: number } }).agent.timeout_ms
+      return dataOf(await troupe.events(run_id), 'session:open').at(-1)?.agent.timeout_ms
     }
     expect(await timeoutOf('1h')).toBe(300_000)
     expect(await timeoutOf('10s')).toBe(10_000)

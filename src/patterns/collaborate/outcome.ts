@@ -20,8 +20,9 @@ const output = z.object({
   voices: z.array(z.object({ agent: z.string(), role: z.string(), right: z.boolean() })),
 })
 
-/** Agents behind what won; nobody after a tie. */
-function winners({ clusters, tie }: Past['consensus']): string[] {
+/** Agents behind what won, or behind what a person chose; nobody after a tie. */
+function winners({ consensus: { clusters, tie }, ruling }: Past): string[] {
+  if (ruling) return clusters.find(({ recommendation }) => recommendation === ruling.decision)?.agents ?? []
   const most = Math.max(...clusters.map(({ score }) => score))
   return tie ? [] : (clusters.find(({ score }) => score === most)?.agents ?? [])
 }
@@ -29,7 +30,7 @@ function winners({ clusters, tie }: Past['consensus']): string[] {
 type Past = Omit<z.output<typeof collaborateOutput>, 'contributions' | 'consensus'> & {
   consensus: Consensus
   contributions: Contribution[]
-  vote?: { winner: string | null }
+  ruling?: { decision: string }
 }
 
 /** Records what turned out right, from which later collaborations learn whom and how far to trust. */
@@ -53,21 +54,23 @@ export const outcome = definePattern<z.output<typeof input>>({
         hint: 'troupe runs lists them',
       })
     }
-    const found = await judged(context, past.output as Past, { verdict, answer })
-    const { agreement_score } = (past.output as Past).consensus
+    const about = past.output as Past
+    const found = await judged(context, about, { verdict, answer })
+    // What a person decided says nothing of what agreement is worth.
+    const agreement_score = about.ruling ? null : about.consensus.agreement_score
     return { success: true, output: { of_run, agreement_score, ...found } satisfies OutcomeOutput }
   },
 })
 
 type Verdict = Pick<z.output<typeof input>, 'verdict' | 'answer'>
 
-async function judged(context: Context, { contributions, consensus }: Past, { verdict, answer }: Verdict) {
-  const supporting = winners(consensus)
-  const voices = contributions.filter(({ recommendation }) => recommendation !== null)
+async function judged(context: Context, past: Past, { verdict, answer }: Verdict) {
+  const supporting = winners(past)
+  const voices = past.contributions.filter(({ recommendation }) => recommendation !== null)
   if (answer === undefined) {
     const correct = verdict === 'right'
     // Who dissented from a wrong answer may have been wrong too: nothing is known of them.
-    const known = voices.filter(({ agent }) => correct || supporting.includes(agent))
+    const known = voices.filter(({ agent }) => (correct && supporting.length > 0) || supporting.includes(agent))
     const right = (agent: string) => correct && supporting.includes(agent)
     return { correct, voices: known.map(({ agent, role }) => ({ agent, role, right: right(agent) })) }
   }

@@ -55,7 +55,7 @@ describe('a team that cannot work is refused before anything is paid for', () =>
       /'other.yaml' is the path/,
     )
     let deep: Record<string, unknown> = { name: 'T', agents: [{ name: 'a' }] }
-    for (let level = 0; level < 5; level++) deep = { name: 'T', agents: [{ name: 'a', team: deep }] }
+    for (let level = 0; level < 9; level++) deep = { name: 'T', agents: [{ name: 'a', team: deep }] }
     await refused(deep).toMatchObject({ code: 'depth_exceeded' })
     await refused(good, { message: '  ' }).toThrow(/the message is empty/)
   })

@@ -8,7 +8,7 @@ import type { TeamRunInput } from './input.ts'
 import { checkVariable } from './steer.ts'
 
 /** Teams within teams within teams. */
-const MOST_NESTED = 4
+const MOST_NESTED = 8
 
 /** Refuses a team that cannot work as it is written, before anything is paid for. */
 export function checkInput(roster: Roster, { team, message, variables, nested }: TeamRunInput): void {

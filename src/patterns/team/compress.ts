@@ -1,8 +1,8 @@
 import type { Agent } from '../../kernel/agent.ts'
+import { runErrand } from './errand.ts'
 import type { Floor } from './floor.ts'
 import type { Line } from './prompts.ts'
 import { lineMessage, SUMMARY } from './prompts.ts'
-import { countTokens } from './speak.ts'
 
 /** The newest messages, which stay whole. */
 const WHOLE = 4
@@ -16,12 +16,8 @@ export async function keepRoom(floor: Floor): Promise<void> {
   if (thread.bytes <= floor.roomy || lines.length <= WHOLE + 2) return
   const key = `round/${round}/compress`
   const before = thread.bytes
-  const result = await context.perform(
-    scribe(floor.plan.preamble),
-    { thread, instruction: SUMMARY, errand: true },
-    { key: `${key}/summary` },
-  )
-  countTokens(floor, result)
+  const request = { key: `${key}/summary`, thread, instruction: SUMMARY }
+  const result = await runErrand(floor, scribe(floor.plan.preamble), request)
   const messages = lines.length - WHOLE - 1
   // Pinned: a summary that was cut short, and succeeds when the run is resumed, must not change what later turns had read.
   const summed = await context.step(`${key}/summed`, () => result.status === 'completed' && result.text.trim() !== '')
@@ -32,9 +28,9 @@ export async function keepRoom(floor: Floor): Promise<void> {
     context.emit(key, 'team:compress', { round, before, after: before, messages: 0, error })
     return
   }
-  const [request] = lines
+  const [first] = lines
   const kept: Line[] = [
-    ...(request ? [request] : []),
+    ...(first ? [first] : []),
     {
       from: 'team',
       summary: result.text,
@@ -53,5 +49,5 @@ export async function keepRoom(floor: Floor): Promise<void> {
 
 function scribe(preamble: string): Agent {
   const description = 'Writes down what a team has come to when its conversation gets long'
-  return { name: 'scribe', description, instructions: preamble, model: 'fast', temperature: 0, tools: [] }
+  return { name: 'scribe', description, instructions: preamble, temperature: 0, tools: [] }
 }

@@ -4,17 +4,17 @@ import type { Agent } from '../../kernel/agent.ts'
 import { canonicalJson, sha256 } from '../../kernel/hash.ts'
 import { readAs } from '../../kernel/structured.ts'
 import { readVerdicts } from './answer.ts'
+import { runErrand } from './errand.ts'
 import type { Floor } from './floor.ts'
 import type { Judged } from './prompts.ts'
 import { ROUTER, routerText } from './prompts.ts'
 import type { Failure } from './speak.ts'
-import { countTokens, failureOf } from './speak.ts'
+import { failureOf } from './speak.ts'
 
 const router: Agent = {
   name: 'router',
   description: 'Judges what is still open before a team hands over',
   instructions: ROUTER,
-  model: 'fast',
   temperature: 0,
   tools: [],
 }
@@ -36,12 +36,9 @@ export async function judge(floor: Floor, key: string, judged: Judged): Promise<
   const instruction = routerText(judged)
   const cache_key = sha256(canonicalJson({ router: 1, instruction }))
   const known = await context.cached(`${key}/known`, cache_key)
-  const request = { instruction, output: verdictsSchema, errand: true as const, cache_key }
-  const result = known ?? (await context.perform(router, request, { key: `${key}/router` }))
-  if (!known) {
-    totals.router_calls += 1
-    countTokens(floor, result)
-  }
+  const request = { key: `${key}/router`, instruction, output: verdictsSchema, cache_key }
+  const result = known ?? (await runErrand(floor, router, request))
+  if (!known) totals.router_calls += 1
   const { status, error } = result
   if (status !== 'completed') {
     if (!error || !NO_VERDICT.has(error.code)) return { ok: false, failure: failureOf(result) }

@@ -69,7 +69,7 @@ async function agentTurn(
     ...(asks ? { output: answerSchema, words: true as const } : undefined),
   }
   const result = await context.perform(agent, request, { key })
-  countTokens(floor, result)
+  floor.totals.tokens += result.usage.input + result.usage.output
   // What one model counted is no bound for another.
   if (result.usage.calls === 1 && plan.oneModel) thread.count(result.usage.input)
   const { text, verdicts, variables, next, problems } = readAnswer(result.text, result.object, {
@@ -176,8 +176,4 @@ export function lineOf({ round }: Floor, line: Line, failure?: Failure): Line {
 
 export function failureOf({ stop_reason, error }: SessionResult): Failure {
   return { stop_reason, error: error ?? new TroupeError('internal', `the session ended: ${stop_reason}`).toJSON() }
-}
-
-export function countTokens({ totals }: Floor, { usage }: SessionResult): void {
-  totals.tokens += usage.input + usage.output
 }

@@ -102,7 +102,7 @@ describe('people steer a team', () => {
   test('SE10 who is not there and what cannot be set are refused with what there is', async () => {
     const paused = await steering('a', { do: 'pause' })
     const ask = (action: SteerAction) => paused.troupe.steer(paused.result.run_id, action)
-    await expect(ask({ do: 'override', agent: 'botch' })).rejects.toMatchObject({
+    await expect(ask({ do: 'override', agent: 'bothe' })).rejects.toMatchObject({
       ...{ code: 'unknown_agent', alternatives: expect.arrayContaining(['both']), hint: "did you mean 'both'?" },
     })
     await expect(ask({ do: 'set', name: 'moods', value: 'x' })).rejects.toMatchObject({ hint: "did you mean 'mood'?" })

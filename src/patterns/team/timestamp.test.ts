@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { timestampOf } from './timestamp.ts'
 
-test('TM25 timestamps are those that a clock would write, for every day of every year', () => {
+test('TM24 timestamps are those that a clock would write, for every day of every year', () => {
   const most = Date.UTC(9999, 11, 31)
   fc.assert(
     fc.property(fc.integer({ min: Date.UTC(0, 0, 1), max: most }), (ms) => {

@@ -89,6 +89,13 @@ function starting(program: Command, site: Site): void {
     'a short scripted run, offline',
   )
   program.command('run [PATTERN]').description('start a run; troupe run --help lists the patterns')
+  const chat = async (cli: Cli, [file]: string[]) => (await import('./commands/chat.ts')).chat(cli, file)
+  taped(working(add(program, site, 'chat', chat)))
+    .description('talk with a team')
+    .argument('[file]', 'a team in YAML')
+    .option('--agent <name>', 'talk with one agent of the roster instead')
+    .option('--resume <run>', 'take up a conversation; its id, or how the id begins')
+    .option('--set <name=value>', 'a variable of the team; repeatable', collected)
   add(program, site, 'init', async (cli) => (await import('./commands/init.ts')).init(cli)).description(
     'write a first roster into this folder',
   )

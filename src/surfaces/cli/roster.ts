@@ -22,7 +22,8 @@ export async function agentsToRun(cli: Cli): Promise<Agent[]> {
   return (await ownAgents(cli)).agents
 }
 
-function ownPlaces(cli: Cli): FindOptions {
+/** Where they are looked for. */
+export function ownPlaces(cli: Cli): FindOptions {
   const folder = agentsFolder(cli)
   const dirs = folder === undefined ? undefined : { dirs: [folder] }
   return { project: process.cwd(), home: homedir(), shipped: false, ...dirs }

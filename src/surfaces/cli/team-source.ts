@@ -1,6 +1,7 @@
 import { dirname, resolve } from 'node:path'
 import { TroupeError, unknownName } from '../../errors.ts'
 import type { ReadTeam, TeamFileProblem } from '../../formats/team-file.ts'
+import type { Value } from '../../judgement/condition/tree.ts'
 import type { Team } from '../../judgement/team/definition.ts'
 import type { Cli } from './cli.ts'
 import { problemCount, teamProblemLines } from './render/team-problems.ts'
@@ -75,10 +76,27 @@ export async function teamInput(
   }
   const team = path === undefined ? input.team : await teamToRun(cli, path)
   if (set.length === 0) return { ...input, team }
-  const { assigned } = await import('../../judgement/team/assign.ts')
   const { teamSchema } = await import('../../judgement/team/definition.ts')
   const whole = teamSchema.safeParse(team)
   // What does not fit is said by the pattern itself, which knows the whole input.
   if (!whole.success) return { ...input, team }
-  return { ...input, team, variables: { ...(input.variables as object), ...assigned(whole.data, set) } }
+  return { ...input, team, variables: { ...(input.variables as object), ...(await assignedIn(whole.data, set)) } }
+}
+
+/** `name=value` pairs as values of variables that people may set; those that Troupe itself sets are not among them. */
+export async function assignedIn(team: Team, pairs: readonly string[]): Promise<Record<string, Value>> {
+  const { assigned } = await import('../../judgement/team/assign.ts')
+  const { usedVariables } = await import('../../judgement/team/check.ts')
+  const { rulesOf } = await import('../../judgement/team/rules.ts')
+  const { systemTypes, variableTypes } = await import('../../judgement/team/variables.ts')
+  const system = systemTypes(team)
+  const all = new Set([...variableTypes(team).keys(), ...rulesOf(team).rules.flatMap(usedVariables)])
+  const known = [...all].filter((name) => !system.has(name))
+  for (const pair of pairs) {
+    const name = pair.slice(0, Math.max(0, pair.indexOf('='))).trim()
+    if (name !== '' && !known.includes(name) && !system.has(name)) {
+      throw unknownName('invalid_input', 'variable', name, known)
+    }
+  }
+  return assigned(team, pairs)
 }

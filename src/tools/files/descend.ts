@@ -80,6 +80,29 @@ export async function atPlace<T>(
   }
 }
 
+/**
+ * Works in a folder that is reached from a root without a single link, and is held open meanwhile. Where the way leads
+ * through a link, or nowhere, nothing is done: what is there is not what was meant.
+ */
+export function inPlainFolder<T>(
+  root: string,
+  names: readonly string[],
+  work: (folder: string) => T,
+): T | undefined {
+  const steps: Step[] = []
+  try {
+    try {
+      steps.push(enter(root))
+      for (const name of names) steps.push(enter(`${steps.at(-1)?.folder}/${name}`))
+    } catch {
+      return undefined
+    }
+    return work(steps.at(-1)?.folder ?? root)
+  } finally {
+    while (steps.length > 0) leave(steps)
+  }
+}
+
 function descend(workspace: Workspace, place: Place, options: DescentOptions, steps: Step[], pretend = false): Spot {
   const names: string[] = []
   const ahead = [...place.names]

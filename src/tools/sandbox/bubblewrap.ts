@@ -3,18 +3,19 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { Writable } from 'node:stream'
 import type { Workspace } from '../files/workspace.ts'
-import { GIT_SETTINGS, sandboxEnvironment } from './environment.ts'
+import { GIT_SETTINGS, gitSettingsFile, sandboxEnvironment } from './environment.ts'
+import { handover, TAKE_OVER } from './handover.ts'
 import { filePolicy } from './policy.ts'
-import type { ProcessGroup } from './process-group.ts'
 import { makeProcessGroup } from './process-group.ts'
 import { ProtectedLinks } from './protected-links.ts'
+import { undoRedirections, unredirected } from './redirections.ts'
 import type { Ended, Sandbox, SandboxedProcess, SandboxLimits, SandboxOptions, SpawnRequest } from './sandbox.ts'
 import { DEFAULT_SANDBOX_LIMITS } from './sandbox.ts'
 import { systemCallFilter } from './system-calls.ts'
 import { watch } from './warden.ts'
-import { isGuardedWhole, missingRedirections, removeRedirections, SharedFolders } from './workspace-guard.ts'
-import type { Wrapped } from './wrap.ts'
-import { runtimeFolders, useHosts, wrapCommand } from './wrap.ts'
+import { isGuardedWhole, SharedFolders } from './workspace-guard.ts'
+import type { HostPrograms, Wrapped } from './wrap.ts'
+import { runtimeFolders, useHosts, withoutFilter, wrapCommand } from './wrap.ts'
 
 const IS_ROOT = process.geteuid?.() === 0
 const FOLDERS = { home: '/tmp/home', temporary: '/tmp' }
@@ -23,6 +24,9 @@ export interface BubblewrapOptions extends SandboxOptions {
   workspace: Workspace
   /** Hosts that commands may reach. */
   hosts: readonly string[]
+  programs: HostPrograms
+  /** Where programs of the host are, and none that an agent could have put there. */
+  path: string
 }
 
 export function bubblewrapSandbox(options: BubblewrapOptions): Sandbox {
@@ -35,34 +39,39 @@ export function bubblewrapSandbox(options: BubblewrapOptions): Sandbox {
     async spawn(request) {
       const id = randomBytes(24).toString('base64url')
       const write = (request.write ?? true) && !isGuardedWhole(options.workspace)
-      if (write) shared.enter()
-      const leave = () => {
-        if (write) shared.leave()
-      }
-      const prepare = async () => {
+      const undo: Undo[] = []
+      try {
+        if (write) {
+          shared.enter()
+          undo.unshift(() => shared.leave())
+        }
         const files = filePolicy(options.workspace, options, { helpers: runtimeFolders(), write })
-        const wrapping = { files, hosts: options.hosts, scratch_mb: limits.scratch_mb, id }
-        return { files, wrapped: await wrapCommand(inner(limits), wrapping) }
-      }
-      const { files, wrapped } = await prepare().catch((thrown: unknown) => {
-        leave()
+        const words = handover(request.command, sandboxEnvironment(files.allowRead, FOLDERS, { ...options.env, ...request.env }))
+        const { programs, hosts } = options
+        const wrapping = { files, programs, hosts, scratch_mb: limits.scratch_mb, id }
+        const wrapped = await wrapCommand(inner(limits), wrapping)
+        undo.unshift(() => wrapped.done())
+        if (write && !request.serves) {
+          const folders = unredirected(files)
+          const leave = links.enter(files.denyWrite)
+          undo.unshift(() => [...undoRedirections(folders), ...leave()])
+        }
+        return start(options, request, { wrapped, words, undo, limits, id })
+      } catch (thrown) {
+        await settle(undo)
         throw thrown
-      })
-      const redirections = missingRedirections(files.denyWrite)
-      const env = {
-        ...sandboxEnvironment(files.allowRead, FOLDERS, { ...options.env, ...request.env }),
-        TROUPE_COMMAND: typeof request.command === 'string' ? request.command : request.command.map(quoted).join(' '),
       }
-      links.enter(files.denyWrite)
-      const done = async () => {
-        removeRedirections(redirections)
-        wrapped.done()
-        leave()
-        await links.leave()
-      }
-      return start(options.workspace, request, { wrapped: { ...wrapped, done }, env, limits, id })
     },
   }
+}
+
+/** A step back to how the workspace and the machine have to be, the latest first; says what it had to put right. */
+type Undo = () => readonly string[] | Promise<void> | void
+
+async function settle(undo: Undo[]): Promise<string[]> {
+  const notes: string[] = []
+  for (const step of undo.splice(0)) notes.push(...((await step()) ?? []))
+  return notes
 }
 
 /** What runs inside before the command itself: limits that nothing inside can lift, and a home that is nobody's. */
@@ -71,47 +80,48 @@ function inner({ cpu_s, memory_mb, processes, file_mb, open_files }: SandboxLimi
     `ulimit -c 0 -t ${cpu_s} -d ${memory_mb * 1024} -f ${file_mb * 1024} -n ${open_files}`,
     // Root is not bound by it; a process group is made for root instead.
     `ulimit -u ${processes} 2>/dev/null`,
-    'mkdir -p "$HOME"',
-    `printf %s ${quoted(GIT_SETTINGS)} > "$GIT_CONFIG_GLOBAL"`,
-    'troupe_command=$TROUPE_COMMAND',
-    'unset TROUPE_COMMAND',
-    'exec /bin/bash -c "$troupe_command"',
+    `mkdir -p ${quoted(FOLDERS.home)}`,
+    `printf %s ${quoted(GIT_SETTINGS)} > ${quoted(gitSettingsFile(FOLDERS))}`,
+    ...TAKE_OVER,
   ].join('\n')
 }
 
-/** A wrapped command whose end leaves the workspace as it has to be. */
-interface Confined extends Omit<Wrapped, 'done'> {
-  done(): Promise<void>
-}
-
 interface Prepared {
-  wrapped: Confined
-  env: Record<string, string>
+  wrapped: Wrapped
+  words: Buffer
+  undo: Undo[]
   limits: SandboxLimits
   id: string
 }
 
-function start(workspace: Workspace, request: SpawnRequest, { wrapped, env, limits, id }: Prepared): SandboxedProcess {
+/** Joins a process group and becomes what follows. */
+const JOIN = 'echo $$ > "$0" || exit 126; exec "$@"'
+
+function start({ workspace, path }: BubblewrapOptions, request: SpawnRequest, prepared: Prepared): SandboxedProcess {
+  const { wrapped, words, undo, limits, id } = prepared
   const group = IS_ROOT ? makeProcessGroup(id, limits.processes + 8) : undefined
-  const joined = group ? `echo $$ > ${quoted(group.join)} || exit 126\n` : ''
+  if (group) undo.push(() => group.remove())
   const filter = systemCallFilter(wrapped.filter)
-  // A descriptor that is not there would end the sandbox before it begins.
-  const script = filter ? wrapped.script : wrapped.script.replace(' --seccomp 3', '')
-  const child = spawn('/bin/sh', ['-c', joined + script], {
+  const confined = filter ? wrapped.words : withoutFilter(wrapped.words)
+  const [program = '', ...args] = group ? ['/bin/sh', '-c', JOIN, group.join, ...confined] : confined
+  const child = spawn(program, args, {
     cwd: join(workspace.real, request.cwd ?? '.'),
-    env,
+    // Nothing that a request brings: these processes are not confined yet.
+    env: { PATH: path },
     detached: true,
-    stdio: [request.stdin ?? 'ignore', 'pipe', 'pipe', filter ? 'pipe' : 'ignore'],
+    stdio: [request.stdin ?? 'ignore', 'pipe', 'pipe', filter ? 'pipe' : 'ignore', 'pipe'],
   })
-  const handover = child.stdio[3] as Writable | null
-  handover?.on('error', () => {})
-  handover?.end(filter)
-  return watched(child, { wrapped, limits, group })
+  for (const [at, bytes] of [filter, words].entries()) {
+    const way = child.stdio[at + 3] as Writable | null | undefined
+    way?.on('error', () => {})
+    way?.end(bytes)
+  }
+  return watched(child, { undo, limits })
 }
 
 function watched(
   child: SandboxedProcess['child'],
-  { wrapped, limits, group }: { wrapped: Confined; limits: SandboxLimits; group: ProcessGroup | undefined },
+  { undo, limits }: Pick<Prepared, 'undo' | 'limits'>,
 ): SandboxedProcess {
   let limit: Ended['limit']
   const kill = () => {
@@ -125,14 +135,22 @@ function watched(
           limit ??= which
           kill()
         })
-  const ended = new Promise<Ended>((resolve, reject) => {
+  const over = new Promise<Ended>((resolve, reject) => {
     child.once('error', reject)
     child.once('close', (code, signal) => resolve({ code, signal, ...(limit ? { limit } : undefined) }))
-  }).finally(async () => {
-    stopWatching()
-    await wrapped.done()
-    await group?.remove()
   })
+  const ended = over.then(
+    async (how) => {
+      stopWatching()
+      const notes = await settle(undo)
+      return notes.length > 0 ? { ...how, notes } : how
+    },
+    async (thrown: unknown) => {
+      stopWatching()
+      await settle(undo)
+      throw thrown
+    },
+  )
   ended.catch(() => {})
   return { child, ended, kill }
 }

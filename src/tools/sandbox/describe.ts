@@ -3,8 +3,14 @@ import { findProgram } from '../search/ripgrep.ts'
 import { pidsGroupParent } from './process-group.ts'
 import type { SandboxReport } from './sandbox.ts'
 
+export interface SandboxNeeds {
+  network: boolean
+  /** Where programs are looked for, instead of the whole `PATH`. */
+  path?: string
+}
+
 /** Looks whether commands can be sandboxed here. Starts one empty sandbox to be sure. */
-export function describeSandbox(needs: { network: boolean } = { network: false }): SandboxReport {
+export function describeSandbox({ network, path }: SandboxNeeds = { network: false }): SandboxReport {
   if (process.platform !== 'linux') {
     return {
       kind: 'none',
@@ -13,9 +19,10 @@ export function describeSandbox(needs: { network: boolean } = { network: false }
       notes: [],
     }
   }
-  const problems = missingPrograms(needs.network)
-  if (problems.length === 0) {
-    const why = probe()
+  const problems = missingPrograms(network, path)
+  const bwrap = findProgram('bwrap', path)
+  if (problems.length === 0 && bwrap !== undefined) {
+    const why = probe(bwrap)
     if (why !== undefined) problems.push(`bubblewrap cannot make a sandbox here: ${why}`)
   }
   return {
@@ -26,19 +33,21 @@ export function describeSandbox(needs: { network: boolean } = { network: false }
   }
 }
 
-function missingPrograms(network: boolean): string[] {
+function missingPrograms(network: boolean, path: string | undefined): string[] {
   const needed: readonly (readonly [string, string])[] = [
     ['bwrap', 'bubblewrap'],
     ['rg', 'ripgrep'],
+    // The runtime asks it for everything else.
+    ['which', 'debianutils'],
     ...(network ? [['socat', 'socat'] as const] : []),
   ]
   return needed
-    .filter(([program]) => findProgram(program) === undefined)
+    .filter(([program]) => findProgram(program, path) === undefined)
     .map(([program, pkg]) => `${program} is missing (on Debian: apt-get install ${pkg})`)
 }
 
 /** Installed is not enough: containers and distributions may forbid the namespaces it needs. */
-function probe(): string | undefined {
+function probe(bwrap: string): string | undefined {
   const args = [
     '--unshare-all',
     '--unshare-user',
@@ -51,7 +60,7 @@ function probe(): string | undefined {
     '--',
     'true',
   ]
-  const { status, stderr, error } = spawnSync('bwrap', args, { encoding: 'utf8', timeout: 10_000 })
+  const { status, stderr, error } = spawnSync(bwrap, args, { encoding: 'utf8', timeout: 10_000, env: { PATH: process.env.PATH } })
   if (status === 0) return undefined
   return error?.message ?? (stderr.trim().split('\n')[0] || `status ${status}`)
 }

@@ -1,7 +1,8 @@
 import { delimiter, join } from 'node:path'
 
 /*
- * The variables of a sandboxed command. Nothing else of this process's environment reaches it: that is where keys are.
+ * The variables of a sandboxed command, set when it is inside. Nothing else of this process's environment reaches it: that
+ * is where keys are.
  */
 
 const KEPT = ['LANG', 'LC_ALL', 'LC_CTYPE', 'TZ', 'CI', 'NO_COLOR', 'NODE_ENV']
@@ -30,7 +31,7 @@ export function sandboxEnvironment(
     TERM: 'dumb',
     // The settings of the machine and its user are not ours to use, and not there to be read.
     GIT_CONFIG_NOSYSTEM: '1',
-    GIT_CONFIG_GLOBAL: join(folders.home, '.gitconfig'),
+    GIT_CONFIG_GLOBAL: gitSettingsFile(folders),
     GIT_TERMINAL_PROMPT: '0',
     npm_config_update_notifier: 'false',
     ...added,
@@ -44,6 +45,10 @@ function pathWithin(readable: readonly string[]): string {
   })
   const all = new Set([...seen, ...DEFAULT_PATH.split(':')])
   return [...all].join(':')
+}
+
+export function gitSettingsFile({ home }: PrivateFolders): string {
+  return join(home, '.gitconfig')
 }
 
 /** Enough for commits to work; the repository's own settings come before it. */

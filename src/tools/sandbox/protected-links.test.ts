@@ -4,6 +4,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   readlinkSync,
   renameSync,
   rmSync,
@@ -28,17 +29,20 @@ beforeEach(() => {
 })
 afterEach(() => {
   for (const name of readdirSync(at('work', 'sub'))) {
-    if (name.includes('.replaced-')) chmodSync(at('work', 'sub', name, 'shut'), 0o700)
+    const shut = at('work', 'sub', name, 'shut')
+    if (name.includes('.replaced-') && existsSync(shut)) chmodSync(shut, 0o700)
   }
   rmSync(folder, { recursive: true, force: true })
 })
+
+const asideIn = (...names: string[]) => readdirSync(at(...names)).filter((name) => name.includes('.replaced-'))
 
 function opened() {
   const workspace = openWorkspace(at('work'))
   return { links: new ProtectedLinks(workspace), git: join(workspace.real, 'sub', '.git') }
 }
 
-test('SB21 whatever was put in the place of a protected link, the link is there again', async () => {
+test('SB21 whatever was put in the place of a protected link, the link is there again', () => {
   const { links, git } = opened()
   symlinkSync(at('real.git'), git)
   const made = [
@@ -60,52 +64,65 @@ test('SB21 whatever was put in the place of a protected link, the link is there 
     () => renameSync(git, at('work', 'away')),
   ]
   for (const replace of made) {
-    links.enter([git])
+    const leave = links.enter([git])
     replace()
-    await links.leave()
+    expect(leave()).toEqual([expect.stringContaining("'sub/.git' is protected, and a link to")])
     expect(readlinkSync(git)).toBe(at('real.git'))
   }
+  expect(asideIn('work', 'sub').length).toBe(3)
 })
 
-test('SB21 a link that one command made does not count for another that begins meanwhile', async () => {
+test('SB21 a link that one command made does not count for another that begins meanwhile', () => {
   const { links, git } = opened()
   symlinkSync(at('real.git'), git)
-  links.enter([git])
+  const first = links.enter([git])
   rmSync(git)
   symlinkSync('evil', git)
-  links.enter([git])
-  await links.leave()
+  const second = links.enter([git])
+  first()
   rmSync(git)
   symlinkSync('worse', git)
-  await links.leave()
+  second()
   expect(readlinkSync(git)).toBe(at('real.git'))
 })
 
-test('SB21 what a person changed between two commands stays', async () => {
+test('SB21 what a person changed between two commands stays', () => {
   const { links, git } = opened()
   symlinkSync(at('real.git'), git)
-  links.enter([git])
-  await links.leave()
+  links.enter([git])()
   rmSync(git)
   mkdirSync(git)
-  links.enter([git])
-  await links.leave()
+  expect(links.enter([git])()).toEqual([])
   expect(existsSync(git)).toBe(true)
   expect(() => readlinkSync(git)).toThrow('EINVAL')
 })
 
-test('SB21 a folder that became a link leads the repair nowhere', async () => {
+test('SB22 what stands in the place of a link is moved aside and told, with all that is in it', () => {
   const { links, git } = opened()
   symlinkSync(at('real.git'), git)
-  links.enter([git])
+  const leave = links.enter([git])
+  rmSync(git)
+  mkdirSync(git)
+  writeFileSync(join(git, 'mine.md'), 'hours of work')
+  const [note] = leave()
+  const [aside = ''] = asideIn('work', 'sub')
+  expect(note).toContain(`what stood there is now 'sub/${aside}'`)
+  expect(readFileSync(at('work', 'sub', aside, 'mine.md'), 'utf8')).toBe('hours of work')
+  expect(leave()).toEqual([])
+})
+
+test('SB21 a folder that became a link leads the repair nowhere', () => {
+  const { links, git } = opened()
+  symlinkSync(at('real.git'), git)
+  const first = links.enter([git])
   renameSync(at('work', 'sub'), at('work', 'away'))
   symlinkSync(at('other'), at('work', 'sub'))
-  await links.leave()
+  expect(first()).toEqual([])
   expect(existsSync(at('other', '.git', 'config'))).toBe(true)
   mkdirSync(at('work', 'inner', '.git'), { recursive: true })
-  links.enter([git])
+  const second = links.enter([git])
   rmSync(at('work', 'sub'))
   symlinkSync('inner', at('work', 'sub'))
-  await links.leave()
+  expect(second()).toEqual([expect.stringContaining(`'sub' is protected, and a link to '${at('other')}' again`)])
   expect(existsSync(at('work', 'inner', '.git'))).toBe(true)
 })

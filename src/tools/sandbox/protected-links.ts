@@ -1,16 +1,18 @@
-import { randomBytes } from 'node:crypto'
-import { chmodSync, lstatSync, readlinkSync, renameSync, rmSync, symlinkSync } from 'node:fs'
+import { lstatSync, readlinkSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import { atPlace } from '../files/descend.ts'
+import { inPlainFolder } from '../files/descend.ts'
 import { belowRoot, namesOf } from '../files/place.ts'
 import { OWN_FOLDER } from '../files/protected.ts'
 import type { Workspace } from '../files/workspace.ts'
+import { makeWritable, setAside } from './set-aside.ts'
 
 /*
  * Links that lead to what is protected: a `.git` that is one, a `.claude/agents` that is kept elsewhere. The sandbox covers
  * where they lead, but nothing can be mounted on a link itself, so a command can put something else in its place.
  * 1. What was there when the first of the commands that work at the same time began counts, not what one of them made.
- * 2. Each command that ends puts the links back; what stands in their place is removed.
+ * 2. Each command that ends puts the links back. What stands in their place is moved aside and told, never removed: nobody
+ *    can tell whether a command made it or a person.
+ * 3. Folders are reached by descriptors, without a link on the way: nothing elsewhere is touched.
  */
 export class ProtectedLinks {
   private readonly links = new Map<string, Link>()
@@ -21,18 +23,21 @@ export class ProtectedLinks {
     this.workspace = workspace
   }
 
-  enter(denied: readonly string[]): void {
+  /** A command begins. What is returned ends it, and says what had to be put back. */
+  enter(denied: readonly string[]): () => string[] {
     if (this.working++ === 0) this.links.clear()
     for (const path of denied) {
       const link = firstLink(this.workspace, path)
       const id = link?.names.join('/')
       if (link && id !== undefined && !this.links.has(id)) this.links.set(id, link)
     }
-  }
-
-  async leave(): Promise<void> {
-    this.working--
-    for (const link of this.links.values()) await putBack(this.workspace, link)
+    let over = false
+    return () => {
+      if (over) return []
+      over = true
+      this.working--
+      return [...this.links.values()].flatMap((link) => putBack(this.workspace, link))
+    }
   }
 }
 
@@ -55,32 +60,23 @@ function firstLink(workspace: Workspace, path: string): Link | undefined {
   return undefined
 }
 
-async function putBack(workspace: Workspace, { names, target }: Link): Promise<void> {
+function putBack({ real }: Workspace, { names, target }: Link): string[] {
   const name = names.at(-1) ?? ''
-  const above = { names: names.slice(0, -1), shown: names.join('/') }
-  try {
-    await atPlace(workspace, above, { purpose: 'own' }, (spot) => {
-      // A folder on the way is a link now: what it leads to was never ours to change.
-      if (spot.names.join('/') !== above.names.join('/')) return
-      const path = join(spot.path, name)
-      if (linkTo(path) === target) return
-      const mode = lstatSync(spot.path).mode & 0o7777
-      // A command may have taken the right to write from its own folders.
-      if ((mode & 0o300) !== 0o300) chmodSync(spot.path, mode | 0o300)
-      clear(path)
-      symlinkSync(target, path)
-    })
-  } catch {
-    // The folder that held it is gone, and with it whatever could have been put in its place.
+  const above = names.slice(0, -1)
+  const repair = (folder: string) => {
+    const path = `${folder}/${name}`
+    if (linkTo(path) === target) return []
+    const moved = setAside(folder, name)
+    makeWritable(folder)
+    symlinkSync(target, path)
+    const place = names.join('/')
+    const where = moved === undefined ? '' : `; what stood there is now '${[...above, moved].join('/')}'`
+    return [`'${place}' is protected, and a link to '${target}' again${where}`]
   }
-}
-
-function clear(path: string): void {
   try {
-    rmSync(path, { recursive: true, force: true })
-  } catch {
-    // What cannot be removed, for it holds folders that cannot be read, is out of the way at least.
-    renameSync(path, `${path}.replaced-${randomBytes(4).toString('hex')}`)
+    return inPlainFolder(real, above, repair) ?? []
+  } catch (thrown) {
+    return [`'${names.join('/')}' is protected and was changed; it could not be put back: ${(thrown as Error).message}`]
   }
 }
 

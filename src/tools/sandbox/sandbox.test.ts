@@ -7,6 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { workbench } from '../../../test/escape/workbench.ts'
 import { createTools } from '../tools.ts'
+import { wordsOf } from './command-line.ts'
 import { describeSandbox } from './describe.ts'
 import { sandboxedSpawn } from './open-sandbox.ts'
 import { pidsGroupParent } from './process-group.ts'
@@ -48,18 +49,26 @@ describe('where there is no sandbox', () => {
 
 describe('the way a sandbox is made', () => {
   test('SB13 a command line of unknown shape is not run', () => {
-    const good = 'bwrap --tmpfs /home --proc /proc --x -- bash -c true'
-    expect(harden(good, 1, true)).toMatch(
-      /^exec bwrap --seccomp 3 --size 1048576 --tmpfs \/home --proc \/proc --ro-bind \/proc\/sys/,
-    )
-    expect(harden(good, 1, false)).not.toContain('/proc/sys')
+    const how = { programs: { bwrap: '/b/bwrap', rg: '/b/rg', socat: undefined }, scratch_mb: 1 }
+    const good = "/b/bwrap --tmpfs /home --bind '/a --proc /proc '\"'\"' b' /x --proc /proc --x -- /bin/bash -c 'a --tmpfs b'"
+    const hardened = harden(wordsOf(good), how, true)
+    const begin = ['/b/bwrap', '--seccomp', '3', '--size', '1048576', '--tmpfs', '/home', '--bind', "/a --proc /proc ' b"]
+    expect(hardened.slice(0, begin.length + 5)).toEqual([...begin, '/x', '--proc', '/proc', '--ro-bind', '/proc/sys'])
+    expect(hardened.slice(-4)).toEqual(['--', '/bin/bash', '-c', 'a --tmpfs b'])
+    expect(harden(wordsOf(good), how, false)).not.toContain('/proc/sys')
     for (const bad of [
       'true',
-      'bwrap -- true',
-      'sh -c x --proc /proc  -- y',
-      good.replace('--proc /proc', '--proc /p'),
+      '/b/bwrap -- true',
+      'sh -c x --proc /proc -- y',
+      'bwrap --proc /proc -- y',
+      good.replace('--proc /proc --x', '--proc /p --x'),
+      good.replace('--x', '--proc /proc'),
+      good.replace('--x', '$(id)'),
+      good.replace('--x', '--x  '),
+      good.replace('--x', "'"),
+      `/bin/sh -c x srt-args /proc/1/fd/3 ${good}`,
     ]) {
-      expect(() => harden(bad, 1, true), bad).toThrow('unknown shape')
+      expect(() => harden(wordsOf(bad), how, true), bad).toThrow('unknown shape')
     }
   })
 

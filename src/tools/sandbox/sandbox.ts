@@ -41,6 +41,8 @@ export interface SpawnRequest {
   env?: Readonly<Record<string, string>>
   /** `false`: the workspace can only be read. */
   write?: boolean
+  /** True for a program that waits for questions, perhaps for hours: nothing is put right when it ends. */
+  serves?: true
   stdin?: 'ignore' | 'pipe'
 }
 
@@ -49,6 +51,8 @@ export interface Ended {
   signal: string | null
   /** The limit that ended it, if one did. */
   limit?: 'memory' | 'processes'
+  /** What had to be put right in the workspace afterwards. */
+  notes?: readonly string[]
 }
 
 /** A program at work in a sandbox. `kill` ends it with everything it started. */

@@ -1,7 +1,9 @@
 import type { Dirent } from 'node:fs'
-import { existsSync, lstatSync, mkdirSync, readdirSync, rmdirSync, rmSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { existsSync, mkdirSync, readdirSync, rmdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { inPlainFolder } from '../files/descend.ts'
 import { gitFolderOf } from '../files/git-hooks.ts'
+import { namesOf } from '../files/place.ts'
 import { OWN_FOLDER } from '../files/protected.ts'
 import { agentPlaces, isWithin, protectedPlaces, realPlace, sharedFolders } from '../files/protected-places.ts'
 import type { Workspace } from '../files/workspace.ts'
@@ -24,7 +26,7 @@ export function guardedPlaces(workspace: Workspace, writable: readonly string[])
     .filter((folder) => folder !== workspace.real)
     .flatMap((folder) => agentPlaces(folder, 'nested'))
     .filter((path) => existsSync(path))
-  const all = [...trees.flatMap(gitSettings), ...nested, ...protectedPlaces(workspace, trees)]
+  const all = [...trees.flatMap((tree) => gitSettings(tree, writable)), ...nested, ...protectedPlaces(workspace, trees)]
   return [...new Set(all)].filter((path) => writable.some((root) => isWithin(path, root)))
 }
 
@@ -57,21 +59,6 @@ export class SharedFolders {
   }
 }
 
-/**
- * Files that would send git to other hooks and settings, where there are none yet. They cannot be covered: git ends where
- * one is empty. So what a command leaves there is removed when it ends.
- */
-export function missingRedirections(denied: readonly string[]): string[] {
-  return denied
-    .filter((path) => basename(path) === 'config.worktree')
-    .map((path) => join(dirname(path), 'commondir'))
-    .filter((path) => lstatSync(path, { throwIfNoEntry: false }) === undefined)
-}
-
-export function removeRedirections(paths: readonly string[]): void {
-  for (const path of paths) worked(() => rmSync(path, { recursive: true, force: true }))
-}
-
 /** A folder that is there already is not ours; one that is not empty stays. */
 function worked(step: () => void): boolean {
   try {
@@ -102,34 +89,37 @@ const TELLING = new Set(['.git', '.claude', '.github', '.amplifier', '.mcp.json'
 const SKIPPED = new Set(['.git', 'node_modules', OWN_FOLDER])
 const folderOf = ({ folder }: { folder: string }) => folder
 
-function gitSettings(tree: string): string[] {
+/** What is elsewhere is covered by not being there: nothing is looked for or made in it. */
+function gitSettings(tree: string, writable: readonly string[]): string[] {
   const named = join(tree, '.git')
   const git = gitFolderOf(tree)
-  const isFolder = git === named
-  if (git === undefined) return [named]
-  return [...(isFolder ? [] : [named]), ...(existsSync(git) ? repositorySettings(git) : [])]
+  const pointer = git === named ? [] : [named]
+  if (git === undefined || !existsSync(git)) return [named]
+  const root = writable.find((each) => isWithin(realPlace(git), realPlace(each)))
+  return root === undefined ? pointer : [...pointer, ...repositorySettings(git, root)]
 }
 
-function repositorySettings(git: string): string[] {
+function repositorySettings(git: string, root: string): string[] {
   const trees = foldersIn(join(git, 'worktrees'))
   const ofTrees = trees.flatMap((tree) => [join(tree, 'config.worktree'), join(tree, 'commondir')])
-  return [...settingsIn(git), ...ofTrees, ...modulesIn(join(git, 'modules'), DEPTH)]
+  return [...settingsIn(git, root), ...ofTrees, ...modulesIn(join(git, 'modules'), root, DEPTH)]
 }
 
 /** Modules may have names with slashes, and modules of their own. */
-function modulesIn(folder: string, depth: number): string[] {
+function modulesIn(folder: string, root: string, depth: number): string[] {
   if (depth === 0) return []
   return foldersIn(folder).flatMap((path) => {
-    if (!existsSync(join(path, 'HEAD'))) return modulesIn(path, depth - 1)
-    return [...settingsIn(path), ...modulesIn(join(path, 'modules'), depth - 1)]
+    if (!existsSync(join(path, 'HEAD'))) return modulesIn(path, root, depth - 1)
+    return [...settingsIn(path, root), ...modulesIn(join(path, 'modules'), root, depth - 1)]
   })
 }
 
-function settingsIn(git: string): string[] {
-  const hooks = join(git, 'hooks')
-  // Commands that come with git look for the folder; a cover in its place would be a file.
-  if (!existsSync(hooks) && lstatSync(git).isDirectory()) mkdirSync(hooks, { recursive: true })
-  return [hooks, join(git, 'config'), join(git, 'config.worktree')]
+function settingsIn(git: string, root: string): string[] {
+  // Commands that come with git look for the folder; a cover in its place would be a file. By descriptors: a link that
+  // another command puts there meanwhile would have us make it elsewhere.
+  const names = isWithin(git, root) ? namesOf(git.slice(root.length)) : undefined
+  if (names) inPlainFolder(root, names, (folder) => worked(() => mkdirSync(`${folder}/hooks`)))
+  return ['hooks', 'config', 'config.worktree'].map((name) => join(git, name))
 }
 
 function foldersIn(folder: string): string[] {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { TroupeError } from '../../errors.ts'
+import { unknownShape, wordsOf } from './command-line.ts'
 import type { FilePolicy } from './policy.ts'
 
 /*
@@ -25,8 +25,16 @@ const PRIVATE_ADDRESSES = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100
 /** Written by root, these change the machine, and root's own user id is all that they ask for. */
 const MACHINE_SETTINGS = ['sys', 'sysrq-trigger', 'irq', 'bus', 'acpi', 'scsi', 'fs', 'driver', 'mtrr', 'tty']
 
+/** Programs of the host, by absolute paths that no agent can write. */
+export interface HostPrograms {
+  bwrap: string
+  rg: string
+  socat: string | undefined
+}
+
 export interface Wrapping {
   files: FilePolicy
+  programs: HostPrograms
   hosts: readonly string[]
   scratch_mb: number
   /** For this command alone, and unguessable. */
@@ -35,8 +43,8 @@ export interface Wrapping {
 }
 
 export interface Wrapped {
-  /** For a shell. */
-  script: string
+  /** The program and its arguments. */
+  words: string[]
   /** The filter that has to be handed over as descriptor 3. */
   filter: { unixSockets: boolean }
   done(): void
@@ -69,20 +77,23 @@ export function useHosts(): () => Promise<void> {
   }
 }
 
-async function manager(hosts: readonly string[]): Promise<Manager> {
+async function manager({ hosts, programs }: Wrapping): Promise<Manager> {
   const { SandboxManager } = await import('@anthropic-ai/sandbox-runtime')
   if (hosts.length > 0 && !proxied) {
     proxied = true
-    opening = SandboxManager.initialize(settings()).then(() => SandboxManager)
+    opening = SandboxManager.initialize(settings(programs)).then(() => SandboxManager)
   } else if (!opening) {
-    if (IS_ROOT) SandboxManager.updateConfig(settings())
+    SandboxManager.updateConfig(settings(programs))
     opening = Promise.resolve(SandboxManager)
   }
   return opening
 }
 
-function settings() {
+function settings({ bwrap, rg, socat }: HostPrograms) {
   return {
+    bwrapPath: bwrap,
+    ripgrep: { command: rg },
+    ...(socat === undefined ? undefined : { socatPath: socat }),
     network: {
       allowedDomains: [],
       deniedDomains: [],
@@ -94,7 +105,7 @@ function settings() {
 }
 
 export async function wrapCommand(command: string, wrapping: Wrapping): Promise<Wrapped> {
-  const runtime = await manager(wrapping.hosts)
+  const runtime = await manager(wrapping)
   // The way to the proxy leads through sockets in a folder that is hidden like any other.
   const relays = [runtime.getLinuxHttpSocketPath(), runtime.getLinuxSocksSocketPath()]
   const visible = wrapping.hosts.length === 0 ? [] : relays.filter((path) => path !== undefined)
@@ -113,7 +124,7 @@ export async function wrapCommand(command: string, wrapping: Wrapping): Promise<
   // Root's relays to the proxy are sockets in the file system; the helper that could tell them apart is left out.
   const filter = { unixSockets: !IS_ROOT || wrapping.hosts.length > 0 }
   try {
-    return { script: harden(script, wrapping.scratch_mb), filter, done }
+    return { words: harden(wordsOf(script), wrapping), filter, done }
   } catch (thrown) {
     done()
     throw thrown
@@ -121,20 +132,29 @@ export async function wrapCommand(command: string, wrapping: Wrapping): Promise<
 }
 
 /** Fails rather than runs a command whose sandbox it does not understand. */
-export function harden(script: string, scratch_mb: number, isRoot = IS_ROOT): string {
-  const end = script.indexOf(' -- ')
-  const head = script.slice(0, end)
-  const proc = ' --proc /proc '
-  if (end === -1 || !head.startsWith('bwrap ') || head.split(proc).length !== 2) {
-    throw new TroupeError('internal', 'the sandbox runtime built a command line of an unknown shape', {
-      hint: 'install the version of @anthropic-ai/sandbox-runtime that package.json names',
-    })
-  }
-  const bytes = scratch_mb * 1024 * 1024
+export function harden(
+  words: readonly string[],
+  { programs, scratch_mb }: Pick<Wrapping, 'programs' | 'scratch_mb'>,
+  isRoot = IS_ROOT,
+): string[] {
+  const end = words.indexOf('--')
+  const head = words.slice(1, end)
+  const procs = head.filter((word, at) => word === '--proc' && head[at + 1] === '/proc')
+  if (end === -1 || words[0] !== programs.bwrap || procs.length !== 1) throw unknownShape()
+  const size = ['--size', String(scratch_mb * 1024 * 1024)]
+  const sized = head.flatMap((word) => (word === '--tmpfs' ? [...size, word] : [word]))
+  const proc = sized.indexOf('--proc') + 2
   const covers = MACHINE_SETTINGS.map((name) => `/proc/${name}`)
     .filter((path) => existsSync(path))
-    .map((path) => `--ro-bind ${path} ${path}`)
-  const sized = head.replaceAll(' --tmpfs /', ` --size ${bytes} --tmpfs /`)
-  const covered = isRoot ? sized.replace(proc, `${proc}${covers.join(' ')} `) : sized
-  return `exec ${covered.replace('bwrap ', 'bwrap --seccomp 3 ')}${script.slice(end)}`
+    .flatMap((path) => ['--ro-bind', path, path])
+  const covered = isRoot ? sized.toSpliced(proc, 0, ...covers) : sized
+  return [programs.bwrap, ...SECCOMP, ...covered, ...words.slice(end)]
+}
+
+/** The filter for system calls comes through this descriptor. */
+const SECCOMP = ['--seccomp', '3']
+
+/** Where there is no filter for this machine, a descriptor that is not there would end the sandbox before it begins. */
+export function withoutFilter(words: readonly string[]): string[] {
+  return words.toSpliced(1, SECCOMP.length)
 }

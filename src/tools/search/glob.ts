@@ -4,7 +4,7 @@ import { defineTool } from '../../kernel/tool.ts'
 import { whereTo } from '../files/descend.ts'
 import { placeOf } from '../files/place.ts'
 import type { Workspace } from '../files/workspace.ts'
-import { globFilter } from './glob-pattern.ts'
+import { globFilter, sifted } from './glob-pattern.ts'
 import { page } from './page.ts'
 import type { Searcher } from './searcher.ts'
 
@@ -35,7 +35,7 @@ export function globTool(searcher: Searcher, workspace: Workspace): Tool {
       const isMeant = globFilter(wanted)
       const files = await searcher.files(path, call.signal)
       const depth = names.length === 0 ? 0 : names.join('/').length + 1
-      const found = files.filter((file) => isMeant(file.slice(depth)))
+      const found = await sifted(files, (file) => isMeant(file.slice(depth)), call.signal)
       return { success: true, output: page(found, { offset, limit: head_limit, nothing: 'no file has such a name' }) }
     },
   })

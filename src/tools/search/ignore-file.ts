@@ -1,4 +1,6 @@
-import { globSource } from './glob-pattern.ts'
+import type { Glob } from '../../judgement/glob.ts'
+import { compileGlob } from '../../judgement/glob.ts'
+import { nameIn } from './glob-pattern.ts'
 
 /** The rules of one `.gitignore`, for paths below its folder. */
 export interface IgnoreFile {
@@ -7,7 +9,7 @@ export interface IgnoreFile {
 }
 
 interface Rule {
-  expression: RegExp
+  fits: Glob
   seen: boolean
   onlyFolders: boolean
 }
@@ -21,7 +23,7 @@ export function parseIgnoreFile(text: string): IgnoreFile | undefined {
   if (rules.length === 0) return undefined
   return {
     verdict(path, isFolder) {
-      const rule = rules.find(({ expression, onlyFolders }) => (isFolder || !onlyFolders) && expression.test(path))
+      const rule = rules.find(({ fits, onlyFolders }) => (isFolder || !onlyFolders) && fits(path))
       return rule && (rule.seen ? 'seen' : 'ignored')
     },
   }
@@ -39,9 +41,8 @@ function ruleOf(line: string): Rule | undefined {
   if (glob.startsWith('/')) glob = glob.slice(1)
   if (glob === '') return undefined
   try {
-    // `folder/**` ignores what is in the folder, not the folder.
-    const source = globSource(glob, { braces: false }).replace(/\/\.\*$/, '/.+')
-    return { expression: new RegExp(`${anchored ? '^' : '(?:^|/)'}${source}$`, 's'), seen, onlyFolders }
+    const fits = compileGlob(glob, { braces: false })
+    return { fits: anchored ? fits : (path) => fits(nameIn(path)), seen, onlyFolders }
   } catch {
     return undefined
   }

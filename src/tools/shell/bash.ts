@@ -64,7 +64,7 @@ async function run({ workspace, sandbox, sleep }: BashOptions, request: Input, c
     const ended = await work.ended
     call.signal.throwIfAborted()
     const name = `${fileNameOf(call.run_id)}-${shortHash(call.idempotency_key)}`
-    const shown = await output.shown(workspace, name)
+    const shown = [await output.shown(workspace, name), ...(ended.notes ?? []).map((note) => `[${note}]\n`)].join('')
     const why = failure(ended, late ? limit : undefined)
     if (why === undefined) return { success: true, output: shown === '' ? '[no output]' : shown }
     return { success: false, error: shown === '' ? why : `${why}\n${shown}` }

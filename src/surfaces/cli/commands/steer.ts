@@ -8,6 +8,7 @@ import { printJson } from '../cli.ts'
 import { EXIT } from '../exit.ts'
 import { findRun } from '../find.ts'
 import { withTroupe } from '../open.ts'
+import { assignedIn } from '../team-source.ts'
 
 /** Asks something of a team at work. Where that answers what it waits for, it goes on here. */
 export function steer(cli: Cli<{ wait?: boolean }>, verb: string, words: readonly string[]): Promise<number> {
@@ -32,8 +33,10 @@ export async function teamOf(troupe: Troupe, { run_id, pattern }: RunRow): Promi
       hint: 'troupe runs lists the runs; others can be answered and cancelled',
     })
   }
-  const [start] = await troupe.store.events(run_id, { to: 1 })
-  return (start?.data as { input: { team: Team } }).input.team
+  const [first] = await troupe.store.events(run_id, { to: 1 })
+  const { input } = (first?.data ?? {}) as { input?: { team?: Team } }
+  if (!input?.team) throw new TroupeError('internal', `the journal of ${run_id} does not begin with its team`)
+  return input.team
 }
 
 async function actionOf(verb: string, rest: readonly string[], team: () => Promise<Team>): Promise<SteerAction> {
@@ -44,8 +47,7 @@ async function actionOf(verb: string, rest: readonly string[], team: () => Promi
     case 'say':
       return { do: 'say', text: rest.join(' ') }
     case 'set': {
-      const { assigned } = await import('../../../judgement/team/assign.ts')
-      const [[name, value] = ['', '']] = Object.entries(assigned(known, [rest.join(' ')]))
+      const [[name, value] = ['', '']] = Object.entries(await assignedIn(known, [rest.join(' ')]))
       return { do: 'set', name, value }
     }
     default:

@@ -57,9 +57,9 @@ describe('who stands where', () => {
       '✓ ███████████████░░░░░   75 %  Merge it after the tokens expire',
       '                               sec 95 %, test 85 %',
       '  █████░░░░░░░░░░░░░░░   25 %  approve',
-      '                               quality 60 %',
-      '                               dissent: It is late',
-      '                               dissent: Nobody asked',
+      '                               dissent: quality 60 %',
+      '                               · It is late',
+      '                               · Nobody asked',
       'not heard: ops, timeout: took too long',
       'agreement 67 % of 3 voices · consensus · by weight 75 % · compared by meaning',
     ])
@@ -73,9 +73,9 @@ describe('who stands where', () => {
       '  sec 95 %, test 85 %',
       '  ███░░░░░░░   25 %',
       '  approve',
-      '  quality 60 %',
-      '  dissent: It is late',
-      '  dissent: Nobody asked',
+      '  dissent: quality 60 %',
+      '  · It is late',
+      '  · Nobody asked',
       'not heard: ops, timeout: took too long',
       'agreement 67 % of 3 voices · consensus ·',
       '  by weight 75 % · compared by meaning',
@@ -90,7 +90,9 @@ describe('who stands where', () => {
   test('L31 without Unicode it is drawn in ASCII', () => {
     const lines = agreementLines(review, { ...plainLook(60), ascii: true })
     expect(lines[1]).toBe('* ###########....   75 %  Merge it after the tokens expire')
-    for (const line of lines) expect(line).toMatch(/^[\x20-\x7e]*$/)
+    const clipped = agreementLines(review, { ...plainLook(30), ascii: true })
+    expect(clipped).toContain('  Merge it after the tokens e~')
+    for (const line of [...lines, ...clipped]) expect(line).toMatch(/^[\x20-\x7e]*$/)
   })
 
   test('L31 colour only adds: what is won is green, what lost is dim, what failed is red', () => {
@@ -119,7 +121,7 @@ describe('who stands where', () => {
     expect(lines[0]).toBe('who stands where  TIE')
     expect(lines.filter((line) => line.startsWith('='))).toHaveLength(2)
     expect(lines.join('\n')).not.toContain('✓')
-    expect(lines.at(-1)).toBe('agreement 50 % of 2 voices · no consensus · compared by meaning')
+    expect(lines).toContain('agreement 50 % of 2 voices · no consensus · compared by meaning')
   })
 
   test('L30 what a critical concern blocks, or nobody decided, has no winner; a person decides', () => {
@@ -131,9 +133,17 @@ describe('who stands where', () => {
     expect(agreementLines({ ...review, vote: split }, plainLook(80))[0]).toBe(
       'who stands where  NO DECISION: not unanimous: 2 different recommendations',
     )
-    expect(agreementLines({ ...review, ruling: { decision: 'approve' } }, plainLook(80))[0]).toBe(
-      'who stands where  decided by a person: approve',
-    )
+    const ruled = agreementLines({ ...review, ruling: { decision: 'approve' } }, plainLook(80))
+    expect(ruled[0]).toBe('who stands where  decided by a person: approve')
+    expect(ruled.find((line) => line.startsWith('✓'))).toMatch(/25 % {2}approve$/)
+    expect(ruled[2]).toMatch(/dissent: sec 95 %, test 85 %$/)
+  })
+
+  test('L30 where voices do not count by their confidence alone, that is said', () => {
+    const why = 'shares follow the weights given, and how often each was right before'
+    expect(agreementLines(review, plainLook(80))).not.toContain(why)
+    const contributions = review.contributions.map((each) => ({ ...each, confidence: 0.3 }))
+    expect(agreementLines({ ...review, contributions }, plainLook(80)).at(-1)).toBe(why)
   })
 
   test('L30 whoever changed its mind, or was not asked anew, is marked', () => {

@@ -1,6 +1,6 @@
+import { factLines, percent, TOGETHER, whole } from './agreement-facts.ts'
 import type { Agreement, Cluster, Spoken } from './agreement-parts.ts'
 import { agreementOf } from './agreement-parts.ts'
-import { counted } from './amounts.ts'
 import { told } from './error.ts'
 import type { Look, Span, Style } from './line.ts'
 import { line } from './line.ts'
@@ -16,8 +16,6 @@ const ASCII = { full: '#', empty: '.', won: '*', tied: '=', bad: 'x', cut: '~', 
 /** From here on, recommendations stand beside their bars and not below. */
 const WIDE = 60
 const CONCERNS_SHOWN = 2
-/** Stands for a blank at which no line is broken. */
-const TOGETHER = '\u00a0'
 
 type Marks = typeof UNICODE
 
@@ -27,11 +25,12 @@ export function agreementLines(output: unknown, look: Look): string[] {
   if (!found) return []
   const marks = look.ascii ? ASCII : UNICODE
   const divided = found.contributions.some(({ subtask }) => subtask !== undefined)
-  return [
+  const lines = [
     ...(divided ? partLines(found, look, marks) : positionLines(found, look, marks)),
     ...othersLines(found, look),
-    ...factLines(found, look, { marks, divided }),
+    ...factLines(found, look, { dot: marks.dot, divided }),
   ]
+  return look.ascii ? lines.map((words) => words.replaceAll('…', '~')) : lines
 }
 
 function positionLines(found: Agreement, look: Look, marks: Marks): string[] {
@@ -50,7 +49,7 @@ function positionLines(found: Agreement, look: Look, marks: Marks): string[] {
           name,
         ),
       )
-      const doubts = wins(cluster, found) ? [] : (concerns.get(cluster.agents[0] ?? '') ?? [])
+      const doubts = cluster === winnerOf(found) ? [] : (concerns.get(cluster.agents[0] ?? '') ?? [])
       return clusterLines(cluster, { found, look, marks, voices, doubts })
     }),
   ]
@@ -64,9 +63,11 @@ function headMark({ vote, consensus, ruling }: Agreement): Span[] {
   return []
 }
 
-function wins(cluster: Cluster, { consensus, vote }: Agreement): boolean {
-  if (!consensus || consensus.tie || vote?.winner === null) return false
-  return cluster === consensus.clusters[0]
+/** The position that carries the day, if any: what a person decided goes before what was counted. */
+function winnerOf({ consensus, vote, ruling }: Agreement): Cluster | undefined {
+  const clusters = consensus?.clusters ?? []
+  if (ruling) return clusters.find(({ recommendation }) => recommendation === ruling.decision)
+  return consensus?.tie || vote?.winner === null ? undefined : clusters[0]
 }
 
 function ties(cluster: Cluster, { consensus }: Agreement): boolean {
@@ -91,8 +92,9 @@ interface Drawn {
 }
 
 function clusterLines(cluster: Cluster, { found, look, marks, voices, doubts }: Drawn): string[] {
-  const won = wins(cluster, found)
-  const tied = ties(cluster, found)
+  const won = cluster === winnerOf(found)
+  const tied = !won && ties(cluster, found)
+  const dissents = !won && winnerOf(found) !== undefined
   const size = Math.max(6, Math.min(24, Math.floor(look.width / 4)))
   const style: Style = won ? 'green' : tied ? 'yellow' : 'dim'
   const bar: Span[] = [
@@ -106,10 +108,12 @@ function clusterLines(cluster: Cluster, { found, look, marks, voices, doubts }: 
     look.width >= WIDE
       ? [line(look, [...bar, '  ', recommendation])]
       : [line(look, bar), line(look, [' '.repeat(indent), recommendation])]
-  const shown = doubts.slice(0, CONCERNS_SHOWN).map((doubt) => `${tied ? marks.dot : 'dissent:'} ${oneLine(doubt)}`)
+  const shown = doubts.slice(0, CONCERNS_SHOWN).map((doubt) => `${marks.dot} ${oneLine(doubt)}`)
   return [
     ...first,
-    ...below(voices.map(whole).join(', '), look, indent).map((words) => look.paint('dim', words)),
+    ...below(`${dissents ? 'dissent: ' : ''}${voices.map(whole).join(', ')}`, look, indent).map((words) =>
+      look.paint('dim', words),
+    ),
     ...shown.map((words) => line(look, [' '.repeat(indent), ['dim', words]])),
   ]
 }
@@ -163,75 +167,4 @@ function othersLines({ contributions, consensus }: Agreement, look: Look): strin
       return wrap(`${how}: ${oneLine(agent)}, ${told(error)}`, look.width, 2).map((words) => look.paint('red', words))
     }),
   ]
-}
-
-function factLines(found: Agreement, look: Look, { marks, divided }: { marks: Marks; divided: boolean }): string[] {
-  const { consensus, best_of, decision, metadata } = found
-  const facts: string[] = []
-  if (consensus && !divided) facts.push(...agreementFacts(consensus, marks))
-  if (best_of) facts.push(scoreWords(best_of))
-  if (decision)
-    facts.push(`${decision.collaborated ? 'more than one was asked' : 'one was asked'}: ${oneLine(decision.reason)}`)
-  if (metadata?.saved) facts.push(savedWords(metadata.saved))
-  return [
-    ...facts
-      .flatMap((fact) => wrap(fact, look.width, 2))
-      .map((words) => look.paint('dim', words.replaceAll(TOGETHER, ' '))),
-    ...(metadata?.problems ?? []).flatMap((problem) =>
-      wrap(`problem: ${oneLine(problem)}`, look.width, 2).map((words) => look.paint('yellow', words)),
-    ),
-  ]
-}
-
-const METHODS: Record<string, string> = {
-  text: 'compared as text',
-  embeddings: 'compared by meaning',
-  model: 'compared by meaning and by a model',
-}
-
-function agreementFacts(consensus: NonNullable<Agreement['consensus']>, { dot }: Marks): string[] {
-  const { agreement_score, consensus_score, has_consensus, clusters, kappa, method, note, confidence } = consensus
-  if (agreement_score === null) return ['agreement unknown: nobody gave a recommendation that can be counted']
-  const voices = clusters.reduce((sum, { agents }) => sum + agents.length, 0)
-  const facts = [
-    `agreement ${percent(agreement_score)} of ${counted(voices, 'voice')}`,
-    has_consensus ? 'consensus' : 'no consensus',
-    ...(consensus_score === null ? [] : [`by weight ${percent(consensus_score)}`]),
-    ...(kappa === undefined ? [] : [`kappa ${kappa.toFixed(2)}`]),
-    METHODS[method] ?? method,
-  ]
-  return [
-    facts.map(whole).join(` ${dot} `),
-    ...(confidence
-      ? [
-          `so much agreement was right in ${percent(confidence.confidence)} of ${counted(confidence.cases, 'earlier case')}`,
-        ]
-      : []),
-    ...(note === undefined ? [] : [oneLine(note)]),
-  ]
-}
-
-function scoreWords({ agent, reason, scores }: NonNullable<Agreement['best_of']>): string {
-  const listed = [...scores].sort((a, b) => b.score - a.score).map((each) => `${each.agent} ${each.score}`)
-  return oneLine(`best: ${agent} (of 10: ${listed.join(', ')}): ${reason}`)
-}
-
-const WHY: Record<string, string> = {
-  cannot_change: 'the outcome could not change any more',
-  beta: 'the outcome was likely enough',
-  solo: 'one voice was enough',
-}
-
-function savedWords(saved: NonNullable<NonNullable<Agreement['metadata']>['saved']>): string {
-  const { agents, calls, why, probability } = saved
-  const sure = probability === undefined ? '' : ` (${percent(probability)})`
-  return `saved ${counted(calls, 'call')}: ${WHY[why] ?? why}${sure}; not asked: ${agents.map(oneLine).join(', ')}`
-}
-
-function whole(words: string): string {
-  return words.replaceAll(' ', TOGETHER)
-}
-
-function percent(share: number): string {
-  return `${Math.round(share * 100)} %`
 }

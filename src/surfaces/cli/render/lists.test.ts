@@ -86,13 +86,14 @@ describe('lists', () => {
 
   test('L35 a question with a list keeps its lines, and nothing in it steers the terminal', () => {
     const question = 'They do not agree:\n1. wait \u001b[2J(a)\n2. go (b)\nAnswer with a number.'
-    expect(gateLines({ ...gate, question, choices: null }, look).slice(1, 5)).toEqual([
+    const { choices: _, ...open } = gate
+    expect(gateLines({ ...open, question }, look).slice(1, 5)).toEqual([
       '  They do not agree:',
       '  1. wait (a)',
       '  2. go (b)',
       '  Answer with a number.',
     ])
-    const long = { ...gate, question: `Which?\n${'- one\n'.repeat(50)}`, choices: null }
+    const long = { ...open, question: `Which?\n${'- one\n'.repeat(50)}` }
     expect(gateLines(long, look)).toHaveLength(23)
   })
 

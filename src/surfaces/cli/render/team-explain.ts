@@ -10,8 +10,13 @@ const MARKS: Readonly<Record<`${Truth}`, readonly [Style, string]>> = {
   unknown: ['yellow', '?'],
 }
 
+/** What would happen, or what happened: then a person may have decided. */
+export interface ShownExplanation extends Omit<Explanation, 'decision'> {
+  decision: { to: string | null; by: Explanation['decision']['by'] | 'person' }
+}
+
 /** Every rule in the order in which it is tried, with each part of its condition; the decision comes last. */
-export function explanationLines({ decision, rules, reason, open }: Explanation, look: Look): string[] {
+export function explanationLines({ decision, rules, reason, open }: ShownExplanation, look: Look): string[] {
   const [style, said] =
     decision.by === 'undecided' ? (['yellow', 'undecided'] as const) : (['green', decided(decision)] as const)
   return [
@@ -20,12 +25,12 @@ export function explanationLines({ decision, rules, reason, open }: Explanation,
     '',
     line(look, ['decision: ', [style, said]]),
     // Where a rule decided, its parts have said why.
-    ...(decision.by === 'after_work' ? wrap(`  ${oneLine(reason)}`, look.width, 2) : []),
+    ...(decision.by === 'after_work' || decision.by === 'person' ? wrap(`  ${oneLine(reason)}`, look.width, 2) : []),
     ...open.flatMap((leaf) => wrap(`  settle it with --assume or --deny "${oneLine(leaf)}"`, look.width, 4)),
   ]
 }
 
-function decided({ to, by }: Explanation['decision']): string {
+function decided({ to, by }: ShownExplanation['decision']): string {
   return `${to ?? 'the work is done'} (${by})`
 }
 

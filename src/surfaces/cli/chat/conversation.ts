@@ -1,0 +1,164 @@
+import { asTroupeError } from '../../../errors.ts'
+import type { Limits, RunHandle, RunResult, RunRow, Signal, Troupe } from '../../../index.ts'
+import type { Value } from '../../../judgement/condition/tree.ts'
+import type { Team } from '../../../judgement/team/definition.ts'
+import type { Delta } from '../../../kernel/ports.ts'
+import type { SteerAction } from '../../../kernel/steer.ts'
+import type { Happening } from './happening.ts'
+import type { Transcript } from './transcript.ts'
+import { follow, newTranscript } from './transcript.ts'
+
+/*
+ * Talking with a team: one run after the other.
+ * 1. Every event is told once, however often the run parks and goes on.
+ * 2. A question that was answered is not open any more, even before the run has taken the answer.
+ * 3. A conversation goes on after its run has ended: the next run is given what was said.
+ */
+
+export interface ConversationSite {
+  /** Whom runs that are started from here are of. */
+  team: Team
+  /** Values for variables of the team, for runs that are started from here. */
+  variables: Record<string, Value>
+  model: string | undefined
+  limits: Partial<Limits>
+  tell(happening: Happening): void
+  words(delta: Delta): void
+  /** Something happened, whether it is told or not: who is at work may have changed. */
+  stirs(): void
+  /** The run stands still: it waits, has ended, or could not go on. */
+  rests(): void
+}
+
+/** How much of an earlier run the next one is given. */
+const CARRIED = 20
+
+export class Conversation {
+  troupe: Troupe
+  readonly site: ConversationSite
+  transcript: Transcript = newTranscript()
+  run_id: string | undefined
+  /** How the run stood when it last came to rest. */
+  result: RunResult | undefined
+  #told = 0
+  #followers = 0
+  #following: Promise<void> = Promise.resolve()
+  #before: Transcript['said'] = []
+
+  constructor(troupe: Troupe, site: ConversationSite) {
+    this.troupe = troupe
+    this.site = site
+  }
+
+  /** Agents are at work. */
+  get busy(): boolean {
+    return this.#followers > 0
+  }
+
+  /** Whether the run can be spoken to; if not, the next message starts another. */
+  get open(): boolean {
+    const status = this.result?.status
+    return this.run_id !== undefined && status !== 'completed' && status !== 'cancelled' && status !== 'failed'
+  }
+
+  /** Resolves when nobody works any more. */
+  async rest(): Promise<void> {
+    while (this.busy) await this.#following
+  }
+
+  async start(message: string): Promise<void> {
+    const { team, variables, model, limits } = this.site
+    if (this.run_id !== undefined) this.#turnOver()
+    const before = this.#before.slice(-CARRIED)
+    const input = { team, message, variables, ...(before.length > 0 ? { before } : undefined) }
+    const handle = await this.troupe.stream('team', input, { limits, ...(model ? { model } : undefined) })
+    this.run_id = handle.run_id
+    this.#follow(handle)
+  }
+
+  /** Forgets what was said; the run is left as it is. */
+  clear(): void {
+    this.#turnOver()
+    this.#before = []
+  }
+
+  #turnOver(): void {
+    this.#before = this.transcript.said
+    this.transcript = newTranscript()
+    this.run_id = undefined
+    this.result = undefined
+    this.#told = 0
+  }
+
+  async answer(gate_id: string, answer: unknown): Promise<void> {
+    const handle = await this.troupe.answer(gate_id, answer)
+    this.transcript.questions.delete(gate_id)
+    this.#follow(handle)
+  }
+
+  async steer(action: SteerAction): Promise<void> {
+    if (this.run_id === undefined) return
+    this.#follow(await this.troupe.steer(this.run_id, action))
+  }
+
+  /** Takes up a run: what happened before is known, and not told again. Returns what is left to be told of it. */
+  async take(row: RunRow): Promise<Happening[]> {
+    this.run_id = row.run_id
+    const past = await this.troupe.events(row.run_id)
+    const told = past.flatMap((event) => follow(this.transcript, event))
+    this.#told = past.at(-1)?.seq ?? 0
+    if (row.status === 'waiting' || row.status === 'completed' || row.status === 'cancelled') {
+      this.result = await this.troupe.result(row.run_id)
+    } else await this.retry()
+    return told
+  }
+
+  /** Goes on with a run that broke off or failed; what failed is tried again. */
+  async retry(): Promise<void> {
+    if (this.run_id === undefined) return
+    this.result = undefined
+    this.#follow(await this.troupe.resume(this.run_id))
+  }
+
+  #follow(handle: RunHandle): void {
+    this.#followers += 1
+    const earlier = this.#following
+    this.#following = this.#listen(handle, earlier)
+  }
+
+  async #listen(handle: RunHandle, earlier: Promise<void>): Promise<void> {
+    // Two listeners at once would tell the words of an answer twice.
+    handle.result.catch(() => {})
+    await earlier
+    try {
+      for await (const signal of handle) this.#take(signal)
+      this.result = await handle.result
+    } catch (thrown) {
+      const { message } = asTroupeError(thrown)
+      this.site.tell({ type: 'trouble', agent: '', message })
+    }
+    this.#followers -= 1
+    if (this.#followers === 0) this.#rested()
+  }
+
+  #take(signal: Signal): void {
+    if ('delta' in signal) {
+      this.site.words(signal.delta)
+      return
+    }
+    const { event } = signal
+    if (event.seq <= this.#told) return
+    this.#told = event.seq
+    for (const happening of follow(this.transcript, event)) this.site.tell(happening)
+    this.site.stirs()
+  }
+
+  #rested(): void {
+    const { result, transcript } = this
+    if (result && (result.status === 'completed' || result.status === 'failed' || result.status === 'cancelled')) {
+      const { run_id, status, error } = result
+      this.site.tell({ type: 'end', run_id, status, route: transcript.story.team.route, error })
+    }
+    this.site.rests()
+  }
+}

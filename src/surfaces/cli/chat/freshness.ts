@@ -1,0 +1,63 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { LiveRoster } from '../../../formats/live-roster.ts'
+import type { Agent } from '../../../index.ts'
+import type { Cli } from '../cli.ts'
+import { ownPlaces } from '../roster.ts'
+import { watchFile } from './watch-file.ts'
+
+/** Follows the files that a conversation rests on; what changed in them is taken up when it is asked for. */
+export interface Freshness {
+  /** Names of agents that changed since this was last asked. */
+  changedAgents(): string[]
+  close(): void
+}
+
+export interface FreshnessEvents {
+  agents(names: readonly string[]): void
+  /** A roster that cannot be read leaves the agents as they were. */
+  problem(message: string): void
+  team(): void
+}
+
+export async function keepFresh(cli: Cli, file: string | undefined, on: FreshnessEvents): Promise<Freshness> {
+  const { openLiveRoster } = await import('../../../formats/live-roster.ts')
+  let known: readonly Agent[] = []
+  const changed = new Set<string>()
+  const roster: LiveRoster = await openLiveRoster(ownPlaces(cli), {
+    onReload(loaded) {
+      if (loaded instanceof Error) {
+        on.problem(loaded.message)
+        return
+      }
+      const names = differing(known, loaded.agents)
+      known = loaded.agents
+      for (const name of names) changed.add(name)
+      if (names.length > 0) on.agents(names)
+    },
+  })
+  known = roster.loaded.agents
+  const team = file === undefined ? undefined : watchFile(file, on.team)
+  return {
+    changedAgents() {
+      const names = [...changed]
+      changed.clear()
+      return names
+    },
+    close() {
+      roster.close()
+      team?.close()
+    },
+  }
+}
+
+/** Who is new, gone, or another than before. */
+function differing(before: readonly Agent[], now: readonly Agent[]): string[] {
+  const [old, fresh] = [byName(before), byName(now)]
+  return [...new Set([...old.keys(), ...fresh.keys()])].filter(
+    (name) => !isDeepStrictEqual(old.get(name), fresh.get(name)),
+  )
+}
+
+function byName(agents: readonly Agent[]): Map<string, Agent> {
+  return new Map(agents.map((agent) => [agent.name, agent]))
+}

@@ -1,0 +1,128 @@
+import { errorLines } from '../render/error.ts'
+import type { Look, Span } from '../render/line.ts'
+import { line } from '../render/line.ts'
+import { actionWords, routeLines } from '../render/team-progress.ts'
+import { briefReason } from '../render/team-told.ts'
+import { inputWords } from '../render/tree.ts'
+import { harmless, oneLine, wrap } from '../render/width.ts'
+import type { Happening, OpenQuestion } from './happening.ts'
+
+/*
+ * A conversation in lines. Whoever speaks stands at the beginning of a line, all other lines are indented; what is said is
+ * never clipped, and all else fits a line.
+ */
+
+/** What was said goes to the results, everything around it beside them. */
+export interface Said {
+  spoken: string[]
+  around: string[]
+}
+
+/** `look` is the place of the words, `beside` that of all else; in a pipe the words stay as they are. */
+export function chatLines(happening: Happening, at: { look: Look; beside: Look; wrapped: boolean }): Said {
+  const { look, beside, wrapped } = at
+  if (happening.type === 'said') {
+    const { agent, text, error, artifacts } = happening
+    const spoken = text.trim() === '' ? [] : speech(agent, text, { look, wrapped, style: 'cyan' })
+    const wrote = artifacts.length > 0 ? [line(beside, [['dim', `  ${artifacts.join(', ')}`]])] : []
+    const failed = error === undefined ? [] : wrap(`  ${oneLine(agent)} failed: ${oneLine(error)}`, beside.width, 4)
+    return { spoken, around: [...wrote, ...failed.map((words) => beside.paint('red', words))] }
+  }
+  return { spoken: [], around: aroundLines(happening, beside) }
+}
+
+/** A speaker and the words, as many lines as they take. */
+export function speech(
+  who: string,
+  text: string,
+  { look, wrapped, style }: { look: Look; wrapped: boolean; style: 'cyan' | 'green' },
+): string[] {
+  const name = `${oneLine(who)}: `
+  const words = `${name}${harmless(text).trim()}`
+  const lines = words.split('\n').map((each, index) => (index === 0 || each === '' ? each : `  ${each}`))
+  const fitting = wrapped ? lines.flatMap((each) => wrap(each, look.width, 2)) : lines
+  return fitting.map((each, index) =>
+    index === 0 && each.startsWith(name) ? look.paint(style, name) + each.slice(name.length) : each,
+  )
+}
+
+function aroundLines(happening: Exclude<Happening, { type: 'said' }>, look: Look): string[] {
+  switch (happening.type) {
+    case 'run':
+      return [line(look, [['dim', `  ${oneLine(happening.team)} · ${happening.run_id}`]])]
+    case 'handoff':
+      return handoffLines(happening, look)
+    case 'group': {
+      const { group, members, kind } = happening
+      const how = kind === 'parallel' ? 'at once' : 'for one answer'
+      return [line(look, [['dim', `  ${oneLine(group)}: ${members.map(oneLine).join(', ')} ${how}`]])]
+    }
+    case 'loop':
+      return yellow(`goes in circles: ${happening.message}`, look)
+    case 'compress': {
+      const { messages, error } = happening
+      const words = error === undefined ? `${messages} older messages are summed up` : `no summary: ${oneLine(error)}`
+      return [line(look, [['dim', `  ${words}`]])]
+    }
+    case 'steered': {
+      const { action, by, taken, why } = happening
+      const words = `${by === 'user' ? '' : `${by}: `}${actionWords(action)}`
+      return taken ? [line(look, [['dim', `  taken: ${oneLine(words)}`]])] : yellow(`not taken: ${words}: ${why}`, look)
+    }
+    case 'tool':
+      return toolLines(happening, look)
+    case 'artifact':
+      return [line(look, [['dim', `  ${oneLine(happening.by)} writes ${oneLine(happening.artifact)}`]])]
+    case 'question':
+      return questionLines(happening, look)
+    case 'trouble':
+      return yellow([happening.agent, happening.message].filter((part) => part !== '').join(': '), look)
+    case 'end':
+      return endLines(happening, look)
+    case 'user':
+    case 'answered':
+      return []
+  }
+}
+
+function handoffLines(
+  { from, to, by, reason, problems }: Extract<Happening, { type: 'handoff' }>,
+  look: Look,
+): string[] {
+  const beside = problems.flatMap((problem) => yellow(problem, look))
+  // That the user's own words reach whoever had returned goes without saying.
+  if (from === 'user' && /^no rule from user/.test(reason)) return beside
+  const whom = to === null ? 'the work is done' : to === 'user' ? 'you' : oneLine(to)
+  const spans: Span[] = [
+    ['dim', '  → '],
+    ['bold', whom],
+    ['dim', to === 'user' && by === 'after_work' ? '' : `  ${oneLine(briefReason(reason))}`],
+  ]
+  return [line(look, spans), ...beside]
+}
+
+function toolLines({ agent, tool, input, error }: Extract<Happening, { type: 'tool' }>, look: Look): string[] {
+  if (error !== undefined) return yellow(`${agent}: ${tool} failed: ${error}`, look)
+  return [line(look, [['dim', `  ${oneLine(agent)}: ${oneLine(tool)}  ${inputWords(input)}`]])]
+}
+
+function questionLines(question: OpenQuestion, look: Look): string[] {
+  const { kind, question: text, answers = [], as } = question
+  if (kind === 'reply') return []
+  const head = as === undefined ? '' : `you answer as ${oneLine(as)}: `
+  const [first = '', ...rest] = wrap(`  ${head}${harmless(text.slice(0, 4000)).trim()}`, look.width, 2)
+  const choice = answers.length > 0 ? wrap(`  ${answers.map(oneLine).join(' · ')}`, look.width, 2) : []
+  return [`${look.paint('yellow', '?')}${first.slice(1)}`, ...rest, ...choice.map((words) => look.paint('dim', words))]
+}
+
+function endLines({ status, route, error }: Extract<Happening, { type: 'end' }>, look: Look): string[] {
+  const way = routeLines(route, look).map((words) => `  ${words}`)
+  if (status === 'completed') return way
+  const why = error ? errorLines(error, look) : [line(look, [['yellow', `  ${status}`]])]
+  const again = error?.retry === true ? [line(look, [['dim', '  /retry tries again from there']])] : []
+  return [...why, ...way, ...again]
+}
+
+function yellow(text: string, look: Look): string[] {
+  return wrap(`  ${oneLine(text)}`, look.width, 4).map((words) => look.paint('yellow', words))
+}

@@ -1,0 +1,27 @@
+import type { Terminal } from '../terminal.ts'
+import type { Console } from './console.ts'
+
+/** Plain lines, for pipes and for programs. */
+export function pipeConsole(terminal: Terminal): Console {
+  return {
+    print(lines) {
+      for (const text of lines) terminal.print(text)
+    },
+    note(lines) {
+      for (const text of lines) terminal.note(text)
+    },
+    live() {},
+    close() {},
+  }
+}
+
+/** The lines of stdin, each when it is asked for. */
+export async function* linesIn(): AsyncGenerator<string, void> {
+  const { createInterface } = await import('node:readline')
+  const reader = createInterface({ input: process.stdin, terminal: false })
+  try {
+    for await (const text of reader) yield text
+  } finally {
+    reader.close()
+  }
+}

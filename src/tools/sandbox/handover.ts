@@ -1,0 +1,40 @@
+import { mistaken } from '../complaint.ts'
+import type { SpawnRequest } from './sandbox.ts'
+
+/*
+ * What a program in the sandbox is started with: its variables and its words. They go in through a descriptor and are put
+ * to use inside, when the sandbox stands. In the environment of the processes that make the sandbox they would steer those
+ * (`PATH`, `LD_PRELOAD`), and those are not confined.
+ */
+
+/** The descriptor that the words come through. */
+export const WORDS_FD = 4
+/** More than this the system does not take as one word. */
+export const LONGEST_WORD = 131_071
+
+/** For bash, inside: takes the words, closes the way they came, and becomes the program. */
+export const TAKE_OVER = [
+  `mapfile -d '' -t -u ${WORDS_FD} troupe_words`,
+  `exec ${WORDS_FD}<&-`,
+  // Without words `env` would say what it knows and be content.
+  '[ "${#troupe_words[@]}" -gt 0 ] || exit 126',
+  'exec env -- "${troupe_words[@]}"',
+]
+
+/** The words as bytes, or the reason why there cannot be such a program. */
+export function handover(command: SpawnRequest['command'], variables: Readonly<Record<string, string>>): Buffer {
+  const program = typeof command === 'string' ? ['/bin/bash', '-c', command] : command
+  const words = [...Object.entries(variables).map(([name, value]) => `${name}=${value}`), ...program]
+  for (const name of Object.keys(variables)) {
+    if (name === '' || name.includes('=')) throw mistaken(`'${name}' cannot be the name of a variable`)
+  }
+  for (const word of words) {
+    if (word.includes('\0')) throw mistaken('a command, its arguments and its variables may not contain a NUL character')
+    const bytes = Buffer.byteLength(word)
+    if (bytes > LONGEST_WORD) {
+      const hint = 'put what is long into a file, and name the file'
+      throw mistaken(`a command, an argument or a variable of ${bytes} bytes is too long: ${LONGEST_WORD} at most`, hint)
+    }
+  }
+  return Buffer.from(words.map((word) => `${word}\0`).join(''))
+}
