@@ -22,6 +22,8 @@ import { openStage, openStore } from './stage.ts'
  */
 
 const SIZES = [10, 50, 200] as const
+/** Far enough apart that the pages of the file do not matter. */
+const STORED = [50, 200, 800] as const
 /** What the team works on: some pages, as such work has. */
 const BRIEF = Array.from(
   { length: 120 },
@@ -41,7 +43,7 @@ const CHUNKS: readonly ModelChunk[] = [
 
 const name = (n: number) => `agent_${n}`
 
-function inputOf(agents: number) {
+export function handoffInput(agents: number) {
   return teamInput.parse({
     team: {
       name: 'Chain',
@@ -58,7 +60,7 @@ function inputOf(agents: number) {
   })
 }
 
-function modelOf(seen?: ModelRequest[]): Model {
+export function handoffModel(seen?: ModelRequest[]): Model {
   return {
     name: 'double',
     async *stream(request) {
@@ -70,9 +72,10 @@ function modelOf(seen?: ModelRequest[]): Model {
 
 /** Plays the chain on a store; the output says how often a model was asked only to route. */
 function chainOn(store: Store, seen?: ModelRequest[]): (agents: number) => Promise<TeamOutput> {
-  const stage = openStage({ store, model: modelOf(seen) })
+  const stage = openStage({ store, model: handoffModel(seen) })
+  const inputs = new Map([...SIZES, ...STORED].map((agents): [number, unknown] => [agents, handoffInput(agents)]))
   return async (agents) => {
-    const input = inputOf(agents)
+    const input = inputs.get(agents)
     let output: TeamOutput | undefined
     const run_id = await stage.play(async (context) => {
       output = (await team.execute(context, input as never)).output as TeamOutput
@@ -86,7 +89,7 @@ function chainOn(store: Store, seen?: ModelRequest[]): (agents: number) => Promi
 const NOBODY = new AbortController().signal
 
 async function bare(agents: number): Promise<void> {
-  const model = modelOf()
+  const model = handoffModel()
   const messages: Message[] = [userText(BRIEF.join('\n'))]
   for (let n = 0; n < agents; n++) {
     let text = ''
@@ -173,9 +176,6 @@ export const handoff: Bench = {
     return [...lines, ...(await sizes(options)), ...(await requests())]
   },
 }
-
-/** Far enough apart that the pages of the file do not matter. */
-const STORED = [50, 200, 800] as const
 
 async function sizes({ folder }: BenchOptions): Promise<Line[]> {
   const bytes: number[] = []

@@ -4,7 +4,6 @@ import { realWorld } from './engine/real-world.ts'
 import { sessionPorts } from './engine/sessions.ts'
 import { TroupeError } from './errors.ts'
 import type { Policy } from './judgement/permission.ts'
-import { idleRules, judge } from './judgement/permission.ts'
 import type { Agent } from './kernel/agent.ts'
 import type { Embedder } from './kernel/embedder.ts'
 import type { Hooks } from './kernel/hook.ts'
@@ -14,7 +13,6 @@ import { limitsSchema } from './kernel/limits-schema.ts'
 import type { Model, Models } from './kernel/model.ts'
 import type { Pacing } from './kernel/pacing.ts'
 import type { Pattern } from './kernel/pattern.ts'
-import type { Permissions } from './kernel/permission.ts'
 import type { Ports } from './kernel/ports.ts'
 import type { PriceBook } from './kernel/price.ts'
 import { createRoster } from './kernel/roster.ts'
@@ -27,11 +25,13 @@ import { createModels } from './models/models.ts'
 import { createPacing } from './models/pacing.ts'
 import { loadPrices } from './models/pricing.ts'
 import type { CollaborateConfig } from './patterns/collaborate/input.ts'
-import { shippedPatterns, TOOL_NAMES } from './shipped.ts'
+import { PLAIN_TOOL_NAMES, shippedPatterns, TOOL_ALIASES, TOOL_NAMES } from './shipped.ts'
 import type { Store } from './store/store.ts'
 import type { Mcp } from './tools/mcp/mcp.ts'
 import type { McpLimits } from './tools/mcp/server.ts'
 import type { McpServerConfig } from './tools/mcp/server-config.ts'
+import { serverKey } from './tools/mcp/server-name.ts'
+import { agentNames, checkAgentRules, checkPolicy, permissionsOf } from './tools/permissions.ts'
 import type { Sandbox, SandboxReport } from './tools/sandbox/sandbox.ts'
 import type { Toolbox, ToolsOptions } from './tools/tools.ts'
 
@@ -123,7 +123,7 @@ export async function compose(options: TroupeOptions): Promise<Parts> {
   const toolbox = await toolboxOf(options.workspace, options.store ?? '.troupe')
   const offered = (toolbox?.tools ?? []).filter(({ name }) => !options.unavailable?.includes(name))
   const tools = new Map([...offered, ...(options.tools ?? [])].map((tool) => [tool.name, tool]))
-  const policy = policyOf(options, agents, [...tools.keys()])
+  const policy = policyOf(options, agents, tools)
   const mcp = await serversOf(confined(options, toolbox), agents, { tools, world })
   const store = await openStore(options.store ?? '.troupe', options.durability ?? 'normal')
   const shipped = shippedPatterns(options.collaborate)
@@ -141,7 +141,7 @@ export async function compose(options: TroupeOptions): Promise<Parts> {
     patternTools: shipped.toolsWith(options.patterns ?? []),
     ...(await embedderOf(options)),
     hooks: options.hooks ?? [],
-    permissions: permissionsOf(policy),
+    permissions: permissionsOf(policy, { aliases: TOOL_ALIASES, agents }),
     ...(toolbox ? { workspace: toolbox.workspace.real } : undefined),
     strict: options.engine?.strict ?? false,
     ...sessionPorts(store),
@@ -178,8 +178,14 @@ export async function sandboxReport(needs: { network: boolean }): Promise<Sandbo
 async function toolboxOf(workspace: ToolsOptions | undefined, store: string | Store): Promise<Toolbox | undefined> {
   if (!workspace) return undefined
   const { createTools } = await import('./tools/tools.ts')
-  const own = typeof store === 'string' && store !== 'memory' ? [resolve(store)] : []
-  return createTools({ ...workspace, protect: [...(workspace.protect ?? []), ...own] })
+  if (typeof store !== 'string' || store === 'memory') return createTools(workspace)
+  const { hiddenFor } = await import('./tools/files/store-place.ts')
+  const hidden = hiddenFor(workspace.workspace, { path: store, isFile: databaseIn(store) === store })
+  return createTools({
+    ...workspace,
+    protect: [...(workspace.protect ?? []), resolve(store)],
+    hide: [...(workspace.hide ?? []), ...hidden],
+  })
 }
 
 /** The one that comes along starts its thread when it is first asked. */
@@ -245,39 +251,21 @@ function modelsOf({ model, models }: TroupeOptions, world: World): Models {
   })
 }
 
-/**
- * The rules of now, those the run was started with, and the agent's own hold together. What people granted in this run
- * answers what would be asked. The agent that the operator named may use the tools that its file names without asking.
- */
-function permissionsOf(policy: Policy): Permissions {
-  return {
-    decide({ agent, granted, read_only, root, recorded, exact, subject, ...rest }) {
-      const given = root && agent.origin?.by !== 'model' && agent.tools?.includes(rest.tool) === true
-      const start = (recorded ?? {}) as Policy
-      const rules = [policy, start].map(({ mode, ...lists }) => (given || !mode ? lists : { ...lists, mode }))
-      const call = { ...rest, ...(subject === undefined ? undefined : { subject }) }
-      const judged = judge([...rules, agent.permissions ?? {}, ...(read_only ? [{ mode: 'read' as const }] : [])], call)
-      if (judged.answer !== 'ask') return judged
-      if (granted.includes(`=${exact}`)) return { answer: 'allow', reason: 'a person said always', allowed: [] }
-      const again = judge([{ allow: granted.filter((rule) => !rule.startsWith('=')) }], call)
-      return again.answer === 'allow' && again.allowed.length > 0 ? again : judged
-    },
-  }
-}
-
 /** With a workspace, what acts is asked for unless somebody says otherwise. Rules that cannot be meant are told. */
-function policyOf(options: TroupeOptions, agents: readonly Agent[], tools: readonly string[]): Policy {
+function policyOf(options: TroupeOptions, agents: readonly Agent[], tools: ReadonlyMap<string, Tool>): Policy {
   const policy = options.permissions ?? (options.workspace ? { mode: 'ask' as const } : {})
-  const known = [...tools, ...TOOL_NAMES, ...(options.patterns ?? []).map(({ name }) => name)]
-  const idle = idleRules(policy, known).filter((rule) => !rule.startsWith('mcp__'))
-  if (idle.length > 0) process.emitWarning(`troupe: no tool is meant by the rule ${idle.join(', ')}`)
-  for (const { name, permissions = {} } of agents) {
-    try {
-      idleRules(permissions, [])
-    } catch (thrown) {
-      process.emitWarning(`troupe: in the file of ${name}: ${(thrown as Error).message}`)
-    }
+  const own = options.patterns ?? []
+  const plain = [...tools.values(), ...own].filter((tool) => !tool.subject).map(({ name }) => name)
+  const servers = [options.mcp?.servers ?? {}, ...agents.map(({ mcp_servers = {} }) => mcp_servers)]
+  const terms = {
+    tools: [...tools.keys(), ...TOOL_NAMES, ...own.map(({ name }) => name)],
+    plain: [...plain, ...PLAIN_TOOL_NAMES],
+    agents: agents.flatMap(agentNames),
+    servers: servers.flatMap((each) => Object.keys(each)).map((name) => `mcp__${serverKey(name)}__`),
   }
+  const warn = (problem: string) => process.emitWarning(problem)
+  checkPolicy(policy, terms, warn)
+  checkAgentRules(agents, terms, warn)
   return policy
 }
 

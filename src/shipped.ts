@@ -29,6 +29,14 @@ const TOOLS: readonly (readonly [Pattern, readonly string[]])[] = [
 
 export const TOOL_NAMES: readonly string[] = TOOLS.flatMap(([, names]) => names)
 
+/** Those of them whose calls are about nothing that rules could tell apart. */
+export const PLAIN_TOOL_NAMES: readonly string[] = TOOLS.flatMap(([pattern, names]) => (pattern.subject ? [] : names))
+
+/** The names of each of these tools, by the one it is registered under. */
+export const TOOL_ALIASES: ReadonlyMap<string, readonly string[]> = new Map(
+  TOOLS.map(([pattern, names]) => [pattern.name, names]),
+)
+
 export interface Shipped {
   patterns: Pattern[]
   /** Every pattern that agents can call, those of a program's own among them, by each of its names. */

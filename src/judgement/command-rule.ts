@@ -9,7 +9,7 @@ import { starsMatch } from './stars.ts'
 
 export type Touch = 'yes' | 'maybe' | 'no'
 
-const KEYWORDS = new Set('if then elif else while until do ! time coproc function'.split(' '))
+const KEYWORDS = new Set('if then elif else while until do ! function'.split(' '))
 const SHELLS = new Set('sh bash dash zsh ksh ash fish rbash'.split(' '))
 /** They run what their arguments name. */
 const WRAPPERS = new Set(
@@ -120,8 +120,9 @@ function fits(wanted: string, text: string): boolean {
 
 /** A shell within the shell: what it is given on the line can be read, anything else not. */
 function runsText(wanted: Wanted, args: readonly ShellWord[], depth: number): Touch {
+  if (args.length > WORDS) return 'maybe'
   const touches = strongest(
-    args.slice(0, WORDS).map(({ text, opaque }) => (opaque ? 'maybe' : lineTouches(wanted, text, depth + 1))),
+    args.map(({ text, opaque }) => (opaque ? 'maybe' : lineTouches(wanted, text, depth + 1))),
   )
   const joined = args.every(({ opaque }) => !opaque)
     ? lineTouches(wanted, args.map(({ text }) => text).join(' '), depth + 1)
@@ -138,6 +139,7 @@ function wrapped(wanted: Wanted, words: readonly ShellWord[], depth: number): To
     if (word.opaque) return 'maybe'
     const name = nameOf(word)
     const runs = SHELLS.has(name) || INTERPRETER.test(name) || name === 'eval'
+    if (words.length > WORDS) return directlyTouches(wanted, given.slice(at + 1))
     if (runs) return wordsTouch(wanted, given.slice(at + 1), depth + 1)
     if (/\s/.test(word.text)) return lineTouches(wanted, word.text, depth + 1)
     return directlyTouches(wanted, given.slice(at + 1))

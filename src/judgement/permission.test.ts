@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { globMatches, idleRules, judge, parseRule } from './permission.ts'
+import { idleRules } from './odd-rules.ts'
+import { pathIsAllowed } from './path-rule.ts'
+import { judge } from './permission.ts'
+import { parseRule } from './rule.ts'
 
 const bash = (subject: string) => ({ tool: 'Bash', subject, acts: true })
 const write = (subject: string) => ({ tool: 'Write', subject, acts: true })
@@ -56,7 +59,7 @@ describe('PM2 rules for paths', () => {
     ['a.b', 'axb', false],
     ['src/**', 'SRC/a.ts', false],
   ])('PM2 the pattern %s and the path %s: %s', (pattern, path, expected) => {
-    expect(globMatches(pattern, path)).toBe(expected)
+    expect(pathIsAllowed(pattern, path)).toBe(expected)
   })
 })
 

@@ -59,13 +59,17 @@ async function anew(site: CallSite, call: ToolCallPart, about: About): Promise<E
     ...(input === call.input ? undefined : { asked: call.input }),
     ...(tool.kind === 'pattern' ? tool.pattern.facts?.(site.contextFor(site.key), parsed as never) : undefined),
   })
-  const subject = (tool.kind === 'pattern' ? tool.pattern : tool).subject?.(parsed as never)
-  await permit(site, { tool, input, subject })
+  const subject =
+    tool.kind === 'pattern'
+      ? tool.pattern.subject?.(parsed as never, site.contextFor(site.key))
+      : tool.subject?.(parsed as never)
+  const { except } = await permit(site, { tool, input, subject })
   if (tool.kind === 'pattern') {
     x.journal.append('tool:pre', { ...pre }, session.id)
     return enterPattern(site, tool, pre)
   }
   if (subject !== undefined) pre.subject = subject
+  if (except) pre.except = except
   return x.effect(async () => {
     if (tool.kind === 'act') await x.beforeAction()
     site.signal.throwIfAborted()
@@ -156,6 +160,7 @@ function callFacts(site: CallSite, pre: ToolPre, stopping: { signal: AbortSignal
     tool_call_id: pre.tool_call_id,
     idempotency_key: pre.idempotency_key,
     ...(pre.subject === undefined ? undefined : { subject: pre.subject }),
+    ...(pre.except === undefined ? undefined : { except: pre.except }),
     ...(onlyLooks(site, pre.tool) ? { read_only: true as const } : undefined),
     get signal() {
       return stopping.signal

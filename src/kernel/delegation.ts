@@ -46,16 +46,22 @@ export function placeOf(x: Execution, agent: Agent, caller: Caller | undefined, 
 
 /**
  * What of its rights a resumed session keeps under the one who resumes it: it must be allowed there as a new one would
- * be, may delegate no deeper than its caller could, and changes nothing while its caller plans.
+ * be, has no tool that a new one would not have, may delegate no deeper than its caller could, and changes nothing while
+ * its caller plans.
  */
-export function rightsUnder(x: Execution, before: SessionOpen, caller: Caller | undefined): Partial<SessionOpen> {
+export function rightsUnder(
+  x: Execution,
+  before: SessionOpen,
+  { key, caller }: { key: string; caller: Caller | undefined },
+): Partial<SessionOpen> {
   if (!caller) return {}
   const place = placeOf(x, before.agent, caller)
   const levels = Math.min(before.max_depth - before.depth, place.max_depth - place.depth)
   const { patternTools } = x.ports
+  const asNew = new Set(toolsFor(x, before.agent, { key, place, inherited: caller.tools }))
   return {
     max_depth: before.depth + levels,
-    tools: before.tools.filter((name) => levels > 0 || !patternTools.get(name)?.pattern.delegates),
+    tools: before.tools.filter((name) => asNew.has(name) && (levels > 0 || !patternTools.get(name)?.pattern.delegates)),
     ...(caller.planning ? { read_only: true as const } : undefined),
   }
 }

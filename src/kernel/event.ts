@@ -139,6 +139,8 @@ export interface ToolPre extends ToolAbout {
   depth?: number
   /** What the call is about, as permission rules saw it. */
   subject?: string
+  /** Patterns of files that rules keep from a search. */
+  except?: readonly string[]
   /** Set when a hook changed the input: what the model had asked for. */
   asked?: unknown
 }

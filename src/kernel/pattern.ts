@@ -27,8 +27,8 @@ export interface PatternDefinition<Input> {
   check?(roster: Roster, input: Input): void
   /** Refuses what people ask of a run of it when it cannot be meant; absent: it cannot be steered. */
   steer?(input: Input, action: SteerAction): void
-  /** What a call is about, for permission rules. */
-  subject?(input: Input): string
+  /** What a call is about, for permission rules: names as the roster spells them. */
+  subject?(input: Input, context: Context): string
   /** What `tool:pre`, `tool:post` and `tool:error` say beyond the call itself. */
   facts?(context: Context, input: Input): Record<string, unknown>
   /** The tool's input schema for one caller: enum values come from the live roster. */

@@ -157,8 +157,8 @@ async function resume(site: PerformSite, id: string, agent: Agent | undefined): 
       return x.ports.claimSession(id, x.run, agent?.name)
     })
     const before = openingOf(past)
-    const rights = rightsUnder(x, before, site.caller)
     await equipped(site, before)
+    const rights = rightsUnder(x, before, site)
     const open: SessionOpen = { ...before, ...rights, key, segment: past.segment + 1, base: past.base }
     x.journal.append('session:open', open, id)
     return foldSession(id, open, past.events)

@@ -23,6 +23,8 @@ export interface PermissionAnswer {
   reason: string
   /** Rules that would have allowed it. */
   allowed: readonly string[]
+  /** Patterns of files that a search must leave out. */
+  except?: readonly string[]
 }
 
 export interface Permissions {

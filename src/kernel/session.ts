@@ -71,7 +71,12 @@ const ROOT_SPAN = '0'.repeat(16)
 /** `{parent16}-{child16}_{agent}`: derived from run and key, so that a repeated spawn is the same session. */
 export function sessionId(run_id: string, key: string, agent: string, parent: string | null): string {
   const span = parent === null ? ROOT_SPAN : (/-([0-9a-f]{16})_/.exec(parent)?.[1] ?? shortHash(parent))
-  return `${span}-${sha256(`${run_id}\n${key}`).slice(0, 16)}_${agent.replace(/[^A-Za-z0-9]+/g, '-').replace(/^-+|-+$/g, '')}`
+  return `${span}-${sha256(`${run_id}\n${key}`).slice(0, 16)}_${agentInId(agent)}`
+}
+
+/** An agent's name as it stands in the ids of its sessions. */
+export function agentInId(agent: string): string {
+  return agent.replace(/[^A-Za-z0-9]+/g, '-').replace(/^-+|-+$/g, '')
 }
 
 export function newSession(id: string, open: SessionOpen, thread?: Thread): SessionState {

@@ -28,6 +28,8 @@ export interface ToolCall {
   idempotency_key: string
   /** What leave was given for, where rules look at it; a call that would touch something else must refuse. */
   subject?: string
+  /** Patterns of files that rules keep from this call: a search leaves them out. */
+  except?: readonly string[]
   /** The agent has no other way to write: nor may this call. */
   read_only?: true
   signal: AbortSignal

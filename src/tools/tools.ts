@@ -12,6 +12,7 @@ import { Servers } from './lsp/servers.ts'
 import type { ServerCommand } from './lsp/which-server.ts'
 import { openSandbox } from './sandbox/open-sandbox.ts'
 import type { Sandbox, SandboxOptions } from './sandbox/sandbox.ts'
+import { trustedPath } from './sandbox/trusted-path.ts'
 import { globTool } from './search/glob.ts'
 import { grepTool } from './search/grep.ts'
 import { javascriptEngine } from './search/javascript.ts'
@@ -43,6 +44,8 @@ export interface ToolsOptions {
    * are known by name. Absolute, or relative to the workspace.
    */
   protect?: readonly string[]
+  /** What agents do not even see, in the same way: where runs are kept. */
+  hide?: readonly string[]
   world?: Pick<World, 'sleep'>
   /** The program to search with, `false` for none. Default: `rg` of the `PATH`. */
   ripgrep?: string | false
@@ -61,7 +64,7 @@ export interface Toolbox {
 /** The tools that agents know by name, for one workspace. Refuses where commands cannot be confined as asked. */
 export function createTools(options: ToolsOptions): Toolbox {
   const { network } = options
-  const workspace = openWorkspace(options.workspace, options.protect)
+  const workspace = openWorkspace(options.workspace, options.protect, options.hide)
   const named = (network?.hosts ?? []).filter((host) => host !== '*')
   const sandbox = openSandbox({ workspace, sandbox: options.sandbox ?? {}, hosts: named })
   const { sleep } = options.world ?? wallClock
@@ -89,8 +92,9 @@ export function createTools(options: ToolsOptions): Toolbox {
 }
 
 function engineFor({ ripgrep }: ToolsOptions, workspace: Workspace, sandbox: Sandbox): SearchEngine {
-  const program = ripgrep === undefined ? findProgram('rg') : ripgrep
+  const path = trustedPath([workspace.real])
+  const program = ripgrep === undefined ? findProgram('rg', path) : ripgrep
   if (program === undefined || program === false) return javascriptEngine
-  const bubblewrap = sandbox.kind === 'bubblewrap' ? findProgram('bwrap') : undefined
+  const bubblewrap = sandbox.kind === 'bubblewrap' ? findProgram('bwrap', path) : undefined
   return ripgrepEngine({ ripgrep: program, bubblewrap }, workspace)
 }

@@ -22,7 +22,7 @@ import { RUN_ID } from './reference.ts'
  */
 
 const CHILD = fileURLToPath(new URL('./collaborate-child.ts', import.meta.url))
-const KILLS = process.env.CHAOS_KILLS === 'all' ? 90 : 12
+const KILLS = process.env.CHAOS_KILLS === 'all' ? 45 : 8
 const SEED = Number(process.env.CHAOS_KILL_SEED ?? Date.now() % 1_000_000)
 const LONG = 600_000
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import type { Output } from '../../../test/collaboration.ts'
 import { company, opinion } from '../../../test/collaboration.ts'
+import { expectSame } from '../../../test/rehearsal.ts'
 import { agent } from '../../../test/stage.ts'
 import type { ModelRequest } from '../../index.ts'
 import { defineTool } from '../../index.ts'
@@ -39,6 +40,8 @@ describe('cache', () => {
     expect(model.seen('reader')).toHaveLength(1)
     expect(model.seen('actor')).toHaveLength(2)
     expect(again.metadata.total_tokens).toBe(15)
+    const [newest] = await troupe.runs({ limit: 1 })
+    await expectSame(troupe.store, newest?.run_id ?? '', { agents: [reader, actor], tools, embedder: false })
   })
 
   test('CO47 another task, focus, model, context or form is another request; without cache nothing is looked up', async () => {

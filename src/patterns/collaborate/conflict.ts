@@ -14,7 +14,7 @@ export interface Ruling {
 }
 
 export function inConflict({ consensus }: Stand): boolean {
-  return consensus.clusters.length > 1 && (!consensus.has_consensus || consensus.tie)
+  return consensus.clusters.length > 1 && !consensus.has_consensus
 }
 
 /** One round in which every side hears the others; who does not answer keeps what it said. */

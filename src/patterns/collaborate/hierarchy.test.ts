@@ -86,6 +86,7 @@ describe('divisions that cannot be used', () => {
     const corrected = partOf(model.seen('lead')[1])
     expect(corrected).toContain("- assignment 1: no specialist is called 'backend'")
     expect(corrected).toContain('The specialists are: back, front, infra.')
+    expect(output.contributions[0]?.tokens_used).toBe(30)
     expect(output.metadata.status).toBe('completed')
     expect(output.metadata.problems).toBeUndefined()
   })

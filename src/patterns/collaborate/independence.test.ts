@@ -18,7 +18,11 @@ function lasting(output: Output): unknown {
 }
 
 /** A collaboration in which the test decides whose answer comes next. */
-async function driven(input: object, answer: (request: ModelRequest) => string, next: (waiting: number) => number) {
+async function driven(
+  input: Record<string, unknown>,
+  answer: (request: ModelRequest) => string,
+  next: (waiting: number) => number,
+) {
   const waiting: { key: string; go(): void }[] = []
   const everybody = async (request: ModelRequest): Promise<ModelChunk[]> => {
     const turn = Promise.withResolvers<void>()
@@ -95,7 +99,7 @@ describe('completion order', () => {
         expect(other.output.metadata.total_tokens).toBe(other.result.usage.input + other.result.usage.output)
         expect(other.output.metadata.cost).toBe(other.result.usage.usd)
       }),
-      { numRuns: 60 },
+      { numRuns: 40 },
     )
   })
 })
@@ -130,7 +134,7 @@ describe('one that misbehaves', () => {
           without.output.contributions.map(({ tokens_used, session_id: _id, ...rest }) => rest),
         )
       }),
-      { numRuns: 60 },
+      { numRuns: 40 },
     )
   })
 

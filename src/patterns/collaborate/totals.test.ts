@@ -40,7 +40,7 @@ function told(events: readonly Event[]): number {
 }
 
 describe('totals', () => {
-  const cases: [string, Lines, object][] = [
+  const cases: [string, Lines, Record<string, unknown>][] = [
     ['a coordinator', torn, {}],
     ['an evaluator', { ...torn, evaluator: best }, { synthesis: 'best_of' }],
     ['a round of mediation', torn, { on_conflict: 'mediate' }],
@@ -109,5 +109,21 @@ describe('totals', () => {
       Array(2).fill((result.output as { session_id: string }).session_id),
     )
     expect(verifyJournal(events)).toEqual([])
+  })
+  test('CO58 who was asked is remembered: a roster that has changed changes nothing for a run that goes on', async () => {
+    const expert = agent('expert', { instructions: 'Know everything.', tools: [] })
+    const before = await company({ ...torn, expert: opinion('run') }, { agents: [expert] })
+    const agents = ['expert', { name: 'a' }]
+    const asked = await before.troupe.run('collaborate', { task: 'x', agents, on_conflict: 'escalate' })
+    await before.troupe.drain()
+    const { store } = before.troupe
+    const after = await company(
+      { coordinator: 'Done.' },
+      { store, agents: [agent('a', { instructions: 'New here.' })] },
+    )
+    const done = await (await after.troupe.answer(asked.gates[0]?.gate_id ?? '', '1')).result
+    expect(done).toMatchObject({ status: 'completed', output: { result: 'Done.' } })
+    await expectSame(store, done.run_id, { embedder: false })
+    await expectSame(store, done.run_id, { embedder: false, agents: [expert] })
   })
 })

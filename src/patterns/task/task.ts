@@ -7,6 +7,7 @@ import type { PatternResult } from '../../kernel/pattern.ts'
 import { definePattern } from '../../kernel/pattern.ts'
 import type { Roster } from '../../kernel/roster.ts'
 import type { SessionResult } from '../../kernel/session.ts'
+import { agentInId } from '../../kernel/session.ts'
 import type { TaskInput, TaskOutput } from './input.ts'
 import { resultInput, taskInput, taskInputFor, taskOutput } from './input.ts'
 import { instructionWith, quoted } from './prompts.ts'
@@ -24,7 +25,7 @@ export const task = definePattern<TaskInput>({
     'run in parallel.',
   category: 'task_management',
   delegates: true,
-  subject: (input) => input.agent ?? input.session_id ?? '',
+  subject: (input, context) => agentMeant(context, input),
   input: taskInput,
   output: taskOutput,
   inputFor: (context) => taskInputFor(context.caller?.open.agent.agents ?? context.roster.names),
@@ -121,6 +122,14 @@ function chosen(context: Context, input: TaskInput): Agent | undefined {
 function agentNamed(context: Context, input: TaskInput): string {
   if (input.agent === 'self') return context.caller?.open.agent.name ?? 'self'
   return input.agent ?? input.session_id?.split('_').slice(1).join('_') ?? ''
+}
+
+/** The agent by the one name that it has in the roster, also where it is called by another or by its session. */
+function agentMeant(context: Context, input: TaskInput): string {
+  const named = agentNamed(context, input)
+  if (input.agent !== undefined) return context.roster.has(named) ? context.roster.get(named).name : named
+  const meant = context.roster.names.filter((name) => agentInId(name) === named)
+  return meant.length === 1 ? (meant[0] ?? named) : named
 }
 
 function inherited(context: Context, input: TaskInput): string {

@@ -35,7 +35,7 @@ export async function keepRoom(floor: Floor): Promise<void> {
       from: 'team',
       summary: result.text,
       decisions: floor.handoffs.map(
-        ({ round: at, from, to, handoff_reason }) => `${at}: ${from} → ${to}: ${handoff_reason}`,
+        ({ round: at, from, to, handoff_reason }) => `${at}: ${from} → ${to ?? 'nobody'}: ${handoff_reason}`,
       ),
       artifacts: [...new Set(floor.artifacts)],
     },

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { agent } from '../../../test/stage.ts'
 import {
   answering,
+  castModel,
   handoffsIn,
   judging,
   linesIn,
@@ -9,6 +11,7 @@ import {
   said,
   sceneOf,
 } from '../../../test/team-scene.ts'
+import { createTroupe } from '../../index.ts'
 
 const broken = () => Object.assign(new Error('the line is dead'), { status: 404 })
 
@@ -151,6 +154,32 @@ describe('a turn that fails', () => {
     const handle = await stopped.troupe.resume(stopped.result.run_id, { limits: { calls: 10 } })
     const done = await sceneOf(stopped.troupe, stopped.model, await handle.result)
     expect([done.result.status, done.route]).toEqual(['completed', names])
+  })
+
+  test('TM15 a turn that was cut short and taken care of stays as it was when the run is resumed for something else', async () => {
+    const slow = agent('slow', { timeout_ms: 1 })
+    const careful = {
+      name: 'Cut',
+      agents: [{ name: 'first', uses: 'slow' }, { name: 'handler' }, { name: 'last' }],
+      handoffs: [
+        { from_agent: 'first', to_agent: 'handler', condition: 'error detected' },
+        { from_agent: 'handler', to_agent: 'last' },
+      ],
+      after_work_behavior: 'terminate',
+    }
+    const model = castModel({ first: ['late'], handler: ['handled'], last: (turn) => (turn === 1 ? broken() : 'end') })
+    const stream = model.stream.bind(model)
+    model.stream = async function* (request, signal) {
+      if (request.session.agent === 'first') await new Promise((_, reject) => signal.addEventListener('abort', reject))
+      yield* stream(request, signal)
+    }
+    const troupe = await createTroupe({ store: 'memory', model, agents: [slow] })
+    const failed = await troupe.run('team', { team: careful, message: 'Go.' })
+    expect(failed.error?.message).toMatch(/^last, round 3/)
+    const done = await sceneOf(troupe, model, await (await troupe.resume(failed.run_id)).result)
+    expect([done.result.status, done.route]).toEqual(['completed', ['first', 'handler', 'last']])
+    const openings = done.events.filter((event) => event.type === 'model:begin' && event.session_id?.endsWith('_first'))
+    expect(openings).toHaveLength(1)
   })
 
   test('TM15 a cancelled team ends as cancelled', async () => {

@@ -49,7 +49,7 @@ async function together(
     ...(spoken.failure ? [`${name} failed: ${spoken.failure.error.message}`] : []),
   ])
   const lines = all.flatMap(({ spoken }) => spoken.lines)
-  const text = lines.map(lineText).join('\n')
+  const text = lines.map(({ from, text: words, error }) => `${from}: ${words ?? error ?? ''}`).join('\n\n')
   const artifacts = all.flatMap(({ spoken }) => spoken.artifacts)
   const variables = new Map(heard.flatMap((spoken) => [...spoken.variables]))
   const joint = { ...nothing(), text, lines, artifacts, variables, verdicts: unanimous(heard), problems }

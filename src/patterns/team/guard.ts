@@ -1,6 +1,7 @@
 import { fingerprintOf } from '../../judgement/loop.ts'
 import { choose, goingOn } from './choice.ts'
 import type { Floor } from './floor.ts'
+import type { Plan } from './plan.ts'
 import type { Spoken } from './speak.ts'
 
 /** Where the work goes after all; null when a person stops the team. */
@@ -20,7 +21,7 @@ export async function guardLoop(floor: Floor, spoken: Spoken, move: { from: stri
   const { kind, message } = verdict
   context.emit(`stuck/${round}`, 'team:loop', { round, kind, message, ...move })
   const { supervisor } = plan.team
-  if (supervisor !== undefined && plan.names.includes(supervisor) && !floor.supervised && move.to !== supervisor) {
+  if (supervisor !== undefined && isAgent(plan, supervisor) && !floor.supervised && move.to !== supervisor) {
     floor.supervised = true
     return { to: supervisor, by: 'supervisor' }
   }
@@ -41,4 +42,9 @@ export async function guardLoop(floor: Floor, spoken: Spoken, move: { from: stri
   floor.supervised = false
   if (choice.do === 'stop') return { to: null, by: 'person' }
   return { to: choice.do === 'override' ? choice.agent : move.to, by: 'person' }
+}
+
+/** A person is asked what to do about the loop, not what to do next. */
+function isAgent(plan: Plan, name: string): boolean {
+  return plan.names.includes(name) && plan.member(name).kind !== 'human'
 }

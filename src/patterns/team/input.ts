@@ -50,7 +50,13 @@ export const teamOutput = z.object({
   /** `name@version`, oldest first. */
   artifacts: z.array(z.string()),
   handoffs: z.array(
-    z.object({ round: z.int(), from: z.string(), to: z.string(), by: z.string(), handoff_reason: z.string() }),
+    z.object({
+      round: z.int(),
+      from: z.string(),
+      to: z.string().nullable(),
+      by: z.string(),
+      handoff_reason: z.string(),
+    }),
   ),
   totals: z.object({
     turns: z.int(),

@@ -109,7 +109,7 @@ async function note(floor: Floor, { from, spoken, handover }: Turn): Promise<voi
     const step_id = spoken.lines.length === 1 ? `round/${at}` : `round/${at}/${index + 1}`
     history.push(historyEntry(step_id, line, { timestamp, ...target }))
   }
-  handoffs.push({ round: at, from, to: to ?? 'nobody', by, handoff_reason: reason })
+  handoffs.push({ round: at, from, to, by, handoff_reason: reason })
   const suggested = typeof spoken.next === 'string' ? { suggested: spoken.next } : undefined
   context.emit(`round/${at}`, 'team:handoff', {
     ...{ round: at, from, to, by, handoff_reason: reason, explanation, ...suggested },

@@ -13,6 +13,8 @@ export interface Roots {
   known: readonly string[]
   /** Absolute paths of what agents may read and not write, beside what is never theirs to write. */
   protect?: readonly string[]
+  /** Absolute paths of what agents do not even see. */
+  hide?: readonly string[]
 }
 
 export function placeOf(roots: Roots, requested: string): Place {

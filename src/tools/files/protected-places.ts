@@ -18,6 +18,8 @@ export interface Guarded {
   real: string
   /** More places, as absolute paths. */
   protect?: readonly string[]
+  /** Absolute paths of what agents do not even see. */
+  hide?: readonly string[]
 }
 
 /** Whether names, spelled plainly, say that a file defines or configures agents, at whatever depth. */
@@ -48,6 +50,13 @@ export function protectedPlaces({ real, protect = [] }: Guarded, trees: readonly
   const hooks = trees.flatMap(hookFoldersOf).filter((folder) => !isWithin(real, folder))
   const named = [...agentPlaces(real, 'root'), ...hooks, ...protect]
   return [...new Set(named.flatMap((path) => [path, realPlace(path)]))]
+}
+
+/** Whether a place, as names from the root, is none of agents' business. */
+export function isHidden({ real, hide = [] }: Guarded, names: readonly string[]): boolean {
+  // In other letters it may be the same file.
+  const path = [real, ...names].join('/').toLowerCase()
+  return hide.some((place) => isWithin(path, place.toLowerCase()))
 }
 
 export function isWithin(path: string, folder: string): boolean {

@@ -1,6 +1,6 @@
 import { refused } from '../complaint.ts'
 import type { Guarded } from './protected-places.ts'
-import { isWithin, protectedPlaces, steersAgents } from './protected-places.ts'
+import { isHidden, isWithin, protectedPlaces, steersAgents } from './protected-places.ts'
 
 /** What someone wants with a file: `own` is Troupe itself keeping its state. */
 export type Purpose = 'read' | 'write' | 'own'
@@ -16,6 +16,9 @@ export function checkProtected(workspace: Guarded, names: readonly string[], pur
   const at = names.join('/')
   if (plain[0] === OWN_FOLDER && !(purpose === 'read' && names[0] === OWN_FOLDER && names[1] === OUTPUT_FOLDER)) {
     throw refused(`'${at}' belongs to Troupe`, 'nothing in .troupe is yours, except to read .troupe/output')
+  }
+  if (isHidden(workspace, names)) {
+    throw refused(`'${at}' belongs to Troupe`, 'runs are kept there; nothing in it is yours')
   }
   if (purpose === 'write' && plain.some(isGitName)) {
     // What stands in hooks or config runs with the rights of whoever uses git there next.

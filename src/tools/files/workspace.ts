@@ -3,12 +3,17 @@ import { join, resolve } from 'node:path'
 import { TroupeError } from '../../errors.ts'
 import type { Roots } from './place.ts'
 import { OWN_FOLDER } from './protected.ts'
+import { isWithin, realPlace } from './protected-places.ts'
 
 /** The folder that a run's tools work in and never leave. */
 export interface Workspace extends Roots {}
 
-/** Opens a folder as a workspace and makes Troupe's own folder in it. */
-export function openWorkspace(folder: string, protect: readonly string[] = []): Workspace {
+/** Opens a folder as a workspace and makes Troupe's own folder in it. `hide` is protected too, and not seen. */
+export function openWorkspace(
+  folder: string,
+  protect: readonly string[] = [],
+  hide: readonly string[] = [],
+): Workspace {
   const named = resolve(folder)
   const real = realFolder(named)
   if (real === '/') {
@@ -18,7 +23,9 @@ export function openWorkspace(folder: string, protect: readonly string[] = []): 
   }
   makeOwnFolder(real)
   const known = real === named ? [real] : [real, named]
-  return { real, known, protect: protect.map((path) => resolve(real, path)) }
+  const hidden = hide.map((path) => resolve(real, path)).flatMap((path) => [path, realPlace(path)])
+  const guarded = [...protect.map((path) => resolve(real, path)), ...hidden]
+  return { real, known, protect: guarded, hide: [...new Set(hidden)].filter((path) => isWithin(path, real)) }
 }
 
 function realFolder(named: string): string {

@@ -1,8 +1,10 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { unable } from '../complaint.ts'
 import type { Workspace } from '../files/workspace.ts'
+import { trustedPath } from '../sandbox/trusted-path.ts'
 import { findProgram } from '../search/ripgrep.ts'
+import { readSmall } from '../search/walk.ts'
 
 /** A language server as a program with its arguments. */
 export type ServerCommand = readonly [program: string, ...args: string[]]
@@ -19,7 +21,7 @@ export function typescriptServer(workspace: Workspace): ServerCommand {
   }
   const own = join(modules, 'typescript-language-server', 'lib', 'cli.mjs')
   if (existsSync(own)) return [process.execPath, own, '--stdio']
-  const installed = findProgram('typescript-language-server')
+  const installed = findProgram('typescript-language-server', trustedPath([workspace.real]))
   if (installed !== undefined) return [installed, '--stdio']
   throw unable(
     'there is no language server for TypeScript in this workspace',
@@ -27,10 +29,11 @@ export function typescriptServer(workspace: Workspace): ServerCommand {
   )
 }
 
+/** What a command left there may be no file: a pipe would be waited for, a device read without end. */
 function majorOf(manifest: string): number {
   try {
-    const { version } = JSON.parse(readFileSync(manifest, 'utf8')) as { version?: string }
-    return Number.parseInt(version ?? '0', 10)
+    const { version } = JSON.parse(readSmall(manifest) ?? '{}') as { version?: unknown }
+    return Number.parseInt(String(version ?? '0'), 10)
   } catch {
     return 0
   }

@@ -17,11 +17,13 @@ export interface LaunchSite {
   sandbox: Sandbox | undefined
   /** Said by whoever answers for the machine: programs may run without a sandbox. */
   unconfined: boolean
+  /** Whether it may write to the workspace. Nobody is asked before a program writes. */
+  write: boolean
   env: Environment
 }
 
 /** Starts a server's program: in the sandbox, or in the open with a few variables where somebody said so. */
-export async function launch(spec: StdioSpec, { sandbox, unconfined, env }: LaunchSite): Promise<SandboxedProcess> {
+export async function launch(spec: StdioSpec, { sandbox, unconfined, write, env }: LaunchSite): Promise<SandboxedProcess> {
   if (!sandbox || sandbox.kind === 'none') {
     if (unconfined) return inTheOpen(spec, env)
     throw refused('there is no sandbox to run its program in', UNCONFINED_HINT)
@@ -29,6 +31,7 @@ export async function launch(spec: StdioSpec, { sandbox, unconfined, env }: Laun
   return sandboxedSpawn(sandbox, {
     command: [spec.command, ...spec.args],
     env: spec.env,
+    write,
     ...(spec.cwd === undefined ? undefined : { cwd: spec.cwd }),
   })
 }

@@ -24,6 +24,8 @@ export interface ToolSite {
   timeout_ms: number
   /** Only for agents that bring the server along. */
   brought: boolean
+  /** Whether it is believed that a tool only reads. */
+  trusted: boolean
   only: readonly string[] | undefined
   call(tool: Pick<Listed, 'name' | 'kind'>, args: Record<string, unknown>, signal: AbortSignal): Promise<RawResult>
 }
@@ -73,12 +75,24 @@ async function readTool(entry: unknown, site: ToolSite): Promise<Tool | undefine
   if (site.only && !site.only.includes(data.name)) return undefined
   const name = toolName(site.server, data.name)
   if (name === undefined) throw new Error('its name is too long, or holds more than letters, digits and _ . : -')
-  const { readOnlyHint, idempotentHint, destructiveHint } = data.annotations ?? {}
-  const kind = readOnlyHint && !destructiveHint ? 'read' : idempotentHint ? 'idempotent' : 'act'
+  const kind = kindOf(data.annotations ?? {}, site.trusted)
   const schema = readSchema(data.inputSchema)
   const check = await checkOf(schema)
   const description = (data.description || data.title || data.name).slice(0, MOST_WORDS)
   return toolOf(name, { name: data.name, description, kind, schema }, { ...site, check })
+}
+
+interface Hints {
+  readOnlyHint?: boolean | undefined
+  idempotentHint?: boolean | undefined
+  destructiveHint?: boolean | undefined
+}
+
+/** A server's word is enough for repeating a call, not for making it without leave: it could say of anything that it reads. */
+function kindOf({ readOnlyHint, idempotentHint, destructiveHint }: Hints, trusted: boolean): Listed['kind'] {
+  const reads = readOnlyHint === true && !destructiveHint
+  if (reads && trusted) return 'read'
+  return reads || idempotentHint ? 'idempotent' : 'act'
 }
 
 async function checkOf(schema: JsonSchema): Promise<ArgumentCheck> {

@@ -14,6 +14,8 @@ export interface StdioServerConfig {
   timeout?: number
   /** Only these of its tools. */
   tools?: readonly string[]
+  /** Believe it when it says that a tool only reads: such calls are not asked for, and made in plan mode too. */
+  trust?: boolean
   disabled?: boolean
 }
 
@@ -24,6 +26,7 @@ export interface HttpServerConfig {
   headers?: Readonly<Record<string, string>>
   timeout?: number
   tools?: readonly string[]
+  trust?: boolean
   disabled?: boolean
 }
 
@@ -33,6 +36,8 @@ interface Shared {
   timeout_ms: number | undefined
   /** `undefined`: all of them. */
   only: readonly string[] | undefined
+  /** Said by whoever wrote the entry; counts for those of the configuration alone. */
+  trust: boolean
 }
 
 export interface StdioSpec extends Shared {
@@ -59,6 +64,7 @@ const words = z.record(z.string(), word).default({})
 const shared = {
   timeout: z.number().int().positive().max(86_400_000).optional(),
   tools: z.array(z.string()).optional(),
+  trust: z.boolean().optional(),
   disabled: z.boolean().optional(),
 }
 
@@ -108,8 +114,14 @@ function readHttp(entry: object): ReadServer {
   return { spec: { kind: 'http', url: data.url, headers: data.headers, ...common(data) } }
 }
 
-function common({ timeout, tools }: { timeout?: number | undefined; tools?: string[] | undefined }): Shared {
-  return { timeout_ms: timeout, only: tools?.includes('*') ? undefined : tools }
+interface CommonWords {
+  timeout?: number | undefined
+  tools?: string[] | undefined
+  trust?: boolean | undefined
+}
+
+function common({ timeout, tools, trust = false }: CommonWords): Shared {
+  return { timeout_ms: timeout, only: tools?.includes('*') ? undefined : tools, trust }
 }
 
 /** Two entries with the same words are the same server. */

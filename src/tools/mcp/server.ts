@@ -137,7 +137,7 @@ export class McpServer {
       if (withheld.length > 0) this.#report(`${notLent(withheld)}; what it has in place of it is used`)
       const onListChanged = () => void this.#refresh()
       connection = await this.#within(limits.connect_ms, 'start', (signal) =>
-        connect(spec, { signal, sandbox, unconfined, loan, env, onListChanged }),
+        connect(spec, { signal, sandbox, unconfined, write: !this.brought, loan, env, onListChanged }),
       )
       await this.#list(connection)
       this.#end.signal.throwIfAborted()
@@ -161,6 +161,7 @@ export class McpServer {
       server: this.key,
       timeout_ms,
       brought: this.brought,
+      trusted: !this.brought && this.spec.trust,
       only: this.spec.only,
       call: (tool, args, signal) => this.call(tool, args, signal),
     })

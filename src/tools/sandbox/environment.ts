@@ -1,4 +1,4 @@
-import { delimiter, join } from 'node:path'
+import { delimiter, dirname, join } from 'node:path'
 
 /*
  * The variables of a sandboxed command, set when it is inside. Nothing else of this process's environment reaches it: that
@@ -41,6 +41,7 @@ export function sandboxEnvironment(
 /** The folders of `PATH` that can be seen from inside. */
 function pathWithin(readable: readonly string[]): string {
   const seen = (process.env.PATH ?? '').split(delimiter).filter((folder) => {
+    if (folder === dirname(process.execPath)) return true
     return folder.startsWith('/') && readable.some((root) => folder === root || folder.startsWith(`${root}/`))
   })
   const all = new Set([...seen, ...DEFAULT_PATH.split(':')])

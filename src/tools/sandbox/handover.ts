@@ -12,6 +12,16 @@ export const WORDS_FD = 4
 /** More than this the system does not take as one word. */
 export const LONGEST_WORD = 131_071
 
+/**
+ * For bash, inside, before anything else is started there: closes what this process was itself started with. An open folder
+ * of the host among it would be a way out.
+ */
+export const CLOSE_OTHERS = [
+  'for troupe_fd in /proc/$$/fd/*; do troupe_fd=${troupe_fd##*/}',
+  `if [ "$troupe_fd" -gt 2 ] && [ "$troupe_fd" -ne ${WORDS_FD} ]; then eval "exec $troupe_fd>&-"; fi; done`,
+  'unset troupe_fd',
+].join('; ')
+
 /** For bash, inside: takes the words, closes the way they came, and becomes the program. */
 export const TAKE_OVER = [
   `mapfile -d '' -t -u ${WORDS_FD} troupe_words`,

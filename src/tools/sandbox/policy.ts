@@ -1,7 +1,7 @@
-import { existsSync } from 'node:fs'
-import { homedir } from 'node:os'
+import { existsSync, readdirSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { OWN_FOLDER } from '../files/protected.ts'
+import { isWithin, realPlace } from '../files/protected-places.ts'
 import type { Workspace } from '../files/workspace.ts'
 import type { SandboxOptions } from './sandbox.ts'
 import { guardedPlaces } from './workspace-guard.ts'
@@ -52,20 +52,32 @@ export function filePolicy(
   options: SandboxOptions,
   { helpers, write }: { helpers: readonly string[]; write: boolean },
 ): FilePolicy {
-  const own = join(workspace.real, OWN_FOLDER)
+  const unseen = [join(workspace.real, OWN_FOLDER), ...(workspace.hide ?? [])]
   const readable = [...SYSTEM, ...SETTINGS, ...nodeInstallation(), ...helpers, ...(options.read ?? [])]
   const writable = write ? [workspace.real, ...(options.write ?? [])] : []
   return {
-    denyRead: ['/', own],
+    denyRead: ['/', ...unseen],
     allowRead: [...readable.filter((path) => existsSync(path)), workspace.real, ...(options.write ?? [])],
     allowWrite: writable,
-    denyWrite: [own, ...(write ? guardedPlaces(workspace, writable) : [])],
+    denyWrite: [...unseen, ...(write ? guardedPlaces(workspace, writable) : [])],
   }
 }
 
-/** The Node that runs us, wherever it is installed: commands use it too. */
-export function nodeInstallation(): string[] {
-  const folder = dirname(process.execPath)
-  const prefix = basename(folder) === 'bin' ? dirname(folder) : folder
-  return [homedir(), dirname(homedir()), '/', '/usr'].includes(prefix) ? [folder] : [prefix]
+/**
+ * The Node that runs us, wherever it is installed: commands use it too. Only what is Node's own: it may have been unpacked
+ * into a folder that holds a person's other things, such as `~/.local`.
+ */
+export function nodeInstallation(program = process.execPath): string[] {
+  const folder = dirname(program)
+  const modules = join(dirname(folder), 'lib', 'node_modules')
+  if (basename(folder) !== 'bin' || !isNodesOwn(folder, { program, modules })) return [program]
+  return [folder, modules, join(dirname(folder), 'include', 'node')]
+}
+
+/** Whether a folder of programs holds Node and links to its packages, such as npm, and nothing else. */
+function isNodesOwn(folder: string, { program, modules }: { program: string; modules: string }): boolean {
+  return readdirSync(folder).every((name) => {
+    const path = join(folder, name)
+    return path === program || isWithin(realPlace(path), realPlace(modules))
+  })
 }

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { unknownShape, wordsOf } from './command-line.ts'
+import { CLOSE_OTHERS } from './handover.ts'
 import type { FilePolicy } from './policy.ts'
 
 /*
@@ -140,7 +141,9 @@ export function harden(
   const end = words.indexOf('--')
   const head = words.slice(1, end)
   const procs = head.filter((word, at) => word === '--proc' && head[at + 1] === '/proc')
-  if (end === -1 || words[0] !== programs.bwrap || procs.length !== 1) throw unknownShape()
+  const [, shell = '', c, script, ...more] = words.slice(end)
+  const isKnown = words[0] === programs.bwrap && procs.length === 1 && shell.endsWith('/bash') && c === '-c'
+  if (end === -1 || !isKnown || script === undefined || more.length > 0) throw unknownShape()
   const size = ['--size', String(scratch_mb * 1024 * 1024)]
   const sized = head.flatMap((word) => (word === '--tmpfs' ? [...size, word] : [word]))
   const proc = sized.indexOf('--proc') + 2
@@ -148,7 +151,7 @@ export function harden(
     .filter((path) => existsSync(path))
     .flatMap((path) => ['--ro-bind', path, path])
   const covered = isRoot ? sized.toSpliced(proc, 0, ...covers) : sized
-  return [programs.bwrap, ...SECCOMP, ...covered, ...words.slice(end)]
+  return [programs.bwrap, ...SECCOMP, ...covered, '--', shell, '-c', `${CLOSE_OTHERS}\n${script}`]
 }
 
 /** The filter for system calls comes through this descriptor. */

@@ -7,6 +7,7 @@ import type { Workspace } from '../files/workspace.ts'
 import { globFilter, sifted } from './glob-pattern.ts'
 import { page } from './page.ts'
 import type { Searcher } from './searcher.ts'
+import { withheldFrom } from './withheld.ts'
 
 const PATHS = 1000
 
@@ -36,7 +37,11 @@ export function globTool(searcher: Searcher, workspace: Workspace): Tool {
       const files = await searcher.files(path, call.signal)
       const depth = names.length === 0 ? 0 : names.join('/').length + 1
       const found = await sifted(files, (file) => isMeant(file.slice(depth)), call.signal)
-      return { success: true, output: page(found, { offset, limit: head_limit, nothing: 'no file has such a name' }) }
+      const { isWithheld, note } = withheldFrom(call)
+      const shown = await sifted(found, (file) => !isWithheld(file), call.signal)
+      const notes = note(found.length - shown.length)
+      const about = { offset, limit: head_limit, nothing: 'no file has such a name' }
+      return { success: true, output: page(shown, { ...about, ...(notes.length > 0 ? { note: notes.join('; ') } : {}) }) }
     },
   })
 }

@@ -8,6 +8,9 @@ import { fileNamesOf } from './kinds-of-files.ts'
 import { page } from './page.ts'
 import type { FileMatches, Query } from './query.ts'
 import type { Searcher } from './searcher.ts'
+import { withheldFrom } from './withheld.ts'
+
+const TOO_MUCH = 'there was too much to search it all; narrow it down with path, glob or type'
 
 const around = z.number().int().min(0).max(100).optional()
 
@@ -48,12 +51,15 @@ export function grepTool(searcher: Searcher, workspace: Workspace): Tool {
       const { files, incomplete } = await searcher.search(request.path ?? '.', query, call.signal)
       const isMeant = request.glob === undefined ? () => true : globFilter(request.glob)
       const meant = files.filter(({ path }) => isMeant(path))
-      const lines = meant.flatMap((file) => linesOf(file, query, request['-n'] ?? true))
+      const { isWithheld, note } = withheldFrom(call)
+      const shown = meant.filter(({ path }) => !isWithheld(path))
+      const notes = [...(incomplete ? [TOO_MUCH] : []), ...note(meant.length - shown.length)]
+      const lines = shown.flatMap((file) => linesOf(file, query, request['-n'] ?? true))
       const output = page(lines, {
         offset: request.offset ?? 0,
         limit: request.head_limit ?? (query.mode === 'content' ? 500 : 1000),
         nothing: 'nothing matches',
-        ...(incomplete ? { note: 'there was too much to search it all; narrow it down with path, glob or type' } : {}),
+        ...(notes.length > 0 ? { note: notes.join('; ') } : {}),
       })
       return { success: true, output }
     },

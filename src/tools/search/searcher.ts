@@ -4,6 +4,7 @@ import { LARGEST_WHOLE, openRegular } from '../files/content.ts'
 import type { Spot } from '../files/descend.ts'
 import { atPlace } from '../files/descend.ts'
 import { placeOf } from '../files/place.ts'
+import { isHidden as isHiddenPlace } from '../files/protected-places.ts'
 import type { Workspace } from '../files/workspace.ts'
 import type { IgnoreChain } from './ignore-file.ts'
 import { isIgnored, parseIgnoreFile } from './ignore-file.ts'
@@ -27,14 +28,14 @@ export function createSearcher(workspace: Workspace, engine: SearchEngine): Sear
         const found = await engine.files(root, signal)
         return found
           .map((path) => fromRoot(root, path))
-          .filter(notHiddenAbove(workspace, root))
+          .filter(isShown(workspace, root))
           .sort()
       }),
     search: (below, query, signal) =>
       inFolder(workspace, below, async (root, spot) => {
         if (spot.stat?.isFile()) return { files: await searchOne(spot, query), incomplete: false }
         const { files, incomplete } = await engine.search(root, query, signal)
-        const isSeen = notHiddenAbove(workspace, root)
+        const isSeen = isShown(workspace, root)
         const placed = files
           .map((file) => ({ ...file, path: fromRoot(root, file.path) }))
           .filter(({ path }) => isSeen(path))
@@ -74,6 +75,12 @@ async function searchOne(spot: Spot, query: Query): Promise<FileMatches[]> {
 
 function fromRoot({ names }: SearchRoot, path: string): string {
   return names.length === 0 ? path : `${names.join('/')}/${path}`
+}
+
+function isShown(workspace: Workspace, root: SearchRoot): (path: string) => boolean {
+  const isSeen = notHiddenAbove(workspace, root)
+  const hasHidden = (workspace.hide ?? []).length > 0
+  return (path) => isSeen(path) && !(hasHidden && isHiddenPlace(workspace, path.split('/')))
 }
 
 /**

@@ -3,6 +3,7 @@ import { request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import type { Readable } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
+import { plainHost } from '../../judgement/domain-rule.ts'
 import { mistaken, refused } from '../complaint.ts'
 import type { AddressBook } from './addresses.ts'
 import { addressFor, isHostAllowed } from './addresses.ts'
@@ -17,6 +18,8 @@ export const FETCH_LIMITS: FetchLimits = { bytes: 5 * 1024 * 1024, redirects: 5 
 export interface Fetched {
   url: string
   status: number
+  /** Where the page is instead: another host is a request of its own. */
+  leads_to?: string
   /** What a server asks for that has enough for now. */
   retry_after?: string
   /** Empty when the server does not say. */
@@ -40,11 +43,16 @@ export interface PageRequest {
   headers?: Readonly<Record<string, string>>
   /** Sent with POST. */
   body?: string
+  /** Another host is told of instead of asked: whether it may be asked is for others to judge. */
+  stays?: true
 }
 
-/** Gets a page from the public internet. Every hop is judged anew: scheme, host, and the address connected to. */
+/**
+ * Gets a page from the public internet. Every hop is judged anew: scheme, host, and the address connected to. One to
+ * another host is not followed but told.
+ */
 export function fetchPage(network: Network, start: string, signal: AbortSignal): Promise<Fetched> {
-  return fetchFrom(network, { url: start }, signal)
+  return fetchFrom(network, { url: start, stays: true }, signal)
 }
 
 /** The same for a request with headers or a body; it is not led on to another origin. */
@@ -63,6 +71,10 @@ export async function fetchFrom(network: Network, request: PageRequest, signal: 
     if (url.protocol === 'https:' && next.protocol === 'http:') throw refused(`${url.href} leads to an unsafe address`)
     if ((request.headers || request.body !== undefined) && next.origin !== url.origin) {
       throw refused(`${url.host} leads on to ${next.host}, which this request is not for`)
+    }
+    if (request.stays && plainHost(next.hostname) !== plainHost(url.hostname)) {
+      await placeOf(network, next)
+      return { url: url.href, status, leads_to: next.href, media_type: '', charset: 'utf-8', body: Buffer.alloc(0), cut: false }
     }
     // As browsers do it: only these two ask for the same again.
     if (status < 307) sent = { url: next.href, ...(request.headers ? { headers: request.headers } : undefined) }
@@ -85,12 +97,23 @@ interface Hop extends Omit<PageRequest, 'url'> {
   url: URL
 }
 
-async function connect(network: Network, { url, headers, body }: Hop, signal: AbortSignal): Promise<IncomingMessage> {
+interface Place {
+  address: string
+  family: 4 | 6
+  port: number
+}
+
+/** Where an address leads, if it may be asked at all. */
+async function placeOf(network: Network, url: URL): Promise<Place> {
   if (!isHostAllowed(network.hosts, url.hostname)) {
     throw refused(`the host '${url.hostname}' is not allowed`, `allowed: ${network.hosts.join(', ') || 'none'}`)
   }
   const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80))
-  const { address, family } = await addressFor(network.addresses, url.hostname, port)
+  return { ...(await addressFor(network.addresses, url.hostname, port)), port }
+}
+
+async function connect(network: Network, { url, headers, body }: Hop, signal: AbortSignal): Promise<IncomingMessage> {
+  const { address, family, port } = await placeOf(network, url)
   signal.throwIfAborted()
   return new Promise((resolve, reject) => {
     const request = (url.protocol === 'https:' ? httpsRequest : httpRequest)(

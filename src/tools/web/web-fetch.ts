@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Tool } from '../../kernel/tool.ts'
 import { defineTool } from '../../kernel/tool.ts'
+import { plainHost } from '../../judgement/domain-rule.ts'
 import { mistaken, refused } from '../complaint.ts'
 import { contentOf, SAMPLE_BYTES } from '../files/text.ts'
 import type { Fetched, Network } from './fetch.ts'
@@ -26,10 +27,11 @@ export function webFetchTool(network: Network | undefined): Tool {
     kind: 'read',
     input,
     timeout_ms: TIMEOUT_MS,
-    subject: ({ url }) => URL.parse(url)?.hostname ?? url,
+    subject: ({ url }) => (URL.canParse(url) ? plainHost(url) : url),
     async execute({ url, prompt, offset = 0 }, call) {
       if (!network) throw networkIsOff()
       const page = await fetchPage(network, url, call.signal)
+      if (page.leads_to !== undefined) return { success: true, output: ledAway(page) }
       const { title, text } = textOf(page)
       if (offset > 0 && offset >= text.length) throw mistaken(`the page has only ${text.length} characters`)
       const end = Math.min(text.length, offset + CHARS)
@@ -46,6 +48,11 @@ export function webFetchTool(network: Network | undefined): Tool {
       return page.status < 400 ? { success: true, output } : { success: false, error: `status ${page.status}`, output }
     },
   })
+}
+
+/** Another host is another call, so that rules about hosts can judge it. */
+function ledAway({ url, status, leads_to }: Fetched): object {
+  return { url, status, leads_to, text: `It is on another host: fetch ${leads_to} if you want it.` }
 }
 
 export function networkIsOff(): Error {

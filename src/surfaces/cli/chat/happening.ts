@@ -20,7 +20,17 @@ export type Happening =
   | { type: 'run'; run_id: string; team: string; first: string }
   | { type: 'user'; text: string }
   | { type: 'said'; agent: string; round: number; text: string; artifacts: string[]; error?: string }
-  | { type: 'handoff'; round: number; from: string; to: string | null; by: string; reason: string; problems: string[] }
+  | {
+      type: 'handoff'
+      round: number
+      from: string
+      to: string | null
+      by: string
+      reason: string
+      problems: string[]
+      /** The member that is a team, where it happens in one. */
+      within?: string
+    }
   | { type: 'group'; round: number; group: string; kind: string; members: string[] }
   | { type: 'loop'; round: number; message: string }
   | { type: 'compress'; round: number; messages: number; error?: string }

@@ -1,7 +1,7 @@
 import { errorLines } from '../render/error.ts'
 import type { Look, Span } from '../render/line.ts'
 import { line } from '../render/line.ts'
-import { actionWords, routeLines } from '../render/team-progress.ts'
+import { actionWords, routeLines, whomWords } from '../render/team-progress.ts'
 import { briefReason } from '../render/team-told.ts'
 import { inputWords } from '../render/tree.ts'
 import { harmless, oneLine, wrap } from '../render/width.ts'
@@ -85,18 +85,16 @@ function aroundLines(happening: Exclude<Happening, { type: 'said' }>, look: Look
   }
 }
 
-function handoffLines(
-  { from, to, by, reason, problems }: Extract<Happening, { type: 'handoff' }>,
-  look: Look,
-): string[] {
+function handoffLines(handoff: Extract<Happening, { type: 'handoff' }>, look: Look): string[] {
+  const { from, to, by, reason, problems, within } = handoff
   const beside = problems.flatMap((problem) => yellow(problem, look))
-  // That the user's own words reach whoever had returned goes without saying.
-  if (from === 'user' && /^no rule from user/.test(reason)) return beside
-  const whom = to === null ? 'the work is done' : to === 'user' ? 'you' : oneLine(to)
+  // That the user's own words reach whoever had returned goes without saying, and so does the end of the work.
+  if (from === 'user' && by === 'after_work') return beside
+  const ends = by === 'after_work' && (to === null || to === 'user')
   const spans: Span[] = [
     ['dim', '  → '],
-    ['bold', whom],
-    ['dim', to === 'user' && by === 'after_work' ? '' : `  ${oneLine(briefReason(reason))}`],
+    ['bold', oneLine(whomWords(to, within !== undefined))],
+    ['dim', ends ? '' : `  ${oneLine(briefReason(reason))}`],
   ]
   return [line(look, spans), ...beside]
 }

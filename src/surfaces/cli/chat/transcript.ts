@@ -5,7 +5,7 @@ import { inWords } from '../render/collaboration.ts'
 import { told } from '../render/error.ts'
 import { enclosing, hear, newStory } from '../render/story.ts'
 import type { Story } from '../render/story-parts.ts'
-import { turnAt } from '../render/team-told.ts'
+import { teamsAbove, turnAt } from '../render/team-told.ts'
 import type { Happening, OpenQuestion } from './happening.ts'
 
 /*
@@ -93,23 +93,24 @@ function ofTeam(transcript: Transcript, event: Event): Happening[] | undefined {
 
 function handedOver(transcript: Transcript, { data }: EventOf<'team:handoff'>): Happening[] {
   const { round, from, to, by, handoff_reason: reason, problems = [], variables = {}, agreed } = data
-  if (!isInside(data.key)) {
+  if (teamsAbove(data.key) === 0) {
     Object.assign(transcript.variables, variables)
-    const passed = transcript.handoffs.findLast((each) => each.to !== 'user' && each.from !== 'user')
-    const toMember = to !== 'user' && from !== 'user'
-    transcript.handoffs = toMember || !passed ? [data] : [passed, data]
+    const passed = transcript.handoffs.findLast(isPassedOn)
+    transcript.handoffs = isPassedOn(data) || !passed ? [data] : [passed, data]
   }
   const said: Happening[] = []
   if (agreed !== undefined) {
     note(transcript, from, agreed)
     said.push({ type: 'said', agent: labelled(transcript, data.key, from), round, text: agreed, artifacts: [] })
   }
-  return [...said, { type: 'handoff', round, from, to, by, reason, problems }]
+  const within = labelled(transcript, data.key, '').slice(0, -1)
+  const where = within === '' ? undefined : { within }
+  return [...said, { type: 'handoff', round, from, to, by, reason, problems, ...where }]
 }
 
-/** Whether it happens in a team within the team: its variables and handoffs are its own. */
-function isInside(key: string): boolean {
-  return key.includes('/team/')
+/** From one member to another: neither to nor from the user, nor the end. */
+function isPassedOn({ from, to }: { from: string; to: string | null }): boolean {
+  return from !== 'user' && to !== 'user' && to !== null
 }
 
 const SPEAKS = /(^|\/)round\/\d+\/(agent|group\/member\/[^/]+)$/

@@ -3,16 +3,11 @@ import { counted, duration, exact } from './amounts.ts'
 import { collaborationOf, parentOf, partIn, recommended, unasked } from './collaboration.ts'
 import { told } from './error.ts'
 import type { Span } from './line.ts'
+import type { Saying } from './saying.ts'
 import { enclosing } from './story.ts'
 import type { Story } from './story-parts.ts'
 import { GLYPHS } from './tree.ts'
 import { oneLine } from './width.ts'
-
-/** Who speaks, how far it is indented, and what it says. */
-export interface Saying {
-  who?: { agent: string; depth: number } | undefined
-  spans: readonly Span[]
-}
 
 /** A line for what a collaboration tells of itself, below whoever asked for it. */
 export function sayingOfCollaboration(event: Event, story: Story): Saying | undefined {

@@ -1,7 +1,7 @@
 import type { Event, EventOf } from '../../../kernel/event.ts'
 import { hearCollaboration } from './collaboration.ts'
 import type { Asked, Call, Part, Story, Work } from './story-parts.ts'
-import { hearTeam, newTeamTold } from './team-told.ts'
+import { hearTeam, newTeamTold, teamsAbove } from './team-told.ts'
 
 /*
  * A journal as a person would tell it: who worked for whom, what they called, what they asked. A fold over events; what
@@ -104,7 +104,7 @@ function opened(story: Story, event: EventOf<'session:open'>): void {
     agent: agent.name,
     model: model ?? null,
     segment,
-    depth,
+    depth: depth + teamsAbove(key),
     status: 'running',
     stop_reason: null,
     instruction: '',

@@ -1,9 +1,9 @@
 import type { Event, EventOf } from '../../../kernel/event.ts'
 import type { SteerAction } from '../../../kernel/steer.ts'
-import type { Saying } from './collaboration-progress.ts'
 import type { Look, Span } from './line.ts'
+import type { Saying } from './saying.ts'
 import type { Story } from './story-parts.ts'
-import { briefReason, partInTeam, routeWords } from './team-told.ts'
+import { briefReason, partInTeam, routeWords, teamsAbove } from './team-told.ts'
 import { oneLine, wrap } from './width.ts'
 
 /** A line for what a team tells of itself. */
@@ -35,8 +35,9 @@ function started({ data: { team, first, formed = [] } }: EventOf<'team:start'>):
 }
 
 /** From whom to whom, and why. */
-export function handedOver({ data: { from, to, handoff_reason, problems = [] } }: EventOf<'team:handoff'>): Span[] {
-  const [who, whom] = [from === 'user' ? 'you' : from, to === null ? 'the end' : to === 'user' ? 'you' : to]
+export function handedOver({ data }: EventOf<'team:handoff'>): Span[] {
+  const { key, from, to, handoff_reason, problems = [] } = data
+  const [who, whom] = [from === 'user' ? 'you' : from, whomWords(to, teamsAbove(key) > 0)]
   const beside = problems.length > 0 ? `  (${oneLine(problems.join('; '))})` : ''
   return [
     ['bold', oneLine(who)],
@@ -45,6 +46,13 @@ export function handedOver({ data: { from, to, handoff_reason, problems = [] } }
     ['dim', `  ${oneLine(briefReason(handoff_reason))}`],
     ['yellow', beside],
   ]
+}
+
+/** Who gets the work; a team within a team returns to the one above it. */
+export function whomWords(to: string | null, inside: boolean): string {
+  if (to === null) return inside ? 'back' : 'the end'
+  if (to !== 'user') return to
+  return inside ? 'back' : 'you'
 }
 
 function compressed({ data: { before, after, messages, error } }: EventOf<'team:compress'>): string {
@@ -73,7 +81,7 @@ export function actionWords(action: SteerAction): string {
 
 /** Nobody's line; what a team within a team tells is indented below it. */
 function at(key: string, spans: readonly Span[]): Saying {
-  return { who: { agent: '', depth: key.split(/\/team(?=\/)/).length - 1 }, spans }
+  return { who: { agent: '', depth: teamsAbove(key) }, spans }
 }
 
 /** How a session of a team is announced; `undefined` for all others. */

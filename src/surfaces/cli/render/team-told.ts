@@ -48,6 +48,11 @@ function teamAt(round: string): string {
   return round.replace(ROUND, '')
 }
 
+/** How many teams the team that tells this works in. */
+export function teamsAbove(key: string): number {
+  return key.split(/\/team(?=\/)/).length - 1
+}
+
 /** The condition without who judged which part of it. */
 export function briefReason(reason: string): string {
   return /^"(.+)" holds/s.exec(reason)?.[1] ?? reason

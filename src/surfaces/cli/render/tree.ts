@@ -1,3 +1,4 @@
+import type { SteerAction } from '../../../kernel/steer.ts'
 import { counted, duration, exact } from './amounts.ts'
 import type { Collaborations } from './collaboration.ts'
 import { inWords, partIn, recommended } from './collaboration.ts'
@@ -6,6 +7,7 @@ import type { Look, Span, Style } from './line.ts'
 import { line, spansWidth } from './line.ts'
 import { waitsForAnswer } from './story.ts'
 import type { Asked, Call, Part, Story, Work } from './story-parts.ts'
+import { actionWords } from './team-progress.ts'
 import type { TeamTold } from './team-told.ts'
 import { partInTeam } from './team-told.ts'
 import { oneLine } from './width.ts'
@@ -170,5 +172,8 @@ export function inputWords(input: unknown): string {
 }
 
 export function answerWords(answer: unknown): string {
+  // What people ask of a team may answer what it waits for.
+  if (typeof answer === 'object' && answer !== null && 'do' in answer)
+    return oneLine(actionWords(answer as SteerAction))
   return oneLine(typeof answer === 'string' ? answer : (JSON.stringify(answer) ?? ''))
 }

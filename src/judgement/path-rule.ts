@@ -1,0 +1,56 @@
+import type { Glob, GlobDialect } from './glob.ts'
+import { compileGlob } from './glob.ts'
+
+/*
+ * Patterns for paths of the workspace, in rules that allow and rules that forbid. What allows means what it says; what
+ * forbids is not talked past: it is tried on every folder above, and on a path that cannot be judged it holds.
+ */
+
+/** How patterns of rules are read. */
+const RULES: GlobDialect = { braces: true, crossing: true }
+
+export function pathIsAllowed(pattern: string, path: string): boolean {
+  const clean = path.replace(/^\.\//, '')
+  if (climbs(clean)) return false
+  const plain = plainPattern(pattern)
+  if (globOf(plain, false)(clean)) return true
+  // A name without wildcards may be that of a folder: then what is in it is meant.
+  return !/[*?[\]{}\\]/.test(plain) && clean.startsWith(`${plain}/`)
+}
+
+/** The test for one pattern, to be used on many paths. */
+export function pathForbidder(pattern: string): (path: string) => boolean {
+  const plain = plainPattern(pattern)
+  const anchored = plain.includes('/')
+  const glob = globOf(plain, true)
+  return (path) => {
+    const clean = path.replaceAll('\\', '/').replace(/^\.\//, '')
+    if (climbs(clean)) return true
+    const names = clean.split('/')
+    if (!anchored) return names.some((name) => glob(name))
+    return names.some((_, at) => glob(names.slice(0, at + 1).join('/')))
+  }
+}
+
+/** Arguments of a server's tool as JSON: braces are braces there, and a star stays between slashes. */
+export function argumentsAreAllowed(pattern: string, json: string): boolean {
+  return pattern === json || globOf(pattern, false, { braces: false, crossing: true })(json)
+}
+
+function climbs(path: string): boolean {
+  return path.split(/[\\/]/).includes('..')
+}
+
+/** From the root of the workspace, where a slash in front means the same; a slash at the end means what is in the folder. */
+function plainPattern(pattern: string): string {
+  return pattern.replace(/^(\.?\/)+/, '').replace(/\/+$/, '')
+}
+
+function globOf(pattern: string, otherwise: boolean, dialect: GlobDialect = RULES): Glob {
+  try {
+    return compileGlob(pattern, dialect)
+  } catch {
+    // What nobody can read allows nothing and forbids everything.
+    return () => otherwise
+  }
+}

@@ -1,0 +1,26 @@
+import { resolve } from 'node:path'
+import { TroupeError } from '../../errors.ts'
+import { OWN_FOLDER } from './protected.ts'
+import { isWithin, realPlace } from './protected-places.ts'
+
+/** Where runs are kept: a folder, or a database file that lies among other files. */
+export interface StorePlace {
+  path: string
+  isFile: boolean
+}
+
+/**
+ * What of a workspace has to be hidden because runs are kept there. A database file cannot be: beside it come and go the
+ * files that hold what was written last, and whoever writes one of those decides what the journal says.
+ */
+export function hiddenFor(workspace: string, store: StorePlace): string[] {
+  const root = realPlace(resolve(workspace))
+  const path = resolve(store.path)
+  const inside = [path, realPlace(path)].filter((each) => isWithin(each, root))
+  if (inside.length === 0 || inside.every((each) => isWithin(each, `${root}/${OWN_FOLDER}`))) return []
+  if (!store.isFile && !inside.includes(root)) return inside
+  throw new TroupeError('invalid_input', `the store '${store.path}' lies open in the workspace, within reach of agents`, {
+    blame: 'operator',
+    hint: `keep it in '${OWN_FOLDER}' of the workspace, in a folder of its own, or outside`,
+  })
+}

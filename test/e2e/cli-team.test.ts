@@ -1,0 +1,188 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { oneAnswer, place } from './command-line.ts'
+import { cue, REVIEW, review, reviewed, started } from './team-script.ts'
+
+const LONG = 60_000
+
+describe('a team on the command line', () => {
+  test('L37 progress says who speaks and why the work goes on; the end has the answer and the route', async () => {
+    const here = await place()
+    const { code, out, err } = await here.troupe(...(await review(here)))
+    expect({ code, out }).toEqual({ code: 0, out: 'It is out.\n' })
+    expect(err).toMatch(/Review: writer begins/)
+    expect(err).toMatch(/writer {2}speaks {2}round 1/)
+    expect(err).toMatch(/writer → reviewer {2}draft is complete/)
+    expect(err).toMatch(/reviewer → writer {2}not approved/)
+    expect(err).toMatch(/route: writer → reviewer → writer → reviewer → publisher/)
+    const shown = await here.troupe('show')
+    expect(shown.out).toMatch(/round 3: not approved/)
+    expect(shown.out).toMatch(/route: writer → reviewer → writer → reviewer → publisher/)
+    const json = JSON.parse((await here.troupe('show', '--json')).out)
+    expect(json.route).toEqual(['writer', 'reviewer', 'writer', 'reviewer', 'publisher'])
+    expect(json.title).toBe('Write it.')
+  })
+
+  test('L37 the team of an input file is seen from that file; variables come with --set', async () => {
+    const here = await place()
+    await review(here)
+    await here.write('teams/mine.yaml', REVIEW)
+    await here.write('teams/job.yaml', 'message: Write it.\nteam: mine.yaml\n')
+    const run = ['run', 'team', '--input', 'teams/job.yaml', '--model', 'scripted:s.json', '--json', '--no-tools']
+    const plain = JSON.parse((await here.troupe(...run)).out)
+    expect(plain).toMatchObject({ status: 'completed', output: { agent: 'publisher', variables: { strict: false } } })
+    const strict = JSON.parse((await here.troupe(...run, '--set', 'strict=true')).out)
+    expect(strict.output).toMatchObject({ agent: 'reviewer', variables: { strict: true } })
+  })
+
+  test('L37 a team that returns to the user waits with its answer (exit 3), and goes on with what is answered', async () => {
+    const here = await place()
+    await here.write('one.yaml', 'name: One\nagents: [{ name: helper }]\n')
+    const model = await here.script('s.json', [cue('helper', 'And blue?', { after: 1 }), cue('helper', 'Red?')])
+    const first = await here.troupe('run', 'team', 'Paint.', '--team', 'one.yaml', '--model', model, '--no-tools')
+    expect(first).toMatchObject({ code: 3, out: 'Red?\n' })
+    expect(first.err).toMatch(/troupe chat --resume r_/)
+    const [, gate = ''] = /troupe answer (g_\w+)/.exec(first.err) ?? []
+    const second = await here.troupe('answer', gate, 'no')
+    expect(second).toMatchObject({ code: 3, out: 'And blue?\n' })
+    expect(second.err).toMatch(/route: helper → user → helper/)
+  })
+
+  test('L38 a team that cannot run is told as the check tells it (exit 2), and leaves no trace', async () => {
+    const here = await place()
+    await here.write(
+      'bad.yaml',
+      'name: Bad\nagents: [{ name: writer }]\nhandoffs: [{ from_agent: writer, to_agent: writr }]\n',
+    )
+    const refused = await here.troupe('run', 'team', 'Go.', '--team', 'bad.yaml')
+    expect(refused).toMatchObject({ code: 2, out: '' })
+    expect(refused.err).toMatch(/bad\.yaml:3:\d+\n {2}no agent or group 'writr'/)
+    const json = await here.troupe('run', 'team', 'Go.', '--team', 'bad.yaml', '--json')
+    expect(json.code).toBe(2)
+    expect(JSON.parse(json.out)).toMatchObject({
+      run_id: null,
+      error: { message: expect.stringMatching(/bad\.yaml:3/) },
+    })
+    const none = await here.troupe('run', 'team', 'Go.')
+    expect(none.err).toMatch(/no team is named\n.*--team FILE/)
+    const wrong = await here.troupe(
+      'run',
+      'team',
+      'Go.',
+      '--team',
+      await here.write('r.yaml', REVIEW),
+      '--set',
+      'stric=1',
+    )
+    expect(wrong).toMatchObject({ code: 2 })
+    expect(wrong.err).toMatch(/no variable 'stric'; known: strict/)
+    expect(existsSync(join(here.folder, '.troupe'))).toBe(false)
+  })
+})
+
+describe('steering from another terminal', () => {
+  test('L39 pause, step and continue: a paused run holds no process', async () => {
+    const here = await place()
+    const run = here.start(...(await review(here, reviewed({ writer: 600 }))))
+    const id = await started(run)
+    await run.until(/writer {2}speaks/)
+    const paused = await here.troupe('team', 'pause', id)
+    expect(paused).toMatchObject({ code: 0, out: `noted; ${id} takes it between two turns\n` })
+    const first = await run.done
+    expect(first.code).toBe(3)
+    expect(first.err).toMatch(/Paused before reviewer/)
+    await here.script('s.json', reviewed())
+    const step = await here.troupe('team', 'step', id.slice(0, 8))
+    expect(step.code).toBe(3)
+    expect(step.err).toMatch(/reviewer {2}speaks/)
+    expect(step.err).toMatch(/Paused before writer/)
+    const noted = await here.troupe('team', 'continue', id, '--no-wait', '--json')
+    expect(JSON.parse(noted.out)).toMatchObject({ run_id: id })
+    const done = await here.troupe('resume', id)
+    expect(done).toMatchObject({ code: 0, out: 'It is out.\n' })
+  })
+
+  test('L39 another agent, a variable and a message, each told in the journal and taken once', async () => {
+    const here = await place()
+    const run = here.start(...(await review(here, reviewed({ writer: 600 }))))
+    const id = await started(run)
+    await run.until(/writer {2}speaks/)
+    await here.troupe('team', 'set', id, 'strict=true')
+    await here.troupe('team', 'say', id, 'Mind', 'the', 'tone.')
+    await here.troupe('team', 'pause', id)
+    expect((await run.done).code).toBe(3)
+    const next = await here.troupe('team', 'next', id, 'publisher', '--json')
+    const { output } = JSON.parse(next.out)
+    expect(output).toMatchObject({ agent: 'publisher', variables: { strict: true } })
+    const events = (await here.troupe('show', id, '--events', '--json')).out.trim().split('\n')
+    const steered = events.map((text) => JSON.parse(text)).filter(({ type }) => type === 'team:steered')
+    expect(steered.map(({ data }) => data.action.do)).toEqual(['set', 'say', 'pause'])
+    expect(steered.every(({ data }) => data.taken)).toBe(true)
+    const shown = await here.troupe('show', id)
+    expect(shown.out).toMatch(/route: writer → publisher/)
+  })
+
+  test('L39 what cannot be is refused: unknown runs and agents, other types, other runs, runs that have ended', async () => {
+    const here = await place()
+    const run = await here.troupe(...(await review(here)))
+    const [, id = ''] = /(r_[0-9a-f]{12}) started/.exec(run.err) ?? []
+    const model = await here.script('t.json', oneAnswer('Hi.'))
+    const other = await here.troupe('run', 'task', 'hi', '--agent', 'default', '--model', model, '--json', '--no-tools')
+    const task = JSON.parse(other.out).run_id as string
+    const refusals: [string[], RegExp][] = [
+      [['pause', 'r_nowhere'], /no run 'r_nowhere'/],
+      [['pause', task], /is a run of task, not of a team/],
+      [['next', id, 'publishr'], /no agent or group 'publishr'; known: publisher/],
+      [['set', id, 'strict=maybe'], /'strict' is a boolean, and 'maybe' is not/],
+      [['set', id, 'stric=true'], /no variable 'stric'; known: strict/],
+      [['set', id, 'round=1'], /'round' is set by Troupe itself/],
+      [['set', id, 'strict'], /a variable and its value are needed/],
+    ]
+    for (const [words, problem] of refusals) {
+      const refused = await here.troupe('team', ...words)
+      expect({ words, code: refused.code, out: refused.out }).toEqual({ words, code: 2, out: '' })
+      expect(refused.err.replaceAll(/\s+/g, ' ')).toMatch(problem)
+    }
+    const ended = await here.troupe('team', 'pause', id, '--json')
+    expect(ended.code).toBe(1)
+    expect(JSON.parse(ended.out).error).toMatchObject({ code: 'run_ended' })
+  })
+
+  test('L39 what is asked of a team that waits for something else is taken when it goes on', async () => {
+    const here = await place()
+    await here.write(
+      'two.yaml',
+      'name: Two\nagents: [{ name: helper }, { name: other }]\nentry: helper\nhandoffs: [{ from_agent: user, to_agent: other, condition: "1 > 2" }]\n',
+    )
+    const model = await here.script('s.json', [cue('helper', 'Yes?'), cue('other', 'I am another.')])
+    const run = await here.troupe('run', 'team', 'Hi.', '--team', 'two.yaml', '--model', model, '--no-tools')
+    const [, id = ''] = /(r_[0-9a-f]{12}) started/.exec(run.err) ?? []
+    const noted = await here.troupe('team', 'next', id, 'other')
+    expect(noted).toMatchObject({ code: 0, out: expect.stringMatching(/takes it when it goes on/) })
+    const said = await here.troupe('team', 'say', id, 'go on')
+    expect(said).toMatchObject({ code: 3, out: 'I am another.\n' })
+  })
+})
+
+describe('a team and crashes', () => {
+  test('L40 killed in the middle of a turn it goes on with the one it had been handed to', async () => {
+    const here = await place()
+    const run = here.start(...(await review(here, reviewed({ reviewer: LONG }))))
+    const id = await started(run)
+    await run.until(/reviewer {2}speaks {2}round 2/)
+    run.kill('SIGKILL')
+    await run.done
+    // The writer would judge otherwise now; what was decided stays decided.
+    const [, , ...rest] = reviewed()
+    await here.script('s.json', [cue('writer', 'Never asked.', { holds: [false] }), ...rest])
+    const resumed = await here.troupe('resume', id)
+    expect(resumed.err).toMatch(/taken up again/)
+    expect(resumed.err).toMatch(/reviewer → writer {2}not approved/)
+    const shown = await here.troupe('show', id)
+    expect(shown.out).toMatch(/route: writer → reviewer → writer/)
+    expect(shown.out).toMatch(/The first draft\./)
+    const checked = await here.troupe('doctor', '--run', id)
+    expect(checked.code).toBe(0)
+  })
+})

@@ -1,0 +1,62 @@
+import type { Script, ScriptRule } from '../../src/models/script.ts'
+import type { Place, Running } from './command-line.ts'
+
+/* Teams and what they say, for tests of the command line. */
+
+/** Back and forth until the reviewer approves, then out; `strict` can be set. */
+export const REVIEW = `name: Review
+agents:
+  - { name: writer, role: Writes }
+  - { name: reviewer, role: Reads, outputs: { approved: boolean } }
+  - { name: publisher, role: Publishes }
+handoffs:
+  - { from_agent: writer, to_agent: reviewer, condition: "draft is complete" }
+  - { from_agent: reviewer, to_agent: publisher, condition: "approved and not strict", priority: 2 }
+  - { from_agent: reviewer, to_agent: writer, condition: "not approved" }
+context_variables: { strict: false }
+after_work_behavior: terminate
+`
+
+interface Cue {
+  holds?: boolean[]
+  sets?: Record<string, unknown>
+  /** Only after a round of this number has been spoken in. */
+  after?: number
+  delayMs?: number
+}
+
+export function cue(agent: string, response: string, { holds = [], sets = {}, after, delayMs }: Cue = {}): ScriptRule {
+  const verdicts = holds.map((each, index) => ({ condition: index + 1, holds: each }))
+  const variables = Object.entries(sets).map(([name, value]) => ({ name, value }))
+  const plain = holds.length === 0 && variables.length === 0
+  return {
+    when: { agent, ...(after === undefined ? undefined : { heard: `"round":${after},` }) },
+    reply: {
+      ...(plain ? { text: response } : { object: { response, verdicts, variables, next: null } }),
+      ...(delayMs === undefined ? undefined : { delayMs }),
+    },
+  }
+}
+
+/** writer → reviewer → writer → reviewer → publisher. */
+export function reviewed(delays: { writer?: number; reviewer?: number } = {}): Script['rules'] {
+  const { writer = 0, reviewer = 0 } = delays
+  return [
+    cue('writer', 'The second draft.', { holds: [true], after: 2, delayMs: writer }),
+    cue('writer', 'The first draft.', { holds: [true], delayMs: writer }),
+    cue('reviewer', 'Now it is good.', { sets: { approved: true }, after: 3, delayMs: reviewer }),
+    cue('reviewer', 'More facts, please.', { sets: { approved: false }, delayMs: reviewer }),
+    cue('publisher', 'It is out.'),
+  ]
+}
+
+export async function review(here: Place, rules = reviewed()): Promise<string[]> {
+  await here.write('review.yaml', REVIEW)
+  const model = await here.script('s.json', rules)
+  return ['run', 'team', 'Write it.', '--team', 'review.yaml', '--model', model, '--no-tools']
+}
+
+export async function started(run: Running): Promise<string> {
+  const [, id = ''] = await run.until(/run (r_[0-9a-f]{12}) started/)
+  return id
+}
