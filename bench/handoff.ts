@@ -43,7 +43,7 @@ const CHUNKS: readonly ModelChunk[] = [
 
 const name = (n: number) => `agent_${n}`
 
-export function handoffInput(agents: number) {
+function inputOf(agents: number) {
   return teamInput.parse({
     team: {
       name: 'Chain',
@@ -60,7 +60,7 @@ export function handoffInput(agents: number) {
   })
 }
 
-export function handoffModel(seen?: ModelRequest[]): Model {
+function modelOf(seen?: ModelRequest[]): Model {
   return {
     name: 'double',
     async *stream(request) {
@@ -72,8 +72,8 @@ export function handoffModel(seen?: ModelRequest[]): Model {
 
 /** Plays the chain on a store; the output says how often a model was asked only to route. */
 function chainOn(store: Store, seen?: ModelRequest[]): (agents: number) => Promise<TeamOutput> {
-  const stage = openStage({ store, model: handoffModel(seen) })
-  const inputs = new Map([...SIZES, ...STORED].map((agents): [number, unknown] => [agents, handoffInput(agents)]))
+  const stage = openStage({ store, model: modelOf(seen) })
+  const inputs = new Map([...SIZES, ...STORED].map((agents): [number, unknown] => [agents, inputOf(agents)]))
   return async (agents) => {
     const input = inputs.get(agents)
     let output: TeamOutput | undefined
@@ -89,7 +89,7 @@ function chainOn(store: Store, seen?: ModelRequest[]): (agents: number) => Promi
 const NOBODY = new AbortController().signal
 
 async function bare(agents: number): Promise<void> {
-  const model = handoffModel()
+  const model = modelOf()
   const messages: Message[] = [userText(BRIEF.join('\n'))]
   for (let n = 0; n < agents; n++) {
     let text = ''

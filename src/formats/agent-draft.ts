@@ -12,6 +12,8 @@ export interface Draft {
   extra: Map<string, unknown>
   problems: Problem[]
   terms: ToolTerms
+  /** The key that its tools came from, of several that can name them. */
+  toolsKey?: string
 }
 
 export function newDraft(agent: Agent, dialect: Dialect, known: readonly string[]): Draft {

@@ -108,11 +108,12 @@ function takeRole(draft: Draft, { key, value }: Entry): string | undefined {
 }
 
 function takeMode(draft: Draft, { key, value }: Entry): string | undefined {
-  const mode = textOf(value)
+  const written = textOf(value)
+  const mode = written.toLowerCase()
   draft.extra.set(key, value)
   if (mode === 'plan') draft.agent.read_only = true
   if (mode === 'plan' || mode === 'default') return undefined
-  return `'${key}: ${mode}' grants nothing here; write rules as 'permissions'`
+  return `'${key}: ${written}' grants nothing here; write rules as 'permissions'`
 }
 
 function takeCount(field: 'max_turns' | 'timeout_ms'): Take {

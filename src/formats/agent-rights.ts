@@ -1,6 +1,8 @@
 import type { AgentPermissions } from '../kernel/agent.ts'
 import type { Draft } from './agent-draft.ts'
 import { addRules, refuse, warn } from './agent-draft.ts'
+import { checkWritten } from './rule-check.ts'
+import { serverProblem } from './server-entry.ts'
 import type { ToolList } from './tool-list.ts'
 import { namesIn, readToolList, unknownTools } from './tool-list.ts'
 import type { Entry } from './yaml-entries.ts'
@@ -24,10 +26,13 @@ export function takeTools(draft: Draft, entry: Entry): string | undefined {
   }
   sayUnknown(draft, list, entry)
   if (list.all) return undefined
-  agent.tools = list.tools
+  checkWritten(draft, entry.line, list.rules)
   addRules(agent, 'allow', list.rules)
   if (list.agents) agent.agents = list.agents
-  return undefined
+  const before = draft.toolsKey === key ? undefined : agent.tools
+  draft.toolsKey = key
+  agent.tools = before ? list.tools.filter((name) => before.includes(name)) : list.tools
+  return before ? `'${key}' is a second list of tools; only what is in both is given` : undefined
 }
 
 /** OpenCode turns tools on and off by name. Only those that are on are given; where none is, the others stay. */
@@ -54,6 +59,7 @@ export function takeExclusions(draft: Draft, { key, value, line }: Entry): strin
   const list = readToolList(value, draft.terms)
   if (!list || list.unreadable > 0) return refuse(draft, key)
   if (list.all) agent.tools = []
+  checkWritten(draft, line, [...list.rules, ...list.unknown])
   const whole = [...list.unlimited, ...list.unknown]
   if (whole.length > 0) agent.exclude_tools = [...new Set([...(agent.exclude_tools ?? []), ...whole])]
   addRules(agent, 'deny', [...list.rules, ...(list.agents ?? []).map((name) => `task(${name})`)])
@@ -88,6 +94,8 @@ function takeRules(draft: Draft, entry: Entry, kind: keyof AgentPermissions): vo
   sayUnknown(draft, list, entry)
   const denied = kind === 'deny' ? list.unknown : []
   const agents = (list.agents ?? []).map((name) => `task(${name})`)
+  // An entry that is no rule at all is not merely unknown: nobody can say what it was to forbid.
+  checkWritten(draft, entry.line, [...list.rules, ...list.unknown])
   addRules(draft.agent, kind, [...(list.all ? ['*'] : []), ...list.unlimited, ...list.rules, ...agents, ...denied])
 }
 
@@ -96,12 +104,18 @@ function kindOf(word: unknown): keyof AgentPermissions | undefined {
 }
 
 /** Servers by name: with what starts them, or `null` for one that the configuration knows. */
-export function takeServers(draft: Draft, { key, value }: Entry): string | undefined {
+export function takeServers(draft: Draft, { key, value, line }: Entry): string | undefined {
   const servers = new Map<string, unknown>()
   const items = Array.isArray(value) ? value : [value]
   for (const item of items) {
     if (typeof item === 'string') for (const name of namesIn(item)) servers.set(name, null)
     if (isMap(item)) for (const [name, how] of Object.entries(item)) servers.set(name, how)
+  }
+  for (const [name, how] of servers) {
+    const why = serverProblem(how)
+    if (why === undefined) continue
+    servers.delete(name)
+    draft.problems.push({ level: 'error', line, message: `the server '${name}' is left out: ${why}` })
   }
   if (servers.size > 0) draft.agent.mcp_servers = Object.fromEntries(servers)
   const readable = items.every((item) => item === null || typeof item === 'string' || isMap(item))

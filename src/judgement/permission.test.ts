@@ -99,3 +99,77 @@ test('PM7 rules that name no tool are found; what is no rule is refused', () => 
   expect(idleRules({ allow: ['Bassh(x)', 'Bash(x)'], deny: ['mcp__a'] }, ['Bash', 'mcp__a__b'])).toEqual(['Bassh(x)'])
   expect(() => parseRule('(x)')).toThrow(/not a permission rule/)
 })
+
+test.each([
+  ['Write({*.pem,*.key})', 'x.pem'],
+  ['Write(**/{*.pem,*.key})', 'a/x.key'],
+  ['Write(secrets)', 'secrets/x'],
+  ['Write(secrets/)', 'a/secrets/b/x'],
+  ['Write(/secrets/**)', 'secrets/x'],
+  ['Write(src/keys)', 'src/keys/a/b'],
+  ['Write([.]env)', '.env'],
+  ['Write(src/**.pem)', 'src/a/b.pem'],
+])('PM30 the rule %s denies %s', (rule, path) => {
+  expect(answer({ deny: [rule] }, write(path))).toBe('deny')
+})
+
+test('PM30 what allows means what it says: a folder without wildcards and what is in it', () => {
+  expect(answer({ allow: ['Write(src)'] }, write('src/a/b'))).toBe('allow')
+  expect(answer({ allow: ['Write(/src/)'] }, write('src/a'))).toBe('allow')
+  expect(answer({ allow: ['Write(src/*)'] }, write('src/a/b'))).toBe('deny')
+  expect(answer({ allow: ['Write(src)'] }, write('srcs/a'))).toBe('deny')
+  expect(answer({ allow: ['Write(src)'] }, write('a/src/b'))).toBe('deny')
+})
+
+test('PM30 a pattern that nobody can read allows nothing and forbids everything', () => {
+  expect(answer({ allow: ['Write({a)'] }, write('{a'))).toBe('deny')
+  expect(answer({ deny: ['Write({a)'] }, write('b'))).toBe('deny')
+})
+
+test.each([
+  ['domain:evil.com', 'evil.com.'],
+  ['domain:Evil.com', 'evil.com'],
+  ['domain:*.evil.com', 'a.evil.com'],
+  ['domain:*.evil.com', 'evil.com'],
+  ['domain:bücher.de', 'xn--bcher-kva.de'],
+  ['https://evil.com/*', 'evil.com'],
+  ['evil.com', 'a.EVIL.com'],
+  ['https://evil.com/path', 'evil.com'],
+])('PM31 the rule WebFetch(%s) denies %s', (pattern, host) => {
+  expect(answer({ deny: [`WebFetch(${pattern})`] }, { tool: 'WebFetch', subject: host, acts: false })).toBe('deny')
+})
+
+test('PM31 what allows hosts allows no more than it names', () => {
+  const allowed = (pattern: string, subject: string) =>
+    answer({ allow: [`WebFetch(${pattern})`] }, { tool: 'WebFetch', subject, acts: false })
+  expect(allowed('domain:good.org', 'a.good.org')).toBe('allow')
+  expect(allowed('domain:*.good.org', 'good.org')).toBe('deny')
+  expect(allowed('good.org', 'a.good.org')).toBe('deny')
+  expect(allowed('https://good.org/docs', 'good.org')).toBe('deny')
+  expect(allowed('domain:good.org', 'notgood.org')).toBe('deny')
+})
+
+test('PM28 a rule may use any name of a tool, and of what a call is about', () => {
+  const task = { tool: 'task', aliases: ['Task', 'Agent'], subject: 'doer', also: ['troupe:doer'], acts: false }
+  expect(answer({ deny: ['Agent(doer)'] }, task)).toBe('deny')
+  expect(answer({ deny: ['Task(troupe:doer)'] }, task)).toBe('deny')
+  expect(answer({ allow: ['Task(reviewer)'] }, task)).toBe('deny')
+  expect(answer({ allow: ['Task(troupe:doer)'] }, task)).toBe('allow')
+})
+
+test('PM33 an allowance that picks some tools of a server denies its others', () => {
+  const call = (tool: string) => ({ tool, subject: '{}', acts: true })
+  const policy = { allow: ['mcp__files__read*'] }
+  expect(answer(policy, call('mcp__files__read_text'))).toBe('allow')
+  expect(answer(policy, call('mcp__files__write'))).toBe('deny')
+  expect(answer(policy, call('mcp__other__write'))).toBe('allow')
+  expect(answer({ deny: ['mcp__db__query(*drop*)'] }, { ...call('mcp__db__query'), subject: '{"sql":"a/drop b"}' })).toBe('deny')
+})
+
+test('PM29 a search is told which files it must leave out, and a search in a forbidden folder is denied', () => {
+  const grep = (subject: string) => judge([{ deny: ['Read(.env*)'], ask: ['Read(keys)'] }], { tool: 'Grep', subject, acts: false })
+  expect(grep('.')).toMatchObject({ answer: 'allow', except: ['.env*', 'keys'] })
+  expect(grep('.env')).toMatchObject({ answer: 'deny' })
+  expect(grep('a/keys')).toMatchObject({ answer: 'ask' })
+  expect(judge([{ deny: ['Read(.env*)'] }], { tool: 'Read', subject: 'x', acts: false }).except).toBeUndefined()
+})

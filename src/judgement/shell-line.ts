@@ -80,9 +80,14 @@ function readCharacter(cursor: Cursor, reading: Reading, char: string): void {
   else if (char === '"') doubleQuoted(cursor, reading)
   else if (char === '$') dollar(cursor, reading)
   else if (char === '`') backtick(cursor, reading)
-  else if (char === '*' || char === '?' || char === '[' || char === '{' || (char === '~' && !reading.word)) {
-    put(reading, char, true)
-  } else put(reading, char)
+  else put(reading, char, standsForMore(char, reading.word, next))
+}
+
+/** What the shell replaces by names of files or by several words. */
+function standsForMore(char: string, word: ShellWord | undefined, next = ' '): boolean {
+  // The command `[`, and `[[`.
+  if (char === '[' && (word === undefined || word.text === '[') && /[\s[]/.test(next)) return false
+  return '*?[{'.includes(char) || (char === '~' && word === undefined)
 }
 
 function put(reading: Reading, text: string, opaque = false): void {

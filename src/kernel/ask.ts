@@ -28,7 +28,7 @@ export async function askModel(site: CallerSite, ask: TurnAsk): Promise<Event> {
   const key = `${ask.turnKey}/model`
   await addContext(site, ask.turnKey)
   const toolBytes = specBytes(ask.tools)
-  const shapeBytes = ask.output ? Buffer.byteLength(JSON.stringify(ask.output)) : 0
+  const shapeBytes = ask.output ? jsonBytes(ask.output) : 0
   await keepContext(site, ask.turnKey, toolBytes)
   const call = {
     bound: inputBound(session) + shapeBytes + (session.counted.tokens > 0 ? 0 : toolBytes),
@@ -103,14 +103,18 @@ function requestFor(
   }
 }
 
-const bytesOfSpecs = new WeakMap<readonly ToolSpec[], number>()
-
 function specBytes(tools: readonly ToolSpec[]): number {
-  if (tools.length === 0) return 0
-  let bytes = bytesOfSpecs.get(tools)
+  return tools.length === 0 ? 0 : jsonBytes(tools)
+}
+
+const knownBytes = new WeakMap<object, number>()
+
+/** The size of what is sent with every request of many: counted once. */
+function jsonBytes(value: object): number {
+  let bytes = knownBytes.get(value)
   if (bytes === undefined) {
-    bytes = Buffer.byteLength(JSON.stringify(tools))
-    bytesOfSpecs.set(tools, bytes)
+    bytes = Buffer.byteLength(JSON.stringify(value))
+    knownBytes.set(value, bytes)
   }
   return bytes
 }

@@ -50,9 +50,9 @@ export function contextOf(x: Execution, path: string, caller: Caller | undefined
       x.journal.append(type as ToldType, told, caller?.session_id)
     },
     spent: (key, of) =>
-      step({ x, key: under(key), signal }, async () => (of === 'here' ? x.budget.spentUnder(path) : x.budget.spent)),
-    now: (key) => step({ x, key: under(key), signal }, async () => x.ports.world.now()),
-    random: (key) => step({ x, key: under(key), signal }, async () => x.ports.world.random()),
+      noted({ x, key: under(key), signal }, () => (of === 'here' ? x.budget.spentUnder(path) : x.budget.spent)),
+    now: (key) => noted({ x, key: under(key), signal }, () => x.ports.world.now()),
+    random: (key) => noted({ x, key: under(key), signal }, () => x.ports.world.random()),
     writeArtifact: (key, artifact) => writeArtifact(x, under(key), caller, artifact),
     readArtifact: (key, artifact) => readArtifact({ x, key: under(key), signal }, artifact),
     written: (key) => x.recorded.writtenUnder(under(key)),
@@ -156,6 +156,18 @@ async function step<T>(site: StepSite, effect: () => T | Promise<T>, options: St
     x.journal.append('step:error', { key, v, input_hash, error: error.toJSON() })
     throw error
   }
+}
+
+/** A value that is there at once: remembered as a step is, and nothing to wait for. */
+async function noted<T>({ x, key, signal }: StepSite, read: () => T): Promise<T> {
+  x.claim(key)
+  const settled = x.recorded.settled(key)
+  if (isEvent(settled, 'step:end')) return settled.data.result as T
+  if (x.ports.sealed) return untilAborted(new Promise<never>(() => {}), signal)
+  signal.throwIfAborted()
+  const result = read()
+  x.journal.append('step:end', { key, v: 1, input_hash: null, result })
+  return result
 }
 
 async function beginAction(x: Execution, key: string): Promise<void> {

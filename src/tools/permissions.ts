@@ -56,17 +56,18 @@ export function agentNames({ name, origin }: Agent): string[] {
 /** Refuses rules that are none; tells of those that cannot be meant. */
 export function checkPolicy(policy: Policy, terms: RuleTerms, warn: (problem: string) => void): void {
   checkRules(policy)
-  for (const { rule, why } of oddRules(policy, terms)) warn(`troupe: the rule ${rule} has no effect as written: ${why}`)
+  for (const { rule, why } of oddRules(policy, terms)) warn(`troupe: the rule ${rule} does not do what it seems to: ${why}`)
 }
 
 /** The same for rules of agents' files. Tools that are not here are no mistake there. */
 export function checkAgentRules(agents: readonly Agent[], terms: RuleTerms, warn: (problem: string) => void): void {
   for (const { name, permissions, origin } of agents) {
-    if (!permissions || (origin?.by === 'user' && origin.collection === 'troupe')) continue
+    // What stands in a file was looked at when the file was read.
+    if (!permissions || (origin?.by === 'user' && origin.path !== undefined)) continue
     try {
       checkRules(permissions)
       const odd = oddRules(permissions, terms).filter(({ why }) => why !== 'no tool has this name')
-      for (const { rule, why } of odd) warn(`troupe: in the file of ${name}, the rule ${rule} has no effect as written: ${why}`)
+      for (const { rule, why } of odd) warn(`troupe: in the file of ${name}, the rule ${rule} does not do what it seems to: ${why}`)
     } catch (thrown) {
       warn(`troupe: in the file of ${name}: ${(thrown as Error).message}`)
     }

@@ -91,10 +91,10 @@ export function createTools(options: ToolsOptions): Toolbox {
   return { tools, workspace, sandbox, close }
 }
 
-function engineFor({ ripgrep }: ToolsOptions, workspace: Workspace, sandbox: Sandbox): SearchEngine {
+function engineFor({ ripgrep, world = wallClock }: ToolsOptions, workspace: Workspace, sandbox: Sandbox): SearchEngine {
   const path = trustedPath([workspace.real])
   const program = ripgrep === undefined ? findProgram('rg', path) : ripgrep
   if (program === undefined || program === false) return javascriptEngine
   const bubblewrap = sandbox.kind === 'bubblewrap' ? findProgram('bwrap', path) : undefined
-  return ripgrepEngine({ ripgrep: program, bubblewrap }, workspace)
+  return ripgrepEngine({ ripgrep: program, bubblewrap, sleep: world.sleep }, workspace)
 }

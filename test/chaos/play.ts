@@ -26,6 +26,8 @@ export interface OtherRun {
   commands: readonly CommandBody[]
   answers: Answers
   options?: TroupeOptions
+  /** What a person says to the run, and how long after what came before; said again only if it was not written down. */
+  later?: readonly { after: number; text: string }[]
 }
 
 /** What is left when everything is over, for the oracle. */
@@ -165,6 +167,7 @@ async function live(life: Life, plan: Plan, { here, there }: Opened): Promise<Ru
   const hope = { lost: false }
   const answering = plan.answers === 'parked' ? Promise.resolve() : answerEarly(life, there, { plan, hope })
   answering.catch(() => {})
+  void sayLater(life, there, plan.other?.later ?? []).catch(() => {})
   const first = await outcomeOf(troupe.resume(RUN_ID, { force: true }).then((handle) => handle.result))
   // Whoever answers may have taken the run up meanwhile, and is not left alone with it.
   hope.lost = !first.result
@@ -201,6 +204,17 @@ interface Waiting {
   plan: Plan
   /** Lost when nobody works on the run any more who could still ask. */
   hope: { lost: boolean }
+}
+
+async function sayLater(life: Life, at: Troupe, later: NonNullable<OtherRun['later']>): Promise<void> {
+  for (const [index, { after, text }] of later.entries()) {
+    await life.world.sleep(after)
+    const said = (await life.store.commands(RUN_ID, 0)).flatMap(({ body }) =>
+      body.kind === 'steer' ? body.action : [],
+    )
+    if (said.filter((action) => action.do === 'say').length > index) continue
+    await at.steer(RUN_ID, { do: 'say', text })
+  }
 }
 
 /** Answers the moment the question can be seen, here or at another process. */

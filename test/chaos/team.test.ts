@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Event } from '../../src/kernel/event.ts'
 import { isEvent } from '../../src/kernel/event.ts'
+import { verifyJournal } from '../../src/kernel/verify.ts'
 import type { Fault } from './life.ts'
 import type { Expected } from './oracle.ts'
 import { complaints, expectedOf } from './oracle.ts'
@@ -33,6 +34,12 @@ function handoffsIn(journal: readonly Event[]): unknown[] {
   return journal.flatMap((event) =>
     isEvent(event, 'team:handoff') ? [[event.data.key, event.data.from, event.data.to]] : [],
   )
+}
+
+/** How many wishes had been taken when the team ended. */
+function handedOut(journal: readonly Event[]): number {
+  const last = journal.findLast((event) => isEvent(event, 'step:end') && event.data.key.startsWith('ending/'))
+  return isEvent(last, 'step:end') ? (last.data.result as { to: number }).to : 0
 }
 
 function found(played: Played): string[] {
@@ -93,6 +100,27 @@ describe('a team that breaks off anywhere', () => {
         const played = await play({ ...randomPlan(seed), other: teamRun })
         const wrong = found(played)
         if (wrong.length > 0) throw new Error(`seed ${seed} ${JSON.stringify(played.plan.faults)}\n${wrong.join('\n')}`)
+      }
+    },
+    LONG,
+  )
+
+  test(
+    'SE2 what a person says at any moment is heard once and in order, whatever happens to the process',
+    async () => {
+      const words = Array.from({ length: 6 }, (_, n) => `word-${n}`)
+      for (let seed = 1; seed <= SEEDS; seed++) {
+        const random = randomPlan(seed)
+        const later = words.map((text, n) => ({ after: (seed * (n + 3) * 7) % 90, text }))
+        const played = await play({ ...random, slow: busy.slow, other: { ...teamRun, commands: [], later } })
+        expect(played.result?.status, `seed ${seed}`).toBe('completed')
+        expect(verifyJournal(played.journal), `seed ${seed}`).toEqual([])
+        const steers = played.journal.flatMap((event) => (isEvent(event, 'run:steer') ? event.data.action : []))
+        const texts = steers.flatMap((action) => (action.do === 'say' ? action.text : []))
+        expect(texts, `seed ${seed}`).toEqual(words.slice(0, texts.length))
+        const { response } = played.result?.output as { response: string }
+        const heard = [...response.matchAll(/user (word-\d)/g)].map(([, word]) => word)
+        expect(heard, `seed ${seed}`).toEqual(words.slice(0, handedOut(played.journal)))
       }
     },
     LONG,

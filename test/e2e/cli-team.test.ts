@@ -1,10 +1,30 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import type { Place, Running } from './command-line.ts'
 import { oneAnswer, place } from './command-line.ts'
+import type { HeldModel } from './held-model.ts'
+import { heldModel } from './held-model.ts'
 import { cue, REVIEW, review, reviewed, started } from './team-script.ts'
 
 const LONG = 60_000
+
+/** A run of the team whose agents speak when the test lets them. */
+async function held(here: Place, model: HeldModel): Promise<{ run: Running; id: string }> {
+  await here.write('review.yaml', REVIEW)
+  const run = here.startWith(
+    model,
+    'run',
+    'team',
+    'Write it.',
+    '--team',
+    'review.yaml',
+    '--model',
+    model.name,
+    '--no-tools',
+  )
+  return { run, id: await started(run) }
+}
 
 describe('a team on the command line', () => {
   test('L37 progress says who speaks and why the work goes on; the end has the answer and the route', async () => {
@@ -84,36 +104,45 @@ describe('a team on the command line', () => {
 describe('steering from another terminal', () => {
   test('L39 pause, step and continue: a paused run holds no process', async () => {
     const here = await place()
-    const run = here.start(...(await review(here, reviewed({ writer: 600 }))))
-    const id = await started(run)
-    await run.until(/writer {2}speaks/)
+    const model = await heldModel()
+    const { run, id } = await held(here, model)
+    const writing = await model.turn('writer')
     const paused = await here.troupe('team', 'pause', id)
     expect(paused).toMatchObject({ code: 0, out: `noted; ${id} takes it between two turns\n` })
+    await run.until(/user asks: pause/)
+    writing.answer('A draft.', { holds: [true] })
     const first = await run.done
     expect(first.code).toBe(3)
     expect(first.err).toMatch(/Paused before reviewer/)
-    await here.script('s.json', reviewed())
-    const step = await here.troupe('team', 'step', id.slice(0, 8))
-    expect(step.code).toBe(3)
-    expect(step.err).toMatch(/reviewer {2}speaks/)
-    expect(step.err).toMatch(/Paused before writer/)
+    const step = here.startWith(model, 'team', 'step', id.slice(0, 8))
+    const reading = await model.turn('reviewer')
+    reading.answer('Good.', { sets: { approved: true } })
+    const stepped = await step.done
+    expect(stepped.code).toBe(3)
+    expect(stepped.err).toMatch(/Paused before publisher/)
     const noted = await here.troupe('team', 'continue', id, '--no-wait', '--json')
     expect(JSON.parse(noted.out)).toMatchObject({ run_id: id })
-    const done = await here.troupe('resume', id)
-    expect(done).toMatchObject({ code: 0, out: 'It is out.\n' })
+    const resumed = here.startWith(model, 'resume', id)
+    const publishing = await model.turn('publisher')
+    publishing.answer('It is out.')
+    expect(await resumed.done).toMatchObject({ code: 0, out: 'It is out.\n' })
   })
 
   test('L39 another agent, a variable and a message, each told in the journal and taken once', async () => {
     const here = await place()
-    const run = here.start(...(await review(here, reviewed({ writer: 600 }))))
-    const id = await started(run)
-    await run.until(/writer {2}speaks/)
+    const model = await heldModel()
+    const { run, id } = await held(here, model)
+    const writing = await model.turn('writer')
     await here.troupe('team', 'set', id, 'strict=true')
     await here.troupe('team', 'say', id, 'Mind', 'the', 'tone.')
     await here.troupe('team', 'pause', id)
+    await run.until(/user asks: pause/)
+    writing.answer('A draft.', { holds: [true] })
     expect((await run.done).code).toBe(3)
-    const next = await here.troupe('team', 'next', id, 'publisher', '--json')
-    const { output } = JSON.parse(next.out)
+    const next = here.startWith(model, 'team', 'next', id, 'publisher', '--json')
+    const publishing = await model.turn('publisher')
+    publishing.answer('It is out.')
+    const { output } = JSON.parse((await next.done).out)
     expect(output).toMatchObject({ agent: 'publisher', variables: { strict: true } })
     const events = (await here.troupe('show', id, '--events', '--json')).out.trim().split('\n')
     const steered = events.map((text) => JSON.parse(text)).filter(({ type }) => type === 'team:steered')

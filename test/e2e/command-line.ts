@@ -18,7 +18,18 @@ export interface Outcome {
   err: string
 }
 
+/** `stdin` is all that is typed; `open` lets more be typed later. */
+export interface How {
+  env?: NodeJS.ProcessEnv
+  stdin?: string
+  open?: true
+}
+
 export interface Running {
+  /** Types a line. */
+  type(line: string): void
+  /** Nothing more will be typed. */
+  close(): void
   /** Resolves as soon as what it has written matches. */
   until(pattern: RegExp): Promise<RegExpMatchArray>
   kill(signal: NodeJS.Signals): void
@@ -29,8 +40,9 @@ export interface Place {
   folder: string
   /** Runs a command to its end. */
   troupe(...argv: string[]): Promise<Outcome>
-  troupeWith(how: { env?: NodeJS.ProcessEnv; stdin?: string }, ...argv: string[]): Promise<Outcome>
+  troupeWith(how: How, ...argv: string[]): Promise<Outcome>
   start(...argv: string[]): Running
+  startWith(how: How, ...argv: string[]): Running
   write(name: string, content: unknown): Promise<string>
   script(name: string, rules: Script['rules']): Promise<string>
   read(name: string): Promise<string>
@@ -43,11 +55,11 @@ export async function place(): Promise<Place> {
     for (const child of alive) child.kill('SIGKILL')
     await rm(folder, { recursive: true, force: true, maxRetries: 5 })
   })
-  const launch = (argv: readonly string[], how: { env?: NodeJS.ProcessEnv; stdin?: string } = {}) => {
+  const launch = (argv: readonly string[], how: How = {}) => {
     const child = spawn(process.execPath, [MAIN, ...argv], { cwd: folder, env: { ...plainEnvironment(), ...how.env } })
     alive.add(child)
     child.on('exit', () => alive.delete(child))
-    child.stdin.end(how.stdin ?? '')
+    if (!how.open) child.stdin.end(how.stdin ?? '')
     return watched(child)
   }
   const write = async (name: string, content: unknown) => {
@@ -61,6 +73,7 @@ export async function place(): Promise<Place> {
     troupe: (...argv) => launch(argv).done,
     troupeWith: (how, ...argv) => launch(argv, how).done,
     start: (...argv) => launch(argv),
+    startWith: (how, ...argv) => launch(argv, how),
     script: async (name, rules) => `scripted:${await write(name, { rules })}`,
     read: (name) => readFile(join(folder, name), 'utf8'),
   }
@@ -92,6 +105,8 @@ function watched(child: ChildProcess): Running {
   })
   return {
     done,
+    type: (line) => void child.stdin?.write(`${line}\n`),
+    close: () => void child.stdin?.end(),
     kill: (signal) => void child.kill(signal),
     until: (pattern) =>
       new Promise((resolve, reject) => {

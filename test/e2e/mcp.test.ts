@@ -58,7 +58,7 @@ test('MC20 an agent works with a real server over stdio; nothing of it is left w
       (heard) => calling('mcp__files__write_file', { path: join(folder, 'answer.txt'), content: heard }),
       calling('mcp__files__read_text_file', { path: '/etc/hostname' }),
     ],
-    { agents: [agent('clerk')], mcp: { servers: { files: files.config }, unconfined: true } },
+    { agents: [agent('clerk')], mcp: { servers: { files: { ...files.config, trust: true } }, unconfined: true } },
   )
   const result = await troupe.run('task', { agent: 'clerk', instruction: 'copy the note' })
   expect(result.status).toBe('completed')

@@ -12,6 +12,7 @@ import { PROTECTED, protectedPlaces, put } from './protected.attempts.ts'
 import { readOnly } from './read-only.attempts.ts'
 import { environment, reading } from './reading.attempts.ts'
 import { contentOf, SECRET } from './scene.ts'
+import { servers } from './servers.attempts.ts'
 import { workbench } from './workbench.ts'
 import { archives, writing } from './writing.attempts.ts'
 
@@ -48,6 +49,9 @@ test('SB18 commands change nothing that steers agents, and make nothing of the k
   noneEscapes(protectedPlaces),
 )
 test('SB19 commands of an agent that may not write files only read the workspace', limit, () => noneEscapes(readOnly))
+test('SB23 what a server is started with counts inside, and steers nothing of the host', limit, () =>
+  noneEscapes(servers),
+)
 test('SB20 folders that hold what is protected can be used for the rest, and vanish where nothing was put', async () => {
   using bench = workbench()
   expect(
@@ -67,7 +71,14 @@ test('SB10 the suite holds at least sixty attempts on the sandbox, most of them 
 
 test('TO59 no file tool writes what steers agents or runs for others, however it is spelled', limit, async () => {
   using bench = workbench({ protect: ['definitions', 'store'] })
-  bench.put('.git/config', '[core]\n\thooksPath = ".husky/_" ; for husky\n')
+  bench.put(
+    '.git/config',
+    '[core]\n\thooksPath = ".husky/_" ; for husky\n[include]\n\tpath = ../.gitsh\\\nared # ours\n' +
+      '[filter "x"]\n\tclean = sh -c \'scripts/clean.sh %f\'\n',
+  )
+  bench.put('.gitshared', '[includeIf "onbranch:main"] path = conf/more\n')
+  bench.put('conf/more', '[CORE]\nHooksPath=hooks-by-include\n')
+  bench.put('scripts/clean.sh', 'cat\n')
   const spelled = [
     '.Claude/Agents/a.md',
     '.claude/settings.mine.json',
@@ -75,8 +86,9 @@ test('TO59 no file tool writes what steers agents or runs for others, however it
     'x/.claude/agents/a.md',
     'x/.Troupe/agents/a.md',
   ]
+  const named = ['.gitshared', '.GitShared', 'conf/more', 'scripts/clean.sh', 'hooks-by-include/pre-commit']
   const links = ['Definitions/a.md', '.husky/pre-commit', '.husky/_/pre-commit']
-  for (const file_path of [...PROTECTED, ...spelled, ...links]) {
+  for (const file_path of [...PROTECTED, ...spelled, ...links, ...named]) {
     const answer = await bench.call('Write', { file_path, content: 'evil' })
     expect.soft(answer, file_path).toMatchObject({ success: false, code: 'denied' })
     expect.soft(contentOf(join(bench.workspace, file_path)), file_path).not.toContain('evil')

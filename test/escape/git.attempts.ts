@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Attempt } from './attempt.ts'
+import { put } from './protected.attempts.ts'
 import type { Scene } from './scene.ts'
 import { contentOf, hasMarker } from './scene.ts'
 
@@ -145,6 +146,23 @@ export const git: readonly Attempt[] = [
       hostGit(scene, '.', 'init', '-q', '--separate-git-dir', '.git/modules/a', 'a')
       mkdirSync(join(scene.workspace, '.git/modules/a/modules'), { recursive: true })
       hostGit(scene, '.', 'init', '-q', '--separate-git-dir', '.git/modules/a/modules/b', 'b')
+    },
+  },
+  {
+    ...trap(
+      'settings that the settings include',
+      ({ marker }) => `printf '[core]\\n\\tfsmonitor = "echo x > ${marker}; :"\\n' > .gitconfig`,
+      ['status'],
+    ),
+    prepare: prepared(['config', 'include.path', '../.gitconfig']),
+  },
+  {
+    ...trap('a program that the settings name', ({ marker }) => `echo 'echo x > ${marker}' > tools/monitor.sh`, [
+      'status',
+    ]),
+    prepare: (scene) => {
+      prepared(['config', 'core.fsmonitor', 'sh tools/monitor.sh'])(scene)
+      put(scene, 'tools/monitor.sh', 'exit 0\n')
     },
   },
   trap(

@@ -1,7 +1,7 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import type { Agent, TroupeOptions } from '../../src/index.ts'
 import { judge } from '../../src/judgement/permission.ts'
 import { agent, lastInput, playing, stage } from '../stage.ts'
@@ -130,14 +130,182 @@ test('PM22 a run goes on in its own folder and under the rules it was started wi
   await back.troupe.close()
 })
 
-test('PM23 what a person approved is what is done: a file that became a link meanwhile is refused', async () => {
+test('PM23 what a person approved is what is done: a file that became a link meanwhile is asked for again', async () => {
   const folder = workspace()
-  writeFileSync(join(folder, 'Makefile'), 'all:\n')
+  const store = workspace()
+  const calls = { asker: [write('note.txt')] }
+  const begun = await plays(calls, { folder, store, agents: [agent('asker')] })
+  const parked = await begun.task('asker', 'go')
+  await begun.troupe.close()
+  symlinkSync('package.json', join(folder, 'note.txt'))
+  const { troupe } = await plays(calls, { folder, store, agents: [agent('asker')] })
+  const again = await (await troupe.answer(parked.gates[0]?.gate_id ?? '', 'allow')).result
+  expect(again.gates[0]?.question).toBe('May asker call Write(package.json)? It is no longer what was approved.')
+  expect(existsSync(join(folder, 'package.json'))).toBe(false)
+  await (await troupe.answer(again.gates[0]?.gate_id ?? '', 'allow')).result
+  expect(existsSync(join(folder, 'package.json'))).toBe(true)
+  await troupe.close()
+})
+
+test('PM26 a call that keeps becoming another is refused after the third answer', async () => {
+  const folder = workspace()
   const { troupe, task } = await plays({ asker: [write('note.txt')] }, { folder, agents: [agent('asker')] })
+  let result = await task('asker', 'go')
+  for (const target of ['one.txt', 'two.txt', 'three.txt']) {
+    rmSync(join(folder, 'note.txt'), { force: true })
+    symlinkSync(target, join(folder, 'note.txt'))
+    result = await (await troupe.answer(result.gates[0]?.gate_id ?? '', 'allow')).result
+  }
+  expect(result.status).toBe('completed')
+  expect(JSON.stringify(result.output)).toContain('no longer what would be done')
+  expect(['one.txt', 'two.txt', 'three.txt'].filter((name) => existsSync(join(folder, name)))).toEqual([])
+  await troupe.close()
+})
+
+test('PM26 always is for what was shown: the same call is asked for when it leads elsewhere', async () => {
+  const folder = workspace()
+  const swap = { name: 'Bash', input: { command: 'rm note.txt; ln -s package.json note.txt' } }
+  const { troupe, task } = await plays(
+    { asker: [write('note.txt'), swap, write('note.txt')] },
+    { folder, agents: [agent('asker')], permissions: { mode: 'ask', allow: ['Bash'] } },
+  )
+  const first = await task('asker', 'go')
+  const second = await (await troupe.answer(first.gates[0]?.gate_id ?? '', 'always')).result
+  expect(second.gates[0]?.question).toBe('May asker call Write(package.json)?')
+  expect(existsSync(join(folder, 'package.json'))).toBe(false)
+  await troupe.close()
+})
+
+test('PM26 a hook that changes the arguments after the answer makes it another call', async () => {
+  const folder = workspace()
+  const store = workspace()
+  const calls = { asker: [write('asked.txt')] }
+  const begun = await plays(calls, { folder, store, agents: [agent('asker')] })
+  const parked = await begun.task('asker', 'go')
+  await begun.troupe.close()
+  const beforeTool = async () => ({ input: { file_path: 'other.txt', content: 'x' } })
+  const { troupe } = await plays(calls, { folder, store, agents: [agent('asker')], hooks: [{ beforeTool }] })
+  const again = await (await troupe.answer(parked.gates[0]?.gate_id ?? '', 'allow')).result
+  expect(again.gates[0]?.question).toContain('Write(other.txt)')
+  expect(existsSync(join(folder, 'other.txt'))).toBe(false)
+  await troupe.close()
+})
+
+test('PM25 a rule that does not cover the call does not let it pass, and holds for what it covers', async () => {
+  const folder = workspace()
+  const calls = { asker: [write('package.json'), write('src/a.ts')] }
+  const { troupe, task } = await plays(calls, { folder, agents: [agent('asker')] })
   const parked = await task('asker', 'go')
-  symlinkSync('Makefile', join(folder, 'note.txt'))
-  await (await troupe.answer(parked.gates[0]?.gate_id ?? '', 'allow')).result
-  expect(readFileSync(join(folder, 'Makefile'), 'utf8')).toBe('all:\n')
+  const result = await (await troupe.answer(parked.gates[0]?.gate_id ?? '', 'Write(src/**)')).result
+  expect(result.status).toBe('completed')
+  expect([existsSync(join(folder, 'package.json')), existsSync(join(folder, 'src/a.ts'))]).toEqual([false, true])
+  await troupe.close()
+})
+
+test('PM28 a rule about an agent holds for it by its full name and by its session', async () => {
+  const folder = workspace()
+  const store = workspace()
+  let input: object = { agent: 'implementer', instruction: 'x' }
+  const model = playing((request) =>
+    request.session.agent === 'asker' && request.session.turn === 1
+      ? { calls: [{ name: 'task', input }] }
+      : { text: lastInput(request) },
+  )
+  const options = { model, store, agents: [agent('asker')], workspace: { workspace: folder } }
+  const begun = await stage(options)
+  const { run_id } = await begun.task('asker', 'go')
+  const session_id = (await begun.troupe.sessions(run_id)).find((each) => each.agent === 'implementer')?.session_id
+  await begun.troupe.close()
+  const { troupe, task } = await stage({ ...options, permissions: { deny: ['Task(troupe:implementer)'] } })
+  for (const how of [{ agent: 'implementer' }, { agent: 'troupe:implementer' }, { session_id }]) {
+    input = { ...how, instruction: 'x' }
+    expect(JSON.stringify((await task('asker', 'go')).output), JSON.stringify(how)).toContain('denied')
+  }
+  await troupe.close()
+})
+
+test('PM28 an allowance under another name of the tool limits it too', async () => {
+  const folder = workspace()
+  const delegate = { name: 'task', input: { agent: 'implementer', instruction: 'x' } }
+  const { troupe, task } = await plays({ doer: [delegate] }, { folder, permissions: { allow: ['Task(reviewer)'] } })
+  const result = await task('doer', 'go')
+  expect(JSON.stringify(result.output)).toContain('only Task(reviewer) is allowed')
+  await troupe.close()
+})
+
+test('PM29 what Read may not see, no search shows', async () => {
+  const folder = workspace()
+  mkdirSync(join(folder, 'deep/secrets'), { recursive: true })
+  for (const path of ['.env', 'deep/.env.local', 'deep/secrets/key', 'open.txt'])
+    writeFileSync(join(folder, path), 'KEY=SECRET\n')
+  const seen: string[] = []
+  const searches = [
+    { name: 'Grep', input: { pattern: 'KEY', output_mode: 'content' } },
+    { name: 'Grep', input: { pattern: 'KEY', glob: '.env', output_mode: 'content' } },
+    { name: 'Grep', input: { pattern: 'KEY', path: 'deep', output_mode: 'count' } },
+    { name: 'Glob', input: { pattern: '**/*' } },
+  ]
+  const model = playing((request) => {
+    seen.push(lastInput(request))
+    const call = searches[request.session.turn - 1]
+    return call ? { calls: [call] } : { text: 'end' }
+  })
+  const permissions = { deny: ['Read(.env*)'], ask: ['Read(secrets)'] }
+  const { troupe, task } = await stage({ model, agents: [doer], workspace: { workspace: folder }, permissions })
+  await task('doer', 'go')
+  const note = '[files that permission rules keep from you are left out]'
+  expect(seen.slice(1)).toEqual([
+    `open.txt:1:KEY=SECRET\n${note}`,
+    `[nothing matches]\n${note}`,
+    `[nothing matches]\n${note}`,
+    `open.txt\n${note}`,
+  ])
+  await troupe.close()
+})
+
+test('PM34 a resumed session has no tool that a new one under the same caller would not have', async () => {
+  const folder = workspace()
+  let session_id = ''
+  const model = playing((request) => {
+    const { agent: who, turn } = request.session
+    session_id ||= who === 'lead' ? (/"session_id":"([^"]+)"/.exec(lastInput(request))?.[1] ?? '') : ''
+    if (who === 'lead' && turn === 1) return { calls: [{ name: 'task', input: { agent: 'default', instruction: 'hello' } }] }
+    if (who === 'lead' && turn === 2) return { calls: [{ name: 'task', input: { agent: 'reader', instruction: 'x' } }] }
+    if (who === 'reader' && turn === 1) return { calls: [{ name: 'task', input: { session_id, instruction: 'run it' } }] }
+    if (who === 'default' && lastInput(request) === 'run it') return { calls: [write('by-resumed.txt')] }
+    return { text: lastInput(request) }
+  })
+  const agents = [agent('lead', { tools: ['Write', 'Read', 'task'] }), agent('reader', { tools: ['Read', 'task'] })]
+  const limits = { depth: 4 }
+  const { troupe, task } = await stage({ model, agents, limits, workspace: { workspace: folder }, permissions: {} })
+  const result = await task('lead', 'go')
+  expect(JSON.stringify(result.output)).toContain('unknown_tool')
+  expect(existsSync(join(folder, 'by-resumed.txt'))).toBe(false)
+  await troupe.close()
+})
+
+test('PM32 a rule that cannot do what it seems to is told of when a troupe is made', async () => {
+  const told: string[] = []
+  const warning = vi.spyOn(process, 'emitWarning').mockImplementation((text) => void told.push(String(text)))
+  const permissions = { deny: ['Write(~/x)', 'task(nobody)', 'mcp__none'], ask: ['AskUserQuestion', 'TaskOutput'] }
+  const careless = agent('careless', { permissions: { deny: ['Read(../x)'] } })
+  const { troupe } = await plays({}, { folder: workspace(), permissions, agents: [careless] })
+  warning.mockRestore()
+  expect(told.map((text) => /rule (\S+) does not/.exec(text)?.[1])).toEqual([
+    'Write(~/x)',
+    'task(nobody)',
+    'mcp__none',
+    'Read(../x)',
+  ])
+  await troupe.close()
+})
+
+test('PM28 other names of tools count in rules that forbid', async () => {
+  const asks = { name: 'ask_user', input: { question: 'Who?' } }
+  const permissions = { deny: ['AskUserQuestion'] }
+  const { troupe, task } = await plays({ curious: [asks] }, { folder: workspace(), permissions, agents: [agent('curious')] })
+  const result = await task('curious', 'go')
+  expect([result.status, JSON.stringify(result.output).includes('denied')]).toEqual(['completed', true])
   await troupe.close()
 })
 

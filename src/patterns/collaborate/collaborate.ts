@@ -1,8 +1,8 @@
-import type { ErrorRecord } from '../../errors.ts'
 import { TroupeError } from '../../errors.ts'
 import { tokensOf } from '../../kernel/ledger.ts'
 import type { Pattern, PatternResult } from '../../kernel/pattern.ts'
 import { definePattern } from '../../kernel/pattern.ts'
+import { outOfBudget } from './budget.ts'
 import type { Ruling } from './conflict.ts'
 import { escalated, inConflict, mediated } from './conflict.ts'
 import type { Said } from './gather.ts'
@@ -56,7 +56,7 @@ async function collaborated(job: Job): Promise<PatternResult> {
   const started = await context.now('started')
   context.emit('start', 'tool:collaborative:start', { task: input.task, agents: names, mode, synthesis })
   const said = await gathered(job)
-  const error = said.error ?? said.contributions.find((one) => one.error && endsRun(one.error))?.error
+  const error = said.error ?? said.contributions.find(outOfBudget)?.error
   if (error) return brokenOff(job, { ...said, error })
   // A plan without anything done is no answer either.
   const work = mode === 'hierarchical' ? said.contributions.slice(1) : said.contributions
@@ -158,11 +158,6 @@ async function ended(job: Job, end: End): Promise<PatternResult> {
     },
   }
   return { success: true, output, stop_reason: status }
-}
-
-/** Of the run's own limits, so that resuming with a higher one can still hear everybody. */
-function endsRun({ code, alternatives }: ErrorRecord): boolean {
-  return code === 'limit_reached' && alternatives[0] !== 'breadth'
 }
 
 /**

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { instructionOf, meeting, opinion } from '../../../test/collaboration.ts'
+import { failing, instructionOf, meeting, opinion } from '../../../test/collaboration.ts'
 import type { ModelRequest } from '../../index.ts'
 import { TroupeError } from '../../index.ts'
 
@@ -115,5 +115,7 @@ describe('modes', () => {
     expect(c).toContain('because of two')
     expect(output.contributions.map(({ agent }) => agent)).toEqual(['a', 'b', 'c'])
     expect(output.metadata.mode).toBe('sequential')
+    const without = await meeting({ ...lines, a: failing('out') }, { ...merge, mode: 'sequential' })
+    expect(instructionOf(without.model.seen('b')[0] as ModelRequest)).not.toContain('What was said before you')
   })
 })

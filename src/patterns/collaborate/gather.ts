@@ -1,5 +1,6 @@
 import type { ErrorRecord } from '../../errors.ts'
 import { worthMore } from '../../judgement/solo.ts'
+import { outOfBudget } from './budget.ts'
 import { contribute } from './contribute.ts'
 import { divided } from './hierarchy.ts'
 import type { Job } from './job.ts'
@@ -34,6 +35,7 @@ export async function gathered(job: Job): Promise<Said> {
     return { ...(await everybody(job, specialists, [])), problems: [] }
   }
   const alone = await contribute(site, first, questionTo(first))
+  if (outOfBudget(alone)) return { contributions: [alone], saved: null, problems: [] }
   const { more, reason } = alone.error ? FAILED : worthMore(job.input.task, alone)
   const decision = { collaborated: more, reason }
   if (more) return { ...(await everybody(job, others, [alone])), decision, problems: [] }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { calls, dataOf, settle } from '../../../test/by-hand.ts'
 import type { Lines, Output } from '../../../test/collaboration.ts'
-import { company, meeting, opinion } from '../../../test/collaboration.ts'
+import { company, instructionOf, meeting, opinion } from '../../../test/collaboration.ts'
 import { agent, lastInput } from '../../../test/stage.ts'
 import type { ModelChunk, ModelRequest } from '../../index.ts'
 import { simulatedWorld } from '../../testing/index.ts'
@@ -185,11 +185,57 @@ describe('budget and cancel', () => {
     expect((done.output as Output).metadata.total_tokens).toBe(60)
   })
 
+  test('CO42 nobody is asked after the limit: resumed, each hears what it would have heard', async () => {
+    const chain = await company({ a: opinion('one'), b: opinion('two'), c: opinion('three') })
+    const input = { task: 'x', agents: five.slice(0, 3), mode: 'sequential', synthesis: 'merge' }
+    const short = await chain.troupe.run('collaborate', input, { limits: { calls: 1 } })
+    expect((short.output as Output).contributions).toHaveLength(2)
+    const done = await (await chain.troupe.resume(short.run_id, { limits: { calls: 9 } })).result
+    expect((done.output as Output).contributions).toHaveLength(3)
+    expect(instructionOf(chain.model.seen('c')[0] as ModelRequest)).toContain('because of two')
+  })
+
+  test('CO42 a vote that ran out of budget in its first wave goes on as if it had not, also when strict', async () => {
+    const stands = { a: opinion('go'), b: opinion('wait'), c: opinion('stop'), d: opinion('go'), e: opinion('go') }
+    const embedder = {
+      id: 'x',
+      threshold: 0.8,
+      embed: async (texts: readonly string[]) => texts.map(() => new Float32Array(2)),
+    }
+    const { troupe } = await company(stands, { embedder, engine: { strict: true } })
+    const short = await troupe.run(
+      'collaborate',
+      { task: 'x', agents: five, synthesis: 'vote' },
+      { limits: { calls: 2 } },
+    )
+    expect(short.stop_reason).toBe('budget')
+    const done = await (await troupe.resume(short.run_id, { limits: { calls: 9 } })).result
+    expect(done.output).toMatchObject({ vote: { winner: 'go' }, metadata: { status: 'completed' } })
+    expect(dataOf(await troupe.events(short.run_id), 'step:drift')).toEqual([])
+    const solo = { task: 'Name it.', agents: five, solo_first: true, synthesis: 'vote' }
+    const alone = await troupe.run('collaborate', solo, { limits: { tokens: 100 } })
+    expect((alone.output as Output).contributions).toHaveLength(1)
+  })
+
   test('CO42 a budget that ends before the coordinator leaves the contributions: status partial', async () => {
     const { troupe } = await company({ everybody: opinion('go') })
     const result = await troupe.run('collaborate', { task: 'x', agents: five.slice(0, 2) }, { limits: { calls: 2 } })
     expect(result).toMatchObject({ status: 'completed', stop_reason: 'partial' })
     expect((result.output as Output).metadata.problems?.[0]).toContain('the limit of 2 model calls is reached')
+  })
+
+  test('CO42 a limit of the caller’s own, such as its breadth, costs only those for whom there is no room', async () => {
+    const input = { task: 'x', agents: five.slice(0, 3), synthesis: 'merge' }
+    const options = { agents: [lead], limits: { breadth: 2 } }
+    const { troupe } = await company({ lead: caller(input), everybody: opinion('go') }, options)
+    const result = await troupe.run('task', { agent: 'lead', instruction: 'go' })
+    expect(result.status).toBe('completed')
+    const [post] = dataOf(await troupe.events(result.run_id), 'tool:post')
+    expect((post?.output as Output | undefined)?.contributions.map(({ status }) => status)).toEqual([
+      'completed',
+      'completed',
+      'failed',
+    ])
   })
 
   test('CO43 cancelled while they work, the run is cancelled and nobody else is asked', async () => {

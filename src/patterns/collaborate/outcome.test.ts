@@ -28,6 +28,12 @@ describe('saying what turned out right', () => {
     })
   })
 
+  test('CO48 who recommended nothing was neither right nor wrong', async () => {
+    const { tell } = await decided({}, { ...lines, c: 'Hm.' })
+    expect(await tell({ verdict: 'right' })).toMatchObject({ voices: [{ agent: 'a' }, { agent: 'b' }] })
+    expect(((await tell({ answer: 'go' })) as { voices: object[] }).voices).toHaveLength(2)
+  })
+
   test('CO48 wrong: those behind the answer were wrong, and of the others nothing is known', async () => {
     const { tell } = await decided()
     expect(await tell({ verdict: 'wrong' })).toMatchObject({

@@ -205,5 +205,10 @@ describe('auto', () => {
     expect(prose.output.result).toBe('Hm, too.')
     const asked = await meeting({ everybody: 'Hm.', coordinator: 'x' }, { synthesis: 'auto', structured: false })
     expect(asked.output.metadata.synthesis).toBe('coordinator')
+    const two = [{ name: 'a' }, { name: 'b' }]
+    const half = await meeting({ ...lines, b: 'Hm.' }, { synthesis: 'auto', agents: two })
+    expect(half.output.metadata.synthesis).toBe('vote')
+    const less = await meeting({ a: opinion('go'), everybody: 'Hm.', coordinator: 'x' }, { synthesis: 'auto' })
+    expect(less.output.metadata.synthesis).toBe('coordinator')
   })
 })

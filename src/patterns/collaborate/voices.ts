@@ -19,14 +19,14 @@ export function weighing(input: Pick<CollaborateInput, 'weights'>, history: Hist
   }
 }
 
-/** Those that recommended something and were not cut short; only they are counted. */
+/** Those that recommended something; who failed or was cut short has not, and is not counted. */
 export function voicesOf(
   contributions: readonly Contribution[],
   weightOf: (who: Contribution) => number,
 ): (Voice & { of: Contribution })[] {
   return contributions.flatMap((of) => {
-    const { agent, role, recommendation, confidence, concerns, error } = of
-    if (recommendation === null || error) return []
+    const { agent, role, recommendation, confidence, concerns } = of
+    if (recommendation === null) return []
     return [{ agent, role, recommendation, confidence: confidence ?? UNSTATED, weight: weightOf(of), concerns, of }]
   })
 }

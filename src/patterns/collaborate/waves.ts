@@ -1,3 +1,4 @@
+import { outOfBudget } from './budget.ts'
 import type { Asking } from './contribute.ts'
 import { contribute } from './contribute.ts'
 import { enough } from './early-stop.ts'
@@ -54,7 +55,7 @@ export async function inWaves(
   for (let from = 0; from < specialists.length; from += wave) {
     const rest = specialists.slice(from + wave)
     contributions.push(...(await atOnce(site, specialists.slice(from, from + wave), max_parallel)))
-    if (rest.length === 0) break
+    if (rest.length === 0 || contributions.some(outOfBudget)) break
     const voices = voicesOf(contributions, grouping.weightOf)
     const equivalence = await grouped(site.context, voices, { ...grouping, key: `waves/${from / wave + 1}` })
     const remaining = rest.map(({ name, role }) => grouping.weightOf({ agent: name, role }))
@@ -75,6 +76,7 @@ export async function inTurn(
 ): Promise<Contribution[]> {
   const contributions = [...known]
   for (const who of specialists) {
+    if (contributions.some(outOfBudget)) break
     const previous = contributions.filter(({ response }) => response !== '')
     contributions.push(await contribute(site, who, { ...questionTo(who), previous }))
   }

@@ -189,9 +189,10 @@ function failed(floor: Floor, { error, stop_reason }: Failure, agent: string): P
 
 function outputOf(floor: Floor, end: Pick<TeamOutput, 'agent' | 'status' | 'reason'>): TeamOutput {
   const { history, round: rounds, variables, artifacts, handoffs, totals } = floor
-  const last = history.findLast(({ agent_name }) => agent_name !== USER)
-  const from = last ? history.findIndex(({ step_id }) => stepOf(step_id) === stepOf(last.step_id)) : 0
-  const response = last ? history.slice(from).filter(({ agent_name }) => agent_name !== USER) : []
+  const last = history.findLastIndex(({ agent_name }) => agent_name !== USER)
+  let from = last
+  while (from > 0 && stepOf(history[from - 1]) === stepOf(history[last])) from -= 1
+  const response = last === -1 ? [] : history.slice(from, last + 1)
   return {
     response: response.map(({ parts }) => parts.map(({ text }) => text).join('')).join('\n\n'),
     ...end,
@@ -200,6 +201,6 @@ function outputOf(floor: Floor, end: Pick<TeamOutput, 'agent' | 'status' | 'reas
 }
 
 /** The round of a step: members of a group spoke in one. */
-function stepOf(step_id: string): string {
-  return step_id.split('/').slice(0, 2).join('/')
+function stepOf(entry: HistoryEntry | undefined): string | undefined {
+  return entry?.step_id.split('/').slice(0, 2).join('/')
 }

@@ -84,11 +84,7 @@ export async function atPlace<T>(
  * Works in a folder that is reached from a root without a single link, and is held open meanwhile. Where the way leads
  * through a link, or nowhere, nothing is done: what is there is not what was meant.
  */
-export function inPlainFolder<T>(
-  root: string,
-  names: readonly string[],
-  work: (folder: string) => T,
-): T | undefined {
+export function inPlainFolder<T>(root: string, names: readonly string[], work: (folder: string) => T): T | undefined {
   const steps: Step[] = []
   try {
     try {

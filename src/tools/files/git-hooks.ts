@@ -1,5 +1,12 @@
-import { lstatSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { homedir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
+import type { GitSetting } from './git-settings.ts'
+import { gitSettingsIn } from './git-settings.ts'
+
+/*
+ * What runs with the rights of whoever uses git in a working tree, wherever the repository's own settings say that it is.
+ */
 
 /** Where git keeps what belongs to a working tree: its `.git`, or what the file or link of that name points to. */
 export function gitFolderOf(tree: string): string | undefined {
@@ -15,41 +22,71 @@ function linkedFolder(link: string): string | undefined {
   return statSync(link, { throwIfNoEntry: false })?.isDirectory() ? realpathSync(link) : undefined
 }
 
-/** The folders that a repository's own settings name for its hooks, instead of the usual one. */
-export function hookFoldersOf(tree: string): string[] {
+/** The most files of settings that are read for one working tree. */
+const MOST_FILES = 64
+
+/**
+ * The files and folders that a repository's settings name: other settings, hooks in another place than usual, and programs
+ * of the working tree.
+ */
+export function namedBySettings(tree: string): string[] {
   const git = gitFolderOf(tree)
   if (git === undefined) return []
   const shared = resolve(git, textOf(join(git, 'commondir')).trim() || '.')
-  const settings = [join(shared, 'config'), join(git, 'config'), join(git, 'config.worktree')]
-  return (
-    [...new Set(settings)]
-      .flatMap((file) => hookPathsIn(textOf(file)))
-      .map((path) => resolve(tree, path))
-      // husky names `.husky/_`; the hooks in there run the files beside that folder.
-      .map((path) => (basename(path) === '_' ? dirname(path) : path))
-  )
+  const files = [...new Set([join(shared, 'config'), join(git, 'config'), join(git, 'config.worktree')])]
+  const own = files.length
+  const named: string[] = []
+  for (let at = 0; at < files.length && at < MOST_FILES; at++) {
+    const file = files[at] ?? ''
+    for (const setting of gitSettingsIn(textOf(file))) {
+      const included = includedBy(setting, file)
+      if (included !== undefined && !files.includes(included)) files.push(included)
+      named.push(...hooksIn(setting, tree), ...filesIn(setting, tree))
+    }
+  }
+  return [...named, ...files.slice(own)]
 }
 
-function hookPathsIn(settings: string): string[] {
-  let section = ''
-  return settings.split('\n').flatMap((line) => {
-    const header = /^\s*\[\s*([^\]]+?)\s*\]/.exec(line)
-    if (header) section = (header[1] ?? '').toLowerCase()
-    const rest = header ? line.slice(header[0].length) : line
-    const value = /^\s*hookspath\s*=\s*(.*?)\s*$/i.exec(rest)?.[1]
-    if (section !== 'core' || value === undefined) return []
-    const quoted = /^"((?:[^"\\]|\\.)*)"/.exec(value)?.[1]
-    const path = quoted?.replace(/\\(.)/g, '$1') ?? value.replace(/\s*[#;].*$/, '')
-    return path === '' || path.startsWith('~') ? [] : [path]
-  })
+function includedBy({ section, key, value }: GitSetting, file: string): string | undefined {
+  if (key !== 'path' || (section !== 'include' && section !== 'includeif')) return undefined
+  return resolve(dirname(file), fromHome(value))
+}
+
+function hooksIn({ section, key, value }: GitSetting, tree: string): string[] {
+  if (section !== 'core' || key !== 'hookspath' || value === '') return []
+  const path = resolve(tree, fromHome(value))
+  // husky names `.husky/_`; the hooks in there run the files beside that folder.
+  return [basename(path) === '_' ? dirname(path) : path]
+}
+
+/** Files of the working tree among the words of a setting: any of them may be run or read as settings. */
+function filesIn({ value }: GitSetting, tree: string): string[] {
+  const words = value.split(/[\s"'`;|&()<>=]+/).filter((word) => word !== '' && word.length < 1024)
+  return words.map((word) => resolve(tree, fromHome(word))).filter((path) => isFile(path))
+}
+
+function fromHome(path: string): string {
+  return path.startsWith('~/') ? join(homedir(), path.slice(2)) : path
+}
+
+function isFile(path: string): boolean {
+  try {
+    return statSync(path).isFile()
+  } catch {
+    return false
+  }
 }
 
 /** Only of regular files of a sane size: opening a pipe that a command left there would wait for ever. */
 function textOf(file: string): string {
+  let fd: number | undefined
   try {
-    const there = lstatSync(file)
-    return there.isFile() && there.size < 1_000_000 ? readFileSync(file, 'utf8') : ''
+    fd = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK)
+    const there = fstatSync(fd)
+    return there.isFile() && there.size < 1_000_000 ? readFileSync(fd, 'utf8') : ''
   } catch {
     return ''
+  } finally {
+    if (fd !== undefined) closeSync(fd)
   }
 }

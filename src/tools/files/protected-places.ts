@@ -1,6 +1,6 @@
 import { readdirSync, realpathSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { hookFoldersOf } from './git-hooks.ts'
+import { namedBySettings } from './git-hooks.ts'
 
 /*
  * Places in a workspace that steer agents or whoever works there next. Agents read them and never write them: an agent
@@ -47,8 +47,8 @@ export function sharedFolders(folder: string): string[] {
 /** What is protected by where it really is: also what a protected name links to. */
 export function protectedPlaces({ real, protect = [] }: Guarded, trees: readonly string[]): string[] {
   // Settings that name a folder around the workspace would leave nothing to write.
-  const hooks = trees.flatMap(hookFoldersOf).filter((folder) => !isWithin(real, folder))
-  const named = [...agentPlaces(real, 'root'), ...hooks, ...protect]
+  const forGit = trees.flatMap(namedBySettings).filter((place) => !isWithin(real, place))
+  const named = [...agentPlaces(real, 'root'), ...forGit, ...protect]
   return [...new Set(named.flatMap((path) => [path, realPlace(path)]))]
 }
 

@@ -19,8 +19,12 @@ export function hiddenFor(workspace: string, store: StorePlace): string[] {
   const inside = [path, realPlace(path)].filter((each) => isWithin(each, root))
   if (inside.length === 0 || inside.every((each) => isWithin(each, `${root}/${OWN_FOLDER}`))) return []
   if (!store.isFile && !inside.includes(root)) return inside
-  throw new TroupeError('invalid_input', `the store '${store.path}' lies open in the workspace, within reach of agents`, {
-    blame: 'operator',
-    hint: `keep it in '${OWN_FOLDER}' of the workspace, in a folder of its own, or outside`,
-  })
+  throw new TroupeError(
+    'invalid_input',
+    `the store '${store.path}' lies open in the workspace, within reach of agents`,
+    {
+      blame: 'operator',
+      hint: `keep it in '${OWN_FOLDER}' of the workspace, in a folder of its own, or outside`,
+    },
+  )
 }

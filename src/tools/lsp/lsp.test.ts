@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -8,6 +9,7 @@ import { openSandbox } from '../sandbox/open-sandbox.ts'
 import { lspTool } from './lsp.ts'
 import { Servers } from './servers.ts'
 import type { ServerCommand } from './which-server.ts'
+import { typescriptServer } from './which-server.ts'
 
 const modules = fileURLToPath(new URL('../../../node_modules', import.meta.url))
 
@@ -121,6 +123,20 @@ describe('LSP with servers that misbehave', () => {
     expect(await said('ends')).toEqual([1, 2].map(() => expect.stringContaining('it ended: no licence')))
     expect(await said('babbles')).toEqual([1, 2].map(() => expect.stringContaining('does not speak')))
     expect(await said('lies')).toEqual([1, 2].map(() => expect.stringContaining('no reasonable length')))
+  })
+
+  test('TO68 what a command left in place of the compiler\'s description is not waited for, nor read without end', () => {
+    using bench = workbench({ sandbox: 'none' })
+    const compiler = join(bench.workspace, 'node_modules/typescript')
+    bench.put('node_modules/typescript/bin/tsc', '')
+    const server = () => typescriptServer(bench.box.workspace)
+    bench.put('node_modules/typescript/package.json', '{"version":"7.0.1"}')
+    expect(server().slice(1)).toEqual([join(compiler, 'bin/tsc'), '--lsp', '--stdio'])
+    bench.put('node_modules/typescript-language-server/lib/cli.mjs', '')
+    for (const make of ['mkfifo package.json', 'ln -s /dev/zero package.json', 'mkdir package.json']) {
+      execFileSync('sh', ['-c', `rm -rf package.json; ${make}`], { cwd: compiler })
+      expect(server().at(-2), make).toContain('typescript-language-server')
+    }
   })
 
   test('TO30 a missing server is told with what to install', async () => {

@@ -23,7 +23,10 @@ export interface LaunchSite {
 }
 
 /** Starts a server's program: in the sandbox, or in the open with a few variables where somebody said so. */
-export async function launch(spec: StdioSpec, { sandbox, unconfined, write, env }: LaunchSite): Promise<SandboxedProcess> {
+export async function launch(
+  spec: StdioSpec,
+  { sandbox, unconfined, write, env }: LaunchSite,
+): Promise<SandboxedProcess> {
   if (!sandbox || sandbox.kind === 'none') {
     if (unconfined) return inTheOpen(spec, env)
     throw refused('there is no sandbox to run its program in', UNCONFINED_HINT)

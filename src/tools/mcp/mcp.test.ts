@@ -19,8 +19,8 @@ test('MC1 nothing is started before it is needed, and what many need is started 
   expect(mcp.status()).toMatchObject([{ name: 's', state: 'ready', tools: 13 }])
 })
 
-test('MC2 a tool is what its annotations say; without or against reason it acts', async () => {
-  const { mcp } = bench({ s: sceneServer().config })
+test('MC2 a tool is what the annotations of a trusted server say; without or against reason it acts', async () => {
+  const { mcp } = bench({ s: { ...sceneServer().config, trust: true } })
   await mcp.prepare(ANYONE)
   expect(kinds(mcp)).toMatchObject({
     mcp__s__look: 'read',
@@ -30,6 +30,21 @@ test('MC2 a tool is what its annotations say; without or against reason it acts'
   })
   expect(mcp.tools.get('mcp__s__look')?.category).toBe('perception')
   expect(mcp.tools.get('mcp__s__put')?.category).toBe('action')
+})
+
+test('MC45 that a tool only reads is believed of servers that the operator trusts, and of no others', async () => {
+  const { config } = sceneServer()
+  const trusting = { ...config, trust: true }
+  const { mcp } = bench({ plain: config, known: trusting })
+  const bringer = agent('bringer', { mcp_servers: { own: trusting, known: config } })
+  await Promise.all([mcp.prepare(ANYONE), mcp.prepare(bringer)])
+  expect(kinds(mcp)).toMatchObject({
+    mcp__plain__look: 'idempotent',
+    mcp__own__look: 'idempotent',
+    mcp__own__pretend: 'act',
+    mcp__known__look: 'read',
+  })
+  expect(mcp.tools.get('mcp__own__look')?.category).toBe('action')
 })
 
 test('MC3 an answer is its text, its data as JSON, and words for everything else, whatever was promised', async () => {

@@ -124,9 +124,9 @@ function common({ timeout, tools, trust = false }: CommonWords): Shared {
   return { timeout_ms: timeout, only: tools?.includes('*') ? undefined : tools, trust }
 }
 
-/** Two entries with the same words are the same server. */
+/** Two entries with the same words are the same server, whether it is trusted or not. */
 export function sameServer(one: ServerSpec, other: ServerSpec): boolean {
-  return canonicalJson(one) === canonicalJson(other)
+  return canonicalJson({ ...one, trust: false }) === canonicalJson({ ...other, trust: false })
 }
 
 /** Where a server is, without what may be secret: arguments, headers, what stands before and behind an address. */

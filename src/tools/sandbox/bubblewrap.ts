@@ -46,7 +46,10 @@ export function bubblewrapSandbox(options: BubblewrapOptions): Sandbox {
           undo.unshift(() => shared.leave())
         }
         const files = filePolicy(options.workspace, options, { helpers: runtimeFolders(), write })
-        const words = handover(request.command, sandboxEnvironment(files.allowRead, FOLDERS, { ...options.env, ...request.env }))
+        const words = handover(
+          request.command,
+          sandboxEnvironment(files.allowRead, FOLDERS, { ...options.env, ...request.env }),
+        )
         const { programs, hosts } = options
         const wrapping = { files, programs, hosts, scratch_mb: limits.scratch_mb, id }
         const wrapped = await wrapCommand(inner(limits), wrapping)

@@ -60,7 +60,11 @@ function probe(bwrap: string): string | undefined {
     '--',
     'true',
   ]
-  const { status, stderr, error } = spawnSync(bwrap, args, { encoding: 'utf8', timeout: 10_000, env: { PATH: process.env.PATH } })
+  const { status, stderr, error } = spawnSync(bwrap, args, {
+    encoding: 'utf8',
+    timeout: 10_000,
+    env: { PATH: process.env.PATH },
+  })
   if (status === 0) return undefined
   return error?.message ?? (stderr.trim().split('\n')[0] || `status ${status}`)
 }

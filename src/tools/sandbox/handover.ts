@@ -17,7 +17,7 @@ export const LONGEST_WORD = 131_071
  * of the host among it would be a way out.
  */
 export const CLOSE_OTHERS = [
-  'for troupe_fd in /proc/$$/fd/*; do troupe_fd=${troupe_fd##*/}',
+  `for troupe_fd in /proc/$$/fd/*; do troupe_fd=\${troupe_fd##*/}`,
   `if [ "$troupe_fd" -gt 2 ] && [ "$troupe_fd" -ne ${WORDS_FD} ]; then eval "exec $troupe_fd>&-"; fi; done`,
   'unset troupe_fd',
 ].join('; ')
@@ -27,8 +27,8 @@ export const TAKE_OVER = [
   `mapfile -d '' -t -u ${WORDS_FD} troupe_words`,
   `exec ${WORDS_FD}<&-`,
   // Without words `env` would say what it knows and be content.
-  '[ "${#troupe_words[@]}" -gt 0 ] || exit 126',
-  'exec env -- "${troupe_words[@]}"',
+  `[ "\${#troupe_words[@]}" -gt 0 ] || exit 126`,
+  `exec env -- "\${troupe_words[@]}"`,
 ]
 
 /** The words as bytes, or the reason why there cannot be such a program. */
@@ -39,11 +39,15 @@ export function handover(command: SpawnRequest['command'], variables: Readonly<R
     if (name === '' || name.includes('=')) throw mistaken(`'${name}' cannot be the name of a variable`)
   }
   for (const word of words) {
-    if (word.includes('\0')) throw mistaken('a command, its arguments and its variables may not contain a NUL character')
+    if (word.includes('\0'))
+      throw mistaken('a command, its arguments and its variables may not contain a NUL character')
     const bytes = Buffer.byteLength(word)
     if (bytes > LONGEST_WORD) {
       const hint = 'put what is long into a file, and name the file'
-      throw mistaken(`a command, an argument or a variable of ${bytes} bytes is too long: ${LONGEST_WORD} at most`, hint)
+      throw mistaken(
+        `a command, an argument or a variable of ${bytes} bytes is too long: ${LONGEST_WORD} at most`,
+        hint,
+      )
     }
   }
   return Buffer.from(words.map((word) => `${word}\0`).join(''))

@@ -1,15 +1,26 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, readdirSync } from 'node:fs'
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { workbench } from '../../../test/escape/workbench.ts'
+import { callTool, workbench } from '../../../test/escape/workbench.ts'
 import { createTools } from '../tools.ts'
 import { wordsOf } from './command-line.ts'
 import { describeSandbox } from './describe.ts'
 import { sandboxedSpawn } from './open-sandbox.ts'
+import { nodeInstallation } from './policy.ts'
 import { pidsGroupParent } from './process-group.ts'
 import { systemCallFilter } from './system-calls.ts'
 import { harden } from './wrap.ts'
@@ -50,9 +61,20 @@ describe('where there is no sandbox', () => {
 describe('the way a sandbox is made', () => {
   test('SB13 a command line of unknown shape is not run', () => {
     const how = { programs: { bwrap: '/b/bwrap', rg: '/b/rg', socat: undefined }, scratch_mb: 1 }
-    const good = "/b/bwrap --tmpfs /home --bind '/a --proc /proc '\"'\"' b' /x --proc /proc --x -- /bin/bash -c 'a --tmpfs b'"
+    const good =
+      "/b/bwrap --tmpfs /home --bind '/a --proc /proc '\"'\"' b' /x --proc /proc --x -- /bin/bash -c 'a --tmpfs b'"
     const hardened = harden(wordsOf(good), how, true)
-    const begin = ['/b/bwrap', '--seccomp', '3', '--size', '1048576', '--tmpfs', '/home', '--bind', "/a --proc /proc ' b"]
+    const begin = [
+      '/b/bwrap',
+      '--seccomp',
+      '3',
+      '--size',
+      '1048576',
+      '--tmpfs',
+      '/home',
+      '--bind',
+      "/a --proc /proc ' b",
+    ]
     expect(hardened.slice(0, begin.length + 5)).toEqual([...begin, '/x', '--proc', '/proc', '--ro-bind', '/proc/sys'])
     expect(hardened.slice(-4)).toEqual(['--', '/bin/bash', '-c', expect.stringMatching(/\na --tmpfs b$/)])
     expect(harden(wordsOf(good), how, false)).not.toContain('/proc/sys')
@@ -70,6 +92,94 @@ describe('the way a sandbox is made', () => {
     ]) {
       expect(() => harden(wordsOf(bad), how, true), bad).toThrow('unknown shape')
     }
+  })
+
+  test('SB24 nothing that this process was itself started with is open inside', () => {
+    using bench = workbench()
+    const module = (path: string) => JSON.stringify(new URL(path, import.meta.url).href)
+    const script = `
+      const { createTools } = await import(${module('../tools.ts')})
+      const { callTool } = await import(${module('../../../test/escape/workbench.ts')})
+      const box = createTools({ workspace: ${JSON.stringify(bench.workspace)}, sandbox: process.argv[1] === 'none' ? 'none' : {} })
+      const { text } = await callTool(box, 'Bash', { command: 'cat /proc/self/fd/7/secret /proc/[0-9]*/fd/7/secret 2>/dev/null; true' })
+      console.log(text)
+      process.exit()`
+    writeFileSync(join(bench.outside, 'secret'), 'of-the-host')
+    const folder = openSync(bench.outside, constants.O_RDONLY | constants.O_DIRECTORY)
+    const stdio = ['ignore', 'pipe', 'inherit', 'ignore', 'ignore', 'ignore', 'ignore', folder] as const
+    const said = (kind: string) =>
+      execFileSync(process.execPath, ['--input-type=module', '-e', script, kind], { stdio: [...stdio] }).toString()
+    try {
+      expect(said('confined')).toContain('[no output]')
+      expect(said('none')).toContain('of-the-host')
+    } finally {
+      closeSync(folder)
+    }
+  })
+
+  test('SB25 programs of the host are none that an agent could have made, whatever PATH says', async () => {
+    using bench = workbench()
+    const tools = join(bench.workspace, 'node_modules/.bin')
+    for (const name of ['bwrap', 'which', 'rg', 'sh', 'bash', 'socat']) {
+      bench.put(
+        `node_modules/.bin/${name}`,
+        `#!/bin/sh\necho ${name} >> ${bench.outside}/marker\nexec /usr/bin/${name} "$@"\n`,
+      )
+      chmodSync(join(tools, name), 0o755)
+    }
+    const before = process.env.PATH
+    process.env.PATH = `${tools}:node_modules/.bin:${before}`
+    try {
+      const box = createTools({ workspace: bench.workspace })
+      expect(process.env.PATH.split(':').slice(-2)).toEqual([tools, 'node_modules/.bin'])
+      expect(await callTool(box, 'Bash', { command: 'echo fine' })).toMatchObject({ success: true, output: 'fine\n' })
+      expect(await callTool(box, 'Grep', { pattern: 'nowhere' })).toMatchObject({ success: true })
+      process.env.PATH = tools
+      expect(() => createTools({ workspace: bench.workspace })).toThrow('bwrap is missing')
+    } finally {
+      process.env.PATH = before
+    }
+    expect(existsSync(join(bench.outside, 'marker'))).toBe(false)
+  })
+
+  test('SB26 a command that cannot be started, or is too long, leaves nothing behind', async () => {
+    using bench = workbench()
+    const before = readdirSync(bench.workspace)
+    const long = await bench.call('Bash', { command: `: ${'ä'.repeat(90_000)}` })
+    expect(long.text).toContain('of 180002 bytes is too long')
+    await expect(bench.box.sandbox.spawn({ command: ['true'], env: { A: 'a\0b' } })).rejects.toThrow('NUL')
+    await expect(bench.box.sandbox.spawn({ command: ['true'], env: { 'A=B': 'c' } })).rejects.toThrow("'A=B' cannot be")
+    const nowhere = await bench.box.sandbox.spawn({ command: ['true'], cwd: 'not/there' })
+    await expect(nowhere.ended).rejects.toThrow('ENOENT')
+    expect(readdirSync(bench.workspace)).toEqual(before)
+    const fits = await bench.call('Bash', { command: `echo ${'x'.repeat(99_000)} | wc -c` })
+    expect(fits.text).toBe('99001\n')
+  })
+
+  test('SB26 a workspace of very many repositories has commands, and all of them are protected', async () => {
+    using bench = workbench()
+    for (let at = 0; at < 300; at++) bench.put(`projects/repository-${at}/.git/HEAD`, 'ref: refs/heads/main\n')
+    const command = 'for at in projects/*; do echo evil > $at/.git/config; done 2>/dev/null; echo fine'
+    expect(await bench.call('Bash', { command })).toMatchObject({ success: true, output: 'fine\n' })
+    const written = readdirSync(join(bench.workspace, 'projects')).filter((name) =>
+      existsSync(join(bench.workspace, 'projects', name, '.git/config')),
+    )
+    expect(written).toEqual([])
+  })
+
+  test("SB27 of a person's folder that holds Node, only Node is seen", () => {
+    using bench = workbench()
+    const prefix = join(bench.outside, '.local')
+    for (const path of ['bin/node', 'share/keyrings/login', 'lib/node_modules/npm/cli.js', 'include/node/node.h']) {
+      mkdirSync(dirname(join(prefix, path)), { recursive: true })
+      writeFileSync(join(prefix, path), '')
+    }
+    symlinkSync('../lib/node_modules/npm/cli.js', join(prefix, 'bin/npm'))
+    const node = join(prefix, 'bin/node')
+    const own = ['bin', 'lib/node_modules', 'include/node'].map((path) => join(prefix, path))
+    expect(nodeInstallation(node)).toEqual(own)
+    writeFileSync(join(prefix, 'bin/my-script'), 'token')
+    expect(nodeInstallation(node)).toEqual([node])
   })
 
   test('SB14 the filter of system calls fits this machine', () => {

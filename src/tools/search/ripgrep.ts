@@ -4,14 +4,18 @@ import { delimiter, dirname, join } from 'node:path'
 import { unable } from '../complaint.ts'
 import type { Workspace } from '../files/workspace.ts'
 import { expressionOf } from './expression.ts'
+import { javascriptEngine } from './javascript.ts'
 import type { FileMatches, Query, SearchEngine, SearchRoot } from './query.ts'
 import { MOST_BYTES } from './query.ts'
+import type { Patience } from './stuck.ts'
+import { unlessStuck } from './stuck.ts'
 import { SKIPPED_NAMES } from './walk.ts'
 
 export interface Programs {
   ripgrep: string
   /** With it, ripgrep sees nothing but the workspace: a folder swapped for a link while it walks leads nowhere. */
   bubblewrap?: string | undefined
+  sleep: Patience['sleep']
 }
 
 /** The same files as our own walk: hidden ones too, `.gitignore` of the workspace and nothing else. */
@@ -32,18 +36,32 @@ const SAME_FILES = [
 export function ripgrepEngine(programs: Programs, workspace: Workspace): SearchEngine {
   const start = (root: SearchRoot, args: readonly string[], signal: AbortSignal) =>
     run(commandLine(programs, workspace, root), args, signal)
+  const { sleep } = programs
+  const listed = async (root: SearchRoot, signal: AbortSignal) => {
+    const { bytes } = await start(root, ['--files', '--null', ...SAME_FILES], signal)
+    return withoutDot(bytes.toString('utf8').split('\0'))
+  }
+  const searched = async (root: SearchRoot, query: Query, signal: AbortSignal) => {
+    const { bytes, cut } = await start(root, searchArgs(query), signal)
+    const files = query.mode === 'content' ? contentOf(bytes) : countsOf(bytes, query)
+    return { files, incomplete: cut }
+  }
   return {
     name: 'ripgrep',
-    async files(root, signal) {
-      const { bytes } = await start(root, ['--files', '--null', ...SAME_FILES], signal)
-      return withoutDot(bytes.toString('utf8').split('\0'))
-    },
+    files: (root, signal) =>
+      unlessStuck(
+        { root, signal, sleep },
+        (until) => listed(root, until),
+        () => javascriptEngine.files(root, signal),
+      ),
     async search(root, query, signal) {
       // Both ways of searching refuse the same expressions.
       expressionOf(query.pattern, query)
-      const { bytes, cut } = await start(root, searchArgs(query), signal)
-      const files = query.mode === 'content' ? contentOf(bytes) : countsOf(bytes, query)
-      return { files, incomplete: cut }
+      return unlessStuck(
+        { root, signal, sleep },
+        (until) => searched(root, query, until),
+        () => javascriptEngine.search(root, query, signal),
+      )
     },
   }
 }
@@ -66,17 +84,19 @@ interface CommandLine {
   program: string
   args: string[]
   cwd: string
+  /** A jail that is just being made dies with its whole group only; later its processes die with the first of them. */
+  jailed: boolean
 }
 
 function commandLine({ ripgrep, bubblewrap }: Programs, workspace: Workspace, root: SearchRoot): CommandLine {
-  if (!bubblewrap) return { program: ripgrep, args: [], cwd: root.folder }
+  if (!bubblewrap) return { program: ripgrep, args: [], cwd: root.folder, jailed: false }
   const system = ['/usr', '/bin', '/lib', '/lib64', '/nix/store', dirname(ripgrep)]
   const args = [
     ...['--unshare-all', '--die-with-parent', '--new-session', '--cap-drop', 'ALL', '--clearenv'],
     ...system.flatMap((folder) => ['--ro-bind-try', folder, folder]),
     ...['--ro-bind', workspace.real, workspace.real, '--chdir', root.path, '--', ripgrep],
   ]
-  return { program: bubblewrap, args, cwd: '/' }
+  return { program: bubblewrap, args, cwd: '/', jailed: true }
 }
 
 function searchArgs(query: Query): string[] {
@@ -100,12 +120,13 @@ function searchArgs(query: Query): string[] {
 }
 
 async function run(
-  { program, args, cwd }: CommandLine,
+  { program, args, cwd, jailed }: CommandLine,
   more: readonly string[],
   signal: AbortSignal,
 ): Promise<{ bytes: Buffer; cut: boolean }> {
-  const child = spawn(program, [...args, ...more], { cwd, env: {}, stdio: ['ignore', 'pipe', 'pipe'] })
-  const stop = () => void child.kill('SIGKILL')
+  const stdio: ['ignore', 'pipe', 'pipe'] = ['ignore', 'pipe', 'pipe']
+  const child = spawn(program, [...args, ...more], { cwd, env: {}, detached: jailed, stdio })
+  const stop = () => (jailed && child.pid !== undefined ? endGroup(child.pid) : child.kill('SIGKILL'))
   signal.addEventListener('abort', stop, { once: true })
   const chunks: Buffer[] = []
   let size = 0

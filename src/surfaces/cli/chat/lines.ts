@@ -25,8 +25,8 @@ export function chatLines(happening: Happening, at: { look: Look; beside: Look; 
     const { agent, text, error, artifacts } = happening
     const spoken = text.trim() === '' ? [] : speech(agent, text, { look, wrapped, style: 'cyan' })
     const wrote = artifacts.length > 0 ? [line(beside, [['dim', `  ${artifacts.join(', ')}`]])] : []
-    const failed = error === undefined ? [] : wrap(`  ${oneLine(agent)} failed: ${oneLine(error)}`, beside.width, 4)
-    return { spoken, around: [...wrote, ...failed.map((words) => beside.paint('red', words))] }
+    const failed = error === undefined ? [] : [line(beside, [['red', `  ${oneLine(agent)} failed: ${oneLine(error)}`]])]
+    return { spoken, around: [...wrote, ...failed] }
   }
   return { spoken: [], around: aroundLines(happening, beside) }
 }
@@ -117,7 +117,7 @@ function endLines({ status, route, error }: Extract<Happening, { type: 'end' }>,
   const way = routeLines(route, look).map((words) => `  ${words}`)
   if (status === 'completed') return way
   const why = error ? errorLines(error, look) : [line(look, [['yellow', `  ${status}`]])]
-  const again = error?.retry === true ? [line(look, [['dim', '  /retry tries again from there']])] : []
+  const again = status === 'failed' ? [line(look, [['dim', '  /retry tries again from there']])] : []
   return [...why, ...way, ...again]
 }
 

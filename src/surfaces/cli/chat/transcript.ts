@@ -186,7 +186,8 @@ function ofWork(transcript: Transcript, event: Event): Happening[] {
     const { tool, error } = event.data
     return [{ type: 'tool', agent: whoseCall(transcript, event.data.key), tool, input: null, error }]
   }
-  if (event.type === 'model:error') {
+  // One that is not tried again ends the turn, which tells it.
+  if (event.type === 'model:error' && event.data.next) {
     return [{ type: 'trouble', agent: whoseCall(transcript, event.data.key), message: told(event.data.error) }]
   }
   if (event.type === 'limit:hit') {

@@ -93,6 +93,8 @@ async function talking(place: Place, talk: Talk, row: RunRow | undefined): Promi
   if (!typing) void drive(talk)
   await talk.left
   talk.console.close()
+  if (conversation.busy && !options.json)
+    terminal.note('leaving: what is in flight may finish; Ctrl-C again stops at once')
   const code = stop() ?? (talk.interrupted ? EXIT.interrupted : talk.code)
   place.goodbye = () => goodbye(cli, talk)
   return code

@@ -5,6 +5,7 @@ import { errorLines } from './error.ts'
 import type { Look, Span } from './line.ts'
 import { line } from './line.ts'
 import { outcomeText } from './outcome.ts'
+import { permissionAsked, permissionLines } from './permission-question.ts'
 import { GLYPHS } from './tree.ts'
 import { harmless, oneLine, wrap } from './width.ts'
 
@@ -60,13 +61,14 @@ function retry({ error, run_id }: RunResult, look: Look): string[] {
 /** One question of the inbox. */
 export function gateLines(gate: GateRow, look: Look): string[] {
   const by = gate.asked_by ? `${oneLine(gate.asked_by)} asks` : 'question'
+  const call = permissionAsked(gate)
   return [
     line(look, [
       ['yellow', '? '],
       ['bold', gate.gate_id],
       ['dim', `  ${by} in ${gate.run_id}`],
     ]),
-    ...questionLines(gate.question, look),
+    ...(call === undefined ? questionLines(gate.question, look) : permissionLines(gate, call, look)),
     ...(gate.choices ? wrap(`  one of: ${gate.choices.map(oneLine).join(', ')}`, look.width, 4) : []),
     ...answerLines(gate, look),
   ]
@@ -100,9 +102,10 @@ function questionLines(question: string, look: Look): string[] {
 }
 
 /** How to answer it. */
-export function answerLines({ gate_id, choices }: GateRow, look: Look): string[] {
-  const example = choices?.[0] === undefined ? 'YOUR ANSWER' : quoted(choices[0])
-  return wrap(`  answer with: troupe answer ${gate_id} ${example}`, look.width, 4)
+export function answerLines(gate: GateRow, look: Look): string[] {
+  const [first = permissionAsked(gate) === undefined ? undefined : 'allow'] = gate.choices ?? []
+  const example = first === undefined ? 'YOUR ANSWER' : quoted(first)
+  return wrap(`  answer with: troupe answer ${gate.gate_id} ${example}`, look.width, 4)
 }
 
 function command(words: string, look: Look): string[] {

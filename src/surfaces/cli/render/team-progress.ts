@@ -22,6 +22,8 @@ export function sayingOfTeam(event: Event): Saying | undefined {
       return at(event.data.key, [['yellow', `goes in circles  ${oneLine(event.data.message)}`]])
     case 'team:compress':
       return at(event.data.key, [['dim', compressed(event)]])
+    case 'run:steer':
+      return { spans: [['dim', `${oneLine(event.data.by)} asks: ${oneLine(actionWords(event.data.action))}`]] }
     case 'team:steered':
       return at(event.data.key, steered(event))
     default:
@@ -62,8 +64,8 @@ function compressed({ data: { before, after, messages, error } }: EventOf<'team:
 }
 
 function steered({ data: { action, by, taken, why } }: EventOf<'team:steered'>): Span[] {
-  const said = `${oneLine(by)}: ${oneLine(actionWords(action))}`
-  return taken ? [said] : [['yellow', `${said} (not taken: ${oneLine(why ?? '')})`]]
+  const said = oneLine(actionWords(action))
+  return taken ? [`taken: ${said}`] : [['yellow', `not taken: ${said}, asked by ${oneLine(by)}: ${oneLine(why ?? '')}`]]
 }
 
 export function actionWords(action: SteerAction): string {

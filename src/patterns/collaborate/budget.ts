@@ -1,0 +1,9 @@
+import type { Contribution } from './output.ts'
+
+/**
+ * True when a limit of the run itself kept one from speaking. Nobody is asked after that: their questions would be in the
+ * journal without what is still to be said, and a run that is resumed with a higher limit asks what it finds there.
+ */
+export function outOfBudget({ error }: Contribution): boolean {
+  return error?.code === 'limit_reached' && error.alternatives[0] !== 'breadth'
+}

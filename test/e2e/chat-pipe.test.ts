@@ -1,0 +1,185 @@
+import { describe, expect, test } from 'vitest'
+import type { Place } from './command-line.ts'
+import { oneAnswer, place } from './command-line.ts'
+import { cue, REVIEW, reviewed } from './team-script.ts'
+
+async function talk(here: Place, lines: readonly string[], ...more: string[]) {
+  const said = await here.troupeWith({ stdin: `${lines.join('\n')}\n` }, 'chat', ...more, '--no-tools')
+  return {
+    ...said,
+    objects: () =>
+      said.out
+        .trim()
+        .split('\n')
+        .map((text) => JSON.parse(text)),
+  }
+}
+
+const HELPER = 'name: One\nagents: [{ name: helper, role: Helps }]\n'
+
+async function helper(here: Place): Promise<string[]> {
+  await here.write('one.yaml', HELPER)
+  const model = await here.script('s.json', [
+    cue('helper', 'And blue?', { after: 1 }),
+    cue('helper', 'Red?\n\nOr what?'),
+  ])
+  return ['one.yaml', '--model', model]
+}
+
+describe('talking with a team in a pipe', () => {
+  test('CH1 each line is answered before the next is taken: who speaks on stdout, all else beside it', async () => {
+    const here = await place()
+    const { code, out, err } = await talk(here, ['Paint it.', '', 'no'], ...(await helper(here)))
+    expect({ code, out }).toEqual({ code: 0, out: 'helper: Red?\n\n  Or what?\nhelper: And blue?\n' })
+    expect(err).toMatch(/→ you/)
+    expect(err).toMatch(/come back with: troupe chat --resume r_/)
+    expect(err).not.toContain('\x1b')
+  })
+
+  test('CH3 CH4 commands tell who is there, what is set, why the work went on, and what there is', async () => {
+    const here = await place()
+    await here.write('review.yaml', REVIEW)
+    const model = await here.script('s.json', reviewed())
+    const lines = ['/vars', '/set strict=true', 'Write it.', '/who', '/vars', '/why', '/artifacts', '/help', '/graph']
+    const { code, out, err } = await talk(here, lines, 'review.yaml', '--model', model)
+    expect(code).toBe(0)
+    expect(out).toMatch(/strict = false[\s\S]*strict = true/)
+    expect(out).toMatch(/writer {5}Writes · 2×/)
+    expect(out).toMatch(/approved = true/)
+    expect(out).toMatch(
+      /writer → reviewer\n✓ writer → reviewer {2}priority 1\n {3}✓~ draft is complete: the agent said so/,
+    )
+    expect(out).toMatch(/reviewer → nobody/)
+    expect(out).toMatch(/decision: the work is done \(after_work\)/)
+    expect(out).toMatch(/\/next AGENT/)
+    expect(out).toMatch(/▸ writer {2}Writes/)
+    expect(err).toMatch(/route: writer → reviewer/)
+  })
+
+  test('CH5 paused, stepped, sent elsewhere: what is asked while it waits is taken with the next message', async () => {
+    const here = await place()
+    const lines = ['Paint it.', '/pause', 'no', 'think of the frame', '/step', '/continue']
+    const { code, out, err } = await talk(here, lines, ...(await helper(here)))
+    expect(code).toBe(0)
+    expect(err).toMatch(/noted: it is taken with your next message/)
+    expect(err).toMatch(/\? Paused before helper/)
+    expect(err).toMatch(/noted: it is read when the team goes on/)
+    expect(out.match(/helper: And blue\?/g)).toHaveLength(1)
+  })
+
+  test('CH6 a handoff that wants approval is put to the person, who approves, refuses, or names another', async () => {
+    const here = await place()
+    await here.write(
+      'gate.yaml',
+      `name: Gate
+agents: [{ name: writer }, { name: editor }, { name: lawyer }]
+handoffs: [{ from_agent: writer, to_agent: editor, approve: true }]
+after_work_behavior: terminate
+`,
+    )
+    const model = await here.script('s.json', [
+      ...[cue('writer', 'Draft.'), cue('editor', 'Edited.'), cue('lawyer', 'Lawful.')],
+    ])
+    const yes = await talk(here, ['Go.', 'perhaps', 'yes'], 'gate.yaml', '--model', model)
+    expect(yes.err).toMatch(/\? writer wants to hand over to editor/)
+    expect(yes.err).toMatch(/answer one of: yes, no, writer, editor, lawyer/)
+    expect(yes.out).toBe('writer: Draft.\neditor: Edited.\n')
+    const no = await talk(here, ['Go.', 'n'], 'gate.yaml', '--model', model)
+    expect(no.out).toBe('writer: Draft.\n')
+    const other = await talk(here, ['Go.', 'lawyer'], 'gate.yaml', '--model', model)
+    expect(other.out).toBe('writer: Draft.\nlawyer: Lawful.\n')
+    const open = await talk(here, ['Go.'], 'gate.yaml', '--model', model)
+    expect(open.code).toBe(3)
+  })
+
+  test('CH8 a conversation is taken up where it was, by any process, with its last words', async () => {
+    const here = await place()
+    const first = await talk(here, ['Paint it.'], ...(await helper(here)))
+    const [, id = ''] = /--resume (r_\w+)/.exec(first.err) ?? []
+    const second = await talk(here, ['/why', 'no'], '--resume', id.slice(0, 9))
+    expect(second).toMatchObject({ code: 0 })
+    expect(second.out).toMatch(/^helper: Red\?/)
+    expect(second.out).toMatch(/no rule holds/)
+    expect(second.out).toMatch(/helper: And blue\?\n$/)
+    const unknown = await talk(here, [], '--resume', 'r_nope')
+    expect(unknown.code).toBe(2)
+    await here.troupe(
+      'run',
+      'task',
+      'hi',
+      '--agent',
+      'default',
+      '--model',
+      await here.script('t.json', oneAnswer('Hi.')),
+    )
+    const task = await talk(here, [], '--resume', JSON.parse((await here.troupe('runs', '--json')).out)[0].run_id)
+    expect(task.err).toMatch(/is a run of task, not of a team/)
+  })
+
+  test('CH9 one agent of the roster is a team of one', async () => {
+    const here = await place()
+    const model = await here.script('s.json', oneAnswer('I plan.'))
+    const alone = await talk(here, ['Hello.', 'Again.'], '--agent', 'architect', '--model', model)
+    expect(alone).toMatchObject({ code: 0, out: 'architect: I plan.\narchitect: I plan.\n' })
+    const unknown = await talk(here, ['Hello.'], '--agent', 'architct', '--model', model)
+    expect(unknown).toMatchObject({ code: 2 })
+    expect(unknown.err).toMatch(/no agent 'architct'; known: architect/)
+    const nobody = await talk(here, [])
+    expect(nobody.err).toMatch(/nobody to talk with is named/)
+  })
+
+  test('CH10 agents whose files change are others from the next message on, and a changed team from /new on', async () => {
+    const here = await place()
+    const agent = (words: string) => `---\nname: painter\ndescription: Paints\n---\n${words}\n`
+    await here.write('mine/painter.md', agent('You like red.'))
+    await here.write('team.yaml', 'name: Art\nagents: [{ name: artist, uses: painter }]\n')
+    const model = await here.script('s.json', [
+      { when: { agent: 'artist', says: 'You like blue' }, reply: { text: 'Blue it is.' } },
+      { when: { agent: 'artist' }, reply: { text: 'Red it is.' } },
+      { when: { agent: 'critic' }, reply: { text: 'I am the critic.' } },
+    ])
+    const chat = here.startWith({ open: true }, 'chat', 'team.yaml', '--agents', 'mine', '--model', model, '--no-tools')
+    chat.type('Paint.')
+    await chat.until(/artist: Red it is\./)
+    await here.write('mine/painter.md', agent('You like blue.'))
+    await chat.until(/painter changed: as they are now from your next message on/)
+    chat.type('Once more.')
+    await chat.until(/artist: Blue it is\./)
+    await here.write('team.yaml', 'name: Judges\nagents: [{ name: critic }]\n')
+    await chat.until(/team\.yaml has changed; \/new begins a conversation with it/)
+    chat.type('/new')
+    chat.type('And now?')
+    await chat.until(/critic: I am the critic\./)
+    chat.close()
+    expect((await chat.done).code).toBe(0)
+  })
+
+  test('CH13 for programs it is one object a line, the commands among them', async () => {
+    const here = await place()
+    const { code, objects } = await talk(here, ['Paint it.', '/who', '/nope'], ...(await helper(here)), '--json')
+    expect(code).toBe(0)
+    const told = objects()
+    expect(told.map(({ type }) => type)).toEqual([
+      ...['user', 'run', 'said', 'handoff', 'question', 'user', 'who', 'user', 'error'],
+    ])
+    expect(told[2]).toEqual({ type: 'said', agent: 'helper', round: 1, text: 'Red?\n\nOr what?', artifacts: [] })
+    expect(told[4]).toMatchObject({ kind: 'reply', question: 'Red?\n\nOr what?' })
+    expect(told[6].members).toEqual([{ name: 'helper', kind: 'agent', role: 'Helps', turns: 1, speaking: false }])
+    expect(told[8].error).toMatchObject({ code: 'invalid_input', alternatives: expect.arrayContaining(['/new']) })
+  })
+
+  test('CH14 what goes wrong with a line is said and ends nothing; a run that failed can be tried again', async () => {
+    const here = await place()
+    await here.write('one.yaml', HELPER)
+    const model = await here.script('s.json', [{ when: { agent: 'nobody' }, reply: { text: '-' } }])
+    const chat = here.startWith({ open: true }, 'chat', 'one.yaml', '--model', model, '--no-tools')
+    chat.type('/next')
+    await chat.until(/\/next needs AGENT/)
+    chat.type('Hello.')
+    await chat.until(/error: helper, round 1: .*[\s\S]*\/retry tries again/)
+    chat.type('/retry')
+    await chat.until(/(error: helper, round 1[\s\S]*){2}/)
+    chat.close()
+    expect((await chat.done).code).toBe(1)
+  })
+})
