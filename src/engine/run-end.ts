@@ -19,7 +19,9 @@ export function endOf(pattern: string, result: PatternResult): RunEnd {
     return { status: 'completed', stop_reason: result.stop_reason ?? 'completed', output, error: null }
   const stop_reason = result.stop_reason ?? 'failed'
   const error = result.detail ? fromRecord(result.detail) : new TroupeError('tool_failed', result.error ?? 'it failed')
-  return { status: stop_reason === 'cancelled' ? 'cancelled' : 'failed', stop_reason, output, error: error.toJSON() }
+  const status = stop_reason === 'cancelled' ? 'cancelled' : 'failed'
+  const end = { status, stop_reason, output, error: error.toJSON() } as const
+  return result.retry && result.retry.length > 0 ? { ...end, retry: result.retry } : end
 }
 
 /** How a run ends whose pattern threw; rethrows what must not be written down as an end. */

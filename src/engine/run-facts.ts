@@ -51,6 +51,7 @@ export function reopened(journal: Journal, facts: JournalFacts, reopen: Reopen):
   const limits = { ...facts.limits, ...reopen.limits }
   return journal.append('run:reopen', {
     key: facts.end?.error?.step ?? null,
+    ...(facts.end?.retry ? { also: facts.end.retry } : undefined),
     limits,
     ...(reopen.force ? { force: true as const } : undefined),
   })

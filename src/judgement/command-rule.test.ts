@@ -3,15 +3,30 @@ import { describe, expect, test } from 'vitest'
 import { commandTouches } from './command-rule.ts'
 import { judge } from './permission.ts'
 
-const denying = (rule: string, subject: string) => judge([{ deny: [rule] }], { tool: 'Bash', subject, acts: true }).answer
+const denying = (rule: string, subject: string) =>
+  judge([{ deny: [rule] }], { tool: 'Bash', subject, acts: true }).answer
 
 describe('PM27 a rule that denies rm', () => {
   test.each([
     ...['>f rm x', '2>/dev/null rm x', 'rm>/dev/null x', 'rm<x y', 'r\\\nm x', 'r""m x', "'rm' x", '\\rm x'],
     ...['timeout 5 rm x', 'env -i rm x', 'nice -n 5 rm x', 'sudo -u root rm x', 'ls | xargs -n1 rm', 'time -p rm x'],
     ...['command -p rm x', 'exec -a y rm x', 'find . -exec rm {} +', 'setsid rm x', 'stdbuf -o0 rm x', 'coproc rm x'],
-    ...["trap 'rm x' EXIT", 'function f { rm x; }; f', 'f() { rm x; }; f', 'case a in a)rm x;;esac', 'for i in a;do rm x;done'],
-    ...['echo "$(rm x)"', 'echo `rm x`', 'cat <(rm x)', 'eval "rm x"', 'bash -c "ls; rm x"', 'sudo sh -c "rm x"', '# no\nrm x'],
+    ...[
+      "trap 'rm x' EXIT",
+      'function f { rm x; }; f',
+      'f() { rm x; }; f',
+      'case a in a)rm x;;esac',
+      'for i in a;do rm x;done',
+    ],
+    ...[
+      'echo "$(rm x)"',
+      'echo `rm x`',
+      'cat <(rm x)',
+      'eval "rm x"',
+      'bash -c "ls; rm x"',
+      'sudo sh -c "rm x"',
+      '# no\nrm x',
+    ],
     ...['busybox rm x', "env -S 'rm x'", 'echo "a" "$(echo "$(rm x)")"', 'rm', 'X=1 Y=2 rm x', '! rm x'],
   ])('PM27 denies %j', (command) => {
     expect(denying('Bash(rm:*)', command)).toBe('deny')
@@ -19,17 +34,48 @@ describe('PM27 a rule that denies rm', () => {
   })
 
   test.each([
-    ...["$'rm' x", 'r${e}m x', '$(echo rm) x', 'a=rm; $a x', 'rm${IFS}x', '{rm,x}', '/bin/r? x', 'HOME=rm; ~ x'],
+    ...["$'rm' x", `r\${e}m x`, '$(echo rm) x', 'a=rm; $a x', `rm\${IFS}x`, '{rm,x}', '/bin/r? x', 'HOME=rm; ~ x'],
     ...['sh<<<"rm x"', 'bash<f', 'python3 -c "import os; os.remove(1)"', "printf 'rm x' | sh", 'sh script.sh', '. ./f'],
-    ...["alias x=rm; x y", 'cp /bin/rm y; ./y x', "awk 'BEGIN{}' x", 'perl -e 1', 'node --eval 1', 'echo x | node', 'xargs $c'],
-    ...['cat <<E\nrm x\nE', 'echo "unfinished', 'eval $x', 'sh -c "$x"', 'echo ${x:-$(rm y)', "ssh host 'r''m x'", 'watch $c'],
+    ...[
+      'alias x=rm; x y',
+      'cp /bin/rm y; ./y x',
+      "awk 'BEGIN{}' x",
+      'perl -e 1',
+      'node --eval 1',
+      'echo x | node',
+      'xargs $c',
+    ],
+    ...[
+      'cat <<E\nrm x\nE',
+      'echo "unfinished',
+      'eval $x',
+      'sh -c "$x"',
+      `echo \${x:-$(rm y)`,
+      "ssh host 'r''m x'",
+      'watch $c',
+    ],
   ])('PM27 asks for %j', (command) => {
     expect(denying('Bash(rm:*)', command)).not.toBe('allow')
   })
 
   test.each([
-    ...['ls rm', 'echo rm', 'grep -r rm src', 'npm run build', 'echo $HOME', 'npm test -- "$FILE"', 'ls *.ts && wc -l *.md'],
-    ...['find . -name "*.ts"', 'node script.js', 'python3 -m pytest', 'git commit -m "alarm"', 'cd src; make # rm', 'cp *.ts out'],
+    ...[
+      'ls rm',
+      'echo rm',
+      'grep -r rm src',
+      'npm run build',
+      'echo $HOME',
+      'npm test -- "$FILE"',
+      'ls *.ts && wc -l *.md',
+    ],
+    ...[
+      'find . -name "*.ts"',
+      'node script.js',
+      'python3 -m pytest',
+      'git commit -m "alarm"',
+      'cd src; make # rm',
+      'cp *.ts out',
+    ],
     ...['for f in *.ts; do echo "$f"; done', 'npm test 2>&1 | tail -5', '[ -f x ] && cat x', 'timeout 5 npm test'],
   ])('PM27 leaves %j alone', (command) => {
     expect(denying('Bash(rm:*)', command)).toBe('allow')
@@ -37,7 +83,15 @@ describe('PM27 a rule that denies rm', () => {
 })
 
 test.each([
-  ...['git push', 'git -C . push', 'git -c a=b push', 'git --no-pager push', 'git "push" x', 'git p\\ush', 'command git push'],
+  ...[
+    'git push',
+    'git -C . push',
+    'git -c a=b push',
+    'git --no-pager push',
+    'git "push" x',
+    'git p\\ush',
+    'command git push',
+  ],
 ])('PM27 a rule for a sub-command passes over options: %j', (command) => {
   expect(denying('Bash(git push:*)', command)).toBe('deny')
 })
@@ -53,7 +107,8 @@ test('PM27 a rule for a sub-command is about that one, and asks where it cannot 
 })
 
 test('PM27 a rule that asks, asks for what it might be about as well', () => {
-  const asking = (subject: string) => judge([{ ask: ['Bash(git push:*)'] }], { tool: 'Bash', subject, acts: true }).answer
+  const asking = (subject: string) =>
+    judge([{ ask: ['Bash(git push:*)'] }], { tool: 'Bash', subject, acts: true }).answer
   expect(['git -C . push', 'git $x', 'git log'].map(asking)).toEqual(['ask', 'ask', 'allow'])
 })
 
@@ -64,9 +119,12 @@ test('PM27 an allowance does not make up for a part that nobody can see', () => 
 })
 
 test('PM27 any text is judged, and one that ends in the denied command is never let pass', () => {
-  const text = fc.array(fc.constantFrom('a', ' ', '"', "'", '\\', '$', '(', ')', '{', '}', '`', ';', '<', '>', '#', '|', '\n'), {
-    maxLength: 30,
-  })
+  const text = fc.array(
+    fc.constantFrom('a', ' ', '"', "'", '\\', '$', '(', ')', '{', '}', '`', ';', '<', '>', '#', '|', '\n'),
+    {
+      maxLength: 30,
+    },
+  )
   fc.assert(
     fc.property(text, (chars) => {
       const before = chars.join('')
@@ -79,7 +137,7 @@ test('PM27 any text is judged, and one that ends in the denied command is never 
   )
 })
 
-test('TO68 the longest command is judged at once, whatever stars and nesting it has', () => {
+test('TO76 the longest command is judged at once, whatever stars and nesting it has', () => {
   const rule = 'docker * * * --privileged *'
   expect(commandTouches(rule, `docker ${'a '.repeat(40_000)}z`)).toBe('no')
   expect(commandTouches(rule, `sudo ${'docker '.repeat(14_000)}`)).toBe('maybe')

@@ -51,7 +51,8 @@ function lineTouches(wanted: Wanted, text: string, depth: number): Touch {
   return touches === 'no' && !clear ? 'maybe' : touches
 }
 
-function strongest(touches: readonly Touch[]): Touch {
+/** The one that matters of several. */
+export function strongest(touches: readonly Touch[]): Touch {
   return touches.find((touch) => touch === 'yes') ?? touches.find((touch) => touch === 'maybe') ?? 'no'
 }
 
@@ -121,9 +122,7 @@ function fits(wanted: string, text: string): boolean {
 /** A shell within the shell: what it is given on the line can be read, anything else not. */
 function runsText(wanted: Wanted, args: readonly ShellWord[], depth: number): Touch {
   if (args.length > WORDS) return 'maybe'
-  const touches = strongest(
-    args.map(({ text, opaque }) => (opaque ? 'maybe' : lineTouches(wanted, text, depth + 1))),
-  )
+  const touches = strongest(args.map(({ text, opaque }) => (opaque ? 'maybe' : lineTouches(wanted, text, depth + 1))))
   const joined = args.every(({ opaque }) => !opaque)
     ? lineTouches(wanted, args.map(({ text }) => text).join(' '), depth + 1)
     : 'maybe'

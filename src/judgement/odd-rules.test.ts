@@ -33,7 +33,13 @@ test.each([
 
 test.each([
   ...['Write(src/**)', 'Write(/secrets/**)', 'Write({*.pem,*.key})', 'Write(\\[x])', 'Bash(npm test:*)', 'Bash', '*'],
-  ...['WebFetch(domain:*.evil.com)', 'WebFetch(https://evil.com/*)', 'WebFetch(domain:bücher.de)', 'mcp__files', 'mcp__files__*'],
+  ...[
+    'WebFetch(domain:*.evil.com)',
+    'WebFetch(https://evil.com/*)',
+    'WebFetch(domain:bücher.de)',
+    'mcp__files',
+    'mcp__files__*',
+  ],
   ...['mcp__files__read', 'Task(doer)', 'task(troupe:doer)', 'task(self)', 'task(*-er)', 'TaskList', 'mcp__*'],
 ])('PM32 the rule %s is fine', (rule) => {
   expect(why(rule)).toBeUndefined()

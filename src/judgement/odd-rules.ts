@@ -74,8 +74,7 @@ function oddCommand(pattern: string): string | undefined {
 }
 
 function oddHost(pattern: string): string | undefined {
-  const [, host = '', path = ''] =
-    /^(?:domain:)?(?:[a-z][a-z0-9+.-]*:\/\/)?([^/]*)(\/.*)?$/i.exec(pattern) ?? []
+  const [, host = '', path = ''] = /^(?:domain:)?(?:[a-z][a-z0-9+.-]*:\/\/)?([^/]*)(\/.*)?$/i.exec(pattern) ?? []
   if (!/^(\/\*{0,2})?$/.test(path)) {
     return 'only the host of an address is looked at: this forbids the whole host, and allows nothing'
   }
@@ -90,7 +89,9 @@ function oddPath(pattern: string): string | undefined {
   if (pattern.split('/').includes('..')) return `no path has .. in it by then: ${inside}`
   if (pattern.startsWith('//') || /^[A-Za-z]:[\\/]/.test(pattern)) return inside
   if (OUTSIDE.test(pattern)) return `it is taken as ${pattern.slice(1)} of the workspace: ${inside}`
-  return /\\[^*?[\]{}\\]/.test(pattern) ? 'folders are separated by /, and \\ takes the next character as it is' : undefined
+  return /\\[^*?[\]{}\\]/.test(pattern)
+    ? 'folders are separated by /, and \\ takes the next character as it is'
+    : undefined
 }
 
 function oddAgent(pattern: string, { agents }: RuleTerms): string | undefined {

@@ -36,6 +36,13 @@ describe('PM1 rules for commands', () => {
     expect(answer(policy, bash('npm run lint && npm publish'))).toBe('deny')
   })
 
+  test('PM1 one rule may hold several commands', () => {
+    const policy = { allow: ['Bash(git log:*, git diff:*)'] }
+    expect(answer(policy, bash('git diff HEAD'))).toBe('allow')
+    expect(answer(policy, bash('git push'))).toBe('deny')
+    expect(answer({ deny: ['Bash(rm:*, git push:*)'] }, bash('git push'))).toBe('deny')
+  })
+
   test('PM1 a denied part denies the whole command', () => {
     expect(answer({ deny: ['Bash(rm:*)'] }, bash('ls && rm -rf x'))).toBe('deny')
     expect(answer({ deny: ['Bash(rm:*)'] }, bash('ls'))).toBe('allow')
@@ -163,11 +170,14 @@ test('PM33 an allowance that picks some tools of a server denies its others', ()
   expect(answer(policy, call('mcp__files__read_text'))).toBe('allow')
   expect(answer(policy, call('mcp__files__write'))).toBe('deny')
   expect(answer(policy, call('mcp__other__write'))).toBe('allow')
-  expect(answer({ deny: ['mcp__db__query(*drop*)'] }, { ...call('mcp__db__query'), subject: '{"sql":"a/drop b"}' })).toBe('deny')
+  expect(
+    answer({ deny: ['mcp__db__query(*drop*)'] }, { ...call('mcp__db__query'), subject: '{"sql":"a/drop b"}' }),
+  ).toBe('deny')
 })
 
 test('PM29 a search is told which files it must leave out, and a search in a forbidden folder is denied', () => {
-  const grep = (subject: string) => judge([{ deny: ['Read(.env*)'], ask: ['Read(keys)'] }], { tool: 'Grep', subject, acts: false })
+  const grep = (subject: string) =>
+    judge([{ deny: ['Read(.env*)'], ask: ['Read(keys)'] }], { tool: 'Grep', subject, acts: false })
   expect(grep('.')).toMatchObject({ answer: 'allow', except: ['.env*', 'keys'] })
   expect(grep('.env')).toMatchObject({ answer: 'deny' })
   expect(grep('a/keys')).toMatchObject({ answer: 'ask' })

@@ -1,5 +1,5 @@
-import { commandTouches } from './command-rule.ts'
 import type { Touch } from './command-rule.ts'
+import { commandTouches, strongest } from './command-rule.ts'
 import { hostIsAllowed, hostIsForbidden } from './domain-rule.ts'
 import { argumentsAreAllowed, pathForbidder, pathIsAllowed } from './path-rule.ts'
 import { parseRule, toolForbids, toolLimits, toolMatches } from './rule.ts'
@@ -47,8 +47,7 @@ export interface Judgement {
 /** The strictest of what the policies say. */
 export function judge(policies: readonly Policy[], call: JudgedCall): Judgement {
   const verdicts = policies.map((policy) => judgeOne(policy, call))
-  const strictest =
-    verdicts.find(({ answer }) => answer === 'deny') ??
+  const strictest = verdicts.find(({ answer }) => answer === 'deny') ??
     verdicts.find(({ answer }) => answer === 'ask') ??
     verdicts.find(({ allowed }) => allowed.length > 0) ?? { answer: 'allow', reason: 'no rule names it', allowed: [] }
   const except = SEARCHES.has(call.tool) ? policies.flatMap((policy) => keptFromSearches(policy, call)) : []
@@ -107,7 +106,8 @@ function touches(rule: string, call: JudgedCall): Touch {
   if (pattern === undefined) return 'yes'
   const subjects = [call.subject ?? '', ...(call.also ?? [])]
   if (call.tool === 'Bash') {
-    return pattern === call.subject?.trim() ? 'yes' : commandTouches(pattern, call.subject ?? '')
+    if (pattern === call.subject?.trim()) return 'yes'
+    return strongest(commandsIn(pattern).map((each) => commandTouches(each, call.subject ?? '')))
   }
   return subjects.some(forbidder(pattern, call)) ? 'yes' : 'no'
 }
@@ -128,7 +128,8 @@ function matches(rule: string, call: JudgedCall, as: 'whole' | 'piece' = 'whole'
   if (pattern === undefined) return true
   const subjects = [call.subject ?? '', ...(call.also ?? [])]
   if (call.tool === 'Bash') {
-    return as === 'whole' ? pattern === call.subject?.trim() : pieceMatches(pattern, call.subject ?? '')
+    if (as === 'whole') return pattern === call.subject?.trim()
+    return commandsIn(pattern).some((each) => pieceMatches(each, call.subject ?? ''))
   }
   if (isOfServer(call)) return argumentsAreAllowed(pattern, call.subject ?? '')
   if (isAboutHosts(pattern, call)) return subjects.some((subject) => hostIsAllowed(pattern, subject))
@@ -137,6 +138,11 @@ function matches(rule: string, call: JudgedCall, as: 'whole' | 'piece' = 'whole'
 
 function isAboutHosts(pattern: string, { tool }: JudgedCall): boolean {
   return tool === 'WebFetch' || /^domain:/i.test(pattern)
+}
+
+/** Some write several into one: `Bash(git log:*, git diff:*)`. */
+function commandsIn(pattern: string): string[] {
+  return pattern.split(/(?<=:\*)\s*,\s*/)
 }
 
 function piecesOf(command: string): string[] {

@@ -206,7 +206,9 @@ describe('track record', () => {
   })
 
   test('VO16 one lucky case moves a weight little, many cases settle it at the log odds', () => {
-    expect(accuracyWeight(1, 1)).toBeLessThan(1.35)
+    expect(accuracyWeight(0, 4)).toBe(1)
+    expect(accuracyWeight(4, 4)).toBe(1)
+    expect(accuracyWeight(5, 5)).toBeLessThan(2.2)
     expect(accuracyWeight(90_000, 100_000)).toBeCloseTo(Math.log(9), 3)
   })
 

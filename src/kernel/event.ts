@@ -67,6 +67,8 @@ export interface RunEnd {
   stop_reason: StopReason
   output: unknown
   error: ErrorRecord | null
+  /** Further steps that failed and are tried again when the run is resumed. */
+  retry?: string[]
 }
 
 export interface SessionOpen {
@@ -178,7 +180,7 @@ export interface LimitHit {
 export interface EventData extends PatternEventData {
   'run:start': RunStart
   'run:attempt': { epoch: number; owner: string }
-  'run:reopen': { key: string | null; limits: Limits; force?: true }
+  'run:reopen': { key: string | null; also?: string[]; limits: Limits; force?: true }
   'run:park': { gates: string[] }
   'run:interrupt': { reason: string }
   'run:cancel': { reason: string }

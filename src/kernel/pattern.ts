@@ -49,6 +49,8 @@ export function definePattern<Input>(pattern: PatternDefinition<Input>): Pattern
 export interface PatternResult extends ToolResult {
   stop_reason?: StopReason
   detail?: ErrorRecord
+  /** When several steps failed: those beside the one of `detail` that a resumed run tries again too. */
+  retry?: string[]
   /** The session that did the work, where that is known only afterwards. */
   worked?: { agent: string; sub_session_id: string }
   /** Sessions it left working in the background, and those whose results it brought. */

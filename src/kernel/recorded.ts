@@ -8,7 +8,7 @@ import { covered } from './spans.ts'
 /*
  * What a journal remembers of each step, for the execution that follows a crash, a wait or a restart.
  * 1. A key is settled by the last event that gave it an outcome; it is open when it began and has none.
- * 2. `run:reopen` forgets the outcome of one key, of the keys above it, and of sessions that were cut short without
+ * 2. `run:reopen` forgets the outcome of the keys it names, of the keys above them, and of sessions that were cut short without
  *    anyone taking note; nothing else.
  * 3. Working time counts from an attempt to its orderly stop, or to its last event if it crashed; waiting counts nothing.
  */
@@ -88,7 +88,7 @@ export class Recorded {
 
   add(event: Event): void {
     if (isEvent(event, 'run:attempt')) this.#attempt(event.at)
-    else if (isEvent(event, 'run:reopen')) this.#reopen(event.data.key, event.data.force === true)
+    else if (isEvent(event, 'run:reopen')) this.#reopen(event.data)
     else if (isEvent(event, 'run:cancel')) this.cancelled = event
     else if (isEvent(event, 'run:steer')) this.steers.push(event)
     else if (STOPS.has(event.type)) this.#stop(event.at)
@@ -268,11 +268,11 @@ export class Recorded {
     this.workedMs += Math.max(0, to - from)
   }
 
-  #reopen(key: string | null, force: boolean): void {
+  #reopen({ key, also = [], force }: EventOf<'run:reopen'>['data']): void {
     this.#fruitless = 0
     this.#crashes = 0
-    if (key !== null) {
-      const renamed = this.#rename(key)
+    for (const step of key === null ? also : [key, ...also]) {
+      const renamed = this.#rename(step)
       this.#reopened.add(renamed)
       const ended = this.#settled.get(renamed)
       if (isEvent(ended, 'model:error') || isEvent(ended, 'model:end')) {

@@ -1,7 +1,7 @@
-import type { JudgedCall, Policy } from '../judgement/permission.ts'
-import { judge } from '../judgement/permission.ts'
 import type { RuleTerms } from '../judgement/odd-rules.ts'
 import { checkRules, oddRules } from '../judgement/odd-rules.ts'
+import type { JudgedCall, Policy } from '../judgement/permission.ts'
+import { judge } from '../judgement/permission.ts'
 import type { Agent } from '../kernel/agent.ts'
 import type { PermissionCall, Permissions } from '../kernel/permission.ts'
 import { agentInId } from '../kernel/session.ts'
@@ -29,7 +29,8 @@ export function permissionsOf(policy: Policy, names: KnownNames): Permissions {
       if (judged.answer !== 'ask') return judged
       const { except } = judged
       const kept = except ? { except } : undefined
-      if (granted.includes(`=${exact}`)) return { answer: 'allow', reason: 'a person said always', allowed: [], ...kept }
+      if (granted.includes(`=${exact}`))
+        return { answer: 'allow', reason: 'a person said always', allowed: [], ...kept }
       const again = judge([{ allow: granted.filter((rule) => !rule.startsWith('=')) }], call)
       return again.answer === 'allow' && again.allowed.length > 0 ? { ...again, ...kept } : judged
     },
@@ -56,7 +57,8 @@ export function agentNames({ name, origin }: Agent): string[] {
 /** Refuses rules that are none; tells of those that cannot be meant. */
 export function checkPolicy(policy: Policy, terms: RuleTerms, warn: (problem: string) => void): void {
   checkRules(policy)
-  for (const { rule, why } of oddRules(policy, terms)) warn(`troupe: the rule ${rule} does not do what it seems to: ${why}`)
+  for (const { rule, why } of oddRules(policy, terms))
+    warn(`troupe: the rule ${rule} does not do what it seems to: ${why}`)
 }
 
 /** The same for rules of agents' files. Tools that are not here are no mistake there. */
@@ -67,7 +69,8 @@ export function checkAgentRules(agents: readonly Agent[], terms: RuleTerms, warn
     try {
       checkRules(permissions)
       const odd = oddRules(permissions, terms).filter(({ why }) => why !== 'no tool has this name')
-      for (const { rule, why } of odd) warn(`troupe: in the file of ${name}, the rule ${rule} does not do what it seems to: ${why}`)
+      for (const { rule, why } of odd)
+        warn(`troupe: in the file of ${name}, the rule ${rule} does not do what it seems to: ${why}`)
     } catch (thrown) {
       warn(`troupe: in the file of ${name}: ${(thrown as Error).message}`)
     }

@@ -1,12 +1,17 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { playing, stage } from '../../test/stage.ts'
 
-/** What an agent that came along answers to these calls, made one a turn on a real workspace. */
-async function tries(agent: string, calls: { name: string; input: object }[]): Promise<string[]> {
+/** What an agent that came along answers to these calls, made one a turn on a real workspace; then the files there. */
+async function tries(
+  agent: string,
+  calls: { name: string; input: object }[],
+  files: Record<string, string> = {},
+): Promise<string[]> {
   const workspace = mkdtempSync(join(tmpdir(), 'troupe-presets-'))
+  for (const [name, content] of Object.entries(files)) writeFileSync(join(workspace, name), content)
   const model = playing((request) => {
     const call = calls[request.session.turn - 1]
     return call ? { calls: [call] } : { text: 'end' }
@@ -18,8 +23,9 @@ async function tries(agent: string, calls: { name: string; input: object }[]): P
     return event.type === 'tool:post' ? 'ok' : []
   })
   await troupe.close()
+  const left = Object.keys(files).length === 0 ? [] : readdirSync(workspace).filter((name) => !name.startsWith('.'))
   rmSync(workspace, { recursive: true, force: true })
-  return answers
+  return [...answers, ...left]
 }
 
 test('PM15 the architect cannot write or run commands, and plans', async () => {
@@ -38,4 +44,13 @@ test('PM16 the reviewer runs tests and type checks, and nothing else', async () 
     'denied',
     'unknown_tool',
   ])
+})
+
+test('PM36 the reviewer’s commands read the workspace and write nothing, whatever its tests do', async () => {
+  const code = 'data:text/javascript,1'
+  const script = `node -e "try { require('fs').writeFileSync('made.txt', 'x') } catch {}"`
+  const run = (command: string) => ({ name: 'Bash', input: { command } })
+  const files = { 'package.json': JSON.stringify({ scripts: { test: script } }) }
+  const made = [run('npm test'), run(`node --test --import ${code}`)]
+  expect(await tries('reviewer', made, files)).toEqual(['ok', 'denied', 'package.json'])
 })

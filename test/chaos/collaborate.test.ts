@@ -41,7 +41,7 @@ describe('the collaborations', () => {
     ['a judge', { calls: 4, with: /"method":"model"/ }],
     ['prose', { calls: 4, with: /"recommendation":null/ }],
     ['a correction', { calls: 6 }],
-    ['a division that disagrees', { calls: 8, with: /"before"/ }],
+    ['a division that disagrees', { calls: 7, with: /"before"/ }],
     ['a coordinator without words', { calls: 5, with: /"status":"partial"/ }],
     ['parallel best_of', { calls: 4, with: /"best_of":\{"index":1/ }],
     ['hierarchical merge', { calls: 4, with: /"subtask":"three"/ }],

@@ -66,7 +66,9 @@ const CASES: Record<string, Case> = {
     input: { mode: 'hierarchical' },
     words: only('lead', ({ session, output }) => (output && session.turn === 1 ? plan('nobody') : undefined)),
   },
-  'a division that disagrees': { input: { ...torn, mode: 'hierarchical', on_conflict: 'mediate' } },
+  'a division that disagrees': {
+    input: { ...torn, mode: 'hierarchical', synthesis: 'vote', on_conflict: 'mediate' },
+  },
   'a coordinator without words': { input: {}, words: only('coordinator', () => ' ') },
 }
 

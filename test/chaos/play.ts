@@ -1,6 +1,6 @@
 import type { RunResult, Troupe, TroupeOptions } from '../../src/index.ts'
 import type { Event } from '../../src/kernel/event.ts'
-import type { CommandBody, SessionRow, Store } from '../../src/store/store.ts'
+import type { Command, CommandBody, SessionRow, Store } from '../../src/store/store.ts'
 import { Disk } from './disk.ts'
 import type { Fault, LifePlan } from './life.ts'
 import { Ledger, Life } from './life.ts'
@@ -36,6 +36,8 @@ export interface Played {
   result: RunResult | undefined
   journal: Event[]
   sessions: SessionRow[]
+  /** What people had asked of it. */
+  commands?: Command[]
   ledger: Ledger
   /** Model calls in flight when a process ended. */
   inFlight: number
@@ -63,6 +65,7 @@ export async function play(plan: Plan): Promise<Played> {
     result: undefined,
     journal: [],
     sessions: [],
+    commands: [],
     ledger,
     inFlight: 0,
     lives: [],
@@ -85,6 +88,7 @@ export async function play(plan: Plan): Promise<Played> {
     start = await restartAt(disk, life.world.now())
   }
   played.journal = await disk.journal(RUN_ID)
+  played.commands = await disk.store.commands(RUN_ID, 0)
   played.sessions = await disk.store.sessions({ project: 'default', run_id: RUN_ID })
   return played
 }

@@ -54,10 +54,11 @@ function answers(request: ModelRequest): { calls: Call[]; text?: string } {
   return { calls: [], text: response }
 }
 
-/** Everything that was said before, as the closer reads it. */
+/** Everything that others said before, as the closer reads it. */
 function heard({ messages }: ModelRequest): string {
   const lines = messages.slice(0, -1).map((message) => JSON.parse(textOf(message)) as Record<string, unknown>)
-  return lines.map(({ from, text, artifacts = [] }) => `${from} ${text} ${String(artifacts)}`.trim()).join(' | ')
+  const others = lines.filter(({ from }) => from !== 'closer')
+  return others.map(({ from, text, artifacts = [] }) => `${from} ${text} ${String(artifacts)}`.trim()).join(' | ')
 }
 
 export const teamRun: OtherRun = {

@@ -115,12 +115,14 @@ describe('a team that breaks off anywhere', () => {
         const played = await play({ ...random, slow: busy.slow, other: { ...teamRun, commands: [], later } })
         expect(played.result?.status, `seed ${seed}`).toBe('completed')
         expect(verifyJournal(played.journal), `seed ${seed}`).toEqual([])
+        // Two processes that are both awake may say the same; what was written down is what counts.
+        const asked = (played.commands ?? []).flatMap(({ body }) => (body.kind === 'steer' ? body.action : []))
         const steers = played.journal.flatMap((event) => (isEvent(event, 'run:steer') ? event.data.action : []))
+        expect(steers, `seed ${seed}`).toEqual(asked.slice(0, steers.length))
         const texts = steers.flatMap((action) => (action.do === 'say' ? action.text : []))
-        expect(texts, `seed ${seed}`).toEqual(words.slice(0, texts.length))
-        const { response } = played.result?.output as { response: string }
-        const heard = [...response.matchAll(/user (word-\d)/g)].map(([, word]) => word)
-        expect(heard, `seed ${seed}`).toEqual(words.slice(0, handedOut(played.journal)))
+        const output = played.result?.output as { response: string } | undefined
+        const heard = [...(output?.response ?? '').matchAll(/user (word-\d)/g)].map(([, word]) => word)
+        expect(heard, `seed ${seed}`).toEqual(texts.slice(0, handedOut(played.journal)))
       }
     },
     LONG,

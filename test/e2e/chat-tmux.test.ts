@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { chmod } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -14,6 +15,7 @@ import { REVIEW } from './team-script.ts'
 
 const MAIN = fileURLToPath(new URL('../../src/surfaces/cli/main.ts', import.meta.url))
 const DEADLINE_MS = 15_000
+const LOOK_MS = 40
 const run = promisify(execFile)
 
 interface Screen {
@@ -49,6 +51,7 @@ async function screen(here: Place, env: NodeJS.ProcessEnv, width: number): Promi
       for (;;) {
         const lines = await read()
         if (pattern.test(lines.join('\n'))) return lines
+        await pause(LOOK_MS)
         if (performance.now() > end) throw new Error(`${pattern} never appeared in:\n${lines.join('\n')}`)
       }
     },
@@ -91,7 +94,8 @@ describe('chat in a terminal', () => {
     await line(terminal, '/why')
     await terminal.shows(/decision: publisher \(exact\)/)
     await line(terminal, '/quit')
-    const left = await terminal.shows(/^left 0$/m)
+    // 3: something waits for a person, who has left.
+    const left = await terminal.shows(/^left 3$/m)
     const [, id = ''] = /chat --resume (r_\w+)/.exec(left.join('\n')) ?? []
     await line(terminal, `clear; ./troupe chat --resume ${id} --no-tools; echo left $?`)
     await terminal.shows(/^writer: A half draft\.\nreviewer: Good\.\n\? Paused before publisher/m)

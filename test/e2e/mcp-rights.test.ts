@@ -43,7 +43,7 @@ const read = { name: 'mcp__files__read_text_file', input: { path: 'note.txt' } }
 const write = { name: 'mcp__files__write_file', input: { path: 'made.txt', content: 'x' } }
 
 test('MC46 a server that an agent brings reads the workspace and cannot write to it, not even by its start', async () => {
-  const { folder, heard, theatre } = await bringing([read, write], { tools: ['Read', 'Write', 'mcp__files'] })
+  const { folder, heard, theatre } = await bringing([read, write], { tools: ['Read', 'Write', read.name, write.name] })
   try {
     await theatre.task('clerk', 'copy it')
     expect(heard[1]).toContain('the blue one')
@@ -63,7 +63,7 @@ test('MC47 a call is asked for, and refused in plan mode, also where its server 
   } finally {
     await asked.theatre.troupe.close()
   }
-  const planning = await bringing([read], { tools: ['Read', 'mcp__files'], permissions: { mode: 'read' } })
+  const planning = await bringing([read], { tools: ['Read', read.name], permissions: { mode: 'read' } })
   try {
     await planning.theatre.task('clerk', 'look')
     expect(planning.heard[1]).toContain('refused')

@@ -251,8 +251,9 @@ test('PM29 what Read may not see, no search shows', async () => {
     return call ? { calls: [call] } : { text: 'end' }
   })
   const permissions = { deny: ['Read(.env*)'], ask: ['Read(secrets)'] }
-  const { troupe, task } = await stage({ model, agents: [doer], workspace: { workspace: folder }, permissions })
-  await task('doer', 'go')
+  const agents = [agent('searcher')]
+  const { troupe, task } = await stage({ model, agents, workspace: { workspace: folder }, permissions })
+  await task('searcher', 'go')
   const note = '[files that permission rules keep from you are left out]'
   expect(seen.slice(1)).toEqual([
     `open.txt:1:KEY=SECRET\n${note}`,
@@ -269,9 +270,11 @@ test('PM34 a resumed session has no tool that a new one under the same caller wo
   const model = playing((request) => {
     const { agent: who, turn } = request.session
     session_id ||= who === 'lead' ? (/"session_id":"([^"]+)"/.exec(lastInput(request))?.[1] ?? '') : ''
-    if (who === 'lead' && turn === 1) return { calls: [{ name: 'task', input: { agent: 'default', instruction: 'hello' } }] }
+    if (who === 'lead' && turn === 1)
+      return { calls: [{ name: 'task', input: { agent: 'default', instruction: 'hello' } }] }
     if (who === 'lead' && turn === 2) return { calls: [{ name: 'task', input: { agent: 'reader', instruction: 'x' } }] }
-    if (who === 'reader' && turn === 1) return { calls: [{ name: 'task', input: { session_id, instruction: 'run it' } }] }
+    if (who === 'reader' && turn === 1)
+      return { calls: [{ name: 'task', input: { session_id, instruction: 'run it' } }] }
     if (who === 'default' && lastInput(request) === 'run it') return { calls: [write('by-resumed.txt')] }
     return { text: lastInput(request) }
   })
@@ -303,7 +306,10 @@ test('PM32 a rule that cannot do what it seems to is told of when a troupe is ma
 test('PM28 other names of tools count in rules that forbid', async () => {
   const asks = { name: 'ask_user', input: { question: 'Who?' } }
   const permissions = { deny: ['AskUserQuestion'] }
-  const { troupe, task } = await plays({ curious: [asks] }, { folder: workspace(), permissions, agents: [agent('curious')] })
+  const { troupe, task } = await plays(
+    { curious: [asks] },
+    { folder: workspace(), permissions, agents: [agent('curious')] },
+  )
   const result = await task('curious', 'go')
   expect([result.status, JSON.stringify(result.output).includes('denied')]).toEqual(['completed', true])
   await troupe.close()

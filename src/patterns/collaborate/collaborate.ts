@@ -79,8 +79,10 @@ interface Settled {
 /** Where everybody stands, after what `on_conflict` wants done about a disagreement. */
 async function withoutConflict(job: Job, contributions: Contribution[]): Promise<Settled> {
   const { context, input, grouping, history, clerks, site, specialists, bounds } = job
+  // Who worked on different parts was not asked the same: nothing to compare, unless somebody wants it counted.
+  const parts = job.mode === 'hierarchical' && job.synthesis !== 'vote'
   const look = (key: string, of: readonly Contribution[]) =>
-    standOf(context, of, { ...grouping, key, history, judge: clerks.judge })
+    standOf(context, parts ? [] : of, { ...grouping, key, history, judge: clerks.judge, agents_count: of.length })
   const stand = await look('stand', contributions)
   if (!inConflict(stand) || input.on_conflict === 'surface') return { contributions, stand, ruling: undefined }
   if (input.on_conflict === 'escalate') {
@@ -139,7 +141,7 @@ async function ended(job: Job, end: End): Promise<PatternResult> {
   const problems = [...said.problems, ...(made.failed === undefined ? [] : [made.failed])]
   const output = {
     result: made.result,
-    contributions,
+    contributions: contributions.map((one) => weighed(one, stand)),
     consensus: stand.consensus,
     ...(made.vote ? { vote: made.vote } : undefined),
     ...(made.best_of ? { best_of: made.best_of } : undefined),
@@ -160,6 +162,12 @@ async function ended(job: Job, end: End): Promise<PatternResult> {
   return { success: true, output, stop_reason: status }
 }
 
+/** With what its voice counted, where it was counted. */
+function weighed(contribution: Contribution, { voices }: Stand): Contribution {
+  const voice = voices.find(({ of }) => of === contribution)
+  return voice ? { ...contribution, weight: voice.weight } : contribution
+}
+
 /**
  * Nobody had anything to say, or a limit of the run kept some from it: each reason is told, what was said is kept, and a
  * resumed run tries again where it broke. An answer made of the rest would be final.
@@ -174,5 +182,8 @@ function brokenOff({ context, specialists }: Job, { contributions, error }: Said
   context.emit('end', 'tool:collaborative:complete', about)
   const stop = { limit_reached: 'budget', timeout: 'timeout', cancelled: 'cancelled' } as const
   const stop_reason = stop[detail.code as keyof typeof stop] ?? 'failed'
-  return { success: false, error: message, output: { contributions }, stop_reason, detail: { ...detail, message } }
+  const steps = contributions.flatMap(({ error: why }) => why?.step ?? [])
+  const retry = [...new Set(steps)].filter((step) => step !== detail.step)
+  const why = { error: message, detail: { ...detail, message }, retry }
+  return { success: false, output: { contributions }, stop_reason, ...why }
 }

@@ -109,7 +109,7 @@ describe('mediate', () => {
       opinion(JSON.stringify(request.messages).includes('# Your part of the task\\nfirst') ? 'go' : 'wait')
     const { output, result } = await meeting(
       { a: (request) => (request.output ? division : 'done'), b },
-      { agents: [{ name: 'a' }, { name: 'b' }], mode: 'hierarchical', on_conflict: 'mediate' },
+      { agents: [{ name: 'a' }, { name: 'b' }], mode: 'hierarchical', synthesis: 'vote', on_conflict: 'mediate' },
     )
     expect(result.status).toBe('completed')
     expect(output.contributions.map(({ subtask, before }) => [subtask, before?.recommendation])).toEqual([

@@ -23,6 +23,7 @@ describe('contributions', () => {
         { concern: 'old', severity: 'minor' },
       ],
       questions: ['when?'],
+      weight: 1,
       tokens_used: 15,
       status: 'completed',
       session_id: expect.stringMatching(/_a$/),

@@ -72,13 +72,14 @@ describe('what a collaboration tells', () => {
     ])
     broken = false
     const done = await (await troupe.resume(failed.run_id)).result
-    expect(done).toMatchObject({ status: 'completed', stop_reason: 'partial' })
-    const after = told(await troupe.events(failed.run_id)).slice(-4)
+    expect(done).toMatchObject({ status: 'completed', stop_reason: 'completed' })
+    const after = told(await troupe.events(failed.run_id)).slice(-5)
     expect(after.map(([name, data]) => [name, data.agent ?? data.status ?? data.strategy])).toEqual([
       ['agent:complete', 'a'],
+      ['agent:complete', 'b'],
       ['synthesis:start', 'coordinator'],
       ['synthesis:complete', 'coordinator'],
-      ['complete', 'partial'],
+      ['complete', 'completed'],
     ])
   })
 

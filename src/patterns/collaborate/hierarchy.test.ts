@@ -186,8 +186,22 @@ describe('parts that fail', () => {
       { ...team, synthesis: 'best_of' },
     )
     expect(output.best_of).toMatchObject({ index: 3, agent: 'infra' })
-    const voted = await meeting({ ...work, lead: leading(built) }, { ...team, synthesis: 'auto' })
+    const voted = await meeting({ ...work, lead: leading(built) }, { ...team, synthesis: 'vote' })
     expect(voted.output.vote?.winner).toBe('rest')
+  })
+
+  test('CO60 what is said of different parts is not compared, unless a vote is asked for', async () => {
+    const { output } = await meeting(
+      { ...work, lead: leading(built) },
+      { ...team, synthesis: 'auto', on_conflict: 'escalate' },
+    )
+    expect(output.metadata.synthesis).toBe('coordinator')
+    expect(output.consensus).toMatchObject({
+      agents_count: 4,
+      agreement_score: null,
+      clusters: [],
+      has_consensus: false,
+    })
   })
 })
 

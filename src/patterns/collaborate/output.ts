@@ -19,6 +19,8 @@ export interface Contribution {
   confidence: number | null
   concerns: Concern[]
   questions: string[]
+  /** What its voice counts for, before its confidence. */
+  weight?: number
   tokens_used: number
   status: 'completed' | 'partial' | 'timeout' | 'failed'
   session_id?: string

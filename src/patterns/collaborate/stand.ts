@@ -44,7 +44,7 @@ export async function grouped(
 export async function standOf(
   context: Context,
   contributions: readonly Contribution[],
-  options: Grouping & { key: string; judge?: Agent; threshold: number; history: History },
+  options: Grouping & { key: string; judge?: Agent; threshold: number; history: History; agents_count: number },
 ): Promise<Stand> {
   const { categories, threshold, history } = options
   const voices = voicesOf(contributions, options.weightOf)
@@ -55,7 +55,7 @@ export async function standOf(
   const { method, note } = equivalence
   const consensus = {
     ...found,
-    agents_count: contributions.length,
+    agents_count: options.agents_count,
     method,
     ...(note === undefined ? undefined : { note }),
     ...(confidence ? { confidence } : undefined),

@@ -17,32 +17,36 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(root, { recursive: true, force: true }))
 
-test('TO67 a store that lies open in the workspace is refused: what agents can write there is the journal', async () => {
+test('TO77 a store that lies open in the workspace is refused: what agents can write there is the journal', async () => {
   symlinkSync(workspace, join(root, 'alias'))
   const open = [join(workspace, 'runs.db'), join(workspace, 'data/runs.sqlite'), join(root, 'alias/runs.db')]
   for (const path of open) {
     expect(() => hiddenFor(workspace, { path, isFile: true }), path).toThrow('within reach of agents')
-    await expect(createTroupe({ store: path, workspace: { workspace } }), path).rejects.toThrow('within reach of agents')
+    await expect(createTroupe({ store: path, workspace: { workspace } }), path).rejects.toThrow(
+      'within reach of agents',
+    )
   }
   expect(() => hiddenFor(workspace, { path: workspace, isFile: false })).toThrow('within reach of agents')
   await expect(createTroupe({ store: workspace, workspace: { workspace } })).rejects.toThrow('within reach of agents')
 })
 
-test('TO67 a store elsewhere, or in a folder of its own, is fine', () => {
+test('TO77 a store elsewhere, or in a folder of its own, is fine', () => {
   expect(hiddenFor(workspace, { path: join(root, 'runs.db'), isFile: true })).toEqual([])
   expect(hiddenFor(workspace, { path: join(workspace, '.troupe/runs.db'), isFile: true })).toEqual([])
   expect(hiddenFor(workspace, { path: join(workspace, '.troupe'), isFile: false })).toEqual([])
   expect(hiddenFor(workspace, { path: join(workspace, 'data'), isFile: false })).toContain(join(workspace, 'data'))
 })
 
-test('TO67 agents neither see nor change the folder that holds runs', async () => {
+test('TO77 agents neither see nor change the folder that holds runs', async () => {
   mkdirSync(join(workspace, 'data'))
   writeFileSync(join(workspace, 'data/troupe.db-wal'), 'secret words\n')
   symlinkSync('data', join(workspace, 'alias'))
   const box = createTools({ workspace, hide: hiddenFor(workspace, { path: join(workspace, 'data'), isFile: false }) })
   const path = 'data/troupe.db-wal'
-  for (const file_path of [path, 'alias/troupe.db-wal', 'Data/troupe.db-wal']) {
+  for (const file_path of [path, 'alias/troupe.db-wal']) {
     expect(await callTool(box, 'Read', { file_path }), file_path).toMatchObject({ success: false, code: 'denied' })
+  }
+  for (const file_path of [path, 'alias/troupe.db-wal', 'Data/troupe.db-wal', 'data/troupe.db-journal']) {
     const write = { file_path, content: 'x' }
     expect(await callTool(box, 'Write', write), file_path).toMatchObject({ success: false, code: 'denied' })
   }

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { Writable } from 'node:stream'
 import type { Workspace } from '../files/workspace.ts'
+import { endSandbox } from './end-group.ts'
 import { GIT_SETTINGS, gitSettingsFile, sandboxEnvironment } from './environment.ts'
 import { handover, TAKE_OVER } from './handover.ts'
 import { filePolicy } from './policy.ts'
@@ -127,10 +128,7 @@ function watched(
   { undo, limits }: Pick<Prepared, 'undo' | 'limits'>,
 ): SandboxedProcess {
   let limit: Ended['limit']
-  const kill = () => {
-    // The sandbox's first process takes all others of its world with it, in whatever session they hide.
-    if (child.pid !== undefined) endGroup(child.pid)
-  }
+  const kill = () => endSandbox(child)
   const stopWatching =
     child.pid === undefined
       ? () => {}
@@ -156,14 +154,6 @@ function watched(
   )
   ended.catch(() => {})
   return { child, ended, kill }
-}
-
-export function endGroup(pid: number): void {
-  try {
-    process.kill(-pid, 'SIGKILL')
-  } catch {
-    // It has ended.
-  }
 }
 
 /** One word for a shell, whatever is in it. */

@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import type { Workspace } from '../files/workspace.ts'
-import { endGroup, quoted } from './bubblewrap.ts'
+import { quoted } from './bubblewrap.ts'
+import { endGroup } from './end-group.ts'
 import type { Ended, Sandbox } from './sandbox.ts'
 
 /** No sandbox: a command can do what this process can. Its process group is still ended with it. */

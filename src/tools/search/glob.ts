@@ -41,7 +41,10 @@ export function globTool(searcher: Searcher, workspace: Workspace): Tool {
       const shown = await sifted(found, (file) => !isWithheld(file), call.signal)
       const notes = note(found.length - shown.length)
       const about = { offset, limit: head_limit, nothing: 'no file has such a name' }
-      return { success: true, output: page(shown, { ...about, ...(notes.length > 0 ? { note: notes.join('; ') } : {}) }) }
+      return {
+        success: true,
+        output: page(shown, { ...about, ...(notes.length > 0 ? { note: notes.join('; ') } : {}) }),
+      }
     },
   })
 }

@@ -3,6 +3,7 @@ import { accessSync, constants } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { unable } from '../complaint.ts'
 import type { Workspace } from '../files/workspace.ts'
+import { endSandbox } from '../sandbox/end-group.ts'
 import { expressionOf } from './expression.ts'
 import { javascriptEngine } from './javascript.ts'
 import type { FileMatches, Query, SearchEngine, SearchRoot } from './query.ts'
@@ -84,7 +85,6 @@ interface CommandLine {
   program: string
   args: string[]
   cwd: string
-  /** A jail that is just being made dies with its whole group only; later its processes die with the first of them. */
   jailed: boolean
 }
 
@@ -126,7 +126,7 @@ async function run(
 ): Promise<{ bytes: Buffer; cut: boolean }> {
   const stdio: ['ignore', 'pipe', 'pipe'] = ['ignore', 'pipe', 'pipe']
   const child = spawn(program, [...args, ...more], { cwd, env: {}, detached: jailed, stdio })
-  const stop = () => (jailed && child.pid !== undefined ? endGroup(child.pid) : child.kill('SIGKILL'))
+  const stop = () => (jailed ? endSandbox(child) : child.kill('SIGKILL'))
   signal.addEventListener('abort', stop, { once: true })
   const chunks: Buffer[] = []
   let size = 0

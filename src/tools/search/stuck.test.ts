@@ -6,13 +6,15 @@ import { createTools } from '../tools.ts'
 /** A world in which two seconds are over at once. */
 const world = { sleep: async () => {} }
 
-test('TO69 a pipe in place of a .gitignore stops no search, and both engines answer alike', async () => {
+test('TO79 a pipe in place of a .gitignore stops no search, and both engines answer alike', async () => {
   using bench = workbench({ world })
   bench.put('a.txt', 'word\n')
   bench.put('below/b.txt', 'word\n')
   bench.put('fine/.gitignore', 'c.txt\n')
   bench.put('fine/c.txt', 'word\n')
-  execFileSync('sh', ['-c', 'mkfifo .gitignore; cd below; mkfifo pipe; ln -s pipe .gitignore'], { cwd: bench.workspace })
+  execFileSync('sh', ['-c', 'mkfifo .gitignore; cd below; mkfifo pipe; ln -s pipe .gitignore'], {
+    cwd: bench.workspace,
+  })
   const without = createTools({ workspace: bench.workspace, sandbox: 'none', ripgrep: false })
   const grep = { pattern: 'word', output_mode: 'content' }
   const { text } = await bench.call('Grep', grep)
@@ -22,7 +24,7 @@ test('TO69 a pipe in place of a .gitignore stops no search, and both engines ans
   expect((await bench.call('Glob', glob)).text).toBe((await callTool(without, 'Glob', glob)).text)
 })
 
-test('TO69 a search that is slow, and not stuck, is left to its end', async () => {
+test('TO79 a search that is slow, and not stuck, is left to its end', async () => {
   using bench = workbench({ world })
   bench.put('a.txt', 'word\n')
   bench.put('.gitignore', 'b.txt\n')

@@ -74,7 +74,15 @@ export async function fetchFrom(network: Network, request: PageRequest, signal: 
     }
     if (request.stays && plainHost(next.hostname) !== plainHost(url.hostname)) {
       await placeOf(network, next)
-      return { url: url.href, status, leads_to: next.href, media_type: '', charset: 'utf-8', body: Buffer.alloc(0), cut: false }
+      return {
+        url: url.href,
+        status,
+        leads_to: next.href,
+        media_type: '',
+        charset: 'utf-8',
+        body: Buffer.alloc(0),
+        cut: false,
+      }
     }
     // As browsers do it: only these two ask for the same again.
     if (status < 307) sent = { url: next.href, ...(request.headers ? { headers: request.headers } : undefined) }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
+import { plainHost } from '../../judgement/domain-rule.ts'
 import type { Tool } from '../../kernel/tool.ts'
 import { defineTool } from '../../kernel/tool.ts'
-import { plainHost } from '../../judgement/domain-rule.ts'
 import { mistaken, refused } from '../complaint.ts'
 import { contentOf, SAMPLE_BYTES } from '../files/text.ts'
 import type { Fetched, Network } from './fetch.ts'

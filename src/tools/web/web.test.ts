@@ -127,6 +127,21 @@ describe('WebFetch', () => {
     expect(await fetched('/ok')).toContain('the end')
   })
 
+  test('TO77 another host is told of instead of asked, so that it is a call of its own', async () => {
+    const asked: string[] = []
+    const port = await serve((request, response) => {
+      asked.push(request.headers.host ?? '')
+      const location = { '/away': `http://b.test:${port}/x`, '/dot': '/end' }[request.url ?? '']
+      if (location) response.writeHead(302, { location }).end()
+      else response.end('the end')
+    })
+    using bench = web(['*'], book([port]))
+    const fetched = async (path: string) => (await bench.call('WebFetch', { url: `http://a.test:${port}${path}` })).text
+    expect(await fetched('/away')).toContain(`"leads_to":"http://b.test:${port}/x"`)
+    expect(asked).toEqual([`a.test:${port}`])
+    expect(await fetched('/dot')).toContain('the end')
+  })
+
   test('TO38 size is bounded, also of what unpacks to more; time ends with the call', async () => {
     const bomb = gzipSync(Buffer.alloc(50 * 1024 * 1024, 'a'))
     const port = await serve((request, response) => {

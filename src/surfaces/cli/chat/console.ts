@@ -62,7 +62,7 @@ export class TypingConsole implements Console {
     reader.on('close', () => {
       if (!console.#closed) events.end()
     })
-    reader.prompt()
+    if (terminal.live) reader.prompt()
     return console
   }
 

@@ -13,6 +13,8 @@ export interface OpenQuestion {
   /** For whom the answer stands: the human member that is asked. */
   as?: string
   asked_by?: string
+  /** The call that wants permission, whole. */
+  call?: string
 }
 
 /** What happens in a conversation, for people as lines and for programs as one object each. */

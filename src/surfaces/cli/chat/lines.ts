@@ -1,6 +1,7 @@
 import { errorLines } from '../render/error.ts'
 import type { Look, Span } from '../render/line.ts'
 import { line } from '../render/line.ts'
+import { permissionLines } from '../render/permission-question.ts'
 import { actionWords, routeLines, whomWords } from '../render/team-progress.ts'
 import { briefReason } from '../render/team-told.ts'
 import { inputWords } from '../render/tree.ts'
@@ -105,8 +106,12 @@ function toolLines({ agent, tool, input, error }: Extract<Happening, { type: 'to
 }
 
 function questionLines(question: OpenQuestion, look: Look): string[] {
-  const { kind, question: text, answers = [], as } = question
+  const { kind, question: text, answers = [], as, call } = question
   if (kind === 'reply') return []
+  if (call !== undefined) {
+    const [first = '', ...rest] = permissionLines(question, call, look)
+    return [`${look.paint('yellow', '?')}${first.slice(1)}`, ...rest]
+  }
   const head = as === undefined ? '' : `you answer as ${oneLine(as)}: `
   const [first = '', ...rest] = wrap(`  ${head}${harmless(text.slice(0, 4000)).trim()}`, look.width, 2)
   const choice = answers.length > 0 ? wrap(`  ${answers.map(oneLine).join(' · ')}`, look.width, 2) : []
@@ -114,7 +119,8 @@ function questionLines(question: OpenQuestion, look: Look): string[] {
 }
 
 function endLines({ status, route, error }: Extract<Happening, { type: 'end' }>, look: Look): string[] {
-  const way = routeLines(route, look).map((words) => `  ${words}`)
+  const inner: Look = { width: look.width - 2, paint: look.paint }
+  const way = routeLines(route, inner).map((words) => `  ${words}`)
   if (status === 'completed') return way
   const why = error ? errorLines(error, look) : [line(look, [['yellow', `  ${status}`]])]
   const again = status === 'failed' ? [line(look, [['dim', '  /retry tries again from there']])] : []

@@ -164,6 +164,7 @@ function asked(transcript: Transcript, { data }: EventOf<'gate:open'>): OpenQues
     ...(answers ? { answers } : undefined),
     ...(detail.as === undefined ? undefined : { as: detail.as }),
     ...(asked_by === undefined ? undefined : { asked_by }),
+    ...(detail.permission === undefined ? undefined : { call: detail.permission }),
   }
   transcript.questions.set(gate_id, found)
   return found

@@ -7,10 +7,8 @@ import { oneLine, widthOf, wrap } from './width.ts'
  * direction of writing or is left out without a word.
  */
 
-const HEAD_CHARS = 4000
-const TAIL_CHARS = 1500
-const HEAD_LINES = 40
-const TAIL_LINES = 15
+const HEAD = 40
+const TAIL = 15
 
 /** The call that is asked about, where a question is about one. */
 export function permissionAsked({ detail }: Pick<GateRow, 'detail'>): string | undefined {
@@ -18,7 +16,7 @@ export function permissionAsked({ detail }: Pick<GateRow, 'detail'>): string | u
   return typeof detail.permission === 'string' ? detail.permission : undefined
 }
 
-export function permissionLines({ question }: GateRow, call: string, look: Look): string[] {
+export function permissionLines({ question }: Pick<GateRow, 'question'>, call: string, look: Look): string[] {
   const open = call.indexOf('(')
   const tool = open === -1 ? call : call.slice(0, open)
   const asked = wrap(`  ${oneLine(question.replace(call, () => tool))}`, look.width, 4)
@@ -28,28 +26,14 @@ export function permissionLines({ question }: GateRow, call: string, look: Look)
 }
 
 function block(subject: string, look: Look): string[] {
-  const left = subject.length - HEAD_CHARS - TAIL_CHARS
-  const shown =
-    left > 0
-      ? [...lines(subject.slice(0, HEAD_CHARS)), more(left, 'characters'), ...lines(subject.slice(-TAIL_CHARS))]
-      : lines(subject)
-  const width = Math.max(look.width - 4, 8)
+  const width = Math.max(look.width - 6, 8)
   const [bar, goesOn] = look.ascii ? ['|', ':'] : ['│', '┆']
-  const fitted = shown.flatMap((text) => broken(text, width).map((row, at) => `${at === 0 ? bar : goesOn} ${row}`))
-  const surplus = fitted.length - HEAD_LINES - TAIL_LINES
-  const kept =
-    surplus > 0
-      ? [...fitted.slice(0, HEAD_LINES), `${bar} ${more(surplus, 'lines')}`, ...fitted.slice(-TAIL_LINES)]
-      : fitted
-  return kept.map((text) => `  ${text}`)
-}
-
-function more(count: number, what: string): string {
-  return `… ${count} more ${what}, all of it with: troupe inbox --json …`
-}
-
-function lines(text: string): string[] {
-  return visible(text).split('\n')
+  const rows = visible(subject)
+    .split('\n')
+    .flatMap((text) => broken(text, width).map((row, at) => `  ${at === 0 ? bar : goesOn} ${row}`))
+  if (rows.length <= HEAD + TAIL) return rows
+  const left = `… ${rows.length - HEAD - TAIL} more lines; see them all with: troupe inbox --json …`
+  return [...rows.slice(0, HEAD), ...wrap(`  ${left}`, look.width, 4), ...rows.slice(-TAIL)]
 }
 
 /** What a terminal would obey, not show, or show elsewhere, in letters. */
@@ -59,10 +43,18 @@ function visible(text: string): string {
 
 /** A line as it is, broken wherever it is too wide. */
 function broken(text: string, width: number): string[] {
-  const rows = ['']
+  const rows: string[] = []
+  let row = ''
+  let used = 0
   for (const char of text) {
-    if (widthOf(`${rows.at(-1)}${char}`) > width - 2) rows.push('')
-    rows[rows.length - 1] += char
+    const wide = widthOf(char)
+    if (used + wide > width) {
+      rows.push(row)
+      row = ''
+      used = 0
+    }
+    row += char
+    used += wide
   }
-  return rows
+  return [...rows, row]
 }

@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict'
+import { fileURLToPath } from 'node:url'
+import { createTroupe, readTeamFile } from 'troupe'
+
+// A team from a file: a draft goes back and forth until it is approved. Offline: the answers come from script.json.
+const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))
+const { team, problems } = await readTeamFile(here('../teams/draft-and-review.yaml'))
+assert.deepEqual(problems, [])
+
+await using troupe = await createTroupe({ store: 'memory', model: `scripted:${here('script.json')}` })
+const handle = await troupe.stream('team', { team, message: 'A sentence on cats and sleep.' })
+const route: string[] = []
+for await (const signal of handle) {
+  if (!('event' in signal)) continue
+  const { event } = signal
+  if (event.type === 'team:turn') route.push(event.data.agent)
+  if (event.type === 'team:handoff') console.log(event.data.from, '→', event.data.to, event.data.handoff_reason)
+}
+assert.deepEqual(route, ['writer', 'reviewer', 'writer', 'reviewer', 'publisher'])
+
+// The publisher has nobody to hand to: the team returns to the user, and waits. Nothing more ends it.
+const waiting = await handle.result
+assert.equal(waiting.status, 'waiting')
+const [question] = waiting.gates
+const ended = await (await troupe.answer(question?.gate_id ?? '', '')).result
+assert.equal(ended.status, 'completed')
+// No model was asked only to decide who goes on: five turns, five calls.
+assert.equal(ended.usage.calls, 5)
+console.log((ended.output as { response: string }).response)
