@@ -25,7 +25,7 @@ export interface ToolTerms {
   known: readonly string[]
 }
 
-const RULE = /^([^()\s][^()]*?)\s*\(([\s\S]*)\)$/
+const RULE = /^([^()\s][^()]*)\(([\s\S]*)\)$/
 
 /** Reads a list of tools, as text or as a list; `undefined` when it is neither. */
 export function readToolList(value: unknown, terms: ToolTerms): ToolList | undefined {
@@ -40,14 +40,14 @@ export function readToolList(value: unknown, terms: ToolTerms): ToolList | undef
   }
   list.tools = [...new Set(list.tools)]
   // A tool that is also named without a pattern is not limited by one.
-  list.rules = list.rules.filter((rule) => !list.unlimited.includes(RULE.exec(rule)?.[1] ?? ''))
+  list.rules = list.rules.filter((rule) => !list.unlimited.includes(RULE.exec(rule)?.[1]?.trimEnd() ?? ''))
   if (list.unlimited.includes('task')) delete list.agents
   return list
 }
 
 function takeItem(list: ToolList, text: string, terms: ToolTerms): void {
-  const [, name = text, pattern = ''] = RULE.exec(text) ?? []
-  const ours = ourNames(name, terms)
+  const [, named = text, pattern = ''] = RULE.exec(text) ?? []
+  const ours = ourNames(named.trimEnd(), terms)
   if (!ours) {
     const words = text.split(/\s+/)
     if (words.length < 2 || !words.every((word) => ourNames(word, terms))) list.unknown.push(text)

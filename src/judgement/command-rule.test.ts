@@ -144,4 +144,6 @@ test('TO76 the longest command is judged at once, whatever stars and nesting it 
   expect(commandTouches('rm:*', '$('.repeat(50_000))).toBe('maybe')
   expect(commandTouches('rm:*', `sudo ${'sh '.repeat(30_000)}`)).toBe('maybe')
   expect(commandTouches('git push:*', `git ${'-a '.repeat(30_000)}`)).toBe('maybe')
+  const blanks = { tool: 'Bash', subject: `a${' '.repeat(99_000)}b`, acts: true }
+  expect(judge([{ allow: ['Bash(c)'] }], blanks).answer).toBe('deny')
 })

@@ -43,7 +43,10 @@ function climbs(path: string): boolean {
 
 /** From the root of the workspace, where a slash in front means the same; a slash at the end means what is in the folder. */
 function plainPattern(pattern: string): string {
-  return pattern.replace(/^(\.?\/)+/, '').replace(/\/+$/, '')
+  const inside = pattern.replace(/^(\.?\/)+/, '')
+  let end = inside.length
+  while (inside[end - 1] === '/') end--
+  return inside.slice(0, end)
 }
 
 function globOf(pattern: string, otherwise: boolean, dialect: GlobDialect = RULES): Glob {

@@ -31,6 +31,8 @@ export interface JudgedCall {
   subject?: string
   /** What else that is called. */
   also?: readonly string[]
+  /** What it is about among other things: enough for what forbids, not for what allows. */
+  parts?: readonly string[]
   acts: boolean
 }
 
@@ -40,6 +42,8 @@ export interface Judgement {
   reason: string
   /** What would have been allowed. */
   allowed: string[]
+  /** It is asked for because it may be denied: only a yes to this very call answers that. */
+  unsure?: true
   /** Patterns of files that a search must leave out. */
   except?: string[]
 }
@@ -58,8 +62,9 @@ const SEARCHES = new Set(['Grep', 'Glob'])
 
 function keptFromSearches({ deny = [], ask = [] }: Policy, call: JudgedCall): string[] {
   return [...deny, ...ask].flatMap((rule) => {
-    const { tool, pattern } = parseRule(rule)
-    return pattern !== undefined && namesOf(call).some((name) => toolForbids(tool, name)) ? pattern : []
+    const parsed = parseRule(rule)
+    const isAbout = namesOf(call).some((name) => toolForbids(parsed, name))
+    return parsed.pattern !== undefined && isAbout ? parsed.pattern : []
   })
 }
 
@@ -69,10 +74,12 @@ function judgeOne(policy: Policy, call: JudgedCall): Judgement {
   const denied = deny.map((rule) => [rule, touches(rule, call)] as const)
   const sure = denied.find(([, touch]) => touch === 'yes')
   if (sure) return { answer: 'deny', reason: `the rule ${sure[0]} denies it`, allowed }
+  const unsure = denied.find(([, touch]) => touch === 'maybe')
+  if (unsure) {
+    return { answer: 'ask', reason: `it cannot be seen whether the rule ${unsure[0]} denies it`, allowed, unsure: true }
+  }
   const asked = ask.find((rule) => touches(rule, call) !== 'no')
   if (asked !== undefined) return { answer: 'ask', reason: `the rule ${asked} wants it asked for`, allowed }
-  const unsure = denied.find(([, touch]) => touch === 'maybe')
-  if (unsure) return { answer: 'ask', reason: `it cannot be seen whether the rule ${unsure[0]} denies it`, allowed }
   const granted = granting(allow, call)
   if (granted !== undefined) return { answer: 'allow', reason: `the rule ${granted} allows it`, allowed }
   if (allowed.length > 0) return { answer: 'deny', reason: `only ${allowed.join(', ')} is allowed`, allowed }
@@ -101,10 +108,11 @@ function granting(rules: readonly string[], call: JudgedCall): string | undefine
  * perhaps touched: a rule that forbids must not be talked past.
  */
 function touches(rule: string, call: JudgedCall): Touch {
-  const { tool, pattern } = parseRule(rule)
-  if (!namesOf(call).some((name) => toolForbids(tool, name))) return 'no'
+  const parsed = parseRule(rule)
+  const { pattern } = parsed
+  if (!namesOf(call).some((name) => toolForbids(parsed, name))) return 'no'
   if (pattern === undefined) return 'yes'
-  const subjects = [call.subject ?? '', ...(call.also ?? [])]
+  const subjects = [call.subject ?? '', ...(call.also ?? []), ...(call.parts ?? [])]
   if (call.tool === 'Bash') {
     if (pattern === call.subject?.trim()) return 'yes'
     return strongest(commandsIn(pattern).map((each) => commandTouches(each, call.subject ?? '')))
@@ -146,9 +154,10 @@ function commandsIn(pattern: string): string[] {
 }
 
 function piecesOf(command: string): string[] {
+  // Blanks are cut off afterwards: an expression that looks for them on both sides takes forever where there are many.
   return command
-    .trim()
-    .split(/\s*(?:&&|\|\||[;|&\n])\s*/)
+    .split(/&&|\|\||[;|&\n]/)
+    .map((piece) => piece.trim())
     .filter((piece) => piece !== '')
 }
 

@@ -40,6 +40,10 @@ const ALSO: Readonly<Record<string, readonly string[]>> = {
   Read: ['Grep', 'Glob', 'LSP'],
 }
 
-export function toolForbids(rule: string, tool: string): boolean {
-  return toolMatches(rule, tool) || ALSO[rule]?.includes(tool) === true
+/** Whoever may not be delegated to may not be put to work another way either; other delegation stays. */
+const DELEGATION = new Set(['task', 'Task', 'Agent'])
+
+export function toolForbids(rule: Rule, tool: string): boolean {
+  if (toolMatches(rule.tool, tool) || ALSO[rule.tool]?.includes(tool) === true) return true
+  return tool === 'collaborate' && DELEGATION.has(rule.tool) && rule.pattern !== undefined
 }

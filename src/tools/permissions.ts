@@ -31,6 +31,7 @@ export function permissionsOf(policy: Policy, names: KnownNames): Permissions {
       const kept = except ? { except } : undefined
       if (granted.includes(`=${exact}`))
         return { answer: 'allow', reason: 'a person said always', allowed: [], ...kept }
+      if (judged.unsure) return judged
       const again = judge([{ allow: granted.filter((rule) => !rule.startsWith('=')) }], call)
       return again.answer === 'allow' && again.allowed.length > 0 ? { ...again, ...kept } : judged
     },
@@ -41,11 +42,18 @@ export function permissionsOf(policy: Policy, names: KnownNames): Permissions {
 function judgedCall({ agent, tool, subject, acts }: PermissionCall, { aliases, agents }: KnownNames): JudgedCall {
   const call = { tool, aliases: aliases.get(tool) ?? [], acts }
   if (subject === undefined) return call
-  return tool === 'task' ? { ...call, subject, also: namesOfAgent(subject, agent, agents) } : { ...call, subject }
+  if (tool === 'collaborate') {
+    const put = subject.split(', ')
+    return { ...call, subject, parts: [...put, ...put.flatMap((name) => namesOfAgent(name, agent, agents))] }
+  }
+  if (tool !== 'task') return { ...call, subject }
+  // A session's id may stand for several agents: any of them may be the one that is forbidden.
+  const parts = agents.flatMap(({ name }) => (agentInId(name) === subject ? name : []))
+  return { ...call, subject, also: namesOfAgent(subject, agent, agents), parts }
 }
 
 function namesOfAgent(subject: string, caller: Agent, agents: readonly Agent[]): string[] {
-  const names = agents.filter(({ name }) => name === subject || agentInId(name) === subject).flatMap(agentNames)
+  const names = agents.filter((each) => agentNames(each).includes(subject)).flatMap(agentNames)
   return subject === caller.name ? [...names, 'self'] : names
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Place } from './command-line.ts'
 import { oneAnswer, place } from './command-line.ts'
-import { cue, REVIEW, reviewed } from './team-script.ts'
+import { cue, GATE, REVIEW, reviewed } from './team-script.ts'
 
 async function talk(here: Place, lines: readonly string[], ...more: string[]) {
   const said = await here.troupeWith({ stdin: `${lines.join('\n')}\n` }, 'chat', ...more, '--no-tools')
@@ -69,14 +69,7 @@ describe('talking with a team in a pipe', () => {
 
   test('CH6 a handoff that wants approval is put to the person, who approves, refuses, or names another', async () => {
     const here = await place()
-    await here.write(
-      'gate.yaml',
-      `name: Gate
-agents: [{ name: writer }, { name: editor }, { name: lawyer }]
-handoffs: [{ from_agent: writer, to_agent: editor, approve: true }]
-after_work_behavior: terminate
-`,
-    )
+    await here.write('gate.yaml', GATE)
     const model = await here.script('s.json', [
       ...[cue('writer', 'Draft.'), cue('editor', 'Edited.'), cue('lawyer', 'Lawful.')],
     ])
@@ -179,7 +172,7 @@ after_work_behavior: terminate
     await chat.until(/error: helper, round 1: .*[\s\S]*\/retry tries again/)
     chat.type('/retry')
     await chat.until(/(error: helper, round 1[\s\S]*){2}/)
-    chat.close()
+    chat.type('/quit')
     expect((await chat.done).code).toBe(1)
   })
 })

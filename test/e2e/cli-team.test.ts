@@ -5,7 +5,7 @@ import type { Place, Running } from './command-line.ts'
 import { oneAnswer, place } from './command-line.ts'
 import type { HeldModel } from './held-model.ts'
 import { heldModel } from './held-model.ts'
-import { cue, REVIEW, review, reviewed, started } from './team-script.ts'
+import { cue, GATE, REVIEW, review, reviewed, started } from './team-script.ts'
 
 const LONG = 60_000
 
@@ -176,6 +176,19 @@ describe('steering from another terminal', () => {
     const ended = await here.troupe('team', 'pause', id, '--json')
     expect(ended.code).toBe(1)
     expect(JSON.parse(ended.out).error).toMatchObject({ code: 'run_ended' })
+  })
+
+  test('L39 a handoff that wants approval waits in the inbox, and is approved with an answer', async () => {
+    const here = await place()
+    await here.write('gate.yaml', GATE)
+    const model = await here.script('s.json', [cue('writer', 'Draft.'), cue('editor', 'Edited.')])
+    const asked = await here.troupe('run', 'team', 'Go.', '--team', 'gate.yaml', '--model', model, '--no-tools')
+    expect(asked.code).toBe(3)
+    expect(asked.err).toMatch(/writer wants to hand over to editor: "always" holds/)
+    const [, gate = ''] = /troupe answer (g_\w+)/.exec(asked.err) ?? []
+    const approved = await here.troupe('answer', gate, 'yes')
+    expect(approved).toMatchObject({ code: 0, out: 'Edited.\n' })
+    expect(approved.err).toMatch(/route: writer → editor/)
   })
 
   test('L39 what is asked of a team that waits for something else is taken when it goes on', async () => {

@@ -63,7 +63,7 @@ test('MC47 a call is asked for, and refused in plan mode, also where its server 
   } finally {
     await asked.theatre.troupe.close()
   }
-  const planning = await bringing([read], { tools: ['Read', read.name], permissions: { mode: 'read' } })
+  const planning = await bringing([read], { tools: ['Read', read.name], read_only: true })
   try {
     await planning.theatre.task('clerk', 'look')
     expect(planning.heard[1]).toContain('refused')

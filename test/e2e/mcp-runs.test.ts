@@ -243,7 +243,7 @@ function afterChange(troupe: () => Troupe): NonNullable<TroupeOptions['hooks']>[
   }
 }
 
-test('MC44 a session that is resumed in another run has the servers of those who called it, or is told that they are gone', async () => {
+test('MC44 a session that a person resumes in another run has the servers of those who called it, or is told that they are gone', async () => {
   const mine = sceneServer(small)
   const boss = agent('boss', { tools: ['task'], mcp_servers: { mine: mine.config } })
   const others = [agent('other', { tools: ['task'] }), agent('heir')]
@@ -257,13 +257,15 @@ test('MC44 a session that is resumed in another run has the servers of those who
   const again: Played = { calls: [{ name: 'task', input: { session_id, instruction: 'on' } }] }
 
   const known = await setting({ other: [again], heir: [look, look] }, { agents: [boss, ...others], mcp, store })
-  const resumed = await start(known.troupe, 'other')
+  const resumed = await known.troupe.run('task', { session_id, instruction: 'on' })
   expect(known.heard.heir?.[1]).toMatch(/pid \d+/)
-  expect((await known.tools(resumed.run_id)).other).toEqual([])
   expect((await known.troupe.replay(resumed.run_id)).differences).toEqual([])
   expect(mine.pids()).toHaveLength(2)
 
   const gone = await setting({ heir: [look, look, look, look] }, { agents: others, mcp, store })
   await gone.troupe.run('task', { session_id, instruction: 'on' })
   expect(gone.heard.heir?.[1]).toContain("the tool 'mcp__mine__look' is gone: the server it comes from is not there")
+
+  const lent = await start(known.troupe, 'other')
+  expect((await known.tools(lent.run_id)).heir).not.toContain('mcp__mine__look')
 })

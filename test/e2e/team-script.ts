@@ -17,6 +17,13 @@ context_variables: { strict: false }
 after_work_behavior: terminate
 `
 
+/** A person has to approve the only handoff. */
+export const GATE = `name: Gate
+agents: [{ name: writer }, { name: editor }, { name: lawyer }]
+handoffs: [{ from_agent: writer, to_agent: editor, approve: true }]
+after_work_behavior: terminate
+`
+
 interface Cue {
   holds?: boolean[]
   sets?: Record<string, unknown>

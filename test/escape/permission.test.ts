@@ -202,6 +202,21 @@ test('PM25 a rule that does not cover the call does not let it pass, and holds f
   await troupe.close()
 })
 
+test('PM27 a rule that a person grants does not cover what another rule may deny', async () => {
+  const folder = workspace()
+  const bash = (command: string): Call => ({ name: 'Bash', input: { command } })
+  const calls = { asker: [bash('echo one'), bash('x=two; echo $x; $x')] }
+  const { troupe, task } = await plays(calls, {
+    folder,
+    agents: [agent('asker')],
+    permissions: { mode: 'ask', deny: ['Bash(rm)'] },
+  })
+  const first = await task('asker', 'go')
+  const second = await (await troupe.answer(first.gates[0]?.gate_id ?? '', 'Bash')).result
+  expect(second.gates[0]?.detail).toMatchObject({ reason: 'it cannot be seen whether the rule Bash(rm) denies it' })
+  await troupe.close()
+})
+
 test('PM28 a rule about an agent holds for it by its full name and by its session', async () => {
   const folder = workspace()
   const store = workspace()
@@ -221,6 +236,19 @@ test('PM28 a rule about an agent holds for it by its full name and by its sessio
     input = { ...how, instruction: 'x' }
     expect(JSON.stringify((await task('asker', 'go')).output), JSON.stringify(how)).toContain('denied')
   }
+  await troupe.close()
+})
+
+test('PM28 an agent that may not be delegated to is not put to work by a collaboration either', async () => {
+  const folder = workspace()
+  const together = { name: 'collaborate', input: { agents: ['researcher', 'troupe:implementer'], task: 'x' } }
+  const { troupe, task } = await plays(
+    { lead: [together] },
+    { folder, agents: [agent('lead', { tools: ['collaborate'] })], permissions: { deny: ['task(implementer)'] } },
+  )
+  const result = await task('lead', 'go')
+  expect(JSON.stringify(result.output)).toContain('the rule task(implementer) denies it')
+  expect(await troupe.sessions(result.run_id)).toHaveLength(1)
   await troupe.close()
 })
 

@@ -22,7 +22,7 @@ async function served({ box }: Scene, request: SpawnRequest): Promise<Answer> {
 
 const server = (what: string, request: (scene: Scene) => SpawnRequest, more: Partial<Attempt> = {}): Attempt => ({
   what,
-  run: { call: (scene) => served(scene, request(scene)) },
+  run: { call: (scene: Scene) => served(scene, request(scene)) },
   ...more,
 })
 

@@ -10,7 +10,12 @@ export const teamInput = z.strictObject({
   team: teamSchema.describe('The team, as data: a team file that was read. It is kept with the run.'),
   message: z.string().describe('What the team is asked to do.'),
   variables: z.record(z.string(), value).default({}).describe('Values for variables, instead of the configured ones.'),
-  before: z.array(before).max(20).default([]).describe('What others said before, for a team within a team.'),
+  before: z
+    .array(before)
+    .max(20)
+    .default([])
+    .describe('What was said before: by others, to a team within a team; in an earlier run, to one that goes on.')
+    .meta({ internal: true }),
   nested: z
     .int()
     .min(0)

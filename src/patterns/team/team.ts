@@ -138,8 +138,12 @@ async function passOn(floor: Floor, spoken: Spoken, move: { from: string; to: st
 
 /** The question is what was said last. Within a team, the team above is the one to return to. */
 async function toUser(floor: Floor, from: string, spoken: Spoken): Promise<Course> {
-  const { context, round: at, history } = floor
+  const { context, round: at } = floor
   if (floor.input.nested > 0) return { end: completed(floor, from, 'returned') }
+  // Whoever spoke while it worked has answered before being asked.
+  const early = await takeSteering(floor, null, `reply/${at}/early`)
+  if (early.next !== null) return { next: early.next }
+  if (early.spoke) return replied(floor, from, floor.lines.at(-1)?.text ?? '')
   const answer = await context.ask(`reply/${at}/gate`, {
     question: spoken.text.trim() === '' ? `${from} returns to you.` : spoken.text,
     detail: { kind: 'reply', agent: from, takes: ['say'], ends: 'an empty answer ends the conversation' },
@@ -147,6 +151,12 @@ async function toUser(floor: Floor, from: string, spoken: Spoken): Promise<Cours
   const text = wordsOf(answer)
   if (text === undefined) return ending(floor, from, 'ended_by_user')
   say(floor, { from: USER, round: at, text })
+  return replied(floor, from, text)
+}
+
+/** The user has spoken to the one that returned, unless a rule from the user says otherwise. */
+async function replied(floor: Floor, from: string, text: string): Promise<Course> {
+  const { context, round: at, history } = floor
   afterUser(floor)
   const timestamp = timestampOf(await context.now(`reply/${at}/at`))
   const handover = await handOverFromUser(floor, `reply/${at}`, text)

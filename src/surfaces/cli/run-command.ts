@@ -26,7 +26,9 @@ export async function describePatterns(run: Command, site: Site): Promise<void> 
     if (pattern.name === 'team') describeTeamInput(command)
     command.option('--input <file>', 'fields from a JSON or YAML file, or - for stdin')
     shared(taped(working(command.optionsGroup('Options:'))))
-    command.addHelpText('after', () => fileOnlyHelp(flags, site.terminal.out))
+    // --team stands for it.
+    const fileOnly = flags.fileOnly.filter(({ name }) => pattern.name !== 'team' || name !== 'team')
+    command.addHelpText('after', () => fileOnlyHelp(fileOnly, site.terminal.out))
     command.action(async () => {
       site.code = await start(command, pattern, flags, site.terminal)
     })
@@ -47,7 +49,7 @@ export async function describePatterns(run: Command, site: Site): Promise<void> 
 /** A team is written in a file of its own; on the command line its path stands for it. */
 function describeTeamInput(command: Command): void {
   command
-    .option('--team <file>', 'the team, in YAML')
+    .option('--team <file>', 'the team, in YAML; in the file of --input, `team: PATH`')
     .option('--set <name=value>', 'a variable of the team; repeatable', collected)
 }
 
@@ -60,7 +62,7 @@ async function start(command: Command, pattern: Pattern, flags: PatternFlags, te
 const COLUMN = 24
 
 /** Fields that are no flags: nobody would know of them otherwise. */
-function fileOnlyHelp({ fileOnly }: PatternFlags, look: Look): string {
+function fileOnlyHelp(fileOnly: PatternFlags['fileOnly'], look: Look): string {
   if (fileOnly.length === 0) return ''
   const lines = fileOnly.flatMap(({ name, words }) =>
     wrap(' '.repeat(COLUMN) + words, look.width, COLUMN).map((text, index) =>

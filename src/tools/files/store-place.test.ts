@@ -17,7 +17,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(root, { recursive: true, force: true }))
 
-test('TO77 a store that lies open in the workspace is refused: what agents can write there is the journal', async () => {
+test('TO67 a store that lies open in the workspace is refused: what agents can write there is the journal', async () => {
   symlinkSync(workspace, join(root, 'alias'))
   const open = [join(workspace, 'runs.db'), join(workspace, 'data/runs.sqlite'), join(root, 'alias/runs.db')]
   for (const path of open) {
@@ -30,14 +30,14 @@ test('TO77 a store that lies open in the workspace is refused: what agents can w
   await expect(createTroupe({ store: workspace, workspace: { workspace } })).rejects.toThrow('within reach of agents')
 })
 
-test('TO77 a store elsewhere, or in a folder of its own, is fine', () => {
+test('TO67 a store elsewhere, or in a folder of its own, is fine', () => {
   expect(hiddenFor(workspace, { path: join(root, 'runs.db'), isFile: true })).toEqual([])
   expect(hiddenFor(workspace, { path: join(workspace, '.troupe/runs.db'), isFile: true })).toEqual([])
   expect(hiddenFor(workspace, { path: join(workspace, '.troupe'), isFile: false })).toEqual([])
   expect(hiddenFor(workspace, { path: join(workspace, 'data'), isFile: false })).toContain(join(workspace, 'data'))
 })
 
-test('TO77 agents neither see nor change the folder that holds runs', async () => {
+test('TO67 agents neither see nor change the folder that holds runs', async () => {
   mkdirSync(join(workspace, 'data'))
   writeFileSync(join(workspace, 'data/troupe.db-wal'), 'secret words\n')
   symlinkSync('data', join(workspace, 'alias'))

@@ -125,7 +125,7 @@ describe('LSP with servers that misbehave', () => {
     expect(await said('lies')).toEqual([1, 2].map(() => expect.stringContaining('no reasonable length')))
   })
 
-  test("TO78 what a command left in place of the compiler's description is not waited for, nor read without end", () => {
+  test("TO68 what a command left in place of the compiler's description is not waited for, nor read without end", () => {
     using bench = workbench({ sandbox: 'none' })
     const compiler = join(bench.workspace, 'node_modules/typescript')
     bench.put('node_modules/typescript/bin/tsc', '')

@@ -101,12 +101,18 @@ describe('the way a sandbox is made', () => {
       const { createTools } = await import(${module('../tools.ts')})
       const { callTool } = await import(${module('../../../test/escape/workbench.ts')})
       const box = createTools({ workspace: ${JSON.stringify(bench.workspace)}, sandbox: process.argv[1] === 'none' ? 'none' : {} })
-      const { text } = await callTool(box, 'Bash', { command: 'cat /proc/self/fd/7/secret /proc/[0-9]*/fd/7/secret 2>/dev/null; true' })
+      const { text } = await callTool(box, 'Bash', { command: 'cat /proc/self/fd/30/secret /proc/[0-9]*/fd/30/secret 2>/dev/null; true' })
       console.log(text)
       process.exit()`
     writeFileSync(join(bench.outside, 'secret'), 'of-the-host')
     const folder = openSync(bench.outside, constants.O_RDONLY | constants.O_DIRECTORY)
-    const stdio = ['ignore', 'pipe', 'inherit', 'ignore', 'ignore', 'ignore', 'ignore', folder] as const
+    const stdio = [
+      'ignore' as const,
+      'pipe' as const,
+      'inherit' as const,
+      ...Array.from({ length: 27 }, () => 'ignore' as const),
+      folder,
+    ]
     const said = (kind: string) =>
       execFileSync(process.execPath, ['--input-type=module', '-e', script, kind], { stdio: [...stdio] }).toString()
     try {

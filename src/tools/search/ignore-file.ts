@@ -29,9 +29,18 @@ export function parseIgnoreFile(text: string): IgnoreFile | undefined {
   }
 }
 
+/** Blanks at the end do not count, except one that a backslash keeps. */
+function withoutBlanks(line: string): string {
+  let end = line.length
+  while (line[end - 1] === ' ' || line[end - 1] === '\t') end--
+  let slashes = 0
+  while (line[end - 1 - slashes] === '\\') slashes++
+  return slashes % 2 === 1 ? line.slice(0, end + 1) : line.slice(0, end)
+}
+
 function ruleOf(line: string): Rule | undefined {
   if (line.startsWith('#')) return undefined
-  let glob = line.replace(/(?<!\\)((?:\\\\)*)[ \t]+$/, '$1')
+  let glob = withoutBlanks(line)
   if (glob === '') return undefined
   const seen = glob.startsWith('!')
   if (seen) glob = glob.slice(1)

@@ -6,7 +6,7 @@ import { createTools } from '../tools.ts'
 /** A world in which two seconds are over at once. */
 const world = { sleep: async () => {} }
 
-test('TO79 a pipe in place of a .gitignore stops no search, and both engines answer alike', async () => {
+test('TO69 a pipe in place of a .gitignore stops no search, and both engines answer alike', async () => {
   using bench = workbench({ world })
   bench.put('a.txt', 'word\n')
   bench.put('below/b.txt', 'word\n')
@@ -24,7 +24,7 @@ test('TO79 a pipe in place of a .gitignore stops no search, and both engines ans
   expect((await bench.call('Glob', glob)).text).toBe((await callTool(without, 'Glob', glob)).text)
 })
 
-test('TO79 a search that is slow, and not stuck, is left to its end', async () => {
+test('TO69 a search that is slow, and not stuck, is left to its end', async () => {
   using bench = workbench({ world })
   bench.put('a.txt', 'word\n')
   bench.put('.gitignore', 'b.txt\n')

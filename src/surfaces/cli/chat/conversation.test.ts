@@ -57,10 +57,12 @@ describe('a conversation', () => {
     await conversation.rest()
     const first = ['writer: A draft.', 'writer → reviewer', 'reviewer: Fine.', 'reviewer → user', '? reply']
     expect(lines()).toEqual(first)
-    const [question] = conversation.transcript.questions.values()
+    const [question] = conversation.questions
     await conversation.answer(question?.gate_id ?? '', 'Again.')
     await conversation.rest()
     expect(lines()).toEqual([...first, 'user → reviewer', 'reviewer: Fine.', 'reviewer → user', '? reply'])
+    const speakers = conversation.transcript.said.map(({ from }) => from)
+    expect(speakers).toEqual(['user', 'writer', 'reviewer', 'user', 'reviewer'])
     expect(conversation.open).toBe(true)
   })
 
@@ -70,7 +72,7 @@ describe('a conversation', () => {
     await conversation.rest()
     expect(conversation.transcript.variables).toEqual({ words: 5 })
     await conversation.steer({ do: 'set', name: 'words', value: 1 })
-    const [question] = conversation.transcript.questions.values()
+    const [question] = conversation.questions
     await conversation.answer(question?.gate_id ?? '', 'Go on.')
     await conversation.rest()
     expect(conversation.transcript.variables).toEqual({ words: 1 })
@@ -95,6 +97,62 @@ describe('a conversation', () => {
     expect(lines().slice(0, 4)).toEqual(['writer: A draft.', 'writer → reviewer', 'steered say', 'reviewer: Fine.'])
     const read = requests.at(-1)?.messages.map((message) => textOf(message)) ?? []
     expect(read.some((text) => text.includes('Mind the tone.'))).toBe(true)
+  })
+
+  test('CH2 a question is answered once, even before the run has taken the answer', async () => {
+    const { conversation } = await scene(pair, reciting)
+    await conversation.start('Write.')
+    await conversation.rest()
+    const [question] = conversation.questions
+    const answering = conversation.answer(question?.gate_id ?? '', 'Again.')
+    await answering
+    expect(conversation.questions).toEqual([])
+    await conversation.rest()
+    expect(conversation.questions).toMatchObject([{ kind: 'reply' }])
+  })
+
+  test('CH3 what agents write is known with its version, and who wrote it', async () => {
+    const team: TeamInput = { name: 'T', agents: [{ name: 'writer', tools: ['ArtifactWrite'] }] }
+    const { conversation, told } = await scene(team, ({ session: { turn } }) =>
+      turn === 1
+        ? { calls: [{ name: 'ArtifactWrite', input: { name: 'draft', content: 'Hello.' } }] }
+        : { text: 'Written.' },
+    )
+    await conversation.start('Write.')
+    await conversation.rest()
+    expect(conversation.transcript.artifacts).toMatchObject([{ name: 'draft', version: 1, by: 'writer' }])
+    expect(told).toContainEqual({ type: 'artifact', artifact: 'draft@1', by: 'writer' })
+    expect(told).toContainEqual(expect.objectContaining({ type: 'said', text: 'Written.', artifacts: ['draft@1'] }))
+  })
+
+  test('CH15 what was said during the last turn is the answer when the team returns', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const begun = Promise.withResolvers<void>()
+    let turns = 0
+    const { conversation, lines, requests } = await scene(pair, async (request) => {
+      if (request.session.agent === 'reviewer' && turns++ === 0) {
+        begun.resolve()
+        await promise
+      }
+      return reciting(request)
+    })
+    await conversation.start('Write.')
+    await begun.promise
+    await conversation.steer({ do: 'say', text: 'And a title.' })
+    await conversation.steer({ do: 'pause' })
+    resolve()
+    await conversation.rest()
+    expect(lines().slice(2)).toEqual([
+      ...['reviewer: Fine.', 'reviewer → user', 'steered say', 'steered pause', 'user → reviewer'],
+      ...['reviewer: Fine.', 'reviewer → user', '? reply'],
+    ])
+    expect(requests.filter(({ session }) => session.agent === 'reviewer')).toHaveLength(2)
+    expect(
+      requests
+        .at(-1)
+        ?.messages.map((message) => textOf(message))
+        .join(),
+    ).toContain('And a title.')
   })
 
   test('CH12 goes on after its run has ended: the next one knows what was said, unless it is forgotten', async () => {
@@ -145,7 +203,7 @@ describe('a conversation', () => {
     expect(told).toHaveLength(before)
     expect(past.flatMap(brief)).toEqual(told.slice(0, before).flatMap(brief))
     expect(again.transcript.variables).toEqual({ words: 5 })
-    expect([...again.transcript.questions.values()]).toMatchObject([{ kind: 'reply', question: 'Fine.' }])
+    expect(again.questions).toMatchObject([{ kind: 'reply', question: 'Fine.' }])
     expect(again.transcript.said.map(({ from }) => from)).toEqual(['user', 'writer', 'reviewer'])
   })
 

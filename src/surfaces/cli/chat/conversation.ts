@@ -4,7 +4,7 @@ import type { Value } from '../../../judgement/condition/tree.ts'
 import type { Team } from '../../../judgement/team/definition.ts'
 import type { Delta } from '../../../kernel/ports.ts'
 import type { SteerAction } from '../../../kernel/steer.ts'
-import type { Happening } from './happening.ts'
+import type { Happening, OpenQuestion } from './happening.ts'
 import type { Transcript } from './transcript.ts'
 import { follow, newTranscript } from './transcript.ts'
 
@@ -40,6 +40,7 @@ export class Conversation {
   run_id: string | undefined
   /** How the run stood when it last came to rest. */
   result: RunResult | undefined
+  readonly #answered = new Set<string>()
   #told = 0
   #followers = 0
   #following: Promise<void> = Promise.resolve()
@@ -53,6 +54,11 @@ export class Conversation {
   /** Agents are at work. */
   get busy(): boolean {
     return this.#followers > 0
+  }
+
+  /** What the run waits for, the oldest first. */
+  get questions(): OpenQuestion[] {
+    return [...this.transcript.questions.values()].filter(({ gate_id }) => !this.#answered.has(gate_id))
   }
 
   /** Whether the run can be spoken to; if not, the next message starts another. */
@@ -92,13 +98,18 @@ export class Conversation {
 
   async answer(gate_id: string, answer: unknown): Promise<void> {
     const handle = await this.troupe.answer(gate_id, answer)
-    this.transcript.questions.delete(gate_id)
+    this.#answered.add(gate_id)
     this.#follow(handle)
   }
 
-  async steer(action: SteerAction): Promise<void> {
-    if (this.run_id === undefined) return
-    this.#follow(await this.troupe.steer(this.run_id, action))
+  /** Asks something of the team; true when that is what it waited for. */
+  async steer(action: SteerAction): Promise<boolean> {
+    if (this.run_id === undefined) return false
+    const handle = await this.troupe.steer(this.run_id, action)
+    const waited = this.questions.find(({ takes }) => takes?.includes(action.do))
+    if (waited) this.#answered.add(waited.gate_id)
+    this.#follow(handle)
+    return waited !== undefined
   }
 
   /** Takes up a run: what happened before is known, and not told again. Returns what is left to be told of it. */

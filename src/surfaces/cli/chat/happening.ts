@@ -13,6 +13,8 @@ export interface OpenQuestion {
   /** For whom the answer stands: the human member that is asked. */
   as?: string
   asked_by?: string
+  /** What people may ask of a team that answers this question. */
+  takes?: string[]
   /** The call that wants permission, whole. */
   call?: string
 }

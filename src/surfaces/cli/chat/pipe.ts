@@ -15,10 +15,10 @@ export function pipeConsole(terminal: Terminal): Console {
   }
 }
 
-/** The lines of stdin, each when it is asked for. */
-export async function* linesIn(): AsyncGenerator<string, void> {
+/** The lines of stdin, each when it is asked for, until nobody wants more. */
+export async function* linesIn(signal: AbortSignal): AsyncGenerator<string, void> {
   const { createInterface } = await import('node:readline')
-  const reader = createInterface({ input: process.stdin, terminal: false })
+  const reader = createInterface({ input: process.stdin, terminal: false, signal })
   try {
     for await (const text of reader) yield text
   } finally {

@@ -23,10 +23,10 @@ const SHOWN = 4
 /** The end of what was said before, so that whoever comes back knows where they were. */
 export function recap(talk: Talk, { options }: Cli, past: readonly Happening[]): void {
   const { conversation } = talk
-  const { run_id = '', transcript, site } = conversation
+  const { run_id = '', questions, site } = conversation
   if (options.json) talk.show('resumed', { run_id, team: site.team.name }, [])
   else talk.note(`${site.team.name} · ${run_id}`)
   const shown = past.filter(({ type }) => type === 'said' || type === 'end')
   for (const happening of shown.slice(-SHOWN)) talk.tell(happening)
-  for (const question of transcript.questions.values()) talk.tell({ type: 'question', ...question })
+  for (const question of questions) talk.tell({ type: 'question', ...question })
 }

@@ -127,13 +127,11 @@ async function steer(talking: Talking, action: SteerAction): Promise<void> {
   if (!conversation.open) {
     throw new TroupeError('invalid_input', 'no conversation is under way', { hint: 'say something first' })
   }
-  const waits = !conversation.busy
-  const before = conversation.transcript.questions.size
-  await conversation.steer(action)
-  if (!waits) talking.note('noted: it is taken before the next turn')
-  else if (before > 0 && [...conversation.transcript.questions.values()].every(({ kind }) => kind === 'reply')) {
-    talking.note('noted: it is taken with your next message')
-  }
+  const atWork = conversation.busy
+  if (await conversation.steer(action)) return
+  const onlyReply = conversation.questions.every(({ kind }) => kind === 'reply')
+  const when = onlyReply ? 'with your next message' : 'when the team goes on'
+  talking.note(`noted: it is taken ${atWork ? 'before the next turn' : when}`)
 }
 
 function why(talking: Talking): void {

@@ -95,7 +95,7 @@ export class Talk implements Talking {
 
   async #say(text: string): Promise<void> {
     const { conversation } = this
-    const [question] = conversation.transcript.questions.values()
+    const [question] = conversation.questions
     if (question) {
       const meaning = meaningOf(question, text)
       if ('unfit' in meaning) this.note(`answer one of: ${meaning.unfit.join(', ')}`)
@@ -200,7 +200,12 @@ export class Talk implements Talking {
       return
     }
     this.note('pausing before the next turn; Ctrl-C again leaves')
-    this.#taking = this.#taking.then(() => this.conversation.steer({ do: 'pause' }).catch(() => {}))
+    this.#taking = this.#taking
+      .then(() => this.conversation.steer({ do: 'pause' }))
+      .then(
+        () => {},
+        () => {},
+      )
   }
 
   leave(): void {

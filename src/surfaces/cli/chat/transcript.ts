@@ -41,7 +41,9 @@ export function follow(transcript: Transcript, event: Event): Happening[] {
       return [{ type: 'question', ...asked(transcript, event) }]
     case 'gate:answer': {
       const { gate_id, answer, by } = event.data
-      if (transcript.questions.get(gate_id)?.kind === 'reply') note(transcript, 'user', wordsIn(answer))
+      const question = transcript.questions.get(gate_id)
+      if (question?.kind === 'reply') note(transcript, 'user', wordsIn(answer))
+      if (question?.kind === 'person') note(transcript, question.as ?? 'user', wordsIn(answer))
       transcript.questions.delete(gate_id)
       return [{ type: 'answered', gate_id, answer, by }]
     }
@@ -155,13 +157,22 @@ function note({ said }: Transcript, from: string, text: string, artifacts: strin
   if (said.length > KEPT) said.shift()
 }
 
+interface GateDetail {
+  kind?: string
+  permission?: string
+  answers?: string[]
+  takes?: string[]
+  as?: string
+}
+
 function asked(transcript: Transcript, { data }: EventOf<'gate:open'>): OpenQuestion {
   const { gate_id, question, choices, asked_by } = data
-  const detail = (data.detail ?? {}) as { kind?: string; permission?: string; answers?: string[]; as?: string }
+  const detail = (data.detail ?? {}) as GateDetail
   const answers = choices ?? detail.answers
   const found: OpenQuestion = {
     ...{ gate_id, question, kind: detail.kind ?? (detail.permission === undefined ? 'question' : 'permission') },
     ...(answers ? { answers } : undefined),
+    ...(detail.takes ? { takes: detail.takes } : undefined),
     ...(detail.as === undefined ? undefined : { as: detail.as }),
     ...(asked_by === undefined ? undefined : { asked_by }),
     ...(detail.permission === undefined ? undefined : { call: detail.permission }),

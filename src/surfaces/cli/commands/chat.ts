@@ -102,7 +102,10 @@ async function talking(place: Place, talk: Talk, row: RunRow | undefined): Promi
 
 /** In a pipe a line is taken when the team has answered the one before it. */
 async function drive(talk: Talk): Promise<void> {
-  for await (const text of linesIn()) {
+  // Whoever types into a pipe may leave it open after /quit.
+  const leaving = new AbortController()
+  void talk.left.then(() => leaving.abort())
+  for await (const text of linesIn(leaving.signal)) {
     await talk.conversation.rest()
     await talk.line(text)
   }
@@ -139,10 +142,13 @@ async function rowToTake(troupe: Troupe, wanted: string): Promise<RunRow> {
 }
 
 /** Agents that changed on disk are used from now on: the run stands in the store, and another troupe takes it up. */
-async function refresh(place: Place, { conversation }: Talk): Promise<void> {
+async function refresh(place: Place, talk: Talk): Promise<void> {
+  const { conversation } = talk
   if (conversation.busy || storePath(place.cli) === 'memory') return
   if ((place.fresh?.changedAgents() ?? []).length === 0) return
-  const next = await openTroupe(place.cli, 'existing')
+  // What is said while it opens would be written where the person types.
+  const terminal = { ...place.cli.terminal, note: (text: string) => talk.note(text) }
+  const next = await openTroupe({ ...place.cli, terminal }, 'existing')
   await place.troupe.close()
   place.troupe = next
   conversation.troupe = next
