@@ -112,10 +112,12 @@ test('PM27 a rule that asks, asks for what it might be about as well', () => {
   expect(['git -C . push', 'git $x', 'git log'].map(asking)).toEqual(['ask', 'ask', 'allow'])
 })
 
-test('PM27 an allowance does not make up for a part that nobody can see', () => {
-  const policy = { allow: ['Bash(npm test:*)'], deny: ['Bash(rm:*)'] }
+test('PM27 an allowance does not make up for a part that nobody can see, and denies what it does not cover', () => {
+  const policy = { allow: ['Bash(npm test:*)', 'Bash(node:*)'], deny: ['Bash(rm:*)'] }
   const of = (subject: string) => judge([policy], { tool: 'Bash', subject, acts: true }).answer
-  expect(['npm test', 'npm test; $x', 'npm test; rm x'].map(of)).toEqual(['allow', 'ask', 'deny'])
+  expect(['npm test', 'node -e 1', 'npm test; $x', 'npm test; rm x'].map(of)).toEqual(['allow', 'ask', 'deny', 'deny'])
+  const reading = { mode: 'read' as const, deny: ['Bash(rm:*)'] }
+  expect(judge([reading], { tool: 'Bash', subject: '$x', acts: true }).answer).toBe('deny')
 })
 
 test('PM27 any text is judged, and one that ends in the denied command is never let pass', () => {

@@ -69,17 +69,23 @@ function keptFromSearches({ deny = [], ask = [] }: Policy, call: JudgedCall): st
 }
 
 function judgeOne(policy: Policy, call: JudgedCall): Judgement {
-  const { allow = [], ask = [], deny = [], mode } = policy
+  const { allow = [], ask = [], deny = [] } = policy
   const allowed = allow.filter((rule) => namesOf(call).some((name) => toolLimits(parseRule(rule).tool, name)))
   const denied = deny.map((rule) => [rule, touches(rule, call)] as const)
   const sure = denied.find(([, touch]) => touch === 'yes')
   if (sure) return { answer: 'deny', reason: `the rule ${sure[0]} denies it`, allowed }
+  const otherwise = permitted(policy, call, allowed)
   const unsure = denied.find(([, touch]) => touch === 'maybe')
   if (unsure) {
-    return { answer: 'ask', reason: `it cannot be seen whether the rule ${unsure[0]} denies it`, allowed, unsure: true }
+    const reason = `it cannot be seen whether the rule ${unsure[0]} denies it`
+    return otherwise.answer === 'deny' ? otherwise : { answer: 'ask', reason, allowed, unsure: true }
   }
   const asked = ask.find((rule) => touches(rule, call) !== 'no')
-  if (asked !== undefined) return { answer: 'ask', reason: `the rule ${asked} wants it asked for`, allowed }
+  return asked === undefined ? otherwise : { answer: 'ask', reason: `the rule ${asked} wants it asked for`, allowed }
+}
+
+/** What holds where no rule forbids. */
+function permitted({ allow = [], mode }: Policy, call: JudgedCall, allowed: string[]): Judgement {
   const granted = granting(allow, call)
   if (granted !== undefined) return { answer: 'allow', reason: `the rule ${granted} allows it`, allowed }
   if (allowed.length > 0) return { answer: 'deny', reason: `only ${allowed.join(', ')} is allowed`, allowed }
