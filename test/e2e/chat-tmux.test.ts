@@ -1,5 +1,4 @@
 import { execFile } from 'node:child_process'
-import { randomUUID } from 'node:crypto'
 import { chmod } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -28,8 +27,9 @@ interface Screen {
 }
 
 async function screen(here: Place, env: NodeJS.ProcessEnv, width: number): Promise<Screen> {
-  const socket = `troupe-${randomUUID()}`
-  const tmux = async (...words: string[]) => (await run('tmux', ['-L', socket, '-f', '/dev/null', ...words])).stdout
+  // A server of its own, gone with the folder.
+  const socket = join(here.folder, 'tmux')
+  const tmux = async (...words: string[]) => (await run('tmux', ['-S', socket, '-f', '/dev/null', ...words])).stdout
   const { PATH = '', HOME = '' } = process.env
   await here.write('troupe', `#!/bin/sh\nexec ${process.execPath} ${MAIN} "$@"\n`)
   await chmod(join(here.folder, 'troupe'), 0o755)

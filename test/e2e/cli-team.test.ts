@@ -107,6 +107,11 @@ describe('steering from another terminal', () => {
     const model = await heldModel()
     const { run, id } = await held(here, model)
     const writing = await model.turn('writer')
+    const busy = await here.troupe('chat', '--resume', id)
+    expect(busy).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/another process works on r_[\s\S]*troupe watch/),
+    })
     const paused = await here.troupe('team', 'pause', id)
     expect(paused).toMatchObject({ code: 0, out: `noted; ${id} takes it between two turns\n` })
     await run.until(/user asks: pause/)
