@@ -13,7 +13,7 @@ import { NO_PACING } from './kernel/pacing.ts'
 import type { World } from './kernel/world.ts'
 import { MemoryStore } from './store/memory.ts'
 import { simulatedWorld } from './testing/simulated-world.ts'
-import type { RunHandle } from './troupe.ts'
+import type { RunHandle } from './troupe/run.ts'
 import { createTroupe } from './troupe.ts'
 
 const worker = agent('worker')

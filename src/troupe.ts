@@ -1,49 +1,19 @@
 import type { TroupeOptions } from './compose.ts'
-import type { Signal } from './engine/engine.ts'
 import { follow } from './engine/follow.ts'
 import { isDead } from './engine/owner.ts'
 import type { ReplayReport } from './engine/replay.ts'
-import type { ErrorRecord } from './errors.ts'
-import { TroupeError, unknownName } from './errors.ts'
+import { TroupeError } from './errors.ts'
 import type { Agent } from './kernel/agent.ts'
-import type { Event, ForkChanges, Status, StopReason } from './kernel/event.ts'
-import { isEvent } from './kernel/event.ts'
+import type { Event, ForkChanges, Status } from './kernel/event.ts'
 import type { Limits } from './kernel/limits.ts'
 import { DEFAULT_LIMITS } from './kernel/limits.ts'
 import type { Pattern } from './kernel/pattern.ts'
 import type { SteerAction } from './kernel/steer.ts'
-import type { World } from './kernel/world.ts'
 import type { GateRow, RunRow, SessionRow, Store } from './store/store.ts'
 import type { McpServerStatus } from './tools/mcp/mcp.ts'
-
-export interface RunOptions {
-  model?: string
-  limits?: Partial<Limits>
-}
-
-export interface AnswerOptions {
-  by?: string
-  /** `false` only writes the answer down: the run goes on where it is under way, or when it is resumed. */
-  go_on?: boolean
-}
-
-export interface RunResult {
-  run_id: string
-  status: Status
-  stop_reason: StopReason | null
-  output: unknown
-  error: ErrorRecord | null
-  usage: { calls: number; input: number; output: number; cache_read: number; cache_write: number; usd: number | null }
-  duration_ms: number
-  /** Questions that the run waits for. */
-  gates: GateRow[]
-}
-
-/** A run that was written down and is under way: leaving it alone does not cancel it. */
-export interface RunHandle extends AsyncIterable<Signal> {
-  readonly run_id: string
-  readonly result: Promise<RunResult>
-}
+import { checkChoice, ignoreBusy, mustFind, resultOf, unknownGate } from './troupe/lookup.ts'
+import type { AnswerOptions, RunHandle, RunOptions, RunResult } from './troupe/run.ts'
+import { startOf } from './troupe/start.ts'
 
 export interface Troupe extends AsyncDisposable {
   readonly store: Store
@@ -86,8 +56,8 @@ export interface Troupe extends AsyncDisposable {
 export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe> {
   // Loaded here, so that importing the package stays quick: schemas are most of what there is to load.
   const { compose, inputOf, limitsOf } = await import('./compose.ts')
-  const { world, project, limits, agents, store, patterns, engine, ports, policy, mcp, toolbox } =
-    await compose(options)
+  const parts = await compose(options)
+  const { world, project, agents, store, patterns, engine, ports, mcp, toolbox } = parts
   const result = (run_id: string) => resultOf(store, world, run_id)
   /** Results that are being read: the store must not close under them. */
   const telling = new Set<Promise<void>>()
@@ -103,29 +73,15 @@ export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe>
     return { run_id, result: settled, [Symbol.asyncIterator]: () => follow({ engine, store }, run_id, settled) }
   }
 
+  /** Lets a run go on, here or wherever it is under way. */
+  function goOn(run_id: string): RunHandle {
+    const going = engine.execute(run_id).catch((error: unknown) => ignoreBusy(error))
+    return handle(run_id, going)
+  }
+
   async function stream(name: string, input: unknown, run: RunOptions = {}): Promise<RunHandle> {
-    const pattern = patterns.find((candidate) => candidate.name === name)
-    if (!pattern)
-      throw unknownName(
-        'unknown_pattern',
-        'pattern',
-        name,
-        patterns.map((known) => known.name),
-      )
-    const checked = inputOf(pattern, input)
-    pattern.check?.(ports.roster, checked as never)
+    const data = startOf(parts, { name, input, run }, { inputOf, limitsOf })
     const run_id = `r_${world.randomHex(6)}`
-    const data = {
-      format: 1 as const,
-      project,
-      pattern: name,
-      version: pattern.version,
-      input: checked,
-      limits: limitsOf(limits, run.limits),
-      ...(run.model === undefined ? undefined : { model: run.model }),
-      ...(ports.workspace === undefined ? undefined : { workspace: ports.workspace }),
-      ...(Object.keys(policy).length === 0 ? undefined : { permissions: policy }),
-    }
     await store.createRun({ run_id, seq: 1, at: world.now(), type: 'run:start', data })
     return handle(run_id, engine.execute(run_id))
   }
@@ -177,11 +133,7 @@ export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe>
       checkChoice(gate, answer)
       await store.command(gate.run_id, { kind: 'answer', gate_id, answer, by }, world.now())
       engine.nudge(gate.run_id)
-      if (!go_on) return handle(gate.run_id, Promise.resolve())
-      return handle(
-        gate.run_id,
-        engine.execute(gate.run_id).catch((error: unknown) => ignoreBusy(error)),
-      )
+      return go_on ? goOn(gate.run_id) : handle(gate.run_id, Promise.resolve())
     },
     async steer(run_id, action, { by = 'user', go_on = true } = {}) {
       await mustFind(store, project, run_id)
@@ -189,11 +141,8 @@ export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe>
       const site = { store, patterns: ports.patterns, now: () => world.now() }
       const { goes_on } = await steerRun(site, run_id, { action, by })
       engine.nudge(run_id)
-      if (!(goes_on && go_on) && !engine.active.includes(run_id)) return handle(run_id, Promise.resolve())
-      return handle(
-        run_id,
-        engine.execute(run_id).catch((error: unknown) => ignoreBusy(error)),
-      )
+      const stays = !(goes_on && go_on) && !engine.active.includes(run_id)
+      return stays ? handle(run_id, Promise.resolve()) : goOn(run_id)
     },
     runs: (filter) => store.runs({ project, ...filter }),
     isUnderWay: ({ owner, lease_until }) => owner !== null && (lease_until ?? 0) > world.now() && !isDead(owner),
@@ -212,58 +161,4 @@ export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe>
     [Symbol.asyncDispose]: () => troupe.close(),
   }
   return troupe
-}
-
-async function resultOf(store: Store, world: World, run_id: string): Promise<RunResult> {
-  const row = await store.run(run_id)
-  if (!row) throw unknownName('unknown_run', 'run', run_id, [])
-  const ended = row.ended_at !== null
-  const [last] = ended ? (await store.events(run_id, { after: row.head - 1 })).slice(-1) : []
-  const end = isEvent(last, 'run:end') ? last.data : undefined
-  const { calls, input, output, cache_read, cache_write, usd } = row.usage
-  return {
-    run_id,
-    status: row.status,
-    stop_reason: row.stop_reason,
-    output: end?.output ?? null,
-    error: end?.error ?? null,
-    usage: { calls, input, output, cache_read, cache_write, usd },
-    duration_ms: (row.ended_at ?? world.now()) - row.created_at,
-    gates: await store.openGates({ run_id }),
-  }
-}
-
-async function mustFind(store: Store, project: string, run_id: string): Promise<RunRow> {
-  const row = await store.run(run_id)
-  if (row && row.project === project) return row
-  const known = await store.runs({ project, limit: 100 })
-  throw unknownName(
-    'unknown_run',
-    'run',
-    run_id,
-    known.map((run) => run.run_id),
-  )
-}
-
-async function unknownGate(store: Store, project: string, gate_id: string): Promise<TroupeError> {
-  const open = await store.openGates({ project })
-  return unknownName(
-    'unknown_gate',
-    'question',
-    gate_id,
-    open.map((gate) => gate.gate_id),
-  )
-}
-
-function checkChoice(gate: GateRow, answer: unknown): void {
-  if (!gate.choices || gate.choices.some((choice) => choice === answer)) return
-  throw new TroupeError('invalid_input', `'${String(answer)}' is no answer to "${gate.question}"`, {
-    alternatives: gate.choices,
-    hint: `answer one of: ${gate.choices.join(', ')}`,
-  })
-}
-
-/** Another process works on the run: it will see the command. */
-function ignoreBusy(error: unknown): void {
-  if (!(error instanceof TroupeError) || error.code !== 'run_busy') throw error
 }
