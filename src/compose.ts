@@ -24,7 +24,7 @@ import type { ModelConfig } from './models/detect.ts'
 import { createModels } from './models/models.ts'
 import { createPacing } from './models/pacing.ts'
 import { loadPrices } from './models/pricing.ts'
-import type { CollaborateConfig } from './patterns/collaborate/input.ts'
+import type { CollaborateConfig } from './patterns/collaborate/config.ts'
 import { PLAIN_TOOL_NAMES, shippedPatterns, TOOL_ALIASES, TOOL_NAMES } from './shipped.ts'
 import type { Store } from './store/store.ts'
 import type { Mcp } from './tools/mcp/mcp.ts'
@@ -117,6 +117,7 @@ export async function compose(options: TroupeOptions): Promise<Parts> {
   const agents = await rosterAgents(options.agents ?? [])
   const roster = createRoster(agents)
   const limits = limitsOf(DEFAULT_LIMITS, options.limits)
+  const shipped = shippedPatterns(options.collaborate)
   const prices = options.models?.prices ?? (await loadPrices(ownPrices()))
   // Before the store: a cassette that cannot be read must leave nothing open.
   const asked = await modelPorts(options, world)
@@ -126,7 +127,6 @@ export async function compose(options: TroupeOptions): Promise<Parts> {
   const policy = policyOf(options, agents, tools)
   const mcp = await serversOf(confined(options, toolbox), agents, { tools, world })
   const store = await openStore(options.store ?? '.troupe', options.durability ?? 'normal')
-  const shipped = shippedPatterns(options.collaborate)
   const patterns = [...shipped.patterns, ...(options.patterns ?? [])]
   const summaryModel = options.models?.summary ?? (options.models?.find ? undefined : 'fast')
   const ports = {

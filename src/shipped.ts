@@ -4,8 +4,8 @@ import { artifactRead } from './patterns/artifacts/artifact-read.ts'
 import { artifactWrite } from './patterns/artifacts/artifact-write.ts'
 import { askUser } from './patterns/ask-user/ask-user.ts'
 import { collaborate, collaborateWith } from './patterns/collaborate/collaborate.ts'
-import type { CollaborateConfig } from './patterns/collaborate/input.ts'
-import { DEFAULT_CONFIG } from './patterns/collaborate/input.ts'
+import type { CollaborateConfig } from './patterns/collaborate/config.ts'
+import { collaborateConfig } from './patterns/collaborate/config.ts'
 import { outcome } from './patterns/collaborate/outcome.ts'
 import { enterPlanMode } from './patterns/plan-mode/enter-plan-mode.ts'
 import { exitPlanMode } from './patterns/plan-mode/exit-plan-mode.ts'
@@ -45,7 +45,7 @@ export interface Shipped {
 
 /** What comes with Troupe, as a program configures it. */
 export function shippedPatterns(config: Partial<CollaborateConfig> = {}): Shipped {
-  const configured = collaborateWith({ ...DEFAULT_CONFIG, ...config })
+  const configured = collaborateWith(collaborateConfig(config))
   const now = (pattern: Pattern) => (pattern === collaborate ? configured : pattern)
   return {
     patterns: PATTERNS.map(now),

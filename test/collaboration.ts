@@ -1,8 +1,8 @@
 import type { Event, Model, ModelRequest, RunResult, Troupe, TroupeOptions } from '../src/index.ts'
 import { createTroupe } from '../src/index.ts'
 import type { Consensus } from '../src/judgement/agreement.ts'
-import type { Contribution } from '../src/patterns/collaborate/output.ts'
-import type { Evaluation, Vote } from '../src/patterns/collaborate/synthesis.ts'
+import type { Contribution, Evaluation } from '../src/patterns/collaborate/output.ts'
+import type { Vote } from '../src/patterns/collaborate/synthesis.ts'
 import type { Given } from './by-hand.ts'
 import { answering, says } from './by-hand.ts'
 

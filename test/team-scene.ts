@@ -1,4 +1,4 @@
-import type { Event, Model, ModelRequest, RunResult, Troupe, TroupeOptions } from '../src/index.ts'
+import type { Event, Model, ModelRequest, RunResult, SteerAction, Troupe, TroupeOptions } from '../src/index.ts'
 import { createTroupe } from '../src/index.ts'
 import { isEvent } from '../src/kernel/event.ts'
 import { textOf } from '../src/kernel/model.ts'
@@ -61,6 +61,31 @@ export async function playTeam(team: unknown, replies: Replies, options: SceneOp
   const troupe = await createTroupe({ store: 'memory', model, ...rest })
   const result = await troupe.run('team', { team, message, ...(variables ? { variables } : undefined) })
   return sceneOf(troupe, model, result)
+}
+
+/** Plays a team, and lets a person ask these while the named agent has its first turn. */
+export async function playSteered(
+  team: unknown,
+  replies: Replies,
+  [name, ...asked]: [string, ...SteerAction[]],
+): Promise<Scene> {
+  const model = castModel(replies)
+  const stream = model.stream.bind(model)
+  const waiting = [...asked]
+  let troupe: Troupe | undefined
+  model.stream = async function* (request, signal) {
+    const { run_id, agent } = request.session
+    while (troupe && agent === name && waiting.length > 0) {
+      await troupe.steer(run_id, waiting.shift() as SteerAction)
+      const count = asked.length - waiting.length
+      while ((await troupe.events(run_id)).filter(({ type }) => type === 'run:steer').length < count) {
+        await new Promise<void>((resolve) => setImmediate(resolve))
+      }
+    }
+    yield* stream(request, signal)
+  }
+  troupe = await createTroupe({ store: 'memory', model })
+  return sceneOf(troupe, model, await troupe.run('team', { team, message: 'Go.' }))
 }
 
 export async function sceneOf(troupe: Troupe, model: Scene['model'], result: RunResult): Promise<Scene> {

@@ -42,18 +42,32 @@ async function answered(
   run_id: string,
   { action, by, at }: { action: SteerAction; by: string; at: number },
 ): Promise<boolean> {
-  for (const { gate_id, detail } of await store.openGates({ run_id })) {
-    const { takes } = (detail ?? {}) as { takes?: unknown }
-    if (!Array.isArray(takes) || !takes.includes(action.do)) continue
-    try {
-      await store.command(run_id, { kind: 'answer', gate_id, answer: action, by }, at)
-      return true
-    } catch (thrown) {
-      // Somebody was quicker: the run goes on, and takes this in its turn.
-      if (asTroupeError(thrown).code !== 'gate_answered') throw thrown
-    }
+  const [gate, ...others] = (await store.openGates({ run_id })).filter(({ detail }) => takes(detail, action))
+  if (!gate) return false
+  if (others.length > 0) throw severalMeant(action, [gate, ...others])
+  try {
+    await store.command(run_id, { kind: 'answer', gate_id: gate.gate_id, answer: action, by }, at)
+    return true
+  } catch (thrown) {
+    // Somebody was quicker: the run goes on, and takes this in its turn.
+    if (asTroupeError(thrown).code !== 'gate_answered') throw thrown
+    return false
   }
-  return false
+}
+
+/** Whether a question is answered by such an action: one that lists its answers takes nobody who is not among them. */
+function takes(detail: unknown, action: SteerAction): boolean {
+  const { takes: verbs, answers } = (detail ?? {}) as { takes?: unknown; answers?: unknown }
+  if (!Array.isArray(verbs) || !verbs.includes(action.do)) return false
+  return action.do !== 'override' || !Array.isArray(answers) || answers.includes(action.agent)
+}
+
+function severalMeant(action: SteerAction, gates: readonly { gate_id: string; question: string }[]): TroupeError {
+  const questions = gates.map(({ gate_id, question }) => `${gate_id} (${question})`)
+  return new TroupeError('invalid_input', `'${action.do}' could answer ${gates.length} questions`, {
+    alternatives: gates.map(({ gate_id }) => gate_id),
+    hint: `answer the one that is meant: ${questions.join('; ')}`,
+  })
 }
 
 function actionOf(action: unknown): SteerAction {

@@ -1,10 +1,10 @@
+import { meantName } from '../judgement/typo.ts'
 import type { Effort } from '../kernel/model.ts'
 import { EFFORTS } from '../kernel/model.ts'
 import { KEYS, plainKey } from './agent-dialect.ts'
 import type { Draft } from './agent-draft.ts'
 import { warn } from './agent-draft.ts'
 import { takeAgents, takeExclusions, takePermissions, takeServers, takeTools } from './agent-rights.ts'
-import { meantName } from './typo.ts'
 import type { Entry } from './yaml-entries.ts'
 
 /** Puts one key into the agent, and says what is wrong with it. */

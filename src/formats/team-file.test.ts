@@ -163,6 +163,15 @@ describe('keys and values', () => {
     ])
   })
 
+  test('TF4 the choice that begins alike is meant, however long it is', async () => {
+    expect(await said(linked('after_work_behavior: retrun'))).toEqual([
+      expect.stringMatching(/^error 7:22 .*did you mean 'return_to_user'\?/),
+    ])
+    expect(await said(linked('after_work_behavior: eminate'))).toEqual([
+      expect.stringMatching(/did you mean 'terminate'\?/),
+    ])
+  })
+
   test('TF4 a template without quotes is a map for YAML, and that is said', async () => {
     expect(await said(linked('  - { from_agent: reviewer, to_agent: writer, condition: {{ ready }} }'))).toEqual([
       expect.stringMatching(/quotes$/),
@@ -272,6 +281,8 @@ describe('rules', () => {
       expect.stringMatching(/^warning 8:37 conflicts with handoff 1: .* on the same condition with priority 2/),
     ])
     expect(await said(rules(when('reviewer', 2), when('publisher', 3)))).toEqual([])
+    const itself = '  - { from_agent: writer, to_agent: writer }'
+    expect(await said(rules(itself, always))).not.toContainEqual(expect.stringContaining('conflicts'))
   })
 
   test.each([
@@ -303,6 +314,16 @@ describe('rules', () => {
     expect(await said(text)).toEqual([
       "error 3:39 'score' is a number here and a string in context_variables | give it one type",
     ])
+  })
+
+  test('TF9 words that mean something else in conditions, and keys that nobody could read, are no variables', async () => {
+    expect(await said(linked('context_variables: { And: 3, false: 1, __proto__: 2, android: 1 }'))).toEqual([
+      "error 7:22 'And' means something else in conditions: no variable can be called like this | use another name",
+      "error 7:30 'false' means something else in conditions: no variable can be called like this | use another name",
+      "error 7:40 nothing can be called '__proto__' | use another name",
+    ])
+    const inside = linked().replace('- name: writer', '- { name: writer, outputs: { not: number } }')
+    expect(await said(inside)).toEqual([expect.stringMatching(/^error 3:32 'not' means something else/)])
   })
 
   test('TF9 what Troupe sets itself cannot be set', async () => {

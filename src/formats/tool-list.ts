@@ -1,6 +1,6 @@
+import { meantName } from '../judgement/typo.ts'
 import type { Dialect } from './agent-dialect.ts'
 import { OUR_TOOLS, ourNames } from './tool-names.ts'
-import { meantName } from './typo.ts'
 
 /** What a list of tools comes to. */
 export interface ToolList {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { clustered, pairsOf } from './agreement.ts'
+import { clustered } from './agreement.ts'
 import { guard, normalised } from './similarity.ts'
 
 const statements = [
@@ -130,19 +130,53 @@ describe('clustered', () => {
     expect(clustered(texts)).toEqual({ groups: [[0], [1], [2], [3]], unclear: [[0, 1]] })
   })
 
-  test('VO9 with the pairs of an earlier grouping nobody changes sides when further texts join', () => {
+  const kept = (groups: readonly (readonly number[])[], earlier: readonly string[]) =>
+    groups.map((group) => group.filter((index) => index < earlier.length)).filter(({ length }) => length > 0)
+
+  test('VO9 texts of a later wave change nothing in who of the earlier ones is with whom', () => {
     fc.assert(
       fc.property(some, some, fc.nat(1000), (earlier, later, salt) => {
         const all = [...earlier, ...later]
-        const options = { similarity: like(all, salt), threshold: 0.4 }
+        const options = {
+          similarity: like(all, salt),
+          threshold: 0.4,
+          wave: (at: number) => (at < earlier.length ? 0 : 1),
+        }
         const before = clustered(earlier, options).groups
-        const after = clustered(all, { ...options, judged: pairsOf(before) }).groups
-        const kept = after
-          .map((group) => group.filter((index) => index < earlier.length))
-          .filter(({ length }) => length > 0)
-        expect(kept).toEqual(before)
+        expect(kept(clustered(all, options).groups, earlier)).toEqual(before)
       }),
       { numRuns: 500 },
     )
+  })
+
+  test('VO25 a model’s word joins whole groups and takes nobody out of one, however close two texts are', () => {
+    const texts = ['Stop using Redis', 'Avoid Redis', 'Avoid Redis for every tenant']
+    const close: Record<string, number> = { '0 1': 0.8, '1 2': 0.99, '0 2': 0.3 }
+    const similarity = (a: number, b: number) => close[[a, b].sort().join(' ')] ?? 0
+    const judged = [{ a: 1, b: 2, same: true }]
+    expect(clustered(texts, { similarity, judged }).groups).toEqual([[0, 1], [2]])
+    const verdict = fc.record({ a: fc.nat(8), b: fc.nat(8), same: fc.boolean() })
+    fc.assert(
+      fc.property(some, fc.nat(1000), fc.array(verdict), (list, salt, verdicts) => {
+        const options = { similarity: like(list, salt), threshold: 0.5 }
+        const after = clustered(list, { ...options, judged: verdicts }).groups
+        for (const group of clustered(list, options).groups) {
+          expect(after.some((other) => group.every((index) => other.includes(index)))).toBe(true)
+        }
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  test('VO25 of what only a model joined, what was said in an earlier wave goes first', () => {
+    const texts = ['Offer the customer a refund', 'Give the customer their money back', 'Return the money of customers']
+    const close: Record<string, number> = { '0 1': 0.65, '1 2': 0.7 }
+    const similarity = (a: number, b: number) => close[[a, b].sort().join(' ')] ?? 0
+    const judged = [
+      { a: 0, b: 1, same: true },
+      { a: 1, b: 2, same: true },
+    ]
+    expect(clustered(texts, { similarity, judged }).groups).toEqual([[0], [1, 2]])
+    expect(clustered(texts, { similarity, judged, wave: (index) => index }).groups).toEqual([[0, 1], [2]])
   })
 })

@@ -2,12 +2,14 @@ import { contentOf, doubtful, guard, normalised, overlap } from './similarity.ts
 
 export type { Consensus, Voice } from './consensus.ts'
 export { consensusOf } from './consensus.ts'
-export { fleissKappa } from './kappa.ts'
 
 /*
  * Invariants
  * 1. The order of the texts never changes who is with whom: everything is decided in the order of the normalised texts.
  * 2. What the guard forbids is never in one group, not even by way of a third text or of a model's word.
+ * 3. Texts of a later wave change nothing in who of the earlier ones is with whom.
+ * 4. A model's word joins whole groups that were found without it, and takes nobody out of one: it comes after a vote may
+ *    have been stopped for who leads.
  */
 
 export interface Clusters {
@@ -28,25 +30,24 @@ export interface Known {
   threshold?: number
   margin?: number
   judged?: readonly Judged[]
+  /** In which wave a text came. */
+  wave?: (index: number) => number
 }
 
 const THRESHOLD = 0.75
 const MARGIN = 0.15
 /** Without an embedder: texts that share so many words are worth a question to a model, and nothing more. */
 const WORTH_ASKING = 0.5
-/** What was judged binds before anything that was measured: otherwise a later text could draw somebody away. */
-const VERDICT = 2
-
 /**
  * Groups equivalent recommendations: equal normalised text, then pairs at or over the threshold that pass the guard. Every
  * two members of a group are such a pair. Pairs between `threshold - margin` and `threshold` that pass the guard are
  * unclear, and so are those over it about which vectors say nothing. `judged` are pairs a model settled.
  */
 export function clustered(texts: readonly string[], known: Known = {}): Clusters {
-  const atoms = atomsOf(texts)
+  const atoms = atomsOf(texts, known.wave ?? (() => 0))
   const bonds = bondsOf(texts, atoms, known)
   const groups = linked(atoms.length, bonds.links).map((members) =>
-    members.flatMap((member) => atoms[member] ?? []).sort((a, b) => a - b),
+    members.flatMap((member) => atoms[member]?.members ?? []).sort((a, b) => a - b),
   )
   return {
     groups: groups.sort((a, b) => first(a) - first(b)),
@@ -54,16 +55,15 @@ export function clustered(texts: readonly string[], known: Known = {}): Clusters
   }
 }
 
-/** What a grouping says about each pair, to be kept as `judged` when further texts join: nobody changes sides later. */
-export function pairsOf(groups: readonly (readonly number[])[]): Judged[] {
-  const side = groups.flatMap((members, group) => members.map((member) => ({ member, group })))
-  return side.flatMap(({ member, group }, index) =>
-    side.slice(index + 1).map((other) => ({ a: member, b: other.member, same: group === other.group })),
-  )
+/** Equal normalised texts. Only the first of them are held against others: how later ones are written must not matter. */
+interface Atom {
+  members: number[]
+  founders: number[]
+  wave: number
 }
 
-/** Indexes with equal normalised text, in the order of those texts. */
-function atomsOf(texts: readonly string[]): number[][] {
+/** In the order of the normalised texts. */
+function atomsOf(texts: readonly string[], wave: (index: number) => number): Atom[] {
   const byText = new Map<string, number[]>()
   texts.forEach((text, index) => {
     const form = normalised(text)
@@ -71,15 +71,25 @@ function atomsOf(texts: readonly string[]): number[][] {
     if (members) members.push(index)
     else byText.set(form, [index])
   })
-  return [...byText].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, members]) => members)
+  return [...byText]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([, members]) => {
+      const earliest = Math.min(...members.map(wave))
+      return { members, founders: members.filter((index) => wave(index) === earliest), wave: earliest }
+    })
 }
 
 const NONE: ReadonlySet<string> = new Set()
 
-interface Link {
+interface Bond {
+  by: 'measure' | 'word'
+  strength: number
+}
+
+interface Link extends Bond {
   a: number
   b: number
-  strength: number
+  wave: number
 }
 
 interface Bonds {
@@ -87,19 +97,20 @@ interface Bonds {
   unclear: [number, number][]
 }
 
-function bondsOf(texts: readonly string[], atoms: readonly (readonly number[])[], known: Known): Bonds {
+function bondsOf(texts: readonly string[], atoms: readonly Atom[], known: Known): Bonds {
   const verdicts = verdictsOf(atoms, known.judged ?? [])
   const bonds: Bonds = { links: [], unclear: [] }
-  const contents = known.similarity ? [] : atoms.map((members) => contentOf(texts[first(members)] ?? ''))
+  const contents = known.similarity ? [] : atoms.map(({ founders }) => contentOf(texts[first(founders)] ?? ''))
   atoms.forEach((mine, a) => {
     atoms.slice(a + 1).forEach((theirs, offset) => {
       const b = a + 1 + offset
       const alike = known.similarity
-        ? weakest(known.similarity, mine, theirs)
+        ? weakest(known.similarity, mine.founders, theirs.founders)
         : overlap(contents[a] ?? NONE, contents[b] ?? NONE)
-      const bond = bondOf({ texts, known, alike, verdict: verdicts.get(`${a} ${b}`) }, mine, theirs)
-      if (bond === 'unclear') bonds.unclear.push(ordered(first(mine), first(theirs)))
-      else if (bond !== undefined) bonds.links.push({ a, b, strength: bond })
+      const question = { texts, known, alike, verdict: verdicts.get(`${a} ${b}`) }
+      const bond = bondOf(question, mine.founders, theirs.founders)
+      if (bond === 'unclear') bonds.unclear.push(ordered(first(mine.members), first(theirs.members)))
+      else if (bond !== undefined) bonds.links.push({ a, b, wave: Math.max(mine.wave, theirs.wave), ...bond })
     })
   })
   return bonds
@@ -117,15 +128,15 @@ function bondOf(
   { texts, known, alike, verdict }: Question,
   mine: readonly number[],
   theirs: readonly number[],
-): number | 'unclear' | undefined {
-  if (verdict === false) return undefined
+): Bond | 'unclear' | undefined {
   const { similarity, threshold = THRESHOLD, margin = MARGIN } = known
-  if (verdict === undefined && !(alike >= (similarity ? threshold - margin : WORTH_ASKING))) return undefined
+  if (verdict !== true && !(alike >= (similarity ? threshold - margin : WORTH_ASKING))) return undefined
   const pairs = mine.flatMap((a) => theirs.map((b) => [texts[a] ?? '', texts[b] ?? ''] as const))
   if (pairs.some(([a, b]) => guard(a, b) !== undefined)) return undefined
-  if (verdict) return VERDICT
-  if (!similarity || alike < threshold || pairs.some(([a, b]) => doubtful(a, b))) return 'unclear'
-  return alike
+  const measured = similarity && alike >= threshold && !pairs.some(([a, b]) => doubtful(a, b))
+  if (measured) return { by: 'measure', strength: alike }
+  if (verdict === undefined) return 'unclear'
+  return verdict ? { by: 'word', strength: alike } : undefined
 }
 
 function weakest(
@@ -137,8 +148,8 @@ function weakest(
 }
 
 /** By pair of atoms. Two verdicts that contradict each other are a no. */
-function verdictsOf(atoms: readonly (readonly number[])[], judged: readonly Judged[]): Map<string, boolean> {
-  const atomOf = new Map(atoms.flatMap((members, atom) => members.map((member) => [member, atom] as const)))
+function verdictsOf(atoms: readonly Atom[], judged: readonly Judged[]): Map<string, boolean> {
+  const atomOf = new Map(atoms.flatMap(({ members }, atom) => members.map((member) => [member, atom] as const)))
   const verdicts = new Map<string, boolean>()
   for (const { a, b, same } of judged) {
     const [one, other] = [atomOf.get(a), atomOf.get(b)]
@@ -149,17 +160,25 @@ function verdictsOf(atoms: readonly (readonly number[])[], judged: readonly Judg
   return verdicts
 }
 
-/** Joins what is bound most strongly first; two groups only when every member is bound to every other one. */
+/** Joins the earliest first, then what is bound most strongly; two groups only when all of both are bound to each other. */
 function linked(count: number, links: readonly Link[]): number[][] {
-  const bound = new Set(links.flatMap(({ a, b }) => [`${a} ${b}`, `${b} ${a}`]))
+  const bound = new Set<string>()
   const groupOf = Array.from({ length: count }, (_, atom) => [atom])
-  for (const { a, b } of [...links].sort((x, y) => y.strength - x.strength || x.a - y.a || x.b - y.b)) {
-    const [one, other] = [groupOf[a] ?? [], groupOf[b] ?? []]
-    if (one === other || !one.every((left) => other.every((right) => bound.has(`${left} ${right}`)))) continue
-    const joined = [...one, ...other]
-    for (const member of joined) groupOf[member] = joined
+  for (const by of ['measure', 'word'] as const) {
+    const here = links.filter((link) => link.by === by).sort(byRank)
+    for (const { a, b } of here) bound.add(`${a} ${b}`).add(`${b} ${a}`)
+    for (const { a, b } of here) {
+      const [one, other] = [groupOf[a] ?? [], groupOf[b] ?? []]
+      if (one === other || !one.every((left) => other.every((right) => bound.has(`${left} ${right}`)))) continue
+      const joined = [...one, ...other]
+      for (const member of joined) groupOf[member] = joined
+    }
   }
   return [...new Set(groupOf)]
+}
+
+function byRank(x: Link, y: Link): number {
+  return x.wave - y.wave || y.strength - x.strength || x.a - y.a || x.b - y.b
 }
 
 function ordered(a: number, b: number): [number, number] {

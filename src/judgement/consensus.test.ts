@@ -61,8 +61,10 @@ describe('consensusOf', () => {
     expect(found).toMatchObject({ agreement_score: 2 / 3, has_consensus: false, supporting: ['cleo role'] })
   })
 
-  test('VO18 one voice alone agrees with itself, which is no consensus', () => {
-    expect(judge([voice('anna', 'Go')])).toMatchObject({ agreement_score: 1, has_consensus: false, key_agreements: [] })
+  test('VO18 one voice alone has nobody to agree with: no agreement is measured, and there is no consensus', () => {
+    const alone = { agreement_score: null, has_consensus: false, key_agreements: [], supporting: ['anna role'] }
+    expect(judge([voice('anna', 'Go')])).toMatchObject(alone)
+    expect(judge([voice('anna', 'Go'), voice('ben', ''), voice('cleo', ' ')])).toMatchObject(alone)
   })
 
   test('VO18 nobody, or nobody with a recommendation, is nothing to measure', () => {

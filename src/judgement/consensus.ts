@@ -1,4 +1,4 @@
-import { fleissKappa } from './kappa.ts'
+import { beyondChance } from './kappa.ts'
 import { normalised } from './similarity.ts'
 import { sumOf, tally } from './vote.ts'
 
@@ -17,7 +17,7 @@ export interface Voice {
 export interface Consensus {
   agents_count: number
   has_consensus: boolean
-  /** Heads in the largest group / heads with a recommendation; null when nobody recommended anything. */
+  /** Heads in the largest group / heads with a recommendation; null for fewer than two, who have nobody to agree with. */
   agreement_score: number | null
   /** The winner's score / all scores; null without a winner or without any confidence. */
   consensus_score: number | null
@@ -68,7 +68,7 @@ export function consensusOf(
   return {
     agents_count: voices.length,
     has_consensus: won !== undefined && heads > 1 && share + ROUNDING >= options.threshold,
-    agreement_score: heads === 0 ? null : largest / heads,
+    agreement_score: heads < 2 ? null : largest / heads,
     consensus_score: won && won.score > 0 ? won.share : null,
     key_agreements: agreementsOf(voices, won),
     key_disagreements: disagreementsOf(positions, won),
@@ -191,7 +191,7 @@ function severityOf(positions: readonly Position[], won: Position | undefined): 
   return 1 - won.share + ROUNDING >= SIZEABLE ? 'moderate' : 'minor'
 }
 
-/** Over the given categories; a group that fits none of them is a category of its own. */
+/** Over the given categories, with an equal chance for each; a group that fits none of them is a category of its own. */
 function kappaOf(positions: readonly Position[], categories: readonly string[]): number | null {
   const known = [...new Set(categories.map(normalised))]
   const counts = known.map(() => 0)
@@ -201,5 +201,5 @@ function kappaOf(positions: readonly Position[], categories: readonly string[]):
     const others = chosen.filter((category) => category < 0).length
     if (others > 0) counts.push(others)
   }
-  return fleissKappa([counts], 'free')
+  return beyondChance([counts], 'free')
 }

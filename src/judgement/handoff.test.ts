@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { parseCondition } from './condition/parse.ts'
 import type { Value } from './condition/tree.ts'
-import type { Rule, Verdict } from './handoff.ts'
-import { decide, decideAmong, rulesFrom } from './handoff.ts'
+import type { HandoffState, Routing, Rule, Verdict } from './handoff.ts'
+import { decideAmong, rulesFrom } from './handoff.ts'
 
 const names = { agents: ['writer', 'reviewer', 'publisher', 'error_handler'], groups: [], variables: ['ready', 'gone'] }
 
@@ -30,6 +30,10 @@ function state({ variables = {}, agent = {}, model = {}, final = false }: Known 
     return judged === undefined ? undefined : { value: judged, by: 'model' }
   }
   return { variables, verdict, final }
+}
+
+function decide(rules: readonly Rule[], from: string, known: HandoffState): Routing {
+  return decideAmong(rulesFrom(rules)(from), known)
 }
 
 describe('HO1 order', () => {
@@ -187,5 +191,20 @@ describe('HO7 many rules', () => {
     expect(from('agent77').map(({ index }) => index)).toEqual([200, 77])
     expect(from('agent77')).toBe(from('agent77'))
     expect(from('any_agent')).toEqual([])
+  })
+})
+
+describe('HO8 after an error', () => {
+  test('HO8 after a turn that failed only rules that speak of errors apply, whoever asks', () => {
+    const rules = team(
+      'writer > publisher 9: true',
+      'writer > reviewer: error_detected == true and round < 3',
+      'any_agent > error_handler 2: error detected or it looks bad',
+      'reviewer > writer: it looks bad',
+    )
+    const from = rulesFrom(rules)
+    expect(from('writer', true).map(({ index }) => index)).toEqual([2, 1])
+    expect(from('writer', false)).toBe(from('writer'))
+    expect(from('error_handler', true)).toEqual([])
   })
 })

@@ -1,6 +1,7 @@
 import type { ConditionState, Evaluation, PartValue } from './condition/evaluate.ts'
 import { evaluate } from './condition/evaluate.ts'
 import type { Node, Truth, Value } from './condition/tree.ts'
+import { leavesOf, variablesOf } from './condition/tree.ts'
 
 /** A way to hand over. `from` may be `any_agent` or `user`; `to` may be `previous_agent`, `user`, an agent or a group. */
 export interface Rule {
@@ -24,9 +25,9 @@ export interface RuleValue {
 
 export type Decision = {
   to: string
-  by: 'exact' | 'verdict' | 'model' | 'after_work' | 'undecided'
+  by: 'exact' | 'verdict' | 'model'
   /** The `index` of the rule that was taken. */
-  rule?: number
+  rule: number
   reason: string
 }
 
@@ -52,26 +53,34 @@ export interface Routing {
 const ANY = 'any_agent'
 const USER = 'user'
 
-/** The rules that apply to each, in the order in which they are tried: priority is global, ties go by file order. */
-export function rulesFrom(rules: readonly Rule[]): (from: string) => readonly Rule[] {
+/**
+ * The rules that apply after each one's turn, in the order in which they are tried: priority is global, ties go by file
+ * order. After a turn that failed only those apply that speak of errors.
+ */
+export function rulesFrom(rules: readonly Rule[]): (from: string, failed?: boolean) => readonly Rule[] {
   const own = Map.groupBy(rules, ({ from }) => from)
   const general = own.get(ANY) ?? []
-  const ordered = new Map<string, readonly Rule[]>()
-  return (from) => {
-    const known = ordered.get(from)
-    if (known !== undefined) return known
+  const all = kept((from) => {
     // Nobody hands over to itself, and `any_agent` is whoever works: never the person.
     const forAny = from === USER || from === ANY ? [] : general.filter(({ to }) => to !== from)
     const ofItsOwn = from === ANY ? [] : (own.get(from) ?? [])
-    const found = [...ofItsOwn, ...forAny].sort((a, b) => b.priority - a.priority || a.index - b.index)
-    ordered.set(from, found)
-    return found
+    return [...ofItsOwn, ...forAny].sort((a, b) => b.priority - a.priority || a.index - b.index)
+  })
+  const ofErrors = kept((from) => all(from).filter(speaksOfErrors))
+  return (from, failed = false) => (failed ? ofErrors(from) : all(from))
+}
+
+function kept(make: (from: string) => readonly Rule[]): (from: string) => readonly Rule[] {
+  const made = new Map<string, readonly Rule[]>()
+  return (from) => {
+    const known = made.get(from) ?? make(from)
+    made.set(from, known)
+    return known
   }
 }
 
-/** Where the work goes from here. One decision; for many over the same rules, keep `rulesFrom` and use `decideAmong`. */
-export function decide(rules: readonly Rule[], from: string, state: HandoffState): Routing {
-  return decideAmong(rulesFrom(rules)(from), state)
+function speaksOfErrors({ condition }: Rule): boolean {
+  return leavesOf(condition).some((leaf) => variablesOf(leaf).includes('error_detected'))
 }
 
 /**

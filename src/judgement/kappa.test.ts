@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { fleissKappa } from './kappa.ts'
+import { beyondChance } from './kappa.ts'
 
-describe('fleissKappa', () => {
+describe('beyondChance', () => {
   test('VO22 Fleiss’ own example: fourteen raters, ten subjects, five categories', () => {
     const table = [
       [0, 0, 0, 0, 14],
@@ -15,20 +15,20 @@ describe('fleissKappa', () => {
       [6, 5, 2, 1, 0],
       [0, 2, 2, 3, 7],
     ]
-    expect(fleissKappa(table, 'fixed')).toBeCloseTo(0.21, 2)
+    expect(beyondChance(table, 'fixed')).toBeCloseTo(0.21, 2)
   })
 
   test('VO22 for one subject chance is the same for each category: 1 for agreement, below 0 for an even split', () => {
-    expect(fleissKappa([[4, 0, 0]], 'free')).toBe(1)
-    expect(fleissKappa([[2, 2]], 'free')).toBeCloseTo(-1 / 3, 12)
-    expect(fleissKappa([[3, 1]], 'free')).toBe(0)
-    expect(fleissKappa([[2, 1, 1]], 'free')).toBeCloseTo(-0.25, 12)
+    expect(beyondChance([[4, 0, 0]], 'free')).toBe(1)
+    expect(beyondChance([[2, 2]], 'free')).toBeCloseTo(-1 / 3, 12)
+    expect(beyondChance([[3, 1]], 'free')).toBe(0)
+    expect(beyondChance([[2, 1, 1]], 'free')).toBeCloseTo(-0.25, 12)
   })
 
   test('VO22 without two voices, two categories or room for chance there is none', () => {
-    for (const table of [[], [[]], [[5]], [[1, 0]], [[0, 0]]]) expect(fleissKappa(table, 'free')).toBeNull()
+    for (const table of [[], [[]], [[5]], [[1, 0]], [[0, 0]]]) expect(beyondChance(table, 'free')).toBeNull()
     expect(
-      fleissKappa(
+      beyondChance(
         [
           [5, 0],
           [5, 0],

@@ -1,9 +1,10 @@
 /**
  * Agreement beyond chance. Rows are subjects, columns categories, cells how many chose that category. `fixed` takes what
- * chance would do from how often each category was chosen; `free` gives each category the same chance, which a single
- * subject needs. Null when nothing can be said: fewer than two voices, fewer than two categories, or no room for chance.
+ * chance would do from how often each category was chosen, as Fleiss does; `free` gives each category the same chance, as
+ * Randolph does, which a single subject needs. Null when nothing can be said: fewer than two voices, fewer than two
+ * categories, or no room for chance.
  */
-export function fleissKappa(table: readonly (readonly number[])[], marginals: 'fixed' | 'free'): number | null {
+export function beyondChance(table: readonly (readonly number[])[], marginals: 'fixed' | 'free'): number | null {
   const categories = Math.max(0, ...table.map((row) => row.length))
   const rows = table.map((row) => row.map(counted)).filter((row) => total(row) > 1)
   if (rows.length === 0 || categories < 2) return null

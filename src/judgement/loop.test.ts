@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { LoopLimits, Move } from './loop.ts'
-import { checkLoop, fingerprintOf, loopWatch } from './loop.ts'
+import type { LoopLimits, LoopVerdict, Move } from './loop.ts'
+import { fingerprintOf, loopWatch } from './loop.ts'
 
 const limits: LoopLimits = { max_rounds: 50, max_repeats_per_edge: 3, ping_pong: 4 }
 const wide: LoopLimits = { max_rounds: 1000, max_repeats_per_edge: 1000, ping_pong: 4 }
@@ -15,15 +15,22 @@ function moves(text: string): Move[] {
   })
 }
 
+/** The first loop in a list of moves. */
+function checkLoop(list: readonly Move[], within: LoopLimits): LoopVerdict {
+  const watch = loopWatch(within)
+  return list.map((move) => watch.add(move)).find(({ ok }) => !ok) ?? { ok: true }
+}
+
 describe('LP1 rounds', () => {
-  test('LP1 as many moves as max_rounds are allowed, and one more is not', () => {
-    const chain = Array.from({ length: 51 }, (_, at) => ({ from: `a${at}`, to: `a${at + 1}`, result: `${at}` }))
-    expect(checkLoop(chain.slice(0, 50), limits)).toEqual({ ok: true })
+  test('LP1 max_rounds counts turns: the move that would lead to one more is not allowed', () => {
+    const chain = Array.from({ length: 50 }, (_, at) => ({ from: `a${at}`, to: `a${at + 1}`, result: `${at}` }))
+    expect(checkLoop(chain.slice(0, 49), limits)).toEqual({ ok: true })
     expect(checkLoop(chain, limits)).toMatchObject({
       ok: false,
       kind: 'max_rounds',
-      message: expect.stringMatching(/51 handoffs.*max_rounds is 50/),
+      message: expect.stringMatching(/50 turns.*max_rounds is 50/),
     })
+    expect(checkLoop(chain.slice(0, 1), { ...limits, max_rounds: 1 })).toMatchObject({ kind: 'max_rounds' })
   })
 })
 
@@ -98,7 +105,7 @@ describe('LP5 people', () => {
   })
 
   test('LP5 a person who steps in elsewhere is told to the watch', () => {
-    const watch = loopWatch({ ...limits, max_rounds: 1 })
+    const watch = loopWatch({ ...limits, max_rounds: 2 })
     const [first, second] = moves('a>b b>c') as [Move, Move]
     watch.add(first)
     watch.reset()
@@ -130,13 +137,14 @@ describe('LP7 the watch', () => {
     result: fc.constantFrom('1', '2', '3'),
   })
 
-  test('LP7 followed one by one, moves are judged as the list of them is', () => {
+  test('LP7 a watch that was reset judges what comes after as a new one does', () => {
+    const list = fc.array(move, { maxLength: 40 })
     fc.assert(
-      fc.property(fc.array(move, { maxLength: 40 }), (list) => {
-        const watch = loopWatch({ ...limits, max_rounds: 20 })
-        const verdicts = list.map((each) => watch.add(each))
-        const first = verdicts.find(({ ok }) => !ok) ?? { ok: true }
-        expect(checkLoop(list, { ...limits, max_rounds: 20 })).toEqual(first)
+      fc.property(list, list, (before, after) => {
+        const [used, fresh] = [loopWatch({ ...limits, max_rounds: 20 }), loopWatch({ ...limits, max_rounds: 20 })]
+        for (const each of before) used.add(each)
+        used.reset()
+        expect(after.map((each) => used.add(each))).toEqual(after.map((each) => fresh.add(each)))
       }),
     )
   })

@@ -6,6 +6,7 @@
  */
 
 export interface LoopLimits {
+  /** Turns; a person's word begins the count again. */
   max_rounds: number
   max_repeats_per_edge: number
   /** Moves to and fro between two, nothing new among them. */
@@ -59,16 +60,6 @@ export function loopWatch(limits: LoopLimits): LoopWatch {
   }
 }
 
-/** The first loop in a list of moves. */
-export function checkLoop(moves: readonly Move[], limits: LoopLimits): LoopVerdict {
-  const watch = loopWatch(limits)
-  for (const move of moves) {
-    const verdict = watch.add(move)
-    if (!verdict.ok) return verdict
-  }
-  return { ok: true }
-}
-
 function nothingYet(): Count {
   return { moves: [], edges: new Map(), seen: new Map(), idle: { moves: 0, agents: new Set(), alternating: 0 } }
 }
@@ -105,8 +96,9 @@ function judged({ moves, edges, idle }: Count, move: Move, limits: LoopLimits): 
     const message = `${move.from} handed over to ${move.to} ${repeats} times; max_repeats_per_edge is ${limits.max_repeats_per_edge}`
     return { ok: false, kind: 'edge_repeats', message, moves: moves.filter((each) => edgeOf(each) === edgeOf(move)) }
   }
-  if (moves.length <= limits.max_rounds) return { ok: true }
-  const message = `${moves.length} handoffs; max_rounds is ${limits.max_rounds}`
+  // Each move followed a turn, and leads to one more.
+  if (moves.length < limits.max_rounds) return { ok: true }
+  const message = `${moves.length} turns; max_rounds is ${limits.max_rounds}`
   return { ok: false, kind: 'max_rounds', message, moves: moves.slice(-SHOWN) }
 }
 

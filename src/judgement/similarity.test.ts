@@ -161,6 +161,10 @@ describe('what vectors are not trusted with', () => {
     ['one word stands for two', 'Use the newest version', 'Use the oldest supported version'],
     ['most words are shared', 'Store dates in UTC', 'Store dates in local time'],
     ['how much is said', 'It works most of the time', 'It works all of the time'],
+    ['things hang together otherwise', 'Approve with changes', 'Approve the change'],
+    ['only one says how things hang together', 'Delete from the backup', 'Delete the backup'],
+    ['both say it, and not the same', 'Deploy with approval', 'Deploy for approval'],
+    ['a word joins or describes', 'Approve pending review', 'Approve the pending review'],
     ['the letters are unknown to the model', '增加超时时间', '减少超时时间'],
     ['the text is longer than what is read', `Use it ${'so that it is good '.repeat(50)}`, 'Use it'],
   ])('VO4 %s: "%s" and "%s"', (_, a, b) => {
@@ -170,6 +174,8 @@ describe('what vectors are not trusted with', () => {
   test('VO4 the same words, synonyms and other words for the whole are trusted to them', () => {
     expect(doubtful('Hash passwords with bcrypt', 'Use bcrypt to hash passwords')).toBe(false)
     expect(doubtful('Raise the timeout', 'Increase the timeout')).toBe(false)
+    expect(doubtful('Add an index on the email column', 'Create an index for the email column')).toBe(false)
+    expect(doubtful('Use Redis instead of Memcached', 'Use Redis, not Memcached')).toBe(false)
     expect(doubtful('Offer the customer a refund', 'Give the customer their money back')).toBe(false)
   })
 })

@@ -45,7 +45,7 @@ export function doubtful(a: string, b: string): boolean {
   const [mine, theirs] = [tellingStems(a), tellingStems(b)]
   const [lonely, others] = [unmatched(mine, theirs), unmatched(theirs, mine)]
   const [fewest, most] = [Math.min(lonely.length, others.length), Math.max(lonely.length, others.length)]
-  if (most === 0) return hedgesOf(a) !== hedgesOf(b)
+  if (most === 0) return hedgesOf(a) !== hedgesOf(b) || relationsDiffer(a, b)
   return fewest <= 1 || Math.max(mine.size - lonely.length, theirs.size - others.length) >= most
 }
 
@@ -90,6 +90,30 @@ function hedgesOf(text: string): string {
     HEDGES.test(word) ? (words[index - 1] === 'a' ? `a ${word}` : word) : [],
   )
   return [...new Set(found)].sort().join(' ')
+}
+
+const PREPOSITIONS =
+  /^(?:to|of|in|on|at|by|for|from|with|without|as|into|onto|over|under|about|per|via|through|within|during|between|behind|before|after|until|against|around|across|pending|toward|towards|upon|beyond|near|past)$/
+
+/**
+ * "Approve with changes" and "approve the change" have the same telling words and are two things; so are "deploy with
+ * approval" and "deploy for approval". Where one says how things hang together and the other does not, or says it otherwise,
+ * vectors are no help.
+ */
+function relationsDiffer(a: string, b: string): boolean {
+  const [mine, theirs] = [wordsOf(a), wordsOf(b)]
+  const [one, other] = [relationsOf(mine), relationsOf(theirs)]
+  if ((one === '') !== (other === '')) return true
+  return one !== other && contentStems(mine).join(' ') === contentStems(theirs).join(' ')
+}
+
+/** "The pending review" relates nothing, and "instead of" is the guard's business. */
+function relationsOf(words: readonly Word[]): string {
+  const found = words.filter(({ text }, index) => {
+    const before = words[index - 1]?.text ?? ''
+    return PREPOSITIONS.test(text) && !(text === 'pending' && /^(?:the|a)$/.test(before)) && before !== 'instead'
+  })
+  return [...new Set(textsOf(found))].sort().join(' ')
 }
 
 /** Verbs that a recommendation can have or lack: "use bcrypt to hash" is "hash with bcrypt". */

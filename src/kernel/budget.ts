@@ -1,3 +1,4 @@
+import type { ErrorRecord } from '../errors.ts'
 import { TroupeError } from '../errors.ts'
 import type { Event, Reserved } from './event.ts'
 import type { Bill, Spend } from './ledger.ts'
@@ -180,6 +181,6 @@ export function limitError(limit: keyof Limits, used: number, max: number): Trou
 }
 
 /** Which limit an error of `limitError` is about. */
-export function limitOf(error: TroupeError): keyof Limits {
+export function limitOf(error: Pick<ErrorRecord, 'alternatives'>): keyof Limits {
   return (error.alternatives[0] ?? 'calls') as keyof Limits
 }

@@ -1,16 +1,15 @@
 import { asTroupeError, fromRecord, TroupeError, unknownName } from '../errors.ts'
-import type { Agent } from './agent.ts'
+import { modelProblem, onlyReads, unknownTools } from './at-hand.ts'
 import { backgroundResult } from './background.ts'
 import type { Caller, Context, Settled, StepOptions } from './context.ts'
-import { placeOf, toolsFor } from './delegation.ts'
 import type { DataOf, Event, ToldType } from './event.ts'
 import { isEvent } from './event.ts'
 import type { Execution } from './execution.ts'
 import { isFatal } from './fatal.ts'
 import { canonicalJson, sha256, shortHash } from './hash.ts'
-import { isOfServer } from './named-tools.ts'
 import type { PerformSite } from './perform.ts'
 import { perform, start } from './perform.ts'
+import { rosterWith } from './roster.ts'
 import { problemsOf } from './schema.ts'
 import type { SessionResult } from './session.ts'
 import { sessionId } from './session.ts'
@@ -27,8 +26,11 @@ export function contextOf(x: Execution, path: string, caller: Caller | undefined
     limits: x.run.limits,
     roster: x.ports.roster,
     caller,
+    within: undefined,
     embedder: x.ports.embedder,
-    onlyReads: (agent) => onlyReads(x, agent, caller),
+    onlyReads: (agent, as) => onlyReads(x, agent, { caller, reading: as?.reading }),
+    unknownTools: (names) => unknownTools(x, names),
+    modelProblem: (name) => modelProblem(x, name),
     delegates: (name) => x.ports.patternTools.get(name)?.pattern.delegates === true,
     sessionId: (key, agent) => sessionId(x.run.id, under(key), agent, caller?.session_id ?? null),
     perform: (agent, request, at) => perform(site(at.key), agent, request),
@@ -38,7 +40,10 @@ export function contextOf(x: Execution, path: string, caller: Caller | undefined
     ask: (key, question) =>
       x.ask(under(key), question, signal, caller && { session_id: caller.session_id, agent: caller.open.agent.name }),
     steering: (key) => takeSteering(x, under(key), signal),
-    run: (pattern, input, at) => runPattern(x, pattern, input, contextOf(x, under(at.key), caller, signal)),
+    run: (pattern, input, { key, within, agents = [] }) => {
+      const roster = rosterWith(x.ports.roster, agents)
+      return runPattern(x, pattern, input, { ...contextOf(x, under(key), caller, signal), within, roster })
+    },
     parallel: (items, limit, work) => parallel(items, limit, work),
     first: (key, branches) => first(x, under(key), branches),
     emit(key, type, data) {
@@ -49,8 +54,11 @@ export function contextOf(x: Execution, path: string, caller: Caller | undefined
       if (before && !(x.recorded.takenUp && differs(before, type, told))) return
       x.journal.append(type as ToldType, told, caller?.session_id)
     },
-    spent: (key, of) =>
-      noted({ x, key: under(key), signal }, () => (of === 'here' ? x.budget.spentUnder(path) : x.budget.spent)),
+    spent: (key, of = 'run') =>
+      noted({ x, key: under(key), signal }, () => {
+        if (of === 'run') return x.budget.spent
+        return x.budget.spentUnder(of === 'here' ? path : under(of.under))
+      }),
     now: (key) => noted({ x, key: under(key), signal }, () => x.ports.world.now()),
     random: (key) => noted({ x, key: under(key), signal }, () => x.ports.world.random()),
     writeArtifact: (key, artifact) => writeArtifact(x, under(key), caller, artifact),
@@ -74,18 +82,6 @@ export function contextOf(x: Execution, path: string, caller: Caller | undefined
 
 function differs(before: Event, type: string, data: unknown): boolean {
   return before.type !== type || canonicalJson(before.data) !== canonicalJson(data)
-}
-
-/** Tools of servers do not count as reading: which there are depends on what has been started, and steers no run. */
-function onlyReads(x: Execution, agent: Agent, caller: Caller | undefined): boolean {
-  const inherited = caller?.tools
-  if (Object.keys(agent.mcp_servers ?? {}).length > 0 || agent.tools?.some(isOfServer)) return false
-  if (!agent.tools && !inherited && x.ports.prepare) return false
-  return toolsFor(x, agent, { key: '', place: placeOf(x, agent, caller), inherited }).every((name) => {
-    const tool = x.ports.tools.get(name) ?? x.ports.patternTools.get(name)
-    if (isOfServer(name)) return false
-    return tool?.kind === 'pattern' ? !tool.pattern.delegates : tool?.kind === 'read'
-  })
 }
 
 function nested(x: Execution): PerformSite['contextFor'] {
@@ -226,7 +222,7 @@ async function runPattern(x: Execution, name: string, input: unknown, context: C
   const parsed = pattern.input.safeParse(input)
   if (!parsed.success)
     throw new TroupeError('invalid_input', `the input of ${name} does not fit: ${problemsOf(parsed.error)}`)
-  pattern.check?.(x.ports.roster, parsed.data as never)
+  pattern.check?.(context.roster, parsed.data as never)
   const result = await pattern.execute(context, parsed.data as never)
   // With the step of the error below: whoever resumes the run tries that again.
   if (!result.success) {

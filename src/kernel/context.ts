@@ -33,6 +33,8 @@ export interface PerformRequest {
   model?: string
   /** The tools a top-level agent starts from; a sub-agent inherits from its caller. */
   tools?: readonly string[]
+  /** Of the tools it would have, only those that look and nothing more: none that acts, delegates or asks anybody. */
+  reading?: true
   /** The pattern's own work, such as writing up what others said: by an agent without tools that nobody chose. */
   errand?: true
   /** What was said before, shared with other sessions; such a session cannot be resumed by itself. */
@@ -59,6 +61,15 @@ export interface Recalled {
   output: unknown
 }
 
+/** Where another pattern runs, and what it is told that no input says. */
+export interface RunAt {
+  key: string
+  /** Whose part it is: it returns to that one instead of the user. */
+  within?: string
+  /** Agents that it finds by their names before those of the roster. */
+  agents?: readonly Agent[]
+}
+
 export type Settled<T> = { ok: true; value: T } | { ok: false; error: TroupeError }
 
 export interface StepOptions {
@@ -76,10 +87,16 @@ export interface Context {
   readonly limits: Limits
   readonly roster: Roster
   readonly caller: Caller | undefined
+  /** Whose part this is, where the pattern that runs it says so. */
+  readonly within: string | undefined
   /** Turns texts into vectors, where there is something that can; to be asked within a step only. */
   readonly embedder: Embedder | undefined
   /** True when nothing this agent could call here would change anything. */
-  onlyReads(agent: Agent): boolean
+  onlyReads(agent: Agent, as?: Pick<PerformRequest, 'reading'>): boolean
+  /** Those of these names that stand for no tool here; what servers bring is not asked. Within a step only. */
+  unknownTools(names: readonly string[]): { name: string; known: string[] }[]
+  /** Why no model of this name can be had here; `undefined` when one can. Within a step only. */
+  modelProblem(name: string): Promise<string | undefined>
   /** True when a tool of this name puts other agents to work. */
   delegates(tool: string): boolean
   /** The id a session opened with this key will have. */
@@ -96,7 +113,7 @@ export interface Context {
   /** What people asked of the run since it was last asked for; the same on every replay. For patterns with `steer`. */
   steering(key: string): Promise<Steered[]>
   /** Another pattern, as a subtree of this run. */
-  run(pattern: string, input: unknown, at: { key: string }): Promise<unknown>
+  run(pattern: string, input: unknown, at: RunAt): Promise<unknown>
   /** Works on all items, `limit` at a time, failures kept apart, results in item order. */
   parallel<T, R>(
     items: readonly T[],
@@ -106,8 +123,8 @@ export interface Context {
   /** The name of the branch that finished first; the same on every replay. Losers go on. */
   first(key: string, branches: Readonly<Record<string, Promise<unknown>>>): Promise<string>
   emit<T extends ToldType>(key: string, type: T, data: Omit<DataOf<T>, 'key'>): void
-  /** What the run, or all that hangs under this pattern, has spent, as read at this key. */
-  spent(key: string, of?: 'run' | 'here'): Promise<Spend>
+  /** What the run, all that hangs under this pattern, or what hangs under a key of it has spent, as read at this key. */
+  spent(key: string, of?: 'run' | 'here' | { under: string }): Promise<Spend>
   now(key: string): Promise<number>
   random(key: string): Promise<number>
   writeArtifact(key: string, artifact: { name: string; content: string; media_type?: string }): Promise<ArtifactRef>

@@ -5,7 +5,7 @@ import { limitError } from './budget.ts'
 import type { Caller } from './context.ts'
 import type { SessionOpen } from './event.ts'
 import type { Execution } from './execution.ts'
-import { everyTool, namedTools } from './named-tools.ts'
+import { everyTool, isOfServer, namedTools } from './named-tools.ts'
 
 /*
  * Who may call whom, and with what. Rights only shrink on the way down: a sub-agent has at most the depth its caller
@@ -89,12 +89,14 @@ export function countChild(x: Execution, caller: Caller | undefined): void {
 /** Where a session of an agent would stand, and what its caller has. */
 export interface Granting {
   key: string
-  place: Placement
+  place: Pick<Placement, 'depth' | 'max_depth'>
   inherited: readonly string[] | undefined
+  /** Only tools that look. Those of servers are not among them: which there are depends on what has been started. */
+  reading?: boolean | undefined
 }
 
 /** The names of the tools an agent has here, in registry spelling; names that nobody provides are left out. */
-export function toolsFor(x: Execution, agent: Agent, { key, place, inherited }: Granting): string[] {
+export function toolsFor(x: Execution, agent: Agent, { key, place, inherited, reading }: Granting): string[] {
   const { tools, patternTools, sealed } = x.ports
   // What a model wrote brings nothing along: it can only narrow what it was given. In a replay, what a session has of
   // servers is what it had then, from wherever.
@@ -110,8 +112,10 @@ export function toolsFor(x: Execution, agent: Agent, { key, place, inherited }: 
     ...(agent.tools ? { tools: [...spelled(agent.tools), ...brought] } : undefined),
   }
   const mayDelegate = place.depth < place.max_depth
-  return effectiveTools(named, [...spelled(all), ...brought]).filter(
-    (name) => mayDelegate || !patternTools.get(name)?.pattern.delegates,
+  return effectiveTools(named, [...spelled(all), ...brought]).filter((name) =>
+    reading
+      ? tools.get(name)?.kind === 'read' && !isOfServer(name)
+      : mayDelegate || !patternTools.get(name)?.pattern.delegates,
   )
 }
 

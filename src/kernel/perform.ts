@@ -128,7 +128,7 @@ function begun(
   const open: SessionOpen = {
     key,
     agent,
-    tools: toolsFor(x, agent, { key, place, inherited: caller?.tools ?? request.tools }),
+    tools: toolsFor(x, agent, { key, place, inherited: caller?.tools ?? request.tools, reading: request.reading }),
     ...place,
     segment: 1,
     ...(model === undefined ? undefined : { model }),

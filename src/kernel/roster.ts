@@ -30,6 +30,17 @@ export function createRoster(agents: readonly Agent[]): Roster {
   }
 }
 
+/** A roster in which these are found first, whoever else is called the same. */
+export function rosterWith(roster: Roster, agents: readonly Agent[]): Roster {
+  if (agents.length === 0) return roster
+  const first = new Map(agents.map((agent) => [agent.name, agent]))
+  return {
+    names: [...new Set([...first.keys(), ...roster.names])],
+    has: (name) => first.has(name) || roster.has(name),
+    get: (name) => first.get(name) ?? roster.get(name),
+  }
+}
+
 function fullNames({ name, origin }: Agent): string[] {
   return origin?.by === 'user' && origin.collection !== undefined ? [`${origin.collection}:${name}`] : []
 }

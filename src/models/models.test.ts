@@ -32,6 +32,21 @@ describe('models by name', () => {
     expect(names.map(({ name }) => name)).toEqual(['ollama/s', 'ollama/m', 'ollama/l', 'ollama/l'])
   })
 
+  test('CO89 a provider with a role is what that provider has for it, unless a model is named for everything', async () => {
+    const env = { OPENAI_API_KEY: 'k', ANTHROPIC_API_KEY: 'k', TROUPE_MODEL: 'ollama/m' }
+    const models = createModels({ world, env })
+    expect((await models.resolve('openai/general')).name).toMatch(/^openai\/gpt/)
+    expect((await models.resolve('anthropic/fast')).name).toMatch(/^anthropic\/claude/)
+    expect(() => models.resolve('acme/general')).toThrow(/no model of 'acme' is known for the role general/)
+    const mine = own('mine')
+    expect(createModels({ world, env, fallback: mine }).resolve('openai/general')).toBe(mine)
+    const named = createModels({ world, env, config: { general: 'ollama/g' } })
+    expect((await named.resolve('openai/general')).name).toBe('ollama/g')
+    await expect(createModels({ world, env: {} }).resolve('openai/general')).rejects.toMatchObject({
+      code: 'model_auth',
+    })
+  })
+
   test('MO54 a program’s own models are found by name, and the given one serves every role nobody configured', async () => {
     const mine = own('mine, and only mine')
     const models = createModels({

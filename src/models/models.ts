@@ -5,7 +5,7 @@ import type { Detected, ModelConfig } from './detect.ts'
 import { detect } from './detect.ts'
 import type { Environment } from './endpoints.ts'
 import type { Role } from './known-models.ts'
-import { ROLES } from './known-models.ts'
+import { ROLE_MODELS, ROLES } from './known-models.ts'
 
 export interface ModelsOptions {
   world: World
@@ -40,15 +40,14 @@ export function createModels(options: ModelsOptions): NamedModels {
   const own = [...(options.known ?? []), ...(typeof fallback === 'object' ? [fallback] : [])]
   const known = new Map(own.map((model) => [model.name, model]))
   const fallbackName = typeof fallback === 'object' ? fallback.name : fallback
-  const detected = detect(env, {
-    ...options.config,
-    ...(fallbackName === undefined ? undefined : { model: fallbackName }),
-  })
+  const chosen = { ...options.config, ...(fallbackName === undefined ? undefined : { model: fallbackName }) }
+  const detected = detect(env, chosen)
+  const directory = { detected, known, chosen }
   const made = new Map<string, Promise<Model>>()
   const names = (name = fallbackName) => {
-    if (name !== undefined) return namesIn(name, { detected, known })
+    if (name !== undefined) return namesIn(name, directory)
     if (!detected.roles.general) throw noModel('no model is configured', detected)
-    return namesIn('general', { detected, known })
+    return namesIn('general', directory)
   }
 
   function byName(name: string): Model | Promise<Model> {
@@ -78,6 +77,8 @@ export function createModels(options: ModelsOptions): NamedModels {
 interface Directory {
   detected: Detected
   known: ReadonlyMap<string, Model>
+  /** What the program or its operator names, as opposed to what was found. */
+  chosen: ModelConfig
 }
 
 /** A name as a list of models: lists are split, and roles become what they stand for. */
@@ -86,6 +87,8 @@ function namesIn(name: string, directory: Directory, path: readonly Role[] = [])
   if (directory.known.has(name) || name.startsWith('scripted:')) return [name]
   const parts = name.split(',').map((part) => part.trim())
   if (parts.length > 1) return unique(parts.filter(Boolean).flatMap((part) => namesIn(part, directory, path)))
+  const [, provider, part] = /^([\w-]+)\/(fast|general|reasoning)$/.exec(name.trim()) ?? []
+  if (provider !== undefined) return namesOf(provider, part as Role, { directory, path })
   const role = roleOf(name.trim())
   if (!role) return [name.trim()]
   if (path.includes(role)) {
@@ -97,6 +100,25 @@ function namesIn(name: string, directory: Directory, path: readonly Role[] = [])
   const choice = directory.detected.roles[role]
   if (!choice) throw noModel(`no model is configured for the role '${role}'`, directory.detected)
   return namesIn(choice.model, directory, [...path, role])
+}
+
+/**
+ * `openai/general` is what that provider has for the role. A model that somebody named for everything, such as a script that
+ * keeps a run offline, goes before it as it goes before any role.
+ */
+function namesOf(
+  provider: string,
+  role: Role,
+  { directory, path }: { directory: Directory; path: readonly Role[] },
+): string[] {
+  const { chosen } = directory
+  if (chosen[role] ?? chosen.model) return namesIn(role, directory, path)
+  const id = ROLE_MODELS[provider]?.[role]
+  if (id !== undefined) return [`${provider}/${id}`]
+  throw new TroupeError('unknown_model', `no model of '${provider}' is known for the role ${role}`, {
+    alternatives: nearest(provider, Object.keys(ROLE_MODELS)),
+    hint: `name one: ${provider}/NAME`,
+  })
 }
 
 function roleOf(name: string): Role | undefined {

@@ -65,8 +65,15 @@ function bannedUse(node: Node, place: Place, ban: Ban): string | undefined {
     if (banned) return `${object}.${banned}`
   }
   if (node.type === 'ImportSpecifier' && randomness.includes(nameOf(node.imported) ?? '')) return nameOf(node.imported)
-  if (node.type === 'Identifier' && ban.names.includes(String(node.name)) && !isLabel(place)) return String(node.name)
-  return undefined
+  if (node.type !== 'Identifier' || !ban.names.includes(String(node.name)) || isLabel(place)) return undefined
+  return isGivenTime(node, place) ? undefined : String(node.name)
+}
+
+/** `new Date(ms)` only writes a time that was given; without an argument it reads the clock, with more the time zone. */
+function isGivenTime(node: Node, { parent, field }: Place): boolean {
+  if (nameOf(node) !== 'Date' || parent?.type !== 'NewExpression' || field !== 'callee') return false
+  const given = parent.arguments as Node[]
+  return given.length === 1 && given[0]?.type !== 'SpreadElement'
 }
 
 function memberIsBanned(ban: Ban, object: string, property: string): boolean {

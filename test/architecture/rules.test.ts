@@ -128,7 +128,12 @@ describe('exports and names', () => {
 describe('hidden world', () => {
   const everywhere = [
     'new Date()',
+    'new Date(...[])',
+    'new Date(2030, 1)',
+    'Date()',
     'Date.now()',
+    'new Date(Date.now())',
+    '[1].map(Date)',
     'globalThis.Date.now()',
     'Math.random()',
     `Math['random']()`,
@@ -163,6 +168,11 @@ describe('hidden world', () => {
   ])('%s is refused in kernel and patterns', (source) => {
     expect(complaints(['kernel/step.ts', `${source}\nexport {}\n`])[0]).toMatch(/^hidden-world:/)
     expect(complaints(['patterns/task/task.ts', `${source}\nexport {}\n`])[0]).toMatch(/^hidden-world:/)
+  })
+
+  test('a time that was given may be written down', () => {
+    const source = 'export const written = (ms: number) => new Date(ms).toISOString()\n'
+    expect(complaints(['patterns/task/task.ts', source])).toEqual([])
   })
 
   test('fields of the same name, hashes and adapters are left alone', () => {

@@ -2,6 +2,7 @@ import type { Event } from '../../src/kernel/event.ts'
 import type { ModelRequest } from '../../src/kernel/model.ts'
 import { textOf } from '../../src/kernel/model.ts'
 import { collaborateInput } from '../../src/patterns/collaborate/input.ts'
+import { wordEmbedder } from '../../src/testing/word-embedder.ts'
 import { opinion } from '../collaboration.ts'
 import { agent } from '../stage.ts'
 import type { OtherRun } from './play.ts'
@@ -16,6 +17,8 @@ type Words = (request: ModelRequest) => string | undefined
 interface Case {
   input: Record<string, unknown>
   words?: Words
+  /** Compared by vectors too. */
+  meaning?: true
 }
 
 const STANDS: Record<string, string> = { a: opinion('go', 0.75), b: opinion('wait', 0.5), c: opinion('Go!', 0.5) }
@@ -46,6 +49,13 @@ const only =
   (request) =>
     request.session.agent === name ? words(request) : undefined
 
+/** The first and the last are one by their vectors; of the one between, only a model can say. */
+const MEANT: Record<string, string> = {
+  a: opinion('Use Redis caching', 0.75),
+  b: opinion('Redis caching everywhere soon', 0.5),
+  c: opinion('Adopt Redis caching', 0.5),
+}
+
 const torn = { consensus_threshold: 0.9 }
 const CASES: Record<string, Case> = {
   mediate: {
@@ -61,6 +71,11 @@ const CASES: Record<string, Case> = {
     words: ({ session }) => (session.agent === 'c' ? undefined : opinion('go', 1)),
   },
   'a judge': { input: { synthesis: 'vote' }, words: only('b', () => opinion('go to the shop now', 0.5)) },
+  'by meaning': {
+    input: { synthesis: 'vote', limits: { max_parallel: 2 } },
+    words: ({ session }) => MEANT[session.agent],
+    meaning: true,
+  },
   prose: { input: { synthesis: 'auto' }, words: only('a', () => 'I would rather not say.') },
   'a correction': {
     input: { mode: 'hierarchical' },
@@ -81,7 +96,7 @@ for (const mode of ['parallel', 'sequential', 'hierarchical']) {
 export const COLLABORATIONS: readonly string[] = [...Object.keys(CASES), 'as a tool']
 
 export function collaboration(name: string): OtherRun {
-  const { input, words = () => undefined } = CASES[name] ?? { input: { synthesis: 'vote' } }
+  const { input, words = () => undefined, meaning }: Case = CASES[name] ?? { input: { synthesis: 'vote' } }
   const names = input.mode === 'hierarchical' ? ['lead', 'b', 'c'] : ['a', 'b', 'c']
   const whole = { task: 'What now?', agents: names.map((one) => ({ name: one })), ...input }
   const say = (request: ModelRequest) => words(request) ?? usual(request)
@@ -96,7 +111,8 @@ export function collaboration(name: string): OtherRun {
     commands: [],
     answers: (request) => (called ? calling(request, whole) : { calls: [], text: say(request) }),
     options: {
-      embedder: false,
+      // Every life makes use of the same one: none may close it.
+      embedder: meaning ? { ...wordEmbedder(), close: async () => {} } : false,
       agents: called ? [agent('lead', { tools: ['collaborate', 'look'] })] : [],
     },
   }

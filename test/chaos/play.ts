@@ -1,5 +1,6 @@
 import type { RunResult, Troupe, TroupeOptions } from '../../src/index.ts'
 import type { Event } from '../../src/kernel/event.ts'
+import { isEvent } from '../../src/kernel/event.ts'
 import type { Command, CommandBody, SessionRow, Store } from '../../src/store/store.ts'
 import { Disk } from './disk.ts'
 import type { Fault, LifePlan } from './life.ts'
@@ -182,7 +183,7 @@ async function live(life: Life, plan: Plan, { here, there }: Opened): Promise<Ru
     await answering
     result = await troupe.result(RUN_ID)
     if (result.status !== 'waiting') return result
-    if (await isAnswered(life.store)) return result
+    if (await isUnheard(life.store)) return result
   }
   while (result.status === 'waiting') {
     const [gate] = result.gates
@@ -193,15 +194,19 @@ async function live(life: Life, plan: Plan, { here, there }: Opened): Promise<Ru
   return result
 }
 
-async function isAnswered(store: Store): Promise<boolean> {
-  const commands = await store.commands(RUN_ID, 0)
-  return commands.some(({ body }) => body.kind === 'answer')
+/** Whether there is an answer that the run has not taken up. */
+async function isUnheard(store: Store): Promise<boolean> {
+  const answers = (await store.commands(RUN_ID, 0)).flatMap(({ body }) => (body.kind === 'answer' ? body.gate_id : []))
+  const heard = (await store.events(RUN_ID)).flatMap((event) =>
+    isEvent(event, 'gate:answer') ? event.data.gate_id : [],
+  )
+  return answers.some((gate_id) => !heard.includes(gate_id))
 }
 
 /** Everyone has gone home, nobody was killed, the answer is there, and the run still waits. */
 async function sleepsOn(disk: Disk): Promise<boolean> {
   const row = await disk.store.run(RUN_ID)
-  return row?.status === 'waiting' && (await isAnswered(disk.store))
+  return row?.status === 'waiting' && (await isUnheard(disk.store))
 }
 
 interface Waiting {
@@ -221,19 +226,20 @@ async function sayLater(life: Life, at: Troupe, later: NonNullable<OtherRun['lat
   }
 }
 
-/** Answers the moment the question can be seen, here or at another process. */
+/** Answers every question the moment it can be seen, here or at another process. */
 async function answerEarly(life: Life, at: Troupe, { plan, hope }: Waiting): Promise<void> {
+  const answered = new Set<string>()
   while (!hope.lost) {
     const row = await life.store.run(RUN_ID)
     if (row && row.ended_at !== null) return
-    const [gate] = await life.store.openGates({ run_id: RUN_ID })
+    const gate = (await life.store.openGates({ run_id: RUN_ID })).find(({ gate_id }) => !answered.has(gate_id))
     if (gate) {
       await life.world.sleep(plan.thinks)
+      answered.add(gate.gate_id)
       const handle = await at.answer(gate.gate_id, 'yes').catch(tooLate)
       await handle?.result
-      return
-    }
-    await life.world.sleep(plan.slow.store === 0 ? 1 : plan.slow.store)
+    } else if (answered.size > 0 && row?.status === 'waiting') return
+    else await life.world.sleep(plan.slow.store === 0 ? 1 : plan.slow.store)
   }
 }
 

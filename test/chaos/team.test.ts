@@ -2,39 +2,22 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import type { Event } from '../../src/kernel/event.ts'
 import { isEvent } from '../../src/kernel/event.ts'
 import { verifyJournal } from '../../src/kernel/verify.ts'
-import type { Fault } from './life.ts'
-import type { Expected } from './oracle.ts'
-import { complaints, expectedOf } from './oracle.ts'
-import type { Plan, Played } from './play.ts'
 import { play } from './play.ts'
 import { randomPlan } from './random-plan.ts'
+import type { TeamCourse } from './team-oracle.ts'
+import { busily, calmly, courseOf, everywhere, found } from './team-oracle.ts'
 import { teamRun } from './team-run.ts'
 
 const LONG = 3_600_000
 const SEEDS = Number(process.env.CHAOS_TEAM_SEEDS ?? 60)
 
-const calm: Plan = {
-  ...{ seed: 1, faults: [], slow: { model: 0, tool: 0, store: 0 }, answers: 'parked', thinks: 0 },
-  other: teamRun,
-}
-const busy: Plan = { ...calm, seed: 2, slow: { model: 40, tool: 20, store: 3 } }
-let expected: Expected
-let handoffs: unknown[]
+const calm = calmly(teamRun)
+const busy = busily(teamRun)
+let course: TeamCourse
 
 beforeAll(async () => {
-  // Whatever is imported late is there before time is simulated.
-  await play(calm)
-  const undisturbed = await play(calm)
-  expected = expectedOf(undisturbed)
-  handoffs = handoffsIn(undisturbed.journal)
+  course = await courseOf(calm)
 })
-
-/** Who handed to whom, and why: each once, and the same however often the run broke off. */
-function handoffsIn(journal: readonly Event[]): unknown[] {
-  return journal.flatMap((event) =>
-    isEvent(event, 'team:handoff') ? [[event.data.key, event.data.from, event.data.to]] : [],
-  )
-}
 
 /** How many wishes had been taken when the team ended. */
 function handedOut(journal: readonly Event[]): number {
@@ -42,43 +25,20 @@ function handedOut(journal: readonly Event[]): number {
   return isEvent(last, 'step:end') ? (last.data.result as { to: number }).to : 0
 }
 
-function found(played: Played): string[] {
-  const [now, before] = [handoffsIn(played.journal), handoffs].map((list) => JSON.stringify([...list].sort()))
-  const steers = played.journal.filter((event) => isEvent(event, 'run:steer')).length
-  return [
-    ...complaints(played, expected),
-    ...(now === before ? [] : [`handed over otherwise: ${now}`]),
-    ...(steers === 1 ? [] : [`what the user said was taken ${steers} times`]),
-  ]
-}
-
-async function everywhere(plan: Plan, fault: (at: number) => Fault): Promise<string[]> {
-  const undisturbed = await play(plan)
-  const boundaries = undisturbed.lives[0] ?? []
-  expect(boundaries.length).toBeGreaterThan(80)
-  expect(found(undisturbed)).toEqual([])
-  const all: string[] = []
-  for (let at = 1; at <= boundaries.length && all.length < 20; at++) {
-    const struck = await play({ ...plan, faults: [fault(at)] })
-    for (const complaint of found(struck)) all.push(`${at} ${boundaries[at - 1]}: ${complaint}`)
-  }
-  return all
-}
-
 describe('a team that breaks off anywhere', () => {
   test('TM23 the undisturbed run says everything that was said, in order', () => {
-    expect(expected.response).toBe(
+    expect(course.expected.response).toBe(
       '[closer: user begin | user be quick | scout [scout: saw sky, ship ok] | left [left: charge ok] | ' +
         'right [right: put ok] | inner [worker: ship ok, {"name":"plan","version":1,"checksum":"' +
-        `${/"checksum":"([^"]+)"/.exec(expected.response)?.[1]}","size":8}] plan@1]`,
+        `${/"checksum":"([^"]+)"/.exec(course.expected.response)?.[1]}","size":8}] plan@1]`,
     )
   })
 
   test(
     'TM23 killed at any boundary, it goes on to the same result: the same targets, each told once, nothing done or paid twice',
     async () => {
-      expect(await everywhere(calm, (at) => ({ kind: 'kill', at }))).toEqual([])
-      expect(await everywhere(busy, (at) => ({ kind: 'kill', at }))).toEqual([])
+      expect(await everywhere(calm, course, (at) => ({ kind: 'kill', at }))).toEqual([])
+      expect(await everywhere(busy, course, (at) => ({ kind: 'kill', at }))).toEqual([])
     },
     LONG,
   )
@@ -86,9 +46,9 @@ describe('a team that breaks off anywhere', () => {
   test(
     'TM23 a power failure, a full disk or another process that took over change nothing of it',
     async () => {
-      expect(await everywhere(busy, (at) => ({ kind: 'power', at }))).toEqual([])
-      expect(await everywhere(busy, (at) => ({ kind: 'full', at }))).toEqual([])
-      expect(await everywhere(calm, (at) => ({ kind: 'suspend', at, steps: LONG }))).toEqual([])
+      expect(await everywhere(busy, course, (at) => ({ kind: 'power', at }))).toEqual([])
+      expect(await everywhere(busy, course, (at) => ({ kind: 'full', at }))).toEqual([])
+      expect(await everywhere(calm, course, (at) => ({ kind: 'suspend', at, steps: LONG }))).toEqual([])
     },
     LONG,
   )
@@ -98,7 +58,7 @@ describe('a team that breaks off anywhere', () => {
     async () => {
       for (let seed = 1; seed <= SEEDS; seed++) {
         const played = await play({ ...randomPlan(seed), other: teamRun })
-        const wrong = found(played)
+        const wrong = found(played, course)
         if (wrong.length > 0) throw new Error(`seed ${seed} ${JSON.stringify(played.plan.faults)}\n${wrong.join('\n')}`)
       }
     },
@@ -131,7 +91,7 @@ describe('a team that breaks off anywhere', () => {
   test(
     'TM23 the suite can fail: a store that forgets its last commit is noticed',
     async () => {
-      const forgetful = await everywhere(busy, (at) => ({ kind: 'forget', at }))
+      const forgetful = await everywhere(busy, course, (at) => ({ kind: 'forget', at }))
       expect(forgetful.join('\n')).toMatch(/called again|done 2 times|fewer calls|lost|differ/)
     },
     LONG,

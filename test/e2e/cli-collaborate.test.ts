@@ -182,6 +182,15 @@ describe('what comes of it', () => {
 })
 
 describe('help and outcomes', () => {
+  test('CO99 without a file it is said that the agents come in one', async () => {
+    const here = await place()
+    for (const more of [[], ['--agents', 'architect']]) {
+      const done = await here.troupe('run', 'collaborate', 'Is it safe?', ...more)
+      expect(done.code).toBe(2)
+      expect(done.err).toMatch(/agents is missing, and comes in a file only\nhint: .*--input FILE/)
+    }
+  })
+
   test('L33 help says which fields only an input file can give', async () => {
     const here = await place()
     const { out } = await here.troupe('run', 'collaborate', '--help')

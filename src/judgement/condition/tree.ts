@@ -37,3 +37,11 @@ export function leavesOf(tree: Node): Leaf[] {
   if ('parts' in tree) return tree.parts.flatMap(leavesOf)
   return 'part' in tree ? leavesOf(tree.part) : [tree]
 }
+
+/** The variables that a leaf speaks of. */
+export function variablesOf(leaf: Leaf): string[] {
+  if (leaf.kind === 'fact') return [leaf.variable]
+  if (leaf.kind === 'semantic') return leaf.variables
+  if (leaf.kind === 'constant') return []
+  return [leaf.left, leaf.right].flatMap((side) => ('variable' in side ? [side.variable] : []))
+}

@@ -1,20 +1,23 @@
 import { TroupeError, unknownName } from '../../errors.ts'
 import type { Value } from '../condition/tree.ts'
-import { usedVariables } from './check.ts'
 import type { Team, ValueType } from './definition.ts'
-import { rulesOf } from './rules.ts'
-import { systemTypes, variableTypes } from './variables.ts'
+import { settableIn } from './settable.ts'
+import { systemTypes } from './variables.ts'
 
-/** `name=value` pairs as variables of a team, each of the type that the team gives it. */
-export function assigned(team: Team, pairs: readonly string[]): Record<string, Value> {
-  const types = new Map([...variableTypes(team), ...systemTypes(team)])
-  const known = [...new Set([...types.keys(), ...rulesOf(team).rules.flatMap(usedVariables)])]
+/**
+ * `name=value` pairs as variables of a team, each of the type that the team gives it. What only the runtime sets can be
+ * supposed; where it cannot be set it is not named among the known ones.
+ */
+export function assigned(team: Team, pairs: readonly string[], supposed = true): Record<string, Value> {
+  const settable = settableIn(team)
+  const types = new Map([...settable, ...systemTypes(team)])
+  const known = [...(supposed ? types : settable).keys()]
   return Object.fromEntries(
     pairs.map((pair) => {
       const at = pair.indexOf('=')
       const name = pair.slice(0, at).trim()
       if (at < 1 || name === '') throw noPair(pair)
-      if (!known.includes(name)) throw unknownName('invalid_input', 'variable', name, known)
+      if (!types.has(name)) throw unknownName('invalid_input', 'variable', name, known)
       return [name, typed(name, pair.slice(at + 1), types.get(name))]
     }),
   )

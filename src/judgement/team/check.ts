@@ -1,6 +1,5 @@
 import { nearest } from '../../errors.ts'
-import type { Leaf } from '../condition/tree.ts'
-import { leavesOf } from '../condition/tree.ts'
+import { leavesOf, variablesOf } from '../condition/tree.ts'
 import type { Rule } from '../handoff.ts'
 import type { Course } from './course.ts'
 import { courseOf, reached, rings, sourcesOf } from './course.ts'
@@ -17,15 +16,15 @@ import { constantsOf, systemTypes, variableTypes } from './variables.ts'
  * What a team whose parts fit together can never do: agents nobody reaches, conditions that cannot hold, variables nobody
  * sets, rules that never get their turn, and work that cannot end.
  */
-export function courseProblems(team: Team, rules: readonly Rule[]): TeamProblem[] {
-  const never = neverProblems(team, rules)
+export function courseProblems(team: Team, rules: readonly Rule[], given: readonly string[] = []): TeamProblem[] {
+  const never = neverProblems(team, rules, given)
   const shadowed = shadows(rules)
   const dead = new Set([...never, ...shadowed].map(({ rule }) => rule))
   const alive = rules.filter((rule) => !dead.has(rule))
   const course = courseOf(team, alive)
   return [
     ...never.map(({ problem }) => problem),
-    ...unsetVariables(team, rules),
+    ...unsetVariables(team, rules, given),
     ...shadowed.map(({ problem }) => problem),
     ...unreachable(team, course),
     ...endless(team, course, alive),
@@ -34,11 +33,12 @@ export function courseProblems(team: Team, rules: readonly Rule[]): TeamProblem[
 
 type Finding = { rule: Rule; problem: TeamProblem }
 
-function neverProblems(team: Team, rules: readonly Rule[]): Finding[] {
+function neverProblems(team: Team, rules: readonly Rule[], given: readonly string[]): Finding[] {
   const system = systemTypes(team)
   const types = new Map([...variableTypes(team), ...system])
   const counts = new Set([...system].flatMap(([name, type]) => (type === 'number' ? [name] : [])))
-  const certain = { types, constants: constantsOf(team), counts }
+  const constants = new Map([...constantsOf(team)].filter(([name]) => !given.includes(name)))
+  const certain = { types, constants, counts }
   return rules.flatMap((rule) => {
     const never = neverHolds(rule.condition, certain)
     if (!never) return []
@@ -47,8 +47,8 @@ function neverProblems(team: Team, rules: readonly Rule[]): Finding[] {
   })
 }
 
-function unsetVariables(team: Team, rules: readonly Rule[]): TeamProblem[] {
-  const known = [...variableTypes(team).keys(), ...systemTypes(team).keys()]
+function unsetVariables(team: Team, rules: readonly Rule[], given: readonly string[]): TeamProblem[] {
+  const known = [...new Set([...variableTypes(team).keys(), ...systemTypes(team).keys(), ...given])]
   const set = new Set(known)
   return rules.flatMap((rule) => {
     return usedVariables(rule)
@@ -65,13 +65,6 @@ function unsetVariables(team: Team, rules: readonly Rule[]): TeamProblem[] {
 /** The variables that a rule's condition speaks of. */
 export function usedVariables({ condition }: Rule): string[] {
   return [...new Set(leavesOf(condition).flatMap(variablesOf))]
-}
-
-function variablesOf(leaf: Leaf): string[] {
-  if (leaf.kind === 'fact') return [leaf.variable]
-  if (leaf.kind === 'semantic') return leaf.variables
-  if (leaf.kind === 'constant') return []
-  return [leaf.left, leaf.right].flatMap((side) => ('variable' in side ? [side.variable] : []))
 }
 
 function conditionPlace({ index }: Rule): Place {

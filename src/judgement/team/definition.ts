@@ -5,11 +5,13 @@ import { z } from 'zod'
  * exist, conditions that parse) is checked in `parts.ts` and `rules.ts`; a schema alone cannot say it.
  */
 
-/** Names that handoffs know beside those of agents and groups; nobody can be called like this. */
+/** Names that Troupe uses beside those of agents and groups; nobody can be called like this. */
 export const ANY_AGENT = 'any_agent'
 export const PREVIOUS_AGENT = 'previous_agent'
 export const USER = 'user'
-export const reservedNames = [ANY_AGENT, PREVIOUS_AGENT, USER] as const
+/** Who signs what stands for older messages. */
+export const TEAM = 'team'
+export const reservedNames = [ANY_AGENT, PREVIOUS_AGENT, USER, TEAM] as const
 
 /** Conditions speak of agents (`writer_load`, `writer complete`), so their names have to be words. */
 export const NAME = /^[\p{L}\p{N}_][\p{L}\p{N}_-]*$/u

@@ -121,6 +121,33 @@ describe('what would happen', () => {
   })
 })
 
+describe('after an error', () => {
+  test('TF21 only rules that speak of errors apply, as in the run, and sentences stay open', () => {
+    const failed = { variables: { ...given, word_count: 700, final: true, error_detected: true } }
+    const { decision, rules, open } = explainHandoff(team, 'writer', { ...failed, assume: [quiet] })
+    expect(decision).toEqual({ to: 'handler', by: 'exact' })
+    expect(rules.map(({ to, parts }) => [to, parts.map(({ value }) => value)])).toEqual([
+      ['handler', [true, 'unknown']],
+    ])
+    expect(open).toEqual([])
+  })
+
+  test('TF21 an error that no rule takes up is the end of the run', () => {
+    const { decision, reason } = explainHandoff(team, 'handler', { variables: { error_detected: true } })
+    expect(decision).toEqual({ to: null, by: 'after_work' })
+    expect(reason).toBe('no rule takes up the error: the run fails with it')
+  })
+
+  test('TF21 whoever failed is not complete', () => {
+    const waits = teamSchema.parse({
+      ...{ name: 'T', agents: [{ name: 'a' }, { name: 'b' }] },
+      handoffs: [{ from_agent: 'a', to_agent: 'b', condition: 'error detected and not a complete' }],
+    })
+    const { decision } = explainHandoff(waits, 'a', { variables: { error_detected: true } })
+    expect(decision).toEqual({ to: 'b', by: 'exact' })
+  })
+})
+
 describe('values for variables', () => {
   test.each<[string, Value]>([
     ['word_count=12', 12],

@@ -29,7 +29,7 @@ export interface ExplainedRule {
 
 export interface Explanation {
   /** `to` is null when nobody comes next, or nothing is decided yet. */
-  decision: { to: string | null; by: Decision['by'] }
+  decision: { to: string | null; by: Decision['by'] | 'after_work' | 'undecided' }
   rules: ExplainedRule[]
   reason: string
   /** Sentences that somebody has to judge before it is decided. */
@@ -42,8 +42,9 @@ export function explainHandoff(team: Team, from: string, supposed: Supposed = {}
   const known = [...agents, ...groups, USER]
   if (!known.includes(from)) throw unknownName('unknown_agent', 'agent or group', from, known)
   const every = rulesOf(team).rules
-  const rules = rulesFrom(every)(from)
-  const variables = { ...freshFacts(team, from), ...team.context_variables, ...supposed.variables }
+  const failed = from !== USER && supposed.variables?.error_detected === true
+  const rules = rulesFrom(every)(from, failed)
+  const variables = { ...freshFacts(team, from, failed), ...team.context_variables, ...supposed.variables }
   const verdicts = verdictsOf(sentencesOf(every, variables), supposed)
   const {
     decision,
@@ -52,9 +53,11 @@ export function explainHandoff(team: Team, from: string, supposed: Supposed = {}
   } = decideAmong(rules, {
     variables,
     verdict: (leaf) => {
-      const value = verdicts.get(plain(leaf))
+      // A turn that failed has judged nothing, and nobody is asked about it.
+      const value = failed ? undefined : verdicts.get(plain(leaf))
       return value === undefined ? undefined : { value, by: 'verdict' }
     },
+    final: failed,
   })
   const explained = values.map(({ from, to, priority, holds, parts }) => ({
     ...{ from, to, priority, holds },
@@ -64,8 +67,13 @@ export function explainHandoff(team: Team, from: string, supposed: Supposed = {}
     const reason = `open: ${open.map((leaf) => `'${leaf}'`).join(', ')}`
     return { decision: { to: null, by: 'undecided' }, rules: explained, reason, open }
   }
-  if (!decision) return { ...afterWork(team, from), rules: explained, open }
+  if (!decision) return { ...(failed ? FAILED : afterWork(team, from)), rules: explained, open }
   return { decision: { to: decision.to, by: decision.by }, rules: explained, reason: decision.reason, open }
+}
+
+const FAILED: Pick<Explanation, 'decision' | 'reason'> = {
+  decision: { to: null, by: 'after_work' },
+  reason: 'no rule takes up the error: the run fails with it',
 }
 
 function supposition({ value, reason }: PartValue): string {

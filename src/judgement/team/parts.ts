@@ -1,6 +1,6 @@
 import { nearest } from '../../errors.ts'
 import type { Team, TeamAgent, TeamGroup } from './definition.ts'
-import { ANY_AGENT, PREVIOUS_AGENT, reservedNames, USER } from './definition.ts'
+import { ANY_AGENT, PREVIOUS_AGENT, reservedNames, TEAM, USER } from './definition.ts'
 import type { Place, TeamProblem } from './problem.ts'
 import { error, warning } from './problem.ts'
 import { MISSING, UNNAMED } from './shape.ts'
@@ -31,7 +31,10 @@ export function partProblems(team: Team, roster?: readonly string[]): TeamProble
   return [
     ...doubleNames(team),
     ...team.agents.flatMap((agent, index) => agentProblems(agent, ['agents', index], roster)),
-    ...team.groups.flatMap((group, index) => groupProblems(group, ['groups', index], { agents, everyone })),
+    ...team.groups.flatMap((group, index) => [
+      ...groupProblems(group, ['groups', index], { agents, everyone }),
+      ...voiceProblems(team, group, ['groups', index, 'members']),
+    ]),
     ...mentioned(['entry'], team.entry, everyone),
     ...mentioned(['supervisor'], team.supervisor, [...agents, USER]),
     ...team.handoffs.flatMap(({ from_agent: from, to_agent: to }, index) => [
@@ -58,7 +61,8 @@ function doubleNames(team: Team): TeamProblem[] {
   const seen = new Set<string>()
   return places.flatMap(([name, place]) => {
     if ((reservedNames as readonly string[]).includes(name)) {
-      return [error(place, `nobody can be called '${name}': handoffs use this name`)]
+      const user = name === TEAM ? 'summaries of the conversation' : 'handoffs'
+      return [error(place, `nobody can be called '${name}': ${user} use this name`)]
     }
     if (seen.has(name))
       return [error(place, `'${name}' is there already`, 'each agent and group needs a name of its own')]
@@ -131,4 +135,28 @@ function groupProblems(group: TeamGroup, place: Place, { agents, everyone }: Kno
       key: true as const,
     })),
   ]
+}
+
+/** Those who are to agree are asked for their answer alone: there is nobody who could answer for a person or a team. */
+function voiceProblems(team: Team, group: TeamGroup, place: Place): TeamProblem[] {
+  if (group.kind !== 'consensus') return []
+  return group.members.flatMap((member, index) => {
+    const entry = team.agents.find(({ name }) => name === member)
+    const at = [...place, index]
+    const other = entry?.kind === 'human' ? 'a person' : entry?.team === undefined ? undefined : 'a team'
+    const hint = 'kind: parallel lets everybody work, and an agent can make one of their answers'
+    if (other) return [error(at, `a consensus group has agents only; '${member}' is ${other}`, hint)]
+    const outputs = Object.keys(entry?.outputs ?? {})
+    if (outputs.length === 0 || worksElsewhere(team, member)) return []
+    const unset = `'${member}' sets no variables in a consensus group: ${outputs.join(', ')}`
+    return [warning(at, unset, 'kind: parallel keeps what each member sets; or let the one that comes next set it')]
+  })
+}
+
+function worksElsewhere(team: Team, name: string): boolean {
+  return (
+    entryOf(team) === name ||
+    team.handoffs.some(({ to_agent }) => to_agent === name) ||
+    team.groups.some(({ kind, members, then }) => then === name || (kind === 'parallel' && members.includes(name)))
+  )
 }

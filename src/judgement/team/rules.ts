@@ -70,7 +70,8 @@ export function isAlways({ condition }: Rule): boolean {
 function clashes(rules: readonly Rule[]): TeamProblem[] {
   const seen = new Map<string, Rule>()
   return rules.flatMap((rule) => {
-    if (rule.from === MISSING || rule.to === MISSING) return []
+    // What is refused itself wins over nothing.
+    if (rule.from === MISSING || rule.to === MISSING || rule.from === rule.to) return []
     const when = isAlways(rule) ? 'always' : meaningOf(rule)
     const key = JSON.stringify([rule.from, rule.priority, when])
     const same = JSON.stringify([rule.from, rule.to, when])

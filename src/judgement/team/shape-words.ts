@@ -35,10 +35,17 @@ function labelOf(place: Place): string {
 function wrongChoice(issue: Issue & { code: 'invalid_value' }, value: unknown): TeamProblem {
   const place = placeOf(issue)
   const values = issue.values.map(String)
-  const [first] = typeof value === 'string' ? nearest(value, values) : []
+  const [first] = typeof value === 'string' ? nearest(value, alike(value, values)) : []
   const known = `known: ${values.join(', ')}`
   const hint = first === undefined ? known : `did you mean '${first}'? ${known}`
   return error(place, `${labelOf(place)} cannot be ${shown(value)}`, hint)
+}
+
+/** Those that begin alike, if there are any: a long word is further from its beginning than from another short word. */
+function alike(value: string, values: readonly string[]): readonly string[] {
+  const beginning = value.slice(0, 2).toLowerCase()
+  const found = values.filter((each) => each.startsWith(beginning))
+  return found.length > 0 ? found : values
 }
 
 function quoting(issue: Issue, value: unknown): string | undefined {

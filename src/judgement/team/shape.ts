@@ -34,14 +34,33 @@ const MOST_PROBLEMS = 100
 export function shapeOf(value: unknown): Shape {
   if (!isMap(value)) return { problems: [error([], `a team is a map of keys, not ${kindOf(value)}`)] }
   const data = structuredClone(value)
-  const unknown = withoutUnknownKeys(data)
+  const unknown = [...hiddenKeys(data), ...withoutUnknownKeys(data)]
   const read = teamSchema.safeParse(data)
-  if (read.success) return { team: read.data, draft: read.data, problems: unknown }
+  if (read.success) {
+    const whole = unknown.every(({ severity }) => severity !== 'error')
+    return { ...(whole ? { team: read.data } : undefined), draft: read.data, problems: unknown }
+  }
   const issues = flattened(read.error.issues, data)
   const problems = issues.slice(0, MOST_PROBLEMS).map((issue) => inWords(issue, valueAt(data, placeOf(issue))))
   for (const issue of issues) mend(data, placeOf(issue))
   const again = teamSchema.safeParse(data)
   return { ...(again.success ? { draft: again.data } : undefined), problems: [...unknown, ...problems] }
+}
+
+/** Nobody could use such a variable: a schema passes over the key without a word. */
+const HIDDEN = '__proto__'
+
+function hiddenKeys(value: unknown, place: Place = []): TeamProblem[] {
+  if (!isHolder(value)) return []
+  const own = Object.hasOwn(value, HIDDEN)
+  const found = own
+    ? [{ ...error([...place, HIDDEN], `nothing can be called '${HIDDEN}'`, 'use another name'), key: true as const }]
+    : []
+  const inside = Object.entries(value).filter(([key]) => key !== HIDDEN)
+  return [
+    ...found,
+    ...inside.flatMap(([key, each]) => hiddenKeys(each, [...place, Array.isArray(value) ? Number(key) : key])),
+  ]
 }
 
 function withoutUnknownKeys(data: Data): TeamProblem[] {

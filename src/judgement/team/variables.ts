@@ -46,6 +46,8 @@ function settersOf(team: Team): Setter[] {
   ]
 }
 
+const KEYWORDS: ReadonlySet<string> = new Set(['and', 'or', 'not', 'true', 'false'])
+
 /** A variable has one type, and what the runtime sets is not for others to set. */
 export function variableProblems(team: Team): TeamProblem[] {
   const system = systemTypes(team)
@@ -54,6 +56,10 @@ export function variableProblems(team: Team): TeamProblem[] {
     const { name, type, place } = setter
     if (system.has(name))
       return [{ ...error(place, `'${name}' is set by Troupe itself`, 'use another name'), key: true }]
+    if (KEYWORDS.has(name.toLowerCase())) {
+      const message = `'${name}' means something else in conditions: no variable can be called like this`
+      return [{ ...error(place, message, 'use another name'), key: true }]
+    }
     const before = first.get(name)
     if (!before) first.set(name, setter)
     if (!before || before.type === type) return []
@@ -62,15 +68,15 @@ export function variableProblems(team: Team): TeamProblem[] {
 }
 
 /** What the runtime's own variables say after the first answer of a run, or before it when the user speaks. */
-export function freshFacts(team: Team, from: string): Record<string, Value> {
+export function freshFacts(team: Team, from: string, failed = false): Record<string, Value> {
   const { agents, groups } = castOf(team)
   const members = team.groups.find(({ name }) => name === from)?.members ?? []
   const worked = new Set([from, ...members])
   const turns = from === USER ? 0 : 1
   return {
     ...Object.fromEntries(agents.map((name) => [`${name}_load`, worked.has(name) ? 1 : 0])),
-    ...Object.fromEntries([...agents, ...groups].map((name) => [`${name}_complete`, worked.has(name)])),
-    ...{ iteration_count: turns, revision_count: 0, round: turns, error_detected: false },
+    ...Object.fromEntries([...agents, ...groups].map((name) => [`${name}_complete`, worked.has(name) && !failed])),
+    ...{ iteration_count: turns, revision_count: 0, round: turns, error_detected: failed },
     ...(from === USER ? undefined : { last_agent: from }),
   }
 }

@@ -54,3 +54,16 @@ test('CO34 whatever a coordinator writes, what is left can be worked off in orde
     }),
   )
 })
+
+test('CO83 nobody is given more than four parts, and a model that cannot be had is dropped; both are told', () => {
+  const many = Array.from({ length: 6 }, () => to('b'))
+  const { parts, problems } = partsOf([...many, to('c'), { ...to('c'), model: 'nope' }], names, { nope: 'no nope' })
+  expect(parts.map(({ number, model }) => [number, model])).toEqual(
+    [1, 2, 3, 4, 7, 8].map((number) => [number, undefined]),
+  )
+  expect(problems).toEqual([
+    'assignment 5: b can be given 4 parts at most',
+    'assignment 6: b can be given 4 parts at most',
+    'assignment 8: no nope',
+  ])
+})

@@ -15,21 +15,32 @@ export interface Part {
   model?: string
 }
 
+/** How many parts one can be given: a plan of hundreds would cost what nobody agreed to. */
+export const MOST_PARTS = 4
+
 /**
  * What of a division can be used, each part after those it needs, and what is wrong with the rest. Unknown agents,
- * empty parts and parts that wait for each other are left out; a dependency on nothing is dropped.
+ * empty parts, parts beyond what one can be given and parts that wait for each other are left out; a dependency on nothing
+ * and a model that cannot be had are dropped. `models`: why the named ones cannot, where they cannot.
  */
 export function partsOf(
   assignments: readonly Assignment[],
   names: readonly string[],
+  models: Readonly<Record<string, string>> = {},
 ): { parts: Part[]; problems: string[] } {
   const problems: string[] = []
+  const given = new Map<string, number>()
   const usable = assignments.flatMap((assignment, index): Part[] => {
     const number = index + 1
-    const { agent, subtask, depends_on = [], model } = assignment
+    const { agent, subtask, depends_on = [] } = assignment
+    const count = (given.get(agent) ?? 0) + 1
+    given.set(agent, count)
     if (!names.includes(agent)) problems.push(`assignment ${number}: no specialist is called '${agent}'`)
     else if (subtask.trim() === '') problems.push(`assignment ${number} (${agent}) is empty`)
+    else if (count > MOST_PARTS)
+      problems.push(`assignment ${number}: ${agent} can be given ${MOST_PARTS} parts at most`)
     else {
+      const model = modelIn(assignment, { number, models, problems })
       const needs = depends_on.flatMap((needed) => numbersOf(needed, { assignments, number, problems }))
       return [{ number, agent, subtask, needs: [...new Set(needs)], ...(model === undefined ? undefined : { model }) }]
     }
@@ -41,6 +52,18 @@ export function partsOf(
     problems.push(`assignments ${circular.map(({ number }) => number).join(' and ')} wait for each other`)
   }
   return { parts, problems }
+}
+
+interface Named {
+  number: number
+  models: Readonly<Record<string, string>>
+  problems: string[]
+}
+
+function modelIn({ model }: Assignment, { number, models, problems }: Named): string | undefined {
+  if (model === undefined || !Object.hasOwn(models, model)) return model
+  problems.push(`assignment ${number}: ${models[model]}`)
+  return undefined
 }
 
 interface Place {

@@ -1,9 +1,10 @@
-import type { Contribution } from './output.ts'
+import type { ErrorRecord } from '../../errors.ts'
+import { limitOf } from '../../kernel/budget.ts'
 
 /**
  * True when a limit of the run itself kept one from speaking. Nobody is asked after that: their questions would be in the
  * journal without what is still to be said, and a run that is resumed with a higher limit asks what it finds there.
  */
-export function outOfBudget({ error }: Contribution): boolean {
-  return error?.code === 'limit_reached' && error.alternatives[0] !== 'breadth'
+export function outOfBudget({ error }: { error?: ErrorRecord | null }): boolean {
+  return error?.code === 'limit_reached' && limitOf(error) !== 'breadth'
 }

@@ -86,7 +86,7 @@ describe('mediate', () => {
     const { output } = await meeting({ ...torn, b: fails }, { on_conflict: 'mediate' })
     expect(output.contributions[1]).toMatchObject({ recommendation: 'wait', status: 'completed' })
     expect(output.contributions[1]?.before).toBeUndefined()
-    expect(output.metadata.status).toBe('completed')
+    expect(output.metadata.status).toBe('partial')
   })
 
   test('CO32 those of one side hear only the other side', async () => {
@@ -97,26 +97,55 @@ describe('mediate', () => {
     expect(toC).not.toContain('## a (role a)')
   })
 
-  test('CO32 one who did two parts of a divided task is asked about each', async () => {
+  test('CO63 one who did two parts of a divided task has one voice, the surest, and is asked again about that', async () => {
     const division = JSON.stringify({
       plan: 'two parts for b',
       assignments: [
         { agent: 'b', subtask: 'first' },
         { agent: 'b', subtask: 'second' },
+        { agent: 'c', subtask: 'third' },
       ],
     })
-    const b = (request: ModelRequest) =>
-      opinion(JSON.stringify(request.messages).includes('# Your part of the task\\nfirst') ? 'go' : 'wait')
-    const { output, result } = await meeting(
-      { a: (request) => (request.output ? division : 'done'), b },
-      { agents: [{ name: 'a' }, { name: 'b' }], mode: 'hierarchical', synthesis: 'vote', on_conflict: 'mediate' },
-    )
-    expect(result.status).toBe('completed')
-    expect(output.contributions.map(({ subtask, before }) => [subtask, before?.recommendation])).toEqual([
-      [undefined, undefined],
-      ['first', 'go'],
-      ['second', 'wait'],
+    const b = ({ messages }: ModelRequest) =>
+      JSON.stringify(messages).includes('# Your part of the task\\nfirst') ? opinion('go', 0.5) : opinion('go', 0.6)
+    const lines = { a: (request: ModelRequest) => (request.output ? division : 'done'), b, c: opinion('wait', 0.9) }
+    const agents = ['a', 'b', 'c'].map((name) => ({ name }))
+    const divided = { agents, mode: 'hierarchical', synthesis: 'vote' }
+    const { output } = await meeting(lines, divided)
+    expect(output.vote?.winner).toBe('wait')
+    expect(output.consensus).toMatchObject({ agents_count: 3, agreement_score: 0.5 })
+    expect(output.consensus.clusters.map(({ agents: names, score }) => [names, score])).toEqual([
+      [['c'], 0.9],
+      [['b'], 0.6],
     ])
+    const heard = await meeting(lines, { ...divided, on_conflict: 'mediate' })
+    expect(heard.output.contributions.map(({ subtask, before }) => [subtask, before?.recommendation])).toEqual([
+      [undefined, undefined],
+      ['first', undefined],
+      ['second', 'go'],
+      ['third', 'wait'],
+    ])
+  })
+
+  test('CO64 a vote that is not unanimous is mediated, and so is one that a critical concern blocks', async () => {
+    const lines = { ...torn, b: opinion('go'), c: opinion('wait') }
+    const most = { synthesis: 'vote', on_conflict: 'mediate' }
+    expect((await meeting(lines, most)).model.asked).toHaveLength(3)
+    const unlike = await meeting(lines, { ...most, vote: { strategy: 'unanimous' } })
+    expect(unlike.model.asked).toHaveLength(6)
+    const concerns = [{ concern: 'no way back', severity: 'critical' }]
+    const relents = ({ session }: ModelRequest) => opinion('go', 0.8, session.turn === 1 ? { concerns } : {})
+    const blocked = await meeting({ everybody: opinion('go'), c: relents }, { ...most, vote: { strategy: 'veto' } })
+    expect(instructionOf(blocked.model.seen('a')[1] as ModelRequest)).toContain('no way back')
+    expect(blocked.model.asked).toHaveLength(6)
+    expect(blocked.output.vote).toMatchObject({ winner: 'go' })
+  })
+
+  test('CO64 where they agree and nothing blocks, no strategy asks again', async () => {
+    for (const strategy of ['weighted', 'unanimous', 'veto']) {
+      const input = { synthesis: 'vote', on_conflict: 'mediate', vote: { strategy, wave: 5 } }
+      expect((await meeting({ everybody: opinion('go') }, input)).model.asked).toHaveLength(3)
+    }
   })
 })
 
@@ -161,11 +190,22 @@ describe('escalate', () => {
     }
   })
 
-  test('CO33 a number that stands for nothing is taken as said; where they agree nobody is asked', async () => {
-    const { troupe } = await company(torn)
-    const asked = await troupe.run('collaborate', { ...escalate, synthesis: 'vote' })
-    const done = await (await troupe.answer(asked.gates[0]?.gate_id ?? '', '9')).result
-    expect(done.output).toMatchObject({ ruling: { decision: '9' } })
+  test('CO64 a person is asked when a vote is blocked or not unanimous', async () => {
+    const concerns = [{ concern: 'no way back', severity: 'critical' }]
+    const lines = { everybody: opinion('go'), c: opinion('go', 0.8, { concerns }) }
+    for (const [strategy, spoken] of [
+      ['veto', lines],
+      ['unanimous', { everybody: opinion('go'), c: opinion('wait') }],
+    ] as const) {
+      const { troupe } = await company(spoken)
+      const asked = await troupe.run('collaborate', { ...escalate, synthesis: 'vote', vote: { strategy } })
+      expect(asked.status).toBe('waiting')
+      const done = await (await troupe.answer(asked.gates[0]?.gate_id ?? '', '1')).result
+      expect(done.output).toMatchObject({ ruling: { decision: 'go' } })
+    }
+  })
+
+  test('CO33 where they agree nobody is asked', async () => {
     const calm = await meeting({ everybody: opinion('go'), coordinator: 'Go.' }, { on_conflict: 'escalate' })
     expect(calm.result.status).toBe('completed')
     expect(calm.output.ruling).toBeUndefined()

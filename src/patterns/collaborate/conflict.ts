@@ -1,71 +1,71 @@
-import type { Context } from '../../kernel/context.ts'
+import type { ErrorRecord } from '../../errors.ts'
+import { isCritical } from '../../judgement/consensus.ts'
+import type { VoteStrategy } from '../../judgement/vote.ts'
+import { tally } from '../../judgement/vote.ts'
+import { outOfBudget } from './budget.ts'
 import type { Asking } from './contribute.ts'
 import { askAgain } from './contribute.ts'
-import type { CollaborateInput } from './input.ts'
 import type { Contribution } from './output.ts'
 import { mediationPrompt } from './prompts.ts'
 import type { Specialist } from './specialists.ts'
 import type { Stand } from './stand.ts'
+import { abstentions, ballotsOf } from './voices.ts'
 
-/** What a person said when the voices could not agree. */
-export interface Ruling {
-  by: 'person'
-  decision: string
+/** They do not agree, or the vote that was asked for comes to no decision: not unanimous, blocked. */
+export function inConflict(
+  { consensus, voices, equivalence }: Stand,
+  contributions: readonly Contribution[],
+  strategy: VoteStrategy | undefined,
+): boolean {
+  if (consensus.clusters.length > 1 && !consensus.has_consensus) return true
+  if (strategy === undefined || voices.length === 0) return false
+  const ballots = [...ballotsOf(voices, equivalence.groups), ...abstentions(contributions)]
+  return tally(strategy, ballots).winner === null
 }
 
-export function inConflict({ consensus }: Stand): boolean {
-  return consensus.clusters.length > 1 && !consensus.has_consensus
+/** What came of a round of mediation. */
+export interface Mediation {
+  /** By what somebody said before. */
+  heard: Map<Contribution, Contribution>
+  problems: string[]
+  /** Limits of the run that kept some from answering: a resumed one tries again. */
+  stopped: ErrorRecord[]
 }
 
-/** One round in which every side hears the others; who does not answer keeps what it said. */
+/** One round in which every side hears the others; who does not answer keeps what it said, and that is told. */
 export async function mediated(
   site: Asking,
   stand: Stand,
   { specialists, max_parallel }: { specialists: readonly Specialist[]; max_parallel: number },
-): Promise<Map<Contribution, Contribution>> {
+): Promise<Mediation> {
   const sides = stand.voices.flatMap(({ of }, index) => {
     const who = specialists.find(({ name }) => name === of.agent)
-    return who && of.session_id !== undefined ? [{ who, of, others: others(stand, index) }] : []
+    const said = others(stand, index)
+    return who && of.session_id !== undefined && said.length > 0 ? [{ who, of, others: said }] : []
   })
   const heard = await site.context.parallel(sides, max_parallel, ({ who, of, others: said }, index) => {
     // Not under the first question's key: that one has ended, and what stands under it counts as done with it.
     const key = `mediation/${index + 1}/${encodeURIComponent(who.name)}`
     return askAgain(site, { who, earlier: of, key, instruction: mediationPrompt(said) })
   })
-  return new Map(
-    sides.flatMap(({ of }, index) => {
-      const now = heard[index]
-      return now?.ok ? [[of, now.value] as const] : []
-    }),
-  )
+  const answers = heard.map((answer) => {
+    if (answer.ok) return answer.value
+    throw answer.error
+  })
+  const failed = answers.flatMap(({ contribution, error }) => (error ? [{ agent: contribution.agent, error }] : []))
+  return {
+    heard: new Map(sides.map(({ of }, index) => [of, answers[index]?.contribution ?? of])),
+    problems: failed.map(({ agent, error }) => `${agent} could not be asked again: ${error.message}`),
+    stopped: failed.flatMap(({ error }) => (outOfBudget({ error }) ? [error] : [])),
+  }
 }
 
+/** The other sides; on one's own side those who see it as critical, and for these everybody. */
 function others({ voices, equivalence }: Stand, index: number): Contribution[] {
   const own = equivalence.groups.find((group) => group.includes(index)) ?? []
-  return voices.flatMap(({ of }, other) => (own.includes(other) ? [] : [of]))
-}
-
-/** Asks a person, with every position and who stands behind it. */
-export async function escalated(
-  context: Context,
-  input: Pick<CollaborateInput, 'task'>,
-  { consensus }: Stand,
-): Promise<Ruling> {
-  const positions = consensus.clusters.map(({ recommendation, agents, share }, index) => {
-    const percent = Math.round(share * 100)
-    return `${index + 1}. ${recommendation} (${agents.join(', ')}; ${percent} %)`
+  const grave = voices.map(isCritical)
+  return voices.flatMap(({ of }, other) => {
+    const agrees = own.includes(other) && grave[other] === grave[index]
+    return other === index || agrees ? [] : [of]
   })
-  const question = [
-    `The specialists do not agree on: ${short(input.task)}`,
-    ...positions,
-    'Answer with a number, or say what should be done instead.',
-  ].join('\n')
-  const answer = String(await context.ask('conflict', { question, detail: { positions: consensus.clusters } }))
-  const chosen = /^\d+$/.test(answer.trim()) ? consensus.clusters[Number(answer) - 1] : undefined
-  return { by: 'person', decision: chosen?.recommendation ?? answer }
-}
-
-function short(text: string): string {
-  const line = text.replace(/\s+/g, ' ').trim()
-  return line.length > 200 ? `${line.slice(0, 199)}…` : line
 }

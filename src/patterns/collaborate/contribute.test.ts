@@ -78,7 +78,7 @@ describe('contributions', () => {
     expect(output.consensus.clusters).toHaveLength(1)
   })
 
-  test('CO13 with categories nothing else can be recommended, and prose that names exactly one has chosen it', async () => {
+  test('CO13 with categories nothing else can be recommended, and prose that is one, or begins with it, has chosen it', async () => {
     const lines = { a: opinion('approve'), b: 'I would reject this.', c: 'approve or reject, who knows' }
     const { output, model } = await meeting(lines, { ...merge, categories: ['approve', 'reject'] })
     expect(output.contributions.map(({ recommendation }) => recommendation)).toEqual(['approve', 'reject', null])
@@ -91,14 +91,36 @@ describe('contributions', () => {
         categories: ['approve', 'reject'],
       },
     )
-    expect(strange.output.contributions[0]).toMatchObject({ recommendation: null, response: opinion('maybe') })
+    expect(strange.output.contributions[0]).toMatchObject({ recommendation: null, response: 'because of maybe' })
     expect(strange.output.consensus.kappa).toBe(1)
   })
 
-  test('CO13 a category is found in prose as a word of its own, whatever marks it holds', async () => {
-    const lines = { a: 'Take C++ here.', b: 'It is a disapproval.', c: 'C++. Only C++.' }
-    const { output } = await meeting(lines, { ...merge, categories: ['c++', 'approval'] })
-    expect(output.contributions.map(({ recommendation }) => recommendation)).toEqual(['c++', null, 'c++'])
+  test('CO13 prose that refuses a category is not counted for it', async () => {
+    const lines = {
+      a: 'I would never approve this. It is a hole.',
+      b: 'Do not approve.',
+      c: opinion('reject', 0.6),
+    }
+    const { output } = await meeting(lines, { synthesis: 'vote', categories: ['approve', 'reject'] })
+    expect(output.vote?.winner).toBe('reject')
+    expect(output.contributions.map(({ recommendation }) => recommendation)).toEqual([null, null, 'reject'])
+  })
+
+  test('CO65 what is wrong in one field costs no other: a veto in an answer that is off its form still blocks', async () => {
+    const critical = [{ concern: 'SQL injection', severity: 'critical' }]
+    const odd = [
+      { recommendation: 'Reject', confidence: 0.99, concerns: critical },
+      { recommendation: 'reject', confidence: 95, concerns: critical },
+      { recommendation: 'reject', confidence: 0.9, concerns: [{ concern: 'SQL injection', severity: 'high' }] },
+      { recommendation: 7, confidence: 'very', concerns: critical[0] },
+    ]
+    for (const fields of odd) {
+      const lines = { everybody: opinion('approve', 0.9), c: JSON.stringify({ response: 'It has a hole.', ...fields }) }
+      const input = { synthesis: 'vote', vote: { strategy: 'veto' }, categories: ['approve', 'reject'] }
+      const { output } = await meeting(lines, input)
+      expect(output.vote).toMatchObject({ winner: null, blocked_by: ['c'] })
+      expect(output.contributions[2]).toMatchObject({ response: 'It has a hole.', concerns: critical })
+    }
   })
 })
 

@@ -1,11 +1,14 @@
 import type { z } from 'zod'
+import type { ErrorRecord } from '../../errors.ts'
 import { asTroupeError, TroupeError } from '../../errors.ts'
 import type { Context, PerformRequest } from '../../kernel/context.ts'
 import { isFatal } from '../../kernel/fatal.ts'
 import { canonicalJson, sha256 } from '../../kernel/hash.ts'
 import type { SessionResult } from '../../kernel/session.ts'
 import { readAs } from '../../kernel/structured.ts'
-import type { Concern, Contribution } from './output.ts'
+import type { Answer } from './answer-form.ts'
+import { answerIn, answerInWords, answerNear } from './answer-form.ts'
+import type { Contribution } from './output.ts'
 import { contributionSchema } from './output.ts'
 import type { Asked } from './prompts.ts'
 import { specialistPrompt } from './prompts.ts'
@@ -57,11 +60,17 @@ export async function contribute(site: Asking, who: Specialist, question: Questi
   return contribution
 }
 
-/** Asks one that has already spoken once more, in the same session. */
+/** What one says who was asked again, and why it could not, where it could not. */
+export interface Again {
+  contribution: Contribution
+  error?: ErrorRecord
+}
+
+/** Asks one that has already spoken once more, in the same session. Who recommends nothing new keeps what it had said. */
 export async function askAgain(
   site: Asking,
   { who, earlier, key, instruction }: { who: Specialist; earlier: Contribution; key: string; instruction: string },
-): Promise<Contribution> {
+): Promise<Again> {
   const { context, schema } = site
   context.emit(`${key}/asked`, 'tool:collaborative:agent:start', { agent: who.name, role: who.role })
   const resume = earlier.session_id ?? ''
@@ -70,9 +79,14 @@ export async function askAgain(
   // A session that goes on counts from its beginning, also where that was in another run.
   const tokens_used = Math.max(earlier.tokens_used, now.tokens_used - (earlier.saved_tokens ?? 0))
   tell(context, key, { ...now, tokens_used: tokens_used - earlier.tokens_used })
-  const { recommendation, confidence } = earlier
-  const kept = now.recommendation === null ? earlier : { ...now, before: { recommendation, confidence } }
-  return { ...kept, ...(earlier.subtask === undefined ? undefined : { subtask: earlier.subtask }), tokens_used }
+  const { recommendation, confidence, subtask } = earlier
+  const further = now.error || now.response.trim() === '' ? '' : `\n\nAfter hearing the others: ${now.response}`
+  const kept =
+    now.recommendation === null
+      ? { ...earlier, response: earlier.response + further }
+      : { ...now, before: { recommendation, confidence } }
+  const contribution = { ...kept, ...(subtask === undefined ? undefined : { subtask }), tokens_used }
+  return { contribution, ...(now.error ? { error: now.error } : undefined) }
 }
 
 async function answered(site: Asking, who: Specialist, question: Question & { instruction: string }) {
@@ -82,8 +96,9 @@ async function answered(site: Asking, who: Specialist, question: Question & { in
     instruction,
     ...(model === undefined ? undefined : { model }),
     ...(schema ? { output: schema } : undefined),
+    ...(who.reading ? { reading: who.reading } : undefined),
   }
-  if (!cache || !context.onlyReads(who.agent)) return inWordsIfNeeded(site, who, { key, request })
+  if (!cache || !context.onlyReads(who.agent, request)) return inWordsIfNeeded(site, who, { key, request })
   const shape = { structured: schema !== undefined, categories: site.categories ?? null }
   const cache_key = sha256(canonicalJson({ agent: who.agent, instruction, model: model ?? null, ...shape }))
   const known = await context.cached(`${key}/cached`, cache_key)
@@ -133,7 +148,8 @@ function tell(context: Context, key: string, contribution: Contribution): void {
   })
 }
 
-function unsaid({ name, role }: Specialist): Omit<Contribution, 'status'> {
+/** Nothing, from one who has to be named all the same. */
+export function unsaid({ name, role }: Pick<Specialist, 'name' | 'role'>): Omit<Contribution, 'status'> {
   return {
     agent: name,
     role,
@@ -146,7 +162,7 @@ function unsaid({ name, role }: Specialist): Omit<Contribution, 'status'> {
   }
 }
 
-/** A model that cannot keep to the shape has still said something: its words count as prose. */
+/** A model that cannot keep to the shape has still said something. */
 function contributionOf(site: Asking, who: Specialist, result: SessionResult): Contribution {
   const { session_id, usage, text, error } = result
   const said = { ...unsaid(who), session_id, tokens_used: usage.input + usage.output }
@@ -157,39 +173,12 @@ function contributionOf(site: Asking, who: Specialist, result: SessionResult): C
     return { ...said, response: text, status, error: why }
   }
   const status = prose || result.stop_reason === 'completed' ? ('completed' as const) : ('partial' as const)
-  const object = structuredOf(site, result)
-  if (object) return { ...said, ...object, status }
-  return { ...said, response: text, recommendation: categoryIn(text, site.categories), status }
+  return { ...said, ...answerOf(site, result), status }
 }
 
-function structuredOf({ schema }: Asking, { object, text }: SessionResult) {
-  if (!schema) return undefined
+function answerOf({ schema, categories }: Asking, { object, text }: SessionResult): Answer {
+  if (!schema) return answerInWords(text, categories)
   // A cached result brings its text alone.
   const fitted = object === undefined ? readAs(schema, text) : { ok: true as const, object }
-  if (!fitted.ok) return undefined
-  const { response, recommendation, confidence, concerns, questions } = fitted.object as Structured
-  const named = recommendation.trim()
-  return {
-    response,
-    recommendation: named === '' ? null : named,
-    confidence,
-    concerns: concerns.map((concern) =>
-      typeof concern === 'string' ? { concern, severity: 'minor' as const } : concern,
-    ),
-    questions,
-  }
-}
-
-type Structured = z.output<ReturnType<typeof contributionSchema>> & { concerns: (Concern | string)[] }
-
-/** Prose that names one of the categories, and no other, has chosen it. */
-function categoryIn(text: string, categories: readonly string[] | undefined): string | null {
-  const named = (categories ?? []).filter((category) =>
-    new RegExp(`(?<![\\p{L}\\p{N}])${escaped(category)}(?![\\p{L}\\p{N}])`, 'iu').test(text),
-  )
-  return named.length === 1 ? (named[0] ?? null) : null
-}
-
-function escaped(text: string): string {
-  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+  return fitted.ok ? answerIn(fitted.object) : (answerNear(text, categories) ?? answerInWords(text, categories))
 }

@@ -6,8 +6,9 @@ import { ballotsOf } from './voices.ts'
 type Verdict = ReturnType<typeof settled>
 
 /**
- * Whether asking the rest could still matter. Recommendations of which nobody has said yet whether they come to the same
- * count as one against the leader: a model that is asked at the end may put them together.
+ * Whether asking the rest could still matter. Nobody changes sides any more, neither for who is asked later nor for what a
+ * model says in the end. But that model may put sides together: those of which nobody has said yet whether they come to the
+ * same count as one against the leader. A doubt about the leader itself can only help it.
  */
 export function enough(
   voices: readonly Voice[],

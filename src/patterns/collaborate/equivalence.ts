@@ -1,9 +1,11 @@
 import { z } from 'zod'
+import type { ErrorRecord } from '../../errors.ts'
 import { asTroupeError } from '../../errors.ts'
 import { clustered } from '../../judgement/agreement.ts'
-import { cosine } from '../../judgement/similarity.ts'
+import { contentOf, cosine, guard, overlap } from '../../judgement/similarity.ts'
 import type { Agent } from '../../kernel/agent.ts'
 import type { Context } from '../../kernel/context.ts'
+import { outOfBudget } from './budget.ts'
 import { errand } from './errand.ts'
 import { sameMeaningPrompt } from './prompts.ts'
 
@@ -15,6 +17,8 @@ export interface Equivalence {
   unclear: [number, number][]
   /** What could not be looked at, and why. */
   note?: string
+  /** A limit of the run that kept the model from being asked: a resumed one tries again. */
+  stopped?: ErrorRecord
 }
 
 interface Similar {
@@ -29,34 +33,66 @@ export interface Judging {
   key: string
   /** Who settles pairs that neither text nor vectors can; without it they count as different. */
   judge?: Agent
+  /** In which wave each text came. */
+  wave?: (index: number) => number
 }
 
 /** Groups by text first, then by meaning, and asks a model, once, only for what is still unclear. */
 export async function equivalent(
   context: Context,
   texts: readonly string[],
-  { key, judge }: Judging,
+  { key, judge, wave = () => 0 }: Judging,
 ): Promise<Equivalence> {
-  const plain = clustered(texts)
+  const plain = clustered(texts, { wave })
   if (plain.groups.length < 2) return { groups: plain.groups, method: 'text', unclear: [] }
-  const similar = await context.step<Similar>(
-    `${key}/similar`,
-    (signal) => similarityOf(context.embedder, texts, signal),
-    {
-      input: texts,
-    },
-  )
-  const known = similar.by === null ? {} : knownFrom(similar)
+  const look = (signal: AbortSignal) => similarityOf(context.embedder, texts, signal)
+  const similar = await context.step<Similar>(`${key}/similar`, look, { input: texts })
+  const known = { wave, ...(similar.by === null ? undefined : knownFrom(similar)) }
   const near = similar.by === null ? plain : clustered(texts, known)
   const method = similar.by === null ? 'text' : 'embeddings'
   const note = similar.why === undefined ? undefined : { note: similar.why }
   const { groups, unclear } = near
   if (unclear.length === 0 || !judge) return { groups, method, unclear, ...note }
   const judged = await settle(context, { texts, unclear, judge, key: `${key}/judge` })
-  if (typeof judged === 'string') {
-    return { groups, method, unclear, note: `unclear pairs count as different: ${judged}` }
+  if (!Array.isArray(judged)) {
+    const { why, stopped } = judged
+    const left = { groups, method, unclear, note: `unclear pairs count as different: ${why}` } as const
+    return stopped ? { ...left, stopped } : left
   }
   return { ...clustered(texts, { ...known, judged }), method: 'model', ...note }
+}
+
+export type Likeness = 'same' | 'different' | 'unclear'
+
+/** Whether each of the texts comes to the same as the one, each for itself. */
+export async function likeness(
+  context: Context,
+  [one, ...texts]: readonly [string, ...string[]],
+  { key, judge }: Pick<Judging, 'key' | 'judge'>,
+): Promise<Likeness[]> {
+  const all = [one, ...texts]
+  const look = (signal: AbortSignal) => similarityOf(context.embedder, all, signal)
+  const similar = await context.step<Similar>(`${key}/similar`, look, { input: all })
+  const seen = texts.map((text, index) => {
+    const score = similar.scores[0]?.[index + 1] ?? 0
+    const known = similar.by === null ? {} : { similarity: () => score, threshold: similar.threshold }
+    const { groups, unclear } = clustered([one, text], known)
+    if (groups.length === 1) return 'same'
+    return unclear.length > 0 || (similar.by === null && mayBeSame(one, text)) ? 'unclear' : 'different'
+  })
+  const unclear = seen.flatMap((each, index) => (each === 'unclear' ? [[0, index + 1] as const] : []))
+  if (unclear.length === 0 || !judge) return seen
+  const judged = await settle(context, { texts: all, unclear, judge, key: `${key}/judge` })
+  const word = new Map(Array.isArray(judged) ? judged.map(({ b, same }) => [b, same] as const) : [])
+  return seen.map((each, index) => {
+    const same = each === 'unclear' ? word.get(index + 1) : undefined
+    return same === undefined ? each : same ? 'same' : 'different'
+  })
+}
+
+/** By words alone a single one in common is enough to doubt: somebody is about to be called wrong. */
+function mayBeSame(one: string, other: string): boolean {
+  return guard(one, other) === undefined && overlap(contentOf(one), contentOf(other)) > 0
 }
 
 function knownFrom({ scores, threshold }: Similar) {
@@ -92,12 +128,16 @@ interface Unclear {
   key: string
 }
 
-async function settle(context: Context, { texts, unclear, judge, key }: Unclear) {
+type Judged = { a: number; b: number; same: boolean }[] | { why: string; stopped?: ErrorRecord }
+
+async function settle(context: Context, { texts, unclear, judge, key }: Unclear): Promise<Judged> {
   const pairs = unclear.map(([a, b]) => [texts[a] ?? '', texts[b] ?? ''] as const)
   const request = { instruction: sameMeaningPrompt(pairs), output: verdicts, errand: true as const }
   const result = await errand(context, { agent: judge, request, key })
-  if ('why' in result) return result.why
-  if (!result.object) return result.error?.message ?? 'no verdict'
+  if ('why' in result) return { why: result.why }
+  const { error } = result
+  if (error && outOfBudget({ error })) return { why: error.message, stopped: error }
+  if (!result.object) return { why: error?.message ?? 'no verdict' }
   const { pairs: said } = result.object as z.output<typeof verdicts>
   return unclear.flatMap(([a, b], index) => {
     const verdict = said.find(({ number }) => number === index + 1)

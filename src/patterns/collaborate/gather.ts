@@ -6,6 +6,7 @@ import { divided } from './hierarchy.ts'
 import type { Job } from './job.ts'
 import type { Contribution } from './output.ts'
 import type { Specialist } from './specialists.ts'
+import { waveSize } from './wave-order.ts'
 import type { Saved } from './waves.ts'
 import { atOnce, inTurn, inWaves, questionTo } from './waves.ts'
 
@@ -44,11 +45,11 @@ export async function gathered(job: Job): Promise<Said> {
 }
 
 async function everybody(job: Job, specialists: readonly Specialist[], known: readonly Contribution[]) {
-  const { site, mode, bounds, input, grouping, synthesis } = job
+  const { site, mode, bounds, input, grouping } = job
   if (mode === 'sequential') return { contributions: await inTurn(site, specialists, known), saved: null }
-  const { strategy = 'weighted', wave = bounds.max_parallel, stop_at } = input.vote ?? {}
-  const counts = synthesis === 'vote' || (synthesis === 'auto' && input.structured)
-  if (!counts || strategy !== 'weighted') {
+  const { stop_at } = input.vote ?? {}
+  const wave = waveSize({ ...job, max_parallel: bounds.max_parallel })
+  if (wave === undefined) {
     return { contributions: [...known, ...(await atOnce(site, specialists, bounds.max_parallel))], saved: null }
   }
   return inWaves(site, specialists, {

@@ -206,3 +206,30 @@ describe('parts that fail', () => {
 })
 
 const usage = { input: 1, output: 1, cache_read: 0, cache_write: 0, reasoning: 0 }
+
+describe('what a division may cost', () => {
+  test('CO83 sixty parts for two go back once; what is too many even then is left out and told', async () => {
+    const sixty = plan(
+      ...Array.from({ length: 60 }, (_, at) => ({ agent: at % 2 ? 'back' : 'front', subtask: `p${at}` })),
+    )
+    const { output, model } = await meeting({ ...work, lead: leading(sixty, sixty) }, team)
+    expect(model.seen('lead')).toHaveLength(3)
+    expect(partOf(model.seen('lead')[1])).toContain('front can be given 4 parts at most')
+    expect(model.asked).toHaveLength(11)
+    expect(output.metadata.status).toBe('partial')
+    expect(output.metadata.problems).toHaveLength(52)
+  })
+
+  test('CO83 a model that cannot be had goes back; after that the part is done with the usual one', async () => {
+    const wrong = plan({ agent: 'back', subtask: 'the api', model: 'nobody/knows' })
+    const corrected = await meeting(
+      { ...work, lead: leading(wrong, plan({ agent: 'back', subtask: 'the api' })) },
+      team,
+    )
+    expect(partOf(corrected.model.seen('lead')[1])).toContain("assignment 1: no provider 'nobody'")
+    expect(corrected.output.metadata.problems).toBeUndefined()
+    const stubborn = await meeting({ ...work, lead: leading(wrong, wrong) }, team)
+    expect(stubborn.output.contributions[1]).toMatchObject({ agent: 'back', status: 'completed' })
+    expect(stubborn.output.metadata.problems).toEqual([expect.stringContaining("no provider 'nobody'")])
+  })
+})

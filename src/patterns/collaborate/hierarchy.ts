@@ -1,11 +1,14 @@
 import { z } from 'zod'
 import type { ErrorRecord } from '../../errors.ts'
 import { TroupeError } from '../../errors.ts'
+import type { Context } from '../../kernel/context.ts'
+import { tokensOf } from '../../kernel/ledger.ts'
 import type { SessionResult } from '../../kernel/session.ts'
 import type { Assignment, Part } from './assignments.ts'
 import { partsOf } from './assignments.ts'
+import { outOfBudget } from './budget.ts'
 import type { Asking } from './contribute.ts'
-import { contribute } from './contribute.ts'
+import { contribute, unsaid } from './contribute.ts'
 import type { Contribution } from './output.ts'
 import { correctionPrompt, decompositionPrompt } from './prompts.ts'
 import type { Specialist } from './specialists.ts'
@@ -67,12 +70,15 @@ async function divide(site: Asking, coordinator: Specialist, specialists: readon
   const { key } = questionTo(coordinator)
   context.emit(`${key}/asked`, 'tool:collaborative:agent:start', { agent: coordinator.name, role: 'coordinator' })
   const instruction = decompositionPrompt(shared, specialists, coordinator)
-  const first = await context.perform(coordinator.agent, { instruction, output: division }, { key })
-  const made = read(first, names)
+  const reading = coordinator.reading ? { reading: coordinator.reading } : undefined
+  const first = await context.perform(coordinator.agent, { instruction, output: division, ...reading }, { key })
+  const made = await read(site, first, { names, key: 'models/1' })
   if (made.problems.length === 0 || first.status !== 'completed') return told(site, coordinator, made)
   const again = { instruction: correctionPrompt(made.problems, names), resume: first.session_id, output: division }
   const second = await context.perform(undefined, again, { key: `corrections/${encodeURIComponent(coordinator.name)}` })
-  const better = read(second, names)
+  const better = await read(site, second, { names, key: 'models/2' })
+  // With what is left of the first division the run would end, and nobody could have it corrected.
+  if (outOfBudget(second)) return told(site, coordinator, better)
   const usable = better.division ? better : { ...made, problems: [...new Set([...made.problems, ...better.problems])] }
   // The session counts from its beginning.
   return told(site, coordinator, { ...usable, tokens: better.tokens })
@@ -86,14 +92,27 @@ function told({ context }: Asking, { name }: Specialist, found: Divided): Divide
   return found
 }
 
-function read(result: SessionResult, names: readonly string[]): Divided {
-  const tokens = result.usage.input + result.usage.output
+interface Reading {
+  names: readonly string[]
+  key: string
+}
+
+async function read({ context }: Asking, result: SessionResult, { names, key }: Reading): Promise<Divided> {
+  const tokens = tokensOf(result.usage)
   const said = result.object as Division | undefined
   const nothing = { result, tokens, division: undefined, parts: [] }
   if (!said) return { ...nothing, problems: [result.error?.message ?? 'it is not a division of the work'] }
-  const { parts, problems } = partsOf(said.assignments, names)
+  const wanted = [...new Set(said.assignments.flatMap(({ model }) => model ?? []))]
+  const lacking = wanted.length === 0 ? {} : await context.step(key, () => lackingOf(context, wanted))
+  const { parts, problems } = partsOf(said.assignments, names, lacking)
   if (parts.length === 0) return { ...nothing, problems }
   return { result, tokens, division: said, parts, problems }
+}
+
+/** Why each of these models cannot be had, of those that cannot. */
+async function lackingOf(context: Context, models: readonly string[]): Promise<Record<string, string>> {
+  const found = await Promise.all(models.map(async (model) => [model, await context.modelProblem(model)] as const))
+  return Object.fromEntries(found.flatMap(([model, why]) => (why === undefined ? [] : [[model, why]])))
 }
 
 function errorOf({ result, problems }: Divided): ErrorRecord {
@@ -104,13 +123,8 @@ function errorOf({ result, problems }: Divided): ErrorRecord {
 function planOf({ name }: Specialist, found: Divided): Contribution {
   const { result, tokens, division: made } = found
   return {
-    agent: name,
-    role: 'coordinator',
+    ...unsaid({ name, role: 'coordinator' }),
     response: made?.plan ?? result.text,
-    recommendation: null,
-    confidence: null,
-    concerns: [],
-    questions: [],
     tokens_used: tokens,
     session_id: result.session_id,
     status: made ? 'completed' : 'failed',
@@ -160,19 +174,7 @@ async function partDone(site: Asking, { who, part, previous }: PartWork): Promis
 }
 
 /** Work on what was never made would be paid for nothing. */
-function left({ name, role }: Specialist, subtask: string, failed: readonly string[]): Contribution {
+function left(who: Specialist, subtask: string, failed: readonly string[]): Contribution {
   const error = new TroupeError('tool_failed', `not begun: it needs what ${failed.join(', ')} could not deliver`)
-  return {
-    agent: name,
-    role,
-    response: '',
-    recommendation: null,
-    confidence: null,
-    concerns: [],
-    questions: [],
-    tokens_used: 0,
-    subtask,
-    status: 'failed',
-    error: error.toJSON(),
-  }
+  return { ...unsaid(who), subtask, status: 'failed', error: error.toJSON() }
 }

@@ -5,7 +5,9 @@ import { agent } from '../../../test/stage.ts'
 import type { Model, ModelRequest } from '../../index.ts'
 import { scriptedModel } from '../../models/scripted.ts'
 import { collaborate } from './collaborate.ts'
-import { collaborateInput, DEFAULT_CONFIG, milliseconds } from './input.ts'
+import { DEFAULT_CONFIG } from './config.ts'
+import { milliseconds } from './duration.ts'
+import { collaborateInput } from './input.ts'
 import { collaborateOutput } from './output.ts'
 
 const yes = opinion('yes')
@@ -108,7 +110,7 @@ describe('who is asked', () => {
   })
 
   /** Which model is asked for, by name; all of them play the same script. */
-  async function namesAsked(input: Record<string, unknown>, run: { model?: string } = {}) {
+  async function namesAsked(input: Record<string, unknown>, run: { model?: string } = {}, collaborate = {}) {
     const names: [string, string | undefined][] = []
     const rules = [
       { when: { agent: 'coordinator' }, reply: { text: 'done' } },
@@ -128,7 +130,7 @@ describe('who is asked', () => {
         return { name: name ?? 'default', stream: heard }
       },
     }
-    const { troupe } = await company({}, { models: { find } })
+    const { troupe } = await company({}, { models: { find }, collaborate })
     const agents = [{ name: 'a' }, { name: 'b' }]
     const result = await troupe.run('collaborate', { task: 'x', agents, ...input }, run)
     const opened = (await troupe.events(result.run_id)).filter(({ type }) => type === 'session:open')
@@ -147,7 +149,7 @@ describe('who is asked', () => {
     ]
     const coordinator_config = { ...provider({ model: 'big', temperature: 0.9 }), system_prompt: 'Be brief.' }
     const { names, result, opened, troupe } = await namesAsked({ agents, coordinator_config })
-    expect(names).toEqual({ a: 'acme/m-1', b: 'fast', c: 'other/m-2', d: undefined, coordinator: 'acme/big' })
+    expect(names).toEqual({ a: 'acme/m-1', b: 'fast', c: 'other/m-2', d: 'acme/general', coordinator: 'acme/big' })
     const temperatures = opened.map(({ data }) => (data as { agent: { name: string; temperature?: number } }).agent)
     expect(temperatures.map(({ name, temperature }) => [name, temperature])).toEqual([
       ['a', 0.1],
@@ -173,9 +175,19 @@ describe('who is asked', () => {
     const named = await namesAsked({ synthesis: 'best_of' }, { model: 'acme/run' })
     expect(named.names).toMatchObject({ a: 'acme/run', evaluator: 'acme/run' })
     expect(temperature(named.opened, 'evaluator')).toBe(0.2)
-    const told = await namesAsked({ synthesis: 'best_of', coordinator_config: { model: 'acme/judge', temperature: 1 } })
-    expect(told.names.evaluator).toBe('acme/judge')
-    expect(temperature(told.opened, 'evaluator')).toBe(0.2)
+  })
+
+  test('CO94 what a call or a troupe says of the coordinator holds for the evaluator too', async () => {
+    const coordinator_config = { model: 'acme/judge', temperature: 1, system_prompt: 'Be strict.' }
+    const { names, opened } = await namesAsked({ synthesis: 'best_of', coordinator_config })
+    expect(names.evaluator).toBe('acme/judge')
+    expect(opened.at(-1)?.data).toMatchObject({
+      agent: { name: 'evaluator', temperature: 1, instructions: expect.stringContaining('Be strict.') },
+    })
+    const settings = { coordinator: { model: 'acme/ours', temperature: 0.9 } }
+    const ours = await namesAsked({ synthesis: 'best_of' }, {}, settings)
+    expect(ours.names.evaluator).toBe('acme/ours')
+    expect(ours.opened.at(-1)?.data).toMatchObject({ agent: { name: 'evaluator', temperature: 0.2 } })
   })
 })
 

@@ -1,45 +1,8 @@
 import { z } from 'zod'
+import { duration } from './duration.ts'
 
 export const modes = ['parallel', 'sequential', 'hierarchical'] as const
 export const syntheses = ['coordinator', 'vote', 'merge', 'best_of', 'auto'] as const
-
-/** What a troupe sets for all collaborations; one call may ask for less, and its operator for more. */
-export interface CollaborateConfig {
-  default_mode: (typeof modes)[number]
-  default_synthesis: (typeof syntheses)[number]
-  max_agents: number
-  max_parallel: number
-  /** Such as `300s`. */
-  agent_timeout: string | number
-  coordinator: { model?: string; temperature: number }
-  /** From this share of the voices on, they agree. */
-  consensus_threshold: number
-}
-
-export const DEFAULT_CONFIG: CollaborateConfig = Object.freeze({
-  default_mode: 'parallel',
-  default_synthesis: 'coordinator',
-  max_agents: 5,
-  max_parallel: 3,
-  agent_timeout: '300s',
-  coordinator: Object.freeze({ temperature: 0.3 }),
-  consensus_threshold: 0.66,
-})
-
-const DURATION = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h)$/
-const MS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
-
-/** Milliseconds of `300s`, `5m` or a number of seconds; `undefined` when it is neither. */
-export function milliseconds(duration: string | number): number | undefined {
-  if (typeof duration === 'number') return duration > 0 ? duration * 1000 : undefined
-  const [, amount, unit] = DURATION.exec(duration.trim()) ?? []
-  const ms = Number(amount) * MS[(unit ?? 'ms') as keyof typeof MS]
-  return ms > 0 ? ms : undefined
-}
-
-const duration = z
-  .union([z.string(), z.number()])
-  .refine((value) => milliseconds(value) !== undefined, 'a duration such as 300s, 5m, or a number of seconds')
 
 /** Model, temperature and tools as other hosts write them: `providers: [{module: provider-anthropic, config}]`. */
 export const agentConfig = z.looseObject({
@@ -85,7 +48,7 @@ const fields = {
     .describe(
       'One writes the answer; a vote; all answers as they are; the best one; or auto: a vote where they can, else one.',
     ),
-  coordinator_config: agentConfig.optional().describe('For the one who writes the answer.'),
+  coordinator_config: agentConfig.optional().describe('For the one who writes or scores the answers.'),
   context: z.record(z.string(), z.unknown()).optional().describe('Facts that all are given.'),
   categories: z
     .array(z.string().min(1))

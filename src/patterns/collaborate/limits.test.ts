@@ -217,13 +217,6 @@ describe('budget and cancel', () => {
     expect((alone.output as Output).contributions).toHaveLength(1)
   })
 
-  test('CO42 a budget that ends before the coordinator leaves the contributions: status partial', async () => {
-    const { troupe } = await company({ everybody: opinion('go') })
-    const result = await troupe.run('collaborate', { task: 'x', agents: five.slice(0, 2) }, { limits: { calls: 2 } })
-    expect(result).toMatchObject({ status: 'completed', stop_reason: 'partial' })
-    expect((result.output as Output).metadata.problems?.[0]).toContain('the limit of 2 model calls is reached')
-  })
-
   test('CO42 a limit of the caller’s own, such as its breadth, costs only those for whom there is no room', async () => {
     const input = { task: 'x', agents: five.slice(0, 3), synthesis: 'merge' }
     const options = { agents: [lead], limits: { breadth: 2 } }

@@ -55,7 +55,6 @@ describe('saying what turned out right', () => {
       ['c', true],
     ])
     expect(await tell({ answer: 'go' })).toMatchObject({ correct: true })
-    expect(await tell({ answer: 'neither', verdict: 'right' })).toMatchObject({ correct: true })
   })
 
   test('CO48 after a tie a verdict says nothing of anybody; after a ruling it is about whoever was followed', async () => {
@@ -75,6 +74,82 @@ describe('saying what turned out right', () => {
         { agent: 'c', role: 'c', right: false },
       ],
     })
+  })
+
+  test('CO61 what best_of chose is what was right or wrong, whatever most recommended', async () => {
+    const evaluator = JSON.stringify({ scores: [{ answer: 3, score: 9, reason: '' }], best: 3, reason: '' })
+    const { tell } = await decided({ synthesis: 'best_of' }, { ...lines, evaluator })
+    expect(await tell({ verdict: 'right' })).toMatchObject({
+      correct: true,
+      // Two of three agreed on something else: that says nothing of what their agreement is worth.
+      agreement_score: null,
+      voices: [
+        { agent: 'a', right: false },
+        { agent: 'b', right: false },
+        { agent: 'c', right: true },
+      ],
+    })
+    expect(await tell({ verdict: 'wrong' })).toMatchObject({ voices: [{ agent: 'c', right: false }] })
+  })
+
+  test('CO61 whom a coordinator followed nobody knows: a verdict says nothing of the voices, an answer does', async () => {
+    const { tell } = await decided({ synthesis: 'coordinator' }, { ...lines, coordinator: 'Wait, I say.' })
+    expect(await tell({ verdict: 'right' })).toMatchObject({ correct: true, agreement_score: 2 / 3, voices: [] })
+    const known = await tell({ answer: 'wait', verdict: 'right' })
+    expect(known).toMatchObject({ correct: true, voices: [{ right: false }, { right: false }, { right: true }] })
+  })
+
+  test('CO61 where there was no decision nobody was right with it, and nothing is learnt of agreement', async () => {
+    const concerns = [{ concern: 'no way back', severity: 'critical' }]
+    const spoken = { ...lines, c: opinion('wait', 0.8, { concerns }) }
+    const { tell } = await decided({ vote: { strategy: 'veto' } }, spoken)
+    expect(await tell({ verdict: 'right' })).toMatchObject({ agreement_score: null, voices: [] })
+    const unlike = await decided({ vote: { strategy: 'unanimous' } })
+    expect(await unlike.tell({ verdict: 'right' })).toMatchObject({ agreement_score: null, voices: [] })
+  })
+
+  test('CO61 one voice alone is no case of agreement, but was right or wrong', async () => {
+    const { tell } = await decided(
+      { solo_first: true, task: 'Name the capital.' },
+      { ...lines, a: opinion('Paris', 0.95) },
+    )
+    expect(await tell({ verdict: 'right' })).toMatchObject({
+      correct: true,
+      agreement_score: null,
+      voices: [{ agent: 'a', right: true }],
+    })
+  })
+
+  test('CO62 in other words the right answer is settled by a model; who stays unclear is left out', async () => {
+    const spoken = { a: opinion('Use PostgreSQL'), b: opinion('Use PostgreSQL'), c: opinion('Use MySQL') }
+    const judge = JSON.stringify({ pairs: [1, 2, 3].map((number) => ({ number, same: true })) })
+    const asked = await decided({}, { ...spoken, judge })
+    expect(await asked.tell({ answer: 'Go with a PostgreSQL database' })).toMatchObject({
+      correct: true,
+      voices: [
+        { agent: 'a', right: true },
+        { agent: 'b', right: true },
+        { agent: 'c', right: false },
+      ],
+    })
+    const { tell, troupe, run_id } = await decided({}, spoken)
+    expect(await tell({ answer: 'Go with a PostgreSQL database', verdict: 'right' })).toMatchObject({
+      correct: true,
+      voices: [{ agent: 'c', right: false }],
+    })
+    const open = await troupe.run('outcome', { of_run: run_id, answer: 'Go with a PostgreSQL database' })
+    expect(open.error).toMatchObject({ code: 'invalid_input', hint: 'say --verdict right or --verdict wrong too' })
+  })
+
+  test('CO62 a blank answer, and one that contradicts the verdict, is refused', async () => {
+    const { troupe, run_id } = await decided()
+    const tried = async (of: object) => (await troupe.run('outcome', { of_run: run_id, ...of })).error?.message
+    await expect(tried({ answer: '   ' })).rejects.toMatchObject({ code: 'invalid_input' })
+    expect(await tried({ answer: 'go', verdict: 'wrong' })).toBe(
+      "'go' says that the answer was right, and the verdict wrong",
+    )
+    expect(await tried({ answer: 'neither', verdict: 'right' })).toContain('was wrong')
+    expect(await tried({ answer: 'go', verdict: 'right' })).toBeUndefined()
   })
 
   test('CO49 neither verdict nor answer, an unknown run, or one of another pattern is refused', async () => {

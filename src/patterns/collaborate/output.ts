@@ -34,6 +34,29 @@ export interface Contribution {
   error?: ErrorRecord
 }
 
+export function hasSpoken({ response, recommendation, concerns }: Contribution): boolean {
+  return response.trim() !== '' || recommendation !== null || concerns.length > 0
+}
+
+/** What it said; where it gave no words with its choice, the choice and the concerns. */
+export function wordsOf({ response, recommendation, concerns }: Contribution): string {
+  if (response.trim() !== '') return response
+  return [
+    ...(recommendation === null ? [] : [recommendation]),
+    ...concerns.map(({ concern: text, severity }) => `- ${severity}: ${text}`),
+  ].join('\n')
+}
+
+/** How an evaluator scored the answers. */
+export interface Evaluation {
+  index: number
+  agent: string
+  reason: string
+  scores: { agent: string; score: number; reason: string }[]
+  /** Those that share the highest score, where several do. */
+  tied?: string[]
+}
+
 const concern = z.union([
   z.object({ concern: z.string().min(1), severity: z.enum(severities) }),
   // Models write bare sentences too.

@@ -1,4 +1,6 @@
+import { oneLine } from './foreign-text.ts'
 import type { Contribution } from './output.ts'
+import { wordsOf } from './output.ts'
 
 /*
  * Every word that a collaboration says to models. What all are told comes first and is the same for all, so that a provider
@@ -78,7 +80,7 @@ export function evaluationPrompt(
   answers: readonly Contribution[],
   criteria: readonly string[],
 ): string {
-  const listed = answers.map(({ response }, index) => `## Answer ${index + 1}\n${fenced(response)}`)
+  const listed = answers.map((answer, index) => `## Answer ${index + 1}\n${fenced(wordsOf(answer))}`)
   const by = criteria.length > 0 ? criteria : ['correctness', 'completeness', 'usefulness for the one who asked']
   return [
     shared,
@@ -134,7 +136,7 @@ function quotedOne(contribution: Contribution): string {
   const { agent, role, response, recommendation, confidence, concerns, status, subtask } = contribution
   const lines = [`## ${oneLine(agent)} (${oneLine(role)})${status === 'completed' ? '' : ` [${status}: cut short]`}`]
   if (subtask !== undefined) lines.push(fenced(`part: ${oneLine(subtask)}`))
-  lines.push(fenced(response))
+  if (response.trim() !== '') lines.push(fenced(response))
   if (recommendation !== null) {
     lines.push(
       fenced(`recommends: ${oneLine(recommendation)}${confidence === null ? '' : ` (confidence ${confidence})`}`),
@@ -148,7 +150,7 @@ function quotedOne(contribution: Contribution): string {
 
 export function missingLines(missing: readonly Contribution[]): string {
   return missing
-    .map(({ agent, role, error }) => `- ${agent} (${role}): ${oneLine(error?.message ?? 'no answer')}`)
+    .map(({ agent, role, error }) => `- ${oneLine(`${agent} (${role}): ${error?.message ?? 'no answer'}`)}`)
     .join('\n')
 }
 
@@ -159,8 +161,4 @@ function fenced(text: string): string {
   const cut =
     text.length > MOST_QUOTED ? `${text.slice(0, MOST_QUOTED)}\n[${text.length - MOST_QUOTED} more characters]` : text
   return `<<<data\n${cut.replace(/data>>>/gi, 'data> > >').replace(/<<<data/gi, '< < <data')}\ndata>>>`
-}
-
-function oneLine(text: string): string {
-  return text.replace(/\s+/g, ' ').trim()
 }

@@ -12,6 +12,8 @@ import { voicesOf } from './voices.ts'
 /** How voices are told apart and counted. */
 export interface Grouping {
   weightOf(who: { agent: string; role: string }): number
+  /** In which wave somebody speaks; later ones change nothing in who of the earlier stand together. */
+  waveOf?(agent: string): number
   categories?: readonly string[]
 }
 
@@ -34,11 +36,12 @@ interface ConsensusFacts {
 export async function grouped(
   context: Context,
   voices: readonly Voice[],
-  { categories, key, judge }: Grouping & { key: string; judge?: Agent },
+  { categories, key, judge, waveOf }: Grouping & { key: string; judge?: Agent },
 ): Promise<Equivalence> {
   const texts = voices.map(({ recommendation }) => recommendation)
   if (categories) return { groups: clustered(texts).groups, method: 'text', unclear: [] }
-  return equivalent(context, texts, { key, ...(judge ? { judge } : undefined) })
+  const wave = (index: number) => waveOf?.(voices[index]?.agent ?? '') ?? 0
+  return equivalent(context, texts, { key, wave, ...(judge ? { judge } : undefined) })
 }
 
 export async function standOf(
@@ -71,7 +74,10 @@ export function standInWords({ consensus }: Stand): string {
     ({ recommendation, agents, share }) =>
       `- ${Math.round(share * 100)} %: ${recommendation.replace(/\s+/g, ' ')} (${agents.join(', ')})`,
   )
-  const agreement = agreement_score === null ? '' : `Agreement ${Math.round(agreement_score * 100)} %.`
+  const counted = clusters.reduce((sum, { agents }) => sum + agents.length, 0)
+  const silent = counted < consensus.agents_count ? ` Counted: ${counted} of ${consensus.agents_count}.` : ''
+  const agreement =
+    (agreement_score === null ? 'One voice alone.' : `Agreement ${Math.round(agreement_score * 100)} %.`) + silent
   const conflict = key_disagreements.map(({ severity }) => `The disagreement is ${severity}.`)
   return [agreement, ...lines, ...(tie ? ['It is a tie.'] : []), ...conflict].filter((line) => line !== '').join('\n')
 }

@@ -1,13 +1,16 @@
-import { z } from 'zod'
+import type { ErrorRecord } from '../../errors.ts'
 import type { Outcome, VoteStrategy } from '../../judgement/vote.ts'
 import { tally } from '../../judgement/vote.ts'
 import type { Agent } from '../../kernel/agent.ts'
 import type { Context } from '../../kernel/context.ts'
-import type { SessionResult } from '../../kernel/session.ts'
-import type { Ruling } from './conflict.ts'
+import { tokensOf } from '../../kernel/ledger.ts'
+import { outOfBudget } from './budget.ts'
 import { errand } from './errand.ts'
-import type { Contribution } from './output.ts'
-import { evaluationPrompt, missingLines, synthesisPrompt } from './prompts.ts'
+import type { Ruling } from './escalate.ts'
+import { contained, oneLine } from './foreign-text.ts'
+import type { Contribution, Evaluation } from './output.ts'
+import { hasSpoken, wordsOf } from './output.ts'
+import { missingLines, synthesisPrompt } from './prompts.ts'
 import type { Stand } from './stand.ts'
 import { standInWords } from './stand.ts'
 import { abstentions, ballotsOf } from './voices.ts'
@@ -18,6 +21,8 @@ export interface Synthesised {
   vote?: Vote
   best_of?: Evaluation
   failed?: string
+  /** A limit of the run: a resumed one tries again. */
+  stopped?: ErrorRecord
   tokens: number
 }
 
@@ -28,13 +33,6 @@ export interface Vote {
   tied?: string[]
   blocked_by?: string[]
   reason: string
-}
-
-export interface Evaluation {
-  index: number
-  agent: string
-  reason: string
-  scores: { agent: string; score: number; reason: string }[]
 }
 
 /** What every synthesis starts from. */
@@ -48,9 +46,9 @@ export interface Material {
 /** All answers, one after the other, and who is missing. */
 export function merged({ contributions, ruling }: Pick<Material, 'contributions' | 'ruling'>): string {
   const { heard, missing } = split(contributions)
-  const sections = heard.map(({ agent, role, response, status }) => {
-    const cut = status === 'completed' ? '' : ` [${status}]`
-    return `### ${agent} (${role})${cut}\n\n${response}`
+  const sections = heard.map((one) => {
+    const cut = one.status === 'completed' ? '' : ` [${one.status}]`
+    return `### ${oneLine(`${one.agent} (${one.role})`)}${cut}\n\n${contained(wordsOf(one))}`
   })
   return [...decided(ruling), ...sections, ...absent(missing)].join('\n\n---\n\n')
 }
@@ -70,7 +68,7 @@ export function voted(material: Material, strategy: VoteStrategy): Synthesised &
   const lines = ruling ? decided(ruling) : [headline(vote)]
   const winner = outcome.winner === null ? [] : (equivalence.groups[outcome.winner] ?? [])
   const [first] = winner.flatMap((index) => voices[index] ?? []).sort((a, b) => b.confidence - a.confidence)
-  if (first && !ruling) lines.push(first.of.response)
+  if (first && !ruling && first.of.response.trim() !== '') lines.push(contained(first.of.response))
   lines.push(`## Votes\n${standInWords(stand)}`)
   const agreed = consensus.key_agreements.filter((agreement) => agreement !== vote.winner)
   if (agreed.length > 0) lines.push(`## Agreed\n${listed(agreed)}`)
@@ -79,7 +77,7 @@ export function voted(material: Material, strategy: VoteStrategy): Synthesised &
       `${agents.join(', ')}: ${recommendation}${concerns.length > 0 ? ` (${concerns.join('; ')})` : ''}`,
   )
   if (minority.length > 0) lines.push(`## Dissent\n${listed(minority)}`)
-  lines.push(...absent(split(contributions).missing))
+  lines.push(...uncounted(contributions), ...absent(split(contributions).missing))
   return { result: lines.join('\n\n'), vote, tokens: 0 }
 }
 
@@ -98,9 +96,9 @@ function voteOf(outcome: Outcome, { strategy, named }: { strategy: VoteStrategy;
 }
 
 function headline({ winner, tie, tied = [], blocked_by, reason }: Vote): string {
-  if (winner !== null) return `# ${winner}`
-  if (blocked_by) return `# No decision: blocked by ${blocked_by.join(', ')}`
-  return tie ? `# A tie: ${tied.join(' / ')}` : `# No decision: ${reason}`
+  if (winner !== null) return `# ${oneLine(winner)}`
+  if (blocked_by) return `# No decision: blocked by ${oneLine(blocked_by.join(', '))}`
+  return tie ? `# A tie: ${tied.map(oneLine).join(' / ')}` : `# No decision: ${reason}`
 }
 
 /** One writes the answer. If it cannot, the answers are returned as they are. */
@@ -124,90 +122,37 @@ export async function coordinated(
   if ('why' in done) return { result: merged(material), failed: `the coordinator failed: ${done.why}`, tokens: 0 }
   // A session that goes on counts from its beginning.
   const before = material.contributions.find(({ session_id }) => session_id === writer.resume)?.tokens_used ?? 0
-  const tokens = tokensOf(done) - (writer.resume === undefined ? 0 : before)
+  const tokens = tokensOf(done.usage) - (writer.resume === undefined ? 0 : before)
   if (done.status === 'completed' && done.text.trim() !== '') return { result: done.text, tokens }
   const why = done.error?.message ?? done.stop_reason
-  return { result: merged(material), failed: `the coordinator failed: ${why}`, tokens }
+  const failed = { result: merged(material), failed: `the coordinator failed: ${why}`, tokens }
+  return done.error && outOfBudget(done) ? { ...failed, stopped: done.error } : failed
 }
 
-const evaluation = z.object({
-  scores: z.array(z.object({ answer: z.int(), score: z.number().min(1).max(10), reason: z.string() })),
-  best: z.int(),
-  reason: z.string(),
-})
-
-/** An evaluator scores the answers without knowing whose they are. */
-export async function bestOf(
-  context: Context,
-  material: Material,
-  { evaluator, criteria }: { evaluator: Agent; criteria: readonly string[] },
-): Promise<Synthesised> {
-  const { heard } = split(material.contributions)
-  // Where the work was divided, the plan is no answer.
-  const parts = heard.filter(({ subtask }) => subtask !== undefined)
-  const answers = parts.length > 0 ? parts : heard
-  const request = {
-    instruction: evaluationPrompt(material.shared, answers, ruled(criteria, material.ruling)),
-    output: evaluation,
-    errand: true as const,
-  }
-  const done = await errand(context, { agent: evaluator, request, key: 'synthesis/evaluator' })
-  const failed = (why: string, tokens: number) => ({
-    result: merged(material),
-    failed: `the evaluator failed: ${why}`,
-    tokens,
-  })
-  if ('why' in done) return failed(done.why, 0)
-  if (!done.object) return failed(done.error?.message ?? done.stop_reason, tokensOf(done))
-  const judged = evaluated(done.object as z.output<typeof evaluation>, answers)
-  if (!judged) return failed('it scored none of the answers', tokensOf(done))
-  const best = answers[judged.index] as Contribution
-  // Whoever reads the result looks among all contributions, not only among those that were scored.
-  const best_of = { ...judged, index: material.contributions.indexOf(best) }
-  return { result: best.response, best_of, tokens: tokensOf(done) }
-}
-
-function ruled(criteria: readonly string[], ruling: Ruling | undefined): readonly string[] {
-  return ruling ? [`agreement with what a person decided: ${ruling.decision}`, ...criteria] : criteria
-}
-
-/** The best is the one it names if that has the highest score; an evaluator that contradicts itself goes by its scores. */
-function evaluated(said: z.output<typeof evaluation>, answers: readonly Contribution[]): Evaluation | undefined {
-  const scores = answers.flatMap(({ agent }, index) => {
-    const found = said.scores.find(({ answer }) => answer === index + 1)
-    return found ? [{ index, agent, score: found.score, reason: found.reason }] : []
-  })
-  const highest = Math.max(...scores.map(({ score }) => score))
-  const top = scores.filter(({ score }) => score === highest)
-  const best = top.find(({ index }) => index === said.best - 1) ?? top[0]
-  if (!best) return undefined
-  const reason = best.index === said.best - 1 ? said.reason : best.reason
-  return {
-    index: best.index,
-    agent: best.agent,
-    reason,
-    scores: scores.map(({ agent, score, reason: why }) => ({ agent, score, reason: why })),
-  }
-}
-
-/** Those with something to say, in full or cut short, and those without. */
+/** Those with something to say, in full or cut short, and those without. A choice without reasons is something too. */
 export function split(contributions: readonly Contribution[]): { heard: Contribution[]; missing: Contribution[] } {
-  const said = ({ response }: Contribution) => response.trim() !== ''
-  return { heard: contributions.filter(said), missing: contributions.filter((contribution) => !said(contribution)) }
+  return { heard: contributions.filter(hasSpoken), missing: contributions.filter((one) => !hasSpoken(one)) }
 }
 
 function decided(ruling: Ruling | undefined): string[] {
-  return ruling ? [`Decided by a person: ${ruling.decision}`] : []
+  return ruling ? [`Decided by a person: ${oneLine(ruling.decision)}`] : []
 }
 
-function absent(missing: readonly Contribution[]): string[] {
+/** Who spoke and has no vote: without this line a share would look like one of all. */
+function uncounted(contributions: readonly Contribution[]): string[] {
+  const { heard } = split(contributions)
+  // Where the work was divided, the plan has no vote to lose.
+  const parts = heard.filter(({ subtask }) => subtask !== undefined)
+  const voters = new Set(heard.filter(({ recommendation }) => recommendation !== null).map(({ agent }) => agent))
+  const silent = (parts.length > 0 ? parts : heard).map(({ agent }) => agent).filter((name) => !voters.has(name))
+  const names = [...new Set(silent)].map((name) => oneLine(`${name}: no recommendation that can be counted`))
+  return names.length === 0 ? [] : [`## Not counted\n${listed(names)}`]
+}
+
+export function absent(missing: readonly Contribution[]): string[] {
   return missing.length === 0 ? [] : [`## Not heard\n${missingLines(missing)}`]
 }
 
 function listed(lines: readonly string[]): string {
-  return lines.map((line) => `- ${line}`).join('\n')
-}
-
-function tokensOf({ usage }: SessionResult): number {
-  return usage.input + usage.output
+  return lines.map((line) => `- ${oneLine(line)}`).join('\n')
 }

@@ -1,5 +1,5 @@
 import type { Voice } from '../../judgement/agreement.ts'
-import { isCritical } from '../../judgement/consensus.ts'
+import { isCritical, scoreOf } from '../../judgement/consensus.ts'
 import type { Ballot } from '../../judgement/vote.ts'
 import { accuracyWeight } from '../../judgement/vote.ts'
 import type { History } from './history.ts'
@@ -13,22 +13,44 @@ const ABSTAINS = -1
 /** How much each counts: by name or role as the caller says, and by how often it was right before. */
 export function weighing(input: Pick<CollaborateInput, 'weights'>, history: History) {
   return ({ agent, role }: { agent: string; role: string }): number => {
-    const given = input.weights?.[agent] ?? input.weights?.[role] ?? 1
+    const given = weightIn(input.weights, agent) ?? weightIn(input.weights, role) ?? 1
     const { right, total } = history.records.get(agent) ?? { right: 0, total: 0 }
     return given * accuracyWeight(right, total)
   }
 }
 
-/** Those that recommended something; who failed or was cut short has not, and is not counted. */
+/** Somebody may be called 'constructor', which every object has. */
+function weightIn(weights: Readonly<Record<string, number>> = {}, name: string): number | undefined {
+  return Object.hasOwn(weights, name) ? weights[name] : undefined
+}
+
+/**
+ * Those that recommended something; who failed or was cut short has not, and is not counted. Who worked on several parts
+ * has one voice, the surest, with the concerns of all of them.
+ */
 export function voicesOf(
   contributions: readonly Contribution[],
   weightOf: (who: Contribution) => number,
 ): (Voice & { of: Contribution })[] {
-  return contributions.flatMap((of) => {
-    const { agent, role, recommendation, confidence, concerns } = of
-    if (recommendation === null) return []
-    return [{ agent, role, recommendation, confidence: confidence ?? UNSTATED, weight: weightOf(of), concerns, of }]
+  const counted = contributions.filter(({ recommendation }) => recommendation !== null)
+  return counted.flatMap((of) => {
+    const { agent, role, recommendation } = of
+    const own = counted.filter((other) => other.agent === agent)
+    if (recommendation === null || surest(own) !== of) return []
+    const concerns = own.flatMap((each) => each.concerns)
+    return [{ agent, role, recommendation, confidence: sure(of), weight: weightOf(of), concerns, of }]
   })
+}
+
+/** What was said after hearing the others goes before what was not. */
+function surest(own: readonly Contribution[]): Contribution | undefined {
+  const latest = own.filter(({ before }) => before)
+  const asked = latest.length > 0 ? latest : own
+  return asked.reduce((best, each) => (sure(each) > sure(best) ? each : best), asked[0] as Contribution)
+}
+
+function sure({ confidence }: Contribution): number {
+  return confidence ?? UNSTATED
 }
 
 export function ballotsOf(
@@ -38,7 +60,7 @@ export function ballotsOf(
   return voices.map(({ agent, confidence, weight, concerns }, index) => ({
     agent,
     group: groups.findIndex((group) => group.includes(index)),
-    score: confidence * weight,
+    score: scoreOf({ confidence, weight }),
     critical: isCritical({ concerns }),
   }))
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import type { Lines } from '../../../test/collaboration.ts'
+import type { Lines, Output } from '../../../test/collaboration.ts'
 import { meeting, opinion } from '../../../test/collaboration.ts'
+import type { Embedder } from '../../kernel/embedder.ts'
 import { enough } from './early-stop.ts'
 
 const five = ['a', 'b', 'c', 'd', 'e'].map((name) => ({ name, role: name }))
@@ -80,11 +81,82 @@ describe('adaptive stop', () => {
     const rest = { remaining: [1], stop_at: undefined }
     expect(enough(voices, { groups, unclear: [] }, rest).stop).toBe(true)
     expect(enough(voices, { groups, unclear: [[2, 3]] }, rest).stop).toBe(false)
-    // A doubt about the leader itself can only help it.
+    // A doubt about the leader itself can only help it: a model's word takes nobody out of a group.
     expect(enough(voices, { groups, unclear: [[1, 2]] }, rest).stop).toBe(true)
     const rivals = [voice('x', 0.9), voice('y', 0.5), voice('z', 0.5)]
     const apart = [[0], [1], [2]]
     expect(enough(rivals, { groups: apart, unclear: [[1, 2]] }, { remaining: [0.01], stop_at: 0.51 }).stop).toBe(false)
+  })
+})
+
+describe('nobody changes sides', () => {
+  const [publish, deliver, hand] = [
+    'Publish tonight with feature flags',
+    'Deliver gradually to few customers',
+    'Hand over stepwise towards clients',
+  ] as const
+  /** Statements by their direction, in degrees; close to each other they mean the same. */
+  const turned = (degrees: Record<string, number>): Embedder => ({
+    id: 'turned',
+    threshold: 0.8,
+    embed: async (texts) =>
+      texts.map((text) => {
+        const angle = ((degrees[text] ?? 90) * Math.PI) / 180
+        return Float32Array.from([Math.cos(angle), Math.sin(angle)])
+      }),
+  })
+  const judging = (same: boolean) => JSON.stringify({ pairs: [1, 2, 3].map((number) => ({ number, same })) })
+  const groups = ({ consensus }: Output) => consensus.clusters.map(({ agents }) => agents.join(''))
+
+  test('CO69 a voice of a later wave draws nobody over, however close it is', async () => {
+    const lines = { a: opinion(publish, 1), b: opinion(deliver, 0.9), c: opinion(hand, 0.8), judge: judging(false) }
+    const options = { embedder: turned({ [publish]: 0, [deliver]: 30, [hand]: 40 }) }
+    const input = { agents: five.slice(0, 3), synthesis: 'vote', limits: { max_parallel: 2 } }
+    const early = await meeting(lines, input, options)
+    expect(early.output.metadata.saved).toMatchObject({ agents: ['c'], why: 'cannot_change' })
+    // With a little more weight the third is asked, and joined to the second it would win.
+    const whole = await meeting(lines, { ...input, weights: { c: 1.95 } }, options)
+    expect(whole.output.contributions).toHaveLength(3)
+    expect(groups(whole.output)).toEqual(['ab', 'c'])
+    expect(whole.output.vote?.winner).toBe(early.output.vote?.winner)
+  })
+
+  test('CO69 the judge, who is asked after the stop, takes nobody from the leader', async () => {
+    const lines = {
+      a: opinion(publish, 1),
+      b: opinion(deliver, 0.7),
+      c: opinion(hand, 0.7),
+      d: opinion(publish, 1),
+      judge: judging(true),
+    }
+    const options = { embedder: turned({ [publish]: 0, [deliver]: 30, [hand]: 70 }) }
+    const input = { agents: five.slice(0, 4), synthesis: 'vote', weights: { d: 0.5 } }
+    const early = await meeting(lines, { ...input, limits: { max_parallel: 3 } }, options)
+    expect(early.output.metadata.saved).toMatchObject({ agents: ['d'], why: 'cannot_change' })
+    expect(groups(early.output)).toEqual(['ab', 'c'])
+    const whole = await meeting(lines, { ...input, limits: { max_parallel: 4 } }, options)
+    expect(groups(whole.output)).toEqual(['abd', 'c'])
+    expect(whole.output.vote?.winner).toBe(early.output.vote?.winner)
+  })
+
+  test('CO69 in sequence who has heard the others changes nothing in how they are counted', async () => {
+    const lines = { a: opinion(publish, 0.9), b: opinion(deliver, 0.8), c: opinion(hand, 0.3), judge: judging(false) }
+    const options = { embedder: turned({ [publish]: 0, [deliver]: 30, [hand]: 40 }) }
+    const input = { agents: five.slice(0, 3), mode: 'sequential', synthesis: 'vote' }
+    expect(groups((await meeting(lines, input, options)).output)).toEqual(['ab', 'c'])
+  })
+
+  test('CO69 while vectors cannot be made nobody is spared: they may be there in the end', async () => {
+    let calls = 0
+    const later = turned({})
+    const failing = async (texts: readonly string[]) => {
+      calls += 1
+      if (calls === 1) throw new Error('not yet')
+      return later.embed(texts)
+    }
+    const lines = { ...all('go', 1), b: opinion('wait', 0.1) }
+    const { output } = await meeting(lines, vote({ wave: 4 }), { embedder: { ...later, embed: failing } })
+    expect(output.contributions).toHaveLength(5)
   })
 })
 

@@ -3,6 +3,7 @@ import type { Asking } from './contribute.ts'
 import { contribute } from './contribute.ts'
 import { enough } from './early-stop.ts'
 import type { Contribution } from './output.ts'
+import { hasSpoken } from './output.ts'
 import type { Specialist } from './specialists.ts'
 import type { Grouping } from './stand.ts'
 import { grouped } from './stand.ts'
@@ -58,6 +59,8 @@ export async function inWaves(
     if (rest.length === 0 || contributions.some(outOfBudget)) break
     const voices = voicesOf(contributions, grouping.weightOf)
     const equivalence = await grouped(site.context, voices, { ...grouping, key: `waves/${from / wave + 1}` })
+    // Vectors that could not be made now may be there in the end, and put others together.
+    if (site.context.embedder && equivalence.note !== undefined) continue
     const remaining = rest.map(({ name, role }) => grouping.weightOf({ agent: name, role }))
     const verdict = enough(voices, equivalence, { remaining, stop_at })
     if (!verdict.stop || verdict.why === null) continue
@@ -77,7 +80,7 @@ export async function inTurn(
   const contributions = [...known]
   for (const who of specialists) {
     if (contributions.some(outOfBudget)) break
-    const previous = contributions.filter(({ response }) => response !== '')
+    const previous = contributions.filter(hasSpoken)
     contributions.push(await contribute(site, who, { ...questionTo(who), previous }))
   }
   return contributions

@@ -33,6 +33,8 @@ export const answerSchema = withJsonSchema(
   }),
 )
 
+const FIELDS = new Set(['response', 'verdicts', 'variables', 'next'])
+
 function closed(properties: Record<string, unknown>) {
   return { type: 'object', properties, required: Object.keys(properties), additionalProperties: false }
 }
@@ -66,12 +68,15 @@ export function readAnswer(text: string, object: unknown, asked: Asked): Answer 
   }
 }
 
-/** Some answer with the object although nothing was asked of them: others are to read their words, not JSON. */
+/**
+ * Some answer with the object although nothing was asked of them: others are to read their words, not JSON. An object with
+ * other keys is the answer itself.
+ */
 function unasked(text: string): unknown {
   if (!text.startsWith('{')) return undefined
   try {
     const parsed = answerSchema.safeParse(JSON.parse(text))
-    return parsed.success ? parsed.data : undefined
+    return parsed.success && Object.keys(parsed.data).every((key) => FIELDS.has(key)) ? parsed.data : undefined
   } catch {
     return undefined
   }

@@ -65,9 +65,11 @@ describe('what an agent says', () => {
     const router = judging({ 'draft is complete': true })
     const scene = await playTeam(team, { writer: ['My draft: “x”'], reviewer: ['ok'], router })
     expect([scene.route, scene.output.totals.router_calls]).toEqual([['writer', 'reviewer'], 1])
-    expect(scene.output.history[0]?.parts[0]?.text).toBe('My draft: “x”')
+    expect(scene.output.history[1]?.parts[0]?.text).toBe('My draft: “x”')
     const [asked] = requestsOf(scene, 'router')
     expect(JSON.parse(asked ? textIn(asked) : '')).toEqual({
+      asked: ['Please do it.'],
+      variables: {},
       from: 'writer',
       said: [{ from: 'writer', text: 'My draft: “x”', artifacts: [] }],
       conditions: [{ condition: 1, text: 'draft is complete' }],
@@ -138,6 +140,9 @@ describe('what an agent says', () => {
   test('TM4 an agent of whom nothing is asked may still answer with the object: others read its words', async () => {
     const scene = await playTeam(team, { writer: [said('a', true)], reviewer: [{ response: 'plain' }] })
     expect(scene.output.response).toBe('plain')
+    const own = JSON.stringify({ response: 'ok', code: 200, body: 'all of it' })
+    const object = await playTeam(team, { writer: [said('a', true)], reviewer: [own] })
+    expect(object.output.response).toBe(own)
   })
 })
 

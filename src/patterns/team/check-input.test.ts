@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { playTeam } from '../../../test/team-scene.ts'
+import { judging, playTeam } from '../../../test/team-scene.ts'
+import { isEvent } from '../../kernel/event.ts'
 
 const good = {
   name: 'Good',
@@ -36,6 +37,23 @@ describe('a team that cannot work is refused before anything is paid for', () =>
     await refused(good, { variables: { least: 'three' } }).toThrow(/'least' is a number, not the string "three"/)
     await refused(good, { variables: { leats: 4 } }).toMatchObject({ hint: "did you mean 'least'?" })
     await refused(good, { variables: { writer_load: 4 } }).toThrow(/set by Troupe itself/)
+  })
+
+  test('TM39 a circle without a way out is refused, in a team inside as well; a warning is told with the start', async () => {
+    const handoffs = [
+      { from_agent: 'writer', to_agent: 'reviewer' },
+      { from_agent: 'reviewer', to_agent: 'writer' },
+    ]
+    await refused({ ...good, handoffs }).toThrow(/handoffs\[0\]: writer → reviewer → writer never ends/)
+    const inner = { name: 'outer', agents: [{ name: 'a', team: { ...good, handoffs } }] }
+    await refused(inner).toThrow(/agents\[0\]\.team\.handoffs\[0\]: .* never ends/)
+    const odd = { ...good, agents: [...good.agents, { name: 'idle' }], after_work_behavior: 'terminate' }
+    const { events } = await playTeam(odd, { writer: ['x'], router: judging({}) })
+    const start = events.find((event) => isEvent(event, 'team:start'))
+    expect(start?.data).toMatchObject({ warnings: ["agents[2].name: nobody ever hands to 'idle'"] })
+    const plain = { name: 'One', agents: [{ name: 'a' }], after_work_behavior: 'terminate' }
+    const quiet = (await playTeam(plain, { a: ['x'] })).events.find((event) => isEvent(event, 'team:start'))
+    expect(quiet?.data).not.toHaveProperty('warnings')
   })
 
   test('TM22 a variable that only conditions speak of may be given, and configured ones changed', async () => {

@@ -11,12 +11,10 @@ import { checkVariable } from './steer.ts'
 const MOST_NESTED = 8
 
 /** Refuses a team that cannot work as it is written, before anything is paid for. */
-export function checkInput(roster: Roster, { team, message, variables, nested }: TeamRunInput): void {
+export function checkInput(roster: Roster, { team, message, variables }: TeamRunInput): void {
   if (message.trim() === '') {
     throw new TroupeError('invalid_input', 'the message is empty', { hint: 'say what the team should do' })
   }
-  // A team within a team was looked into with the one above it, and is handed only what fits.
-  if (nested > 0) return
   const levels = nesting(team)
   if (levels > MOST_NESTED) {
     throw new TroupeError(
@@ -37,7 +35,7 @@ export function checkInput(roster: Roster, { team, message, variables, nested }:
       },
     )
   }
-  const problems = inspectTeam(team, { roster: roster.names, draft: true }).problems.filter(
+  const problems = inspectTeam(team, { roster: roster.names, given: Object.keys(variables) }).problems.filter(
     ({ severity }) => severity === 'error',
   )
   const [first] = problems
@@ -52,7 +50,23 @@ export function checkInput(roster: Roster, { team, message, variables, nested }:
     )
   }
   for (const [name, value] of Object.entries(variables)) checkVariable(team, name, value)
+  checkPlaces(team, roster)
+}
+
+/** Nobody works before every open place has somebody, also in teams that may never get their turn. */
+function checkPlaces(team: Team, roster: Roster): void {
   if (team.form) chosenFor(team, roster)
+  for (const { team: inner } of team.agents) if (typeof inner === 'object') checkPlaces(inner, roster)
+}
+
+const MOST_WARNINGS = 20
+
+/** What is odd about a team that works all the same. What is said of a team inside it is said with the one above. */
+export function warningsOf({ team, variables }: TeamRunInput): string[] {
+  const warnings = inspectTeam(team, { given: Object.keys(variables) }).problems.filter(
+    ({ severity }) => severity === 'warning',
+  )
+  return warnings.slice(0, MOST_WARNINGS).map(({ place, message }) => `${written(place)}: ${message}`)
 }
 
 function nesting(team: Team): number {

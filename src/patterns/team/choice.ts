@@ -11,19 +11,26 @@ export async function choose<T>(
   key: string,
   { question, read }: { question: Question; read(answer: unknown): T | undefined },
 ): Promise<T> {
-  let asked = question
+  let asked = forSteering(context, question)
   for (let times = 1; ; times++) {
     const answer = await context.ask(times === 1 ? key : `${key}/${times}`, asked)
     const choice = read(answer)
     if (choice !== undefined) return choice
-    asked = { ...question, question: `${JSON.stringify(answer)} is no answer here. ${question.question}` }
+    asked = { ...asked, question: `${JSON.stringify(answer)} is no answer here. ${question.question}` }
   }
 }
 
 /** What a person says, in words. */
 export async function askPerson(context: Context, key: string, question: Question): Promise<string> {
   const detail = { ...(question.detail as object), takes: ['say'] }
-  return wordsOf(await context.ask(key, { ...question, detail })) ?? ''
+  return wordsOf(await context.ask(key, forSteering(context, { ...question, detail }))) ?? ''
+}
+
+/** People steer the team at the top: what they ask of it must not become the answer to a question from within. */
+function forSteering({ within }: Context, question: Question): Question {
+  if (within === undefined) return question
+  const { takes: _takes, ...detail } = question.detail as { takes?: unknown }
+  return { ...question, detail }
 }
 
 /** The words of an answer; nothing for one who has nothing more to say. */

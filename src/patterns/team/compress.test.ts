@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { castModel, linesIn, playTeam, requestsOf, sceneOf } from '../../../test/team-scene.ts'
+import { answering, castModel, linesIn, playTeam, requestsOf, sceneOf } from '../../../test/team-scene.ts'
 import { createTroupe } from '../../index.ts'
 import { isEvent } from '../../kernel/event.ts'
 
@@ -33,7 +33,7 @@ describe('a conversation that gets long', () => {
     )
     expect(whole).toHaveLength(4)
     expect(whole.at(-1)).toMatchObject({ from: `agent_${first - 2}`, text: long[`agent_${first - 2}`]?.[0] })
-    expect(scene.output.history).toHaveLength(names.length)
+    expect(scene.output.history).toHaveLength(1 + names.length)
     expect(await scene.troupe.replay(scene.result.run_id)).toMatchObject({ same: true })
   })
 
@@ -52,6 +52,67 @@ describe('a conversation that gets long', () => {
     expect(requestsOf(scene, 'scribe').length).toBeLessThan(4)
     const last = scene.model.seen.at(-1)
     expect(last && linesIn(last)).toHaveLength(names.length)
+  })
+
+  test('TM20 in a conversation that goes on, the last thing that was asked stays as well as the first', async () => {
+    const team = {
+      name: 'Long',
+      agents: [...chain.agents, { name: 'sub', team: { name: 'In', agents: [{ name: 'w' }] } }],
+      handoffs: [
+        { from_agent: 'agent_0', to_agent: 'user', condition: 'round == 1' },
+        ...chain.handoffs.map((rule) => ({ ...rule, condition: 'round > 1' })),
+        { from_agent: 'agent_9', to_agent: 'sub' },
+      ],
+      limits: { context_tokens: 600 },
+      after_work_behavior: 'terminate',
+    }
+    const replies = { ...long, scribe: ['So far.'], w: ['W'] }
+    const asked = await playTeam(team, replies, { message: 'FIRST REQUEST' })
+    const done = await answering(asked, 'NEW REQUEST')
+    expect(done.events.map(({ type }) => type)).toContain('team:compress')
+    const users = (name: string) =>
+      requestsOf(done, name).map((request) =>
+        linesIn(request).flatMap(({ from, text }) => (from === 'user' ? String(text) : [])),
+      )
+    expect(users('agent_9')).toEqual([['FIRST REQUEST', 'NEW REQUEST']])
+    expect(users('w')).toEqual([['FIRST REQUEST', 'NEW REQUEST']])
+  })
+
+  test('TM20 a team within keeps the request, not the first of what it was told beside it', async () => {
+    const within = { ...chain, agents: chain.agents.slice(1), handoffs: chain.handoffs.slice(1) }
+    const team = {
+      name: 'Top',
+      agents: [{ name: 'agent_0' }, { name: 'sub', team: within }],
+      handoffs: [{ from_agent: 'agent_0', to_agent: 'sub' }],
+      after_work_behavior: 'terminate',
+    }
+    const rules = within.handoffs.map(({ from_agent, to_agent }) => ({ from_agent, to_agent }))
+    const whole = { ...team, agents: [{ name: 'agent_0' }, { name: 'sub', team: { ...within, handoffs: rules } }] }
+    const scene = await playTeam(whole, { ...long, scribe: ['So far.'] }, { message: 'THE REQUEST' })
+    const [asked] = requestsOf(scene, 'agent_9')
+    const [first, second] = asked ? linesIn(asked) : []
+    expect([first, second]).toMatchObject([
+      { from: 'user', text: 'THE REQUEST' },
+      { from: 'team', summary: 'So far.' },
+    ])
+  })
+
+  test('TM20 users who say very much do not keep a conversation from being compressed: the request and the newest stay', async () => {
+    const team = {
+      name: 'Talk',
+      agents: [{ name: 'a' }],
+      handoffs: [{ from_agent: 'a', to_agent: 'user', condition: 'round < 8' }],
+      limits: { context_tokens: 600 },
+      after_work_behavior: 'terminate',
+    }
+    let scene = await playTeam(team, { a: ['Go on.'], scribe: ['So far.'] }, { message: 'THE REQUEST' })
+    for (let n = 1; n < 8; n++) scene = await answering(scene, `part ${n}: ${'word '.repeat(80)}`)
+    expect(scene.result.status).toBe('completed')
+    const last = scene.model.seen.findLast(({ session }) => session.agent === 'a')
+    const users = (last ? linesIn(last) : []).flatMap(({ from, text }) => (from === 'user' ? String(text) : []))
+    expect(users[0]).toBe('THE REQUEST')
+    expect(users.at(-1)).toMatch(/^part 7/)
+    expect(users.length).toBeLessThan(8)
   })
 
   test('TM20 artifacts that the older messages named are named in their place', async () => {

@@ -100,7 +100,14 @@ describe('a turn that fails', () => {
       error: { message: expect.stringMatching(/^writer, round 2: .*dead/) },
     })
     expect(failed.output).toMatchObject({ status: 'failed', reason: 'failed', agent: 'writer', rounds: 2 })
-    expect(failed.output.history.map(({ agent_name }) => agent_name)).toEqual(['researcher'])
+    expect(failed.output.history.map(({ agent_name, error }) => [agent_name, error !== undefined])).toEqual([
+      ...[
+        ['user', false],
+        ['researcher', false],
+        ['writer', true],
+      ],
+    ])
+    expect(failed.output.response).toBe('facts')
     const handle = await failed.troupe.resume(failed.result.run_id)
     const done = await sceneOf(failed.troupe, failed.model, await handle.result)
     expect([done.result.status, done.output.response]).toEqual(['completed', 'out'])
@@ -150,7 +157,7 @@ describe('a turn that fails', () => {
     const stopped = await playTeam(chain, replies, { limits: { calls: 2 } })
     expect(stopped.result).toMatchObject({ status: 'failed', stop_reason: 'budget', error: { code: 'limit_reached' } })
     expect(stopped.result.error?.message).toMatch(/calls/)
-    expect(stopped.output.history.map(({ agent_name }) => agent_name)).toEqual(['a', 'b'])
+    expect(stopped.output.history.map(({ agent_name }) => agent_name)).toEqual(['user', 'a', 'b', 'c'])
     const handle = await stopped.troupe.resume(stopped.result.run_id, { limits: { calls: 10 } })
     const done = await sceneOf(stopped.troupe, stopped.model, await handle.result)
     expect([done.result.status, done.route]).toEqual(['completed', names])

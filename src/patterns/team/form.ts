@@ -28,7 +28,7 @@ export function chosenFor({ form, agents }: Team, roster: Roster): Formed[] {
     const wanted = wordsIn([role, name.replaceAll(/[_-]/g, ' '), ...expertise].join(' '))
     const [best] = roster.names
       .filter((candidate) => !taken.has(candidate))
-      .map((candidate, order) => ({ candidate, order, score: fitness(wanted, candidate, roster) }))
+      .map((candidate, order) => ({ candidate, order, ...fitness(wanted, candidate, roster) }))
       .filter(({ score }) => score > 0)
       .sort((a, b) => b.score - a.score || a.order - b.order)
     if (!best) {
@@ -38,17 +38,18 @@ export function chosenFor({ form, agents }: Team, roster: Roster): Formed[] {
       })
     }
     taken.add(best.candidate)
-    return { name, role, uses: best.candidate, expertise }
+    return { name, role, uses: best.candidate, expertise, by: best.by }
   })
 }
 
 const IN_NAME = 3
 
-function fitness(wanted: ReadonlySet<string>, name: string, roster: Roster): number {
+/** How well one fits, and by which of the words. */
+function fitness(wanted: ReadonlySet<string>, name: string, roster: Roster): { score: number; by: string[] } {
   const [named, described] = [wordsIn(name.replaceAll(/[_-]/g, ' ')), wordsIn(roster.get(name).description)]
-  let score = 0
-  for (const word of wanted) score += (named.has(word) ? IN_NAME : 0) + (described.has(word) ? 1 : 0)
-  return score
+  const by = [...wanted].filter((word) => named.has(word) || described.has(word))
+  const score = by.reduce((sum, word) => sum + (named.has(word) ? IN_NAME : 0) + (described.has(word) ? 1 : 0), 0)
+  return { score, by }
 }
 
 const SHORT = 3

@@ -1,11 +1,14 @@
+import { TroupeError } from '../../errors.ts'
 import type { Verdict } from '../../judgement/handoff.ts'
 import type { TeamGroup } from '../../judgement/team/definition.ts'
+import type { Agent } from '../../kernel/agent.ts'
 import type { Floor } from './floor.ts'
 import { beginTurn, endTurn } from './floor.ts'
+import { handedDown } from './handed-down.ts'
 import type { Member } from './plan.ts'
 import { lineText } from './prompts.ts'
 import type { Spoken } from './speak.ts'
-import { failedBelow, lineOf, noteTurn, nothing, workOf, writtenAt } from './speak.ts'
+import { countSpent, failedBelow, lineOf, noteTurn, nothing, workOf, writtenAt } from './speak.ts'
 
 /** The turn of a group: its members at once, or one answer that is made of theirs. */
 export async function groupTurn(
@@ -44,10 +47,11 @@ async function together(
     return { name, spoken }
   })
   const heard = all.filter(({ spoken }) => !spoken.failure).map(({ spoken }) => spoken)
-  const problems = all.flatMap(({ name, spoken }) => [
+  const beside = all.flatMap(({ name, spoken }) => [
     ...spoken.problems.map((problem) => `${name}: ${problem}`),
     ...(spoken.failure ? [`${name} failed: ${spoken.failure.error.message}`] : []),
   ])
+  const problems = [...beside, ...disputed(all)]
   const lines = all.flatMap(({ spoken }) => spoken.lines)
   const text = lines.map(({ from, text: words, error }) => `${from}: ${words ?? error ?? ''}`).join('\n\n')
   const artifacts = all.flatMap(({ spoken }) => spoken.artifacts)
@@ -61,42 +65,50 @@ async function together(
   return failure ? { ...joint, failure } : joint
 }
 
-/** What all who judged a sentence say of it alike. */
+/** What everyone who was heard says of a sentence alike; who said nothing about it has not agreed. */
 function unanimous(heard: readonly Spoken[]): Map<string, Verdict> {
-  const verdicts = new Map<string, Verdict>()
-  const split = new Set<string>()
-  for (const { verdicts: own } of heard) {
-    for (const [leaf, verdict] of own) {
-      const other = verdicts.get(leaf)
-      if (other && other.value !== verdict.value) split.add(leaf)
-      verdicts.set(leaf, verdict)
-    }
-  }
-  for (const leaf of split) verdicts.delete(leaf)
-  return verdicts
+  const [first, ...others] = heard
+  const agreed = [...(first?.verdicts ?? [])].filter(([leaf, { value }]) =>
+    others.every(({ verdicts }) => verdicts.get(leaf)?.value === value),
+  )
+  return new Map(agreed)
 }
 
-/** How many of the last messages those who are to agree are given. */
-const GIVEN = 6
+/** Where members set a variable to different values: the last in the order of members counts, and it is said. */
+function disputed(all: readonly { name: string; spoken: Spoken }[]): string[] {
+  const set = new Map<string, { name: string; value: unknown }>()
+  return all.flatMap(({ name, spoken }) =>
+    [...spoken.variables].flatMap(([variable, value]) => {
+      const other = set.get(variable)
+      set.set(variable, { name, value })
+      if (other === undefined || other.value === value) return []
+      const [was, is] = [JSON.stringify(other.value), JSON.stringify(value)]
+      return [`${other.name} set '${variable}' to ${was}, ${name} to ${is}: ${is} counts`]
+    }),
+  )
+}
 
 /** One answer of all members, by the pattern that makes one of several. */
 async function agreed(floor: Floor, group: TeamGroup, key: string): Promise<Spoken> {
-  const { context, plan, lines, input } = floor
+  const { context, plan, input } = floor
   const members = [...new Set(group.members)]
   for (const name of members) beginTurn(floor, name)
-  const entries = members.map((name) => specialist(plan.member(name)))
+  const voices = members.map((name) => voiceOf(plan.member(name)))
   const inner = {
-    task: lines.findLast(({ from }) => from === 'user')?.text ?? input.message,
-    agents: entries,
+    task: input.message,
+    agents: voices.map(({ agent: { name }, role }) => (role === undefined ? { name } : { name, role })),
     mode: 'parallel',
     synthesis: group.synthesis ?? 'coordinator',
-    context: { conversation: lines.slice(-GIVEN).map((line) => lineText(line)) },
+    context: { conversation: handedDown(floor).map((line) => lineText(line)) },
     limits: { max_agents: members.length, max_parallel: plan.team.limits.max_parallel },
-    ...(group.weights ? { weights: weightsOf(group.weights, members, entries) } : undefined),
+    ...(group.weights
+      ? { weights: Object.fromEntries(members.map((name) => [name, group.weights?.[name] ?? 1])) }
+      : undefined),
     ...(group.threshold ? { consensus_threshold: group.threshold } : undefined),
   }
   try {
-    const output = (await context.run('collaborate', inner, { key })) as Agreed
+    const agents = voices.map(({ agent }) => agent)
+    const output = (await context.run('collaborate', inner, { key, agents })) as Agreed
     for (const [index, name] of members.entries()) {
       endTurn(floor, name, output.contributions[index]?.status === 'failed')
     }
@@ -105,7 +117,9 @@ async function agreed(floor: Floor, group: TeamGroup, key: string): Promise<Spok
     const line = lineOf(floor, { from: group.name, text: output.result, artifacts })
     return { ...nothing(), text: output.result, lines: [line], artifacts, joint: true }
   } catch (thrown) {
-    return failedBelow(floor, group.name, { key, thrown })
+    const spoken = failedBelow(floor, group.name, { key, thrown })
+    await countSpent(floor, key)
+    return spoken
   }
 }
 
@@ -115,31 +129,16 @@ interface Agreed {
   metadata?: { total_tokens?: number }
 }
 
-interface Specialist {
-  name: string
-  role?: string
-  config?: Record<string, unknown>
-}
-
-function specialist(member: Member): Specialist {
-  if (member.kind !== 'agent') return { name: member.name }
-  const { agent, part } = member
-  return {
-    name: member.name,
-    ...(part.role === undefined ? undefined : { role: part.role }),
-    config: {
-      system_prompt: part.instructions,
-      ...(agent.model === undefined ? undefined : { model: agent.model }),
-      ...(agent.temperature === undefined ? undefined : { temperature: agent.temperature }),
-      ...(agent.tools === undefined ? undefined : { tools: agent.tools }),
-    },
+/**
+ * A member as one of those who are to agree: the same agent with the same rights, told of itself what it is told in a turn
+ * of its own.
+ */
+function voiceOf(member: Member): { agent: Agent; role: string | undefined } {
+  if (member.kind !== 'agent') {
+    throw new TroupeError('internal', `${member.name} cannot be one of those who are to agree: it is no agent`)
   }
-}
-
-function weightsOf(
-  weights: Readonly<Record<string, number>>,
-  members: readonly string[],
-  entries: readonly Specialist[],
-): Record<string, number> {
-  return Object.fromEntries(members.map((name, index) => [entries[index]?.name ?? name, weights[name] ?? 1]))
+  const { agent, part } = member
+  const known = part.expertise.length > 0 ? [`You know most of ${part.expertise.join(', ')}.`] : []
+  const instructions = [...known, part.instructions].filter((text) => text !== '').join('\n')
+  return { agent: { ...agent, instructions }, role: part.role }
 }

@@ -3,6 +3,9 @@ import { teamSchema } from '../../judgement/team/definition.ts'
 
 const value = z.union([z.number(), z.string(), z.boolean()])
 
+/** How many messages a team can be told that were said before it came in. */
+export const MOST_BEFORE = 100
+
 /** What was said before this team came in: quoted, with its origin. */
 const before = z.strictObject({ from: z.string(), text: z.string(), artifacts: z.array(z.string()).default([]) })
 
@@ -12,16 +15,9 @@ export const teamInput = z.strictObject({
   variables: z.record(z.string(), value).default({}).describe('Values for variables, instead of the configured ones.'),
   before: z
     .array(before)
-    .max(20)
+    .max(MOST_BEFORE)
     .default([])
-    .describe('What was said before: by others, to a team within a team; in an earlier run, to one that goes on.')
-    .meta({ internal: true }),
-  nested: z
-    .int()
-    .min(0)
-    .default(0)
-    .describe('How many teams this one works in: it returns to the team above it.')
-    .meta({ internal: true }),
+    .describe('What was said before: by others, to a team within a team; in an earlier run, to one that goes on.'),
 })
 
 export type TeamRunInput = z.output<typeof teamInput>
@@ -36,6 +32,8 @@ const historyEntry = z.object({
   handoff_target: z.string().nullable(),
   handoff_reason: z.string().nullable(),
   error: z.string().optional(),
+  /** Why the answer ended, where it was cut short. */
+  stop_reason: z.string().optional(),
 })
 
 export type HistoryEntry = z.output<typeof historyEntry>

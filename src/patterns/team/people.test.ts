@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { answering, handoffsIn, judging, linesIn, playTeam, requestsOf, said } from '../../../test/team-scene.ts'
+import { isEvent } from '../../kernel/event.ts'
 
 const pair = {
   name: 'Pair',
@@ -18,7 +19,7 @@ describe('the user', () => {
     const ended = await answering(again, '')
     expect(ended.result.status).toBe('completed')
     expect(ended.output).toMatchObject({ response: 'Blue it is.', reason: 'ended_by_user', agent: 'writer' })
-    expect(ended.output.history.map(({ agent_name }) => agent_name)).toEqual(['writer', 'user', 'writer'])
+    expect(ended.output.history.map(({ agent_name }) => agent_name)).toEqual(['user', 'writer', 'user', 'writer'])
   })
 
   test('TM10 a rule from the user sends a follow-up elsewhere; what was complete counts anew', async () => {
@@ -33,13 +34,15 @@ describe('the user', () => {
     const asked = await playTeam(team, { writer: ['first'], reviewer: ['second'] })
     const next = await answering(asked, 'go on')
     expect(next.route).toEqual(['writer', 'reviewer'])
-    expect(handoffsIn(next.events)[1]).toMatchObject({ from: 'user', to: 'reviewer', by: 'exact' })
+    expect(handoffsIn(next.events).at(-2)).toMatchObject({ from: 'user', to: 'reviewer', by: 'exact' })
   })
 
   test('TM9 terminate ends the team; continue keeps the agent at work until it goes in circles', async () => {
     const ended = await playTeam({ ...pair, after_work_behavior: 'terminate' }, { writer: [said('x', false)] })
     expect(ended.output.reason).toBe('terminated')
-    const going = await playTeam({ ...pair, after_work_behavior: 'continue' }, { writer: [said('same', false)] })
+    const handoffs = [...pair.handoffs, { from_agent: 'any_agent', to_agent: 'user', condition: 'all is said' }]
+    const more = { handoffs, after_work_behavior: 'continue' }
+    const going = await playTeam({ ...pair, ...more }, { writer: [said('same', false, false)] })
     expect([going.result.status, going.result.gates[0]?.detail]).toMatchObject(['waiting', { kind: 'loop' }])
     expect(going.route.length).toBeLessThan(10)
   })
@@ -100,9 +103,10 @@ describe('people in a team', () => {
 describe('work that goes in circles', () => {
   const circle = {
     name: 'Circle',
-    agents: [{ name: 'a' }, { name: 'b' }, { name: 'c' }],
+    agents: [{ name: 'a' }, { name: 'b', outputs: { done: 'boolean' } }, { name: 'c' }],
     handoffs: [
       { from_agent: 'a', to_agent: 'b' },
+      { from_agent: 'b', to_agent: 'user', condition: 'done', priority: 2 },
       { from_agent: 'b', to_agent: 'a' },
     ],
     after_work_behavior: 'terminate',
@@ -120,6 +124,14 @@ describe('work that goes in circles', () => {
     expect([ended.result.status, ended.output.reason]).toEqual(['completed', 'stopped'])
     const elsewhere = await answering(await playTeam(circle, busy), 'c')
     expect(elsewhere.route.at(-1)).toBe('c')
+    const where = elsewhere.output.history.at(-2)
+    expect([where?.agent_name, where?.handoff_target, where?.handoff_reason]).toEqual([
+      ...['a', 'c', expect.stringMatching(/^a handed over to b 4 times.*: a person chose c over b$/)],
+    ])
+    expect(elsewhere.output.handoffs.at(-2)).toMatchObject({ from: 'a', to: 'c', by: 'person' })
+    expect(ended.output.history.at(-1)).toMatchObject({ handoff_triggered: false, handoff_target: null })
+    expect(ended.output.handoffs.at(-1)).toMatchObject({ to: null, by: 'person' })
+    expect(handoffsIn(again.events)[stuck.route.length - 1]?.problems?.[0]).toMatch(/a person let it go on/)
   })
 
   test('TM19 the same words to and fro are noticed before any limit', async () => {
@@ -134,14 +146,25 @@ describe('work that goes in circles', () => {
     const stuck = await playTeam({ ...circle, limits }, busy)
     expect(stuck.result.gates[0]).toMatchObject({
       detail: { loop: 'max_rounds' },
-      question: expect.stringMatching(/6/),
+      question: expect.stringMatching(/^The team has come to its limit: 6 turns/),
     })
+    expect(stuck.route).toHaveLength(6)
+    const once = await playTeam({ ...circle, limits: { max_rounds: 1 } }, busy)
+    expect(once.route).toEqual(['a'])
   })
 
   test('TM19 a supervisor that is an agent has one try before a person is asked', async () => {
     const team = { ...circle, supervisor: 'c', handoffs: [...circle.handoffs, { from_agent: 'c', to_agent: 'a' }] }
     const stuck = await playTeam(team, { ...busy, c: (n: number) => `c${n}` })
     expect(stuck.route.filter((name) => name === 'c')).toHaveLength(1)
+    const [sent] = stuck.events.flatMap((event) =>
+      isEvent(event, 'team:handoff') && event.data.to === 'c' ? event.data : [],
+    )
+    expect(sent).toMatchObject({
+      from: 'a',
+      by: 'supervisor',
+      handoff_reason: expect.stringContaining('to c instead of b'),
+    })
     expect(stuck.result.status).toBe('waiting')
   })
 })

@@ -1,3 +1,4 @@
+import { unknownName } from '../../errors.ts'
 import { evaluate } from '../../judgement/condition/evaluate.ts'
 import type { Leaf, Value } from '../../judgement/condition/tree.ts'
 import { leavesOf } from '../../judgement/condition/tree.ts'
@@ -6,17 +7,20 @@ import { rulesFrom } from '../../judgement/handoff.ts'
 import type { Team, TeamAgent, TeamGroup, ValueType } from '../../judgement/team/definition.ts'
 import { castOf } from '../../judgement/team/parts.ts'
 import { rulesOf } from '../../judgement/team/rules.ts'
+import { settableIn } from '../../judgement/team/settable.ts'
 import { systemTypes, variableTypes } from '../../judgement/team/variables.ts'
 import type { Agent } from '../../kernel/agent.ts'
 import type { Roster } from '../../kernel/roster.ts'
 import type { Part } from './prompts.ts'
 import { preambleOf, tailOf, withRole } from './prompts.ts'
 
+type Outputs = Readonly<Record<string, ValueType>>
+
 /** Who stands behind a name of the team. */
 export type Member =
   | { kind: 'agent'; name: string; agent: Agent; part: Part }
   | { kind: 'human'; name: string; role: string | undefined }
-  | { kind: 'team'; name: string; team: Team; outputs: Readonly<Record<string, ValueType>> }
+  | { kind: 'team'; name: string; team: Team; outputs: Outputs; takes: ReadonlyMap<string, ValueType | undefined> }
   | { kind: 'group'; name: string; group: TeamGroup }
 
 /** What a team is, made ready once: nothing in it changes while the team works. */
@@ -31,9 +35,7 @@ export interface Plan {
   /** Nobody has a model of its own. */
   oneModel: boolean
   member(name: string): Member
-  rules(from: string): readonly Rule[]
-  /** Those that speak of errors: the only ones that apply after a turn that failed. */
-  errorRules(from: string): readonly Rule[]
+  rules(from: string, failed?: boolean): readonly Rule[]
   /** The sentences that the rules from here leave to somebody's judgement, with the values of now put in. */
   leaves(from: string, variables: Readonly<Record<string, Value>>): readonly string[]
   tail(part: Part, leaves: readonly string[]): string
@@ -45,6 +47,8 @@ export interface Formed {
   role: string
   uses: string
   expertise: string[]
+  /** The words, without their endings, by which it was found. */
+  by?: string[]
 }
 
 export function planOf(team: Team, roster: Roster, formed: readonly Formed[]): Plan {
@@ -66,8 +70,10 @@ export function planOf(team: Team, roster: Roster, formed: readonly Formed[]): P
   const made = (name: string): Member => {
     const group = groupsByName.get(name)
     if (group) return { kind: 'group', name, group }
+    const entry = entries.get(name)
+    if (!entry) throw unknownName('unknown_agent', 'agent or group', name, [...agents, ...groups])
     const targets = [...new Set(rules(name).map(({ to }) => to))].map(roleOf)
-    return memberOf(entries.get(name) ?? { name, kind: 'agent' }, { roster, preamble, targets })
+    return memberOf(entry, { roster, preamble, targets })
   }
   return {
     team,
@@ -78,7 +84,6 @@ export function planOf(team: Team, roster: Roster, formed: readonly Formed[]): P
     oneModel: formed.length === 0 && team.agents.every(({ model, uses }) => model === undefined && uses === undefined),
     member: memo(made),
     rules,
-    errorRules: memo((from) => rules(from).filter(({ condition }) => leavesOf(condition).some(isOfErrors))),
     leaves(from, variables) {
       if (sentences(from).every((leaf) => leaf.variables.length === 0)) return fixed(from)
       const open = sentences(from).flatMap((leaf) => evaluate(leaf, { variables, verdict: () => undefined }).open)
@@ -111,12 +116,6 @@ function isSemantic(leaf: Leaf): leaf is Semantic {
   return leaf.kind === 'semantic'
 }
 
-function isOfErrors(leaf: Leaf): boolean {
-  if (leaf.kind === 'fact') return leaf.variable === 'error_detected'
-  const sides = leaf.kind === 'compare' ? [leaf.left, leaf.right] : []
-  return sides.some((side) => 'variable' in side && side.variable === 'error_detected')
-}
-
 interface Making {
   roster: Roster
   preamble: string
@@ -126,7 +125,9 @@ interface Making {
 function memberOf(entry: TeamAgent, { roster, preamble, targets }: Making): Member {
   const { name, role } = entry
   if (entry.kind === 'human') return { kind: 'human', name, role }
-  if (typeof entry.team === 'object') return { kind: 'team', name, team: entry.team, outputs: entry.outputs ?? {} }
+  if (typeof entry.team === 'object') {
+    return { kind: 'team', name, team: entry.team, outputs: entry.outputs ?? {}, takes: settableIn(entry.team) }
+  }
   const known = entry.uses === undefined ? undefined : roster.get(entry.uses)
   const own = [known?.instructions, entry.instructions].filter((text) => text !== undefined && text !== '')
   const agent: Agent = {

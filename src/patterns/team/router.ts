@@ -34,14 +34,14 @@ export type Judgement =
 export async function judge(floor: Floor, key: string, judged: Judged): Promise<Judgement> {
   const { context, totals } = floor
   const instruction = routerText(judged)
-  const cache_key = sha256(canonicalJson({ router: 1, instruction }))
+  const cache_key = sha256(canonicalJson({ router: 2, instruction }))
   const known = await context.cached(`${key}/known`, cache_key)
   const request = { key: `${key}/router`, instruction, output: verdictsSchema, cache_key }
   const result = known ?? (await runErrand(floor, router, request))
   if (!known) totals.router_calls += 1
   const { status, error } = result
   if (status !== 'completed') {
-    if (!error || !NO_VERDICT.has(error.code)) return { ok: false, failure: failureOf(result) }
+    if (!error || !NO_VERDICT.has(error.code)) return { ok: false, failure: ofRouter(failureOf(result)) }
     return { ok: true, verdicts: new Map(), problems: [`the router gave no verdict: ${error.message}`] }
   }
   // A cached result brings its words alone.
@@ -51,4 +51,9 @@ export async function judge(floor: Floor, key: string, judged: Judged): Promise<
   const verdicts = readVerdicts(said, judged.leaves, problems)
   const byModel = [...verdicts].map(([leaf, { value }]) => [leaf, { value, by: 'model' }] as [string, Verdict])
   return { ok: true, verdicts: new Map(byModel), problems: problems.map((problem) => `router: ${problem}`) }
+}
+
+/** Whoever was judged did nothing wrong. */
+function ofRouter({ stop_reason, error }: Failure): Failure {
+  return { stop_reason, error: { ...error, message: `the router: ${error.message}` } }
 }

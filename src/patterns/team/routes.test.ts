@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { handoffsIn, judging, playTeam, requestsOf, said } from '../../../test/team-scene.ts'
+import { isEvent } from '../../kernel/event.ts'
 
 const agents = (...names: string[]) => names.map((name) => ({ name, role: `${name} of the test` }))
 const rule = (from_agent: string, to_agent: string, condition?: string, more = {}) => ({
@@ -30,7 +31,7 @@ describe('the ways of working together', () => {
     expect([result.status, result.error]).toEqual(['completed', null])
     expect(route).toEqual(['researcher', 'writer', 'reviewer', 'publisher'])
     expect(output).toMatchObject({ response: 'Published.', agent: 'publisher', reason: 'terminated', rounds: 4 })
-    expect(output.history[0]).toEqual({
+    expect(output.history[1]).toEqual({
       step_id: 'round/1',
       agent_name: 'researcher',
       timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
@@ -41,6 +42,7 @@ describe('the ways of working together', () => {
       handoff_reason: expect.stringContaining('research is complete'),
     })
     expect(output.history.map(({ handoff_target }) => handoff_target)).toEqual([
+      'researcher',
       'writer',
       'reviewer',
       'publisher',
@@ -92,7 +94,7 @@ describe('the ways of working together', () => {
     })
     expect(route).toEqual(['research', 'writer'])
     expect(output.history.map(({ agent_name, step_id }) => `${step_id} ${agent_name}`)).toEqual([
-      ...['round/1/1 a', 'round/1/2 b', 'round/1/3 c', 'round/2 writer'],
+      ...['start user', 'round/1/1 a', 'round/1/2 b', 'round/1/3 c', 'round/2 writer'],
     ])
     const [first, second, third, last] = model.seen
     expect([first, second, third].map((request) => request?.messages.length)).toEqual([2, 2, 2])
@@ -124,7 +126,7 @@ describe('the ways of working together', () => {
     })
     expect(route).toEqual(['both', 'writer'])
     expect(handoffsIn(events)[0]?.problems?.[0]).toMatch(/^a failed: .*no such model/)
-    expect(output.history[0]).toMatchObject({ agent_name: 'a', error: expect.stringContaining('no such model') })
+    expect(output.history[1]).toMatchObject({ agent_name: 'a', error: expect.stringContaining('no such model') })
   })
 
   test('TM11 what all members of a group judge alike is settled; where they differ, a model is asked', async () => {
@@ -146,6 +148,19 @@ describe('the ways of working together', () => {
     })
     expect([split.route, split.output.totals.router_calls]).toEqual([['jury', 'no'], 1])
   })
+})
+
+test('TM24 timestamps are those of the recorded clock, in UTC', async () => {
+  const alone = { name: 'One', agents: [{ name: 'a' }], after_work_behavior: 'terminate' }
+  const { output, events } = await playTeam(alone, { a: ['x'] })
+  const at = (key: string) =>
+    events.flatMap((event) =>
+      isEvent(event, 'step:end') && event.data.key === key ? (event.data.result as number) : [],
+    )
+  expect(output.history.map(({ timestamp }) => timestamp)).toEqual([
+    ...[...at('start/at'), ...at('round/1/at')].map((ms) => new Date(ms).toISOString()),
+  ])
+  expect(output.history[0]?.timestamp).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
 })
 
 describe('who gets the work', () => {

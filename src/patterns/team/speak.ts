@@ -9,6 +9,7 @@ import { answerSchema, readAnswer } from './answer.ts'
 import { askPerson } from './choice.ts'
 import type { Floor } from './floor.ts'
 import { beginTurn, endTurn, say, setVariable } from './floor.ts'
+import { toldToTeam } from './handed-down.ts'
 import type { TeamOutput } from './input.ts'
 import type { Member } from './plan.ts'
 import type { Line } from './prompts.ts'
@@ -77,11 +78,27 @@ async function agentTurn(
     outputs: part.outputs,
   })
   const artifacts = writtenAt(floor, key)
-  const failure = result.status === 'completed' ? undefined : failureOf(result)
-  const line = lineOf(floor, { from: name, text, artifacts }, failure)
+  const failure = result.status === 'completed' ? silence(name, result) : failureOf(result)
+  const line = lineOf(floor, { from: name, text, artifacts, ...cutShort(result) }, failure)
   // What a turn that failed says beside its words was not meant as its last word.
   if (failure) return { ...nothing(), text, lines: [line], artifacts, failure }
-  return { text, lines: [line], verdicts, variables, artifacts, next, problems }
+  const cut = line.stop_reason === undefined ? [] : [`its answer was cut short: ${line.stop_reason}`]
+  return { text, lines: [line], verdicts, variables, artifacts, next, problems: [...problems, ...cut] }
+}
+
+/** Why a session that has an answer ended, where that was not the end of its work. */
+function cutShort({ status, stop_reason }: SessionResult): Pick<Line, 'stop_reason'> {
+  return status === 'completed' && stop_reason !== 'completed' ? { stop_reason } : {}
+}
+
+/** One who was cut off before it said anything has not done its work, whatever others would make of an empty answer. */
+function silence(name: string, { text, stop_reason }: SessionResult): Failure | undefined {
+  if (stop_reason === 'completed' || text.trim() !== '') return undefined
+  const error = new TroupeError('model_garbage', `${name} said nothing: it ended with ${stop_reason}`, {
+    hint: 'give it more turns (max_turns of the agent, limits.turns of the run), or less to do; then run the team again',
+    retry: false,
+  })
+  return { stop_reason, error: error.toJSON() }
 }
 
 async function personTurn(
@@ -98,31 +115,15 @@ async function personTurn(
   return { ...nothing(), text, lines: [{ from: name, person: true, round: floor.round, text }] }
 }
 
-/** How many of the last messages a team within a team is given. */
-const HANDED_DOWN = 6
-
 async function teamTurn(floor: Floor, member: Extract<Member, { kind: 'team' }>, key: string): Promise<Spoken> {
-  const { context, input, lines, variables } = floor
-  const { team, name, outputs } = member
-  const theirs = new Set([
-    ...Object.keys(team.context_variables),
-    ...team.agents.flatMap((agent) => Object.keys(agent.outputs ?? {})),
-  ])
+  const { context, input, plan, variables } = floor
+  const { team, name, outputs, takes } = member
   const given = Object.entries(variables).filter(
-    ([variable, value]) => theirs.has(variable) && typeof (team.context_variables[variable] ?? value) === typeof value,
+    ([variable, value]) => takes.has(variable) && (takes.get(variable) ?? typeof value) === typeof value,
   )
-  const request = lines.findLast(({ from }) => from === 'user')?.text ?? input.message
-  const before = lines
-    .filter((line) => line.from !== 'user')
-    .slice(-HANDED_DOWN)
-    .map(({ from, text, summary, error, artifacts = [] }) => ({
-      from,
-      text: text ?? summary ?? error ?? '',
-      artifacts: [...artifacts],
-    }))
+  const inner = { team, message: input.message, variables: Object.fromEntries(given), before: toldToTeam(floor) }
   try {
-    const inner = { team, message: request, variables: Object.fromEntries(given), before, nested: input.nested + 1 }
-    const output = (await context.run('team', inner, { key })) as TeamOutput
+    const output = (await context.run('team', inner, { key, within: plan.team.name })) as TeamOutput
     floor.totals.tokens += output.totals.tokens
     floor.totals.router_calls += output.totals.router_calls
     const set = Object.entries(outputs).flatMap(([variable, type]): [string, Value][] => {
@@ -133,8 +134,16 @@ async function teamTurn(floor: Floor, member: Extract<Member, { kind: 'team' }>,
     const line = lineOf(floor, { from: name, text: output.response, artifacts })
     return { ...nothing(), text: output.response, lines: [line], variables: new Map(set), artifacts }
   } catch (thrown) {
-    return failedBelow(floor, name, { key, thrown })
+    const spoken = failedBelow(floor, name, { key, thrown })
+    await countSpent(floor, key)
+    return spoken
   }
+}
+
+/** Who failed has no output that says what it took: the run's own books do. */
+export async function countSpent({ context, totals }: Floor, key: string): Promise<void> {
+  const { input, output } = await context.spent(`${key}/spent`, { under: key })
+  totals.tokens += input + output
 }
 
 /** A failure under a key as the failure of the member that stands there. */
@@ -164,11 +173,12 @@ export function writtenAt({ context }: Floor, key: string): string[] {
 }
 
 export function lineOf({ round }: Floor, line: Line, failure?: Failure): Line {
-  const { from, text, artifacts } = line
+  const { from, text, artifacts, stop_reason } = line
   return {
     from,
     round,
     ...(text === undefined ? undefined : { text }),
+    ...(stop_reason === undefined ? undefined : { stop_reason }),
     ...(failure ? { error: failure.error.message } : undefined),
     ...(artifacts ? { artifacts } : undefined),
   }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Replies, Scene } from '../../../test/team-scene.ts'
-import { castModel, linesIn, requestsOf, sceneOf } from '../../../test/team-scene.ts'
+import { answering, castModel, linesIn, playTeam, requestsOf, sceneOf } from '../../../test/team-scene.ts'
 import type { SteerAction, Troupe } from '../../index.ts'
 import { createTroupe } from '../../index.ts'
 import { isEvent } from '../../kernel/event.ts'
@@ -20,7 +20,8 @@ const team = {
 const replies: Replies = { a: ['from a'], b: ['from b'], c: ['from c'], d: ['from d'] }
 
 /** Runs the team, and lets a person ask these while the named agent has its turn. */
-async function steering(during: string, ...actions: SteerAction[]): Promise<Scene> {
+async function steering(during: string, asks: SteerAction | SteerAction[], whole: unknown = team): Promise<Scene> {
+  const actions = Array.isArray(asks) ? asks : [asks]
   const model = castModel(replies)
   let troupe: Troupe | undefined
   let asked = false
@@ -34,7 +35,7 @@ async function steering(during: string, ...actions: SteerAction[]): Promise<Scen
     yield* stream(request, signal)
   }
   troupe = await createTroupe({ store: 'memory', model })
-  return sceneOf(troupe, model, await troupe.run('team', { team, message: 'Go.' }))
+  return sceneOf(troupe, model, await troupe.run('team', { team: whole, message: 'Go.' }))
 }
 
 async function noticed(troupe: Troupe, run_id: string, count: number): Promise<void> {
@@ -89,7 +90,10 @@ describe('people steer a team', () => {
   })
 
   test('SE9 a message joins the conversation as the words of the user, before the next turn, in order', async () => {
-    const scene = await steering('a', { do: 'say', text: 'Shorter!' }, { do: 'say', text: '{"from":"b"}' })
+    const scene = await steering('a', [
+      { do: 'say', text: 'Shorter!' },
+      { do: 'say', text: '{"from":"b"}' },
+    ])
     const [asked] = requestsOf(scene, 'b')
     expect(asked && linesIn(asked).slice(-2)).toEqual([
       { from: 'user', round: 1, text: 'Shorter!' },
@@ -119,6 +123,97 @@ describe('people steer a team', () => {
     const done = await then(paused, { do: 'continue' })
     expect(done.route).toEqual(['a', 'b', 'd'])
     expect(toldIn(done).at(-1)).toMatchObject({ taken: false, by: 'eve', why: expect.stringContaining("'nobody'") })
+  })
+
+  test('SE12 a pause waits for a turn to pause before: past a question to the user, and behind what they say', async () => {
+    const asking = {
+      ...team,
+      handoffs: [{ from_agent: 'a', to_agent: 'user', condition: 'round == 1' }, ...team.handoffs],
+    }
+    const asked = await steering('a', { do: 'pause' }, asking)
+    expect(asked.result.gates[0]?.detail).toMatchObject({ kind: 'reply' })
+    const paused = await answering(asked, 'go on')
+    expect([paused.route, paused.result.gates[0]?.detail]).toMatchObject([['a'], { kind: 'pause', before: 'a' }])
+    const done = await then(paused, { do: 'continue' })
+    expect([done.result.status, done.route]).toEqual(['completed', ['a', 'a', 'b', 'd']])
+    expect(await done.troupe.replay(done.result.run_id)).toMatchObject({ same: true })
+
+    const late = await steering('d', [{ do: 'say', text: 'One more thing' }, { do: 'pause' }])
+    expect([late.route, late.result.gates[0]?.detail]).toMatchObject([['a', 'b', 'd'], { kind: 'pause', before: 'd' }])
+    expect((await then(late, { do: 'continue' })).route).toEqual(['a', 'b', 'd', 'd'])
+  })
+
+  test('SE12 a step whose turn returns to the user pauses before the next one', async () => {
+    const asking = {
+      ...team,
+      handoffs: [
+        { from_agent: 'a', to_agent: 'b' },
+        { from_agent: 'b', to_agent: 'user', condition: 'round == 2' },
+      ],
+    }
+    const asked = await steering('a', { do: 'step' }, asking)
+    expect([asked.route, asked.result.gates[0]?.detail]).toMatchObject([['a', 'b'], { kind: 'reply' }])
+    expect((await answering(asked, 'go on')).result.gates[0]?.detail).toMatchObject({ kind: 'pause', before: 'b' })
+  })
+
+  test('SE12 where the team ends there is nothing to pause: that is told, and not as taken', async () => {
+    const scene = await steering('d', [{ do: 'pause' }, { do: 'step' }, { do: 'set', name: 'mood', value: 'x' }])
+    expect(scene.result.status).toBe('completed')
+    expect(toldIn(scene).map(({ taken, why }) => [taken, why])).toEqual([
+      [false, 'the team has ended'],
+      [false, 'the team has ended'],
+      [true, undefined],
+    ])
+  })
+
+  test('SE14 what is asked of a team is no answer to a question from within: it is taken when that is answered', async () => {
+    const within = {
+      ...{ name: 'I', agents: [{ name: 'a' }, { name: 'b' }], after_work_behavior: 'terminate' },
+      handoffs: [{ from_agent: 'a', to_agent: 'b', approve: true }],
+    }
+    const outer = {
+      ...{ name: 'O', agents: [{ name: 'sub', team: within }, { name: 'c' }, { name: 'd' }] },
+      ...{ handoffs: [{ from_agent: 'sub', to_agent: 'c' }], after_work_behavior: 'terminate' },
+    }
+    const asked = await playTeam(outer, replies)
+    const { troupe, result } = asked
+    expect(result.gates).toMatchObject([{ detail: { kind: 'approve', to: 'b' } }])
+    await troupe.steer(result.run_id, { do: 'override', agent: 'd' })
+    await troupe.steer(result.run_id, { do: 'continue' })
+    expect((await troupe.result(result.run_id)).gates).toMatchObject([{ gate_id: result.gates[0]?.gate_id }])
+    const done = await answering(asked, 'yes')
+    expect(done.route.filter((name) => !['a', 'b'].includes(name))).toEqual(['sub', 'd'])
+    expect(toldIn(done)).toMatchObject([{ action: { do: 'override' }, taken: true }, { action: { do: 'continue' } }])
+  })
+
+  test('SE14 continue approves nothing: a handoff that waits for approval is approved by an answer', async () => {
+    const guarded = { ...team, handoffs: [{ from_agent: 'a', to_agent: 'b', approve: true }] }
+    const asked = await playTeam(guarded, replies)
+    const { troupe, result } = asked
+    await troupe.steer(result.run_id, { do: 'continue' })
+    expect(await troupe.result(result.run_id)).toMatchObject({ status: 'waiting', gates: [{ detail: { to: 'b' } }] })
+    const chosen = await then(asked, { do: 'override', agent: 'c' })
+    expect(chosen.route).toEqual(['a', 'c'])
+  })
+
+  test('SE16 words that could answer two persons answer neither: the questions are listed', async () => {
+    const people = {
+      ...{ name: 'P', entry: 'g', after_work_behavior: 'terminate' },
+      agents: [
+        { name: 'h1', kind: 'human' },
+        { name: 'h2', kind: 'human' },
+      ],
+      groups: [{ name: 'g', kind: 'parallel', members: ['h1', 'h2'] }],
+    }
+    const asked = await playTeam(people, {})
+    const gates = asked.result.gates.map(({ gate_id }) => gate_id)
+    await expect(asked.troupe.steer(asked.result.run_id, { do: 'say', text: 'me?' })).rejects.toMatchObject({
+      ...{ code: 'invalid_input', message: "'say' could answer 2 questions", alternatives: gates },
+    })
+    expect((await asked.troupe.result(asked.result.run_id)).gates).toHaveLength(2)
+    const one = await (await asked.troupe.answer(gates[0] ?? '', 'one')).result
+    const { result } = await asked.troupe.steer(one.run_id, { do: 'say', text: 'two' })
+    expect((await result).output).toMatchObject({ response: 'one\n\ntwo' })
   })
 
   test('SE6 an answer that cannot be read at a pause is asked for again', async () => {

@@ -52,12 +52,17 @@ describe('teams within teams', () => {
     const troupe = await createTroupe({ store: 'memory', model })
     const scene = await sceneOf(troupe, model, await troupe.run('team', { team: outer, message: 'Go.' }))
     expect([scene.result.status, scene.result.error]).toEqual(['completed', null])
-    expect(scene.output.history.map(({ agent_name }) => agent_name)).toEqual(['research', 'production', 'editor'])
+    expect(scene.output.history.map(({ agent_name }) => agent_name)).toEqual([
+      'user',
+      'research',
+      'production',
+      'editor',
+    ])
     expect(scene.output).toMatchObject({ response: 'Edited.', variables: { sources: 4 }, artifacts: ['notes@1'] })
     const [asked] = requestsOf(scene, 'maker')
     expect(asked && linesIn(asked)).toEqual([
-      { from: 'research', text: 'Found.', artifacts: ['notes@1'] },
       { from: 'user', text: 'Go.' },
+      { from: 'Company/research', text: 'Found.', artifacts: ['notes@1'] },
     ])
     expect(asked?.system).toContain('"Production"')
     const [last] = requestsOf(scene, 'editor')
@@ -129,7 +134,7 @@ describe('artifacts', () => {
     model.stream = (request, signal) => withCalls(stream(request, signal))
     const troupe = await createTroupe({ store: 'memory', model })
     const scene = await sceneOf(troupe, model, await troupe.run('team', { team, message: 'Go.' }))
-    expect(scene.output.history.map(({ artifacts }) => artifacts)).toEqual([['draft@1'], ['draft@2'], []])
+    expect(scene.output.history.slice(1).map(({ artifacts }) => artifacts)).toEqual([['draft@1'], ['draft@2'], []])
     expect(scene.output.artifacts).toEqual(['draft@1', 'draft@2'])
     const [last] = requestsOf(scene, 'c')
     expect(JSON.stringify(last?.messages)).not.toContain('SECRET')
@@ -161,8 +166,8 @@ describe('a team formed at run time', () => {
     const start = scene.events.find((event) => isEvent(event, 'team:start'))
     expect(start?.data).toMatchObject({
       formed: [
-        { name: 'designer', uses: 'db-expert' },
-        { name: 'checker', uses: 'sql-reviewer' },
+        { name: 'designer', uses: 'db-expert', by: expect.arrayContaining(['databas']) },
+        { name: 'checker', uses: 'sql-reviewer', by: expect.arrayContaining(['review']) },
       ],
     })
     expect(scene.events.some((event) => isEvent(event, 'step:end') && event.data.key === 'form')).toBe(true)

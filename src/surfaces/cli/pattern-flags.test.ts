@@ -64,9 +64,9 @@ describe('flags from a schema', () => {
     const command = new Command()
     const { fileOnly } = addPatternFlags(command, pattern, make)
     expect(fileOnly).toEqual([
-      { name: 'model', words: '' },
-      { name: 'agents', words: 'Required. Who is asked.' },
-      { name: 'limits', words: '{calls, time}' },
+      { name: 'model', words: '', required: false },
+      { name: 'agents', words: 'Required. Who is asked.', required: true },
+      { name: 'limits', words: '{calls, time}', required: false },
     ])
     expect(command.helpInformation()).toMatch(/--no-explain\s+Turns off what is on by\s+default: Say why\./)
   })

@@ -29,7 +29,7 @@ const TAKEN = ['input', 'model', 'limit', 'agents', 'json', 'quiet', 'store', 'p
 
 export interface PatternFlags {
   /** Fields that only an input file can give, with what they are. */
-  fileOnly: readonly { name: string; words: string }[]
+  fileOnly: readonly { name: string; words: string; required: boolean }[]
   /** The field that a word without a flag stands for. */
   positional: string | undefined
   /** The input as the command line says it: only what was given. */
@@ -57,7 +57,7 @@ export function addPatternFlags(
   return {
     fileOnly: all
       .filter(({ name }) => !flagged.has(name))
-      .map((field) => ({ name: field.name, words: fileWords(field) })),
+      .map((field) => ({ name: field.name, words: fileWords(field), required: field.required })),
     positional,
     given() {
       const input: Record<string, unknown> = {}

@@ -55,8 +55,19 @@ function describeTeamInput(command: Command): void {
 
 async function start(command: Command, pattern: Pattern, flags: PatternFlags, terminal: Cli['terminal']) {
   const options = command.optsWithGlobals<Cli<{ input?: string }>['options']>()
+  if (options.input === undefined && pattern.name !== 'team') needsFile(pattern, flags)
   const { run } = await import('./commands/run.ts')
   return run({ terminal, options }, pattern.name, flags.given())
+}
+
+/** A flag of the same name may mean something else: `--agents` is a folder of agent files. */
+function needsFile(pattern: Pattern, { fileOnly }: PatternFlags): void {
+  const missing = fileOnly.find(({ required }) => required)
+  if (!missing) return
+  throw new TroupeError('invalid_input', `${missing.name} is missing, and comes in a file only`, {
+    hint: `write it into a YAML or JSON file: --input FILE; troupe run ${pattern.name} --help shows the fields`,
+    alternatives: ['--input'],
+  })
 }
 
 const COLUMN = 24

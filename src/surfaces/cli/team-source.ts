@@ -18,7 +18,7 @@ export async function readTeam(cli: Cli, file: string): Promise<ReadTeam> {
 export async function teamToRun(cli: Cli, file: string): Promise<Team> {
   const { terminal, options } = cli
   const { team, problems } = await readTeam(cli, file)
-  if (!team) {
+  if (!team || problems.some(({ severity }) => severity === 'error')) {
     if (!options.json) for (const line of teamProblemLines(problems, terminal.err)) terminal.note(line)
     throw noTeam(file, problems, options.json === true)
   }
@@ -86,17 +86,5 @@ export async function teamInput(
 /** `name=value` pairs as values of variables that people may set; those that Troupe itself sets are not among them. */
 export async function assignedIn(team: Team, pairs: readonly string[]): Promise<Record<string, Value>> {
   const { assigned } = await import('../../judgement/team/assign.ts')
-  const { usedVariables } = await import('../../judgement/team/check.ts')
-  const { rulesOf } = await import('../../judgement/team/rules.ts')
-  const { systemTypes, variableTypes } = await import('../../judgement/team/variables.ts')
-  const system = systemTypes(team)
-  const all = new Set([...variableTypes(team).keys(), ...rulesOf(team).rules.flatMap(usedVariables)])
-  const known = [...all].filter((name) => !system.has(name))
-  for (const pair of pairs) {
-    const name = pair.slice(0, Math.max(0, pair.indexOf('='))).trim()
-    if (name !== '' && !known.includes(name) && !system.has(name)) {
-      throw unknownName('invalid_input', 'variable', name, known)
-    }
-  }
-  return assigned(team, pairs)
+  return assigned(team, pairs, false)
 }

@@ -142,10 +142,11 @@ describe('a conversation', () => {
     await conversation.steer({ do: 'pause' })
     resolve()
     await conversation.rest()
-    expect(lines().slice(2)).toEqual([
-      ...['reviewer: Fine.', 'reviewer → user', 'steered say', 'steered pause', 'user → reviewer'],
-      ...['reviewer: Fine.', 'reviewer → user', '? reply'],
-    ])
+    const answered = ['reviewer: Fine.', 'reviewer → user', 'steered say', 'steered pause', 'user → reviewer']
+    expect(lines().slice(2)).toEqual([...answered, '? pause'])
+    await conversation.steer({ do: 'continue' })
+    await conversation.rest()
+    expect(lines().slice(-3)).toEqual(['reviewer: Fine.', 'reviewer → user', '? reply'])
     expect(requests.filter(({ session }) => session.agent === 'reviewer')).toHaveLength(2)
     expect(
       requests

@@ -36,7 +36,7 @@ export type Happening =
       within?: string
     }
   | { type: 'group'; round: number; group: string; kind: string; members: string[] }
-  | { type: 'loop'; round: number; message: string }
+  | { type: 'loop'; round: number; kind: string; message: string }
   | { type: 'compress'; round: number; messages: number; error?: string }
   | { type: 'steered'; action: SteerAction; by: string; taken: boolean; why?: string }
   | { type: 'tool'; agent: string; tool: string; input: unknown; error?: string }

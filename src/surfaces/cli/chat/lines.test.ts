@@ -20,7 +20,7 @@ const everything: Happening[] = [
   { type: 'run', run_id: 'r_123456789abc', team: LONG, first: 'writer' },
   { type: 'handoff', round: 1, from: 'writer', to: 'reviewer', by: 'verdict', reason: LONG, problems: [LONG] },
   { type: 'group', round: 1, group: 'jury', kind: 'parallel', members: [LONG] },
-  { type: 'loop', round: 1, message: LONG },
+  { type: 'loop', round: 1, kind: 'edge_repeats', message: LONG },
   { type: 'compress', round: 1, messages: 3, error: LONG },
   { type: 'steered', action: { do: 'say', text: LONG }, by: 'user', taken: false, why: LONG },
   { type: 'tool', agent: 'writer', tool: 'Read', input: { path: LONG } },

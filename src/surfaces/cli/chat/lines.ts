@@ -2,7 +2,7 @@ import { errorLines } from '../render/error.ts'
 import type { Look, Span } from '../render/line.ts'
 import { line } from '../render/line.ts'
 import { permissionLines } from '../render/permission-question.ts'
-import { actionWords, routeLines, whomWords } from '../render/team-progress.ts'
+import { actionWords, loopWords, routeLines, whomWords } from '../render/team-progress.ts'
 import { briefReason } from '../render/team-told.ts'
 import { inputWords } from '../render/tree.ts'
 import { harmless, oneLine, wrap } from '../render/width.ts'
@@ -59,7 +59,7 @@ function aroundLines(happening: Exclude<Happening, { type: 'said' }>, look: Look
       return [line(look, [['dim', `  ${oneLine(group)}: ${members.map(oneLine).join(', ')} ${how}`]])]
     }
     case 'loop':
-      return yellow(`goes in circles: ${happening.message}`, look)
+      return yellow(`${loopWords(happening.kind)}: ${happening.message}`, look)
     case 'compress': {
       const { messages, error } = happening
       const words = error === undefined ? `${messages} older messages are summed up` : `no summary: ${oneLine(error)}`

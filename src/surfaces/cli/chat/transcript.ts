@@ -77,7 +77,7 @@ function ofTeam(transcript: Transcript, event: Event): Happening[] | undefined {
       return [{ type: 'group', round, group, kind, members }]
     }
     case 'team:loop':
-      return [{ type: 'loop', round: event.data.round, message: event.data.message }]
+      return [{ type: 'loop', round: event.data.round, kind: event.data.kind, message: event.data.message }]
     case 'team:compress': {
       const { round, messages, error } = event.data
       return [{ type: 'compress', round, messages, ...(error === undefined ? undefined : { error }) }]

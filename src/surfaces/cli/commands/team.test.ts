@@ -271,6 +271,12 @@ describe('troupe team explain', () => {
     ])
   })
 
+  test('TF26 the words of --response are shown above the rules', async () => {
+    await writeFile('t.yaml', GATES)
+    const said = await team('explain', 't.yaml', '--from', 'writer', '--response', 'Done:\nall of it')
+    expect(said.out.slice(0, 2)).toEqual(['writer says: Done: all of it', '? writer → reviewer  priority 1'])
+  })
+
   test('TF26 what cannot be meant is refused', async () => {
     await writeFile('t.yaml', GATES)
     const from = ['explain', 't.yaml', '--from']

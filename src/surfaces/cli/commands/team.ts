@@ -78,7 +78,7 @@ export interface ExplainOptions {
 /** What would happen after an agent's answer, rule by rule, without running anything. */
 export async function explainTeam(cli: Cli<ExplainOptions>, file: string): Promise<number> {
   const { terminal, options } = cli
-  const { from, set = [], assume = [], deny = [] } = options
+  const { from, response, set = [], assume = [], deny = [] } = options
   if (!from) throw new TroupeError('invalid_input', 'whose answer is it?', { hint: 'name the agent with --from' })
   const team = await wholeTeam(cli, file)
   const { assigned } = await import('../../../judgement/team/assign.ts')
@@ -87,7 +87,8 @@ export async function explainTeam(cli: Cli<ExplainOptions>, file: string): Promi
   if (options.json) printJson(cli, { decision: explanation.decision, rules: explanation.rules })
   else {
     const { explanationLines } = await import('../render/team-explain.ts')
-    for (const line of explanationLines(explanation, terminal.out)) terminal.print(line)
+    const shown = response === undefined ? undefined : { from, text: response }
+    for (const line of explanationLines(explanation, terminal.out, shown)) terminal.print(line)
   }
   return EXIT.done
 }

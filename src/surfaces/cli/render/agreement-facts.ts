@@ -3,16 +3,18 @@ import { counted } from './amounts.ts'
 import type { Look } from './line.ts'
 import { oneLine, wrap } from './width.ts'
 
-/** What a voice counts that does not say how sure it is. */
-const UNSTATED = 0.5
 /** Stands for a blank at which no line is broken. */
 export const TOGETHER = '\u00a0'
 
 /** How far they agree, how that was found, what was saved, and what went wrong. */
-export function factLines(found: Agreement, look: Look, { dot, divided }: { dot: string; divided: boolean }): string[] {
+export function factLines(
+  found: Agreement,
+  look: Look,
+  { dot, opinions }: { dot: string; opinions: boolean },
+): string[] {
   const { consensus, best_of, decision, metadata } = found
   const facts: string[] = []
-  if (consensus && !divided) facts.push(...agreementFacts(consensus, dot), ...weightFact(found))
+  if (consensus && opinions) facts.push(...agreementFacts(consensus, dot), ...weightFact(found))
   if (best_of) facts.push(scoreWords(best_of))
   if (decision)
     facts.push(`${decision.collaborated ? 'more than one was asked' : 'one was asked'}: ${oneLine(decision.reason)}`)
@@ -35,7 +37,10 @@ const METHODS: Record<string, string> = {
 
 function agreementFacts(consensus: NonNullable<Agreement['consensus']>, dot: string): string[] {
   const { agreement_score, consensus_score, has_consensus, clusters, kappa, method, note, confidence } = consensus
-  if (agreement_score === null) return ['agreement unknown: nobody gave a recommendation that can be counted']
+  if (agreement_score === null) {
+    const alone = clusters.length > 0 ? 'only one gave a recommendation' : 'nobody gave a recommendation'
+    return [`agreement unknown: ${alone} that can be counted`]
+  }
   const voices = clusters.reduce((sum, { agents }) => sum + agents.length, 0)
   const facts = [
     `agreement ${percent(agreement_score)} of ${counted(voices, 'voice')}`,
@@ -56,17 +61,15 @@ function agreementFacts(consensus: NonNullable<Agreement['consensus']>, dot: str
 }
 
 /** Without it nobody could tell why shares are not what the confidences add up to. */
-function weightFact({ consensus, contributions }: Agreement): string[] {
-  const weighed = consensus?.clusters.some(({ agents, score }) => {
-    const voices = agents.map((name) => contributions.find(({ agent }) => agent === name)?.confidence ?? UNSTATED)
-    return Math.abs(voices.reduce((sum, each) => sum + each, 0) - score) > 0.005
-  })
+function weightFact({ contributions }: Agreement): string[] {
+  const weighed = contributions.some(({ weight = 1 }) => weight !== 1)
   return weighed ? ['shares follow the weights given, and how often each was right before'] : []
 }
 
-function scoreWords({ agent, reason, scores }: NonNullable<Agreement['best_of']>): string {
+function scoreWords({ agent, reason, scores, tied }: NonNullable<Agreement['best_of']>): string {
   const listed = [...scores].sort((a, b) => b.score - a.score).map((each) => `${each.agent} ${each.score}`)
-  return oneLine(`best: ${agent} (of 10: ${listed.join(', ')}): ${reason}`)
+  const equal = tied ? `, TIE of ${tied.join(' and ')}` : ''
+  return oneLine(`best: ${agent} (of 10: ${listed.join(', ')}${equal}): ${reason}`)
 }
 
 const WHY: Record<string, string> = {

@@ -17,10 +17,11 @@ export interface Agreement {
     confidence?: { confidence: number; cases: number }
   }
   vote?: { strategy: string; winner: string | null; tie: boolean; reason: string; blocked_by?: string[] }
-  best_of?: { agent: string; reason: string; scores: { agent: string; score: number }[] }
+  best_of?: { agent: string; reason: string; scores: { agent: string; score: number }[]; tied?: string[] }
   ruling?: { decision: string }
   decision?: { collaborated: boolean; reason: string }
   metadata?: {
+    mode?: string
     saved?: { agents: string[]; calls: number; why: string; probability?: number }
     problems?: string[]
   }
@@ -32,6 +33,8 @@ export interface Spoken {
   response: string
   recommendation: string | null
   confidence: number | null
+  /** What its voice counts for, before its confidence. */
+  weight?: number
   status: string
   subtask?: string
   before?: { recommendation: string | null }

@@ -6,7 +6,7 @@ import type { Style } from './line.ts'
 import { plainLook } from './line.ts'
 import { outcomeText } from './outcome.ts'
 import { outputText } from './result.ts'
-import { widthOf } from './width.ts'
+import { harmless, widthOf } from './width.ts'
 
 function spoken(agent: string, more: Partial<Spoken> = {}): Spoken {
   const said = { recommendation: 'approve', confidence: 0.8, status: 'completed' }
@@ -142,7 +142,7 @@ describe('who stands where', () => {
   test('L30 where voices do not count by their confidence alone, that is said', () => {
     const why = 'shares follow the weights given, and how often each was right before'
     expect(agreementLines(review, plainLook(80))).not.toContain(why)
-    const contributions = review.contributions.map((each) => ({ ...each, confidence: 0.3 }))
+    const contributions = review.contributions.map((each, at) => ({ ...each, weight: at === 1 ? 0.4 : 1 }))
     expect(agreementLines({ ...review, contributions }, plainLook(80)).at(-1)).toBe(why)
   })
 
@@ -204,6 +204,55 @@ describe('who stands where', () => {
     ])
   })
 
+  test('CO95 the answer that an evaluator chose is what is marked, and not what most say; equal scores are a TIE', () => {
+    const scores = [
+      { agent: 'quality', score: 9 },
+      { agent: 'sec', score: 9 },
+    ]
+    const best_of = { agent: 'quality', reason: 'clear', scores, tied: ['quality', 'sec'] }
+    const lines = agreementLines({ ...review, best_of }, plainLook(80))
+    expect(lines.find((line) => line.startsWith('✓'))).toMatch(/25 % {2}approve$/)
+    expect(lines[2]).toMatch(/dissent: sec 95 %, test 85 %$/)
+    expect(lines.at(-1)).toBe('best: quality (of 10: quality 9, sec 9, TIE of quality and sec): clear')
+  })
+
+  test('CO96 where parts were voted on, the picture has the parts and who stands where', () => {
+    const contributions = [
+      spoken('lead', { role: 'coordinator', recommendation: null, confidence: null }),
+      ...['sec', 'quality', 'test'].map((name) => spoken(name, { subtask: `part of ${name}` })),
+    ]
+    const vote = { strategy: 'weighted', winner: 'Merge it after the tokens expire', tie: false, reason: 'highest' }
+    const lines = agreementLines({ ...review, contributions, vote }, plainLook(80))
+    expect(lines[0]).toBe('who did what')
+    expect(lines).toContain('who stands where')
+    expect(lines.find((line) => line.startsWith('✓ █'))).toMatch(/75 %/)
+    expect(lines.at(-1)).toMatch(/^agreement 67 % of 3 voices/)
+    expect(lines.join('\n')).not.toContain('no recommendation: lead')
+  })
+
+  test('CO97 one whose role is called coordinator is shown like any other; whoever divided the work only when it failed', () => {
+    const silent = { role: 'coordinator', recommendation: null, response: '', status: 'failed', error: failed }
+    const parallel = {
+      ...review,
+      contributions: [spoken('sec'), spoken('boss', silent)],
+      metadata: { mode: 'parallel' },
+    }
+    expect(agreementLines(parallel, plainLook(80))).toContain('not heard: boss, model_failed: no luck')
+    const alone = agreementLines({ contributions: [spoken('boss', silent)] }, plainLook(80))
+    expect(alone).toEqual(['not heard: boss, model_failed: no luck'])
+    const plan = spoken('boss', { role: 'coordinator', recommendation: null })
+    const whole = { ...review, contributions: [plan], metadata: { mode: 'hierarchical' } }
+    expect(agreementLines(whole, plainLook(80)).join('\n')).not.toContain('boss')
+  })
+
+  test('CO98 nothing in it turns the direction of the words', () => {
+    const turned = '\u202eevorppa\u202c \u2066x\u2069'
+    const clusters = [{ recommendation: turned, agents: ['sec'], score: 1, share: 1 }]
+    const text = agreementLines({ ...review, consensus: consensus({ clusters }) }, plainLook(80)).join('\n')
+    expect(text).toContain('evorppa x')
+    expect(harmless(turned)).toBe('evorppa x')
+  })
+
   test('L30 where all failed, or nobody recommended anything, that is what is said', () => {
     const silent = { recommendation: null, confidence: null }
     const none = agreementLines(
@@ -215,6 +264,13 @@ describe('who stands where', () => {
     expect(
       agreementLines({ ...review, contributions: [spoken('a', silent)], consensus: prose }, plainLook(80)),
     ).toEqual(['no recommendation: a', 'agreement unknown: nobody gave a recommendation that can be counted'])
+  })
+
+  test('CO97 one voice agrees with nobody, and that is said', () => {
+    const clusters = [{ recommendation: 'approve', agents: ['sec'], score: 0.8, share: 1 }]
+    const alone = consensus({ clusters, agreement_score: null, has_consensus: false, minority_report: [] })
+    const lines = agreementLines({ ...review, contributions: [spoken('sec')], consensus: alone }, plainLook(80))
+    expect(lines.at(-1)).toBe('agreement unknown: only one gave a recommendation that can be counted')
   })
 
   test('L22 L31 whatever models write, no line is wider than the place or steers it', () => {

@@ -25,10 +25,13 @@ export function agreementLines(output: unknown, look: Look): string[] {
   if (!found) return []
   const marks = look.ascii ? ASCII : UNICODE
   const divided = found.contributions.some(({ subtask }) => subtask !== undefined)
+  // Parts of one work that were voted on all the same are opinions too.
+  const counted = !divided || found.vote !== undefined
   const lines = [
-    ...(divided ? partLines(found, look, marks) : positionLines(found, look, marks)),
+    ...(divided ? partLines(found, look, marks) : []),
+    ...(counted ? positionLines(found, look, marks) : []),
     ...othersLines(found, look),
-    ...factLines(found, look, { dot: marks.dot, divided }),
+    ...factLines(found, look, { dot: marks.dot, opinions: counted }),
   ]
   return look.ascii ? lines.map((words) => words.replaceAll('…', '~')) : lines
 }
@@ -64,9 +67,11 @@ function headMark({ vote, consensus, ruling }: Agreement): Span[] {
 }
 
 /** The position that carries the day, if any: what a person decided goes before what was counted. */
-function winnerOf({ consensus, vote, ruling }: Agreement): Cluster | undefined {
+function winnerOf({ consensus, vote, ruling, best_of }: Agreement): Cluster | undefined {
   const clusters = consensus?.clusters ?? []
   if (ruling) return clusters.find(({ recommendation }) => recommendation === ruling.decision)
+  // What was chosen, and not what most say.
+  if (best_of) return clusters.find(({ agents }) => agents.includes(best_of.agent))
   return consensus?.tie || vote?.winner === null ? undefined : clusters[0]
 }
 
@@ -153,10 +158,13 @@ function markOf({ status, error }: Spoken, marks: Marks): readonly [Style, strin
 }
 
 /** Who has no place among the positions: without a recommendation, cut short, or not heard at all. */
-function othersLines({ contributions, consensus }: Agreement, look: Look): string[] {
+function othersLines({ contributions, consensus, metadata }: Agreement, look: Look): string[] {
   const placed = new Set(consensus?.clusters.flatMap(({ agents }) => agents))
+  const divided = contributions.some(({ subtask }) => subtask !== undefined)
+  // Whoever divided the work has a plan and no opinion; a role of that name says nothing.
+  const plan = divided || metadata?.mode === 'hierarchical' ? contributions[0] : undefined
   const rest = contributions.filter(
-    ({ agent, subtask, role }) => !placed.has(agent) && subtask === undefined && role !== 'coordinator',
+    (each) => !placed.has(each.agent) && each.subtask === undefined && (each !== plan || each.error),
   )
   const silent = rest.filter(({ error }) => !error).map(({ agent }) => oneLine(agent))
   return [

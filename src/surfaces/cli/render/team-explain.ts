@@ -10,22 +10,32 @@ const MARKS: Readonly<Record<`${Truth}`, readonly [Style, string]>> = {
   unknown: ['yellow', '?'],
 }
 
-/** What would happen, or what happened: then a person may have decided. */
+/** What would happen, or what happened: then others than the rules may have decided. */
 export interface ShownExplanation extends Omit<Explanation, 'decision'> {
-  decision: { to: string | null; by: Explanation['decision']['by'] | 'person' }
+  decision: { to: string | null; by: Explanation['decision']['by'] | 'person' | 'supervisor' }
 }
 
-/** Every rule in the order in which it is tried, with each part of its condition; the decision comes last. */
-export function explanationLines({ decision, rules, reason, open }: ShownExplanation, look: Look): string[] {
+const BEYOND_RULES: ReadonlySet<string> = new Set(['after_work', 'person', 'supervisor'])
+
+/**
+ * Every rule in the order in which it is tried, with each part of its condition; the decision comes last. What was said
+ * stands above them: it settles nothing by itself.
+ */
+export function explanationLines(
+  { decision, rules, reason, open }: ShownExplanation,
+  look: Look,
+  words?: { from: string; text: string },
+): string[] {
   const [style, said] =
     decision.by === 'undecided' ? (['yellow', 'undecided'] as const) : (['green', decided(decision)] as const)
   return [
+    ...(words ? wrap(`${oneLine(words.from)} says: ${oneLine(words.text)}`, look.width, 2) : []),
     ...(rules.length === 0 ? [line(look, [['dim', 'no rule leads on from here']])] : []),
     ...rules.flatMap((rule) => ruleLines(rule, look)),
     '',
     line(look, ['decision: ', [style, said]]),
     // Where a rule decided, its parts have said why.
-    ...(decision.by === 'after_work' || decision.by === 'person' ? wrap(`  ${oneLine(reason)}`, look.width, 2) : []),
+    ...(BEYOND_RULES.has(decision.by) ? wrap(`  ${oneLine(reason)}`, look.width, 2) : []),
     ...open.flatMap((leaf) => wrap(`  settle it with --assume or --deny "${oneLine(leaf)}"`, look.width, 4)),
   ]
 }

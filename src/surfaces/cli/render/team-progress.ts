@@ -19,7 +19,7 @@ export function sayingOfTeam(event: Event): Saying | undefined {
       return at(key, [['bold', oneLine(group)], `  ${members.map(oneLine).join(', ')} ${how}`])
     }
     case 'team:loop':
-      return at(event.data.key, [['yellow', `goes in circles  ${oneLine(event.data.message)}`]])
+      return at(event.data.key, [['yellow', `${loopWords(event.data.kind)}  ${oneLine(event.data.message)}`]])
     case 'team:compress':
       return at(event.data.key, [['dim', compressed(event)]])
     case 'run:steer':
@@ -31,9 +31,22 @@ export function sayingOfTeam(event: Event): Saying | undefined {
   }
 }
 
-function started({ data: { team, first, formed = [] } }: EventOf<'team:start'>): Span[] {
-  const joined = formed.map(({ name, uses }) => `${name} is ${uses}`).join(', ')
-  return [`${oneLine(team)}: `, ['bold', oneLine(first)], ' begins', ['dim', joined === '' ? '' : `  ${joined}`]]
+function started({ data: { team, first, formed = [], warnings = [] } }: EventOf<'team:start'>): Span[] {
+  const joined = formed.map(
+    ({ name, uses, by = [] }) => `${name} is ${uses}${by.length > 0 ? ` (${by.join(', ')})` : ''}`,
+  )
+  return [
+    `${oneLine(team)}: `,
+    ['bold', oneLine(first)],
+    ' begins',
+    ['dim', joined.length === 0 ? '' : `  ${oneLine(joined.join(', '))}`],
+    ['yellow', warnings.length === 0 ? '' : `  (${oneLine(warnings.join('; '))})`],
+  ]
+}
+
+/** A long way is no circle. */
+export function loopWords(kind: string): string {
+  return kind === 'max_rounds' ? 'comes to its limit' : 'goes in circles'
 }
 
 /** From whom to whom, and why. */

@@ -110,6 +110,21 @@ describe('what a journal tells of a team', () => {
     ])
   })
 
+  test('L37 who a person chose, and why the first one begins, is the reason of the turn that follows', () => {
+    const written = journal()
+    written.add('run:start', { pattern: 'team', input: {} })
+    const explanation = { decision: { to: 'a', by: 'exact' }, rules: [] }
+    const first = { round: 0, from: 'user', to: 'a', by: 'exact', handoff_reason: '"urgent" holds (…)', explanation }
+    written.add('team:handoff', { key: 'start/handoff', ...first })
+    turn(written, { key: 'round/1', round: 1, agent: 'a' })
+    handoff(written, 'round/1', 'a', 'b', 'always')
+    handoff(written, 'steer/2/handoff', 'a', 'c', 'a person chose c over b')
+    turn(written, { key: 'round/2', round: 2, agent: 'c' })
+    const { team } = tell(written.events)
+    expect([...team.turns.values()].map(({ because }) => because)).toEqual(['urgent', 'a person chose c over b'])
+    expect(team.route).toEqual(['a', 'c'])
+  })
+
   test('L37 the tree says for each turn its round and why it came, and the words of its answer', () => {
     const lines = tree(tell(nested().events), { look, now: 0, live: false }).join('\n')
     expect(lines).toMatch(/✓ lead .*\n {2}round 1\n {2}→ lead was here/)
@@ -127,6 +142,13 @@ describe('what a journal tells of a team', () => {
     const handoffs = [{ from: 'a' }, { from: 'b' }]
     expect(routeOf({ handoffs, agent: 'b', status: 'completed' })).toEqual(['a', 'b'])
     expect(routeOf({ handoffs, agent: 'c', status: 'failed' })).toEqual(['a', 'b', 'c'])
+    const asked = [
+      { round: 0, from: 'user' },
+      { round: 1, from: 'a' },
+      { round: 1, from: 'user' },
+      { round: 2, from: 'b' },
+    ]
+    expect(routeOf({ handoffs: asked, agent: 'b', status: 'completed' })).toEqual(['a', 'user', 'b'])
     expect(routeOf({ response: 'of another pattern' })).toEqual([])
     expect(routeOf(null)).toEqual([])
   })

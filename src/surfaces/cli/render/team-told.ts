@@ -35,13 +35,18 @@ export function hearTeam({ turns, reasons, route }: TeamTold, event: Event): voi
     if (teamAt(place) === '') route.push(agent)
   }
   if (event.type === 'team:handoff') {
-    const { key, from, handoff_reason } = event.data
+    const { key, round, from, handoff_reason } = event.data
     reasons.set(teamAt(key), briefReason(handoff_reason))
-    if (from === 'user' && teamAt(key) === '') route.push(from)
+    if (isReply({ round, from }) && teamAt(key) === '') route.push(from)
   }
 }
 
-const ROUND = /(?:^|\/)(?:round|reply|start)(?:\/\d+)?$/
+/** With the request the user is no part of the way yet. */
+function isReply({ round, from }: { round?: unknown; from?: unknown }): boolean {
+  return from === 'user' && round !== 0
+}
+
+const ROUND = /(?:^|\/)(?:start|(?:round|reply|steer|ending)\/\d+(?:\/early)?)(?:\/handoff)?$/
 
 /** The key of the team whose round this is. */
 function teamAt(round: string): string {
@@ -70,7 +75,8 @@ export function turnAt({ turns }: TeamTold, key: string): { turn: Turn; path: st
 /** What a session is there for in its team; `undefined` for those that no team began. */
 export function partInTeam(told: TeamTold, key: string): string | undefined {
   const found = turnAt(told, key)
-  if (!found) return /^(start|reply\/\d+)\/router$/.test(key) ? 'judges whom the message is for' : undefined
+  if (!found)
+    return /^(start|reply\/\d+)(\/again\/\d+)?\/router$/.test(key) ? 'judges whom the message is for' : undefined
   const { turn, path } = found
   if (path === 'agent' || /^group\/member\/[^/]+$/.test(path)) {
     return turn.because === '' ? `round ${turn.round}` : `round ${turn.round}: ${turn.because}`
@@ -92,6 +98,9 @@ export function routeOf(output: unknown): string[] {
     status?: unknown
   }
   if (!Array.isArray(handoffs) || typeof agent !== 'string') return []
-  const from = (handoffs as { from?: unknown }[]).map((each) => String(each?.from))
+  const made = (handoffs as { round?: unknown; from?: unknown }[]).filter(
+    (each) => each?.from !== 'user' || isReply(each),
+  )
+  const from = made.map((each) => String(each.from))
   return status === 'completed' || agent === '' ? from : [...from, agent]
 }

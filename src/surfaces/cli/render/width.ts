@@ -11,6 +11,8 @@ const WIDE =
 const NO_WIDTH = /^[\p{Mn}\p{Me}\p{Cf}\p{Cc}]+$/u
 const BLANKS = /[\s\p{Cc}]+/gu
 const CONTROLS = /(?![\n\t])\p{Cc}/gu
+/** Marks that turn the direction of what follows: with them a text could show its words in another order. */
+const TURNS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
 
 const characters = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
 
@@ -51,12 +53,12 @@ export function sized(text: string, width: number, side: 'left' | 'right' = 'lef
 
 /** One line of it, without anything that a terminal would obey. */
 export function oneLine(text: string): string {
-  return stripVTControlCharacters(text.slice(0, 4000)).replace(BLANKS, ' ').trim()
+  return stripVTControlCharacters(text.slice(0, 4000)).replace(TURNS, '').replace(BLANKS, ' ').trim()
 }
 
 /** The text without what a terminal would obey; lines and tabs stay. */
 export function harmless(text: string): string {
-  return stripVTControlCharacters(text).replace(CONTROLS, '')
+  return stripVTControlCharacters(text).replace(TURNS, '').replace(CONTROLS, '')
 }
 
 /** Lines of at most `width` columns, broken between words where there are any; lines after the first are indented. */

@@ -1,0 +1,103 @@
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { dataOf } from '../../../test/by-hand.ts'
+import { company, meeting, opinion } from '../../../test/collaboration.ts'
+import type { TroupeOptions } from '../../index.ts'
+import { defineTool } from '../../index.ts'
+
+const lines = { everybody: opinion('go'), coordinator: 'Go.' }
+const read = defineTool({
+  name: 'Read',
+  description: 'reads',
+  kind: 'read',
+  category: 'perception',
+  input: z.object({}),
+  execute: () => ({ success: true }),
+})
+
+function configured(config: object, more: object = {}, options: TroupeOptions = {}) {
+  return meeting(lines, { agents: [{ name: 'a', config }, { name: 'b' }], ...more }, { tools: [read], ...options })
+}
+
+describe('what a configuration says', () => {
+  test('CO88 a key that is nearly one of ours is refused before anything is paid for, and the meant one is named', async () => {
+    const { troupe, model } = await company(lines)
+    const run = (config: object, more: object = {}) =>
+      troupe.run('collaborate', { task: 'x', agents: [{ name: 'a', config }], ...more })
+    const provider = { providers: [{ module: 'provider-acme', config: { modell: 'm' } }] }
+    await expect(run({ temprature: 0.1 })).rejects.toMatchObject({
+      code: 'invalid_input',
+      message: "config of a: no 'temprature'; known: model, temperature, system_prompt, tools, providers",
+      hint: "did you mean 'temperature'?",
+    })
+    await expect(run({ modell: 'x' })).rejects.toMatchObject({ hint: "did you mean 'model'?" })
+    await expect(run(provider)).rejects.toMatchObject({ hint: "did you mean 'model'?" })
+    await expect(run({}, { coordinator_config: { modell: 'x' } })).rejects.toMatchObject({
+      message: expect.stringContaining('config of the coordinator'),
+    })
+    expect(model.asked).toEqual([])
+  })
+
+  test('CO88 what nobody here understands is told and does no harm; what other hosts write for themselves is no mistake', async () => {
+    const foreign = { session: { orchestrator: 'x' }, source: 'git+https://example.invalid/x', hooks: [] }
+    expect((await configured(foreign)).output.metadata.problems).toBeUndefined()
+    const { output } = await configured({
+      ...foreign,
+      colour: 'red',
+      providers: [
+        { module: 'provider-acme', config: { model: 'by-hand', max_tokens: 5 } },
+        { module: 'provider-other' },
+      ],
+      model: 'by-hand',
+    })
+    expect(output.metadata).toMatchObject({
+      status: 'completed',
+      problems: [
+        "config of a: no 'colour' here",
+        'config of a: only the first of 2 providers is used',
+        "config of a: 'max_tokens' of provider-acme is not used",
+      ],
+    })
+  })
+
+  test('CO88 a tool that is not there is told; one that is nearly there is refused, and nobody is asked', async () => {
+    const { output, events } = await configured({ tools: ['Read', { module: 'tool-filesystem' }] })
+    expect(output.metadata.problems).toEqual([
+      expect.stringMatching(/^config of a: no tool 'tool-filesystem'; known: .*task/),
+    ])
+    expect(dataOf(events, 'session:open')[0]?.tools).toEqual(['Read'])
+    const { result, model } = await configured({ tools: ['reead'] })
+    expect(result).toMatchObject({ status: 'failed', error: { code: 'invalid_input', hint: "did you mean 'Read'?" } })
+    expect(model.asked).toEqual([])
+  })
+
+  test('CO89 a provider without a model is that provider’s general one; where there is none, the run’s answers and that is told', async () => {
+    const provider = { providers: [{ module: 'provider-acme', config: { temperature: 0.1 } }] }
+    const known = { resolve: (name: string | undefined) => ({ name: name ?? 'run', stream }) }
+    const found = await meeting(lines, { agents: [{ name: 'a', config: provider }] }, { models: { find: known } })
+    expect(dataOf(found.events, 'session:open')[0]).toMatchObject({ model: 'acme/general' })
+    expect(found.output.metadata.problems).toBeUndefined()
+    const strict = {
+      resolve(name: string | undefined) {
+        if (name?.startsWith('acme/')) throw new Error('no key for acme')
+        return { name: name ?? 'run', stream }
+      },
+    }
+    const input = { agents: [{ name: 'a', config: provider }], coordinator_config: provider }
+    const lacking = await meeting(lines, input, { models: { find: strict } })
+    expect(dataOf(lacking.events, 'session:open').map(({ model }) => model)).toEqual([undefined, undefined])
+    expect(lacking.output.metadata).toMatchObject({
+      status: 'completed',
+      problems: [
+        "config of a: acme is named without a model, and the run's model is used: no key for acme",
+        "coordinator_config: acme is named without a model, and the run's model is used: no key for acme",
+      ],
+    })
+  })
+})
+
+async function* stream() {
+  yield { type: 'text' as const, text: opinion('go') }
+  const usage = { input: 10, output: 5, cache_read: 0, cache_write: 0, reasoning: 0 }
+  yield { type: 'finish' as const, stop: 'end' as const, usage }
+}

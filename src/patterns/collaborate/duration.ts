@@ -1,0 +1,17 @@
+import { z } from 'zod'
+
+const DURATION = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h)$/
+const MS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
+
+/** Milliseconds of `300s`, `5m` or a number of seconds; `undefined` when it is neither. */
+export function milliseconds(duration: string | number): number | undefined {
+  if (typeof duration === 'number') return duration > 0 ? duration * 1000 : undefined
+  const [, amount, unit] = DURATION.exec(duration.trim()) ?? []
+  const ms = Number(amount) * MS[(unit ?? 'ms') as keyof typeof MS]
+  return ms > 0 ? ms : undefined
+}
+
+/** As it is written in inputs and configurations. */
+export const duration = z
+  .union([z.string(), z.number()])
+  .refine((value) => milliseconds(value) !== undefined, 'a duration such as 300s, 5m, or a number of seconds')

@@ -1,0 +1,60 @@
+import { normalised } from '../../judgement/similarity.ts'
+import type { Context } from '../../kernel/context.ts'
+import { oneLine } from './foreign-text.ts'
+import type { CollaborateInput } from './input.ts'
+import type { Stand } from './stand.ts'
+
+/** What a person said when the voices could not agree. */
+export interface Ruling {
+  by: 'person'
+  decision: string
+}
+
+type Cluster = Stand['consensus']['clusters'][number]
+
+/** `2`, `2.`, `(2)`, `option 2`. */
+const NUMBER = /^\W*(?:(?:option|position|number|no)\W*)?(\d+)\W*$/i
+
+/** Asks a person, with every position and who stands behind it, until the answer says something. */
+export async function escalated(
+  context: Context,
+  input: Pick<CollaborateInput, 'task'>,
+  { consensus: { clusters } }: Stand,
+): Promise<Ruling> {
+  const positions = clusters.map(({ recommendation, agents, share }, index) =>
+    oneLine(`${index + 1}. ${recommendation} (${agents.join(', ')}; ${Math.round(share * 100)} %)`),
+  )
+  const question = [
+    `The specialists do not agree on: ${short(input.task)}`,
+    ...positions,
+    'Answer with a number, or say what should be done instead.',
+  ].join('\n')
+  const detail = { positions: clusters }
+  let answer = await context.ask('conflict', { question, detail })
+  for (let time = 2; ; time++) {
+    const decision = decided(answer, clusters)
+    if (decision !== undefined) return { by: 'person', decision }
+    const why = `"${short(wordsIn(answer))}" is no answer: there are ${clusters.length} positions.`
+    answer = await context.ask(`asked-again/${time}`, { question: `${why}\n${question}`, detail })
+  }
+}
+
+/** What the answer comes to; `undefined` when it is empty, no words at all, or a number that stands for nothing. */
+function decided(answer: unknown, clusters: readonly Cluster[]): string | undefined {
+  const words = wordsIn(answer)
+  const [, number] = NUMBER.exec(words) ?? []
+  if (number !== undefined) return clusters[Number(number) - 1]?.recommendation
+  if (!/[\p{L}\p{N}]/u.test(words)) return undefined
+  // Whoever writes a position in their own hand chooses it, and those who hold it were right.
+  const same = clusters.find(({ recommendation }) => normalised(recommendation) === normalised(words))
+  return same?.recommendation ?? words
+}
+
+function wordsIn(answer: unknown): string {
+  return typeof answer === 'string' || typeof answer === 'number' ? String(answer).trim() : ''
+}
+
+function short(text: string): string {
+  const line = oneLine(text)
+  return line.length > 200 ? `${line.slice(0, 199)}…` : line
+}
