@@ -43,12 +43,18 @@ const CHUNKS: readonly ModelChunk[] = [
 
 const name = (n: number) => `agent_${n}`
 
-function inputOf(agents: number) {
+/** The other end: a line to work on, and as much again for each agent alone. */
+const ALONE = { message: 'Write a page about the sea.', instructions: 'Look at what nobody else looks at. '.repeat(14) }
+
+function inputOf(agents: number, { message, instructions }: Partial<typeof ALONE> = {}) {
   return teamInput.parse({
     team: {
       name: 'Chain',
       description: 'Each does its part of the brief',
-      agents: Array.from({ length: agents }, (_, n) => ({ name: name(n), role: `part ${n}` })),
+      agents: Array.from({ length: agents }, (_, n) => ({
+        ...{ name: name(n), role: `part ${n}` },
+        ...(instructions === undefined ? undefined : { instructions: `${n}: ${instructions}` }),
+      })),
       handoffs: Array.from({ length: agents - 1 }, (_, n) => ({
         ...{ from_agent: name(n), to_agent: name(n + 1), condition: 'its part is done and round < {{ most }}' },
       })),
@@ -56,7 +62,7 @@ function inputOf(agents: number) {
       limits: { max_rounds: 1_000_000 },
       after_work_behavior: 'terminate',
     },
-    message: BRIEF.join('\n'),
+    message: message ?? BRIEF.join('\n'),
   })
 }
 
@@ -71,9 +77,9 @@ function modelOf(seen?: ModelRequest[]): Model {
 }
 
 /** Plays the chain on a store; the output says how often a model was asked only to route. */
-function chainOn(store: Store, seen?: ModelRequest[]): (agents: number) => Promise<TeamOutput> {
+function chainOn(store: Store, seen?: ModelRequest[], own?: typeof ALONE): (agents: number) => Promise<TeamOutput> {
   const stage = openStage({ store, model: modelOf(seen) })
-  const inputs = new Map([...SIZES, ...STORED].map((agents): [number, unknown] => [agents, inputOf(agents)]))
+  const inputs = new Map([...SIZES, ...STORED].map((agents): [number, unknown] => [agents, inputOf(agents, own)]))
   return async (agents) => {
     const input = inputs.get(agents)
     let output: TeamOutput | undefined
@@ -121,10 +127,10 @@ function contenders(agents: number, { folder, quick }: BenchOptions): Contender[
   return [timed('bare', async () => bare), timed('memory', on('memory')), timed('sqlite', on('sqlite'))]
 }
 
-/** Of a request's bytes, how many stand at the start of an earlier one. */
+/** Of a request's bytes, how many stand at the start of an earlier one; in the order of providers, tools come first. */
 function shares(seen: readonly ModelRequest[]): number[] {
-  const texts = seen.map(({ system, messages }) =>
-    [system, ...messages.map((message) => JSON.stringify(message))].join('\n'),
+  const texts = seen.map(({ system, tools, messages }) =>
+    [...tools.map((tool) => JSON.stringify(tool)), system, ...messages.map((one) => JSON.stringify(one))].join('\n'),
   )
   return texts.map((text, index) => {
     const before = texts.slice(0, index).map((earlier) => commonBeginning(earlier, text))
@@ -198,18 +204,19 @@ async function sizes({ folder }: BenchOptions): Promise<Line[]> {
 async function requests(): Promise<Line[]> {
   const lines: Line[] = []
   for (const agents of SIZES) {
-    const seen: ModelRequest[] = []
-    const { totals } = await chainOn(await openStore('memory', ''), seen)(agents)
-    const later = shares(seen).slice(2)
-    const least = Math.min(...later)
-    const sent = seen.reduce((sum, { messages }) => sum + JSON.stringify(messages).length, 0)
-    lines.push({
-      what: `sent by ${agents} agents`,
-      figure: figureOf([sent / 1024]),
-      unit: 'KB',
-      note: `from the third request on at least ${(100 * least).toFixed(1)} % of each sent before; ${totals.router_calls} calls to route`,
-      aim: { text: '≥ 95 % sent before', met: least >= 0.95 },
-    })
+    const { least, line } = await sentBy(agents)
+    lines.push({ ...line, aim: { text: '≥ 95 % sent before', met: least >= 0.95 } })
   }
-  return lines
+  const { line } = await sentBy(SIZES[0], ALONE)
+  return [...lines, { ...line, what: `${line.what}, a line to work on and 490 characters for each alone` }]
+}
+
+async function sentBy(agents: number, own?: typeof ALONE): Promise<{ least: number; line: Line }> {
+  const seen: ModelRequest[] = []
+  const { totals } = await chainOn(await openStore('memory', ''), seen, own)(agents)
+  const least = Math.min(...shares(seen).slice(2))
+  const sent = seen.reduce((sum, { messages }) => sum + JSON.stringify(messages).length, 0)
+  const before = `from the third request on at least ${(100 * least).toFixed(1)} % of each sent before`
+  const note = `${before}; ${totals.router_calls} calls to route`
+  return { least, line: { what: `sent by ${agents} agents`, figure: figureOf([sent / 1024]), unit: 'KB', note } }
 }

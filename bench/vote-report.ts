@@ -9,6 +9,8 @@ export interface Row {
   accuracy: number
   ties: number
   voters: number
+  /** The standard error of the difference in accuracy to the vote of all, in points; questions are what is drawn. */
+  error?: number
 }
 
 const SIZES = [1, 3, 5, 10, 40]
@@ -40,7 +42,29 @@ export function sizeRows(questions: readonly Counted[], seed: number): { rows: R
       for (const [way, [, vote]] of ways.entries()) found[way]?.push(vote(question, order))
     }
   }
-  return { rows: ways.map(([what], way) => rowOf(what, found[way] ?? [])), orderings, all }
+  const whole = found[ways.findIndex(([what]) => what === voters(all))] ?? []
+  const rows = ways.map(([what], way) => {
+    const verdicts = found[way] ?? []
+    return { ...rowOf(what, verdicts), error: errorOf(verdicts, whole, questions.length) }
+  })
+  return { rows, orderings, all }
+}
+
+/**
+ * How far the difference between two ways of voting may be chance. Orderings of one question are not independent, so that
+ * each question counts once, with the mean over its orderings.
+ */
+function errorOf(verdicts: readonly Verdict[], whole: readonly Verdict[], questions: number): number {
+  const right = (verdict: Verdict | undefined) => (verdict?.right ? 1 : 0)
+  const gains = Array.from({ length: questions }, () => 0)
+  const rounds = verdicts.length / questions
+  verdicts.forEach((verdict, index) => {
+    const question = index % questions
+    gains[question] = (gains[question] ?? 0) + (right(verdict) - right(whole[index])) / rounds
+  })
+  const mean = sum(gains) / questions
+  const spread = sum(gains.map((gain) => (gain - mean) ** 2)) / Math.max(1, questions - 1)
+  return 100 * Math.sqrt(spread / questions)
 }
 
 /** How often a majority of a given size is right, and what the other half of the questions would have promised. */

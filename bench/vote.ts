@@ -26,9 +26,12 @@ function wholeNumber(text: string | undefined, name: string, otherwise: number):
 function report(recorded: readonly Recorded[], seed: number): void {
   const questions = recorded.map(counted)
   const { rows, orderings, all } = sizeRows(questions, seed)
-  say(`\n${'one voice one vote'.padEnd(34)}accuracy      ties   voters asked, mean of ${orderings} orderings`)
-  for (const { what, accuracy, ties, voters } of rows) {
-    say(`  ${what.padEnd(32)}${percent(accuracy)}  ${percent(ties)}   ${voters.toFixed(2).padStart(6)}`)
+  say(
+    `\n${'one voice one vote'.padEnd(34)}accuracy      ties   voters   ± against ${all}, mean of ${orderings} orderings`,
+  )
+  for (const { what, accuracy, ties, voters, error = 0 } of rows) {
+    const figures = `${percent(accuracy)}  ${percent(ties)}   ${voters.toFixed(2).padStart(6)}`
+    say(`  ${what.padEnd(32)}${figures}   ± ${error.toFixed(3)}`)
   }
   sayAim(rows, all)
   say(`\n${'agreement of all voters'.padEnd(34)}accuracy   promised   cases`)
@@ -40,7 +43,8 @@ function report(recorded: readonly Recorded[], seed: number): void {
   for (const { what, plurality, weighted } of weightRows(questions)) {
     say(`  ${what.padEnd(32)}${percent(plurality)}   ${percent(weighted)}`)
   }
-  say('\nA tie counts as no answer. Promised is what the other half of the questions makes of the same agreement.')
+  say('\n± is the standard error of the difference in accuracy to the vote of all, in points, over the questions.')
+  say('A tie counts as no answer. Promised is what the other half of the questions makes of the same agreement.')
 }
 
 function sayAim(rows: readonly Row[], all: number): void {

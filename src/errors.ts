@@ -125,14 +125,27 @@ export function asTroupeError(thrown: unknown, code: ErrorCode = 'internal'): Tr
   return new TroupeError(code, message || 'an error without a message', { cause: thrown })
 }
 
+const MOST_NAMED = 8
+/** An id that looks like another is another: whoever types a guess would act on what nobody meant. */
+const IDS: ReadonlySet<ErrorCode> = new Set(['unknown_run', 'unknown_gate', 'unknown_session'])
+
 /** "No agent 'architct'": an unknown name, answered with the known ones, nearest first. */
 export function unknownName(code: ErrorCode, kind: string, name: string, known: readonly string[]): TroupeError {
   const alternatives = nearest(name, known)
-  const list = alternatives.length > 0 ? `known: ${alternatives.slice(0, 8).join(', ')}` : `no ${kind} is known`
-  return new TroupeError(code, `no ${kind} '${name}'; ${list}`, {
+  const more = alternatives.length > MOST_NAMED ? ` and ${alternatives.length - MOST_NAMED} more` : ''
+  const list = alternatives.length > 0 ? `known: ${alternatives.slice(0, MOST_NAMED).join(', ')}${more}` : ''
+  return new TroupeError(code, `no ${kind} '${name}'; ${list === '' ? `no ${kind} is known` : list}`, {
     alternatives,
-    hint: alternatives[0] === undefined ? '' : `did you mean '${alternatives[0]}'?`,
+    hint: IDS.has(code) ? '' : didYouMean(name, known),
   })
+}
+
+/** A guess at what was meant; none where nothing known is like it. */
+export function didYouMean(name: string, known: readonly string[]): string {
+  const [first] = nearest(name, known)
+  const most = Math.max(1, Math.floor(name.length / 3))
+  if (first === undefined || editDistance(name.toLowerCase(), first.toLowerCase()) > most) return ''
+  return `did you mean '${first}'?`
 }
 
 /** The known names ordered by how close they are to what was typed. */
@@ -144,16 +157,19 @@ export function nearest(name: string, known: readonly string[]): string[] {
     .map(({ candidate }) => candidate)
 }
 
+/** Letters to change, add or leave out; two that changed places count once. */
 function editDistance(a: string, b: string): number {
   if (b.includes(a) || a.includes(b)) return Math.abs(a.length - b.length) / 4
-  let previous = Array.from({ length: b.length + 1 }, (_, column) => column)
+  let [before, previous]: number[][] = [[], Array.from({ length: b.length + 1 }, (_, column) => column)]
   for (let row = 1; row <= a.length; row++) {
     const current = [row]
     for (let column = 1; column <= b.length; column++) {
-      const substitute = (previous[column - 1] ?? 0) + (a[row - 1] === b[column - 1] ? 0 : 1)
-      current.push(Math.min(substitute, (previous[column] ?? 0) + 1, (current[column - 1] ?? 0) + 1))
+      const substitute = (previous?.[column - 1] ?? 0) + (a[row - 1] === b[column - 1] ? 0 : 1)
+      const swapped = a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1]
+      const swap = swapped ? (before?.[column - 2] ?? 0) + 1 : substitute
+      current.push(Math.min(substitute, swap, (previous?.[column] ?? 0) + 1, (current[column - 1] ?? 0) + 1))
     }
-    previous = current
+    ;[before, previous] = [previous, current]
   }
-  return previous[b.length] ?? 0
+  return previous?.[b.length] ?? 0
 }

@@ -93,6 +93,17 @@ describe('the measured votes', () => {
       'Beta stop at 0.95, waves of 3',
     ])
     expect(rows[5]?.accuracy).toBe(rows[4]?.accuracy)
+    expect(rows.map(({ error }) => (error ?? 1) > 0)).toEqual([
+      true,
+      true,
+      true,
+      true,
+      false,
+      false,
+      false,
+      true,
+      false,
+    ])
     expect(rows[0]?.accuracy).toBeLessThan(rows[4]?.accuracy ?? 0)
     expect(levelRows(questions).reduce((sum, { cases }) => sum + cases, 0)).toBe(150)
     for (const { plurality, weighted } of weightRows(questions)) expect(weighted).toBeGreaterThan(plurality - 3)

@@ -1,15 +1,11 @@
 import { onTestFinished } from 'vitest'
 import { TroupeError } from '../src/errors.ts'
 import { readTeamFile } from '../src/formats/team-tree.ts'
-import type { Event, ModelRequest, RunResult, Troupe } from '../src/index.ts'
-import { createTroupe } from '../src/index.ts'
-import type { Team } from '../src/judgement/team/definition.ts'
-import { textOf } from '../src/kernel/model.ts'
-import type { TeamOutput } from '../src/patterns/team/input.ts'
-import type { Played } from './stage.ts'
-import { playing } from './stage.ts'
+import type { ModelRequest } from '../src/index.ts'
+import type { Replies, Reply, Scene } from './team-scene.ts'
+import { answering, handoffsIn, playTeam, textIn } from './team-scene.ts'
 
-/* A team whose members have learnt their lines: what each says in its first turn, its second, and so on. */
+/* A team from its file, whose members have learnt their lines: what each says in its first turn, its second, and so on. */
 
 export interface Cue {
   say: string
@@ -22,74 +18,43 @@ export interface Cue {
 
 export type Lines = Readonly<Record<string, readonly (Cue | string)[]>>
 
-export interface Performance {
-  troupe: Troupe
-  team: Team
-  run_id: string
-  result: RunResult
-  /** Who had the turn, in order. */
-  route: string[]
+export interface Performance extends Scene {
   /** From, to and what decided, for every decision. */
   handoffs: { from: string; to: string | null; by: string }[]
   /** Answers the question that the team waits for, and plays on. */
   reply(answer: unknown): Promise<Performance>
 }
 
-export async function perform(file: string, lines: Lines, more: { message?: string } = {}): Promise<Performance> {
+export async function perform(file: string, lines: Lines): Promise<Performance> {
   const { team, problems } = await readTeamFile(file)
   if (!team) throw new Error(`${file}: ${problems.map(({ message }) => message).join('; ')}`)
-  const turns = new Map<string, number>()
-  const model = playing((request) => {
-    const { agent } = request.session
-    const turn = turns.get(agent) ?? 0
-    turns.set(agent, turn + 1)
-    return spoken(lines[agent]?.[turn], request)
-  })
-  const troupe = await createTroupe({ store: 'memory', model, embedder: false })
-  onTestFinished(() => troupe.close())
-  const result = await troupe.run('team', { team, message: more.message ?? 'Begin.' })
-  return performed(troupe, team, result)
+  const replies: Replies = Object.fromEntries(
+    Object.entries(lines).map(([name, cues]) => [name, (turn, request) => spoken(cues[turn - 1], request)]),
+  )
+  const scene = await playTeam(team, replies, { embedder: false })
+  onTestFinished(() => scene.troupe.close())
+  return performed(scene)
 }
 
-function spoken(cue: Cue | string | undefined, request: ModelRequest): Played {
+function spoken(cue: Cue | string | undefined, request: ModelRequest): Reply {
   const { agent } = request.session
   if (cue === undefined) throw new TroupeError('script_miss', `${agent} has no line for this turn`)
   const { say, holds = [], sets = {}, fails } = typeof cue === 'string' ? { say: cue } : cue
-  if (fails !== undefined) throw new TroupeError('model_failed', fails, { retry: false })
-  const asked = textOf(request.messages.at(-1) as never)
-  const conditions = [...asked.matchAll(/^(\d+)\. (.*)$/gm)].map(([, number, text = '']) => ({
-    condition: Number(number),
-    holds: holds.includes(text),
-  }))
-  const variables = Object.entries(sets).map(([name, value]) => ({ name, value }))
-  const plain = conditions.length === 0 && variables.length === 0
-  return { text: plain ? say : JSON.stringify({ response: say, verdicts: conditions, variables, next: null }) }
-}
-
-async function performed(troupe: Troupe, team: Team, result: RunResult): Promise<Performance> {
-  const events = await troupe.events(result.run_id)
-  const own = events.filter(({ data }) => 'key' in data && !String(data.key).includes('/team/'))
-  return {
-    troupe,
-    team,
-    run_id: result.run_id,
-    result,
-    route: own.flatMap((event) => (event.type === 'team:turn' ? event.data.agent : [])),
-    handoffs: own.flatMap(decision),
-    async reply(answer) {
-      const [gate] = result.gates
-      const handle = await troupe.answer(gate?.gate_id ?? '', answer)
-      return performed(troupe, team, await handle.result)
-    },
+  if (fails !== undefined) return new TroupeError('model_failed', fails, { retry: false })
+  const asked = [...textIn(request).matchAll(/^(\d+)\. (.*)$/gm)]
+  // A line that judges what nobody asks has lost its rule.
+  for (const sentence of holds) {
+    if (!asked.some(([, , text]) => text === sentence)) throw new Error(`${agent} was not asked whether '${sentence}'`)
   }
+  const verdicts = asked.map(([, number, text = '']) => ({ condition: Number(number), holds: holds.includes(text) }))
+  const variables = Object.entries(sets).map(([name, value]) => ({ name, value }))
+  return verdicts.length === 0 && variables.length === 0 ? say : { response: say, verdicts, variables, next: null }
 }
 
-function decision(event: Event): Performance['handoffs'] {
-  if (event.type !== 'team:handoff') return []
-  const { from, to, by } = event.data
-  return [{ from, to, by }]
-}
-
-export function outputOf({ result }: Performance): TeamOutput {
-  return result.output as TeamOutput
+function performed(scene: Scene): Performance {
+  return {
+    ...scene,
+    handoffs: handoffsIn(scene.events).map(({ from, to, by }) => ({ from, to, by })),
+    reply: async (answer) => performed(await answering(scene, answer)),
+  }
 }

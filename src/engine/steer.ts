@@ -62,8 +62,13 @@ function takes(detail: unknown, action: SteerAction): boolean {
   return action.do !== 'override' || !Array.isArray(answers) || answers.includes(action.agent)
 }
 
-function severalMeant(action: SteerAction, gates: readonly { gate_id: string; question: string }[]): TroupeError {
-  const questions = gates.map(({ gate_id, question }) => `${gate_id} (${question})`)
+type Asked = { gate_id: string; question: string; detail?: unknown }
+
+function severalMeant(action: SteerAction, gates: readonly Asked[]): TroupeError {
+  const questions = gates.map(({ gate_id, question, detail }) => {
+    const { as } = (detail ?? {}) as { as?: unknown }
+    return `${gate_id} (${typeof as === 'string' ? `to ${as}: ` : ''}${question})`
+  })
   return new TroupeError('invalid_input', `'${action.do}' could answer ${gates.length} questions`, {
     alternatives: gates.map(({ gate_id }) => gate_id),
     hint: `answer the one that is meant: ${questions.join('; ')}`,

@@ -5,6 +5,7 @@ import type { TeamProblem } from '../judgement/team/problem.ts'
 import { written } from '../judgement/team/problem.ts'
 import { shapeOf } from '../judgement/team/shape.ts'
 import { readText } from './file-text.ts'
+import { toolProblems } from './team-tools.ts'
 import type { Source } from './yaml-places.ts'
 import { spotOf } from './yaml-places.ts'
 
@@ -59,7 +60,8 @@ export async function readTeamText({ text, path, roster }: TeamText): Promise<Pl
   const { sound, problems: more } = draft
     ? inspectTeam(draft, { ...(roster && { roster }), draft: team === undefined })
     : { sound: false, problems: [] }
-  const all = inFileOrder([...problems, ...more].map(placed))
+  const ofTools = draft ? toolProblems(draft) : []
+  const all = inFileOrder([...problems, ...more, ...ofTools].map(placed))
   return { ...(team && sound ? { team } : undefined), problems: all, placed }
 }
 

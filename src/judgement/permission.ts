@@ -1,3 +1,5 @@
+import type { CommandGrant } from './command-grant.ts'
+import { grantCommand } from './command-grant.ts'
 import type { Touch } from './command-rule.ts'
 import { commandTouches, strongest } from './command-rule.ts'
 import { hostIsAllowed, hostIsForbidden } from './domain-rule.ts'
@@ -9,8 +11,9 @@ import { starsMatch } from './stars.ts'
  * Decides whether a call may be made, from rules such as `Bash(npm test:*)` or `Write(src/**)`.
  * 1. A rule that denies wins over one that asks, and that over one that allows, whichever list it comes from.
  * 2. Where a policy allows a tool only in some cases, every other case is denied.
- * 3. A shell command is allowed only if each of its parts is; it is denied if any part is. What cannot be taken apart
- *    (substitution, redirection) matches no allowance but the exact one, and is asked for where a rule might deny it.
+ * 3. A shell command is allowed only if each of its parts is; it is denied if any part is. Both are read alike. What cannot
+ *    be taken apart (substitution, parentheses) matches no allowance but the exact one, and is asked for where a rule
+ *    might deny it.
  * 4. A search is not forbidden because of what it might come upon: that is named in `except`, for it to leave out.
  */
 
@@ -86,9 +89,10 @@ function judgeOne(policy: Policy, call: JudgedCall): Judgement {
 
 /** What holds where no rule forbids. */
 function permitted({ allow = [], mode }: Policy, call: JudgedCall, allowed: string[]): Judgement {
-  const granted = granting(allow, call)
-  if (granted !== undefined) return { answer: 'allow', reason: `the rule ${granted} allows it`, allowed }
-  if (allowed.length > 0) return { answer: 'deny', reason: `only ${allowed.join(', ')} is allowed`, allowed }
+  const { by, why } = granting(allow, call)
+  if (by !== undefined) return { answer: 'allow', reason: `the rule ${by.join(' and ')} allows it`, allowed }
+  const because = why === undefined ? '' : `; ${why}`
+  if (allowed.length > 0) return { answer: 'deny', reason: `only ${allowed.join(', ')} is allowed${because}`, allowed }
   if (mode === 'read' && call.acts) return { answer: 'deny', reason: 'nothing may be changed now', allowed }
   if (mode === 'ask' && call.acts) return { answer: 'ask', reason: 'whatever acts is asked for', allowed }
   return { answer: 'allow', reason: 'no rule names it', allowed }
@@ -98,15 +102,23 @@ function namesOf({ tool, aliases = [] }: JudgedCall): string[] {
   return [tool, ...aliases]
 }
 
-/** The rule that allows the call: for a command, one for each of its parts. */
-function granting(rules: readonly string[], call: JudgedCall): string | undefined {
+/** The rules that allow the call: for a command, one for each of its parts. */
+function granting(rules: readonly string[], call: JudgedCall): CommandGrant {
   const whole = rules.find((rule) => matches(rule, call))
-  if (whole !== undefined || call.tool !== 'Bash') return whole
-  const command = call.subject ?? ''
-  const pieces = piecesOf(command)
-  if (pieces.length === 0 || /[`<>]|\$[({]/.test(command)) return undefined
-  const granted = pieces.map((piece) => rules.find((rule) => matches(rule, { ...call, subject: piece }, 'piece')))
-  return granted.every((rule) => rule !== undefined) ? granted.join(' and ') : undefined
+  if (whole !== undefined) return { by: [whole] }
+  return call.tool === 'Bash' ? grantedInParts(rules, call) : {}
+}
+
+function grantedInParts(rules: readonly string[], call: JudgedCall): CommandGrant {
+  const ruleOf = new Map<string, string>()
+  for (const rule of rules) {
+    const { tool, pattern } = parseRule(rule)
+    if (pattern === undefined || !namesOf(call).some((name) => toolMatches(tool, name))) continue
+    for (const each of commandsIn(pattern)) if (!ruleOf.has(each)) ruleOf.set(each, rule)
+  }
+  const { by, why } = grantCommand([...ruleOf.keys()], call.subject ?? '')
+  if (by !== undefined) return { by: [...new Set(by.map((each) => ruleOf.get(each) ?? each))] }
+  return why === undefined ? {} : { why }
 }
 
 /**
@@ -136,15 +148,12 @@ function isOfServer({ tool }: JudgedCall): boolean {
   return tool.startsWith('mcp__')
 }
 
-function matches(rule: string, call: JudgedCall, as: 'whole' | 'piece' = 'whole'): boolean {
+function matches(rule: string, call: JudgedCall): boolean {
   const { tool, pattern } = parseRule(rule)
   if (!namesOf(call).some((name) => toolMatches(tool, name))) return false
   if (pattern === undefined) return true
   const subjects = [call.subject ?? '', ...(call.also ?? [])]
-  if (call.tool === 'Bash') {
-    if (as === 'whole') return pattern === call.subject?.trim()
-    return commandsIn(pattern).some((each) => pieceMatches(each, call.subject ?? ''))
-  }
+  if (call.tool === 'Bash') return pattern === call.subject?.trim()
   if (isOfServer(call)) return argumentsAreAllowed(pattern, call.subject ?? '')
   if (isAboutHosts(pattern, call)) return subjects.some((subject) => hostIsAllowed(pattern, subject))
   return subjects.some((subject) => pathIsAllowed(pattern, subject))
@@ -157,18 +166,4 @@ function isAboutHosts(pattern: string, { tool }: JudgedCall): boolean {
 /** Some write several into one: `Bash(git log:*, git diff:*)`. */
 function commandsIn(pattern: string): string[] {
   return pattern.split(/(?<=:\*)\s*,\s*/)
-}
-
-function piecesOf(command: string): string[] {
-  // Blanks are cut off afterwards: an expression that looks for them on both sides takes forever where there are many.
-  return command
-    .split(/&&|\|\||[;|&\n]/)
-    .map((piece) => piece.trim())
-    .filter((piece) => piece !== '')
-}
-
-function pieceMatches(pattern: string, piece: string): boolean {
-  if (!pattern.endsWith(':*')) return starsMatch(pattern, piece)
-  const prefix = pattern.slice(0, -2)
-  return piece === prefix || piece.startsWith(`${prefix} `)
 }

@@ -54,11 +54,7 @@ export function contextOf(x: Execution, path: string, caller: Caller | undefined
       if (before && !(x.recorded.takenUp && differs(before, type, told))) return
       x.journal.append(type as ToldType, told, caller?.session_id)
     },
-    spent: (key, of = 'run') =>
-      noted({ x, key: under(key), signal }, () => {
-        if (of === 'run') return x.budget.spent
-        return x.budget.spentUnder(of === 'here' ? path : under(of.under))
-      }),
+    spent: (key, of) => noted({ x, key: under(key), signal }, () => x.budget.spentUnder(branchOf(path, of))),
     now: (key) => noted({ x, key: under(key), signal }, () => x.ports.world.now()),
     random: (key) => noted({ x, key: under(key), signal }, () => x.ports.world.random()),
     writeArtifact: (key, artifact) => writeArtifact(x, under(key), caller, artifact),
@@ -78,6 +74,13 @@ export function contextOf(x: Execution, path: string, caller: Caller | undefined
       })) ?? undefined,
   }
   return context
+}
+
+/** The branch of the run whose spending is meant. */
+function branchOf(path: string, of: Parameters<Context['spent']>[1] = 'run'): string {
+  if (of === 'run') return ''
+  if (of === 'here') return path
+  return path === '' ? of.under : `${path}/${of.under}`
 }
 
 function differs(before: Event, type: string, data: unknown): boolean {

@@ -116,6 +116,8 @@ export interface SessionEnd {
   text: string
   /** The answer as an object, where one of a given shape was asked for. */
   object?: unknown
+  /** Where nothing was said at all: the call that could be tried again. */
+  silent?: string
   turn_count: number
   usage: Usage & { calls: number }
   error: ErrorRecord | null

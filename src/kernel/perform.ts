@@ -275,6 +275,7 @@ function endOf(site: PerformSite, session: SessionState, end: TurnEnd): SessionE
     stop_reason: end.stop_reason,
     text: end.text,
     ...(end.object === undefined ? undefined : { object: end.object }),
+    ...(end.silent === undefined ? undefined : { silent: end.silent }),
     turn_count: session.exchanges,
     usage: session.usage,
     error: end.error?.toJSON() ?? null,

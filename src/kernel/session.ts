@@ -51,6 +51,8 @@ export interface SessionResult {
   stop_reason: StopReason
   text: string
   object?: unknown
+  /** Where nothing was said at all: the call that could be tried again. */
+  silent?: string
   turn_count: number
   usage: Usage & { calls: number }
   error: ErrorRecord | null
@@ -61,9 +63,13 @@ export const LEFT_OUT = '[left out'
 
 /** An end as those who waited for it see it. */
 export function resultOf(session_id: string, agent: string, end: SessionEnd): SessionResult {
-  const { status, stop_reason, text, object, turn_count, usage, error } = end
+  const { status, stop_reason, text, object, silent, turn_count, usage, error } = end
   const result = { session_id, agent, status, stop_reason, text, turn_count, usage, error }
-  return object === undefined ? result : { ...result, object }
+  return {
+    ...result,
+    ...(object === undefined ? undefined : { object }),
+    ...(silent === undefined ? undefined : { silent }),
+  }
 }
 
 const ROOT_SPAN = '0'.repeat(16)

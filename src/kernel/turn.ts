@@ -42,6 +42,7 @@ export interface TurnEnd {
   stop_reason: StopReason
   text: string
   object?: unknown
+  silent?: string
   error: TroupeError | null
 }
 
@@ -80,7 +81,7 @@ export async function turn(site: TurnSite): Promise<TurnEnd> {
       outOfTurns ? 'max_turns' : stop === 'length' ? 'partial' : 'completed',
     )
     if (end === 'empty') {
-      if (lastWord) return { stop_reason: outOfTurns ? 'max_turns' : 'partial', text: lastText(session), error: null }
+      if (lastWord) return wordless(session, turnKey, outOfTurns ? 'max_turns' : 'partial')
       lastWord = true
       nudge(site, 'salvage', SALVAGE)
     } else if ('misfit' in end) {
@@ -133,6 +134,11 @@ function ended(session: SessionState, event: Event): TurnEnd {
   if (isEvent(event, 'limit:hit')) return { stop_reason: 'budget', text, error: fromRecord(event.data.error) }
   if (!isEvent(event, 'model:error')) throw new TroupeError('internal', `a model call ended with ${event.type}`)
   return { stop_reason: 'failed', text: event.data.partial || text, error: fromRecord(event.data.error) }
+}
+
+function wordless(session: SessionState, turnKey: string, stop_reason: StopReason): TurnEnd {
+  const text = lastText(session)
+  return { stop_reason, text, error: null, ...(text.trim() === '' ? { silent: `${turnKey}/model` } : undefined) }
 }
 
 function refused(session: SessionState, turnKey: string): TurnEnd {

@@ -1,4 +1,4 @@
-import { nearest, TroupeError, unknownName } from '../errors.ts'
+import { didYouMean, nearest, TroupeError, unknownName } from '../errors.ts'
 import type { Model } from '../kernel/model.ts'
 import type { LanguageModel } from './ai-sdk.ts'
 import { eventsOnly } from './answer-kind.ts'
@@ -34,7 +34,7 @@ export function parseName(name: string): { endpoint: Endpoint; id: string } {
     const alternatives = nearest(name, knownNames())
     throw new TroupeError('unknown_model', `no model '${name}'; models are named provider/model, or by role`, {
       alternatives,
-      hint: alternatives[0] === undefined ? '' : `did you mean '${alternatives[0]}'?`,
+      hint: didYouMean(name, alternatives),
     })
   }
   const provider = name.slice(0, slash)

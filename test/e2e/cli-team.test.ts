@@ -84,6 +84,17 @@ describe('a team on the command line', () => {
       run_id: null,
       error: { message: expect.stringMatching(/bad\.yaml:3/) },
     })
+    const agents = 'agents: [{ name: a }, { name: b }]'
+    const circle = '[{ from_agent: a, to_agent: b }, { from_agent: b, to_agent: a }]'
+    await here.write('endless.yaml', `name: Endless\n${agents}\nhandoffs: ${circle}\n`)
+    for (const command of [
+      ['run', 'team', 'Go.', '--team', 'endless.yaml'],
+      ['chat', 'endless.yaml'],
+    ]) {
+      const endless = await here.troupe(...command)
+      expect(endless).toMatchObject({ code: 2, out: '' })
+      expect(endless.err).toMatch(/a → b → a never ends/)
+    }
     const none = await here.troupe('run', 'team', 'Go.')
     expect(none.err).toMatch(/no team is named\n.*--team FILE/)
     const wrong = await here.troupe(

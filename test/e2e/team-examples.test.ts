@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import type { Lines } from '../rehearsed-team.ts'
-import { outputOf, perform } from '../rehearsed-team.ts'
+import { perform } from '../rehearsed-team.ts'
 
 /* Every team of examples/teams, offline. The routes are what the rules of the files say, worked out by hand. */
 
@@ -30,8 +30,8 @@ describe('teams of section 1', () => {
       ...{ researcher: ['Material.'], writer: ['Text.'], reviewer: ['Corrected.'], publisher: ['Page 1.'] },
     })
     expect(sequential.route).toEqual(['researcher', 'writer', 'reviewer', 'publisher'])
-    expect(outputOf(sequential)).toMatchObject({ response: 'Page 1.', agent: 'publisher', reason: 'terminated' })
-    expect(outputOf(sequential).totals.router_calls).toBe(0)
+    expect(sequential.output).toMatchObject({ response: 'Page 1.', agent: 'publisher', reason: 'terminated' })
+    expect(sequential.output.totals.router_calls).toBe(0)
   })
 
   test('L41 iterative: back to the writer until the reviewer approves', async () => {
@@ -45,7 +45,7 @@ describe('teams of section 1', () => {
     })
     expect(iterative.route).toEqual(['writer', 'reviewer', 'writer', 'reviewer', 'publisher'])
     expect(iterative.handoffs.slice(0, 4).every(({ by }) => by === 'exact')).toBe(true)
-    expect(outputOf(iterative).variables).toEqual({ approved: true })
+    expect(iterative.output.variables).toEqual({ approved: true })
   })
 
   test('L41 parallel: three at once, then the writer, who hands on since the research is complete', async () => {
@@ -55,8 +55,8 @@ describe('teams of section 1', () => {
       reviewer: ['Right.'],
     })
     expect(parallel.route).toEqual(['research', 'writer', 'reviewer'])
-    const spoke = outputOf(parallel).history.map(({ agent_name }) => agent_name)
-    expect(spoke).toEqual(['researcher_a', 'researcher_b', 'researcher_c', 'writer', 'reviewer'])
+    const spoke = parallel.output.history.map(({ agent_name }) => agent_name)
+    expect(spoke).toEqual(['user', 'researcher_a', 'researcher_b', 'researcher_c', 'writer', 'reviewer'])
   })
 
   test('L41 consensus: the experts vote, and one says what was decided', async () => {
@@ -69,8 +69,8 @@ describe('teams of section 1', () => {
       synthesizer: ['We ship in May; one of us would wait.'],
     })
     expect(consensus.route).toEqual(['experts', 'synthesizer'])
-    expect(outputOf(consensus).history[0]).toMatchObject({ agent_name: 'experts', handoff_target: 'synthesizer' })
-    expect(outputOf(consensus).history[0]?.parts[0]?.text).toContain('Ship in May')
+    expect(consensus.output.history[1]).toMatchObject({ agent_name: 'experts', handoff_target: 'synthesizer' })
+    expect(consensus.output.history[1]?.parts[0]?.text).toContain('Ship in May')
   })
 })
 
@@ -110,6 +110,10 @@ describe('conditions of section 3', () => {
     })
     expect(types.route).toEqual(['scout', 'analyst', 'drafter', 'critic', 'drafter', 'critic', 'closer'])
     expect(types.handoffs.at(-1)).toMatchObject({ from: 'closer', to: 'user', by: 'verdict' })
+    const few = await example('condition-types', {
+      scout: [{ say: 'Four.', holds: ['research batch complete'], sets: { source_count: 4 } }],
+    })
+    expect([few.route, few.result.status]).toEqual([['scout'], 'waiting'])
   })
 })
 
@@ -212,7 +216,7 @@ describe('coordination of section 6', () => {
       synthesizer: ['Both.'],
     })
     expect(meeting.route).toEqual(['researcher_a', 'researcher_b', 'synthesizer'])
-    expect(outputOf(meeting).response).toBe('Both.')
+    expect(meeting.output.response).toBe('Both.')
   })
 
   test('L41 dependencies: an approved architecture is built only once the requirements are settled', async () => {

@@ -76,7 +76,7 @@ const groupSchema = z.strictObject({
 })
 
 const limitsSchema = z.strictObject({
-  max_rounds: z.int().positive().default(50).describe('Turns of agents in one run.'),
+  max_rounds: z.int().positive().default(50).describe('Turns of agents until a person has a say.'),
   max_repeats_per_edge: z.int().positive().default(3).describe('How often one may hand to the same other.'),
   max_parallel: z.int().positive().default(3).describe('Members of a group that work at once.'),
   ping_pong: z.int().min(2).default(4).describe('Handoffs to and fro between two without anything new.'),

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { nearest } from '../../errors.ts'
+import { didYouMean, nearest } from '../../errors.ts'
 import type { Team } from './definition.ts'
 import { keysAt, teamSchema } from './definition.ts'
 import type { Place, TeamProblem } from './problem.ts'
@@ -79,7 +79,8 @@ function withoutUnknownKeys(data: Data): TeamProblem[] {
 
 function unknownKey(place: Place, key: string): TeamProblem {
   const known = nearest(key, keysAt(place))
-  const hint = known[0] === undefined ? undefined : `did you mean '${known[0]}'? known: ${known.join(', ')}`
+  const meant = didYouMean(key, known)
+  const hint = known[0] === undefined ? undefined : `${meant === '' ? '' : `${meant} `}known: ${known.join(', ')}`
   return { ...warning([...place, key], `unknown key '${key}' is left out`, hint), key: true }
 }
 

@@ -72,7 +72,7 @@ describe('bad input is refused before anything is paid for', () => {
 
   test('CO7 one agent is enough, and one without focus looks at the whole', async () => {
     const { output } = await meeting({ a: yes, coordinator: 'Yes, says a.' }, { agents: [{ name: 'a' }] })
-    expect(output.consensus).toMatchObject({ agents_count: 1, has_consensus: false, agreement_score: 1 })
+    expect(output.consensus).toMatchObject({ agents_count: 1, has_consensus: false, agreement_score: null })
     expect(output.contributions[0]?.role).toBe('specialist')
     expect(output.metadata.status).toBe('completed')
   })

@@ -98,8 +98,13 @@ async function withoutConflict(job: Job, said: Said): Promise<Settled> {
   const vote = strategyOf(job, said, stand) === 'vote' ? (input.vote?.strategy ?? 'weighted') : undefined
   const calm = !inConflict(stand, contributions, vote) || input.on_conflict === 'surface'
   if (calm || found.stopped.length > 0) return found
-  if (input.on_conflict === 'escalate') return { ...found, ruling: await escalated(context, input, stand) }
-  const { heard, ...went } = await mediated(site, stand, { specialists, max_parallel: bounds.max_parallel })
+  if (input.on_conflict === 'escalate')
+    return { ...found, ruling: await escalated(context, { task: input.task, contributions }, stand) }
+  const { heard, ...went } = await mediated(site, stand, {
+    specialists,
+    max_parallel: bounds.max_parallel,
+    contributions,
+  })
   const after = contributions.map((contribution) => heard.get(contribution) ?? contribution)
   if (went.stopped.length > 0) return { ...found, ...went, contributions: after }
   const now = await look('stand/mediated', after)

@@ -141,6 +141,17 @@ describe('mediate', () => {
     expect(blocked.output.vote).toMatchObject({ winner: 'go' })
   })
 
+  test('CO64 one that recommends nothing and objects is heard, and hears the others', async () => {
+    const concerns = [{ concern: 'no way back', severity: 'critical' }]
+    const objects = ({ session }: ModelRequest) =>
+      session.turn === 1 ? opinion('', 0.8, { concerns }) : opinion('go', 0.6)
+    const input = { synthesis: 'vote', on_conflict: 'mediate', vote: { strategy: 'veto' } }
+    const { model, output } = await meeting({ everybody: opinion('go'), c: objects }, input)
+    expect(instructionOf(model.seen('a')[1] as ModelRequest)).toContain('no way back')
+    expect(instructionOf(model.seen('c')[1] as ModelRequest)).toContain('## a (role a)')
+    expect(output.vote?.winner).toBe('go')
+  })
+
   test('CO64 where they agree and nothing blocks, no strategy asks again', async () => {
     for (const strategy of ['weighted', 'unanimous', 'veto']) {
       const input = { synthesis: 'vote', on_conflict: 'mediate', vote: { strategy, wave: 5 } }
@@ -200,6 +211,7 @@ describe('escalate', () => {
       const { troupe } = await company(spoken)
       const asked = await troupe.run('collaborate', { ...escalate, synthesis: 'vote', vote: { strategy } })
       expect(asked.status).toBe('waiting')
+      if (strategy === 'veto') expect(asked.gates[0]?.question).toContain('\nCritical for c: no way back\n')
       const done = await (await troupe.answer(asked.gates[0]?.gate_id ?? '', '1')).result
       expect(done.output).toMatchObject({ ruling: { decision: 'go' } })
     }

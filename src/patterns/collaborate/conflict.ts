@@ -32,15 +32,26 @@ export interface Mediation {
   stopped: ErrorRecord[]
 }
 
+interface Round {
+  specialists: readonly Specialist[]
+  max_parallel: number
+  /** Of everybody, also of those who recommend nothing and object. */
+  contributions: readonly Contribution[]
+}
+
 /** One round in which every side hears the others; who does not answer keeps what it said, and that is told. */
 export async function mediated(
   site: Asking,
   stand: Stand,
-  { specialists, max_parallel }: { specialists: readonly Specialist[]; max_parallel: number },
+  { specialists, max_parallel, contributions }: Round,
 ): Promise<Mediation> {
-  const sides = stand.voices.flatMap(({ of }, index) => {
+  const objecting = contributions.filter((one) => one.recommendation === null && !one.error && isCritical(one))
+  const positions = [
+    ...stand.voices.map(({ of }, index) => ({ of, said: [...others(stand, index), ...objecting] })),
+    ...objecting.map((of) => ({ of, said: stand.voices.map((voice) => voice.of) })),
+  ]
+  const sides = positions.flatMap(({ of, said }) => {
     const who = specialists.find(({ name }) => name === of.agent)
-    const said = others(stand, index)
     return who && of.session_id !== undefined && said.length > 0 ? [{ who, of, others: said }] : []
   })
   const heard = await site.context.parallel(sides, max_parallel, ({ who, of, others: said }, index) => {

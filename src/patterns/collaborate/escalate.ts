@@ -1,7 +1,7 @@
 import { normalised } from '../../judgement/similarity.ts'
 import type { Context } from '../../kernel/context.ts'
 import { oneLine } from './foreign-text.ts'
-import type { CollaborateInput } from './input.ts'
+import type { Contribution } from './output.ts'
 import type { Stand } from './stand.ts'
 
 /** What a person said when the voices could not agree. */
@@ -18,15 +18,20 @@ const NUMBER = /^\W*(?:(?:option|position|number|no)\W*)?(\d+)\W*$/i
 /** Asks a person, with every position and who stands behind it, until the answer says something. */
 export async function escalated(
   context: Context,
-  input: Pick<CollaborateInput, 'task'>,
+  { task, contributions }: { task: string; contributions: readonly Contribution[] },
   { consensus: { clusters } }: Stand,
 ): Promise<Ruling> {
   const positions = clusters.map(({ recommendation, agents, share }, index) =>
     oneLine(`${index + 1}. ${recommendation} (${agents.join(', ')}; ${Math.round(share * 100)} %)`),
   )
+  // What blocks a vote on which all agree would otherwise stand nowhere.
+  const critical = contributions.flatMap(({ agent, concerns }) =>
+    concerns.flatMap(({ concern, severity }) => (severity === 'critical' ? short(`${agent}: ${concern}`) : [])),
+  )
   const question = [
-    `The specialists do not agree on: ${short(input.task)}`,
+    `The specialists do not agree on: ${short(task)}`,
     ...positions,
+    ...critical.map((line) => `Critical for ${line}`),
     'Answer with a number, or say what should be done instead.',
   ].join('\n')
   const detail = { positions: clusters }

@@ -61,12 +61,20 @@ function checkPlaces(team: Team, roster: Roster): void {
 
 const MOST_WARNINGS = 20
 
+/** Looking into a large team takes longer than a handoff in it: an input is looked into once. */
+const known = new WeakMap<TeamRunInput, string[]>()
+
 /** What is odd about a team that works all the same. What is said of a team inside it is said with the one above. */
-export function warningsOf({ team, variables }: TeamRunInput): string[] {
-  const warnings = inspectTeam(team, { given: Object.keys(variables) }).problems.filter(
-    ({ severity }) => severity === 'warning',
-  )
-  return warnings.slice(0, MOST_WARNINGS).map(({ place, message }) => `${written(place)}: ${message}`)
+export function warningsOf(input: TeamRunInput): string[] {
+  const before = known.get(input)
+  if (before) return before
+  const { problems } = inspectTeam(input.team, { given: Object.keys(input.variables) })
+  const warnings = problems
+    .filter(({ severity }) => severity === 'warning')
+    .slice(0, MOST_WARNINGS)
+    .map(({ place, message }) => `${written(place)}: ${message}`)
+  known.set(input, warnings)
+  return warnings
 }
 
 function nesting(team: Team): number {

@@ -38,6 +38,23 @@ describe('an agent that ran out of turns', () => {
     })
   })
 
+  test('TM38 is asked for its last word again when the run is resumed', async () => {
+    const model = playing(({ session }) => {
+      const asked = model.seen.filter((request) => request.session.agent === 'a').length
+      if (session.agent !== 'a') return { text: session.agent }
+      if (asked <= 2) return { calls: [{ name: 'Look', input: {} }] }
+      return { text: asked > 3 ? 'at last' : '' }
+    })
+    const troupe = await createTroupe({ store: 'memory', model, tools: [look] })
+    const team = { name: 'T', agents: [{ name: 'a' }, { name: 'b' }], handoffs: [onward] }
+    const input = { team: { ...team, after_work_behavior: 'terminate' }, message: 'x' }
+    const failed = await troupe.run('team', input, { limits: { turns: 2 } })
+    expect(failed.status).toBe('failed')
+    const done = await sceneOf(troupe, model, await (await troupe.resume(failed.run_id)).result)
+    expect([done.result.status, requestsOf(done, 'a').length, done.route]).toEqual(['completed', 4, ['a', 'b']])
+    expect(done.output.history.find(({ agent_name }) => agent_name === 'a')?.parts[0]?.text).toBe('at last')
+  })
+
   test('TM38 with a last word goes on, and everybody is told that it was cut short', async () => {
     const scene = await outOfTurns('half of it', [onward])
     expect(scene.route).toEqual(['a', 'b'])

@@ -92,11 +92,11 @@ function cutShort({ status, stop_reason }: SessionResult): Pick<Line, 'stop_reas
 }
 
 /** One who was cut off before it said anything has not done its work, whatever others would make of an empty answer. */
-function silence(name: string, { text, stop_reason }: SessionResult): Failure | undefined {
-  if (stop_reason === 'completed' || text.trim() !== '') return undefined
+function silence(name: string, { silent: step, stop_reason }: SessionResult): Failure | undefined {
+  if (step === undefined) return undefined
   const error = new TroupeError('model_garbage', `${name} said nothing: it ended with ${stop_reason}`, {
-    hint: 'give it more turns (max_turns of the agent, limits.turns of the run), or less to do; then run the team again',
-    retry: false,
+    hint: 'resume asks it for its last word again; more turns are max_turns of the agent and limits.turns of the run',
+    step,
   })
   return { stop_reason, error: error.toJSON() }
 }

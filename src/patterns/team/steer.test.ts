@@ -209,6 +209,7 @@ describe('people steer a team', () => {
     const gates = asked.result.gates.map(({ gate_id }) => gate_id)
     await expect(asked.troupe.steer(asked.result.run_id, { do: 'say', text: 'me?' })).rejects.toMatchObject({
       ...{ code: 'invalid_input', message: "'say' could answer 2 questions", alternatives: gates },
+      hint: expect.stringMatching(/to h1: .*to h2: /),
     })
     expect((await asked.troupe.result(asked.result.run_id)).gates).toHaveLength(2)
     const one = await (await asked.troupe.answer(gates[0] ?? '', 'one')).result

@@ -1,4 +1,4 @@
-import { nearest, TroupeError, unknownName } from '../../errors.ts'
+import { didYouMean, nearest, TroupeError, unknownName } from '../../errors.ts'
 import type { Team } from '../../judgement/team/definition.ts'
 import { castOf } from '../../judgement/team/parts.ts'
 import { settableIn } from '../../judgement/team/settable.ts'
@@ -117,7 +117,7 @@ export function checkVariable(team: Team, name: string, value: unknown): void {
     const near = nearest(name, [...known.keys()])
     throw new TroupeError('invalid_input', `no variable '${name}' in the team; known: ${near.slice(0, 8).join(', ')}`, {
       alternatives: near,
-      hint: near[0] === undefined ? 'the team has no variables' : `did you mean '${near[0]}'?`,
+      hint: near[0] === undefined ? 'the team has no variables' : didYouMean(name, near),
     })
   }
   const type = known.get(name)

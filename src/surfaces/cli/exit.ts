@@ -12,6 +12,7 @@ const USAGE = new Set<ErrorCode>([
   'unknown_session',
   'unknown_run',
   'unknown_gate',
+  'invalid_script',
 ])
 
 export function exitOfError({ code }: { code: ErrorCode }): number {

@@ -1,11 +1,13 @@
-import { nearest, TroupeError, unknownName } from '../../errors.ts'
+import { nearest, TroupeError } from '../../errors.ts'
 import type { GateRow, RunRow, Troupe } from '../../index.ts'
+import type { Cli } from './cli.ts'
+import { storePath } from './open.ts'
 
 const LOOKED_AT = 1000
 const NAMED = 5
 
 /** The run of this id, or the only one whose id begins like this; without an id the newest. */
-export async function findRun(troupe: Troupe, wanted: string | undefined): Promise<RunRow> {
+export async function findRun(cli: Cli, troupe: Troupe, wanted: string | undefined): Promise<RunRow> {
   const runs = await troupe.runs({ limit: LOOKED_AT })
   const [newest] = runs
   if (!newest) {
@@ -13,7 +15,7 @@ export async function findRun(troupe: Troupe, wanted: string | undefined): Promi
       'unknown_run',
       wanted === undefined ? 'there are no runs yet' : `no run '${wanted}'; there are no runs yet`,
       {
-        hint: `looked in ${troupe.store.location}; name another store with --store or TROUPE_STORE`,
+        hint: `looked in ${storePath(cli)}; name another store with --store or TROUPE_STORE`,
       },
     )
   }
@@ -26,7 +28,7 @@ export async function findRun(troupe: Troupe, wanted: string | undefined): Promi
   if (found && matches.length === 1) return found
   throw matches.length > 1
     ? ambiguous('run', wanted, matches)
-    : unknownName('unknown_run', 'run', wanted, nearest(wanted, ids).slice(0, NAMED))
+    : unknownId('run', wanted, ids)
 }
 
 /** The open question of this id, or the only one whose id begins like this. */
@@ -39,9 +41,19 @@ export async function findGate(troupe: Troupe, wanted: string): Promise<GateRow>
   const found = open.find((gate) => gate.gate_id === matches[0])
   if (found && matches.length === 1) return found
   if (matches.length > 1) throw ambiguous('question', wanted, matches)
-  if (ids.length > 0) throw unknownName('unknown_gate', 'question', wanted, nearest(wanted, ids).slice(0, NAMED))
+  if (ids.length > 0) throw unknownId('question', wanted, ids)
   throw new TroupeError('unknown_gate', `no question '${wanted}'; nothing waits for an answer`, {
     hint: 'troupe inbox lists the open questions',
+  })
+}
+
+/** The newest are named, and none as what was meant: an id that looks like another is another. */
+function unknownId(kind: 'run' | 'question', wanted: string, ids: readonly string[]): TroupeError {
+  const more = ids.length > NAMED ? ` and ${ids.length - NAMED} more` : ''
+  const list = ids.slice(0, NAMED).join(', ') + more
+  return new TroupeError(kind === 'run' ? 'unknown_run' : 'unknown_gate', `no ${kind} '${wanted}'; known: ${list}`, {
+    hint: kind === 'run' ? 'troupe runs lists them' : 'troupe inbox lists the open questions',
+    alternatives: ids.slice(0, NAMED),
   })
 }
 

@@ -1,4 +1,5 @@
 import { EXIT } from './exit.ts'
+import { typable } from './render/line.ts'
 import { wrap } from './render/width.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -34,7 +35,7 @@ export function onInterrupt(
     }
     if (now - first < SAME_PRESS_MS) return
     act.clear()
-    act.terminal.lastWords(`stopped; go on with: troupe resume ${run_id}`)
+    act.terminal.lastWords(typable(act.terminal.err, `stopped; go on with: troupe resume ${run_id}`))
     process.exit(code)
   }
   const onInt = () => asked('SIGINT')

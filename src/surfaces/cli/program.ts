@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Argument } from 'commander'
 import { Command, CommanderError, Help, Option } from 'commander'
+import { calledWith } from './called.ts'
 import type { Cli, CommonOptions } from './cli.ts'
 import { fail, usageError } from './failure.ts'
 import { collected, overviewOptions, shared, staffed, taped, wholeNumber, working } from './program-options.ts'
@@ -14,7 +15,8 @@ import { realTerminal } from './terminal.ts'
  */
 
 /** Runs the command line to its end; returns the exit code. */
-export async function main(argv: readonly string[], terminal: Terminal = realTerminal()): Promise<number> {
+export async function main(given: readonly string[], terminal: Terminal = realTerminal()): Promise<number> {
+  const argv = helpAsked(given)
   const json = argv.includes('--json')
   const command = commandIn(argv)
   const site: Site = { terminal, code: 0 }
@@ -25,9 +27,22 @@ export async function main(argv: readonly string[], terminal: Terminal = realTer
   } catch (thrown) {
     if (!(thrown instanceof CommanderError)) return fail(thrown, { terminal, json, command })
     if (thrown.code === 'commander.help') program.outputHelp()
-    const error = usageError(thrown, command)
+    const error = usageError(thrown, commandPath(argv))
     return error ? fail(error, { terminal, json, command }) : site.code
   }
+}
+
+/** `troupe help chat` means `troupe chat --help`. */
+function helpAsked(argv: readonly string[]): readonly string[] {
+  const at = argv[0] === 'team' ? 1 : 0
+  return argv[at] === 'help' ? [...argv.slice(0, at), ...argv.slice(at + 1), '--help'] : argv
+}
+
+/** Whose help says more: that of the command, or of the one below it. */
+function commandPath(argv: readonly string[]): string | undefined {
+  const command = commandIn(argv)
+  const sub = command === 'team' ? argv[argv.indexOf(command) + 1] : undefined
+  return sub !== undefined && /^[a-z]+$/.test(sub) ? `${command} ${sub}` : command
 }
 
 export interface Site {
@@ -195,6 +210,7 @@ function add(
   const command = program.command(name).allowExcessArguments(false)
   return command.action(async () => {
     const options: CommonOptions = command.optsWithGlobals()
+    calledWith([site.terminal.out, site.terminal.err], options)
     site.code = await work({ terminal: site.terminal, options }, command.args)
   })
 }

@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { InvalidArgumentError, Option } from 'commander'
 import { TroupeError, unknownName } from '../../errors.ts'
 import type { Pattern } from '../../index.ts'
+import { calledWith } from './called.ts'
 import type { Cli } from './cli.ts'
 import type { PatternFlags } from './pattern-flags.ts'
 import { addPatternFlags } from './pattern-flags.ts'
@@ -55,6 +56,7 @@ function describeTeamInput(command: Command): void {
 
 async function start(command: Command, pattern: Pattern, flags: PatternFlags, terminal: Cli['terminal']) {
   const options = command.optsWithGlobals<Cli<{ input?: string }>['options']>()
+  calledWith([terminal.out, terminal.err], options)
   if (options.input === undefined && pattern.name !== 'team') needsFile(pattern, flags)
   const { run } = await import('./commands/run.ts')
   return run({ terminal, options }, pattern.name, flags.given())

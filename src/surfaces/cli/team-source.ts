@@ -4,6 +4,7 @@ import type { ReadTeam, TeamFileProblem } from '../../formats/team-file.ts'
 import type { Value } from '../../judgement/condition/tree.ts'
 import type { Team } from '../../judgement/team/definition.ts'
 import type { Cli } from './cli.ts'
+import { typable } from './render/line.ts'
 import { problemCount, teamProblemLines } from './render/team-problems.ts'
 import { everyAgent } from './roster.ts'
 
@@ -23,7 +24,7 @@ export async function teamToRun(cli: Cli, file: string): Promise<Team> {
     throw noTeam(file, problems, options.json === true)
   }
   if (problems.length > 0 && !options.quiet && !options.json) {
-    terminal.note(`${problemCount(problems)}: troupe team check ${file}`)
+    terminal.note(typable(terminal.err, `${problemCount(problems)}: troupe team check ${file}`))
   }
   return team
 }

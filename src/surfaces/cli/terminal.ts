@@ -1,5 +1,6 @@
 import { writeSync } from 'node:fs'
 import pc from 'picocolors'
+import { calledAs } from './called.ts'
 import type { Look } from './render/line.ts'
 
 /** Where the command line writes. Results go to `print`, all else to `note`. */
@@ -31,7 +32,7 @@ export function realTerminal(): Terminal {
       process.exit(process.exitCode ?? 0)
     })
   }
-  const moves = stderr.isTTY === true && !env.NO_COLOR && env.TERM !== 'dumb'
+  const moves = stderr.isTTY === true && env.TERM !== 'dumb'
   return {
     print: (text) => void stdout.write(`${text}\n`),
     note: (text) => void stderr.write(`${text}\n`),
@@ -55,6 +56,7 @@ function lookOf(stream: NodeJS.WriteStream): Look {
       return Math.max(NARROWEST, Number.isInteger(columns) && columns > 0 ? columns : DEFAULT_WIDTH)
     },
     ascii: !showsUnicode(env),
+    program: calledAs(env),
     paint: (style, text) => colour[style](text),
   }
 }

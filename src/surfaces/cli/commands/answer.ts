@@ -6,6 +6,7 @@ import { printJson } from '../cli.ts'
 import { EXIT } from '../exit.ts'
 import { findGate } from '../find.ts'
 import { withTroupe } from '../open.ts'
+import { typable } from '../render/line.ts'
 import { gateLines } from '../render/result.ts'
 
 type AnswerOptions = { jsonValue?: string; wait?: boolean }
@@ -22,7 +23,7 @@ export function answer(cli: Cli<AnswerOptions>, wanted: string, words: readonly 
     const elsewhere = before !== undefined && troupe.isUnderWay(before)
     if (go_on && !elsewhere) return attend(cli, troupe, handle, { after: before?.head ?? 0 })
     if (options.json) printJson(cli, resultRecord(await handle.result))
-    else terminal.print(elsewhere ? `answered; ${gate.run_id} goes on where it is worked on` : later(gate.run_id))
+    else terminal.print(elsewhere ? `answered; ${gate.run_id} goes on where it is worked on` : typable(terminal.out, later(gate.run_id)))
     return EXIT.done
   })
 }

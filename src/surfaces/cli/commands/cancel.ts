@@ -14,7 +14,7 @@ const PATIENCE_MS = 10_000
 /** Ends a run, wherever it is worked on; what it has done is kept. */
 export function cancel(cli: Cli<{ reason?: string }>, wanted: string): Promise<number> {
   return withTroupe(cli, 'existing', async (troupe) => {
-    const { run_id } = await findRun(troupe, wanted)
+    const { run_id } = await findRun(cli, troupe, wanted)
     const result = await ended(troupe, await troupe.cancel(run_id, cli.options.reason ?? ''))
     if (cli.options.json) printJson(cli, resultRecord(result))
     else {

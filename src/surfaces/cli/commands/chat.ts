@@ -134,7 +134,7 @@ function onSignals(talk: Talk, asKey: boolean): () => number | undefined {
 }
 
 async function rowToTake(troupe: Troupe, wanted: string): Promise<RunRow> {
-  const row = await findRun(troupe, wanted)
+  const row = await findRun(cli, troupe, wanted)
   if (!troupe.isUnderWay(row)) return row
   throw new TroupeError('run_busy', `another process works on ${row.run_id}`, {
     hint: `follow it with: troupe watch ${row.run_id}; speak to it with: troupe team say ${row.run_id} TEXT`,

@@ -22,7 +22,7 @@ export function cost(cli: Cli<CostOptions>, wanted: string | undefined): Promise
   return withTroupe(cli, 'existing', async (troupe) => {
     const { accountsOf, loadPrices, sumBy, sumOf } = await import('../../../index.ts')
     const prices = await loadPrices(files)
-    const runs = wanted === undefined ? await troupe.runs({ limit: ALL }) : [await findRun(troupe, wanted)]
+    const runs = wanted === undefined ? await troupe.runs({ limit: ALL }) : [await findRun(cli, troupe, wanted)]
     const all: AccountRow[] = []
     for (const run of runs) {
       if (endedBefore(run, from)) continue

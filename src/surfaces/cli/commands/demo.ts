@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { attend } from '../attend.ts'
+import { calledAs } from '../called.ts'
 import type { Cli } from '../cli.ts'
 import { withTroupe } from '../open.ts'
 import { tell } from '../render/story.ts'
@@ -34,14 +35,9 @@ function play(cli: Cli): Promise<number> {
     const story = tell(await troupe.events(handle.run_id))
     const lines = tree(story, { look: terminal.out, now: Date.now(), live: false })
     terminal.print(['', ...lines].join('\n'))
-    if (!options.quiet) terminal.note(`\nyour own: ${called()} run task --help`)
+    if (!options.quiet) terminal.note(`\nyour own: ${calledAs(process.env)} run task --help`)
     return code
   })
-}
-
-/** From a clone there is no `troupe` in the path. */
-function called(): string {
-  return process.env.npm_lifecycle_event === undefined ? 'troupe' : 'npm run -s troupe --'
 }
 
 const LABEL = 'SCRIPTED DEMO: the answers below come from a script; no model, no key, no network is used.'

@@ -9,7 +9,7 @@ import { diffLines } from '../render/diff.ts'
 export function diff(cli: Cli, [first, second]: readonly [string, string]): Promise<number> {
   return withTroupe(cli, 'existing', async (troupe) => {
     const { compareRuns } = await import('../../../index.ts')
-    const [a, b] = [await findRun(troupe, first), await findRun(troupe, second)]
+    const [a, b] = [await findRun(cli, troupe, first), await findRun(cli, troupe, second)]
     const compared = compareRuns(await troupe.events(a.run_id), await troupe.events(b.run_id))
     if (cli.options.json) printJson(cli, compared)
     else for (const line of diffLines(compared, cli.terminal.out)) cli.terminal.print(line)

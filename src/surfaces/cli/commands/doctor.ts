@@ -23,7 +23,7 @@ export async function doctor(cli: Cli<{ run?: string; call?: true | string[] }>)
   try {
     troupe = await openTroupe(cli, 'existing')
     checks.push(await storeCheck(cli, troupe), ...(await agentChecks(cli, troupe)), ...serverChecks(troupe))
-    if (cli.options.run !== undefined) checks.push(...(await journalChecks(troupe, cli.options.run)))
+    if (cli.options.run !== undefined) checks.push(...(await journalChecks(cli, troupe, cli.options.run)))
   } catch (thrown) {
     const error = asTroupeError(thrown)
     if (error.code === 'unknown_run' || error.code === 'invalid_input') throw error
@@ -114,9 +114,9 @@ function serverChecks(troupe: Troupe): Check[] {
   })
 }
 
-async function journalChecks(troupe: Troupe, wanted: string): Promise<Check[]> {
+async function journalChecks(cli: Cli, troupe: Troupe, wanted: string): Promise<Check[]> {
   const { verifyJournal } = await import('../../../index.ts')
-  const { run_id } = await findRun(troupe, wanted)
+  const { run_id } = await findRun(cli, troupe, wanted)
   const events = await troupe.events(run_id)
   const findings = verifyJournal(events)
   if (findings.length === 0) {

@@ -18,7 +18,7 @@ export async function fork(cli: Cli<ForkOptions>, wanted: string): Promise<numbe
   }
   const changes = await changesFrom(cli)
   return withTroupe(cli, 'existing', async (troupe) => {
-    const { run_id } = await findRun(troupe, wanted)
+    const { run_id } = await findRun(cli, troupe, wanted)
     const handle = await troupe.fork(run_id, at, changes)
     if (!cli.options.json && !cli.options.quiet)
       cli.terminal.note(`${handle.run_id} goes on from event ${at} of ${run_id}`)

@@ -2,12 +2,13 @@ import type { Cli } from '../cli.ts'
 import { printJson } from '../cli.ts'
 import { EXIT } from '../exit.ts'
 import { withTroupe } from '../open.ts'
-import { gateLines } from '../render/result.ts'
+import { gateLines, isReply } from '../render/result.ts'
 
-/** Every question that waits for a person, the oldest first. */
+/** Every question that waits for a person, the oldest first; teams that only wait for another message come last. */
 export function inbox(cli: Cli): Promise<number> {
   return withTroupe(cli, 'existing', async (troupe) => {
-    const gates = await troupe.inbox()
+    const open = await troupe.inbox()
+    const gates = [...open.filter((gate) => !isReply(gate)), ...open.filter(isReply)]
     const { terminal } = cli
     if (cli.options.json) printJson(cli, gates)
     else if (gates.length === 0) terminal.note('nothing waits for an answer')

@@ -8,7 +8,7 @@ import { replayLines } from '../render/replay.ts'
 /** Executes a stored run again, offline, and says whether it comes out the same. */
 export function replay(cli: Cli, wanted: string): Promise<number> {
   return withTroupe(cli, 'existing', async (troupe) => {
-    const row = await findRun(troupe, wanted)
+    const row = await findRun(cli, troupe, wanted)
     const report = await troupe.replay(row.run_id)
     if (cli.options.json) printJson(cli, report)
     else for (const line of replayLines(report, cli.terminal.out)) cli.terminal.print(line)

@@ -10,7 +10,7 @@ import { withTroupe } from '../open.ts'
 export async function resume(cli: Cli<{ force?: boolean }>, wanted: string): Promise<number> {
   const limits = await limitsFrom(cli)
   return withTroupe(cli, 'existing', async (troupe) => {
-    const row = await findRun(troupe, wanted)
+    const row = await findRun(cli, troupe, wanted)
     if (row.status === 'completed' || row.status === 'cancelled') {
       if (!cli.options.json) cli.terminal.note(`${row.run_id} has ended already`)
       const result = await troupe.result(row.run_id)

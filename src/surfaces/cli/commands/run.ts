@@ -21,15 +21,19 @@ export async function run(
   const limits = await limitsFrom(cli)
   const model = modelName(cli)
   return withTroupe(cli, 'new', async (troupe) => {
-    const input = await withWholeRun(troupe, whole)
+    const input = await withWholeRun(cli, troupe, whole)
     const handle = await troupe.stream(pattern, input, { limits, ...(model ? { model } : undefined) })
     return attend(cli, troupe, handle)
   })
 }
 
 /** A run that the input is about is named as everywhere: by how its id begins. */
-async function withWholeRun(troupe: Troupe, input: Record<string, unknown>): Promise<Record<string, unknown>> {
+async function withWholeRun(
+  cli: Cli,
+  troupe: Troupe,
+  input: Record<string, unknown>,
+): Promise<Record<string, unknown>> {
   if (typeof input.of_run !== 'string') return input
-  const { run_id } = await findRun(troupe, input.of_run)
+  const { run_id } = await findRun(cli, troupe, input.of_run)
   return { ...input, of_run: run_id }
 }

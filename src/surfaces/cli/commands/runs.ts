@@ -2,7 +2,8 @@ import type { Status } from '../../../kernel/event.ts'
 import type { Cli } from '../cli.ts'
 import { printJson } from '../cli.ts'
 import { EXIT } from '../exit.ts'
-import { withTroupe } from '../open.ts'
+import { storePath, withTroupe } from '../open.ts'
+import { typable } from '../render/line.ts'
 import { runsTable } from '../render/runs.ts'
 
 export function runs(cli: Cli<{ status?: Status[]; number?: number }>): Promise<number> {
@@ -12,7 +13,7 @@ export function runs(cli: Cli<{ status?: Status[]; number?: number }>): Promise<
     const rows = found.map((row) => ({ ...row, under_way: troupe.isUnderWay(row) }))
     if (cli.options.json) printJson(cli, rows)
     else if (rows.length > 0) for (const line of runsTable(rows, Date.now(), cli.terminal.out)) cli.terminal.print(line)
-    else cli.terminal.note(status ? `no run is ${status.join(' or ')}` : 'no runs yet; begin with: troupe demo')
+    else cli.terminal.note(status ? `no run is ${status.join(' or ')}` : `no runs in ${storePath(cli)} yet; begin with: ${typable(cli.terminal.err, 'troupe run --help')}`)
     return EXIT.done
   })
 }

@@ -18,7 +18,7 @@ type ShowOptions = { all?: boolean; events?: boolean }
 /** One run as a tree: who did what, for how long, for how much. */
 export function show(cli: Cli<ShowOptions>, wanted: string | undefined): Promise<number> {
   return withTroupe(cli, 'existing', async (troupe) => {
-    const row = await findRun(troupe, wanted)
+    const row = await findRun(cli, troupe, wanted)
     const events = await troupe.events(row.run_id)
     if (cli.options.events) showEvents(cli, events)
     else if (cli.options.json) printJson(cli, await recordOf(troupe, row, events))

@@ -8,20 +8,21 @@ import { printJson } from '../cli.ts'
 import { EXIT } from '../exit.ts'
 import { findRun } from '../find.ts'
 import { withTroupe } from '../open.ts'
+import { typable } from '../render/line.ts'
 import { assignedIn } from '../team-source.ts'
 
 /** Asks something of a team at work. Where that answers what it waits for, it goes on here. */
 export function steer(cli: Cli<{ wait?: boolean }>, verb: string, words: readonly string[]): Promise<number> {
   const [wanted = '', ...rest] = words
   return withTroupe(cli, 'existing', async (troupe) => {
-    const row = await findRun(troupe, wanted)
+    const row = await findRun(cli, troupe, wanted)
     const action = await actionOf(verb, rest, () => teamOf(troupe, row))
     const waited = await waitsFor(troupe, row, action)
     const handle = await troupe.steer(row.run_id, action, { go_on: cli.options.wait !== false })
     const elsewhere = troupe.isUnderWay(row)
     if (waited && !elsewhere && cli.options.wait !== false) return attend(cli, troupe, handle, { after: row.head })
     if (cli.options.json) printJson(cli, resultRecord(await handle.result))
-    else cli.terminal.print(noted(row, { elsewhere, waited }))
+    else cli.terminal.print(typable(cli.terminal.out, noted(row, { elsewhere, waited })))
     return EXIT.done
   })
 }
@@ -47,12 +48,19 @@ async function actionOf(verb: string, rest: readonly string[], team: () => Promi
     case 'say':
       return { do: 'say', text: rest.join(' ') }
     case 'set': {
+      if (!/^[^=]+=/.test(rest.join(' '))) throw noPair(rest.join(' '))
       const [[name, value] = ['', '']] = Object.entries(await assignedIn(known, [rest.join(' ')]))
       return { do: 'set', name, value }
     }
     default:
       return { do: verb as 'pause' | 'step' | 'continue' }
   }
+}
+
+function noPair(said: string): TroupeError {
+  return new TroupeError('invalid_input', `'${said}' is no variable with a value`, {
+    hint: 'write NAME=VALUE, such as min_words=800',
+  })
 }
 
 /** Whether the run waits for just this. */

@@ -6,6 +6,7 @@ import { EXIT, exitOf } from '../exit.ts'
 import { findRun } from '../find.ts'
 import { withTroupe } from '../open.ts'
 import { Progress } from '../progress.ts'
+import { typable } from '../render/line.ts'
 import { watchedLine } from '../render/run.ts'
 
 /*
@@ -18,7 +19,7 @@ const NOBODY_MS = 3000
 
 export function watch(cli: Cli<{ fromStart?: boolean }>, wanted: string | undefined): Promise<number> {
   return withTroupe(cli, 'existing', async (troupe) => {
-    const row = await findRun(troupe, wanted)
+    const row = await findRun(cli, troupe, wanted)
     const { terminal, options } = cli
     const told = options.fromStart || row.ended_at !== null ? 0 : row.head
     const progress = new Progress(terminal, { after: told, silent: options.json === true })
@@ -30,7 +31,7 @@ export function watch(cli: Cli<{ fromStart?: boolean }>, wanted: string | undefi
     }
     const result = await troupe.result(row.run_id)
     const left = result.status === 'pending' || result.status === 'running'
-    if (left && !options.json) terminal.note(`nobody works on ${row.run_id}; go on with: troupe resume ${row.run_id}`)
+    if (left && !options.json) terminal.note(typable(terminal.err, `nobody works on ${row.run_id}; go on with: troupe resume ${row.run_id}`))
     else if (!options.json) conclude(cli, result)
     return left ? EXIT.failed : exitOf(result)
   })

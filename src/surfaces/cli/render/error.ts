@@ -1,5 +1,6 @@
 import type { ErrorRecord } from '../../../errors.ts'
 import type { Look } from './line.ts'
+import { typable } from './line.ts'
 import { harmless, oneLine, wrap } from './width.ts'
 
 const MOST_NAMED = 8
@@ -15,7 +16,7 @@ export function told(error: Pick<ErrorRecord, 'code' | 'message'>): string {
 export function errorLines(error: Told, look: Look): string[] {
   const { message, hint, alternatives } = error
   const lines = labelled('error', message, look)
-  if (hint !== '' && !message.includes(hint)) lines.push(...labelled('hint', hint, look))
+  if (hint !== '' && !message.includes(hint)) lines.push(...labelled('hint', typable(look, hint), look))
   const unsaid = alternatives.filter((name) => !message.includes(name) && !hint.includes(name))
   if (unsaid.length > 0 && !namesThem(error)) {
     const more = alternatives.length > MOST_NAMED ? ` and ${alternatives.length - MOST_NAMED} more` : ''

@@ -7,12 +7,20 @@ export interface Look {
   width: number
   /** The place shows no characters beyond ASCII. */
   ascii?: boolean
+  /** What stands for `troupe` in a command that is to be typed: from a clone there is no such command in the path. */
+  program?: string
   paint(style: Style, text: string): string
 }
 
 /** A look for places that show no colours. */
 export function plainLook(width: number): Look {
   return { width, paint: (_style, text) => text }
+}
+
+/** Words with commands in them, as they can be typed in this place. */
+export function typable(look: Look, words: string): string {
+  const { program } = look
+  return program === undefined ? words : words.replace(/\btroupe(?= [a-z])/g, () => program)
 }
 
 export type Span = string | readonly [Style, string]

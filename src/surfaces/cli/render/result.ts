@@ -1,13 +1,15 @@
+import type { ErrorRecord } from '../../../errors.ts'
 import type { GateRow, RunResult } from '../../../index.ts'
+import { quoted } from '../called.ts'
 import { agreementOf } from './agreement-parts.ts'
 import { counted, duration, exact, money } from './amounts.ts'
 import { errorLines } from './error.ts'
 import type { Look, Span } from './line.ts'
-import { line } from './line.ts'
+import { line, typable } from './line.ts'
 import { outcomeText } from './outcome.ts'
 import { permissionAsked, permissionLines } from './permission-question.ts'
 import { GLYPHS } from './tree.ts'
-import { harmless, oneLine, wrap } from './width.ts'
+import { clip, harmless, oneLine, wrap } from './width.ts'
 
 /** What a run leaves behind for people: its text, or its whole output where there is no text. */
 export function outputText(output: unknown): string {
@@ -46,7 +48,7 @@ export function nextSteps(result: RunResult, look: Look): string[] {
   }
   if (status === 'pending' || status === 'running') return command(`go on with: troupe resume ${run_id}`, look)
   if (status !== 'failed') return []
-  const lines = result.error ? errorLines(result.error, look) : []
+  const lines = result.error ? errorLines(ofRun(result.error, run_id), look) : []
   if (result.usage.calls === 0) return lines
   return [...lines, ...command(`see what happened: troupe show ${run_id}`, look), ...retry(result, look)]
 }
@@ -58,9 +60,17 @@ function retry({ error, run_id }: RunResult, look: Look): string[] {
   return command(`try again from there: troupe resume ${run_id}`, look)
 }
 
+/** What is known of a limit does not say whose it is: the id stands in a hint, so that it can be typed. */
+export function ofRun(error: ErrorRecord, run_id: string): ErrorRecord {
+  return { ...error, hint: error.hint.replaceAll(/\bRUN\b/g, run_id) }
+}
+
 /** One question of the inbox. */
 export function gateLines(gate: GateRow, look: Look): string[] {
-  const by = gate.asked_by ? `${oneLine(gate.asked_by)} asks` : 'question'
+  if (isReply(gate)) return replyLines(gate, look, wrap(`  ${clip(oneLine(gate.question), LAST_WORDS)}`, look.width, 2))
+  const { as } = (gate.detail ?? {}) as { as?: unknown }
+  const asked = gate.asked_by ? `${oneLine(gate.asked_by)} asks` : 'question'
+  const by = typeof as === 'string' ? `you answer as ${oneLine(as)}` : asked
   const call = permissionAsked(gate)
   return [
     line(look, [
@@ -79,15 +89,20 @@ export function isReply({ detail }: { detail?: unknown }): boolean {
   return typeof detail === 'object' && detail !== null && 'kind' in detail && detail.kind === 'reply'
 }
 
-function replyLines(gate: GateRow, look: Look): string[] {
+/** How much of a team's last words tells one team that waits from another. */
+const LAST_WORDS = 160
+
+function replyLines(gate: GateRow, look: Look, words: readonly string[] = []): string[] {
   return [
     line(look, [
       ['yellow', '? '],
       ['bold', gate.gate_id],
       ['dim', `  the team waits for you in ${gate.run_id}`],
     ]),
+    ...words,
     ...answerLines(gate, look),
-    ...wrap(`  or talk with it: troupe chat --resume ${gate.run_id}`, look.width, 4),
+    ...command(`  or talk with it: troupe chat --resume ${gate.run_id}`, look),
+    ...command(`  or end it: troupe answer ${gate.gate_id} ''`, look),
   ]
 }
 
@@ -105,14 +120,9 @@ function questionLines(question: string, look: Look): string[] {
 export function answerLines(gate: GateRow, look: Look): string[] {
   const [first = permissionAsked(gate) === undefined ? undefined : 'allow'] = gate.choices ?? []
   const example = first === undefined ? 'YOUR ANSWER' : quoted(first)
-  return wrap(`  answer with: troupe answer ${gate.gate_id} ${example}`, look.width, 4)
+  return command(`  answer with: troupe answer ${gate.gate_id} ${example}`, look)
 }
 
 function command(words: string, look: Look): string[] {
-  return wrap(words, look.width, 2)
-}
-
-/** A word as a shell takes it. */
-export function quoted(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
+  return wrap(typable(look, words), look.width, words.startsWith('  ') ? 4 : 2)
 }

@@ -1,0 +1,17 @@
+import type { Look } from './render/line.ts'
+
+/** From a clone there is no `troupe` in the path. */
+export function calledAs({ npm_package_name, npm_lifecycle_event = 'npx' }: NodeJS.ProcessEnv): string {
+  return npm_package_name === 'troupe' && npm_lifecycle_event !== 'npx' ? 'npm run -s troupe --' : 'troupe'
+}
+
+/** Commands that are shown from now on look where this one looked: without its store they would find other runs. */
+export function calledWith(looks: readonly Look[], { store, project }: { store?: string; project?: string }): void {
+  const where = [...(store ? ['--store', quoted(store)] : []), ...(project ? ['--project', quoted(project)] : [])]
+  for (const look of looks) look.program = [calledAs(process.env), ...where].join(' ')
+}
+
+/** A word as a shell takes it. */
+export function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
+}
