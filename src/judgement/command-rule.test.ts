@@ -35,18 +35,27 @@ describe('PM27 a rule that denies rm', () => {
 
   test.each([
     ...["$'rm' x", `r\${e}m x`, '$(echo rm) x', 'a=rm; $a x', `rm\${IFS}x`, '{rm,x}', '/bin/r? x', 'HOME=rm; ~ x'],
-    ...['sh<<<"rm x"', 'bash<f', 'python3 -c "import os; os.remove(1)"', "printf 'rm x' | sh", 'sh script.sh', '. ./f'],
+    ...[
+      'sh<<<"rm x"',
+      'bash<f',
+      'python3 -c "import os; os.remove(1)"',
+      "printf 'rm x' | sh",
+      'sh /dev/stdin',
+      '. ./f',
+    ],
     ...[
       'alias x=rm; x y',
       'cp /bin/rm y; ./y x',
-      "awk 'BEGIN{}' x",
+      `awk 'BEGIN{system("r" "m x")}' x`,
       'perl -e 1',
       'node --eval 1',
       'echo x | node',
       'xargs $c',
     ],
     ...[
-      'cat <<E\nrm x\nE',
+      'bash <<E\nr""m x\nE',
+      'cat <<E\nx\nE\nr\\m x; $x',
+      'cat <<E\nE\\\nE\n$(rm x)\nE',
       'echo "unfinished',
       'eval $x',
       'sh -c "$x"',
@@ -144,8 +153,45 @@ test('TO76 the longest command is judged at once, whatever stars and nesting it 
   expect(commandTouches(rule, `docker ${'a '.repeat(40_000)}z`)).toBe('no')
   expect(commandTouches(rule, `sudo ${'docker '.repeat(14_000)}`)).toBe('maybe')
   expect(commandTouches('rm:*', '$('.repeat(50_000))).toBe('maybe')
-  expect(commandTouches('rm:*', `sudo ${'sh '.repeat(30_000)}`)).toBe('maybe')
+  expect(commandTouches('rm:*', `sudo ${'sh -c '.repeat(15_000)}`)).toBe('maybe')
   expect(commandTouches('git push:*', `git ${'-a '.repeat(30_000)}`)).toBe('maybe')
   const blanks = { tool: 'Bash', subject: `a${' '.repeat(99_000)}b`, acts: true }
   expect(judge([{ allow: ['Bash(c)'] }], blanks).answer).toBe('deny')
+})
+
+describe('PM39 a rule that denies rm, curl or git push', () => {
+  const deny = ['Bash(rm:*)', 'Bash(curl:*)', 'Bash(git push:*)']
+  const of = (subject: string) => judge([{ deny }], { tool: 'Bash', subject, acts: true }).answer
+
+  test.each([
+    ...['command -v curl', 'find . -name rm', 'find src | xargs grep curl', 'find . -exec grep -l curl {} +'],
+    ...['time grep curl x', 'timeout 5 grep rm x', 'sudo -u root grep rm x', 'xargs -I{} echo rm {}'],
+    ...['git add src/*.ts', 'git diff "$BASE"', 'git diff {a,b}', 'git rm x', 'npm rm x', 'npm install curl'],
+    ...["git commit -m 'remove rm usage'", "cat > a.txt <<'EOF'\nrm x; $(rm y)\nEOF", 'cat <<E\nrm x\nE'],
+    ...['git commit -m "$(cat <<EOF\nfix: rm it\nEOF\n)"', "awk '{print $1}' x", `echo \${x:-1}`, 'bash run.sh'],
+  ])('PM39 leaves %j alone', (command) => {
+    expect(of(command)).toBe('allow')
+  })
+
+  test.each([
+    ...[
+      'find . -exec rm {} +',
+      'find . -exec {} x +',
+      'xargs -I% % x',
+      'ls | xargs -I{} git {}',
+      'cat <<E\n$(rm x)\nE',
+    ],
+    ...["cat <<'E'\nx\nE\nrm x", 'cat <<-E\n\tE\nrm x', 'bash <<<"$x"', 'parallel < f', "python3 -c'1'", "perl -e'1'"],
+    ...[
+      "node --eval='\n1'",
+      'node --import data:x',
+      'echo x | python3 -u',
+      'env -Srm\\ x',
+      "env --split-string='rm x'",
+    ],
+    ...['BASH_ENV=./s bash -c ls', "GIT_SSH_COMMAND='rm x' git fetch", "alias x='r\\m'", '/usr/lib/git-core/git-push'],
+    ...['hash -p /bin/r? x; x f', '/lib64/ld-linux-x86-64.so.2 /bin/r? x', `printf -v "a[$x]" 1`, 'command rm x'],
+  ])('PM39 does not let %j pass', (command) => {
+    expect(of(command)).not.toBe('allow')
+  })
 })

@@ -190,10 +190,9 @@ const OPERANDS = new Set('flock ssh chroot taskset chrt su nsenter script'.split
 function wrapped(wanted: Wanted, words: readonly ShellWord[], depth: number): Touch {
   const wrapper = nameOf(words[0])
   if (wrapper === 'command' && /^-[vV]$/.test(words[1]?.text ?? '')) return 'no'
-  // What they read from elsewhere comes behind what stands here.
-  const given = /^(xargs|parallel|find|fd|entr)$/.test(wrapper) ? [...words, UNKNOWN] : words
+  const given = fed(wrapper, words)
   const option = RUN_OPTION[wrapper]
-  if (option) return ranByOption(wanted, given, { option, depth })
+  if (option) return ranByOption(wanted, words, { option, depth })
   const touches: Touch[] = []
   let mayBeValue = OPERANDS.has(wrapper)
   for (let at = 1; at < words.length; at++) {
@@ -201,17 +200,23 @@ function wrapped(wanted: Wanted, words: readonly ShellWord[], depth: number): To
     if (at > WORDS) return strongest([...touches, 'maybe'])
     if (word.opaque || (wrapper === 'xargs' && /^\W+$/.test(word.text))) touches.push('maybe')
     if (/\s/.test(word.text) && !word.opaque) touches.push(textIsRun(wanted, word.text, depth))
-    if (word.opaque || word.text.startsWith('-')) mayBeValue = true
+    if (word.opaque || word.text.startsWith('-')) mayBeValue = wrapper !== 'xargs' || !/^-[A-Za-z]./.test(word.text)
     else if (!ASSIGNMENT.test(word.text) && !/^[\d.]+[smhd]?$/.test(word.text)) {
       touches.push(isRun(wanted, given.slice(at), { depth, surely: !mayBeValue }))
       if (!mayBeValue) break
       mayBeValue = false
     }
   }
-  return strongest(touches)
+  return wrapper === 'parallel' && touches.length === 0 ? 'maybe' : strongest(touches)
 }
 
 const UNKNOWN: ShellWord = { text: '', opaque: true }
+
+/** What some are given from elsewhere comes behind what stands here, or in the place of braces. */
+function fed(wrapper: string, words: readonly ShellWord[]): readonly ShellWord[] {
+  if (!/^(xargs|parallel|find|fd|entr)$/.test(wrapper)) return words
+  return [...words.map((word) => (word.text.includes('{}') ? UNKNOWN : word)), UNKNOWN]
+}
 
 function ranByOption(
   wanted: Wanted,
@@ -219,9 +224,10 @@ function ranByOption(
   { option, depth }: { option: RegExp; depth: number },
 ): Touch {
   if (words.length > WORDS) return strongest(['maybe', directlyTouches(wanted, words)])
-  const touches = words.slice(1, -1).map((word, at): Touch => {
+  const given = fed('find', words)
+  const touches = words.slice(1).map((word, at): Touch => {
     if (word.opaque) return 'maybe'
-    return option.test(word.text) ? isRun(wanted, words.slice(at + 2), { depth, surely: true }) : 'no'
+    return option.test(word.text) ? isRun(wanted, given.slice(at + 2), { depth, surely: true }) : 'no'
   })
   return strongest(touches)
 }

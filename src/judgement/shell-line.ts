@@ -128,6 +128,7 @@ function readCharacter(cursor: Cursor, reading: Reading, char: string): void {
 function standsForMore(char: string, word: ShellWord | undefined, next = ' '): boolean {
   // The command `[`, and `[[`.
   if (char === '[' && (word === undefined || word.text === '[') && /[\s[]/.test(next)) return false
+  if (char === '{' && next === '}') return false
   return '*?[{'.includes(char) || (char === '~' && word === undefined)
 }
 

@@ -203,12 +203,12 @@ describe('help and outcomes', () => {
     const here = await place()
     const { run_id } = JSON.parse((await here.troupe(...example('review'), '--json')).out)
     const noted = await here.troupe('run', 'outcome', '--of-run', run_id.slice(0, 8), '--verdict', 'right')
-    expect(noted).toMatchObject({
-      code: 0,
-      out: `noted: ${run_id} was right at 67 % agreement\nright: security-reviewer, test-reviewer\nwrong: quality-reviewer\n`,
-    })
+    const right = `noted: ${run_id} was right at 67 % agreement\n`
+    expect(noted).toMatchObject({ code: 0, out: `${right}nothing is known of its voices\n` })
+    const told = await here.troupe('run', 'outcome', '--of-run', run_id, '--answer', 'request changes')
+    expect(told.out).toBe(`${right}right: security-reviewer, test-reviewer\nwrong: quality-reviewer\n`)
     const unknown = await here.troupe('run', 'outcome', 'r_none', '--verdict', 'right')
     expect(unknown).toMatchObject({ code: 2, out: '' })
-    expect(JSON.parse((await here.troupe('runs', '--json')).out)).toHaveLength(2)
+    expect(JSON.parse((await here.troupe('runs', '--json')).out)).toHaveLength(3)
   })
 })

@@ -106,6 +106,11 @@ describe('ways that never end', () => {
     expect(said('a b c', [hand('a', 'b'), hand('b', 'a'), hand('b', 'c', 'good', 2)])).toEqual([])
   })
 
+  test('TF18 a person in the circle is a way out', () => {
+    const agents = [{ name: 'a' }, { name: 'chief', kind: 'human' as const }]
+    expect(said('', [hand('a', 'chief'), hand('chief', 'a')], { agents })).toEqual([])
+  })
+
   test('TF18 with continue, after-work is no way out', () => {
     const on = { after_work_behavior: 'continue' as const }
     expect(said('a b', [hand('a', 'b', 'x'), hand('b', 'a', 'y')], on)).toEqual([

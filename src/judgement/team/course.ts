@@ -39,6 +39,8 @@ export function courseOf(team: Team, rules: readonly Rule[]): Course {
   const starts = [entryOf(team), team.supervisor, ...first].filter((name) => name !== undefined && next.has(name))
   const called = new Set([...starts, ...rules.map(({ to }) => to)])
   const members = new Set(team.groups.flatMap((group) => group.members))
+  // A person is asked each time and can end it.
+  for (const { name, kind } of team.agents) if (kind === 'human') exits.add(name)
   for (const name of everyone) {
     // Who works only as part of a group has no after-work of its own: the group goes on.
     const ends = called.has(name) || !members.has(name)

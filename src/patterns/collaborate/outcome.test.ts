@@ -97,6 +97,10 @@ describe('saying what turned out right', () => {
     expect(await tell({ verdict: 'right' })).toMatchObject({ correct: true, agreement_score: 2 / 3, voices: [] })
     const known = await tell({ answer: 'wait', verdict: 'right' })
     expect(known).toMatchObject({ correct: true, voices: [{ right: false }, { right: false }, { right: true }] })
+    const tied = { a: opinion('go'), b: opinion('wait'), c: 'Hm.', coordinator: 'Go.' }
+    const open = await decided({ synthesis: 'coordinator' }, tied)
+    const said = await open.troupe.run('outcome', { of_run: open.run_id, answer: 'go' })
+    expect(said.error?.message).toBe("nobody can tell whether the answer comes to the same as 'go'")
   })
 
   test('CO61 where there was no decision nobody was right with it, and nothing is learnt of agreement', async () => {
@@ -118,6 +122,20 @@ describe('saying what turned out right', () => {
       agreement_score: null,
       voices: [{ agent: 'a', right: true }],
     })
+  })
+
+  test('CO61 who did several parts was right or wrong once, and without a vote on them nobody was', async () => {
+    const assignments = ['b', 'b', 'c'].map((agent, index) => ({ agent, subtask: `part ${index}` }))
+    const spoken = { ...lines, a: JSON.stringify({ plan: 'p', assignments }) }
+    const { tell } = await decided({ mode: 'hierarchical' }, { ...spoken, b: opinion('go', 0.9) })
+    expect(await tell({ verdict: 'right' })).toMatchObject({
+      voices: [
+        { agent: 'b', right: true },
+        { agent: 'c', right: false },
+      ],
+    })
+    const apart = await decided({ mode: 'hierarchical', synthesis: 'merge' }, spoken)
+    expect(await apart.tell({ answer: 'go', verdict: 'right' })).toMatchObject({ agreement_score: null, voices: [] })
   })
 
   test('CO62 in other words the right answer is settled by a model; who stays unclear is left out', async () => {

@@ -95,8 +95,9 @@ export const outcome = definePattern<z.output<typeof input>>({
 
 type Found = Pick<OutcomeOutput, 'correct' | 'voices'>
 
+/** Those that were counted. Parts of a divided task say nothing about the whole, and nobody is right twice in one run. */
 function votersIn({ contributions }: Past): Contribution[] {
-  return contributions.filter(({ recommendation }) => recommendation !== null)
+  return contributions.filter(({ recommendation, weight }) => recommendation !== null && weight !== undefined)
 }
 
 function byVerdict(past: Past, correct: boolean): Found {
@@ -120,7 +121,9 @@ async function byAnswer(context: Context, past: Past, { verdict, answer }: { ver
   })
   const behind = followed(past)
   const given = past.ruling ? found.slice(texts.length) : likeOf(behind ?? leading(past), voters, found)
-  const told = given.includes('same') ? 'right' : given.includes('unclear') ? undefined : 'wrong'
+  // An answer that somebody wrote of which nobody knows whom it follows may be anything.
+  const open = given.includes('unclear') || (behind === undefined && given.length === 0)
+  const told = given.includes('same') ? 'right' : open ? undefined : 'wrong'
   const decided = past.ruling !== undefined || (behind ?? []).length > 0
   if (decided && verdict !== undefined && told !== undefined && verdict !== told) {
     throw new TroupeError('invalid_input', `'${answer}' says that the answer was ${told}, and the verdict ${verdict}`, {

@@ -62,5 +62,8 @@ type Asked = Pick<GateRow, 'gate_id' | 'question' | 'choices' | 'detail'>
 /** The fields that are promised, and no others; what it waits for stands there as long as it waits. */
 export function resultRecord({ gates, ...record }: RunResult): Omit<RunResult, 'gates'> & { gates?: Asked[] } {
   if (record.status !== 'waiting') return record
-  return { ...record, gates: gates.map(({ gate_id, question, choices, detail }) => ({ gate_id, question, choices, detail })) }
+  return {
+    ...record,
+    gates: gates.map(({ gate_id, question, choices, detail }) => ({ gate_id, question, choices, detail })),
+  }
 }

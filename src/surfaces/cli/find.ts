@@ -26,9 +26,7 @@ export async function findRun(cli: Cli, troupe: Troupe, wanted: string | undefin
   const matches = beginning(ids, wanted, 'r_')
   const found = runs.find((run) => run.run_id === matches[0])
   if (found && matches.length === 1) return found
-  throw matches.length > 1
-    ? ambiguous('run', wanted, matches)
-    : unknownId('run', wanted, ids)
+  throw matches.length > 1 ? ambiguous('run', wanted, matches) : unknownId('run', wanted, ids)
 }
 
 /** The open question of this id, or the only one whose id begins like this. */

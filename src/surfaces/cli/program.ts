@@ -110,6 +110,7 @@ function starting(program: Command, site: Site): void {
     .argument('[file]', 'a team in YAML')
     .option('--agent <name>', 'talk with one agent of the roster instead')
     .option('--resume <run>', 'take up a conversation; its id, or how the id begins')
+    .option('--retry', 'with --resume: try again at once what failed')
     .option('--set <name=value>', 'a variable of the team; repeatable', collected)
   add(program, site, 'init', async (cli) => (await import('./commands/init.ts')).init(cli)).description(
     'write a first roster into this folder',

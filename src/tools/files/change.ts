@@ -41,7 +41,7 @@ export async function changeFile(
       const change = make(there && { bytes: there.bytes, path })
       const after = sha256(change.content)
       await seen.announce(call.session_id, path, call.idempotency_key, { before: there?.hash ?? null, after })
-      await replaceFile({ ...spot, stat: there?.stat }, change.content, after.slice(0, 16))
+      await replaceFile({ ...spot, stat: there?.stat }, change.content)
       await seen.remember(call.session_id, path, after)
       const others = (there?.stat.nlink ?? 1) - 1
       const note = others > 0 ? ` The file had ${others} more name(s) elsewhere; they keep the old content.` : ''

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import type { Stats } from 'node:fs'
 import { constants } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
@@ -55,8 +56,9 @@ export async function wholeFile(spot: Spot): Promise<{ bytes: Buffer; hash: stri
  * (a hard link, perhaps from outside) keeps the old content, and a link that someone put there meanwhile is replaced, not
  * followed.
  */
-export async function replaceFile(spot: Spot, content: Uint8Array, unique: string): Promise<void> {
-  const beside = `${spot.folder}/.${unique}.troupe-new`
+export async function replaceFile(spot: Spot, content: Uint8Array): Promise<void> {
+  // By chance: a name that follows from the content would be taken by another file of that content, or by what a crash left.
+  const beside = `${spot.folder}/.${randomBytes(8).toString('hex')}.troupe-new`
   const mode = spot.stat?.isFile() ? spot.stat.mode & 0o777 : 0o666
   const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | NO_FOLLOW
   const handle = await open(beside, flags, mode)

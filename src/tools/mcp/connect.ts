@@ -36,6 +36,8 @@ export interface Connection {
   call(tool: string, args: Record<string, unknown>, signal: AbortSignal): Promise<RawResult>
   /** Resolves with the reason when the server's process has ended; never for a server at an address. */
   readonly over: Promise<string>
+  /** To be called when a call is over; says what had to be put right in the workspace. */
+  putRight(): readonly string[]
   close(): Promise<void>
 }
 
@@ -63,12 +65,14 @@ interface Reached {
   over: Promise<string>
   /** Tells a server at an address that we leave. */
   leave(): Promise<void>
+  putRight?(): readonly string[]
 }
 
 async function reach(sdk: Sdk, spec: ServerSpec, site: ConnectSite): Promise<Reached> {
   if (spec.kind === 'http') return overHttp(sdk, spec, site.loan)
-  const transport = processTransport(await launch(spec, site), sdk)
-  return { transport, over: transport.over, leave: async () => {} }
+  const work = await launch(spec, site)
+  const transport = processTransport(work, sdk)
+  return { transport, over: transport.over, leave: async () => {}, putRight: () => work.putRight?.() ?? [] }
 }
 
 function overHttp(sdk: Sdk, { url, headers }: HttpSpec, loan: Loan | undefined): Reached {
@@ -124,7 +128,7 @@ async function greet(
   }
 }
 
-function connection(client: Client, { over, leave }: Reached): Connection {
+function connection(client: Client, { over, leave, putRight }: Reached): Connection {
   const options = (signal: AbortSignal) => ({ signal, timeout: NO_LIMIT })
   return {
     over,
@@ -144,6 +148,7 @@ function connection(client: Client, { over, leave }: Reached): Connection {
     },
     call: (name, args, signal) =>
       client.request({ method: 'tools/call', params: { name, arguments: args } }, resultSchema, options(signal)),
+    putRight: () => putRight?.() ?? [],
     async close() {
       await leave().catch(() => {})
       await client.close()

@@ -111,8 +111,9 @@ export class McpServer {
     try {
       const result = await untilAborted(connection.call(tool.name, args, signal), signal)
       if (this.spec.kind === 'http') this.#losses = 0
-      return result
+      return told(result, connection.putRight())
     } catch (thrown) {
+      for (const note of connection.putRight()) this.#report(note)
       if (signal.aborted) throw signal.reason
       throw await this.#failure(thrown, tool, connection)
     }
@@ -248,4 +249,10 @@ export class McpServer {
     this.problems.push(told)
     this.#site.report(`MCP server '${this.key}': ${told}`)
   }
+}
+
+/** An answer with what had to be put right after the call, for whoever called to know. */
+function told(result: RawResult, notes: readonly string[]): RawResult {
+  if (notes.length === 0) return result
+  return { ...result, content: [...(result.content ?? []), { type: 'text', text: notes.join('\n') }] }
 }

@@ -46,7 +46,7 @@ export function bubblewrapSandbox(options: BubblewrapOptions): Sandbox {
           shared.enter()
           undo.unshift(() => shared.leave())
         }
-        const files = filePolicy(options.workspace, options, { helpers: runtimeFolders(), write })
+        const files = filePolicy(options.workspace, options, { helpers: runtimeFolders(), write, serves: request.serves === true })
         const words = handover(
           request.command,
           sandboxEnvironment(files.allowRead, FOLDERS, { ...options.env, ...request.env }),
@@ -55,12 +55,14 @@ export function bubblewrapSandbox(options: BubblewrapOptions): Sandbox {
         const wrapping = { files, programs, hosts, scratch_mb: limits.scratch_mb, id }
         const wrapped = await wrapCommand(inner(limits), wrapping)
         undo.unshift(() => wrapped.done())
-        if (write && !request.serves) {
+        const own = request.serves ? new ProtectedLinks(options.workspace) : links
+        if (write) {
           const folders = unredirected(files)
-          const leave = links.enter(files.denyWrite)
+          const leave = own.enter(files.denyWrite)
           undo.unshift(() => [...undoRedirections(folders), ...leave()])
         }
-        return start(options, request, { wrapped, words, undo, limits, id })
+        const work = start(options, request, { wrapped, words, undo, limits, id })
+        return request.serves && write ? { ...work, putRight: () => own.repair() } : work
       } catch (thrown) {
         await settle(undo)
         throw thrown

@@ -3,6 +3,7 @@ import { basename, dirname, join } from 'node:path'
 import { OWN_FOLDER } from '../files/protected.ts'
 import { isWithin, realPlace } from '../files/protected-places.ts'
 import type { Workspace } from '../files/workspace.ts'
+import { heldStill } from './held-still.ts'
 import type { SandboxOptions } from './sandbox.ts'
 import { guardedPlaces } from './workspace-guard.ts'
 
@@ -50,16 +51,17 @@ const SETTINGS = [
 export function filePolicy(
   workspace: Workspace,
   options: SandboxOptions,
-  { helpers, write }: { helpers: readonly string[]; write: boolean },
+  { helpers, write, serves }: { helpers: readonly string[]; write: boolean; serves?: boolean },
 ): FilePolicy {
   const unseen = [join(workspace.real, OWN_FOLDER), ...(workspace.hide ?? [])]
   const readable = [...SYSTEM, ...SETTINGS, ...nodeInstallation(), ...helpers, ...(options.read ?? [])]
   const writable = write ? [workspace.real, ...(options.write ?? [])] : []
+  const guarded = write ? guardedPlaces(workspace, writable) : []
   return {
     denyRead: ['/', ...unseen],
     allowRead: [...readable.filter((path) => existsSync(path)), workspace.real, ...(options.write ?? [])],
     allowWrite: writable,
-    denyWrite: [...unseen, ...(write ? guardedPlaces(workspace, writable) : [])],
+    denyWrite: [...unseen, ...(serves ? heldStill(workspace, guarded) : guarded)],
   }
 }
 

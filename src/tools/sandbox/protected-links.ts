@@ -36,19 +36,24 @@ export class ProtectedLinks {
       if (over) return []
       over = true
       this.working--
-      return [...this.links.values()].flatMap((link) => putBack(this.workspace, link))
+      return this.repair()
     }
+  }
+
+  /** Puts the links back that were there in the beginning; says what had to be. */
+  repair(): string[] {
+    return [...this.links.values()].flatMap((link) => putBack(this.workspace, link))
   }
 }
 
-interface Link {
+export interface Link {
   /** From the root of the workspace; all but the last are folders. */
   names: readonly string[]
   target: string
 }
 
 /** The first name on the way from the root of the workspace to a path that is a link. */
-function firstLink(workspace: Workspace, path: string): Link | undefined {
+export function firstLink(workspace: Workspace, path: string): Link | undefined {
   const names = namesOf(belowRoot(workspace, path) ?? '')
   if (names[0] === OWN_FOLDER) return undefined
   for (let count = 1; count <= names.length; count++) {

@@ -41,7 +41,7 @@ export interface SpawnRequest {
   env?: Readonly<Record<string, string>>
   /** `false`: the workspace can only be read. */
   write?: boolean
-  /** True for a program that waits for questions, perhaps for hours: nothing is put right when it ends. */
+  /** True for a program that waits for questions, perhaps for hours: it may write less. */
   serves?: true
   stdin?: 'ignore' | 'pipe'
 }
@@ -60,6 +60,8 @@ export interface SandboxedProcess {
   child: ChildProcess
   ended: Promise<Ended>
   kill(): void
+  /** Of a program that serves: to be called after each answer, and says what had to be put right in the workspace. */
+  putRight?(): readonly string[]
 }
 
 export interface Sandbox {

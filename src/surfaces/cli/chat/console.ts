@@ -1,12 +1,14 @@
 import type { Interface } from 'node:readline'
 import { widthOf } from '../render/width.ts'
 import type { Terminal } from '../terminal.ts'
+import { continued, LINE_SIGN, PASTE_OFF, PASTE_ON, pasteFilter, unfolded } from './paste.ts'
 
 /*
  * Where people type while a team talks. Lines that stay are written above the place where they type; below them, and above
  * that place, stands what is being said now, drawn anew.
  * 1. What a person has typed so far survives every line that is written.
  * 2. A drawn line never stays: it is erased before anything else is written.
+ * 3. The terminal is left as it was found, however the process ends or is put aside.
  */
 
 export interface ConsoleEvents {
@@ -33,6 +35,7 @@ export class TypingConsole implements Console {
   readonly #terminal: Terminal
   readonly #reader: Interface
   #drawn: readonly string[] = []
+  #begun = ''
   #closed = false
 
   private constructor(terminal: Terminal, reader: Interface) {
@@ -43,7 +46,7 @@ export class TypingConsole implements Console {
   static async open(terminal: Terminal, events: ConsoleEvents): Promise<TypingConsole> {
     const { createInterface } = await import('node:readline')
     const reader = createInterface({
-      input: process.stdin,
+      input: terminal.live ? await filteredInput(process.stdin) : process.stdin,
       output: process.stderr,
       // Without moves the terminal itself does the editing.
       terminal: terminal.live,
@@ -53,7 +56,9 @@ export class TypingConsole implements Console {
     const console = new TypingConsole(terminal, reader)
     reader.on('line', (text) => {
       console.#entered(text)
-      events.line(text)
+      const part = continued(text)
+      if (part === undefined) events.line(unfolded(console.#whole(text)))
+      else console.#goesOn(part)
     })
     reader.on('SIGINT', () => {
       if (reader.line === '') events.interrupt()
@@ -62,7 +67,12 @@ export class TypingConsole implements Console {
     reader.on('close', () => {
       if (!console.#closed) events.end()
     })
-    if (terminal.live) reader.prompt()
+    if (terminal.live) {
+      reader.on('SIGTSTP', () => console.#putAside())
+      process.on('exit', () => console.#leaveTerminal())
+      terminal.draw(PASTE_ON)
+      reader.prompt()
+    }
     return console
   }
 
@@ -89,8 +99,40 @@ export class TypingConsole implements Console {
   close(): void {
     if (this.#closed) return
     this.#erase()
+    this.#leaveTerminal()
     this.#closed = true
     this.#reader.close()
+    process.stdin.unpipe().pause()
+  }
+
+  #leaveTerminal(): void {
+    if (this.#terminal.live && !this.#closed) this.#terminal.draw(PASTE_OFF)
+  }
+
+  /** Ctrl-Z stops whoever started this too, as the terminal would; readline alone would read nothing more after `fg`. */
+  #putAside(): void {
+    this.#erase()
+    this.#leaveTerminal()
+    process.stdin.setRawMode(false)
+    process.once('SIGCONT', () => {
+      if (this.#closed) return
+      process.stdin.setRawMode(true)
+      this.#terminal.draw(PASTE_ON)
+      this.#draw()
+    })
+    process.kill(0, 'SIGTSTP')
+  }
+
+  #whole(text: string): string {
+    const whole = this.#begun + text
+    this.#begun = ''
+    return whole
+  }
+
+  /** A line that goes on is put back, where it can still be changed; a terminal that edits by itself has it no more. */
+  #goesOn(part: string): void {
+    if (this.#terminal.live) this.#reader.write(part + LINE_SIGN)
+    else this.#begun += `${part}\n`
   }
 
   #above(write: () => void): void {
@@ -120,9 +162,22 @@ export class TypingConsole implements Console {
   #entered(text: string): void {
     if (!this.#terminal.live) return
     const { width } = this.#terminal.err
-    const rows = Math.max(1, Math.ceil((PROMPT.length + widthOf(text)) / width))
+    // A line that just fills its last row has the cursor on the next one.
+    const rows = Math.floor((PROMPT.length + widthOf(text)) / width) + 1
     this.#terminal.draw(`\r\x1b[${rows + this.#drawn.length}A\x1b[0J`)
     this.#drawn = []
     this.#reader.prompt(true)
   }
+}
+
+/** What is typed, with what is pasted kept within a line. */
+async function filteredInput(stdin: NodeJS.ReadStream): Promise<NodeJS.ReadableStream> {
+  const { Transform } = await import('node:stream')
+  const filter = pasteFilter()
+  const input = new Transform({
+    decodeStrings: false,
+    transform: (chunk: Buffer | string, _, done) => done(null, filter(chunk.toString())),
+  })
+  stdin.setEncoding('utf8').pipe(input)
+  return Object.assign(input, { setRawMode: (on: boolean) => stdin.setRawMode(on) })
 }

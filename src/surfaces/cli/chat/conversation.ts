@@ -2,6 +2,7 @@ import { asTroupeError } from '../../../errors.ts'
 import type { Limits, RunHandle, RunResult, RunRow, Signal, Troupe } from '../../../index.ts'
 import type { Value } from '../../../judgement/condition/tree.ts'
 import type { Team } from '../../../judgement/team/definition.ts'
+import type { Event } from '../../../kernel/event.ts'
 import type { Delta } from '../../../kernel/ports.ts'
 import type { SteerAction } from '../../../kernel/steer.ts'
 import type { Happening, OpenQuestion } from './happening.ts'
@@ -13,6 +14,7 @@ import { follow, newTranscript } from './transcript.ts'
  * 1. Every event is told once, however often the run parks and goes on.
  * 2. A question that was answered is not open any more, even before the run has taken the answer.
  * 3. A conversation goes on after its run has ended: the next run is given what was said.
+ * 4. What other processes do with the run is known before a line is taken.
  */
 
 export interface ConversationSite {
@@ -21,7 +23,10 @@ export interface ConversationSite {
   /** Values for variables of the team, for runs that are started from here. */
   variables: Record<string, Value>
   model: string | undefined
+  /** Limits that were asked for. */
   limits: Partial<Limits>
+  /** Those of the run that was taken up, for what nobody asked for. */
+  inherited?: Limits
   tell(happening: Happening): void
   words(delta: Delta): void
   /** Something happened, whether it is told or not: who is at work may have changed. */
@@ -40,11 +45,14 @@ export class Conversation {
   run_id: string | undefined
   /** How the run stood when it last came to rest. */
   result: RunResult | undefined
+  /** Another process works on the run, as far as was last seen. */
+  elsewhere = false
   readonly #answered = new Set<string>()
   #told = 0
   #followers = 0
   #following: Promise<void> = Promise.resolve()
   #before: Transcript['said'] = []
+  #catching: Promise<void> | undefined
 
   constructor(troupe: Troupe, site: ConversationSite) {
     this.troupe = troupe
@@ -67,13 +75,19 @@ export class Conversation {
     return this.run_id !== undefined && status !== 'completed' && status !== 'cancelled' && status !== 'failed'
   }
 
+  /** What a line would be taken for; when that changes, one that was typed before may mean something else. */
+  get standing(): string {
+    return `${this.run_id} ${this.open} ${this.questions[0]?.gate_id}`
+  }
+
   /** Resolves when nobody works any more. */
   async rest(): Promise<void> {
     while (this.busy) await this.#following
   }
 
   async start(message: string): Promise<void> {
-    const { team, variables, model, limits } = this.site
+    const { team, variables, model, inherited } = this.site
+    const limits = { ...inherited, ...this.site.limits }
     if (this.run_id !== undefined) this.#turnOver()
     const before = this.#before.slice(-CARRIED)
     const input = { team, message, variables, ...(before.length > 0 ? { before } : undefined) }
@@ -93,6 +107,7 @@ export class Conversation {
     this.transcript = newTranscript()
     this.run_id = undefined
     this.result = undefined
+    this.elsewhere = false
     this.#told = 0
   }
 
@@ -112,23 +127,68 @@ export class Conversation {
     return waited !== undefined
   }
 
-  /** Takes up a run: what happened before is known, and not told again. Returns what is left to be told of it. */
-  async take(row: RunRow): Promise<Happening[]> {
+  /** Ends the team: as its user where it waits for one, else whatever it does. */
+  async end(): Promise<void> {
+    if (this.run_id === undefined) return
+    const reply = this.questions.find(({ kind }) => kind === 'reply')
+    if (reply) {
+      await this.answer(reply.gate_id, { do: 'stop' })
+      return
+    }
+    await this.troupe.cancel(this.run_id, 'ended in the conversation')
+    await this.catchUp()
+  }
+
+  /**
+   * Takes up a run: what happened before is known, and not told again. Returns what is left to be told of it. One that broke
+   * off goes on; one that failed is only tried again when that is asked for, because it may be paid for once more.
+   */
+  async take(row: RunRow, again = false): Promise<Happening[]> {
     this.run_id = row.run_id
     const past = await this.troupe.events(row.run_id)
     const told = past.flatMap((event) => follow(this.transcript, event))
     this.#told = past.at(-1)?.seq ?? 0
-    if (row.status === 'waiting' || row.status === 'completed' || row.status === 'cancelled') {
-      this.result = await this.troupe.result(row.run_id)
-    } else await this.retry()
-    return told
+    const raised = row.status === 'waiting' && Object.keys(this.site.limits).length > 0
+    if (row.status === 'pending' || row.status === 'running' || raised || (again && row.status === 'failed')) {
+      await this.retry()
+      if (raised) await this.rest()
+    } else this.result = await this.troupe.result(row.run_id)
+    inherit(this.site, past)
+    return row.status === 'failed' ? [...told, ...this.#ending()] : told
   }
 
   /** Goes on with a run that broke off or failed; what failed is tried again. */
   async retry(): Promise<void> {
     if (this.run_id === undefined) return
+    const handle = await this.troupe.resume(this.run_id, { limits: this.site.limits })
     this.result = undefined
-    this.#follow(await this.troupe.resume(this.run_id))
+    this.#follow(handle)
+  }
+
+  /** Takes in what other processes have done with the run while nobody was at work here. */
+  catchUp(): Promise<void> {
+    // Two at once would tell the end twice.
+    this.#catching ??= this.#catchUp().finally(() => {
+      this.#catching = undefined
+    })
+    return this.#catching
+  }
+
+  async #catchUp(): Promise<void> {
+    const { run_id, troupe } = this
+    const moot = () => this.run_id !== run_id || this.busy
+    if (run_id === undefined || this.busy) return
+    const row = await troupe.store.run(run_id)
+    if (!row || moot()) return
+    const elsewhere = troupe.isUnderWay(row)
+    if (row.head <= this.#told && elsewhere === this.elsewhere) return
+    const events = await troupe.store.events(run_id, { after: this.#told })
+    const result = await troupe.result(run_id)
+    if (moot()) return
+    this.elsewhere = elsewhere
+    this.result = result
+    for (const event of events) this.#take({ event })
+    if (!elsewhere) this.#rested()
   }
 
   #follow(handle: RunHandle): void {
@@ -165,11 +225,22 @@ export class Conversation {
   }
 
   #rested(): void {
-    const { result, transcript } = this
-    if (result && (result.status === 'completed' || result.status === 'failed' || result.status === 'cancelled')) {
-      const { run_id, status, error } = result
-      this.site.tell({ type: 'end', run_id, status, route: transcript.story.team.route, error })
-    }
+    for (const happening of this.#ending()) this.site.tell(happening)
     this.site.rests()
+  }
+
+  #ending(): Happening[] {
+    const { result, transcript } = this
+    if (!result || !['completed', 'failed', 'cancelled'].includes(result.status)) return []
+    const { run_id, status, error } = result
+    return [{ type: 'end', run_id, status, route: transcript.story.team.route, error }]
+  }
+}
+
+/** What the next run is not told otherwise is as it was in the one before. */
+function inherit(site: ConversationSite, past: readonly Event[]): void {
+  for (const { type, data } of past) {
+    if (type === 'run:start') site.model ??= data.model
+    if (type === 'run:start' || type === 'run:reopen') site.inherited = data.limits
   }
 }

@@ -13,7 +13,8 @@ export interface Freshness {
 }
 
 export interface FreshnessEvents {
-  agents(names: readonly string[]): void
+  /** Who is new or another than before, and who is there no more. */
+  agents(changed: readonly string[], gone: readonly string[]): void
   /** A roster that cannot be read leaves the agents as they were. */
   problem(message: string): void
   team(): void
@@ -30,9 +31,15 @@ export async function keepFresh(cli: Cli, file: string | undefined, on: Freshnes
         return
       }
       const names = differing(known, loaded.agents)
+      const there = byName(loaded.agents)
       known = loaded.agents
       for (const name of names) changed.add(name)
-      if (names.length > 0) on.agents(names)
+      const isThere = (name: string) => there.has(name)
+      if (names.length > 0)
+        on.agents(
+          names.filter(isThere),
+          names.filter((name) => !isThere(name)),
+        )
     },
   })
   known = roster.loaded.agents

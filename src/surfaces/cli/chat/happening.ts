@@ -35,6 +35,8 @@ export type Happening =
       /** The member that is a team, where it happens in one. */
       within?: string
     }
+  /** Somebody has the turn, and is at work from here on. */
+  | { type: 'turn'; round: number; agent: string }
   | { type: 'group'; round: number; group: string; kind: string; members: string[] }
   | { type: 'loop'; round: number; kind: string; message: string }
   | { type: 'compress'; round: number; messages: number; error?: string }

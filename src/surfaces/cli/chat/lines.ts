@@ -1,11 +1,13 @@
+import type { ErrorRecord } from '../../../errors.ts'
 import { errorLines } from '../render/error.ts'
 import type { Look, Span } from '../render/line.ts'
 import { line } from '../render/line.ts'
 import { permissionLines } from '../render/permission-question.ts'
+import { ofRun } from '../render/result.ts'
 import { actionWords, loopWords, routeLines, whomWords } from '../render/team-progress.ts'
 import { briefReason } from '../render/team-told.ts'
 import { inputWords } from '../render/tree.ts'
-import { harmless, oneLine, wrap } from '../render/width.ts'
+import { harmless, oneLine, widthOf, wrap } from '../render/width.ts'
 import type { Happening, OpenQuestion } from './happening.ts'
 
 /*
@@ -53,6 +55,8 @@ function aroundLines(happening: Exclude<Happening, { type: 'said' }>, look: Look
       return [line(look, [['dim', `  ${oneLine(happening.team)} · ${happening.run_id}`]])]
     case 'handoff':
       return handoffLines(happening, look)
+    case 'turn':
+      return [line(look, [['dim', `  ${oneLine(happening.agent)} …`]])]
     case 'group': {
       const { group, members, kind } = happening
       const how = kind === 'parallel' ? 'at once' : 'for one answer'
@@ -92,10 +96,14 @@ function handoffLines(handoff: Extract<Happening, { type: 'handoff' }>, look: Lo
   // That the user's own words reach whoever had returned goes without saying, and so does the end of the work.
   if (from === 'user' && by === 'after_work') return beside
   const ends = by === 'after_work' && (to === null || to === 'user')
+  const whom = oneLine(whomWords(to, within !== undefined))
+  const words = `  → ${whom}${ends ? '' : `  ${oneLine(briefReason(reason))}`}`
+  if (widthOf(words) > look.width)
+    return [...wrap(words, look.width, 4).map((text) => look.paint('dim', text)), ...beside]
   const spans: Span[] = [
     ['dim', '  → '],
-    ['bold', oneLine(whomWords(to, within !== undefined))],
-    ['dim', ends ? '' : `  ${oneLine(briefReason(reason))}`],
+    ['bold', whom],
+    ['dim', words.slice(4 + whom.length)],
   ]
   return [line(look, spans), ...beside]
 }
@@ -118,13 +126,27 @@ function questionLines(question: OpenQuestion, look: Look): string[] {
   return [`${look.paint('yellow', '?')}${first.slice(1)}`, ...rest, ...choice.map((words) => look.paint('dim', words))]
 }
 
-function endLines({ status, route, error }: Extract<Happening, { type: 'end' }>, look: Look): string[] {
+/** What of it is told where only what matters is: questions, and what went wrong. */
+export function isPressing(happening: Happening): boolean {
+  if (happening.type === 'said') return happening.error !== undefined
+  if (happening.type === 'end') return happening.error !== null
+  return happening.type === 'question' || happening.type === 'trouble'
+}
+
+function endLines({ run_id, status, route, error }: Extract<Happening, { type: 'end' }>, look: Look): string[] {
   const inner: Look = { width: look.width - 2, paint: look.paint }
   const way = routeLines(route, inner).map((words) => `  ${words}`)
   if (status === 'completed') return way
-  const why = error ? errorLines(error, look) : [line(look, [['yellow', `  ${status}`]])]
-  const again = status === 'failed' ? [line(look, [['dim', '  /retry tries again from there']])] : []
-  return [...why, ...way, ...again]
+  const why = error ? errorLines(inChat(error, run_id), look) : [line(look, [['yellow', `  ${status}`]])]
+  // With the same limit it would fail again.
+  const again = status === 'failed' && error?.code !== 'limit_reached'
+  return [...why, ...way, ...(again ? [line(look, [['dim', '  /retry tries again from there']])] : [])]
+}
+
+/** Hints are written for commands; who talks wants to go on talking. */
+function inChat(error: ErrorRecord, run_id: string): ErrorRecord {
+  const { hint, ...rest } = ofRun(error, run_id)
+  return { ...rest, hint: hint.replaceAll(`troupe resume ${run_id}`, `troupe chat --resume ${run_id} --retry`) }
 }
 
 function yellow(text: string, look: Look): string[] {

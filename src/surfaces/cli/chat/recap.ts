@@ -2,7 +2,7 @@ import type { Team } from '../../../judgement/team/definition.ts'
 import type { Cli } from '../cli.ts'
 import type { Look } from '../render/line.ts'
 import { line } from '../render/line.ts'
-import { oneLine } from '../render/width.ts'
+import { clip, oneLine, widthOf, wrap } from '../render/width.ts'
 import type { Happening } from './happening.ts'
 import type { Talk } from './talk.ts'
 
@@ -10,12 +10,20 @@ import type { Talk } from './talk.ts'
 export function greeting({ name, agents, groups, form }: Team, look: Look): string[] {
   const names = [...agents, ...(form?.roles ?? []), ...groups].map((each) => oneLine(each.name))
   return [
-    line(look, [
-      ['bold', oneLine(name)],
-      ['dim', names.length === 1 && names[0] === name ? '' : `  ${names.join(', ')}`],
-    ]),
+    ...namesLines(oneLine(name), names, look),
     line(look, [['dim', 'say what you want; /help lists what else you can do']]),
   ]
+}
+
+const NAMED = 12
+
+/** A team of sixty would fill the screen before anybody has said a word. */
+function namesLines(team: string, names: readonly string[], look: Look): string[] {
+  const more = names.length > NAMED ? ` and ${names.length - NAMED} more: /who` : ''
+  const members = names.length === 1 && names[0] === team ? '' : `  ${names.slice(0, NAMED).join(', ')}${more}`
+  const short = clip(team, look.width)
+  if (widthOf(short + members) <= look.width) return [look.paint('bold', short) + look.paint('dim', members)]
+  return [look.paint('bold', short), ...wrap(members, look.width, 2).map((text) => look.paint('dim', text))]
 }
 
 const SHOWN = 4

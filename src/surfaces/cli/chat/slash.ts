@@ -16,6 +16,8 @@ export interface Talking {
   /** Lines for people, or one object for programs. */
   show(type: string, data: object, lines: readonly string[]): void
   note(text: string): void
+  /** Takes up what has changed on disk, before work goes on. */
+  refresh(): Promise<void>
   /** Begins anew, with the team as its file says it now. */
   renew(): Promise<void>
   leave(): void
@@ -41,6 +43,7 @@ export const COMMANDS: Readonly<Record<string, Slash>> = {
   artifacts: { takes: '[NAME]', about: 'what was written; with a name, its newest version', work: artifacts },
   new: { about: 'begin anew, with the team file as it is now', work: (to) => to.renew() },
   retry: { about: 'try again what failed', work: retry },
+  end: { about: 'end the team; what was said stays', work: end },
   quit: { about: 'leave; the conversation stays', work: (to) => to.leave() },
 }
 
@@ -65,9 +68,10 @@ export async function obey(talking: Talking, text: string): Promise<void> {
 function help(talking: Talking): void {
   const { look } = talking
   const rows = Object.entries(COMMANDS).map(([name, { takes = '', about }]) => ({ name, takes, about }))
-  const lines = rows.map(({ name, takes, about }) =>
-    line(look, [['bold', sized(`  /${`${name} ${takes}`.trim()}`, 20)], about]),
-  )
+  const lines = rows.flatMap(({ name, takes, about }) => {
+    const [first = '', ...rest] = wrap(sized(`  /${`${name} ${takes}`.trim()}`, 20) + about, look.width, 20)
+    return [look.paint('bold', first.slice(0, 20)) + first.slice(20), ...rest]
+  })
   talking.show('help', { commands: rows }, [
     ...lines,
     ...wrap(
@@ -81,8 +85,10 @@ function help(talking: Talking): void {
 function who(talking: Talking): void {
   const { conversation, look } = talking
   const { team } = conversation.site
-  const { story } = conversation.transcript
-  const turns = (name: string) => story.team.route.filter((each) => each === name).length
+  const { story, spoke } = conversation.transcript
+  // Members of a group are on no route, and speak.
+  const turns = (name: string) =>
+    Math.max(story.team.route.filter((each) => each === name).length, spoke.get(name) ?? 0)
   const speaking = conversation.busy ? story.team.route.at(-1) : undefined
   const places = (team.form?.roles ?? []).map(({ name, role }) => ({ name, kind: 'agent', role }))
   const groups = team.groups.map(({ name, kind, members }) => ({ name, kind, role: members.join(', ') }))
@@ -113,6 +119,8 @@ function vars(talking: Talking): void {
 
 async function set(talking: Talking, pair: string): Promise<void> {
   const { conversation } = talking
+  if (!/^[^=]+=/.test(pair))
+    throw new TroupeError('invalid_input', '/set needs NAME=VALUE', { hint: '/vars lists them' })
   const values = await assignedIn(conversation.site.team, [pair])
   if (!conversation.open) {
     Object.assign(conversation.site.variables, values)
@@ -127,7 +135,8 @@ async function steer(talking: Talking, action: SteerAction): Promise<void> {
   if (!conversation.open) {
     throw new TroupeError('invalid_input', 'no conversation is under way', { hint: 'say something first' })
   }
-  const atWork = conversation.busy
+  const atWork = conversation.busy || conversation.elsewhere
+  if (!atWork) await talking.refresh()
   if (await conversation.steer(action)) return
   const onlyReply = conversation.questions.every(({ kind }) => kind === 'reply')
   const when = onlyReply ? 'with your next message' : 'when the team goes on'
@@ -173,8 +182,20 @@ async function artifacts(talking: Talking, name: string): Promise<void> {
 async function retry(talking: Talking): Promise<void> {
   const { conversation } = talking
   const { status } = conversation.result ?? {}
-  if (status !== 'failed' && status !== 'pending') {
+  if (conversation.elsewhere) {
+    throw new TroupeError('run_busy', 'another process works on it', { hint: 'wait, or /end' })
+  }
+  if (status !== 'failed' && status !== 'pending' && status !== 'running') {
     throw new TroupeError('invalid_input', 'nothing has failed', { hint: 'say something to go on' })
   }
+  await talking.refresh()
   await conversation.retry()
+}
+
+async function end(talking: Talking): Promise<void> {
+  const { conversation } = talking
+  if (!conversation.open) {
+    throw new TroupeError('invalid_input', 'no team is at work or waits', { hint: '/quit leaves' })
+  }
+  await conversation.end()
 }

@@ -4,20 +4,18 @@ import type { Cli } from '../cli.ts'
 import { EXIT, exitOf } from '../exit.ts'
 import { errorLines } from '../render/error.ts'
 import type { Look } from '../render/line.ts'
-import { line } from '../render/line.ts'
+import { typable } from '../render/line.ts'
 import { isReply } from '../render/result.ts'
-import { atWork } from '../render/story.ts'
 import { oneLine, wrap } from '../render/width.ts'
 import type { Terminal } from '../terminal.ts'
 import { meaningOf } from './answer-line.ts'
 import type { Console } from './console.ts'
 import type { Conversation } from './conversation.ts'
 import type { Happening } from './happening.ts'
-import { chatLines, speech } from './lines.ts'
+import { chatLines, isPressing, speech } from './lines.ts'
+import { speakingLines } from './live.ts'
 import type { Talking } from './slash.ts'
 import { COMMANDS, obey } from './slash.ts'
-import { labelled, speaks } from './transcript.ts'
-import { saidSoFar } from './words.ts'
 
 /*
  * A person and a team in one place: what is typed goes to the conversation, what happens is shown.
@@ -25,8 +23,10 @@ import { saidSoFar } from './words.ts'
  * 2. What goes wrong with a line is said, and ends nothing.
  */
 
+/** What was typed for one question must not answer the next one. */
+const OVERTAKEN = 'the team went on elsewhere meanwhile: your line was not sent; say it again if it still fits'
+
 const REDRAW_MS = 80
-const LIVE_LINES = 6
 
 /** What Talk needs of whoever set it up. */
 export interface TalkSite {
@@ -84,9 +84,14 @@ export class Talk implements Talking {
     const said = text.trim()
     if (said === '' || this.gone) return
     this.#echo(said)
+    // Lines that were pasted together are words, whatever they begin with.
+    const command = said.startsWith('/') && !said.startsWith('//') && !said.includes('\n')
     try {
-      if (said.startsWith('/') && !said.startsWith('//')) await obey(this, said)
-      else await this.#say(said.replace(/^\/\//, '/'))
+      const before = this.conversation.standing
+      await this.conversation.catchUp()
+      if (command) await obey(this, said)
+      else if (before !== this.conversation.standing && !this.conversation.elsewhere) this.note(OVERTAKEN)
+      else await this.#say(said.includes('\n') ? said : said.replace(/^\/\//, '/'))
     } catch (thrown) {
       const error = asTroupeError(thrown).toJSON()
       this.show('error', { error }, errorLines(error, this.#cli.terminal.err), 'beside')
@@ -106,9 +111,12 @@ export class Talk implements Talking {
         await conversation.steer({ do: 'say', text })
         this.note('noted: it is read when the team goes on; /continue, /step, or a name')
       }
-    } else if (conversation.busy) {
+    } else if (conversation.busy || conversation.open) {
+      const { busy, elsewhere } = conversation
       await conversation.steer({ do: 'say', text })
-      this.note('noted: it is read before the next turn')
+      if (busy) this.note('noted: it is read before the next turn')
+      else if (elsewhere) this.note('noted: another process works on it; it is read before the next turn')
+      else this.note('noted: nobody works on it; /retry goes on')
     } else {
       await this.#site.refresh()
       await conversation.start(text)
@@ -128,12 +136,14 @@ export class Talk implements Talking {
       this.console?.print([JSON.stringify(happening)])
       return
     }
-    const { out, err, read } = this.#cli.terminal
+    const { out, err, read, live } = this.#cli.terminal
+    // Where words appear as they are written, everyone sees who is at work.
+    if (happening.type === 'turn' && live) return
     const { spoken, around } = chatLines(happening, { look: out, beside: err, wrapped: read })
     // What is drawn of an answer that has ended would stand there twice.
     if (happening.type === 'said') this.console?.live(this.#liveLines())
     if (spoken.length > 0) this.console?.print(spoken)
-    if (around.length > 0 && !this.#cli.options.quiet) this.console?.note(around)
+    if (around.length > 0 && (!this.#cli.options.quiet || isPressing(happening))) this.console?.note(around)
   }
 
   /** Words as they are written; they are drawn a few times a second. */
@@ -152,23 +162,16 @@ export class Talk implements Talking {
   }
 
   #liveLines(): string[] {
-    const { transcript } = this.conversation
-    const { width, paint } = this.#cli.terminal.err
-    const look = { width: width - 1, paint }
-    const shown = atWork(transcript.story).map(({ session_id, key, agent }) => {
-      const said = speaks(key) ? saidSoFar(this.#words.get(session_id) ?? '') : ''
-      const name = labelled(transcript, key, agent)
-      return speech(name, said.trim() === '' ? '…' : said, { look, wrapped: true, style: 'cyan' })
-    })
-    const each = Math.max(1, Math.floor(LIVE_LINES / Math.max(1, shown.length)))
-    return shown.slice(0, LIVE_LINES).flatMap(([first = '', ...rest]) => {
-      if (rest.length < each) return [first, ...rest]
-      return each < 3 ? [first] : [first, line(look, [['dim', '  …']]), ...rest.slice(2 - each)]
-    })
+    const { transcript, busy, elsewhere } = this.conversation
+    // Whoever waits for an answer has begun and not ended, and does not work.
+    return busy || elsewhere ? speakingLines(transcript, this.#words, this.#cli.terminal.err) : []
   }
 
   rests(): void {
+    if (!this.gone) this.#presses = 0
     this.#words.clear()
+    clearTimeout(this.#timer)
+    this.#timer = undefined
     this.console?.live([])
   }
 
@@ -180,8 +183,12 @@ export class Talk implements Talking {
 
   note(text: string): void {
     const { err } = this.#cli.terminal
-    const lines = wrap(`  ${oneLine(text)}`, err.width, 2).map((words) => err.paint('dim', words))
+    const lines = wrap(`  ${typable(err, oneLine(text))}`, err.width, 2).map((words) => err.paint('dim', words))
     this.show('note', { text }, lines, 'beside')
+  }
+
+  refresh(): Promise<void> {
+    return this.#site.refresh()
   }
 
   renew(): Promise<void> {

@@ -23,10 +23,13 @@ export interface Transcript {
   artifacts: { key: string; name: string; version: number; by: string }[]
   /** Who said what, the newest last. */
   said: { from: string; text: string; artifacts: string[] }[]
+  /** How often each has spoken, members of groups too. */
+  spoke: Map<string, number>
 }
 
 export function newTranscript(): Transcript {
-  return { story: newStory(), questions: new Map(), variables: {}, handoffs: [], artifacts: [], said: [] }
+  const [story, questions, spoke] = [newStory(), new Map(), new Map()]
+  return { story, questions, variables: {}, handoffs: [], artifacts: [], said: [], spoke }
 }
 
 /** Takes an event in, and tells what of it belongs into a conversation. */
@@ -69,6 +72,10 @@ function ofTeam(transcript: Transcript, event: Event): Happening[] | undefined {
     case 'team:start': {
       const inside = event.data.key !== 'start'
       return inside ? [] : [{ type: 'run', run_id: event.run_id, team: event.data.team, first: event.data.first }]
+    }
+    case 'team:turn': {
+      const { key, round, agent } = event.data
+      return [{ type: 'turn', round, agent: labelled(transcript, key, agent) }]
     }
     case 'team:handoff':
       return handedOver(transcript, event)
@@ -132,6 +139,7 @@ function spoken(transcript: Transcript, { data }: EventOf<'session:end'>): Happe
     .filter((artifact) => artifact.key.startsWith(`${key}/`))
     .map(({ name, version }) => `${name}@${version}`)
   if (status === 'completed') note(transcript, agent, said, artifacts)
+  transcript.spoke.set(agent, (transcript.spoke.get(agent) ?? 0) + 1)
   const round = turnAt(story.team, key)?.turn.round ?? 0
   const failed = error ? { error: told(error) } : undefined
   return [{ type: 'said', agent: labelled(transcript, key, agent), round, text: said, artifacts, ...failed }]
@@ -184,7 +192,11 @@ function asked(transcript: Transcript, { data }: EventOf<'gate:open'>): OpenQues
 /** The words of an answer, which may be what a person asked for elsewhere. */
 export function wordsIn(answer: unknown): string {
   if (typeof answer === 'string') return answer
-  const { text } = (typeof answer === 'object' && answer !== null ? answer : {}) as { text?: unknown }
+  const { do: action, text } = (typeof answer === 'object' && answer !== null ? answer : {}) as {
+    do?: unknown
+    text?: unknown
+  }
+  if (action === 'stop') return ''
   return typeof text === 'string' ? text : (JSON.stringify(answer) ?? '')
 }
 

@@ -8,6 +8,7 @@ import { findGate } from '../find.ts'
 import { withTroupe } from '../open.ts'
 import { typable } from '../render/line.ts'
 import { gateLines } from '../render/result.ts'
+import { sameModel } from '../same-model.ts'
 
 type AnswerOptions = { jsonValue?: string; wait?: boolean }
 
@@ -16,6 +17,7 @@ export function answer(cli: Cli<AnswerOptions>, wanted: string, words: readonly 
   return withTroupe(cli, 'existing', async (troupe) => {
     const { terminal, options } = cli
     const gate = await findGate(troupe, wanted)
+    await sameModel(cli, troupe, gate.run_id)
     const value = await valueFrom(cli, gate, words)
     const before = await troupe.store.run(gate.run_id)
     const go_on = options.wait !== false
@@ -23,7 +25,12 @@ export function answer(cli: Cli<AnswerOptions>, wanted: string, words: readonly 
     const elsewhere = before !== undefined && troupe.isUnderWay(before)
     if (go_on && !elsewhere) return attend(cli, troupe, handle, { after: before?.head ?? 0 })
     if (options.json) printJson(cli, resultRecord(await handle.result))
-    else terminal.print(elsewhere ? `answered; ${gate.run_id} goes on where it is worked on` : typable(terminal.out, later(gate.run_id)))
+    else
+      terminal.print(
+        elsewhere
+          ? `answered; ${gate.run_id} goes on where it is worked on`
+          : typable(terminal.out, later(gate.run_id)),
+      )
     return EXIT.done
   })
 }

@@ -3,6 +3,7 @@ import type { RunRow, Troupe } from '../../../index.ts'
 import type { Team } from '../../../judgement/team/definition.ts'
 import { TypingConsole } from '../chat/console.ts'
 import { Conversation } from '../chat/conversation.ts'
+import { keepUp } from '../chat/elsewhere.ts'
 import type { Freshness } from '../chat/freshness.ts'
 import { keepFresh } from '../chat/freshness.ts'
 import { linesIn, pipeConsole } from '../chat/pipe.ts'
@@ -13,13 +14,17 @@ import { EXIT } from '../exit.ts'
 import { findRun } from '../find.ts'
 import { limitsFrom } from '../limits.ts'
 import { modelName, openTroupe, storePath } from '../open.ts'
+import { typable } from '../render/line.ts'
+import { sameModel } from '../same-model.ts'
 import { assignedIn, teamOfOne, teamToRun } from '../team-source.ts'
 import { teamOf } from './steer.ts'
 
-type ChatOptions = { set?: string[]; resume?: string; agent?: string }
+type ChatOptions = { set?: string[]; resume?: string; agent?: string; retry?: boolean }
 
 /** Talks with a team until the person leaves; the run stays, and can be taken up again. */
-export async function chat(cli: Cli<ChatOptions>, file: string | undefined): Promise<number> {
+export async function chat(given: Cli<ChatOptions>, file: string | undefined): Promise<number> {
+  // A place to type would be drawn into words that go elsewhere.
+  const cli = given.terminal.read ? given : { ...given, terminal: { ...given.terminal, live: false } }
   const { agent, resume, set = [] } = cli.options
   if (file !== undefined && agent !== undefined) throw unclear('a team file and --agent are both given')
   if (file === undefined && agent === undefined && resume === undefined) throw unclear('nobody to talk with is named')
@@ -30,7 +35,8 @@ export async function chat(cli: Cli<ChatOptions>, file: string | undefined): Pro
   const troupe = await openTroupe(cli, resume === undefined ? 'new' : 'existing')
   const place: Place = { cli, file, named, troupe }
   try {
-    const row = resume === undefined ? undefined : await rowToTake(troupe, resume)
+    const row = resume === undefined ? undefined : await rowToTake(cli, troupe, resume)
+    if (row && ['waiting', 'pending', 'running'].includes(row.status)) await sameModel(cli, troupe, row.run_id)
     const known = row ? await teamOf(troupe, row) : team
     if (!known) throw unclear('nobody to talk with is named')
     const variables = await assignedIn(known, set)
@@ -81,23 +87,43 @@ async function talking(place: Place, talk: Talk, row: RunRow | undefined): Promi
       end: () => talk.leave(),
       complete: (text) => talk.complete(text),
     })
+  const greets = !row && !options.quiet && !options.json
+  // Before anybody can type: what is typed early would stand above it.
+  if (greets) for (const text of greeting(conversation.site.team, terminal.err)) terminal.note(text)
   talk.console = typing ? await open() : pipeConsole(terminal)
-  const stop = onSignals(talk, typing && !terminal.live)
+  const stop = onSignals(cli, talk, typing && !terminal.live)
   place.fresh = await keepFresh(cli, file, {
-    agents: (names) => talk.note(`${names.join(', ')} changed: as they are now from your next message on`),
+    agents(changed, gone) {
+      if (changed.length > 0) talk.note(`${changed.join(', ')} changed: as they are now from your next message on`)
+      if (gone.length > 0) talk.note(`${gone.join(', ')}: the file is gone; put it back, or /new with another team`)
+    },
     problem: (message) => talk.note(`the agents stay as they were: ${message}`),
     team: () => talk.note(`${file} has changed; /new begins a conversation with it`),
   })
-  if (row) recap(talk, cli, await conversation.take(row))
-  else if (!options.quiet && !options.json) talk.console.note(greeting(conversation.site.team, terminal.err))
+  if (row) await takeUp(place, talk, row)
   if (!typing) void drive(talk)
+  const stopLooking = keepUp(conversation)
   await talk.left
+  stopLooking()
   talk.console.close()
   if (conversation.busy && !options.json)
     terminal.note('leaving: what is in flight may finish; Ctrl-C again stops at once')
   const code = stop() ?? (talk.interrupted ? EXIT.interrupted : talk.code)
   place.goodbye = () => goodbye(cli, talk)
   return code
+}
+
+async function takeUp({ cli }: Place, talk: Talk, row: RunRow): Promise<void> {
+  const { conversation } = talk
+  const asked = modelName(cli)
+  recap(talk, cli, await conversation.take(row, cli.options.retry === true))
+  for (const [name, value] of conversation.open ? Object.entries(conversation.site.variables) : []) {
+    await conversation.steer({ do: 'set', name, value })
+  }
+  const { status } = conversation.result ?? {}
+  if (status === 'failed' && asked !== undefined && cli.options.model) {
+    talk.note(`/retry asks the model of that run; your next message starts one with ${asked}`)
+  }
 }
 
 /** In a pipe a line is taken when the team has answered the one before it. */
@@ -114,7 +140,7 @@ async function drive(talk: Talk): Promise<void> {
 }
 
 /** Signals of others, and of a terminal that does its own editing. The second one does not wait. */
-function onSignals(talk: Talk, asKey: boolean): () => number | undefined {
+function onSignals(cli: Cli, talk: Talk, asKey: boolean): () => number | undefined {
   let code: number | undefined
   const asked = (signal: 'SIGINT' | 'SIGTERM') => {
     if (signal === 'SIGINT' && asKey && !talk.gone) {
@@ -122,7 +148,7 @@ function onSignals(talk: Talk, asKey: boolean): () => number | undefined {
       return
     }
     if (talk.gone) {
-      goodbye({ terminal: talk.terminal, options: {} }, talk)
+      goodbye(cli, talk)
       process.exit(code ?? EXIT.interrupted)
     }
     code = signal === 'SIGINT' ? EXIT.interrupted : EXIT.terminated
@@ -133,7 +159,7 @@ function onSignals(talk: Talk, asKey: boolean): () => number | undefined {
   return () => code
 }
 
-async function rowToTake(troupe: Troupe, wanted: string): Promise<RunRow> {
+async function rowToTake(cli: Cli, troupe: Troupe, wanted: string): Promise<RunRow> {
   const row = await findRun(cli, troupe, wanted)
   if (!troupe.isUnderWay(row)) return row
   throw new TroupeError('run_busy', `another process works on ${row.run_id}`, {
@@ -160,15 +186,26 @@ async function renew(place: Place, talk: Talk): Promise<void> {
     throw new TroupeError('invalid_input', 'agents are at work', { hint: '/pause first, or wait' })
   }
   const team = await place.named()
-  if (conversation.open) talk.note(`what was said stays: troupe chat --resume ${conversation.run_id}`)
+  const { run_id, open } = conversation
+  if (open && keeps(place.cli))
+    talk.note(`what was said stays: troupe chat --resume ${run_id}; /end would have ended it`)
   conversation.clear()
   if (team) conversation.site.team = team
   talk.note('a new conversation')
 }
 
-function goodbye({ terminal, options }: Cli, { conversation }: Talk): void {
-  if (!conversation.open || options.json || options.quiet) return
-  terminal.lastWords(`come back with: troupe chat --resume ${conversation.run_id}`)
+/** What is kept in memory is gone with the process. */
+function keeps(cli: Cli): boolean {
+  return storePath(cli) !== 'memory'
+}
+
+function goodbye(cli: Cli, { conversation }: Talk): void {
+  const { terminal, options } = cli
+  const { run_id, questions } = conversation
+  // Whoever wants no progress still has to know what waits for them.
+  const silent = options.quiet && questions.every(({ kind }) => kind === 'reply')
+  if (run_id === undefined || !keeps(cli) || options.json || silent) return
+  terminal.lastWords(typable(terminal.err, `come back with: troupe chat --resume ${run_id}`))
 }
 
 function unclear(message: string): TroupeError {

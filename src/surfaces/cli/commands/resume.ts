@@ -5,6 +5,7 @@ import { exitOf } from '../exit.ts'
 import { findRun } from '../find.ts'
 import { limitsFrom } from '../limits.ts'
 import { withTroupe } from '../open.ts'
+import { sameModel } from '../same-model.ts'
 
 /** Goes on with a run that was interrupted, broke off, waits, or failed. */
 export async function resume(cli: Cli<{ force?: boolean }>, wanted: string): Promise<number> {
@@ -18,6 +19,7 @@ export async function resume(cli: Cli<{ force?: boolean }>, wanted: string): Pro
       return exitOf(result)
     }
     if (troupe.isUnderWay(row)) throw busy(row.run_id)
+    await sameModel(cli, troupe, row.run_id)
     const handle = await troupe.resume(row.run_id, { limits, force: cli.options.force === true })
     return attend(cli, troupe, handle, { after: row.head })
   })

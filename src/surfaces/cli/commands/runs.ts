@@ -13,7 +13,12 @@ export function runs(cli: Cli<{ status?: Status[]; number?: number }>): Promise<
     const rows = found.map((row) => ({ ...row, under_way: troupe.isUnderWay(row) }))
     if (cli.options.json) printJson(cli, rows)
     else if (rows.length > 0) for (const line of runsTable(rows, Date.now(), cli.terminal.out)) cli.terminal.print(line)
-    else cli.terminal.note(status ? `no run is ${status.join(' or ')}` : `no runs in ${storePath(cli)} yet; begin with: ${typable(cli.terminal.err, 'troupe run --help')}`)
+    else
+      cli.terminal.note(
+        status
+          ? `no run is ${status.join(' or ')}`
+          : `no runs in ${storePath(cli)} yet; begin with: ${typable(cli.terminal.err, 'troupe run --help')}`,
+      )
     return EXIT.done
   })
 }

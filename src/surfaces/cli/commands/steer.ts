@@ -9,6 +9,7 @@ import { EXIT } from '../exit.ts'
 import { findRun } from '../find.ts'
 import { withTroupe } from '../open.ts'
 import { typable } from '../render/line.ts'
+import { sameModel } from '../same-model.ts'
 import { assignedIn } from '../team-source.ts'
 
 /** Asks something of a team at work. Where that answers what it waits for, it goes on here. */
@@ -16,6 +17,7 @@ export function steer(cli: Cli<{ wait?: boolean }>, verb: string, words: readonl
   const [wanted = '', ...rest] = words
   return withTroupe(cli, 'existing', async (troupe) => {
     const row = await findRun(cli, troupe, wanted)
+    await sameModel(cli, troupe, row.run_id)
     const action = await actionOf(verb, rest, () => teamOf(troupe, row))
     const waited = await waitsFor(troupe, row, action)
     const handle = await troupe.steer(row.run_id, action, { go_on: cli.options.wait !== false })

@@ -31,7 +31,8 @@ export function watch(cli: Cli<{ fromStart?: boolean }>, wanted: string | undefi
     }
     const result = await troupe.result(row.run_id)
     const left = result.status === 'pending' || result.status === 'running'
-    if (left && !options.json) terminal.note(typable(terminal.err, `nobody works on ${row.run_id}; go on with: troupe resume ${row.run_id}`))
+    if (left && !options.json)
+      terminal.note(typable(terminal.err, `nobody works on ${row.run_id}; go on with: troupe resume ${row.run_id}`))
     else if (!options.json) conclude(cli, result)
     return left ? EXIT.failed : exitOf(result)
   })

@@ -1,0 +1,67 @@
+/*
+ * Text that is pasted into a line. The terminal marks where it begins and ends; in between, what would end the line or ask
+ * for a completion is shown as a sign, and comes back when the line is entered. So a pasted text is one message.
+ */
+
+export const PASTE_ON = '\x1b[?2004h'
+export const PASTE_OFF = '\x1b[?2004l'
+
+const START = '\x1b[200~'
+const END = '\x1b[201~'
+const SIGNS = { '\n': '␤', '\t': '␉' } as const
+
+/** Where a line goes on below. */
+export const LINE_SIGN = SIGNS['\n']
+
+/** What is typed passes, piece by piece as it comes; what is pasted stays within one line. */
+export function pasteFilter(): (chunk: string) => string {
+  let pasting = false
+  let held = ''
+  return (chunk) => {
+    // A terminal that forgets the end must not swallow the key that everyone leaves with.
+    if (pasting && chunk === '\x03') pasting = false
+    let rest = held + chunk
+    let passed = ''
+    for (;;) {
+      const mark = pasting ? END : START
+      const at = rest.indexOf(mark)
+      const end = at === -1 ? rest.length - begun(rest, pasting) : at
+      passed += pasting ? folded(rest.slice(0, end)) : rest.slice(0, end)
+      if (at === -1) {
+        held = rest.slice(end)
+        return passed
+      }
+      rest = rest.slice(at + mark.length)
+      pasting = !pasting
+    }
+  }
+}
+
+/** How much at the end may be the beginning of a mark, or half the end of a line. A lone Escape is a key. */
+function begun(text: string, pasting: boolean): number {
+  const mark = pasting ? END : START
+  if (pasting && text.endsWith('\r')) return 1
+  for (let length = mark.length - 1; length >= (pasting ? 1 : 2); length--) {
+    if (text.endsWith(mark.slice(0, length))) return length
+  }
+  return 0
+}
+
+function folded(text: string): string {
+  const lines = text.replaceAll(/\r\n?/g, '\n')
+  return lines
+    .replaceAll('\n', SIGNS['\n'])
+    .replaceAll('\t', SIGNS['\t'])
+    .replaceAll(/\p{Cc}/gu, '')
+}
+
+/** A line as it was meant. */
+export function unfolded(line: string): string {
+  return line.replaceAll(SIGNS['\n'], '\n').replaceAll(SIGNS['\t'], '\t')
+}
+
+/** The text of a line that goes on in the next one: it ends in a backslash that is not itself one that is meant. */
+export function continued(line: string): string | undefined {
+  const [slashes = ''] = /\\*$/.exec(line) ?? []
+  return slashes.length % 2 === 1 ? line.slice(0, -1) : undefined
+}
