@@ -1,4 +1,4 @@
-import type { GateRow, RunHandle, RunResult, Troupe } from '../../index.ts'
+import type { RunHandle, RunResult, Troupe } from '../../index.ts'
 import type { Cli } from './cli.ts'
 import { printJson } from './cli.ts'
 import { exitOf } from './exit.ts'
@@ -57,13 +57,19 @@ export function conclude(cli: Cli, result: RunResult, route = routeOf(result.out
     for (const step of nextSteps(result, terminal.err)) terminal.note(step)
 }
 
-type Asked = Pick<GateRow, 'gate_id' | 'question' | 'choices' | 'detail'>
+/** A question that a run waits for, as programs need it to answer. */
+interface Asked {
+  gate_id: string
+  question: string
+  choices: string[] | null
+  detail: unknown
+}
 
 /** The fields that are promised, and no others; what it waits for stands there as long as it waits. */
 export function resultRecord({ gates, ...record }: RunResult): Omit<RunResult, 'gates'> & { gates?: Asked[] } {
   if (record.status !== 'waiting') return record
-  return {
-    ...record,
-    gates: gates.map(({ gate_id, question, choices, detail }) => ({ gate_id, question, choices, detail })),
-  }
+  const asked = gates.map(({ gate_id, question, choices = null, detail = null }) => {
+    return { gate_id, question, choices, detail }
+  })
+  return { ...record, gates: asked }
 }

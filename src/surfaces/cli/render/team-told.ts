@@ -9,8 +9,8 @@ import { parentOf } from './collaboration.ts'
 export interface TeamTold {
   /** Who has the turn, by the key of the round. */
   turns: Map<string, Turn>
-  /** Why the next one comes, by the key of the team. */
-  reasons: Map<string, string>
+  /** Who comes next and why, by the key of the team. */
+  reasons: Map<string, { to: string | null; because: string }>
   /** Who worked, one after the other, in the team that the run is; `user` where the user answered. */
   route: string[]
 }
@@ -30,13 +30,15 @@ export function hearTeam({ turns, reasons, route }: TeamTold, event: Event): voi
   if (event.type === 'team:turn') {
     const { key, round, agent } = event.data
     const place = parentOf(key)
-    turns.set(place, { agent, round, because: reasons.get(teamAt(place)) ?? '' })
+    const { to = agent, because = '' } = reasons.get(teamAt(place)) ?? {}
+    // Only people send the work elsewhere than it was handed: the reason was another's.
+    turns.set(place, { agent, round, because: to === agent ? because : 'chosen by a person' })
     reasons.delete(teamAt(place))
     if (teamAt(place) === '') route.push(agent)
   }
   if (event.type === 'team:handoff') {
-    const { key, round, from, handoff_reason } = event.data
-    reasons.set(teamAt(key), briefReason(handoff_reason))
+    const { key, round, from, to, handoff_reason } = event.data
+    reasons.set(teamAt(key), { to, because: briefReason(handoff_reason) })
     if (isReply({ round, from }) && teamAt(key) === '') route.push(from)
   }
 }
