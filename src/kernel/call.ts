@@ -170,8 +170,12 @@ function callFacts(site: CallSite, pre: ToolPre, stopping: { signal: AbortSignal
 
 /** True for an agent that can edit nothing and may use this tool only in some ways: then it is not to write by it either. */
 function onlyLooks({ x, session }: CallSite, tool: string): boolean {
-  const narrowed = session.open.agent.permissions?.allow?.some((rule) => rule.startsWith(`${tool}(`)) === true
-  return narrowed && !session.open.tools.some((name) => x.ports.tools.get(name)?.edits)
+  const { agent, held = [] } = session.open
+  const rules = [...held, agent.permissions ?? {}].flatMap(({ allow = [] }) => allow)
+  return (
+    rules.some((rule) => rule.startsWith(`${tool}(`)) &&
+    !session.open.tools.some((name) => x.ports.tools.get(name)?.edits)
+  )
 }
 
 /** The recorded input as the tool gets it: a schema may transform what JSON can hold into what it cannot. */

@@ -1,15 +1,17 @@
 import { TroupeError } from '../errors.ts'
-import type { Agent } from './agent.ts'
+import type { Agent, AgentPermissions } from './agent.ts'
 import { effectiveTools } from './agent.ts'
 import { limitError } from './budget.ts'
 import type { Caller } from './context.ts'
 import type { SessionOpen } from './event.ts'
 import type { Execution } from './execution.ts'
+import { canonicalJson } from './hash.ts'
 import { everyTool, isOfServer, namedTools } from './named-tools.ts'
 
 /*
  * Who may call whom, and with what. Rights only shrink on the way down: a sub-agent has at most the depth its caller
- * has left, and the tools that its caller has or that a user wrote into its file.
+ * has left, and the tools that its caller has or that a user wrote into its file. What it has from its caller comes with
+ * the rules that its caller has it under.
  */
 
 /**
@@ -59,11 +61,25 @@ export function rightsUnder(
   const levels = Math.min(before.max_depth - before.depth, place.max_depth - place.depth)
   const { patternTools } = x.ports
   const asNew = new Set(toolsFor(x, before.agent, { key, place, inherited: caller.tools }))
+  const held = [...new Map([...(before.held ?? []), ...rulesOver(before.agent, caller)].map(byContent)).values()]
   return {
     max_depth: before.depth + levels,
+    ...(held.length > 0 ? { held } : undefined),
     tools: before.tools.filter((name) => asNew.has(name) && (levels > 0 || !patternTools.get(name)?.pattern.delegates)),
     ...(caller.planning ? { read_only: true as const } : undefined),
   }
+}
+
+/** The rules an agent has its tools under: those of its callers, unless a user wrote into its file which tools it has. */
+export function rulesOver(agent: Agent, caller: Caller | undefined): AgentPermissions[] {
+  const ownTools = agent.tools !== undefined && agent.origin?.by !== 'model'
+  if (!caller || ownTools) return []
+  const { held = [], agent: above } = caller.open
+  return above.permissions ? [...held, above.permissions] : held
+}
+
+function byContent(rules: AgentPermissions): [string, AgentPermissions] {
+  return [canonicalJson(rules), rules]
 }
 
 /** Throws `denied` when the caller's agent names whom it may delegate to, and this one is not among them. */

@@ -1,5 +1,5 @@
 import type { ErrorRecord } from '../errors.ts'
-import type { Agent } from './agent.ts'
+import type { Agent, AgentPermissions } from './agent.ts'
 import type { Artifact } from './artifact.ts'
 import type { Gate, GateAnswer } from './gate.ts'
 import type { Limits } from './limits.ts'
@@ -92,6 +92,8 @@ export interface SessionOpen {
   thread?: { length: number; hash: string }
   /** Started in plan mode: it may change nothing. */
   read_only?: true
+  /** Rules of those above it that came with the tools it has from them, the topmost first. */
+  held?: AgentPermissions[]
   /** It works while its caller goes on; a restart enters it again by itself. */
   background?: true
 }

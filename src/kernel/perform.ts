@@ -3,7 +3,7 @@ import type { Agent } from './agent.ts'
 import { joined } from './background.ts'
 import type { Caller, Context, PerformRequest } from './context.ts'
 import type { Placement } from './delegation.ts'
-import { countChild, placeOf, rightsUnder, toolsFor } from './delegation.ts'
+import { countChild, placeOf, rightsUnder, rulesOver, toolsFor } from './delegation.ts'
 import { equipped, prepared } from './equip.ts'
 import type { SessionEnd, SessionOpen, StopReason } from './event.ts'
 import { isEvent } from './event.ts'
@@ -125,6 +125,7 @@ function begun(
 ): SessionState {
   const model = request.model ?? agent.model ?? caller?.open.model
   const id = sessionId(x.run.id, key, agent.name, place.parent_session_id)
+  const held = rulesOver(agent, caller)
   const open: SessionOpen = {
     key,
     agent,
@@ -133,6 +134,7 @@ function begun(
     segment: 1,
     ...(model === undefined ? undefined : { model }),
     ...(caller?.planning || agent.read_only ? { read_only: true as const } : undefined),
+    ...(held.length > 0 ? { held } : undefined),
     ...(request.background ? { background: true as const } : undefined),
     ...(request.cache_key === undefined ? undefined : { cache_key: request.cache_key }),
     ...(request.thread ? { thread: { length: request.thread.messages.length, hash: request.thread.hash } } : undefined),

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { agent, lastInput, playing, stage } from '../../test/stage.ts'
+import type { Agent } from '../index.ts'
 import { defineTool, isEvent } from '../index.ts'
 
 const done: string[] = []
@@ -82,4 +83,71 @@ test('PM12 a rule for another tool is not an answer, and nothing but a clear yes
     await (await troupe.answer(result.gates[0]?.gate_id ?? '', said)).result
     expect([said, done.length]).toEqual([said, said === 'Bash' ? 1 : 0])
   }
+})
+
+test('PM41 a rule that does not cover the call is told so and asked again, and refused after the third', async () => {
+  const { troupe, result } = await runs(['npm test 2>out'], { ask: ['Bash'] })
+  let next = await (await troupe.answer(result.gates[0]?.gate_id ?? '', 'Bash(npm test:*)')).result
+  expect(next.gates[0]?.question).toContain('But the rule Bash(npm test:*) does not cover it.')
+  next = await (await troupe.answer(next.gates[0]?.gate_id ?? '', 'allow')).result
+  expect([next.status, done]).toEqual(['completed', ['npm test 2>out']])
+})
+
+test('PM41 where a rule may deny the call, a rule is neither offered nor taken as the answer', async () => {
+  const { troupe, result } = await runs(['git $x'], { deny: ['Bash(git push:*)'] })
+  expect(result.gates[0]?.detail).toMatchObject({ answers: ['allow', 'always', 'deny'] })
+  let next = result
+  for (let time = 1; time <= 3; time++) {
+    next = await (await troupe.answer(next.gates[0]?.gate_id ?? '', 'Bash(git $x)')).result
+  }
+  expect((next.output as { response: string }).response).toContain('only a yes to this very call')
+  expect(done).toEqual([])
+})
+
+test('PM40 what an agent has from its caller it has under the rules of its caller', async () => {
+  done.length = 0
+  const lead = agent('lead', { permissions: { allow: ['Bash(npm test:*)'], deny: ['Bash(curl:*)'] } })
+  const commands = ['touch x', 'npm test']
+  const run = async (worker: Partial<Agent>) => {
+    const { task } = await stage({
+      model: running(...commands),
+      agents: [lead, agent('worker', worker)],
+      tools: [shell],
+    })
+    await task('lead', 'go')
+    return done.splice(0)
+  }
+  expect(await run({})).toEqual(['npm test'])
+  expect(await run({ permissions: { allow: ['Bash(touch:*)'] } })).toEqual([])
+  expect(await run({ tools: ['Bash'], origin: { by: 'model' } })).toEqual(['npm test'])
+  expect(await run({ tools: ['Bash'] })).toEqual(commands)
+})
+
+test('PM40 the rules go all the way down, and with a session that is taken up again', async () => {
+  done.length = 0
+  let session_id = ''
+  const model = playing((request) => {
+    const { agent: who, turn } = request.session
+    const text = lastInput(request)
+    session_id ||= /"session_id":"([^"]+_worker)"/.exec(text)?.[1] ?? ''
+    const call = (input: object) => ({ calls: [{ name: 'task', input }] })
+    if (who === 'free' && turn === 1) return call({ agent: 'worker', instruction: 'wait' })
+    if (who === 'free' && turn === 2) return call({ agent: 'lead', instruction: 'go' })
+    if (who === 'lead' && turn === 1) return call({ agent: 'between', instruction: 'go' })
+    if (who === 'lead' && turn === 2) return call({ session_id, instruction: 'make' })
+    if (who === 'between' && turn === 1) return call({ agent: 'worker', instruction: 'make' })
+    return who === 'worker' && text.startsWith('make')
+      ? { calls: [{ name: 'Bash', input: { command: 'touch x' } }] }
+      : { text }
+  })
+  const agents = [
+    agent('free', { tools: ['Bash', 'task'] }),
+    agent('lead', { tools: ['Bash', 'task'], permissions: { allow: ['Bash(npm test:*)'] } }),
+    agent('between'),
+    agent('worker'),
+  ]
+  const { troupe, task } = await stage({ model, agents, tools: [shell], limits: { depth: 4 } })
+  const { run_id, status } = await task('free', 'go')
+  const refused = (await troupe.events(run_id)).filter((event) => isEvent(event, 'tool:error'))
+  expect([status, session_id !== '', refused.length, done]).toEqual(['completed', true, 2, []])
 })

@@ -1,7 +1,9 @@
-import type { Agent } from './agent.ts'
+import type { Agent, AgentPermissions } from './agent.ts'
 
 export interface PermissionCall {
   agent: Agent
+  /** Rules of those above it, under which it has its tools. */
+  held: readonly AgentPermissions[]
   tool: string
   /** What the call is about: a path, a command, an address. */
   subject: string | undefined
@@ -23,6 +25,8 @@ export interface PermissionAnswer {
   reason: string
   /** Rules that would have allowed it. */
   allowed: readonly string[]
+  /** It is asked for because it may be denied: a rule cannot answer that, only a yes to this very call. */
+  unsure?: true
   /** Patterns of files that a search must leave out. */
   except?: readonly string[]
 }

@@ -12,7 +12,7 @@ import type { ToolCategory, ToolKind } from './tool.ts'
  * 2. An answer may grant more than the one call: `always` (exactly this again) or a rule such as `Bash(npm test:*)`. Such
  *    grants hold for the run; they are read from its journal, so that a resumed run has them too.
  * 3. A yes is for the call that was shown: its arguments and what they led to. If either is another by the time the
- *    answer is used, it is asked again; a rule lets the call pass only if it covers it.
+ *    answer is used, it is asked again. A rule lets the call pass only if it covers it; else that is said, and asked again.
  */
 
 /** A call that only needs leave. */
@@ -24,6 +24,7 @@ export interface ProposedAction {
 
 /** Something may turn into another thing as often as it is asked for: then somebody plays with us. */
 const TIMES_ASKED = 3
+const CHANGED = 'what was approved is no longer what would be done'
 
 /** Returns when the call may be made, with what the rules say about it; throws `denied` when not. */
 export async function permit(site: CallSite, action: ProposedAction): Promise<PermissionAnswer> {
@@ -32,23 +33,31 @@ export async function permit(site: CallSite, action: ProposedAction): Promise<Pe
   const judged = judge(site, action, exact)
   if (judged.answer === 'allow') return judged
   if (judged.answer === 'deny') throw denied(tool.name, judged)
+  let before = ''
   for (let time = 1; time <= TIMES_ASKED; time++) {
-    const { said, shown } = await ask(site, action, { exact, judged, time })
+    const { said, shown } = await ask(site, action, { exact, judged, time, before })
     if (isRefusal(said, tool.name)) throw denied(tool.name, { ...judged, reason: `a person said no${wordsOf(said)}` })
     const now = judge(site, action, exact)
     if (now.answer === 'allow') return now
     if (now.answer === 'deny') throw denied(tool.name, now)
-    if (typeof said === 'string' && isRuleFor(said, tool.name)) {
-      throw denied(tool.name, { ...judged, reason: `the rule ${said.trim()} does not cover it` })
-    }
-    if (shown === exact) return judged
+    const isRule = typeof said === 'string' && isRuleFor(said, tool.name)
+    if (!isRule && shown === exact) return judged
+    before = isRule ? uncovered(said.trim(), judged) : CHANGED
   }
-  throw denied(tool.name, { ...judged, reason: 'what was approved is no longer what would be done' })
+  throw denied(tool.name, { ...judged, reason: before })
+}
+
+/** The person meant yes, and is told why that was not enough. */
+function uncovered(rule: string, { unsure }: PermissionAnswer): string {
+  return unsure
+    ? `the rule ${rule} cannot answer it, only a yes to this very call can`
+    : `the rule ${rule} does not cover it`
 }
 
 function judge({ x, session }: CallSite, { tool, subject }: ProposedAction, exact: string): PermissionAnswer {
   return x.ports.permissions.decide({
     agent: session.open.agent,
+    held: session.open.held ?? [],
     tool: tool.name,
     subject,
     // A list of what is to be done changes nothing but itself: planning needs it.
@@ -65,12 +74,12 @@ function judge({ x, session }: CallSite, { tool, subject }: ProposedAction, exac
 async function ask(
   site: CallSite,
   { tool, input, subject }: ProposedAction,
-  { exact, judged, time }: { exact: string; judged: PermissionAnswer; time: number },
+  { exact, judged, time, before }: { exact: string; judged: PermissionAnswer; time: number; before: string },
 ): Promise<{ said: unknown; shown: unknown }> {
   const { x, session } = site
   const { name } = session.open.agent
   const call = subject === undefined ? tool.name : `${tool.name}(${subject})`
-  const again = time === 1 ? '' : ' It is no longer what was approved.'
+  const again = before === CHANGED ? ' It is no longer what was approved.' : before && ` But ${before}.`
   const question = {
     question: `May ${name} call ${call}?${again}`,
     detail: {
@@ -78,7 +87,7 @@ async function ask(
       exact,
       reason: judged.reason,
       input,
-      answers: ['allow', 'always', 'deny', `${tool.name}(pattern)`],
+      answers: ['allow', 'always', 'deny', ...(judged.unsure ? [] : [`${tool.name}(pattern)`])],
     },
   }
   const key = time === 1 ? `${site.key}/permission` : `${site.key}/permission/${time}`

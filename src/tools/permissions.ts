@@ -14,18 +14,19 @@ export interface KnownNames {
 }
 
 /**
- * The rules of now, those the run was started with, and the agent's own hold together. What people granted in this run
+ * The rules of now, those the run was started with, the agent's own and those it has its tools under hold together. What people granted in this run
  * answers what would be asked. The agent that the operator named may use the tools that its file names without asking.
  */
 export function permissionsOf(policy: Policy, names: KnownNames): Permissions {
   return {
     decide(asked) {
-      const { agent, granted, read_only, root, recorded, exact } = asked
+      const { agent, held, granted, read_only, root, recorded, exact } = asked
       const given = root && agent.origin?.by !== 'model' && agent.tools?.includes(asked.tool) === true
       const start = (recorded ?? {}) as Policy
       const rules = [policy, start].map(({ mode, ...lists }) => (given || !mode ? lists : { ...lists, mode }))
       const call = judgedCall(asked, names)
-      const judged = judge([...rules, agent.permissions ?? {}, ...(read_only ? [{ mode: 'read' as const }] : [])], call)
+      const planning = read_only ? [{ mode: 'read' as const }] : []
+      const judged = judge([...rules, ...held, agent.permissions ?? {}, ...planning], call)
       if (judged.answer !== 'ask') return judged
       const { except } = judged
       const kept = except ? { except } : undefined

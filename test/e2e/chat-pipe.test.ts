@@ -153,12 +153,12 @@ describe('talking with a team in a pipe', () => {
     expect(code).toBe(0)
     const told = objects()
     expect(told.map(({ type }) => type)).toEqual([
-      ...['user', 'run', 'said', 'handoff', 'question', 'user', 'who', 'user', 'error'],
+      ...['user', 'run', 'turn', 'said', 'handoff', 'question', 'user', 'who', 'user', 'error'],
     ])
-    expect(told[2]).toEqual({ type: 'said', agent: 'helper', round: 1, text: 'Red?\n\nOr what?', artifacts: [] })
-    expect(told[4]).toMatchObject({ kind: 'reply', question: 'Red?\n\nOr what?' })
-    expect(told[6].members).toEqual([{ name: 'helper', kind: 'agent', role: 'Helps', turns: 1, speaking: false }])
-    expect(told[8].error).toMatchObject({ code: 'invalid_input', alternatives: expect.arrayContaining(['/new']) })
+    expect(told[3]).toEqual({ type: 'said', agent: 'helper', round: 1, text: 'Red?\n\nOr what?', artifacts: [] })
+    expect(told[5]).toMatchObject({ kind: 'reply', question: 'Red?\n\nOr what?' })
+    expect(told[7].members).toEqual([{ name: 'helper', kind: 'agent', role: 'Helps', turns: 1, speaking: false }])
+    expect(told[9].error).toMatchObject({ code: 'invalid_input', alternatives: expect.arrayContaining(['/new']) })
   })
 
   test('CH14 what goes wrong with a line is said and ends nothing; a run that failed can be tried again', async () => {

@@ -116,7 +116,7 @@ describe('looking around', () => {
       here.troupe('doctor'),
     ])
     expect(runs).toMatchObject({ code: 0, out: '' })
-    expect(runs?.err).toMatch(/troupe demo/)
+    expect(runs?.err).toMatch(/no runs in \.troupe yet; begin with: troupe run/)
     expect(JSON.parse(inbox?.out ?? '')).toEqual([])
     expect(JSON.parse(agents?.out ?? '').agents.map(({ name }: { name: string }) => name)).toContain('reviewer')
     expect(doctor?.out).toMatch(/the first run makes it/)

@@ -182,7 +182,7 @@ describe('steering from another terminal', () => {
       [['set', id, 'strict=maybe'], /'strict' is a boolean, and 'maybe' is not/],
       [['set', id, 'stric=true'], /no variable 'stric'; known: strict/],
       [['set', id, 'round=1'], /'round' is set by Troupe itself/],
-      [['set', id, 'strict'], /a variable and its value are needed/],
+      [['set', id, 'strict'], /'strict' is no variable with a value/],
     ]
     for (const [words, problem] of refusals) {
       const refused = await here.troupe('team', ...words)

@@ -196,7 +196,9 @@ test('PM25 a rule that does not cover the call does not let it pass, and holds f
   const calls = { asker: [write('package.json'), write('src/a.ts')] }
   const { troupe, task } = await plays(calls, { folder, agents: [agent('asker')] })
   const parked = await task('asker', 'go')
-  const result = await (await troupe.answer(parked.gates[0]?.gate_id ?? '', 'Write(src/**)')).result
+  const again = await (await troupe.answer(parked.gates[0]?.gate_id ?? '', 'Write(src/**)')).result
+  expect(again.gates[0]?.question).toContain('But the rule Write(src/**) does not cover it.')
+  const result = await (await troupe.answer(again.gates[0]?.gate_id ?? '', 'deny')).result
   expect(result.status).toBe('completed')
   expect([existsSync(join(folder, 'package.json')), existsSync(join(folder, 'src/a.ts'))]).toEqual([false, true])
   await troupe.close()

@@ -63,8 +63,24 @@ const concern = z.union([
   z.string().min(1),
 ])
 
-/** What specialists are asked for. With categories, nothing else can be recommended. */
-export function contributionSchema(categories: readonly string[] | undefined) {
+const forms = new Map<string, ReturnType<typeof formOf>>()
+
+/**
+ * What specialists are asked for. With categories, nothing else can be recommended. Made once for each list of them:
+ * a schema and its JSON cost as much as several specialists.
+ */
+export function contributionSchema(categories: readonly string[] | undefined): ReturnType<typeof formOf> {
+  const list = JSON.stringify(categories ?? null)
+  let form = forms.get(list)
+  if (!form) {
+    form = formOf(categories)
+    if (forms.size > 100) forms.clear()
+    forms.set(list, form)
+  }
+  return form
+}
+
+function formOf(categories: readonly string[] | undefined) {
   return z.object({
     response: z.string().describe('Your analysis, for people to read.'),
     recommendation: categories

@@ -12,7 +12,6 @@ const USAGE = new Set<ErrorCode>([
   'unknown_session',
   'unknown_run',
   'unknown_gate',
-  'invalid_script',
 ])
 
 export function exitOfError({ code }: { code: ErrorCode }): number {

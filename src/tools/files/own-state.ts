@@ -49,7 +49,7 @@ export async function appendState(workspace: Workspace, names: readonly string[]
 
 export async function replaceState(workspace: Workspace, names: readonly string[], text: string): Promise<void> {
   await atPlace(workspace, placeOfState(names), { purpose: 'own', create: true }, (spot) =>
-    replaceFile(spot, Buffer.from(text), `${spot.name}-${process.pid}`),
+    replaceFile(spot, Buffer.from(text)),
   )
 }
 

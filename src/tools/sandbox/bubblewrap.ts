@@ -46,7 +46,11 @@ export function bubblewrapSandbox(options: BubblewrapOptions): Sandbox {
           shared.enter()
           undo.unshift(() => shared.leave())
         }
-        const files = filePolicy(options.workspace, options, { helpers: runtimeFolders(), write, serves: request.serves === true })
+        const files = filePolicy(options.workspace, options, {
+          helpers: runtimeFolders(),
+          write,
+          serves: request.serves === true,
+        })
         const words = handover(
           request.command,
           sandboxEnvironment(files.allowRead, FOLDERS, { ...options.env, ...request.env }),

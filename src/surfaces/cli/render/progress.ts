@@ -9,6 +9,7 @@ import type { Saying } from './saying.ts'
 import { atWork, enclosing } from './story.ts'
 import type { Story, Work } from './story-parts.ts'
 import { beginsInTeam, sayingOfTeam } from './team-progress.ts'
+import { isReplaced } from './team-told.ts'
 import { answerWords, GLYPHS, inputWords } from './tree.ts'
 import { oneLine, sized } from './width.ts'
 
@@ -56,6 +57,7 @@ function ofSession(event: Event, story: Story): Saying | undefined {
         spans: [(who?.segment ?? 1) > 1 ? 'continues  ' : 'starts  ', ['dim', oneLine(who?.instruction ?? '')]],
       }
     case 'session:end':
+      if (who && isReplaced(story.team, who)) return { who, spans: [['dim', 'has no model of its own']] }
       return who && !toldByCollaboration(event, story) ? { who, spans: ended(who) } : undefined
     case 'model:error':
       return { who, spans: [['red', told(event.data.error)]] }

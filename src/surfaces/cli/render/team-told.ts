@@ -74,8 +74,22 @@ export function turnAt({ turns }: TeamTold, key: string): { turn: Turn; path: st
   return undefined
 }
 
+/** How the key of a session ends that takes the place of one without a model. */
+const OWN = '/own'
+const NO_SUCH_MODEL: ReadonlySet<string> = new Set(['no_model', 'unknown_model'])
+
+/** Work of the team's own that found no model for its role: no failure, for the model of the run is asked instead. */
+export function isReplaced(told: TeamTold, { key, error }: { key: string; error: { code: string } | null }): boolean {
+  if (error === null || !NO_SUCH_MODEL.has(error.code) || !/(^|\/)(router|summary)$/.test(key)) return false
+  return partInTeam(told, key) !== undefined
+}
+
 /** What a session is there for in its team; `undefined` for those that no team began. */
 export function partInTeam(told: TeamTold, key: string): string | undefined {
+  if (key.endsWith(OWN)) {
+    const part = partInTeam(told, key.slice(0, -OWN.length))
+    return part === undefined ? undefined : `${part}, with the run's own model`
+  }
   const found = turnAt(told, key)
   if (!found)
     return /^(start|reply\/\d+)(\/again\/\d+)?\/router$/.test(key) ? 'judges whom the message is for' : undefined

@@ -9,7 +9,7 @@ import { waitsForAnswer } from './story.ts'
 import type { Asked, Call, Part, Story, Work } from './story-parts.ts'
 import { actionWords } from './team-progress.ts'
 import type { TeamTold } from './team-told.ts'
-import { partInTeam } from './team-told.ts'
+import { isReplaced, partInTeam } from './team-told.ts'
 import { oneLine } from './width.ts'
 
 export interface TreeOptions {
@@ -53,6 +53,8 @@ interface Place extends TreeOptions {
 function branch(part: Part, place: Place): string[] {
   const inner = delegated(part)
   if (inner) return branch(inner, place)
+  const [instead] = part.parts
+  if (part.kind === 'session' && instead && isReplaced(place.team, part)) return branch(instead, place)
   const children = shownParts(part, place.all ?? false)
   const below = part.kind === 'session' && children.length > 0 ? `${place.rest}│ ` : `${place.rest}  `
   const own = ownLines(part, { ...place, rest: below })
