@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { asTroupeError, fromRecord, nearest, TroupeError, unknownName } from './errors.ts'
+import { asTroupeError, didYouMean, fromRecord, nearest, TroupeError, unknownName } from './errors.ts'
 
 describe('errors', () => {
   test('ER1 an error says what happened, whose turn it is, whether a retry helps and what to do next', () => {
@@ -39,8 +39,31 @@ describe('errors', () => {
     expect(error.message).toBe("no agent 'architct'; known: architect, reviewer, developer")
     expect(error.hint).toBe("did you mean 'architect'?")
     expect(unknownName('unknown_agent', 'agent', 'x', [])).toMatchObject({ hint: '', alternatives: [] })
+    const many = unknownName(
+      'unknown_agent',
+      'agent',
+      'x',
+      Array.from({ length: 11 }, (_, index) => `agent${index}`),
+    )
+    expect(many.message).toMatch(/, agent7 and 3 more$/)
     expect(nearest('REVIEW', known)[0]).toBe('reviewer')
     expect(nearest('dev', known)[0]).toBe('developer')
     expect(nearest('', known)).toHaveLength(3)
+  })
+
+  test('ER5 what was meant is only guessed where a known name is like it, and an id is never guessed', () => {
+    expect(didYouMean('leats', ['most', 'least'])).toBe("did you mean 'least'?")
+    expect(didYouMean('wrter', ['reviewer', 'writer'])).toBe("did you mean 'writer'?")
+    expect(didYouMean('moods', ['mood'])).toBe("did you mean 'mood'?")
+    for (const [name, known] of [
+      ['/foo', '/who'],
+      ['foo/bar', 'google'],
+      ['nobody', 'writer'],
+      ['otherwise', 'supervisor'],
+    ] as const)
+      expect({ name, hint: didYouMean(name, [known]) }).toEqual({ name, hint: '' })
+    const id = 'r_a4bd447091c4'
+    expect(unknownName('unknown_run', 'run', 'r_a4bd447091c5', [id])).toMatchObject({ hint: '', alternatives: [id] })
+    expect(unknownName('unknown_gate', 'question', 'g_2', ['g_1'])).toMatchObject({ hint: '' })
   })
 })

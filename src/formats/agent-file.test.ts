@@ -112,6 +112,14 @@ describe('one file', () => {
     expect(file.agent).toMatchObject(agent)
   })
 
+  test.each(['denied-tools: Write', 'forbidden: [Bash]', 'blocked_commands: rm', 'toolRestrictions: x'])(
+    'PM44 the unknown key in %j, which sounds as if it limited the agent, is told of',
+    async (head) => {
+      const { problems } = await read(markdown('name: a', 'description: d', head))
+      expect(problems.join()).toMatch(/unknown key '[\w-]+' (grants and forbids nothing|;)/)
+    },
+  )
+
   test('A4 exclusions that cannot be read refuse the agent: it would keep what was meant to be taken away', async () => {
     const text = markdown('name: a', 'description: d', 'disallowedTools: {Write: true}')
     await expect(parseAgentFile(text, 'a.md')).rejects.toMatchObject({ code: 'invalid_agent_file' })

@@ -17,6 +17,9 @@ const UNUSED: Readonly<Record<string, string>> = {
   memory: 'nothing is remembered between runs but sessions, which can be resumed',
   isolation: 'all agents of a run share its workspace',
 }
+/** Keys that sound as if they limited somebody: whoever wrote one relies on it. */
+const RIGHTS = /tool|permi|allow|den(y|ied)|forbid|forbidden|exclud|restrict|block/
+const RIGHTS_HINT = "write 'tools', 'disallowedTools' or 'permissions'"
 /** How a model is named that is the caller's. */
 const SAME_MODEL = /^(inherit|default|auto)$/i
 const ROLES = ['fast', 'general', 'reasoning']
@@ -60,7 +63,8 @@ function keep(draft: Draft, { key, value }: Entry): string | undefined {
   if (why !== undefined) return isSaying(value) ? `'${key}' has no effect here: ${why}` : undefined
   if (KEYS.some((known) => plainKey(known) === plain)) return undefined
   const meant = meantName(key, KEYS)
-  return meant === undefined ? undefined : `unknown key '${key}'; did you mean '${meant}'?`
+  if (meant !== undefined) return `unknown key '${key}'; did you mean '${meant}'?`
+  return RIGHTS.test(plain) ? `unknown key '${key}' grants and forbids nothing; ${RIGHTS_HINT}` : undefined
 }
 
 function isSaying(value: unknown): boolean {

@@ -32,9 +32,18 @@ export function pathForbidder(pattern: string): (path: string) => boolean {
   }
 }
 
-/** Arguments of a server's tool as JSON: braces are braces there, and a star stays between slashes. */
+/**
+ * Arguments of a server's tool as JSON: braces are braces there, and a star stays between slashes and within its quotes. A
+ * path that climbs is none that a pattern means.
+ */
 export function argumentsAreAllowed(pattern: string, json: string): boolean {
-  return pattern === json || globOf(pattern, false, { braces: false, crossing: true })(json)
+  if (pattern === json) return true
+  if (quotesIn(pattern) !== quotesIn(json) || json.split(/[\\/"]/).includes('..')) return false
+  return globOf(pattern, false, { braces: false, crossing: true })(json)
+}
+
+function quotesIn(text: string): number {
+  return text.split('"').length
 }
 
 function climbs(path: string): boolean {

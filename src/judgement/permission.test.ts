@@ -183,3 +183,14 @@ test('PM29 a search is told which files it must leave out, and a search in a for
   expect(grep('a/keys')).toMatchObject({ answer: 'ask' })
   expect(judge([{ deny: ['Read(.env*)'] }], { tool: 'Read', subject: 'x', acts: false }).except).toBeUndefined()
 })
+
+test('PM43 a star in the arguments of a server’s tool takes no quotes, and no path that climbs', () => {
+  const allowed = (pattern: string, subject: string) =>
+    answer({ allow: [`mcp__fs__read(${pattern})`] }, { tool: 'mcp__fs__read', subject, acts: true })
+  expect(allowed('{"p":"a/*"}', '{"p":"a/b"}')).toBe('allow')
+  expect(allowed('{"p":"src/**"}', '{"p":"src/a/b.ts"}')).toBe('allow')
+  expect(allowed('{"p":"a/*"}', '{"p":"a/b","q":"x"}')).toBe('deny')
+  expect(allowed('{"p":"src/**"}', '{"p":"src/../../x"}')).toBe('deny')
+  expect(allowed('{"p":"src/**"}', '{"p":"src/.."}')).toBe('deny')
+  expect(allowed('{"p":"src/../x"}', '{"p":"src/../x"}')).toBe('allow')
+})

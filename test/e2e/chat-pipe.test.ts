@@ -1,3 +1,5 @@
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { Place } from './command-line.ts'
 import { oneAnswer, place } from './command-line.ts'
@@ -145,6 +147,39 @@ describe('talking with a team in a pipe', () => {
     await chat.until(/critic: I am the critic\./)
     chat.close()
     expect((await chat.done).code).toBe(0)
+  })
+
+  test('CH22 an agent whose file is gone is said to be; put back, /retry goes on with it', async () => {
+    const here = await place()
+    const agent = '---\nname: painter\ndescription: Paints\n---\nYou paint.\n'
+    await here.write('mine/painter.md', agent)
+    await here.write('team.yaml', 'name: Art\nagents: [{ name: artist, uses: painter }]\n')
+    const model = await here.script('s.json', [cue('artist', 'Red it is.')])
+    const chat = here.startWith({ open: true }, 'chat', 'team.yaml', '--agents', 'mine', '--model', model, '--no-tools')
+    chat.type('Paint.')
+    await chat.until(/artist: Red it is\./)
+    await rm(join(here.folder, 'mine/painter.md'))
+    await chat.until(/painter: the file is gone/)
+    chat.type('Once more.')
+    await chat.until(/error: .*no agent 'painter'/)
+    await here.write('mine/painter.md', agent)
+    await chat.until(/painter changed: as they are now/)
+    chat.type('/retry')
+    await chat.until(/(artist: Red it is\.[\s\S]*){2}/)
+    chat.close()
+    expect((await chat.done).code).toBe(0)
+  })
+
+  test('CH3 members of a group have spoken too, and help is whole in a narrow place', async () => {
+    const here = await place()
+    const team =
+      'name: G\nagents: [{ name: a }, { name: b }]\ngroups: [{ name: both, kind: parallel, members: [a, b] }]\n'
+    await here.write('g.yaml', `${team}entry: both\n`)
+    const model = await here.script('s.json', [cue('a', 'A.'), cue('b', 'B.')])
+    const how = { stdin: 'Go.\n/who\n/help\n', env: { COLUMNS: '40' } }
+    const { out } = await here.troupeWith(how, 'chat', 'g.yaml', '--model', model, '--no-tools')
+    expect(out).toMatch(/^ {2}a .*1×$[\s\S]*^ {2}b .*1×$/m)
+    expect(out.replaceAll(/\s+/g, ' ')).toContain('/artifacts [NAME] what was written; with a name, its newest version')
   })
 
   test('CH13 for programs it is one object a line, the commands among them', async () => {

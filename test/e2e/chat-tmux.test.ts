@@ -1,67 +1,10 @@
-import { execFile } from 'node:child_process'
-import { chmod } from 'node:fs/promises'
-import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
-import { describe, expect, onTestFinished, test } from 'vitest'
-import type { Place } from './command-line.ts'
+import { describe, expect, test } from 'vitest'
 import { place } from './command-line.ts'
 import { heldModel } from './held-model.ts'
+import { line, screen } from './screen.ts'
 import { REVIEW } from './team-script.ts'
 
 /* `troupe chat` in a real terminal: what a person types, and what stands on the screen. */
-
-const MAIN = fileURLToPath(new URL('../../src/surfaces/cli/main.ts', import.meta.url))
-const DEADLINE_MS = 15_000
-const LOOK_MS = 40
-const run = promisify(execFile)
-
-interface Screen {
-  type(text: string): Promise<void>
-  key(name: string): Promise<void>
-  /** The lines on the screen, without empty ones at the end. */
-  read(): Promise<string[]>
-  /** Waits until the screen shows it. */
-  shows(pattern: RegExp): Promise<string[]>
-}
-
-async function screen(here: Place, env: NodeJS.ProcessEnv, width: number): Promise<Screen> {
-  // A server of its own, gone with the folder.
-  const socket = join(here.folder, 'tmux')
-  const tmux = async (...words: string[]) => (await run('tmux', ['-S', socket, '-f', '/dev/null', ...words])).stdout
-  const { PATH = '', HOME = '' } = process.env
-  await here.write('troupe', `#!/bin/sh\nexec ${process.execPath} ${MAIN} "$@"\n`)
-  await chmod(join(here.folder, 'troupe'), 0o755)
-  const given = Object.entries({ PATH, HOME, LANG: 'C.UTF-8', PS1: '$ ', ...env }).map(
-    ([name, value]) => `${name}=${value}`,
-  )
-  const shell = ['env', '-i', 'TERM=screen', ...given, 'sh']
-  await tmux('-u', 'new-session', '-d', '-s', 'chat', '-x', String(width), '-y', '40', '-c', here.folder, ...shell)
-  onTestFinished(async () => {
-    await tmux('kill-server').catch(() => '')
-  })
-  const read = async () => (await tmux('capture-pane', '-p', '-t', 'chat')).trimEnd().split('\n')
-  return {
-    type: async (text) => void (await tmux('send-keys', '-t', 'chat', '-l', text)),
-    key: async (name) => void (await tmux('send-keys', '-t', 'chat', name)),
-    read,
-    async shows(pattern) {
-      const end = performance.now() + DEADLINE_MS
-      for (;;) {
-        const lines = await read()
-        if (pattern.test(lines.join('\n'))) return lines
-        await pause(LOOK_MS)
-        if (performance.now() > end) throw new Error(`${pattern} never appeared in:\n${lines.join('\n')}`)
-      }
-    },
-  }
-}
-
-const line = async (to: Screen, text: string) => {
-  await to.type(text)
-  await to.key('Enter')
-}
 
 describe('chat in a terminal', () => {
   test('CH7 CH11 words appear as they are written, typing survives them, Ctrl-C pauses, and the talk is taken up', async () => {

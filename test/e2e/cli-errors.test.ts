@@ -31,6 +31,18 @@ describe('bad usage', () => {
     expect(existsSync(join(here.folder, '.troupe'))).toBe(false)
   })
 
+  test('L47 help can be asked for in words, and a missing word names the help of its own command', async () => {
+    const here = await place()
+    const [help, ofChat, ofTeam, missing] = await Promise.all([
+      ...[here.troupe('help'), here.troupe('help', 'chat'), here.troupe('team', 'help')],
+      here.troupe('team', 'next', 'publisher'),
+    ])
+    expect(help).toMatchObject({ code: 0, out: expect.stringMatching(/Start:[\s\S]*chat/) })
+    expect(ofChat).toMatchObject({ code: 0, out: expect.stringMatching(/--resume <run>/) })
+    expect(ofTeam).toMatchObject({ code: 0, out: expect.stringMatching(/Before it runs:/) })
+    expect(missing).toMatchObject({ code: 2, err: expect.stringMatching(/troupe team next --help/) })
+  })
+
   test('L3 with --json an error is one object on stdout', async () => {
     const here = await place()
     const done = await here.troupe('cancel', 'nothing', '--json')

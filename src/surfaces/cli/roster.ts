@@ -4,6 +4,7 @@ import type { LoadedAgents } from '../../formats/agent-folder.ts'
 import type { FindOptions } from '../../formats/find-agents.ts'
 import type { Agent } from '../../index.ts'
 import type { Cli } from './cli.ts'
+import { wrap } from './render/width.ts'
 
 export function agentsFolder({ options }: Cli): string | undefined {
   return options.agents || process.env.TROUPE_AGENTS || undefined
@@ -18,7 +19,9 @@ export async function ownAgents(cli: Cli): Promise<LoadedAgents> {
 /** The same for a run: whoever starts it is told whose agents they may be. */
 export async function agentsToRun(cli: Cli): Promise<Agent[]> {
   const { doubtfulAgents } = await import('../../formats/find-agents.ts')
-  for (const { path, message } of await doubtfulAgents(ownPlaces(cli))) cli.terminal.note(`${path} ${message}`)
+  for (const { path, message } of await doubtfulAgents(ownPlaces(cli))) {
+    for (const text of wrap(`${path} ${message}`, cli.terminal.err.width, 2)) cli.terminal.note(text)
+  }
   return (await ownAgents(cli)).agents
 }
 

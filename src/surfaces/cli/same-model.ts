@@ -1,6 +1,5 @@
 import { TroupeError } from '../../errors.ts'
 import type { Troupe } from '../../index.ts'
-import { isEvent } from '../../kernel/event.ts'
 import type { Cli } from './cli.ts'
 import { modelName } from './open.ts'
 
@@ -9,7 +8,7 @@ export async function sameModel(cli: Cli, troupe: Troupe, run_id: string): Promi
   const asked = cli.options.model ? modelName(cli) : undefined
   if (asked === undefined) return
   const [first] = await troupe.store.events(run_id, { to: 1 })
-  const begun = isEvent(first, 'run:start') ? first.data.model : undefined
+  const begun = first?.type === 'run:start' ? first.data.model : undefined
   if (begun === undefined || begun === asked) return
   throw new TroupeError('invalid_input', `${run_id} asks ${begun}, and goes on with it`, {
     hint: `with another model it is another run: troupe fork ${run_id} --at SEQ --model ${asked} (troupe show ${run_id} --events numbers the events)`,

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Workbench } from '../../../test/escape/workbench.ts'
 import { callFacts, callTool, workbench } from '../../../test/escape/workbench.ts'
+import { sha256 } from '../../kernel/hash.ts'
 import { createTools } from '../tools.ts'
 
 let bench: Workbench
@@ -150,6 +151,15 @@ describe('Write and Edit', () => {
     )
     expect((await Promise.all(edits)).every(({ success }) => success)).toBe(true)
     expect(readFileSync(inWorkspace('a.txt'), 'utf8')).toBe('ONE TWO THREE FOUR')
+  })
+
+  test('TO78 files of the same content are written at once, whatever a crash left', async () => {
+    const names = ['a.txt', 'b.txt', 'c.txt', 'd.txt']
+    const written = names.map((file_path) => bench.call('Write', { file_path, content: 'same\n' }))
+    expect((await Promise.all(written)).map(({ text }) => text)).toEqual(names.map((name) => `Wrote ${name}: 5 bytes.`))
+    const left = sha256(Buffer.from('after a crash')).slice(0, 16)
+    bench.put(`.${left}.troupe-new`, 'aft')
+    expect(await bench.call('Write', { file_path: 'e.txt', content: 'after a crash' })).toMatchObject({ success: true })
   })
 
   test('TO12 an interrupted change is recognised as made or as not made, and otherwise nobody claims to know', async () => {

@@ -59,10 +59,29 @@ function hooksIn({ section, key, value }: GitSetting, tree: string): string[] {
   return [basename(path) === '_' ? dirname(path) : path]
 }
 
-/** Files of the working tree among the words of a setting: any of them may be run or read as settings. */
-function filesIn({ value }: GitSetting, tree: string): string[] {
+/** Settings that name a program to be run. */
+const PROGRAMS =
+  /^(fsmonitor|sshcommand|editor|pager|askpass|gitproxy|textconv|command|cmd|clean|smudge|process|driver|program|helper)$/
+
+/**
+ * Files of the working tree among the words of a setting: any of them may be run or read as settings. A program that is
+ * not there yet counts where it is named by its way: whoever made it would be run.
+ */
+function filesIn({ section, key, value }: GitSetting, tree: string): string[] {
+  const runs = PROGRAMS.test(key) || section === 'alias'
   const words = value.split(/[\s"'`;|&()<>=]+/).filter((word) => word !== '' && word.length < 1024)
-  return words.map((word) => resolve(tree, fromHome(word))).filter((path) => isFile(path))
+  return words.flatMap((word) => {
+    const path = resolve(tree, fromHome(word))
+    return isFile(path) || (runs && isMissing(path) && /^[\w.][\w.-]*(\/[\w.-]+)+$/.test(word)) ? path : []
+  })
+}
+
+function isMissing(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) === undefined
+  } catch {
+    return false
+  }
 }
 
 function fromHome(path: string): string {

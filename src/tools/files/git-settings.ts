@@ -6,34 +6,63 @@ export interface GitSetting {
   value: string
 }
 
-/** Reads git's settings the way git does: quotes, escapes, comments, and lines that go on in the next one. */
+const HEADER = /\[\s*([^\s\]".]+)[^\]"\n]*("(?:[^"\\\n]|\\.)*")?\s*\]/y
+const KEY = /([A-Za-z][A-Za-z0-9-]*)[ \t]*(=?)[ \t]*/y
+
+/**
+ * Reads git's settings the way git does: quotes, escapes, comments, several headers in a line, and values that go on in the
+ * next line, which comments do not.
+ */
 export function gitSettingsIn(text: string): GitSetting[] {
-  let section = ''
   const settings: GitSetting[] = []
-  const lines = text.replace(/\\\r?\n/g, '').split(/\r?\n/)
-  for (const line of lines) {
-    const header = /^\s*\[\s*([^\s\]".]+)[^\]"]*("(?:[^"\\]|\\.)*")?\s*\]/.exec(line)
-    if (header) section = (header[1] ?? '').toLowerCase()
-    const rest = header ? line.slice(header[0].length) : line
-    const [, key, value] = /^\s*([A-Za-z][A-Za-z0-9-]*)\s*(?:=\s*(.*))?$/.exec(rest) ?? []
-    if (key !== undefined) settings.push({ section, key: key.toLowerCase(), value: plainValue(value ?? 'true') })
+  let section = ''
+  for (let at = 0; at < text.length; ) {
+    const header = matchAt(HEADER, text, at)
+    const setting = header ? undefined : matchAt(KEY, text, at)
+    if (header) {
+      section = (header[1] ?? '').toLowerCase()
+      at += header[0].length
+    } else if (setting) {
+      const [whole, key = '', equals] = setting
+      const read = readValue(text, at + whole.length)
+      settings.push({ section, key: key.toLowerCase(), value: equals === '' ? 'true' : read.value })
+      at = read.end
+    } else if (/\s/.test(text[at] ?? '')) at++
+    else at = endOfLine(text, at)
   }
   return settings
 }
 
-function plainValue(written: string): string {
+function matchAt(expression: RegExp, text: string, at: number): RegExpExecArray | null {
+  expression.lastIndex = at
+  return expression.exec(text)
+}
+
+function endOfLine(text: string, from: number): number {
+  const newline = text.indexOf('\n', from)
+  return newline === -1 ? text.length : newline + 1
+}
+
+function readValue(text: string, from: number): { value: string; end: number } {
   let value = ''
   let quoted = false
-  for (let at = 0; at < written.length; at++) {
-    const char = written[at] ?? ''
-    if (char === '\\') value += unescaped(written[++at] ?? '')
+  let at = from
+  for (; at < text.length && text[at] !== '\n'; at++) {
+    const char = text[at] ?? ''
+    if (char === '\\') value += unescaped(text[skipReturn(text, ++at)] ?? '')
     else if (char === '"') quoted = !quoted
-    else if (!quoted && (char === '#' || char === ';')) break
+    else if (!quoted && (char === '#' || char === ';')) return { value: value.trim(), end: endOfLine(text, at) }
     else value += char
+    if (char === '\\') at = skipReturn(text, at)
   }
-  return value.trim()
+  return { value: value.trim(), end: at + 1 }
+}
+
+/** Where a line ends with two characters, the second counts. */
+function skipReturn(text: string, at: number): number {
+  return text[at] === '\r' && text[at + 1] === '\n' ? at + 1 : at
 }
 
 function unescaped(char: string): string {
-  return { n: '\n', t: '\t', b: '\b' }[char] ?? char
+  return { n: '\n', t: '\t', b: '\b', '\n': '' }[char] ?? char
 }

@@ -125,6 +125,24 @@ describe('LSP with servers that misbehave', () => {
     expect(await said('lies')).toEqual([1, 2].map(() => expect.stringContaining('no reasonable length')))
   })
 
+  test('TO81 a call that is given up does not wait for the server to start', async () => {
+    using bench = workbench({ sandbox: 'none' })
+    bench.put('a.ts', 'export const a = 1\n')
+    const { workspace } = bench.box
+    const sandbox = openSandbox({ workspace, sandbox: 'none', hosts: [] })
+    // Nobody's time is ever up: only giving up ends the wait.
+    const sleep = (_: number, signal: AbortSignal) =>
+      new Promise<void>((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+    const command: ServerCommand = [process.execPath, '-e', scripts.hangs ?? '']
+    const servers = new Servers({ workspace, sandbox, sleep, command })
+    const giving = new AbortController()
+    const waits = [servers.ready(giving.signal), servers.ready(giving.signal)]
+    giving.abort(new Error('given up'))
+    const ends = await Promise.allSettled(waits)
+    expect(ends).toMatchObject([1, 2].map(() => ({ status: 'rejected', reason: { message: 'given up' } })))
+    servers.stop()
+  })
+
   test("TO68 what a command left in place of the compiler's description is not waited for, nor read without end", () => {
     using bench = workbench({ sandbox: 'none' })
     const compiler = join(bench.workspace, 'node_modules/typescript')

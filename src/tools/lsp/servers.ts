@@ -2,6 +2,7 @@ import { statSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { untilAborted } from '../../kernel/world.ts'
 import type { Workspace } from '../files/workspace.ts'
 import { sandboxedSpawn } from '../sandbox/open-sandbox.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
@@ -39,14 +40,20 @@ export class Servers {
     clearTimeout(this.idle)
     this.idle = setTimeout(() => this.stop(), IDLE_MS)
     this.idle.unref()
-    const known = await this.current?.catch(() => undefined)
+    const known =
+      this.current &&
+      (await untilAborted(
+        this.current.catch(() => undefined),
+        signal,
+      ))
     const changes = await this.changes(signal)
     if (known && !known.over) {
       if (changes.length > 0) known.notify('workspace/didChangeWatchedFiles', { changes })
       return known
     }
     this.current = this.start()
-    return this.current
+    // Whoever cannot wait leaves; the start goes on for those who come later.
+    return untilAborted(this.current, signal)
   }
 
   stop(): void {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Client, Transport } from '@modelcontextprotocol/client'
 import { z } from 'zod'
+import type { SandboxedProcess } from '../sandbox/sandbox.ts'
 import type { Loan } from './brought.ts'
 import { checkHost, fetchOf } from './brought.ts'
 import type { LaunchSite } from './launch.ts'
@@ -36,8 +37,8 @@ export interface Connection {
   call(tool: string, args: Record<string, unknown>, signal: AbortSignal): Promise<RawResult>
   /** Resolves with the reason when the server's process has ended; never for a server at an address. */
   readonly over: Promise<string>
-  /** To be called when a call is over; says what had to be put right in the workspace. */
-  putRight(): readonly string[]
+  /** A call begins. What is returned ends it, and says what had to be put right in the workspace. */
+  busy(): () => readonly string[]
   close(): Promise<void>
 }
 
@@ -65,14 +66,14 @@ interface Reached {
   over: Promise<string>
   /** Tells a server at an address that we leave. */
   leave(): Promise<void>
-  putRight?(): readonly string[]
+  busy?: SandboxedProcess['busy']
 }
 
 async function reach(sdk: Sdk, spec: ServerSpec, site: ConnectSite): Promise<Reached> {
   if (spec.kind === 'http') return overHttp(sdk, spec, site.loan)
   const work = await launch(spec, site)
   const transport = processTransport(work, sdk)
-  return { transport, over: transport.over, leave: async () => {}, putRight: () => work.putRight?.() ?? [] }
+  return { transport, over: transport.over, leave: async () => {}, busy: work.busy }
 }
 
 function overHttp(sdk: Sdk, { url, headers }: HttpSpec, loan: Loan | undefined): Reached {
@@ -128,7 +129,7 @@ async function greet(
   }
 }
 
-function connection(client: Client, { over, leave, putRight }: Reached): Connection {
+function connection(client: Client, { over, leave, busy }: Reached): Connection {
   const options = (signal: AbortSignal) => ({ signal, timeout: NO_LIMIT })
   return {
     over,
@@ -148,7 +149,7 @@ function connection(client: Client, { over, leave, putRight }: Reached): Connect
     },
     call: (name, args, signal) =>
       client.request({ method: 'tools/call', params: { name, arguments: args } }, resultSchema, options(signal)),
-    putRight: () => putRight?.() ?? [],
+    busy: () => busy?.() ?? (() => []),
     async close() {
       await leave().catch(() => {})
       await client.close()

@@ -108,12 +108,13 @@ export class McpServer {
   ): Promise<RawResult> {
     signal.throwIfAborted()
     const connection = await untilAborted(this.ready(), signal)
+    const over = connection.busy()
     try {
       const result = await untilAborted(connection.call(tool.name, args, signal), signal)
       if (this.spec.kind === 'http') this.#losses = 0
-      return told(result, connection.putRight())
+      return told(result, over())
     } catch (thrown) {
-      for (const note of connection.putRight()) this.#report(note)
+      for (const note of over()) this.#report(note)
       if (signal.aborted) throw signal.reason
       throw await this.#failure(thrown, tool, connection)
     }

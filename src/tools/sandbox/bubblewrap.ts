@@ -12,6 +12,7 @@ import { ProtectedLinks } from './protected-links.ts'
 import { undoRedirections, unredirected } from './redirections.ts'
 import type { Ended, Sandbox, SandboxedProcess, SandboxLimits, SandboxOptions, SpawnRequest } from './sandbox.ts'
 import { DEFAULT_SANDBOX_LIMITS } from './sandbox.ts'
+import { makeWritable } from './set-aside.ts'
 import { systemCallFilter } from './system-calls.ts'
 import { watch } from './warden.ts'
 import { isGuardedWhole, SharedFolders } from './workspace-guard.ts'
@@ -58,20 +59,32 @@ export function bubblewrapSandbox(options: BubblewrapOptions): Sandbox {
         const { programs, hosts } = options
         const wrapping = { files, programs, hosts, scratch_mb: limits.scratch_mb, id }
         const wrapped = await wrapCommand(inner(limits), wrapping)
-        undo.unshift(() => wrapped.done())
-        const own = request.serves ? new ProtectedLinks(options.workspace) : links
-        if (write) {
+        undo.unshift(() => {
+          // What was covered is uncovered by name, for which the root has to be writable.
+          if (write) restoreRight(options.workspace.real)
+          wrapped.done()
+        })
+        if (write && !request.serves) {
           const folders = unredirected(files)
-          const leave = own.enter(files.denyWrite)
+          const leave = links.enter(files.denyWrite)
           undo.unshift(() => [...undoRedirections(folders), ...leave()])
         }
         const work = start(options, request, { wrapped, words, undo, limits, id })
-        return request.serves && write ? { ...work, putRight: () => own.repair() } : work
+        return request.serves && write ? { ...work, busy: () => links.enter(files.denyWrite) } : work
       } catch (thrown) {
         await settle(undo)
         throw thrown
       }
     },
+  }
+}
+
+/** A workspace that is not ours, or is gone, stays as it is. */
+function restoreRight(root: string): void {
+  try {
+    makeWritable(root)
+  } catch {
+    // Covers stay.
   }
 }
 

@@ -36,13 +36,8 @@ export class ProtectedLinks {
       if (over) return []
       over = true
       this.working--
-      return this.repair()
+      return [...this.links.values()].flatMap((link) => putBack(this.workspace, link))
     }
-  }
-
-  /** Puts the links back that were there in the beginning; says what had to be. */
-  repair(): string[] {
-    return [...this.links.values()].flatMap((link) => putBack(this.workspace, link))
   }
 }
 

@@ -60,8 +60,8 @@ export interface SandboxedProcess {
   child: ChildProcess
   ended: Promise<Ended>
   kill(): void
-  /** Of a program that serves: to be called after each answer, and says what had to be put right in the workspace. */
-  putRight?(): readonly string[]
+  /** Of a program that serves: it gets to work. What is returned ends that, and says what had to be put right. */
+  busy?(): () => readonly string[]
 }
 
 export interface Sandbox {

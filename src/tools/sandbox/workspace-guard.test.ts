@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { Workbench } from '../../../test/escape/workbench.ts'
@@ -86,4 +86,11 @@ test('SB22 a server at work does not have what a person does meanwhile undone', 
   server.child.stdin?.end()
   await server.ended
   expect(readFileSync(join(agents, 'mine.md'), 'utf8')).toBe('hours of work')
+})
+
+test('SB31 a command that takes the right to write from the workspace leaves no cover behind', async () => {
+  using bench = workbench()
+  expect(await bench.call('Bash', { command: 'chmod 500 .' })).toMatchObject({ success: true })
+  expect(statSync(bench.workspace).mode & 0o300).toBe(0o300)
+  expect(readdirSync(bench.workspace).filter((name) => name !== '.troupe')).toEqual([])
 })

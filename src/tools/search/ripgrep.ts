@@ -6,6 +6,7 @@ import type { Workspace } from '../files/workspace.ts'
 import { endSandbox } from '../sandbox/end-group.ts'
 import { expressionOf } from './expression.ts'
 import { javascriptEngine } from './javascript.ts'
+import { oldRipgrep } from './old-ripgrep.ts'
 import type { FileMatches, Query, SearchEngine, SearchRoot } from './query.ts'
 import { MOST_BYTES } from './query.ts'
 import type { Patience } from './stuck.ts'
@@ -38,6 +39,22 @@ export function ripgrepEngine(programs: Programs, workspace: Workspace): SearchE
   const start = (root: SearchRoot, args: readonly string[], signal: AbortSignal) =>
     run(commandLine(programs, workspace, root), args, signal)
   const { sleep } = programs
+  const trapped = new Set<string>()
+  const hides = oldRipgrep()
+  /** With ripgrep where that sees what we would see, and ends. */
+  const answered = <T>(
+    { root, signal }: Pick<Patience, 'root' | 'signal'>,
+    work: (signal: AbortSignal) => Promise<T>,
+    instead: () => Promise<T>,
+  ) =>
+    unlessStuck(
+      { root, trapped, signal, sleep },
+      async (until) => {
+        const ask = async (args: readonly string[]) => (await start(root, args, until)).bytes.toString('utf8')
+        return (await hides(ask)) ? instead() : work(until)
+      },
+      instead,
+    )
   const listed = async (root: SearchRoot, signal: AbortSignal) => {
     const { bytes } = await start(root, ['--files', '--null', ...SAME_FILES], signal)
     return withoutDot(bytes.toString('utf8').split('\0'))
@@ -50,16 +67,16 @@ export function ripgrepEngine(programs: Programs, workspace: Workspace): SearchE
   return {
     name: 'ripgrep',
     files: (root, signal) =>
-      unlessStuck(
-        { root, signal, sleep },
+      answered(
+        { root, signal },
         (until) => listed(root, until),
         () => javascriptEngine.files(root, signal),
       ),
     async search(root, query, signal) {
       // Both ways of searching refuse the same expressions.
       expressionOf(query.pattern, query)
-      return unlessStuck(
-        { root, signal, sleep },
+      return answered(
+        { root, signal },
         (until) => searched(root, query, until),
         () => javascriptEngine.search(root, query, signal),
       )
@@ -88,13 +105,19 @@ interface CommandLine {
   jailed: boolean
 }
 
+/** What it may need is little; what it is made to read may be much. Not found, it is told apart by its status. */
+const LIMITED = 'ulimit -d 1048576; exec "$0" "$@"'
+const NOT_STARTED = new Set([126, 127])
+
 function commandLine({ ripgrep, bubblewrap }: Programs, workspace: Workspace, root: SearchRoot): CommandLine {
-  if (!bubblewrap) return { program: ripgrep, args: [], cwd: root.folder, jailed: false }
+  const limited = ['/bin/sh', '-c', LIMITED, ripgrep]
+  const [shell = '', ...words] = limited
+  if (!bubblewrap) return { program: shell, args: words, cwd: root.folder, jailed: false }
   const system = ['/usr', '/bin', '/lib', '/lib64', '/nix/store', dirname(ripgrep)]
   const args = [
     ...['--unshare-all', '--die-with-parent', '--new-session', '--cap-drop', 'ALL', '--clearenv'],
     ...system.flatMap((folder) => ['--ro-bind-try', folder, folder]),
-    ...['--ro-bind', workspace.real, workspace.real, '--chdir', root.path, '--', ripgrep],
+    ...['--ro-bind', workspace.real, workspace.real, '--chdir', root.path, '--', ...limited],
   ]
   return { program: bubblewrap, args, cwd: '/', jailed: true }
 }
@@ -147,6 +170,9 @@ async function run(
   }).finally(() => signal.removeEventListener('abort', stop))
   signal.throwIfAborted()
   const cut = size > MOST_BYTES
+  if (NOT_STARTED.has(status ?? 0)) throw unable(`ripgrep did not start: ${complaint.trim()}`, 'set ripgrep: false')
+  // It ends with nothing above 2 by itself: what it printed is not all.
+  if (!cut && (status ?? 3) > 2) throw unable(`ripgrep failed: ${complaint.trim() || `status ${status}`}`)
   // 1 is "nothing found"; 2 with output means that some files could not be read.
   if (!cut && (status ?? 2) > 1 && size === 0) throw unable(`ripgrep failed: ${complaint.trim() || `status ${status}`}`)
   return { bytes: Buffer.concat(chunks), cut }

@@ -4,15 +4,20 @@ import type { SearchRoot } from './query.ts'
 import { SKIPPED_NAMES } from './walk.ts'
 
 /*
- * ripgrep opens every `.gitignore` it comes to, and where one is a pipe it waits for whoever writes into it: for ever. So
- * when a search takes long the tree is looked through, and where there is such a thing the search is done another way.
+ * ripgrep opens every `.gitignore` and `.rgignore` it comes to. Where one is a pipe it waits for whoever writes into it: for
+ * ever; where one is huge it takes as much memory, and fails at its limit. So when a search takes long or fails the tree is
+ * looked through, and where there is such a thing the search is done another way, and the next one there at once.
  */
 
 /** Few searches take this long. */
 const LOOK_AFTER_MS = 2000
+/** The JavaScript search minds no larger one either. */
+const LARGEST_IGNORE_FILE = 1024 * 1024
 
 export interface Patience {
   root: SearchRoot
+  /** Places where a search was stuck before. */
+  trapped: Set<string>
   signal: AbortSignal
   /** Rejects when the signal aborts. */
   sleep(ms: number, signal: AbortSignal): Promise<void>
@@ -20,10 +25,14 @@ export interface Patience {
 
 /** Does the work; where it can never end, gives it up and does the other instead. */
 export async function unlessStuck<T>(
-  { root, signal, sleep }: Patience,
+  { root, trapped, signal, sleep }: Patience,
   work: (signal: AbortSignal) => Promise<T>,
   instead: () => Promise<T>,
 ): Promise<T> {
+  if (trapped.has(root.path)) {
+    if (await holdsTrap(root.path, signal)) return instead()
+    trapped.delete(root.path)
+  }
   const over = new AbortController()
   const stuck = new AbortController()
   const looking = async () => {
@@ -34,7 +43,9 @@ export async function unlessStuck<T>(
   try {
     return await work(AbortSignal.any([signal, stuck.signal]))
   } catch (thrown) {
-    if (signal.aborted || !stuck.signal.aborted) throw thrown
+    if (signal.aborted) throw thrown
+    if (!stuck.signal.aborted && !(await holdsTrap(root.path, signal))) throw thrown
+    trapped.add(root.path)
     return await instead()
   } finally {
     over.abort()
@@ -50,16 +61,19 @@ async function holdsTrap(folder: string, signal: AbortSignal): Promise<boolean> 
     for await (const entry of entries) {
       const path = `${next}/${entry.name}`
       if (entry.isDirectory() && !SKIPPED_NAMES.includes(entry.name)) waiting.push(path)
-      else if (entry.name === '.gitignore' && !entry.isFile() && !isFile(path)) return true
+      else if (IGNORE_FILES.has(entry.name) && !isReadable(path)) return true
     }
   }
   return false
 }
 
-function isFile(path: string): boolean {
+const IGNORE_FILES = new Set(['.gitignore', '.rgignore'])
+
+function isReadable(path: string): boolean {
   try {
-    return statSync(path).isFile()
+    const stat = statSync(path)
+    return stat.isDirectory() || (stat.isFile() && stat.size <= LARGEST_IGNORE_FILE)
   } catch {
-    return false
+    return true
   }
 }

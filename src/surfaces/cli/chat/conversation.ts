@@ -66,6 +66,8 @@ export class Conversation {
 
   /** What the run waits for, the oldest first. */
   get questions(): OpenQuestion[] {
+    // One that is cancelled leaves its questions open in the journal.
+    if (!this.open) return []
     return [...this.transcript.questions.values()].filter(({ gate_id }) => !this.#answered.has(gate_id))
   }
 

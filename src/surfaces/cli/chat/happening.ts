@@ -17,6 +17,8 @@ export interface OpenQuestion {
   takes?: string[]
   /** The call that wants permission, whole. */
   call?: string
+  /** What that call is made with. */
+  input?: unknown
 }
 
 /** What happens in a conversation, for people as lines and for programs as one object each. */

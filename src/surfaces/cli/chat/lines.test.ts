@@ -19,6 +19,7 @@ const everything: Happening[] = [
   said(LONG, { artifacts: ['draft@1', 'a-very-long-name-of-an-artifact@12'], error: LONG }),
   { type: 'run', run_id: 'r_123456789abc', team: LONG, first: 'writer' },
   { type: 'handoff', round: 1, from: 'writer', to: 'reviewer', by: 'verdict', reason: LONG, problems: [LONG] },
+  { type: 'turn', round: 1, agent: LONG },
   { type: 'group', round: 1, group: 'jury', kind: 'parallel', members: [LONG] },
   { type: 'loop', round: 1, kind: 'edge_repeats', message: LONG },
   { type: 'compress', round: 1, messages: 3, error: LONG },
@@ -92,5 +93,7 @@ describe('a conversation in lines', () => {
       '  → reviewer  done',
     ])
     expect(shown({ ...handoff, from: 'user', to: 'writer' }).around).toEqual([])
+    const { around } = shown({ ...handoff, to: 'reviewer', by: 'verdict', reason: LONG })
+    expect(around.map((text) => text.trim()).join(' ')).toBe(`→ reviewer ${LONG}`)
   })
 })

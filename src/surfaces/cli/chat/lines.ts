@@ -117,7 +117,11 @@ function questionLines(question: OpenQuestion, look: Look): string[] {
   const { kind, question: text, answers = [], as, call } = question
   if (kind === 'reply') return []
   if (call !== undefined) {
-    const [first = '', ...rest] = permissionLines(question, call, look)
+    const [first = '', ...rest] = permissionLines(
+      { question: text, detail: { input: question.input, answers } },
+      call,
+      look,
+    )
     return [`${look.paint('yellow', '?')}${first.slice(1)}`, ...rest]
   }
   const head = as === undefined ? '' : `you answer as ${oneLine(as)}: `
@@ -130,6 +134,7 @@ function questionLines(question: OpenQuestion, look: Look): string[] {
 export function isPressing(happening: Happening): boolean {
   if (happening.type === 'said') return happening.error !== undefined
   if (happening.type === 'end') return happening.error !== null
+  if (happening.type === 'steered') return !happening.taken
   return happening.type === 'question' || happening.type === 'trouble'
 }
 

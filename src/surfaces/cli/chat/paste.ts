@@ -17,20 +17,26 @@ export const LINE_SIGN = SIGNS['\n']
 export function pasteFilter(): (chunk: string) => string {
   let pasting = false
   let held = ''
+  /** An Escape that was passed on as a key, and may turn out to begin a mark. */
+  let key = ''
   return (chunk) => {
     // A terminal that forgets the end must not swallow the key that everyone leaves with.
     if (pasting && chunk === '\x03') pasting = false
-    let rest = held + chunk
+    let rest = key + held + chunk
+    let known = key.length
+    key = ''
     let passed = ''
     for (;;) {
       const mark = pasting ? END : START
       const at = rest.indexOf(mark)
       const end = at === -1 ? rest.length - begun(rest, pasting) : at
-      passed += pasting ? folded(rest.slice(0, end)) : rest.slice(0, end)
+      passed += pasting ? folded(rest.slice(0, end)) : rest.slice(known, end)
       if (at === -1) {
-        held = rest.slice(end)
+        key = !pasting && (end < known || passed.endsWith('\x1b')) ? '\x1b' : ''
+        held = rest.slice(Math.max(end, known))
         return passed
       }
+      known = 0
       rest = rest.slice(at + mark.length)
       pasting = !pasting
     }

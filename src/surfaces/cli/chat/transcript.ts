@@ -168,6 +168,7 @@ function note({ said }: Transcript, from: string, text: string, artifacts: strin
 interface GateDetail {
   kind?: string
   permission?: string
+  input?: unknown
   answers?: string[]
   takes?: string[]
   as?: string
@@ -183,7 +184,7 @@ function asked(transcript: Transcript, { data }: EventOf<'gate:open'>): OpenQues
     ...(detail.takes ? { takes: detail.takes } : undefined),
     ...(detail.as === undefined ? undefined : { as: detail.as }),
     ...(asked_by === undefined ? undefined : { asked_by }),
-    ...(detail.permission === undefined ? undefined : { call: detail.permission }),
+    ...(detail.permission === undefined ? undefined : { call: detail.permission, input: detail.input }),
   }
   transcript.questions.set(gate_id, found)
   return found

@@ -55,3 +55,28 @@ test('G11 the inbox says what a question for permission can be answered with', (
   )
   expect(lines).toContain('answer with: troupe answer g_1 allow')
 })
+
+function askedAbout(input: object, permission: string, more: object = {}): string {
+  const question = `May doer call ${permission}?`
+  const gate = { gate_id: 'g_1', run_id: 'r_1', asked_by: 'doer', question, detail: { permission, input, ...more } }
+  return gateLines(gate as unknown as GateRow, look).join('\n')
+}
+
+test('PM42 what a call would write is shown below what it is about', () => {
+  const lines = askedAbout({ file_path: 'run.sh', content: 'set -e\nrm -rf /\n' }, 'Write(run.sh)')
+  expect(lines).toContain('  │ run.sh\n  content:\n  │ set -e\n  │ rm -rf /')
+  const edit = askedAbout({ file_path: 'a', old_string: 'x', new_string: 'y', replace_all: true }, 'Edit(src/a)')
+  expect(edit).toContain('file_path:\n  │ a\n  old_string:\n  │ x\n  new_string:\n  │ y\n  replace_all:\n  │ true')
+  expect(askedAbout({ file_path: 'a', content: 'x\n'.repeat(99) }, 'Write(a)')).toContain('… 84 more lines')
+  expect(askedAbout({ command: 'ls' }, 'Bash(ls)')).not.toContain('command:')
+  expect(askedAbout({ p: 1 }, 'mcp__a__b({"p":1})')).not.toContain('p:\n')
+})
+
+test('PM42 letters that are blank are shown by their number', () => {
+  expect(asked('a\u2800b\u3164c\u115f\u034fd').join('\n')).toContain('a\\u{2800}b\\u{3164}c\\u{115f}\\u{34f}d')
+})
+
+test('PM41 a rule is not offered where it is no answer', () => {
+  const lines = askedAbout({ command: '$x' }, 'Bash($x)', { answers: ['allow', 'always', 'deny'] })
+  expect(lines).not.toContain('pattern')
+})

@@ -9,6 +9,12 @@ import { oneLine, widthOf, wrap } from './width.ts'
 
 const HEAD = 40
 const TAIL = 15
+/** Of what is written beside the subject: enough to see what it is. */
+const PART_HEAD = 12
+const PART_TAIL = 4
+
+/** What a person is asked. */
+type Asked = Pick<GateRow, 'question'> & { detail?: unknown }
 
 /** The call that is asked about, where a question is about one. */
 export function permissionAsked({ detail }: Pick<GateRow, 'detail'>): string | undefined {
@@ -16,29 +22,51 @@ export function permissionAsked({ detail }: Pick<GateRow, 'detail'>): string | u
   return typeof detail.permission === 'string' ? detail.permission : undefined
 }
 
-export function permissionLines({ question }: Pick<GateRow, 'question'>, call: string, look: Look): string[] {
+export function permissionLines({ question, detail }: Asked, call: string, look: Look): string[] {
   const open = call.indexOf('(')
   const tool = open === -1 ? call : call.slice(0, open)
   const asked = wrap(`  ${oneLine(question.replace(call, () => tool))}`, look.width, 4)
-  const subject = open === -1 ? [] : block(call.slice(open + 1, -1), look)
-  const answers = `  allow: this call; always: exactly this in this run; deny; or a rule for this run, such as '${tool}(pattern)'`
-  return [...asked, ...subject, ...wrap(answers, look.width, 4)]
+  const subject = open === -1 ? undefined : call.slice(open + 1, -1)
+  const shown = subject === undefined ? [] : block(subject, look, [HEAD, TAIL])
+  const rule = takesRule(detail) ? `; or a rule for this run, such as '${tool}(pattern)'` : ''
+  const answers = `  allow: this call; always: exactly this in this run; deny${rule}`
+  return [...asked, ...shown, ...inputLines(detail, { tool, subject }, look), ...wrap(answers, look.width, 4)]
 }
 
-function block(subject: string, look: Look): string[] {
+/** Where a rule may deny the call, a rule is no answer. */
+function takesRule(detail: unknown): boolean {
+  const { answers } = (detail ?? {}) as { answers?: unknown }
+  return !Array.isArray(answers) || answers.some((each) => String(each).endsWith('(pattern)'))
+}
+
+/** What else the call is made of: a yes is for that too. The subject of a server's call is all of it. */
+function inputLines(detail: unknown, { tool, subject }: { tool: string; subject: string | undefined }, look: Look) {
+  const { input } = (detail ?? {}) as { input?: unknown }
+  if (typeof input !== 'object' || input === null || tool.startsWith('mcp__')) return []
+  return Object.entries(input).flatMap(([key, value]) => {
+    const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
+    if (text === subject) return []
+    return [...wrap(`  ${oneLine(key)}:`, look.width, 4), ...block(text, look, [PART_HEAD, PART_TAIL])]
+  })
+}
+
+function block(subject: string, look: Look, [head, tail]: readonly [number, number]): string[] {
   const width = Math.max(look.width - 6, 8)
   const [bar, goesOn] = look.ascii ? ['|', ':'] : ['│', '┆']
   const rows = visible(subject)
     .split('\n')
     .flatMap((text) => broken(text, width).map((row, at) => `  ${at === 0 ? bar : goesOn} ${row}`))
-  if (rows.length <= HEAD + TAIL) return rows
-  const left = `… ${rows.length - HEAD - TAIL} more lines; see them all with: troupe inbox --json …`
-  return [...rows.slice(0, HEAD), ...wrap(`  ${left}`, look.width, 4), ...rows.slice(-TAIL)]
+  if (rows.length <= head + tail) return rows
+  const left = `… ${rows.length - head - tail} more lines; see them all with: troupe inbox --json …`
+  return [...rows.slice(0, head), ...wrap(`  ${left}`, look.width, 4), ...rows.slice(-tail)]
 }
 
 /** What a terminal would obey, not show, or show elsewhere, in letters. */
 function visible(text: string): string {
-  return text.replace(/(?![\n ])[\p{C}\p{Z}]/gu, (char) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`)
+  return text.replace(
+    /(?![\n ])[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/gu,
+    (char) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`,
+  )
 }
 
 /** A line as it is, broken wherever it is too wide. */

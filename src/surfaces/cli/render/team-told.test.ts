@@ -125,6 +125,46 @@ describe('what a journal tells of a team', () => {
     expect(team.route).toEqual(['a', 'c'])
   })
 
+  test('L45 a turn that a person chose has not the reason of the one who would have come', () => {
+    const written = journal()
+    written.add('run:start', { pattern: 'team', input: {} })
+    turn(written, { key: 'round/1', round: 1, agent: 'writer' })
+    handoff(written, 'round/1', 'writer', 'reviewer', 'draft is complete')
+    turn(written, { key: 'round/2', round: 2, agent: 'publisher' })
+    handoff(written, 'round/2', 'publisher', 'user', 'no rule holds')
+    handoff(written, 'reply/2', 'user', 'publisher', 'the answer goes to the one that returned')
+    const steered = { round: 2, action: { do: 'override', agent: 'writer' }, by: 'user', taken: true }
+    written.add('team:steered', { key: 'steer/3/told/0', ...steered })
+    turn(written, { key: 'round/3', round: 3, agent: 'writer' })
+    const { team } = tell(written.events)
+    const chosen = 'chosen by a person'
+    expect([...team.turns.values()].map(({ because }) => because)).toEqual(['', chosen, chosen])
+  })
+
+  test('L46 a router without a model for its role has not failed: that of the run is asked, and no input is shown', () => {
+    const written = journal()
+    written.add('run:start', { pattern: 'team', input: {} })
+    written.add('team:turn', { key: 'round/1/turn', round: 1, agent: 'boss' })
+    const asked = (key: string, end: object) => {
+      const message = { role: 'user', content: [{ type: 'text', text: '{"said":[]}' }] }
+      written.add('session:open', { key, agent: { name: 'router' }, segment: 1, depth: 0 }, `s_${key}`)
+      written.add('session:input', { key: `${key}/input`, message }, `s_${key}`)
+      written.add('session:end', { key, text: '', ...end }, `s_${key}`)
+    }
+    const error = { code: 'no_model', message: 'no model is configured', hint: '', alternatives: [] }
+    asked('round/1/router', { status: 'failed', stop_reason: 'failed', error })
+    asked('round/1/router/own', { status: 'completed', stop_reason: 'completed', error: null })
+    const lines = told(written.events).slice(1)
+    expect(lines.slice(0, 3)).toEqual([
+      'router  judges what is open',
+      'router  has no model of its own',
+      "router  judges what is open, by the run's model",
+    ])
+    const shown = tree(tell(written.events), { look, now: 0, live: false }).join('\n')
+    expect(shown).not.toMatch(/✗|no_model|"said"/)
+    expect(shown).toMatch(/✓ router/)
+  })
+
   test('L37 the tree says for each turn its round and why it came, and the words of its answer', () => {
     const lines = tree(tell(nested().events), { look, now: 0, live: false }).join('\n')
     expect(lines).toMatch(/✓ lead .*\n {2}round 1\n {2}→ lead was here/)

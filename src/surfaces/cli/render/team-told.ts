@@ -88,7 +88,7 @@ export function isReplaced(told: TeamTold, { key, error }: { key: string; error:
 export function partInTeam(told: TeamTold, key: string): string | undefined {
   if (key.endsWith(OWN)) {
     const part = partInTeam(told, key.slice(0, -OWN.length))
-    return part === undefined ? undefined : `${part}, with the run's own model`
+    return part === undefined ? undefined : `${part}, by the run's model`
   }
   const found = turnAt(told, key)
   if (!found)

@@ -1,0 +1,95 @@
+import { describe, expect, test } from 'vitest'
+import type { Place } from './command-line.ts'
+import { place } from './command-line.ts'
+import { heldModel } from './held-model.ts'
+
+/* A conversation whose run other processes work on as well. */
+
+const ONE = 'name: One\nagents: [{ name: helper }]\n'
+
+interface Row {
+  run_id: string
+  status: string
+}
+
+async function runs(here: Place): Promise<Row[]> {
+  return JSON.parse((await here.troupe('runs', '--json')).out)
+}
+
+async function gate(here: Place): Promise<string> {
+  const [first] = JSON.parse((await here.troupe('inbox', '--json')).out) as { gate_id: string }[]
+  return first?.gate_id ?? ''
+}
+
+async function waiting() {
+  const here = await place()
+  const model = await heldModel()
+  await here.write('one.yaml', ONE)
+  const how = { open: true as const, env: model.env }
+  const chat = here.startWith(how, 'chat', 'one.yaml', '--model', model.name, '--no-tools')
+  chat.type('Paint it.')
+  const turn = await model.turn('helper')
+  turn.answer('Red?')
+  await chat.until(/helper: Red\?/)
+  await chat.until(/→ you/)
+  return { here, model, chat, how }
+}
+
+describe('a conversation that another process goes on with', () => {
+  test('CH19 what is said elsewhere appears here, and a line said meanwhile is for the team at work, not a new run', async () => {
+    const { here, model, chat } = await waiting()
+    const other = here.startWith({ env: model.env }, 'answer', await gate(here), 'no', '--no-tools')
+    const turn = await model.turn('helper')
+    await chat.until(/helper …[\s\S]*helper …/)
+    chat.type('Mind the frame.')
+    await chat.until(/noted: another process works on it; it is read before the next turn/)
+    await other.until(/user asks: says Mind the frame/)
+    turn.answer('Blue?')
+    const heard = await model.turn('helper')
+    heard.answer('With a frame.')
+    expect((await other.done).out).toContain('With a frame.')
+    await chat.until(/helper: Blue\?\nhelper: With a frame\./)
+    expect(await runs(here)).toHaveLength(1)
+    chat.type('Thanks.')
+    const last = await model.turn('helper')
+    last.answer('Welcome.')
+    await chat.until(/helper: Welcome\./)
+    chat.close()
+    const { out } = await chat.done
+    expect(out.match(/With a frame/g)).toHaveLength(1)
+    expect(await runs(here)).toHaveLength(1)
+  })
+
+  test('CH19 of two chats with one team each sees what the other says, and both can go on', async () => {
+    const { here, model, chat, how } = await waiting()
+    const [run] = await runs(here)
+    const second = here.startWith(how, 'chat', '--resume', run?.run_id ?? '', '--no-tools')
+    await second.until(/helper: Red\?/)
+    second.type('no')
+    const blue = await model.turn('helper')
+    blue.answer('Blue?')
+    await chat.until(/helper: Blue\?/)
+    chat.type('yes')
+    const done = await model.turn('helper')
+    done.answer('Painted.')
+    await second.until(/helper: Painted\./)
+    for (const each of [chat, second]) each.close()
+    const ended = await Promise.all([chat.done, second.done])
+    for (const { code, err } of ended)
+      expect({ code, refused: /already answered/.test(err) }).toEqual({ code: 0, refused: false })
+  })
+
+  test('CH19 a team that is cancelled elsewhere has ended here too: the next message starts another', async () => {
+    const { here, model, chat } = await waiting()
+    const [run] = await runs(here)
+    await here.troupe('cancel', run?.run_id ?? '')
+    await chat.until(/^ {2}cancelled$|error: .*cancelled/m)
+    chat.type('Once more.')
+    const again = await model.turn('helper')
+    again.answer('From the start.')
+    await chat.until(/helper: From the start\./)
+    chat.close()
+    await chat.done
+    expect((await runs(here)).map(({ status }) => status)).toEqual(['waiting', 'cancelled'])
+  })
+})
