@@ -1,4 +1,4 @@
-import type { Redirection, ShellCommand, ShellWord } from './shell-line.ts'
+import type { Redirection, ShellCommand, ShellWord } from './shell-command.ts'
 import { readShellLine } from './shell-line.ts'
 import { starsMatch } from './stars.ts'
 

@@ -1,14 +1,13 @@
+import type { Touch, Wanted } from './named-command.ts'
+import { directlyTouches, mentions, nameOf, strongest, WORDS, wantedIn } from './named-command.ts'
 import { isPlainUse, runsAwk } from './plain-use.ts'
-import type { ShellCommand, ShellWord } from './shell-line.ts'
+import type { ShellCommand, ShellWord } from './shell-command.ts'
 import { readShellLine } from './shell-line.ts'
-import { starsMatch } from './stars.ts'
 
 /*
  * Whether a rule that forbids a command is about a line of shell. `maybe` is an answer: a line can run what nobody can see
  * in it, and then whoever forbids something has to be asked.
  */
-
-export type Touch = 'yes' | 'maybe' | 'no'
 
 const KEYWORDS = new Set('if then elif else while until do ! function'.split(' '))
 const SHELLS = new Set('sh bash dash zsh ksh ash fish rbash'.split(' '))
@@ -28,27 +27,10 @@ const HARMLESS = new Set('echo printf ls cat grep head tail wc test [ cd pwd tru
 const UNSEEN = new Set('source . alias hash enable'.split(' '))
 /** They evaluate the name of a variable, and with it whatever stands in square brackets. */
 const EVALUATING = new Set('printf test ['.split(' '))
-/** Words that are looked at one by one; nobody writes longer ones by hand. */
-const WORDS = 64
 
 /** What a forbidding pattern has to do with a command, however that is wrapped, quoted or spelled. */
 export function commandTouches(pattern: string, command: string): Touch {
   return lineTouches(wantedIn(pattern), command, 0)
-}
-
-interface Wanted {
-  /** The words of the pattern, to be found in this order; the last may end in a star. */
-  words: string[]
-  /** A pattern with stars in other places, to be tried on the whole command. */
-  stars: string | undefined
-}
-
-/** More arguments make it no other command: `Bash(rm)` and `Bash(rm:*)` forbid the same. */
-function wantedIn(pattern: string): Wanted {
-  const plain = pattern.trim().replace(/(:\*| \*)$/, '')
-  const inner = plain.endsWith('*') ? plain.slice(0, -1) : plain
-  if (inner.includes('*')) return { words: plain.split(/\s+/), stars: plain }
-  return { words: plain.split(/\s+/), stars: undefined }
 }
 
 function lineTouches(wanted: Wanted, text: string, depth: number): Touch {
@@ -70,11 +52,6 @@ function inputTouches(wanted: Wanted, words: readonly ShellWord[], given: readon
   const names = words.map(nameOf)
   if (names.some((name) => SHELLS.has(name) || INTERPRETER.test(name))) return 'maybe'
   return HARMLESS.has(names[0] ?? '') ? 'no' : mentions(wanted, given)
-}
-
-/** The one that matters of several. */
-export function strongest(touches: readonly Touch[]): Touch {
-  return touches.find((touch) => touch === 'yes') ?? touches.find((touch) => touch === 'maybe') ?? 'no'
 }
 
 const ASSIGNMENT = /^\w+(\[[^\]]*\])?\+?=/
@@ -108,63 +85,6 @@ function programTouches(wanted: Wanted, words: readonly ShellWord[], depth: numb
 function runsScript(args: readonly ShellWord[]): boolean {
   const [file] = args.filter(({ text }) => !/^-[eux]+$/.test(text))
   return file !== undefined && !file.opaque && /^(?!-|\/dev\/|\/proc\/)\S+$/.test(file.text)
-}
-
-function nameOf(word: ShellWord | undefined): string {
-  return word?.text.split('/').at(-1) ?? ''
-}
-
-/** Whether the words are the command that is meant, with any options between its words. */
-function directlyTouches({ words: wanted, stars }: Wanted, given: readonly ShellWord[]): Touch {
-  const words = inFull(given)
-  const [program] = words
-  const [first = '', ...others] = wanted
-  if (program?.opaque) return 'maybe'
-  const named = fits(first, nameOf(program)) || fits(nameOf({ text: first, opaque: false }), nameOf(program))
-  if (stars !== undefined && (named || first.includes('*'))) return textTouches(stars, words)
-  if (!named) return 'no'
-  let places = [1]
-  let unsure = program?.text.endsWith('git') === true && words.some(({ text }) => text.startsWith('alias.'))
-  for (const word of others) {
-    const found = places.map((place) => placesOf(word, words, place))
-    unsure ||= found.some((each) => each.unsure)
-    places = [...new Set(found.flatMap((each) => each.places))]
-  }
-  if (places.length > 0) return 'yes'
-  return unsure ? 'maybe' : 'no'
-}
-
-/** `git-push` is `git push`. */
-function inFull(words: readonly ShellWord[]): readonly ShellWord[] {
-  const [, sub] = /^git-(.+)$/.exec(nameOf(words[0])) ?? []
-  if (sub === undefined) return words
-  return [{ text: 'git', opaque: false }, { text: sub, opaque: false }, ...words.slice(1)]
-}
-
-function textTouches(stars: string, words: readonly ShellWord[]): Touch {
-  const text = [nameOf(words[0]), ...words.slice(1).map((word) => word.text)].join(' ')
-  if (starsMatch(stars, text) || starsMatch(`${stars} *`, text)) return 'yes'
-  return words.some(({ opaque }) => opaque) ? 'maybe' : 'no'
-}
-
-/** Behind which words this one stands, when options and their values are passed over; unsure where it may be unseen. */
-function placesOf(wanted: string, words: readonly ShellWord[], from: number): { places: number[]; unsure: boolean } {
-  const places: number[] = []
-  let [mayBeValue, unsure] = [false, false]
-  for (let at = from; at < words.length; at++) {
-    const { text, opaque } = words[at] ?? { text: '', opaque: false }
-    if (at >= from + WORDS) return { places, unsure: true }
-    if (!opaque && fits(wanted, text)) places.push(at + 1)
-    if (opaque) unsure = true
-    if (opaque || text.startsWith('-')) mayBeValue = true
-    else if (mayBeValue) mayBeValue = false
-    else break
-  }
-  return { places, unsure }
-}
-
-function fits(wanted: string, text: string): boolean {
-  return wanted.endsWith('*') ? text.startsWith(wanted.slice(0, -1)) : wanted === text
 }
 
 /** A shell within the shell: what it is given on the line can be read, anything else not. */
@@ -257,19 +177,4 @@ function runsCode(program: string, args: readonly ShellWord[]): boolean {
   const options = file === -1 ? args : args.slice(0, file)
   if (file === -1) return !options.some(({ text }) => TELLS.test(text))
   return options.some(({ text }) => CODE_OPTION.test(text))
-}
-
-/** A program nobody knows, with the forbidden one among its arguments: it may well run it. */
-function mentions({ words: [first = ''] }: Wanted, args: readonly ShellWord[]): Touch {
-  const name = nameOf({ text: first, opaque: false }).replaceAll('*', '')
-  if (name === '') return 'no'
-  return args.some(({ text }) => isIn(name, text)) ? 'maybe' : 'no'
-}
-
-function isIn(name: string, text: string): boolean {
-  for (let at = text.indexOf(name); at !== -1; at = text.indexOf(name, at + 1)) {
-    const [before = '', after = ''] = [text[at - 1], text[at + name.length]]
-    if (!/[\w.-]/.test(before) && !/[\w-]/.test(after)) return true
-  }
-  return false
 }

@@ -1,4 +1,4 @@
-import type { ShellWord } from './shell-line.ts'
+import type { ShellWord } from './shell-command.ts'
 
 /*
  * Well known programs that run nothing of what their arguments say, so that a word there that is also the name of a

@@ -1,4 +1,5 @@
 import { endOfHereDocument, hereDelimiter } from './here-document.ts'
+import type { ShellCommand, ShellLine, ShellWord } from './shell-command.ts'
 
 /*
  * The simple commands that a line of shell would run, as far as they can be seen without running it.
@@ -8,33 +9,6 @@ import { endOfHereDocument, hereDelimiter } from './here-document.ts'
  * 4. A line that is more than words, quotes and separators is not plain, and says why: whoever allows a command by a
  *    pattern must not take its list for all that is done. Parentheses, for one, can give a command another meaning.
  */
-
-export interface ShellWord {
-  /** Without quotes; of an opaque word whatever can be seen. */
-  text: string
-  opaque: boolean
-}
-
-export interface Redirection {
-  operator: string
-  target: ShellWord
-}
-
-export interface ShellCommand {
-  words: ShellWord[]
-  redirections: Redirection[]
-  /** What here-documents give it to read. */
-  input: string[]
-  /** Its output is what the next one reads. */
-  piped: boolean
-}
-
-export interface ShellLine {
-  commands: ShellCommand[]
-  clear: boolean
-  /** Why the list of commands is not all that happens; absent where it is. */
-  beyond?: string
-}
 
 const DEEPEST = 20
 

@@ -111,6 +111,18 @@ describe('typing to a team', () => {
     expect(chat.err).toMatch(/^ {2}helper …$/m)
   })
 
+  test('CH18 no place to type is drawn into words that go on through a pipe', async () => {
+    const here = await place()
+    const terminal = await screen(here, {}, 80)
+    await line(terminal, `${await scripted(here)} | cat; echo left`)
+    await terminal.shows(/say what you want/)
+    await line(terminal, 'Go.')
+    const shown = await terminal.shows(/^helper: I hear you\.$/m)
+    expect(shown.join('\n')).not.toContain('›')
+    await line(terminal, '/quit')
+    await terminal.shows(/^left$/m)
+  }, 60_000)
+
   test('CH11 a line that just fills its row leaves nothing behind', async () => {
     const here = await place()
     const terminal = await screen(here, {}, 60)

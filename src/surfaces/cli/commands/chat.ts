@@ -1,6 +1,7 @@
 import { TroupeError } from '../../../errors.ts'
 import type { RunRow, Troupe } from '../../../index.ts'
 import type { Team } from '../../../judgement/team/definition.ts'
+import type { Console } from '../chat/console.ts'
 import { TypingConsole } from '../chat/console.ts'
 import { Conversation } from '../chat/conversation.ts'
 import { keepUp } from '../chat/elsewhere.ts'
@@ -49,6 +50,8 @@ export async function chat(given: Cli<ChatOptions>, file: string | undefined): P
     })
     return await talking(place, talk, row)
   } finally {
+    // With a place to type still open the process would wait for keys.
+    place.console?.close()
     place.fresh?.close()
     await place.troupe.close()
     place.goodbye?.()
@@ -61,6 +64,7 @@ interface Place {
   /** The team as it is written now, where one was named. */
   named(): Promise<Team | undefined>
   troupe: Troupe
+  console?: Console
   fresh?: Freshness
   goodbye?: () => void
 }
@@ -91,6 +95,7 @@ async function talking(place: Place, talk: Talk, row: RunRow | undefined): Promi
   // Before anybody can type: what is typed early would stand above it.
   if (greets) for (const text of greeting(conversation.site.team, terminal.err)) terminal.note(text)
   talk.console = typing ? await open() : pipeConsole(terminal)
+  place.console = talk.console
   const stop = onSignals(cli, talk, typing && !terminal.live)
   place.fresh = await keepFresh(cli, file, {
     agents(changed, gone) {

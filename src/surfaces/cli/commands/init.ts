@@ -5,6 +5,7 @@ import { TroupeError } from '../../../errors.ts'
 import type { Cli } from '../cli.ts'
 import { printJson } from '../cli.ts'
 import { EXIT } from '../exit.ts'
+import { typable } from '../render/line.ts'
 import { wrap } from '../render/width.ts'
 import { STARTER_AGENTS } from './starter-agents.ts'
 
@@ -34,7 +35,7 @@ export async function init(cli: Cli): Promise<number> {
   const { out } = terminal
   for (const text of wrap('They are yours: change, rename or delete them. Then:', out.width)) terminal.print(text)
   for (const [command, why] of NEXT) {
-    for (const text of wrap(`  ${command}`, out.width, 4)) terminal.print(out.paint('cyan', text))
+    for (const text of wrap(`  ${typable(out, command)}`, out.width, 4)) terminal.print(out.paint('cyan', text))
     for (const text of wrap(`    ${why}`, out.width, 4)) terminal.print(out.paint('dim', text))
   }
   return EXIT.done

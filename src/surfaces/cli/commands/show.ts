@@ -77,7 +77,7 @@ async function showTree(cli: Cli<ShowOptions>, troupe: Troupe, row: RunRow, even
 /** The tree has said what the questions are, and this is `show`. */
 function advice(result: RunResult, look: Look): string[] {
   if (result.status === 'waiting') return result.gates.flatMap((gate) => answerLines(gate, look))
-  return nextSteps(result, look).filter((text) => !text.includes('troupe show'))
+  return nextSteps(result, look).filter((text) => !text.startsWith('see what happened'))
 }
 
 function section(lines: readonly string[]): string[] {

@@ -3,6 +3,7 @@ import type { Team } from '../../../judgement/team/definition.ts'
 import type { Cli } from '../cli.ts'
 import { printJson } from '../cli.ts'
 import { EXIT } from '../exit.ts'
+import { typable } from '../render/line.ts'
 import { checkSummary, problemCount, teamProblemLines } from '../render/team-problems.ts'
 import { readTeam } from '../team-source.ts'
 
@@ -31,7 +32,7 @@ async function wholeTeam(cli: Cli, file: string): Promise<Team> {
     })
   }
   if (problems.length > 0 && !cli.options.quiet) {
-    cli.terminal.note(`${problemCount(problems)}: troupe team check ${file}`)
+    cli.terminal.note(typable(cli.terminal.err, `${problemCount(problems)}: troupe team check ${file}`))
   }
   return team
 }
