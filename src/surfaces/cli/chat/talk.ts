@@ -87,15 +87,22 @@ export class Talk implements Talking {
     // Lines that were pasted together are words, whatever they begin with.
     const command = said.startsWith('/') && !said.startsWith('//') && !said.includes('\n')
     try {
-      const before = this.conversation.standing
+      const { standing, questions } = this.conversation
       await this.conversation.catchUp()
       if (command) await obey(this, said)
-      else if (before !== this.conversation.standing && !this.conversation.elsewhere) this.note(OVERTAKEN)
+      else if (standing !== this.conversation.standing && this.#overtaken(questions.length > 0)) this.note(OVERTAKEN)
       else await this.#say(said.includes('\n') ? said : said.replace(/^\/\//, '/'))
     } catch (thrown) {
       const error = asTroupeError(thrown).toJSON()
       this.show('error', { error }, errorLines(error, this.#cli.terminal.err), 'beside')
     }
+  }
+
+  /** Words for a team at work are as good when it has just returned; all else that has changed may not be what was meant. */
+  #overtaken(wasAsked: boolean): boolean {
+    const { elsewhere, questions } = this.conversation
+    if (elsewhere) return false
+    return wasAsked || questions[0]?.kind !== 'reply'
   }
 
   async #say(text: string): Promise<void> {
