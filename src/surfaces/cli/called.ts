@@ -1,8 +1,9 @@
 import type { Look } from './render/line.ts'
 
-/** From a clone there is no `troupe` in the path. */
-export function calledAs({ npm_package_name, npm_lifecycle_event = 'npx' }: NodeJS.ProcessEnv): string {
-  return npm_package_name === 'troupe' && npm_lifecycle_event !== 'npx' ? 'npm run -s troupe --' : 'troupe'
+/** From a clone there is no `troupe` in the path: there it is a script, and so is the demo. */
+export function calledAs({ npm_package_name, npm_lifecycle_event = '' }: NodeJS.ProcessEnv): string {
+  const byScript = npm_package_name === 'troupe' && ['troupe', 'demo'].includes(npm_lifecycle_event)
+  return byScript ? 'npm run -s troupe --' : 'troupe'
 }
 
 /** Commands that are shown from now on look where this one looked: without its store they would find other runs. */
