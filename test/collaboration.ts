@@ -1,5 +1,6 @@
+import { z } from 'zod'
 import type { Event, Model, ModelRequest, RunResult, Troupe, TroupeOptions } from '../src/index.ts'
-import { createTroupe } from '../src/index.ts'
+import { createTroupe, defineTool } from '../src/index.ts'
 import type { Consensus } from '../src/judgement/agreement.ts'
 import type { Contribution, Evaluation } from '../src/patterns/collaborate/output.ts'
 import type { Vote } from '../src/patterns/collaborate/synthesis.ts'
@@ -88,4 +89,16 @@ export async function meeting(
 export function instructionOf({ messages }: ModelRequest): string {
   const last = messages.findLast(({ role }) => role === 'user')
   return (last?.content ?? []).map((part) => ('text' in part ? part.text : '')).join('\n')
+}
+
+/** A tool that does nothing, and says whether it could. */
+export function tool(name: string, kind: 'read' | 'act') {
+  return defineTool({
+    name,
+    description: name,
+    kind,
+    category: 'action',
+    input: z.object({}),
+    execute: () => ({ success: true }),
+  })
 }

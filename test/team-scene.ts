@@ -122,3 +122,21 @@ export function linesIn({ messages }: ModelRequest): Record<string, unknown>[] {
 export function requestsOf({ model }: Scene, agent: string): ModelRequest[] {
   return model.seen.filter(({ session }) => session.agent === agent)
 }
+
+/** Who said what, and to whom the work went after it. */
+export function told({ output }: Scene) {
+  return output.history.map(({ agent_name, parts, handoff_target }) => [agent_name, parts[0]?.text, handoff_target])
+}
+
+/** Who handed to whom, and what decided it. */
+export function by({ output }: Scene): string[] {
+  return output.handoffs.map((each) => `${each.from} → ${each.to} ${each.by}`)
+}
+
+/** Three, of which the first hands to the second. */
+export const trio = {
+  name: 'Trio',
+  agents: [{ name: 'a' }, { name: 'b' }, { name: 'c' }],
+  handoffs: [{ from_agent: 'a', to_agent: 'b' }],
+  after_work_behavior: 'terminate',
+}

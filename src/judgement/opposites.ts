@@ -74,29 +74,29 @@ function standsOf(words: readonly string[], table: ReadonlyMap<string, readonly 
   return taken
 }
 
-/** One takes a side of a line on which the other one has only other sides. */
-function standsDiffer(
-  a: readonly string[],
-  b: readonly string[],
-  table: ReadonlyMap<string, readonly Stand[]>,
+type Stands = ReadonlyMap<string, readonly Stand[]>
+type Sides = ReadonlySet<Stand['side']>
+
+/** True when this holds of the sides that both take on some line of the table. */
+function onSomeLine(
+  table: Stands,
+  [a, b]: readonly [readonly string[], readonly string[]],
+  holds: (mine: Sides, theirs: Sides) => boolean,
 ): boolean {
   const theirs = standsOf(b, table)
   return [...standsOf(a, table)].some(([line, sides]) => {
     const others = theirs.get(line)
-    return others !== undefined && [...sides].some((side) => !others.has(side))
+    return others !== undefined && holds(sides, others)
   })
 }
 
-function standsApart(
-  a: readonly string[],
-  b: readonly string[],
-  table: ReadonlyMap<string, readonly Stand[]>,
-): boolean {
-  const theirs = standsOf(b, table)
-  return [...standsOf(a, table)].some(([line, sides]) => {
-    const others = theirs.get(line)
-    return others !== undefined && apart([...sides].map(String), [...others].map(String))
-  })
+/** One takes a side of a line on which the other one has only other sides. */
+function standsDiffer(a: readonly string[], b: readonly string[], table: Stands): boolean {
+  return onSomeLine(table, [a, b], (mine, theirs) => [...mine].some((side) => !theirs.has(side)))
+}
+
+function standsApart(a: readonly string[], b: readonly string[], table: Stands): boolean {
+  return onSomeLine(table, [a, b], (mine, theirs) => apart([...mine].map(String), [...theirs].map(String)))
 }
 
 /** lock and unlock, valid and invalid, upscale and downscale, stateful and stateless. */

@@ -1,21 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { z } from 'zod'
 import type { Output } from '../../../test/collaboration.ts'
-import { company, opinion } from '../../../test/collaboration.ts'
+import { company, opinion, tool } from '../../../test/collaboration.ts'
 import { expectSame } from '../../../test/rehearsal.ts'
 import { agent } from '../../../test/stage.ts'
 import type { ModelRequest } from '../../index.ts'
-import { defineTool } from '../../index.ts'
 
-const tool = (name: string, kind: 'read' | 'act') =>
-  defineTool({
-    name,
-    description: name,
-    kind,
-    category: 'action',
-    input: z.object({}),
-    execute: () => ({ success: true }),
-  })
 const reader = agent('reader', { tools: ['Look'] })
 const actor = agent('actor', { tools: ['Write'] })
 const tools = [tool('Look', 'read'), tool('Write', 'act')]

@@ -1,22 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { z } from 'zod'
 import { calls, dataOf } from '../../../test/by-hand.ts'
 import type { Lines } from '../../../test/collaboration.ts'
-import { company, failing, instructionOf, meeting, opinion } from '../../../test/collaboration.ts'
+import { company, failing, instructionOf, meeting, opinion, tool } from '../../../test/collaboration.ts'
 import { agent, lastInput } from '../../../test/stage.ts'
 import type { ModelRequest, TroupeOptions } from '../../index.ts'
-import { defineTool } from '../../index.ts'
 import { quoted } from './prompts.ts'
 
-const tool = (name: string, kind: 'read' | 'act') =>
-  defineTool({
-    name,
-    description: name,
-    kind,
-    category: 'action',
-    input: z.object({}),
-    execute: () => ({ success: true }),
-  })
 const tools = [tool('Look', 'read'), tool('Write', 'act')]
 
 /** A lead calls the tool with this input; what each session was opened with, by agent. */

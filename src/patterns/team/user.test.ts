@@ -1,20 +1,18 @@
 import { describe, expect, test } from 'vitest'
-import type { Replies, Scene } from '../../../test/team-scene.ts'
-import { answering, handoffsIn, linesIn, playSteered, playTeam, requestsOf } from '../../../test/team-scene.ts'
+import type { Replies } from '../../../test/team-scene.ts'
+import {
+  answering,
+  by,
+  handoffsIn,
+  linesIn,
+  playSteered,
+  playTeam,
+  requestsOf,
+  told,
+  trio,
+} from '../../../test/team-scene.ts'
 import type { SteerAction } from '../../index.ts'
 
-/** Who said what, and to whom the work went after it. */
-const told = ({ output }: Scene) =>
-  output.history.map(({ agent_name, parts, handoff_target }) => [agent_name, parts[0]?.text, handoff_target])
-
-const by = ({ output }: Scene) => output.handoffs.map((each) => `${each.from} → ${each.to} ${each.by}`)
-
-const trio = {
-  name: 'Trio',
-  agents: [{ name: 'a' }, { name: 'b' }, { name: 'c' }],
-  handoffs: [{ from_agent: 'a', to_agent: 'b' }],
-  after_work_behavior: 'terminate',
-}
 const lines: Replies = { a: ['A'], b: ['B'], c: ['C'] }
 const say = (text: string): SteerAction => ({ do: 'say', text })
 
