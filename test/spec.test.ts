@@ -1,12 +1,22 @@
 import { expect, test } from 'vitest'
 import { readSource, readSources } from './source-file.ts'
-import { specComplaints } from './spec/complaints.ts'
+import { specProblems } from './spec/problems.ts'
 import { specRules } from './spec/rules.ts'
 
-test('every rule of SPEC.md is cited by a test, and every cited rule exists', () => {
-  const spec = readSource('SPEC.md')
+const specs = readSources('src', 'SPEC.md')
+
+test('every rule of the SPEC files is cited by a test, and every cited rule exists', () => {
   const suites = readSources('src/testing', '.ts').filter(({ path }) => !path.endsWith('.test.ts'))
   const tests = [...suites, ...readSources('src', '.test.ts'), ...readSources('test', '.ts')]
-  expect(specRules(spec).length).toBeGreaterThan(0)
-  expect(specComplaints(spec, tests)).toEqual([])
+  expect(specs.flatMap(specRules).length).toBeGreaterThan(0)
+  expect(specProblems(specs, tests)).toEqual([])
+})
+
+test('SPEC.md links every SPEC file with the prefixes of its rule ids', () => {
+  const index = readSource('SPEC.md')
+  const missing = specs.flatMap((spec) => {
+    const prefixes = new Set(specRules(spec).map(({ id }) => id.replace(/\d+$/, '')))
+    return [...prefixes].filter((prefix) => !index.includes(`| ${prefix} | [${spec.path.replace('/SPEC.md', '')}](`))
+  })
+  expect(missing).toEqual([])
 })

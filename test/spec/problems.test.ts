@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { citationsIn, leadingIds } from './citations.ts'
-import { specComplaints } from './complaints.ts'
+import { specProblems } from './problems.ts'
 import { specRules } from './rules.ts'
 
-const spec = `# Journal
+const specFile = (source: string) => ({ path: 'src/kernel/SPEC.md', source })
+
+const spec = specFile(`# Journal
 
 - **J1** Events have no holes.
 - **J2.** Appends carry the epoch.
@@ -12,7 +14,7 @@ const spec = `# Journal
 and goes on.
 
 A **J9** in the middle of a line is not a rule.
-`
+`)
 
 const testFile = (source: string) => [{ path: 'src/kernel/journal.test.ts', source }]
 
@@ -26,7 +28,7 @@ describe('rules', () => {
   })
 
   test('a code block holds no rules', () => {
-    expect(specRules('```md\n**J1** an example\n```\n**J2** real\n').map(({ id }) => id)).toEqual(['J2'])
+    expect(specRules(specFile('```md\n**J1** an example\n```\n**J2** real\n')).map(({ id }) => id)).toEqual(['J2'])
   })
 })
 
@@ -63,28 +65,29 @@ describe('citations', () => {
   )
 })
 
-describe('complaints', () => {
-  test('rules that are all cited leave nothing to say', () => {
-    expect(specComplaints(spec, testFile(`test('J1 J2 a')\nit('ST12 b')`))).toEqual([])
+describe('problems', () => {
+  test('rules that are all cited give no problem', () => {
+    expect(specProblems([spec], testFile(`test('J1 J2 a')\nit('ST12 b')`))).toEqual([])
   })
 
-  test('a rule without a test, or with a skipped one only, is named', () => {
-    expect(specComplaints(spec, testFile(`test('J1 a')\ntest.skip('J2 b')\ntest.todo('ST12 c')`))).toEqual([
-      'SPEC.md:4 J2 is cited by no test',
-      'SPEC.md:6 ST12 is cited by no test',
+  test('a rule without a test, or with only a skipped one, is reported', () => {
+    expect(specProblems([spec], testFile(`test('J1 a')\ntest.skip('J2 b')\ntest.todo('ST12 c')`))).toEqual([
+      'src/kernel/SPEC.md:4 J2 is cited by no test',
+      'src/kernel/SPEC.md:6 ST12 is cited by no test',
     ])
   })
 
-  test('a citation of an unknown rule is named with its place', () => {
-    expect(specComplaints('**J1** x', testFile(`test('J1 a')\ntest('J7 b')`))).toEqual([
-      'src/kernel/journal.test.ts:2 cites J7, which SPEC.md does not know',
+  test('a citation of an unknown rule is reported with its place', () => {
+    expect(specProblems([specFile('**J1** x')], testFile(`test('J1 a')\ntest('J7 b')`))).toEqual([
+      'src/kernel/journal.test.ts:2 cites J7, which no SPEC.md defines',
     ])
   })
 
-  test('an id used twice and a rule without words are named', () => {
-    expect(specComplaints('**J1** x\n**J1** y\n**J2**\n', testFile(`test('J1 J2 a')`))).toEqual([
-      'SPEC.md:3 J2 says nothing',
-      'SPEC.md:1 J1 is used again in line 2',
+  test('an id defined twice, also in another file, and a rule without text are reported', () => {
+    const other = { path: 'src/store/SPEC.md', source: '**J1** y\n**J2**\n' }
+    expect(specProblems([specFile('**J1** x\n'), other], testFile(`test('J1 J2 a')`))).toEqual([
+      'src/store/SPEC.md:2 J2 has no text',
+      'src/store/SPEC.md:1 J1 is already defined in src/kernel/SPEC.md:1',
     ])
   })
 })
