@@ -1,4 +1,4 @@
-import type { Program } from 'oxc-parser'
+import type { Comment, Program } from 'oxc-parser'
 import { parseSync, visitorKeys } from 'oxc-parser'
 import type { SourceFile } from './source-file.ts'
 
@@ -7,15 +7,26 @@ export type Node = { type: string; start: number; end: number; [key: string]: un
 /** Where a node hangs: its parent and the parent's field that holds it. */
 export type Place = { parent: Node | undefined; field: string }
 
-const parsed = new Map<string, { source: string; program: Program }>()
+type Parsed = { source: string; program: Program; comments: readonly Comment[] }
 
-export function parse({ path, source }: SourceFile): Program {
-  const known = parsed.get(path)
-  if (known?.source === source) return known.program
-  const { program, errors } = parseSync(path, source, { preserveParens: false })
+const cache = new Map<string, Parsed>()
+
+export function parse(file: SourceFile): Program {
+  return parseOnce(file).program
+}
+
+export function commentsIn(file: SourceFile): readonly Comment[] {
+  return parseOnce(file).comments
+}
+
+function parseOnce({ path, source }: SourceFile): Parsed {
+  const known = cache.get(path)
+  if (known?.source === source) return known
+  const { program, comments, errors } = parseSync(path, source, { preserveParens: false })
   if (errors.length > 0) throw new Error(`${path} does not parse: ${errors.map((error) => error.message).join('; ')}`)
-  parsed.set(path, { source, program })
-  return program
+  const parsed = { source, program, comments }
+  cache.set(path, parsed)
+  return parsed
 }
 
 export function walk(program: Program, visit: (node: Node, place: Place) => void): void {

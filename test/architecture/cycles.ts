@@ -8,21 +8,25 @@ type Graph = ReadonlyMap<string, readonly string[]>
 
 /** Cycles among imports that load code, then those that exist only because of type imports. */
 export function cycleViolations(files: readonly SourceFile[]): Violation[] {
-  const production = files.filter((file) => !isTestFile(file.path))
-  const imports = production.flatMap(importsOf)
-  const paths = production.map((file) => file.path)
-  const loading = cyclesIn(
-    graphOf(
-      paths,
-      imports.filter((edge) => edge.kind !== 'type'),
-    ),
-  )
+  const loading = importCycles(files, (edge) => edge.kind !== 'type')
   const seen = new Set(loading.map(String))
-  const throughTypes = cyclesIn(graphOf(paths, imports)).filter((cycle) => !seen.has(String(cycle)))
+  const throughTypes = importCycles(files).filter((cycle) => !seen.has(String(cycle)))
   return [
     ...loading.map((cycle) => violation('cycle', cycle)),
     ...throughTypes.map((cycle) => violation('type-cycle', cycle)),
   ]
+}
+
+/** Groups of files that import each other, each sorted; type imports count unless `counts` leaves them out. */
+export function importCycles(files: readonly SourceFile[], counts: (edge: Import) => boolean = () => true): string[][] {
+  const production = files.filter((file) => !isTestFile(file.path))
+  const imports = production.flatMap(importsOf).filter(counts)
+  return cyclesIn(
+    graphOf(
+      production.map((file) => file.path),
+      imports,
+    ),
+  )
 }
 
 function violation(rule: string, cycle: readonly string[]): Violation {

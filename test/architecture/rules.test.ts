@@ -2,14 +2,15 @@ import { describe, expect, test } from 'vitest'
 import type { SourceFile } from '../source-file.ts'
 import { architectureViolations } from './rules.ts'
 import { sizeReport } from './size.ts'
+import { wideInterfaceViolations } from './wide-interfaces.ts'
 
 function complaints(...files: [path: string, source: string][]): string[] {
   const sources: SourceFile[] = files.map(([path, source]) => ({ path: `src/${path}`, source }))
   return architectureViolations(sources).map(({ rule, message }) => `${rule}: ${message}`)
 }
 
-const empty = 'export const nothing = 0\n'
-const from = (path: string) => `import { nothing } from '${path}'\nexport const used = nothing\n`
+const empty = 'export {}\n'
+const from = (path: string) => `import { nothing } from '${path}'\nvoid nothing\n`
 
 describe('arrows', () => {
   test('what the layout allows passes', () => {
@@ -238,6 +239,143 @@ describe('size', () => {
       '3 files, 563 lines, median 250, longest 251',
       '251 lines: src/kernel/run.ts',
       '62 lines: drive in src/kernel/turn.ts:1',
+    ])
+  })
+})
+
+describe('participles', () => {
+  test.each([
+    'export async function gathered() {}',
+    'export function told(): Promise<void> { return Promise.resolve() }',
+    'export function held(): void | Promise<void> {}',
+    'export const settled = async () => {}',
+    'export const port = { async written() {} }',
+    'export const port = { asked: async () => {} }',
+    'export class Journal { async committed() {} }',
+    'export class Journal { async #caughtUp() {} }',
+    'export interface Port { spent(key: string): Promise<number> }',
+    'export interface Port { cached: (key: string) => Promise<number> }',
+    'export async function agreed() {}',
+    'export async function endedAs() {}',
+  ])('%s is refused', (source) => {
+    expect(complaints(['kernel/a.ts', `${source}\n`])).toEqual([
+      expect.stringMatching(/^participle: async function \w+ is named by a participle; use an imperative verb$/),
+    ])
+  })
+
+  test.each([
+    'export function gathered(): string[] { return [] }',
+    'export async function gather() {}',
+    'export async function embed() {}',
+    'export async function feed() {}',
+    'export async function need() {}',
+    'export async function read() {}',
+    'export async function readEntries() {}',
+    'export async function cachedResult() {}',
+    'export const settled = 1',
+  ])('%s is allowed', (source) => {
+    expect(complaints(['kernel/a.ts', `${source}\n`])).toEqual([])
+  })
+
+  test('a test file may name its functions as it likes', () => {
+    expect(complaints(['kernel/a.test.ts', 'async function gathered() {}\nvoid gathered\n'])).toEqual([])
+  })
+})
+
+describe('parameters', () => {
+  test.each([
+    'export function move(a: number, b: number, c: number, d: number): void {}',
+    'export const move = (a: number, b: number, c: number, d = 1) => {}',
+    'export const move = (a: number, b: number, c: number, ...rest: number[]) => {}',
+    'export class Cart { move(a: number, b: number, c: number, d?: number) {} }',
+    'export class Cart { constructor(a: number, b: number, c: number, d: number) {} }',
+    'export interface Cart { move(a: number, b: number, c: number, d: number): void }',
+    'export interface Cart { move: (a: number, b: number, c: number, d: number) => void }',
+    'export type Move = (a: number, b: number, c: number, d: number) => void',
+    '[1].map((a, b, c, d) => a)',
+  ])('%s is refused', (source) => {
+    expect(complaints(['kernel/a.ts', `${source}\n`])).toEqual([
+      expect.stringMatching(/^parameters: .+ has 4 positional parameters, more than 3; pass an object$/),
+    ])
+  })
+
+  test.each([
+    'export function move(a: number, b: number, c: number): void {}',
+    'export function move(this: Cart, a: number, b: number, c: number): void {}',
+    'export function move({ a, b, c, d }: Move): void {}',
+  ])('%s is allowed', (source) => {
+    expect(complaints(['kernel/a.ts', `${source}\n`])).toEqual([])
+  })
+})
+
+describe('type names', () => {
+  test.each(['export interface CallSite { a: 1 }', 'type CallSite = { a: 1 }', 'class CallSite {}'])(
+    '%s is refused',
+    (source) => {
+      expect(complaints(['kernel/a.ts', `${source}\n`])).toEqual([expect.stringMatching(/^site-type: CallSite/)])
+    },
+  )
+
+  test('other types, and values, are allowed', () => {
+    expect(complaints(['kernel/a.ts', 'export type Website = 1\nexport const callSite = 1\n'])).toEqual([])
+  })
+})
+
+describe('duplicate exports', () => {
+  test('a name that two files declare and export is refused, whatever the kind of declaration', () => {
+    const found = complaints(
+      ['kernel/a.ts', 'export type Answer = 1\n'],
+      ['kernel/b.ts', 'class Answer {}\nexport { Answer }\n'],
+      ['kernel/c.ts', 'const reply = 1\nexport { reply as Answer }\n'],
+    )
+    expect(found).toEqual([
+      'duplicate-export: exports Answer, and so does src/kernel/b.ts, src/kernel/c.ts; one name belongs to one file',
+    ])
+  })
+
+  test('re-exports, local names, overloads and test files are allowed', () => {
+    const found = complaints(
+      ['kernel/a.ts', 'export const Answer = 1\nexport type Answer = 1\n'],
+      ['kernel/b.ts', `export { Answer } from './a.ts'\n`],
+      ['kernel/c.ts', `import { Answer } from './a.ts'\nexport { Answer }\n`],
+      ['kernel/d.ts', 'const Answer = 1\nvoid Answer\n'],
+      ['kernel/e.test.ts', 'export const Answer = 1\n'],
+    )
+    expect(found).toEqual([])
+  })
+})
+
+describe('wide interfaces', () => {
+  const members = (count: number) => Array.from({ length: count }, (_, index) => `m${index}: number`).join('; ')
+
+  test.each([
+    `export interface Port { ${members(13)} }`,
+    `export type Port = { ${members(13)} }`,
+    `export type Port = Readonly<{ ${members(13)} }>`,
+    `export type Port = Other & { ${members(12)} } & { more: number }`,
+    `export type Port = { few: number } | { ${members(13)} }`,
+  ])('%s is refused', (source) => {
+    expect(complaints(['kernel/a.ts', `${source}\n`])).toEqual([
+      'wide-interface: Port has 13 members, more than 12; split it, or allow it with a reason',
+    ])
+  })
+
+  test('twelve members, overloads of one of them, and inherited members are allowed', () => {
+    const source = `export interface Port extends Other { ${members(11)}; f(a: string): void; f(a: number): void }\n`
+    expect(complaints(['kernel/a.ts', source])).toEqual([])
+  })
+
+  test('an allowed interface may be wide; an entry that is no longer needed is refused', () => {
+    const check = (source: string) =>
+      wideInterfaceViolations([{ path: 'src/kernel/a.ts', source }], { Port: 'one member per column' })
+    expect(check(`export interface Port { ${members(13)} }`)).toEqual([])
+    expect(check(`export interface Port { ${members(12)} }`)).toEqual([
+      {
+        rule: 'wide-interface',
+        path: 'test/architecture/wide-interfaces.ts',
+        line: 1,
+        message: 'Port has at most 12 members now; remove it from the list',
+      },
     ])
   })
 })

@@ -1,23 +1,38 @@
 import type { SourceFile } from '../source-file.ts'
 import { arrowViolations } from './arrows.ts'
 import { cycleViolations } from './cycles.ts'
+import { duplicateExportViolations } from './duplicates.ts'
 import { exportViolations } from './exports.ts'
 import { heavyImportViolations } from './heavy-imports.ts'
 import { hiddenWorldViolations } from './hidden-world.ts'
 import { nameViolations } from './names.ts'
+import { parameterViolations } from './parameters.ts'
+import { participleViolations } from './participles.ts'
 import { sizeViolations } from './size.ts'
+import { typeNameViolations } from './type-names.ts'
 import type { Violation } from './violation.ts'
+import { wideInterfaceViolations } from './wide-interfaces.ts'
 
 const rules = [
   arrowViolations,
   cycleViolations,
+  duplicateExportViolations,
   exportViolations,
   heavyImportViolations,
   hiddenWorldViolations,
   nameViolations,
+  parameterViolations,
+  participleViolations,
   sizeViolations,
+  typeNameViolations,
 ]
 
-export function architectureViolations(files: readonly SourceFile[]): Violation[] {
-  return rules.flatMap((rule) => rule(files))
+/** `wideInterfaces` names the interfaces that may be wide, each with the reason. */
+export type Exceptions = { wideInterfaces?: Readonly<Record<string, string>> }
+
+export function architectureViolations(
+  files: readonly SourceFile[],
+  { wideInterfaces = {} }: Exceptions = {},
+): Violation[] {
+  return [...rules.flatMap((rule) => rule(files)), ...wideInterfaceViolations(files, wideInterfaces)]
 }

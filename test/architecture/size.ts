@@ -1,5 +1,5 @@
 import type { SourceFile } from '../source-file.ts'
-import { lineAt, nameOf, parse, walk } from '../syntax.ts'
+import { functionsIn } from './functions.ts'
 import type { Violation } from './violation.ts'
 import { isTestFile } from './violation.ts'
 
@@ -17,7 +17,7 @@ export function sizeViolations(files: readonly SourceFile[]): Violation[] {
 /** One line for each file and function above the size we aim at, the longest first, after a line with the totals. */
 export function sizeReport(files: readonly SourceFile[]): string[] {
   const lengths = files.map(({ source }) => linesOf(source)).sort((a, b) => a - b)
-  const median = lengths[Math.floor(lengths.length / 2)] ?? 0
+  const median = percentile(lengths, 0.5)
   const total = lengths.reduce((sum, length) => sum + length, 0)
   const totals = `${files.length} files, ${total} lines, median ${median}, longest ${lengths.at(-1) ?? 0}`
   const long = [
@@ -33,17 +33,16 @@ function fileLength({ path, source }: SourceFile): { lines: number; what: string
 
 function longFunctions(file: SourceFile): { lines: number; what: string }[] {
   if (isTestFile(file.path)) return []
-  const found: { lines: number; what: string }[] = []
-  walk(parse(file), (node, { parent }) => {
-    if (!/^(FunctionDeclaration|FunctionExpression|ArrowFunctionExpression)$/.test(node.type)) return
-    const [first, last] = [lineAt(file.source, node.start), lineAt(file.source, node.end)]
-    const lines = last - first + 1
-    const name = nameOf(node.id) ?? nameOf(parent?.id) ?? nameOf(parent?.key) ?? 'a function'
-    if (lines > limits.functionWarns) found.push({ lines, what: `${name} in ${file.path}:${first}` })
-  })
-  return found
+  return functionsIn(file)
+    .filter(({ hasBody, lines }) => hasBody && lines > limits.functionWarns)
+    .map(({ name, path, line, lines }) => ({ lines, what: `${name ?? 'a function'} in ${path}:${line}` }))
 }
 
-function linesOf(source: string): number {
+/** `sorted` ascends; `share` is 0.5 for the median. */
+export function percentile(sorted: readonly number[], share: number): number {
+  return sorted[Math.floor(sorted.length * share)] ?? 0
+}
+
+export function linesOf(source: string): number {
   return source.split('\n').length - (source.endsWith('\n') ? 1 : 0)
 }

@@ -92,7 +92,7 @@ const kinds: Readonly<Record<string, string>> = {
   TSEnumDeclaration: 'enum',
 }
 
-function declarations(statement: Statement): [name: string, kind: string][] {
+export function declarations(statement: Statement): [name: string, kind: string][] {
   const declared: unknown = statement.type === 'ExportNamedDeclaration' ? statement.declaration : statement
   if (!isNode(declared)) return []
   if (declared.type === 'VariableDeclaration') {

@@ -1,0 +1,66 @@
+import type { SourceFile } from '../source-file.ts'
+import type { Node, Place } from '../syntax.ts'
+import { isNode, lineAt, nameOf, parse, walk } from '../syntax.ts'
+
+/** A function, method, constructor or function type; `name` is undefined for an anonymous callback. */
+export type FunctionShape = {
+  name: string | undefined
+  path: string
+  line: number
+  lines: number
+  parameters: number
+  returnsPromise: boolean
+  hasBody: boolean
+}
+
+const bodies = /^(FunctionDeclaration|FunctionExpression|ArrowFunctionExpression)$/
+const signatures =
+  /^(TSDeclareFunction|TSEmptyBodyFunctionExpression|TSMethodSignature|TSConstructSignatureDeclaration)$/
+const functionTypeHolders = /^(TSPropertySignature|TSTypeAliasDeclaration|PropertyDefinition)$/
+
+export function functionsIn(file: SourceFile): FunctionShape[] {
+  const found: FunctionShape[] = []
+  walk(parse(file), (node, { parent }) => {
+    const signature = signatureAt(node)
+    if (!signature) return
+    const [first, last] = [lineAt(file.source, node.start), lineAt(file.source, node.end)]
+    found.push({
+      name: functionName(node, parent),
+      path: file.path,
+      line: first,
+      lines: last - first + 1,
+      parameters: countParameters(signature),
+      returnsPromise: signature.async === true || isPromise(unwrapAnnotation(signature.returnType)),
+      hasBody: bodies.test(node.type),
+    })
+  })
+  return found
+}
+
+/** `listen: (event: E) => void` is a function as much as `listen(event: E): void`. */
+function signatureAt(node: Node): Node | undefined {
+  if (bodies.test(node.type) || signatures.test(node.type)) return node
+  if (!functionTypeHolders.test(node.type)) return undefined
+  const type = unwrapAnnotation(node.typeAnnotation)
+  return type?.type === 'TSFunctionType' ? type : undefined
+}
+
+function functionName(node: Node, parent: Place['parent']): string | undefined {
+  return nameOf(node.id) ?? nameOf(node.key) ?? nameOf(parent?.id) ?? nameOf(parent?.key)
+}
+
+/** A `this` parameter is a type annotation: no caller passes it. */
+function countParameters({ params }: Node): number {
+  return (params as Node[]).filter((parameter) => nameOf(parameter) !== 'this').length
+}
+
+function unwrapAnnotation(annotation: unknown): Node | undefined {
+  if (!isNode(annotation)) return undefined
+  return annotation.type === 'TSTypeAnnotation' ? unwrapAnnotation(annotation.typeAnnotation) : annotation
+}
+
+/** `Promise<T>`, and unions that may be one, such as `T | Promise<T>`. */
+function isPromise(type: Node | undefined): boolean {
+  if (type?.type === 'TSUnionType') return (type.types as Node[]).some(isPromise)
+  return type?.type === 'TSTypeReference' && /^Promise(Like)?$/.test(nameOf(type.typeName) ?? '')
+}

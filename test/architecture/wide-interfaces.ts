@@ -1,0 +1,52 @@
+import type { SourceFile } from '../source-file.ts'
+import type { TypeDeclaration } from './type-declarations.ts'
+import { typesIn } from './type-declarations.ts'
+import type { Violation } from './violation.ts'
+import { isTestFile } from './violation.ts'
+
+export const maxMembers = 12
+
+/** Interfaces that may be wide, by name, each with the reason. */
+export const allowedWideInterfaces: Readonly<Record<string, string>> = {
+  AccountRow: 'record: one member per recorded fact of a model call',
+  Agent: 'format: the fields of an agent file',
+  CommonOptions: 'format: one member per command-line flag',
+  Contribution: 'format: the output that the specification of collaborate gives',
+  EventData: 'map: one member per event type',
+  PatternDefinition: 'format: the fields of a pattern, most of them optional hooks',
+  RunRow: 'record: one member per column',
+  SessionOpen: 'record: the payload of session:open, fixed by recorded journals',
+  SessionRow: 'record: one member per column',
+  Troupe: 'public API: one method per operation on a run',
+  TroupeOptions: 'public API: one member per part that can be configured',
+}
+
+export function wideInterfaces(files: readonly SourceFile[]): TypeDeclaration[] {
+  return files
+    .filter((file) => !isTestFile(file.path))
+    .flatMap(typesIn)
+    .filter(({ members }) => members > maxMembers)
+    .sort((a, b) => b.members - a.members)
+}
+
+/** Reports wide interfaces that are not allowed, and allowed names that no wide interface bears any more. */
+export function wideInterfaceViolations(
+  files: readonly SourceFile[],
+  allowed: Readonly<Record<string, string>>,
+): Violation[] {
+  const wide = wideInterfaces(files)
+  const names = new Set(wide.map(({ name }) => name))
+  const grown = wide
+    .filter(({ name }) => !Object.hasOwn(allowed, name))
+    .map(({ name, path, line, members }) => {
+      const message = `${name} has ${members} members, more than ${maxMembers}; split it, or allow it with a reason`
+      return { rule: 'wide-interface', path, line, message }
+    })
+  const stale = Object.keys(allowed)
+    .filter((name) => !names.has(name))
+    .map((name) => {
+      const message = `${name} has at most ${maxMembers} members now; remove it from the list`
+      return { rule: 'wide-interface', path: 'test/architecture/wide-interfaces.ts', line: 1, message }
+    })
+  return [...grown, ...stale]
+}
