@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
-import { PlainLineReporter } from './test/plain-line-reporter.ts'
+import { PlainLineReporter } from './test/support/plain-line-reporter.ts'
 
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 
@@ -12,7 +12,7 @@ export default defineConfig({
     ],
   },
   test: {
-    setupFiles: ['test/fixed-seed.ts'],
+    setupFiles: ['test/support/fixed-seed.ts'],
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     exclude: ['test/fixtures/**', 'node_modules/**', 'dist/**'],
     pool: 'forks',

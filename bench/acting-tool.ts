@@ -1,7 +1,7 @@
 import type { Bench } from './bench.ts'
 import { atMost } from './bench.ts'
-import { figureFor, takeTurns } from './rounds.ts'
-import { SQLITE, talkers, talkLines, withAim } from './talk.ts'
+import { conversationContenders, conversationLines, SQLITE, withAim } from './conversation-rounds.ts'
+import { findFigure, runRounds } from './rounds.ts'
 
 export const actingTool: Bench = {
   name: 'act',
@@ -9,7 +9,7 @@ export const actingTool: Bench = {
   async run({ quick, folder }) {
     const counts = quick ? { ours: 50, sdk: 50, bare: 1000 } : { ours: 300, sdk: 200, bare: 10_000 }
     const plan = { turns: 2, calls: 1, tool: 'act' as const, latency_ms: 0 }
-    const figures = await takeTurns(talkers(plan, counts, folder), { rounds: quick ? 3 : 7 })
-    return withAim(talkLines(figures), SQLITE, atMost(figureFor(figures, SQLITE).median, 300, 'µs'))
+    const figures = await runRounds(conversationContenders(plan, counts, folder), { rounds: quick ? 3 : 7 })
+    return withAim(conversationLines(figures), SQLITE, atMost(findFigure(figures, SQLITE).median, 300, 'µs'))
   },
 }

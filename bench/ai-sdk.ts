@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { generateText, isStepCount, streamText, tool } from 'ai'
 import { convertArrayToReadableStream, MockLanguageModelV4 } from 'ai/test'
-import type { Plan } from './plan.ts'
+import type { ConversationPlan } from './plan.ts'
 import { ANSWER, INSTRUCTION, INSTRUCTIONS, PIECES, TOOL_INPUT, TOOL_OUTPUT, toolSchema, USAGE } from './plan.ts'
 
 /*
@@ -13,8 +13,8 @@ const usage = {
   inputTokens: { total: USAGE.input, noCache: USAGE.input, cacheRead: 0, cacheWrite: 0 },
   outputTokens: { total: USAGE.output, text: USAGE.output, reasoning: 0 },
 }
-const answering = { finishReason: { unified: 'stop' as const, raw: undefined }, usage }
-const asking = { finishReason: { unified: 'tool-calls' as const, raw: undefined }, usage }
+const answerFinish = { finishReason: { unified: 'stop' as const, raw: undefined }, usage }
+const toolCallFinish = { finishReason: { unified: 'tool-calls' as const, raw: undefined }, usage }
 
 export interface SdkContender {
   generate(): Promise<string>
@@ -22,7 +22,7 @@ export interface SdkContender {
 }
 
 /** One agent of the AI SDK that follows the plan; safe to use many times at once. */
-export function sdkContender(plan: Plan): SdkContender {
+export function sdkContender(plan: ConversationPlan): SdkContender {
   const model = planMock(plan)
   const look = tool({
     description: 'Looks at a file and says what is in it.',
@@ -46,26 +46,26 @@ export function sdkContender(plan: Plan): SdkContender {
   }
 }
 
-function planMock(plan: Plan): MockLanguageModelV4 {
+function planMock(plan: ConversationPlan): MockLanguageModelV4 {
   const model = new MockLanguageModelV4({
     async doGenerate({ prompt }) {
       // The mock keeps every request it ever saw; a long bench would measure its memory instead.
       model.doGenerateCalls.length = 0
-      const turn = await begin(plan, prompt)
-      if (turn < plan.turns) return { ...asking, content: callsOf(plan, turn), warnings: [] }
-      return { ...answering, content: [{ type: 'text', text: ANSWER }], warnings: [] }
+      const turn = await beginTurn(plan, prompt)
+      if (turn < plan.turns) return { ...toolCallFinish, content: toolCalls(plan, turn), warnings: [] }
+      return { ...answerFinish, content: [{ type: 'text', text: ANSWER }], warnings: [] }
     },
     async doStream({ prompt }) {
       model.doStreamCalls.length = 0
-      const turn = await begin(plan, prompt)
-      if (turn < plan.turns) return { stream: convertArrayToReadableStream(askingParts(plan, turn)) }
+      const turn = await beginTurn(plan, prompt)
+      if (turn < plan.turns) return { stream: convertArrayToReadableStream(toolCallParts(plan, turn)) }
       return { stream: convertArrayToReadableStream(answerParts()) }
     },
   })
   return model
 }
 
-async function begin(plan: Plan, prompt: readonly { role: string }[]): Promise<number> {
+async function beginTurn(plan: ConversationPlan, prompt: readonly { role: string }[]): Promise<number> {
   const turn = 1 + prompt.filter(({ role }) => role === 'assistant').length
   const held = plan.onTurn?.(turn)
   if (held) await held
@@ -73,7 +73,7 @@ async function begin(plan: Plan, prompt: readonly { role: string }[]): Promise<n
   return turn
 }
 
-function callsOf(plan: Plan, turn: number) {
+function toolCalls(plan: ConversationPlan, turn: number) {
   return Array.from({ length: plan.calls }, (_, index) => ({
     type: 'tool-call' as const,
     toolCallId: `call_${turn}_${index}`,
@@ -82,11 +82,11 @@ function callsOf(plan: Plan, turn: number) {
   }))
 }
 
-function askingParts(plan: Plan, turn: number) {
+function toolCallParts(plan: ConversationPlan, turn: number) {
   return [
     { type: 'stream-start' as const, warnings: [] },
-    ...callsOf(plan, turn),
-    { type: 'finish' as const, ...asking },
+    ...toolCalls(plan, turn),
+    { type: 'finish' as const, ...toolCallFinish },
   ]
 }
 
@@ -96,6 +96,6 @@ function answerParts() {
     { type: 'text-start' as const, id: '1' },
     ...PIECES.map((delta) => ({ type: 'text-delta' as const, id: '1', delta })),
     { type: 'text-end' as const, id: '1' },
-    { type: 'finish' as const, ...answering },
+    { type: 'finish' as const, ...answerFinish },
   ]
 }

@@ -38,7 +38,7 @@ export interface Bench {
 }
 
 /** Benches never fail for being slow; they fail when what they measured was not the work they claim. */
-export function mustEqual(found: unknown, expected: unknown, what: string): void {
+export function assertEqual(found: unknown, expected: unknown, what: string): void {
   if (Object.is(found, expected)) return
   throw new Error(`${what}: expected ${JSON.stringify(expected)}, found ${JSON.stringify(found)}`)
 }
@@ -49,6 +49,6 @@ export function atMost(value: number, most: number, unit: Unit): Aim {
 }
 
 /** Both aims in one. */
-export function both(first: Aim, second: Aim): Aim {
+export function bothAims(first: Aim, second: Aim): Aim {
   return { text: `${first.text} and ${second.text}`, met: first.met && second.met }
 }

@@ -1,21 +1,21 @@
 import { randomBytes } from 'node:crypto'
 import type { Model } from '../src/kernel/model.ts'
 import { defineTool } from '../src/kernel/tool.ts'
+import { createTroupe } from '../src/runtime/troupe.ts'
 import { openSqlite } from '../src/store/sqlite.ts'
-import { createTroupe } from '../src/troupe.ts'
-import { mustEqual } from './bench.ts'
+import { assertEqual } from './bench.ts'
+import type { Work } from './bench-engine.ts'
+import { benchAgent, openBenchEngine, WIDE_LIMITS } from './bench-engine.ts'
 import { toolSchema, USAGE } from './plan.ts'
-import type { Work } from './stage.ts'
-import { agentWith, openStage, WIDE } from './stage.ts'
 
 /** Every turn brings 1 KB in and 1 KB out, none of it seen before. */
-export const TEXT_A_TURN = 2048
+export const TEXT_BYTES_PER_TURN = 2048
 
 /** A way to have a long conversation. `onTurn` is called when a turn is over. */
 export interface Layout {
   what: string
   rounds: number
-  talk(file: string, turns: number, onTurn: () => void): Promise<void>
+  run(file: string, turns: number, onTurn: () => void): Promise<void>
 }
 
 function kilobyte(): string {
@@ -23,7 +23,7 @@ function kilobyte(): string {
 }
 
 /** Answers with a fresh kilobyte in four pieces; before its last turn it also asks for the tool. */
-function wordy(turns: number, onTurn: () => void): Model {
+function textModel(turns: number, onTurn: () => void): Model {
   return {
     name: 'wordy',
     async *stream({ session }) {
@@ -46,9 +46,9 @@ const look = defineTool({
   execute: () => ({ success: true, output: kilobyte() }),
 })
 
-async function play(file: string, model: Model, work: Work): Promise<void> {
-  const stage = openStage({ store: await openSqlite(file), model, tools: [look] })
-  await stage.play(work)
+async function runOn(file: string, model: Model, work: Work): Promise<void> {
+  const stage = openBenchEngine({ store: await openSqlite(file), model, tools: [look] })
+  await stage.run(work)
   await stage.close()
 }
 
@@ -56,34 +56,34 @@ export const LAYOUTS: readonly Layout[] = [
   {
     what: 'one session of many turns (answer out, tool result in)',
     rounds: 3,
-    talk: (file, turns, onTurn) =>
-      play(file, wordy(turns, onTurn), async (context) => {
-        const result = await context.perform(agentWith([look]), { instruction: kilobyte() }, { key: 'talk' })
-        mustEqual(result.usage.calls, turns, 'turns')
+    run: (file, turns, onTurn) =>
+      runOn(file, textModel(turns, onTurn), async (context) => {
+        const result = await context.perform(benchAgent([look]), { instruction: kilobyte() }, { key: 'talk' })
+        assertEqual(result.usage.calls, turns, 'turns')
       }),
   },
   {
     what: 'many sessions of one turn in one run',
     rounds: 3,
-    talk: (file, turns, onTurn) =>
-      play(file, wordy(1, onTurn), async (context) => {
+    run: (file, turns, onTurn) =>
+      runOn(file, textModel(1, onTurn), async (context) => {
         for (let turn = 0; turn < turns; turn++) {
-          const result = await context.perform(agentWith([]), { instruction: kilobyte() }, { key: `talk/${turn}` })
-          mustEqual(result.text.length, TEXT_A_TURN / 2, 'an answer')
+          const result = await context.perform(benchAgent([]), { instruction: kilobyte() }, { key: `talk/${turn}` })
+          assertEqual(result.text.length, TEXT_BYTES_PER_TURN / 2, 'an answer')
         }
       }),
   },
   {
     what: 'a chat: one session taken up again for every turn, a run each',
     rounds: 1,
-    async talk(file, turns, onTurn) {
-      const model = wordy(1, onTurn)
-      const troupe = await createTroupe({ store: file, model, agents: [agentWith([])], limits: WIDE })
+    async run(file, turns, onTurn) {
+      const model = textModel(1, onTurn)
+      const troupe = await createTroupe({ store: file, model, agents: [benchAgent([])], limits: WIDE_LIMITS })
       let session_id: string | undefined
       for (let turn = 0; turn < turns; turn++) {
         const whom = session_id === undefined ? { agent: 'worker' } : { session_id }
         const { output, error } = await troupe.run('task', { ...whom, instruction: kilobyte() })
-        mustEqual(error?.message, undefined, `turn ${turn}`)
+        assertEqual(error?.message, undefined, `turn ${turn}`)
         session_id = (output as { session_id?: string }).session_id
       }
       await troupe.close()

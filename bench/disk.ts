@@ -4,39 +4,39 @@ import { DatabaseSync } from 'node:sqlite'
 import type { Bench, BenchOptions, Line } from './bench.ts'
 import { atMost } from './bench.ts'
 import type { Layout } from './disk-layouts.ts'
-import { LAYOUTS, TEXT_A_TURN } from './disk-layouts.ts'
-import { figureOf } from './rounds.ts'
+import { LAYOUTS, TEXT_BYTES_PER_TURN } from './disk-layouts.ts'
+import { toFigure } from './rounds.ts'
 
-const FEW = 200
-const MANY = 2000
+const FEW_TURNS = 200
+const MANY_TURNS = 2000
 
 interface Conversation {
   /** The file after everything was copied into it. */
   bytes: number
   wal_bytes: number
   /** When each turn ended, in ms. */
-  ended: number[]
+  turn_ends: number[]
 }
 
-async function converse(layout: Layout, file: string, turns: number): Promise<Conversation> {
-  const ended: number[] = []
+async function runConversation(layout: Layout, file: string, turns: number): Promise<Conversation> {
+  const turn_ends: number[] = []
   let wal_bytes = 0
-  await layout.talk(file, turns, () => {
-    ended.push(performance.now())
-    wal_bytes = Math.max(wal_bytes, sizeOf(`${file}-wal`))
+  await layout.run(file, turns, () => {
+    turn_ends.push(performance.now())
+    wal_bytes = Math.max(wal_bytes, fileSize(`${file}-wal`))
   })
   const db = new DatabaseSync(file)
   db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
   db.close()
-  return { bytes: sizeOf(file), wal_bytes, ended }
+  return { bytes: fileSize(file), wal_bytes, turn_ends }
 }
 
-function sizeOf(file: string): number {
+function fileSize(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.size ?? 0
 }
 
 /** µs a turn from one turn to another. */
-function pace(ended: readonly number[], from: number, to: number): number {
+function microsecondsPerTurn(ended: readonly number[], from: number, to: number): number {
   return (((ended[to - 1] ?? 0) - (ended[from] ?? 0)) * 1000) / (to - 1 - from)
 }
 
@@ -45,22 +45,29 @@ async function measure(layout: Layout, { quick, folder }: BenchOptions): Promise
   const [few, many]: [Conversation[], Conversation[]] = [[], []]
   const place = LAYOUTS.indexOf(layout)
   for (let round = 0; round < rounds; round++) {
-    few.push(await converse(layout, join(folder, `disk-${place}-${round}-few.db`), FEW))
-    many.push(await converse(layout, join(folder, `disk-${place}-${round}-many.db`), MANY))
+    few.push(await runConversation(layout, join(folder, `disk-${place}-${round}-few.db`), FEW_TURNS))
+    many.push(await runConversation(layout, join(folder, `disk-${place}-${round}-many.db`), MANY_TURNS))
   }
   const size = (found: Conversation[], turns: number) =>
-    figureOf(found.map(({ bytes }) => bytes / (turns * TEXT_A_TURN)))
-  const growth = figureOf(
-    many.map(({ bytes }, round) => (bytes - (few[round]?.bytes ?? 0)) / ((MANY - FEW) * TEXT_A_TURN)),
+    toFigure(found.map(({ bytes }) => bytes / (turns * TEXT_BYTES_PER_TURN)))
+  const growth = toFigure(
+    many.map(
+      ({ bytes }, round) => (bytes - (few[round]?.bytes ?? 0)) / ((MANY_TURNS - FEW_TURNS) * TEXT_BYTES_PER_TURN),
+    ),
   )
-  const first = figureOf(many.map(({ ended }) => pace(ended, MANY / 20, MANY / 4)))
-  const last = figureOf(many.map(({ ended }) => pace(ended, (MANY * 3) / 4, MANY)))
+  const first = toFigure(many.map(({ turn_ends }) => microsecondsPerTurn(turn_ends, MANY_TURNS / 20, MANY_TURNS / 4)))
+  const last = toFigure(many.map(({ turn_ends }) => microsecondsPerTurn(turn_ends, (MANY_TURNS * 3) / 4, MANY_TURNS)))
   const flat = { text: 'flat: the last quarter ≤ 1.25× the first', met: last.median <= first.median * 1.25 }
   return [
-    { what: layout.what, figure: size(few, FEW), unit: '×', note: `bytes ÷ text, ${FEW} turns` },
-    { what: `  ${MANY} turns`, figure: size(many, MANY), unit: '×', note: 'bytes ÷ text' },
-    { what: `  from turn ${FEW} to ${MANY}`, figure: growth, unit: '×', aim: atMost(growth.median, 1.5, '×') },
-    { what: '  largest log', figure: figureOf(many.map(({ wal_bytes }) => wal_bytes / 1024 / 1024)), unit: 'MB' },
+    { what: layout.what, figure: size(few, FEW_TURNS), unit: '×', note: `bytes ÷ text, ${FEW_TURNS} turns` },
+    { what: `  ${MANY_TURNS} turns`, figure: size(many, MANY_TURNS), unit: '×', note: 'bytes ÷ text' },
+    {
+      what: `  from turn ${FEW_TURNS} to ${MANY_TURNS}`,
+      figure: growth,
+      unit: '×',
+      aim: atMost(growth.median, 1.5, '×'),
+    },
+    { what: '  largest log', figure: toFigure(many.map(({ wal_bytes }) => wal_bytes / 1024 / 1024)), unit: 'MB' },
     { what: '  a turn, first quarter', figure: first, unit: 'µs' },
     { what: '  a turn, last quarter', figure: last, unit: 'µs', aim: flat },
   ]

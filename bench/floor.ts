@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { Bench, Line } from './bench.ts'
-import { figureFor, takeTurns } from './rounds.ts'
+import { findFigure, runRounds } from './rounds.ts'
 
 /* What this disk costs anyone: one row, one commit, nothing else. It is the floor under every journalled figure. */
 
-function commits(folder: string, sync: 'NORMAL' | 'FULL', count: number): number {
+function measureCommits(folder: string, sync: 'NORMAL' | 'FULL', count: number): number {
   const db = new DatabaseSync(join(folder, `floor-${randomBytes(4).toString('hex')}.db`))
   db.exec(`PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = ${sync}`)
   db.exec('CREATE TABLE events (id INTEGER PRIMARY KEY, run INTEGER, seq INTEGER, data TEXT)')
@@ -26,9 +26,9 @@ export const floor: Bench = {
     const count = quick ? 100 : 500
     const contenders = (['NORMAL', 'FULL'] as const).map((sync) => ({
       name: `synchronous=${sync}`,
-      round: async () => commits(folder, sync, count),
+      round: async () => measureCommits(folder, sync, count),
     }))
-    const figures = await takeTurns(contenders, { rounds: quick ? 3 : 7 })
-    return contenders.map(({ name }): Line => ({ what: name, figure: figureFor(figures, name), unit: 'µs' }))
+    const figures = await runRounds(contenders, { rounds: quick ? 3 : 7 })
+    return contenders.map(({ name }): Line => ({ what: name, figure: findFigure(figures, name), unit: 'µs' }))
   },
 }

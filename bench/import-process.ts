@@ -13,13 +13,13 @@ export interface ImportReport {
 
 function sockets(): number {
   try {
-    return readdirSync('/proc/self/fd').filter((fd) => linkOf(fd).startsWith('socket:')).length
+    return readdirSync('/proc/self/fd').filter((fd) => readLinkTarget(fd).startsWith('socket:')).length
   } catch {
     return process.getActiveResourcesInfo().filter((name) => /TCP|UDP/.test(name)).length
   }
 }
 
-function linkOf(fd: string): string {
+function readLinkTarget(fd: string): string {
   try {
     return readlinkSync(`/proc/self/fd/${fd}`)
   } catch {

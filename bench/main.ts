@@ -5,15 +5,15 @@ import { parseArgs } from 'node:util'
 import { actingTool } from './acting-tool.ts'
 import type { Bench, BenchOptions, Line } from './bench.ts'
 import { collaboration } from './collaborate.ts'
-import { fiveThousand, thousand } from './crowd.ts'
+import { fiveThousandSessions, thousandSessions } from './concurrent-sessions.ts'
 import { disk } from './disk.ts'
-import { fanOutLater, fanOutNow } from './fan-out.ts'
+import { fanOutNoLatency, fanOutWithLatency } from './fan-out.ts'
 import { floor } from './floor.ts'
 import { handoff } from './handoff.ts'
-import { importing } from './import.ts'
-import { peerLines } from './peers.ts'
-import { prefix } from './prefix.ts'
-import { lineText, machineLine } from './print.ts'
+import { importTime } from './import.ts'
+import { formatPeers } from './peers.ts'
+import { describeMachine, formatLine } from './print.ts'
+import { promptCache } from './prompt-cache.ts'
 import { providerOverhead } from './provider-overhead.ts'
 import { resume } from './resume.ts'
 import { search } from './search.ts'
@@ -30,28 +30,28 @@ const BENCHES: readonly Bench[] = [
   threeCalls,
   actingTool,
   wholeRun,
-  fanOutNow,
-  fanOutLater,
+  fanOutNoLatency,
+  fanOutWithLatency,
   collaboration,
-  thousand,
-  fiveThousand,
+  thousandSessions,
+  fiveThousandSessions,
   resume,
   disk,
-  importing,
+  importTime,
   providerOverhead,
-  prefix,
+  promptCache,
   search,
   handoff,
 ]
 
-function chosen(names: readonly string[]): readonly Bench[] {
+function selectBenches(names: readonly string[]): readonly Bench[] {
   const known = BENCHES.map(({ name }) => name)
   const unknown = names.filter((name) => !known.includes(name))
   if (unknown.length > 0) throw new Error(`no bench '${unknown.join("', '")}'; known: ${known.join(', ')}`)
   return names.length === 0 ? BENCHES : BENCHES.filter(({ name }) => names.includes(name))
 }
 
-function say(text: string): void {
+function print(text: string): void {
   process.stdout.write(`${text}\n`)
 }
 
@@ -61,8 +61,8 @@ async function runAll(benches: readonly Bench[], options: BenchOptions): Promise
     const from = performance.now()
     const lines = await bench.run(options)
     found[bench.name] = lines
-    say(`\n${bench.title}  [${bench.name}, ${Math.round((performance.now() - from) / 1000)} s]`)
-    for (const line of lines) say(lineText(line))
+    print(`\n${bench.title}  [${bench.name}, ${Math.round((performance.now() - from) / 1000)} s]`)
+    for (const line of lines) print(formatLine(line))
   }
   return found
 }
@@ -71,15 +71,15 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { quick: { type: 'boolean' }, json: { type: 'string' }, folder: { type: 'string' } },
 })
-const benches = chosen(positionals)
+const benches = selectBenches(positionals)
 const folder = mkdtempSync(join(values.folder ?? tmpdir(), 'troupe-bench-'))
 try {
-  const machine = machineLine(folder)
-  say(`${machine}\nmedian (least–most) of interleaved rounds; ratios are of medians; figures never fail the bench`)
+  const machine = describeMachine(folder)
+  print(`${machine}\nmedian (least–most) of interleaved rounds; ratios are of medians; figures never fail the bench`)
   const found = await runAll(benches, { quick: values.quick ?? false, folder })
   const missed = Object.values(found).flatMap((lines) => lines.filter(({ aim }) => aim && !aim.met))
-  say(`\n${missed.length} of the aims were missed in this run`)
-  if (positionals.length === 0) say(`\n${peerLines().join('\n')}`)
+  print(`\n${missed.length} of the aims were missed in this run`)
+  if (positionals.length === 0) print(`\n${formatPeers().join('\n')}`)
   if (values.json) writeFileSync(values.json, `${JSON.stringify({ machine, benches: found }, null, 2)}\n`)
 } finally {
   rmSync(folder, { recursive: true, force: true })

@@ -48,7 +48,7 @@ export const PEERS: readonly Table[] = [
   },
 ]
 
-export function peerLines(): string[] {
+export function formatPeers(): string[] {
   const lines = ['Others, measured elsewhere on another day (not comparable to the digit)']
   for (const { title, head, rows } of PEERS) {
     const all = [head, ...rows]

@@ -5,7 +5,7 @@ import type { Tool } from '../src/kernel/tool.ts'
 import { defineTool } from '../src/kernel/tool.ts'
 
 /** The conversation that every contender holds: all model calls but the last ask for tools, the last answers. */
-export interface Plan {
+export interface ConversationPlan {
   /** Model calls for one instruction. */
   turns: number
   /** Tool calls in each turn but the last. */
@@ -17,7 +17,7 @@ export interface Plan {
   onTurn?: (turn: number) => Promise<void> | undefined
 }
 
-export const PLAIN: Plan = { turns: 1, calls: 0, tool: 'look', latency_ms: 0 }
+export const SINGLE_TURN: ConversationPlan = { turns: 1, calls: 0, tool: 'look', latency_ms: 0 }
 
 export const INSTRUCTIONS = 'You are a careful assistant. Use your tools when they help, and answer in one sentence.'
 export const INSTRUCTION = 'What is the answer to the question in the file that was mentioned before?'
@@ -30,7 +30,7 @@ export const USAGE: Usage = { input: 120, output: 12, cache_read: 0, cache_write
 export const toolSchema = z.object({ path: z.string() })
 
 /** The one tool of a plan: it does nothing, so that only the way to it is measured. */
-export function planTool(plan: Plan): Tool {
+export function planTool(plan: ConversationPlan): Tool {
   return defineTool({
     name: plan.tool,
     description: 'Looks at a file and says what is in it.',
@@ -41,12 +41,12 @@ export function planTool(plan: Plan): Tool {
   })
 }
 
-const answered: readonly ModelChunk[] = [
+const answerChunks: readonly ModelChunk[] = [
   ...PIECES.map((text) => ({ type: 'text' as const, text })),
   { type: 'finish', stop: 'end', usage: USAGE },
 ]
 
-function asking(plan: Plan, turn: number): ModelChunk[] {
+function toolCallChunks(plan: ConversationPlan, turn: number): ModelChunk[] {
   const calls = Array.from({ length: plan.calls }, (_, index) => ({
     type: 'tool-call' as const,
     id: `call_${turn}_${index}`,
@@ -57,9 +57,9 @@ function asking(plan: Plan, turn: number): ModelChunk[] {
 }
 
 /** The model double: streams the plan's chunks. The bare loop and Troupe are both given this one. */
-export function planModel(plan: Plan): Model {
+export function planModel(plan: ConversationPlan): Model {
   const script = Array.from({ length: plan.turns }, (_, index) =>
-    index + 1 < plan.turns ? asking(plan, index + 1) : answered,
+    index + 1 < plan.turns ? toolCallChunks(plan, index + 1) : answerChunks,
   )
   return {
     name: 'double',
@@ -68,7 +68,7 @@ export function planModel(plan: Plan): Model {
       const held = plan.onTurn?.(turn)
       if (held) await held
       if (plan.latency_ms > 0) await delay(plan.latency_ms)
-      for (const chunk of script[turn - 1] ?? answered) yield chunk
+      for (const chunk of script[turn - 1] ?? answerChunks) yield chunk
     },
   }
 }

@@ -10,7 +10,7 @@ const FILE_SYSTEMS: Readonly<Record<number, string>> = {
 }
 
 /** Where and when: a figure without it says nothing. */
-export function machineLine(folder: string): string {
+export function describeMachine(folder: string): string {
   const { type } = statfsSync(folder)
   const disk = FILE_SYSTEMS[type] ?? `file system 0x${type.toString(16)}`
   const cpu = cpus()[0]?.model.trim() ?? 'unknown processor'
@@ -19,12 +19,12 @@ export function machineLine(folder: string): string {
 }
 
 /** One line of the output: figure, spread, ratios, aim. */
-export function lineText({ what, figure, unit, times, aim, note }: Line): string {
-  const ratios = Object.entries(times ?? {}).map(([name, ratio]) => `${digits(ratio)}× ${name}`)
+export function formatLine({ what, figure, unit, times, aim, note }: Line): string {
+  const ratios = Object.entries(times ?? {}).map(([name, ratio]) => `${formatDigits(ratio)}× ${name}`)
   const parts = [
     what.padEnd(56),
-    withUnit(figure.median, unit).padStart(12),
-    spread(figure).padStart(20),
+    formatValue(figure.median, unit).padStart(12),
+    formatSpread(figure).padStart(20),
     ...ratios.map((ratio) => ratio.padStart(20)),
     note ?? '',
     aim ? `aim ${aim.text}: ${aim.met ? 'ok' : 'MISS'}` : '',
@@ -32,16 +32,16 @@ export function lineText({ what, figure, unit, times, aim, note }: Line): string
   return `  ${parts.filter((part) => part !== '').join('  ')}`.trimEnd()
 }
 
-function spread({ min, max, rounds }: Figure): string {
-  return rounds === 1 ? '(1 round)' : `(${digits(min)}–${digits(max)})`
+function formatSpread({ min, max, rounds }: Figure): string {
+  return rounds === 1 ? '(1 round)' : `(${formatDigits(min)}–${formatDigits(max)})`
 }
 
-function withUnit(value: number, unit: Unit): string {
-  return unit === '×' ? `${digits(value)}×` : `${digits(value)} ${unit}`
+function formatValue(value: number, unit: Unit): string {
+  return unit === '×' ? `${formatDigits(value)}×` : `${formatDigits(value)} ${unit}`
 }
 
 /** Three significant digits are more than such a machine can promise. */
-function digits(value: number): string {
+function formatDigits(value: number): string {
   const size = Math.abs(value)
   const places = size >= 100 ? 0 : size >= 10 ? 1 : 2
   return value.toLocaleString('en-US', { minimumFractionDigits: 0, maximumFractionDigits: places })

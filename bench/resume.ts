@@ -4,29 +4,29 @@ import { MemoryStore } from '../src/store/memory.ts'
 import { openSqlite } from '../src/store/sqlite.ts'
 import type { Store } from '../src/store/store.ts'
 import type { Bench, Line } from './bench.ts'
-import { atMost, mustEqual } from './bench.ts'
-import type { Plan } from './plan.ts'
+import { assertEqual, atMost } from './bench.ts'
+import type { Work } from './bench-engine.ts'
+import { benchAgent, openBenchEngine } from './bench-engine.ts'
+import type { ConversationPlan } from './plan.ts'
 import { ANSWER, INSTRUCTION, planModel, planTool } from './plan.ts'
 import type { Contender } from './rounds.ts'
-import { clocked, figureFor, takeTurns } from './rounds.ts'
-import type { Work } from './stage.ts'
-import { agentWith, openStage } from './stage.ts'
+import { findFigure, measureMs, runRounds } from './rounds.ts'
 
 /*
  * A run does its steps and then asks a human. The store is closed; it is answered and taken up again with the store
  * opened anew. Measured: from opening the store to the end of the run. No step may be done twice.
  */
 
-interface Ways {
+interface ResumeCase {
   what: string
-  plan: Plan
+  plan: ConversationPlan
   /** Does the steps, counting those that really happen. */
   work(context: Context, done: () => void): Promise<void>
   /** How many happen the first time. */
   effects: number
 }
 
-function plainSteps(steps: number): Ways {
+function plainStepsCase(steps: number): ResumeCase {
   return {
     what: `${steps} steps of a pattern`,
     plan: { turns: 1, calls: 0, tool: 'look', latency_ms: 0 },
@@ -37,44 +37,44 @@ function plainSteps(steps: number): Ways {
           done()
           return { index, words: 'what this step found out' }
         })
-        mustEqual(value.index, index, 'a step')
+        assertEqual(value.index, index, 'a step')
       }
     },
   }
 }
 
 /** Half of the steps are model calls, the other half their tool calls, all in one conversation. */
-function conversation(steps: number): Ways {
+function conversationCase(steps: number): ResumeCase {
   const turns = steps / 2 + 1
-  const plan: Plan = { turns, calls: 1, tool: 'look', latency_ms: 0 }
+  const plan: ConversationPlan = { turns, calls: 1, tool: 'look', latency_ms: 0 }
   return {
     what: `${steps} model and tool calls of one session`,
     plan,
     effects: turns,
     async work(context) {
-      const result = await context.perform(agentWith([planTool(plan)]), { instruction: INSTRUCTION }, { key: 'talk' })
-      mustEqual(result.text, ANSWER, 'the conversation')
+      const result = await context.perform(benchAgent([planTool(plan)]), { instruction: INSTRUCTION }, { key: 'talk' })
+      assertEqual(result.text, ANSWER, 'the conversation')
     },
   }
 }
 
 /** Half of the steps are sessions of one model call, the other half the calls. */
-function sessions(steps: number): Ways {
-  const plan: Plan = { turns: 1, calls: 0, tool: 'look', latency_ms: 0 }
+function sessionsCase(steps: number): ResumeCase {
+  const plan: ConversationPlan = { turns: 1, calls: 0, tool: 'look', latency_ms: 0 }
   return {
     what: `${steps / 2} sessions of one turn`,
     plan,
     effects: steps / 2,
     async work(context) {
       for (let index = 0; index < steps / 2; index++) {
-        const result = await context.perform(agentWith([]), { instruction: INSTRUCTION }, { key: `talk/${index}` })
-        mustEqual(result.text, ANSWER, 'a session')
+        const result = await context.perform(benchAgent([]), { instruction: INSTRUCTION }, { key: `talk/${index}` })
+        assertEqual(result.text, ANSWER, 'a session')
       }
     },
   }
 }
 
-function resumed(ways: Ways, name: string, open: () => Promise<Store>): Contender {
+function resumeContender(ways: ResumeCase, name: string, open: () => Promise<Store>): Contender {
   return {
     name,
     async round() {
@@ -88,29 +88,29 @@ function resumed(ways: Ways, name: string, open: () => Promise<Store>): Contende
         await ways.work(context, done)
         await context.ask('gate', { question: 'Go on?' })
       }
-      const before = openStage({ ...options, store: await open() })
-      const run_id = await before.play(work)
-      mustEqual(happened, ways.effects, `${name}: effects before`)
+      const before = openBenchEngine({ ...options, store: await open() })
+      const run_id = await before.run(work)
+      assertEqual(happened, ways.effects, `${name}: effects before`)
       const [gate] = await before.store.openGates({ run_id })
-      await before.store.command(
+      await before.store.enqueueCommand(
         run_id,
         { kind: 'answer', gate_id: gate?.gate_id ?? '', answer: 'yes', by: 'bench' },
         Date.now(),
       )
       await before.close()
-      const ms = await clocked(async () => {
-        const after = openStage({ ...options, store: await open() })
+      const ms = await measureMs(async () => {
+        const after = openBenchEngine({ ...options, store: await open() })
         await after.resume(run_id, work)
-        mustEqual((await after.store.run(run_id))?.status, 'completed', name)
+        assertEqual((await after.store.run(run_id))?.status, 'completed', name)
         await after.close()
       })
-      mustEqual(happened, ways.effects, `${name}: effects after`)
+      assertEqual(happened, ways.effects, `${name}: effects after`)
       return ms
     },
   }
 }
 
-function contendersFor(ways: Ways, folder: string): Contender[] {
+function resumeContenders(ways: ResumeCase, folder: string): Contender[] {
   let files = 0
   let memory = new MemoryStore()
   let opened = 0
@@ -119,7 +119,10 @@ function contendersFor(ways: Ways, folder: string): Contender[] {
     return memory
   }
   const onDisk = async () => openSqlite(join(folder, `resume-${ways.effects}-${Math.floor(files++ / 2)}.db`))
-  return [resumed(ways, `in memory: ${ways.what}`, inMemory), resumed(ways, `on SQLite: ${ways.what}`, onDisk)]
+  return [
+    resumeContender(ways, `in memory: ${ways.what}`, inMemory),
+    resumeContender(ways, `on SQLite: ${ways.what}`, onDisk),
+  ]
 }
 
 export const resume: Bench = {
@@ -128,11 +131,11 @@ export const resume: Bench = {
   async run({ quick, folder }) {
     const steps = 10_000
     const lines: Line[] = []
-    for (const ways of [plainSteps(steps), conversation(steps), sessions(steps)]) {
-      const contenders = contendersFor(ways, folder)
-      const figures = await takeTurns(contenders, { rounds: quick ? 1 : 5, warmups: quick ? 0 : 1 })
+    for (const ways of [plainStepsCase(steps), conversationCase(steps), sessionsCase(steps)]) {
+      const contenders = resumeContenders(ways, folder)
+      const figures = await runRounds(contenders, { rounds: quick ? 1 : 5, warmups: quick ? 0 : 1 })
       for (const { name } of contenders) {
-        const figure = figureFor(figures, name)
+        const figure = findFigure(figures, name)
         lines.push({ what: name, figure, unit: 'ms', aim: atMost(figure.median, 300, 'ms') })
       }
     }

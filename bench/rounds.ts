@@ -15,7 +15,7 @@ export interface RoundOptions {
  * Lets the contenders take turns, so that a busy moment of the machine falls on all of them, and begins each round with
  * another one, so that nobody always works in the garbage of the same neighbour.
  */
-export async function takeTurns(contenders: readonly Contender[], options: RoundOptions): Promise<Map<string, Figure>> {
+export async function runRounds(contenders: readonly Contender[], options: RoundOptions): Promise<Map<string, Figure>> {
   const { rounds, warmups = 1 } = options
   const costs = new Map<string, number[]>(contenders.map(({ name }) => [name, []]))
   for (let round = -warmups; round < rounds; round++) {
@@ -26,10 +26,10 @@ export async function takeTurns(contenders: readonly Contender[], options: Round
       if (round >= 0) costs.get(contender.name)?.push(cost)
     }
   }
-  return new Map([...costs].map(([name, values]) => [name, figureOf(values)]))
+  return new Map([...costs].map(([name, values]) => [name, toFigure(values)]))
 }
 
-export function figureOf(values: readonly number[]): Figure {
+export function toFigure(values: readonly number[]): Figure {
   if (values.length === 0) throw new Error('a figure needs at least one round')
   const sorted = [...values].sort((a, b) => a - b)
   const middle = Math.floor(sorted.length / 2)
@@ -44,19 +44,19 @@ export function mapFigure(figure: Figure, change: (value: number) => number): Fi
   return { ...figure, median: change(figure.median), min: low ?? 0, max: high ?? 0 }
 }
 
-export function figureFor(figures: ReadonlyMap<string, Figure>, name: string): Figure {
+export function findFigure(figures: ReadonlyMap<string, Figure>, name: string): Figure {
   const figure = figures.get(name)
   if (!figure) throw new Error(`nobody called '${name}' was measured`)
   return figure
 }
 
 /** Ratios of one contender to those named, where they were measured. */
-export function timesOf(
+export function ratiosTo(
   figures: ReadonlyMap<string, Figure>,
   name: string,
   others: readonly string[],
 ): Record<string, number> {
-  const own = figureFor(figures, name).median
+  const own = findFigure(figures, name).median
   const ratios: Record<string, number> = {}
   for (const other of others) {
     const figure = figures.get(other)
@@ -66,7 +66,7 @@ export function timesOf(
 }
 
 /** Runs the work and returns the milliseconds it took. */
-export async function clocked(work: () => Promise<unknown>): Promise<number> {
+export async function measureMs(work: () => Promise<unknown>): Promise<number> {
   const from = performance.now()
   await work()
   return performance.now() - from

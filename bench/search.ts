@@ -5,11 +5,11 @@ import type { ToolCall } from '../src/kernel/tool.ts'
 import { findProgram } from '../src/tools/search/ripgrep.ts'
 import { createTools } from '../src/tools/tools.ts'
 import type { Bench, Line } from './bench.ts'
-import { mustEqual } from './bench.ts'
-import { clocked, figureFor, takeTurns, timesOf } from './rounds.ts'
+import { assertEqual } from './bench.ts'
+import { findFigure, measureMs, ratiosTo, runRounds } from './rounds.ts'
 
 /** A tree like a large project's: folders of twenty files, some text in each, a word in every hundredth, and as many tests. */
-function plant(root: string, files: number): { matching: number; tests: number } {
+function createTree(root: string, files: number): { matching: number; tests: number } {
   let matching = 0
   let tests = 0
   const filler = 'export function work(input: string): number {\n  return input.length * 2\n}\n'.repeat(8)
@@ -37,9 +37,9 @@ const CALL: ToolCall = {
 }
 
 /** Lines of a tool's answer, or of a program's. */
-type Asks = () => Promise<number>
+type CountLines = () => Promise<number>
 
-function tool(name: string, input: unknown, box: ReturnType<typeof createTools>): Asks {
+function toolContender(name: string, input: unknown, box: ReturnType<typeof createTools>): CountLines {
   const found = box.tools.find((candidate) => candidate.name === name)
   if (!found) throw new Error(`no tool ${name}`)
   return async () => {
@@ -50,7 +50,7 @@ function tool(name: string, input: unknown, box: ReturnType<typeof createTools>)
   }
 }
 
-function program(cwd: string, args: readonly string[]): Asks {
+function programContender(cwd: string, args: readonly string[]): CountLines {
   return async () => {
     const { stdout } = spawnSync('rg', args, { cwd, encoding: 'utf8', maxBuffer: 2 ** 28 })
     return stdout.split('\n').length - 1
@@ -63,33 +63,33 @@ export const search: Bench = {
   async run({ quick, folder }) {
     const root = join(folder, 'search')
     const files = quick ? 2000 : 50_000
-    const { matching, tests } = plant(root, files)
+    const { matching, tests } = createTree(root, files)
     const confined = createTools({ workspace: root })
     const without = createTools({ workspace: root, ripgrep: false })
     const grep = { pattern: 'needle \\d+', head_limit: 20_000 }
     const glob = { pattern: '**/*.test.ts', head_limit: 20_000 }
     const withRipgrep = findProgram('rg') !== undefined
-    const contenders: (readonly [name: string, asks: Asks, expected: number])[] = [
+    const contenders: (readonly [name: string, asks: CountLines, expected: number])[] = [
       ...(withRipgrep
         ? ([
-            ['Grep with ripgrep', tool('Grep', grep, confined), matching],
-            ['rg --files-with-matches', program(root, ['-l', 'needle \\d+', './']), matching],
-            ['Glob with ripgrep', tool('Glob', glob, confined), tests],
-            ['rg --files --glob', program(root, ['--files', '-g', '**/*.test.ts']), tests],
+            ['Grep with ripgrep', toolContender('Grep', grep, confined), matching],
+            ['rg --files-with-matches', programContender(root, ['-l', 'needle \\d+', './']), matching],
+            ['Glob with ripgrep', toolContender('Glob', glob, confined), tests],
+            ['rg --files --glob', programContender(root, ['--files', '-g', '**/*.test.ts']), tests],
           ] as const)
         : []),
-      ['Grep without ripgrep', tool('Grep', grep, without), matching],
-      ['Glob without ripgrep', tool('Glob', glob, without), tests],
+      ['Grep without ripgrep', toolContender('Grep', grep, without), matching],
+      ['Glob without ripgrep', toolContender('Glob', glob, without), tests],
     ]
     const rounds = contenders.map(([name, asks, expected]) => ({
       name,
-      round: () => clocked(async () => mustEqual(await asks(), expected, name)),
+      round: () => measureMs(async () => assertEqual(await asks(), expected, name)),
     }))
-    const figures = await takeTurns(rounds, { rounds: quick ? 3 : 7 })
+    const figures = await runRounds(rounds, { rounds: quick ? 3 : 7 })
     return contenders.map(([name]): Line => {
       const beside = name.startsWith('Grep') ? 'rg --files-with-matches' : 'rg --files --glob'
-      const times = name.startsWith('rg') ? {} : timesOf(figures, name, [beside])
-      return { what: name, figure: figureFor(figures, name), unit: 'ms', times }
+      const times = name.startsWith('rg') ? {} : ratiosTo(figures, name, [beside])
+      return { what: name, figure: findFigure(figures, name), unit: 'ms', times }
     })
   },
 }

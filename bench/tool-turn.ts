@@ -1,12 +1,15 @@
 import type { Bench, BenchOptions, Line } from './bench.ts'
-import { takeTurns } from './rounds.ts'
-import { talkers, talkLines } from './talk.ts'
+import { conversationContenders, conversationLines } from './conversation-rounds.ts'
+import { runRounds } from './rounds.ts'
 
 async function withCalls(calls: number, { quick, folder }: BenchOptions): Promise<Line[]> {
   const counts = quick ? { ours: 200, sdk: 50, bare: 1000 } : { ours: 1000, sdk: 200, bare: 10_000 }
   const plan = { turns: 2, calls, tool: 'look' as const, latency_ms: 0 }
-  const figures = await takeTurns(talkers(plan, counts, folder), { rounds: quick ? 3 : 7, warmups: quick ? 1 : 2 })
-  return talkLines(figures)
+  const figures = await runRounds(conversationContenders(plan, counts, folder), {
+    rounds: quick ? 3 : 7,
+    warmups: quick ? 1 : 2,
+  })
+  return conversationLines(figures)
 }
 
 export const oneCall: Bench = {

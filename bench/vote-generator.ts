@@ -1,7 +1,7 @@
 import { seededRandom } from '../src/testing/seeded-random.ts'
 
 /** One recorded question: what is true, and what each voter answered. The same place is the same voter. */
-export interface Recorded {
+export interface RecordedQuestion {
   question: string
   truth: string
   answers: (string | null)[]
@@ -16,23 +16,23 @@ export interface GeneratorOptions {
 /** How far voters differ, in log odds: at 0.7 the best of forty are right twice as often as the worst on hard questions. */
 const STRENGTH_SPREAD = 0.7
 /** Who is wrong is often wrong in the same way: at least this share, up to all of them, falls for one tempting answer. */
-const LEAST_TEMPTED = 0.3
+const MIN_SHARED_ERROR = 0.3
 const OTHER_ANSWERS = 8
 
 /**
  * Questions whose difficulty, the chance that an average voter is right, is spread as Beta(2, 0.5): most are easy, some
  * are hopeless. Wrong answers are correlated, and each voter has a strength of their own.
  */
-export function generated({ seed, questions, voters }: GeneratorOptions): Recorded[] {
+export function generateQuestions({ seed, questions, voters }: GeneratorOptions): RecordedQuestion[] {
   const random = seededRandom(seed)
   const strengths = Array.from({ length: voters }, () => STRENGTH_SPREAD * normal(random))
   return Array.from({ length: questions }, (_, index) => {
     const ease = beta(random, 2, 0.5)
-    const tempted = LEAST_TEMPTED + (1 - LEAST_TEMPTED) * random()
+    const tempted = MIN_SHARED_ERROR + (1 - MIN_SHARED_ERROR) * random()
     const truth = String(Math.floor(random() * 9000) + 1000)
     const wrong = Array.from({ length: OTHER_ANSWERS + 1 }, (_, offset) => String(Number(truth) + 7 * (offset + 1)))
     const answers = strengths.map((strength) => {
-      if (random() < shifted(ease, strength)) return truth
+      if (random() < shiftOdds(ease, strength)) return truth
       return (random() < tempted ? wrong[0] : wrong[1 + Math.floor(random() * OTHER_ANSWERS)]) ?? null
     })
     return { question: `question ${index + 1}`, truth, answers }
@@ -40,7 +40,7 @@ export function generated({ seed, questions, voters }: GeneratorOptions): Record
 }
 
 /** A chance moved by so many log odds. */
-function shifted(chance: number, by: number): number {
+function shiftOdds(chance: number, by: number): number {
   if (chance <= 0 || chance >= 1) return chance
   return 1 / (1 + Math.exp(-(Math.log(chance / (1 - chance)) + by)))
 }

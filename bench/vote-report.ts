@@ -1,7 +1,7 @@
-import { accuracyWeight, calibrated } from '../src/judgement/vote.ts'
+import { accuracyWeight, calibrateAgreement } from '../src/judgement/vote/vote.ts'
 import { seededRandom } from '../src/testing/seeded-random.ts'
-import type { Counted, Verdict } from './vote-count.ts'
-import { stopped, verdict } from './vote-count.ts'
+import type { GroupedQuestion, VoteOutcome } from './vote-tally.ts'
+import { countVotes, countVotesUntilSettled } from './vote-tally.ts'
 
 export interface Row {
   what: string
@@ -19,33 +19,41 @@ const BETA = 0.95
 const DRAWS = 40_000
 
 /** Accuracy and mean number of voters for votes of fixed sizes and for those that stop. */
-export function sizeRows(questions: readonly Counted[], seed: number): { rows: Row[]; orderings: number; all: number } {
+export function sizeRows(
+  questions: readonly GroupedQuestion[],
+  seed: number,
+): { rows: Row[]; orderings: number; all: number } {
   const all = Math.min(40, Math.max(...questions.map(({ groups }) => groups.length)))
   const orderings = Math.max(1, Math.min(20, Math.ceil(DRAWS / questions.length)))
-  const ways: [what: string, vote: (question: Counted, voters: readonly number[]) => Verdict][] = [
-    ...SIZES.filter((size) => size < all).map((size): [string, (q: Counted, v: readonly number[]) => Verdict] => [
-      voters(size),
-      (question, order) => verdict(question, order.slice(0, size)),
-    ]),
-    [voters(all), verdict],
-    ['exact stop', (question, order) => stopped(question, order, { wave: 1 })],
-    ['exact stop, waves of 3', (question, order) => stopped(question, order, { wave: 3 })],
-    [`Beta stop at ${BETA}`, (question, order) => stopped(question, order, { wave: 1, beta: BETA })],
-    [`Beta stop at ${BETA}, waves of 3`, (question, order) => stopped(question, order, { wave: 3, beta: BETA })],
+  const ways: [what: string, vote: (question: GroupedQuestion, voters: readonly number[]) => VoteOutcome][] = [
+    ...SIZES.filter((size) => size < all).map(
+      (size): [string, (q: GroupedQuestion, v: readonly number[]) => VoteOutcome] => [
+        voters(size),
+        (question, order) => countVotes(question, order.slice(0, size)),
+      ],
+    ),
+    [voters(all), countVotes],
+    ['exact stop', (question, order) => countVotesUntilSettled(question, order, { wave: 1 })],
+    ['exact stop, waves of 3', (question, order) => countVotesUntilSettled(question, order, { wave: 3 })],
+    [`Beta stop at ${BETA}`, (question, order) => countVotesUntilSettled(question, order, { wave: 1, beta: BETA })],
+    [
+      `Beta stop at ${BETA}, waves of 3`,
+      (question, order) => countVotesUntilSettled(question, order, { wave: 3, beta: BETA }),
+    ],
   ]
-  const found = ways.map((): Verdict[] => [])
+  const found = ways.map((): VoteOutcome[] => [])
   const random = seededRandom(seed)
   for (let round = 0; round < orderings; round++) {
     for (const question of questions) {
       // Every way of voting hears the same voters in the same order, so that only the way differs.
-      const order = shuffled(question.groups.length, random).slice(0, all)
+      const order = shuffledOrder(question.groups.length, random).slice(0, all)
       for (const [way, [, vote]] of ways.entries()) found[way]?.push(vote(question, order))
     }
   }
   const whole = found[ways.findIndex(([what]) => what === voters(all))] ?? []
   const rows = ways.map(([what], way) => {
     const verdicts = found[way] ?? []
-    return { ...rowOf(what, verdicts), error: errorOf(verdicts, whole, questions.length) }
+    return { ...toRow(what, verdicts), error: standardError(verdicts, whole, questions.length) }
   })
   return { rows, orderings, all }
 }
@@ -54,8 +62,8 @@ export function sizeRows(questions: readonly Counted[], seed: number): { rows: R
  * How far the difference between two ways of voting may be chance. Orderings of one question are not independent, so that
  * each question counts once, with the mean over its orderings.
  */
-function errorOf(verdicts: readonly Verdict[], whole: readonly Verdict[], questions: number): number {
-  const right = (verdict: Verdict | undefined) => (verdict?.right ? 1 : 0)
+function standardError(verdicts: readonly VoteOutcome[], whole: readonly VoteOutcome[], questions: number): number {
+  const right = (verdict: VoteOutcome | undefined) => (verdict?.right ? 1 : 0)
   const gains = Array.from({ length: questions }, () => 0)
   const rounds = verdicts.length / questions
   verdicts.forEach((verdict, index) => {
@@ -69,10 +77,10 @@ function errorOf(verdicts: readonly Verdict[], whole: readonly Verdict[], questi
 
 /** How often a majority of a given size is right, and what the other half of the questions would have promised. */
 export function levelRows(
-  questions: readonly Counted[],
+  questions: readonly GroupedQuestion[],
 ): { level: string; cases: number; accuracy: number; promised: number | undefined }[] {
   const cases = questions.map((question) => {
-    const { agreement, right } = verdict(question, everyone(question))
+    const { agreement, right } = countVotes(question, allVoters(question))
     return { agreement, correct: right }
   })
   const [learnt, tried] = [cases.filter((_, index) => index % 2 === 0), cases.filter((_, index) => index % 2 === 1)]
@@ -80,7 +88,7 @@ export function levelRows(
     const to = bounds[index + 1] ?? 1.01
     const here = tried.filter(({ agreement }) => agreement >= from && agreement < to)
     if (here.length === 0) return []
-    const promises = here.flatMap(({ agreement }) => calibrated(agreement, learnt)?.confidence ?? [])
+    const promises = here.flatMap(({ agreement }) => calibrateAgreement(agreement, learnt)?.confidence ?? [])
     return [
       {
         level: from === 1 ? '100 %' : `${Math.round(from * 100)} to below ${Math.round(to * 100)} %`,
@@ -93,7 +101,9 @@ export function levelRows(
 }
 
 /** One voice one vote, against weights by what each voter got right in the other half of the questions. */
-export function weightRows(questions: readonly Counted[]): { what: string; plurality: number; weighted: number }[] {
+export function weightRows(
+  questions: readonly GroupedQuestion[],
+): { what: string; plurality: number; weighted: number }[] {
   const halves = [0, 1].map((half) => questions.filter((_, index) => index % 2 === half))
   const weights = halves.map(weightsFrom)
   const most = Math.max(...questions.map(({ groups }) => groups.length))
@@ -104,9 +114,9 @@ export function weightRows(questions: readonly Counted[]): { what: string; plura
       const counts = [0, 0]
       halves.forEach((half, index) => {
         for (const question of half) {
-          const some = everyone(question).slice(0, size)
-          if (verdict(question, some).right) counts[0] = (counts[0] ?? 0) + 1
-          if (verdict(question, some, weights[1 - index]).right) counts[1] = (counts[1] ?? 0) + 1
+          const some = allVoters(question).slice(0, size)
+          if (countVotes(question, some).right) counts[0] = (counts[0] ?? 0) + 1
+          if (countVotes(question, some, weights[1 - index]).right) counts[1] = (counts[1] ?? 0) + 1
         }
       })
       const [plain = 0, weighted = 0] = counts
@@ -118,7 +128,7 @@ export function weightRows(questions: readonly Counted[]): { what: string; plura
     })
 }
 
-function weightsFrom(questions: readonly Counted[]): number[] {
+function weightsFrom(questions: readonly GroupedQuestion[]): number[] {
   const most = Math.max(0, ...questions.map(({ groups }) => groups.length))
   return Array.from({ length: most }, (_, voter) => {
     const answered = questions.filter(({ groups }) => (groups[voter] ?? -1) >= 0)
@@ -126,8 +136,8 @@ function weightsFrom(questions: readonly Counted[]): number[] {
   })
 }
 
-function rowOf(what: string, verdicts: readonly Verdict[]): Row {
-  const count = (test: (each: Verdict) => boolean) => percent(verdicts.filter(test).length, verdicts.length)
+function toRow(what: string, verdicts: readonly VoteOutcome[]): Row {
+  const count = (test: (each: VoteOutcome) => boolean) => percent(verdicts.filter(test).length, verdicts.length)
   return {
     what,
     accuracy: count(({ right }) => right),
@@ -140,11 +150,11 @@ function voters(count: number): string {
   return count === 1 ? '1 voter' : `${count} voters`
 }
 
-function everyone({ groups }: Counted): number[] {
+function allVoters({ groups }: GroupedQuestion): number[] {
   return groups.map((_, voter) => voter)
 }
 
-function shuffled(count: number, random: () => number): number[] {
+function shuffledOrder(count: number, random: () => number): number[] {
   const order = Array.from({ length: count }, (_, index) => index)
   for (let last = count - 1; last > 0; last--) {
     const other = Math.floor(random() * (last + 1))

@@ -1,18 +1,18 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { counted } from './vote-count.ts'
-import { parseRecorded, recordedText } from './vote-file.ts'
-import type { Recorded } from './vote-generator.ts'
-import { generated } from './vote-generator.ts'
+import { formatQuestions, parseQuestions } from './vote-file.ts'
+import type { RecordedQuestion } from './vote-generator.ts'
+import { generateQuestions } from './vote-generator.ts'
 import type { Row } from './vote-report.ts'
 import { levelRows, sizeRows, weightRows } from './vote-report.ts'
+import { groupAnswers } from './vote-tally.ts'
 
 /* npm run bench:vote [FILE] · npm run bench:vote -- [--seed N] [--questions N] [--voters N] [--write FILE] */
 
-const MOST_VOTERS = 6.5
-const NEAR_ENOUGH = 0.05
+const MAX_VOTERS = 6.5
+const ACCURACY_TOLERANCE = 0.05
 
-function say(text: string): void {
+function print(text: string): void {
   process.stdout.write(`${text}\n`)
 }
 
@@ -23,38 +23,38 @@ function wholeNumber(text: string | undefined, name: string, otherwise: number):
   return number
 }
 
-function report(recorded: readonly Recorded[], seed: number): void {
-  const questions = recorded.map(counted)
+function report(recorded: readonly RecordedQuestion[], seed: number): void {
+  const questions = recorded.map(groupAnswers)
   const { rows, orderings, all } = sizeRows(questions, seed)
-  say(
+  print(
     `\n${'one voice one vote'.padEnd(34)}accuracy      ties   voters   ± against ${all}, mean of ${orderings} orderings`,
   )
   for (const { what, accuracy, ties, voters, error = 0 } of rows) {
     const figures = `${percent(accuracy)}  ${percent(ties)}   ${voters.toFixed(2).padStart(6)}`
-    say(`  ${what.padEnd(32)}${figures}   ± ${error.toFixed(3)}`)
+    print(`  ${what.padEnd(32)}${figures}   ± ${error.toFixed(3)}`)
   }
-  sayAim(rows, all)
-  say(`\n${'agreement of all voters'.padEnd(34)}accuracy   promised   cases`)
+  printAim(rows, all)
+  print(`\n${'agreement of all voters'.padEnd(34)}accuracy   promised   cases`)
   for (const { level, accuracy, promised, cases } of levelRows(questions)) {
     const promise = promised === undefined ? '       –' : percent(promised)
-    say(`  ${level.padEnd(32)}${percent(accuracy)}   ${promise}   ${String(cases).padStart(5)}`)
+    print(`  ${level.padEnd(32)}${percent(accuracy)}   ${promise}   ${String(cases).padStart(5)}`)
   }
-  say(`\n${'voters of unequal strength'.padEnd(34)}plurality   weighted by what they got right elsewhere`)
+  print(`\n${'voters of unequal strength'.padEnd(34)}plurality   weighted by what they got right elsewhere`)
   for (const { what, plurality, weighted } of weightRows(questions)) {
-    say(`  ${what.padEnd(32)}${percent(plurality)}   ${percent(weighted)}`)
+    print(`  ${what.padEnd(32)}${percent(plurality)}   ${percent(weighted)}`)
   }
-  say('\n± is the standard error of the difference in accuracy to the vote of all, in points, over the questions.')
-  say('A tie counts as no answer. Promised is what the other half of the questions makes of the same agreement.')
+  print('\n± is the standard error of the difference in accuracy to the vote of all, in points, over the questions.')
+  print('A tie counts as no answer. Promised is what the other half of the questions makes of the same agreement.')
 }
 
-function sayAim(rows: readonly Row[], all: number): void {
+function printAim(rows: readonly Row[], all: number): void {
   const full = rows.find(({ what }) => what === `${all} voters`)?.accuracy ?? 0
-  const near = rows.filter(({ what, accuracy }) => what.includes('stop') && full - accuracy <= NEAR_ENOUGH)
+  const near = rows.filter(({ what, accuracy }) => what.includes('stop') && full - accuracy <= ACCURACY_TOLERANCE)
   const [best] = near.sort((a, b) => a.voters - b.voters)
-  const met = best !== undefined && best.voters <= MOST_VOTERS
+  const met = best !== undefined && best.voters <= MAX_VOTERS
   const found = best ? `${best.what}, ${best.voters.toFixed(2)} voters` : 'no stop is that near'
-  say(
-    `  aim: within ${NEAR_ENOUGH} points of ${all} voters at ≤ ${MOST_VOTERS} voters: ${met ? 'ok' : 'MISS'} (${found})`,
+  print(
+    `  aim: within ${ACCURACY_TOLERANCE} points of ${all} voters at ≤ ${MAX_VOTERS} voters: ${met ? 'ok' : 'MISS'} (${found})`,
   )
 }
 
@@ -78,14 +78,15 @@ function main(): void {
     questions: wholeNumber(values.questions, 'questions', 2000),
     voters: wholeNumber(values.voters, 'voters', 40),
   }
-  const recorded = file === undefined ? generated({ seed, ...size }) : parseRecorded(readFileSync(file, 'utf8'), file)
+  const recorded =
+    file === undefined ? generateQuestions({ seed, ...size }) : parseQuestions(readFileSync(file, 'utf8'), file)
   if (values.write !== undefined) {
-    writeFileSync(values.write, recordedText(recorded))
-    say(`${recorded.length} questions written to ${values.write}`)
+    writeFileSync(values.write, formatQuestions(recorded))
+    print(`${recorded.length} questions written to ${values.write}`)
     return
   }
   const origin = file ?? `generated, seed ${seed}: difficulty Beta(2, 0.5), wrong answers correlated, unequal voters`
-  say(`${recorded.length} questions · ${origin}`)
+  print(`${recorded.length} questions · ${origin}`)
   report(recorded, seed)
 }
 

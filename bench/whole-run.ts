@@ -1,26 +1,26 @@
 import { join } from 'node:path'
-import { createTroupe } from '../src/troupe.ts'
+import { createTroupe } from '../src/runtime/troupe.ts'
 import { sdkContender } from './ai-sdk.ts'
 import { bareLoop } from './bare-loop.ts'
 import type { Bench } from './bench.ts'
-import { mustEqual } from './bench.ts'
-import { ANSWER, INSTRUCTION, PLAIN, planModel, planTool } from './plan.ts'
+import { assertEqual } from './bench.ts'
+import { benchAgent, WIDE_LIMITS } from './bench-engine.ts'
+import { BARE, conversationLines, GENERATE, MEMORY, SQLITE } from './conversation-rounds.ts'
+import { ANSWER, INSTRUCTION, planModel, planTool, SINGLE_TURN } from './plan.ts'
 import type { Contender } from './rounds.ts'
-import { clocked, takeTurns } from './rounds.ts'
-import { agentWith, WIDE } from './stage.ts'
-import { BARE, GENERATE, MEMORY, SQLITE, talkLines } from './talk.ts'
+import { measureMs, runRounds } from './rounds.ts'
 
-function runs(name: string, where: () => string, count: number): Contender {
+function runContender(name: string, where: () => string, count: number): Contender {
   return {
     name,
     async round() {
       const store = where()
-      const model = planModel(PLAIN)
-      const troupe = await createTroupe({ store, model, agents: [agentWith([])], limits: WIDE })
-      const ms = await clocked(async () => {
+      const model = planModel(SINGLE_TURN)
+      const troupe = await createTroupe({ store, model, agents: [benchAgent([])], limits: WIDE_LIMITS })
+      const ms = await measureMs(async () => {
         for (let index = 0; index < count; index++) {
           const { output } = await troupe.run('task', { agent: 'worker', instruction: INSTRUCTION })
-          mustEqual((output as { response?: string } | null)?.response, ANSWER, name)
+          assertEqual((output as { response?: string } | null)?.response, ANSWER, name)
         }
       })
       await troupe.close()
@@ -29,12 +29,12 @@ function runs(name: string, where: () => string, count: number): Contender {
   }
 }
 
-function calls(name: string, talk: () => Promise<string>, count: number): Contender {
+function callContender(name: string, talk: () => Promise<string>, count: number): Contender {
   return {
     name,
     async round() {
-      const ms = await clocked(async () => {
-        for (let index = 0; index < count; index++) mustEqual(await talk(), ANSWER, name)
+      const ms = await measureMs(async () => {
+        for (let index = 0; index < count; index++) assertEqual(await talk(), ANSWER, name)
       })
       return (ms * 1000) / count
     },
@@ -47,15 +47,15 @@ export const wholeRun: Bench = {
   title: 'A whole run of one turn through troupe.run: made, leased, ended with full sync, read back',
   async run({ quick, folder }) {
     const count = quick ? 50 : 200
-    const sdk = sdkContender(PLAIN)
-    const model = planModel(PLAIN)
+    const sdk = sdkContender(SINGLE_TURN)
+    const model = planModel(SINGLE_TURN)
     let files = 0
     const contenders = [
-      calls(BARE, () => bareLoop(model, planTool(PLAIN)), count * 10),
-      calls(GENERATE, () => sdk.generate(), count),
-      runs(MEMORY, () => 'memory', count),
-      runs(SQLITE, () => join(folder, `whole-${files++}.db`), count),
+      callContender(BARE, () => bareLoop(model, planTool(SINGLE_TURN)), count * 10),
+      callContender(GENERATE, () => sdk.generate(), count),
+      runContender(MEMORY, () => 'memory', count),
+      runContender(SQLITE, () => join(folder, `whole-${files++}.db`), count),
     ]
-    return talkLines(await takeTurns(contenders, { rounds: quick ? 2 : 5 }))
+    return conversationLines(await runRounds(contenders, { rounds: quick ? 2 : 5 }))
   },
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { asTroupeError, didYouMean, fromRecord, nearest, TroupeError, unknownName } from './errors.ts'
+import { didYouMean, errorFromRecord, nearestNames, TroupeError, toTroupeError, unknownNameError } from './errors.ts'
 
 describe('errors', () => {
   test('ER1 an error says what happened, whose turn it is, whether a retry helps and what to do next', () => {
@@ -13,42 +13,47 @@ describe('errors', () => {
       alternatives: [],
       step: 'a/b',
     })
-    expect(new TroupeError('model_failed', 'x', { retry: false, blame: 'developer' })).toMatchObject({
+    expect(new TroupeError('model_failed', 'x', { retry: false, responsible: 'developer' })).toMatchObject({
       retry: false,
       blame: 'developer',
     })
   })
 
   test('ER2 a record becomes the same error again', () => {
-    const error = new TroupeError('denied', 'no', { alternatives: ['a'], hint: 'h', retry: true, blame: 'operator' })
-    expect(fromRecord(JSON.parse(JSON.stringify(error)))).toEqual(error)
+    const error = new TroupeError('denied', 'no', {
+      alternatives: ['a'],
+      hint: 'h',
+      retry: true,
+      responsible: 'operator',
+    })
+    expect(errorFromRecord(JSON.parse(JSON.stringify(error)))).toEqual(error)
   })
 
   test('ER3 whatever was thrown becomes one of ours, with its words and its cause', () => {
     const cause = new TypeError('x is not a function')
-    expect(asTroupeError(cause, 'tool_failed')).toMatchObject({ code: 'tool_failed', message: cause.message, cause })
+    expect(toTroupeError(cause, 'tool_failed')).toMatchObject({ code: 'tool_failed', message: cause.message, cause })
     const ours = new TroupeError('denied', 'no')
-    expect(asTroupeError(ours)).toBe(ours)
+    expect(toTroupeError(ours)).toBe(ours)
     for (const odd of ['text', 0, null, undefined, {}, new Error('')])
-      expect(asTroupeError(odd)).toMatchObject({ code: 'internal', message: expect.stringMatching(/./) })
+      expect(toTroupeError(odd)).toMatchObject({ code: 'internal', message: expect.stringMatching(/./) })
   })
 
   test('ER4 an unknown name is answered with the known ones, nearest first', () => {
     const known = ['reviewer', 'developer', 'architect']
-    const error = unknownName('unknown_agent', 'agent', 'architct', known)
+    const error = unknownNameError('unknown_agent', 'agent', 'architct', known)
     expect(error.message).toBe("no agent 'architct'; known: architect, reviewer, developer")
     expect(error.hint).toBe("did you mean 'architect'?")
-    expect(unknownName('unknown_agent', 'agent', 'x', [])).toMatchObject({ hint: '', alternatives: [] })
-    const many = unknownName(
+    expect(unknownNameError('unknown_agent', 'agent', 'x', [])).toMatchObject({ hint: '', alternatives: [] })
+    const many = unknownNameError(
       'unknown_agent',
       'agent',
       'x',
       Array.from({ length: 11 }, (_, index) => `agent${index}`),
     )
     expect(many.message).toMatch(/, agent7 and 3 more$/)
-    expect(nearest('REVIEW', known)[0]).toBe('reviewer')
-    expect(nearest('dev', known)[0]).toBe('developer')
-    expect(nearest('', known)).toHaveLength(3)
+    expect(nearestNames('REVIEW', known)[0]).toBe('reviewer')
+    expect(nearestNames('dev', known)[0]).toBe('developer')
+    expect(nearestNames('', known)).toHaveLength(3)
   })
 
   test('ER5 what was meant is only guessed where a known name is like it, and an id is never guessed', () => {
@@ -63,7 +68,10 @@ describe('errors', () => {
     ] as const)
       expect({ name, hint: didYouMean(name, [known]) }).toEqual({ name, hint: '' })
     const id = 'r_a4bd447091c4'
-    expect(unknownName('unknown_run', 'run', 'r_a4bd447091c5', [id])).toMatchObject({ hint: '', alternatives: [id] })
-    expect(unknownName('unknown_gate', 'question', 'g_2', ['g_1'])).toMatchObject({ hint: '' })
+    expect(unknownNameError('unknown_run', 'run', 'r_a4bd447091c5', [id])).toMatchObject({
+      hint: '',
+      alternatives: [id],
+    })
+    expect(unknownNameError('unknown_gate', 'question', 'g_2', ['g_1'])).toMatchObject({ hint: '' })
   })
 })

@@ -1,8 +1,8 @@
 /** Whose turn it is when something went wrong: who wrote the program, the model, or whoever operates the machine. */
-export type Blame = 'developer' | 'model' | 'operator'
+export type ResponsibleParty = 'developer' | 'model' | 'operator'
 
 /** The closed list of what can go wrong, with whose turn it is and whether trying again can help. */
-const CODES = {
+const ERROR_CODES = {
   invalid_input: ['developer', false],
   unknown_agent: ['developer', false],
   unknown_session: ['developer', false],
@@ -41,29 +41,29 @@ const CODES = {
   invalid_prices: ['operator', false],
   cassette_miss: ['developer', false],
   invalid_cassette: ['operator', false],
-  model_garbage: ['model', true],
+  model_invalid_response: ['model', true],
   model_refused: ['model', false],
-  stream_cut: ['operator', true],
+  stream_interrupted: ['operator', true],
   timeout: ['operator', true],
   cancelled: ['operator', false],
   quarantined: ['developer', true],
   too_large: ['developer', false],
   store_full: ['operator', true],
   store_read_only: ['operator', true],
-  store_damaged: ['operator', false],
+  store_corrupt: ['operator', false],
   store_newer: ['operator', false],
   store_network: ['operator', false],
   store_failed: ['operator', true],
   internal: ['developer', false],
-} as const satisfies Record<string, readonly [Blame, boolean]>
+} as const satisfies Record<string, readonly [ResponsibleParty, boolean]>
 
-export type ErrorCode = keyof typeof CODES
+export type ErrorCode = keyof typeof ERROR_CODES
 
 /** An error as it is written to journals and printed with `--json`. */
 export interface ErrorRecord {
   code: ErrorCode
   message: string
-  blame: Blame
+  responsible: ResponsibleParty
   retry: boolean
   hint: string
   alternatives: string[]
@@ -71,11 +71,11 @@ export interface ErrorRecord {
   step?: string
 }
 
-export interface ErrorDetail {
+export interface TroupeErrorOptions {
   hint?: string
   alternatives?: string[]
   retry?: boolean
-  blame?: Blame
+  responsible?: ResponsibleParty
   step?: string | undefined
   cause?: unknown
 }
@@ -84,17 +84,17 @@ export interface ErrorDetail {
 export class TroupeError extends Error {
   override readonly name = 'TroupeError'
   readonly code: ErrorCode
-  readonly blame: Blame
+  readonly responsible: ResponsibleParty
   readonly retry: boolean
   readonly hint: string
   readonly alternatives: string[]
   step: string | undefined
 
-  constructor(code: ErrorCode, message: string, detail: ErrorDetail = {}) {
+  constructor(code: ErrorCode, message: string, detail: TroupeErrorOptions = {}) {
     super(message, detail.cause === undefined ? undefined : { cause: detail.cause })
-    const [blame, retry] = CODES[code]
+    const [blame, retry] = ERROR_CODES[code]
     this.code = code
-    this.blame = detail.blame ?? blame
+    this.responsible = detail.responsible ?? blame
     this.retry = detail.retry ?? retry
     this.hint = detail.hint ?? ''
     this.alternatives = detail.alternatives ?? []
@@ -105,7 +105,7 @@ export class TroupeError extends Error {
     return {
       code: this.code,
       message: this.message,
-      blame: this.blame,
+      responsible: this.responsible,
       retry: this.retry,
       hint: this.hint,
       alternatives: this.alternatives,
@@ -114,42 +114,42 @@ export class TroupeError extends Error {
   }
 }
 
-export function fromRecord(record: ErrorRecord): TroupeError {
+export function errorFromRecord(record: ErrorRecord): TroupeError {
   return new TroupeError(record.code, record.message, record)
 }
 
 /** Whatever was thrown, as one of ours; foreign errors keep their message and become the cause. */
-export function asTroupeError(thrown: unknown, code: ErrorCode = 'internal'): TroupeError {
+export function toTroupeError(thrown: unknown, code: ErrorCode = 'internal'): TroupeError {
   if (thrown instanceof TroupeError) return thrown
   const message = thrown instanceof Error ? thrown.message : String(thrown)
   return new TroupeError(code, message || 'an error without a message', { cause: thrown })
 }
 
-const MOST_NAMED = 8
+const MAX_LISTED_NAMES = 8
 /** An id that looks like another is another: whoever types a guess would act on what nobody meant. */
-const IDS: ReadonlySet<ErrorCode> = new Set(['unknown_run', 'unknown_gate', 'unknown_session'])
+const ID_ERROR_CODES: ReadonlySet<ErrorCode> = new Set(['unknown_run', 'unknown_gate', 'unknown_session'])
 
 /** "No agent 'architct'": an unknown name, answered with the known ones, nearest first. */
-export function unknownName(code: ErrorCode, kind: string, name: string, known: readonly string[]): TroupeError {
-  const alternatives = nearest(name, known)
-  const more = alternatives.length > MOST_NAMED ? ` and ${alternatives.length - MOST_NAMED} more` : ''
-  const list = alternatives.length > 0 ? `known: ${alternatives.slice(0, MOST_NAMED).join(', ')}${more}` : ''
+export function unknownNameError(code: ErrorCode, kind: string, name: string, known: readonly string[]): TroupeError {
+  const alternatives = nearestNames(name, known)
+  const more = alternatives.length > MAX_LISTED_NAMES ? ` and ${alternatives.length - MAX_LISTED_NAMES} more` : ''
+  const list = alternatives.length > 0 ? `known: ${alternatives.slice(0, MAX_LISTED_NAMES).join(', ')}${more}` : ''
   return new TroupeError(code, `no ${kind} '${name}'; ${list === '' ? `no ${kind} is known` : list}`, {
     alternatives,
-    hint: IDS.has(code) ? '' : didYouMean(name, known),
+    hint: ID_ERROR_CODES.has(code) ? '' : didYouMean(name, known),
   })
 }
 
 /** A guess at what was meant; none where nothing known is like it. */
 export function didYouMean(name: string, known: readonly string[]): string {
-  const [first] = nearest(name, known)
+  const [first] = nearestNames(name, known)
   const most = Math.max(1, Math.floor(name.length / 3))
   if (first === undefined || editDistance(name.toLowerCase(), first.toLowerCase()) > most) return ''
   return `did you mean '${first}'?`
 }
 
 /** The known names ordered by how close they are to what was typed. */
-export function nearest(name: string, known: readonly string[]): string[] {
+export function nearestNames(name: string, known: readonly string[]): string[] {
   const wanted = name.toLowerCase()
   return known
     .map((candidate, order) => ({ candidate, order, distance: editDistance(wanted, candidate.toLowerCase()) }))

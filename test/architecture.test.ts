@@ -3,7 +3,7 @@ import { architectureViolations } from './architecture/rules.ts'
 import { sizeReport } from './architecture/size.ts'
 import { describeViolation } from './architecture/violation.ts'
 import { allowedWideInterfaces } from './architecture/wide-interfaces.ts'
-import { readSources } from './source-file.ts'
+import { readSources } from './support/source-file.ts'
 
 /**
  * PENDING: rules that are not enforced yet, because src still breaks them. Remove a name as soon as its rule holds;

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { counted, stopped, verdict } from '../bench/vote-count.ts'
-import { parseRecorded, recordedText } from '../bench/vote-file.ts'
-import { generated } from '../bench/vote-generator.ts'
+import { formatQuestions, parseQuestions } from '../bench/vote-file.ts'
+import { generateQuestions } from '../bench/vote-generator.ts'
 import { levelRows, sizeRows, weightRows } from '../bench/vote-report.ts'
+import { countVotes, countVotesUntilSettled, groupAnswers } from '../bench/vote-tally.ts'
 
 describe('recorded answers', () => {
   test('VO23 every line that is no record is named, with what is wrong with it', () => {
@@ -15,10 +15,10 @@ describe('recorded answers', () => {
       '{"question":"q","truth":"2","answers":[]}',
       '{"question":"q","truth":"2","answers":["2",{}]}',
     ]
-    expect(parseRecorded(lines.slice(0, 2).join('\n'), 'a.jsonl')).toEqual([
+    expect(parseQuestions(lines.slice(0, 2).join('\n'), 'a.jsonl')).toEqual([
       { question: '1 + 1', truth: '2', answers: ['2', '2', null] },
     ])
-    expect(() => parseRecorded(lines.join('\n'), 'a.jsonl')).toThrow(
+    expect(() => parseQuestions(lines.join('\n'), 'a.jsonl')).toThrow(
       [
         'a.jsonl:3: is not a JSON object',
         "a.jsonl:4: 'question' is not a text",
@@ -27,19 +27,19 @@ describe('recorded answers', () => {
         "a.jsonl:7: 'answers[1]' is neither a text, a number nor null",
       ].join('\n'),
     )
-    expect(() => parseRecorded('\n', 'a.jsonl')).toThrow('a.jsonl: no recorded answers in it')
+    expect(() => parseQuestions('\n', 'a.jsonl')).toThrow('a.jsonl: no recorded answers in it')
   })
 
   test('VO23 what is generated follows from the seed and reads back as it was', () => {
     const size = { questions: 50, voters: 7 }
-    const some = generated({ seed: 3, ...size })
-    expect(some).toEqual(generated({ seed: 3, ...size }))
-    expect(some).not.toEqual(generated({ seed: 4, ...size }))
-    expect(parseRecorded(recordedText(some), 'x')).toEqual(some)
+    const some = generateQuestions({ seed: 3, ...size })
+    expect(some).toEqual(generateQuestions({ seed: 3, ...size }))
+    expect(some).not.toEqual(generateQuestions({ seed: 4, ...size }))
+    expect(parseQuestions(formatQuestions(some), 'x')).toEqual(some)
   })
 
   test('VO23 generated questions are as difficult as they should be', () => {
-    const many = generated({ seed: 5, questions: 4000, voters: 21 })
+    const many = generateQuestions({ seed: 5, questions: 4000, voters: 21 })
     const shares = many.map(
       ({ truth, answers }) => answers.filter((answer) => answer === truth).length / answers.length,
     )
@@ -51,34 +51,35 @@ describe('recorded answers', () => {
 })
 
 describe('the measured votes', () => {
-  const question = counted({
+  const question = groupAnswers({
     question: 'q',
     truth: '42',
     answers: ['42.', 'forty', null, ' 42 ', '42', '41', '41', '41'],
   })
 
   test('VO24 answers are grouped by their normalised text; no answer is no vote; a tie is not right', () => {
-    expect(verdict(question, [0, 1, 2, 3])).toEqual({ right: true, tie: false, voters: 4, agreement: 2 / 3 })
-    expect(verdict(question, [0, 3, 4, 5, 6, 7])).toMatchObject({ right: false, tie: true })
-    expect(verdict(question, [2])).toMatchObject({ right: false, tie: false, agreement: 0 })
-    expect(verdict(question, [0, 5, 6], [3, 1, 1, 1, 1, 1, 1, 1])).toMatchObject({ right: true })
+    expect(countVotes(question, [0, 1, 2, 3])).toEqual({ right: true, tie: false, voters: 4, agreement: 2 / 3 })
+    expect(countVotes(question, [0, 3, 4, 5, 6, 7])).toMatchObject({ right: false, tie: true })
+    expect(countVotes(question, [2])).toMatchObject({ right: false, tie: false, agreement: 0 })
+    expect(countVotes(question, [0, 5, 6], [3, 1, 1, 1, 1, 1, 1, 1])).toMatchObject({ right: true })
   })
 
   test('VO24 the exact stop always ends as the full vote, the stop by Beta asks no more than it', () => {
-    const questions = generated({ seed: 6, questions: 200, voters: 15 }).map(counted)
+    const questions = generateQuestions({ seed: 6, questions: 200, voters: 15 }).map(groupAnswers)
     const order = Array.from({ length: 15 }, (_, voter) => voter)
     for (const each of questions) {
-      const [full, exact] = [verdict(each, order), stopped(each, order, { wave: 1 })]
+      const [full, exact] = [countVotes(each, order), countVotesUntilSettled(each, order, { wave: 1 })]
       expect([exact.right, exact.tie]).toEqual([full.right, full.tie])
-      expect(stopped(each, order, { wave: 1, beta: 0.95 }).voters).toBeLessThanOrEqual(exact.voters)
+      expect(countVotesUntilSettled(each, order, { wave: 1, beta: 0.95 }).voters).toBeLessThanOrEqual(exact.voters)
       expect(
-        stopped(each, order, { wave: 4 }).voters % 4 === 0 || stopped(each, order, { wave: 4 }).voters === 15,
+        countVotesUntilSettled(each, order, { wave: 4 }).voters % 4 === 0 ||
+          countVotesUntilSettled(each, order, { wave: 4 }).voters === 15,
       ).toBe(true)
     }
   })
 
   test('VO24 the report has every size, both stops, the levels of agreement and the weighted vote', () => {
-    const questions = generated({ seed: 7, questions: 300, voters: 12 }).map(counted)
+    const questions = generateQuestions({ seed: 7, questions: 300, voters: 12 }).map(groupAnswers)
     const { rows, all } = sizeRows(questions, 1)
     expect(all).toBe(12)
     expect(rows.map(({ what }) => what)).toEqual([

@@ -3,34 +3,34 @@ import { existsSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, expect, test } from 'vitest'
-import { blockComplaints, isRunnable, readmeComplaints, troupeCommands } from './docs/block-rules.ts'
+import { blockProblems, isRunnable, readmeProblems, troupeCommands } from './docs/block-rules.ts'
+import { createWorkspace, runBlock, typeProblems } from './docs/block-runner.ts'
 import { codeBlocks, relativeLinks } from './docs/markdown.ts'
-import { openWorkshop, runBlock, typeComplaints } from './docs/workshop.ts'
-import { readSource, readSources, root } from './source-file.ts'
+import { readSource, readSources, repositoryRoot } from './support/source-file.ts'
 
-const atRoot = readdirSync(root).filter((name) => name.endsWith('.md'))
+const atRoot = readdirSync(repositoryRoot).filter((name) => name.endsWith('.md'))
 const pages = [...atRoot.map((path) => ({ path, source: readSource(path) })), ...readSources('docs', '.md')]
 const withCode = pages.filter(({ path }) => /^(README|AGENTS|CONTRIBUTING)\.md$|^docs\//.test(path))
 const blocks = withCode.flatMap(codeBlocks)
 
-const workshop = openWorkshop()
+const workshop = createWorkspace()
 afterAll(workshop.close)
 
 function commands(): { scripts: string[]; subcommands: string[] } {
   const { scripts } = JSON.parse(readSource('package.json')) as { scripts: Record<string, string> }
-  const folder = join(root, 'src/surfaces/cli/commands')
-  const files = existsSync(folder) ? readdirSync(folder).filter((name) => /^[^.]+\.ts$/.test(name)) : []
-  return { scripts: Object.keys(scripts), subcommands: files.map((name) => name.replace('.ts', '')) }
+  const folder = join(repositoryRoot, 'src/surfaces/cli/commands')
+  const files = existsSync(folder) ? readdirSync(folder).filter((name) => /^[^.]+-command\.ts$/.test(name)) : []
+  return { scripts: Object.keys(scripts), subcommands: files.map((name) => name.replace('-command.ts', '')) }
 }
 
 test('the README shows a program that runs, early', () => {
   const readme = pages.find(({ path }) => path === 'README.md')
-  expect(readme ? readmeComplaints(readme) : ['README.md is missing']).toEqual([])
+  expect(readme ? readmeProblems(readme) : ['README.md is missing']).toEqual([])
 })
 
 test('every code block has a language we check, parses, and names commands that exist', () => {
   const known = commands()
-  expect(blocks.flatMap((block) => blockComplaints(block, known))).toEqual([])
+  expect(blocks.flatMap((block) => blockProblems(block, known))).toEqual([])
 })
 
 test('every documented command is known to the command line, with all its options', { timeout: 60_000 }, async () => {
@@ -51,7 +51,7 @@ test('every documented command is known to the command line, with all its option
 
 test('every TypeScript block type-checks', { timeout: 60_000 }, async () => {
   const typed = blocks.filter(({ language }) => language === 'ts')
-  expect(typed.length === 0 ? [] : await typeComplaints(workshop.folder, typed)).toEqual([])
+  expect(typed.length === 0 ? [] : await typeProblems(workshop.folder, typed)).toEqual([])
 })
 
 for (const block of blocks.filter(isRunnable)) {
@@ -64,7 +64,7 @@ for (const block of blocks.filter(isRunnable)) {
 test('every relative link leads to a file', () => {
   const dead = pages.flatMap((page) =>
     relativeLinks(page)
-      .filter(({ target }) => !existsSync(join(root, dirname(page.path), target)))
+      .filter(({ target }) => !existsSync(join(repositoryRoot, dirname(page.path), target)))
       .map(({ target, line }) => `${page.path}:${line} leads to ${target}, which does not exist`),
   )
   expect(dead).toEqual([])

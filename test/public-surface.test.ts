@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { entrySources, publicNames, surfaceReport } from './public-surface/surface.ts'
-import { readSource } from './source-file.ts'
+import { readSource } from './support/source-file.ts'
 
 const reportFile = new URL('./public-surface.report.md', import.meta.url)
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { readSource, readSources } from './source-file.ts'
 import { specProblems } from './spec/problems.ts'
 import { specRules } from './spec/rules.ts'
+import { readSource, readSources } from './support/source-file.ts'
 
 const specs = readSources('src', 'SPEC.md')
 

@@ -3,10 +3,10 @@ import type { Limits } from '../kernel/limits.ts'
 import type { Delta } from '../kernel/ports.ts'
 
 /** What a watcher is told, as it happens: committed events, and words while they are written. */
-export type Signal = { event: Event } | { delta: Delta }
+export type StreamItem = { event: Event } | { delta: Delta }
 
 /** How a run that failed is taken up again. */
-export interface Reopen {
+export interface ReopenOptions {
   /** Limits that replace those in force. */
   limits: Partial<Limits>
   /** Also take up a run that was put aside because it kept crashing. */
@@ -19,13 +19,13 @@ export interface Engine {
    * Works on a run until it ends, waits for a human, or is interrupted. Joins the work if it is already under way
    * here. Rejects when the run cannot be worked on: `run_busy`, `unknown_run`, or what the store said.
    */
-  execute(run_id: string, reopen?: Reopen): Promise<void>
+  execute(run_id: string, reopen?: ReopenOptions): Promise<void>
   /** A command was written for this run: look at it now. */
-  nudge(run_id: string): void
+  wake(run_id: string): void
   /** Runs that are under way here. */
   readonly active: readonly string[]
   /** Calls the listener until the returned function is called. A slow or failing listener harms no run. */
-  watch(listener: (signal: Signal) => void): () => void
+  subscribe(listener: (signal: StreamItem) => void): () => void
   /** Lets what is in flight finish, starts nothing new, and leaves every run where it can be resumed. */
   drain(): Promise<void>
 }

@@ -1,4 +1,4 @@
-import { TroupeError, unknownName } from '../errors.ts'
+import { TroupeError, unknownNameError } from '../errors.ts'
 import type { Agent } from '../kernel/agent.ts'
 import type { Event, EventOf, ForkChanges, RunStart, SessionOpen } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
@@ -9,8 +9,8 @@ import type { Pattern } from '../kernel/pattern.ts'
 import type { Ports } from '../kernel/ports.ts'
 import type { Roster } from '../kernel/roster.ts'
 import { createRoster } from '../kernel/roster.ts'
-import { problemsOf } from '../kernel/schema.ts'
-import { keyOf } from './compare.ts'
+import { formatIssues } from '../kernel/schema.ts'
+import { stepKey } from './journal-diff.ts'
 
 /*
  * What a fork does differently. A change may only touch what nothing before the cut rests on: who works with which words
@@ -18,61 +18,61 @@ import { keyOf } from './compare.ts'
  */
 
 /** The ports of a run: a fork's agents are changed for all of its sessions, whoever executes it. */
-export function changedPorts(ports: Ports, { forked_from }: RunStart): Ports {
+export function applyForkToPorts(ports: Ports, { forked_from }: RunStart): Ports {
   const agents = forked_from?.changes.agents
   if (!agents) return ports
   const { roster } = ports
-  const changed = roster.names.map((name) => changedAgent(roster.get(name), agents[name]))
+  const changed = roster.names.map((name) => applyAgentChange(roster.get(name), agents[name]))
   return { ...ports, roster: createRoster(changed) }
 }
 
-function changedAgent(agent: Agent, change: { instructions?: string; model?: string } | undefined): Agent {
+function applyAgentChange(agent: Agent, change: { instructions?: string; model?: string } | undefined): Agent {
   return change ? { ...agent, ...change } : agent
 }
 
 /** What changes are checked against. */
-export interface Known {
+export interface ForkChangeContext {
   roster: Roster
   patterns: ReadonlyMap<string, Pattern>
 }
 
 /** The events up to the cut with the changes made. */
-export function makeChanges(cut: Event[], changes: ForkChanges, known: Known): Event[] {
-  checkAgents(cut, changes, known.roster)
-  const before = startOf(cut).data.limits
-  const limits = changedLimits(before, changes.limits)
-  const changed = cut.map((event): Event => {
+export function applyForkChanges(events: Event[], changes: ForkChanges, context: ForkChangeContext): Event[] {
+  checkAgents(events, changes, context.roster)
+  const before = runStartEvent(events).data.limits
+  const limits = applyLimitChanges(before, changes.limits)
+  const changed = events.map((event): Event => {
     if (isEvent(event, 'run:start'))
-      return { ...event, data: changedStart(event.data, changes, { limits, cut, known }) }
+      return { ...event, data: applyStartChanges(event.data, changes, { limits, events, context }) }
     if (isEvent(event, 'run:reopen')) {
-      return { ...event, data: { ...event.data, limits: changedLimits(event.data.limits, changes.limits) } }
+      return { ...event, data: { ...event.data, limits: applyLimitChanges(event.data.limits, changes.limits) } }
     }
     if (!isEvent(event, 'session:open')) return event
     const depth = event.data.max_depth === before.depth ? limits.depth : event.data.max_depth
-    return { ...event, data: changedOpening({ ...event.data, max_depth: depth }, changes) }
+    return { ...event, data: applySessionChanges({ ...event.data, max_depth: depth }, changes) }
   })
-  for (const [id, answer] of Object.entries(changes.answers ?? {})) changeAnswer(changed, id, answer)
+  for (const [id, answer] of Object.entries(changes.answers ?? {})) applyAnswerChange(changed, id, answer)
   return changed
 }
 
-function startOf(events: readonly Event[]): EventOf<'run:start'> {
+function runStartEvent(events: readonly Event[]): EventOf<'run:start'> {
   const [start] = events
   if (isEvent(start, 'run:start')) return start
-  throw new TroupeError('store_damaged', 'the journal does not begin with run:start')
+  throw new TroupeError('store_corrupt', 'the journal does not begin with run:start')
 }
 
-interface Cut {
+interface CutContext {
   limits: Limits
-  cut: readonly Event[]
-  known: Known
+  events: readonly Event[]
+  context: ForkChangeContext
 }
 
-function changedStart(start: RunStart, changes: ForkChanges, at: Cut): RunStart {
-  if (changes.input && at.cut.length > 1) {
-    const used = at.cut[1]
+function applyStartChanges(start: RunStart, changes: ForkChanges, at: CutContext): RunStart {
+  if (changes.input && at.events.length > 1) {
+    const used = at.events[1]
     throw new TroupeError(
       'invalid_input',
-      `the input had been used at the cut: ${used?.type} ${keyOf(at.cut[1] as Event)}`,
+      `the input had been used at the cut: ${used?.type} ${stepKey(at.events[1] as Event)}`,
       {
         hint: 'change the input with --at 1, where nothing has happened yet',
       },
@@ -82,44 +82,48 @@ function changedStart(start: RunStart, changes: ForkChanges, at: Cut): RunStart 
     ...start,
     limits: at.limits,
     ...(changes.model === undefined ? undefined : { model: changes.model }),
-    ...(changes.input ? { input: changedInput(start, changes.input, at.known) } : undefined),
+    ...(changes.input ? { input: applyInputChanges(start, changes.input, at.context) } : undefined),
   }
 }
 
-function changedInput({ pattern: name, input }: RunStart, changes: object, { patterns }: Known): unknown {
+function applyInputChanges(
+  { pattern: name, input }: RunStart,
+  changes: object,
+  { patterns }: ForkChangeContext,
+): unknown {
   const pattern = patterns.get(name)
-  if (!pattern) throw unknownName('unknown_pattern', 'pattern', name, [...patterns.keys()])
+  if (!pattern) throw unknownNameError('unknown_pattern', 'pattern', name, [...patterns.keys()])
   const parsed = pattern.input.safeParse({ ...(input as object), ...changes })
   if (parsed.success) return parsed.data
-  throw new TroupeError('invalid_input', `the input of ${name} does not fit: ${problemsOf(parsed.error)}`)
+  throw new TroupeError('invalid_input', `the input of ${name} does not fit: ${formatIssues(parsed.error)}`)
 }
 
-function changedLimits(limits: Limits, changes: Partial<Limits> = {}): Limits {
+function applyLimitChanges(limits: Limits, changes: Partial<Limits> = {}): Limits {
   const parsed = limitsSchema.safeParse({ ...limits, ...changes })
   if (parsed.success) return parsed.data
-  throw new TroupeError('invalid_input', `the limits do not fit: ${problemsOf(parsed.error)}`, {
+  throw new TroupeError('invalid_input', `the limits do not fit: ${formatIssues(parsed.error)}`, {
     alternatives: Object.keys(limits),
   })
 }
 
-function changedOpening(open: SessionOpen, { agents }: ForkChanges): SessionOpen {
+function applySessionChanges(open: SessionOpen, { agents }: ForkChanges): SessionOpen {
   const change = agents?.[open.agent.name]
   if (!change) return open
   const model = change.model === undefined ? undefined : { model: change.model }
-  return { ...open, ...model, agent: changedAgent(open.agent, change) }
+  return { ...open, ...model, agent: applyAgentChange(open.agent, change) }
 }
 
 function checkAgents(cut: readonly Event[], { agents }: ForkChanges, roster: Roster): void {
   const opened = cut.flatMap((event) => (isEvent(event, 'session:open') ? event.data.agent.name : []))
   const known = [...new Set([...opened, ...roster.names])]
   for (const name of Object.keys(agents ?? {})) {
-    if (!known.includes(name)) throw unknownName('unknown_agent', 'agent', name, known)
+    if (!known.includes(name)) throw unknownNameError('unknown_agent', 'agent', name, known)
   }
 }
 
 /** Replaces an answer that nothing rests on yet, or gives one to a question that is open at the cut. */
-function changeAnswer(events: Event[], id: string, answer: unknown): void {
-  const gate = gateNamed(events, id)
+function applyAnswerChange(events: Event[], id: string, answer: unknown): void {
+  const gate = findGate(events, id)
   if (gate.choices && !gate.choices.some((choice) => choice === answer)) {
     throw new TroupeError('invalid_input', `'${String(answer)}' is no answer to "${gate.question}"`, {
       alternatives: gate.choices,
@@ -136,7 +140,7 @@ function changeAnswer(events: Event[], id: string, answer: unknown): void {
     return
   }
   const opened = events.find((event) => isEvent(event, 'gate:open') && event.data.gate_id === gate_id)
-  const used = events.slice(at + 1).find((event) => restsOn(event, key, opened?.session_id))
+  const used = events.slice(at + 1).find((event) => dependsOnAnswer(event, key, opened?.session_id))
   if (used) {
     throw new TroupeError(
       'invalid_input',
@@ -149,19 +153,19 @@ function changeAnswer(events: Event[], id: string, answer: unknown): void {
   events[at] = { ...given, data }
 }
 
-function restsOn(event: Event, gate: string, session_id: string | undefined): boolean {
-  const key = keyOf(event)
+function dependsOnAnswer(event: Event, gate: string, session_id: string | undefined): boolean {
+  const key = stepKey(event)
   if (key === '') return false
   return session_id === undefined || event.session_id === session_id || gate.startsWith(`${key}/`)
 }
 
-function gateNamed(events: readonly Event[], id: string): Gate {
+function findGate(events: readonly Event[], id: string): Gate {
   const gates = events.flatMap((event) => (isEvent(event, 'gate:open') ? event.data : []))
   const found = gates.filter(({ gate_id, key }) => gate_id === id || key === id)
   const near = found.length > 0 ? found : gates.filter(({ gate_id }) => gate_id.startsWith(id) && id !== '')
   const [gate] = near
   if (gate && near.length === 1) return gate
-  throw unknownName(
+  throw unknownNameError(
     'unknown_gate',
     'question before the cut',
     id,

@@ -1,11 +1,11 @@
 import type { Event, EventOf } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
 import { shortHash } from '../kernel/hash.ts'
-import type { SessionState } from '../kernel/session.ts'
-import { apply, foldSession, inputHash, newSession, sessionId } from '../kernel/session.ts'
+import type { SessionState } from '../kernel/session/session-state.ts'
+import { applyEvent, foldSession, inputHash, newSession, sessionId } from '../kernel/session/session-state.ts'
 import type { Store } from '../store/store.ts'
-import { keyOf } from './compare.ts'
-import { sessionPorts } from './sessions.ts'
+import { stepKey } from './journal-diff.ts'
+import { sessionPorts } from './session-ports.ts'
 
 /*
  * Ids derive from the run: the events of one run become those of another by deriving them anew, everywhere they stand,
@@ -13,11 +13,11 @@ import { sessionPorts } from './sessions.ts'
  */
 
 /** Every id that derives from the old run, and what it is in the new one. */
-export function newIds(events: readonly Event[], inherited: number, run_id: string): Map<string, string> {
+export function forkIdMap(events: readonly Event[], inherited: number, run_id: string): Map<string, string> {
   const ids = new Map<string, string>()
   for (const event of events) {
-    const key = keyOf(event)
-    if (isEvent(event, 'session:open')) nameSession(event, ids, { run_id, inherited: event.seq <= inherited })
+    const key = stepKey(event)
+    if (isEvent(event, 'session:open')) addSessionId(event, ids, { run_id, inherited: event.seq <= inherited })
     if (isEvent(event, 'gate:open')) ids.set(event.data.gate_id, `g_${shortHash(`${run_id}\n${key}`)}`)
     const group = (event as EventOf<'tool:pre'>).data.parallel_group_id
     if (group) ids.set(group, `pg_${shortHash(`${run_id}\n${key.slice(0, key.lastIndexOf('/tool/'))}`)}`)
@@ -27,7 +27,7 @@ export function newIds(events: readonly Event[], inherited: number, run_id: stri
   return ids
 }
 
-function nameSession(
+function addSessionId(
   event: EventOf<'session:open'>,
   ids: Map<string, string>,
   to: { run_id: string; inherited: boolean },
@@ -40,14 +40,14 @@ function nameSession(
 }
 
 /** The events under their new ids, numbered from 1. */
-export function renamed(events: readonly Event[], ids: ReadonlyMap<string, string>, at: number): Event[] {
+export function renameEvents(events: readonly Event[], ids: ReadonlyMap<string, string>, at: number): Event[] {
   const pattern = new RegExp([...ids.keys()].sort((a, b) => b.length - a.length).join('|'), 'g')
   const rename = (text: string) => text.replace(pattern, (id) => ids.get(id) ?? id)
   const seqs = new Map(events.map((event, index) => [event.seq, index + 1]))
   const run_id = events[0]?.run_id ?? ''
   return events.map((event, index) => {
     const data = JSON.parse(rename(JSON.stringify(event.data)))
-    if (isEvent(event, 'session:open') && event.data.base) data.base = newBase(event, { run_id, ids, seqs })
+    if (isEvent(event, 'session:open') && event.data.base) data.base = renameBase(event, { run_id, ids, seqs })
     return {
       run_id: ids.get(event.run_id) ?? event.run_id,
       seq: index + 1,
@@ -59,20 +59,20 @@ export function renamed(events: readonly Event[], ids: ReadonlyMap<string, strin
   })
 }
 
-interface Renaming {
+interface RenameContext {
   run_id: string
   ids: ReadonlyMap<string, string>
   seqs: ReadonlyMap<number, number>
 }
 
-function newBase({ data, session_id = '' }: EventOf<'session:open'>, { run_id, ids, seqs }: Renaming) {
+function renameBase({ data, session_id = '' }: EventOf<'session:open'>, { run_id, ids, seqs }: RenameContext) {
   const { base } = data
   if (base?.run_id === run_id) return { run_id: ids.get(run_id) ?? run_id, seq: seqs.get(base.seq) ?? base.seq }
   return base && { ...base, session_id: base.session_id ?? session_id }
 }
 
 /** Gives every model call the hash of what it was asked under the new ids: else a fork would seem to have drifted. */
-export async function rehash(events: readonly Event[], store: Store): Promise<Event[]> {
+export async function rehashRequests(events: readonly Event[], store: Store): Promise<Event[]> {
   const sessions = new Map<string, SessionState>()
   const pasts = new Map<string, Event[]>()
   const asked = new Map<string, number>()
@@ -80,14 +80,14 @@ export async function rehash(events: readonly Event[], store: Store): Promise<Ev
   const hashed: Event[] = []
   for (const event of events) {
     const id = event.session_id ?? ''
-    const past = pasts.get(id) ?? (isEvent(event, 'session:open') ? await originOf(event, store) : [])
-    if (isEvent(event, 'session:open')) sessions.set(id, openedAgain(event, past))
+    const past = pasts.get(id) ?? (isEvent(event, 'session:open') ? await readOriginEvents(event, store) : [])
+    if (isEvent(event, 'session:open')) sessions.set(id, reopenSession(event, past))
     const session = sessions.get(id)
     const asks = session && isEvent(event, 'model:begin') && !event.data.phase
     const input_hash = asks ? inputHash(session, event.data.model) : undefined
     const own = input_hash === undefined ? event : ({ ...event, data: { ...event.data, input_hash } } as Event)
     const again = isEvent(event, 'model:end') && (asked.get(event.data.key) ?? 0) > event.seq
-    if (session && !again) apply(session, own)
+    if (session && !again) applyEvent(session, own)
     if (session) past.push(own)
     pasts.set(id, past)
     hashed.push(own)
@@ -96,12 +96,12 @@ export async function rehash(events: readonly Event[], store: Store): Promise<Ev
 }
 
 /** What a session of another run had said before. */
-async function originOf({ data: { base } }: EventOf<'session:open'>, store: Store): Promise<Event[]> {
+async function readOriginEvents({ data: { base } }: EventOf<'session:open'>, store: Store): Promise<Event[]> {
   if (base?.session_id === undefined) return []
   return [...(await sessionPorts(store).readSession(base.session_id, base)).events]
 }
 
 /** As the kernel takes a session up: each segment folds what was before it anew. */
-function openedAgain({ session_id = '', data }: EventOf<'session:open'>, past: readonly Event[]): SessionState {
+function reopenSession({ session_id = '', data }: EventOf<'session:open'>, past: readonly Event[]): SessionState {
   return past.length === 0 ? newSession(session_id, data) : foldSession(session_id, data, past)
 }

@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { worldContract } from '../testing/world-contract.ts'
 import { realWorld } from './real-world.ts'
 
-worldContract('the real world', () => ({ world: realWorld(), run: (until) => until }), { describe, test })
+worldContract('the real world', () => ({ world: realWorld(), runUntil: (until) => until }), { describe, test })
 
 test('W5 a sleep longer than a timer can hold does not end at once', async () => {
   vi.useFakeTimers()

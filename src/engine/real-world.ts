@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { World } from '../kernel/world.ts'
 
 /** Beyond this a timer of Node fires at once instead of late. */
-const LONGEST_TIMER = 2_147_483_647
+const MAX_TIMER_MS = 2_147_483_647
 
 /** The world as it is: the wall clock, the timers and the randomness of this process. */
 export function realWorld(): World {
@@ -10,7 +10,7 @@ export function realWorld(): World {
     now: () => Date.now(),
     sleep,
     after(ms, task) {
-      const timer = setTimeout(task, Math.min(ms, LONGEST_TIMER))
+      const timer = setTimeout(task, Math.min(ms, MAX_TIMER_MS))
       return () => clearTimeout(timer)
     },
     defer: (task) => void setImmediate(task),
@@ -25,7 +25,7 @@ function sleep(ms: number, signal?: AbortSignal): Promise<void> {
     let left = ms
     let timer: NodeJS.Timeout
     const wait = () => {
-      const part = Math.min(left, LONGEST_TIMER)
+      const part = Math.min(left, MAX_TIMER_MS)
       left -= part
       timer = setTimeout(left > 0 ? wait : done, part)
     }

@@ -1,15 +1,21 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { answering, calls, pattern, says } from '../../test/by-hand.ts'
-import { agents, counting, delegate, dyingStore, expectSame } from '../../test/rehearsal.ts'
-import { agent, playing, stage } from '../../test/stage.ts'
+import { chunkModel, patternFrom, textChunks, toolCallChunks } from '../../test/support/manual-doubles.ts'
+import {
+  agents,
+  countingTools,
+  crashingStore,
+  expectReplayMatches,
+  taskCall,
+} from '../../test/support/replay-harness.ts'
+import { agent, createTestTroupe, functionModel } from '../../test/support/test-troupe.ts'
 import { TroupeError } from '../errors.ts'
 import type { RunResult, Store } from '../index.ts'
 import { createTroupe } from '../index.ts'
 import type { Context } from '../kernel/context.ts'
 
 describe('CA12 patterns of a program', () => {
-  const work = pattern('work', async (context: Context) => {
+  const work = patternFrom('work', async (context: Context) => {
     const at = await context.now('when')
     const dice = await context.random('dice')
     await context.step('act', async () => 'acted', { kind: 'act' })
@@ -29,22 +35,22 @@ describe('CA12 patterns of a program', () => {
   })
 
   test('CA12 steps, races, artifacts, emitted facts and questions', async () => {
-    const { troupe } = await stage({ agents, model: answering(() => []), patterns: [work] })
+    const { troupe } = await createTestTroupe({ agents, model: chunkModel(() => []), patterns: [work] })
     const waiting = await troupe.run('work', {})
-    await expectSame(troupe.store, waiting.run_id, { patterns: [work] })
+    await expectReplayMatches(troupe.store, waiting.run_id, { patterns: [work] })
     const result = await (await troupe.answer(waiting.gates[0]?.gate_id ?? '', 'yes')).result
     expect(result.status).toBe('completed')
-    await expectSame(troupe.store, result.run_id, { patterns: [work] })
+    await expectReplayMatches(troupe.store, result.run_id, { patterns: [work] })
   })
 
   test('CA13 a step that the journal does not know is not done', async () => {
     const done: string[] = []
     const make = (keys: string[]) =>
-      pattern('work', async (context) => {
+      patternFrom('work', async (context) => {
         for (const key of keys) await context.step(key, () => void done.push(key), { kind: 'act' })
         return keys.length
       })
-    const { troupe } = await stage({ agents, model: answering(() => []), patterns: [make(['a', 'b'])] })
+    const { troupe } = await createTestTroupe({ agents, model: chunkModel(() => []), patterns: [make(['a', 'b'])] })
     const result = await troupe.run('work', {})
     expect(done).toEqual(['a', 'b'])
     const changed = await createTroupe({ store: troupe.store, patterns: [make(['a', 'new', 'b'])] })
@@ -60,12 +66,12 @@ describe('CA12 patterns of a program', () => {
 
   test('CA14 differences are named by key, with what differs there', async () => {
     const make = (say: string) =>
-      pattern('work', async (context) => {
+      patternFrom('work', async (context) => {
         await context.step('same', async () => 1)
         context.emit('said', 'custom:said', { words: { say, loud: true } })
         return say
       })
-    const { troupe } = await stage({ agents, model: answering(() => []), patterns: [make('old')] })
+    const { troupe } = await createTestTroupe({ agents, model: chunkModel(() => []), patterns: [make('old')] })
     const { run_id } = await troupe.run('work', {})
     const report = await (await createTroupe({ store: troupe.store, patterns: [make('new')] })).replay(run_id)
     expect(report.differences).toMatchObject([
@@ -75,7 +81,7 @@ describe('CA12 patterns of a program', () => {
   })
 
   test('CA14 a pattern that this program does not have is named', async () => {
-    const { troupe } = await stage({ agents, model: answering(() => []), patterns: [work] })
+    const { troupe } = await createTestTroupe({ agents, model: chunkModel(() => []), patterns: [work] })
     const { run_id } = await troupe.run('work', {})
     const other = await createTroupe({ store: troupe.store })
     await expect(other.replay(run_id)).rejects.toMatchObject({
@@ -86,14 +92,14 @@ describe('CA12 patterns of a program', () => {
 })
 
 test('CA13 a replay asks no model, calls no tool and no hook, and writes nothing', async () => {
-  const { made, tools } = counting()
+  const { made, tools } = countingTools()
   const asked: string[] = []
   const hooks = [{ addContext: () => void asked.push('hook'), beforeTool: () => void asked.push('hook') }]
-  const model = playing(({ session: { turn } }) => {
+  const model = functionModel(({ session: { turn } }) => {
     asked.push('model')
     return turn < 3 ? { calls: [{ name: 'send', input: { text: `${turn}` } }] } : { text: 'done' }
   })
-  const { troupe, task } = await stage({ agents, tools, model, hooks: hooks as never })
+  const { troupe, task } = await createTestTroupe({ agents, tools, model, hooks: hooks as never })
   const { run_id } = await task('lead', 'go')
   const [calls, questions, runs] = [made.length, asked.length, (await troupe.runs()).length]
   expect((await troupe.replay(run_id)).same).toBe(true)
@@ -102,23 +108,24 @@ test('CA13 a replay asks no model, calls no tool and no hook, and writes nothing
 
 /** A run that a list of small numbers describes. */
 async function randomRun(plan: readonly number[], crash: number): Promise<{ store: Store; run: RunResult }> {
-  const { tools } = counting()
+  const { tools } = countingTools()
   const staff = [...agents, agent('slow', { timeout_ms: 100 })]
-  const model = answering(({ key, session: { agent: who, turn } }) => {
+  const model = chunkModel(({ key, session: { agent: who, turn } }) => {
     const die = plan[(turn * 7 + key.length * 3 + who.length) % plan.length] ?? 0
-    if (who === 'slow' && die > 4) return new Promise((resolve) => setTimeout(resolve, 250, says('late')))
-    if (turn > 3 || die === 0) return says(`${who} ends`)
-    if (die === 1) return calls({ name: 'look', input: { text: `${turn}` } }, { name: 'send', input: { text: 'x' } })
-    if (die === 2) return calls(delegate('coder', `t${turn}`), delegate('slow', 'y'))
-    if (die === 3) return calls(delegate('critic', 'bg', { background: true }), delegate('coder', 'z'))
+    if (who === 'slow' && die > 4) return new Promise((resolve) => setTimeout(resolve, 250, textChunks('late')))
+    if (turn > 3 || die === 0) return textChunks(`${who} ends`)
+    if (die === 1)
+      return toolCallChunks({ name: 'look', input: { text: `${turn}` } }, { name: 'send', input: { text: 'x' } })
+    if (die === 2) return toolCallChunks(taskCall('coder', `t${turn}`), taskCall('slow', 'y'))
+    if (die === 3) return toolCallChunks(taskCall('critic', 'bg', { background: true }), taskCall('coder', 'z'))
     if (die === 4)
-      return calls({ name: 'send', input: { text: 'fail' } }, { name: 'ask_user', input: { question: 'q?' } })
+      return toolCallChunks({ name: 'send', input: { text: 'fail' } }, { name: 'ask_user', input: { question: 'q?' } })
     if (die === 5) throw Object.assign(new TroupeError('model_failed', 'as planned'), { status: 500 })
     return [{ type: 'text', text: 'cut' }]
   })
-  const pacing = { ready: () => undefined, next: () => undefined }
-  const { store, revive } = dyingStore(crash)
-  const options = { store, agents: staff, tools, model, engine: { pacing }, limits: { depth: 2, calls: 25 } }
+  const retryPolicy = { ready: () => undefined, next: () => undefined }
+  const { store, revive } = crashingStore(crash)
+  const options = { store, agents: staff, tools, model, engine: { retryPolicy }, limits: { depth: 2, calls: 25 } }
   const first = await createTroupe(options)
   const handle = await first.stream('task', { agent: 'lead', instruction: 'go' })
   await handle.result.catch(() => {})
@@ -136,7 +143,7 @@ test('CA12 any run, crashed anywhere, replays to itself', { timeout: 60_000 }, a
   await fc.assert(
     fc.asyncProperty(plan, fc.integer({ min: 1, max: 60 }), async (dice, crash) => {
       const { store, run } = await randomRun(dice, crash)
-      await expectSame(store, run.run_id, { agents: [...agents, agent('slow', { timeout_ms: 100 })] })
+      await expectReplayMatches(store, run.run_id, { agents: [...agents, agent('slow', { timeout_ms: 100 })] })
     }),
     { numRuns: 40 },
   )

@@ -1,66 +1,66 @@
 import { z } from 'zod'
-import { fromRecord, TroupeError } from '../errors.ts'
+import { errorFromRecord, TroupeError } from '../errors.ts'
 import type { Agent } from '../kernel/agent.ts'
 import type { Event, EventOf } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
 import type { Hooks } from '../kernel/hook.ts'
 import type { Model } from '../kernel/model.ts'
-import { isOfServer } from '../kernel/named-tools.ts'
-import { NO_PACING } from '../kernel/pacing.ts'
 import type { Ports } from '../kernel/ports.ts'
+import { NO_RETRIES } from '../kernel/retry-policy.ts'
 import { createRoster } from '../kernel/roster.ts'
+import { isServerTool } from '../kernel/session/expand-tool-names.ts'
 import type { Tool, ToolKind } from '../kernel/tool.ts'
 import type { Store } from '../store/store.ts'
 import type { ReplayWorld } from './replay-world.ts'
-import { sessionPorts } from './sessions.ts'
+import { sessionPorts } from './session-ports.ts'
 
 /*
  * The outside as a replay sees it: nothing is asked, nothing is done. What the journal does not answer waits for ever, or
  * until the run is stopped. Agents and tools are those that the journal names; patterns are those of this program.
  */
 
-type RealPorts = Omit<Ports, 'publish'>
+type LivePorts = Omit<Ports, 'publish'>
 
 /** Reads of the store that are under way: until they are back, the replay is not still. */
-export interface Reading {
-  under_way: number
+export interface PendingReads {
+  count: number
 }
 
 export function replayPorts(
-  site: { store: Store; ports: RealPorts; world: ReplayWorld; reading: Reading },
+  site: { store: Store; ports: LivePorts; world: ReplayWorld; reading: PendingReads },
   events: readonly Event[],
 ): Ports {
   const { world } = site
   // No server is started for a replay.
-  const { prepare: _prepare, ...ports } = site.ports
+  const { prepareTools: _prepare, ...ports } = site.ports
   return {
     ...ports,
     world,
-    sealed: true,
+    replayOnly: true,
     strict: false,
     publish: () => {},
-    models: { resolve: (name) => resolved(name, events) },
-    pacing: NO_PACING,
-    roster: createRoster(agentsOf(ports, events)),
-    tools: toolsOf(ports, events),
-    broughtBy: (_agent, key) => broughtUnder(key, events),
-    hooks: hooksThatSpoke(events),
-    ...sessionsOf(site, events),
+    models: { resolve: (name) => resolveRecordedModel(name, events) },
+    retryPolicy: NO_RETRIES,
+    roster: createRoster(recordedAgents(ports, events)),
+    tools: recordedTools(ports, events),
+    agentProvidedTools: (_agent, key) => recordedServerTools(key, events),
+    hooks: recordedHooks(events),
+    ...replaySessionPorts(site, events),
   }
 }
 
 /** A model that says nothing more. */
-function silent(name: string): Model {
+function silentModel(name: string): Model {
   return {
     name,
     // biome-ignore lint/correctness/useYield: it has nothing to say
     async *stream(_request, signal) {
-      await forever(signal)
+      await untilAborted(signal)
     },
   }
 }
 
-function forever(signal: AbortSignal): Promise<never> {
+function untilAborted(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     if (signal.aborted) reject(signal.reason)
     signal.addEventListener('abort', () => reject(signal.reason), { once: true })
@@ -68,29 +68,29 @@ function forever(signal: AbortSignal): Promise<never> {
 }
 
 /** A model that could not be found then cannot be found now. */
-function resolved(name: string | undefined, events: readonly Event[]): Model {
+function resolveRecordedModel(name: string | undefined, events: readonly Event[]): Model {
   const start = events[0]
   const fallback = isEvent(start, 'run:start') ? start.data.model : undefined
-  const wanted = openingsOf(events).filter(({ data }) => (data.model ?? fallback) === name)
-  const last = wanted.map(({ data }) => lastEnd(events, data.key)).find((end) => end)
+  const wanted = sessionOpenEvents(events).filter(({ data }) => (data.model ?? fallback) === name)
+  const last = wanted.map(({ data }) => lastSessionEnd(events, data.key)).find((end) => end)
   const error = last?.data.error
-  if (error && error.step === `${last.data.key}/start`) throw fromRecord(error)
-  return silent(name ?? 'default')
+  if (error && error.step === `${last.data.key}/start`) throw errorFromRecord(error)
+  return silentModel(name ?? 'default')
 }
 
-function openingsOf(events: readonly Event[]): EventOf<'session:open'>[] {
+function sessionOpenEvents(events: readonly Event[]): EventOf<'session:open'>[] {
   return events.filter((event) => isEvent(event, 'session:open'))
 }
 
-function lastEnd(events: readonly Event[], key: string): EventOf<'session:end'> | undefined {
+function lastSessionEnd(events: readonly Event[], key: string): EventOf<'session:end'> | undefined {
   return events.findLast((event) => isEvent(event, 'session:end') && event.data.key === key) as
     | EventOf<'session:end'>
     | undefined
 }
 
-function agentsOf({ roster }: RealPorts, events: readonly Event[]): Agent[] {
+function recordedAgents({ roster }: LivePorts, events: readonly Event[]): Agent[] {
   const recorded = new Map<string, Agent>()
-  for (const { data } of openingsOf(events)) {
+  for (const { data } of sessionOpenEvents(events)) {
     if (data.agent.origin?.by !== 'model' && !recorded.has(data.agent.name)) recorded.set(data.agent.name, data.agent)
   }
   const present = roster.names.map((name) => recorded.get(name) ?? roster.get(name))
@@ -98,19 +98,19 @@ function agentsOf({ roster }: RealPorts, events: readonly Event[]): Agent[] {
 }
 
 /** The tools that the journal names, in its order, so that every session is given the same ones. */
-function toolsOf({ tools, patternTools }: RealPorts, events: readonly Event[]): Map<string, Tool> {
+function recordedTools({ tools, patternTools }: LivePorts, events: readonly Event[]): Map<string, Tool> {
   const kinds = new Map<string, ToolKind>()
   for (const event of events) if (isEvent(event, 'tool:pre')) kinds.set(event.data.tool, event.data.kind)
-  const names = new Set([...openingsOf(events).flatMap(({ data }) => data.tools), ...kinds.keys()])
+  const names = new Set([...sessionOpenEvents(events).flatMap(({ data }) => data.tools), ...kinds.keys()])
   return new Map(
     [...names]
       .filter((name) => !patternTools.has(name) && kinds.get(name) !== 'pattern')
-      .map((name) => [name, still(name, tools.get(name), kinds.get(name))]),
+      .map((name) => [name, inertTool(name, tools.get(name), kinds.get(name))]),
   )
 }
 
 /** Hooks that are never asked: their verdicts are in the journal, and the kernel looks for them only where hooks are. */
-function hooksThatSpoke(events: readonly Event[]): Hooks[] {
+function recordedHooks(events: readonly Event[]): Hooks[] {
   const added = events.some((event) => isEvent(event, 'session:context'))
   const decided = events.some((event) => isEvent(event, 'step:end') && event.data.key.endsWith('/hooks'))
   const silent = () => undefined
@@ -118,13 +118,13 @@ function hooksThatSpoke(events: readonly Event[]): Hooks[] {
 }
 
 /** A session has the tools of servers that it had then, whichever are started now. */
-function broughtUnder(key: string, events: readonly Event[]): string[] {
-  const opening = openingsOf(events).find(({ data }) => data.key === key)
-  return opening?.data.tools.filter(isOfServer) ?? []
+function recordedServerTools(key: string, events: readonly Event[]): string[] {
+  const opening = sessionOpenEvents(events).find(({ data }) => data.key === key)
+  return opening?.data.tools.filter(isServerTool) ?? []
 }
 
 /** A tool that is never really called. */
-function still(name: string, tool: Tool | undefined, kind: ToolKind = 'read'): Tool {
+function inertTool(name: string, tool: Tool | undefined, kind: ToolKind = 'read'): Tool {
   const { recover: _recover, ...known } = tool ?? {
     name,
     description: '',
@@ -132,48 +132,53 @@ function still(name: string, tool: Tool | undefined, kind: ToolKind = 'read'): T
     category: 'perception' as const,
     kind: kind === 'pattern' ? ('read' as const) : kind,
   }
-  const wait = (_input: never, { signal }: { signal: AbortSignal }) => forever(signal)
-  return { ...known, execute: wait, recover: wait, ...(isOfServer(name) ? { brought: true as const } : undefined) }
+  const wait = (_input: never, { signal }: { signal: AbortSignal }) => untilAborted(signal)
+  return {
+    ...known,
+    execute: wait,
+    recover: wait,
+    ...(isServerTool(name) ? { agent_provided: true as const } : undefined),
+  }
 }
 
-function sessionsOf(
-  { store, reading }: { store: Store; reading: Reading },
+function replaySessionPorts(
+  { store, reading }: { store: Store; reading: PendingReads },
   events: readonly Event[],
 ): ReturnType<typeof sessionPorts> {
   const real = sessionPorts(store)
-  const reopened = openingsOf(events).filter(({ data }) => data.base)
+  const reopened = sessionOpenEvents(events).filter(({ data }) => data.base)
   const taken = new Set<EventOf<'session:open'>>()
   return {
     /** The past as it was when the journal took the session up. */
     async claimSession(session_id) {
       const open = reopened.find((candidate) => candidate.session_id === session_id && !taken.has(candidate))
       const base = open?.data.base
-      if (!open || !base) throw refusalOf(events, session_id)
+      if (!open || !base) throw recordedSessionError(events, session_id)
       taken.add(open)
-      reading.under_way += 1
+      reading.count += 1
       try {
         const past = await real.readSession(base.session_id ?? session_id, base)
         return { ...past, session_id, segment: open.data.segment - 1, base }
       } finally {
-        reading.under_way -= 1
+        reading.count -= 1
       }
     },
     readSession: real.readSession,
     sessionResult: async (session_id) => {
-      throw refusalOf(events, session_id)
+      throw recordedSessionError(events, session_id)
     },
-    artifact: real.artifact,
-    artifacts: real.artifacts,
+    readArtifact: real.readArtifact,
+    listArtifacts: real.listArtifacts,
     cachedResult: async () => undefined,
-    recall: async () => [],
+    recallRuns: async () => [],
   }
 }
 
 /** How the journal says that a session could not be had. */
-function refusalOf(events: readonly Event[], session_id: string): TroupeError {
+function recordedSessionError(events: readonly Event[], session_id: string): TroupeError {
   for (const event of events) {
     const error = isEvent(event, 'tool:error') ? event.data.detail : isEvent(event, 'run:end') ? event.data.error : null
-    if (error?.message.includes(session_id)) return fromRecord(error)
+    if (error?.message.includes(session_id)) return errorFromRecord(error)
   }
   return new TroupeError('unknown_session', `the journal does not say what became of the session ${session_id}`)
 }

@@ -3,9 +3,9 @@ import type { World } from '../kernel/world.ts'
 /** A world in which no time passes by itself: a timer fires when the replay says that it did. */
 export interface ReplayWorld extends World {
   /** The next timer is that of the session with this key. */
-  timing(key: string): void
+  keyNextTimer(key: string): void
   /** Lets the time of the session with this key run out. */
-  expire(key: string): void
+  expireTimer(key: string): void
 }
 
 export function replayWorld(start: number): ReplayWorld {
@@ -50,10 +50,10 @@ export function replayWorld(start: number): ReplayWorld {
       timers.add(timer)
       return () => void timers.delete(timer)
     },
-    timing(key) {
+    keyNextTimer(key) {
       next = key
     },
-    expire(key) {
+    expireTimer(key) {
       const timer = [...timers].find((candidate) => candidate.key === key)
       now += timer?.ms ?? 0
       timer?.fire()

@@ -1,15 +1,15 @@
-import { asTroupeError, fromRecord, TroupeError } from '../errors.ts'
+import { errorFromRecord, TroupeError, toTroupeError } from '../errors.ts'
 import type { RunEnd } from '../kernel/event.ts'
-import type { Execution } from '../kernel/execution.ts'
-import { isFatal } from '../kernel/fatal.ts'
+import type { Execution } from '../kernel/journal/execution.ts'
+import { isFatal } from '../kernel/journal/fatal-error.ts'
 import type { PatternResult } from '../kernel/pattern.ts'
 
-export function cancellation(reason: string): TroupeError {
+export function cancelledError(reason: string): TroupeError {
   return new TroupeError('cancelled', reason === '' ? 'the run was cancelled' : `the run was cancelled: ${reason}`)
 }
 
 /** How a run ends whose pattern returned. */
-export function endOf(pattern: string, result: PatternResult): RunEnd {
+export function runEndFromResult(pattern: string, result: PatternResult): RunEnd {
   if (typeof result !== 'object' || result === null || typeof result.success !== 'boolean') {
     throw new TroupeError('internal', `the pattern ${pattern} did not return {success, output, error}`)
   }
@@ -18,15 +18,17 @@ export function endOf(pattern: string, result: PatternResult): RunEnd {
   if (result.success)
     return { status: 'completed', stop_reason: result.stop_reason ?? 'completed', output, error: null }
   const stop_reason = result.stop_reason ?? 'failed'
-  const error = result.detail ? fromRecord(result.detail) : new TroupeError('tool_failed', result.error ?? 'it failed')
+  const error = result.detail
+    ? errorFromRecord(result.detail)
+    : new TroupeError('tool_failed', result.error ?? 'it failed')
   const status = stop_reason === 'cancelled' ? 'cancelled' : 'failed'
   const end = { status, stop_reason, output, error: error.toJSON() } as const
-  return result.retry && result.retry.length > 0 ? { ...end, retry: result.retry } : end
+  return result.retry_keys && result.retry_keys.length > 0 ? { ...end, retry_keys: result.retry_keys } : end
 }
 
 /** How a run ends whose pattern threw; rethrows what must not be written down as an end. */
-export function endOfError(x: Execution, thrown: unknown): RunEnd {
-  const error = asTroupeError(x.signal.aborted ? x.signal.reason : thrown)
+export function runEndFromError(execution: Execution, thrown: unknown): RunEnd {
+  const error = toTroupeError(execution.signal.aborted ? execution.signal.reason : thrown)
   const lostJournal = isFatal(error) && error.code !== 'unclaimed_action' && error.code !== 'step_drift'
   if (lostJournal && error.code !== 'duplicate_step') throw error
   const cancelled = error.code === 'cancelled'

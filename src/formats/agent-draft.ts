@@ -1,27 +1,27 @@
 import { TroupeError } from '../errors.ts'
 import type { Agent, AgentPermissions } from '../kernel/agent.ts'
 import type { Dialect } from './agent-dialect.ts'
-import type { Problem } from './problem.ts'
-import { warning } from './problem.ts'
-import type { ToolTerms } from './tool-list.ts'
+import type { Problem } from './file-problem.ts'
+import { lineWarning } from './file-problem.ts'
+import type { ToolNameContext } from './tool-list.ts'
 
 /** An agent while its file is read. */
-export interface Draft {
+export interface AgentDraft {
   agent: Agent
   /** What is kept although the agent has no place for it. */
   extra: Map<string, unknown>
   problems: Problem[]
-  terms: ToolTerms
+  toolContext: ToolNameContext
   /** The key that its tools came from, of several that can name them. */
   toolsKey?: string
 }
 
-export function newDraft(agent: Agent, dialect: Dialect, known: readonly string[]): Draft {
-  return { agent, extra: new Map(), problems: [], terms: { dialect, known } }
+export function createDraft(agent: Agent, dialect: Dialect, known: readonly string[]): AgentDraft {
+  return { agent, extra: new Map(), problems: [], toolContext: { dialect, known } }
 }
 
-export function warn(draft: Draft, line: number, message: string): void {
-  draft.problems.push(warning(line, message))
+export function addWarning(draft: AgentDraft, line: number, message: string): void {
+  draft.problems.push(lineWarning(line, message))
 }
 
 /** Adds rules to those that the agent has. */
@@ -33,7 +33,7 @@ export function addRules(agent: Agent, kind: keyof AgentPermissions, rules: read
 }
 
 /** The agent is refused: with what cannot be read it would keep what was meant to be taken away. */
-export function refuse(draft: Draft, key: string): never {
+export function rejectAgent(draft: AgentDraft, key: string): never {
   const { name } = draft.agent
   throw new TroupeError('invalid_agent_file', `agent '${name}': '${key}' cannot be read`, {
     hint: 'write names separated by commas, or a list',
@@ -41,7 +41,7 @@ export function refuse(draft: Draft, key: string): never {
 }
 
 /** The agent with what is kept beside it. Only what JSON can hold is kept: the agent goes into journals. */
-export function finished({ agent, extra, problems }: Draft): { agent: Agent; problems: Problem[] } {
+export function finishDraft({ agent, extra, problems }: AgentDraft): { agent: Agent; problems: Problem[] } {
   const kept = Object.fromEntries([...extra].filter(([, value]) => value !== undefined))
   if (Object.keys(kept).length > 0) agent.extra = JSON.parse(JSON.stringify(kept)) as Record<string, unknown>
   return { agent, problems: problems.sort((a, b) => a.line - b.line) }

@@ -2,12 +2,12 @@ import { realpath, stat } from 'node:fs/promises'
 import { dirname, isAbsolute, join, relative, sep } from 'node:path'
 import { TroupeError } from '../errors.ts'
 import type { Agent } from '../kernel/agent.ts'
-import type { ReadingOptions } from './agent-file.ts'
+import type { AgentFileOptions } from './agent-file.ts'
 import { parseAgentFile } from './agent-file.ts'
-import { MOST_BYTES, readText } from './file-text.ts'
-import { filesBelow } from './file-tree.ts'
-import type { FileProblem } from './problem.ts'
-import { warning } from './problem.ts'
+import type { FileProblem } from './file-problem.ts'
+import { lineWarning } from './file-problem.ts'
+import { MAX_TEXT_FILE_BYTES, readTextFile } from './file-text.ts'
+import { listFilesBelow } from './file-tree.ts'
 import type { RosterFile } from './roster-file.ts'
 import { parseRosterFile } from './roster-file.ts'
 
@@ -16,7 +16,7 @@ export interface LoadedAgents {
   problems: FileProblem[]
 }
 
-export interface FolderOptions extends ReadingOptions {
+export interface AgentFolderOptions extends AgentFileOptions {
   /** What the agents of the folder belong to; those of a folder below it belong to that folder. */
   collection?: string
 }
@@ -29,13 +29,13 @@ const MAY_HOLD_AGENT = /^\uFEFF?\s*(?:(?:`{3,}|~{3,})\w*\s*\n\s*)?---[ \t]*\r?$/
  * The agents of the markdown and YAML files in a folder and below it, or of a single file. A file that cannot be used is a
  * problem, not the end of the others. Two agents of one name are both returned; `resolveNames` decides.
  */
-export async function readFolder(folder: string, options: FolderOptions = {}): Promise<LoadedAgents> {
+export async function readAgentFolder(folder: string, options: AgentFolderOptions = {}): Promise<LoadedAgents> {
   const found: LoadedAgents = { agents: [], problems: [] }
-  const { files, problems } = await filesIn(folder)
+  const { files, problems } = await listAgentFiles(folder)
   for (const path of files) {
-    const collection = [options.collection, ...folderOf(folder, path)].filter(Boolean).join('/')
+    const collection = [options.collection, ...subfolderParts(folder, path)].filter(Boolean).join('/')
     try {
-      const read = await readAgents(path, options)
+      const read = await readAgentsInFile(path, options)
       found.problems.push(...read.problems.map((problem) => ({ ...problem, path })))
       for (const { agent, problems } of read.agents) {
         if (collection !== '' && agent.origin?.by === 'user') agent.origin.collection = collection
@@ -51,51 +51,51 @@ export async function readFolder(folder: string, options: FolderOptions = {}): P
   return found
 }
 
-async function filesIn(folder: string): Promise<{ files: string[]; problems: FileProblem[] }> {
+async function listAgentFiles(folder: string): Promise<{ files: string[]; problems: FileProblem[] }> {
   try {
     if ((await stat(folder)).isFile()) return { files: [folder], problems: [] }
-    return await filesBelow(folder, (name) => MARKDOWN.test(name) || YAML.test(name))
+    return await listFilesBelow(folder, (name) => MARKDOWN.test(name) || YAML.test(name))
   } catch (error) {
     throw new TroupeError('invalid_agent_file', `no agents can be read from ${folder}: ${(error as Error).message}`, {
       hint: 'name a folder with one markdown file for each agent',
-      blame: 'operator',
+      responsible: 'operator',
       cause: error,
     })
   }
 }
 
-function folderOf(root: string, path: string): string[] {
+function subfolderParts(root: string, path: string): string[] {
   const below = relative(root, dirname(path))
   return below === '' || below.startsWith('..') ? [] : below.split(sep)
 }
 
-async function readAgents(path: string, options: ReadingOptions): Promise<RosterFile> {
+async function readAgentsInFile(path: string, options: AgentFileOptions): Promise<RosterFile> {
   const nothing = { agents: [], problems: [] }
   const isRoster = YAML.test(path)
   const wanted = (head: string) => isRoster || /\.(agent|chatmode)\.md$/i.test(path) || MAY_HOLD_AGENT.test(head)
-  const read = await readText(path, wanted)
+  const read = await readTextFile(path, wanted)
   if (read === undefined || (read === 'too large' && isRoster)) return nothing
   if (read === 'too large') {
-    throw new TroupeError('too_large', `has more than ${MOST_BYTES} bytes, too many for an agent file`)
+    throw new TroupeError('too_large', `has more than ${MAX_TEXT_FILE_BYTES} bytes, too many for an agent file`)
   }
   const agent = isRoster ? undefined : await parseAgentFile(read.text, path, options)
-  const beside = (name: string) => textBeside(path, name)
+  const readSibling = (name: string) => readSiblingFile(path, name)
   const file = isRoster
-    ? await parseRosterFile(read.text, path, { ...options, beside })
+    ? await parseRosterFile(read.text, path, { ...options, readSibling })
     : { agents: agent ? [agent] : [], problems: [] }
-  if (!read.valid) file.agents[0]?.problems.unshift(warning(1, INVALID_TEXT))
+  if (!read.isValidUtf8) file.agents[0]?.problems.unshift(lineWarning(1, INVALID_UTF8))
   return file
 }
 
-const INVALID_TEXT = 'is not valid UTF-8; what could not be read was replaced'
+const INVALID_UTF8 = 'is not valid UTF-8; what could not be read was replaced'
 
 /** A file that a roster names, if it lies in the roster's folder or below. */
-async function textBeside(path: string, name: string): Promise<string | undefined> {
+async function readSiblingFile(path: string, name: string): Promise<string | undefined> {
   const folder = dirname(path)
   try {
     const inside = relative(await realpath(folder), await realpath(join(folder, name)))
     if (inside.startsWith('..') || isAbsolute(inside)) return undefined
-    const read = await readText(join(folder, name), () => true)
+    const read = await readTextFile(join(folder, name), () => true)
     return read === 'too large' ? undefined : read?.text
   } catch {
     return undefined

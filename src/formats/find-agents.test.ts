@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createRoster } from '../kernel/roster.ts'
-import { agentSources, findAgents, withShipped } from './find-agents.ts'
+import { agentSources, findAgents, withBuiltInAgents } from './find-agents.ts'
 
 let root: string
 beforeEach(async () => {
@@ -19,7 +19,7 @@ async function put(path: string, name: string, ...head: string[]): Promise<void>
 
 const project = () => join(root, 'project')
 const find = (more: object = {}) =>
-  findAgents({ project: project(), home: join(root, 'home'), shipped: false, ...more })
+  findAgents({ project: project(), home: join(root, 'home'), builtIn: false, ...more })
 const facts = async (more: object = {}) => {
   const { agents, problems } = await find(more)
   return {
@@ -82,7 +82,7 @@ describe('where agents are found', () => {
     expect(agents[0]?.description).toContain('.troupe/agents')
     expect(agents.find(({ name }) => name === 'troupe:architect')?.temperature).toBe(0.7)
     const own = agents.filter(({ name }) => name === 'architect')
-    const names = (await withShipped(own)).map(({ name }) => name)
+    const names = (await withBuiltInAgents(own)).map(({ name }) => name)
     expect(names).toEqual(['architect', 'troupe:architect', 'default', 'implementer', 'researcher', 'reviewer'])
   })
 
@@ -125,7 +125,7 @@ describe('where agents are found', () => {
   })
 
   test('A14 the search path can be told, and a project in the home folder is not searched twice', async () => {
-    const sources = await agentSources({ project: root, home: root, shipped: false })
+    const sources = await agentSources({ project: root, home: root, builtIn: false })
     expect(sources.map(({ folder }) => folder.slice(root.length))).toEqual([
       ...['/.troupe/agents', '/.claude/agents', '/.github/agents', '/.amplifier/agents'],
       ...['/.config/troupe/agents', '/.copilot/agents'],

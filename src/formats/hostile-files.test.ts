@@ -7,7 +7,7 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { parseAgentFile } from './agent-file.ts'
 import { loadAgents } from './find-agents.ts'
-import { OUR_TOOLS } from './tool-names.ts'
+import { BUILT_IN_TOOLS } from './tool-aliases.ts'
 
 const markdown = (name: string, ...head: string[]) =>
   `---\nname: ${name}\ndescription: d\n${head.map((line) => `${line}\n`).join('')}---\n\nDo it well.\n`
@@ -185,7 +185,7 @@ describe('whatever is written', () => {
           () => undefined,
         )
         for (const name of read?.agent.tools ?? []) {
-          expect(OUR_TOOLS.includes(name) || name.startsWith('mcp__') || name.includes('/')).toBe(true)
+          expect(BUILT_IN_TOOLS.includes(name) || name.startsWith('mcp__') || name.includes('/')).toBe(true)
         }
       }),
       { numRuns: 300 },

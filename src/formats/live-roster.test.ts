@@ -4,14 +4,14 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { findAgents } from './find-agents.ts'
 import { openLiveRoster } from './live-roster.ts'
-import type { WatchEvents } from './watch-agents.ts'
+import type { WatchHandlers } from './watch-agents.ts'
 
 test('A16 a roster follows its files; what cannot be read takes nobody away', async () => {
   const project = await mkdtemp(join(tmpdir(), 'troupe-live-'))
   const folder = join(project, '.troupe', 'agents')
   await mkdir(folder, { recursive: true })
   const put = (name: string) => writeFile(join(folder, `${name}.md`), `---\nname: ${name}\ndescription: d\n---\nGo.`)
-  const events: WatchEvents[] = []
+  const events: WatchHandlers[] = []
   let told = Promise.withResolvers<unknown>()
   const changed = async () => {
     told = Promise.withResolvers()
@@ -21,13 +21,13 @@ test('A16 a roster follows its files; what cannot be read takes nobody away', as
   try {
     await put('first')
     const live = await openLiveRoster(
-      { project, shipped: false },
+      { project, builtIn: false },
       {
         watch(watched, _, on) {
           if (watched === folder) events.push(on)
           return { close: () => events.splice(events.indexOf(on), 1) }
         },
-        later(task) {
+        schedule(task) {
           task()
           return { cancel() {} }
         },
@@ -61,17 +61,17 @@ test('A16 a load that was under way when the roster was closed is told to nobody
   const project = await mkdtemp(join(tmpdir(), 'troupe-live-'))
   const folder = join(project, '.troupe', 'agents')
   await mkdir(folder, { recursive: true })
-  const events: WatchEvents[] = []
+  const events: WatchHandlers[] = []
   const told: unknown[] = []
   const open = () =>
     openLiveRoster(
-      { project, shipped: false },
+      { project, builtIn: false },
       {
         watch(_folder, _how, on) {
           events.push(on)
           return { close() {} }
         },
-        later(task) {
+        schedule(task) {
           task()
           return { cancel() {} }
         },
@@ -79,7 +79,7 @@ test('A16 a load that was under way when the roster was closed is told to nobody
       },
     )
   const settled = async () => {
-    for (let count = 0; count < 5; count++) await findAgents({ project, shipped: false })
+    for (let count = 0; count < 5; count++) await findAgents({ project, builtIn: false })
   }
   try {
     const live = await open()

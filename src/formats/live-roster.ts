@@ -1,10 +1,10 @@
 import type { Roster } from '../kernel/roster.ts'
 import { createRoster } from '../kernel/roster.ts'
 import type { LoadedAgents } from './agent-folder.ts'
-import type { FindOptions } from './find-agents.ts'
+import type { FindAgentsOptions } from './find-agents.ts'
 import { agentSources, findAgents } from './find-agents.ts'
-import type { WatchOptions } from './watch-agents.ts'
-import { watchAgents } from './watch-agents.ts'
+import type { WatchAgentsOptions } from './watch-agents.ts'
+import { watchAgentFolders } from './watch-agents.ts'
 
 /*
  * 1. An agent whose file cannot be read stays as it was: a file that is half saved takes nobody away.
@@ -20,13 +20,13 @@ export interface LiveRoster {
   close(): void
 }
 
-export interface LiveOptions extends WatchOptions {
+export interface LiveRosterOptions extends WatchAgentsOptions {
   /** Called after each new load, and with what prevented one. */
   onReload?(loaded: LoadedAgents | Error): void
 }
 
 /** For commands that run for long: loads the agents, and again when their files change. */
-export async function openLiveRoster(find: FindOptions, options: LiveOptions = {}): Promise<LiveRoster> {
+export async function openLiveRoster(find: FindAgentsOptions, options: LiveRosterOptions = {}): Promise<LiveRoster> {
   let loaded = await findAgents(find)
   let roster = createRoster(loaded.agents)
   let loading = false
@@ -38,7 +38,7 @@ export async function openLiveRoster(find: FindOptions, options: LiveOptions = {
     do {
       again = false
       try {
-        const next = withKept(await findAgents(find), loaded)
+        const next = keepUnreadableAgents(await findAgents(find), loaded)
         if (closed) return
         roster = createRoster(next.agents)
         loaded = next
@@ -51,7 +51,7 @@ export async function openLiveRoster(find: FindOptions, options: LiveOptions = {
   }
 
   const folders = (await agentSources(find)).map(({ folder }) => folder)
-  const watch = watchAgents(
+  const watch = watchAgentFolders(
     folders,
     () => {
       again = true
@@ -77,7 +77,7 @@ export async function openLiveRoster(find: FindOptions, options: LiveOptions = {
   }
 }
 
-function withKept(next: LoadedAgents, before: LoadedAgents): LoadedAgents {
+function keepUnreadableAgents(next: LoadedAgents, before: LoadedAgents): LoadedAgents {
   const broken = new Set(next.problems.flatMap(({ level, path }) => (level === 'error' ? [path] : [])))
   const names = new Set(next.agents.map(({ name }) => name))
   const kept = before.agents.filter(

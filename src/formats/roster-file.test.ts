@@ -84,7 +84,7 @@ describe('rosters in YAML', () => {
     const asked: string[] = []
     const text = 'agents:\n  - name: a\n    description: d\n    prompt_template: ../../secret.md\n'
     const { agents } = await parseRosterFile(text, 'team.yaml', {
-      beside: async (path) => {
+      readSibling: async (path) => {
         asked.push(path)
         return undefined
       },

@@ -1,27 +1,27 @@
 import type { Agent } from '../kernel/agent.ts'
 import type { Dialect } from './agent-dialect.ts'
-import { nameOfFile, plainKey } from './agent-dialect.ts'
-import type { Draft } from './agent-draft.ts'
-import { finished, newDraft, warn } from './agent-draft.ts'
-import type { AgentFile, ReadingOptions } from './agent-file.ts'
-import { takeEntry } from './agent-keys.ts'
-import { linesOf } from './frontmatter.ts'
-import type { Problem } from './problem.ts'
-import type { Entries, Entry } from './yaml-entries.ts'
-import { readEntries } from './yaml-entries.ts'
+import { agentNameFromPath, normalizeKey } from './agent-dialect.ts'
+import type { AgentDraft } from './agent-draft.ts'
+import { addWarning, createDraft, finishDraft } from './agent-draft.ts'
+import type { AgentFile, AgentFileOptions } from './agent-file.ts'
+import { applyEntry } from './agent-keys.ts'
+import type { Problem } from './file-problem.ts'
+import { splitLines } from './frontmatter.ts'
+import type { YamlEntries, YamlEntry } from './yaml-entries.ts'
+import { parseYamlEntries } from './yaml-entries.ts'
 
-export interface RosterOptions extends ReadingOptions {
+export interface RosterFileOptions extends AgentFileOptions {
   /** The text of a file named in the roster, relative to it; `undefined` when it cannot be read. */
-  beside?(path: string): Promise<string | undefined>
+  readSibling?(path: string): Promise<string | undefined>
 }
 
 type Fields = Record<string, unknown>
 
 /** Where an agent's instructions stand, by what others call them. */
-const INSTRUCTIONS = ['instructions', 'instruction', 'prompt', 'system_prompt', 'system_message', 'prompt_template']
-const MOST_CHARACTERS = 262_144
+const INSTRUCTION_KEYS = ['instructions', 'instruction', 'prompt', 'system_prompt', 'system_message', 'prompt_template']
+const MAX_CHARACTERS = 262_144
 /** A file that has none of these words defines no agent; most YAML files are something else. */
-const WORTH_READING = /^\s*(-\s+)?["']?(agents|role|goal|backstory|prompt|instructions?|system_prompt)["']?\s*:/m
+const MAY_DEFINE_AGENTS = /^\s*(-\s+)?["']?(agents|role|goal|backstory|prompt|instructions?|system_prompt)["']?\s*:/m
 
 export interface RosterFile {
   agents: AgentFile[]
@@ -30,15 +30,19 @@ export interface RosterFile {
 }
 
 /** The agents of a YAML file: CrewAI's `agents.yaml`, the agents of a team, or one agent. None when it is no roster. */
-export async function parseRosterFile(text: string, path: string, options: RosterOptions = {}): Promise<RosterFile> {
+export async function parseRosterFile(
+  text: string,
+  path: string,
+  options: RosterFileOptions = {},
+): Promise<RosterFile> {
   const nothing = { agents: [], problems: [] }
-  if (text.length > MOST_CHARACTERS || !WORTH_READING.test(text)) return nothing
-  const lines = linesOf(text)
-  const read = await readRoster(lines)
+  if (text.length > MAX_CHARACTERS || !MAY_DEFINE_AGENTS.test(text)) return nothing
+  const lines = splitLines(text)
+  const read = await parseRoster(lines)
   if (!read) return nothing
-  const members = membersOf(read.entries, path).map((member) => ({ ...member, line: lineOf(lines, member) }))
+  const members = toMembers(read.entries, path).map((member) => ({ ...member, line: memberLine(lines, member) }))
   const agents: AgentFile[] = []
-  for (const member of members) agents.push(await agentOf(member, { path, options }))
+  for (const member of members) agents.push(await toAgentFile(member, { path, options }))
   for (const problem of read.problems) {
     const owner = members.findLastIndex(({ line }) => line <= problem.line)
     agents[Math.max(0, owner)]?.problems.push(problem)
@@ -47,13 +51,13 @@ export async function parseRosterFile(text: string, path: string, options: Roste
   return { agents, problems: lost.map(({ line }) => ({ level: 'error', line, message: 'is not valid YAML' })) }
 }
 
-function readRoster(lines: readonly string[]): Promise<Entries | undefined> {
+function parseRoster(lines: readonly string[]): Promise<YamlEntries | undefined> {
   const known = ['name', 'description', 'role', 'goal', 'backstory', 'llm', 'tools', 'model', 'agents', 'handoffs']
   const isBare = /^- /.test(lines.find((line) => line.trim() !== '' && !/^(#|---)/.test(line)) ?? '')
-  if (!isBare) return readEntries(lines, { known, first: 1 })
+  if (!isBare) return parseYamlEntries(lines, { known, first: 1 })
   // A bare list is the list of a team without a name.
   const list = lines.map((line) => (/^---[ \t]*$/.test(line) ? '' : line))
-  return readEntries(['agents:', ...list], { known, first: 0 })
+  return parseYamlEntries(['agents:', ...list], { known, first: 0 })
 }
 
 interface Member {
@@ -65,7 +69,7 @@ interface Member {
   team: string
 }
 
-function membersOf(entries: readonly Entry[], path: string): Member[] {
+function toMembers(entries: readonly YamlEntry[], path: string): Member[] {
   const of = (key: string) => entries.find((entry) => entry.key === key)
   const agents = of('agents')
   const team = String(of('name')?.value ?? '')
@@ -83,14 +87,15 @@ function membersOf(entries: readonly Entry[], path: string): Member[] {
     }))
   }
   const single = Object.fromEntries(entries.map(({ key, value }) => [key, value]))
-  const defines = INSTRUCTIONS.some((key) => typeof single[key] === 'string') || ('role' in single && 'goal' in single)
+  const defines =
+    INSTRUCTION_KEYS.some((key) => typeof single[key] === 'string') || ('role' in single && 'goal' in single)
   if (!defines || !('name' in single || 'role' in single)) return []
   const dialect = 'goal' in single ? 'crewai' : 'agentx'
-  return [{ name: nameOfFile(path), fields: single, dialect, line: 1, team: '' }]
+  return [{ name: agentNameFromPath(path), fields: single, dialect, line: 1, team: '' }]
 }
 
 /** Entries that only name an agent, or point to a roster or a team, define none. */
-function teamMembers({ value, line }: Entry, team: string): Member[] {
+function teamMembers({ value, line }: YamlEntry, team: string): Member[] {
   const named: [string, unknown][] = Array.isArray(value)
     ? value.map((fields) => [isFields(fields) ? String(fields.name ?? fields.role ?? '').trim() : '', fields])
     : isFields(value)
@@ -104,47 +109,47 @@ function teamMembers({ value, line }: Entry, team: string): Member[] {
 }
 
 /** The line that names a member, searched from where the members begin. */
-function lineOf(lines: readonly string[], { name, line }: Member): number {
+function memberLine(lines: readonly string[], { name, line }: Member): number {
   const escaped = name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
   const naming = new RegExp(`^\\s*(-\\s+)?(name\\s*:\\s*["']?${escaped}["']?\\s*(#.*)?$|["']?${escaped}["']?\\s*:)`)
   const index = lines.findIndex((each, at) => at >= line - 1 && naming.test(each))
   return index < 0 ? line : index + 1
 }
 
-async function agentOf(
+async function toAgentFile(
   member: Member,
-  { path, options }: { path: string; options: RosterOptions },
+  { path, options }: { path: string; options: RosterFileOptions },
 ): Promise<AgentFile> {
   const { fields, line, dialect } = member
   const origin = { by: 'user' as const, path, dialect }
   const agent: Agent = { name: member.name, description: '', instructions: '', origin }
-  const draft = newDraft(agent, dialect, options.tools ?? [])
-  for (const [key, value] of Object.entries(fields)) takeField(draft, { key, value, line })
-  agent.description ||= describe(fields)
-  agent.instructions = await instructionsOf(draft, member, options)
-  if (!agent.description) warn(draft, line, 'has no description: nobody will know when to call it')
+  const draft = createDraft(agent, dialect, options.tools ?? [])
+  for (const [key, value] of Object.entries(fields)) applyField(draft, { key, value, line })
+  agent.description ||= memberDescription(fields)
+  agent.instructions = await memberInstructions(draft, member, options)
+  if (!agent.description) addWarning(draft, line, 'has no description: nobody will know when to call it')
   const places = /\{\w+\}/.exec(agent.instructions)?.[0]
   if (dialect === 'crewai' && places !== undefined) {
-    warn(draft, line, `'${agent.name}' has places to fill in, such as ${places}; they are left as they are`)
+    addWarning(draft, line, `'${agent.name}' has places to fill in, such as ${places}; they are left as they are`)
   }
-  return finished(draft)
+  return finishDraft(draft)
 }
 
 /** What the fields of these dialects come to in ours; fields that are the same pass unchanged. */
-function takeField(draft: Draft, entry: Entry): void {
+function applyField(draft: AgentDraft, entry: YamlEntry): void {
   const { key, value, line } = entry
-  const ours = Object.entries(inOurWords(key, value))
-  const known = ours.length > 0 || SPOKEN.includes(plainKey(key))
-  if (known && !INSTRUCTIONS.includes(key)) draft.extra.set(key, value)
-  for (const [name, said] of ours) takeEntry(draft, { key: name, value: said, line })
-  if (!known && !INSTRUCTIONS.includes(key)) takeEntry(draft, entry)
+  const ours = Object.entries(translateField(key, value))
+  const known = ours.length > 0 || TRANSLATED_FIELDS.includes(normalizeKey(key))
+  if (known && !INSTRUCTION_KEYS.includes(key)) draft.extra.set(key, value)
+  for (const [name, said] of ours) applyEntry(draft, { key: name, value: said, line })
+  if (!known && !INSTRUCTION_KEYS.includes(key)) applyEntry(draft, entry)
 }
 
 /** Fields that become part of the instructions, or that say what is so anyway. */
-const SPOKEN = ['role', 'goal', 'backstory', 'allowdelegation', 'llm', 'llmconfig']
+const TRANSLATED_FIELDS = ['role', 'goal', 'backstory', 'allowdelegation', 'llm', 'llmconfig']
 
-function inOurWords(key: string, value: unknown): Fields {
-  switch (plainKey(key)) {
+function translateField(key: string, value: unknown): Fields {
+  switch (normalizeKey(key)) {
     case 'llm':
     case 'llmconfig': {
       const { provider, model, temperature } = isFields(value) ? value : ({ model: value } as Fields)
@@ -163,22 +168,22 @@ function inOurWords(key: string, value: unknown): Fields {
   }
 }
 
-function describe({ role, goal }: Fields): string {
+function memberDescription({ role, goal }: Fields): string {
   return [role, goal].flatMap((each) => (typeof each === 'string' && each.trim() ? [each.trim()] : [])).join(': ')
 }
 
-async function instructionsOf(
-  draft: Draft,
+async function memberInstructions(
+  draft: AgentDraft,
   { name, fields, team, line }: Member,
-  options: RosterOptions,
+  options: RosterFileOptions,
 ): Promise<string> {
-  const key = INSTRUCTIONS.find((each) => typeof fields[each] === 'string')
+  const key = INSTRUCTION_KEYS.find((each) => typeof fields[each] === 'string')
   const said = key === undefined ? '' : String(fields[key]).trim()
   if (/^[\w./-]+\.(md|txt|j2)$/.test(said)) {
     draft.extra.set(key ?? '', said)
-    const text = await options.beside?.(said)
-    if (text !== undefined) return linesOf(text).join('\n').trim()
-    warn(draft, line, `the instructions of '${name}' cannot be read from ${said}`)
+    const text = await options.readSibling?.(said)
+    if (text !== undefined) return splitLines(text).join('\n').trim()
+    addWarning(draft, line, `the instructions of '${name}' cannot be read from ${said}`)
   } else if (said !== '') return said
   const text = (value: unknown) => (typeof value === 'string' ? value.trim() : '')
   const role = text(fields.role)

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { readTeamText } from './team-file.ts'
+import { parseTeamText } from './team-file.ts'
 
 const read = (text: string, roster?: readonly string[]) =>
-  readTeamText({ text, path: 'team.yaml', ...(roster && { roster }) })
+  parseTeamText({ text, path: 'team.yaml', ...(roster && { roster }) })
 
 /** Each problem as one line: `error 3:5 message | hint`. */
 async function said(text: string, roster?: readonly string[]): Promise<string[]> {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readTeamText } from './team-file.ts'
+import { parseTeamText } from './team-file.ts'
 
 describe('the tools of a team file', () => {
   test('TF28 a tool that nothing answers to is warned of, with the one that was meant', async () => {
@@ -9,7 +9,7 @@ agents:
   - name: b
     team: { name: In, agents: [{ name: i, tools: [web_search] }] }
 `
-    const { team, problems } = await readTeamText({ text, path: 'team.yaml' })
+    const { team, problems } = await parseTeamText({ text, path: 'team.yaml' })
     expect(team).toBeDefined()
     const ofTools = problems.filter(({ message }) => message.startsWith('no tool'))
     expect(ofTools.map(({ severity, line, message, hint }) => [severity, line, message, hint])).toEqual([

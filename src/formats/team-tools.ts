@@ -1,11 +1,11 @@
-import { nearest } from '../errors.ts'
-import type { Team } from '../judgement/team/definition.ts'
-import type { TeamProblem } from '../judgement/team/problem.ts'
-import { warning } from '../judgement/team/problem.ts'
-import { OUR_TOOLS, ourNames } from './tool-names.ts'
+import { nearestNames } from '../errors.ts'
+import type { TeamProblem } from '../judgement/team/team-problem.ts'
+import { teamWarning } from '../judgement/team/team-problem.ts'
+import type { Team } from '../judgement/team/team-schema.ts'
+import { BUILT_IN_TOOLS, resolveToolNames } from './tool-aliases.ts'
 
 /** What agents have only by name, and other names of the same. */
-const BY_NAME = ['collaborate', 'outcome', 'Task', 'Agent']
+const NAME_ONLY_TOOLS = ['collaborate', 'outcome', 'Task', 'Agent']
 
 /**
  * Names of tools that nothing here answers to. An agent whose tool is not there works without it, so this is the last
@@ -15,8 +15,8 @@ export function toolProblems(team: Team): TeamProblem[] {
   return team.agents.flatMap((agent, index) => {
     const named = (['tools', 'exclude_tools'] as const).flatMap((key) =>
       (agent[key] ?? []).flatMap((name, at) => {
-        const problem = problemOf(name)
-        return problem ? [warning(['agents', index, key, at], ...problem)] : []
+        const problem = unknownToolProblem(name)
+        return problem ? [teamWarning(['agents', index, key, at], ...problem)] : []
       }),
     )
     if (typeof agent.team !== 'object') return named
@@ -28,11 +28,11 @@ export function toolProblems(team: Team): TeamProblem[] {
   })
 }
 
-function problemOf(name: string): [message: string, hint: string] | undefined {
-  const known = [...OUR_TOOLS, ...BY_NAME]
+function unknownToolProblem(name: string): [message: string, hint: string] | undefined {
+  const known = [...BUILT_IN_TOOLS, ...NAME_ONLY_TOOLS]
   if (known.includes(name) || name.startsWith('mcp__')) return undefined
-  const ours = ourNames(name, { dialect: 'claude-code', known: BY_NAME })
+  const ours = resolveToolNames(name, { dialect: 'claude-code', known: NAME_ONLY_TOOLS })
   if (ours?.includes(name)) return undefined
-  const meant = ours ?? nearest(name, known).slice(0, 1)
+  const meant = ours ?? nearestNames(name, known).slice(0, 1)
   return [`no tool '${name}' comes with Troupe`, `did you mean ${meant.map((each) => `'${each}'`).join(' and ')}?`]
 }

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, realpath, rm, symlink, writeFile } from 'node:
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { readTeamFile } from './team-tree.ts'
+import { readTeamTree } from './team-tree.ts'
 
 let folder: string
 beforeEach(async () => {
@@ -18,7 +18,7 @@ async function put(files: Record<string, string>): Promise<void> {
 }
 
 async function read(path: string) {
-  const { team, problems } = await readTeamFile(join(folder, path))
+  const { team, problems } = await readTeamTree(join(folder, path))
   const said = problems.map(
     ({ severity, path, line, column, message }) =>
       `${severity} ${path.slice(folder.length + 1)}:${line}:${column} ${message}`,
@@ -134,7 +134,7 @@ describe('the examples', async () => {
   const files = (await readdir('examples/teams')).filter((name) => name.endsWith('.yaml'))
 
   test.each(files)('TF14 the example team %s has nothing wrong with it', async (file) => {
-    const { team, problems } = await readTeamFile(join('examples/teams', file))
+    const { team, problems } = await readTeamTree(join('examples/teams', file))
     expect(problems).toEqual([])
     expect(team?.agents.length).toBeGreaterThan(1)
   })

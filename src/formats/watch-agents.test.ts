@@ -4,23 +4,23 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import type { WatchEvents } from './watch-agents.ts'
-import { watchAgents } from './watch-agents.ts'
+import type { WatchHandlers } from './watch-agents.ts'
+import { watchAgentFolders } from './watch-agents.ts'
 
 /** A file system in which folders come and go by hand, and a clock that runs on command. */
 function stage(...folders: string[]) {
   const there = new Set(folders)
-  const watches = new Map<object, { folder: string; on: WatchEvents }>()
+  const watches = new Map<object, { folder: string; on: WatchHandlers }>()
   let waiting: (() => void) | undefined
   let calls = 0
-  const watcher = watchAgents(['/p/agents', '/h/agents'], () => calls++, {
+  const watcher = watchAgentFolders(['/p/agents', '/h/agents'], () => calls++, {
     watch(folder, _, on) {
       if (!there.has(folder)) throw new Error('ENOENT')
       const watch = { close: () => watches.delete(watch) }
       watches.set(watch, { folder, on })
       return watch
     },
-    later(task) {
+    schedule(task) {
       waiting = task
       return { cancel: () => (waiting = undefined) }
     },
@@ -29,7 +29,7 @@ function stage(...folders: string[]) {
     watcher,
     there,
     watched: () => [...watches.values()].map(({ folder }) => folder).sort(),
-    fire(folder: string, kind: keyof WatchEvents = 'change') {
+    fire(folder: string, kind: keyof WatchHandlers = 'change') {
       for (const each of [...watches.values()]) if (each.folder === folder) each.on[kind]()
     },
     quiet() {
@@ -91,7 +91,7 @@ describe('watching', () => {
     try {
       const agents = join(folder, '.troupe', 'agents')
       const told = Promise.withResolvers<void>()
-      const watcher = watchAgents([agents], told.resolve, { quiet_ms: 1 })
+      const watcher = watchAgentFolders([agents], told.resolve, { debounce_ms: 1 })
       await mkdir(agents, { recursive: true })
       await writeFile(join(agents, 'a.md'), 'x')
       await told.promise

@@ -2,45 +2,49 @@ import { statSync, watch as watchFolder } from 'node:fs'
 import { dirname } from 'node:path'
 
 /** What tells about changes below a folder; `close` ends it. */
-export interface FolderWatch {
+export interface FolderWatcher {
   close(): void
 }
 
-export type WatchFolder = (folder: string, how: { recursive: boolean }, on: WatchEvents) => FolderWatch
+export type WatchFolder = (folder: string, how: { recursive: boolean }, on: WatchHandlers) => FolderWatcher
 
-export interface WatchEvents {
+export interface WatchHandlers {
   change(): void
   /** Watching ended by itself. */
   error(): void
 }
 
-export interface WatchOptions {
+export interface WatchAgentsOptions {
   /** Milliseconds without a change before it is told: editors save in several steps. */
-  quiet_ms?: number
+  debounce_ms?: number
   /** How folders are watched; tests bring their own. */
   watch?: WatchFolder
-  later?: (task: () => void, ms: number) => { cancel(): void }
+  schedule?: (task: () => void, ms: number) => { cancel(): void }
 }
 
 /** A folder that cannot be watched again and again is left alone. */
-const MOST_ERRORS = 5
+const MAX_WATCH_ERRORS = 5
 
 /**
  * Calls back after something changed in one of the folders, also in one that is made later. Neither the watching nor the
  * waiting keeps a process alive.
  */
-export function watchAgents(dirs: readonly string[], onChange: () => void, options: WatchOptions = {}): FolderWatch {
-  const { quiet_ms = 100, watch = watchReal, later = laterReal } = options
-  const watched = new Map<string, Watched>()
+export function watchAgentFolders(
+  dirs: readonly string[],
+  onChange: () => void,
+  options: WatchAgentsOptions = {},
+): FolderWatcher {
+  const { debounce_ms = 100, watch = watchFileSystem, schedule = scheduleTimer } = options
+  const watched = new Map<string, WatchedFolder>()
   let waiting: { cancel(): void } | undefined
   const dirty = new Set<string>()
   let errors = 0
   let closed = false
 
-  function arm(dir: string): Watched | undefined {
+  function arm(dir: string): WatchedFolder | undefined {
     watched.get(dir)?.close()
-    const found = nearest(dir, (folder) => {
-      const error = () => (errors++ < MOST_ERRORS ? tell(dir) : watched.get(dir)?.close())
+    const found = watchNearest(dir, (folder) => {
+      const error = () => (errors++ < MAX_WATCH_ERRORS ? tell(dir) : watched.get(dir)?.close())
       return watch(folder, { recursive: folder === dir }, { change: () => changed(dir), error })
     })
     if (found) watched.set(dir, found)
@@ -60,13 +64,13 @@ export function watchAgents(dirs: readonly string[], onChange: () => void, optio
     if (closed) return
     dirty.add(dir)
     waiting?.cancel()
-    waiting = later(() => {
+    waiting = schedule(() => {
       waiting = undefined
       // It may have been removed or replaced: a watch holds on to the old one.
       for (const each of dirty) arm(each)
       dirty.clear()
       onChange()
-    }, quiet_ms)
+    }, debounce_ms)
   }
 
   for (const dir of new Set(dirs)) arm(dir)
@@ -80,12 +84,12 @@ export function watchAgents(dirs: readonly string[], onChange: () => void, optio
   }
 }
 
-interface Watched extends FolderWatch {
+interface WatchedFolder extends FolderWatcher {
   folder: string
 }
 
 /** Watches the folder, or, while it is missing, the nearest one above it in which it would appear. */
-function nearest(dir: string, watch: (folder: string) => FolderWatch): Watched | undefined {
+function watchNearest(dir: string, watch: (folder: string) => FolderWatcher): WatchedFolder | undefined {
   for (let folder = dir; ; folder = dirname(folder)) {
     try {
       const found = watch(folder)
@@ -96,7 +100,7 @@ function nearest(dir: string, watch: (folder: string) => FolderWatch): Watched |
   }
 }
 
-function watchReal(folder: string, { recursive }: { recursive: boolean }, on: WatchEvents): FolderWatch {
+function watchFileSystem(folder: string, { recursive }: { recursive: boolean }, on: WatchHandlers): FolderWatcher {
   // Watching what is not there fails on some systems and is silent on others.
   statSync(folder)
   const watcher = watchFolder(folder, { persistent: false, recursive }, on.change)
@@ -104,7 +108,7 @@ function watchReal(folder: string, { recursive }: { recursive: boolean }, on: Wa
   return watcher
 }
 
-function laterReal(task: () => void, ms: number): { cancel(): void } {
+function scheduleTimer(task: () => void, ms: number): { cancel(): void } {
   const timer = setTimeout(task, ms)
   timer.unref()
   return { cancel: () => clearTimeout(timer) }

@@ -1,24 +1,24 @@
-export interface Repaired {
+export interface RepairedYaml {
   /** As many lines as before, so that line numbers stay true. */
   lines: string[]
   /** Where a value begins that was repaired. */
-  at: number[]
+  repairedLines: number[]
 }
 
-const VALUE = /^(\s*)(?:- +)?[\w.-]+[ \t]*:[ \t]+(["'[{].*)$/
+const OPENING_VALUE = /^(\s*)(?:- +)?[\w.-]+[ \t]*:[ \t]+(["'[{].*)$/
 /** Text in quotes is not longer than this; looking further would make a hostile file slow. */
-const MOST_LINES = 400
-const CLOSES = { '[': ']', '{': '}' } as const
+const MAX_QUOTED_LINES = 400
+const CLOSING_BRACKET = { '[': ']', '{': '}' } as const
 
 /**
  * Values in quotes or brackets that go on at the left margin are indented, and tabs at the margin become blanks. YAML
  * forbids both; other readers do not mind.
  */
-export function repairIndentation(lines: readonly string[]): Repaired {
+export function repairIndentation(lines: readonly string[]): RepairedYaml {
   const repaired = lines.map((line) => line.replace(/^[ ]*\t[ \t]*/, (margin) => margin.replaceAll('\t', '  ')))
   const at = repaired.flatMap((line, index) => (line === lines[index] ? [] : [index]))
   for (let index = 0; index < repaired.length; index++) {
-    const [, margin = '', value] = VALUE.exec(repaired[index] ?? '') ?? []
+    const [, margin = '', value] = OPENING_VALUE.exec(repaired[index] ?? '') ?? []
     const end = value === undefined ? index : endOfValue(repaired, index, value)
     let moved = false
     for (let next = index + 1; next <= end; next++) {
@@ -30,13 +30,13 @@ export function repairIndentation(lines: readonly string[]): Repaired {
     if (moved) at.push(index)
     index = end
   }
-  return { lines: repaired, at: [...new Set(at)].sort((a, b) => a - b) }
+  return { lines: repaired, repairedLines: [...new Set(at)].sort((a, b) => a - b) }
 }
 
 /** The line in which a value in quotes or brackets ends; the same line when it ends nowhere. */
 function endOfValue(lines: readonly string[], start: number, value: string): number {
   const isEnd = value.startsWith('"') || value.startsWith("'") ? quoteEnd(value) : bracketEnd(value)
-  for (let index = start; index < Math.min(lines.length, start + MOST_LINES); index++) {
+  for (let index = start; index < Math.min(lines.length, start + MAX_QUOTED_LINES); index++) {
     if (isEnd(index === start ? value : (lines[index] ?? ''))) return index
   }
   return start
@@ -57,8 +57,8 @@ function quoteEnd(value: string): IsEnd {
 }
 
 function bracketEnd(value: string): IsEnd {
-  const open = value[0] as keyof typeof CLOSES
-  const close = CLOSES[open]
+  const open = value[0] as keyof typeof CLOSING_BRACKET
+  const close = CLOSING_BRACKET[open]
   let depth = 0
   return (line) => {
     const bare = line.replace(/"(?:[^"\\]|\\.)*"|'[^']*'/g, '')

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { LoopLimits, LoopVerdict, Move } from './loop.ts'
-import { fingerprintOf, loopWatch } from './loop.ts'
+import { createLoopDetector, resultFingerprint } from './loop.ts'
 
 const limits: LoopLimits = { max_rounds: 50, max_repeats_per_edge: 3, ping_pong: 4 }
 const wide: LoopLimits = { max_rounds: 1000, max_repeats_per_edge: 1000, ping_pong: 4 }
@@ -17,7 +17,7 @@ function moves(text: string): Move[] {
 
 /** The first loop in a list of moves. */
 function checkLoop(list: readonly Move[], within: LoopLimits): LoopVerdict {
-  const watch = loopWatch(within)
+  const watch = createLoopDetector(within)
   return list.map((move) => watch.add(move)).find(({ ok }) => !ok) ?? { ok: true }
 }
 
@@ -105,7 +105,7 @@ describe('LP5 people', () => {
   })
 
   test('LP5 a person who steps in elsewhere is told to the watch', () => {
-    const watch = loopWatch({ ...limits, max_rounds: 2 })
+    const watch = createLoopDetector({ ...limits, max_rounds: 2 })
     const [first, second] = moves('a>b b>c') as [Move, Move]
     watch.add(first)
     watch.reset()
@@ -116,17 +116,19 @@ describe('LP5 people', () => {
 
 describe('LP6 fingerprints', () => {
   test('LP6 wording, not dress, makes a result: case, blanks and marks do not count', () => {
-    expect(fingerprintOf({ text: '  The Draft,\nis ready! ' })).toBe(fingerprintOf({ text: 'the draft is “ready”.' }))
-    expect(fingerprintOf({ text: 'draft 1' })).not.toBe(fingerprintOf({ text: 'draft 2' }))
-    expect(fingerprintOf({ text: 'ﬁne Größe' })).toBe(fingerprintOf({ text: 'fine gro\u0308ße' }))
+    expect(resultFingerprint({ text: '  The Draft,\nis ready! ' })).toBe(
+      resultFingerprint({ text: 'the draft is “ready”.' }),
+    )
+    expect(resultFingerprint({ text: 'draft 1' })).not.toBe(resultFingerprint({ text: 'draft 2' }))
+    expect(resultFingerprint({ text: 'ﬁne Größe' })).toBe(resultFingerprint({ text: 'fine gro\u0308ße' }))
   })
 
   test('LP6 a changed artifact or variable is something new, whatever is said, and order is not', () => {
-    const one = fingerprintOf({ text: 'done', artifacts: { a: '1', b: '2' }, variables: { n: 1 } })
-    expect(one).toBe(fingerprintOf({ text: 'done', artifacts: { b: '2', a: '1' }, variables: { n: 1 } }))
-    expect(one).not.toBe(fingerprintOf({ text: 'done', artifacts: { a: '1', b: '3' }, variables: { n: 1 } }))
-    expect(one).not.toBe(fingerprintOf({ text: 'done', artifacts: { a: '1', b: '2' }, variables: { n: 2 } }))
-    expect(one).not.toBe(fingerprintOf({ text: 'done', variables: { a: '1', b: '2', n: 1 } }))
+    const one = resultFingerprint({ text: 'done', artifacts: { a: '1', b: '2' }, variables: { n: 1 } })
+    expect(one).toBe(resultFingerprint({ text: 'done', artifacts: { b: '2', a: '1' }, variables: { n: 1 } }))
+    expect(one).not.toBe(resultFingerprint({ text: 'done', artifacts: { a: '1', b: '3' }, variables: { n: 1 } }))
+    expect(one).not.toBe(resultFingerprint({ text: 'done', artifacts: { a: '1', b: '2' }, variables: { n: 2 } }))
+    expect(one).not.toBe(resultFingerprint({ text: 'done', variables: { a: '1', b: '2', n: 1 } }))
   })
 })
 
@@ -141,7 +143,10 @@ describe('LP7 the watch', () => {
     const list = fc.array(move, { maxLength: 40 })
     fc.assert(
       fc.property(list, list, (before, after) => {
-        const [used, fresh] = [loopWatch({ ...limits, max_rounds: 20 }), loopWatch({ ...limits, max_rounds: 20 })]
+        const [used, fresh] = [
+          createLoopDetector({ ...limits, max_rounds: 20 }),
+          createLoopDetector({ ...limits, max_rounds: 20 }),
+        ]
         for (const each of before) used.add(each)
         used.reset()
         expect(after.map((each) => used.add(each))).toEqual(after.map((each) => fresh.add(each)))

@@ -24,7 +24,7 @@ export type LoopVerdict =
   | { ok: true }
   | { ok: false; kind: 'max_rounds' | 'edge_repeats' | 'ping_pong' | 'stall'; message: string; moves: Move[] }
 
-export interface LoopWatch {
+export interface LoopDetector {
   /** What the moves so far amount to, this one included. */
   add(move: Move): LoopVerdict
   /** A person had a say: counting starts again, as after a move from `user`. */
@@ -32,9 +32,9 @@ export interface LoopWatch {
 }
 
 const PERSON = 'user'
-const SHOWN = 10
+const MAX_REPORTED_MOVES = 10
 
-interface Count {
+interface LoopState {
   moves: Move[]
   edges: Map<string, number>
   seen: Map<string, Set<string>>
@@ -43,31 +43,31 @@ interface Count {
 }
 
 /** Follows moves one by one. */
-export function loopWatch(limits: LoopLimits): LoopWatch {
-  let count = nothingYet()
+export function createLoopDetector(limits: LoopLimits): LoopDetector {
+  let count = emptyState()
   return {
     add(move) {
       if (move.from === PERSON) {
-        count = nothingYet()
+        count = emptyState()
         return { ok: true }
       }
-      note(count, move)
-      return judged(count, move, limits)
+      recordMove(count, move)
+      return checkLimits(count, move, limits)
     },
     reset() {
-      count = nothingYet()
+      count = emptyState()
     },
   }
 }
 
-function nothingYet(): Count {
+function emptyState(): LoopState {
   return { moves: [], edges: new Map(), seen: new Map(), idle: { moves: 0, agents: new Set(), alternating: 0 } }
 }
 
-function note(count: Count, move: Move): void {
+function recordMove(count: LoopState, move: Move): void {
   const previous = count.moves.at(-1)
   count.moves.push(move)
-  count.edges.set(edgeOf(move), (count.edges.get(edgeOf(move)) ?? 0) + 1)
+  count.edges.set(edgeKey(move), (count.edges.get(edgeKey(move)) ?? 0) + 1)
   const seen = count.seen.get(move.from) ?? new Set()
   const isNew = !seen.has(move.result)
   count.seen.set(move.from, seen.add(move.result))
@@ -81,7 +81,7 @@ function note(count: Count, move: Move): void {
   count.idle.alternating = back && move.from !== move.to ? count.idle.alternating + 1 : 1
 }
 
-function judged({ moves, edges, idle }: Count, move: Move, limits: LoopLimits): LoopVerdict {
+function checkLimits({ moves, edges, idle }: LoopState, move: Move, limits: LoopLimits): LoopVerdict {
   if (idle.alternating >= limits.ping_pong && idle.agents.size > 1) {
     const message = `${move.from} and ${move.to} handed over ${idle.alternating} times to and fro without anything new`
     return { ok: false, kind: 'ping_pong', message, moves: moves.slice(-idle.alternating) }
@@ -91,18 +91,18 @@ function judged({ moves, edges, idle }: Count, move: Move, limits: LoopLimits): 
     const message = `${idle.moves} moves in a row brought nothing new (${[...idle.agents].join(', ')})`
     return { ok: false, kind: 'stall', message, moves: moves.slice(-idle.moves) }
   }
-  const repeats = edges.get(edgeOf(move)) ?? 0
+  const repeats = edges.get(edgeKey(move)) ?? 0
   if (repeats > limits.max_repeats_per_edge) {
     const message = `${move.from} handed over to ${move.to} ${repeats} times; max_repeats_per_edge is ${limits.max_repeats_per_edge}`
-    return { ok: false, kind: 'edge_repeats', message, moves: moves.filter((each) => edgeOf(each) === edgeOf(move)) }
+    return { ok: false, kind: 'edge_repeats', message, moves: moves.filter((each) => edgeKey(each) === edgeKey(move)) }
   }
   // Each move followed a turn, and leads to one more.
   if (moves.length < limits.max_rounds) return { ok: true }
   const message = `${moves.length} turns; max_rounds is ${limits.max_rounds}`
-  return { ok: false, kind: 'max_rounds', message, moves: moves.slice(-SHOWN) }
+  return { ok: false, kind: 'max_rounds', message, moves: moves.slice(-MAX_REPORTED_MOVES) }
 }
 
-function edgeOf({ from, to }: Move): string {
+function edgeKey({ from, to }: Move): string {
   return `${from}\u0000${to}`
 }
 
@@ -110,7 +110,7 @@ function edgeOf({ from, to }: Move): string {
  * What a turn brought, for comparison with what came before. Leave out what changes by itself (a round's number, a
  * load): with it every result is new and no loop is ever seen.
  */
-export function fingerprintOf(result: {
+export function resultFingerprint(result: {
   text: string
   /** Checksums by artifact name. */
   artifacts?: Readonly<Record<string, string>>
@@ -121,9 +121,9 @@ export function fingerprintOf(result: {
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
     .trim()
-  return JSON.stringify([text, sorted(result.artifacts), sorted(result.variables)])
+  return JSON.stringify([text, sortedEntries(result.artifacts), sortedEntries(result.variables)])
 }
 
-function sorted(entries: Readonly<Record<string, unknown>> = {}): [string, unknown][] {
+function sortedEntries(entries: Readonly<Record<string, unknown>> = {}): [string, unknown][] {
   return Object.entries(entries).toSorted(([a], [b]) => (a < b ? -1 : 1))
 }

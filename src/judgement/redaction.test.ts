@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { redact, secretsIn, secretValues } from './redaction.ts'
+import { findSecrets, redact, secretEnvValues } from './redaction.ts'
 
 const JWT = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abc_DEF-123'
 const PEM = '-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nAAAA\n-----END RSA PRIVATE KEY-----'
@@ -47,7 +47,7 @@ describe('CA9 what looks like a secret', () => {
 })
 
 test('CA9 values that are known to be secret are redacted wherever they stand, the longer one first', () => {
-  const values = secretValues({
+  const values = secretEnvValues({
     MY_TOKEN: 'plain-looking',
     MY_TOKEN_2: 'plain-looking-value',
     SSH_KEY: '/home/ann/.ssh/id',
@@ -84,7 +84,7 @@ test('CA9 redacting twice is redacting once, and every secret lies within the te
       const extra = ['value-in-env']
       const once = redact(whole, extra)
       expect(redact(once, extra)).toBe(once)
-      for (const { start, end } of secretsIn(whole, extra))
+      for (const { start, end } of findSecrets(whole, extra))
         expect(0 <= start && start < end && end <= whole.length).toBe(true)
     }),
     { numRuns: 1000 },

@@ -10,12 +10,12 @@ export interface Secret {
   text: string
 }
 
-const IN_ITS_PLACE = '[redacted]'
+const PLACEHOLDER = '[redacted]'
 /** Shorter values of the environment are words that texts contain for other reasons. */
-const SHORTEST_VALUE = 8
+const MIN_SECRET_LENGTH = 8
 
 /** Where a pattern has a group, the group is the secret and the rest is left standing. */
-const PATTERNS: readonly RegExp[] = [
+const SECRET_PATTERNS: readonly RegExp[] = [
   /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$(?![\s\S]))/dg,
   /\bsk-[A-Za-z0-9_-]{16,}/dg,
   /\b[rs]k_(?:live|test)_[A-Za-z0-9]{16,}/dg,
@@ -37,44 +37,44 @@ const PATTERNS: readonly RegExp[] = [
 ]
 
 /** Every secret in a text, in order, without overlaps. `extra` are values that are known to be secret. */
-export function secretsIn(text: string, extra: readonly string[] = []): Secret[] {
+export function findSecrets(text: string, extra: readonly string[] = []): Secret[] {
   let secrets: Secret[] = []
   // With one secret gone, what stood beside it may look like another: we look until nothing new appears.
   for (;;) {
-    const kept = apply(text, secrets)
-    const found = lookedAt(kept.text, extra).map(({ start, end }) =>
-      secret(kept.at(start, 'start'), kept.at(end, 'end')),
+    const kept = applyRedactions(text, secrets)
+    const found = scanSecrets(kept.text, extra).map(({ start, end }) =>
+      toSecret(kept.at(start, 'start'), kept.at(end, 'end')),
     )
-    const all = merged([...secrets, ...found])
-    if (covered(all) === covered(secrets)) return secrets
+    const all = mergeOverlaps([...secrets, ...found])
+    if (redactedLength(all) === redactedLength(secrets)) return secrets
     secrets = all
   }
 }
 
 /** The text without its secrets. */
 export function redact(text: string, extra: readonly string[] = []): string {
-  return apply(text, secretsIn(text, extra)).text
+  return applyRedactions(text, findSecrets(text, extra)).text
 }
 
-function lookedAt(text: string, extra: readonly string[]): Secret[] {
+function scanSecrets(text: string, extra: readonly string[]): Secret[] {
   const found: Secret[] = []
-  for (const pattern of PATTERNS) {
+  for (const pattern of SECRET_PATTERNS) {
     for (const match of text.matchAll(pattern)) {
       const [start, end] = match.indices?.[1] ?? match.indices?.[0] ?? [0, 0]
-      if (end > start && !text.startsWith(IN_ITS_PLACE, start)) found.push(secret(start, end))
+      if (end > start && !text.startsWith(PLACEHOLDER, start)) found.push(toSecret(start, end))
     }
   }
   for (const value of extra) {
     if (value === '') continue
     for (let at = text.indexOf(value); at >= 0; at = text.indexOf(value, at + value.length)) {
-      found.push(secret(at, at + value.length))
+      found.push(toSecret(at, at + value.length))
     }
   }
   return found
 }
 
 /** The text with something else in the place of its secrets, and where its places lie in the original. */
-function apply(text: string, secrets: readonly Secret[]) {
+function applyRedactions(text: string, secrets: readonly Secret[]) {
   const parts: { from: number; start: number; end: number; secret: boolean }[] = []
   let kept = ''
   let from = 0
@@ -93,16 +93,16 @@ function apply(text: string, secrets: readonly Secret[]) {
   return { text: kept, at }
 }
 
-function covered(secrets: readonly Secret[]): number {
+function redactedLength(secrets: readonly Secret[]): number {
   return secrets.reduce((sum, { start, end }) => sum + end - start, 0)
 }
 
 const SECRET_NAME = /(^|_)(KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?)(_|$)|APIKEY/i
 
 /** Values of environment variables whose names say that they are secret. Paths are not: they name where one lies. */
-export function secretValues(env: Readonly<Record<string, string | undefined>>): string[] {
+export function secretEnvValues(env: Readonly<Record<string, string | undefined>>): string[] {
   const values = Object.entries(env).flatMap(([name, value]) =>
-    value !== undefined && SECRET_NAME.test(name) && value.length >= SHORTEST_VALUE && !/^[./~]/.test(value)
+    value !== undefined && SECRET_NAME.test(name) && value.length >= MIN_SECRET_LENGTH && !/^[./~]/.test(value)
       ? value
       : [],
   )
@@ -110,11 +110,11 @@ export function secretValues(env: Readonly<Record<string, string | undefined>>):
   return [...new Set(values)].sort((a, b) => b.length - a.length)
 }
 
-function secret(start: number, end: number): Secret {
-  return { start, end, text: IN_ITS_PLACE }
+function toSecret(start: number, end: number): Secret {
+  return { start, end, text: PLACEHOLDER }
 }
 
-function merged(found: readonly Secret[]): Secret[] {
+function mergeOverlaps(found: readonly Secret[]): Secret[] {
   const whole: Secret[] = []
   for (const each of [...found].sort((a, b) => a.start - b.start || b.end - a.end)) {
     const last = whole.at(-1)

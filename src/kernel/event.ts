@@ -4,9 +4,9 @@ import type { Artifact } from './artifact.ts'
 import type { Gate, GateAnswer } from './gate.ts'
 import type { Limits } from './limits.ts'
 import type { AssistantMessage, ModelStop, Usage, UserMessage } from './model.ts'
-import type { NextTry } from './pacing.ts'
 import type { PatternEventData } from './pattern-event.ts'
-import type { Steered } from './steer.ts'
+import type { RetryAttempt } from './retry-policy.ts'
+import type { SteeringCommand } from './steer-action.ts'
 import type { ToolCategory, ToolKind } from './tool.ts'
 
 export type Status = 'pending' | 'running' | 'waiting' | 'completed' | 'failed' | 'cancelled'
@@ -22,7 +22,7 @@ export type StopReason =
   | 'failed'
 
 /** What a call may use at the most, set aside before it is made. */
-export interface Reserved {
+export interface ReservedBudget {
   calls: number
   tokens: number
   usd: number
@@ -68,7 +68,7 @@ export interface RunEnd {
   output: unknown
   error: ErrorRecord | null
   /** Further steps that failed and are tried again when the run is resumed. */
-  retry?: string[]
+  retry_keys?: string[]
 }
 
 export interface SessionOpen {
@@ -93,7 +93,7 @@ export interface SessionOpen {
   /** Started in plan mode: it may change nothing. */
   read_only?: true
   /** Rules of those above it that came with the tools it has from them, the topmost first. */
-  held?: AgentPermissions[]
+  inherited_rules?: AgentPermissions[]
   /** It works while its caller goes on; a restart enters it again by itself. */
   background?: true
 }
@@ -102,13 +102,13 @@ export interface SessionOpen {
 export interface SessionCompress {
   key: string
   /** Indexes of messages whose tool results were cut. */
-  cut: number[]
+  truncated_messages: number[]
   /** The messages that the summary stands for; `to` is not among them. */
   from: number
   to: number
   summary: string | null
   /** Bytes of the conversation before. */
-  before: number
+  bytes_before: number
 }
 
 export interface SessionEnd {
@@ -119,13 +119,13 @@ export interface SessionEnd {
   /** The answer as an object, where one of a given shape was asked for. */
   object?: unknown
   /** Where nothing was said at all: the call that could be tried again. */
-  silent?: string
+  empty_response_key?: string
   turn_count: number
   usage: Usage & { calls: number }
   error: ErrorRecord | null
 }
 
-interface ToolAbout {
+interface ToolEventFields {
   key: string
   tool: string
   tool_call_id: string
@@ -136,7 +136,7 @@ interface ToolAbout {
   parent_session_id?: string
 }
 
-export interface ToolPre extends ToolAbout {
+export interface ToolPre extends ToolEventFields {
   kind: ToolKind
   category: ToolCategory
   input: unknown
@@ -146,12 +146,12 @@ export interface ToolPre extends ToolAbout {
   /** What the call is about, as permission rules saw it. */
   subject?: string
   /** Patterns of files that rules keep from a search. */
-  except?: readonly string[]
+  excluded_globs?: readonly string[]
   /** Set when a hook changed the input: what the model had asked for. */
-  asked?: unknown
+  original_input?: unknown
 }
 
-export interface ToolPost extends ToolAbout {
+export interface ToolPost extends ToolEventFields {
   status: 'ok'
   output: unknown
   files?: string[]
@@ -161,10 +161,10 @@ export interface ToolPost extends ToolAbout {
   started?: string[]
   /** Background sessions whose results this call brought. */
   collected?: string[]
-  planning?: boolean
+  plan_mode?: boolean
 }
 
-export interface ToolFailed extends ToolAbout {
+export interface ToolError extends ToolEventFields {
   error: string
   detail: ErrorRecord
   output?: unknown
@@ -184,12 +184,12 @@ export interface LimitHit {
 export interface EventData extends PatternEventData {
   'run:start': RunStart
   'run:attempt': { epoch: number; owner: string }
-  'run:reopen': { key: string | null; also?: string[]; limits: Limits; force?: true }
+  'run:reopen': { key: string | null; additional_keys?: string[]; limits: Limits; force?: true }
   'run:park': { gates: string[] }
   'run:interrupt': { reason: string }
   'run:cancel': { reason: string }
   /** `command` is the id of the command it was: none is obeyed twice. */
-  'run:steer': Steered & { command: number }
+  'run:steer': SteeringCommand & { command: number }
   'run:end': RunEnd
   'session:open': SessionOpen
   'session:input': { key: string; message: UserMessage; collected?: string[] }
@@ -200,7 +200,7 @@ export interface EventData extends PatternEventData {
     key: string
     attempt: number
     model: string
-    reserved: Reserved
+    reserved: ReservedBudget
     input_hash: string
     /** What the call is for, when it is not a turn of the conversation. */
     phase?: 'summary'
@@ -221,23 +221,29 @@ export interface EventData extends PatternEventData {
     attempt: number
     error: ErrorRecord
     /** What had arrived when it broke off. */
-    partial: string
+    partial_text: string
     /** Set when it is tried again: the step is not settled by this. */
-    next?: NextTry
+    retry?: RetryAttempt
     usage: Usage
     usd: number | null
     estimated?: true
     mark?: string
   }
   /** `partial` is what had arrived of an answer that was cut short. */
-  'model:lost': { key: string; attempt: number; reserved: Reserved; why: 'crash' | 'abort'; partial?: string }
+  'model:lost': {
+    key: string
+    attempt: number
+    reserved: ReservedBudget
+    reason: 'crash' | 'abort'
+    partial_text?: string
+  }
   'tool:pre': ToolPre
   'tool:post': ToolPost
-  'tool:error': ToolFailed
+  'tool:error': ToolError
   'step:begin': { key: string; kind: ToolKind }
   'step:end': { key: string; v: number; input_hash: string | null; result: unknown }
   'step:error': { key: string; v: number; input_hash: string | null; error: ErrorRecord }
-  'step:drift': { key: string; recorded: string; now: string }
+  'step:drift': { key: string; recorded_hash: string; current_hash: string }
   'limit:hit': LimitHit
   'gate:open': Gate
   'gate:answer': GateAnswer
@@ -245,11 +251,11 @@ export interface EventData extends PatternEventData {
 }
 
 /** Programs may add their own facts under `custom:`. */
-export type CustomType = `custom:${string}`
-export type EventType = keyof EventData | CustomType
+export type CustomEventType = `custom:${string}`
+export type EventType = keyof EventData | CustomEventType
 /** What a pattern may say itself; all else is said by what it does. */
-export type ToldType = keyof PatternEventData | CustomType
-export type DataOf<T extends EventType> = T extends keyof EventData
+export type PatternEventType = keyof PatternEventData | CustomEventType
+export type EventDataOf<T extends EventType> = T extends keyof EventData
   ? EventData[T]
   : { key: string; [field: string]: unknown }
 
@@ -261,11 +267,11 @@ export interface EventOf<T extends EventType> {
   at: number
   type: T
   session_id?: string
-  data: DataOf<T>
+  data: EventDataOf<T>
 }
 
 export type KnownEvent = { [T in keyof EventData]: EventOf<T> }[keyof EventData]
-export type Event = KnownEvent | EventOf<CustomType>
+export type Event = KnownEvent | EventOf<CustomEventType>
 
 /** Narrows an event without a cast at the place of use. */
 export function isEvent<T extends EventType>(event: Event | undefined, type: T): event is Extract<Event, EventOf<T>> {

@@ -1,7 +1,7 @@
 import type { Event } from './event.ts'
 
 /** A tool call before it is made. */
-export interface ProposedCall {
+export interface ProposedToolCall {
   run_id: string
   session_id: string
   agent: string
@@ -10,7 +10,7 @@ export interface ProposedCall {
 }
 
 /** `undefined` lets the call pass as it is. */
-export type Verdict = { deny: string } | { input: unknown } | undefined
+export type HookVerdict = { deny: string } | { input: unknown } | undefined
 
 /** Text for the conversation; pinned, it stays whole when the conversation is compressed. */
 export type AddedContext = string | { text: string; pin: true } | undefined
@@ -29,7 +29,7 @@ export interface ProposedTurn {
  */
 export interface Hooks {
   onEvent?(event: Event): void
-  beforeTool?(call: ProposedCall): Verdict | Promise<Verdict>
+  beforeTool?(call: ProposedToolCall): HookVerdict | Promise<HookVerdict>
   /** Text to add to the conversation before this model call. */
   addContext?(turn: ProposedTurn): AddedContext | Promise<AddedContext>
 }

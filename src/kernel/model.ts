@@ -110,11 +110,11 @@ export interface ModelRequest {
   settings: ModelSettings
   /** When given, the answer's text is JSON of this shape. */
   output?: JsonSchema
-  session: SessionFacts
+  session: SessionInfo
 }
 
 /** What a model double may want to know of the conversation; a provider ignores it. */
-export interface SessionFacts {
+export interface SessionInfo {
   run_id: string
   session_id: string
   agent: string
@@ -133,7 +133,7 @@ export type ModelChunk =
   | { type: 'finish'; stop: ModelStop; usage?: Usage; mark?: string }
 
 /** What an error thrown by a model may carry beside its message; it is recorded with the failed call. */
-export interface ModelErrorFacts {
+export interface ModelErrorInfo {
   /** The HTTP status the provider answered with: a call that was answered with an error used nothing. */
   status?: number
   retry_after_ms?: number
@@ -159,17 +159,17 @@ export interface Models {
   fallbacks?(name: string | undefined): readonly string[]
 }
 
-export function textOf(message: { content: readonly { type: string }[] } | undefined): string {
+export function textFrom(message: { content: readonly { type: string }[] } | undefined): string {
   if (!message) return ''
   let text = ''
   for (const part of message.content) if (part.type === 'text') text += (part as TextPart).text
   return text
 }
 
-export function toolCallsOf(message: AssistantMessage): ToolCallPart[] {
+export function toolCallsFrom(message: AssistantMessage): ToolCallPart[] {
   return message.content.filter((part) => part.type === 'tool-call')
 }
 
-export function userText(text: string): UserMessage {
+export function userMessage(text: string): UserMessage {
   return { role: 'user', content: [{ type: 'text', text }] }
 }

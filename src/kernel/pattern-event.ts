@@ -2,11 +2,11 @@ import type { ErrorRecord } from '../errors.ts'
 import type { TeamEventData } from './team-event.ts'
 
 /** Whether a pattern said this itself. */
-export function isTold(type: string): boolean {
-  return TOLD.test(type)
+export function isPatternEvent(type: string): boolean {
+  return PATTERN_EVENT.test(type)
 }
 
-const TOLD = /^(custom|tool:collaborative|team):/
+const PATTERN_EVENT = /^(custom|tool:collaborative|team):/
 
 /** What patterns tell of their own work, under the specifications' names. */
 export interface PatternEventData extends TeamEventData {

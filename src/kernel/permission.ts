@@ -1,9 +1,9 @@
 import type { Agent, AgentPermissions } from './agent.ts'
 
-export interface PermissionCall {
+export interface PermissionRequest {
   agent: Agent
   /** Rules of those above it, under which it has its tools. */
-  held: readonly AgentPermissions[]
+  inheritedRules: readonly AgentPermissions[]
   tool: string
   /** What the call is about: a path, a command, an address. */
   subject: string | undefined
@@ -11,34 +11,34 @@ export interface PermissionCall {
   /** True while only looking is allowed: plan mode. */
   read_only: boolean
   /** True for the agent that whoever started the run named. */
-  root: boolean
+  isRootAgent: boolean
   /** Rules that were set when the run was started; those in force now can only add to them. */
-  recorded: unknown
+  runRules: unknown
   /** Rules that people granted in this run; with `=` in front, the one call they said `always` to. */
-  granted: readonly string[]
+  grantedRules: readonly string[]
   /** Tells exactly this call from any other. */
-  exact: string
+  fingerprint: string
 }
 
-export interface PermissionAnswer {
-  answer: 'allow' | 'ask' | 'deny'
+export interface PermissionDecision {
+  decision: 'allow' | 'ask' | 'deny'
   reason: string
   /** Rules that would have allowed it. */
-  allowed: readonly string[]
+  allowedRules: readonly string[]
   /** It is asked for because it may be denied: a rule cannot answer that, only a yes to this very call. */
-  unsure?: true
+  needsExactApproval?: true
   /** Patterns of files that a search must leave out. */
-  except?: readonly string[]
+  excludedGlobs?: readonly string[]
 }
 
 export interface Permissions {
-  decide(call: PermissionCall): PermissionAnswer
+  decide(call: PermissionRequest): PermissionDecision
 }
 
 /** Whatever an agent was given it may use. */
-export const ALL_PERMITTED: Permissions = {
+export const ALLOW_ALL: Permissions = {
   decide: ({ acts, read_only }) =>
     acts && read_only
-      ? { answer: 'deny', reason: 'nothing may be changed in plan mode', allowed: [] }
-      : { answer: 'allow', reason: 'no rules are set', allowed: [] },
+      ? { decision: 'deny', reason: 'nothing may be changed in plan mode', allowedRules: [] }
+      : { decision: 'allow', reason: 'no rules are set', allowedRules: [] },
 }

@@ -1,17 +1,17 @@
 import type { Agent } from './agent.ts'
 import type { Artifact, ArtifactRef } from './artifact.ts'
-import type { Recalled, RecallQuery } from './context.ts'
+import type { RecalledRun, RecallQuery } from './context.ts'
 import type { Embedder } from './embedder.ts'
 import type { Event } from './event.ts'
 import type { Hooks } from './hook.ts'
 import type { Limits } from './limits.ts'
 import type { Models } from './model.ts'
-import type { Pacing } from './pacing.ts'
 import type { Pattern, PatternTool } from './pattern.ts'
 import type { Permissions } from './permission.ts'
 import type { PriceBook } from './price.ts'
+import type { RetryPolicy } from './retry-policy.ts'
 import type { Roster } from './roster.ts'
-import type { SessionResult } from './session.ts'
+import type { SessionResult } from './session/session-state.ts'
 import type { Tool } from './tool.ts'
 import type { World } from './world.ts'
 
@@ -27,7 +27,7 @@ export interface Delta {
 }
 
 /** What a session's past looks like to someone who wants to continue it. */
-export interface SessionPast {
+export interface SessionHistory {
   session_id: string
   segment: number
   base: { run_id: string; seq: number }
@@ -39,16 +39,16 @@ export interface Ports {
   world: World
   models: Models
   prices: PriceBook
-  pacing: Pacing
+  retryPolicy: RetryPolicy
   /** What summarises long conversations; absent: the session's own model. */
   summaryModel?: string
   roster: Roster
   /** What there is now: servers that are started later add theirs. */
   tools: ReadonlyMap<string, Tool>
   /** Gets ready what an agent's tools need, such as servers, before a session of it begins; `undefined`: it is. */
-  prepare?(agent: Agent): Promise<void> | undefined
+  prepareTools?(agent: Agent): Promise<void> | undefined
   /** The tools that an agent brings along itself, for its session under this key. */
-  broughtBy?(agent: Agent, key: string): readonly string[]
+  agentProvidedTools?(agent: Agent, key: string): readonly string[]
   patterns: ReadonlyMap<string, Pattern>
   /** Patterns as tools, under every name agents know them by. */
   patternTools: ReadonlyMap<string, PatternTool>
@@ -60,23 +60,23 @@ export interface Ports {
   /** Turns texts into vectors, where there is something that can. */
   embedder?: Embedder
   /** Set for a replay: a step that the journal does not know waits instead of happening. */
-  sealed?: true
+  replayOnly?: true
   publish(delta: Delta): void
   /**
    * Takes hold of a session for a run and returns its past. `unknown_session`, `session_busy`, and `invalid_input` when
    * `agent` is given and the session is another agent's.
    */
-  claimSession(session_id: string, run: RunFacts, agent: string | undefined): Promise<SessionPast>
-  readSession(session_id: string, base: { run_id: string; seq: number }): Promise<SessionPast>
+  claimSession(session_id: string, run: RunInfo, agent: string | undefined): Promise<SessionHistory>
+  readSession(session_id: string, base: { run_id: string; seq: number }): Promise<SessionHistory>
   /** The result of a session that has ended, whichever run it was in. `unknown_session`. */
   sessionResult(session_id: string, project: string): Promise<SessionResult | undefined>
-  artifact(run_id: string, name: string, version?: number): Promise<Artifact | undefined>
-  artifacts(run_id: string): Promise<Omit<ArtifactRef, 'size'>[]>
+  readArtifact(run_id: string, name: string, version?: number): Promise<Artifact | undefined>
+  listArtifacts(run_id: string): Promise<Omit<ArtifactRef, 'size'>[]>
   cachedResult(project: string, cache_key: string): Promise<SessionResult | undefined>
-  recall(project: string, query: RecallQuery): Promise<Recalled[]>
+  recallRuns(project: string, query: RecallQuery): Promise<RecalledRun[]>
 }
 
-export interface RunFacts {
+export interface RunInfo {
   id: string
   project: string
   limits: Limits

@@ -1,4 +1,4 @@
-import { TroupeError, unknownName } from '../errors.ts'
+import { TroupeError, unknownNameError } from '../errors.ts'
 import type { Agent } from './agent.ts'
 
 /** The agents a run may use, by name; one of a collection also as `collection:name`. */
@@ -18,20 +18,20 @@ export function createRoster(agents: readonly Agent[]): Roster {
     byName.set(agent.name, agent)
   }
   const names = [...byName.keys()]
-  const full = new Map([...agents].reverse().flatMap((agent) => fullNames(agent).map((name) => [name, agent])))
+  const full = new Map([...agents].reverse().flatMap((agent) => qualifiedNames(agent).map((name) => [name, agent])))
   return {
     names,
     has: (name) => byName.has(name) || full.has(name),
     get(name) {
       const agent = byName.get(name) ?? full.get(name)
-      if (!agent) throw unknownName('unknown_agent', 'agent', name, names)
+      if (!agent) throw unknownNameError('unknown_agent', 'agent', name, names)
       return agent
     },
   }
 }
 
 /** A roster in which these are found first, whoever else is called the same. */
-export function rosterWith(roster: Roster, agents: readonly Agent[]): Roster {
+export function extendRoster(roster: Roster, agents: readonly Agent[]): Roster {
   if (agents.length === 0) return roster
   const first = new Map(agents.map((agent) => [agent.name, agent]))
   return {
@@ -41,6 +41,6 @@ export function rosterWith(roster: Roster, agents: readonly Agent[]): Roster {
   }
 }
 
-function fullNames({ name, origin }: Agent): string[] {
+function qualifiedNames({ name, origin }: Agent): string[] {
   return origin?.by === 'user' && origin.collection !== undefined ? [`${origin.collection}:${name}`] : []
 }

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { problemsOf } from './schema.ts'
+import { formatIssues } from './schema.ts'
 
 const entry = z.union([z.string().min(1), z.strictObject({ name: z.string(), size: z.int().optional() })])
 const schema = z.strictObject({ entries: z.array(entry), mode: z.enum(['a', 'b']).optional() })
 
 function problems(input: unknown): string {
   const { error } = schema.safeParse(input)
-  return error ? problemsOf(error) : ''
+  return error ? formatIssues(error) : ''
 }
 
 test('L33 what fits none of several forms is told by the one it comes nearest to', () => {

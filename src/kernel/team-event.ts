@@ -1,14 +1,14 @@
-import type { SteerAction } from './steer.ts'
+import type { SteerAction } from './steer-action.ts'
 
 /** Who decided that the work goes there. */
-export type HandoffBy = 'exact' | 'verdict' | 'model' | 'after_work' | 'person' | 'supervisor'
+export type HandoffSource = 'exact' | 'verdict' | 'model' | 'after_work' | 'person' | 'supervisor'
 
 type Truth = boolean | 'unknown'
 
 /** Every rule that was tried, with each part's value and reason. */
-export interface Explained {
+export interface HandoffTrace {
   /** `to` is null where nobody comes next. */
-  decision: { to: string | null; by: HandoffBy }
+  decision: { to: string | null; by: HandoffSource }
   rules: {
     from: string
     to: string
@@ -26,7 +26,7 @@ export interface TeamEventData {
     agents: number
     first: string
     /** Who fills open places, and by which words of the role. */
-    formed?: { name: string; uses: string; by: string[] }[]
+    filled_roles?: { name: string; uses: string; by: string[] }[]
     /** What `troupe team check` would have warned of. */
     warnings?: string[]
   }
@@ -36,9 +36,9 @@ export interface TeamEventData {
     round: number
     from: string
     to: string | null
-    by: HandoffBy
+    by: HandoffSource
     handoff_reason: string
-    explanation: Explained
+    explanation: HandoffTrace
     /** Whom the speaker would have chosen; it decides nothing. */
     suggested?: string
     /** What it said beside the point: wrong types, unknown names. */
@@ -49,7 +49,7 @@ export interface TeamEventData {
     agreed?: string
   }
   'team:group': { key: string; round: number; group: string; kind: 'parallel' | 'consensus'; members: string[] }
-  'team:steered': { key: string; round: number; action: SteerAction; by: string; taken: boolean; why?: string }
+  'team:steered': { key: string; round: number; action: SteerAction; by: string; accepted: boolean; reason?: string }
   'team:loop': { key: string; round: number; kind: string; message: string; from: string; to: string }
   'team:compress': { key: string; round: number; before: number; after: number; messages: number; error?: string }
   'team:complete': { key: string; rounds: number; agent: string; reason: string }

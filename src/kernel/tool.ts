@@ -29,14 +29,14 @@ export interface ToolCall {
   /** What leave was given for, where rules look at it; a call that would touch something else must refuse. */
   subject?: string
   /** Patterns of files that rules keep from this call: a search leaves them out. */
-  except?: readonly string[]
+  excluded_globs?: readonly string[]
   /** The agent has no other way to write: nor may this call. */
   read_only?: true
   signal: AbortSignal
 }
 
 /** What an agent sees of a tool, and what the runtime needs to know before it calls it. */
-export interface ToolFacts {
+export interface ToolMetadata {
   name: string
   description: string
   input: z.ZodType
@@ -46,10 +46,10 @@ export interface ToolFacts {
   /** After this the call is answered as timed out and its signal aborted. */
   timeout_ms?: number
   /** Only for agents that bring it along, and for those they call. */
-  brought?: true
+  agent_provided?: true
 }
 
-export interface ToolDefinition<Input> extends ToolFacts {
+export interface ToolDefinition<Input> extends ToolMetadata {
   input: z.ZodType<Input>
   kind: 'read' | 'idempotent' | 'act'
   execute(input: Input, call: ToolCall): Promise<ToolResult> | ToolResult
@@ -63,7 +63,7 @@ export interface ToolDefinition<Input> extends ToolFacts {
 }
 
 /** A tool whose input type is forgotten: inputs are checked against its schema before they reach it. */
-export interface Tool extends ToolFacts, Pick<ToolDefinition<never>, 'kind' | 'execute' | 'recover' | 'subject'> {}
+export interface Tool extends ToolMetadata, Pick<ToolDefinition<never>, 'kind' | 'execute' | 'recover' | 'subject'> {}
 
 export function defineTool<Input>(tool: ToolDefinition<Input>): Tool {
   if (!/^[A-Za-z0-9_.:-]{1,64}$/.test(tool.name)) {

@@ -18,7 +18,7 @@ export interface World {
 }
 
 /** Lets an effect outlive nothing: races a promise against an abort, and takes its listener away again. */
-export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+export function withAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   if (signal.aborted) return Promise.reject(signal.reason)
   return new Promise<T>((resolve, reject) => {
     const aborted = () => reject(signal.reason)

@@ -14,19 +14,19 @@ export interface EmbeddingRequest {
 
 export type EmbeddingReply =
   | { id: number; vectors: Float32Array[] }
-  | { id: number; failed: string; missing: boolean; beyond_repair: boolean }
+  | { id: number; error: string; missing: boolean; fatal: boolean }
 
 let loaded: Promise<PackagedEmbedder> | undefined
 
-async function load({ engine, weights }: EmbeddingPackages): Promise<PackagedEmbedder> {
+async function loadEmbedder({ engine, weights }: EmbeddingPackages): Promise<PackagedEmbedder> {
   const { createEmbedder: create } = (await import(engine)) as { createEmbedder: typeof createEmbedder }
   const { default: model } = (await import(weights)) as { default: ModelManifest }
   return create({ model })
 }
 
-async function answer({ id, texts }: EmbeddingRequest): Promise<EmbeddingReply> {
+async function handleRequest({ id, texts }: EmbeddingRequest): Promise<EmbeddingReply> {
   try {
-    loaded ??= load(workerData as EmbeddingPackages)
+    loaded ??= loadEmbedder(workerData as EmbeddingPackages)
     const embedder = await loaded
     const vectors: Float32Array[] = []
     // One by one: from 24 texts on the package starts further threads, each with its own copy of the weights.
@@ -38,8 +38,8 @@ async function answer({ id, texts }: EmbeddingRequest): Promise<EmbeddingReply> 
     const failed = error instanceof Error ? error.message : String(error)
     const code = error instanceof Error && 'code' in error ? error.code : undefined
     // What the engine throws while it works can leave its memory in pieces: such a thread must not answer again.
-    const beyond_repair = error instanceof Error && error.name === 'RuntimeError'
-    return { id, failed, missing: code === 'ERR_MODULE_NOT_FOUND' || code === 'ENOENT', beyond_repair }
+    const fatal = error instanceof Error && error.name === 'RuntimeError'
+    return { id, error: failed, missing: code === 'ERR_MODULE_NOT_FOUND' || code === 'ENOENT', fatal }
   }
 }
 
@@ -47,7 +47,7 @@ async function answer({ id, texts }: EmbeddingRequest): Promise<EmbeddingReply> 
 let last: Promise<void> = Promise.resolve()
 parentPort?.on('message', (request: EmbeddingRequest) => {
   last = last.then(async () => {
-    const reply = await answer(request)
+    const reply = await handleRequest(request)
     parentPort?.postMessage(reply, 'vectors' in reply ? reply.vectors.map(({ buffer }) => buffer as ArrayBuffer) : [])
   })
 })

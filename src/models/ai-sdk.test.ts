@@ -10,17 +10,17 @@ import { MockLanguageModelV3, MockLanguageModelV4 } from 'ai/test'
 import { describe, expect, test } from 'vitest'
 import type { TroupeError } from '../errors.ts'
 import type { Message, Model, ModelChunk, ModelRequest } from '../kernel/model.ts'
-import { userText } from '../kernel/model.ts'
-import type { Situation } from '../testing/model-contract.ts'
-import { drain, modelContract, modelRequest } from '../testing/model-contract.ts'
+import { userMessage } from '../kernel/model.ts'
+import type { ModelBehavior } from '../testing/model-contract.ts'
+import { collectChunks, modelContract, modelRequest } from '../testing/model-contract.ts'
 import type { LanguageModelOptions } from './ai-sdk.ts'
 import { fromLanguageModel } from './ai-sdk.ts'
 
 type Part = LanguageModelV4StreamPart
 
-modelContract('a model of the AI SDK', () => ({ play, dispose: () => {} }), { describe, test })
+modelContract('a model of the AI SDK', () => ({ createModel: play, dispose: () => {} }), { describe, test })
 
-function play(situations: Record<string, Situation>): Model {
+function play(situations: Record<string, ModelBehavior>): Model {
   const doStream = async ({ prompt }: LanguageModelV4CallOptions) => {
     const says = JSON.stringify(prompt.at(-1)?.content)
     const key = Object.keys(situations).find((word) => says.includes(`"${word}"`))
@@ -32,7 +32,7 @@ function play(situations: Record<string, Situation>): Model {
   return fromLanguageModel(new MockLanguageModelV4({ doStream }))
 }
 
-function partsFor(situation: Situation): Part[] {
+function partsFor(situation: ModelBehavior): Part[] {
   if (situation.kind === 'text') {
     const reason = situation.stop === 'refusal' ? 'content-filter' : (situation.stop ?? 'stop')
     return [...texts(situation.text), finish(reason, situation.usage)]
@@ -86,7 +86,9 @@ async function run(
   const { options, ...identity } = as
   const mock = new MockLanguageModelV4({ ...identity, doStream: async () => ({ stream: streamOf(parts) }) })
   const model = fromLanguageModel(mock, options)
-  const { chunks, thrown } = await drain(model.stream(modelRequest('go', request), new AbortController().signal))
+  const { chunks, thrown } = await collectChunks(
+    model.stream(modelRequest('go', request), new AbortController().signal),
+  )
   const called = mock.doStreamCalls[0] as LanguageModelV4CallOptions
   return { chunks, error: thrown as TroupeError & { usage?: unknown }, called, last: chunks.at(-1) }
 }
@@ -130,7 +132,7 @@ describe('what is asked', () => {
       { type: 'reasoning', text: '', provider: kept({ data: 'xyz' }) },
     ])
     const messages: Message[] = [
-      userText('go'),
+      userMessage('go'),
       {
         role: 'assistant',
         content: [
@@ -139,7 +141,7 @@ describe('what is asked', () => {
         ],
       },
       { role: 'assistant', content: [{ type: 'reasoning', text: 'alone', provider: kept({}) }] },
-      userText('And?'),
+      userMessage('And?'),
     ]
     const same = (await run([END], { messages }, { options: { name: 'here/model' } })).called
     const thought = { type: 'reasoning', text: 'Hm, yes.', providerOptions: { p: { signature: 'sig' } } }
@@ -209,7 +211,7 @@ describe('what comes back', () => {
     expect(error.message).toContain('529: Overloaded')
     expect(error).not.toHaveProperty('status')
     const ended = await run([finish('error', { input: 5, output: 2 })])
-    expect(ended.error).toMatchObject({ code: 'model_garbage', usage: { input: 5, output: 2 } })
+    expect(ended.error).toMatchObject({ code: 'model_invalid_response', usage: { input: 5, output: 2 } })
   })
 
   test('MO11 a stream that ends without a finish just ends; a connection that breaks is a cut stream', async () => {
@@ -222,9 +224,9 @@ describe('what comes back', () => {
       })
     const ask = (after: readonly Part[]) => {
       const model = fromLanguageModel(new MockLanguageModelV4({ doStream: async () => ({ stream: broken(after) }) }))
-      return drain(model.stream(modelRequest('go'), new AbortController().signal))
+      return collectChunks(model.stream(modelRequest('go'), new AbortController().signal))
     }
-    expect((await ask([])).thrown).toMatchObject({ code: 'stream_cut' })
+    expect((await ask([])).thrown).toMatchObject({ code: 'stream_interrupted' })
     const late = await ask([END])
     expect(late).toMatchObject({ thrown: undefined, chunks: [{ type: 'finish', stop: 'end' }] })
   })
@@ -251,8 +253,8 @@ describe('what comes back', () => {
     const response = { headers: { 'content-type': 'text/html; charset=utf-8' } }
     const doStream = async () => ({ stream: streamOf<Part>([]), response })
     const model = fromLanguageModel(new MockLanguageModelV4({ doStream }))
-    const { thrown } = await drain(model.stream(modelRequest('go'), new AbortController().signal))
-    expect(thrown).toMatchObject({ code: 'model_garbage', usage: { input: 0 } })
+    const { thrown } = await collectChunks(model.stream(modelRequest('go'), new AbortController().signal))
+    expect(thrown).toMatchObject({ code: 'model_invalid_response', usage: { input: 0 } })
   })
 })
 
@@ -291,7 +293,7 @@ describe('who may be asked', () => {
       }),
     })
     for (const [mock, cached] of [[two, { cache_read: 3, reasoning: 1 }] as const, [three, {}] as const]) {
-      const { chunks } = await drain(fromLanguageModel(mock).stream(request, new AbortController().signal))
+      const { chunks } = await collectChunks(fromLanguageModel(mock).stream(request, new AbortController().signal))
       const usage = { input: 4, output: 2, cache_read: 0, cache_write: 0, reasoning: 0, ...cached }
       expect(chunks).toEqual([
         { type: 'text', text: 'Hi' },

@@ -1,14 +1,14 @@
 import type { LanguageModelV2, LanguageModelV3, LanguageModelV4 } from '@ai-sdk/provider'
 import type { Model, ModelChunk, ModelRequest } from '../kernel/model.ts'
-import { untilAborted } from '../kernel/world.ts'
-import { pageInstead } from './answer-kind.ts'
+import { withAbort } from '../kernel/world.ts'
 import type { ProviderOptions } from './call-options.ts'
-import { callOptions } from './call-options.ts'
-import type { CallSite } from './call-site.ts'
-import { brokenStream, failedCall } from './provider-error.ts'
+import { toCallOptions } from './call-options.ts'
+import { htmlResponseError } from './event-stream-guard.ts'
+import type { ModelErrorContext } from './model-error-context.ts'
+import { toRequestError, toStreamError } from './provider-error.ts'
 import type { StreamPart } from './stream-parts.ts'
-import { PartReader } from './stream-parts.ts'
-import { ToolNames } from './tool-names.ts'
+import { StreamPartReader } from './stream-parts.ts'
+import { ToolNameMap } from './tool-name-map.ts'
 
 /** A model of any provider package that speaks the AI SDK's provider interface. */
 export type LanguageModel = LanguageModelV4 | LanguageModelV3 | LanguageModelV2
@@ -39,23 +39,27 @@ export function fromLanguageModel(model: LanguageModel, options: LanguageModelOp
   return {
     name,
     ...(limits ? { limits } : undefined),
-    stream: (request, signal) => play({ model, name, options }, request, signal),
+    stream: (request, signal) => streamLanguageModel({ model, name, options }, request, signal),
   }
 }
 
-interface Source {
+interface LanguageModelSource {
   model: LanguageModel
   name: string
   options: LanguageModelOptions
 }
 
 // One generator for everything: a nested one would pay for each chunk twice.
-async function* play(source: Source, request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelChunk> {
+async function* streamLanguageModel(
+  source: LanguageModelSource,
+  request: ModelRequest,
+  signal: AbortSignal,
+): AsyncGenerator<ModelChunk> {
   signal.throwIfAborted()
-  const names = new ToolNames(request.tools)
-  const site = siteOf(source, request)
-  const stream = await open(source, { request, names, signal }, site)
-  const parts = new PartReader(source.name, names)
+  const toolNames = new ToolNameMap(request.tools)
+  const site = errorContext(source, request)
+  const stream = await openStream(source, { request, toolNames, signal }, site)
+  const parts = new StreamPartReader(source.name, toolNames)
   const reader = stream.getReader()
   // A provider may ignore the signal: cancelling wakes the pending read either way.
   const stop = () => void reader.cancel(signal.reason).catch(() => {})
@@ -73,7 +77,7 @@ async function* play(source: Source, request: ModelRequest, signal: AbortSignal)
   } catch (thrown) {
     if (signal.aborted) throw signal.reason
     // The answer was complete: what went wrong after its end harms nobody.
-    if (!parts.ended) throw brokenStream(thrown, site)
+    if (!parts.isComplete) throw toStreamError(thrown, site)
   } finally {
     signal.removeEventListener('abort', stop)
     void reader.cancel().catch(() => {})
@@ -82,29 +86,37 @@ async function* play(source: Source, request: ModelRequest, signal: AbortSignal)
   if (finish) yield finish
 }
 
-interface Opening {
+interface StreamCall {
   request: ModelRequest
-  names: ToolNames
+  toolNames: ToolNameMap
   signal: AbortSignal
 }
 
-async function open(source: Source, opening: Opening, site: CallSite): Promise<ReadableStream<StreamPart>> {
+async function openStream(
+  source: LanguageModelSource,
+  opening: StreamCall,
+  site: ModelErrorContext,
+): Promise<ReadableStream<StreamPart>> {
   const { model, options } = source
-  const { request, names, signal } = opening
+  const { request, toolNames, signal } = opening
   try {
-    const call = callOptions({ model, name: source.name, names, extra: options.provider_options }, request, signal)
-    const { stream, response } = await untilAborted(Promise.resolve(model.doStream(call as never)), signal)
-    const page = pageInstead(response?.headers, site)
+    const call = toCallOptions(
+      { model, name: source.name, toolNames, providerOptions: options.provider_options },
+      request,
+      signal,
+    )
+    const { stream, response } = await withAbort(Promise.resolve(model.doStream(call as never)), signal)
+    const page = htmlResponseError(response?.headers, site)
     if (!page) return stream
     void stream.cancel().catch(() => {})
     throw page
   } catch (thrown) {
     if (signal.aborted) throw signal.reason
-    throw failedCall(thrown, site)
+    throw toRequestError(thrown, site)
   }
 }
 
-function siteOf({ name, options }: Source, request: ModelRequest): CallSite {
+function errorContext({ name, options }: LanguageModelSource, request: ModelRequest): ModelErrorContext {
   return {
     name,
     variables: options.variables ?? {},

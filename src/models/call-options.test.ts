@@ -1,18 +1,18 @@
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider'
 import { describe, expect, test } from 'vitest'
 import type { Message, ModelRequest } from '../kernel/model.ts'
-import { userText } from '../kernel/model.ts'
+import { userMessage } from '../kernel/model.ts'
 import { modelRequest } from '../testing/model-contract.ts'
-import { callOptions } from './call-options.ts'
-import { ToolNames } from './tool-names.ts'
+import { toCallOptions } from './call-options.ts'
+import { ToolNameMap } from './tool-name-map.ts'
 
 const SOMEBODY = { provider: 'somebody', modelId: 'model' }
 
 function asked(changes: Partial<ModelRequest> = {}, as = SOMEBODY): LanguageModelV4CallOptions {
   const request = modelRequest('go', changes)
   const model = { ...as, specificationVersion: 'v4' }
-  const to = { model, name: 'here/model', names: new ToolNames(request.tools) }
-  return callOptions(to, request, new AbortController().signal)
+  const to = { model, name: 'here/model', toolNames: new ToolNameMap(request.tools) }
+  return toCallOptions(to, request, new AbortController().signal)
 }
 
 describe('what is asked', () => {
@@ -43,7 +43,7 @@ describe('what is asked', () => {
         ],
       },
       { role: 'assistant', content: [{ type: 'text', text: '' }] },
-      userText(''),
+      userMessage(''),
     ]
     const called = asked({ messages })
     const result = (toolCallId: string, type: string, value: string) => ({
@@ -77,10 +77,10 @@ describe('what is asked', () => {
   test('MO64 an agent that may call no more keeps the names of its tools, and may not use them', () => {
     const call = { type: 'tool-call' as const, id: 'a', name: 'git.log', input: {} }
     const messages: Message[] = [
-      userText('go'),
+      userMessage('go'),
       { role: 'assistant', content: [call, { ...call, id: 'b' }] },
       { role: 'tool', content: [{ type: 'tool-result', id: 'a', name: 'git.log', text: 'x', is_error: false }] },
-      userText('Say what you have.'),
+      userMessage('Say what you have.'),
     ]
     const { tools, toolChoice } = asked({ messages })
     expect(tools?.map(({ name }) => name)).toEqual(['git_log'])
@@ -115,7 +115,7 @@ describe('what is asked', () => {
     const marked = (request: LanguageModelV4CallOptions) => JSON.stringify(request).match(/cacheControl/g)?.length ?? 0
     const tools = [{ name: 'a', description: 'a', input: { type: 'object' } }]
     const answer: Message = { role: 'assistant', content: [{ type: 'text', text: 'Yes.' }] }
-    const long = [userText('1'), answer, userText('2'), answer, userText('3'), answer, userText('4')]
+    const long = [userMessage('1'), answer, userMessage('2'), answer, userMessage('3'), answer, userMessage('4')]
     expect(marked(asked({}, claude))).toBe(1)
     expect(marked(asked({ tools }, claude))).toBe(3)
     expect(marked(asked({ tools, messages: long }, claude))).toBe(4)

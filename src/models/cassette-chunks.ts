@@ -1,37 +1,40 @@
 import type { ModelChunk } from '../kernel/model.ts'
 import type { Replacement } from './cassette-request.ts'
-import { mapStrings, replaced } from './cassette-request.ts'
+import { applyReplacements, mapStrings } from './cassette-request.ts'
 
 /*
  * Words arrive in pieces, and what is to be replaced may be broken over several of them: a key or an id that no single
  * piece shows. So the pieces of a text are looked at together, and keep their number and order.
  */
 
-type Words = Extract<ModelChunk, { type: 'text' | 'reasoning' }>
+type TextChunk = Extract<ModelChunk, { type: 'text' | 'reasoning' }>
 
 /** The chunks with every part of their texts replaced that `find` finds; `field` changes what is not words. */
-export function changedChunks(
+export function replaceInChunks(
   chunks: readonly ModelChunk[],
   find: (text: string) => readonly Replacement[],
-  field: (value: unknown) => unknown = (value) => mapStrings(value, (text) => replaced(text, find(text))),
+  field: (value: unknown) => unknown = (value) => mapStrings(value, (text) => applyReplacements(text, find(text))),
 ): ModelChunk[] {
   const changed: ModelChunk[] = []
   for (let index = 0; index < chunks.length; ) {
     const chunk = chunks[index] as ModelChunk
     if (chunk.type !== 'text' && chunk.type !== 'reasoning') {
-      changed.push(chunk.type === 'tool-call' ? changedCall(chunk, field) : chunk)
+      changed.push(chunk.type === 'tool-call' ? replaceInToolCall(chunk, field) : chunk)
       index += 1
       continue
     }
     const run = chunks.slice(index).findIndex((next) => next.type !== chunk.type)
     const end = run < 0 ? chunks.length : index + run
-    changed.push(...changedWords(chunks.slice(index, end) as Words[], find, field))
+    changed.push(...replaceInTextChunks(chunks.slice(index, end) as TextChunk[], find, field))
     index = end
   }
   return changed
 }
 
-function changedCall(call: Extract<ModelChunk, { type: 'tool-call' }>, field: (value: unknown) => unknown): ModelChunk {
+function replaceInToolCall(
+  call: Extract<ModelChunk, { type: 'tool-call' }>,
+  field: (value: unknown) => unknown,
+): ModelChunk {
   return {
     ...call,
     input: field(call.input),
@@ -41,12 +44,12 @@ function changedCall(call: Extract<ModelChunk, { type: 'tool-call' }>, field: (v
   }
 }
 
-function changedWords(
-  words: readonly Words[],
+function replaceInTextChunks(
+  words: readonly TextChunk[],
   find: (text: string) => readonly Replacement[],
   field: (value: unknown) => unknown,
-): Words[] {
-  const pieces = acrossPieces(
+): TextChunk[] {
+  const pieces = replaceAcrossPieces(
     words.map(({ text }) => text),
     find(words.map(({ text }) => text).join('')),
   )
@@ -58,7 +61,7 @@ function changedWords(
 }
 
 /** What replaces a part stands in the piece where the part began; the rest of the part is taken from the others. */
-export function acrossPieces(pieces: readonly string[], replacements: readonly Replacement[]): string[] {
+export function replaceAcrossPieces(pieces: readonly string[], replacements: readonly Replacement[]): string[] {
   if (replacements.length === 0) return [...pieces]
   let offset = 0
   return pieces.map((piece) => {
@@ -72,6 +75,6 @@ export function acrossPieces(pieces: readonly string[], replacements: readonly R
         end: Math.min(end, to) - from,
         text: start >= from ? text : '',
       }))
-    return replaced(piece, own)
+    return applyReplacements(piece, own)
   })
 }

@@ -1,11 +1,11 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
-import { answering, calls, says } from '../../test/by-hand.ts'
-import { script, stage } from '../../test/stage.ts'
-import { agents, echo, tape } from '../../test/tape.ts'
+import { chunkModel, textChunks, toolCallChunks } from '../../test/support/manual-doubles.ts'
+import { agents, cassetteFixture, echo } from '../../test/support/recorded-run.ts'
+import { createTestTroupe, modelFromRules } from '../../test/support/test-troupe.ts'
 
-const on = tape()
+const on = cassetteFixture()
 
 describe('CA6 files that cannot be played', () => {
   const entry = { key: 'k', hash: 'h', n: 1, model: 'm', ids: [], chunks: [] }
@@ -24,13 +24,13 @@ describe('CA6 files that cannot be played', () => {
     ],
   ])('CA6 %s is refused with its place', async (_what, text, message) => {
     writeFileSync(on.file, text)
-    const playing = stage({ agents, cassette: { replay: on.file } })
+    const playing = createTestTroupe({ agents, cassette: { replay: on.file } })
     await expect(playing).rejects.toMatchObject({ code: 'invalid_cassette', message: expect.stringMatching(message) })
     await expect(playing).rejects.toMatchObject({ message: expect.stringContaining(on.file) })
   })
 
   test('CA6 a on.file that is not there is refused by name', async () => {
-    const playing = stage({ agents, cassette: { replay: join(on.folder, 'none.jsonl') } })
+    const playing = createTestTroupe({ agents, cassette: { replay: join(on.folder, 'none.jsonl') } })
     await expect(playing).rejects.toMatchObject({
       code: 'invalid_cassette',
       message: expect.stringContaining('none.jsonl'),
@@ -40,12 +40,16 @@ describe('CA6 files that cannot be played', () => {
 
 test('CA7 a last line that was cut off costs only that call, and is said', async () => {
   const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
-  const { task } = await stage({ agents, model: script({ reply: { text: 'fine' } }), cassette: { record: on.file } })
+  const { task } = await createTestTroupe({
+    agents,
+    model: modelFromRules({ reply: { text: 'fine' } }),
+    cassette: { record: on.file },
+  })
   await task('lead', 'one')
   await task('lead', 'two')
   const text = readFileSync(on.file, 'utf8')
   writeFileSync(on.file, text.slice(0, -25))
-  const second = await stage({ agents, cassette: { replay: on.file } })
+  const second = await createTestTroupe({ agents, cassette: { replay: on.file } })
   expect(warn).toHaveBeenCalledWith(expect.stringContaining('was cut off in line 4'))
   expect((await second.task('lead', 'one')).status).toBe('completed')
   expect((await second.task('lead', 'two')).error?.message).toContain('the cassette was cut off in line 4')
@@ -54,21 +58,21 @@ test('CA7 a last line that was cut off costs only that call, and is said', async
 describe('CA8 recording', () => {
   test('CA8 each call is in the on.file when it has ended, before the next one is made', async () => {
     const seen: number[] = []
-    const model = answering(({ session }) => {
+    const model = chunkModel(({ session }) => {
       seen.push(existsSync(on.file) ? on.entries().length : -1)
-      return session.turn < 3 ? calls({ name: 'echo', input: { text: 'x' } }) : says('done')
+      return session.turn < 3 ? toolCallChunks({ name: 'echo', input: { text: 'x' } }) : textChunks('done')
     })
-    const { task } = await stage({ agents, tools: [echo], model, cassette: { record: on.file } })
+    const { task } = await createTestTroupe({ agents, tools: [echo], model, cassette: { record: on.file } })
     await task('lead', 'go')
     expect(seen).toEqual([0, 1, 2])
   })
 
   test('CA8 goes on behind what is there, counts on, and drops a line that was cut off', async () => {
-    const options = { agents, model: script({ reply: { text: 'fine' } }), cassette: { record: on.file } }
-    const first = await stage(options)
+    const options = { agents, model: modelFromRules({ reply: { text: 'fine' } }), cassette: { record: on.file } }
+    const first = await createTestTroupe(options)
     await first.task('lead', 'go')
     writeFileSync(on.file, `${readFileSync(on.file, 'utf8')}{"key":"sess`)
-    const second = await stage(options)
+    const second = await createTestTroupe(options)
     await second.task('lead', 'go')
     expect(on.entries().map(({ n }) => n)).toEqual([1, 2])
     expect(on.lines().filter((line) => 'troupe_cassette' in line)).toHaveLength(1)
@@ -77,18 +81,22 @@ describe('CA8 recording', () => {
 
   test('CA8 a on.file that is something else is left alone', async () => {
     writeFileSync(on.file, '# my notes\n')
-    const recording = stage({ agents, model: script({ reply: { text: 'x' } }), cassette: { record: on.file } })
+    const recording = createTestTroupe({
+      agents,
+      model: modelFromRules({ reply: { text: 'x' } }),
+      cassette: { record: on.file },
+    })
     await expect(recording).rejects.toMatchObject({ code: 'invalid_cassette' })
     expect(readFileSync(on.file, 'utf8')).toBe('# my notes\n')
   })
 
   test('CA8 a recording that fails costs the cassette, not the run', async () => {
     const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
-    const model = answering(() => {
+    const model = chunkModel(() => {
       rmSync(on.folder, { recursive: true, force: true })
-      return says('fine')
+      return textChunks('fine')
     })
-    const { task } = await stage({ agents, model, cassette: { record: on.file } })
+    const { task } = await createTestTroupe({ agents, model, cassette: { record: on.file } })
     expect((await task('lead', 'go')).status).toBe('completed')
     expect(warn).toHaveBeenCalledWith(expect.stringMatching(/nothing more is recorded/))
   })

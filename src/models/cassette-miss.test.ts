@@ -1,20 +1,20 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { agent, script, stage } from '../../test/stage.ts'
-import { agents, echo, rules, tape, wholeRun } from '../../test/tape.ts'
+import { agents, cassetteFixture, echo, rules, runToEnd } from '../../test/support/recorded-run.ts'
+import { agent, createTestTroupe, modelFromRules } from '../../test/support/test-troupe.ts'
 import type { TroupeOptions } from '../index.ts'
 
-const on = tape()
+const on = cassetteFixture()
 
 describe('CA5 a miss', () => {
-  const simple = { agents, model: script({ reply: { text: 'fine' } }) }
+  const simple = { agents, model: modelFromRules({ reply: { text: 'fine' } }) }
   async function record(instruction = 'the first words of a long instruction') {
-    const { troupe, task } = await stage({ ...simple, cassette: { record: on.file } })
+    const { troupe, task } = await createTestTroupe({ ...simple, cassette: { record: on.file } })
     await task('lead', instruction)
     await troupe.close()
   }
   async function replay(options: TroupeOptions, instruction = 'the first words of a long instruction') {
-    const { task } = await stage({ agents, cassette: { replay: on.file }, ...options })
+    const { task } = await createTestTroupe({ agents, cassette: { replay: on.file }, ...options })
     return (await task('lead', instruction)).error
   }
 
@@ -39,7 +39,7 @@ describe('CA5 a miss', () => {
 
   test('CA5 says when a call was asked more often than recorded', async () => {
     await record()
-    const { task } = await stage({ agents, cassette: { replay: on.file } })
+    const { task } = await createTestTroupe({ agents, cassette: { replay: on.file } })
     const words = 'the first words of a long instruction'
     expect((await task('lead', words)).status).toBe('completed')
     expect((await task('lead', words)).error?.message).toMatch(/asked for the second time; one answer was recorded/)
@@ -48,22 +48,25 @@ describe('CA5 a miss', () => {
   test('CA5 takes the nearest entry of another key when this key was never asked for', async () => {
     const staff = [agent('lead'), agent('coder')]
     const toolCalls = [{ name: 'task', input: { agent: 'coder', instruction: 'write it' } }]
-    const model = script({ when: { agent: 'lead', turn: 1 }, reply: { toolCalls } }, { reply: { text: 'fine' } })
-    const recording = await stage({ agents: staff, model, cassette: { record: on.file } })
+    const model = modelFromRules(
+      { when: { agent: 'lead', turn: 1 }, reply: { toolCalls } },
+      { reply: { text: 'fine' } },
+    )
+    const recording = await createTestTroupe({ agents: staff, model, cassette: { record: on.file } })
     await recording.task('lead', 'go')
-    const { task } = await stage({ agents: staff, cassette: { replay: on.file } })
+    const { task } = await createTestTroupe({ agents: staff, cassette: { replay: on.file } })
     const { error } = await task('coder', 'write it')
     expect(error?.message).toContain('message 1 (user): recorded "go", now "write it"')
     writeFileSync(on.file, readFileSync(on.file, 'utf8').replaceAll('"key":"session/turn/1/model"', '"key":"other"'))
-    const again = await stage({ agents: staff, cassette: { replay: on.file } })
+    const again = await createTestTroupe({ agents: staff, cassette: { replay: on.file } })
     expect((await again.task('lead', 'go')).error?.message).toMatch(/nearest is 'other', but:/)
   })
 
   test('CA5 later misses name the first one', async () => {
-    const model = script(...rules)
-    await wholeRun({ model, cassette: { record: on.file } })
+    const model = modelFromRules(...rules)
+    await runToEnd({ model, cassette: { record: on.file } })
     const changed = [agent('lead'), agent('coder'), agent('critic', { instructions: 'Be kind.' })]
-    const { task } = await stage({ agents: changed, tools: [echo], cassette: { replay: on.file } })
+    const { task } = await createTestTroupe({ agents: changed, tools: [echo], cassette: { replay: on.file } })
     const { error } = await task('lead', 'go')
     expect(error?.message).toMatch(/message 3 \(tool\): recorded/)
     expect(error?.message).toMatch(/the first miss of this replay: .*tool\/1.*\n.*system: .*You are critic.*Be kind/)

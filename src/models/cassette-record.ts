@@ -1,11 +1,11 @@
-import { asTroupeError } from '../errors.ts'
-import type { Model, ModelChunk, ModelErrorFacts, ModelRequest, Models } from '../kernel/model.ts'
-import type { Pacing } from '../kernel/pacing.ts'
-import type { Cassette, CassetteLine, CassetteSink, Entry } from './cassette.ts'
-import { HEADER } from './cassette.ts'
-import { changedChunks } from './cassette-chunks.ts'
-import type { SecretsIn } from './cassette-request.ts'
-import { cleanValue, fingerprint, requestTaper } from './cassette-request.ts'
+import { toTroupeError } from '../errors.ts'
+import type { Model, ModelChunk, ModelErrorInfo, ModelRequest, Models } from '../kernel/model.ts'
+import type { RetryPolicy } from '../kernel/retry-policy.ts'
+import type { Cassette, CassetteEntry, CassetteLine, CassetteSink } from './cassette.ts'
+import { CASSETTE_HEADER } from './cassette.ts'
+import { replaceInChunks } from './cassette-chunks.ts'
+import type { SecretFinder } from './cassette-request.ts'
+import { createRequestRedactor, fingerprint, redactValue } from './cassette-request.ts'
 
 /*
  * Records every model call while it is made.
@@ -17,70 +17,70 @@ import { cleanValue, fingerprint, requestTaper } from './cassette-request.ts'
 /** What a run asks models through. */
 export interface ModelPorts {
   models: Models
-  pacing: Pacing
+  retryPolicy: RetryPolicy
 }
 
 export interface RecordingOptions {
-  secretsIn: SecretsIn
+  findSecrets: SecretFinder
   /** What the cassette holds already: recording goes on behind it. */
-  before?: Cassette | undefined
+  existing?: Cassette | undefined
 }
 
 /** The same ports, with everything that passes through them written to the sink. */
-export function recording(on: ModelPorts, write: CassetteSink, options: RecordingOptions): ModelPorts {
-  const recorder = new Recorder(write, options)
+export function recordModels(on: ModelPorts, write: CassetteSink, options: RecordingOptions): ModelPorts {
+  const recorder = new CassetteRecorder(write, options)
   return {
     models: { resolve: (name) => recorder.resolve(on.models, name) },
-    pacing: {
-      ready: (model, signal) => on.pacing.ready(model, signal),
+    retryPolicy: {
+      ready: (model, signal) => on.retryPolicy.ready(model, signal),
       next(failed) {
-        const next = on.pacing.next(failed)
-        if (next) recorder.retried(failed.error, next.model)
+        const next = on.retryPolicy.next(failed)
+        if (next) recorder.recordRetry(failed.error, next.model)
         return next
       },
     },
   }
 }
 
-class Recorder {
+class CassetteRecorder {
   readonly #write: CassetteSink
-  readonly #secretsIn: SecretsIn
-  readonly #taped: ReturnType<typeof requestTaper>
+  readonly #findSecrets: SecretFinder
+  readonly #redactRequest: ReturnType<typeof createRequestRedactor>
   readonly #counts = new Map<string, number>()
   readonly #resolved = new Set<string | null>()
   readonly #wrapped = new WeakMap<Model, Model>()
-  readonly #failed = new WeakMap<object, Entry>()
+  readonly #failed = new WeakMap<object, CassetteEntry>()
 
-  constructor(write: CassetteSink, { secretsIn, before }: RecordingOptions) {
+  constructor(write: CassetteSink, { findSecrets, existing }: RecordingOptions) {
     this.#write = write
-    this.#secretsIn = secretsIn
-    this.#taped = requestTaper(secretsIn)
-    if (!before) write(HEADER)
-    for (const { key, hash, n } of before?.entries ?? []) this.#counts.set(`${key}\n${hash}`, n)
-    for (const { asked } of before?.resolved ?? []) this.#resolved.add(asked)
+    this.#findSecrets = findSecrets
+    this.#redactRequest = createRequestRedactor(findSecrets)
+    if (!existing) write(CASSETTE_HEADER)
+    for (const { key, hash, n } of existing?.entries ?? []) this.#counts.set(`${key}\n${hash}`, n)
+    for (const { asked } of existing?.resolved ?? []) this.#resolved.add(asked)
   }
 
   resolve(models: Models, name: string | undefined): Model | Promise<Model> {
     try {
       const found = models.resolve(name)
-      if (!(found instanceof Promise)) return this.#found(name, found)
+      if (!(found instanceof Promise)) return this.#recordFound(name, found)
       return found.then(
-        (model) => this.#found(name, model),
-        (thrown: unknown) => this.#notFound(name, thrown),
+        (model) => this.#recordFound(name, model),
+        (thrown: unknown) => this.#recordMissing(name, thrown),
       )
     } catch (thrown) {
-      return this.#notFound(name, thrown)
+      return this.#recordMissing(name, thrown)
     }
   }
 
-  retried(error: object, model: string): void {
+  recordRetry(error: object, model: string): void {
     const entry = this.#failed.get(error)
-    if (entry) this.#line({ retry: { key: entry.key, hash: entry.hash, n: entry.n, model } })
+    if (entry) this.#writeLine({ retry: { key: entry.key, hash: entry.hash, n: entry.n, model } })
   }
 
-  #found(asked: string | undefined, model: Model): Model {
+  #recordFound(asked: string | undefined, model: Model): Model {
     const { name, limits } = model
-    this.#once(asked, { name, ...(limits ? { limits } : undefined) })
+    this.#recordResolved(asked, { name, ...(limits ? { limits } : undefined) })
     let wrapped = this.#wrapped.get(model)
     if (!wrapped) {
       wrapped = {
@@ -93,13 +93,13 @@ class Recorder {
     return wrapped
   }
 
-  #notFound(asked: string | undefined, thrown: unknown): never {
-    const error = this.#clean(asTroupeError(thrown, 'model_failed').toJSON())
-    this.#once(asked, { name: asked ?? '', error })
+  #recordMissing(asked: string | undefined, thrown: unknown): never {
+    const error = this.#redact(toTroupeError(thrown, 'model_failed').toJSON())
+    this.#recordResolved(asked, { name: asked ?? '', error })
     throw thrown
   }
 
-  #once(
+  #recordResolved(
     asked: string | undefined,
     found: Omit<Extract<CassetteLine, { resolved: object }>['resolved'], 'asked'>,
   ): void {
@@ -107,16 +107,16 @@ class Recorder {
     if (this.#resolved.has(name)) return
     // A model that was not found may be there later.
     if (!found.error) this.#resolved.add(name)
-    this.#line({ resolved: { asked: name, ...found } })
+    this.#writeLine({ resolved: { asked: name, ...found } })
   }
 
   async *#stream(model: Model, request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelChunk> {
-    const taped = this.#taped(request)
+    const taped = this.#redactRequest(request)
     const { hash, ids } = fingerprint(taped, request.session.run_id)
     const call = `${request.key}\n${hash}`
     const n = (this.#counts.get(call) ?? 0) + 1
     this.#counts.set(call, n)
-    const entry: Entry = { key: request.key, hash, n, model: request.model, request: taped, ids, chunks: [] }
+    const entry: CassetteEntry = { key: request.key, hash, n, model: request.model, request: taped, ids, chunks: [] }
     try {
       for await (const chunk of model.stream(request, signal)) {
         entry.chunks.push(structuredClone(chunk))
@@ -124,31 +124,29 @@ class Recorder {
       }
     } catch (thrown) {
       // The kernel takes the error as it is; a foreign one it makes ours, and only that one can be recognised later.
-      const error = asTroupeError(thrown, 'model_failed')
-      if (signal.aborted) entry.aborted = asTroupeError(signal.reason).code
-      else entry.error = { record: this.#clean(error.toJSON()), ...factsOf(thrown) }
+      const error = toTroupeError(thrown, 'model_failed')
+      if (signal.aborted) entry.aborted = toTroupeError(signal.reason).code
+      else entry.error = { record: this.#redact(error.toJSON()), ...errorFactsFrom(thrown) }
       this.#failed.set(error, entry)
-      throw error === thrown ? thrown : Object.assign(error, factsOf(thrown))
+      throw error === thrown ? thrown : Object.assign(error, errorFactsFrom(thrown))
     } finally {
-      const find = this.#secretsIn
-      const chunks = changedChunks(entry.chunks, find, (value) => cleanValue(value, find))
-      this.#line({ ...entry, chunks })
+      const find = this.#findSecrets
+      const chunks = replaceInChunks(entry.chunks, find, (value) => redactValue(value, find))
+      this.#writeLine({ ...entry, chunks })
     }
   }
 
-  #clean<T>(value: T): T {
-    return cleanValue(value, this.#secretsIn) as T
+  #redact<T>(value: T): T {
+    return redactValue(value, this.#findSecrets) as T
   }
 
-  #line(line: CassetteLine): void {
+  #writeLine(line: CassetteLine): void {
     this.#write(JSON.stringify(line))
   }
 }
 
-function factsOf(thrown: unknown): ModelErrorFacts {
-  const { status, retry_after_ms, usage, mark } = (
-    typeof thrown === 'object' && thrown ? thrown : {}
-  ) as ModelErrorFacts
+function errorFactsFrom(thrown: unknown): ModelErrorInfo {
+  const { status, retry_after_ms, usage, mark } = (typeof thrown === 'object' && thrown ? thrown : {}) as ModelErrorInfo
   return {
     ...(status === undefined ? undefined : { status }),
     ...(retry_after_ms === undefined ? undefined : { retry_after_ms }),

@@ -1,12 +1,12 @@
-import { fromRecord, TroupeError } from '../errors.ts'
+import { errorFromRecord, TroupeError } from '../errors.ts'
 import type { Model, ModelChunk, ModelRequest } from '../kernel/model.ts'
 import { NO_USAGE } from '../kernel/model.ts'
-import type { Cassette, Entry } from './cassette.ts'
-import { changedChunks } from './cassette-chunks.ts'
+import type { Cassette, CassetteEntry } from './cassette.ts'
+import { replaceInChunks } from './cassette-chunks.ts'
 import { describeMiss } from './cassette-miss.ts'
 import type { ModelPorts } from './cassette-record.ts'
-import type { SecretsIn } from './cassette-request.ts'
-import { fingerprint, idsIn, requestTaper } from './cassette-request.ts'
+import type { SecretFinder } from './cassette-request.ts'
+import { createRequestRedactor, fingerprint, idReplacements } from './cassette-request.ts'
 
 /*
  * Plays a cassette in the place of models.
@@ -16,34 +16,34 @@ import { fingerprint, idsIn, requestTaper } from './cassette-request.ts'
  */
 
 /** Models that answer from a cassette. They need no key, no network and no time. */
-export function replaying(cassette: Cassette, options: { secretsIn: SecretsIn }): ModelPorts {
-  const player = new Player(cassette, options.secretsIn)
+export function replayModels(cassette: Cassette, options: { findSecrets: SecretFinder }): ModelPorts {
+  const player = new CassettePlayer(cassette, options.findSecrets)
   return {
     models: { resolve: (name) => player.resolve(name) },
-    pacing: {
+    retryPolicy: {
       ready: () => undefined,
       next({ error }) {
-        const model = player.retry(error)
+        const model = player.retryModel(error)
         return model === undefined ? undefined : { model, delay_ms: 0 }
       },
     },
   }
 }
 
-class Player {
+class CassettePlayer {
   readonly #cassette: Cassette
-  readonly #entries: Map<string, Entry>
+  readonly #entries: Map<string, CassetteEntry>
   readonly #retries: Map<string, string>
-  readonly #taped: ReturnType<typeof requestTaper>
+  readonly #redactRequest: ReturnType<typeof createRequestRedactor>
   readonly #counts = new Map<string, number>()
-  readonly #played = new WeakMap<TroupeError, Entry>()
+  readonly #failedEntries = new WeakMap<TroupeError, CassetteEntry>()
   #firstMiss: string | undefined
 
-  constructor(cassette: Cassette, secretsIn: SecretsIn) {
+  constructor(cassette: Cassette, secretsIn: SecretFinder) {
     this.#cassette = cassette
-    this.#taped = requestTaper(secretsIn)
-    this.#entries = new Map(cassette.entries.map((entry) => [placeOf(entry), entry]))
-    this.#retries = new Map(cassette.retries.map((retry) => [placeOf(retry), retry.model]))
+    this.#redactRequest = createRequestRedactor(secretsIn)
+    this.#entries = new Map(cassette.entries.map((entry) => [entryKey(entry), entry]))
+    this.#retries = new Map(cassette.retries.map((retry) => [entryKey(retry), retry.model]))
   }
 
   resolve(name: string | undefined): Model {
@@ -54,8 +54,8 @@ class Player {
       resolved.findLast((line) => line.asked === asked) ??
       resolved.find((line) => line.name === name) ??
       (name === undefined ? resolved.find((line) => !line.error) : undefined)
-    if (!found) throw this.#unknownModel(name)
-    if (found.error) throw fromRecord(found.error)
+    if (!found) throw this.#unknownModelError(name)
+    if (found.error) throw errorFromRecord(found.error)
     const { name: own, limits } = found
     return {
       name: own,
@@ -64,36 +64,36 @@ class Player {
     }
   }
 
-  retry(error: TroupeError): string | undefined {
-    const entry = this.#played.get(error)
-    return entry && this.#retries.get(placeOf(entry))
+  retryModel(error: TroupeError): string | undefined {
+    const entry = this.#failedEntries.get(error)
+    return entry && this.#retries.get(entryKey(entry))
   }
 
   async *#stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelChunk> {
-    const taped = this.#taped(request)
+    const taped = this.#redactRequest(request)
     const { hash, ids } = fingerprint(taped, request.session.run_id)
     const call = `${request.key}\n${hash}`
     const n = (this.#counts.get(call) ?? 0) + 1
     this.#counts.set(call, n)
-    const entry = this.#entries.get(placeOf({ key: request.key, hash, n }))
-    if (!entry) throw this.#miss(describeMiss(this.#cassette, { key: request.key, hash, n, request: taped, ids }))
+    const entry = this.#entries.get(entryKey({ key: request.key, hash, n }))
+    if (!entry) throw this.#missError(describeMiss(this.#cassette, { key: request.key, hash, n, request: taped, ids }))
     const now = new Map(entry.ids.map((id, index) => [id, ids[index] ?? id]))
-    for (const chunk of changedChunks(entry.chunks, (text) => idsIn(text, now))) {
+    for (const chunk of replaceInChunks(entry.chunks, (text) => idReplacements(text, now))) {
       signal.throwIfAborted()
       yield chunk
     }
-    if (entry.aborted !== undefined) await this.#brokenOff(entry, signal)
+    if (entry.aborted !== undefined) await this.#waitForAbort(entry, signal)
     if (!entry.error) return
     const { record, ...facts } = entry.error
-    const error = Object.assign(fromRecord(record), facts)
-    this.#played.set(error, entry)
+    const error = Object.assign(errorFromRecord(record), facts)
+    this.#failedEntries.set(error, entry)
     throw error
   }
 
   /** A time limit will break it off here as it did there; nobody will cancel it a second time. */
-  async #brokenOff({ key, aborted }: Entry, signal: AbortSignal): Promise<void> {
+  async #waitForAbort({ key, aborted }: CassetteEntry, signal: AbortSignal): Promise<void> {
     if (aborted !== 'timeout' && aborted !== 'limit_reached') {
-      throw this.#miss(`the call '${key}' was broken off when it was recorded (${aborted}): it has no answer`)
+      throw this.#missError(`the call '${key}' was broken off when it was recorded (${aborted}): it has no answer`)
     }
     await new Promise<void>((_, reject) => {
       if (signal.aborted) reject(signal.reason)
@@ -101,13 +101,15 @@ class Player {
     })
   }
 
-  #miss(words: string): TroupeError {
-    const { name, cut } = this.#cassette
+  #missError(words: string): TroupeError {
+    const { name, truncatedLine } = this.#cassette
     const first = this.#firstMiss
     this.#firstMiss ??= words
     const parts = [
       `${name}: ${words}`,
-      ...(cut === undefined ? [] : [`the cassette was cut off in line ${cut}: its recording was killed`]),
+      ...(truncatedLine === undefined
+        ? []
+        : [`the cassette was cut off in line ${truncatedLine}: its recording was killed`]),
       ...(first === undefined ? [] : [`the first miss of this replay: ${first}`]),
     ]
     const error = new TroupeError('cassette_miss', parts.join('\n'), {
@@ -116,7 +118,7 @@ class Player {
     return Object.assign(error, { usage: NO_USAGE })
   }
 
-  #unknownModel(name: string | undefined): TroupeError {
+  #unknownModelError(name: string | undefined): TroupeError {
     const known = [...new Set(this.#cassette.resolved.map(({ asked, name: own }) => asked ?? own))]
     return new TroupeError('cassette_miss', `${this.#cassette.name} has no model '${name ?? 'by default'}'`, {
       alternatives: known,
@@ -125,6 +127,6 @@ class Player {
   }
 }
 
-function placeOf({ key, hash, n }: Pick<Entry, 'key' | 'hash' | 'n'>): string {
+function entryKey({ key, hash, n }: Pick<CassetteEntry, 'key' | 'hash' | 'n'>): string {
   return `${key}\n${hash}\n${n}`
 }

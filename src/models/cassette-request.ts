@@ -17,10 +17,10 @@ export interface Replacement {
 }
 
 /** Finds the secrets of a text. */
-export type SecretsIn = (text: string) => readonly Replacement[]
+export type SecretFinder = (text: string) => readonly Replacement[]
 
 /** A request without its secrets, and without what only this process knows. */
-export interface TapedRequest {
+export interface RecordedRequest {
   model: string
   system: string
   messages: Message[]
@@ -29,22 +29,22 @@ export interface TapedRequest {
   output?: JsonSchema
 }
 
-const DERIVED = '[0-9a-f]{16}-[0-9a-f]{16}_[A-Za-z0-9-]+|\\b(?:g|pg)_[0-9a-f]{16}\\b'
+const DERIVED_ID = '[0-9a-f]{16}-[0-9a-f]{16}_[A-Za-z0-9-]+|\\b(?:g|pg)_[0-9a-f]{16}\\b'
 
 /** Takes requests in. What it has cleaned once it knows again: a conversation shares its messages from turn to turn. */
-export function requestTaper(secretsIn: SecretsIn): (request: ModelRequest) => TapedRequest {
+export function createRequestRedactor(secretsIn: SecretFinder): (request: ModelRequest) => RecordedRequest {
   const cleaned = new WeakMap<object, unknown>()
   const once = <T extends object>(value: T): T => {
     let clean = cleaned.get(value) as T | undefined
     if (!clean) {
-      clean = cleanValue(value, secretsIn) as T
+      clean = redactValue(value, secretsIn) as T
       cleaned.set(value, clean)
     }
     return clean
   }
   return ({ model, system, messages, tools, settings, output }) => ({
     model,
-    system: replaced(system, secretsIn(system)),
+    system: applyReplacements(system, secretsIn(system)),
     messages: messages.map(once),
     tools: tools.map(once),
     settings: { ...settings },
@@ -53,34 +53,34 @@ export function requestTaper(secretsIn: SecretsIn): (request: ModelRequest) => T
 }
 
 /** What tells this request from others, and the ids it names. */
-export function fingerprint(request: TapedRequest, run_id: string): { hash: string; ids: string[] } {
+export function fingerprint(request: RecordedRequest, run_id: string): { hash: string; ids: string[] } {
   const ids: string[] = []
   // How much a call may answer depends on what others hold at that moment: two runs of the same work differ in it.
   const { max_output: _granted, ...settings } = request.settings
-  const json = canonicalJson({ ...request, settings }).replace(derivedIds(run_id), (id) => {
+  const json = canonicalJson({ ...request, settings }).replace(derivedIdPattern(run_id), (id) => {
     const known = ids.indexOf(id)
-    return known >= 0 ? place(known) : place(ids.push(id) - 1)
+    return known >= 0 ? idPlaceholder(known) : idPlaceholder(ids.push(id) - 1)
   })
   return { hash: sha256(json).slice(0, 32), ids }
 }
 
 /** The request with its ids counted instead of named, to be shown beside another. */
-export function countedIds(request: TapedRequest, ids: readonly string[]): TapedRequest {
-  const counted = ids.map((id, index) => [id, place(index)] as const)
+export function withPlaceholderIds(request: RecordedRequest, ids: readonly string[]): RecordedRequest {
+  const counted = ids.map((id, index) => [id, idPlaceholder(index)] as const)
   return mapStrings(request, (text) => counted.reduce((whole, [id, word]) => whole.replaceAll(id, word), text))
 }
 
-function place(index: number): string {
+function idPlaceholder(index: number): string {
   return `<id ${index + 1}>`
 }
 
-function derivedIds(run_id: string): RegExp {
+function derivedIdPattern(run_id: string): RegExp {
   const own = run_id.replace(/[^A-Za-z0-9_]/g, '\\$&')
-  return new RegExp(own === '' ? DERIVED : `${DERIVED}|${own}`, 'g')
+  return new RegExp(own === '' ? DERIVED_ID : `${DERIVED_ID}|${own}`, 'g')
 }
 
 /** Where recorded ids stand in a text, each with the one that is to stand there now. */
-export function idsIn(text: string, now: ReadonlyMap<string, string>): Replacement[] {
+export function idReplacements(text: string, now: ReadonlyMap<string, string>): Replacement[] {
   const found: Replacement[] = []
   for (const [id, current] of now) {
     if (id === current) continue
@@ -93,7 +93,7 @@ export function idsIn(text: string, now: ReadonlyMap<string, string>): Replaceme
   return ordered.filter((each, index) => index === 0 || each.start >= (ordered[index - 1]?.end ?? 0))
 }
 
-export function replaced(text: string, replacements: readonly Replacement[]): string {
+export function applyReplacements(text: string, replacements: readonly Replacement[]): string {
   let whole = ''
   let from = 0
   for (const { start, end, text: instead } of replacements) {
@@ -105,14 +105,14 @@ export function replaced(text: string, replacements: readonly Replacement[]): st
 
 /** Fields whose text is a secret by their name, whatever it looks like. */
 const SECRET_FIELD = /^(.*[_-])?(password|passwd|passphrase|secret|api_?key|access_token|auth_token|private_key)$/i
-const IN_ITS_PLACE = '[redacted]'
+const REDACTED_TEXT = '[redacted]'
 
 /** A value without its secrets. Pictures are kept as their hash: they are large, and nobody reads them. */
-export function cleanValue(value: unknown, secretsIn: SecretsIn): unknown {
+export function redactValue(value: unknown, secretsIn: SecretFinder): unknown {
   return mapStrings(value, (text, field, owner) => {
     if (field === 'data' && owner.type === 'image' && !text.includes('://')) return `sha256:${sha256(text)}`
-    if (SECRET_FIELD.test(field)) return IN_ITS_PLACE
-    return replaced(text, secretsIn(text))
+    if (SECRET_FIELD.test(field)) return REDACTED_TEXT
+    return applyReplacements(text, secretsIn(text))
   })
 }
 

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import type { ErrorRecord } from '../errors.ts'
 import { TroupeError } from '../errors.ts'
-import type { ModelChunk, ModelErrorFacts } from '../kernel/model.ts'
-import type { TapedRequest } from './cassette-request.ts'
+import type { ModelChunk, ModelErrorInfo } from '../kernel/model.ts'
+import type { RecordedRequest } from './cassette-request.ts'
 
 /*
  * A cassette: every model call of a run, with what was asked and what was answered. JSON Lines: a header, then one line for
@@ -22,17 +22,17 @@ export interface ResolvedLine {
 }
 
 /** One call. Its answer is found by key, hash and `n`: the how-manieth call of this key and hash it was. */
-export interface Entry {
+export interface CassetteEntry {
   key: string
   hash: string
   n: number
   model: string
-  request: TapedRequest
+  request: RecordedRequest
   /** Ids that derive from the run, in the order in which the request names them first. */
   ids: string[]
   chunks: ModelChunk[]
   /** How it broke off, if it did. */
-  error?: ModelErrorFacts & { record: ErrorRecord }
+  error?: ModelErrorInfo & { record: ErrorRecord }
   /** The code with which the run itself broke it off: there is no answer. */
   aborted?: string
 }
@@ -42,25 +42,25 @@ export interface RetryLine {
   retry: { key: string; hash: string; n: number; model: string }
 }
 
-export type CassetteLine = ResolvedLine | Entry | RetryLine
+export type CassetteLine = ResolvedLine | CassetteEntry | RetryLine
 
 export interface Cassette {
   /** The file, for people. */
   name: string
   resolved: ResolvedLine['resolved'][]
-  entries: Entry[]
+  entries: CassetteEntry[]
   retries: RetryLine['retry'][]
   /** The last line, when it was not finished: whoever recorded it was killed. */
-  cut: number | undefined
+  truncatedLine: number | undefined
 }
 
 /** Where lines are written, one by one, at once. */
 export type CassetteSink = (line: string) => void
 
-export const HEADER = JSON.stringify({ troupe_cassette: CASSETTE_VERSION })
+export const CASSETTE_HEADER = JSON.stringify({ troupe_cassette: CASSETTE_VERSION })
 
-const record = z.looseObject({ code: z.string(), message: z.string() })
-const facts = { status: z.number().optional(), retry_after_ms: z.number().optional(), mark: z.string().optional() }
+const errorRecord = z.looseObject({ code: z.string(), message: z.string() })
+const errorFacts = { status: z.number().optional(), retry_after_ms: z.number().optional(), mark: z.string().optional() }
 const usage = z.object({
   input: z.number(),
   output: z.number(),
@@ -89,7 +89,7 @@ const entryLine = z.object({
   request,
   ids: z.array(z.string()),
   chunks: z.array(chunk),
-  error: z.object({ record, ...facts, usage: usage.optional() }).optional(),
+  error: z.object({ record: errorRecord, ...errorFacts, usage: usage.optional() }).optional(),
   aborted: z.string().optional(),
 })
 const limits = z.object({ context: z.number().optional(), output: z.number().optional() })
@@ -98,7 +98,7 @@ const resolvedLine = z.object({
     asked: z.string().nullable(),
     name: z.string(),
     limits: limits.optional(),
-    error: record.optional(),
+    error: errorRecord.optional(),
   }),
 })
 const retryLine = z.object({
@@ -110,7 +110,7 @@ export function parseCassette(text: string, name: string): Cassette {
   const lines = text.split('\n')
   const complete = lines.at(-1) === ''
   if (complete) lines.pop()
-  const cassette: Cassette = { name, resolved: [], entries: [], retries: [], cut: undefined }
+  const cassette: Cassette = { name, resolved: [], entries: [], retries: [], truncatedLine: undefined }
   checkHeader(lines[0] ?? '', name)
   for (const [index, line] of lines.entries()) {
     if (index === 0) continue
@@ -119,24 +119,24 @@ export function parseCassette(text: string, name: string): Cassette {
     try {
       value = JSON.parse(line)
     } catch {
-      if (!last) throw invalid(name, index + 1, 'is not JSON')
-      cassette.cut = index + 1
+      if (!last) throw invalidCassetteError(name, index + 1, 'is not JSON')
+      cassette.truncatedLine = index + 1
       continue
     }
-    add(cassette, value, index + 1)
+    addLine(cassette, value, index + 1)
   }
   return cassette
 }
 
 function checkHeader(line: string, name: string): void {
-  if (line === '') throw invalid(name, 1, 'is empty: there is no header')
+  if (line === '') throw invalidCassetteError(name, 1, 'is empty: there is no header')
   let version: unknown
   try {
     version = (JSON.parse(line) as { troupe_cassette?: unknown } | null)?.troupe_cassette
   } catch {
     version = undefined
   }
-  if (typeof version !== 'number') throw invalid(name, 1, `is no header such as ${HEADER}`)
+  if (typeof version !== 'number') throw invalidCassetteError(name, 1, `is no header such as ${CASSETTE_HEADER}`)
   if (version === CASSETTE_VERSION) return
   const age = version > CASSETTE_VERSION ? 'a newer version' : 'an unknown version'
   throw new TroupeError(
@@ -146,21 +146,22 @@ function checkHeader(line: string, name: string): void {
   )
 }
 
-function add(cassette: Cassette, value: unknown, line: number): void {
+function addLine(cassette: Cassette, value: unknown, line: number): void {
   const kind = typeof value === 'object' && value !== null ? value : {}
-  if ('resolved' in kind) cassette.resolved.push(checked(resolvedLine, kind, cassette.name, line).resolved as never)
-  else if ('retry' in kind) cassette.retries.push(checked(retryLine, kind, cassette.name, line).retry)
-  else cassette.entries.push(checked(entryLine, kind, cassette.name, line) as unknown as Entry)
+  if ('resolved' in kind)
+    cassette.resolved.push(validateLine(resolvedLine, kind, cassette.name, line).resolved as never)
+  else if ('retry' in kind) cassette.retries.push(validateLine(retryLine, kind, cassette.name, line).retry)
+  else cassette.entries.push(validateLine(entryLine, kind, cassette.name, line) as unknown as CassetteEntry)
 }
 
-function checked<T>(schema: z.ZodType<T>, value: unknown, name: string, line: number): T {
+function validateLine<T>(schema: z.ZodType<T>, value: unknown, name: string, line: number): T {
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
-  throw invalid(name, line, `does not fit: ${issue?.path.map(String).join('.')}: ${issue?.message}`)
+  throw invalidCassetteError(name, line, `does not fit: ${issue?.path.map(String).join('.')}: ${issue?.message}`)
 }
 
-function invalid(name: string, line: number, why: string): TroupeError {
+function invalidCassetteError(name: string, line: number, why: string): TroupeError {
   return new TroupeError('invalid_cassette', `${name}:${line} ${why}`, {
     hint: 'record the cassette anew, or take it from where it was kept',
   })

@@ -1,7 +1,7 @@
 import type { Endpoint, Environment } from './endpoints.ts'
-import { ENDPOINTS, firstSet } from './endpoints.ts'
-import type { Role } from './known-models.ts'
-import { ROLE_MODELS, ROLES } from './known-models.ts'
+import { ENDPOINTS, firstSetVariable } from './endpoints.ts'
+import type { ModelRole } from './known-models.ts'
+import { MODEL_ROLES, ROLE_MODELS } from './known-models.ts'
 
 /** What a program configures: one model for everything, or one for a role. Lists with commas name fallbacks. */
 export interface ModelConfig {
@@ -11,63 +11,69 @@ export interface ModelConfig {
   reasoning?: string
 }
 
-export interface Choice {
+export interface ModelChoice {
   model: string
   why: string
 }
 
-export interface Detected {
-  roles: Partial<Record<Role, Choice>>
+export interface DetectedModels {
+  roles: Partial<Record<ModelRole, ModelChoice>>
   found: { provider: string; variable: string; why: string }[]
   /** What could be set, and what it would give. */
   missing: { provider: string; variable: string; why: string }[]
 }
 
 /** What is configured, and which model each role therefore uses. Looks at variables only; nothing is called. */
-export function detect(env: Environment, config: ModelConfig = {}): Detected {
-  const found: Detected['found'] = []
-  const missing: Detected['missing'] = []
+export function detectModels(env: Environment, config: ModelConfig = {}): DetectedModels {
+  const found: DetectedModels['found'] = []
+  const missing: DetectedModels['missing'] = []
   for (const endpoint of ENDPOINTS) {
     // The same key as `openai`, in another dialect.
     if (endpoint.provider === 'openai-chat') continue
-    const seen = seenIn(env, endpoint)
+    const seen = configuredVariable(env, endpoint)
     if (seen) found.push({ provider: endpoint.provider, ...seen })
-    else missing.push(whatToSet(endpoint))
+    else missing.push(missingVariable(endpoint))
   }
-  const roles: Detected['roles'] = {}
-  for (const role of ROLES) {
-    const choice = chooseFor(role, { env, config, found })
+  const roles: DetectedModels['roles'] = {}
+  for (const role of MODEL_ROLES) {
+    const choice = chooseModel(role, { env, config, found })
     if (choice) roles[role] = choice
   }
   return { roles, found, missing }
 }
 
-function seenIn(env: Environment, endpoint: Endpoint): { variable: string; why: string } | undefined {
-  const { provider, keys, bases, keyless } = endpoint
-  const key = firstSet(env, keys)
-  const base = firstSet(env, bases)
-  if (key && (endpoint.address || base)) return { variable: key.variable, why: `${key.variable} holds a key` }
-  if (!keyless || !base) return undefined
+function configuredVariable(env: Environment, endpoint: Endpoint): { variable: string; why: string } | undefined {
+  const { provider, keyVariables, baseUrlVariables, keyOptional } = endpoint
+  const key = firstSetVariable(env, keyVariables)
+  const base = firstSetVariable(env, baseUrlVariables)
+  if (key && (endpoint.baseUrl || base)) return { variable: key.variable, why: `${key.variable} holds a key` }
+  if (!keyOptional || !base) return undefined
   return { variable: base.variable, why: `${base.variable} says where ${provider} runs` }
 }
 
-function whatToSet({ provider, keys, bases, keyless, address }: Endpoint): Detected['missing'][number] {
-  const [key = ''] = keys
-  const [base = ''] = bases
-  if (!keyless) return { provider, variable: key, why: `for models named ${provider}/…` }
-  const where = address
-    ? `when it does not run at ${address}; name models ${provider}/…`
+function missingVariable({
+  provider,
+  keyVariables,
+  baseUrlVariables,
+  keyOptional,
+  baseUrl,
+}: Endpoint): DetectedModels['missing'][number] {
+  const [key = ''] = keyVariables
+  const [base = ''] = baseUrlVariables
+  if (!keyOptional) return { provider, variable: key, why: `for models named ${provider}/…` }
+  const where = baseUrl
+    ? `when it does not run at ${baseUrl}; name models ${provider}/…`
     : `for models named ${provider}/…`
   return { provider, variable: base, why: where }
 }
 
-interface Known {
+interface DetectionInput {
   env: Environment
   config: ModelConfig
-  found: Detected['found']
+  found: DetectedModels['found']
 }
 
-function chooseFor(role: Role, { env, config, found }: Known): Choice | undefined {
+function chooseModel(role: ModelRole, { env, config, found }: DetectionInput): ModelChoice | undefined {
   const special = `TROUPE_MODEL_${role.toUpperCase()}`
   const said: [string | undefined, string][] = [
     [config[role], `the configuration names it for ${role}`],

@@ -10,38 +10,38 @@ export interface Endpoint {
   provider: string
   protocol: Protocol
   /** Variables that may hold its key; the first is the one to name. */
-  keys: readonly string[]
+  keyVariables: readonly string[]
   /** Whether it answers without a key. */
-  keyless: boolean
+  keyOptional: boolean
   /** Variables that may hold its address; the first is the one to name. */
-  bases: readonly string[]
-  address?: string
+  baseUrlVariables: readonly string[]
+  baseUrl?: string
   /** What an address that ends without a version is completed with. */
-  version: string
+  apiVersion: string
   /** Runs on the user's own machine and costs nothing. */
   local: boolean
 }
 
-function compatible(provider: string, changes: Partial<Endpoint>): Endpoint {
+function openAiCompatible(provider: string, changes: Partial<Endpoint>): Endpoint {
   const variable = provider.toUpperCase()
   return {
     provider,
     protocol: 'compatible',
-    keys: [`${variable}_API_KEY`],
-    keyless: true,
-    bases: [`${variable}_BASE_URL`],
-    version: 'v1',
+    keyVariables: [`${variable}_API_KEY`],
+    keyOptional: true,
+    baseUrlVariables: [`${variable}_BASE_URL`],
+    apiVersion: 'v1',
     local: true,
     ...changes,
   }
 }
 
 const OPENAI = {
-  keys: ['OPENAI_API_KEY'],
-  keyless: false,
-  bases: ['OPENAI_BASE_URL'],
-  address: 'https://api.openai.com/v1',
-  version: 'v1',
+  keyVariables: ['OPENAI_API_KEY'],
+  keyOptional: false,
+  baseUrlVariables: ['OPENAI_BASE_URL'],
+  baseUrl: 'https://api.openai.com/v1',
+  apiVersion: 'v1',
   local: false,
 }
 
@@ -49,11 +49,11 @@ export const ENDPOINTS: readonly Endpoint[] = [
   {
     provider: 'anthropic',
     protocol: 'anthropic',
-    keys: ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN'],
-    keyless: false,
-    bases: ['ANTHROPIC_BASE_URL'],
-    address: 'https://api.anthropic.com/v1',
-    version: 'v1',
+    keyVariables: ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN'],
+    keyOptional: false,
+    baseUrlVariables: ['ANTHROPIC_BASE_URL'],
+    baseUrl: 'https://api.anthropic.com/v1',
+    apiVersion: 'v1',
     local: false,
   },
   { provider: 'openai', protocol: 'openai-responses', ...OPENAI },
@@ -61,27 +61,30 @@ export const ENDPOINTS: readonly Endpoint[] = [
   {
     provider: 'google',
     protocol: 'google',
-    keys: ['GOOGLE_GENERATIVE_AI_API_KEY', 'GEMINI_API_KEY', 'GOOGLE_API_KEY'],
-    keyless: false,
-    bases: ['GOOGLE_GENERATIVE_AI_BASE_URL', 'GOOGLE_GEMINI_BASE_URL', 'GEMINI_BASE_URL'],
-    address: 'https://generativelanguage.googleapis.com/v1beta',
-    version: 'v1beta',
+    keyVariables: ['GOOGLE_GENERATIVE_AI_API_KEY', 'GEMINI_API_KEY', 'GOOGLE_API_KEY'],
+    keyOptional: false,
+    baseUrlVariables: ['GOOGLE_GENERATIVE_AI_BASE_URL', 'GOOGLE_GEMINI_BASE_URL', 'GEMINI_BASE_URL'],
+    baseUrl: 'https://generativelanguage.googleapis.com/v1beta',
+    apiVersion: 'v1beta',
     local: false,
   },
-  compatible('openrouter', { keyless: false, local: false, address: 'https://openrouter.ai/api/v1' }),
-  compatible('ollama', { bases: ['OLLAMA_HOST', 'OLLAMA_BASE_URL'], address: 'http://127.0.0.1:11434/v1' }),
-  compatible('lmstudio', { address: 'http://127.0.0.1:1234/v1' }),
-  compatible('llamacpp', { address: 'http://127.0.0.1:8080/v1' }),
-  compatible('vllm', { address: 'http://127.0.0.1:8000/v1' }),
-  compatible('compatible', {
-    keys: ['TROUPE_COMPATIBLE_API_KEY'],
-    bases: ['TROUPE_COMPATIBLE_BASE_URL'],
+  openAiCompatible('openrouter', { keyOptional: false, local: false, baseUrl: 'https://openrouter.ai/api/v1' }),
+  openAiCompatible('ollama', {
+    baseUrlVariables: ['OLLAMA_HOST', 'OLLAMA_BASE_URL'],
+    baseUrl: 'http://127.0.0.1:11434/v1',
+  }),
+  openAiCompatible('lmstudio', { baseUrl: 'http://127.0.0.1:1234/v1' }),
+  openAiCompatible('llamacpp', { baseUrl: 'http://127.0.0.1:8080/v1' }),
+  openAiCompatible('vllm', { baseUrl: 'http://127.0.0.1:8000/v1' }),
+  openAiCompatible('compatible', {
+    keyVariables: ['TROUPE_COMPATIBLE_API_KEY'],
+    baseUrlVariables: ['TROUPE_COMPATIBLE_BASE_URL'],
     local: false,
   }),
 ]
 
 /** The first of these variables that is set to something, with its name. */
-export function firstSet(
+export function firstSetVariable(
   env: Environment,
   variables: readonly string[],
 ): { variable: string; value: string } | undefined {
@@ -93,30 +96,30 @@ export function firstSet(
 }
 
 /** Where a provider is reached. Other tools leave the version out of the same variables, so it is completed. */
-export function addressOf(endpoint: Endpoint, env: Environment): string {
-  const set = firstSet(env, endpoint.bases)
+export function resolveBaseUrl(endpoint: Endpoint, env: Environment): string {
+  const set = firstSetVariable(env, endpoint.baseUrlVariables)
   if (!set) {
-    if (endpoint.address) return endpoint.address
+    if (endpoint.baseUrl) return endpoint.baseUrl
     throw new TroupeError('no_model', `nobody said where '${endpoint.provider}' is`, {
-      hint: `set ${endpoint.bases[0]} to the address of an OpenAI-compatible server`,
+      hint: `set ${endpoint.baseUrlVariables[0]} to the address of an OpenAI-compatible server`,
     })
   }
-  const url = parsed(endpoint, set)
+  const url = parseBaseUrl(endpoint, set)
   const path = url.pathname.replace(/\/+$/, '')
   const completes = endpoint.protocol === 'anthropic' || endpoint.protocol === 'google' || path === ''
-  url.pathname = completes && !/\/v\d\w*$/.test(path) ? `${path}/${endpoint.version}` : path
+  url.pathname = completes && !/\/v\d\w*$/.test(path) ? `${path}/${endpoint.apiVersion}` : path
   return url.href.replace(/\/$/, '')
 }
 
 /** `OLLAMA_HOST` is also what its server listens on: a bare host, a port, or every address at once. */
-function parsed(endpoint: Endpoint, { variable, value }: { variable: string; value: string }): URL {
+function parseBaseUrl(endpoint: Endpoint, { variable, value }: { variable: string; value: string }): URL {
   const bare = variable === 'OLLAMA_HOST' && !/^https?:\/\//i.test(value)
   const text = bare ? `http://${value.startsWith(':') ? `127.0.0.1${value}` : value}` : value
   const url = URL.parse(text)
   if (!url || !/^https?:$/.test(url.protocol)) {
     throw new TroupeError('invalid_input', `${variable} is no address: '${value}'`, {
-      blame: 'operator',
-      hint: `write it like ${endpoint.address ?? 'http://127.0.0.1:8000/v1'}`,
+      responsible: 'operator',
+      hint: `write it like ${endpoint.baseUrl ?? 'http://127.0.0.1:8000/v1'}`,
     })
   }
   if (bare && url.port === '') url.port = '11434'

@@ -1,27 +1,27 @@
-import { nearest } from '../errors.ts'
+import { nearestNames } from '../errors.ts'
 
 /*
  * Facts about models that are worth knowing before a call. They are data, and they age: read from the providers' pages in
  * November 2026. A model that is not here works all the same; only its window is unknown, and no role picks it.
  */
 
-export type Role = 'fast' | 'general' | 'reasoning'
+export type ModelRole = 'fast' | 'general' | 'reasoning'
 
-export const ROLES: readonly Role[] = ['fast', 'general', 'reasoning']
+export const MODEL_ROLES: readonly ModelRole[] = ['fast', 'general', 'reasoning']
 
-export interface ModelFacts {
+export interface ModelLimits {
   /** Tokens of the window, and of the longest answer. */
   context: number
   output: number
 }
 
-const M = 1_000_000
+const MILLION = 1_000_000
 const GPT_6 = { context: 1_050_000, output: 128_000 }
-const CLAUDE_5 = { context: M, output: 128_000 }
+const CLAUDE_5 = { context: MILLION, output: 128_000 }
 const GEMINI = { context: 1_048_576, output: 65_536 }
 
 /** By provider, then by the id that the provider knows. Dated ids share the facts of their alias. */
-const FACTS: Readonly<Record<string, Readonly<Record<string, ModelFacts>>>> = {
+const MODEL_LIMITS: Readonly<Record<string, Readonly<Record<string, ModelLimits>>>> = {
   anthropic: {
     'claude-haiku-5-5': CLAUDE_5,
     'claude-sonnet-5-5': CLAUDE_5,
@@ -57,7 +57,7 @@ const FACTS: Readonly<Record<string, Readonly<Record<string, ModelFacts>>>> = {
 }
 
 /** What each role uses when nothing else is configured, for the providers that offer fixed models. */
-export const ROLE_MODELS: Readonly<Record<string, Readonly<Record<Role, string>>>> = {
+export const ROLE_MODELS: Readonly<Record<string, Readonly<Record<ModelRole, string>>>> = {
   anthropic: { fast: 'claude-haiku-5-5', general: 'claude-sonnet-5-5', reasoning: 'claude-opus-5-5' },
   openai: { fast: 'gpt-6-luna', general: 'gpt-6.1-terra', reasoning: 'gpt-6.1-sol' },
   google: { fast: 'gemini-3.5-flash-lite', general: 'gemini-3.8-flash', reasoning: 'gemini-3.8-flash' },
@@ -65,12 +65,12 @@ export const ROLE_MODELS: Readonly<Record<string, Readonly<Record<Role, string>>
 }
 
 /** The window and the longest answer of a model, where they are known. */
-export function factsOf(provider: string, id: string): ModelFacts | undefined {
-  const known = FACTS[provider === 'openai-chat' ? 'openai' : provider]
+export function knownLimits(provider: string, id: string): ModelLimits | undefined {
+  const known = MODEL_LIMITS[provider === 'openai-chat' ? 'openai' : provider]
   return known?.[id] ?? known?.[id.replace(/-(\d{8}|\d{4}-\d{2}-\d{2})$/, '')]
 }
 
-const BY_DEGREES = [
+const REASONING_EFFORT_MODELS = [
   // Older ones think within a number of tokens that comes on top of the longest answer, and so of the budget.
   /claude-[a-z]+-(4-[6-9]|[5-9])/,
   /\bgpt-(oss|[5-9])(?!.*-chat)/,
@@ -79,21 +79,23 @@ const BY_DEGREES = [
 ]
 
 /** Whether a model, whoever offers it, can be told how much to think; others may refuse a request that says so. */
-export function thinksInDegrees(id: string): boolean {
-  return BY_DEGREES.some((pattern) => pattern.test(id))
+export function supportsReasoningEffort(id: string): boolean {
+  return REASONING_EFFORT_MODELS.some((pattern) => pattern.test(id))
 }
 
 /** Known models of the same provider, nearest first. */
-export function alternativesTo(name: string): string[] {
+export function similarModels(name: string): string[] {
   const [provider = ''] = name.split('/', 1)
-  const known = FACTS[provider === 'openai-chat' ? 'openai' : provider] ?? {}
-  return nearest(
+  const known = MODEL_LIMITS[provider === 'openai-chat' ? 'openai' : provider] ?? {}
+  return nearestNames(
     name,
     Object.keys(known).map((id) => `${provider}/${id}`),
   )
 }
 
 /** Every `provider/model` with known facts. */
-export function knownNames(): string[] {
-  return Object.entries(FACTS).flatMap(([provider, models]) => Object.keys(models).map((id) => `${provider}/${id}`))
+export function knownModelNames(): string[] {
+  return Object.entries(MODEL_LIMITS).flatMap(([provider, models]) =>
+    Object.keys(models).map((id) => `${provider}/${id}`),
+  )
 }

@@ -22,7 +22,7 @@ const rates = z.strictObject({
 
 const day = z.iso.date('is no date like 2026-11-15')
 
-const entry = z.strictObject({
+const priceEntry = z.strictObject({
   /** `provider/model`; a `*` at the end stands for anything. */
   model: z
     .string()
@@ -35,41 +35,41 @@ const entry = z.strictObject({
   note: z.string().optional(),
 })
 
-const file = z.strictObject({ updated: day, note: z.string().optional(), prices: z.array(entry) })
+const priceFile = z.strictObject({ updated: day, note: z.string().optional(), prices: z.array(priceEntry) })
 
 export type Rates = z.infer<typeof rates>
-export type Price = z.infer<typeof entry>
-export type PriceFile = z.infer<typeof file>
+export type Price = z.infer<typeof priceEntry>
+export type PriceFile = z.infer<typeof priceFile>
 
-export async function readPrices(path: string): Promise<PriceFile> {
+export async function readPriceFile(path: string): Promise<PriceFile> {
   let text: string
   try {
     text = await readFile(path, 'utf8')
   } catch (thrown) {
     const error = thrown as NodeJS.ErrnoException
-    throw invalid(path, error.code === 'ENOENT' ? 'there is no such file' : error.message)
+    throw invalidPriceFileError(path, error.code === 'ENOENT' ? 'there is no such file' : error.message)
   }
-  return parsePrices(text, path)
+  return parsePriceFile(text, path)
 }
 
-export function parsePrices(text: string, path: string): PriceFile {
+export function parsePriceFile(text: string, path: string): PriceFile {
   let json: unknown
   try {
     json = JSON.parse(text)
   } catch (error) {
-    throw invalid(path, `it is not JSON: ${(error as Error).message}`)
+    throw invalidPriceFileError(path, `it is not JSON: ${(error as Error).message}`)
   }
-  const parsed = file.safeParse(json)
+  const parsed = priceFile.safeParse(json)
   if (parsed.success) return parsed.data
-  throw invalid(path, parsed.error.issues.slice(0, 5).map(placeAndProblem).join('; '))
+  throw invalidPriceFileError(path, parsed.error.issues.slice(0, 5).map(formatPriceIssue).join('; '))
 }
 
-function placeAndProblem({ path, message }: { path: PropertyKey[]; message: string }): string {
+function formatPriceIssue({ path, message }: { path: PropertyKey[]; message: string }): string {
   const place = path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`)).join('')
   return place === '' ? message : `${place.replace(/^\./, '')}: ${message}`
 }
 
-function invalid(path: string, problem: string): TroupeError {
+function invalidPriceFileError(path: string, problem: string): TroupeError {
   return new TroupeError('invalid_prices', `${path}: ${problem}`, {
     hint: 'a price file is {"updated", "prices": [{"model", "from", "usd_per_million": {"input", "output"}}]}',
   })

@@ -6,7 +6,7 @@ import type { Usage } from '../kernel/model.ts'
 import { NO_USAGE } from '../kernel/model.ts'
 import { ROLE_MODELS } from './known-models.ts'
 import type { Price, PriceFile } from './price-file.ts'
-import { parsePrices, readPrices } from './price-file.ts'
+import { parsePriceFile, readPriceFile } from './price-file.ts'
 import { createPriceBook, loadPrices } from './pricing.ts'
 
 const DAY = Date.parse('2026-11-15T12:00:00Z')
@@ -69,7 +69,7 @@ describe('price files', () => {
   test('MO62 what is wrong in a file is told with file, place and problem', async () => {
     const wrong = (text: string) => {
       try {
-        parsePrices(text, 'mine.json')
+        parsePriceFile(text, 'mine.json')
       } catch (error) {
         return error
       }
@@ -85,7 +85,7 @@ describe('price files', () => {
     expect(problems).toContain('prices[1].from: is no date like 2026-11-15')
     expect(problems).toContain('prices[1].model: may hold one * and only at its end')
     expect((wrong('{"updated":"2026-01-01","prices":[],"price":1}') as Error).message).toContain('price')
-    await expect(readPrices('/nowhere/prices.json')).rejects.toThrow('/nowhere/prices.json: there is no such file')
+    await expect(readPriceFile('/nowhere/prices.json')).rejects.toThrow('/nowhere/prices.json: there is no such file')
   })
 
   test('MO63 the shipped prices fit, hold today’s models, and give way to files of one’s own', async () => {

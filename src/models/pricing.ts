@@ -10,17 +10,17 @@ import type { Price, PriceFile, Rates } from './price-file.ts'
  * 3. What runs on the user's own machine, and scripts, cost nothing.
  */
 
-const FREE = new Set(['scripted', ...ENDPOINTS.filter(({ local }) => local).map(({ provider }) => provider)])
-const PER = 1_000_000
+const FREE_PROVIDERS = new Set(['scripted', ...ENDPOINTS.filter(({ local }) => local).map(({ provider }) => provider)])
+const TOKENS_PER_RATE = 1_000_000
 /** A model pinned to a day costs what the model costs. */
-const DATED = /-\d{4}-?\d{2}-?\d{2}$/
+const DATE_SUFFIX = /-\d{4}-?\d{2}-?\d{2}$/
 
 /** The prices that come with Troupe, then files of the user's own: for the same model the later file wins. */
 export async function loadPrices(paths: readonly string[] = []): Promise<PriceBook> {
   const { fileURLToPath } = await import('node:url')
-  const { readPrices } = await import('./price-file.ts')
+  const { readPriceFile } = await import('./price-file.ts')
   const shipped = fileURLToPath(new URL('../../prices/prices.json', import.meta.url))
-  return createPriceBook(...(await Promise.all([shipped, ...paths].map(readPrices))))
+  return createPriceBook(...(await Promise.all([shipped, ...paths].map(readPriceFile))))
 }
 
 export function createPriceBook(...files: readonly PriceFile[]): PriceBook {
@@ -29,8 +29,8 @@ export function createPriceBook(...files: readonly PriceFile[]): PriceBook {
     let prices = byModel.get(model)
     if (!prices) {
       const known = model.replace(/^openai-chat\//, 'openai/')
-      prices = collect(known, files)
-      if (prices.length === 0) prices = collect(known.replace(DATED, ''), files)
+      prices = pricesForModel(known, files)
+      if (prices.length === 0) prices = pricesForModel(known.replace(DATE_SUFFIX, ''), files)
       byModel.set(model, prices)
     }
     return prices
@@ -39,27 +39,27 @@ export function createPriceBook(...files: readonly PriceFile[]): PriceBook {
     cost(model, usage, at) {
       const rates = ratesFor(pricesOf(model), usage, at)
       if (rates) return costAt(rates, usage)
-      return FREE.has(providerOf(model)) ? 0 : undefined
+      return FREE_PROVIDERS.has(providerOf(model)) ? 0 : undefined
     },
   }
 }
 
 /** The prices of one model, oldest first: of the last file that knows it, by the entry that names it most exactly. */
-function collect(model: string, files: readonly PriceFile[]): readonly Price[] {
+function pricesForModel(model: string, files: readonly PriceFile[]): readonly Price[] {
   for (const { prices } of files.toReversed()) {
-    const matching = prices.filter((price) => names(price.model, model))
-    const longest = Math.max(...matching.map((price) => exactness(price.model)))
-    const exact = matching.filter((price) => exactness(price.model) === longest)
+    const matching = prices.filter((price) => matchesModel(price.model, model))
+    const longest = Math.max(...matching.map((price) => specificity(price.model)))
+    const exact = matching.filter((price) => specificity(price.model) === longest)
     if (exact.length > 0) return exact.toSorted((a, b) => a.from.localeCompare(b.from))
   }
   return []
 }
 
-function names(pattern: string, model: string): boolean {
+function matchesModel(pattern: string, model: string): boolean {
   return pattern.endsWith('*') ? model.startsWith(pattern.slice(0, -1)) : pattern === model
 }
 
-function exactness(pattern: string): number {
+function specificity(pattern: string): number {
   return pattern.endsWith('*') ? pattern.length - 1 : Number.MAX_SAFE_INTEGER
 }
 
@@ -78,7 +78,7 @@ function costAt(rates: Rates, { input, output, cache_read, cache_write, reasonin
     cache_write * (rates.cache_write ?? rates.input) +
     spoken * rates.output +
     reasoning * (rates.reasoning ?? rates.output)
-  return sum / PER
+  return sum / TOKENS_PER_RATE
 }
 
 /** `scripted:FILE` and `ollama/llama3`. */

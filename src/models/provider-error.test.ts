@@ -1,12 +1,12 @@
 import { APICallError, JSONParseError, LoadAPIKeyError, UnsupportedFunctionalityError } from '@ai-sdk/provider'
 import { describe, expect, test } from 'vitest'
 import { TroupeError } from '../errors.ts'
-import type { ModelErrorFacts } from '../kernel/model.ts'
-import type { CallSite } from './call-site.ts'
-import { brokenStream, failedCall } from './provider-error.ts'
+import type { ModelErrorInfo } from '../kernel/model.ts'
+import type { ModelErrorContext } from './model-error-context.ts'
+import { toRequestError, toStreamError } from './provider-error.ts'
 
 const NOW = Date.parse('2026-11-15T12:00:00Z')
-const SITE: CallSite = {
+const SITE: ModelErrorContext = {
   name: 'anthropic/claude-haiku-5-5',
   variables: { key: 'ANTHROPIC_API_KEY', base: 'ANTHROPIC_BASE_URL' },
   secrets: ['a-secret-of-mine'],
@@ -19,7 +19,7 @@ interface Answered {
   message?: string
   body?: string
   headers?: Record<string, string>
-  site?: Partial<CallSite>
+  site?: Partial<ModelErrorContext>
 }
 
 function answered(statusCode: number, { message = 'no', body = '', headers = {}, site }: Answered = {}) {
@@ -31,7 +31,7 @@ function answered(statusCode: number, { message = 'no', body = '', headers = {},
     url: 'http://127.0.0.1/v1',
     requestBodyValues: {},
   })
-  return failedCall(error, { ...SITE, ...site }) as TroupeError & ModelErrorFacts
+  return toRequestError(error, { ...SITE, ...site }) as TroupeError & ModelErrorInfo
 }
 
 describe('what a provider answers', () => {
@@ -103,13 +103,13 @@ describe('what a provider answers', () => {
     }
     const blind = answered(400, { message: 'this model does not support image input', site: { images: true } })
     expect(blind.code).toBe('model_unsupported')
-    const local = failedCall(new UnsupportedFunctionalityError({ functionality: 'file URLs' }), SITE)
+    const local = toRequestError(new UnsupportedFunctionalityError({ functionality: 'file URLs' }), SITE)
     expect(local).toMatchObject({ code: 'model_unsupported', usage: { input: 0 } })
   })
 
   test('MO21 a page under an error status means the address is wrong, a broken gateway does not', () => {
     const body = '<html><body><h1>Not here</h1></body></html>'
-    expect(answered(404, { body })).toMatchObject({ code: 'model_garbage', retry: false, status: 404 })
+    expect(answered(404, { body })).toMatchObject({ code: 'model_invalid_response', retry: false, status: 404 })
     expect(answered(502, { body })).toMatchObject({ code: 'model_failed', retry: true, status: 502 })
   })
 
@@ -133,25 +133,25 @@ describe('when nothing is answered', () => {
   })
 
   test('MO23 a connection that was never made used nothing; one that broke may have', () => {
-    const never = failedCall(refused, SITE) as TroupeError & ModelErrorFacts
+    const never = toRequestError(refused, SITE) as TroupeError & ModelErrorInfo
     expect(never).toMatchObject({ code: 'model_failed', retry: true, usage: { input: 0, output: 0 } })
     expect(never.message).toContain('ECONNREFUSED')
     expect(never.hint).toContain('ANTHROPIC_BASE_URL')
     const reset = Object.assign(new TypeError('fetch failed'), { cause: { code: 'ECONNRESET' } })
-    const broke = failedCall(reset, SITE)
+    const broke = toRequestError(reset, SITE)
     expect(broke).toMatchObject({ code: 'model_failed', retry: true })
     expect(broke).not.toHaveProperty('usage')
   })
 
   test('MO24 errors of the packages themselves are told apart, and ours pass unchanged', () => {
     const garbled = new JSONParseError({ text: '{"half', cause: new Error('end') })
-    expect(brokenStream(garbled, SITE)).toMatchObject({ code: 'model_garbage', retry: true })
-    expect(brokenStream(garbled, SITE).message).toContain('{"half')
-    expect(failedCall(new LoadAPIKeyError({ message: 'none' }), SITE).code).toBe('model_auth')
-    expect(failedCall(new Error('odd'), SITE)).toMatchObject({ code: 'model_failed', retry: false })
-    expect(failedCall('just words', SITE).message).toContain('just words')
-    const ours = new TroupeError('model_garbage', 'known')
-    expect(failedCall(ours, SITE)).toBe(ours)
-    expect(brokenStream(ours, SITE)).toBe(ours)
+    expect(toStreamError(garbled, SITE)).toMatchObject({ code: 'model_invalid_response', retry: true })
+    expect(toStreamError(garbled, SITE).message).toContain('{"half')
+    expect(toRequestError(new LoadAPIKeyError({ message: 'none' }), SITE).code).toBe('model_auth')
+    expect(toRequestError(new Error('odd'), SITE)).toMatchObject({ code: 'model_failed', retry: false })
+    expect(toRequestError('just words', SITE).message).toContain('just words')
+    const ours = new TroupeError('model_invalid_response', 'known')
+    expect(toRequestError(ours, SITE)).toBe(ours)
+    expect(toStreamError(ours, SITE)).toBe(ours)
   })
 })

@@ -1,33 +1,35 @@
 import { describe, expect, test } from 'vitest'
 import type { Environment } from './endpoints.ts'
-import { addressOf, ENDPOINTS } from './endpoints.ts'
-import { parseName, providerModel, providerNames } from './providers.ts'
+import { ENDPOINTS, resolveBaseUrl } from './endpoints.ts'
+import { loadProviderModel, parseModelName, providerNames } from './providers.ts'
 
 describe('models by name', () => {
   test('MO27 the provider ends at the first slash, and the limits of common models are known', async () => {
-    expect(parseName('openrouter/anthropic/claude-x').id).toBe('anthropic/claude-x')
+    expect(parseModelName('openrouter/anthropic/claude-x').id).toBe('anthropic/claude-x')
     const env = { ANTHROPIC_API_KEY: 'k' }
-    const haiku = await providerModel('anthropic/claude-haiku-4-5', { env })
+    const haiku = await loadProviderModel('anthropic/claude-haiku-4-5', { env })
     expect(haiku).toMatchObject({ name: 'anthropic/claude-haiku-4-5', limits: { context: 200_000, output: 64_000 } })
-    const dated = await providerModel('anthropic/claude-haiku-4-5-20251001', { env })
+    const dated = await loadProviderModel('anthropic/claude-haiku-4-5-20251001', { env })
     expect(dated.limits).toEqual(haiku.limits)
-    expect(await providerModel('anthropic/claude-next', { env })).not.toHaveProperty('limits')
+    expect(await loadProviderModel('anthropic/claude-next', { env })).not.toHaveProperty('limits')
   })
 
   test('MO28 every provider loads, and local servers need no key', async () => {
-    const keys = Object.fromEntries(ENDPOINTS.filter(({ keyless }) => !keyless).map(({ keys: [key] }) => [key, 'k']))
+    const keys = Object.fromEntries(
+      ENDPOINTS.filter(({ keyOptional }) => !keyOptional).map(({ keyVariables: [key] }) => [key, 'k']),
+    )
     const env = { ...keys, TROUPE_COMPATIBLE_BASE_URL: 'http://127.0.0.1:9/v1' }
     for (const provider of providerNames()) {
-      expect((await providerModel(`${provider}/some-model`, { env })).name).toBe(`${provider}/some-model`)
+      expect((await loadProviderModel(`${provider}/some-model`, { env })).name).toBe(`${provider}/some-model`)
     }
   })
 
   test('MO29 a mistyped provider or name is answered with the known ones, a missing key with its variable', async () => {
-    await expect(providerModel('antropic/claude', { env: {} })).rejects.toMatchObject({
+    await expect(loadProviderModel('antropic/claude', { env: {} })).rejects.toMatchObject({
       code: 'unknown_model',
       alternatives: expect.objectContaining({ 0: 'anthropic', length: ENDPOINTS.length }),
     })
-    await expect(providerModel('claude-haiku', { env: {} })).rejects.toMatchObject({
+    await expect(loadProviderModel('claude-haiku', { env: {} })).rejects.toMatchObject({
       code: 'unknown_model',
       hint: expect.stringContaining('claude-haiku-'),
     })
@@ -37,18 +39,18 @@ describe('models by name', () => {
       ['google/x', 'GOOGLE_GENERATIVE_AI_API_KEY'],
       ['openrouter/x', 'OPENROUTER_API_KEY'],
     ] as const) {
-      const failing = providerModel(name, { env: { [variable]: '  ' } })
+      const failing = loadProviderModel(name, { env: { [variable]: '  ' } })
       await expect(failing).rejects.toMatchObject({
         code: 'model_auth',
         hint: expect.stringContaining(`set ${variable}`),
       })
     }
-    const nowhere = providerModel('compatible/x', { env: {} })
+    const nowhere = loadProviderModel('compatible/x', { env: {} })
     await expect(nowhere).rejects.toMatchObject({ hint: expect.stringContaining('TROUPE_COMPATIBLE_BASE_URL') })
   })
 
   test('MO48 addresses are completed as other tools leave them', () => {
-    const at = (provider: string, env: Environment) => addressOf(parseName(`${provider}/m`).endpoint, env)
+    const at = (provider: string, env: Environment) => resolveBaseUrl(parseModelName(`${provider}/m`).endpoint, env)
     expect(at('anthropic', {})).toBe('https://api.anthropic.com/v1')
     expect(at('anthropic', { ANTHROPIC_BASE_URL: 'http://127.0.0.1:1/proxy/' })).toBe('http://127.0.0.1:1/proxy/v1')
     expect(at('anthropic', { ANTHROPIC_BASE_URL: 'http://127.0.0.1:1/v1' })).toBe('http://127.0.0.1:1/v1')

@@ -1,37 +1,43 @@
-import { didYouMean, nearest, TroupeError, unknownName } from '../errors.ts'
+import { didYouMean, nearestNames, TroupeError, unknownNameError } from '../errors.ts'
 import type { Model } from '../kernel/model.ts'
 import type { LanguageModel } from './ai-sdk.ts'
-import { eventsOnly } from './answer-kind.ts'
 import type { Endpoint, Environment } from './endpoints.ts'
-import { addressOf, ENDPOINTS, firstSet } from './endpoints.ts'
-import { factsOf, knownNames } from './known-models.ts'
+import { ENDPOINTS, firstSetVariable, resolveBaseUrl } from './endpoints.ts'
+import { requireEventStream } from './event-stream-guard.ts'
+import { knownLimits, knownModelNames } from './known-models.ts'
 
-export interface ProviderOptions {
+export interface ProviderModelOptions {
   env: Environment
   fetch?: typeof globalThis.fetch
   now?: () => number
 }
 
 /** A model by `provider/model`. Its package is loaded now, not before. */
-export async function providerModel(name: string, options: ProviderOptions): Promise<Model> {
-  const { endpoint, id } = parseName(name)
+export async function loadProviderModel(name: string, options: ProviderModelOptions): Promise<Model> {
+  const { endpoint, id } = parseModelName(name)
   const { env, fetch = globalThis.fetch, now } = options
-  const key = firstSet(env, endpoint.keys)
-  if (!key && !endpoint.keyless) throw noKey(name, endpoint)
-  const baseURL = addressOf(endpoint, env)
-  const variables = variablesOf(endpoint, env)
+  const key = firstSetVariable(env, endpoint.keyVariables)
+  if (!key && !endpoint.keyOptional) throw missingKeyError(name, endpoint)
+  const baseURL = resolveBaseUrl(endpoint, env)
+  const variables = variableNames(endpoint, env)
   const secrets = key ? [key.value] : []
-  const wire: Wire = { id, key, baseURL, fetch: eventsOnly(fetch, { name, variables, secrets }), endpoint }
-  const [{ fromLanguageModel }, model] = await Promise.all([import('./ai-sdk.ts'), load(wire)])
-  const limits = factsOf(endpoint.provider, id)
+  const wire: ProviderConnection = {
+    id,
+    key,
+    baseURL,
+    fetch: requireEventStream(fetch, { name, variables, secrets }),
+    endpoint,
+  }
+  const [{ fromLanguageModel }, model] = await Promise.all([import('./ai-sdk.ts'), loadLanguageModel(wire)])
+  const limits = knownLimits(endpoint.provider, id)
   return fromLanguageModel(model, { name, variables, secrets, ...(limits && { limits }), ...(now && { now }) })
 }
 
 /** `openrouter/anthropic/claude-…`: the provider ends at the first slash. */
-export function parseName(name: string): { endpoint: Endpoint; id: string } {
+export function parseModelName(name: string): { endpoint: Endpoint; id: string } {
   const slash = name.indexOf('/')
   if (slash <= 0 || slash === name.length - 1) {
-    const alternatives = nearest(name, knownNames())
+    const alternatives = nearestNames(name, knownModelNames())
     throw new TroupeError('unknown_model', `no model '${name}'; models are named provider/model, or by role`, {
       alternatives,
       hint: didYouMean(name, alternatives),
@@ -40,14 +46,14 @@ export function parseName(name: string): { endpoint: Endpoint; id: string } {
   const provider = name.slice(0, slash)
   const endpoint = ENDPOINTS.find((candidate) => candidate.provider === provider)
   if (endpoint) return { endpoint, id: name.slice(slash + 1) }
-  throw unknownName('unknown_model', 'provider', provider, providerNames())
+  throw unknownNameError('unknown_model', 'provider', provider, providerNames())
 }
 
 export function providerNames(): string[] {
   return ENDPOINTS.map(({ provider }) => provider)
 }
 
-interface Wire {
+interface ProviderConnection {
   id: string
   key: { variable: string; value: string } | undefined
   baseURL: string
@@ -56,7 +62,7 @@ interface Wire {
 }
 
 // Key and address are always passed: left out, the packages would look for them in the process on their own.
-async function load({ id, key, baseURL, fetch, endpoint }: Wire): Promise<LanguageModel> {
+async function loadLanguageModel({ id, key, baseURL, fetch, endpoint }: ProviderConnection): Promise<LanguageModel> {
   const apiKey = key?.value ?? ''
   switch (endpoint.protocol) {
     case 'anthropic': {
@@ -85,14 +91,17 @@ async function load({ id, key, baseURL, fetch, endpoint }: Wire): Promise<Langua
 }
 
 /** The variables in use, or those to use. */
-function variablesOf({ keys, bases }: Endpoint, env: Environment): { key?: string; base?: string } {
-  const key = firstSet(env, keys)?.variable ?? keys[0]
-  const base = firstSet(env, bases)?.variable ?? bases[0]
+function variableNames(
+  { keyVariables, baseUrlVariables }: Endpoint,
+  env: Environment,
+): { key?: string; base?: string } {
+  const key = firstSetVariable(env, keyVariables)?.variable ?? keyVariables[0]
+  const base = firstSetVariable(env, baseUrlVariables)?.variable ?? baseUrlVariables[0]
   return { ...(key && { key }), ...(base && { base }) }
 }
 
-function noKey(name: string, { provider, keys }: Endpoint): TroupeError {
-  const [first, ...others] = keys
+function missingKeyError(name: string, { provider, keyVariables }: Endpoint): TroupeError {
+  const [first, ...others] = keyVariables
   const or = others.length > 0 ? ` (or ${others.join(', ')})` : ''
   return new TroupeError('model_auth', `there is no key for ${name}`, {
     hint: `set ${first}${or} to a key of ${provider}`,

@@ -1,28 +1,28 @@
 import { TroupeError } from '../errors.ts'
 import type { Message, ModelRequest, ToolMessage, UserMessage } from '../kernel/model.ts'
-import { NO_USAGE, textOf } from '../kernel/model.ts'
+import { NO_USAGE, textFrom } from '../kernel/model.ts'
 import type { ScriptRule } from './script.ts'
 
-const SHOWN = 160
+const MAX_SHOWN_CHARACTERS = 160
 
 /** A rule's conditions, ready to be asked; an absent one always holds. */
-export interface Conditions {
+export interface RuleConditions {
   agent: string | undefined
   turn: number | undefined
-  says: RegExp | undefined
-  heard: RegExp | undefined
+  inputPattern: RegExp | undefined
+  historyPattern: RegExp | undefined
   tool: string | undefined
   times: number
   /** Recorded with every call that used the rule: what `times` counts. */
   mark: string
 }
 
-export function conditionsOf({ when, times }: ScriptRule, index: number): Conditions {
+export function toRuleConditions({ when, times }: ScriptRule, index: number): RuleConditions {
   return {
     agent: when?.agent,
     turn: when?.turn,
-    says: when?.says === undefined ? undefined : new RegExp(when.says),
-    heard: when?.heard === undefined ? undefined : new RegExp(when.heard),
+    inputPattern: when?.says === undefined ? undefined : new RegExp(when.says),
+    historyPattern: when?.heard === undefined ? undefined : new RegExp(when.heard),
     tool: when?.tool,
     times: times ?? Number.POSITIVE_INFINITY,
     mark: `rule:${index}`,
@@ -30,7 +30,7 @@ export function conditionsOf({ when, times }: ScriptRule, index: number): Condit
 }
 
 /** The index of the first rule whose conditions all hold, or -1. */
-export function firstMatch(rules: readonly Conditions[], request: ModelRequest): number {
+export function findMatchingRule(rules: readonly RuleConditions[], request: ModelRequest): number {
   const { agent, turn, marks } = request.session
   const input = lastInput(request.messages)
   let text: string | undefined
@@ -39,24 +39,24 @@ export function firstMatch(rules: readonly Conditions[], request: ModelRequest):
     if (!rule) continue
     if (rule.agent !== undefined && rule.agent !== agent) continue
     if (rule.turn !== undefined && rule.turn !== turn) continue
-    if (rule.tool !== undefined && !hasResultOf(input, rule.tool)) continue
-    if (rule.says !== undefined) {
+    if (rule.tool !== undefined && !hasToolResult(input, rule.tool)) continue
+    if (rule.inputPattern !== undefined) {
       text ??= inputText(input)
-      if (!rule.says.test(text)) continue
+      if (!rule.inputPattern.test(text)) continue
     }
-    if (rule.heard && !wasHeard(rule.heard, request.messages)) continue
-    if (rule.times !== Number.POSITIVE_INFINITY && used(rule, marks) >= rule.times) continue
+    if (rule.historyPattern && !matchesHistory(rule.historyPattern, request.messages)) continue
+    if (rule.times !== Number.POSITIVE_INFINITY && useCount(rule, marks) >= rule.times) continue
     return index
   }
   return -1
 }
 
 /** The request that no rule answers, beside the rule that came closest and what it missed. */
-export function scriptMiss(model: string, rules: readonly Conditions[], request: ModelRequest): TroupeError {
+export function scriptMissError(model: string, rules: readonly RuleConditions[], request: ModelRequest): TroupeError {
   const { agent, turn } = request.session
   const input = lastInput(request.messages)
   const from = input?.role === 'tool' ? ` from ${input.content.map(({ name }) => name).join(', ')}` : ''
-  const asked = `agent '${agent}', turn ${turn}, last input${from}: ${JSON.stringify(shortened(inputText(input)))}`
+  const asked = `agent '${agent}', turn ${turn}, last input${from}: ${JSON.stringify(truncateText(inputText(input)))}`
   const near = nearestRule(rules, request)
   const reason = near ? `nearest is rules[${near.index}]: ${near.unmet.join('; ')}` : 'the script has no rules'
   const error = new TroupeError('script_miss', `${model} has no rule for ${asked}. ${reason}`, {
@@ -66,7 +66,7 @@ export function scriptMiss(model: string, rules: readonly Conditions[], request:
 }
 
 function nearestRule(
-  rules: readonly Conditions[],
+  rules: readonly RuleConditions[],
   request: ModelRequest,
 ): { index: number; unmet: string[] } | undefined {
   return rules
@@ -75,25 +75,28 @@ function nearestRule(
     .sort((a, b) => a.unmet.length - b.unmet.length || b.met - a.met || a.index - b.index)[0]
 }
 
-function conditionCount({ agent, turn, says, heard, tool, times }: Conditions): number {
-  const given = [agent, turn, says, heard, tool].filter((condition) => condition !== undefined).length
+function conditionCount({ agent, turn, inputPattern, historyPattern, tool, times }: RuleConditions): number {
+  const given = [agent, turn, inputPattern, historyPattern, tool].filter((condition) => condition !== undefined).length
   return given + (times === Number.POSITIVE_INFINITY ? 0 : 1)
 }
 
-function unmetConditions(rule: Conditions, { session, messages }: ModelRequest): string[] {
+function unmetConditions(rule: RuleConditions, { session, messages }: ModelRequest): string[] {
   const input = lastInput(messages)
   const unmet: string[] = []
   if (rule.agent !== undefined && rule.agent !== session.agent) unmet.push(`it wants agent '${rule.agent}'`)
   if (rule.turn !== undefined && rule.turn !== session.turn) unmet.push(`it wants turn ${rule.turn}`)
-  if (rule.says && !rule.says.test(inputText(input))) unmet.push(`${rule.says} does not match the last input`)
-  if (rule.heard && !wasHeard(rule.heard, messages)) unmet.push(`${rule.heard} matches nothing that was said before`)
-  if (rule.tool !== undefined && !hasResultOf(input, rule.tool)) unmet.push(`it wants a result of tool '${rule.tool}'`)
-  const uses = used(rule, session.marks)
+  if (rule.inputPattern && !rule.inputPattern.test(inputText(input)))
+    unmet.push(`${rule.inputPattern} does not match the last input`)
+  if (rule.historyPattern && !matchesHistory(rule.historyPattern, messages))
+    unmet.push(`${rule.historyPattern} matches nothing that was said before`)
+  if (rule.tool !== undefined && !hasToolResult(input, rule.tool))
+    unmet.push(`it wants a result of tool '${rule.tool}'`)
+  const uses = useCount(rule, session.marks)
   if (uses >= rule.times) unmet.push(`its times are used up in this session (${uses} of ${rule.times})`)
   return unmet
 }
 
-function used({ mark }: Conditions, marks: readonly string[]): number {
+function useCount({ mark }: RuleConditions, marks: readonly string[]): number {
   let uses = 0
   for (const known of marks) if (known === mark) uses++
   return uses
@@ -107,24 +110,26 @@ function lastInput(messages: readonly Message[]): UserMessage | ToolMessage | un
   return undefined
 }
 
-function wasHeard(heard: RegExp, messages: readonly Message[]): boolean {
+function matchesHistory(heard: RegExp, messages: readonly Message[]): boolean {
   const last = lastInput(messages)
-  return messages.some((message) => message !== last && heard.test(saidIn(message)))
+  return messages.some((message) => message !== last && heard.test(messageText(message)))
 }
 
-function saidIn(message: Message): string {
-  return message.role === 'assistant' ? textOf(message) : inputText(message)
+function messageText(message: Message): string {
+  return message.role === 'assistant' ? textFrom(message) : inputText(message)
 }
 
 function inputText(input: UserMessage | ToolMessage | undefined): string {
   if (input?.role === 'tool') return input.content.map(({ text }) => text).join('\n')
-  return textOf(input)
+  return textFrom(input)
 }
 
-function hasResultOf(input: UserMessage | ToolMessage | undefined, tool: string): boolean {
+function hasToolResult(input: UserMessage | ToolMessage | undefined, tool: string): boolean {
   return input?.role === 'tool' && input.content.some(({ name }) => name === tool)
 }
 
-function shortened(text: string): string {
-  return text.length > SHOWN ? `${text.slice(0, SHOWN)}… (${text.length} characters)` : text
+function truncateText(text: string): string {
+  return text.length > MAX_SHOWN_CHARACTERS
+    ? `${text.slice(0, MAX_SHOWN_CHARACTERS)}… (${text.length} characters)`
+    : text
 }

@@ -2,11 +2,11 @@ import { TroupeError } from '../errors.ts'
 import type { Message, ModelChunk, ModelStop, Usage } from '../kernel/model.ts'
 import type { ScriptReply, ScriptRule } from './script.ts'
 
-const PIECE = 24
-const MOST_PIECES = 64
+const CHUNK_CHARACTERS = 24
+const MAX_CHUNKS = 64
 
 /** A tool call as the model would have written it: its arguments are text until they are sent. */
-interface PlannedCall {
+interface PlannedToolCall {
   name: string
   arguments: string
   invalid: string | undefined
@@ -16,58 +16,60 @@ interface PlannedCall {
 export interface PlannedReply {
   mark: string
   delayMs: number
-  pieces: readonly string[]
-  calls: readonly PlannedCall[]
+  textChunks: readonly string[]
+  toolCalls: readonly PlannedToolCall[]
   /** `undefined` for a stream that is cut before it says why it stopped. */
   stop: ModelStop | undefined
   failure: { status: number; message: string; place: string } | undefined
   /** What the rule says; `null` never arrives, `undefined` is counted. */
   usage: Usage | null | undefined
   /** Characters of the answer. */
-  size: number
+  characterCount: number
   /** True when it names sessions that only the conversation knows: see `filled`. */
-  open: boolean
+  hasPlaceholders: boolean
 }
 
 /** Where in the script a reply stands, and what its rule adds to it. */
 export interface ReplyOrigin {
-  place: string
+  path: string
   mark: string
   usage?: ScriptRule['usage']
 }
 
-export function planReply(reply: ScriptReply, { place, mark, usage }: ReplyOrigin): PlannedReply {
+export function planReply(reply: ScriptReply, { path, mark, usage }: ReplyOrigin): PlannedReply {
   const whole = reply.object === undefined ? (reply.text ?? '') : JSON.stringify(reply.object)
-  const text = reply.cut ? whole.slice(0, wholeCharacters(whole, Math.ceil(whole.length / 2))) : whole
-  const calls = reply.cut ? [] : (reply.toolCalls ?? []).map(planCall)
-  const size = calls.reduce((sum, call) => sum + call.name.length + call.arguments.length, text.length)
+  const text = reply.cut ? whole.slice(0, characterBoundary(whole, Math.ceil(whole.length / 2))) : whole
+  const toolCalls = reply.cut ? [] : (reply.toolCalls ?? []).map(planToolCall)
+  const characterCount = toolCalls.reduce((sum, call) => sum + call.name.length + call.arguments.length, text.length)
   return {
     mark,
     delayMs: reply.delayMs ?? 0,
-    pieces: inPieces(text),
-    calls,
-    stop: reply.cut ? undefined : (reply.stop ?? (calls.length > 0 ? 'tool_calls' : 'end')),
-    failure: reply.error && { ...reply.error, place: `${place}.error` },
-    usage: reportedUsage(reply, size, usage),
-    size,
-    open: HOLE.test(text) || calls.some((call) => HOLE.test(call.arguments)),
+    textChunks: splitIntoChunks(text),
+    toolCalls,
+    stop: reply.cut ? undefined : (reply.stop ?? (toolCalls.length > 0 ? 'tool_calls' : 'end')),
+    failure: reply.error && { ...reply.error, place: `${path}.error` },
+    usage: reportedUsage(reply, characterCount, usage),
+    characterCount,
+    hasPlaceholders:
+      SESSION_ID_PLACEHOLDER.test(text) || toolCalls.some((call) => SESSION_ID_PLACEHOLDER.test(call.arguments)),
   }
 }
 
-const HOLE = /\{\{session_id:([^{}]+)\}\}/
+const SESSION_ID_PLACEHOLDER = /\{\{session_id:([^{}]+)\}\}/
 
 /**
  * A script cannot know the ids of sessions before they are opened: `{{session_id:AGENT}}` in a text or in a call's input
  * stands for the last session of this agent that a tool result of the conversation names.
  */
-export function filled(reply: PlannedReply, messages: readonly Message[]): PlannedReply {
-  if (!reply.open) return reply
-  const fill = (text: string) => text.replaceAll(new RegExp(HOLE, 'g'), (_, agent: string) => newestOf(agent, messages))
-  const calls = reply.calls.map((call) => ({ ...call, arguments: fill(call.arguments) }))
-  return { ...reply, calls, pieces: inPieces(fill(reply.pieces.join(''))) }
+export function fillPlaceholders(reply: PlannedReply, messages: readonly Message[]): PlannedReply {
+  if (!reply.hasPlaceholders) return reply
+  const fill = (text: string) =>
+    text.replaceAll(new RegExp(SESSION_ID_PLACEHOLDER, 'g'), (_, agent: string) => latestSessionId(agent, messages))
+  const toolCalls = reply.toolCalls.map((call) => ({ ...call, arguments: fill(call.arguments) }))
+  return { ...reply, toolCalls, textChunks: splitIntoChunks(fill(reply.textChunks.join(''))) }
 }
 
-function newestOf(agent: string, messages: readonly Message[]): string {
+function latestSessionId(agent: string, messages: readonly Message[]): string {
   const name = agent.replace(/[^A-Za-z0-9]+/g, '-').replace(/^-+|-+$/g, '')
   const id = new RegExp(`\\b[0-9a-f]{16}-[0-9a-f]{16}_${name}(?![A-Za-z0-9-])`, 'g')
   const results = messages.flatMap((message) => (message.role === 'tool' ? message.content : []))
@@ -79,12 +81,12 @@ function newestOf(agent: string, messages: readonly Message[]): string {
 }
 
 /** A fresh copy for each call: a tool that changes its input would otherwise change the script. */
-export function callChunk({ name, arguments: text, invalid }: PlannedCall, id: string): ModelChunk {
+export function toolCallChunk({ name, arguments: text, invalid }: PlannedToolCall, id: string): ModelChunk {
   if (invalid !== undefined) return { type: 'tool-call', id, name, input: text, invalid }
   return { type: 'tool-call', id, name, input: JSON.parse(text) }
 }
 
-export function scriptedFailure(reply: PlannedReply, usage: Usage | undefined): TroupeError | undefined {
+export function scriptedError(reply: PlannedReply, usage: Usage | undefined): TroupeError | undefined {
   const { failure, mark } = reply
   if (!failure) return undefined
   const { status, message, place } = failure
@@ -95,7 +97,7 @@ export function scriptedFailure(reply: PlannedReply, usage: Usage | undefined): 
   return Object.assign(error, { status, mark, ...(usage ? { usage } : {}) })
 }
 
-function planCall({ name, input }: { name: string; input?: unknown }): PlannedCall {
+function planToolCall({ name, input }: { name: string; input?: unknown }): PlannedToolCall {
   if (typeof input !== 'string') return { name, arguments: JSON.stringify(input), invalid: undefined }
   try {
     JSON.parse(input)
@@ -115,14 +117,14 @@ function reportedUsage(reply: ScriptReply, size: number, usage: ScriptRule['usag
 }
 
 /** Pieces that join to the text again, broken after white space where there is any. */
-function inPieces(text: string): string[] {
-  const size = Math.max(PIECE, Math.ceil(text.length / MOST_PIECES))
+function splitIntoChunks(text: string): string[] {
+  const size = Math.max(CHUNK_CHARACTERS, Math.ceil(text.length / MAX_CHUNKS))
   const pieces: string[] = []
   let start = 0
   while (text.length - start > size) {
     let end = start + size
     while (end > start && !/\s/.test(text.charAt(end - 1))) end--
-    if (end === start) end = wholeCharacters(text, start + size)
+    if (end === start) end = characterBoundary(text, start + size)
     pieces.push(text.slice(start, end))
     start = end
   }
@@ -131,7 +133,7 @@ function inPieces(text: string): string[] {
 }
 
 /** Half a surrogate pair would reach the journal as a replacement character. */
-function wholeCharacters(text: string, end: number): number {
+function characterBoundary(text: string, end: number): number {
   const last = text.charCodeAt(end - 1)
   return last >= 0xd800 && last <= 0xdbff ? end + 1 : end
 }

@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { nearest, TroupeError } from '../errors.ts'
+import { nearestNames, TroupeError } from '../errors.ts'
 
-const LONGEST_DELAY = 2_147_483_647
+const MAX_DELAY_MS = 2_147_483_647
 
-const says = z.string().superRefine((pattern, context) => {
+const regexSource = z.string().superRefine((pattern, context) => {
   try {
     new RegExp(pattern)
   } catch (error) {
@@ -14,9 +14,9 @@ const says = z.string().superRefine((pattern, context) => {
 const when = z.strictObject({
   agent: z.string().min(1).optional(),
   turn: z.int().min(1).optional(),
-  says: says.optional(),
+  says: regexSource.optional(),
   /** On anything that was said before the last input. */
-  heard: says.optional(),
+  heard: regexSource.optional(),
   tool: z.string().min(1).optional(),
 })
 
@@ -34,14 +34,14 @@ const reply = z
     /** Answered as its JSON text. */
     object: z.unknown().optional(),
     error: failure.optional(),
-    delayMs: z.number().min(0).max(LONGEST_DELAY).optional(),
+    delayMs: z.number().min(0).max(MAX_DELAY_MS).optional(),
     /** The stream stops half-way through the text, without a finish. */
     cut: z.boolean().optional(),
     /** Why the model says that it stopped, where that is not the end or its tool calls. */
     stop: z.enum(['length', 'refusal', 'other']).optional(),
   })
   .superRefine((value, context) => {
-    const problem = contradiction(value)
+    const problem = replyContradiction(value)
     if (problem) context.addIssue({ code: 'custom', message: problem })
   })
 
@@ -66,7 +66,7 @@ export type ScriptRule = z.infer<typeof rule>
 export type Script = z.infer<typeof script>
 
 /** The keys known at a place, found by the last word of its path. */
-const KEYS: Record<string, readonly string[]> = {
+const KNOWN_KEYS: Record<string, readonly string[]> = {
   '': Object.keys(script.shape),
   rules: Object.keys(rule.shape),
   when: Object.keys(when.shape),
@@ -83,7 +83,7 @@ export function parseScript(text: string, where: string): Script {
   try {
     value = JSON.parse(text.replace(/^\uFEFF/, ''))
   } catch (error) {
-    throw invalid(where, `not JSON: ${(error as Error).message}`, error)
+    throw invalidScriptError(where, `not JSON: ${(error as Error).message}`, error)
   }
   return checkScript(value, where)
 }
@@ -91,8 +91,8 @@ export function parseScript(text: string, where: string): Script {
 export function checkScript(value: unknown, where: string): Script {
   const checked = script.safeParse(value)
   if (checked.success) return checked.data
-  const problems = checked.error.issues.flatMap((issue) => problemsIn(issue, []))
-  throw invalid(where, problems.slice(0, 5).join('; '))
+  const problems = checked.error.issues.flatMap((issue) => formatScriptIssues(issue, []))
+  throw invalidScriptError(where, problems.slice(0, 5).join('; '))
 }
 
 export async function loadScript(path: string): Promise<Script> {
@@ -109,14 +109,14 @@ export async function loadScript(path: string): Promise<Script> {
   return parseScript(text, path)
 }
 
-function invalid(where: string, problem: string, cause?: unknown): TroupeError {
+function invalidScriptError(where: string, problem: string, cause?: unknown): TroupeError {
   return new TroupeError('invalid_script', `script ${where}: ${problem}`, {
     hint: 'a script looks like {"rules":[{"when":{"turn":1},"reply":{"text":"Hello"}}],"otherwise":"error"}',
     cause,
   })
 }
 
-function contradiction(value: z.infer<z.ZodObject<typeof reply.shape>>): string | undefined {
+function replyContradiction(value: z.infer<z.ZodObject<typeof reply.shape>>): string | undefined {
   const { text, toolCalls, object, error, cut, stop } = value
   if (text === undefined && toolCalls === undefined && object === undefined && error === undefined) {
     return 'says nothing; give one of text, toolCalls, object, error'
@@ -127,26 +127,29 @@ function contradiction(value: z.infer<z.ZodObject<typeof reply.shape>>): string 
   return undefined
 }
 
-function problemsIn(issue: z.core.$ZodIssue, outer: readonly PropertyKey[]): string[] {
+function formatScriptIssues(issue: z.core.$ZodIssue, outer: readonly PropertyKey[]): string[] {
   const path = [...outer, ...issue.path]
-  if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => `${place(path)}${unknownKey(key, path)}`)
-  if (issue.code !== 'invalid_union') return [`${place(path)}${issue.message}`]
-  const branch = issue.errors.find((issues) => !issues.some(({ path, code }) => path.length === 0 && isWrongKind(code)))
-  if (!branch) return [`${place(path)}must be "error" or a reply`]
-  return branch.flatMap((inner) => problemsIn(inner, path))
+  if (issue.code === 'unrecognized_keys')
+    return issue.keys.map((key) => `${formatPath(path)}${formatUnknownKey(key, path)}`)
+  if (issue.code !== 'invalid_union') return [`${formatPath(path)}${issue.message}`]
+  const branch = issue.errors.find(
+    (issues) => !issues.some(({ path, code }) => path.length === 0 && isTypeMismatch(code)),
+  )
+  if (!branch) return [`${formatPath(path)}must be "error" or a reply`]
+  return branch.flatMap((inner) => formatScriptIssues(inner, path))
 }
 
-function isWrongKind(code: string): boolean {
+function isTypeMismatch(code: string): boolean {
   return code === 'invalid_type' || code === 'invalid_value'
 }
 
-function unknownKey(key: string, path: readonly PropertyKey[]): string {
+function formatUnknownKey(key: string, path: readonly PropertyKey[]): string {
   const parent = path.findLast((part) => typeof part === 'string') ?? ''
-  const known = KEYS[String(parent)] ?? []
-  return `unknown key '${key}'; did you mean '${nearest(key, known)[0]}'? known: ${known.join(', ')}`
+  const known = KNOWN_KEYS[String(parent)] ?? []
+  return `unknown key '${key}'; did you mean '${nearestNames(key, known)[0]}'? known: ${known.join(', ')}`
 }
 
-function place(path: readonly PropertyKey[]): string {
+function formatPath(path: readonly PropertyKey[]): string {
   if (path.length === 0) return ''
   const steps = path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`))
   return `${steps.join('').replace(/^\./, '')}: `

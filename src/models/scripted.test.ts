@@ -1,20 +1,20 @@
 import { describe, expect, test } from 'vitest'
 import { TroupeError } from '../errors.ts'
-import type { Message, ModelChunk, ModelRequest, SessionFacts } from '../kernel/model.ts'
-import { userText } from '../kernel/model.ts'
-import type { Situation } from '../testing/model-contract.ts'
-import { drain, modelContract, modelRequest } from '../testing/model-contract.ts'
+import type { Message, ModelChunk, ModelRequest, SessionInfo } from '../kernel/model.ts'
+import { userMessage } from '../kernel/model.ts'
+import type { ModelBehavior } from '../testing/model-contract.ts'
+import { collectChunks, modelContract, modelRequest } from '../testing/model-contract.ts'
 import type { Script, ScriptReply, ScriptRule } from './scripted.ts'
 import { scriptedModel } from './scripted.ts'
 
-modelContract('the scripted model', () => ({ play, dispose: () => {} }), { describe, test })
+modelContract('the scripted model', () => ({ createModel: play, dispose: () => {} }), { describe, test })
 
-function play(situations: Record<string, Situation>) {
+function play(situations: Record<string, ModelBehavior>) {
   const rules = Object.entries(situations).map(([says, situation]) => ruleFor(`^${says}$`, situation))
   return scriptedModel({ rules, otherwise: 'error' })
 }
 
-function ruleFor(says: string, situation: Situation): ScriptRule {
+function ruleFor(says: string, situation: ModelBehavior): ScriptRule {
   const rule = (reply: ScriptReply): ScriptRule => ({ when: { says }, reply })
   switch (situation.kind) {
     case 'text':
@@ -30,7 +30,7 @@ function ruleFor(says: string, situation: Situation): ScriptRule {
   }
 }
 
-function session(facts: Partial<SessionFacts>): SessionFacts {
+function session(facts: Partial<SessionInfo>): SessionInfo {
   return { run_id: 'run', session_id: 'session', agent: 'default', turn: 1, marks: [], ...facts }
 }
 
@@ -48,7 +48,7 @@ function toolMessage(...results: [name: string, text: string][]): Message {
 const open = () => new AbortController().signal
 
 async function chunksOf(script: Script, request: ModelRequest): Promise<ModelChunk[]> {
-  const { chunks, thrown } = await drain(scriptedModel(script).stream(request, open()))
+  const { chunks, thrown } = await collectChunks(scriptedModel(script).stream(request, open()))
   if (thrown) throw thrown
   return chunks
 }
@@ -61,7 +61,7 @@ async function failure(
   script: Script,
   request: ModelRequest,
 ): Promise<TroupeError & { mark?: string; usage?: unknown }> {
-  const { thrown } = await drain(scriptedModel(script).stream(request, open()))
+  const { thrown } = await collectChunks(scriptedModel(script).stream(request, open()))
   expect(thrown).toBeInstanceOf(TroupeError)
   return thrown as TroupeError
 }
@@ -78,7 +78,7 @@ describe('which rule answers', () => {
         { reply: { text: 'never' } },
       ],
     }
-    const asked = (facts: Partial<SessionFacts>) => answer(script, modelRequest('hi', { session: session(facts) }))
+    const asked = (facts: Partial<SessionInfo>) => answer(script, modelRequest('hi', { session: session(facts) }))
     expect(await asked({ agent: 'reviewer', turn: 1 })).toBe('first look')
     expect(await asked({ agent: 'reviewer', turn: 2 })).toBe('second look')
     expect(await asked({ agent: 'default', turn: 2 })).toBe('anyone')
@@ -94,12 +94,12 @@ describe('which rule answers', () => {
     }
     const said: Message = { role: 'assistant', content: [{ type: 'text', text: 'no matter' }] }
     const asked = (...messages: Message[]) => answer(script, modelRequest('', { messages }))
-    expect(await asked(userText('a needle here'))).toBe('found')
-    expect(await asked(userText('a needle here'), said)).toBe('found')
-    expect(await asked(userText('a needle here'), said, userText('hay'))).toBe('nothing')
-    expect(await asked(userText('x'), said, toolMessage(['list', 'hay'], ['list', 'a needle']))).toBe('found')
-    expect(await asked(userText('x'), said, toolMessage(['list', 'hay'], ['read', 'hay']))).toBe('was read')
-    expect(await asked(userText('x'), said, toolMessage(['read', 'hay']), said, userText('y'))).toBe('nothing')
+    expect(await asked(userMessage('a needle here'))).toBe('found')
+    expect(await asked(userMessage('a needle here'), said)).toBe('found')
+    expect(await asked(userMessage('a needle here'), said, userMessage('hay'))).toBe('nothing')
+    expect(await asked(userMessage('x'), said, toolMessage(['list', 'hay'], ['list', 'a needle']))).toBe('found')
+    expect(await asked(userMessage('x'), said, toolMessage(['list', 'hay'], ['read', 'hay']))).toBe('was read')
+    expect(await asked(userMessage('x'), said, toolMessage(['read', 'hay']), said, userMessage('y'))).toBe('nothing')
     expect(await asked()).toBe('nothing')
   })
 
@@ -110,9 +110,9 @@ describe('which rule answers', () => {
     }
     const asked = (...messages: Message[]) => answer(script, modelRequest('', { messages }))
     const said: Message = { role: 'assistant', content: [{ type: 'text', text: '{"round":3}' }] }
-    expect(await asked(userText('{"round":3}'), userText('go'))).toBe('again')
-    expect(await asked(userText('go'), said, userText('on'))).toBe('again')
-    await expect(asked(userText('{"round":2}'), userText('{"round":3}'))).rejects.toMatchObject({
+    expect(await asked(userMessage('{"round":3}'), userMessage('go'))).toBe('again')
+    expect(await asked(userMessage('go'), said, userMessage('on'))).toBe('again')
+    await expect(asked(userMessage('{"round":2}'), userMessage('{"round":3}'))).rejects.toMatchObject({
       code: 'script_miss',
       message: expect.stringContaining('matches nothing that was said before'),
     })
@@ -131,7 +131,7 @@ describe('which rule answers', () => {
     for (let turn = 1; turn <= 4; turn++) {
       // A new model each time: a restarted process has no memory of the earlier calls.
       const request = modelRequest('hi', { session: session({ turn, marks: [...marks] }) })
-      const { chunks, thrown } = await drain(scriptedModel(script).stream(request, open()))
+      const { chunks, thrown } = await collectChunks(scriptedModel(script).stream(request, open()))
       const last = chunks.at(-1)
       marks.push((thrown as { mark: string } | undefined)?.mark ?? (last?.type === 'finish' ? (last.mark ?? '') : ''))
       heard.push(thrown ? 'error' : chunks.map((chunk) => (chunk.type === 'text' ? chunk.text : '')).join(''))
@@ -220,7 +220,7 @@ describe('what a reply plays', () => {
     const model = scriptedModel(script)
     const request = modelRequest('x', { session: session({ turn: 7 }) })
     for (let round = 0; round < 2; round++) {
-      const { chunks } = await drain(model.stream(request, open()))
+      const { chunks } = await collectChunks(model.stream(request, open()))
       expect(chunks.slice(1, 3)).toEqual([
         { type: 'tool-call', id: 'call_7_0', name: 'look', input: { at: [1] } },
         { type: 'tool-call', id: 'call_7_1', name: 'go', input: null },
@@ -260,7 +260,7 @@ describe('what a reply plays', () => {
 
   test('M5 text before an error is streamed and counted', async () => {
     const script: Script = { rules: [{ reply: { text: 'Half a thought', error: { status: 500, message: 'boom' } } }] }
-    const { chunks, thrown } = await drain(scriptedModel(script).stream(modelRequest('x'), open()))
+    const { chunks, thrown } = await collectChunks(scriptedModel(script).stream(modelRequest('x'), open()))
     expect(chunks).toEqual([{ type: 'text', text: 'Half a thought' }])
     expect(thrown).toMatchObject({ code: 'model_failed', usage: { output: 4 } })
   })
@@ -270,7 +270,7 @@ describe('usage', () => {
   test('M15 usage that a rule does not give is counted at four characters to a token, the same every time', async () => {
     const script: Script = { rules: [{ reply: { text: '12345678' } }] }
     const messages: Message[] = [
-      userText('abcd'),
+      userMessage('abcd'),
       { role: 'assistant', content: [{ type: 'tool-call', id: 'c', name: 'read', input: { a: 1 } }] },
       toolMessage(['read', 'efgh']),
     ]
@@ -292,7 +292,7 @@ describe('time', () => {
     const slept: number[] = []
     const world = { sleep: async (ms: number) => void slept.push(ms) }
     const model = scriptedModel({ rules: [{ reply: { text: 'x', delayMs: 250 } }] }, { world })
-    await drain(model.stream(modelRequest('x'), open()))
+    await collectChunks(model.stream(modelRequest('x'), open()))
     expect(slept).toEqual([250])
   })
 

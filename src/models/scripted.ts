@@ -3,14 +3,14 @@ import type { AssistantMessage, Message, Model, ModelChunk, ModelRequest, Usage 
 import type { World } from '../kernel/world.ts'
 import type { Script } from './script.ts'
 import { checkScript } from './script.ts'
-import { conditionsOf, firstMatch, scriptMiss } from './script-match.ts'
+import { findMatchingRule, scriptMissError, toRuleConditions } from './script-match.ts'
 import type { PlannedReply } from './script-reply.ts'
-import { callChunk, filled, planReply, scriptedFailure } from './script-reply.ts'
+import { fillPlaceholders, planReply, scriptedError, toolCallChunk } from './script-reply.ts'
 
 export type { Script, ScriptReply, ScriptRule } from './script.ts'
 export { loadScript, parseScript } from './script.ts'
 
-export interface ScriptedOptions {
+export interface ScriptedModelOptions {
   name?: string
   /** Whose time `delayMs` passes in; real timers when absent. */
   world?: Pick<World, 'sleep'>
@@ -22,47 +22,51 @@ export interface ScriptedOptions {
  * 1. It remembers nothing: what it answers follows from the request alone, so a restarted run continues where it was.
  * 2. Every call that a rule answered carries that rule's mark, also when the answer is an error.
  */
-export function scriptedModel(script: Script, options: ScriptedOptions = {}): Model {
+export function scriptedModel(script: Script, options: ScriptedModelOptions = {}): Model {
   const name = options.name ?? 'scripted'
   const { rules, otherwise } = checkScript(script, name)
-  const conditions = rules.map(conditionsOf)
+  const conditions = rules.map(toRuleConditions)
   const replies = rules.map(({ reply, usage }, index) =>
-    planReply(reply, { place: `rules[${index}].reply`, mark: `rule:${index}`, usage }),
+    planReply(reply, { path: `rules[${index}].reply`, mark: `rule:${index}`, usage }),
   )
   const fallback =
-    otherwise && otherwise !== 'error' ? planReply(otherwise, { place: 'otherwise', mark: 'otherwise' }) : undefined
+    otherwise && otherwise !== 'error' ? planReply(otherwise, { path: 'otherwise', mark: 'otherwise' }) : undefined
   const sleep = options.world ? options.world.sleep.bind(options.world) : realSleep
-  const answer: Player['answer'] = (request) => {
-    const reply = replies[firstMatch(conditions, request)] ?? fallback
-    if (!reply) throw scriptMiss(name, conditions, request)
+  const findReply: ScriptPlayer['findReply'] = (request) => {
+    const reply = replies[findMatchingRule(conditions, request)] ?? fallback
+    if (!reply) throw scriptMissError(name, conditions, request)
     return reply
   }
-  return { name, stream: (request, signal) => play({ answer, sleep }, request, signal) }
+  return { name, stream: (request, signal) => streamReply({ findReply, sleep }, request, signal) }
 }
 
-interface Player {
-  answer: (request: ModelRequest) => PlannedReply
+interface ScriptPlayer {
+  findReply: (request: ModelRequest) => PlannedReply
   sleep: World['sleep']
 }
 
 // One generator for everything: a nested one would pay for each chunk twice.
-async function* play(player: Player, request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelChunk> {
+async function* streamReply(
+  player: ScriptPlayer,
+  request: ModelRequest,
+  signal: AbortSignal,
+): AsyncGenerator<ModelChunk> {
   signal.throwIfAborted()
-  const reply = filled(player.answer(request), request.messages)
-  const { delayMs, pieces, calls, stop, mark } = reply
+  const reply = fillPlaceholders(player.findReply(request), request.messages)
+  const { delayMs, textChunks, toolCalls, stop, mark } = reply
   if (delayMs > 0) await player.sleep(delayMs, signal)
-  for (const text of pieces) {
+  for (const text of textChunks) {
     signal.throwIfAborted()
     yield { type: 'text', text }
   }
   let ordinal = 0
-  for (const call of calls) {
+  for (const call of toolCalls) {
     signal.throwIfAborted()
-    yield callChunk(call, `call_${request.session.turn}_${ordinal++}`)
+    yield toolCallChunk(call, `call_${request.session.turn}_${ordinal++}`)
   }
   signal.throwIfAborted()
-  const usage = reply.usage === undefined ? counted(request, reply.size) : (reply.usage ?? undefined)
-  const failure = scriptedFailure(reply, usage)
+  const usage = reply.usage === undefined ? countUsage(request, reply.characterCount) : (reply.usage ?? undefined)
+  const failure = scriptedError(reply, usage)
   if (failure) throw failure
   if (stop) yield usage ? { type: 'finish', stop, usage, mark } : { type: 'finish', stop, mark }
 }
@@ -76,16 +80,16 @@ async function realSleep(ms: number, signal?: AbortSignal): Promise<void> {
 }
 
 /** Four characters to a token: this model's own tokenizer, so what it reports is exact. */
-function counted(request: ModelRequest, answer: number): Usage {
+function countUsage(request: ModelRequest, answer: number): Usage {
   let input = request.system.length
-  for (const message of request.messages) input += charactersOf(message)
+  for (const message of request.messages) input += countCharacters(message)
   return { input: Math.ceil(input / 4), output: Math.ceil(answer / 4), cache_read: 0, cache_write: 0, reasoning: 0 }
 }
 
-function charactersOf(message: Message): number {
+function countCharacters(message: Message): number {
   let sum = 0
   for (const part of message.content) {
-    if (part.type === 'tool-call') sum += callCharacters(part)
+    if (part.type === 'tool-call') sum += countToolCallCharacters(part)
     else if (part.type !== 'image') sum += part.text.length
   }
   return sum
@@ -93,14 +97,14 @@ function charactersOf(message: Message): number {
 
 type CallPart = Extract<AssistantMessage['content'][number], { type: 'tool-call' }>
 
-const callSizes = new WeakMap<CallPart, number>()
+const toolCallCharacters = new WeakMap<CallPart, number>()
 
 /** Kept for each part: a long conversation would otherwise be serialised anew in every turn. */
-function callCharacters(part: CallPart): number {
-  let size = callSizes.get(part)
+function countToolCallCharacters(part: CallPart): number {
+  let size = toolCallCharacters.get(part)
   if (size === undefined) {
     size = part.name.length + (JSON.stringify(part.input)?.length ?? 0)
-    callSizes.set(part, size)
+    toolCallCharacters.set(part, size)
   }
   return size
 }

@@ -6,30 +6,30 @@ import type {
 } from '@ai-sdk/provider'
 import { TroupeError } from '../errors.ts'
 import type { ModelChunk, ModelStop, Usage } from '../kernel/model.ts'
-import type { Kept } from './kept.ts'
-import type { ToolNames } from './tool-names.ts'
+import type { ProviderMetadata } from './provider-metadata.ts'
+import type { ToolNameMap } from './tool-name-map.ts'
 
 export type StreamPart = LanguageModelV4StreamPart | LanguageModelV3StreamPart | LanguageModelV2StreamPart
 
 type FinishPart = Extract<StreamPart, { type: 'finish' }>
-type CallPart = Extract<StreamPart, { type: 'tool-call' }>
+type ToolCallStreamPart = Extract<StreamPart, { type: 'tool-call' }>
 
 /** Reads the parts of one answer. What it does not know is passed over: providers add kinds of parts as they go. */
-export class PartReader {
+export class StreamPartReader {
   readonly #model: string
-  readonly #names: ToolNames
-  readonly #thoughts = new Map<string, SharedV4ProviderMetadata>()
-  #calls = 0
+  readonly #toolNames: ToolNameMap
+  readonly #reasoningMetadata = new Map<string, SharedV4ProviderMetadata>()
+  #toolCallCount = 0
   #finish: FinishPart | undefined
 
-  constructor(model: string, names: ToolNames) {
+  constructor(model: string, names: ToolNameMap) {
     this.#model = model
-    this.#names = names
+    this.#toolNames = names
   }
 
   /** Whether the provider said that the answer is complete. */
-  get ended(): boolean {
-    return this.#finish !== undefined && stopOf(this.#finish) !== 'cut'
+  get isComplete(): boolean {
+    return this.#finish !== undefined && toStopReason(this.#finish) !== 'cut'
   }
 
   read(part: StreamPart): ModelChunk | undefined {
@@ -37,16 +37,16 @@ export class PartReader {
       case 'text-delta':
         return part.delta === '' ? undefined : { type: 'text', text: part.delta }
       case 'reasoning-start':
-        this.#think(part.id, part.providerMetadata)
+        this.#addReasoningMetadata(part.id, part.providerMetadata)
         return undefined
       case 'reasoning-delta':
-        this.#think(part.id, part.providerMetadata ?? {})
+        this.#addReasoningMetadata(part.id, part.providerMetadata ?? {})
         return part.delta === '' ? undefined : { type: 'reasoning', text: part.delta }
       case 'reasoning-end':
-        this.#think(part.id, part.providerMetadata)
-        return this.#thought(part.id)
+        this.#addReasoningMetadata(part.id, part.providerMetadata)
+        return this.#reasoningEnd(part.id)
       case 'tool-call':
-        return part.providerExecuted ? undefined : this.#call(part)
+        return part.providerExecuted ? undefined : this.#toolCall(part)
       case 'finish':
         this.#finish = part
         return undefined
@@ -61,40 +61,40 @@ export class PartReader {
   finish(): ModelChunk | undefined {
     const part = this.#finish
     if (!part) return undefined
-    const stop = stopOf(part)
+    const stop = toStopReason(part)
     if (stop === 'cut') return undefined
-    const usage = usageOf(part.usage)
-    if (stop === 'error') throw endedBadly(this.#model, part, usage)
-    const calling = this.#calls > 0 && (stop === 'end' || stop === 'other')
+    const usage = toUsage(part.usage)
+    if (stop === 'error') throw finishError(this.#model, part, usage)
+    const calling = this.#toolCallCount > 0 && (stop === 'end' || stop === 'other')
     return { type: 'finish', stop: calling ? 'tool_calls' : stop, ...(usage ? { usage } : undefined) }
   }
 
   /** A block's signature comes in pieces: some with its start, some with a delta, some with its end. */
-  #think(id: string, metadata: SharedV4ProviderMetadata | undefined): void {
+  #addReasoningMetadata(id: string, metadata: SharedV4ProviderMetadata | undefined): void {
     if (!metadata) return
-    const known = this.#thoughts.get(id) ?? {}
+    const known = this.#reasoningMetadata.get(id) ?? {}
     for (const [provider, facts] of Object.entries(metadata)) known[provider] = { ...known[provider], ...facts }
-    this.#thoughts.set(id, known)
+    this.#reasoningMetadata.set(id, known)
   }
 
   /** Closes a block of reasoning: its words are out, this carries what goes back with them. */
-  #thought(id: string): ModelChunk | undefined {
-    const metadata = this.#thoughts.get(id)
-    return metadata && { type: 'reasoning', text: '', provider: this.#kept(metadata) }
+  #reasoningEnd(id: string): ModelChunk | undefined {
+    const metadata = this.#reasoningMetadata.get(id)
+    return metadata && { type: 'reasoning', text: '', provider: this.#withModel(metadata) }
   }
 
-  #kept(metadata: SharedV4ProviderMetadata): Kept {
+  #withModel(metadata: SharedV4ProviderMetadata): ProviderMetadata {
     return { model: this.#model, ...(Object.keys(metadata).length > 0 ? { metadata } : undefined) }
   }
 
-  #call(part: CallPart): ModelChunk {
-    this.#calls += 1
+  #toolCall(part: ToolCallStreamPart): ModelChunk {
+    this.#toolCallCount += 1
     const { providerMetadata } = part
     const call = {
       type: 'tool-call' as const,
       id: part.toolCallId,
-      name: this.#names.fromWire(part.toolName),
-      ...(providerMetadata ? { provider: this.#kept(providerMetadata) } : undefined),
+      name: this.#toolNames.fromWire(part.toolName),
+      ...(providerMetadata ? { provider: this.#withModel(providerMetadata) } : undefined),
     }
     try {
       return { ...call, input: part.input.trim() === '' ? {} : (JSON.parse(part.input) as unknown) }
@@ -104,7 +104,7 @@ export class PartReader {
   }
 }
 
-const STOPS: Readonly<Record<string, ModelStop | 'cut' | 'error'>> = {
+const STOP_REASONS: Readonly<Record<string, ModelStop | 'cut' | 'error'>> = {
   stop: 'end',
   length: 'length',
   'tool-calls': 'tool_calls',
@@ -115,21 +115,21 @@ const STOPS: Readonly<Record<string, ModelStop | 'cut' | 'error'>> = {
   unknown: 'cut',
 }
 
-function stopOf({ finishReason }: FinishPart): ModelStop | 'cut' | 'error' {
+function toStopReason({ finishReason }: FinishPart): ModelStop | 'cut' | 'error' {
   const reason = typeof finishReason === 'string' ? finishReason : finishReason.unified
-  return STOPS[reason] ?? 'other'
+  return STOP_REASONS[reason] ?? 'other'
 }
 
-function endedBadly(model: string, { finishReason }: FinishPart, usage: Usage | undefined): TroupeError {
+function finishError(model: string, { finishReason }: FinishPart, usage: Usage | undefined): TroupeError {
   const why = typeof finishReason === 'string' ? finishReason : (finishReason.raw ?? finishReason.unified)
-  const error = new TroupeError('model_garbage', `${model} ended its answer with ${why}`, {
+  const error = new TroupeError('model_invalid_response', `${model} ended its answer with ${why}`, {
     hint: 'the model wrote something its provider could not read; trying again often helps',
   })
   return Object.assign(error, usage ? { usage } : undefined)
 }
 
 /** Input counts what came from the cache, output counts the reasoning. A provider that counted nothing says nothing. */
-export function usageOf(reported: FinishPart['usage']): Usage | undefined {
+export function toUsage(reported: FinishPart['usage']): Usage | undefined {
   const { inputTokens, outputTokens } = reported
   if (typeof inputTokens === 'object' && typeof outputTokens === 'object') {
     if (inputTokens.total === undefined || outputTokens.total === undefined) return undefined

@@ -1,14 +1,14 @@
 import type { TroupeError } from '../errors.ts'
 import type { Event } from '../kernel/event.ts'
-import type { RunFold } from './projection.ts'
-import type { Standing } from './refusals.ts'
-import { gateAnswered, isEnded, unknownGate } from './refusals.ts'
+import type { RunLeaseState } from './preconditions.ts'
+import { gateAnsweredError, isEnded, unknownGateError } from './preconditions.ts'
+import type { RunProjection } from './projection.ts'
 import type { ArtifactRow, Command, GateRow, RunRow } from './store.ts'
 
 /** A run as the memory store keeps it. */
 export interface MemoryRun {
   facts: Pick<RunRow, 'run_id' | 'project' | 'pattern' | 'title' | 'created_at'>
-  fold: RunFold
+  projection: RunProjection
   epoch: number
   owner: string | null
   lease_until: number | null
@@ -19,25 +19,25 @@ export interface MemoryRun {
 }
 
 /** What its writers and claimants are judged by. */
-export function standing(run: MemoryRun): Standing {
-  const { facts, fold, epoch, owner, lease_until } = run
-  return { run_id: facts.run_id, status: fold.status, epoch, head: run.events.length, owner, lease_until }
+export function leaseState(run: MemoryRun): RunLeaseState {
+  const { facts, projection, epoch, owner, lease_until } = run
+  return { run_id: facts.run_id, status: projection.status, epoch, head: run.events.length, owner, lease_until }
 }
 
-export function runRow(run: MemoryRun): RunRow {
-  const { facts, fold, epoch, owner, lease_until, gates, events } = run
-  const open_gates = isEnded(fold.status) ? 0 : gates.filter((gate) => gate.answered_at === null).length
-  return { ...facts, ...fold, head: events.length, epoch, owner, lease_until, open_gates }
+export function toRunRow(run: MemoryRun): RunRow {
+  const { facts, projection, epoch, owner, lease_until, gates, events } = run
+  const open_gates = isEnded(projection.status) ? 0 : gates.filter((gate) => gate.answered_at === null).length
+  return { ...facts, ...projection, head: events.length, epoch, owner, lease_until, open_gates }
 }
 
 /** Why this gate cannot be answered, or `undefined` if it can. */
-export function refuseAnswer(run: MemoryRun, gate_id: string): TroupeError | undefined {
+export function validateAnswer(run: MemoryRun, gate_id: string): TroupeError | undefined {
   const gate = run.gates.find((row) => row.gate_id === gate_id)
   const open = run.gates.filter((row) => row.answered_at === null).map((row) => row.gate_id)
-  if (!gate) return unknownGate(gate_id, open)
+  if (!gate) return unknownGateError(gate_id, open)
   const earlier = run.commands.find(({ body }) => body.kind === 'answer' && body.gate_id === gate_id)
-  if (earlier) return gateAnswered(gate_id, earlier.body.by)
+  if (earlier) return gateAnsweredError(gate_id, earlier.body.by)
   if (gate.answered_at === null) return undefined
   const event = run.events.find((event) => event.type === 'gate:answer' && event.data.gate_id === gate_id)
-  return gateAnswered(gate_id, event?.type === 'gate:answer' ? event.data.by : 'someone')
+  return gateAnsweredError(gate_id, event?.type === 'gate:answer' ? event.data.by : 'someone')
 }

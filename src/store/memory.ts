@@ -1,21 +1,28 @@
 import type { Event, EventOf } from '../kernel/event.ts'
-import type { Append, AppendOutcome } from '../kernel/journal.ts'
+import type { Append, AppendOutcome } from '../kernel/journal/journal.ts'
 import type { MemoryRun } from './memory-run.ts'
-import { refuseAnswer, runRow, standing } from './memory-run.ts'
-import { MemorySessions } from './memory-session.ts'
-import type { Rows } from './projection.ts'
-import { foldRun, NEW_RUN, openedGate, projectEvent, startOf, titleOf } from './projection.ts'
+import { leaseState, toRunRow, validateAnswer } from './memory-run.ts'
+import { MemorySessions } from './memory-sessions.ts'
 import {
-  duplicateRun,
+  appendFailure,
+  duplicateRunError,
   isEnded,
-  refuseAppend,
-  refused,
-  refuseLease,
-  runEnded,
-  sessionBusy,
-  unknownRun,
-  unknownSession,
-} from './refusals.ts'
+  runEndedError,
+  sessionBusyError,
+  unknownRunError,
+  unknownSessionError,
+  validateAppend,
+  validateLease,
+} from './preconditions.ts'
+import type { ProjectionRows } from './projection.ts'
+import {
+  gateRowFromOpen,
+  NEW_RUN_PROJECTION,
+  projectEvent,
+  projectRun,
+  runTitle,
+  validateRunStart,
+} from './projection.ts'
 import type * as port from './store.ts'
 
 /*
@@ -34,8 +41,8 @@ export class MemoryStore implements port.Store {
   readonly #runs = new Map<string, MemoryRun>()
   readonly #sessions = new MemorySessions()
   readonly #gates = new Map<string, { row: port.GateRow; run: MemoryRun }>()
-  readonly #rows: Rows = {
-    openSession: (event) => this.#sessions.open(event, this.#known(event.run_id).facts.project),
+  readonly #rows: ProjectionRows = {
+    openSession: (event) => this.#sessions.open(event, this.#requireRun(event.run_id).facts.project),
     endSession: (event) => this.#sessions.end(event),
     openGate: (event) => this.#openGate(event),
     answerGate: (event) => this.#answerGate(event),
@@ -51,24 +58,24 @@ export class MemoryStore implements port.Store {
 
   #appendOne(append: Append): AppendOutcome {
     const run = this.#runs.get(append.run_id)
-    const refusal = refuseAppend(append, run && standing(run), () => run?.commands.at(-1)?.id ?? 0)
-    if (refusal || !run) return refused(refusal ?? unknownRun(append.run_id, []))
-    for (const event of append.events) this.#keep(run, event)
+    const refusal = validateAppend(append, run && leaseState(run), () => run?.commands.at(-1)?.id ?? 0)
+    if (refusal || !run) return appendFailure(refusal ?? unknownRunError(append.run_id, []))
+    for (const event of append.events) this.#addEvent(run, event)
     return OK
   }
 
-  #keep(run: MemoryRun, event: Event): void {
+  #addEvent(run: MemoryRun, event: Event): void {
     run.events.push(event)
-    run.fold = foldRun(run.fold, event)
+    run.projection = projectRun(run.projection, event)
     projectEvent(event, this.#rows)
   }
 
   async createRun(start: Event): Promise<void> {
-    const { run_id, data, at } = startOf(start)
-    if (this.#runs.has(run_id)) throw duplicateRun(run_id)
+    const { run_id, data, at } = validateRunStart(start)
+    if (this.#runs.has(run_id)) throw duplicateRunError(run_id)
     this.#runs.set(run_id, {
-      facts: { run_id, project: data.project, pattern: data.pattern, title: titleOf(data), created_at: at },
-      fold: NEW_RUN,
+      facts: { run_id, project: data.project, pattern: data.pattern, title: runTitle(data), created_at: at },
+      projection: NEW_RUN_PROJECTION,
       epoch: 0,
       owner: null,
       lease_until: null,
@@ -80,8 +87,8 @@ export class MemoryStore implements port.Store {
   }
 
   async lease(run_id: string, claimant: port.Claimant): Promise<port.Lease> {
-    const run = this.#known(run_id)
-    const refusal = refuseLease(standing(run), claimant)
+    const run = this.#requireRun(run_id)
+    const refusal = validateLease(leaseState(run), claimant)
     if (refusal) throw refusal
     run.epoch += 1
     run.owner = claimant.owner
@@ -108,20 +115,20 @@ export class MemoryStore implements port.Store {
 
   async run(run_id: string): Promise<port.RunRow | undefined> {
     const run = this.#runs.get(run_id)
-    return run && runRow(run)
+    return run && toRunRow(run)
   }
 
   async runs(filter: port.RunFilter): Promise<port.RunRow[]> {
     return [...this.#runs.values()]
       .reverse()
-      .filter((run) => run.facts.project === filter.project && (filter.status?.includes(run.fold.status) ?? true))
+      .filter((run) => run.facts.project === filter.project && (filter.status?.includes(run.projection.status) ?? true))
       .filter((run) => filter.pattern === undefined || run.facts.pattern === filter.pattern)
       .slice(0, filter.limit)
-      .map(runRow)
+      .map(toRunRow)
   }
 
   async events(run_id: string, range: port.EventRange = {}): Promise<Event[]> {
-    const within = this.#known(run_id).events.slice(range.after ?? 0, range.to)
+    const within = this.#requireRun(run_id).events.slice(range.after ?? 0, range.to)
     const { session_id } = range
     const wanted = session_id === undefined ? within : within.filter((event) => event.session_id === session_id)
     return range.limit === undefined ? wanted : wanted.slice(0, range.limit)
@@ -129,20 +136,20 @@ export class MemoryStore implements port.Store {
 
   async session(session_id: string): Promise<port.SessionRow | undefined> {
     const row = this.#sessions.row(session_id)
-    return row && this.#sessionRow(row)
+    return row && this.#toSessionRow(row)
   }
 
   async sessions(filter: port.SessionFilter): Promise<port.SessionRow[]> {
-    return this.#sessions.list(filter).map((row) => this.#sessionRow(row))
+    return this.#sessions.list(filter).map((row) => this.#toSessionRow(row))
   }
 
-  async segments(session_id: string, from?: port.EventPlace): Promise<port.Segment[]> {
+  async segments(session_id: string, from?: port.EventPosition): Promise<port.Segment[]> {
     return this.#sessions.segments(session_id, from)
   }
 
   async sessionEvents(session_id: string, range: port.SessionRange = {}): Promise<Event[]> {
-    return this.#sessions.stretch(session_id, range).flatMap(({ run_id, from, to }) =>
-      this.#known(run_id)
+    return this.#sessions.segmentsInRange(session_id, range).flatMap(({ run_id, from, to }) =>
+      this.#requireRun(run_id)
         .events.slice(from - 1, to ?? undefined)
         .filter((event) => event.session_id === session_id),
     )
@@ -150,12 +157,12 @@ export class MemoryStore implements port.Store {
 
   async claimSession(session_id: string, run_id: string): Promise<port.SessionRow> {
     const row = this.#sessions.row(session_id)
-    if (!row) throw unknownSession(session_id, this.#sessions.ids)
-    this.#known(run_id)
+    if (!row) throw unknownSessionError(session_id, this.#sessions.ids)
+    this.#requireRun(run_id)
     const holder = this.#holder(row)
-    if (holder !== null && holder !== run_id) throw sessionBusy(session_id, holder)
+    if (holder !== null && holder !== run_id) throw sessionBusyError(session_id, holder)
     row.holder = run_id
-    return this.#sessionRow(row)
+    return this.#toSessionRow(row)
   }
 
   async gate(gate_id: string): Promise<port.GateRow | undefined> {
@@ -165,16 +172,16 @@ export class MemoryStore implements port.Store {
 
   async openGates(filter: { project?: string; run_id?: string }): Promise<port.GateRow[]> {
     return [...this.#gates.values()]
-      .filter(({ row, run }) => row.answered_at === null && !isEnded(run.fold.status))
+      .filter(({ row, run }) => row.answered_at === null && !isEnded(run.projection.status))
       .filter(({ row }) => filter.project === undefined || row.project === filter.project)
       .filter(({ row }) => filter.run_id === undefined || row.run_id === filter.run_id)
       .map(({ row }) => ({ ...row }))
   }
 
-  async command(run_id: string, body: port.CommandBody, at: number): Promise<port.Command> {
-    const run = this.#known(run_id)
-    if (isEnded(run.fold.status)) throw runEnded({ run_id, status: run.fold.status })
-    const refusal = body.kind === 'answer' ? refuseAnswer(run, body.gate_id) : undefined
+  async enqueueCommand(run_id: string, body: port.CommandBody, at: number): Promise<port.Command> {
+    const run = this.#requireRun(run_id)
+    if (isEnded(run.projection.status)) throw runEndedError({ run_id, status: run.projection.status })
+    const refusal = body.kind === 'answer' ? validateAnswer(run, body.gate_id) : undefined
     if (refusal) throw refusal
     const command = { id: this.#commands.length + 1, run_id, at, body: structuredClone(body) }
     this.#commands.push(command)
@@ -183,7 +190,7 @@ export class MemoryStore implements port.Store {
   }
 
   async commands(run_id: string, after: number): Promise<port.Command[]> {
-    return this.#known(run_id).commands.filter((command) => command.id > after)
+    return this.#requireRun(run_id).commands.filter((command) => command.id > after)
   }
 
   async commandsSince(after: number): Promise<port.Command[]> {
@@ -205,22 +212,22 @@ export class MemoryStore implements port.Store {
     return (this.#runs.get(run_id)?.artifacts ?? []).map(({ content: _content, ...row }) => row)
   }
 
-  async check(): Promise<string[]> {
+  async checkIntegrity(): Promise<string[]> {
     return []
   }
 
   async close(): Promise<void> {}
 
-  #known(run_id: string): MemoryRun {
+  #requireRun(run_id: string): MemoryRun {
     const run = this.#runs.get(run_id)
-    if (!run) throw unknownRun(run_id, [...this.#runs.keys()].slice(-100))
+    if (!run) throw unknownRunError(run_id, [...this.#runs.keys()].slice(-100))
     return run
   }
 
   #openGate(event: EventOf<'gate:open'>): void {
     const run = this.#runs.get(event.run_id)
     if (!run || this.#gates.has(event.data.gate_id)) return
-    const row = openedGate(event, run.facts.project)
+    const row = gateRowFromOpen(event, run.facts.project)
     run.gates.push(row)
     this.#gates.set(row.gate_id, { row, run })
   }
@@ -240,12 +247,12 @@ export class MemoryStore implements port.Store {
     run.artifacts.push(row)
   }
 
-  #sessionRow(row: port.SessionRow): port.SessionRow {
+  #toSessionRow(row: port.SessionRow): port.SessionRow {
     return { ...row, holder: this.#holder(row) }
   }
 
   #holder({ holder }: port.SessionRow): string | null {
     const run = holder === null ? undefined : this.#runs.get(holder)
-    return run && !isEnded(run.fold.status) ? holder : null
+    return run && !isEnded(run.projection.status) ? holder : null
   }
 }

@@ -1,15 +1,15 @@
 import { TroupeError } from '../errors.ts'
 import type { Event, EventOf, RunStart, Status, StopReason } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
-import type { Spend } from '../kernel/ledger.ts'
-import { NO_SPEND, spend } from '../kernel/ledger.ts'
 import { NO_USAGE } from '../kernel/model.ts'
+import type { Spend } from '../kernel/session/ledger.ts'
+import { addSpend, NO_SPEND } from '../kernel/session/ledger.ts'
 import type { GateRow, SessionRow } from './store.ts'
 
-const TITLE_LENGTH = 80
+const MAX_TITLE_LENGTH = 80
 
 /** The part of a run's row that its events decide. */
-export interface RunFold {
+export interface RunProjection {
   status: Status
   stop_reason: StopReason | null
   ended_at: number | null
@@ -17,7 +17,7 @@ export interface RunFold {
 }
 
 /** The row of a run before anything has happened to it. */
-export const NEW_RUN: RunFold = Object.freeze({
+export const NEW_RUN_PROJECTION: RunProjection = Object.freeze({
   status: 'pending',
   stop_reason: null,
   ended_at: null,
@@ -25,7 +25,7 @@ export const NEW_RUN: RunFold = Object.freeze({
 })
 
 /** The row after this event; the same object when the event changes nothing in it. */
-export function foldRun(before: RunFold, event: Event): RunFold {
+export function projectRun(before: RunProjection, event: Event): RunProjection {
   switch (event.type) {
     case 'run:attempt':
       return { ...before, status: 'running' }
@@ -38,14 +38,14 @@ export function foldRun(before: RunFold, event: Event): RunFold {
     case 'run:end':
       return { ...before, status: event.data.status, stop_reason: event.data.stop_reason, ended_at: event.at }
     default: {
-      const usage = spend(before.usage, event)
+      const usage = addSpend(before.usage, event)
       return usage === before.usage ? before : { ...before, usage }
     }
   }
 }
 
 /** The first event of a run, or `invalid_input` if it is something else. */
-export function startOf(event: Event): EventOf<'run:start'> {
+export function validateRunStart(event: Event): EventOf<'run:start'> {
   if (!isEvent(event, 'run:start') || event.seq !== 1) {
     throw new TroupeError(
       'invalid_input',
@@ -60,20 +60,20 @@ export function startOf(event: Event): EventOf<'run:start'> {
 }
 
 /** One line for lists: what was asked, or the pattern's name. Never cuts a character in half. */
-export function titleOf({ input, pattern }: RunStart): string {
+export function runTitle({ input, pattern }: RunStart): string {
   const asked = typeof input === 'object' && input !== null ? (input as Record<string, unknown>) : {}
   for (const field of ['instruction', 'task', 'question', 'message']) {
     const text = asked[field]
     if (typeof text !== 'string') continue
     const line = text
-      .slice(0, TITLE_LENGTH * 8)
+      .slice(0, MAX_TITLE_LENGTH * 8)
       .toWellFormed()
-      .replace(BLANK, ' ')
+      .replace(WHITESPACE, ' ')
       .trim()
     const characters = [...line]
-    if (characters.length > TITLE_LENGTH)
+    if (characters.length > MAX_TITLE_LENGTH)
       return `${characters
-        .slice(0, TITLE_LENGTH - 1)
+        .slice(0, MAX_TITLE_LENGTH - 1)
         .join('')
         .trimEnd()}…`
     if (line !== '') return line
@@ -81,10 +81,10 @@ export function titleOf({ input, pattern }: RunStart): string {
   return pattern
 }
 
-const BLANK = /[\s\p{Cc}]+/gu
+const WHITESPACE = /[\s\p{Cc}]+/gu
 
 /** The row of a session whose segment opens with this event. */
-export function openedSession(
+export function sessionRowFromOpen(
   before: SessionRow | undefined,
   event: EventOf<'session:open'>,
   project: string,
@@ -111,12 +111,12 @@ export function openedSession(
 }
 
 /** The row of a session whose segment this event ends. */
-export function endedSession(before: SessionRow, event: EventOf<'session:end'>): SessionRow {
+export function sessionRowFromEnd(before: SessionRow, event: EventOf<'session:end'>): SessionRow {
   const { status, stop_reason, text, turn_count, usage } = event.data
   return { ...before, status, stop_reason, text, turn_count, usage, holder: null, ended_at: event.at }
 }
 
-export function openedGate(event: EventOf<'gate:open'>, project: string): GateRow {
+export function gateRowFromOpen(event: EventOf<'gate:open'>, project: string): GateRow {
   return {
     ...event.data,
     project,
@@ -129,7 +129,7 @@ export function openedGate(event: EventOf<'gate:open'>, project: string): GateRo
 }
 
 /** The rows an event may change, as a store keeps them. */
-export interface Rows {
+export interface ProjectionRows {
   openSession(event: EventOf<'session:open'>): void
   endSession(event: EventOf<'session:end'>): void
   openGate(event: EventOf<'gate:open'>): void
@@ -138,7 +138,7 @@ export interface Rows {
 }
 
 /** Applies an event to sessions, gates and artifacts. An event that fits no row is kept in the journal all the same. */
-export function projectEvent(event: Event, rows: Rows): void {
+export function projectEvent(event: Event, rows: ProjectionRows): void {
   switch (event.type) {
     case 'session:open':
       rows.openSession(event)

@@ -1,32 +1,32 @@
 import { resolve } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Event } from '../kernel/event.ts'
-import type { Append, AppendOutcome, Sync } from '../kernel/journal.ts'
-import { startOf } from './projection.ts'
+import type { Append, AppendOutcome, Sync } from '../kernel/journal/journal.ts'
 import {
-  duplicateRun,
-  gateAnswered,
+  duplicateRunError,
+  gateAnsweredError,
   isEnded,
-  refuseLease,
-  runEnded,
-  sessionBusy,
-  unknownGate,
-  unknownSession,
-} from './refusals.ts'
+  runEndedError,
+  sessionBusyError,
+  unknownGateError,
+  unknownSessionError,
+  validateLease,
+} from './preconditions.ts'
+import { validateRunStart } from './projection.ts'
 import { Appender } from './sqlite/appender.ts'
-import { Changes } from './sqlite/changes.ts'
-import { checkFile } from './sqlite/check.ts'
-import type { CheckpointLimits } from './sqlite/checkpoints.ts'
-import { CHECKPOINT_LIMITS, Checkpoints } from './sqlite/checkpoints.ts'
-import { connect } from './sqlite/connect.ts'
-import type { Connection } from './sqlite/connection.ts'
-import { hashPayloads } from './sqlite/encoding.ts'
-import type { FileSystemType } from './sqlite/filesystem.ts'
-import { prepareFolder } from './sqlite/filesystem.ts'
+import type { SqliteConnection } from './sqlite/connection.ts'
+import { batchBytes, encodeBatch, unhashedPayloads } from './sqlite/encode-batch.ts'
+import { hashPayloads } from './sqlite/event-encoder.ts'
+import type { FileSystemType } from './sqlite/file-system.ts'
+import { prepareFolder } from './sqlite/file-system.ts'
+import { checkIntegrity } from './sqlite/integrity-check.ts'
 import { migrate } from './sqlite/migrate.ts'
-import { bytesOf, prepare, unhashedIn } from './sqlite/preparing.ts'
+import { openConnection } from './sqlite/open-connection.ts'
 import type { Tables } from './sqlite/tables.ts'
 import { openTables } from './sqlite/tables.ts'
+import type { CheckpointLimits } from './sqlite/wal-checkpointer.ts'
+import { DEFAULT_CHECKPOINT_LIMITS, WalCheckpointer } from './sqlite/wal-checkpointer.ts'
+import { WriteBatcher } from './sqlite/write-batcher.ts'
 import type * as port from './store.ts'
 
 /*
@@ -46,13 +46,13 @@ export interface SqliteOptions {
 }
 
 const BUSY_MS = 5000
-const EVENTS_A_PAGE = 500
+const EVENTS_PER_PAGE = 500
 
 /** Opens the store in a file, made with its folder if it is not there. Many processes may have it open. */
 export async function openSqlite(path: string, options: SqliteOptions = {}): Promise<port.Store> {
   const file = resolve(path)
   prepareFolder(file, options.file_system_type)
-  const connection = await connect(file, {
+  const connection = await openConnection(file, {
     durability: options.durability ?? 'normal',
     busy_ms: options.busy_ms ?? BUSY_MS,
   })
@@ -60,7 +60,7 @@ export async function openSqlite(path: string, options: SqliteOptions = {}): Pro
     await migrate(connection)
     // Preparing statements reads the schema: another process that recovers or closes the file locks it for a moment.
     const tables = await connection.retry(() => openTables(connection.db))
-    const checkpoints = new Checkpoints(connection, { ...CHECKPOINT_LIMITS, ...options.checkpoints })
+    const checkpoints = new WalCheckpointer(connection, { ...DEFAULT_CHECKPOINT_LIMITS, ...options.checkpoints })
     return new SqliteStore(connection, tables, checkpoints)
   } catch (thrown) {
     connection.close()
@@ -70,19 +70,19 @@ export async function openSqlite(path: string, options: SqliteOptions = {}): Pro
 
 class SqliteStore implements port.Store {
   readonly location: string
-  readonly #connection: Connection
-  readonly #checkpoints: Checkpoints
+  readonly #connection: SqliteConnection
+  readonly #checkpoints: WalCheckpointer
   readonly #tables: Tables
   readonly #appender: Appender
-  readonly #changes: Changes
+  readonly #writes: WriteBatcher
 
-  constructor(connection: Connection, tables: Tables, checkpoints: Checkpoints) {
+  constructor(connection: SqliteConnection, tables: Tables, checkpoints: WalCheckpointer) {
     this.location = connection.path
     this.#connection = connection
     this.#checkpoints = checkpoints
     this.#tables = tables
     this.#appender = new Appender(connection, tables, checkpoints)
-    this.#changes = new Changes(connection, tables)
+    this.#writes = new WriteBatcher(connection, tables)
   }
 
   append(batch: readonly Append[]): AppendOutcome[] | Promise<AppendOutcome[]> {
@@ -90,54 +90,54 @@ class SqliteStore implements port.Store {
   }
 
   async createRun(start: Event): Promise<void> {
-    const first = startOf(start)
-    const prepared = prepare(first.run_id, [first], this.#tables)
-    const unhashed = unhashedIn(prepared)
+    const first = validateRunStart(start)
+    const prepared = encodeBatch(first.run_id, [first], this.#tables)
+    const unhashed = unhashedPayloads(prepared)
     if (unhashed.length > 0) await hashPayloads(unhashed)
-    await this.#changes.together(({ runs, events }) => {
-      if (runs.state(first.run_id)) throw duplicateRun(first.run_id)
-      const [encoded] = prepared.encoded
+    await this.#writes.writeBatched(({ runs, events }) => {
+      if (runs.state(first.run_id)) throw duplicateRunError(first.run_id)
+      const [encoded] = prepared.events
       if (encoded) events.insert(runs.insert(first), first, encoded)
     })
-    this.#tables.texts.keep(first.run_id, prepared.texts)
-    this.#checkpoints.wrote(bytesOf(prepared))
+    this.#tables.backReferences.add(first.run_id, prepared.texts)
+    this.#checkpoints.recordWrite(batchBytes(prepared))
   }
 
   lease(run_id: string, claimant: port.Claimant): Promise<port.Lease> {
-    return this.#changes.together(({ runs }) => {
-      const run = runs.known(run_id)
-      const refusal = refuseLease(run, claimant)
+    return this.#writes.writeBatched(({ runs }) => {
+      const run = runs.requireRun(run_id)
+      const refusal = validateLease(run, claimant)
       if (refusal) throw refusal
       return runs.take(run, claimant.owner, claimant.now + claimant.ttl_ms)
     })
   }
 
   renew(leases: readonly port.Lease[], lease_until: number): Promise<string[]> {
-    return this.#changes.now('normal', ({ runs }) =>
+    return this.#writes.writeNow('normal', ({ runs }) =>
       leases.filter((lease) => !runs.renew(lease, lease_until)).map(({ run_id }) => run_id),
     )
   }
 
   release(lease: port.Lease): Promise<void> {
-    return this.#changes.together(({ runs }) => runs.release(lease))
+    return this.#writes.writeBatched(({ runs }) => runs.release(lease))
   }
 
   run(run_id: string): Promise<port.RunRow | undefined> {
-    return this.#look(({ runs }) => runs.row(run_id))
+    return this.#read(({ runs }) => runs.row(run_id))
   }
 
   runs(filter: port.RunFilter): Promise<port.RunRow[]> {
-    return this.#look(({ runs }) => runs.list(filter))
+    return this.#read(({ runs }) => runs.list(filter))
   }
 
   async events(run_id: string, range: port.EventRange = {}): Promise<Event[]> {
-    const run = await this.#look(({ runs }) => runs.key(run_id))
+    const run = await this.#read(({ runs }) => runs.requireKey(run_id))
     const most = range.limit ?? Number.POSITIVE_INFINITY
     const found: Event[] = []
     for (let after = range.after; found.length < most; ) {
-      const limit = Math.min(EVENTS_A_PAGE, most - found.length)
+      const limit = Math.min(EVENTS_PER_PAGE, most - found.length)
       const asked = { ...range, limit, ...(after === undefined ? undefined : { after }) }
-      const page = await this.#look(({ events }) => events.range(run, asked))
+      const page = await this.#read(({ events }) => events.range(run, asked))
       found.push(...page)
       if (page.length < limit) break
       after = page.at(-1)?.seq
@@ -147,23 +147,23 @@ class SqliteStore implements port.Store {
   }
 
   session(session_id: string): Promise<port.SessionRow | undefined> {
-    return this.#look(({ sessions }) => sessions.row(session_id))
+    return this.#read(({ sessions }) => sessions.row(session_id))
   }
 
   sessions(filter: port.SessionFilter): Promise<port.SessionRow[]> {
-    return this.#look(({ sessions }) => sessions.list(filter))
+    return this.#read(({ sessions }) => sessions.list(filter))
   }
 
-  segments(session_id: string, from?: port.EventPlace): Promise<port.Segment[]> {
-    return this.#look(({ segments }) => segments.list(session_id, from))
+  segments(session_id: string, from?: port.EventPosition): Promise<port.Segment[]> {
+    return this.#read(({ segments }) => segments.list(session_id, from))
   }
 
   async sessionEvents(session_id: string, range: port.SessionRange = {}): Promise<Event[]> {
     const found: Event[] = []
-    let left = await this.#look(({ segments }) => segments.stretch(session_id, range))
+    let left = await this.#read(({ segments }) => segments.resolveRange(session_id, range))
     while (left) {
       const stretch = left
-      const { events, rest } = await this.#look(({ segments }) => segments.read(stretch, EVENTS_A_PAGE))
+      const { events, rest } = await this.#read(({ segments }) => segments.read(stretch, EVENTS_PER_PAGE))
       found.push(...events)
       left = rest
       if (left) await nextTurn()
@@ -172,75 +172,75 @@ class SqliteStore implements port.Store {
   }
 
   claimSession(session_id: string, run_id: string): Promise<port.SessionRow> {
-    return this.#changes.now('normal', ({ runs, sessions }) => {
+    return this.#writes.writeNow('normal', ({ runs, sessions }) => {
       const row = sessions.row(session_id)
-      if (!row) throw unknownSession(session_id, sessions.recent())
-      const run = runs.known(run_id)
-      if (row.holder !== null && row.holder !== run_id) throw sessionBusy(session_id, row.holder)
+      if (!row) throw unknownSessionError(session_id, sessions.recentIds())
+      const run = runs.requireRun(run_id)
+      if (row.holder !== null && row.holder !== run_id) throw sessionBusyError(session_id, row.holder)
       sessions.hold(session_id, run)
       return { ...row, holder: isEnded(run.status) ? null : run_id }
     })
   }
 
   gate(gate_id: string): Promise<port.GateRow | undefined> {
-    return this.#look(({ gates }) => gates.row(gate_id))
+    return this.#read(({ gates }) => gates.row(gate_id))
   }
 
   openGates(filter: { project?: string; run_id?: string }): Promise<port.GateRow[]> {
-    return this.#look(({ gates }) => gates.list(filter))
+    return this.#read(({ gates }) => gates.list(filter))
   }
 
-  command(run_id: string, body: port.CommandBody, at: number): Promise<port.Command> {
-    return this.#changes.now('full', ({ runs, gates, commands }) => {
-      const run = runs.known(run_id)
-      if (isEnded(run.status)) throw runEnded(run)
+  enqueueCommand(run_id: string, body: port.CommandBody, at: number): Promise<port.Command> {
+    return this.#writes.writeNow('full', ({ runs, gates, commands }) => {
+      const run = runs.requireRun(run_id)
+      if (isEnded(run.status)) throw runEndedError(run)
       if (body.kind === 'answer') {
         const { gate_id } = body
-        if (gates.runOf(gate_id) !== run_id) throw unknownGate(gate_id, gates.openIn(run_id))
+        if (gates.runId(gate_id) !== run_id) throw unknownGateError(gate_id, gates.openGateIds(run_id))
         const by = commands.answeredBy(gate_id) ?? gates.answeredBy(gate_id)
-        if (by !== undefined) throw gateAnswered(gate_id, by)
+        if (by !== undefined) throw gateAnsweredError(gate_id, by)
       }
       return commands.insert(run, body, at)
     })
   }
 
   commands(run_id: string, after: number): Promise<port.Command[]> {
-    return this.#look(({ runs, commands }) => commands.after(runs.key(run_id), after))
+    return this.#read(({ runs, commands }) => commands.after(runs.requireKey(run_id), after))
   }
 
   commandsSince(after: number): Promise<port.Command[]> {
-    return this.#look(({ commands }) => commands.since(after))
+    return this.#read(({ commands }) => commands.since(after))
   }
 
   newestCommand(): Promise<number> {
-    return this.#look(({ commands }) => commands.newestOfAll())
+    return this.#read(({ commands }) => commands.newestOfAll())
   }
 
   artifact(run_id: string, name: string, version?: number): Promise<port.ArtifactRow | undefined> {
-    return this.#look(({ runs, artifacts }) => {
+    return this.#read(({ runs, artifacts }) => {
       const run = runs.state(run_id)
       return run && artifacts.row(run, name, version)
     })
   }
 
   artifacts(run_id: string): Promise<Omit<port.ArtifactRow, 'content'>[]> {
-    return this.#look(({ runs, artifacts }) => {
+    return this.#read(({ runs, artifacts }) => {
       const run = runs.state(run_id)
       return run ? artifacts.list(run) : []
     })
   }
 
-  check(): Promise<string[]> {
-    return this.#look(() => checkFile(this.#connection))
+  checkIntegrity(): Promise<string[]> {
+    return this.#read(() => checkIntegrity(this.#connection))
   }
 
   async close(): Promise<void> {
-    await this.#changes.settled()
+    await this.#writes.drain()
     await this.#checkpoints.close()
     this.#connection.close()
   }
 
-  #look<T>(work: (tables: Tables) => T): Promise<T> {
+  #read<T>(work: (tables: Tables) => T): Promise<T> {
     return this.#connection.retry(() => work(this.#tables))
   }
 }

@@ -1,10 +1,10 @@
 import type { Artifact } from '../kernel/artifact.ts'
 import type { Event, Status, StopReason } from '../kernel/event.ts'
 import type { Gate } from '../kernel/gate.ts'
-import type { JournalStore } from '../kernel/journal.ts'
-import type { Spend } from '../kernel/ledger.ts'
+import type { JournalStore } from '../kernel/journal/journal.ts'
 import type { Usage } from '../kernel/model.ts'
-import type { SteerAction } from '../kernel/steer.ts'
+import type { Spend } from '../kernel/session/ledger.ts'
+import type { SteerAction } from '../kernel/steer-action.ts'
 
 /** A run as the store lists it: changed only in the transaction that appends the events it is folded from. */
 export interface RunRow {
@@ -62,16 +62,16 @@ export interface Segment {
 }
 
 /** An event of whichever run. */
-export interface EventPlace {
+export interface EventPosition {
   run_id: string
   seq: number
 }
 
 /** Both are events of the session; one that lies in none of its segments bounds nothing. */
 export interface SessionRange {
-  after?: EventPlace
+  after?: EventPosition
   /** Up to and with this one. */
-  to?: EventPlace
+  to?: EventPosition
 }
 
 export interface SessionFilter {
@@ -116,7 +116,7 @@ export interface Claimant {
   owner: string
   now: number
   ttl_ms: number
-  dead(owner: string): boolean
+  isDead(owner: string): boolean
 }
 
 export interface Lease {
@@ -161,7 +161,7 @@ export interface Store extends JournalStore {
   /** Newest first. */
   sessions(filter: SessionFilter): Promise<SessionRow[]>
   /** Oldest first; with `from` only the one that holds this event and those after it. Of an unknown session none. */
-  segments(session_id: string, from?: EventPlace): Promise<Segment[]>
+  segments(session_id: string, from?: EventPosition): Promise<Segment[]>
   /** What the session said and heard, segment by segment, whichever runs they lie in. */
   sessionEvents(session_id: string, range?: SessionRange): Promise<Event[]>
   /** Makes `run_id` the holder if nobody, or the same run, or a run that has ended holds it; else `session_busy`. */
@@ -172,7 +172,7 @@ export interface Store extends JournalStore {
   openGates(filter: { project?: string; run_id?: string }): Promise<GateRow[]>
 
   /** Queues a command, fully synced. `gate_answered` for a second answer, `unknown_gate`, `unknown_run`, `run_ended`. */
-  command(run_id: string, body: CommandBody, at: number): Promise<Command>
+  enqueueCommand(run_id: string, body: CommandBody, at: number): Promise<Command>
   /** Commands of a run after an id, in order. */
   commands(run_id: string, after: number): Promise<Command[]>
   /** Commands of all runs after an id, in order: cheap enough to be asked again and again. */
@@ -184,6 +184,6 @@ export interface Store extends JournalStore {
   artifacts(run_id: string): Promise<Omit<ArtifactRow, 'content'>[]>
 
   /** Problems with the file itself (integrity, blobs that are missing), in words. */
-  check(): Promise<string[]>
+  checkIntegrity(): Promise<string[]>
   close(): Promise<void>
 }

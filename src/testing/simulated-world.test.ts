@@ -3,16 +3,16 @@ import type { SimulatedWorld } from './simulated-world.ts'
 import { simulatedWorld } from './simulated-world.ts'
 import { worldContract } from './world-contract.ts'
 
-function staged(seed: number) {
+function createHarness(seed: number) {
   const world = simulatedWorld(seed)
-  return { world, run: <T>(until: Promise<T>) => world.run(until) }
+  return { world, runUntil: <T>(until: Promise<T>) => world.runUntil(until) }
 }
 
 for (const seed of [1, 2, 3])
-  worldContract(`the simulated world with seed ${seed}`, () => staged(seed), { describe, test })
+  worldContract(`the simulated world with seed ${seed}`, () => createHarness(seed), { describe, test })
 
 /** Six workers whose sleeps often end together, and whose deferred tasks meet their timers. */
-async function crowd(world: SimulatedWorld): Promise<string[]> {
+async function runWorkers(world: SimulatedWorld): Promise<string[]> {
   const log: string[] = []
   const worker = async (name: string) => {
     for (let round = 0; round < 4; round++) {
@@ -27,7 +27,7 @@ async function crowd(world: SimulatedWorld): Promise<string[]> {
 
 async function ordered(seed: number): Promise<string> {
   const world = simulatedWorld(seed)
-  return (await world.run(crowd(world))).join('\n')
+  return (await world.runUntil(runWorkers(world))).join('\n')
 }
 
 test('W6 the same seed gives the same order, ids and times', async () => {
@@ -46,7 +46,7 @@ test('W6 two timers due together and a deferred task come in every order over th
     const log: string[] = []
     const tasks = [world.sleep(0).then(() => log.push('a')), world.sleep(0).then(() => log.push('b'))]
     tasks.push(new Promise((resolve) => world.defer(() => resolve(log.push('d')))))
-    await world.run(Promise.all(tasks))
+    await world.runUntil(Promise.all(tasks))
     seen.add(log.join(''))
   }
   expect([...seen].sort()).toEqual(['abd', 'adb', 'bad', 'bda', 'dab', 'dba'])
@@ -56,7 +56,7 @@ test('W7 a year passes in no time, and time stands still while anything can run'
   const world = simulatedWorld(1, { start: 1_000 })
   const year = 365 * 24 * 3_600_000
   const started = performance.now()
-  await world.run(world.sleep(year))
+  await world.runUntil(world.sleep(year))
   expect(world.now()).toBe(1_000 + year)
   expect(performance.now() - started).toBeLessThan(5_000)
   let turns = 0
@@ -67,7 +67,7 @@ test('W7 a year passes in no time, and time stands still while anything can run'
     }
   }
   const seen = Promise.all([world.sleep(1).then(() => turns), busy()])
-  expect((await world.run(seen))[0]).toBe(200)
+  expect((await world.runUntil(seen))[0]).toBe(200)
 })
 
 test('W7 by hand, one step runs one task', async () => {
@@ -75,7 +75,7 @@ test('W7 by hand, one step runs one task', async () => {
   const log: string[] = []
   void world.sleep(5).then(() => log.push('five'))
   world.defer(() => log.push('deferred'))
-  expect(world.queued()).toEqual(['a deferred task', 'sleep(5), due at 5 ms'])
+  expect(world.pendingTasks()).toEqual(['a deferred task', 'sleep(5), due at 5 ms'])
   expect(await world.step()).toBe(true)
   expect(log).toEqual(['deferred'])
   expect(await world.step()).toBe(true)
@@ -86,11 +86,11 @@ test('W7 by hand, one step runs one task', async () => {
 test('W8 a clock that jumps, forward or back, moves no timer', async () => {
   const world = simulatedWorld(1, { start: 10_000 })
   const slept = world.sleep(100)
-  world.jump(-3_600_000)
+  world.shiftClock(-3_600_000)
   expect(world.now()).toBe(10_000 - 3_600_000)
-  await world.run(slept)
+  await world.runUntil(slept)
   expect(world.now()).toBe(10_100 - 3_600_000)
-  world.jump(7_200_000)
+  world.shiftClock(7_200_000)
   expect(world.now()).toBe(10_100 + 3_600_000)
 })
 
@@ -102,7 +102,7 @@ test('W9 after a suspension everything that became due comes late, in any order,
     const sleeper = (ms: number) => world.sleep(ms).then(() => log.push(`${ms}@${world.now()}`))
     const slept = Promise.all([sleeper(10), sleeper(20), sleeper(600)])
     world.suspend(500)
-    await world.run(slept)
+    await world.runUntil(slept)
     expect(log[2]).toBe('600@600')
     orders.add(log.slice(0, 2).join(' '))
   }
@@ -125,7 +125,7 @@ test('W10 after a kill nothing that waited goes on, and the run says so', async 
     await world.sleep(0)
     log.push('went on')
   }
-  await expect(world.run(program())).rejects.toMatchObject({
+  await expect(world.runUntil(program())).rejects.toMatchObject({
     code: 'cancelled',
     message: expect.stringContaining('seed 7'),
   })
@@ -136,9 +136,9 @@ test('W10 after a kill nothing that waited goes on, and the run says so', async 
 })
 
 test('W11 a promise that nothing can settle is reported with what waits', async () => {
-  const world = simulatedWorld(3, { waiting: () => ['gate approve of run-1'] })
+  const world = simulatedWorld(3, { describe_waiting: () => ['gate approve of run-1'] })
   void world.sleep(Number.POSITIVE_INFINITY)
-  await expect(world.run(new Promise(() => {}))).rejects.toMatchObject({
+  await expect(world.runUntil(new Promise(() => {}))).rejects.toMatchObject({
     message:
       'deadlock at 0 ms, after 0 tasks; waiting: sleep(Infinity), due at Infinity ms; gate approve of run-1 (seed 3)',
   })
@@ -149,16 +149,16 @@ test('W11 a program that runs in circles, and a deferred task that throws, end t
   const circles = async () => {
     for (;;) await world.sleep(1)
   }
-  await expect(world.run(circles())).rejects.toThrow(/no end after 100 tasks \(seed 3\)/)
+  await expect(world.runUntil(circles())).rejects.toThrow(/no end after 100 tasks \(seed 3\)/)
   const other = simulatedWorld(3)
   other.defer(() => {
     throw new Error('boom')
   })
-  await expect(other.run(other.sleep(1))).rejects.toThrow('boom')
+  await expect(other.runUntil(other.sleep(1))).rejects.toThrow('boom')
 })
 
 test('W11 real work on another thread is waited for', async () => {
   const world = simulatedWorld(1)
   const loaded = import('node:zlib').then(({ gzipSync }) => gzipSync('x').length)
-  expect(await world.run(loaded)).toBeGreaterThan(0)
+  expect(await world.runUntil(loaded)).toBeGreaterThan(0)
 })

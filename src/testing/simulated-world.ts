@@ -9,9 +9,9 @@ export interface SimulationOptions {
   /** After this many tasks a simulation is taken to run in circles. */
   max_steps?: number
   /** Turns of the real event loop that may bring something new before a silent simulation counts as dead. */
-  patience?: number
+  idle_turns?: number
   /** What the program under test is waiting for; shown when it waits for ever. */
-  waiting?: () => readonly string[]
+  describe_waiting?: () => readonly string[]
 }
 
 /** A world whose time passes only when nothing else is left to do, and whose coincidences follow from a seed. */
@@ -19,17 +19,17 @@ export interface SimulatedWorld extends World {
   readonly seed: number
   readonly killed: boolean
   /** Drives the world until the promise settles; rejects when it never can. */
-  run<T>(until: Promise<T>): Promise<T>
+  runUntil<T>(until: Promise<T>): Promise<T>
   /** Lets everything that is ready go on, then runs one task; false when none is queued. */
   step(): Promise<boolean>
   /** The wall clock is set forward or back; timers do not notice. */
-  jump(ms: number): void
+  shiftClock(ms: number): void
   /** The process stands still for `ms`: whatever became due meanwhile is late, and comes in any order. */
   suspend(ms: number): void
   /** The process is gone: nothing that waits, now or later, ever goes on. */
   kill(): void
   /** What is queued, in words, the earliest first. */
-  queued(): string[]
+  pendingTasks(): string[]
 }
 
 interface Timer {
@@ -53,35 +53,35 @@ class Simulation implements SimulatedWorld {
   readonly seed: number
   killed = false
   readonly #options: Required<SimulationOptions>
-  readonly #choice: () => number
-  readonly #chance: () => number
+  readonly #schedulerRandom: () => number
+  readonly #programRandom: () => number
   #timers: Timer[] = []
   #deferred: (() => void)[] = []
   #elapsed = 0
-  #shift = 0
+  #clockShift = 0
   #steps = 0
 
   constructor(seed: number, options: SimulationOptions) {
     this.seed = seed
     const start = Date.UTC(2030, 0, 1)
-    this.#options = { start, max_steps: 1_000_000, patience: 2000, waiting: () => [], ...options }
+    this.#options = { start, max_steps: 1_000_000, idle_turns: 2000, describe_waiting: () => [], ...options }
     // Two streams: one more id drawn by the program must not change the order of unrelated tasks.
-    this.#choice = seededRandom(seed)
-    this.#chance = seededRandom(seed ^ 0x5bd1e995)
+    this.#schedulerRandom = seededRandom(seed)
+    this.#programRandom = seededRandom(seed ^ 0x5bd1e995)
   }
 
   now(): number {
-    return this.#options.start + this.#elapsed + this.#shift
+    return this.#options.start + this.#elapsed + this.#clockShift
   }
 
   random(): number {
-    return this.#chance()
+    return this.#programRandom()
   }
 
   randomHex(bytes: number): string {
     let hex = ''
     for (let byte = 0; byte < bytes; byte++)
-      hex += Math.floor(this.#chance() * 256)
+      hex += Math.floor(this.#programRandom() * 256)
         .toString(16)
         .padStart(2, '0')
     return hex
@@ -112,29 +112,29 @@ class Simulation implements SimulatedWorld {
     return () => cancelled.abort()
   }
 
-  async run<T>(until: Promise<T>): Promise<T> {
+  async runUntil<T>(until: Promise<T>): Promise<T> {
     let settled = false
     const settle = () => {
       settled = true
     }
     until.then(settle, settle)
     for (;;) {
-      await turnOfTheLoop()
+      await nextEventLoopTurn()
       if (settled) return until
       if (this.killed) throw this.#error('cancelled', `the simulated process was killed after ${this.#steps} tasks`)
       if (this.#steps >= this.#options.max_steps) throw this.#error('internal', `no end after ${this.#steps} tasks`)
-      if (this.#runOne()) continue
-      if (!(await this.#somethingNew(() => settled))) throw this.#deadlock()
+      if (this.#runNextTask()) continue
+      if (!(await this.#waitForExternalWork(() => settled))) throw this.#deadlock()
     }
   }
 
   async step(): Promise<boolean> {
-    await turnOfTheLoop()
-    return this.#runOne()
+    await nextEventLoopTurn()
+    return this.#runNextTask()
   }
 
-  jump(ms: number): void {
-    this.#shift += ms
+  shiftClock(ms: number): void {
+    this.#clockShift += ms
   }
 
   suspend(ms: number): void {
@@ -148,7 +148,7 @@ class Simulation implements SimulatedWorld {
     this.#deferred = []
   }
 
-  queued(): string[] {
+  pendingTasks(): string[] {
     const timers = this.#timers.toSorted((a, b) => a.due - b.due)
     return [
       ...this.#deferred.map(() => 'a deferred task'),
@@ -156,7 +156,7 @@ class Simulation implements SimulatedWorld {
     ]
   }
 
-  #runOne(): boolean {
+  #runNextTask(): boolean {
     if (!this.#canRun()) return false
     if (this.#deferred.length === 0) {
       const next = this.#timers.reduce((earliest, { due }) => Math.min(earliest, due), Number.POSITIVE_INFINITY)
@@ -164,7 +164,7 @@ class Simulation implements SimulatedWorld {
     }
     this.#steps++
     const due = this.#timers.filter((timer) => timer.due <= this.#elapsed)
-    const pick = Math.floor(this.#choice() * (due.length + (this.#deferred.length > 0 ? 1 : 0)))
+    const pick = Math.floor(this.#schedulerRandom() * (due.length + (this.#deferred.length > 0 ? 1 : 0)))
     const timer = due[pick]
     if (!timer) {
       this.#deferred.shift()?.()
@@ -177,9 +177,9 @@ class Simulation implements SimulatedWorld {
   }
 
   /** Real work off this thread, such as a lazy import, is not a deadlock. */
-  async #somethingNew(settled: () => boolean): Promise<boolean> {
-    for (let turn = 0; turn < this.#options.patience; turn++) {
-      await turnOfTheLoop()
+  async #waitForExternalWork(settled: () => boolean): Promise<boolean> {
+    for (let turn = 0; turn < this.#options.idle_turns; turn++) {
+      await nextEventLoopTurn()
       if (settled() || this.killed || this.#canRun()) return true
       if (turn % 10 === 9) await new Promise((resolve) => realTimer(resolve, 1))
     }
@@ -191,7 +191,7 @@ class Simulation implements SimulatedWorld {
   }
 
   #deadlock(): TroupeError {
-    const waiting = [...this.queued(), ...this.#options.waiting()]
+    const waiting = [...this.pendingTasks(), ...this.#options.describe_waiting()]
     const list = waiting.length > 0 ? waiting.join('; ') : 'a promise that nothing queued can settle'
     return this.#error('internal', `deadlock at ${this.#elapsed} ms, after ${this.#steps} tasks; waiting: ${list}`)
   }
@@ -202,6 +202,6 @@ class Simulation implements SimulatedWorld {
 }
 
 /** Promises settle each other without limit before this resolves. */
-function turnOfTheLoop(): Promise<void> {
+function nextEventLoopTurn(): Promise<void> {
   return new Promise((resolve) => realTurn(resolve))
 }

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { playing, stage } from '../../test/stage.ts'
+import { createTestTroupe, functionModel } from '../../test/support/test-troupe.ts'
 
 /** What an agent that came along answers to these calls, made one a turn on a real workspace; then the files there. */
 async function tries(
@@ -12,11 +12,11 @@ async function tries(
 ): Promise<string[]> {
   const workspace = mkdtempSync(join(tmpdir(), 'troupe-presets-'))
   for (const [name, content] of Object.entries(files)) writeFileSync(join(workspace, name), content)
-  const model = playing((request) => {
+  const model = functionModel((request) => {
     const call = calls[request.session.turn - 1]
     return call ? { calls: [call] } : { text: 'end' }
   })
-  const { troupe, task } = await stage({ model, workspace: { workspace } })
+  const { troupe, task } = await createTestTroupe({ model, workspace: { workspace } })
   const result = await task(agent, 'go')
   const answers = (await troupe.events(result.run_id)).flatMap((event) => {
     if (event.type === 'tool:error') return event.data.detail.code

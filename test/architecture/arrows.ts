@@ -1,4 +1,4 @@
-import type { SourceFile } from '../source-file.ts'
+import type { SourceFile } from '../support/source-file.ts'
 import type { Import } from './imports.ts'
 import { importsOf } from './imports.ts'
 import type { Violation } from './violation.ts'
@@ -18,12 +18,12 @@ const arrows: Record<string, readonly string[]> = {
   tools: ['errors', 'kernel', 'judgement'],
   formats: ['errors', 'kernel', 'judgement'],
   knowledge: ['errors', 'kernel', 'store'],
-  shipped: ['kernel', 'patterns'],
-  compose: [...inside, 'shipped'],
-  troupe: [...inside, 'compose'],
-  index: [...inside, 'compose', 'troupe'],
-  testing: [...inside, 'compose', 'troupe', 'index'],
-  surfaces: ['errors', 'judgement', 'kernel', 'formats', 'shipped', 'compose', 'troupe', 'index'],
+  audit: ['errors', 'kernel'],
+  views: ['errors', 'judgement', 'kernel'],
+  runtime: [...inside, 'audit', 'views'],
+  index: [...inside, 'audit', 'views', 'runtime'],
+  testing: [...inside, 'audit', 'views', 'runtime', 'index'],
+  surfaces: ['errors', 'judgement', 'kernel', 'formats', 'views', 'runtime', 'index'],
 }
 
 export function arrowViolations(files: readonly SourceFile[]): Violation[] {

@@ -1,5 +1,5 @@
-import type { SourceFile } from '../source-file.ts'
-import { commentsIn, lineAt } from '../syntax.ts'
+import type { SourceFile } from '../support/source-file.ts'
+import { commentsIn, lineNumberAt } from '../support/syntax-tree.ts'
 
 export type CommentText = { path: string; line: number; text: string }
 
@@ -21,6 +21,8 @@ export function commentTexts(file: SourceFile): CommentText[] {
     const continues = comment.type === 'Line' && end >= 0 && /^\n?[ \t]*$/.test(file.source.slice(end, comment.start))
     end = comment.type === 'Line' ? comment.end : -1
     if (continues) return []
-    return [{ path: file.path, line: lineAt(file.source, comment.start), text: comment.value.replace(/^[\s*]+/, '') }]
+    return [
+      { path: file.path, line: lineNumberAt(file.source, comment.start), text: comment.value.replace(/^[\s*]+/, '') },
+    ]
   })
 }

@@ -1,4 +1,4 @@
-import type { SourceFile } from '../source-file.ts'
+import type { SourceFile } from '../support/source-file.ts'
 import type { Import } from './imports.ts'
 import { importsOf } from './imports.ts'
 import type { Violation } from './violation.ts'

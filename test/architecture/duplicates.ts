@@ -1,6 +1,6 @@
 import { declarations } from '../public-surface/surface.ts'
-import type { SourceFile } from '../source-file.ts'
-import { isNode, nameOf, parse } from '../syntax.ts'
+import type { SourceFile } from '../support/source-file.ts'
+import { identifierName, isNode, parseSource } from '../support/syntax-tree.ts'
 import type { Violation } from './violation.ts'
 import { isTestFile } from './violation.ts'
 
@@ -33,12 +33,15 @@ export function duplicateExportViolations(files: readonly SourceFile[]): Violati
 
 /** Names that a file both declares and exports; what it re-exports belongs to another file. */
 function declaredExports(file: SourceFile): string[] {
-  const { body } = parse(file)
+  const { body } = parseSource(file)
   const declared = new Set(body.flatMap(declarations).map(([name]) => name))
   const exported = body.flatMap((statement) => {
     if (statement.type !== 'ExportNamedDeclaration' || isNode(statement.source)) return []
-    const listed = statement.specifiers.filter(({ local }) => declared.has(nameOf(local) ?? ''))
-    return [...declarations(statement).map(([name]) => name), ...listed.map(({ exported }) => nameOf(exported) ?? '')]
+    const listed = statement.specifiers.filter(({ local }) => declared.has(identifierName(local) ?? ''))
+    return [
+      ...declarations(statement).map(([name]) => name),
+      ...listed.map(({ exported }) => identifierName(exported) ?? ''),
+    ]
   })
   return [...new Set(exported)].filter((name) => name !== '')
 }

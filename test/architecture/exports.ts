@@ -1,5 +1,5 @@
-import type { SourceFile } from '../source-file.ts'
-import { lineAt, nameOf, parse, walk } from '../syntax.ts'
+import type { SourceFile } from '../support/source-file.ts'
+import { identifierName, lineNumberAt, parseSource, walkTree } from '../support/syntax-tree.ts'
 import type { Violation } from './violation.ts'
 
 export function exportViolations(files: readonly SourceFile[]): Violation[] {
@@ -12,9 +12,9 @@ function isEntry(path: string): boolean {
 
 function unnamedExports(file: SourceFile): Violation[] {
   const found: Violation[] = []
-  walk(parse(file), (node) => {
-    const line = lineAt(file.source, node.start)
-    const exportedAsDefault = node.type === 'ExportSpecifier' && nameOf(node.exported) === 'default'
+  walkTree(parseSource(file), (node) => {
+    const line = lineNumberAt(file.source, node.start)
+    const exportedAsDefault = node.type === 'ExportSpecifier' && identifierName(node.exported) === 'default'
     if (node.type === 'ExportDefaultDeclaration' || node.type === 'TSExportAssignment' || exportedAsDefault) {
       found.push({ rule: 'default-export', path: file.path, line, message: 'exports a default; export a name' })
     }
@@ -26,13 +26,13 @@ function unnamedExports(file: SourceFile): Violation[] {
 }
 
 function entryCode(file: SourceFile): Violation[] {
-  return parse(file)
+  return parseSource(file)
     .body.filter((statement) => !(statement.type === 'ExportNamedDeclaration' && statement.source))
     .filter((statement) => statement.type !== 'ExportAllDeclaration')
     .map((statement) => ({
       rule: 'entry',
       path: file.path,
-      line: lineAt(file.source, statement.start),
+      line: lineNumberAt(file.source, statement.start),
       message: 'holds code; an entry only re-exports names',
     }))
 }

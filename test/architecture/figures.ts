@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { readSource, readSources, root } from '../source-file.ts'
+import { readSource, readSources, repositoryRoot } from '../support/source-file.ts'
 import type { Figure, Tree } from './measurements.ts'
 import { measure } from './measurements.ts'
 
@@ -12,7 +12,7 @@ const { values, positionals } = parseArgs({
   options: { compare: { type: 'string' }, verbose: { type: 'boolean', default: false } },
 })
 
-const after = measure(readTree(resolve(positionals[0] ?? root)))
+const after = measure(readTree(resolve(positionals[0] ?? repositoryRoot)))
 const before = values.compare === undefined ? undefined : measure(readTree(resolve(values.compare)))
 const table = before ? formatComparison(before, after) : formatTable(after.map(({ title, value }) => [title, value]))
 console.log([...table, ...(values.verbose ? formatLists(after) : [])].join('\n'))

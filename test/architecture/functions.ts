@@ -1,6 +1,6 @@
-import type { SourceFile } from '../source-file.ts'
-import type { Node, Place } from '../syntax.ts'
-import { isNode, lineAt, nameOf, parse, walk } from '../syntax.ts'
+import type { SourceFile } from '../support/source-file.ts'
+import type { Node, NodePosition } from '../support/syntax-tree.ts'
+import { identifierName, isNode, lineNumberAt, parseSource, walkTree } from '../support/syntax-tree.ts'
 
 /** A function, method, constructor or function type; `name` is undefined for an anonymous callback. */
 export type FunctionShape = {
@@ -20,10 +20,10 @@ const functionTypeHolders = /^(TSPropertySignature|TSTypeAliasDeclaration|Proper
 
 export function functionsIn(file: SourceFile): FunctionShape[] {
   const found: FunctionShape[] = []
-  walk(parse(file), (node, { parent }) => {
+  walkTree(parseSource(file), (node, { parent }) => {
     const signature = signatureAt(node)
     if (!signature) return
-    const [first, last] = [lineAt(file.source, node.start), lineAt(file.source, node.end)]
+    const [first, last] = [lineNumberAt(file.source, node.start), lineNumberAt(file.source, node.end)]
     found.push({
       name: functionName(node, parent),
       path: file.path,
@@ -45,13 +45,15 @@ function signatureAt(node: Node): Node | undefined {
   return type?.type === 'TSFunctionType' ? type : undefined
 }
 
-function functionName(node: Node, parent: Place['parent']): string | undefined {
-  return nameOf(node.id) ?? nameOf(node.key) ?? nameOf(parent?.id) ?? nameOf(parent?.key)
+function functionName(node: Node, parent: NodePosition['parent']): string | undefined {
+  return (
+    identifierName(node.id) ?? identifierName(node.key) ?? identifierName(parent?.id) ?? identifierName(parent?.key)
+  )
 }
 
 /** A `this` parameter is a type annotation: no caller passes it. */
 function countParameters({ params }: Node): number {
-  return (params as Node[]).filter((parameter) => nameOf(parameter) !== 'this').length
+  return (params as Node[]).filter((parameter) => identifierName(parameter) !== 'this').length
 }
 
 function unwrapAnnotation(annotation: unknown): Node | undefined {
@@ -62,5 +64,5 @@ function unwrapAnnotation(annotation: unknown): Node | undefined {
 /** `Promise<T>`, and unions that may be one, such as `T | Promise<T>`. */
 function isPromise(type: Node | undefined): boolean {
   if (type?.type === 'TSUnionType') return (type.types as Node[]).some(isPromise)
-  return type?.type === 'TSTypeReference' && /^Promise(Like)?$/.test(nameOf(type.typeName) ?? '')
+  return type?.type === 'TSTypeReference' && /^Promise(Like)?$/.test(identifierName(type.typeName) ?? '')
 }

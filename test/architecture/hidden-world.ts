@@ -1,6 +1,6 @@
-import type { SourceFile } from '../source-file.ts'
-import type { Node, Place } from '../syntax.ts'
-import { isNode, lineAt, nameOf, parse, walk } from '../syntax.ts'
+import type { SourceFile } from '../support/source-file.ts'
+import type { Node, NodePosition } from '../support/syntax-tree.ts'
+import { identifierName, isNode, lineNumberAt, parseSource, walkTree } from '../support/syntax-tree.ts'
 import { importsOf } from './imports.ts'
 import type { Violation } from './violation.ts'
 import { isTestFile } from './violation.ts'
@@ -41,9 +41,9 @@ function withPrefix(specifier: string): string {
 
 function usesOf(file: SourceFile, ban: Ban): Violation[] {
   const found: Violation[] = []
-  walk(parse(file), (node, place) => {
+  walkTree(parseSource(file), (node, place) => {
     const name = bannedUse(node, place, ban)
-    if (name) found.push(hidden(file.path, lineAt(file.source, node.start), name))
+    if (name) found.push(hidden(file.path, lineNumberAt(file.source, node.start), name))
   })
   return found
 }
@@ -52,26 +52,27 @@ function hidden(path: string, line: number, name: string): Violation {
   return { rule: 'hidden-world', path, line, message: `uses ${name}; it must come from the context or the World` }
 }
 
-function bannedUse(node: Node, place: Place, ban: Ban): string | undefined {
+function bannedUse(node: Node, place: NodePosition, ban: Ban): string | undefined {
   if (node.type === 'MemberExpression') {
-    const [object, property] = [nameOf(node.object) ?? '', nameOf(node.property) ?? '']
+    const [object, property] = [identifierName(node.object) ?? '', identifierName(node.property) ?? '']
     if (object === 'globalThis' && ban.names.includes(property)) return `globalThis.${property}`
     if (memberIsBanned(ban, object, property)) return `${object}.${property}`
   }
   if (node.type === 'VariableDeclarator' && isNode(node.id) && node.id.type === 'ObjectPattern') {
-    const object = nameOf(node.init) ?? ''
-    const taken = (node.id.properties as Node[]).map((property) => nameOf(property.key) ?? '')
+    const object = identifierName(node.init) ?? ''
+    const taken = (node.id.properties as Node[]).map((property) => identifierName(property.key) ?? '')
     const banned = taken.find((property) => memberIsBanned(ban, object, property))
     if (banned) return `${object}.${banned}`
   }
-  if (node.type === 'ImportSpecifier' && randomness.includes(nameOf(node.imported) ?? '')) return nameOf(node.imported)
+  if (node.type === 'ImportSpecifier' && randomness.includes(identifierName(node.imported) ?? ''))
+    return identifierName(node.imported)
   if (node.type !== 'Identifier' || !ban.names.includes(String(node.name)) || isLabel(place)) return undefined
   return isGivenTime(node, place) ? undefined : String(node.name)
 }
 
 /** `new Date(ms)` only writes a time that was given; without an argument it reads the clock, with more the time zone. */
-function isGivenTime(node: Node, { parent, field }: Place): boolean {
-  if (nameOf(node) !== 'Date' || parent?.type !== 'NewExpression' || field !== 'callee') return false
+function isGivenTime(node: Node, { parent, field }: NodePosition): boolean {
+  if (identifierName(node) !== 'Date' || parent?.type !== 'NewExpression' || field !== 'callee') return false
   const given = parent.arguments as Node[]
   return given.length === 1 && given[0]?.type !== 'SpreadElement'
 }
@@ -81,7 +82,7 @@ function memberIsBanned(ban: Ban, object: string, property: string): boolean {
 }
 
 /** `clock.Date`, `{ process: … }` and the like only name a field. */
-function isLabel({ parent, field }: Place): boolean {
+function isLabel({ parent, field }: NodePosition): boolean {
   if (!parent || parent.computed === true) return false
   return field === 'key' || (field === 'property' && parent.type === 'MemberExpression')
 }

@@ -1,6 +1,6 @@
-import type { SourceFile } from '../source-file.ts'
-import type { Node } from '../syntax.ts'
-import { lineAt, nameOf, parse, walk } from '../syntax.ts'
+import type { SourceFile } from '../support/source-file.ts'
+import type { Node } from '../support/syntax-tree.ts'
+import { identifierName, lineNumberAt, parseSource, walkTree } from '../support/syntax-tree.ts'
 
 export type ImportKind = 'static' | 'dynamic' | 'type'
 
@@ -10,12 +10,12 @@ export type Import = { from: string; specifier: string; target: string | undefin
 export function importsOf(file: SourceFile): Import[] {
   const found: Import[] = []
   const add = (node: Node, request: unknown, kind: ImportKind) => {
-    const specifier = nameOf(request)
+    const specifier = identifierName(request)
     if (specifier === undefined) return
     const target = resolveRelative(file.path, specifier)
-    found.push({ from: file.path, specifier, target, kind, line: lineAt(file.source, node.start) })
+    found.push({ from: file.path, specifier, target, kind, line: lineNumberAt(file.source, node.start) })
   }
-  walk(parse(file), (node) => {
+  walkTree(parseSource(file), (node) => {
     if (node.type === 'ImportDeclaration') add(node, node.source, node.importKind === 'type' ? 'type' : 'static')
     if (node.type === 'ExportNamedDeclaration' || node.type === 'ExportAllDeclaration') {
       add(node, node.source, node.exportKind === 'type' ? 'type' : 'static')

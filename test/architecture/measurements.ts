@@ -1,6 +1,6 @@
-import type { SourceFile } from '../source-file.ts'
 import { specRules } from '../spec/rules.ts'
-import { lineAt, parse, walk } from '../syntax.ts'
+import type { SourceFile } from '../support/source-file.ts'
+import { lineNumberAt, parseSource, walkTree } from '../support/syntax-tree.ts'
 import type { CommentText } from './comments.ts'
 import { beginsWithClause, beginsWithQuestionWord, commentTexts } from './comments.ts'
 import { importCycles } from './cycles.ts'
@@ -38,7 +38,7 @@ export function measure({ sources, specs }: Tree): Figure[] {
     ...measureNames(files),
     ...measureShapes(files),
     ...measureComments(files),
-    figure('rules in SPEC.md files', specs.flatMap(({ source }) => specRules(source)).length),
+    figure('rules in SPEC.md files', specs.flatMap(specRules).length),
   ]
 }
 
@@ -78,8 +78,8 @@ function measureCycles(files: readonly SourceFile[]): Figure {
 function measureAny(files: readonly SourceFile[]): Figure {
   const found: string[] = []
   for (const file of files) {
-    walk(parse(file), (node) => {
-      if (node.type === 'TSAnyKeyword') found.push(`${file.path}:${lineAt(file.source, node.start)}`)
+    walkTree(parseSource(file), (node) => {
+      if (node.type === 'TSAnyKeyword') found.push(`${file.path}:${lineNumberAt(file.source, node.start)}`)
     })
   }
   return count('uses of any', found)

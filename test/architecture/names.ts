@@ -1,4 +1,4 @@
-import type { SourceFile } from '../source-file.ts'
+import type { SourceFile } from '../support/source-file.ts'
 import type { Violation } from './violation.ts'
 
 const empty = /^(utils?|helpers?|types?|common|managers?|base)$/

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { SourceFile } from '../source-file.ts'
+import type { SourceFile } from '../support/source-file.ts'
 import { architectureViolations } from './rules.ts'
 import { sizeReport } from './size.ts'
 import { wideInterfaceViolations } from './wide-interfaces.ts'

@@ -1,4 +1,4 @@
-import type { SourceFile } from '../source-file.ts'
+import type { SourceFile } from '../support/source-file.ts'
 import { arrowViolations } from './arrows.ts'
 import { cycleViolations } from './cycles.ts'
 import { duplicateExportViolations } from './duplicates.ts'

@@ -1,4 +1,4 @@
-import type { SourceFile } from '../source-file.ts'
+import type { SourceFile } from '../support/source-file.ts'
 import { functionsIn } from './functions.ts'
 import type { Violation } from './violation.ts'
 import { isTestFile } from './violation.ts'

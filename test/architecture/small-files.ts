@@ -1,4 +1,4 @@
-import type { SourceFile } from '../source-file.ts'
+import type { SourceFile } from '../support/source-file.ts'
 import { importsOf } from './imports.ts'
 import { linesOf } from './size.ts'
 import { isTestFile } from './violation.ts'

@@ -1,6 +1,6 @@
-import type { SourceFile } from '../source-file.ts'
-import type { Node } from '../syntax.ts'
-import { isNode, lineAt, nameOf, parse, walk } from '../syntax.ts'
+import type { SourceFile } from '../support/source-file.ts'
+import type { Node } from '../support/syntax-tree.ts'
+import { identifierName, isNode, lineNumberAt, parseSource, walkTree } from '../support/syntax-tree.ts'
 
 /** `members` counts the declaration's own members, without those of `extends` or of other named types. */
 export type TypeDeclaration = { name: string; path: string; line: number; members: number }
@@ -9,10 +9,10 @@ const declarations = /^(TSInterfaceDeclaration|TSTypeAliasDeclaration|ClassDecla
 
 export function typesIn(file: SourceFile): TypeDeclaration[] {
   const found: TypeDeclaration[] = []
-  walk(parse(file), (node) => {
+  walkTree(parseSource(file), (node) => {
     if (!declarations.test(node.type)) return
-    const line = lineAt(file.source, node.start)
-    found.push({ name: nameOf(node.id) ?? '', path: file.path, line, members: countMembers(node) })
+    const line = lineNumberAt(file.source, node.start)
+    found.push({ name: identifierName(node.id) ?? '', path: file.path, line, members: countMembers(node) })
   })
   return found
 }
@@ -32,7 +32,7 @@ function countMembers(node: unknown): number {
     case 'TSUnionType':
       return Math.max(...(node.types as Node[]).map(countMembers))
     case 'TSTypeReference':
-      return /^(Readonly|Partial|Required)$/.test(nameOf(node.typeName) ?? '') ? countWrapped(node) : 0
+      return /^(Readonly|Partial|Required)$/.test(identifierName(node.typeName) ?? '') ? countWrapped(node) : 0
     default:
       return 0
   }
@@ -44,5 +44,5 @@ function countWrapped({ typeArguments }: Node): number {
 
 /** Overloads of one method are one member. */
 function countNames(members: readonly Node[]): number {
-  return new Set(members.map((member) => nameOf(member.key) ?? member)).size
+  return new Set(members.map((member) => identifierName(member.key) ?? member)).size
 }

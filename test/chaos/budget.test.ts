@@ -1,19 +1,19 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { verifyJournal } from '../../src/audit/verify-journal.ts'
 import type { Event } from '../../src/kernel/event.ts'
 import { isEvent } from '../../src/kernel/event.ts'
-import type { Spend } from '../../src/kernel/ledger.ts'
-import { NO_SPEND, spend, tokensOf } from '../../src/kernel/ledger.ts'
 import type { Limits } from '../../src/kernel/limits.ts'
 import type { Model, ModelChunk, ModelRequest, Usage } from '../../src/kernel/model.ts'
-import { addUsage, NO_USAGE, textOf } from '../../src/kernel/model.ts'
-import { verifyJournal } from '../../src/kernel/verify.ts'
+import { addUsage, NO_USAGE, textFrom } from '../../src/kernel/model.ts'
+import type { Spend } from '../../src/kernel/session/ledger.ts'
+import { addSpend, NO_SPEND, totalTokens } from '../../src/kernel/session/ledger.ts'
+import { createTroupe } from '../../src/runtime/troupe.ts'
 import { MemoryStore } from '../../src/store/memory.ts'
 import { seededRandom } from '../../src/testing/seeded-random.ts'
 import type { SimulatedWorld } from '../../src/testing/simulated-world.ts'
 import { simulatedWorld } from '../../src/testing/simulated-world.ts'
-import { createTroupe } from '../../src/troupe.ts'
-import { agent } from '../stage.ts'
+import { agent } from '../support/test-troupe.ts'
 
 /*
  * One lead, many children at once, and a budget that is too small for them: what the model double saw against what the
@@ -65,7 +65,7 @@ function crowdModel(crowd: Crowd, seen: Seen, world: SimulatedWorld): Model {
 /** The lead has many hands, and every second hand has one of its own. */
 function callsOf({ session, messages }: ModelRequest, crowd: Crowd): ModelChunk[] {
   if (session.turn !== 1 || session.agent === 'leaf') return []
-  const odd = /[13579]$/.test(textOf(messages[0]))
+  const odd = /[13579]$/.test(textFrom(messages[0]))
   const count = session.agent === 'lead' ? crowd.children : odd ? 1 : 0
   const next = session.agent === 'lead' ? 'hand' : 'leaf'
   return Array.from({ length: count }, (_, n) => ({
@@ -91,9 +91,9 @@ async function play(crowd: Crowd): Promise<Seen> {
       engine: { world },
     })
     const working = run_id === '' ? troupe.stream('task', { agent: 'lead', instruction: 'go' }) : troupe.resume(run_id)
-    const handle = await world.run(working)
+    const handle = await world.runUntil(working)
     run_id = handle.run_id
-    const over = await world.run(handle.result).then(
+    const over = await world.runUntil(handle.result).then(
       () => true,
       () => false,
     )
@@ -151,7 +151,7 @@ describe('any latencies', () => {
         const seen = await play(crowd as Crowd)
         expect(verifyJournal(seen.journal)).toEqual([])
         expect(seen.usages.length).toBeLessThanOrEqual(crowd.limits.calls)
-        expect(tokensOf(sumOf(seen.usages))).toBeLessThanOrEqual(crowd.limits.tokens)
+        expect(totalTokens(sumOf(seen.usages))).toBeLessThanOrEqual(crowd.limits.tokens)
         expect(seen.usd).toBeLessThanOrEqual(crowd.limits.usd + 1e-9)
       }),
       { numRuns: 60 },
@@ -170,7 +170,7 @@ describe('any latencies', () => {
         expect(paid ?? Number.NaN).toBeCloseTo(usd, 6)
         expect(lost).toEqual({ calls: 0, tokens: 0, usd: 0 })
         expect(addUsage(sessions, NO_USAGE)).toEqual(reported)
-        expect(journal.reduce(spend, NO_SPEND)).toEqual(totals)
+        expect(journal.reduce(addSpend, NO_SPEND)).toEqual(totals)
       }),
       { numRuns: 40 },
     )

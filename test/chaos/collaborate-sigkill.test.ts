@@ -7,14 +7,14 @@ import { expect, test } from 'vitest'
 import { isEvent } from '../../src/kernel/event.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import { seededRandom } from '../../src/testing/seeded-random.ts'
+import type { ChaosResult } from './chaos-run.ts'
 import type { CollaborationOutcome } from './collaborate-oracle.ts'
-import { outcomeOf, wrongs } from './collaborate-oracle.ts'
-import { COLLABORATIONS, collaboration } from './collaborations.ts'
-import { Disk } from './disk.ts'
-import { Ledger } from './life.ts'
-import type { Played } from './play.ts'
-import { openReal, realScene, tracesIn, workOn } from './real-scene.ts'
-import { RUN_ID } from './reference.ts'
+import { collaborationOutcome, collaborationProblems } from './collaborate-oracle.ts'
+import { COLLABORATION_NAMES, collaborationScenario } from './collaborate-scenarios.ts'
+import { openRealTroupe, readTraces, realFaultHooks, runToEnd } from './real-process.ts'
+import { RUN_ID } from './reference-run.ts'
+import { SimulatedDisk } from './simulated-disk.ts'
+import { ExternalLedger } from './simulated-process.ts'
 
 /*
  * Collaborations in real processes on SQLite, killed with SIGKILL at boundaries that are drawn with CHAOS_KILL_SEED; this
@@ -49,30 +49,36 @@ function child(folder: string, position: number, name: string): Promise<Exit> {
 }
 
 /** Finishes here what is in the folder, and collects everything for the oracle. */
-async function finish(folder: string, name: string): Promise<Played> {
-  const other = collaboration(name)
+async function finish(folder: string, name: string): Promise<ChaosResult> {
+  const other = collaborationScenario(name)
   const store = await openSqlite(join(folder, 'troupe.db'))
   const before = (await store.run(RUN_ID)) ? await store.events(RUN_ID) : []
   const answered = new Set(before.flatMap((event) => (isEvent(event, 'model:end') ? event.data.key : [])))
   const made = callsIn(folder)
-  const silent = realScene(folder, () => {})
-  const troupe = await openReal(store, silent, other)
-  const result = await workOn(troupe, other.start)
+  const silent = realFaultHooks(folder, () => {})
+  const troupe = await openRealTroupe(store, silent, other)
+  const result = await runToEnd(troupe, other.start)
   const journal = await store.events(RUN_ID)
   const sessions = await store.sessions({ project: 'default', run_id: RUN_ID })
   await troupe.close()
-  const ledger = new Ledger(new Disk())
+  const ledger = new ExternalLedger(new SimulatedDisk())
   for (const [nth, { call: key, usage }] of callsIn(folder).entries()) {
     ledger.calls.push({ key, usage, again: nth >= made.length && answered.has(key) })
   }
   const inFlight = made.filter(({ call }) => !answered.has(call)).length
   const slow = { model: 0, tool: 0, store: 0 }
-  const plan = { seed: SEED, faults: [{ kind: 'kill' as const, at: 0 }], slow, answers: 'parked' as const, thinks: 0 }
-  return { plan, result, journal, sessions, ledger, inFlight, lives: [], errors: [], unsynced: [] }
+  const plan = {
+    seed: SEED,
+    faults: [{ kind: 'kill' as const, at: 0 }],
+    slow,
+    answer_timing: 'parked' as const,
+    answer_delay_ms: 0,
+  }
+  return { plan, result, journal, sessions, ledger, inFlight, processes: [], errors: [], unsynced: [] }
 }
 
 function callsIn(folder: string) {
-  return tracesIn(folder).flatMap((trace) => ('call' in trace ? [trace] : []))
+  return readTraces(folder).flatMap((trace) => ('call' in trace ? [trace] : []))
 }
 
 async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
@@ -84,20 +90,20 @@ async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
   }
 }
 
-interface Undisturbed {
+interface UndisturbedRun {
   passed: number
   expected: CollaborationOutcome
 }
 
 /** How a collaboration goes when nobody disturbs it, in this process. */
-function undisturbed(name: string): Promise<Undisturbed> {
+function runUndisturbed(name: string): Promise<UndisturbedRun> {
   return inFolder(async (folder) => {
-    const other = collaboration(name)
-    const scene = realScene(folder, () => {})
-    const troupe = await openReal(await openSqlite(join(folder, 'troupe.db')), scene, other)
-    await workOn(troupe, other.start)
+    const other = collaborationScenario(name)
+    const scene = realFaultHooks(folder, () => {})
+    const troupe = await openRealTroupe(await openSqlite(join(folder, 'troupe.db')), scene, other)
+    await runToEnd(troupe, other.start)
     await troupe.close()
-    return { passed: scene.passed, expected: outcomeOf(await finish(folder, name)) }
+    return { passed: scene.passed, expected: collaborationOutcome(await finish(folder, name)) }
   })
 }
 
@@ -105,23 +111,24 @@ test(
   'CO59 killed with SIGKILL at drawn boundaries, collaborations on SQLite go on in another process to the same result',
   async () => {
     const random = seededRandom(SEED)
-    const start = Math.floor(random() * COLLABORATIONS.length)
+    const start = Math.floor(random() * COLLABORATION_NAMES.length)
     const struck = Array.from(
       { length: KILLS },
-      (_, nth) => COLLABORATIONS[(start + nth * 5) % COLLABORATIONS.length] ?? '',
+      (_, nth) => COLLABORATION_NAMES[(start + nth * 5) % COLLABORATION_NAMES.length] ?? '',
     )
-    const known = new Map<string, Undisturbed>()
+    const known = new Map<string, UndisturbedRun>()
     const found: string[] = []
     let killed = 0
     for (const name of struck) {
-      const { passed, expected } = known.get(name) ?? (await undisturbed(name))
+      const { passed, expected } = known.get(name) ?? (await runUndisturbed(name))
       known.set(name, { passed, expected })
       const position = 1 + Math.floor(random() * passed)
       await inFolder(async (folder) => {
         const exit = await child(folder, position, name)
         if (exit.signal === 'SIGKILL') killed += 1
         else if (exit.code !== 0) found.push(`${name} at ${position}: the process failed: ${exit.said}`)
-        for (const wrong of wrongs(await finish(folder, name), expected)) found.push(`${name} at ${position}: ${wrong}`)
+        for (const wrong of collaborationProblems(await finish(folder, name), expected))
+          found.push(`${name} at ${position}: ${wrong}`)
       })
     }
     expect(found, `CHAOS_KILL_SEED=${SEED}`).toEqual([])

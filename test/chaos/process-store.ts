@@ -1,6 +1,6 @@
 import { TroupeError } from '../../src/errors.ts'
 import type { Event } from '../../src/kernel/event.ts'
-import type { Append, AppendOutcome } from '../../src/kernel/journal.ts'
+import type { Append, AppendOutcome } from '../../src/kernel/journal/journal.ts'
 import type { Store } from '../../src/store/store.ts'
 
 /*
@@ -9,16 +9,16 @@ import type { Store } from '../../src/store/store.ts'
  */
 
 /** How a process reaches its store, and what may come between. */
-export interface StoreScene {
+export interface StoreFaults {
   readonly dead: boolean
-  at(place: string): Promise<void> | undefined
+  passBoundary(place: string): Promise<void> | undefined
   delay(what: string): Promise<void> | undefined
   /** An append may be refused, once, as by a full disk. */
-  refuse(): TroupeError | undefined
+  refuseAppend(): TroupeError | undefined
 }
 
 /** The writing half, which a double may want to see. */
-export interface Writes {
+export interface StoreWrites {
   append(batch: readonly Append[]): AppendOutcome[] | Promise<AppendOutcome[]>
   /** Carries out a change other than an append. */
   change<T>(synced: boolean, redo: (store: Store) => Promise<T>): Promise<T>
@@ -26,13 +26,13 @@ export interface Writes {
 
 const NEVER = new Promise<never>(() => {})
 
-export function processStore(scene: StoreScene, inner: () => Store, writes: Writes): Store {
+export function processStore(scene: StoreFaults, inner: () => Store, writes: StoreWrites): Store {
   const write = async <T>(name: string, synced: boolean, redo: (store: Store) => Promise<T>): Promise<T> => {
-    await (scene.at(`${name}:before`) ?? scene.delay(name))
+    await (scene.passBoundary(`${name}:before`) ?? scene.delay(name))
     if (scene.dead) return NEVER
     const result = writes.change(synced, redo)
     result.catch(() => {})
-    await (scene.at(`${name}:after`) ?? scene.delay(name))
+    await (scene.passBoundary(`${name}:after`) ?? scene.delay(name))
     return plain(await result)
   }
   const read = async <T>(name: string, ask: (store: Store) => Promise<T>): Promise<T> => {
@@ -49,7 +49,7 @@ export function processStore(scene: StoreScene, inner: () => Store, writes: Writ
     renew: (leases, until) => write('renew', false, (store) => store.renew(leases, until)),
     release: (lease) => write('release', false, (store) => store.release(lease)),
     claimSession: (id, run_id) => write('claimSession', false, (store) => store.claimSession(id, run_id)),
-    command: (run_id, body, at) => write('command', true, (store) => store.command(run_id, body, at)),
+    enqueueCommand: (run_id, body, at) => write('command', true, (store) => store.enqueueCommand(run_id, body, at)),
     run: (run_id) => read('run', (store) => store.run(run_id)),
     runs: (filter) => read('runs', (store) => store.runs(filter)),
     events: (run_id, range) => read('events', (store) => store.events(run_id, range)),
@@ -64,24 +64,24 @@ export function processStore(scene: StoreScene, inner: () => Store, writes: Writ
     newestCommand: () => read('newestCommand', (store) => store.newestCommand()),
     artifact: (run_id, name, version) => read('artifact', (store) => store.artifact(run_id, name, version)),
     artifacts: (run_id) => read('artifacts', (store) => store.artifacts(run_id)),
-    check: () => read('check', (store) => store.check()),
+    checkIntegrity: () => read('check', (store) => store.checkIntegrity()),
     close: () => inner().close(),
   }
 }
 
 /** Answers at once when nothing comes between, as a store in this process does. */
-function append(scene: StoreScene, batch: readonly Append[], writes: Writes) {
+function append(scene: StoreFaults, batch: readonly Append[], writes: StoreWrites) {
   if (scene.dead) return NEVER
-  const wait = scene.at('append:before') ?? scene.delay('append')
+  const wait = scene.passBoundary('append:before') ?? scene.delay('append')
   return wait ? wait.then(() => commit(scene, batch, writes)) : commit(scene, batch, writes)
 }
 
-function commit(scene: StoreScene, batch: readonly Append[], writes: Writes) {
+function commit(scene: StoreFaults, batch: readonly Append[], writes: StoreWrites) {
   if (scene.dead) return NEVER
-  const error = scene.refuse()
+  const error = scene.refuseAppend()
   if (error) return batch.map(() => ({ ok: false as const, error }))
   const outcomes = writes.append(batch)
-  const wait = scene.at('append:after') ?? scene.delay('append')
+  const wait = scene.passBoundary('append:after') ?? scene.delay('append')
   if (!wait) return outcomes
   return Promise.all([outcomes, wait]).then(([settled]) => settled)
 }
@@ -90,6 +90,6 @@ function plain<T>(value: T): T {
   return value === undefined ? value : structuredClone(value)
 }
 
-export function diskFull(): TroupeError {
+export function diskFullError(): TroupeError {
   return new TroupeError('store_full', 'the disk is full', { hint: 'make room, then resume' })
 }

@@ -1,19 +1,19 @@
 import { seededRandom } from '../../src/testing/seeded-random.ts'
-import type { Fault } from './life.ts'
-import type { Plan } from './play.ts'
+import type { ChaosPlan } from './chaos-run.ts'
+import type { Fault } from './simulated-process.ts'
 
 /** Boundaries of the reference run, roughly: where faults are drawn from. */
 const BOUNDARIES = 240
 
 /** One to three faults, latencies and a person, all from the seed. */
-export function randomPlan(seed: number): Plan {
+export function randomPlan(seed: number): ChaosPlan {
   const random = seededRandom(seed)
   const pick = <T>(...choices: T[]): T => choices[Math.floor(random() * choices.length)] as T
   const slow = { model: pick(0, 5, 60, 2_000), tool: pick(0, 0, 20, 400), store: pick(0, 0, 2, 30) }
-  const answers = pick<Plan['answers']>('parked', 'early', 'early', 'elsewhere')
+  const answer_timing = pick<ChaosPlan['answer_timing']>('parked', 'early', 'early', 'elsewhere')
   const faults = Array.from({ length: pick(1, 1, 2, 2, 3) }, () => randomFault(random))
-  const thinks = Math.floor(random() * (slow.model + slow.tool + 6 * slow.store + 3))
-  return { seed, faults, slow, answers, thinks }
+  const answer_delay_ms = Math.floor(random() * (slow.model + slow.tool + 6 * slow.store + 3))
+  return { seed, faults, slow, answer_timing, answer_delay_ms }
 }
 
 function randomFault(random: () => number): Fault {

@@ -8,13 +8,13 @@ import type { Event } from '../../src/kernel/event.ts'
 import { isEvent } from '../../src/kernel/event.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import { seededRandom } from '../../src/testing/seeded-random.ts'
-import { Disk } from './disk.ts'
-import { Ledger } from './life.ts'
-import type { Expected } from './oracle.ts'
-import { complaints, expectedOf } from './oracle.ts'
-import type { Played } from './play.ts'
-import { openReal, realScene, tracesIn, workOn } from './real-scene.ts'
-import { RUN_ID } from './reference.ts'
+import type { ChaosResult } from './chaos-run.ts'
+import type { ExpectedRun } from './oracle.ts'
+import { expectedFrom, runProblems } from './oracle.ts'
+import { openRealTroupe, readTraces, realFaultHooks, runToEnd } from './real-process.ts'
+import { RUN_ID } from './reference-run.ts'
+import { SimulatedDisk } from './simulated-disk.ts'
+import { ExternalLedger } from './simulated-process.ts'
 
 /*
  * The reference run in real processes on SQLite, each killed with SIGKILL at one boundary; this process then takes the run
@@ -59,16 +59,16 @@ function child(folder: string, position: number): Promise<Exit> {
 }
 
 /** Lets this process finish what is in the folder, and collects everything for the oracle. */
-async function finish(folder: string): Promise<Played> {
+async function finish(folder: string): Promise<ChaosResult> {
   const store = await openSqlite(join(folder, 'troupe.db'))
   const before = await store.events(RUN_ID).catch((): Event[] => [])
   const answered = new Set(before.flatMap((event) => (isEvent(event, 'model:end') ? event.data.key : [])))
-  const made = tracesIn(folder).filter((trace) => 'call' in trace)
-  const troupe = await openReal(
+  const made = readTraces(folder).filter((trace) => 'call' in trace)
+  const troupe = await openRealTroupe(
     store,
-    realScene(folder, () => {}),
+    realFaultHooks(folder, () => {}),
   )
-  const result = await workOn(troupe)
+  const result = await runToEnd(troupe)
   const journal = await store.events(RUN_ID)
   const sessions = await store.sessions({ project: 'default', run_id: RUN_ID })
   await troupe.close()
@@ -79,34 +79,34 @@ async function finish(folder: string): Promise<Played> {
     seed: SEED,
     faults: [killed],
     slow: { model: 0, tool: 0, store: 0 },
-    answers: 'parked' as const,
-    thinks: 0,
+    answer_timing: 'parked' as const,
+    answer_delay_ms: 0,
   }
-  return { plan, result, journal, sessions, ledger, inFlight, lives: [], errors: [], unsynced: [] }
+  return { plan, result, journal, sessions, ledger, inFlight, processes: [], errors: [], unsynced: [] }
 }
 
-function ledgerOf(folder: string, again: (key: string, nth: number) => boolean): Ledger {
-  const ledger = new Ledger(new Disk())
+function ledgerOf(folder: string, again: (key: string, nth: number) => boolean): ExternalLedger {
+  const ledger = new ExternalLedger(new SimulatedDisk())
   let nth = 0
-  for (const trace of tracesIn(folder)) {
-    if ('act' in trace) ledger.act(trace.act, trace.key)
+  for (const trace of readTraces(folder)) {
+    if ('act' in trace) ledger.recordAction(trace.act, trace.key)
     else ledger.calls.push({ key: trace.call, usage: trace.usage, again: again(trace.call, nth++) })
   }
   return ledger
 }
 
 /** Kills a process at this boundary and says what is wrong with how the run went on. */
-async function strike(position: number, expected: Expected): Promise<string[]> {
+async function problemsAfterKill(position: number, expected: ExpectedRun): Promise<string[]> {
   const folder = newFolder()
   const exit = await child(folder, position)
   if (exit.signal !== 'SIGKILL' && exit.code !== 0) return [`${position}: the process failed: ${exit.said}`]
-  const found = complaints(await finish(folder), expected)
+  const found = runProblems(await finish(folder), expected)
   rmSync(folder, { recursive: true, force: true })
   return found.map((complaint) => `${position}: ${complaint}`)
 }
 
 /** All boundaries, or some of them, in the order in which they are struck. */
-function chosen(boundaries: number): number[] {
+function selectBoundaries(boundaries: number): number[] {
   const all = Array.from({ length: boundaries }, (_, index) => index + 1)
   if (KILLS === 'all') return all
   const random = seededRandom(SEED)
@@ -125,12 +125,12 @@ test(
     expect(undisturbed).toMatchObject({ code: 0 })
     const { status, passed } = JSON.parse(undisturbed.said) as { status: string; passed: number }
     expect(status).toBe('completed')
-    const expected = expectedOf(await finish(folder))
-    const positions = chosen(passed)
+    const expected = expectedFrom(await finish(folder))
+    const positions = selectBoundaries(passed)
     const found: string[] = []
     const worker = async () => {
       for (let position = positions.pop(); position !== undefined; position = positions.pop()) {
-        found.push(...(await strike(position, expected)))
+        found.push(...(await problemsAfterKill(position, expected)))
       }
     }
     await Promise.all([worker(), worker()])

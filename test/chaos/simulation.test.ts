@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { Fault } from './life.ts'
-import type { Expected } from './oracle.ts'
-import { complaints, expectedOf } from './oracle.ts'
-import type { Plan, Played } from './play.ts'
-import { play } from './play.ts'
+import type { ChaosPlan, ChaosResult } from './chaos-run.ts'
+import { runChaos } from './chaos-run.ts'
+import type { ExpectedRun } from './oracle.ts'
+import { expectedFrom, runProblems } from './oracle.ts'
 import { randomPlan } from './random-plan.ts'
+import type { Fault } from './simulated-process.ts'
 
 /*
  * The reference run in simulated processes. CHAOS_SEEDS=n plays n random plans, CHAOS_SEED=n plays plan n alone and prints
@@ -17,26 +17,32 @@ const LONG = 3_600_000
 /** Seeds that found something once. */
 const KNOWN = [703, 866, 4383, 6335, 9054]
 
-const calm: Plan = { seed: 1, faults: [], slow: { model: 0, tool: 0, store: 0 }, answers: 'parked', thinks: 0 }
-const busy: Plan = { ...calm, seed: 2, slow: { model: 40, tool: 20, store: 3 } }
-let expected: Expected
+const calm: ChaosPlan = {
+  seed: 1,
+  faults: [],
+  slow: { model: 0, tool: 0, store: 0 },
+  answer_timing: 'parked',
+  answer_delay_ms: 0,
+}
+const busy: ChaosPlan = { ...calm, seed: 2, slow: { model: 40, tool: 20, store: 3 } }
+let expected: ExpectedRun
 
 beforeAll(async () => {
   // Whatever is imported late is there before time is simulated.
-  await play(calm)
-  expected = expectedOf(await play(calm))
+  await runChaos(calm)
+  expected = expectedFrom(await runChaos(calm))
 })
 
 /** Strikes once at every boundary that the undisturbed run passes; the first complaints, with where they arose. */
-async function everywhere(plan: Plan, fault: (at: number) => Fault): Promise<string[]> {
-  const undisturbed = await play(plan)
-  const boundaries = undisturbed.lives[0] ?? []
+async function problemsAtEveryBoundary(plan: ChaosPlan, fault: (at: number) => Fault): Promise<string[]> {
+  const undisturbed = await runChaos(plan)
+  const boundaries = undisturbed.processes[0] ?? []
   expect(boundaries.length).toBeGreaterThan(150)
-  expect(complaints(undisturbed, expected)).toEqual([])
+  expect(runProblems(undisturbed, expected)).toEqual([])
   const found: string[] = []
   for (let at = 1; at <= boundaries.length && found.length < 20; at++) {
-    const struck = await play({ ...plan, faults: [fault(at)] })
-    for (const complaint of complaints(struck, expected)) found.push(`${at} ${boundaries[at - 1]}: ${complaint}`)
+    const struck = await runChaos({ ...plan, faults: [fault(at)] })
+    for (const complaint of runProblems(struck, expected)) found.push(`${at} ${boundaries[at - 1]}: ${complaint}`)
   }
   return found
 }
@@ -45,8 +51,8 @@ describe('one fault at every boundary of the reference run', () => {
   test(
     'X1 X2 X3 killed before or after any effect or commit, it goes on to the same result, acts once and pays once',
     async () => {
-      expect(await everywhere(calm, (at) => ({ kind: 'kill', at }))).toEqual([])
-      expect(await everywhere(busy, (at) => ({ kind: 'kill', at }))).toEqual([])
+      expect(await problemsAtEveryBoundary(calm, (at) => ({ kind: 'kill', at }))).toEqual([])
+      expect(await problemsAtEveryBoundary(busy, (at) => ({ kind: 'kill', at }))).toEqual([])
     },
     LONG,
   )
@@ -54,7 +60,7 @@ describe('one fault at every boundary of the reference run', () => {
   test(
     'X4 when the power fails, what was not synced is gone, and no action is repeated, no answer and no result lost',
     async () => {
-      expect(await everywhere(busy, (at) => ({ kind: 'power', at }))).toEqual([])
+      expect(await problemsAtEveryBoundary(busy, (at) => ({ kind: 'power', at }))).toEqual([])
     },
     LONG,
   )
@@ -62,8 +68,8 @@ describe('one fault at every boundary of the reference run', () => {
   test(
     'X5 a process that stood still past its lease is refused when it wakes up, and neither acts nor calls again',
     async () => {
-      expect(await everywhere(calm, (at) => ({ kind: 'suspend', at, steps: LONG }))).toEqual([])
-      expect(await everywhere(busy, (at) => ({ kind: 'suspend', at, steps: at % 90 }))).toEqual([])
+      expect(await problemsAtEveryBoundary(calm, (at) => ({ kind: 'suspend', at, steps: LONG }))).toEqual([])
+      expect(await problemsAtEveryBoundary(busy, (at) => ({ kind: 'suspend', at, steps: at % 90 }))).toEqual([])
     },
     LONG,
   )
@@ -71,7 +77,7 @@ describe('one fault at every boundary of the reference run', () => {
   test(
     'X6 a commit that the disk refuses stops the run where it can be resumed',
     async () => {
-      expect(await everywhere(busy, (at) => ({ kind: 'full', at }))).toEqual([])
+      expect(await problemsAtEveryBoundary(busy, (at) => ({ kind: 'full', at }))).toEqual([])
     },
     LONG,
   )
@@ -83,9 +89,9 @@ describe('random plans', () => {
     async () => {
       const seeds = ONE === undefined ? [...KNOWN, ...Array.from({ length: SEEDS }, (_, n) => n + 1)] : [ONE]
       for (const seed of seeds) {
-        const played = await play(randomPlan(seed))
-        const found = complaints(played, expected)
-        if (ONE !== undefined) console.log(told(played))
+        const played = await runChaos(randomPlan(seed))
+        const found = runProblems(played, expected)
+        if (ONE !== undefined) console.log(describeRun(played))
         if (found.length > 0) throw new Error(`CHAOS_SEED=${seed} ${JSON.stringify(played.plan)}\n${found.join('\n')}`)
       }
     },
@@ -94,8 +100,8 @@ describe('random plans', () => {
 
   test('X9 the same seed plays the same run, event for event', async () => {
     for (const seed of [3, 14, 15]) {
-      const [one, two] = [await play(randomPlan(seed)), await play(randomPlan(seed))]
-      expect(two.lives).toEqual(one.lives)
+      const [one, two] = [await runChaos(randomPlan(seed)), await runChaos(randomPlan(seed))]
+      expect(two.processes).toEqual(one.processes)
       expect(two.journal.map(withoutOwner)).toEqual(one.journal.map(withoutOwner))
     }
   })
@@ -105,22 +111,22 @@ describe('the suite can fail', () => {
   test(
     'X10 a store that forgets its last commit is noticed, and so are tools that repeat what was begun',
     async () => {
-      const forgetful = await everywhere(busy, (at) => ({ kind: 'forget', at }))
+      const forgetful = await problemsAtEveryBoundary(busy, (at) => ({ kind: 'forget', at }))
       expect(forgetful.join('\n')).toMatch(/called again|done 2 times|fewer calls|lost/)
-      const careless = await everywhere({ ...busy, careless: true }, (at) => ({ kind: 'kill', at }))
+      const careless = await problemsAtEveryBoundary({ ...busy, skip_recovery: true }, (at) => ({ kind: 'kill', at }))
       expect(careless.join('\n')).toMatch(/was done 2 times/)
     },
     LONG,
   )
 })
 
-function told({ plan, lives, journal, errors }: Played): string {
+function describeRun({ plan, processes, journal, errors }: ChaosResult): string {
   const events = journal.map(({ seq, type, data }) => `${seq} ${type} ${JSON.stringify(data).slice(0, 160)}`)
-  const boundaries = lives.map((passed, n) => `life ${n}: ${passed.length} boundaries, the last ${passed.at(-1)}`)
+  const boundaries = processes.map((passed, n) => `life ${n}: ${passed.length} boundaries, the last ${passed.at(-1)}`)
   return [JSON.stringify(plan), ...boundaries, ...errors.map(String), ...events].join('\n')
 }
 
 /** Processes are named after the real one. */
-function withoutOwner({ seq, type, data, at }: Played['journal'][number]): unknown {
+function withoutOwner({ seq, type, data, at }: ChaosResult['journal'][number]): unknown {
   return type === 'run:attempt' ? { seq, type, at } : { seq, type, data, at }
 }

@@ -1,22 +1,22 @@
 import { beforeAll, describe, expect, test } from 'vitest'
+import { verifyJournal } from '../../src/audit/verify-journal.ts'
 import type { Event } from '../../src/kernel/event.ts'
 import { isEvent } from '../../src/kernel/event.ts'
-import { verifyJournal } from '../../src/kernel/verify.ts'
-import { play } from './play.ts'
+import { runChaos } from './chaos-run.ts'
 import { randomPlan } from './random-plan.ts'
-import type { TeamCourse } from './team-oracle.ts'
-import { busily, calmly, courseOf, everywhere, found } from './team-oracle.ts'
-import { teamRun } from './team-run.ts'
+import type { ExpectedTeamRun } from './team-oracle.ts'
+import { busyPlan, calmPlan, expectedTeamRun, problemsAtEveryBoundary, teamProblems } from './team-oracle.ts'
+import { teamScenario } from './team-scenario.ts'
 
 const LONG = 3_600_000
 const SEEDS = Number(process.env.CHAOS_TEAM_SEEDS ?? 60)
 
-const calm = calmly(teamRun)
-const busy = busily(teamRun)
-let course: TeamCourse
+const calm = calmPlan(teamScenario)
+const busy = busyPlan(teamScenario)
+let course: ExpectedTeamRun
 
 beforeAll(async () => {
-  course = await courseOf(calm)
+  course = await expectedTeamRun(calm)
 })
 
 /** How many wishes had been taken when the team ended. */
@@ -37,8 +37,8 @@ describe('a team that breaks off anywhere', () => {
   test(
     'TM23 killed at any boundary, it goes on to the same result: the same targets, each told once, nothing done or paid twice',
     async () => {
-      expect(await everywhere(calm, course, (at) => ({ kind: 'kill', at }))).toEqual([])
-      expect(await everywhere(busy, course, (at) => ({ kind: 'kill', at }))).toEqual([])
+      expect(await problemsAtEveryBoundary(calm, course, (at) => ({ kind: 'kill', at }))).toEqual([])
+      expect(await problemsAtEveryBoundary(busy, course, (at) => ({ kind: 'kill', at }))).toEqual([])
     },
     LONG,
   )
@@ -46,9 +46,9 @@ describe('a team that breaks off anywhere', () => {
   test(
     'TM23 a power failure, a full disk or another process that took over change nothing of it',
     async () => {
-      expect(await everywhere(busy, course, (at) => ({ kind: 'power', at }))).toEqual([])
-      expect(await everywhere(busy, course, (at) => ({ kind: 'full', at }))).toEqual([])
-      expect(await everywhere(calm, course, (at) => ({ kind: 'suspend', at, steps: LONG }))).toEqual([])
+      expect(await problemsAtEveryBoundary(busy, course, (at) => ({ kind: 'power', at }))).toEqual([])
+      expect(await problemsAtEveryBoundary(busy, course, (at) => ({ kind: 'full', at }))).toEqual([])
+      expect(await problemsAtEveryBoundary(calm, course, (at) => ({ kind: 'suspend', at, steps: LONG }))).toEqual([])
     },
     LONG,
   )
@@ -57,8 +57,8 @@ describe('a team that breaks off anywhere', () => {
     'TM23 random faults, latencies and answers: every seed ends well',
     async () => {
       for (let seed = 1; seed <= SEEDS; seed++) {
-        const played = await play({ ...randomPlan(seed), other: teamRun })
-        const wrong = found(played, course)
+        const played = await runChaos({ ...randomPlan(seed), scenario: teamScenario })
+        const wrong = teamProblems(played, course)
         if (wrong.length > 0) throw new Error(`seed ${seed} ${JSON.stringify(played.plan.faults)}\n${wrong.join('\n')}`)
       }
     },
@@ -71,8 +71,12 @@ describe('a team that breaks off anywhere', () => {
       const words = Array.from({ length: 6 }, (_, n) => `word-${n}`)
       for (let seed = 1; seed <= SEEDS; seed++) {
         const random = randomPlan(seed)
-        const later = words.map((text, n) => ({ after: (seed * (n + 3) * 7) % 90, text }))
-        const played = await play({ ...random, slow: busy.slow, other: { ...teamRun, commands: [], later } })
+        const later_messages = words.map((text, n) => ({ after: (seed * (n + 3) * 7) % 90, text }))
+        const played = await runChaos({
+          ...random,
+          slow: busy.slow,
+          scenario: { ...teamScenario, commands: [], later_messages },
+        })
         expect(played.result?.status, `seed ${seed}`).toBe('completed')
         expect(verifyJournal(played.journal), `seed ${seed}`).toEqual([])
         // Two processes that are both awake may say the same; what was written down is what counts.
@@ -91,7 +95,7 @@ describe('a team that breaks off anywhere', () => {
   test(
     'TM23 the suite can fail: a store that forgets its last commit is noticed',
     async () => {
-      const forgetful = await everywhere(busy, course, (at) => ({ kind: 'forget', at }))
+      const forgetful = await problemsAtEveryBoundary(busy, course, (at) => ({ kind: 'forget', at }))
       expect(forgetful.join('\n')).toMatch(/called again|done 2 times|fewer calls|lost|differ/)
     },
     LONG,

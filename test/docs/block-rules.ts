@@ -3,27 +3,27 @@ import type { CodeBlock, MarkdownFile } from './markdown.ts'
 import { codeBlocks } from './markdown.ts'
 
 /** What a command in a shell block may name. */
-export type Commands = { scripts: readonly string[]; subcommands: readonly string[] }
+export type KnownCommands = { scripts: readonly string[]; subcommands: readonly string[] }
 
 const languages = ['ts', 'json', 'yaml', 'sh', 'console', 'text', 'mermaid', 'diff']
-const npmOwn = ['ci', 'install', 'i', 'test', 'exec', 'pack', 'help']
+const npmCommands = ['ci', 'install', 'i', 'test', 'exec', 'pack', 'help']
 
-export function blockComplaints(block: CodeBlock, commands: Commands): string[] {
+export function blockProblems(block: CodeBlock, commands: KnownCommands): string[] {
   const where = `${block.path}:${block.line}`
   if (!languages.includes(block.language)) {
     return [`${where} "${block.language}" is not a language we check; known: ${languages.join(', ')}`]
   }
-  if (block.language === 'json') return parseComplaint(() => JSON.parse(block.body)).map((why) => `${where} ${why}`)
+  if (block.language === 'json') return parseProblems(() => JSON.parse(block.body)).map((why) => `${where} ${why}`)
   if (block.language === 'yaml') {
     return parseDocument(block.body).errors.map((error) => `${where} ${error.message.split('\n')[0]}`)
   }
   if (block.language === 'sh' || block.language === 'console') {
-    return shellCommands(block).flatMap((words) => commandComplaint(words, commands).map((why) => `${where} ${why}`))
+    return shellCommands(block).flatMap((words) => commandProblems(words, commands).map((why) => `${where} ${why}`))
   }
   return []
 }
 
-function parseComplaint(parse: () => unknown): string[] {
+function parseProblems(parse: () => unknown): string[] {
   try {
     parse()
     return []
@@ -49,25 +49,25 @@ export function shellCommands({ language, body }: CodeBlock): string[][] {
     .filter((words) => words.length > 0)
 }
 
-function commandComplaint(words: readonly string[], { scripts, subcommands }: Commands): string[] {
+function commandProblems(words: readonly string[], { scripts, subcommands }: KnownCommands): string[] {
   const [program, ...rest] = words[0] === 'npx' ? words.slice(1) : words
-  if (program === 'troupe') return subcommandComplaint(rest, subcommands)
+  if (program === 'troupe') return subcommandProblems(rest, subcommands)
   if (program !== 'npm') return []
   const [verb, ...after] = rest.filter((word) => word !== '-s' && word !== '--silent')
-  if (verb === undefined || npmOwn.includes(verb)) return []
+  if (verb === undefined || npmCommands.includes(verb)) return []
   if (verb !== 'run') return [`"npm ${verb}" is not a command we document; use "npm run"`]
   const [script = '', ...forwarded] = after
   if (!scripts.includes(script)) return [`there is no npm script "${script}"; known: ${scripts.join(', ')}`]
-  return script === 'troupe' ? subcommandComplaint(forwarded.slice(forwarded.indexOf('--') + 1), subcommands) : []
+  return script === 'troupe' ? subcommandProblems(forwarded.slice(forwarded.indexOf('--') + 1), subcommands) : []
 }
 
-function subcommandComplaint([name]: readonly string[], subcommands: readonly string[]): string[] {
+function subcommandProblems([name]: readonly string[], subcommands: readonly string[]): string[] {
   if (name === undefined || name.startsWith('-') || name === 'help' || subcommands.includes(name)) return []
   return [`there is no command "troupe ${name}"; known: ${subcommands.join(', ')}`]
 }
 
 /** A newcomer meets a program that runs before eighty words have passed. */
-export function readmeComplaints(readme: MarkdownFile): string[] {
+export function readmeProblems(readme: MarkdownFile): string[] {
   const [first] = codeBlocks(readme)
   if (!first) return ['README.md has no code block']
   const before = readme.source

@@ -1,11 +1,11 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import type { Place } from './command-line.ts'
-import { oneAnswer, place } from './command-line.ts'
-import { cue, GATE, REVIEW, reviewed } from './team-script.ts'
+import type { CliFixture } from './cli-fixture.ts'
+import { createCliFixture, singleAnswerScript } from './cli-fixture.ts'
+import { APPROVAL_TEAM, REVIEW_TEAM, replyRule, reviewScript } from './team-script.ts'
 
-async function talk(here: Place, lines: readonly string[], ...more: string[]) {
+async function runChat(here: CliFixture, lines: readonly string[], ...more: string[]) {
   const said = await here.troupeWith({ stdin: `${lines.join('\n')}\n` }, 'chat', ...more, '--no-tools')
   return {
     ...said,
@@ -19,19 +19,19 @@ async function talk(here: Place, lines: readonly string[], ...more: string[]) {
 
 const HELPER = 'name: One\nagents: [{ name: helper, role: Helps }]\n'
 
-async function helper(here: Place): Promise<string[]> {
+async function prepareHelperTeam(here: CliFixture): Promise<string[]> {
   await here.write('one.yaml', HELPER)
   const model = await here.script('s.json', [
-    cue('helper', 'And blue?', { after: 1 }),
-    cue('helper', 'Red?\n\nOr what?'),
+    replyRule('helper', 'And blue?', { after: 1 }),
+    replyRule('helper', 'Red?\n\nOr what?'),
   ])
   return ['one.yaml', '--model', model]
 }
 
 describe('talking with a team in a pipe', () => {
   test('CH1 each line is answered before the next is taken: who speaks on stdout, all else beside it', async () => {
-    const here = await place()
-    const { code, out, err } = await talk(here, ['Paint it.', '', 'no'], ...(await helper(here)))
+    const here = await createCliFixture()
+    const { code, out, err } = await runChat(here, ['Paint it.', '', 'no'], ...(await prepareHelperTeam(here)))
     expect({ code, out }).toEqual({ code: 0, out: 'helper: Red?\n\n  Or what?\nhelper: And blue?\n' })
     expect(err).toMatch(/→ you/)
     expect(err).toMatch(/come back with: troupe chat --resume r_/)
@@ -39,11 +39,11 @@ describe('talking with a team in a pipe', () => {
   })
 
   test('CH3 CH4 commands tell who is there, what is set, why the work went on, and what there is', async () => {
-    const here = await place()
-    await here.write('review.yaml', REVIEW)
-    const model = await here.script('s.json', reviewed())
+    const here = await createCliFixture()
+    await here.write('review.yaml', REVIEW_TEAM)
+    const model = await here.script('s.json', reviewScript())
     const lines = ['/vars', '/set strict=true', 'Write it.', '/who', '/vars', '/why', '/artifacts', '/help', '/graph']
-    const { code, out, err } = await talk(here, lines, 'review.yaml', '--model', model)
+    const { code, out, err } = await runChat(here, lines, 'review.yaml', '--model', model)
     expect(code).toBe(0)
     expect(out).toMatch(/strict = false[\s\S]*strict = true/)
     expect(out).toMatch(/writer {5}Writes · 2×/)
@@ -59,9 +59,9 @@ describe('talking with a team in a pipe', () => {
   })
 
   test('CH5 paused, stepped, sent elsewhere: what is asked while it waits is taken with the next message', async () => {
-    const here = await place()
+    const here = await createCliFixture()
     const lines = ['Paint it.', '/pause', 'no', 'think of the frame', '/step', '/continue']
-    const { code, out, err } = await talk(here, lines, ...(await helper(here)))
+    const { code, out, err } = await runChat(here, lines, ...(await prepareHelperTeam(here)))
     expect(code).toBe(0)
     expect(err).toMatch(/noted: it is taken with your next message/)
     expect(err).toMatch(/\? Paused before helper/)
@@ -70,33 +70,33 @@ describe('talking with a team in a pipe', () => {
   })
 
   test('CH6 a handoff that wants approval is put to the person, who approves, refuses, or names another', async () => {
-    const here = await place()
-    await here.write('gate.yaml', GATE)
+    const here = await createCliFixture()
+    await here.write('gate.yaml', APPROVAL_TEAM)
     const model = await here.script('s.json', [
-      ...[cue('writer', 'Draft.'), cue('editor', 'Edited.'), cue('lawyer', 'Lawful.')],
+      ...[replyRule('writer', 'Draft.'), replyRule('editor', 'Edited.'), replyRule('lawyer', 'Lawful.')],
     ])
-    const yes = await talk(here, ['Go.', 'perhaps', 'yes'], 'gate.yaml', '--model', model)
+    const yes = await runChat(here, ['Go.', 'perhaps', 'yes'], 'gate.yaml', '--model', model)
     expect(yes.err).toMatch(/\? writer wants to hand over to editor/)
     expect(yes.err).toMatch(/answer one of: yes, no, writer, editor, lawyer/)
     expect(yes.out).toBe('writer: Draft.\neditor: Edited.\n')
-    const no = await talk(here, ['Go.', 'n'], 'gate.yaml', '--model', model)
+    const no = await runChat(here, ['Go.', 'n'], 'gate.yaml', '--model', model)
     expect(no.out).toBe('writer: Draft.\n')
-    const other = await talk(here, ['Go.', 'lawyer'], 'gate.yaml', '--model', model)
+    const other = await runChat(here, ['Go.', 'lawyer'], 'gate.yaml', '--model', model)
     expect(other.out).toBe('writer: Draft.\nlawyer: Lawful.\n')
-    const open = await talk(here, ['Go.'], 'gate.yaml', '--model', model)
+    const open = await runChat(here, ['Go.'], 'gate.yaml', '--model', model)
     expect(open.code).toBe(3)
   })
 
   test('CH8 a conversation is taken up where it was, by any process, with its last words', async () => {
-    const here = await place()
-    const first = await talk(here, ['Paint it.'], ...(await helper(here)))
+    const here = await createCliFixture()
+    const first = await runChat(here, ['Paint it.'], ...(await prepareHelperTeam(here)))
     const [, id = ''] = /--resume (r_\w+)/.exec(first.err) ?? []
-    const second = await talk(here, ['/why', 'no'], '--resume', id.slice(0, 9))
+    const second = await runChat(here, ['/why', 'no'], '--resume', id.slice(0, 9))
     expect(second).toMatchObject({ code: 0 })
     expect(second.out).toMatch(/^helper: Red\?/)
     expect(second.out).toMatch(/no rule holds/)
     expect(second.out).toMatch(/helper: And blue\?\n$/)
-    const unknown = await talk(here, [], '--resume', 'r_nope')
+    const unknown = await runChat(here, [], '--resume', 'r_nope')
     expect(unknown.code).toBe(2)
     await here.troupe(
       'run',
@@ -105,26 +105,26 @@ describe('talking with a team in a pipe', () => {
       '--agent',
       'default',
       '--model',
-      await here.script('t.json', oneAnswer('Hi.')),
+      await here.script('t.json', singleAnswerScript('Hi.')),
     )
-    const task = await talk(here, [], '--resume', JSON.parse((await here.troupe('runs', '--json')).out)[0].run_id)
+    const task = await runChat(here, [], '--resume', JSON.parse((await here.troupe('runs', '--json')).out)[0].run_id)
     expect(task.err).toMatch(/is a run of task, not of a team/)
   })
 
   test('CH9 one agent of the roster is a team of one', async () => {
-    const here = await place()
-    const model = await here.script('s.json', oneAnswer('I plan.'))
-    const alone = await talk(here, ['Hello.', 'Again.'], '--agent', 'architect', '--model', model)
+    const here = await createCliFixture()
+    const model = await here.script('s.json', singleAnswerScript('I plan.'))
+    const alone = await runChat(here, ['Hello.', 'Again.'], '--agent', 'architect', '--model', model)
     expect(alone).toMatchObject({ code: 0, out: 'architect: I plan.\narchitect: I plan.\n' })
-    const unknown = await talk(here, ['Hello.'], '--agent', 'architct', '--model', model)
+    const unknown = await runChat(here, ['Hello.'], '--agent', 'architct', '--model', model)
     expect(unknown).toMatchObject({ code: 2 })
     expect(unknown.err).toMatch(/no agent 'architct'; known: architect/)
-    const nobody = await talk(here, [])
+    const nobody = await runChat(here, [])
     expect(nobody.err).toMatch(/nobody to talk with is named/)
   })
 
   test('CH10 agents whose files change are others from the next message on, and a changed team from /new on', async () => {
-    const here = await place()
+    const here = await createCliFixture()
     const agent = (words: string) => `---\nname: painter\ndescription: Paints\n---\n${words}\n`
     await here.write('mine/painter.md', agent('You like red.'))
     await here.write('team.yaml', 'name: Art\nagents: [{ name: artist, uses: painter }]\n')
@@ -133,49 +133,67 @@ describe('talking with a team in a pipe', () => {
       { when: { agent: 'artist' }, reply: { text: 'Red it is.' } },
       { when: { agent: 'critic' }, reply: { text: 'I am the critic.' } },
     ])
-    const chat = here.startWith({ open: true }, 'chat', 'team.yaml', '--agents', 'mine', '--model', model, '--no-tools')
+    const chat = here.startWith(
+      { keep_stdin_open: true },
+      'chat',
+      'team.yaml',
+      '--agents',
+      'mine',
+      '--model',
+      model,
+      '--no-tools',
+    )
     chat.type('Paint.')
-    await chat.until(/artist: Red it is\./)
+    await chat.waitFor(/artist: Red it is\./)
     await here.write('mine/painter.md', agent('You like blue.'))
-    await chat.until(/painter changed: as they are now from your next message on/)
+    await chat.waitFor(/painter changed: as they are now from your next message on/)
     chat.type('Once more.')
-    await chat.until(/artist: Blue it is\./)
+    await chat.waitFor(/artist: Blue it is\./)
     await here.write('team.yaml', 'name: Judges\nagents: [{ name: critic }]\n')
-    await chat.until(/team\.yaml has changed; \/new begins a conversation with it/)
+    await chat.waitFor(/team\.yaml has changed; \/new begins a conversation with it/)
     chat.type('/new')
     chat.type('And now?')
-    await chat.until(/critic: I am the critic\./)
+    await chat.waitFor(/critic: I am the critic\./)
     chat.close()
     expect((await chat.done).code).toBe(0)
   })
 
   test('CH22 an agent whose file is gone is said to be; put back, /retry goes on with it', async () => {
-    const here = await place()
+    const here = await createCliFixture()
     const agent = '---\nname: painter\ndescription: Paints\n---\nYou paint.\n'
     await here.write('mine/painter.md', agent)
     await here.write('team.yaml', 'name: Art\nagents: [{ name: artist, uses: painter }]\n')
-    const model = await here.script('s.json', [cue('artist', 'Red it is.')])
-    const chat = here.startWith({ open: true }, 'chat', 'team.yaml', '--agents', 'mine', '--model', model, '--no-tools')
+    const model = await here.script('s.json', [replyRule('artist', 'Red it is.')])
+    const chat = here.startWith(
+      { keep_stdin_open: true },
+      'chat',
+      'team.yaml',
+      '--agents',
+      'mine',
+      '--model',
+      model,
+      '--no-tools',
+    )
     chat.type('Paint.')
-    await chat.until(/artist: Red it is\./)
+    await chat.waitFor(/artist: Red it is\./)
     await rm(join(here.folder, 'mine/painter.md'))
-    await chat.until(/painter: the file is gone/)
+    await chat.waitFor(/painter: the file is gone/)
     chat.type('Once more.')
-    await chat.until(/error: .*no agent 'painter'/)
+    await chat.waitFor(/error: .*no agent 'painter'/)
     await here.write('mine/painter.md', agent)
-    await chat.until(/painter changed: as they are now/)
+    await chat.waitFor(/painter changed: as they are now/)
     chat.type('/retry')
-    await chat.until(/(artist: Red it is\.[\s\S]*){2}/)
+    await chat.waitFor(/(artist: Red it is\.[\s\S]*){2}/)
     chat.close()
     expect((await chat.done).code).toBe(0)
   })
 
   test('CH3 members of a group have spoken too, and help is whole in a narrow place', async () => {
-    const here = await place()
+    const here = await createCliFixture()
     const team =
       'name: G\nagents: [{ name: a }, { name: b }]\ngroups: [{ name: both, kind: parallel, members: [a, b] }]\n'
     await here.write('g.yaml', `${team}entry: both\n`)
-    const model = await here.script('s.json', [cue('a', 'A.'), cue('b', 'B.')])
+    const model = await here.script('s.json', [replyRule('a', 'A.'), replyRule('b', 'B.')])
     const how = { stdin: 'Go.\n/who\n/help\n', env: { COLUMNS: '40' } }
     const { out } = await here.troupeWith(how, 'chat', 'g.yaml', '--model', model, '--no-tools')
     expect(out).toMatch(/^ {2}a .*1×$[\s\S]*^ {2}b .*1×$/m)
@@ -183,30 +201,35 @@ describe('talking with a team in a pipe', () => {
   })
 
   test('CH13 for programs it is one object a line, the commands among them', async () => {
-    const here = await place()
-    const { code, objects } = await talk(here, ['Paint it.', '/who', '/nope'], ...(await helper(here)), '--json')
+    const here = await createCliFixture()
+    const { code, objects } = await runChat(
+      here,
+      ['Paint it.', '/who', '/nope'],
+      ...(await prepareHelperTeam(here)),
+      '--json',
+    )
     expect(code).toBe(0)
     const told = objects()
     expect(told.map(({ type }) => type)).toEqual([
-      ...['user', 'run', 'turn', 'said', 'handoff', 'question', 'user', 'who', 'user', 'error'],
+      ...['user', 'run', 'turn', 'message', 'handoff', 'question', 'user', 'who', 'user', 'error'],
     ])
-    expect(told[3]).toEqual({ type: 'said', agent: 'helper', round: 1, text: 'Red?\n\nOr what?', artifacts: [] })
+    expect(told[3]).toEqual({ type: 'message', agent: 'helper', round: 1, text: 'Red?\n\nOr what?', artifacts: [] })
     expect(told[5]).toMatchObject({ kind: 'reply', question: 'Red?\n\nOr what?' })
     expect(told[7].members).toEqual([{ name: 'helper', kind: 'agent', role: 'Helps', turns: 1, speaking: false }])
     expect(told[9].error).toMatchObject({ code: 'invalid_input', alternatives: expect.arrayContaining(['/new']) })
   })
 
   test('CH14 what goes wrong with a line is said and ends nothing; a run that failed can be tried again', async () => {
-    const here = await place()
+    const here = await createCliFixture()
     await here.write('one.yaml', HELPER)
     const model = await here.script('s.json', [{ when: { agent: 'nobody' }, reply: { text: '-' } }])
-    const chat = here.startWith({ open: true }, 'chat', 'one.yaml', '--model', model, '--no-tools')
+    const chat = here.startWith({ keep_stdin_open: true }, 'chat', 'one.yaml', '--model', model, '--no-tools')
     chat.type('/next')
-    await chat.until(/\/next needs AGENT/)
+    await chat.waitFor(/\/next needs AGENT/)
     chat.type('Hello.')
-    await chat.until(/error: helper, round 1: .*[\s\S]*\/retry tries again/)
+    await chat.waitFor(/error: helper, round 1: .*[\s\S]*\/retry tries again/)
     chat.type('/retry')
-    await chat.until(/(error: helper, round 1[\s\S]*){2}/)
+    await chat.waitFor(/(error: helper, round 1[\s\S]*){2}/)
     chat.type('/quit')
     expect((await chat.done).code).toBe(1)
   })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import type { Place } from './command-line.ts'
-import { place } from './command-line.ts'
-import { cue } from './team-script.ts'
+import type { CliFixture } from './cli-fixture.ts'
+import { createCliFixture } from './cli-fixture.ts'
+import { replyRule } from './team-script.ts'
 
 /* Coming back: what a conversation is taken up with, and how one learns that it can be. */
 
@@ -11,54 +11,54 @@ handoffs: [{ from_agent: writer, to_agent: reviewer }]
 context_variables: { words: 5 }
 `
 const ENDS = `${PAIR}after_work_behavior: terminate\n`
-const both = [cue('writer', 'Draft.'), cue('reviewer', 'Fine.')]
+const bothReplies = [replyRule('writer', 'Draft.'), replyRule('reviewer', 'Fine.')]
 
-async function talk(here: Place, lines: readonly string[], ...more: string[]) {
+async function runChat(here: CliFixture, lines: readonly string[], ...more: string[]) {
   return here.troupeWith({ stdin: lines.map((text) => `${text}\n`).join('') }, 'chat', ...more, '--no-tools')
 }
 
-const idIn = (text: string) => /\br_[0-9a-f]{12}/.exec(text)?.[0] ?? ''
+const findRunId = (text: string) => /\br_[0-9a-f]{12}/.exec(text)?.[0] ?? ''
 const flat = (text: string) => text.replaceAll(/\s+/g, ' ')
 
 /** A run that failed because the reviewer has no answer. */
-async function failed(here: Place) {
+async function failRun(here: CliFixture) {
   await here.write('pair.yaml', PAIR)
-  const model = await here.script('half.json', both.slice(0, 1))
-  return talk(here, ['Go.'], 'pair.yaml', '--model', model)
+  const model = await here.script('half.json', bothReplies.slice(0, 1))
+  return runChat(here, ['Go.'], 'pair.yaml', '--model', model)
 }
 
 describe('coming back to a team', () => {
   test('CH23 a limit that was hit is raised when the conversation is taken up, and the hint can be typed as it stands', async () => {
-    const here = await place()
+    const here = await createCliFixture()
     await here.write('pair.yaml', PAIR)
-    const model = await here.script('s.json', both)
-    const first = await talk(here, ['Go.'], 'pair.yaml', '--model', model, '--limit', 'calls=1')
-    const id = idIn(first.err)
+    const model = await here.script('s.json', bothReplies)
+    const first = await runChat(here, ['Go.'], 'pair.yaml', '--model', model, '--limit', 'calls=1')
+    const id = findRunId(first.err)
     expect(flat(first.err)).toContain(`troupe chat --resume ${id} --retry --limit calls=2`)
     expect(first.err).not.toMatch(/\/retry tries/)
-    const again = await talk(here, ['And now?'], '--resume', id, '--retry', '--limit', 'calls=40')
+    const again = await runChat(here, ['And now?'], '--resume', id, '--retry', '--limit', 'calls=40')
     expect(again).toMatchObject({ code: 0 })
     expect(again.out).toMatch(/^reviewer: Fine\.$/m)
     expect(JSON.parse((await here.troupe('runs', '--json')).out)).toHaveLength(1)
   })
 
   test('CH23 a variable that is set when it is taken up is set', async () => {
-    const here = await place()
+    const here = await createCliFixture()
     await here.write('pair.yaml', PAIR)
-    const model = await here.script('s.json', both)
-    const id = idIn((await talk(here, ['Go.'], 'pair.yaml', '--model', model)).err)
-    const again = await talk(here, ['Once more.', '/vars'], '--resume', id, '--set', 'words=99')
+    const model = await here.script('s.json', bothReplies)
+    const id = findRunId((await runChat(here, ['Go.'], 'pair.yaml', '--model', model)).err)
+    const again = await runChat(here, ['Once more.', '/vars'], '--resume', id, '--set', 'words=99')
     expect(again.out).toMatch(/words = 99/)
   })
 
   test('CH23 L42 another model than the run began with is refused with what to do, by chat, resume and answer', async () => {
-    const here = await place()
+    const here = await createCliFixture()
     await here.write('pair.yaml', PAIR)
-    const model = await here.script('s.json', both)
-    const id = idIn((await talk(here, ['Go.'], 'pair.yaml', '--model', model)).err)
+    const model = await here.script('s.json', bothReplies)
+    const id = findRunId((await runChat(here, ['Go.'], 'pair.yaml', '--model', model)).err)
     const [gate] = JSON.parse((await here.troupe('inbox', '--json')).out) as { gate_id: string }[]
     const refused = await Promise.all([
-      talk(here, ['more'], '--resume', id, '--model', 'openai/gpt-9'),
+      runChat(here, ['more'], '--resume', id, '--model', 'openai/gpt-9'),
       here.troupe('resume', id, '--model', 'openai/gpt-9'),
       here.troupe('answer', gate?.gate_id ?? '', 'more', '--model', 'openai/gpt-9'),
     ])
@@ -68,44 +68,44 @@ describe('coming back to a team', () => {
         /asks scripted:.*s\.json, and goes on with it hint: .*troupe fork r_\w+ --at SEQ --model/,
       )
     }
-    const same = await talk(here, ['more'], '--resume', id, '--model', model)
+    const same = await runChat(here, ['more'], '--resume', id, '--model', model)
     expect(same).toMatchObject({ code: 0 })
   })
 
   test('CH24 a run that failed is shown and asked for nothing until that is wanted', async () => {
-    const here = await place()
-    const first = await failed(here)
+    const here = await createCliFixture()
+    const first = await failRun(here)
     expect(first.code).toBe(1)
-    const id = idIn(first.err)
+    const id = findRunId(first.err)
     expect(first.err).toContain(`come back with: troupe chat --resume ${id}`)
-    await here.script('half.json', both)
+    await here.script('half.json', bothReplies)
     const calls = async () => JSON.parse((await here.troupe('show', id, '--json')).out).usage.calls as number
     const before = await calls()
-    const looked = await talk(here, [], '--resume', id)
+    const looked = await runChat(here, [], '--resume', id)
     expect(looked).toMatchObject({ code: 1 })
     expect(looked.err.match(/^error: /gm)).toHaveLength(1)
     expect(await calls()).toBe(before)
-    const again = await talk(here, ['/retry'], '--resume', id)
+    const again = await runChat(here, ['/retry'], '--resume', id)
     expect(again.out).toMatch(/^reviewer: Fine\.$/m)
     expect(again.code).toBe(0)
   })
 
   test('CH24 --retry tries again at once', async () => {
-    const here = await place()
-    const id = idIn((await failed(here)).err)
-    await here.script('half.json', both)
-    const again = await talk(here, [], '--resume', id, '--retry')
+    const here = await createCliFixture()
+    const id = findRunId((await failRun(here)).err)
+    await here.script('half.json', bothReplies)
+    const again = await runChat(here, [], '--resume', id, '--retry')
     expect(again).toMatchObject({ code: 0 })
     expect(again.out).toMatch(/^reviewer: Fine\.$/m)
   })
 
   test('CH25 after a run that ended by itself the next one has its model and its limits', async () => {
-    const here = await place()
+    const here = await createCliFixture()
     await here.write('ends.yaml', ENDS)
-    const model = await here.script('s.json', both)
-    const first = await talk(here, ['Go.'], 'ends.yaml', '--model', model, '--limit', 'calls=7')
+    const model = await here.script('s.json', bothReplies)
+    const first = await runChat(here, ['Go.'], 'ends.yaml', '--model', model, '--limit', 'calls=7')
     expect(first.err).toMatch(/come back with: troupe chat --resume r_/)
-    const again = await talk(here, ['Once more.'], '--resume', idIn(first.err))
+    const again = await runChat(here, ['Once more.'], '--resume', findRunId(first.err))
     expect(again).toMatchObject({ code: 0 })
     const [newest] = JSON.parse((await here.troupe('runs', '--json')).out) as { run_id: string }[]
     const shown = JSON.parse((await here.troupe('show', newest?.run_id ?? '', '--json')).out)
@@ -114,18 +114,18 @@ describe('coming back to a team', () => {
   })
 
   test('L43 commands that are shown can be typed: they look where this one looked, and nothing that is gone is promised', async () => {
-    const here = await place()
+    const here = await createCliFixture()
     await here.write('pair.yaml', PAIR)
-    const model = await here.script('s.json', both)
-    const named = await talk(here, ['Go.'], 'pair.yaml', '--model', model, '--store', 'my runs', '--project', 'p1')
+    const model = await here.script('s.json', bothReplies)
+    const named = await runChat(here, ['Go.'], 'pair.yaml', '--model', model, '--store', 'my runs', '--project', 'p1')
     const [, command = ''] = /come back with: troupe (.*)$/m.exec(named.err) ?? []
     expect(command).toMatch(/^--store 'my runs' --project p1 chat --resume r_\w+$/)
     const words = command.split(' ').slice(-2)
-    const back = await talk(here, ['/quit'], '--store', 'my runs', '--project', 'p1', ...words)
+    const back = await runChat(here, ['/quit'], '--store', 'my runs', '--project', 'p1', ...words)
     expect(back.out).toContain('reviewer: Fine.')
     const inbox = await here.troupe('inbox', '--store', 'my runs', '--project', 'p1')
     expect(flat(inbox.out)).toMatch(/answer with: troupe --store 'my runs' --project p1 answer g_/)
-    const gone = await talk(here, ['Go.'], 'pair.yaml', '--model', model, '--store', 'memory')
+    const gone = await runChat(here, ['Go.'], 'pair.yaml', '--model', model, '--store', 'memory')
     expect(gone.err).not.toContain('come back')
     const clone = { npm_package_name: 'troupe', npm_lifecycle_event: 'troupe' }
     const cloned = await here.troupeWith({ env: clone }, 'show', 'r_x', '--store', 'my runs')
@@ -137,28 +137,28 @@ describe('coming back to a team', () => {
   })
 
   test('CH20 quiet says how to come back where a question is open, and nothing where none is', async () => {
-    const here = await place()
+    const here = await createCliFixture()
     const gate =
       'name: G\nagents: [{ name: a }, { name: b }]\nhandoffs: [{ from_agent: a, to_agent: b, approve: true }]\n'
     await here.write('gate.yaml', gate)
     await here.write('pair.yaml', PAIR)
-    const model = await here.script('s.json', [cue('a', 'A.'), cue('b', 'B.'), ...both])
-    const open = await talk(here, ['Go.'], 'gate.yaml', '--model', model, '-q')
+    const model = await here.script('s.json', [replyRule('a', 'A.'), replyRule('b', 'B.'), ...bothReplies])
+    const open = await runChat(here, ['Go.'], 'gate.yaml', '--model', model, '-q')
     expect(open.code).toBe(3)
     expect(open.err).toMatch(/\? a wants to hand over to b[\s\S]*come back with/)
-    const quiet = await talk(here, ['Go.'], 'pair.yaml', '--model', model, '-q')
+    const quiet = await runChat(here, ['Go.'], 'pair.yaml', '--model', model, '-q')
     expect(quiet).toMatchObject({ code: 0, err: '', out: 'writer: Draft.\nreviewer: Fine.\n' })
   })
 
   test('CH21 the inbox has real questions first; a team that only waits is told as that, with how to end it', async () => {
-    const here = await place()
+    const here = await createCliFixture()
     await here.write('pair.yaml', PAIR)
     const ask =
       'name: G\nagents: [{ name: a }, { name: boss, kind: human }]\nhandoffs: [{ from_agent: a, to_agent: boss }]\n'
     await here.write('ask.yaml', ask)
-    const model = await here.script('s.json', [cue('a', 'May I?'), ...both])
-    const id = idIn((await talk(here, ['Go.'], 'pair.yaml', '--model', model)).err)
-    await talk(here, ['Go.'], 'ask.yaml', '--model', model)
+    const model = await here.script('s.json', [replyRule('a', 'May I?'), ...bothReplies])
+    const id = findRunId((await runChat(here, ['Go.'], 'pair.yaml', '--model', model)).err)
+    await runChat(here, ['Go.'], 'ask.yaml', '--model', model)
     const { out } = await here.troupe('inbox')
     expect(flat(out)).toMatch(
       /^\? g_\w+ you answer as boss in r_\w+ May I\? .*\? g_\w+ the team waits for you in r_\w+ Fine\./,
@@ -171,9 +171,9 @@ describe('coming back to a team', () => {
   })
 
   test('L44 what a run waits for is in its object', async () => {
-    const here = await place()
+    const here = await createCliFixture()
     await here.write('pair.yaml', PAIR)
-    const model = await here.script('s.json', both)
+    const model = await here.script('s.json', bothReplies)
     const waits = ['run', 'team', 'Go.', '--team', 'pair.yaml', '--model', model, '--no-tools', '--json']
     const { gates } = JSON.parse((await here.troupe(...waits)).out)
     expect(gates).toEqual([

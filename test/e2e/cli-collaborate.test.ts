@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import type { Script } from '../../src/models/script.ts'
-import { widthOf } from '../../src/surfaces/cli/render/width.ts'
-import type { Place } from './command-line.ts'
-import { place } from './command-line.ts'
+import { displayWidth } from '../../src/surfaces/cli/render/text-width.ts'
+import type { CliFixture } from './cli-fixture.ts'
+import { createCliFixture } from './cli-fixture.ts'
 
 const EXAMPLES = fileURLToPath(new URL('../../examples/02-collaborate/', import.meta.url))
 
@@ -13,18 +13,18 @@ function example(name: string): string[] {
 }
 
 /** The answer that the example's script has its coordinator write. */
-function answerIn(name: string): string {
+function scriptedAnswer(name: string): string {
   const { rules } = JSON.parse(readFileSync(`${EXAMPLES}${name}.json`, 'utf8')) as Script
   return rules.at(-1)?.reply.text ?? ''
 }
 
-function says(agent: string, recommendation: string, more: { confidence?: number; delayMs?: number } = {}) {
+function contributionRule(agent: string, recommendation: string, more: { confidence?: number; delayMs?: number } = {}) {
   const { confidence = 0.7, delayMs } = more
   const object = { response: `${agent} says so.`, recommendation, confidence }
   return { when: { agent }, reply: { object, ...(delayMs === undefined ? undefined : { delayMs }) } }
 }
 
-async function asked(here: Place, rules: Script['rules'], input: object): Promise<string[]> {
+async function prepareRun(here: CliFixture, rules: Script['rules'], input: object): Promise<string[]> {
   const model = await here.script('s.json', rules)
   const names = rules.flatMap(({ when }) => (when?.agent === 'coordinator' ? [] : (when?.agent ?? [])))
   const agents = [...new Set(names)].map((name) => ({ name, role: `${name} role` }))
@@ -35,9 +35,9 @@ async function asked(here: Place, rules: Script['rules'], input: object): Promis
 
 describe('the examples', () => {
   test('L29 L30 L32 a review: progress and picture on stderr, the answer alone on stdout, exit 0', async () => {
-    const here = await place()
+    const here = await createCliFixture()
     const done = await here.troupe(...example('review'))
-    expect(done).toMatchObject({ code: 0, out: `${answerIn('review')}\n` })
+    expect(done).toMatchObject({ code: 0, out: `${scriptedAnswer('review')}\n` })
     expect(done.err).toMatch(/parallel {2}security-reviewer, quality-reviewer, test-reviewer/)
     expect(done.err).toMatch(/security-reviewer {2}starts {2}security\n/)
     expect(done.err).toMatch(/security-reviewer {2}✓ 95 % sure: request changes/)
@@ -54,18 +54,18 @@ describe('the examples', () => {
   })
 
   test('L29 L30 a debate: each hears those before, and the same said twice is one position', async () => {
-    const here = await place()
+    const here = await createCliFixture()
     const done = await here.troupe(...example('debate'))
-    expect(done).toMatchObject({ code: 0, out: `${answerIn('debate')}\n` })
+    expect(done).toMatchObject({ code: 0, out: `${scriptedAnswer('debate')}\n` })
     expect(done.err).toMatch(/sequential {2}microservices-advocate, monolith-advocate, pragmatist/)
     expect(done.err).toMatch(/73 % {2}Build a modular monolith\n +monolith-advocate 85 %, pragmatist 80 %\n/)
     expect(done.err).toMatch(/27 % {2}Use microservices\n +dissent: microservices-advocate 60 %\n +· Eight people/)
   })
 
   test('L29 L30 a divided piece of work: its parts, and no talk of agreement about them', async () => {
-    const here = await place()
+    const here = await createCliFixture()
     const done = await here.troupe(...example('product'))
-    expect(done).toMatchObject({ code: 0, out: `${answerIn('product')}\n` })
+    expect(done).toMatchObject({ code: 0, out: `${scriptedAnswer('product')}\n` })
     expect(done.err).toMatch(/coordinator {2}starts {2}divides the work/)
     expect(done.err).toMatch(/backend-specialist {2}starts {2}Design the API/)
     expect(done.err).toMatch(/who did what\n✓ backend-specialist 90 % {2}Design the API/)
@@ -73,7 +73,7 @@ describe('the examples', () => {
   })
 
   test('L32 --json is the whole output, and show has the same one', async () => {
-    const here = await place()
+    const here = await createCliFixture()
     const done = await here.troupe(...example('review'), '--json')
     expect(done).toMatchObject({ code: 0, err: '' })
     const { output, run_id } = JSON.parse(done.out)
@@ -84,9 +84,9 @@ describe('the examples', () => {
   })
 
   test('L4 L31 in every width and in ASCII no line is too wide; quiet shows no picture', async () => {
-    const here = await place()
+    const here = await createCliFixture()
     const narrow = await here.troupeWith({ env: { COLUMNS: '30', LC_ALL: 'C' } }, ...example('review'))
-    for (const line of narrow.err.split('\n')) expect(widthOf(line)).toBeLessThanOrEqual(30)
+    for (const line of narrow.err.split('\n')) expect(displayWidth(line)).toBeLessThanOrEqual(30)
     expect(narrow.err).toMatch(/\* #+\.+ +74 %\n {2}request changes\n/)
     const quiet = await here.troupe(...example('review'), '--quiet')
     expect(quiet).toMatchObject({ code: 0, err: '' })
@@ -95,9 +95,9 @@ describe('the examples', () => {
 
 describe('what comes of it', () => {
   test('L29 L30 a settled vote asks nobody else, and says so', async () => {
-    const here = await place()
-    const rules = ['ann', 'bob', 'cid'].map((name) => says(name, 'wait', { confidence: 0.9 }))
-    const run = await asked(here, rules, { vote: { wave: 2 } })
+    const here = await createCliFixture()
+    const rules = ['ann', 'bob', 'cid'].map((name) => contributionRule(name, 'wait', { confidence: 0.9 }))
+    const run = await prepareRun(here, rules, { vote: { wave: 2 } })
     const done = await here.troupe(...run)
     expect(done.code).toBe(0)
     expect(done.out).toMatch(/^# wait\n/)
@@ -106,9 +106,9 @@ describe('what comes of it', () => {
   })
 
   test('L1 L30 where all fail the exit is 1, each reason is told, and stdout stays empty', async () => {
-    const here = await place()
+    const here = await createCliFixture()
     const broken = (agent: string) => ({ when: { agent }, reply: { error: { status: 401, message: `no ${agent}` } } })
-    const done = await here.troupe(...(await asked(here, [broken('ann'), broken('bob')], {})))
+    const done = await here.troupe(...(await prepareRun(here, [broken('ann'), broken('bob')], {})))
     expect(done).toMatchObject({ code: 1, out: '' })
     expect(done.err).toMatch(/ann {2}✗ failed {2}model_failed: the model answered 401: no ann/)
     expect(done.err).toMatch(/not heard: bob, model_failed: the model answered 401: no bob/)
@@ -116,7 +116,7 @@ describe('what comes of it', () => {
   })
 
   test('L1 L33 input that does not fit is refused with exit 2, before anything is asked or written', async () => {
-    const here = await place()
+    const here = await createCliFixture()
     const model = await here.script('s.json', [])
     const refused = async (yaml: string) => {
       await here.write('bad.yaml', yaml)
@@ -144,8 +144,10 @@ describe('what comes of it', () => {
   })
 
   test('L1 L35 a conflict for a person parks with exit 3, and the answer decides it', async () => {
-    const here = await place()
-    const run = await asked(here, [says('ann', 'wait'), says('bob', 'go')], { on_conflict: 'escalate' })
+    const here = await createCliFixture()
+    const run = await prepareRun(here, [contributionRule('ann', 'wait'), contributionRule('bob', 'go')], {
+      on_conflict: 'escalate',
+    })
     const parked = await here.troupe(...run)
     expect(parked).toMatchObject({ code: 3, out: '' })
     expect(parked.err).toMatch(
@@ -159,18 +161,22 @@ describe('what comes of it', () => {
   })
 
   test('L36 killed in the middle and resumed: nobody who has answered is asked again', async () => {
-    const here = await place()
+    const here = await createCliFixture()
     const input = { synthesis: 'coordinator' }
     const final = { when: { agent: 'coordinator' }, reply: { text: 'Wait.' } }
     const run = here.start(
-      ...(await asked(here, [says('ann', 'wait'), says('bob', 'go', { delayMs: 60_000 }), final], input)),
+      ...(await prepareRun(
+        here,
+        [contributionRule('ann', 'wait'), contributionRule('bob', 'go', { delayMs: 60_000 }), final],
+        input,
+      )),
     )
-    const [, id = ''] = await run.until(/run (r_[0-9a-f]{12}) started/)
-    await run.until(/ann {2}✓ 70 % sure: wait/)
+    const [, id = ''] = await run.waitFor(/run (r_[0-9a-f]{12}) started/)
+    await run.waitFor(/ann {2}✓ 70 % sure: wait/)
     run.kill('SIGKILL')
     await run.done
     expect((await here.troupe('show', id)).out).toMatch(/broken off/)
-    await here.script('s.json', [says('ann', 'go'), says('bob', 'go'), final])
+    await here.script('s.json', [contributionRule('ann', 'go'), contributionRule('bob', 'go'), final])
     const resumed = await here.troupe('resume', id)
     expect(resumed).toMatchObject({ code: 0, out: 'Wait.\n' })
     expect(resumed.err).not.toMatch(/ann {2}(starts|✓)/)
@@ -183,7 +189,7 @@ describe('what comes of it', () => {
 
 describe('help and outcomes', () => {
   test('CO99 without a file it is said that the agents come in one', async () => {
-    const here = await place()
+    const here = await createCliFixture()
     for (const more of [[], ['--agents', 'architect']]) {
       const done = await here.troupe('run', 'collaborate', 'Is it safe?', ...more)
       expect(done.code).toBe(2)
@@ -192,7 +198,7 @@ describe('help and outcomes', () => {
   })
 
   test('L33 help says which fields only an input file can give', async () => {
-    const here = await place()
+    const here = await createCliFixture()
     const { out } = await here.troupe('run', 'collaborate', '--help')
     expect(out).toMatch(/--agents <folder> {2,}agent files of your own/)
     expect(out).toMatch(/Only in the file of --input:\n {2}agents +Required\. Two to five specialists/)
@@ -200,7 +206,7 @@ describe('help and outcomes', () => {
   })
 
   test('L34 what became of a run is noted by how its id begins, and told', async () => {
-    const here = await place()
+    const here = await createCliFixture()
     const { run_id } = JSON.parse((await here.troupe(...example('review'), '--json')).out)
     const noted = await here.troupe('run', 'outcome', '--of-run', run_id.slice(0, 8), '--verdict', 'right')
     const right = `noted: ${run_id} was right at 67 % agreement\n`

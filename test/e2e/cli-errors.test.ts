@@ -1,14 +1,14 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { oneAnswer, place } from './command-line.ts'
+import { createCliFixture, singleAnswerScript } from './cli-fixture.ts'
 
 /** Where lines are broken depends on the length of this machine's paths. */
 const flat = (text = '') => text.replace(/\s+/g, ' ')
 
 describe('bad usage', () => {
   test('L1 L17 unknown commands, options, patterns and choices suggest the nearest and exit with 2', async () => {
-    const here = await place()
+    const here = await createCliFixture()
     const tries = [
       [['shwo'], /unknown command 'shwo'/, /did you mean 'show'/],
       [['runs', '--jsn'], /unknown option '--jsn'/, /did you mean '--json'/],
@@ -32,7 +32,7 @@ describe('bad usage', () => {
   })
 
   test('L47 help can be asked for in words, and a missing word names the help of its own command', async () => {
-    const here = await place()
+    const here = await createCliFixture()
     const [help, ofChat, ofTeam, missing] = await Promise.all([
       ...[here.troupe('help'), here.troupe('help', 'chat'), here.troupe('team', 'help')],
       here.troupe('team', 'next', 'publisher'),
@@ -44,7 +44,7 @@ describe('bad usage', () => {
   })
 
   test('L3 with --json an error is one object on stdout', async () => {
-    const here = await place()
+    const here = await createCliFixture()
     const done = await here.troupe('cancel', 'nothing', '--json')
     expect(done).toMatchObject({ code: 2, err: '' })
     const { error } = JSON.parse(done.out)
@@ -55,8 +55,8 @@ describe('bad usage', () => {
   })
 
   test('L1 L17 input that does not fit is refused with the reason', async () => {
-    const here = await place()
-    const model = await here.script('s.json', oneAnswer('Hello.'))
+    const here = await createCliFixture()
+    const model = await here.script('s.json', singleAnswerScript('Hello.'))
     await here.write('list.json', [1])
     await here.write('broken.json', '{"agent":')
     await here.write('broken.yaml', 'agent: [')
@@ -89,7 +89,7 @@ describe('bad usage', () => {
   })
 
   test('L17 a script that is missing, malformed or misses says what and where', async () => {
-    const here = await place()
+    const here = await createCliFixture()
     await here.write('broken.json', '{"rules":[{"when":{"agnt":"x"},"reply":{"text":"hi"}}]}')
     await here.script('other.json', [{ when: { agent: 'nobody' }, reply: { text: 'hi' } }])
     const run = (...argv: string[]) => here.troupe('run', 'task', '--agent', 'default', 'hi', ...argv)
@@ -110,7 +110,7 @@ describe('bad usage', () => {
   })
 
   test('L17 a stack is shown only when asked for', async () => {
-    const here = await place()
+    const here = await createCliFixture()
     const quiet = await here.troupe('show', 'nothing')
     const loud = await here.troupeWith({ env: { TROUPE_DEBUG: '1' } }, 'show', 'nothing')
     expect(quiet.err).not.toMatch(/ {4}at /)
@@ -120,7 +120,7 @@ describe('bad usage', () => {
 
 describe('looking around', () => {
   test('L21 looking makes no store, and an empty one says how to begin', async () => {
-    const here = await place()
+    const here = await createCliFixture()
     const [runs, inbox, agents, doctor] = await Promise.all([
       here.troupe('runs'),
       here.troupe('inbox', '--json'),
@@ -136,7 +136,7 @@ describe('looking around', () => {
   })
 
   test('L19 L20 agents and doctor name what is wrong with agent files, each with its place', async () => {
-    const here = await place()
+    const here = await createCliFixture()
     await here.write('people/good.md', '---\nname: good\ndescription: fine\n---\nYou are fine.\n')
     await here.write('people/odd.md', '---\nname: odd\ncolr: red\ndescription: odd\n---\nYou are odd.\n')
     const agents = await here.troupe('agents', '--agents', 'people')
@@ -162,7 +162,7 @@ describe('looking around', () => {
   })
 
   test('L20 a store that is damaged is reported and left alone', async () => {
-    const here = await place()
+    const here = await createCliFixture()
     const damage = 'this is no database '.repeat(100)
     await here.write('.troupe/troupe.db', damage)
     const doctor = await here.troupe('doctor')

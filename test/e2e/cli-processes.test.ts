@@ -1,27 +1,27 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import type { Place, Running } from './command-line.ts'
-import { delegation, oneAnswer, place, question } from './command-line.ts'
+import type { CliFixture, CliProcess } from './cli-fixture.ts'
+import { createCliFixture, delegationScript, questionScript, singleAnswerScript } from './cli-fixture.ts'
 
 const LONG = 60_000
 
-async function started(here: Place, model: string): Promise<{ run: Running; id: string }> {
+async function startRun(here: CliFixture, model: string): Promise<{ run: CliProcess; id: string }> {
   const run = here.start('run', 'task', '--agent', 'default', 'do it', '--model', model)
-  const [, id = ''] = await run.until(/run (r_[0-9a-f]{12}) started/)
+  const [, id = ''] = await run.waitFor(/run (r_[0-9a-f]{12}) started/)
   return { run, id }
 }
 
 describe('a run and several processes', () => {
   test('L11 killed and resumed: what was done is not done again, what was lost is named', async () => {
-    const here = await place()
-    const { run, id } = await started(here, await here.script('s.json', delegation({ builder: LONG })))
-    await run.until(/researcher {2}✓ done/)
+    const here = await createCliFixture()
+    const { run, id } = await startRun(here, await here.script('s.json', delegationScript({ builder: LONG })))
+    await run.waitFor(/researcher {2}✓ done/)
     run.kill('SIGKILL')
     await run.done
     const broken = await here.troupe('show', id)
     expect(broken.out).toMatch(/broken off/)
     expect(broken.out).toMatch(/troupe resume/)
-    await here.script('s.json', delegation())
+    await here.script('s.json', delegationScript())
     const resumed = await here.troupe('resume', id)
     expect(resumed).toMatchObject({ code: 0, out: 'All is done.\n' })
     expect(resumed.err).not.toMatch(/researcher {2}starts/)
@@ -33,11 +33,11 @@ describe('a run and several processes', () => {
   })
 
   test('L10 L12 L14 a second process is told that the run is busy, watches it, and cancels it', async () => {
-    const here = await place()
-    const { run, id } = await started(here, await here.script('s.json', delegation({ builder: LONG })))
-    await run.until(/researcher {2}✓ done/)
+    const here = await createCliFixture()
+    const { run, id } = await startRun(here, await here.script('s.json', delegationScript({ builder: LONG })))
+    await run.waitFor(/researcher {2}✓ done/)
     const watch = here.start('watch', id)
-    await watch.until(/watching r_/)
+    await watch.waitFor(/watching r_/)
     const json = here.start('watch', id, '--from-start', '--json')
     const busy = await here.troupe('resume', id)
     expect(busy).toMatchObject({ code: 1, out: '' })
@@ -65,8 +65,8 @@ describe('a run and several processes', () => {
   })
 
   test('L10 watching ends at once for a run that has ended, and with its exit code', async () => {
-    const here = await place()
-    const model = await here.script('s.json', oneAnswer('Hello.'))
+    const here = await createCliFixture()
+    const model = await here.script('s.json', singleAnswerScript('Hello.'))
     await here.troupe('run', 'task', '--agent', 'default', 'hi', '--model', model)
     const watched = await here.troupe('watch')
     expect(watched).toMatchObject({ code: 0, out: 'Hello.\n' })
@@ -76,9 +76,12 @@ describe('a run and several processes', () => {
 
 describe('interruption', () => {
   test('L15 the first Ctrl-C lets what is in flight finish and leaves the run where it can be resumed', async () => {
-    const here = await place()
-    const { run, id } = await started(here, await here.script('s.json', delegation({ finder: 700, builder: 700 })))
-    await run.until(/architect {2}starts/)
+    const here = await createCliFixture()
+    const { run, id } = await startRun(
+      here,
+      await here.script('s.json', delegationScript({ finder: 700, builder: 700 })),
+    )
+    await run.waitFor(/architect {2}starts/)
     run.kill('SIGINT')
     const stopped = await run.done
     expect(stopped).toMatchObject({ code: 130, out: '' })
@@ -94,9 +97,9 @@ describe('interruption', () => {
   })
 
   test('L15 SIGTERM does the same', async () => {
-    const here = await place()
-    const { run, id } = await started(here, await here.script('s.json', delegation({ builder: 500 })))
-    await run.until(/architect {2}starts/)
+    const here = await createCliFixture()
+    const { run, id } = await startRun(here, await here.script('s.json', delegationScript({ builder: 500 })))
+    await run.waitFor(/architect {2}starts/)
     run.kill('SIGTERM')
     const stopped = await run.done
     expect(stopped.code).toBe(143)
@@ -104,26 +107,26 @@ describe('interruption', () => {
   })
 
   test('L16 the second Ctrl-C ends the process at once, and the run can be resumed all the same', async () => {
-    const here = await place()
-    const { run, id } = await started(here, await here.script('s.json', delegation({ builder: LONG })))
-    await run.until(/researcher {2}✓ done/)
+    const here = await createCliFixture()
+    const { run, id } = await startRun(here, await here.script('s.json', delegationScript({ builder: LONG })))
+    await run.waitFor(/researcher {2}✓ done/)
     run.kill('SIGINT')
-    await run.until(/Ctrl-C again stops at once/)
+    await run.waitFor(/Ctrl-C again stops at once/)
     // Closer together they count as one press.
     await pause(150)
     run.kill('SIGINT')
     const stopped = await run.done
     expect(stopped).toMatchObject({ code: 130, out: '' })
     expect(stopped.err).toMatch(new RegExp(`stopped; go on with: troupe resume ${id}`))
-    await here.script('s.json', delegation())
+    await here.script('s.json', delegationScript())
     expect(await here.troupe('resume', id, '-q')).toMatchObject({ code: 0, out: 'All is done.\n' })
   })
 })
 
 describe('questions', () => {
   test('L1 L13 a question parks the run with exit 3, stands in the inbox, and its answer completes the run', async () => {
-    const here = await place()
-    const model = await here.script('s.json', question(['red', 'dark blue']))
+    const here = await createCliFixture()
+    const model = await here.script('s.json', questionScript(['red', 'dark blue']))
     const asked = await here.troupe('run', 'task', '--agent', 'default', 'paint it', '--model', model)
     expect(asked).toMatchObject({ code: 3, out: '' })
     expect(asked.err).toMatch(/troupe answer g_\w+ red/)
@@ -143,8 +146,8 @@ describe('questions', () => {
   })
 
   test('L13 an answer can be written down without going on, as JSON, and the first one wins', async () => {
-    const here = await place()
-    const model = await here.script('s.json', question())
+    const here = await createCliFixture()
+    const model = await here.script('s.json', questionScript())
     const asked = await here.troupe('run', 'task', '--agent', 'default', 'paint it', '--model', model, '--json')
     expect(asked.code).toBe(3)
     const { run_id, status } = JSON.parse(asked.out)

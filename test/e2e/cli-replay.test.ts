@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { RunComparison } from '../../src/index.ts'
-import { delegation, oneAnswer, place, question } from './command-line.ts'
+import { createCliFixture, delegationScript, questionScript, singleAnswerScript } from './cli-fixture.ts'
 
 /* Recording, replaying, forking and comparing as a user does it: real processes, a real store on disk. */
 
@@ -8,8 +8,8 @@ const idOf = (out: string) => (JSON.parse(out) as { run_id: string }).run_id
 
 describe('CA20 cassettes', () => {
   test('CA20 a run is recorded, and replayed without a model', async () => {
-    const { troupe, script, read } = await place()
-    const model = await script('s.json', delegation())
+    const { troupe, script, read } = await createCliFixture()
+    const model = await script('s.json', delegationScript())
     const recorded = await troupe(
       'run',
       'task',
@@ -32,8 +32,8 @@ describe('CA20 cassettes', () => {
   })
 
   test('CA20 a recording does not fall behind another one, and says what is wrong with a cassette', async () => {
-    const { troupe, script, write } = await place()
-    const model = await script('s.json', oneAnswer('hi'))
+    const { troupe, script, write } = await createCliFixture()
+    const model = await script('s.json', singleAnswerScript('hi'))
     await write('old.jsonl', '{"troupe_cassette":9}\n')
     const over = await troupe('run', 'task', 'go', '--agent', 'default', '--model', model, '--record', 'old.jsonl')
     expect([over.code, over.err]).toEqual([2, expect.stringContaining('old.jsonl is there already')])
@@ -44,8 +44,8 @@ describe('CA20 cassettes', () => {
   })
 
   test('CA20 a run that asks a person is recorded over two commands and replayed over two', async () => {
-    const { troupe, script } = await place()
-    const model = await script('s.json', question())
+    const { troupe, script } = await createCliFixture()
+    const model = await script('s.json', questionScript())
     await troupe('run', 'task', 'go', '--agent', 'default', '--model', model, '--record', 'c.jsonl')
     const gate = async () =>
       (JSON.parse((await troupe('inbox', '--json')).out) as { gate_id: string }[])[0]?.gate_id ?? ''
@@ -60,8 +60,8 @@ describe('CA20 cassettes', () => {
 
 describe('CA20 stored runs', () => {
   test('CA20 replay says that a stored run comes out the same, for people and for programs', async () => {
-    const { troupe, script } = await place()
-    const model = await script('s.json', delegation())
+    const { troupe, script } = await createCliFixture()
+    const model = await script('s.json', delegationScript())
     const id = idOf((await troupe('run', 'task', 'go', '--agent', 'default', '--model', model, '--json')).out)
     const people = await troupe('replay', id)
     expect([people.code, people.out]).toEqual([0, expect.stringMatching(/^✓ r_\w+ {2}the same again/)])
@@ -71,8 +71,8 @@ describe('CA20 stored runs', () => {
   })
 
   test('CA20 fork goes on in the middle with other instructions and another model; diff shows what it changed', async () => {
-    const { troupe, script, write } = await place()
-    const model = await script('s.json', delegation())
+    const { troupe, script, write } = await createCliFixture()
+    const model = await script('s.json', delegationScript())
     const id = idOf((await troupe('run', 'task', 'go', '--agent', 'default', '--model', model, '--json')).out)
     const events = (await troupe('show', id, '--events', '--json')).out
       .trim()
@@ -95,16 +95,16 @@ describe('CA20 stored runs', () => {
     expect(diff.out).toMatch(/they part here:/)
     expect(diff.out).toMatch(/- All is done\.[\s\S]*\+ Done otherwise\./)
     const compared = JSON.parse((await troupe('diff', id, idOf(fork.out), '--json')).out) as RunComparison
-    expect(compared.runs.map(({ used }) => used.calls)).toEqual([4, 4])
+    expect(compared.runs.map(({ usage }) => usage.calls)).toEqual([4, 4])
     expect(compared.start?.fields.map(({ path }) => path)).toEqual(['data.limits.calls', 'data.model'])
-    expect(compared.parting).toMatchObject({ type: 'session:open', key: 'session/turn/1/tool/1/session' })
+    expect(compared.divergence).toMatchObject({ type: 'session:open', key: 'session/turn/1/tool/1/session' })
     expect((await troupe('replay', idOf(fork.out))).code).toBe(0)
     expect((await troupe('doctor', '--run', idOf(fork.out))).code).toBe(0)
   })
 
   test('CA20 fork says what it can change, and where it can begin', async () => {
-    const { troupe, script } = await place()
-    const model = await script('s.json', oneAnswer('hi'))
+    const { troupe, script } = await createCliFixture()
+    const model = await script('s.json', singleAnswerScript('hi'))
     const id = idOf((await troupe('run', 'task', 'go', '--agent', 'default', '--model', model, '--json')).out)
     const said = async (...argv: string[]) => {
       const { code, err } = await troupe('fork', id, ...argv)

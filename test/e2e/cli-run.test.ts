@@ -1,17 +1,17 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { widthOf } from '../../src/surfaces/cli/render/width.ts'
-import type { Outcome } from './command-line.ts'
-import { delegation, oneAnswer, place, question } from './command-line.ts'
+import { displayWidth } from '../../src/surfaces/cli/render/text-width.ts'
+import type { CliResult } from './cli-fixture.ts'
+import { createCliFixture, delegationScript, questionScript, singleAnswerScript } from './cli-fixture.ts'
 
 const ESCAPE = '\u001b'
 const RUN_ID = /^r_[0-9a-f]{12}$/
 
 describe('run', () => {
   test('L1 L4 L7 delegation: the answer on stdout, the progress on stderr, exit 0', async () => {
-    const here = await place()
-    const model = await here.script('s.json', delegation())
+    const here = await createCliFixture()
+    const model = await here.script('s.json', delegationScript())
     const done = await here.troupe('run', 'task', '--agent', 'default', 'do it', '--model', model)
     expect(done).toMatchObject({ code: 0, out: 'All is done.\n' })
     expect(done.err).toMatch(/researcher {2}starts {2}work for researcher/)
@@ -25,8 +25,8 @@ describe('run', () => {
   })
 
   test('L2 --json prints exactly one object of exactly these fields, and nothing else', async () => {
-    const here = await place()
-    const model = await here.script('s.json', oneAnswer('Hello.'))
+    const here = await createCliFixture()
+    const model = await here.script('s.json', singleAnswerScript('Hello.'))
     const done = await here.troupe('run', 'task', '--agent', 'default', 'hi', '--json', '--model', model)
     expect(done).toMatchObject({ code: 0, err: '' })
     const result = JSON.parse(done.out)
@@ -53,7 +53,7 @@ describe('run', () => {
   })
 
   test('L1 a run that fails exits with 1, says why and what to do, and shows no stack', async () => {
-    const here = await place()
+    const here = await createCliFixture()
     const model = await here.script('s.json', [{ reply: { error: { status: 401, message: 'the key is wrong' } } }])
     const done = await here.troupe('run', 'task', '--agent', 'default', 'hi', '--model', model)
     expect(done).toMatchObject({ code: 1, out: '' })
@@ -69,7 +69,7 @@ describe('run', () => {
   })
 
   test('L6 the input comes from a file, from stdin and from flags; flags win', async () => {
-    const here = await place()
+    const here = await createCliFixture()
     const model = await here.script('s.json', [
       { when: { says: 'from the file' }, reply: { text: 'File.' } },
       { when: { says: 'from stdin' }, reply: { text: 'Stdin.' } },
@@ -84,8 +84,8 @@ describe('run', () => {
   })
 
   test('L23 limits are set by name, lifted with null, and say which one was reached and how to go on', async () => {
-    const here = await place()
-    const model = await here.script('s.json', delegation())
+    const here = await createCliFixture()
+    const model = await here.script('s.json', delegationScript())
     const run = ['run', 'task', '--agent', 'default', 'do it', '--model', model]
     const stopped = await here.troupe(...run, '--limit', 'calls=1', '--limit', 'usd=null')
     expect(stopped.code).toBe(1)
@@ -96,8 +96,8 @@ describe('run', () => {
   })
 
   test('L9 runs are listed by project and store, and found by how their id begins', async () => {
-    const here = await place()
-    const model = await here.script('s.json', oneAnswer('Hello.'))
+    const here = await createCliFixture()
+    const model = await here.script('s.json', singleAnswerScript('Hello.'))
     const env = { TROUPE_STORE: 'elsewhere' }
     const run = ['run', 'task', '--agent', 'default', 'hi', '--model', model, '--json']
     const { run_id } = JSON.parse((await here.troupeWith({ env }, ...run, '--project', 'mine')).out)
@@ -117,9 +117,9 @@ describe('run', () => {
   })
 
   test('L24 names and texts in any script and with any quoting arrive unharmed', async () => {
-    const here = await place()
+    const here = await createCliFixture()
     await here.write('people/zoe.md', '---\nname: Zoë 設計者\ndescription: draws\n---\nYou draw.\n')
-    const model = await here.script('s.json', oneAnswer('Ça va, 設計者 "quoted" \'too\' — 🎉'))
+    const model = await here.script('s.json', singleAnswerScript('Ça va, 設計者 "quoted" \'too\' — 🎉'))
     const instruction = 'Say "it\'s fine"; $HOME `ls` 🎉\nsecond line'
     const done = await here.troupe(
       'run',
@@ -144,15 +144,18 @@ const FIELDS = ['run_id', 'status', 'stop_reason', 'output', 'error', 'usage', '
 
 describe('what is printed', () => {
   test('L4 L5 L9 piped output has no escape codes and is never wider than 60 columns where that is the width', async () => {
-    const here = await place()
+    const here = await createCliFixture()
     const env = { COLUMNS: '60' }
     await here.write(
       'people/long.md',
       `---\nname: ${'設計者'.repeat(12)}\ndescription: ${'word '.repeat(40)}\n---\nYou work.\n`,
     )
-    const asks = await here.script('ask.json', question(['a rather long choice', 'another one that is long', 'blue']))
+    const asks = await here.script(
+      'ask.json',
+      questionScript(['a rather long choice', 'another one that is long', 'blue']),
+    )
     const staffed = ['--agents', 'people']
-    const seen: Outcome[] = []
+    const seen: CliResult[] = []
     const see = async (...argv: string[]) => seen[seen.push(await here.troupeWith({ env }, ...argv)) - 1]
     const words = 'a long instruction '.repeat(20)
     await see('run', 'task', ...staffed, '--agent', '設計者'.repeat(12), words, '--model', asks)
@@ -172,13 +175,15 @@ describe('what is printed', () => {
     await see('demo')
     for (const { out, err } of seen) {
       expect(out + err).not.toContain(ESCAPE)
-      const wide = `${out}${err}`.split('\n').filter((text) => widthOf(text) > 60 && !text.startsWith('SQLite. It'))
+      const wide = `${out}${err}`
+        .split('\n')
+        .filter((text) => displayWidth(text) > 60 && !text.startsWith('SQLite. It'))
       expect(wide).toEqual([])
     }
   })
 
   test('L18 the demo is offline, labelled, delegates twice, resumes one, and leaves nothing behind', async () => {
-    const here = await place()
+    const here = await createCliFixture()
     const done = await here.troupe('demo')
     expect(done.code).toBe(0)
     expect(done.err).toMatch(/SCRIPTED DEMO/)
@@ -191,7 +196,7 @@ describe('what is printed', () => {
   })
 
   test('L25 help and version need nothing and name every command', async () => {
-    const here = await place()
+    const here = await createCliFixture()
     expect((await here.troupe('--version')).out).toMatch(/^\d+\.\d+\.\d+\n$/)
     const help = await here.troupe('--help')
     for (const command of 'demo run runs show watch resume cancel inbox answer agents doctor'.split(' ')) {

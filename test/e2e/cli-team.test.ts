@@ -1,17 +1,17 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import type { Place, Running } from './command-line.ts'
-import { oneAnswer, place } from './command-line.ts'
-import type { HeldModel } from './held-model.ts'
-import { heldModel } from './held-model.ts'
-import { cue, GATE, REVIEW, review, reviewed, started } from './team-script.ts'
+import type { CliFixture, CliProcess } from './cli-fixture.ts'
+import { createCliFixture, singleAnswerScript } from './cli-fixture.ts'
+import type { ManualModel } from './manual-model.ts'
+import { startManualModel } from './manual-model.ts'
+import { APPROVAL_TEAM, prepareReviewRun, REVIEW_TEAM, replyRule, reviewScript, waitForRunId } from './team-script.ts'
 
 const LONG = 60_000
 
 /** A run of the team whose agents speak when the test lets them. */
-async function held(here: Place, model: HeldModel): Promise<{ run: Running; id: string }> {
-  await here.write('review.yaml', REVIEW)
+async function startManualRun(here: CliFixture, model: ManualModel): Promise<{ run: CliProcess; id: string }> {
+  await here.write('review.yaml', REVIEW_TEAM)
   const run = here.startWith(
     model,
     'run',
@@ -23,13 +23,13 @@ async function held(here: Place, model: HeldModel): Promise<{ run: Running; id: 
     model.name,
     '--no-tools',
   )
-  return { run, id: await started(run) }
+  return { run, id: await waitForRunId(run) }
 }
 
 describe('a team on the command line', () => {
   test('L37 progress says who speaks and why the work goes on; the end has the answer and the route', async () => {
-    const here = await place()
-    const { code, out, err } = await here.troupe(...(await review(here)))
+    const here = await createCliFixture()
+    const { code, out, err } = await here.troupe(...(await prepareReviewRun(here)))
     expect({ code, out }).toEqual({ code: 0, out: 'It is out.\n' })
     expect(err).toMatch(/Review: writer begins/)
     expect(err).toMatch(/writer {2}speaks {2}round 1/)
@@ -45,9 +45,9 @@ describe('a team on the command line', () => {
   })
 
   test('L37 the team of an input file is seen from that file; variables come with --set', async () => {
-    const here = await place()
-    await review(here)
-    await here.write('teams/mine.yaml', REVIEW)
+    const here = await createCliFixture()
+    await prepareReviewRun(here)
+    await here.write('teams/mine.yaml', REVIEW_TEAM)
     await here.write('teams/job.yaml', 'message: Write it.\nteam: mine.yaml\n')
     const run = ['run', 'team', '--input', 'teams/job.yaml', '--model', 'scripted:s.json', '--json', '--no-tools']
     const plain = JSON.parse((await here.troupe(...run)).out)
@@ -57,9 +57,12 @@ describe('a team on the command line', () => {
   })
 
   test('L37 a team that returns to the user waits with its answer (exit 3), and goes on with what is answered', async () => {
-    const here = await place()
+    const here = await createCliFixture()
     await here.write('one.yaml', 'name: One\nagents: [{ name: helper }]\n')
-    const model = await here.script('s.json', [cue('helper', 'And blue?', { after: 1 }), cue('helper', 'Red?')])
+    const model = await here.script('s.json', [
+      replyRule('helper', 'And blue?', { after: 1 }),
+      replyRule('helper', 'Red?'),
+    ])
     const first = await here.troupe('run', 'team', 'Paint.', '--team', 'one.yaml', '--model', model, '--no-tools')
     expect(first).toMatchObject({ code: 3, out: 'Red?\n' })
     expect(first.err).toMatch(/troupe chat --resume r_/)
@@ -70,7 +73,7 @@ describe('a team on the command line', () => {
   })
 
   test('L38 a team that cannot run is told as the check tells it (exit 2), and leaves no trace', async () => {
-    const here = await place()
+    const here = await createCliFixture()
     await here.write(
       'bad.yaml',
       'name: Bad\nagents: [{ name: writer }]\nhandoffs: [{ from_agent: writer, to_agent: writr }]\n',
@@ -102,7 +105,7 @@ describe('a team on the command line', () => {
       'team',
       'Go.',
       '--team',
-      await here.write('r.yaml', REVIEW),
+      await here.write('r.yaml', REVIEW_TEAM),
       '--set',
       'stric=1',
     )
@@ -114,10 +117,10 @@ describe('a team on the command line', () => {
 
 describe('steering from another terminal', () => {
   test('L39 pause, step and continue: a paused run holds no process', async () => {
-    const here = await place()
-    const model = await heldModel()
-    const { run, id } = await held(here, model)
-    const writing = await model.turn('writer')
+    const here = await createCliFixture()
+    const model = await startManualModel()
+    const { run, id } = await startManualRun(here, model)
+    const writing = await model.nextTurn('writer')
     const busy = await here.troupe('chat', '--resume', id)
     expect(busy).toMatchObject({
       code: 1,
@@ -125,13 +128,13 @@ describe('steering from another terminal', () => {
     })
     const paused = await here.troupe('team', 'pause', id)
     expect(paused).toMatchObject({ code: 0, out: `noted; ${id} takes it between two turns\n` })
-    await run.until(/user asks: pause/)
+    await run.waitFor(/user asks: pause/)
     writing.answer('A draft.', { holds: [true] })
     const first = await run.done
     expect(first.code).toBe(3)
     expect(first.err).toMatch(/Paused before reviewer/)
     const step = here.startWith(model, 'team', 'step', id.slice(0, 8))
-    const reading = await model.turn('reviewer')
+    const reading = await model.nextTurn('reviewer')
     reading.answer('Good.', { sets: { approved: true } })
     const stepped = await step.done
     expect(stepped.code).toBe(3)
@@ -139,24 +142,24 @@ describe('steering from another terminal', () => {
     const noted = await here.troupe('team', 'continue', id, '--no-wait', '--json')
     expect(JSON.parse(noted.out)).toMatchObject({ run_id: id })
     const resumed = here.startWith(model, 'resume', id)
-    const publishing = await model.turn('publisher')
+    const publishing = await model.nextTurn('publisher')
     publishing.answer('It is out.')
     expect(await resumed.done).toMatchObject({ code: 0, out: 'It is out.\n' })
   })
 
   test('L39 another agent, a variable and a message, each told in the journal and taken once', async () => {
-    const here = await place()
-    const model = await heldModel()
-    const { run, id } = await held(here, model)
-    const writing = await model.turn('writer')
+    const here = await createCliFixture()
+    const model = await startManualModel()
+    const { run, id } = await startManualRun(here, model)
+    const writing = await model.nextTurn('writer')
     await here.troupe('team', 'set', id, 'strict=true')
     await here.troupe('team', 'say', id, 'Mind', 'the', 'tone.')
     await here.troupe('team', 'pause', id)
-    await run.until(/user asks: pause/)
+    await run.waitFor(/user asks: pause/)
     writing.answer('A draft.', { holds: [true] })
     expect((await run.done).code).toBe(3)
     const next = here.startWith(model, 'team', 'next', id, 'publisher', '--json')
-    const publishing = await model.turn('publisher')
+    const publishing = await model.nextTurn('publisher')
     publishing.answer('It is out.')
     const { output } = JSON.parse((await next.done).out)
     expect(output).toMatchObject({ agent: 'publisher', variables: { strict: true } })
@@ -169,10 +172,10 @@ describe('steering from another terminal', () => {
   })
 
   test('L39 what cannot be is refused: unknown runs and agents, other types, other runs, runs that have ended', async () => {
-    const here = await place()
-    const run = await here.troupe(...(await review(here)))
+    const here = await createCliFixture()
+    const run = await here.troupe(...(await prepareReviewRun(here)))
     const [, id = ''] = /(r_[0-9a-f]{12}) started/.exec(run.err) ?? []
-    const model = await here.script('t.json', oneAnswer('Hi.'))
+    const model = await here.script('t.json', singleAnswerScript('Hi.'))
     const other = await here.troupe('run', 'task', 'hi', '--agent', 'default', '--model', model, '--json', '--no-tools')
     const task = JSON.parse(other.out).run_id as string
     const refusals: [string[], RegExp][] = [
@@ -195,9 +198,9 @@ describe('steering from another terminal', () => {
   })
 
   test('L39 a handoff that wants approval waits in the inbox, and is approved with an answer', async () => {
-    const here = await place()
-    await here.write('gate.yaml', GATE)
-    const model = await here.script('s.json', [cue('writer', 'Draft.'), cue('editor', 'Edited.')])
+    const here = await createCliFixture()
+    await here.write('gate.yaml', APPROVAL_TEAM)
+    const model = await here.script('s.json', [replyRule('writer', 'Draft.'), replyRule('editor', 'Edited.')])
     const asked = await here.troupe('run', 'team', 'Go.', '--team', 'gate.yaml', '--model', model, '--no-tools')
     expect(asked.code).toBe(3)
     expect(asked.err).toMatch(/writer wants to hand over to editor: "always" holds/)
@@ -208,12 +211,12 @@ describe('steering from another terminal', () => {
   })
 
   test('L39 what is asked of a team that waits for something else is taken when it goes on', async () => {
-    const here = await place()
+    const here = await createCliFixture()
     await here.write(
       'two.yaml',
       'name: Two\nagents: [{ name: helper }, { name: other }]\nentry: helper\nhandoffs: [{ from_agent: user, to_agent: other, condition: "1 > 2" }]\n',
     )
-    const model = await here.script('s.json', [cue('helper', 'Yes?'), cue('other', 'I am another.')])
+    const model = await here.script('s.json', [replyRule('helper', 'Yes?'), replyRule('other', 'I am another.')])
     const run = await here.troupe('run', 'team', 'Hi.', '--team', 'two.yaml', '--model', model, '--no-tools')
     const [, id = ''] = /(r_[0-9a-f]{12}) started/.exec(run.err) ?? []
     const noted = await here.troupe('team', 'next', id, 'other')
@@ -225,15 +228,15 @@ describe('steering from another terminal', () => {
 
 describe('a team and crashes', () => {
   test('L40 killed in the middle of a turn it goes on with the one it had been handed to', async () => {
-    const here = await place()
-    const run = here.start(...(await review(here, reviewed({ reviewer: LONG }))))
-    const id = await started(run)
-    await run.until(/reviewer {2}speaks {2}round 2/)
+    const here = await createCliFixture()
+    const run = here.start(...(await prepareReviewRun(here, reviewScript({ reviewer: LONG }))))
+    const id = await waitForRunId(run)
+    await run.waitFor(/reviewer {2}speaks {2}round 2/)
     run.kill('SIGKILL')
     await run.done
     // The writer would judge otherwise now; what was decided stays decided.
-    const [, , ...rest] = reviewed()
-    await here.script('s.json', [cue('writer', 'Never asked.', { holds: [false] }), ...rest])
+    const [, , ...rest] = reviewScript()
+    await here.script('s.json', [replyRule('writer', 'Never asked.', { holds: [false] }), ...rest])
     const resumed = await here.troupe('resume', id)
     expect(resumed.err).toMatch(/taken up again/)
     expect(resumed.err).toMatch(/reviewer → writer {2}not approved/)

@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { place } from './command-line.ts'
+import { createCliFixture } from './cli-fixture.ts'
 
 const writes = (path: string) => [
   { when: { turn: 1 }, reply: { toolCalls: [{ name: 'Write', input: { file_path: path, content: 'hello\n' } }] } },
@@ -11,7 +11,7 @@ const writes = (path: string) => [
 ]
 
 test('L26 what acts is asked for, with its input; allowed, it is done in the workspace and nowhere else', async () => {
-  const here = await place()
+  const here = await createCliFixture()
   const model = await here.script('s.json', writes('note.txt'))
   const asked = await here.troupe('run', 'task', '--agent', 'default', 'write', '--model', model)
   expect(asked.code).toBe(3)
@@ -26,7 +26,7 @@ test('L26 what acts is asked for, with its input; allowed, it is done in the wor
 })
 
 test('L27 a tool that the agent’s file names, or a rule lets pass, is not asked for; a rule that denies is final', async () => {
-  const here = await place()
+  const here = await createCliFixture()
   await here.write('team/scribe.md', '---\nname: scribe\ndescription: writes\ntools: Write\n---\nYou write.\n')
   const model = await here.script('s.json', writes('note.txt'))
   const run = (...more: string[]) => here.troupe('run', 'task', 'write', '--model', model, '--agents', 'team', ...more)
@@ -52,7 +52,7 @@ test('L27 a tool that the agent’s file names, or a rule lets pass, is not aske
 })
 
 test('L28 commands run in a sandbox of the workspace; --no-tools gives agents nothing of this machine', async () => {
-  const here = await place()
+  const here = await createCliFixture()
   const command = 'echo in > inside.txt; echo out > /var/tmp/troupe-outside.txt; cat inside.txt'
   const model = await here.script('s.json', [
     { when: { turn: 1 }, reply: { toolCalls: [{ name: 'Bash', input: { command } }] } },
@@ -67,7 +67,7 @@ test('L28 commands run in a sandbox of the workspace; --no-tools gives agents no
 })
 
 test('TO59 the folder that TROUPE_AGENTS names is protected like the one of --agents', async () => {
-  const here = await place()
+  const here = await createCliFixture()
   await here.write('team/scribe.md', '---\nname: scribe\ndescription: writes\ntools: Write\n---\nYou write.\n')
   const model = await here.script('s.json', writes('team/evil.md'))
   const how = { env: { TROUPE_AGENTS: 'team' } }
@@ -77,7 +77,7 @@ test('TO59 the folder that TROUPE_AGENTS names is protected like the one of --ag
 })
 
 test('TO66 a run searches with the service of its environment once the host is allowed, and doctor says which', async () => {
-  const here = await place()
+  const here = await createCliFixture()
   const server = createServer((request, response) => {
     const query = new URL(request.url ?? '', 'http://x').searchParams.get('q')
     response.end(JSON.stringify({ results: [{ title: `found ${query}`, url: 'https://a.test', content: 'c' }] }))

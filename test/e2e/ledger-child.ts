@@ -1,8 +1,8 @@
-import { openScene, workOn } from './ledger-scene.ts'
+import { openLedgerTroupe, runToEnd } from './ledger-fixture.ts'
 
 /** `ledger-child.ts URL STORE`: works on the run of the thirty until it ends, or until somebody kills it. */
 const [url = '', store = ''] = process.argv.slice(2)
-const troupe = await openScene(url, store)
-const { status, error } = await workOn(troupe)
+const troupe = await openLedgerTroupe(url, store)
+const { status, error } = await runToEnd(troupe)
 await troupe.close()
 process.stdout.write(JSON.stringify({ status, error }))

@@ -2,11 +2,11 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Model, ModelRequest, Troupe } from '../../src/index.ts'
 import { createTroupe } from '../../src/index.ts'
-import { agent } from '../stage.ts'
-import type { Place } from './command-line.ts'
-import { place } from './command-line.ts'
-import type { Double } from './providers-double.ts'
-import { KEY, startDouble } from './providers-double.ts'
+import { agent } from '../support/test-troupe.ts'
+import type { CliFixture } from './cli-fixture.ts'
+import { createCliFixture } from './cli-fixture.ts'
+import type { MockProvider } from './mock-provider.ts'
+import { MOCK_API_KEY, startMockProvider } from './mock-provider.ts'
 
 /** Its usage is 1,000 and 100 tokens; without words it never answers, and `mute` reports no usage. */
 function model(name: string, play: (request: ModelRequest) => string | undefined, mute = false): Model {
@@ -31,8 +31,8 @@ const PRICES = {
   prices: [{ model: 'acme/*', from: '2020-01-01', usd_per_million: { input: 10, output: 100 } }],
 }
 
-function open(here: Place): Promise<Troupe> {
-  const known = [
+function open(here: CliFixture): Promise<Troupe> {
+  const custom = [
     model('acme/lead', ({ session }) => (session.turn === 1 ? 'task helper find it' : 'Done.')),
     model('secret/helper', () => 'Found.'),
     model('acme/never', () => undefined),
@@ -44,11 +44,11 @@ function open(here: Place): Promise<Troupe> {
     agent('sleeper', { model: 'acme/never', tools: [], timeout_ms: 30 }),
     agent('mute', { model: 'acme/mute', tools: [] }),
   ]
-  return createTroupe({ store: join(here.folder, '.troupe'), models: { known }, agents })
+  return createTroupe({ store: join(here.folder, '.troupe'), models: { custom }, agents })
 }
 
 /** Three runs: one that delegates to a model nobody knows the price of, one cut short, one whose usage never came. */
-async function spent(here: Place): Promise<{ runs: string[] }> {
+async function createRuns(here: CliFixture): Promise<{ runs: string[] }> {
   await using troupe = await open(here)
   const runs: string[] = []
   for (const name of ['lead', 'sleeper', 'mute']) {
@@ -60,8 +60,8 @@ async function spent(here: Place): Promise<{ runs: string[] }> {
 
 describe('troupe cost', () => {
   test('AC8 it is a table within the width, the dearest first, with a total; what is not known is said', async () => {
-    const here = await place()
-    await spent(here)
+    const here = await createCliFixture()
+    await createRuns(here)
     for (const columns of [60, 24, 120]) {
       const env = { COLUMNS: String(columns) }
       const { out, err } = await here.troupeWith({ env }, 'cost', '--by', 'model', '--prices', 'prices.json')
@@ -91,8 +91,8 @@ describe('troupe cost', () => {
   })
 
   test('AC9 all runs or one, by what is asked, since a day', async () => {
-    const here = await place()
-    const { runs } = await spent(here)
+    const here = await createCliFixture()
+    const { runs } = await createRuns(here)
     const groups = async (...argv: string[]) => {
       const { out } = await here.troupe('cost', '--json', '--prices', 'prices.json', ...argv)
       return (JSON.parse(out) as { groups: { group: string }[] }).groups.map(({ group }) => group)
@@ -111,7 +111,7 @@ describe('troupe cost', () => {
   })
 
   test('AC9 a bad day, a bad group and a bad price file are refused with what to write', async () => {
-    const here = await place()
+    const here = await createCliFixture()
     await here.write('bad.json', { updated: 'x', prices: [{ model: 'a/b' }] })
     for (const day of ['yesterday', '2026-02-30', '2026-1-1']) {
       const { code, err } = await here.troupe('cost', '--since', day)
@@ -125,8 +125,8 @@ describe('troupe cost', () => {
   })
 
   test('AC10 for programs it is one object with groups, total, and the models without a price', async () => {
-    const here = await place()
-    const { runs } = await spent(here)
+    const here = await createCliFixture()
+    const { runs } = await createRuns(here)
     const { out } = await here.troupe('cost', runs[0] ?? '', '--json', '--by', 'agent', '--prices', 'prices.json')
     const record = JSON.parse(out)
     expect(Object.keys(record)).toEqual(['by', 'since', 'groups', 'total', 'unpriced_models', 'inherited'])
@@ -149,8 +149,8 @@ describe('troupe cost', () => {
   })
 
   test('AC7 what a fork brought along is counted where it was paid', async () => {
-    const here = await place()
-    const { runs } = await spent(here)
+    const here = await createCliFixture()
+    const { runs } = await createRuns(here)
     await using troupe = await open(here)
     const [run = ''] = runs
     const end = (await troupe.events(run)).find(({ type }) => type === 'run:end')
@@ -163,35 +163,35 @@ describe('troupe cost', () => {
 })
 
 describe('troupe doctor and models', () => {
-  let double: Double
+  let double: MockProvider
   beforeAll(async () => {
-    double = await startDouble()
+    double = await startMockProvider()
   })
   afterAll(() => double.stop())
-  const claude = () => ({ ANTHROPIC_API_KEY: KEY, ANTHROPIC_BASE_URL: double.url })
+  const claude = () => ({ ANTHROPIC_API_KEY: MOCK_API_KEY, ANTHROPIC_BASE_URL: double.url })
 
   test('AC11 it says what was found, what each role uses and why', async () => {
-    const here = await place()
+    const here = await createCliFixture()
     const env = { ...claude(), TROUPE_MODEL_FAST: 'ollama/llama3' }
     const { out, code } = await here.troupeWith({ env }, 'doctor')
     expect(code).toBe(0)
     expect(out).toMatch(/✓ models\s+anthropic \(ANTHROPIC_API_KEY holds a key\)/)
     expect(out).toMatch(/✓ fast\s+ollama\/llama3: TROUPE_MODEL_FAST says so/)
     expect(out).toMatch(/✓ reasoning anthropic\/claude-\S+: ANTHROPIC_API_KEY is set/)
-    expect(out).not.toContain(KEY)
+    expect(out).not.toContain(MOCK_API_KEY)
     const given = await here.troupe('doctor', '--model', 'scripted:a.json')
     expect(given.out).toMatch(/✓ general\s+scripted:\S+a\.json: --model says\s+so/)
   })
 
   test('AC11 when nothing is found it says what to set', async () => {
-    const { out, code } = await (await place()).troupe('doctor')
+    const { out, code } = await (await createCliFixture()).troupe('doctor')
     expect(code).toBe(0)
     expect(out).toMatch(/! models\s+no provider found\s+set ANTHROPIC_API_KEY \(anthropic\), OPENAI_API_KEY \(openai\)/)
     expect(out).toMatch(/scripted:FILE/)
   })
 
   test('AC12 a role without its key, or of no provider, is named, and something is wrong', async () => {
-    const here = await place()
+    const here = await createCliFixture()
     const env = { TROUPE_MODEL_FAST: 'antropic/x', TROUPE_MODEL_GENERAL: 'openai-chat/gpt-5', TROUPE_MODEL: 'ollama/a' }
     const { out, code } = await here.troupeWith({ env }, 'doctor')
     expect(code).toBe(1)
@@ -201,9 +201,9 @@ describe('troupe doctor and models', () => {
   })
 
   test('AC13 one call for each model of the roles, with time and tokens', async () => {
-    const here = await place()
+    const here = await createCliFixture()
     const usage = { input_tokens: 31, output_tokens: 2 }
-    await double.play([{ match: { userMessage: 'Are you there?' }, response: { content: 'yes', usage } }])
+    await double.setFixtures([{ match: { userMessage: 'Are you there?' }, response: { content: 'yes', usage } }])
     const env = { ...claude(), TROUPE_MODEL_REASONING: 'anthropic/claude-haiku-5-5' }
     const { out, code } = await here.troupeWith({ env }, 'doctor', '--call', '--json')
     expect(code).toBe(0)
@@ -213,14 +213,16 @@ describe('troupe doctor and models', () => {
       ['anthropic/claude-sonnet-5-5', true],
     ])
     for (const call of calls) expect(call.usage).toMatchObject({ input: 31, output: 2 })
-    expect((await double.asked()).length).toBe(2)
+    expect((await double.requests()).length).toBe(2)
     const told = await here.troupeWith({ env }, 'doctor', '--call', 'anthropic/claude-haiku-5-5')
     expect(told.out).toMatch(/✓ call\s+anthropic\/claude-haiku-5-5 answered in \S+: 31 tokens in, 2 out,\s+<\$0\.0001/)
   })
 
   test('AC13 a call that fails is told with its hint, is made once, and shows no key', async () => {
-    const here = await place()
-    await double.play([{ match: { userMessage: 'there' }, response: { error: { message: 'busy' }, status: 500 } }])
+    const here = await createCliFixture()
+    await double.setFixtures([
+      { match: { userMessage: 'there' }, response: { error: { message: 'busy' }, status: 500 } },
+    ])
     const env = { ...claude(), OPENAI_API_KEY: 'sk-wrong-0123456789', OPENAI_BASE_URL: double.url }
     const names = ['anthropic/claude-haiku-5-5', 'openai/gpt-5', 'google/gemini-2.5-flash', 'nonsense']
     const { out, code } = await here.troupeWith({ env }, 'doctor', '--call', ...names)
@@ -231,6 +233,6 @@ describe('troupe doctor and models', () => {
     expect(text).toMatch(/✗ call google\/gemini-2.5-flash: model_auth: .*set GOOGLE_GENERATIVE_AI_API_KEY/)
     expect(text).toMatch(/✗ call nonsense: unknown_model/)
     expect(text).not.toMatch(/sk-wrong|test-key-of-the-double/)
-    expect((await double.asked()).filter(({ response }) => response.status === 500).length).toBe(1)
+    expect((await double.requests()).filter(({ response }) => response.status === 500).length).toBe(1)
   })
 })

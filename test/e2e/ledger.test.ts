@@ -7,22 +7,31 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import type { AccountRow, Event, RunRow } from '../../src/index.ts'
-import { accountsOf, isEvent, loadPrices, sumBy, sumOf } from '../../src/index.ts'
-import type { Reported } from './ledger-scene.ts'
-import { CALLS, fixtures, openScene, reportedBy, reportedFor, sumOfReports, WORKERS, workOn } from './ledger-scene.ts'
-import type { Double } from './providers-double.ts'
-import { startDouble } from './providers-double.ts'
+import { accountsFrom, isEvent, loadPrices, sumAccounts, sumAccountsBy } from '../../src/index.ts'
+import type { ReportedRequest } from './ledger-fixture.ts'
+import {
+  EXPECTED_CALLS,
+  ledgerFixtures,
+  openLedgerTroupe,
+  readReports,
+  reportedUsage,
+  runToEnd,
+  sumReports,
+  WORKERS,
+} from './ledger-fixture.ts'
+import type { MockProvider } from './mock-provider.ts'
+import { startMockProvider } from './mock-provider.ts'
 
 const CHILD = fileURLToPath(new URL('./ledger-child.ts', import.meta.url))
 /** Three in a row that got nothing done would have the run put aside. */
 const KILLS = 2
 
-let double: Double
+let double: MockProvider
 beforeAll(async () => {
-  double = await startDouble()
+  double = await startMockProvider()
 })
 afterAll(() => double.stop())
-beforeEach(() => double.play(fixtures()))
+beforeEach(() => double.setFixtures(ledgerFixtures()))
 
 function newStore(): string {
   const folder = mkdtempSync(join(tmpdir(), 'troupe-ledger-'))
@@ -31,75 +40,75 @@ function newStore(): string {
 }
 
 /** The run of the thirty as a store tells it afterwards. */
-async function toldBy(store: string): Promise<{ run: RunRow; events: Event[]; rows: AccountRow[] }> {
-  const troupe = await openScene(double.url, store)
+async function readLedger(store: string): Promise<{ run: RunRow; events: Event[]; rows: AccountRow[] }> {
+  const troupe = await openLedgerTroupe(double.url, store)
   const [run] = await troupe.runs()
   if (!run) throw new Error('there is no run')
   const events = await troupe.events(run.run_id)
   await troupe.close()
-  return { run, events, rows: accountsOf(events, await loadPrices()) }
+  return { run, events, rows: accountsFrom(events, await loadPrices()) }
 }
 
 describe('the ledger and the provider', () => {
   test('AC14 thirty agents, rate limits, failures, a resume: the ledger is what the double reported', async () => {
     const store = newStore()
-    const first = await openScene(double.url, store)
+    const first = await openLedgerTroupe(double.url, store)
     let ended = 0
-    const interrupted = await workOn(first, (event) => {
+    const interrupted = await runToEnd(first, (event) => {
       if (isEvent(event, 'model:end')) ended += 1
       if (ended === 20) void first.drain()
     })
     expect(interrupted.status).toBe('pending')
     await first.close()
-    const second = await openScene(double.url, store)
-    expect(await workOn(second)).toMatchObject({ status: 'completed', error: null })
+    const second = await openLedgerTroupe(double.url, store)
+    expect(await runToEnd(second)).toMatchObject({ status: 'completed', error: null })
     await second.close()
 
-    const { run, rows } = await toldBy(store)
-    const reports = await reportedBy(double)
+    const { run, rows } = await readLedger(store)
+    const reports = await readReports(double)
     const { calls, input, output, lost, estimated } = run.usage
-    expect({ calls, input, output }).toEqual(sumOfReports(reports))
+    expect({ calls, input, output }).toEqual(sumReports(reports))
     expect({ lost: lost.calls, estimated }).toEqual({ lost: 0, estimated: false })
-    expect(reports.filter(({ status }) => status === 200).length).toBe(CALLS)
+    expect(reports.filter(({ status }) => status === 200).length).toBe(EXPECTED_CALLS)
     expect([429, 500].map((code) => reports.filter(({ status }) => status === code).length)).toEqual([6, 4])
 
-    const agents = sumBy(rows, 'agent')
+    const agents = sumAccountsBy(rows, 'agent')
     expect(agents.length).toBe(WORKERS + 1)
     for (const { group, calls: made, usage } of agents) {
-      const own = sumOfReports(reports.filter(({ who }) => who === group))
+      const own = sumReports(reports.filter(({ agent }) => agent === group))
       expect({ calls: made, input: usage.input, output: usage.output }, group).toEqual(own)
     }
-    expect(sumOf(rows).usage).toMatchObject({ input, output })
-    expect(sumBy(rows, 'model').map(({ group }) => group).length).toBe(5)
+    expect(sumAccounts(rows).usage).toMatchObject({ input, output })
+    expect(sumAccountsBy(rows, 'model').map(({ group }) => group).length).toBe(5)
   })
 
   test('AC15 killed several times, ledger and lost cover the double, and what completed is there exactly', async () => {
     const store = newStore()
     for (let kill = 1; kill <= KILLS; kill++) await killAt(store, kill * 13)
-    expect(await toTheEnd(store)).toEqual({ status: 'completed', error: null })
+    expect(await runToEndHere(store)).toEqual({ status: 'completed', error: null })
 
-    const { run, rows } = await toldBy(store)
-    const reports = await reportedBy(double)
-    const seen = sumOfReports(reports)
+    const { run, rows } = await readLedger(store)
+    const reports = await readReports(double)
+    const seen = sumReports(reports)
     const { calls, input, output, lost } = run.usage
     expect(lost.calls).toBeGreaterThan(0)
     expect(calls + lost.calls).toBeGreaterThanOrEqual(seen.calls)
     expect(input + output + lost.tokens).toBeGreaterThanOrEqual(seen.input + seen.output)
 
     const ended = rows.filter(({ status }) => status === 'ended')
-    expect(ended.length).toBe(CALLS)
+    expect(ended.length).toBe(EXPECTED_CALLS)
     for (const row of ended) {
       const { input: asked, output: said } = row.usage
-      expect({ input: asked, output: said }, row.key).toEqual(reportedFor(indexOf(row.agent), turnOf(row)))
+      expect({ input: asked, output: said }, row.key).toEqual(reportedUsage(indexOf(row.agent), turnOf(row)))
     }
-    expect(coverage(rows, reports)).toEqual([])
+    expect(uncoveredRequests(rows, reports)).toEqual([])
   })
 })
 
 /** Where the double saw more requests for a call than the ledger knows of attempts. */
-function coverage(rows: readonly AccountRow[], reports: readonly Reported[]): string[] {
+function uncoveredRequests(rows: readonly AccountRow[], reports: readonly ReportedRequest[]): string[] {
   const known = Map.groupBy(rows, (row) => `${row.agent} ${turnOf(row)}`)
-  const seen = Map.groupBy(reports, ({ who, turn }) => `${who} ${turn}`)
+  const seen = Map.groupBy(reports, ({ agent, turn }) => `${agent} ${turn}`)
   return [...seen].flatMap(([call, requests]) => {
     const attempts = known.get(call) ?? []
     return requests.length <= attempts.length ? [] : `${call}: ${requests.length} requests, ${attempts.length} attempts`
@@ -131,14 +140,14 @@ function child(store: string) {
 /** Lets a process work until the double has seen so many requests, and kills it in the middle of them. */
 async function killAt(store: string, requests: number): Promise<void> {
   const working = child(store)
-  while ((await double.asked()).length < requests && working.started.exitCode === null) await pause(5)
+  while ((await double.requests()).length < requests && working.started.exitCode === null) await pause(5)
   working.kill()
   const [code, signal] = await working.exit
   // On a very fast machine it may have got to its end first.
   expect(code === 0 || signal === 'SIGKILL', working.complained()).toBe(true)
 }
 
-async function toTheEnd(store: string): Promise<unknown> {
+async function runToEndHere(store: string): Promise<unknown> {
   const working = child(store)
   await working.exit
   expect(working.complained()).toBe('')

@@ -1,22 +1,22 @@
 import { expect, test } from 'vitest'
-import { isAlive, sceneServer, until } from '../mcp-scene.ts'
-import type { Place } from './command-line.ts'
-import { oneAnswer, place } from './command-line.ts'
+import { createTestServer, isAlive, waitUntil } from '../support/mcp-test-server.ts'
+import type { CliFixture } from './cli-fixture.ts'
+import { createCliFixture, singleAnswerScript } from './cli-fixture.ts'
 
-const hanging = [
+const hangingScript = [
   { when: { turn: 1 }, reply: { toolCalls: [{ name: 'mcp__s__hang', input: {} }] } },
   { when: { says: 'outcome_unknown' }, reply: { text: 'Nobody knows.' } },
 ]
 
-async function configured(here: Place, servers: Record<string, unknown>): Promise<string[]> {
+async function writeConfig(here: CliFixture, servers: Record<string, unknown>): Promise<string[]> {
   return ['--mcp-config', await here.write('mcp.json', { mcpServers: servers })]
 }
 
 test('MC34 --mcp-config gives a run its servers, and doctor lists them without starting any', async () => {
-  const here = await place()
-  const scene = sceneServer()
+  const here = await createCliFixture()
+  const scene = createTestServer()
   const servers = { s: scene.config, web: { type: 'http', url: 'https://user:hunter2@example.com/mcp?key=k-123' } }
-  const config = await configured(here, servers)
+  const config = await writeConfig(here, servers)
   const checked = await here.troupe('doctor', ...config)
   expect(checked.out).toMatch(/mcp +s · stdio · \S+ …; started/)
   expect(checked.out).toMatch(/mcp +web · http · https:\/\/example.com\/mcp;/)
@@ -26,7 +26,7 @@ test('MC34 --mcp-config gives a run its servers, and doctor lists them without s
     { when: { turn: 1 }, reply: { toolCalls: [{ name: 'mcp__s__echo', input: { text: 'hello' } }] } },
     { when: { says: 'hello' }, reply: { text: 'It said hello.' } },
   ])
-  const only = await configured(here, { s: scene.config })
+  const only = await writeConfig(here, { s: scene.config })
   const done = await here.troupe(
     'run',
     'task',
@@ -41,12 +41,12 @@ test('MC34 --mcp-config gives a run its servers, and doctor lists them without s
     ...only,
   )
   expect(done).toMatchObject({ code: 0, out: 'It said hello.\n' })
-  await until(() => !scene.pids().some(isAlive))
+  await waitUntil(() => !scene.pids().some(isAlive))
 })
 
 test('MC35 a file of servers that cannot be meant is bad usage, before anything starts', async () => {
-  const here = await place()
-  const model = await here.script('s.json', oneAnswer('hi'))
+  const here = await createCliFixture()
+  const model = await here.script('s.json', singleAnswerScript('hi'))
   const run = async (content: unknown) => {
     const file = await here.write('mcp.json', content)
     return here.troupe('run', 'task', '--agent', 'default', 'hi', '--model', model, '--mcp-config', file)
@@ -64,8 +64,8 @@ test('MC35 a file of servers that cannot be meant is bad usage, before anything 
 })
 
 test('MC42 a file of servers that is empty means none, and that is said', async () => {
-  const here = await place()
-  const model = await here.script('s.json', oneAnswer('hi'))
+  const here = await createCliFixture()
+  const model = await here.script('s.json', singleAnswerScript('hi'))
   for (const content of ['', ' \n']) {
     const file = await here.write('.mcp.json', content)
     const run = await here.troupe('run', 'task', '--agent', 'default', 'x', '--model', model, '--mcp-config', file)
@@ -75,8 +75,8 @@ test('MC42 a file of servers that is empty means none, and that is said', async 
 })
 
 test('MC43 --lend names the variables that servers of agents’ files may use; what is no name is bad usage', async () => {
-  const here = await place()
-  const scene = sceneServer()
+  const here = await createCliFixture()
+  const scene = createTestServer()
   const { command, args, env } = scene.config
   const server = { command, args, env: { ...env, TOKEN: `\${LEND_ME}` } }
   await here.write(
@@ -108,10 +108,10 @@ test('MC43 --lend names the variables that servers of agents’ files may use; w
 })
 
 test('MC36 a run that was killed between begin and end of an action reports its outcome as unknown', async () => {
-  const here = await place()
-  const scene = sceneServer()
-  const config = await configured(here, { s: scene.config })
-  const model = await here.script('s.json', hanging)
+  const here = await createCliFixture()
+  const scene = createTestServer()
+  const config = await writeConfig(here, { s: scene.config })
+  const model = await here.script('s.json', hangingScript)
   const running = here.start(
     'run',
     'task',
@@ -126,10 +126,10 @@ test('MC36 a run that was killed between begin and end of an action reports its 
     ...config,
   )
   running.done.catch(() => {})
-  await until(() => scene.log().includes('call hang'))
+  await waitUntil(() => scene.log().includes('call hang'))
   running.kill('SIGKILL')
   await running.done
-  await until(() => !scene.pids().some(isAlive))
+  await waitUntil(() => !scene.pids().some(isAlive))
   const resumed = await here.troupe('resume', 'r_', '--no-sandbox', '--allow', 'mcp__s', '--model', model, ...config)
   expect(resumed).toMatchObject({ code: 0, out: 'Nobody knows.\n' })
   expect(scene.log().filter((line) => line === 'call hang')).toHaveLength(1)

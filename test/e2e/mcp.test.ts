@@ -9,9 +9,9 @@ import type { Event, Troupe, TroupeOptions } from '../../src/index.ts'
 import { createTroupe, isEvent } from '../../src/index.ts'
 import { openWorkspace } from '../../src/tools/files/workspace.ts'
 import { openSandbox } from '../../src/tools/sandbox/open-sandbox.ts'
-import { isAlive, temporary, until } from '../mcp-scene.ts'
-import type { Played } from '../stage.ts'
-import { agent, lastInput, playing } from '../stage.ts'
+import { isAlive, temporaryFolder, waitUntil } from '../support/mcp-test-server.ts'
+import type { ModelReply } from '../support/test-troupe.ts'
+import { agent, functionModel, lastMessageText } from '../support/test-troupe.ts'
 
 /* Servers of the MCP project, as npm has them, used by agents in runs. */
 
@@ -19,13 +19,13 @@ const MODULES = realpathSync(fileURLToPath(new URL('../../node_modules', import.
 const FILES = join(MODULES, '@modelcontextprotocol/server-filesystem/dist/index.js')
 const EVERYTHING = join(MODULES, '@modelcontextprotocol/server-everything/dist/index.js')
 
-type Turns = readonly (Played | ((heard: string) => Played | Promise<Played>))[]
+type Turns = readonly (ModelReply | ((heard: string) => ModelReply | Promise<ModelReply>))[]
 
 /** A troupe whose model says these turns, one after the other. */
-async function troupeOf(turns: Turns, options: TroupeOptions): Promise<Troupe & { heard: string[] }> {
+async function createTroupeWithReplies(turns: Turns, options: TroupeOptions): Promise<Troupe & { heard: string[] }> {
   const heard: string[] = []
-  const model = playing((request) => {
-    heard.push(lastInput(request))
+  const model = functionModel((request) => {
+    heard.push(lastMessageText(request))
     const next = turns[request.session.turn - 1] ?? { text: 'done' }
     return typeof next === 'function' ? next(heard.at(-1) ?? '') : next
   })
@@ -34,13 +34,16 @@ async function troupeOf(turns: Turns, options: TroupeOptions): Promise<Troupe & 
   return Object.assign(troupe, { heard })
 }
 
-const calling = (name: string, input: unknown = {}): Played => ({ calls: [{ name, input }] })
-const toolsOf = (events: readonly Event[]) =>
+const calling = (name: string, input: unknown = {}): ModelReply => ({ calls: [{ name, input }] })
+const toolNames = (events: readonly Event[]) =>
   events.flatMap((event) => (isEvent(event, 'session:open') ? event.data.tools : []))
 
 /** A server that leaves its process id, so that the test can kill it. */
-function killable(server: string, ...args: string[]): { config: { command: string; args: string[] }; pid(): number } {
-  const file = join(temporary(), 'pid')
+function killableServer(
+  server: string,
+  ...args: string[]
+): { config: { command: string; args: string[] }; pid(): number } {
+  const file = join(temporaryFolder(), 'pid')
   const script = 'echo $$ > "$0"; exec "$@"'
   return {
     config: { command: 'sh', args: ['-c', script, file, process.execPath, server, ...args] },
@@ -49,10 +52,10 @@ function killable(server: string, ...args: string[]): { config: { command: strin
 }
 
 test('MC20 an agent works with a real server over stdio; nothing of it is left when the troupe closes', async () => {
-  const folder = realpathSync(temporary())
+  const folder = realpathSync(temporaryFolder())
   writeFileSync(join(folder, 'note.txt'), 'the blue one')
-  const files = killable(FILES, folder)
-  const troupe = await troupeOf(
+  const files = killableServer(FILES, folder)
+  const troupe = await createTroupeWithReplies(
     [
       calling('mcp__files__read_text_file', { path: join(folder, 'note.txt') }),
       (heard) => calling('mcp__files__write_file', { path: join(folder, 'answer.txt'), content: heard }),
@@ -70,15 +73,15 @@ test('MC20 an agent works with a real server over stdio; nothing of it is left w
     ['mcp__files__write_file', 'idempotent'],
     ['mcp__files__read_text_file', 'read'],
   ])
-  expect(troupe.servers()).toMatchObject([{ name: 'files', state: 'ready', tools: 14 }])
+  expect(troupe.mcpServers()).toMatchObject([{ name: 'files', state: 'ready', tools: 14 }])
   expect(isAlive(files.pid())).toBe(true)
   await troupe.close()
-  await until(() => !isAlive(files.pid()))
+  await waitUntil(() => !isAlive(files.pid()))
 })
 
 test('MC21 a real server killed in the middle of a call: the model is told, and the next call works', async () => {
-  const server = killable(EVERYTHING, 'stdio')
-  const troupe = await troupeOf(
+  const server = killableServer(EVERYTHING, 'stdio')
+  const troupe = await createTroupeWithReplies(
     [
       calling('mcp__all__trigger-long-running-operation', { duration: 60, steps: 60 }),
       calling('mcp__all__echo', { message: 'are you back?' }),
@@ -86,7 +89,7 @@ test('MC21 a real server killed in the middle of a call: the model is told, and 
     { agents: [agent('clerk', { tools: ['mcp__all'] })], mcp: { servers: { all: server.config }, unconfined: true } },
   )
   const run = await troupe.stream('task', { agent: 'clerk', instruction: 'take your time' })
-  const first = await begun(run)
+  const first = await waitForToolCall(run)
   const pid = server.pid()
   process.kill(pid, 'SIGKILL')
   const result = await run.result
@@ -100,13 +103,13 @@ test('MC21 a real server killed in the middle of a call: the model is told, and 
 
 test('MC22 an agent works with a real server over HTTP, also after that one was replaced', async () => {
   const port = await freePort()
-  const server = await httpServer(port)
+  const server = await startHttpServer(port)
   const replaced = Promise.withResolvers<void>()
   process.env.TROUPE_TEST_TOKEN = 'tok-123456'
   onTestFinished(() => void delete process.env.TROUPE_TEST_TOKEN)
   const headers = { Authorization: `Bearer \${TROUPE_TEST_TOKEN}` }
   const all = { type: 'http' as const, url: `http://127.0.0.1:${port}/mcp`, headers }
-  const troupe = await troupeOf(
+  const troupe = await createTroupeWithReplies(
     [
       calling('mcp__all__get-sum', { a: 2, b: 40 }),
       calling('mcp__all__trigger-long-running-operation', { duration: 60, steps: 2 }),
@@ -115,21 +118,21 @@ test('MC22 an agent works with a real server over HTTP, also after that one was 
     { agents: [agent('clerk')], mcp: { servers: { all } } },
   )
   const run = await troupe.stream('task', { agent: 'clerk', instruction: 'count' })
-  await begun(run, 'mcp__all__trigger-long-running-operation')
+  await waitForToolCall(run, 'mcp__all__trigger-long-running-operation')
   server.kill('SIGKILL')
   await new Promise((resolve) => server.once('exit', resolve))
-  await httpServer(port)
+  await startHttpServer(port)
   replaced.resolve()
   const result = await run.result
   expect(troupe.heard[1]).toContain('42')
   expect(troupe.heard[2]).toContain("the MCP server 'all' was lost while it worked on trigger-long-running-operation")
   expect(troupe.heard[3]).toContain('still the same?')
   expect(result.status).toBe('completed')
-  expect(JSON.stringify([await troupe.events(result.run_id), troupe.servers()])).not.toContain('tok-123456')
+  expect(JSON.stringify([await troupe.events(result.run_id), troupe.mcpServers()])).not.toContain('tok-123456')
 })
 
 test('MC23 in the sandbox a server sees the workspace and nothing beside it', async () => {
-  const root = realpathSync(temporary())
+  const root = realpathSync(temporaryFolder())
   const [inside, outside] = [join(root, 'inside'), join(root, 'outside')]
   for (const folder of [inside, outside]) {
     mkdirSync(folder)
@@ -144,7 +147,10 @@ test('MC23 in the sandbox a server sees the workspace and nothing beside it', as
     list(outside),
     calling('mcp__files__write_file', { path: join(inside, 'b'), content: 'b' }),
   ]
-  const troupe = await troupeOf(turns, { agents: [agent('clerk')], mcp: { servers: { files }, sandbox } })
+  const troupe = await createTroupeWithReplies(turns, {
+    agents: [agent('clerk')],
+    mcp: { servers: { files }, sandbox },
+  })
   await troupe.run('task', { agent: 'clerk', instruction: 'look around' })
   expect(troupe.heard[1]).toContain('note.txt')
   expect(troupe.heard[2]).toMatch(/ENOENT|EACCES/)
@@ -152,20 +158,20 @@ test('MC23 in the sandbox a server sees the workspace and nothing beside it', as
 })
 
 test('MC24 the tools of a server are the same in every run, whichever server was quicker', async () => {
-  const folder = realpathSync(temporary())
+  const folder = realpathSync(temporaryFolder())
   const servers = {
     z: { command: process.execPath, args: [FILES, folder] },
     a: { command: process.execPath, args: [EVERYTHING] },
   }
-  const troupe = await troupeOf([], { agents: [agent('clerk')], mcp: { servers, unconfined: true } })
+  const troupe = await createTroupeWithReplies([], { agents: [agent('clerk')], mcp: { servers, unconfined: true } })
   const { run_id } = await troupe.run('task', { agent: 'clerk', instruction: 'hello' })
-  const names = toolsOf(await troupe.events(run_id)).filter((name) => name.startsWith('mcp__'))
+  const names = toolNames(await troupe.events(run_id)).filter((name) => name.startsWith('mcp__'))
   expect(names).toEqual(names.toSorted())
   expect(names).toHaveLength(27)
 })
 
 /** Waits until the run has begun the call of a tool. */
-async function begun(run: AsyncIterable<unknown>, tool?: string): Promise<string> {
+async function waitForToolCall(run: AsyncIterable<unknown>, tool?: string): Promise<string> {
   for await (const signal of run) {
     const { event } = signal as { event?: Event }
     if (event && isEvent(event, 'tool:pre') && (tool === undefined || event.data.tool === tool)) return event.data.tool
@@ -181,7 +187,7 @@ async function freePort(): Promise<number> {
   return typeof address === 'object' && address ? address.port : 0
 }
 
-async function httpServer(port: number): Promise<ChildProcess> {
+async function startHttpServer(port: number): Promise<ChildProcess> {
   const env = { PATH: process.env.PATH, PORT: String(port) }
   const child = spawn(process.execPath, [EVERYTHING, 'streamableHttp'], { env, stdio: ['ignore', 'ignore', 'pipe'] })
   onTestFinished(() => void child.kill('SIGKILL'))

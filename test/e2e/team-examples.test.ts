@@ -1,15 +1,15 @@
 import { readdirSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import type { Lines } from '../rehearsed-team.ts'
-import { perform } from '../rehearsed-team.ts'
+import type { ScriptedReplies } from './scripted-team.ts'
+import { runScriptedTeam } from './scripted-team.ts'
 
 /* Every team of examples/teams, offline. The routes are what the rules of the files say, worked out by hand. */
 
-const played = new Set<string>()
+const testedExamples = new Set<string>()
 
-function example(name: string, lines: Lines) {
-  played.add(`${name}.yaml`)
-  return perform(`examples/teams/${name}.yaml`, lines)
+function example(name: string, lines: ScriptedReplies) {
+  testedExamples.add(`${name}.yaml`)
+  return runScriptedTeam(`examples/teams/${name}.yaml`, lines)
 }
 
 describe('teams of section 1', () => {
@@ -119,7 +119,7 @@ describe('conditions of section 3', () => {
 
 describe('variables and follow-ups of section 4', () => {
   test('L41 context-variables: too few sources return to the user, and the answer to the researcher', async () => {
-    const lines: Lines = {
+    const lines: ScriptedReplies = {
       researcher: [
         { say: 'Four.', holds: ['research complete'], sets: { source_count: 4, confidence: 0.5 } },
         { say: 'Six.', holds: ['research complete'], sets: { source_count: 6, confidence: 0.9 } },
@@ -129,7 +129,7 @@ describe('variables and follow-ups of section 4', () => {
     const first = await example('context-variables', lines)
     expect(first.route).toEqual(['researcher'])
     expect(first.handoffs).toEqual([{ from: 'researcher', to: 'user', by: 'after_work' }])
-    const second = await first.reply('Look further.')
+    const second = await first.answer('Look further.')
     expect(second.route).toEqual(['researcher', 'researcher', 'writer'])
     expect(second.result.gates[0]?.question).toBe('Written.')
   })
@@ -220,7 +220,7 @@ describe('coordination of section 6', () => {
   })
 
   test('L41 dependencies: an approved architecture is built only once the requirements are settled', async () => {
-    const lines = (requirements_complete: boolean): Lines => ({
+    const lines = (requirements_complete: boolean): ScriptedReplies => ({
       requirements_analyst: [{ say: 'Wanted.', holds: ['requirements complete'], sets: { requirements_complete } }],
       architect: [{ say: 'Designed.', holds: ['architecture approved'] }],
       developer: ['Built.'],
@@ -272,5 +272,5 @@ describe('errors of section 7', () => {
 })
 
 test('L41 no example was left out', () => {
-  expect([...played].sort()).toEqual(readdirSync('examples/teams').sort())
+  expect([...testedExamples].sort()).toEqual(readdirSync('examples/teams').sort())
 })

@@ -1,10 +1,10 @@
 import type { Script, ScriptRule } from '../../src/models/script.ts'
-import type { Place, Running } from './command-line.ts'
+import type { CliFixture, CliProcess } from './cli-fixture.ts'
 
 /* Teams and what they say, for tests of the command line. */
 
 /** Back and forth until the reviewer approves, then out; `strict` can be set. */
-export const REVIEW = `name: Review
+export const REVIEW_TEAM = `name: Review
 agents:
   - { name: writer, role: Writes }
   - { name: reviewer, role: Reads, outputs: { approved: boolean } }
@@ -18,13 +18,13 @@ after_work_behavior: terminate
 `
 
 /** A person has to approve the only handoff. */
-export const GATE = `name: Gate
+export const APPROVAL_TEAM = `name: Gate
 agents: [{ name: writer }, { name: editor }, { name: lawyer }]
 handoffs: [{ from_agent: writer, to_agent: editor, approve: true }]
 after_work_behavior: terminate
 `
 
-interface Cue {
+interface ReplyRuleOptions {
   holds?: boolean[]
   sets?: Record<string, unknown>
   /** Only after a round of this number has been spoken in. */
@@ -32,7 +32,11 @@ interface Cue {
   delayMs?: number
 }
 
-export function cue(agent: string, response: string, { holds = [], sets = {}, after, delayMs }: Cue = {}): ScriptRule {
+export function replyRule(
+  agent: string,
+  response: string,
+  { holds = [], sets = {}, after, delayMs }: ReplyRuleOptions = {},
+): ScriptRule {
   const verdicts = holds.map((each, index) => ({ condition: index + 1, holds: each }))
   const variables = Object.entries(sets).map(([name, value]) => ({ name, value }))
   const plain = holds.length === 0 && variables.length === 0
@@ -46,24 +50,24 @@ export function cue(agent: string, response: string, { holds = [], sets = {}, af
 }
 
 /** writer → reviewer → writer → reviewer → publisher. */
-export function reviewed(delays: { writer?: number; reviewer?: number } = {}): Script['rules'] {
+export function reviewScript(delays: { writer?: number; reviewer?: number } = {}): Script['rules'] {
   const { writer = 0, reviewer = 0 } = delays
   return [
-    cue('writer', 'The second draft.', { holds: [true], after: 2, delayMs: writer }),
-    cue('writer', 'The first draft.', { holds: [true], delayMs: writer }),
-    cue('reviewer', 'Now it is good.', { sets: { approved: true }, after: 3, delayMs: reviewer }),
-    cue('reviewer', 'More facts, please.', { sets: { approved: false }, delayMs: reviewer }),
-    cue('publisher', 'It is out.'),
+    replyRule('writer', 'The second draft.', { holds: [true], after: 2, delayMs: writer }),
+    replyRule('writer', 'The first draft.', { holds: [true], delayMs: writer }),
+    replyRule('reviewer', 'Now it is good.', { sets: { approved: true }, after: 3, delayMs: reviewer }),
+    replyRule('reviewer', 'More facts, please.', { sets: { approved: false }, delayMs: reviewer }),
+    replyRule('publisher', 'It is out.'),
   ]
 }
 
-export async function review(here: Place, rules = reviewed()): Promise<string[]> {
-  await here.write('review.yaml', REVIEW)
+export async function prepareReviewRun(here: CliFixture, rules = reviewScript()): Promise<string[]> {
+  await here.write('review.yaml', REVIEW_TEAM)
   const model = await here.script('s.json', rules)
   return ['run', 'team', 'Write it.', '--team', 'review.yaml', '--model', model, '--no-tools']
 }
 
-export async function started(run: Running): Promise<string> {
-  const [, id = ''] = await run.until(/run (r_[0-9a-f]{12}) started/)
+export async function waitForRunId(run: CliProcess): Promise<string> {
+  const [, id = ''] = await run.waitFor(/run (r_[0-9a-f]{12}) started/)
   return id
 }

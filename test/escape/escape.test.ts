@@ -1,20 +1,20 @@
 import { mkdirSync, readdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { describeSandbox } from '../../src/tools/sandbox/describe.ts'
+import { describeSandbox } from '../../src/tools/sandbox/describe-sandbox.ts'
 import type { Attempt } from './attempt.ts'
-import { noneEscapes } from './attempt.ts'
-import { fileTools } from './file-tools.attempts.ts'
-import { git } from './git.attempts.ts'
-import { network } from './network.attempts.ts'
-import { floods, kernel, processes } from './process.attempts.ts'
-import { PROTECTED, protectedPlaces, put } from './protected.attempts.ts'
-import { readOnly } from './read-only.attempts.ts'
-import { environment, reading } from './reading.attempts.ts'
-import { contentOf, SECRET } from './scene.ts'
-import { servers } from './servers.attempts.ts'
-import { workbench } from './workbench.ts'
-import { archives, writing } from './writing.attempts.ts'
+import { expectNoEscape } from './attempt.ts'
+import { fileToolAttempts } from './file-tools.attempts.ts'
+import { gitAttempts } from './git.attempts.ts'
+import { readIfExists, SECRET } from './host-fixture.ts'
+import { mcpServerAttempts } from './mcp-server.attempts.ts'
+import { networkAttempts } from './network.attempts.ts'
+import { kernelAttempts, processAttempts, resourceExhaustionAttempts } from './process.attempts.ts'
+import { PROTECTED_FILES, protectedPathAttempts, writeWorkspaceFile } from './protected.attempts.ts'
+import { environmentAttempts, readAttempts } from './read.attempts.ts'
+import { readOnlyAttempts } from './read-only.attempts.ts'
+import { createToolWorkspace } from './tool-workspace.ts'
+import { archiveAttempts, writeAttempts } from './write.attempts.ts'
 
 /*
  * Attempts to get out of the workspace. None may succeed; where the sandbox is missing this fails, it never skips. Whatever
@@ -31,29 +31,31 @@ afterAll(() => {
   delete process.env.TROUPE_TEST_API_KEY
 })
 
-test('SB1 commands write only to the workspace', limit, () => noneEscapes(writing))
-test('SB2 unpacking an archive does not lead out', limit, () => noneEscapes(archives))
-test('SB3 git is no way out, and no trap for whoever uses it outside', limit, () => noneEscapes(git))
+test('SB1 commands write only to the workspace', limit, () => expectNoEscape(writeAttempts))
+test('SB2 unpacking an archive does not lead out', limit, () => expectNoEscape(archiveAttempts))
+test('SB3 git is no way out, and no trap for whoever uses it outside', limit, () => expectNoEscape(gitAttempts))
 test('SB4 commands read the workspace and the programs of the system, and nothing else', limit, () =>
-  noneEscapes(reading),
+  expectNoEscape(readAttempts),
 )
-test('SB5 no variable of the host reaches a command', limit, () => noneEscapes(environment))
-test('SB6 commands reach no network and no socket of the host', limit, () => noneEscapes(network))
+test('SB5 no variable of the host reaches a command', limit, () => expectNoEscape(environmentAttempts))
+test('SB6 commands reach no network and no socket of the host', limit, () => expectNoEscape(networkAttempts))
 test('SB7 commands see no process of the host, and none of theirs outlives the call', limit, () =>
-  noneEscapes(processes),
+  expectNoEscape(processAttempts),
 )
-test('SB8 the kernel gives commands nothing that changes the machine', limit, () => noneEscapes(kernel))
-test('SB9 bombs and floods end at their limits', limit, () => noneEscapes(floods))
+test('SB8 the kernel gives commands nothing that changes the machine', limit, () => expectNoEscape(kernelAttempts))
+test('SB9 bombs and floods end at their limits', limit, () => expectNoEscape(resourceExhaustionAttempts))
 
 test('SB18 commands change nothing that steers agents, and make nothing of the kind', limit, () =>
-  noneEscapes(protectedPlaces),
+  expectNoEscape(protectedPathAttempts),
 )
-test('SB19 commands of an agent that may not write files only read the workspace', limit, () => noneEscapes(readOnly))
+test('SB19 commands of an agent that may not write files only read the workspace', limit, () =>
+  expectNoEscape(readOnlyAttempts),
+)
 test('SB23 what a server is started with counts inside, and steers nothing of the host', limit, () =>
-  noneEscapes(servers),
+  expectNoEscape(mcpServerAttempts),
 )
 test('SB20 folders that hold what is protected can be used for the rest, and vanish where nothing was put', async () => {
-  using bench = workbench()
+  using bench = createToolWorkspace()
   expect(
     await bench.call('Bash', { command: 'mkdir .github/workflows && echo a > .github/workflows/a.yml' }),
   ).toMatchObject({
@@ -63,22 +65,32 @@ test('SB20 folders that hold what is protected can be used for the rest, and van
 })
 
 test('SB10 the suite holds at least sixty attempts on the sandbox, most of them with a control run', () => {
-  const all: Attempt[] = [writing, archives, git, reading, environment, network, processes, kernel, floods].flat()
-  expect(new Set(all.map(({ what }) => what)).size).toBe(all.length)
+  const all: Attempt[] = [
+    writeAttempts,
+    archiveAttempts,
+    gitAttempts,
+    readAttempts,
+    environmentAttempts,
+    networkAttempts,
+    processAttempts,
+    kernelAttempts,
+    resourceExhaustionAttempts,
+  ].flat()
+  expect(new Set(all.map(({ title }) => title)).size).toBe(all.length)
   expect(all.length).toBeGreaterThanOrEqual(60)
-  expect(all.filter(({ onlyInside }) => onlyInside === undefined).length).toBeGreaterThanOrEqual(45)
+  expect(all.filter(({ no_control_run }) => no_control_run === undefined).length).toBeGreaterThanOrEqual(45)
 })
 
 test('TO59 no file tool writes what steers agents or runs for others, however it is spelled', limit, async () => {
-  using bench = workbench({ protect: ['definitions', 'store'] })
-  bench.put(
+  using bench = createToolWorkspace({ protect: ['definitions', 'store'] })
+  bench.writeFile(
     '.git/config',
     '[core]\n\thooksPath = ".husky/_" ; for husky\n[include]\n\tpath = ../.gitsh\\\nared # ours\n' +
       '[filter "x"]\n\tclean = sh -c \'scripts/clean.sh %f\'\n',
   )
-  bench.put('.gitshared', '[includeIf "onbranch:main"] path = conf/more\n')
-  bench.put('conf/more', '[CORE]\nHooksPath=hooks-by-include\n')
-  bench.put('scripts/clean.sh', 'cat\n')
+  bench.writeFile('.gitshared', '[includeIf "onbranch:main"] path = conf/more\n')
+  bench.writeFile('conf/more', '[CORE]\nHooksPath=hooks-by-include\n')
+  bench.writeFile('scripts/clean.sh', 'cat\n')
   const spelled = [
     '.Claude/Agents/a.md',
     '.claude/settings.mine.json',
@@ -88,12 +100,12 @@ test('TO59 no file tool writes what steers agents or runs for others, however it
   ]
   const named = ['.gitshared', '.GitShared', 'conf/more', 'scripts/clean.sh', 'hooks-by-include/pre-commit']
   const links = ['Definitions/a.md', '.husky/pre-commit', '.husky/_/pre-commit']
-  for (const file_path of [...PROTECTED, ...spelled, ...links, ...named]) {
+  for (const file_path of [...PROTECTED_FILES, ...spelled, ...links, ...named]) {
     const answer = await bench.call('Write', { file_path, content: 'evil' })
     expect.soft(answer, file_path).toMatchObject({ success: false, code: 'denied' })
-    expect.soft(contentOf(join(bench.workspace, file_path)), file_path).not.toContain('evil')
+    expect.soft(readIfExists(join(bench.workspace, file_path)), file_path).not.toContain('evil')
   }
-  put(bench, '.claude/agents/good.md', 'good')
+  writeWorkspaceFile(bench, '.claude/agents/good.md', 'good')
   expect(await bench.call('Read', { file_path: '.claude/agents/good.md' })).toMatchObject({ success: true })
   const edit = { file_path: '.claude/agents/good.md', old_string: 'good', new_string: 'evil' }
   expect(await bench.call('Edit', edit)).toMatchObject({ success: false, code: 'denied' })
@@ -103,8 +115,8 @@ test('TO59 no file tool writes what steers agents or runs for others, however it
 })
 
 test('TO60 what a protected name links to is protected too', async () => {
-  using bench = workbench()
-  bench.put('shared/good.md', 'good')
+  using bench = createToolWorkspace()
+  bench.writeFile('shared/good.md', 'good')
   mkdirSync(join(bench.workspace, '.github'))
   symlinkSync('../shared', join(bench.workspace, '.github/agents'))
   for (const file_path of ['shared/evil.md', '.github/agents/evil.md']) {
@@ -113,6 +125,6 @@ test('TO60 what a protected name links to is protected too', async () => {
 })
 
 test('TO42 no path leads a file tool out of the workspace', limit, async () => {
-  for (const attempt of fileTools) await attempt()
-  expect(fileTools.length).toBeGreaterThanOrEqual(30)
+  for (const attempt of fileToolAttempts) await attempt()
+  expect(fileToolAttempts.length).toBeGreaterThanOrEqual(30)
 })

@@ -1,30 +1,30 @@
 import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect } from 'vitest'
-import type { Workbench } from './workbench.ts'
-import { workbench } from './workbench.ts'
+import type { ToolWorkspace } from './tool-workspace.ts'
+import { createToolWorkspace } from './tool-workspace.ts'
 
 const SECRET = 'the-secret-beside-the-workspace'
 
 interface PathAttempt {
   tool: 'Read' | 'Write' | 'Edit' | 'Glob' | 'Grep' | 'LSP'
-  path: string | ((bench: Workbench) => string)
-  prepare?(bench: Workbench): void
+  path: string | ((bench: ToolWorkspace) => string)
+  prepare?(bench: ToolWorkspace): void
   /** Why doing the same without the tool shows nothing. */
   noControl?: string
 }
 
-const link = (name: string, target: (bench: Workbench) => string) => (bench: Workbench) =>
+const link = (name: string, target: (bench: ToolWorkspace) => string) => (bench: ToolWorkspace) =>
   symlinkSync(target(bench), join(bench.workspace, name))
 const toOutside = link('l', ({ outside }) => outside)
 const toSecret = link('s', ({ outside }) => join(outside, 'secret.txt'))
 const toMarker = link('m', ({ outside }) => join(outside, 'marker'))
-const chain = (bench: Workbench) => {
+const chain = (bench: ToolWorkspace) => {
   mkdirSync(join(bench.workspace, 'deep'))
   symlinkSync('../outside', join(bench.workspace, 'up'))
   symlinkSync('../up', join(bench.workspace, 'deep', 'l'))
 }
-const gitLink = (bench: Workbench) => {
+const gitLink = (bench: ToolWorkspace) => {
   mkdirSync(join(bench.workspace, '.git', 'hooks'), { recursive: true })
   symlinkSync('.git/hooks', join(bench.workspace, 'hooks'))
 }
@@ -75,20 +75,20 @@ const PATHS: readonly PathAttempt[] = [
   { tool: 'LSP', path: '../outside/secret.ts', noControl: 'read like the others' },
 ]
 
-function makeA({ workspace }: Workbench): void {
+function makeA({ workspace }: ToolWorkspace): void {
   mkdirSync(join(workspace, 'a'))
 }
 
-function journal({ workspace }: Workbench): void {
+function journal({ workspace }: ToolWorkspace): void {
   writeFileSync(join(workspace, '.troupe', 'journal'), SECRET)
 }
 
-function aliased(bench: Workbench): void {
+function aliased(bench: ToolWorkspace): void {
   journal(bench)
   symlinkSync('.troupe', join(bench.workspace, 'own'))
 }
 
-function outputs(bench: Workbench): void {
+function outputs(bench: ToolWorkspace): void {
   journal(bench)
   mkdirSync(join(bench.workspace, '.troupe', 'output'))
 }
@@ -102,23 +102,23 @@ function inputFor(tool: PathAttempt['tool'], path: string): unknown {
   return { file_path: path }
 }
 
-async function play({ tool, path, prepare, noControl }: PathAttempt): Promise<void> {
-  using bench = workbench()
+async function runPathAttempt({ tool, path, prepare, noControl }: PathAttempt): Promise<void> {
+  using bench = createToolWorkspace()
   writeFileSync(join(bench.outside, 'secret.txt'), SECRET)
   prepare?.(bench)
   const given = typeof path === 'function' ? path(bench) : path
   const what = `${tool} ${JSON.stringify(given)}`
-  const before = stateOf(bench)
+  const before = snapshotState(bench)
   const answer = await bench.call(tool, inputFor(tool, given))
   expect.soft(answer.success, `${what}: ${answer.text}`).toBe(false)
   expect.soft(answer.text, what).not.toContain(SECRET)
-  expect.soft(stateOf(bench), what).toEqual(before)
+  expect.soft(snapshotState(bench), what).toEqual(before)
   if (noControl === undefined)
-    expect.soft(control(tool, resolve(bench.workspace, given)), `${what}, by hand`).toBe(true)
+    expect.soft(reachesWithoutTools(tool, resolve(bench.workspace, given)), `${what}, by hand`).toBe(true)
 }
 
 /** The same without our tools: it does reach the place. */
-function control(tool: PathAttempt['tool'], path: string): boolean {
+function reachesWithoutTools(tool: PathAttempt['tool'], path: string): boolean {
   if (tool === 'Write') {
     writeFileSync(path, 'x')
     return existsSync(path)
@@ -129,7 +129,7 @@ function control(tool: PathAttempt['tool'], path: string): boolean {
 }
 
 /** Everything outside and everything protected inside. */
-function stateOf({ outside, workspace }: Workbench): unknown {
+function snapshotState({ outside, workspace }: ToolWorkspace): unknown {
   const names = (folder: string) =>
     existsSync(folder) ? readdirSync(folder, { recursive: true }).map(String).sort() : []
   const own = names(join(workspace, '.troupe')).filter((name) => !name.startsWith('seen'))
@@ -137,11 +137,11 @@ function stateOf({ outside, workspace }: Workbench): unknown {
   return { outside: names(outside), secret: readFileSync(join(outside, 'secret.txt'), 'utf8'), own, git }
 }
 
-export const fileTools: readonly (() => Promise<void>)[] = PATHS.map((attempt) => () => play(attempt))
+export const fileToolAttempts: readonly (() => Promise<void>)[] = PATHS.map((attempt) => () => runPathAttempt(attempt))
 
 /** A hard link is just a name: content that was shared before stays readable, and is never changed elsewhere. */
-export async function hardLinks(): Promise<{ outside: string; answer: string }> {
-  using bench = workbench()
+export async function runHardLinkAttempt(): Promise<{ outside: string; answer: string }> {
+  using bench = createToolWorkspace()
   const secret = join(bench.outside, 'secret.txt')
   writeFileSync(secret, SECRET)
   linkSync(secret, join(bench.workspace, 'h'))

@@ -2,12 +2,12 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Attempt } from './attempt.ts'
-import { put } from './protected.attempts.ts'
-import type { Scene } from './scene.ts'
-import { contentOf, hasMarker } from './scene.ts'
+import type { HostFixture } from './host-fixture.ts'
+import { hasMarker, readIfExists } from './host-fixture.ts'
+import { writeWorkspaceFile } from './protected.attempts.ts'
 
 /** What a person does later, outside, with their own rights. */
-function hostGit({ workspace }: Scene, folder: string, ...args: string[]): void {
+function hostGit({ workspace }: HostFixture, folder: string, ...args: string[]): void {
   const env = {
     ...process.env,
     GIT_AUTHOR_NAME: 'h',
@@ -24,18 +24,18 @@ function hostGit({ workspace }: Scene, folder: string, ...args: string[]): void 
 
 const repository =
   (folder = '.') =>
-  (scene: Scene) =>
+  (scene: HostFixture) =>
     hostGit(scene, '.', 'init', '-q', folder)
 
 /** A repository with a commit and settings of its own. */
-const prepared = (settings: string[]) => (scene: Scene) => {
+const prepareRepository = (settings: string[]) => (scene: HostFixture) => {
   repository()(scene)
   hostGit(scene, '.', 'commit', '-q', '--allow-empty', '-m', 'first')
   hostGit(scene, '.', ...settings)
 }
 
 /** A repository whose `.git` is a link: to a folder beside it, or to one outside the workspace. */
-const linked = (where: 'inside' | 'outside') => (scene: Scene) => {
+const linkRepository = (where: 'inside' | 'outside') => (scene: HostFixture) => {
   repository()(scene)
   hostGit(scene, '.', 'commit', '-q', '--allow-empty', '-m', 'first')
   const target = where === 'inside' ? join(scene.workspace, 'real.git') : join(scene.outside, 'real.git')
@@ -44,9 +44,9 @@ const linked = (where: 'inside' | 'outside') => (scene: Scene) => {
 }
 
 /** A trap that goes off when the host uses git in the workspace. */
-function trap(what: string, run: Attempt['run'], spring: string[], folder = '.'): Attempt {
+function trapAttempt(title: string, run: Attempt['run'], spring: string[], folder = '.'): Attempt {
   return {
-    what,
+    title,
     prepare: (scene) => {
       repository(folder)(scene)
       hostGit(scene, folder, 'commit', '-q', '--allow-empty', '-m', 'first')
@@ -63,65 +63,69 @@ const commit = ['commit', '-q', '--allow-empty', '-m', 'second']
 const hook = (folder: string, marker: string) =>
   `mkdir -p ${folder}; printf '#!/bin/sh\\necho x > ${marker}\\n' > ${folder}/pre-commit; chmod +x ${folder}/pre-commit`
 
-export const git: readonly Attempt[] = [
-  trap('a hook for the host', ({ marker }) => hook('.git/hooks', marker), commit),
-  trap(
+export const gitAttempts: readonly Attempt[] = [
+  trapAttempt('a hook for the host', ({ marker }) => hook('.git/hooks', marker), commit),
+  trapAttempt(
     'a hook where there was no folder for hooks',
     ({ marker }) => `rm -rf .git/hooks; ${hook('.git/hooks', marker)}`,
     commit,
   ),
-  trap('hooks in another folder', ({ marker }) => `git config core.hooksPath evil; ${hook('evil', marker)}`, commit),
-  trap(
+  trapAttempt(
+    'hooks in another folder',
+    ({ marker }) => `git config core.hooksPath evil; ${hook('evil', marker)}`,
+    commit,
+  ),
+  trapAttempt(
     'a file monitor in the settings',
     ({ marker }) => `printf '[core]\\n\\tfsmonitor = "echo x > ${marker}; :"\\n' >> .git/config`,
     ['status'],
   ),
-  trap(
+  trapAttempt(
     'settings put in place of the old ones',
     ({ marker }) =>
       `cp .git/config c; printf '[core]\\n\\tfsmonitor = "echo x > ${marker}; :"\\n' >> c; mv -f c .git/config`,
     ['status'],
   ),
-  trap(
+  trapAttempt(
     'a repository in place of the old one',
     ({ marker }) => `mv .git old; git init -q .; ${hook('.git/hooks', marker)}`,
     commit,
   ),
-  trap(
+  trapAttempt(
     'a folder in place of one that holds a repository',
     ({ marker }) => `mv sub away; git init -q sub; ${hook('sub/.git/hooks', marker)}`,
     commit,
     'sub',
   ),
-  trap('a hook of a repository below', ({ marker }) => hook('sub/.git/hooks', marker), commit, 'sub'),
-  trap(
+  trapAttempt('a hook of a repository below', ({ marker }) => hook('sub/.git/hooks', marker), commit, 'sub'),
+  trapAttempt(
     'a hook of a repository far below',
     ({ marker }) => hook('a/b/c/d/e/f/.git/hooks', marker),
     commit,
     'a/b/c/d/e/f',
   ),
   {
-    ...trap('a hook in the folder that the settings name', ({ marker }) => hook('.husky', marker), commit),
-    prepare: prepared(['config', 'core.hooksPath', '.husky']),
+    ...trapAttempt('a hook in the folder that the settings name', ({ marker }) => hook('.husky', marker), commit),
+    prepare: prepareRepository(['config', 'core.hooksPath', '.husky']),
   },
   {
-    ...trap('what a hook of husky runs', ({ marker }) => hook('.husky', marker), commit),
+    ...trapAttempt('what a hook of husky runs', ({ marker }) => hook('.husky', marker), commit),
     prepare: (scene) => {
-      prepared(['config', 'core.hooksPath', '.husky/_'])(scene)
+      prepareRepository(['config', 'core.hooksPath', '.husky/_'])(scene)
       mkdirSync(join(scene.workspace, '.husky/_'), { recursive: true })
       writeFileSync(join(scene.workspace, '.husky/_/pre-commit'), '#!/bin/sh\n. .husky/pre-commit\n', { mode: 0o755 })
     },
   },
   {
-    ...trap(
+    ...trapAttempt(
       'settings of one working tree',
       ({ marker }) => `printf '[core]\\n\\tfsmonitor = "echo x > ${marker}; :"\\n' > .git/config.worktree`,
       ['status'],
     ),
-    prepare: prepared(['config', 'extensions.worktreeConfig', 'true']),
+    prepare: prepareRepository(['config', 'extensions.worktreeConfig', 'true']),
   },
   {
-    ...trap(
+    ...trapAttempt(
       'a hook of a module with slashes in its name',
       ({ marker }) => hook('.git/modules/libs/m/hooks', marker),
       commit,
@@ -134,7 +138,7 @@ export const git: readonly Attempt[] = [
     },
   },
   {
-    ...trap(
+    ...trapAttempt(
       'settings of a module in a module',
       ({ marker }) => `printf '[core]\\n\\tfsmonitor = "echo x > ${marker}; :"\\n' >> .git/modules/a/modules/b/config`,
       ['status'],
@@ -149,71 +153,71 @@ export const git: readonly Attempt[] = [
     },
   },
   {
-    ...trap(
+    ...trapAttempt(
       'settings that the settings include',
       ({ marker }) => `printf '[core]\\n\\tfsmonitor = "echo x > ${marker}; :"\\n' > .gitconfig`,
       ['status'],
     ),
-    prepare: prepared(['config', 'include.path', '../.gitconfig']),
+    prepare: prepareRepository(['config', 'include.path', '../.gitconfig']),
   },
   {
-    ...trap('a program that the settings name', ({ marker }) => `echo 'echo x > ${marker}' > tools/monitor.sh`, [
+    ...trapAttempt('a program that the settings name', ({ marker }) => `echo 'echo x > ${marker}' > tools/monitor.sh`, [
       'status',
     ]),
     prepare: (scene) => {
-      prepared(['config', 'core.fsmonitor', 'sh tools/monitor.sh'])(scene)
-      put(scene, 'tools/monitor.sh', 'exit 0\n')
+      prepareRepository(['config', 'core.fsmonitor', 'sh tools/monitor.sh'])(scene)
+      writeWorkspaceFile(scene, 'tools/monitor.sh', 'exit 0\n')
     },
   },
-  trap(
+  trapAttempt(
     'other hooks and settings by way of a redirection',
     ({ marker }) => `cp -r .git evil; ${hook('evil/hooks', marker)}; echo ../evil > .git/commondir`,
     commit,
   ),
   {
-    ...trap('a hook behind a link', ({ marker }) => hook('.git/hooks', marker), commit),
-    prepare: linked('inside'),
+    ...trapAttempt('a hook behind a link', ({ marker }) => hook('.git/hooks', marker), commit),
+    prepare: linkRepository('inside'),
   },
   {
-    ...trap(
+    ...trapAttempt(
       'a hook where a link leads',
       ({ marker }) => `rm -rf real.git/hooks; ${hook('real.git/hooks', marker)}`,
       commit,
     ),
-    prepare: linked('inside'),
+    prepare: linkRepository('inside'),
   },
   {
-    ...trap(
+    ...trapAttempt(
       'a repository in place of a link',
       ({ marker }) => `rm .git; git init -q .; ${hook('.git/hooks', marker)}`,
       commit,
     ),
-    prepare: linked('inside'),
+    prepare: linkRepository('inside'),
   },
   {
-    ...trap(
+    ...trapAttempt(
       'a link to another repository',
       ({ marker }) => `git init -q evil; ${hook('evil/.git/hooks', marker)}; ln -sfn evil/.git .git`,
       commit,
     ),
-    prepare: linked('inside'),
+    prepare: linkRepository('inside'),
   },
   {
-    ...trap(
+    ...trapAttempt(
       'a repository in place of a link to the outside',
       ({ marker }) => `mv .git old; git init -q .; ${hook('.git/hooks', marker)}`,
       commit,
     ),
-    prepare: linked('outside'),
+    prepare: linkRepository('outside'),
   },
-  { what: 'an alias', run: ({ marker }) => `git -c alias.x='!echo x > ${marker}' x`, prepare: repository() },
+  { title: 'an alias', run: ({ marker }) => `git -c alias.x='!echo x > ${marker}' x`, prepare: repository() },
   {
-    what: 'a repository outside',
+    title: 'a repository outside',
     run: ({ outside }) => `git init -q ${outside}/repo`,
     escaped: ({ outside }) => existsSync(join(outside, 'repo', '.git')),
   },
   {
-    what: 'a working tree outside',
+    title: 'a working tree outside',
     prepare: (scene) => {
       repository()(scene)
       hostGit(scene, '.', 'commit', '-q', '--allow-empty', '-m', 'first')
@@ -222,9 +226,9 @@ export const git: readonly Attempt[] = [
     escaped: ({ outside }) => existsSync(join(outside, 'tree', '.git')),
   },
   {
-    what: "the user's settings",
+    title: "the user's settings",
     run: ({ outside }) =>
       `git config --file ${outside}/home/.gitconfig core.pager evil; HOME=${outside}/home git config --global core.pager evil`,
-    escaped: ({ outside }) => contentOf(join(outside, 'home', '.gitconfig')).includes('evil'),
+    escaped: ({ outside }) => readIfExists(join(outside, 'home', '.gitconfig')).includes('evil'),
   },
 ]

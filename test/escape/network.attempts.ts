@@ -3,60 +3,76 @@ import { connect } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Attempt } from './attempt.ts'
-import type { Scene } from './scene.ts'
+import type { HostFixture } from './host-fixture.ts'
 
 const node = (script: string) => `timeout 4 node -e '${script}'`
-const talk = (target: string) =>
+const connectScript = (target: string) =>
   node(
     `require("net").connect(${target}).on("data", (d) => console.log(String(d))).on("error", (e) => console.log(e.code))`,
   )
-const visited = ({ visits }: Scene) => visits() > 0
+const hasConnection = ({ connectionCount }: HostFixture) => connectionCount() > 0
 
 /** An address of this machine that is not loopback, where it has one. */
-const own = Object.values(networkInterfaces())
+const ownAddress = Object.values(networkInterfaces())
   .flat()
   .find((address) => address?.family === 'IPv4' && !address.internal)?.address
 
-export const network: readonly Attempt[] = [
-  { what: 'bash on loopback', run: ({ ports }) => `timeout 4 cat < /dev/tcp/127.0.0.1/${ports.tcp}`, escaped: visited },
-  { what: 'a program on loopback', run: ({ ports }) => talk(`${ports.tcp}, "127.0.0.1"`), escaped: visited },
-  { what: 'localhost by name', run: ({ ports }) => talk(`${ports.tcp}, "localhost"`), escaped: visited },
-  { what: 'IPv6 loopback', run: ({ ports }) => talk(`${ports.tcp6}, "::1"`), escaped: visited },
-  { what: 'the address zero', run: ({ ports }) => talk(`${ports.tcp}, "0.0.0.0"`), escaped: visited },
+export const networkAttempts: readonly Attempt[] = [
   {
-    what: 'another address of this machine',
-    run: ({ ports }) => talk(`${ports.tcp}, "${own ?? '127.0.0.2'}"`),
-    escaped: visited,
+    title: 'bash on loopback',
+    run: ({ ports }) => `timeout 4 cat < /dev/tcp/127.0.0.1/${ports.tcp}`,
+    escaped: hasConnection,
   },
   {
-    what: 'a datagram',
+    title: 'a program on loopback',
+    run: ({ ports }) => connectScript(`${ports.tcp}, "127.0.0.1"`),
+    escaped: hasConnection,
+  },
+  {
+    title: 'localhost by name',
+    run: ({ ports }) => connectScript(`${ports.tcp}, "localhost"`),
+    escaped: hasConnection,
+  },
+  { title: 'IPv6 loopback', run: ({ ports }) => connectScript(`${ports.tcp6}, "::1"`), escaped: hasConnection },
+  { title: 'the address zero', run: ({ ports }) => connectScript(`${ports.tcp}, "0.0.0.0"`), escaped: hasConnection },
+  {
+    title: 'another address of this machine',
+    run: ({ ports }) => connectScript(`${ports.tcp}, "${ownAddress ?? '127.0.0.2'}"`),
+    escaped: hasConnection,
+  },
+  {
+    title: 'a datagram',
     run: ({ ports }) =>
       node(`const s = require("dgram").createSocket("udp4"); s.send("x", ${ports.udp}, "127.0.0.1", () => s.close())`),
     escaped: async (scene) => {
       await delay(50)
-      return visited(scene)
+      return hasConnection(scene)
     },
   },
   {
-    what: 'git over the network',
+    title: 'git over the network',
     run: ({ ports }) => `timeout 4 git ls-remote http://127.0.0.1:${ports.tcp}/x`,
-    escaped: visited,
-  },
-  { what: 'a socket beside the workspace', run: ({ sockets }) => talk(`"${sockets.outside}"`), escaped: visited },
-  { what: 'a socket in the workspace', run: () => talk('"s.sock"'), escaped: visited },
-  {
-    what: 'a socket without a file',
-    run: ({ sockets }) => talk(`"\\0${sockets.abstract.slice(1)}"`),
-    escaped: visited,
+    escaped: hasConnection,
   },
   {
-    what: 'a service for the host',
+    title: 'a socket beside the workspace',
+    run: ({ sockets }) => connectScript(`"${sockets.outside}"`),
+    escaped: hasConnection,
+  },
+  { title: 'a socket in the workspace', run: () => connectScript('"s.sock"'), escaped: hasConnection },
+  {
+    title: 'a socket without a file',
+    run: ({ sockets }) => connectScript(`"\\0${sockets.abstract.slice(1)}"`),
+    escaped: hasConnection,
+  },
+  {
+    title: 'a service for the host',
     run: {
-      async call(scene: Scene) {
+      async call(scene: HostFixture) {
         const script =
           'const s = require("net").createServer((c) => c.end("x")).listen(0, "0.0.0.0", () => require("fs").writeFileSync("port", String(s.address().port)))'
         const serving = scene.call('Bash', { command: `timeout 1.5 node -e '${script}'` })
-        const answer = await reached(scene)
+        const answer = await isPortReachable(scene)
         await serving
         return { success: answer, text: answer ? 'reached' : '' }
       },
@@ -66,7 +82,7 @@ export const network: readonly Attempt[] = [
 ]
 
 /** Whether something answers on the port that the command wrote down. */
-async function reached({ workspace }: Scene): Promise<boolean> {
+async function isPortReachable({ workspace }: HostFixture): Promise<boolean> {
   for (let look = 0; look < 25; look++) {
     await delay(50)
     const file = `${workspace}/port`

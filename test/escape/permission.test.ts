@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
 import type { Agent, TroupeOptions } from '../../src/index.ts'
-import { judge } from '../../src/judgement/permission.ts'
-import { agent, lastInput, playing, stage } from '../stage.ts'
+import { evaluatePolicies } from '../../src/judgement/permission/permission-policy.ts'
+import { agent, createTestTroupe, functionModel, lastMessageText } from '../support/test-troupe.ts'
 
 /*
  * Ways past the permission layer that a review found, each closed: what rules forbid stays forbidden however it is
@@ -31,16 +31,16 @@ const write = (file_path: string): Call => ({ name: 'Write', input: { file_path,
 const doer = agent('doer', { tools: ['Write', 'Edit', 'Read', 'Bash', 'task'] })
 
 /** One agent makes these calls, one a turn; others make the calls given for them. */
-async function plays(
+async function runCalls(
   calls: Record<string, Call[]>,
   options: Partial<TroupeOptions> & { folder: string; agents?: Agent[] },
 ) {
-  const model = playing((request) => {
+  const model = functionModel((request) => {
     const call = calls[request.session.agent]?.[request.session.turn - 1]
-    return call ? { calls: [call] } : { text: lastInput(request) }
+    return call ? { calls: [call] } : { text: lastMessageText(request) }
   })
   const { folder, ...rest } = options
-  return stage({ model, agents: [doer], workspace: { workspace: folder }, ...rest })
+  return createTestTroupe({ model, agents: [doer], workspace: { workspace: folder }, ...rest })
 }
 
 test('PM17 a path that climbs does not get past a rule that denies, nor does another tool or a deeper folder', async () => {
@@ -51,7 +51,7 @@ test('PM17 a path that climbs does not get past a rule that denies, nor does ano
     write('deep/.env'),
     { name: 'Edit', input: { file_path: '.env', old_string: 'a', new_string: 'b' } },
   ]
-  const { troupe, task } = await plays({ doer: made }, { folder, permissions: { deny: ['Write(.env*)'] } })
+  const { troupe, task } = await runCalls({ doer: made }, { folder, permissions: { deny: ['Write(.env*)'] } })
   await task('doer', 'go')
   expect([existsSync(join(folder, '.env')), existsSync(join(folder, 'deep/.env'))]).toEqual([false, false])
   await troupe.close()
@@ -70,18 +70,18 @@ test.each([
   'sh -c "rm x"',
   'ls && rm x',
 ])('PM18 a rule that denies rm denies %j', (subject) => {
-  expect(judge([{ deny: ['Bash(rm:*)'] }], { tool: 'Bash', subject, acts: true }).answer).toBe('deny')
+  expect(evaluatePolicies([{ deny: ['Bash(rm:*)'] }], { tool: 'Bash', subject, acts: true }).decision).toBe('deny')
 })
 
 test('PM18 and leaves alone what only looks like it', () => {
   for (const subject of ['ls rm', 'echo rm', 'grep rm x', 'npm run build']) {
-    expect(judge([{ deny: ['Bash(rm:*)'] }], { tool: 'Bash', subject, acts: true }).answer).toBe('allow')
+    expect(evaluatePolicies([{ deny: ['Bash(rm:*)'] }], { tool: 'Bash', subject, acts: true }).decision).toBe('allow')
   }
 })
 
 test('PM19 always means exactly this call, whatever wildcards it is spelled with', async () => {
   const folder = workspace()
-  const { troupe, task } = await plays(
+  const { troupe, task } = await runCalls(
     { asker: [write('**'), write('package.json')] },
     { folder, agents: [agent('asker')] },
   )
@@ -96,7 +96,10 @@ test('PM19 always means exactly this call, whatever wildcards it is spelled with
 test('PM20 rules hold for delegation too', async () => {
   const folder = workspace()
   const delegate = { name: 'Task', input: { agent: 'implementer', instruction: 'x' } }
-  const { troupe, task } = await plays({ doer: [delegate] }, { folder, permissions: { deny: ['task(implementer)'] } })
+  const { troupe, task } = await runCalls(
+    { doer: [delegate] },
+    { folder, permissions: { deny: ['task(implementer)'] } },
+  )
   const result = await task('doer', 'go')
   expect(JSON.stringify(result.output)).toContain('denied')
   expect(await troupe.sessions(result.run_id)).toHaveLength(1)
@@ -106,7 +109,7 @@ test('PM20 rules hold for delegation too', async () => {
 test('PM21 nobody goes unasked by having another do it: only the agent that was named may use what its file names', async () => {
   const folder = workspace()
   const calls = { asker: [{ name: 'task', input: { agent: 'doer', instruction: 'x' } }], doer: [write('a.txt')] }
-  const { troupe, task } = await plays(calls, { folder, agents: [agent('asker'), doer] })
+  const { troupe, task } = await runCalls(calls, { folder, agents: [agent('asker'), doer] })
   expect((await task('asker', 'go')).status).toBe('waiting')
   expect((await task('doer', 'go')).status).toBe('completed')
   await troupe.close()
@@ -117,14 +120,14 @@ test('PM22 a run goes on in its own folder and under the rules it was started wi
   const store = workspace()
   const calls = { doer: [{ name: 'ask_user', input: { question: 'go on?' } }, write('.env')] }
   const asks = { ...doer, tools: [...(doer.tools ?? []), 'ask_user'] }
-  const begun = await plays(calls, { folder, store, agents: [asks], permissions: { deny: ['Write(.env*)'] } })
+  const begun = await runCalls(calls, { folder, store, agents: [asks], permissions: { deny: ['Write(.env*)'] } })
   const parked = await begun.task('doer', 'go')
   await begun.troupe.close()
-  const elsewhere = await plays(calls, { folder: workspace(), store, agents: [asks] })
+  const elsewhere = await runCalls(calls, { folder: workspace(), store, agents: [asks] })
   const refused = (await elsewhere.troupe.answer(parked.gates[0]?.gate_id ?? '', 'yes')).result
   await expect(refused).rejects.toMatchObject({ code: 'invalid_input', message: expect.stringContaining(folder) })
   await elsewhere.troupe.close()
-  const back = await plays(calls, { folder, store, agents: [asks], permissions: {} })
+  const back = await runCalls(calls, { folder, store, agents: [asks], permissions: {} })
   expect((await (await back.troupe.resume(parked.run_id)).result).status).toBe('completed')
   expect(existsSync(join(folder, '.env'))).toBe(false)
   await back.troupe.close()
@@ -134,11 +137,11 @@ test('PM23 what a person approved is what is done: a file that became a link mea
   const folder = workspace()
   const store = workspace()
   const calls = { asker: [write('note.txt')] }
-  const begun = await plays(calls, { folder, store, agents: [agent('asker')] })
+  const begun = await runCalls(calls, { folder, store, agents: [agent('asker')] })
   const parked = await begun.task('asker', 'go')
   await begun.troupe.close()
   symlinkSync('package.json', join(folder, 'note.txt'))
-  const { troupe } = await plays(calls, { folder, store, agents: [agent('asker')] })
+  const { troupe } = await runCalls(calls, { folder, store, agents: [agent('asker')] })
   const again = await (await troupe.answer(parked.gates[0]?.gate_id ?? '', 'allow')).result
   expect(again.gates[0]?.question).toBe('May asker call Write(package.json)? It is no longer what was approved.')
   expect(existsSync(join(folder, 'package.json'))).toBe(false)
@@ -149,7 +152,7 @@ test('PM23 what a person approved is what is done: a file that became a link mea
 
 test('PM26 a call that keeps becoming another is refused after the third answer', async () => {
   const folder = workspace()
-  const { troupe, task } = await plays({ asker: [write('note.txt')] }, { folder, agents: [agent('asker')] })
+  const { troupe, task } = await runCalls({ asker: [write('note.txt')] }, { folder, agents: [agent('asker')] })
   let result = await task('asker', 'go')
   for (const target of ['one.txt', 'two.txt', 'three.txt']) {
     rmSync(join(folder, 'note.txt'), { force: true })
@@ -165,7 +168,7 @@ test('PM26 a call that keeps becoming another is refused after the third answer'
 test('PM26 always is for what was shown: the same call is asked for when it leads elsewhere', async () => {
   const folder = workspace()
   const swap = { name: 'Bash', input: { command: 'rm note.txt; ln -s package.json note.txt' } }
-  const { troupe, task } = await plays(
+  const { troupe, task } = await runCalls(
     { asker: [write('note.txt'), swap, write('note.txt')] },
     { folder, agents: [agent('asker')], permissions: { mode: 'ask', allow: ['Bash'] } },
   )
@@ -180,11 +183,11 @@ test('PM26 a hook that changes the arguments after the answer makes it another c
   const folder = workspace()
   const store = workspace()
   const calls = { asker: [write('asked.txt')] }
-  const begun = await plays(calls, { folder, store, agents: [agent('asker')] })
+  const begun = await runCalls(calls, { folder, store, agents: [agent('asker')] })
   const parked = await begun.task('asker', 'go')
   await begun.troupe.close()
   const beforeTool = async () => ({ input: { file_path: 'other.txt', content: 'x' } })
-  const { troupe } = await plays(calls, { folder, store, agents: [agent('asker')], hooks: [{ beforeTool }] })
+  const { troupe } = await runCalls(calls, { folder, store, agents: [agent('asker')], hooks: [{ beforeTool }] })
   const again = await (await troupe.answer(parked.gates[0]?.gate_id ?? '', 'allow')).result
   expect(again.gates[0]?.question).toContain('Write(other.txt)')
   expect(existsSync(join(folder, 'other.txt'))).toBe(false)
@@ -194,7 +197,7 @@ test('PM26 a hook that changes the arguments after the answer makes it another c
 test('PM25 a rule that does not cover the call does not let it pass, and holds for what it covers', async () => {
   const folder = workspace()
   const calls = { asker: [write('package.json'), write('src/a.ts')] }
-  const { troupe, task } = await plays(calls, { folder, agents: [agent('asker')] })
+  const { troupe, task } = await runCalls(calls, { folder, agents: [agent('asker')] })
   const parked = await task('asker', 'go')
   const again = await (await troupe.answer(parked.gates[0]?.gate_id ?? '', 'Write(src/**)')).result
   expect(again.gates[0]?.question).toContain('But the rule Write(src/**) does not cover it.')
@@ -208,7 +211,7 @@ test('PM27 a rule that a person grants does not cover what another rule may deny
   const folder = workspace()
   const bash = (command: string): Call => ({ name: 'Bash', input: { command } })
   const calls = { asker: [bash('echo one'), bash('x=two; echo $x; $x')] }
-  const { troupe, task } = await plays(calls, {
+  const { troupe, task } = await runCalls(calls, {
     folder,
     agents: [agent('asker')],
     permissions: { mode: 'ask', deny: ['Bash(rm)'] },
@@ -223,17 +226,17 @@ test('PM28 a rule about an agent holds for it by its full name and by its sessio
   const folder = workspace()
   const store = workspace()
   let input: object = { agent: 'implementer', instruction: 'x' }
-  const model = playing((request) =>
+  const model = functionModel((request) =>
     request.session.agent === 'asker' && request.session.turn === 1
       ? { calls: [{ name: 'task', input }] }
-      : { text: lastInput(request) },
+      : { text: lastMessageText(request) },
   )
   const options = { model, store, agents: [agent('asker')], workspace: { workspace: folder } }
-  const begun = await stage(options)
+  const begun = await createTestTroupe(options)
   const { run_id } = await begun.task('asker', 'go')
   const session_id = (await begun.troupe.sessions(run_id)).find((each) => each.agent === 'implementer')?.session_id
   await begun.troupe.close()
-  const { troupe, task } = await stage({ ...options, permissions: { deny: ['Task(troupe:implementer)'] } })
+  const { troupe, task } = await createTestTroupe({ ...options, permissions: { deny: ['Task(troupe:implementer)'] } })
   for (const how of [{ agent: 'implementer' }, { agent: 'troupe:implementer' }, { session_id }]) {
     input = { ...how, instruction: 'x' }
     expect(JSON.stringify((await task('asker', 'go')).output), JSON.stringify(how)).toContain('denied')
@@ -244,7 +247,7 @@ test('PM28 a rule about an agent holds for it by its full name and by its sessio
 test('PM28 an agent that may not be delegated to is not put to work by a collaboration either', async () => {
   const folder = workspace()
   const together = { name: 'collaborate', input: { agents: ['researcher', 'troupe:implementer'], task: 'x' } }
-  const { troupe, task } = await plays(
+  const { troupe, task } = await runCalls(
     { lead: [together] },
     { folder, agents: [agent('lead', { tools: ['collaborate'] })], permissions: { deny: ['task(implementer)'] } },
   )
@@ -257,7 +260,7 @@ test('PM28 an agent that may not be delegated to is not put to work by a collabo
 test('PM28 an allowance under another name of the tool limits it too', async () => {
   const folder = workspace()
   const delegate = { name: 'task', input: { agent: 'implementer', instruction: 'x' } }
-  const { troupe, task } = await plays({ doer: [delegate] }, { folder, permissions: { allow: ['Task(reviewer)'] } })
+  const { troupe, task } = await runCalls({ doer: [delegate] }, { folder, permissions: { allow: ['Task(reviewer)'] } })
   const result = await task('doer', 'go')
   expect(JSON.stringify(result.output)).toContain('only Task(reviewer) is allowed')
   await troupe.close()
@@ -275,14 +278,14 @@ test('PM29 what Read may not see, no search shows', async () => {
     { name: 'Grep', input: { pattern: 'KEY', path: 'deep', output_mode: 'count' } },
     { name: 'Glob', input: { pattern: '**/*' } },
   ]
-  const model = playing((request) => {
-    seen.push(lastInput(request))
+  const model = functionModel((request) => {
+    seen.push(lastMessageText(request))
     const call = searches[request.session.turn - 1]
     return call ? { calls: [call] } : { text: 'end' }
   })
   const permissions = { deny: ['Read(.env*)'], ask: ['Read(secrets)'] }
   const agents = [agent('searcher')]
-  const { troupe, task } = await stage({ model, agents, workspace: { workspace: folder }, permissions })
+  const { troupe, task } = await createTestTroupe({ model, agents, workspace: { workspace: folder }, permissions })
   await task('searcher', 'go')
   const note = '[files that permission rules keep from you are left out]'
   expect(seen.slice(1)).toEqual([
@@ -297,20 +300,26 @@ test('PM29 what Read may not see, no search shows', async () => {
 test('PM34 a resumed session has no tool that a new one under the same caller would not have', async () => {
   const folder = workspace()
   let session_id = ''
-  const model = playing((request) => {
+  const model = functionModel((request) => {
     const { agent: who, turn } = request.session
-    session_id ||= who === 'lead' ? (/"session_id":"([^"]+)"/.exec(lastInput(request))?.[1] ?? '') : ''
+    session_id ||= who === 'lead' ? (/"session_id":"([^"]+)"/.exec(lastMessageText(request))?.[1] ?? '') : ''
     if (who === 'lead' && turn === 1)
       return { calls: [{ name: 'task', input: { agent: 'default', instruction: 'hello' } }] }
     if (who === 'lead' && turn === 2) return { calls: [{ name: 'task', input: { agent: 'reader', instruction: 'x' } }] }
     if (who === 'reader' && turn === 1)
       return { calls: [{ name: 'task', input: { session_id, instruction: 'run it' } }] }
-    if (who === 'default' && lastInput(request) === 'run it') return { calls: [write('by-resumed.txt')] }
-    return { text: lastInput(request) }
+    if (who === 'default' && lastMessageText(request) === 'run it') return { calls: [write('by-resumed.txt')] }
+    return { text: lastMessageText(request) }
   })
   const agents = [agent('lead', { tools: ['Write', 'Read', 'task'] }), agent('reader', { tools: ['Read', 'task'] })]
   const limits = { depth: 4 }
-  const { troupe, task } = await stage({ model, agents, limits, workspace: { workspace: folder }, permissions: {} })
+  const { troupe, task } = await createTestTroupe({
+    model,
+    agents,
+    limits,
+    workspace: { workspace: folder },
+    permissions: {},
+  })
   const result = await task('lead', 'go')
   expect(JSON.stringify(result.output)).toContain('unknown_tool')
   expect(existsSync(join(folder, 'by-resumed.txt'))).toBe(false)
@@ -322,7 +331,7 @@ test('PM32 a rule that cannot do what it seems to is told of when a troupe is ma
   const warning = vi.spyOn(process, 'emitWarning').mockImplementation((text) => void told.push(String(text)))
   const permissions = { deny: ['Write(~/x)', 'task(nobody)', 'mcp__none'], ask: ['AskUserQuestion', 'TaskOutput'] }
   const careless = agent('careless', { permissions: { deny: ['Read(../x)'] } })
-  const { troupe } = await plays({}, { folder: workspace(), permissions, agents: [careless] })
+  const { troupe } = await runCalls({}, { folder: workspace(), permissions, agents: [careless] })
   warning.mockRestore()
   expect(told.map((text) => /rule (\S+) does not/.exec(text)?.[1])).toEqual([
     'Write(~/x)',
@@ -336,7 +345,7 @@ test('PM32 a rule that cannot do what it seems to is told of when a troupe is ma
 test('PM28 other names of tools count in rules that forbid', async () => {
   const asks = { name: 'ask_user', input: { question: 'Who?' } }
   const permissions = { deny: ['AskUserQuestion'] }
-  const { troupe, task } = await plays(
+  const { troupe, task } = await runCalls(
     { curious: [asks] },
     { folder: workspace(), permissions, agents: [agent('curious')] },
   )
@@ -348,7 +357,7 @@ test('PM28 other names of tools count in rules that forbid', async () => {
 test('PM24 a rule that is none is refused before anything starts', async () => {
   const folder = workspace()
   mkdirSync(join(folder, 'w'))
-  await expect(plays({}, { folder, permissions: { deny: ['Write x'] } })).rejects.toMatchObject({
+  await expect(runCalls({}, { folder, permissions: { deny: ['Write x'] } })).rejects.toMatchObject({
     code: 'invalid_input',
   })
 })

@@ -2,21 +2,21 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Attempt } from './attempt.ts'
-import type { Scene } from './scene.ts'
+import type { HostFixture } from './host-fixture.ts'
 
-const lateMarker = async ({ workspace }: Scene) => {
+const lateMarker = async ({ workspace }: HostFixture) => {
   await delay(900)
   return existsSync(join(workspace, 'late'))
 }
 
-export const processes: readonly Attempt[] = [
+export const processAttempts: readonly Attempt[] = [
   {
-    what: 'looking at a process of the host',
+    title: 'looking at a process of the host',
     run: ({ victim }) => `tr '\\0' ' ' < /proc/${victim.pid}/cmdline`,
     escaped: (_scene, { text }) => text.includes('sleep 120'),
   },
   {
-    what: 'ending a process of the host',
+    title: 'ending a process of the host',
     run: ({ victim }) => `kill -9 ${victim.pid}`,
     escaped: async ({ victim }) => {
       await delay(50)
@@ -24,106 +24,111 @@ export const processes: readonly Attempt[] = [
     },
   },
   {
-    what: 'a process in a session of its own that lives on',
+    title: 'a process in a session of its own that lives on',
     run: () => `setsid sh -c 'sleep 0.5; touch late' > /dev/null 2>&1 & sleep 0.1`,
     escaped: lateMarker,
   },
   {
-    what: 'a daemon that forks twice',
+    title: 'a daemon that forks twice',
     run: () => `(setsid sh -c '(sleep 0.5; touch late) &' &) > /dev/null 2>&1; sleep 0.1`,
     escaped: lateMarker,
   },
   {
-    what: 'a daemon that ignores signals',
+    title: 'a daemon that ignores signals',
     run: () => `setsid sh -c 'trap "" HUP TERM INT; sleep 0.5; touch late' > /dev/null 2>&1 & sleep 0.1`,
     escaped: lateMarker,
   },
   {
-    what: 'a plain background job that lives on',
+    title: 'a plain background job that lives on',
     run: () => '(sleep 0.5; touch late) &',
     escaped: lateMarker,
-    onlyInside: 'its process group is ended without a sandbox too',
+    no_control_run: 'its process group is ended without a sandbox too',
   },
   {
-    what: 'holding the call open with an open output',
+    title: 'holding the call open with an open output',
     run: () => 'sleep 30 & echo started',
     timeout: 8000,
     escaped: (_scene, { success }) => !success,
-    onlyInside: 'its process group is ended without a sandbox too',
+    no_control_run: 'its process group is ended without a sandbox too',
   },
   {
-    what: 'ignoring the end of its time',
+    title: 'ignoring the end of its time',
     run: () => `trap '' TERM INT HUP; setsid sh -c 'trap "" TERM; sleep 1.2; touch late' & sleep 20`,
     timeout: 400,
     escaped: lateMarker,
-    onlyInside: 'what it leaves behind would go on',
+    no_control_run: 'what it leaves behind would go on',
   },
 ]
 
-const did = (_scene: Scene, { text }: { text: string }) => /\bDID\b/.test(text)
+const printedDone = (_scene: HostFixture, { text }: { text: string }) => /\bDID\b/.test(text)
 const harm = 'it would change the machine'
 
 /** Where success would harm the machine, the attempt writes back what is there already. */
-export const kernel: readonly Attempt[] = [
+export const kernelAttempts: readonly Attempt[] = [
   {
-    what: "the machine's settings",
+    title: "the machine's settings",
     run: () => 'f=/proc/sys/kernel/core_pattern; v=$(cat $f); printf %s "$v" > $f && echo DID',
-    escaped: did,
-    onlyInside: harm,
+    escaped: printedDone,
+    no_control_run: harm,
   },
   {
-    what: 'other settings of the machine',
+    title: 'other settings of the machine',
     run: () =>
       'f=/proc/sys/vm/swappiness; v=$(cat $f); echo $v > $f && echo DID; f=/sys/kernel/mm/ksm/run; v=$(cat $f); echo $v > $f && echo DID',
-    escaped: did,
-    onlyInside: harm,
+    escaped: printedDone,
+    no_control_run: harm,
   },
-  { what: 'a namespace of its own', run: () => 'unshare -Urm true && echo DID', escaped: did, onlyInside: harm },
   {
-    what: 'mounting',
+    title: 'a namespace of its own',
+    run: () => 'unshare -Urm true && echo DID',
+    escaped: printedDone,
+    no_control_run: harm,
+  },
+  {
+    title: 'mounting',
     run: () => 'mount -t tmpfs x /mnt && echo DID; mount -o remount,rw,bind /usr && echo DID',
-    escaped: did,
-    onlyInside: harm,
+    escaped: printedDone,
+    no_control_run: harm,
   },
   {
-    what: 'unmounting',
+    title: 'unmounting',
     run: () => 'umount -l /tmp && echo DID; umount -l .troupe && echo DID',
-    escaped: did,
-    onlyInside: harm,
+    escaped: printedDone,
+    no_control_run: harm,
   },
   {
-    what: 'a device',
+    title: 'a device',
     run: () => 'mknod d b 254 0 && head -c 1 d && echo DID; head -c 1 /dev/vda /dev/sda /dev/mem && echo DID',
-    escaped: did,
-    onlyInside: harm,
+    escaped: printedDone,
+    no_control_run: harm,
   },
   {
-    what: 'the rights of another user',
+    title: 'the rights of another user',
     run: () => 'sudo -n true && echo DID; su -c true nobody && echo DID; setpriv --reuid 1 true && echo DID',
-    escaped: did,
-    onlyInside: harm,
+    escaped: printedDone,
+    no_control_run: harm,
   },
   {
-    what: 'the namespaces of a host process',
+    title: 'the namespaces of a host process',
     run: ({ victim }) => `nsenter -t ${victim.pid} -a true && echo DID`,
-    escaped: did,
-    onlyInside: harm,
+    escaped: printedDone,
+    no_control_run: harm,
   },
   {
-    what: 'leaving its process group',
+    title: 'leaving its process group',
     run: () =>
       'for f in $(find /sys/fs/cgroup -name cgroup.procs 2>/dev/null | head -20); do echo $$ > $f && echo DID; done',
-    escaped: did,
-    onlyInside: harm,
+    escaped: printedDone,
+    no_control_run: harm,
   },
   {
-    what: 'lifting its own limits',
+    title: 'lifting its own limits',
     run: () => 'ulimit -t unlimited && echo DID; ulimit -Hn 100000 && echo DID; ulimit -d unlimited && echo DID',
-    escaped: did,
-    onlyInside: harm,
+    escaped: printedDone,
+    no_control_run: harm,
   },
   {
-    what: 'calls past the filter',
+    title: 'calls past the filter',
     run: () => `python3 - <<'P'
 import ctypes, socket
 libc = ctypes.CDLL(None, use_errno=True)
@@ -133,8 +138,8 @@ for family in (1, 40):
     try: socket.socket(family, socket.SOCK_STREAM); print('DID', family)
     except OSError: pass
 P`,
-    escaped: did,
-    onlyInside: harm,
+    escaped: printedDone,
+    no_control_run: harm,
   },
 ]
 
@@ -144,9 +149,9 @@ let processesBefore = 0
 const hostProcesses = () => readdirSync('/proc').filter((name) => /^\d+$/.test(name)).length
 
 /** These run only inside, with limits so small that even a broken sandbox would not be missed for long. */
-export const floods: readonly Attempt[] = [
+export const resourceExhaustionAttempts: readonly Attempt[] = [
   {
-    what: 'a fork bomb',
+    title: 'a fork bomb',
     run: () => 'b() { b | b & }; b; sleep 2; touch survived',
     timeout: 4000,
     prepare: () => {
@@ -156,11 +161,11 @@ export const floods: readonly Attempt[] = [
       await delay(200)
       return hostProcesses() > processesBefore + 40
     },
-    onlyInside: 'destructive',
+    no_control_run: 'destructive',
     sandbox: small,
   },
   {
-    what: 'as many processes as there can be',
+    title: 'as many processes as there can be',
     run: () => `python3 -c '
 import os, time
 n = 0
@@ -171,60 +176,60 @@ try:
 except OSError: pass
 print("made", n)'`,
     escaped: (_scene, { text }) => Number(/made (\d+)/.exec(text)?.[1] ?? 0) > 80,
-    onlyInside: 'destructive',
+    no_control_run: 'destructive',
     sandbox: small,
   },
   {
-    what: 'all the memory',
+    title: 'all the memory',
     run: () => `python3 -c '
 x = []
 for _ in range(100): x.append(b"x" * 20_000_000)
 print("DID")'`,
-    escaped: did,
-    onlyInside: 'destructive',
+    escaped: printedDone,
+    no_control_run: 'destructive',
     sandbox: small,
   },
   {
-    what: 'all the memory, by many',
+    title: 'all the memory, by many',
     run: () =>
       `for i in 1 2 3 4; do python3 -c 'import time; x = b"x" * 150_000_000; time.sleep(3)' & done; wait; echo DID`,
-    escaped: did,
-    onlyInside: 'destructive',
+    escaped: printedDone,
+    no_control_run: 'destructive',
     sandbox: small,
   },
   {
-    what: 'memory as files',
+    title: 'memory as files',
     run: () => 'for i in $(seq 20); do head -c 4000000 /dev/zero > /tmp/f$i || exit 1; done; echo DID',
-    escaped: did,
-    onlyInside: 'destructive',
+    escaped: printedDone,
+    no_control_run: 'destructive',
     sandbox: small,
   },
   {
-    what: 'a huge file',
+    title: 'a huge file',
     run: () => 'head -c 50000000 /dev/zero > big && echo DID',
-    escaped: did,
-    onlyInside: 'destructive',
+    escaped: printedDone,
+    no_control_run: 'destructive',
     sandbox: small,
   },
   {
-    what: 'all the processor time',
+    title: 'all the processor time',
     run: () => 'while :; do :; done',
     timeout: 8000,
     escaped: (_scene, { text }) => text.includes('did not end within'),
-    onlyInside: 'destructive',
+    no_control_run: 'destructive',
     sandbox: small,
   },
   {
-    what: 'a flood of output',
+    title: 'a flood of output',
     run: () => 'yes flood | head -c 60000000',
     escaped: (_scene, { text }) => text.length > 40_000,
-    onlyInside: 'destructive',
+    no_control_run: 'destructive',
   },
   {
-    what: 'output without end',
+    title: 'output without end',
     run: () => 'yes',
     timeout: 700,
     escaped: (_scene, { text }) => text.length > 40_000 || !text.includes('did not end within'),
-    onlyInside: 'destructive',
+    no_control_run: 'destructive',
   },
 ]

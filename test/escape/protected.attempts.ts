@@ -1,11 +1,11 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Attempt } from './attempt.ts'
-import type { Scene } from './scene.ts'
-import { contentOf } from './scene.ts'
+import type { HostFixture } from './host-fixture.ts'
+import { readIfExists } from './host-fixture.ts'
 
 /** What agents are made of, in a workspace; `definitions` is protected because it was named. */
-export const PROTECTED = [
+export const PROTECTED_FILES = [
   '.claude/agents/evil.md',
   '.claude/settings.json',
   '.claude/settings.local.json',
@@ -16,75 +16,76 @@ export const PROTECTED = [
   'store/runs.db',
 ]
 
-export function put({ workspace }: Pick<Scene, 'workspace'>, path: string, content: string): void {
+export function writeWorkspaceFile({ workspace }: Pick<HostFixture, 'workspace'>, path: string, content: string): void {
   mkdirSync(dirname(join(workspace, path)), { recursive: true })
   writeFileSync(join(workspace, path), content)
 }
 
-const wrote = (path: string) => (scene: Scene) => contentOf(join(scene.workspace, path)).includes('evil')
-const write = (path: string) => `mkdir -p ${dirname(path)}; echo evil > ${path}`
+const wasOverwritten = (path: string) => (scene: HostFixture) =>
+  readIfExists(join(scene.workspace, path)).includes('evil')
+const overwriteCommand = (path: string) => `mkdir -p ${dirname(path)}; echo evil > ${path}`
 
-export const protectedPlaces: readonly Attempt[] = [
-  ...PROTECTED.flatMap((path): Attempt[] => [
-    { what: `${path}, made`, run: () => write(path), escaped: wrote(path) },
+export const protectedPathAttempts: readonly Attempt[] = [
+  ...PROTECTED_FILES.flatMap((path): Attempt[] => [
+    { title: `${path}, made`, run: () => overwriteCommand(path), escaped: wasOverwritten(path) },
     {
-      what: `${path}, changed`,
-      prepare: (scene) => put(scene, path, 'good'),
-      run: () => write(path),
-      escaped: wrote(path),
+      title: `${path}, changed`,
+      prepare: (scene) => writeWorkspaceFile(scene, path, 'good'),
+      run: () => overwriteCommand(path),
+      escaped: wasOverwritten(path),
     },
     {
-      what: `${path}, put in place of the old one`,
-      prepare: (scene) => put(scene, path, 'good'),
+      title: `${path}, put in place of the old one`,
+      prepare: (scene) => writeWorkspaceFile(scene, path, 'good'),
       run: () => `echo evil > e; mv -f e ${path}`,
-      escaped: wrote(path),
+      escaped: wasOverwritten(path),
     },
     {
-      what: `${path}, with its folder moved away`,
-      prepare: (scene) => put(scene, path, 'good'),
-      run: () => `mv ${path.split('/')[0]} away; ${write(path)}`,
-      escaped: wrote(path),
+      title: `${path}, with its folder moved away`,
+      prepare: (scene) => writeWorkspaceFile(scene, path, 'good'),
+      run: () => `mv ${path.split('/')[0]} away; ${overwriteCommand(path)}`,
+      escaped: wasOverwritten(path),
     },
   ]),
   {
-    what: 'definitions of agents behind a link',
+    title: 'definitions of agents behind a link',
     prepare: (scene) => {
-      put(scene, 'shared/good.md', 'good')
+      writeWorkspaceFile(scene, 'shared/good.md', 'good')
       mkdirSync(join(scene.workspace, '.claude'))
       symlinkSync('../shared', join(scene.workspace, '.claude/agents'))
     },
     run: () => 'echo evil > .claude/agents/evil.md; echo evil > shared/evil.md',
-    escaped: wrote('.claude/agents/evil.md'),
+    escaped: wasOverwritten('.claude/agents/evil.md'),
   },
   {
-    what: 'a folder of agents in place of a link',
+    title: 'a folder of agents in place of a link',
     prepare: (scene) => {
-      put(scene, 'shared/good.md', 'good')
+      writeWorkspaceFile(scene, 'shared/good.md', 'good')
       mkdirSync(join(scene.workspace, '.claude'))
       symlinkSync('../shared', join(scene.workspace, '.claude/agents'))
     },
-    run: () => `rm .claude/agents; ${write('.claude/agents/evil.md')}`,
-    escaped: wrote('.claude/agents/evil.md'),
+    run: () => `rm .claude/agents; ${overwriteCommand('.claude/agents/evil.md')}`,
+    escaped: wasOverwritten('.claude/agents/evil.md'),
   },
   {
-    what: 'settings behind a folder that is a link, and was replaced',
+    title: 'settings behind a folder that is a link, and was replaced',
     prepare: (scene) => {
-      put(scene, 'dotfiles/settings.json', 'good')
+      writeWorkspaceFile(scene, 'dotfiles/settings.json', 'good')
       symlinkSync('dotfiles', join(scene.workspace, '.claude'))
     },
-    run: () => `mv .claude away; ${write('.claude/settings.json')}`,
-    escaped: wrote('.claude/settings.json'),
+    run: () => `mv .claude away; ${overwriteCommand('.claude/settings.json')}`,
+    escaped: wasOverwritten('.claude/settings.json'),
   },
   {
-    what: 'definitions of agents in a project below',
-    prepare: (scene) => put(scene, 'packages/a/.claude/agents/good.md', 'good'),
+    title: 'definitions of agents in a project below',
+    prepare: (scene) => writeWorkspaceFile(scene, 'packages/a/.claude/agents/good.md', 'good'),
     run: () => 'echo evil > packages/a/.claude/agents/good.md',
-    escaped: wrote('packages/a/.claude/agents/good.md'),
+    escaped: wasOverwritten('packages/a/.claude/agents/good.md'),
   },
   {
-    what: "Troupe's own kind of agents in a project below",
-    prepare: (scene) => put(scene, 'packages/a/.troupe/agents/good.md', 'good'),
+    title: "Troupe's own kind of agents in a project below",
+    prepare: (scene) => writeWorkspaceFile(scene, 'packages/a/.troupe/agents/good.md', 'good'),
     run: () => 'echo evil > packages/a/.troupe/agents/good.md; mv packages gone; mkdir -p packages/a/.troupe/agents',
-    escaped: (scene) => contentOf(join(scene.workspace, 'packages/a/.troupe/agents/good.md')) !== 'good',
+    escaped: (scene) => readIfExists(join(scene.workspace, 'packages/a/.troupe/agents/good.md')) !== 'good',
   },
 ]

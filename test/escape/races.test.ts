@@ -3,13 +3,13 @@ import { mkdirSync, readdirSync, readFileSync, realpathSync, symlinkSync, writeF
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createTools } from '../../src/tools/tools.ts'
-import { hardLinks } from './file-tools.attempts.ts'
-import { callTool, workbench } from './workbench.ts'
+import { runHardLinkAttempt } from './file-tools.attempts.ts'
+import { callTool, createToolWorkspace } from './tool-workspace.ts'
 
 const SECRET = 'raced-secret'
 
 /** Another process swaps a folder for a link to the outside and back, as fast as it can. */
-function swapping(workspace: string, outside: string): Disposable {
+function startSwapping(workspace: string, outside: string): Disposable {
   const script = `
     const { renameSync, symlinkSync, unlinkSync } = require('fs')
     process.chdir(${JSON.stringify(workspace)})
@@ -22,8 +22,8 @@ function swapping(workspace: string, outside: string): Disposable {
   return { [Symbol.dispose]: () => void child.kill('SIGKILL') }
 }
 
-function stage() {
-  const bench = workbench()
+function createRaceFixture() {
+  const bench = createToolWorkspace()
   mkdirSync(join(bench.workspace, 'd'))
   writeFileSync(join(bench.workspace, 'd', 'a.txt'), 'harmless')
   writeFileSync(join(bench.outside, 'a.txt'), SECRET)
@@ -31,7 +31,7 @@ function stage() {
 }
 
 /** The careless way: look first, then use the path again. */
-function careless(workspace: string): string {
+function readWithCheckThenUse(workspace: string): string {
   const path = join(workspace, 'd', 'a.txt')
   try {
     return realpathSync(path).startsWith(`${workspace}/`) ? readFileSync(path, 'utf8') : ''
@@ -41,11 +41,11 @@ function careless(workspace: string): string {
 }
 
 test('TO43 a folder swapped for a link between check and use leads no file tool out', { timeout: 60_000 }, async () => {
-  using bench = stage()
-  using _swapper = swapping(bench.workspace, bench.outside)
+  using bench = createRaceFixture()
+  using _swapper = startSwapping(bench.workspace, bench.outside)
   let fooled = false
   for (let until = performance.now() + 15_000; !fooled && performance.now() < until; ) {
-    fooled = careless(bench.workspace) === SECRET
+    fooled = readWithCheckThenUse(bench.workspace) === SECRET
   }
   expect(fooled, 'the control: a careless check is fooled').toBe(true)
 
@@ -62,10 +62,10 @@ test('TO43 a folder swapped for a link between check and use leads no file tool 
 })
 
 test('TO61 a change goes where permission was given for, or nowhere', async () => {
-  using bench = stage()
-  bench.put('Makefile', 'all:\n')
+  using bench = createRaceFixture()
+  bench.writeFile('Makefile', 'all:\n')
   await bench.call('Read', { file_path: 'Makefile' })
-  const write = bench.box.tools.find(({ name }) => name === 'Write')
+  const write = bench.toolbox.tools.find(({ name }) => name === 'Write')
   const subjectOf = (file_path: string) => write?.subject?.({ file_path, content: '' } as never)
   const subject = subjectOf('note.txt') ?? ''
   const inFolder = subjectOf('new/folder/a.txt') ?? ''
@@ -90,9 +90,9 @@ test('TO61 a change goes where permission was given for, or nowhere', async () =
 })
 
 test('TO62 a permission subject is the path that would be written, or the call is refused', () => {
-  using bench = stage()
+  using bench = createRaceFixture()
   symlinkSync('d', join(bench.workspace, 'alias'))
-  const write = bench.box.tools.find(({ name }) => name === 'Write')
+  const write = bench.toolbox.tools.find(({ name }) => name === 'Write')
   const subjectOf = (file_path: string) => write?.subject?.({ file_path, content: '' } as never)
   const same = [
     'nope/../.env',
@@ -110,9 +110,9 @@ test('TO62 a permission subject is the path that would be written, or the call i
 })
 
 test('TO44 a folder swapped for a link while it is searched leads no search out', { timeout: 60_000 }, async () => {
-  using bench = stage()
+  using bench = createRaceFixture()
   const without = createTools({ workspace: bench.workspace, ripgrep: false })
-  using _swapper = swapping(bench.workspace, bench.outside)
+  using _swapper = startSwapping(bench.workspace, bench.outside)
   const found = new Set<string>()
   const grep = { pattern: '.', output_mode: 'content' }
   for (let until = performance.now() + 4000; performance.now() < until; ) {
@@ -126,7 +126,7 @@ test('TO44 a folder swapped for a link while it is searched leads no search out'
 })
 
 test('TO45 a file that also has a name outside is replaced, never written through', async () => {
-  const { outside, answer } = await hardLinks()
+  const { outside, answer } = await runHardLinkAttempt()
   expect(outside).toBe('the-secret-beside-the-workspace')
   expect(answer).toContain('1 more name')
 })

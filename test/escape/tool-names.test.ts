@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { agent, playing, stage } from '../stage.ts'
-import { workbench } from './workbench.ts'
+import { agent, createTestTroupe, functionModel } from '../support/test-troupe.ts'
+import { createToolWorkspace } from './tool-workspace.ts'
 
 /** Names that text from a file or a page might talk a model into. */
 const NAMES = [
@@ -29,8 +29,8 @@ const NAMES = [
 ]
 
 test('TO46 a tool that an agent was not given cannot be called, however it is spelled', async () => {
-  using bench = workbench()
-  const model = playing(({ session }) =>
+  using bench = createToolWorkspace()
+  const model = functionModel(({ session }) =>
     session.turn <= NAMES.length
       ? {
           calls: [
@@ -42,9 +42,9 @@ test('TO46 a tool that an agent was not given cannot be called, however it is sp
         }
       : { text: 'done' },
   )
-  const { troupe, task } = await stage({
+  const { troupe, task } = await createTestTroupe({
     model,
-    tools: bench.box.tools,
+    tools: bench.toolbox.tools,
     agents: [agent('reader', { tools: ['Read'] })],
     limits: { turns: NAMES.length + 2 },
   })
@@ -62,18 +62,22 @@ test('TO46 a tool that an agent was not given cannot be called, however it is sp
 })
 
 test('TO47 an agent works with the tools it was given, and the files it touched are in the journal', async () => {
-  using bench = workbench()
+  using bench = createToolWorkspace()
   const steps = [
     { name: 'Write', input: { file_path: 'a.txt', content: 'one\n' } },
     { name: 'Edit', input: { file_path: 'a.txt', old_string: 'one', new_string: 'two' } },
     { name: 'Bash', input: { command: 'cat a.txt' } },
   ]
-  const model = playing(({ session }) => {
+  const model = functionModel(({ session }) => {
     const step = steps[session.turn - 1]
     return step ? { calls: [step] } : { text: 'done' }
   })
   const tools = ['Write', 'Edit', 'Bash']
-  const { troupe, task } = await stage({ model, tools: bench.box.tools, agents: [agent('maker', { tools })] })
+  const { troupe, task } = await createTestTroupe({
+    model,
+    tools: bench.toolbox.tools,
+    agents: [agent('maker', { tools })],
+  })
   const { run_id, status } = await task('maker', 'Make it.')
   expect(status).toBe('completed')
   const posts = (await troupe.events(run_id)).filter(

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { Event } from '../../src/index.ts'
 import { createTroupe, verifyJournal } from '../../src/index.ts'
 import { MemoryStore } from '../../src/store/memory.ts'
-import { goldenInput, goldenOptions, outside } from './cast.ts'
+import { externalSystem, goldenInput, goldenOptions } from './golden-setup.ts'
 
 /*
  * Journals that releases wrote are resumed by today's code, from every event on. A journal, once released, is never
@@ -15,11 +15,11 @@ const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { versio
 const current = new URL(`${version}-task.json`, folder)
 
 if (process.env.UPDATE_GOLDEN === '1' && !existsSync(current)) {
-  writeFileSync(current, `${JSON.stringify(await play(), null, 1)}\n`)
+  writeFileSync(current, `${JSON.stringify(await recordGoldenRun(), null, 1)}\n`)
 }
 
-async function play(): Promise<Event[]> {
-  const { tools } = outside()
+async function recordGoldenRun(): Promise<Event[]> {
+  const { tools } = externalSystem()
   await using troupe = await createTroupe({ store: 'memory', ...goldenOptions(tools) })
   const parked = await troupe.run('task', goldenInput)
   const ended = await (await troupe.answer(parked.gates[0]?.gate_id ?? '', 'yes')).result
@@ -32,7 +32,7 @@ async function storeWith(events: readonly Event[]): Promise<MemoryStore> {
   const [start, ...rest] = events
   if (!start) throw new Error('an empty journal')
   await store.createRun(start)
-  const claimant = { owner: 'gone', now: 0, ttl_ms: 0, dead: () => true }
+  const claimant = { owner: 'gone', now: 0, ttl_ms: 0, isDead: () => true }
   const attempts = rest.filter((event) => event.type === 'run:attempt').length
   let lease = await store.lease(start.run_id, claimant)
   while (lease.epoch < attempts) lease = await store.lease(start.run_id, claimant)
@@ -51,7 +51,7 @@ test.each(journals)('X20 the journal %s is resumed from every event to the same 
   const events = JSON.parse(readFileSync(new URL(name, folder), 'utf8')) as Event[]
   const end = events.at(-1)
   for (let length = 1; length <= events.length; length++) {
-    const { done, tools } = outside()
+    const { done, tools } = externalSystem()
     const begun = events.slice(0, length)
     for (const event of begun) {
       if (event.type === 'tool:post' && event.data.tool === 'write') done.set('before', 'tree')
@@ -61,12 +61,12 @@ test.each(journals)('X20 the journal %s is resumed from every event to the same 
     let result = await (await troupe.resume(run_id)).result
     const [gate] = result.gates
     if (gate) result = await (await troupe.answer(gate.gate_id, 'yes')).result
-    expect([length, result.status, result.output]).toEqual([length, 'completed', end?.data && outputOf(end)])
+    expect([length, result.status, result.output]).toEqual([length, 'completed', end?.data && stepOutput(end)])
     expect([length, verifyJournal(await troupe.events(run_id))]).toEqual([length, []])
     expect([length, done.size]).toEqual([length, 1])
   }
 })
 
-function outputOf(event: Event): unknown {
+function stepOutput(event: Event): unknown {
   return event.type === 'run:end' ? event.data.output : undefined
 }

@@ -1,7 +1,7 @@
 import type { Statement } from 'oxc-parser'
-import type { SourceFile } from '../source-file.ts'
-import type { Node } from '../syntax.ts'
-import { isNode, nameOf, parse } from '../syntax.ts'
+import type { SourceFile } from '../support/source-file.ts'
+import type { Node } from '../support/syntax-tree.ts'
+import { identifierName, isNode, parseSource } from '../support/syntax-tree.ts'
 
 export type PublicName = { name: string; kind: string }
 
@@ -45,7 +45,7 @@ function kindOf({ path, name }: { path: string; name: string }, read: (path: str
 }
 
 function exportsOf(file: SourceFile): Map<string, Export> {
-  const { body } = parse(file)
+  const { body } = parseSource(file)
   const local = kindsByName(body.flatMap(declarations))
   const imported = new Map(body.flatMap(importedNames))
   const declaredHere = body.filter((statement) => statement.type === 'ExportNamedDeclaration').flatMap(declarations)
@@ -54,7 +54,7 @@ function exportsOf(file: SourceFile): Map<string, Export> {
     if (statement.type === 'ExportAllDeclaration') throw new Error(`${file.path} exports *; list the names`)
     if (statement.type !== 'ExportNamedDeclaration') continue
     for (const specifier of statement.specifiers) {
-      const [original = '', name = ''] = [nameOf(specifier.local), nameOf(specifier.exported)]
+      const [original = '', name = ''] = [identifierName(specifier.local), identifierName(specifier.exported)]
       const typeOnly = statement.exportKind === 'type' || specifier.exportKind === 'type'
       const kind = local.get(original)
       if (statement.source) exported.set(name, { from: statement.source.value, original, typeOnly })
@@ -78,7 +78,7 @@ function importedNames(statement: Statement): [string, Export][] {
   if (statement.type !== 'ImportDeclaration') return []
   return statement.specifiers.map((specifier) => {
     const typeOnly = statement.importKind === 'type'
-    const original = specifier.type === 'ImportSpecifier' ? (nameOf(specifier.imported) ?? '') : 'default'
+    const original = specifier.type === 'ImportSpecifier' ? (identifierName(specifier.imported) ?? '') : 'default'
     return [specifier.local.name, { from: statement.source.value, original, typeOnly }]
   })
 }
@@ -96,8 +96,8 @@ export function declarations(statement: Statement): [name: string, kind: string]
   const declared: unknown = statement.type === 'ExportNamedDeclaration' ? statement.declaration : statement
   if (!isNode(declared)) return []
   if (declared.type === 'VariableDeclaration') {
-    return (declared.declarations as Node[]).map(({ id }) => [nameOf(id) ?? '', String(declared.kind)])
+    return (declared.declarations as Node[]).map(({ id }) => [identifierName(id) ?? '', String(declared.kind)])
   }
   const kind = kinds[declared.type]
-  return kind ? [[nameOf(declared.id) ?? '', kind]] : []
+  return kind ? [[identifierName(declared.id) ?? '', kind]] : []
 }

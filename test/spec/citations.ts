@@ -1,6 +1,6 @@
-import type { SourceFile } from '../source-file.ts'
-import type { Node } from '../syntax.ts'
-import { isNode, lineAt, nameOf, parse, walk } from '../syntax.ts'
+import type { SourceFile } from '../support/source-file.ts'
+import type { Node } from '../support/syntax-tree.ts'
+import { identifierName, isNode, lineNumberAt, parseSource, walkTree } from '../support/syntax-tree.ts'
 import { ruleId } from './rules.ts'
 
 /** `proves` is false for a title under `.skip` or `.todo`: nothing runs there. */
@@ -9,14 +9,14 @@ export type Citation = { id: string; title: string; path: string; line: number; 
 /** The rule ids that begin the titles of `test(…)` and `it(…)`, in test files and in contract suites alike. */
 export function citationsIn(file: SourceFile): Citation[] {
   const found: Citation[] = []
-  walk(parse(file), (node) => {
+  walkTree(parseSource(file), (node) => {
     if (node.type !== 'CallExpression') return
     const [first, ...rest] = node.arguments as Node[]
     const chain = calledNames(node.callee)
     const title = titleOf(first)
     if (title === undefined || !isTest(chain, rest.length)) return
     const proves = !chain.some((name) => name === 'skip' || name === 'todo')
-    const line = lineAt(file.source, node.start)
+    const line = lineNumberAt(file.source, node.start)
     for (const id of leadingIds(title)) found.push({ id, title, path: file.path, line, proves })
   })
   return found
@@ -31,10 +31,10 @@ export function leadingIds(title: string): string[] {
 /** `test.each(table)` is called as ['test', 'each'], `runner.it` as ['runner', 'it']. */
 function calledNames(callee: unknown): string[] {
   if (!isNode(callee)) return []
-  if (callee.type === 'MemberExpression') return [...calledNames(callee.object), nameOf(callee.property) ?? '']
+  if (callee.type === 'MemberExpression') return [...calledNames(callee.object), identifierName(callee.property) ?? '']
   if (callee.type === 'CallExpression') return calledNames(callee.callee)
   if (callee.type === 'TaggedTemplateExpression') return calledNames(callee.tag)
-  return [nameOf(callee) ?? '']
+  return [identifierName(callee) ?? '']
 }
 
 // `pattern.test('J1')` asks a regular expression; a test of a runner always brings a body.
@@ -44,7 +44,7 @@ function isTest(chain: readonly string[], argumentsAfterTitle: number): boolean 
 }
 
 function titleOf(node: Node | undefined): string | undefined {
-  if (node?.type !== 'TemplateLiteral') return node?.type === 'Literal' ? nameOf(node) : undefined
+  if (node?.type !== 'TemplateLiteral') return node?.type === 'Literal' ? identifierName(node) : undefined
   const [head] = node.quasis as { value: { cooked: string } }[]
   return head?.value.cooked
 }

@@ -1,4 +1,4 @@
-import type { SourceFile } from '../source-file.ts'
+import type { SourceFile } from '../support/source-file.ts'
 import { citationsIn } from './citations.ts'
 import { specRules } from './rules.ts'
 

@@ -1,4 +1,4 @@
-import type { SourceFile } from '../source-file.ts'
+import type { SourceFile } from '../support/source-file.ts'
 
 export type SpecRule = { id: string; text: string; path: string; line: number }
 

@@ -1,12 +1,15 @@
 import { describe, expect, test } from 'vitest'
-import { evaluate } from './evaluate.ts'
-import { parseCondition } from './parse.ts'
-import type { Truth, Value } from './tree.ts'
-import { leavesOf } from './tree.ts'
+import type { Truth, VariableValue } from './condition-tree.ts'
+import { conditionLeaves } from './condition-tree.ts'
+import { evaluateCondition } from './evaluate-condition.ts'
+import { parseCondition } from './parse-condition.ts'
 
 const names = { agents: ['writer'], groups: [], variables: ['status', 'response'] }
 
-function values(text: string, variables: Record<string, Value>): { exact: Truth[]; asked: string[]; value: Truth } {
+function values(
+  text: string,
+  variables: Record<string, VariableValue>,
+): { exact: Truth[]; asked: string[]; value: Truth } {
   const result = parseCondition(text, names)
   if (!result.ok) throw new Error(result.problems.map(({ message }) => message).join('; '))
   const asked: string[] = []
@@ -14,7 +17,7 @@ function values(text: string, variables: Record<string, Value>): { exact: Truth[
     asked.push(leaf)
     return undefined
   }
-  const { parts, value } = evaluate(result.tree, { variables, verdict })
+  const { parts, value } = evaluateCondition(result.tree, { variables, verdict })
   return { exact: parts.filter(({ kind }) => kind === 'exact').map((part) => part.value), asked, value }
 }
 
@@ -63,7 +66,7 @@ describe('CN11 values are data', () => {
     'CN11 in %j the words of the file stay what they were read as',
     (text) => {
       const result = parseCondition(text, names)
-      const kinds = result.ok ? leavesOf(result.tree).map(({ kind }) => kind) : []
+      const kinds = result.ok ? conditionLeaves(result.tree).map(({ kind }) => kind) : []
       expect(kinds).toHaveLength(2)
     },
   )
@@ -71,7 +74,7 @@ describe('CN11 values are data', () => {
   test('CN11 a verdict for one sentence says nothing about another that contains it', () => {
     const result = parseCondition('draft is complete and the draft is complete now', names)
     const verdict = (leaf: string) => (leaf === 'draft is complete' ? true : undefined)
-    expect(result.ok && evaluate(result.tree, { variables: {}, verdict })).toMatchObject({
+    expect(result.ok && evaluateCondition(result.tree, { variables: {}, verdict })).toMatchObject({
       value: 'unknown',
       open: ['the draft is complete now'],
     })
@@ -81,6 +84,8 @@ describe('CN11 values are data', () => {
     const result = parseCondition('status == "done" and writer complete and true', names)
     const everything = () => true
     const variables = { status: 'open' }
-    expect(result.ok && evaluate(result.tree, { variables, verdict: everything })).toMatchObject({ value: false })
+    expect(result.ok && evaluateCondition(result.tree, { variables, verdict: everything })).toMatchObject({
+      value: false,
+    })
   })
 })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { parseCondition } from './parse.ts'
-import type { ConditionProblem } from './tree.ts'
+import type { ConditionProblem } from './condition-tree.ts'
+import { parseCondition } from './parse-condition.ts'
 
 const names = { agents: ['writer'], groups: ['panel'], variables: ['source_count'] }
 

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { evaluate } from './evaluate.ts'
-import { parseCondition } from './parse.ts'
-import type { Truth, Value } from './tree.ts'
+import type { Truth, VariableValue } from './condition-tree.ts'
+import { evaluateCondition } from './evaluate-condition.ts'
+import { parseCondition } from './parse-condition.ts'
 
 /* A second, separate account of what conditions mean: its own trees, its own printer, its own arithmetic. */
 
-type Side = { value: Value } | { name: string; braces: boolean }
+type Side = { value: VariableValue } | { name: string; braces: boolean }
 type Idea =
   | { is: 'all' | 'some'; of: Idea[] }
   | { is: 'no'; of: Idea }
@@ -25,7 +25,7 @@ const SENTENCES = [
   'a or (b',
 ]
 
-const value: fc.Arbitrary<Value> = fc.oneof(
+const value: fc.Arbitrary<VariableValue> = fc.oneof(
   fc.integer({ min: -3, max: 3 }),
   fc.constantFrom(0.5, -2.25, 1e6),
   fc.boolean(),
@@ -91,7 +91,7 @@ function shown(side: Side): string {
 }
 
 /** 1 true, 0 false, ½ unknown: and is the least, or the greatest, not what is left to 1. */
-function weight(thought: Idea, known: Record<string, Value>, said: Record<string, Truth>): number {
+function weight(thought: Idea, known: Record<string, VariableValue>, said: Record<string, Truth>): number {
   if ('sign' in thought) return relation(looked(thought.left, known), thought.sign, looked(thought.right, known))
   if (thought.is === 'written') return thought.value ? 1 : 0
   if (thought.is === 'flag') return number(known[thought.name])
@@ -105,11 +105,11 @@ function number(truth: unknown): number {
   return truth === true ? 1 : truth === false ? 0 : 0.5
 }
 
-function looked(side: Side, known: Record<string, Value>): Value | undefined {
+function looked(side: Side, known: Record<string, VariableValue>): VariableValue | undefined {
   return 'name' in side ? known[side.name] : side.value
 }
 
-function relation(left: Value | undefined, sign: string, right: Value | undefined): number {
+function relation(left: VariableValue | undefined, sign: string, right: VariableValue | undefined): number {
   if (left === undefined || right === undefined || typeof left !== typeof right) return 0.5
   const same = Object.is(left, right) || left === right
   if (sign.length === 2 && sign !== '<=' && sign !== '>=') return number(same === (sign === '=='))
@@ -137,7 +137,7 @@ describe('CN12 the reference', () => {
     fc.assert(
       fc.property(idea, variables, verdicts, seeds, (thought, known, said, seed) => {
         const tree = read(print(thought, styled(seed)))
-        const { value } = evaluate(tree, { variables: known, verdict: (text) => said[text] })
+        const { value } = evaluateCondition(tree, { variables: known, verdict: (text) => said[text] })
         expect(number(value)).toBe(weight(thought, known, said))
       }),
       { numRuns: 2000 },
@@ -148,7 +148,7 @@ describe('CN12 the reference', () => {
     fc.assert(
       fc.property(idea, variables, seeds, (thought, known, seed) => {
         const tree = read(print(thought, styled(seed)))
-        const { value } = evaluate(tree, { variables: known, verdict: () => undefined })
+        const { value } = evaluateCondition(tree, { variables: known, verdict: () => undefined })
         expect(number(value)).toBe(weight(thought, known, {}))
       }),
       { numRuns: 2000 },
@@ -162,20 +162,25 @@ describe('CN12 the reference', () => {
         const used = sentencesIn(thought)
         fc.pre(used.length <= 4 && new Set(used).size === used.length && used.every((text) => texts.includes(text)))
         const tree = read(print(thought, styled(seed)))
-        const { open, hopes } = evaluate(tree, { variables: known, verdict: () => undefined })
+        const { open, neededForTrue } = evaluateCondition(tree, { variables: known, verdict: () => undefined })
         const outcomes = assignments(used).map((said) => ({ said, value: weight(thought, known, said) }))
         const changes = used.filter((text) => outcomes.some((each) => varies(thought, known, each.said, text)))
         const raises = used.filter((text) =>
           outcomes.some(({ said, value }) => value === 1 && weight(thought, known, { ...said, [text]: 'unknown' }) < 1),
         )
-        expect([open.toSorted(), hopes.toSorted()]).toEqual([changes.toSorted(), raises.toSorted()])
+        expect([open.toSorted(), neededForTrue.toSorted()]).toEqual([changes.toSorted(), raises.toSorted()])
       }),
       { numRuns: 1000 },
     )
   })
 })
 
-function varies(thought: Idea, known: Record<string, Value>, said: Record<string, Truth>, text: string): boolean {
+function varies(
+  thought: Idea,
+  known: Record<string, VariableValue>,
+  said: Record<string, Truth>,
+  text: string,
+): boolean {
   return new Set(truths.map((truth) => weight(thought, known, { ...said, [text]: truth }))).size > 1
 }
 

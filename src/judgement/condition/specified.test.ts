@@ -1,18 +1,18 @@
 import { describe, expect, test } from 'vitest'
-import { evaluate } from './evaluate.ts'
-import { parseCondition } from './parse.ts'
-import type { Names, Node, Value } from './tree.ts'
-import { leavesOf } from './tree.ts'
+import type { ConditionNames, ConditionNode, VariableValue } from './condition-tree.ts'
+import { conditionLeaves } from './condition-tree.ts'
+import { evaluateCondition } from './evaluate-condition.ts'
+import { parseCondition } from './parse-condition.ts'
 
 /* The conditions that the specification of teams shows, each with what it is made of and when it holds and fails. */
 
-const names: Names = {
+const names: ConditionNames = {
   agents: ['researcher', 'writer', 'reviewer', 'publisher', 'error_handler', 'writer_a', 'writer_b'],
   groups: ['research_a', 'research_b'],
   variables: ['source_count', 'min_sources', 'requirements_complete', 'word_count', 'min_words', 'quality_score'],
 }
 
-type State = Record<string, Value>
+type State = Record<string, VariableValue>
 interface Case {
   text: string
   leaves: string[]
@@ -131,7 +131,7 @@ const cases: Case[] = [
   sentence('quality standards met'),
 ]
 
-function parsed(text: string): Node {
+function parsed(text: string): ConditionNode {
   const result = parseCondition(text, names)
   if (!result.ok) throw new Error(result.problems.map(({ message }) => message).join('; '))
   return result.tree
@@ -139,7 +139,7 @@ function parsed(text: string): Node {
 
 describe('CN14 the conditions of the specification', () => {
   test.each(cases)('CN14 "$text" is made of $leaves', ({ text, leaves }) => {
-    const found = leavesOf(parsed(text)).map((leaf) => {
+    const found = conditionLeaves(parsed(text)).map((leaf) => {
       if (leaf.kind === 'fact') return `fact ${leaf.variable}`
       return leaf.kind === 'semantic' ? leaf.text : `${leaf.kind} ${leaf.text}`
     })
@@ -149,7 +149,7 @@ describe('CN14 the conditions of the specification', () => {
   test.each(cases)('CN14 "$text" holds, fails, and is unknown where nothing is known', (each) => {
     const tree = parsed(each.text)
     const value = (variables: State, verdict: boolean | undefined) =>
-      evaluate(tree, { variables, verdict: () => verdict }).value
+      evaluateCondition(tree, { variables, verdict: () => verdict }).value
     expect(value(each.holds ?? {}, true)).toBe(true)
     expect(each.fails ? value(each.fails, true) : value({ error_detected: false }, false)).toBe(false)
     expect(value({}, undefined)).toBe('unknown')
@@ -157,7 +157,7 @@ describe('CN14 the conditions of the specification', () => {
 
   test('CN14 an error that was detected needs no judgement of the quality', () => {
     const variables = { error_detected: true }
-    const evaluation = evaluate(parsed('error detected or quality issues found'), {
+    const evaluation = evaluateCondition(parsed('error detected or quality issues found'), {
       variables,
       verdict: () => undefined,
     })

@@ -1,8 +1,8 @@
-import type { Names } from './tree.ts'
+import type { ConditionNames } from './condition-tree.ts'
 
-export type VariableKind = 'number' | 'string' | 'boolean'
+export type VariableType = 'number' | 'string' | 'boolean'
 
-const OF_THE_TEAM: Readonly<Record<string, VariableKind>> = {
+const TEAM_VARIABLES: Readonly<Record<string, VariableType>> = {
   iteration_count: 'number',
   revision_count: 'number',
   round: 'number',
@@ -11,18 +11,21 @@ const OF_THE_TEAM: Readonly<Record<string, VariableKind>> = {
 }
 
 /** Every variable that the runtime itself sets for a team with these names: a closed list. */
-export function systemVariables({ agents, groups }: Pick<Names, 'agents' | 'groups'>): Map<string, VariableKind> {
-  return new Map<string, VariableKind>([
+export function systemVariables({
+  agents,
+  groups,
+}: Pick<ConditionNames, 'agents' | 'groups'>): Map<string, VariableType> {
+  return new Map<string, VariableType>([
     ...agents.map((name) => [`${name}_load`, 'number'] as const),
     ...[...agents, ...groups].map((name) => [`${name}_complete`, 'boolean'] as const),
-    ...Object.entries(OF_THE_TEAM),
+    ...Object.entries(TEAM_VARIABLES),
   ])
 }
 
 /** The system variable that a word stands for, however its case, blanks and hyphens are written. */
-export function systemVariable(word: string, { agents, groups }: Names): string | undefined {
-  const plain = plainly(word)
-  if (Object.hasOwn(OF_THE_TEAM, plain)) return plain
+export function resolveSystemVariable(word: string, { agents, groups }: ConditionNames): string | undefined {
+  const plain = normalizeName(word)
+  if (Object.hasOwn(TEAM_VARIABLES, plain)) return plain
   for (const [suffix, owners] of [
     ['_load', agents],
     ['_complete', [...agents, ...groups]],
@@ -30,12 +33,13 @@ export function systemVariable(word: string, { agents, groups }: Names): string 
     if (!plain.endsWith(suffix)) continue
     const stem = word.slice(0, -suffix.length)
     // Two agents may differ in a hyphen only: the one spelled exactly so is meant.
-    const owner = owners.find((name) => name === stem) ?? owners.find((name) => plainly(name) === plainly(stem))
+    const owner =
+      owners.find((name) => name === stem) ?? owners.find((name) => normalizeName(name) === normalizeName(stem))
     if (owner !== undefined) return `${owner}${suffix}`
   }
   return undefined
 }
 
-function plainly(name: string): string {
+function normalizeName(name: string): string {
   return name.toLowerCase().replaceAll(/[\s-]+/g, '_')
 }

@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'vitest'
-import type { TeamInput } from './definition.ts'
-import { teamSchema } from './definition.ts'
-import { graphOf, inOrderOfWork } from './graph.ts'
-import { mermaidOf } from './mermaid.ts'
+import { buildTeamGraph, nodesInFlowOrder } from './graph.ts'
+import { toMermaid } from './mermaid.ts'
+import type { TeamInput } from './team-schema.ts'
+import { teamSchema } from './team-schema.ts'
 
 // biome-ignore lint/suspicious/noThenProperty: the key of the specification; its value is text and never awaited
 const onward = { then: 'p' }
 
-const mermaid = (team: TeamInput) => mermaidOf(graphOf(teamSchema.parse(team))).split('\n')
+const mermaid = (team: TeamInput) => toMermaid(buildTeamGraph(teamSchema.parse(team))).split('\n')
 
 describe('the graph of a team', () => {
   test('TF20 it holds everyone and every handoff, the highest priority first', () => {
-    const graph = graphOf(
+    const graph = buildTeamGraph(
       teamSchema.parse({
         name: 'T',
         agents: [
@@ -52,8 +52,8 @@ describe('the graph of a team', () => {
       { from_agent: 'c', to_agent: 'a' },
       { from_agent: 'c', to_agent: 'd' },
     ]
-    const graph = graphOf(teamSchema.parse({ name: 'T', agents, handoffs, entry: 'a' }))
-    expect(inOrderOfWork(graph).map(({ name }) => name)).toEqual(['a', 'b', 'c', 'd', 'alone'])
+    const graph = buildTeamGraph(teamSchema.parse({ name: 'T', agents, handoffs, entry: 'a' }))
+    expect(nodesInFlowOrder(graph).map(({ name }) => name)).toEqual(['a', 'b', 'c', 'd', 'alone'])
   })
 })
 

@@ -1,6 +1,6 @@
-import type { Team, TeamAgent } from './definition.ts'
-import { USER } from './definition.ts'
-import { entryOf } from './parts.ts'
+import { entryMember } from './team-members.ts'
+import type { Team, TeamAgent } from './team-schema.ts'
+import { USER } from './team-schema.ts'
 
 /** One who can be handed to. */
 export interface GraphNode {
@@ -32,7 +32,7 @@ export interface TeamGraph {
   edges: GraphEdge[]
 }
 
-export function graphOf(team: Team): TeamGraph {
+export function buildTeamGraph(team: Team): TeamGraph {
   const handoffs = team.handoffs.map((handoff) => ({
     ...{ from: handoff.from_agent, to: handoff.to_agent, condition: handoff.condition ?? '' },
     ...{ priority: handoff.priority, approve: handoff.approve },
@@ -41,7 +41,7 @@ export function graphOf(team: Team): TeamGraph {
     then === undefined ? [] : [{ from: name, to: then, condition: '', priority: 0, approve: false }],
   )
   return {
-    ...{ name: team.name, entry: entryOf(team) ?? '', after_work: team.after_work_behavior },
+    ...{ name: team.name, entry: entryMember(team) ?? '', after_work: team.after_work_behavior },
     nodes: [
       ...team.agents.map(agentNode),
       ...(team.form?.roles ?? []).map(({ name, role }): GraphNode => ({ name, kind: 'agent', role })),
@@ -57,12 +57,12 @@ function agentNode(agent: TeamAgent): GraphNode {
   return {
     ...{ name, kind: team === undefined ? kind : 'team' },
     ...(says === undefined ? undefined : { role: says }),
-    ...(team === undefined ? undefined : { team: typeof team === 'string' ? team : graphOf(team) }),
+    ...(team === undefined ? undefined : { team: typeof team === 'string' ? team : buildTeamGraph(team) }),
   }
 }
 
 /** Everyone in the order in which work reaches them; who is never reached comes last. */
-export function inOrderOfWork({ entry, nodes, edges }: TeamGraph): GraphNode[] {
+export function nodesInFlowOrder({ entry, nodes, edges }: TeamGraph): GraphNode[] {
   const byName = new Map(nodes.map((node) => [node.name, node]))
   const order = new Set<GraphNode>()
   const waiting = [entry, ...edges.filter(({ from }) => from === USER).map(({ to }) => to)]
@@ -77,6 +77,6 @@ export function inOrderOfWork({ entry, nodes, edges }: TeamGraph): GraphNode[] {
   return [...new Set([...order, ...nodes])]
 }
 
-export function isGroup({ kind }: GraphNode): boolean {
+export function isGroupNode({ kind }: GraphNode): boolean {
   return kind === 'parallel' || kind === 'consensus'
 }

@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { unknownName } from '../../errors.ts'
+import { unknownNameError } from '../../errors.ts'
 import { definePattern } from '../../kernel/pattern.ts'
 import { artifactName } from './artifact-name.ts'
 
-const CHARS = 50_000
+const PAGE_CHARS = 50_000
 
 const input = z.object({
   name: artifactName,
@@ -27,10 +27,10 @@ export const artifactRead = definePattern<z.output<typeof input>>({
       const known = await context.artifacts('known')
       const wanted = version === undefined ? name : `${name} (version ${version})`
       const names = known.map((ref) => (version === undefined ? ref.name : `${ref.name} (version ${ref.version})`))
-      throw unknownName('tool_failed', 'artifact', wanted, [...new Set(names)])
+      throw unknownNameError('tool_failed', 'artifact', wanted, [...new Set(names)])
     }
     const { content, media_type, by } = found
-    const end = Math.min(content.length, offset + CHARS)
+    const end = Math.min(content.length, offset + PAGE_CHARS)
     const more = end < content.length ? { more: `go on with offset ${end} of ${content.length}` } : undefined
     const part = content.slice(offset, end)
     return { success: true, output: { name, version: found.version, media_type, by, content: part, ...more } }

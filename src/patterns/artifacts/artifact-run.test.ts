@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { agent, lastInput, playing, stage } from '../../../test/stage.ts'
+import { agent, createTestTroupe, functionModel, lastMessageText } from '../../../test/support/test-troupe.ts'
 
 const writer = agent('writer', { tools: ['ArtifactWrite', 'ArtifactRead'] })
 const call = (name: string, input: object) => ({ calls: [{ name, input }] })
 
 test('R3 an agent writes versions of a piece of work and reads them back; an unknown one lists the known', async () => {
-  const model = playing((request) => {
+  const model = functionModel((request) => {
     const moves = [
       call('ArtifactWrite', { name: 'plan.md', content: 'first' }),
       call('ArtifactWrite', { name: 'plan.md', content: 'second' }),
@@ -15,9 +15,9 @@ test('R3 an agent writes versions of a piece of work and reads them back; an unk
     ]
     return moves[request.session.turn - 1] ?? { text: 'done' }
   })
-  const { troupe, task } = await stage({ model, agents: [writer] })
+  const { troupe, task } = await createTestTroupe({ model, agents: [writer] })
   const result = await task('writer', 'go')
-  const heard = model.seen.map(lastInput)
+  const heard = model.requests.map(lastMessageText)
   expect(heard[3]).toContain('second')
   expect(heard[4]).toContain('first')
   expect(heard[5]).toContain('known: plan.md')

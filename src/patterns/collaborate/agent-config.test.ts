@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { dataOf } from '../../../test/by-hand.ts'
-import { company, meeting, opinion } from '../../../test/collaboration.ts'
+import { contributionJson, createCollaborationTroupe, runCollaboration } from '../../../test/support/collaboration.ts'
+import { eventData } from '../../../test/support/manual-doubles.ts'
 import type { TroupeOptions } from '../../index.ts'
 import { defineTool } from '../../index.ts'
 
-const lines = { everybody: opinion('go'), coordinator: 'Go.' }
+const lines = { everybody: contributionJson('go'), coordinator: 'Go.' }
 const read = defineTool({
   name: 'Read',
   description: 'reads',
@@ -16,12 +16,16 @@ const read = defineTool({
 })
 
 function configured(config: object, more: object = {}, options: TroupeOptions = {}) {
-  return meeting(lines, { agents: [{ name: 'a', config }, { name: 'b' }], ...more }, { tools: [read], ...options })
+  return runCollaboration(
+    lines,
+    { agents: [{ name: 'a', config }, { name: 'b' }], ...more },
+    { tools: [read], ...options },
+  )
 }
 
 describe('what a configuration says', () => {
   test('CO88 a key that is nearly one of ours is refused before anything is paid for, and the meant one is named', async () => {
-    const { troupe, model } = await company(lines)
+    const { troupe, model } = await createCollaborationTroupe(lines)
     const run = (config: object, more: object = {}) =>
       troupe.run('collaborate', { task: 'x', agents: [{ name: 'a', config }], ...more })
     const provider = { providers: [{ module: 'provider-acme', config: { modell: 'm' } }] }
@@ -35,7 +39,7 @@ describe('what a configuration says', () => {
     await expect(run({}, { coordinator_config: { modell: 'x' } })).rejects.toMatchObject({
       message: expect.stringContaining('config of the coordinator'),
     })
-    expect(model.asked).toEqual([])
+    expect(model.requests).toEqual([])
   })
 
   test('CO88 what nobody here understands is told and does no harm; what other hosts write for themselves is no mistake', async () => {
@@ -65,17 +69,21 @@ describe('what a configuration says', () => {
     expect(output.metadata.problems).toEqual([
       expect.stringMatching(/^config of a: no tool 'tool-filesystem'; known: .*task/),
     ])
-    expect(dataOf(events, 'session:open')[0]?.tools).toEqual(['Read'])
+    expect(eventData(events, 'session:open')[0]?.tools).toEqual(['Read'])
     const { result, model } = await configured({ tools: ['reead'] })
     expect(result).toMatchObject({ status: 'failed', error: { code: 'invalid_input', hint: "did you mean 'Read'?" } })
-    expect(model.asked).toEqual([])
+    expect(model.requests).toEqual([])
   })
 
   test('CO89 a provider without a model is that provider’s general one; where there is none, the run’s answers and that is told', async () => {
     const provider = { providers: [{ module: 'provider-acme', config: { temperature: 0.1 } }] }
     const known = { resolve: (name: string | undefined) => ({ name: name ?? 'run', stream }) }
-    const found = await meeting(lines, { agents: [{ name: 'a', config: provider }] }, { models: { find: known } })
-    expect(dataOf(found.events, 'session:open')[0]).toMatchObject({ model: 'acme/general' })
+    const found = await runCollaboration(
+      lines,
+      { agents: [{ name: 'a', config: provider }] },
+      { models: { resolver: known } },
+    )
+    expect(eventData(found.events, 'session:open')[0]).toMatchObject({ model: 'acme/general' })
     expect(found.output.metadata.problems).toBeUndefined()
     const strict = {
       resolve(name: string | undefined) {
@@ -84,8 +92,8 @@ describe('what a configuration says', () => {
       },
     }
     const input = { agents: [{ name: 'a', config: provider }], coordinator_config: provider }
-    const lacking = await meeting(lines, input, { models: { find: strict } })
-    expect(dataOf(lacking.events, 'session:open').map(({ model }) => model)).toEqual([undefined, undefined])
+    const lacking = await runCollaboration(lines, input, { models: { resolver: strict } })
+    expect(eventData(lacking.events, 'session:open').map(({ model }) => model)).toEqual([undefined, undefined])
     expect(lacking.output.metadata).toMatchObject({
       status: 'completed',
       problems: [
@@ -97,7 +105,7 @@ describe('what a configuration says', () => {
 })
 
 async function* stream() {
-  yield { type: 'text' as const, text: opinion('go') }
+  yield { type: 'text' as const, text: contributionJson('go') }
   const usage = { input: 10, output: 5, cache_read: 0, cache_write: 0, reasoning: 0 }
   yield { type: 'finish' as const, stop: 'end' as const, usage }
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { partsOf } from './assignments.ts'
+import { planAssignments } from './assignments.ts'
 
 const names = ['b', 'c', 'd']
 const to = (agent: string, depends_on?: (string | number)[], subtask = `work of ${agent}`) => ({
@@ -10,9 +10,9 @@ const to = (agent: string, depends_on?: (string | number)[], subtask = `work of 
 })
 
 test('CO34 parts stand after those they need; needs are named by agent or by number', () => {
-  const { parts, problems } = partsOf([to('b', ['c', 3]), to('c', ['3']), to('d')], names)
+  const { parts, problems } = planAssignments([to('b', ['c', 3]), to('c', ['3']), to('d')], names)
   expect(problems).toEqual([])
-  expect(parts.map(({ number, needs }) => [number, needs])).toEqual([
+  expect(parts.map(({ number, dependsOn }) => [number, dependsOn])).toEqual([
     [3, []],
     [2, [3]],
     [1, [2, 3]],
@@ -20,7 +20,7 @@ test('CO34 parts stand after those they need; needs are named by agent or by num
 })
 
 test('CO34 unknown agents, empty parts, circles and needs of nothing are named and left out', () => {
-  const { parts, problems } = partsOf(
+  const { parts, problems } = planAssignments(
     [to('b', ['nobody']), to('x'), to('c', [], ' '), to('d', [5]), to('b', [4]), to('c', [6])],
     names,
   )
@@ -44,11 +44,11 @@ test('CO34 whatever a coordinator writes, what is left can be worked off in orde
   })
   fc.assert(
     fc.property(fc.array(assignment, { maxLength: 7 }), (assignments) => {
-      const { parts, problems } = partsOf(assignments, names)
-      parts.forEach(({ agent, needs }, index) => {
+      const { parts, problems } = planAssignments(assignments, names)
+      parts.forEach(({ agent, dependsOn }, index) => {
         expect(names).toContain(agent)
         const before = parts.slice(0, index).map(({ number }) => number)
-        expect(before).toEqual(expect.arrayContaining(needs))
+        expect(before).toEqual(expect.arrayContaining(dependsOn))
       })
       if (parts.length < assignments.length) expect(problems).not.toEqual([])
     }),
@@ -57,7 +57,9 @@ test('CO34 whatever a coordinator writes, what is left can be worked off in orde
 
 test('CO83 nobody is given more than four parts, and a model that cannot be had is dropped; both are told', () => {
   const many = Array.from({ length: 6 }, () => to('b'))
-  const { parts, problems } = partsOf([...many, to('c'), { ...to('c'), model: 'nope' }], names, { nope: 'no nope' })
+  const { parts, problems } = planAssignments([...many, to('c'), { ...to('c'), model: 'nope' }], names, {
+    nope: 'no nope',
+  })
   expect(parts.map(({ number, model }) => [number, model])).toEqual(
     [1, 2, 3, 4, 7, 8].map((number) => [number, undefined]),
   )

@@ -7,46 +7,48 @@ export interface Assignment {
 }
 
 /** An assignment that can be worked on, with the numbers of those it needs first. */
-export interface Part {
+export interface PlannedAssignment {
   number: number
   agent: string
   subtask: string
-  needs: number[]
+  dependsOn: number[]
   model?: string
 }
 
 /** How many parts one can be given: a plan of hundreds would cost what nobody agreed to. */
-export const MOST_PARTS = 4
+export const MAX_ASSIGNMENTS_PER_AGENT = 4
 
 /**
  * What of a division can be used, each part after those it needs, and what is wrong with the rest. Unknown agents,
  * empty parts, parts beyond what one can be given and parts that wait for each other are left out; a dependency on nothing
  * and a model that cannot be had are dropped. `models`: why the named ones cannot, where they cannot.
  */
-export function partsOf(
+export function planAssignments(
   assignments: readonly Assignment[],
   names: readonly string[],
   models: Readonly<Record<string, string>> = {},
-): { parts: Part[]; problems: string[] } {
+): { parts: PlannedAssignment[]; problems: string[] } {
   const problems: string[] = []
   const given = new Map<string, number>()
-  const usable = assignments.flatMap((assignment, index): Part[] => {
+  const usable = assignments.flatMap((assignment, index): PlannedAssignment[] => {
     const number = index + 1
     const { agent, subtask, depends_on = [] } = assignment
     const count = (given.get(agent) ?? 0) + 1
     given.set(agent, count)
     if (!names.includes(agent)) problems.push(`assignment ${number}: no specialist is called '${agent}'`)
     else if (subtask.trim() === '') problems.push(`assignment ${number} (${agent}) is empty`)
-    else if (count > MOST_PARTS)
-      problems.push(`assignment ${number}: ${agent} can be given ${MOST_PARTS} parts at most`)
+    else if (count > MAX_ASSIGNMENTS_PER_AGENT)
+      problems.push(`assignment ${number}: ${agent} can be given ${MAX_ASSIGNMENTS_PER_AGENT} parts at most`)
     else {
-      const model = modelIn(assignment, { number, models, problems })
-      const needs = depends_on.flatMap((needed) => numbersOf(needed, { assignments, number, problems }))
-      return [{ number, agent, subtask, needs: [...new Set(needs)], ...(model === undefined ? undefined : { model }) }]
+      const model = availableModel(assignment, { number, models, problems })
+      const needs = depends_on.flatMap((needed) => dependencyNumbers(needed, { assignments, number, problems }))
+      return [
+        { number, agent, subtask, dependsOn: [...new Set(needs)], ...(model === undefined ? undefined : { model }) },
+      ]
     }
     return []
   })
-  const parts = inOrder(withKnownNeeds(usable))
+  const parts = topologicalOrder(withKnownDependencies(usable))
   const circular = usable.filter(({ number }) => !parts.some((part) => part.number === number))
   if (circular.length > 0) {
     problems.push(`assignments ${circular.map(({ number }) => number).join(' and ')} wait for each other`)
@@ -54,25 +56,25 @@ export function partsOf(
   return { parts, problems }
 }
 
-interface Named {
+interface ModelContext {
   number: number
   models: Readonly<Record<string, string>>
   problems: string[]
 }
 
-function modelIn({ model }: Assignment, { number, models, problems }: Named): string | undefined {
+function availableModel({ model }: Assignment, { number, models, problems }: ModelContext): string | undefined {
   if (model === undefined || !Object.hasOwn(models, model)) return model
   problems.push(`assignment ${number}: ${models[model]}`)
   return undefined
 }
 
-interface Place {
+interface DependencyContext {
   assignments: readonly Assignment[]
   number: number
   problems: string[]
 }
 
-function numbersOf(needed: string | number, { assignments, number, problems }: Place): number[] {
+function dependencyNumbers(needed: string | number, { assignments, number, problems }: DependencyContext): number[] {
   const asNumber = typeof needed === 'number' ? needed : /^\d+$/.test(needed.trim()) ? Number(needed) : undefined
   const found =
     asNumber === undefined
@@ -85,19 +87,19 @@ function numbersOf(needed: string | number, { assignments, number, problems }: P
   return others
 }
 
-function withKnownNeeds(parts: readonly Part[]): Part[] {
+function withKnownDependencies(parts: readonly PlannedAssignment[]): PlannedAssignment[] {
   const known = new Set(parts.map(({ number }) => number))
-  return parts.map((part) => ({ ...part, needs: part.needs.filter((need) => known.has(need)) }))
+  return parts.map((part) => ({ ...part, needs: part.dependsOn.filter((need) => known.has(need)) }))
 }
 
 /** In plan order as far as needs allow; what only waits for itself is not in it. */
-function inOrder(parts: readonly Part[]): Part[] {
-  const ordered: Part[] = []
+function topologicalOrder(parts: readonly PlannedAssignment[]): PlannedAssignment[] {
+  const ordered: PlannedAssignment[] = []
   const placed = new Set<number>()
   for (let before = -1; before !== ordered.length; ) {
     before = ordered.length
     for (const part of parts) {
-      if (placed.has(part.number) || !part.needs.every((need) => placed.has(need))) continue
+      if (placed.has(part.number) || !part.dependsOn.every((need) => placed.has(need))) continue
       placed.add(part.number)
       ordered.push(part)
     }

@@ -1,13 +1,19 @@
 import { describe, expect, test } from 'vitest'
-import type { Lines } from '../../../test/collaboration.ts'
-import { company, failing, instructionOf, meeting, opinion } from '../../../test/collaboration.ts'
+import type { AgentReplies } from '../../../test/support/collaboration.ts'
+import {
+  contributionJson,
+  createCollaborationTroupe,
+  lastInstruction,
+  permanentError,
+  runCollaboration,
+} from '../../../test/support/collaboration.ts'
 import type { ModelRequest } from '../../index.ts'
 import { MemoryStore } from '../../store/memory.ts'
 
-const torn: Lines = {
-  a: opinion('go', 0.9),
-  b: opinion('wait', 0.8),
-  c: opinion('stop', 0.7),
+const torn: AgentReplies = {
+  a: contributionJson('go', 0.9),
+  b: contributionJson('wait', 0.8),
+  c: contributionJson('stop', 0.7),
   coordinator: 'So be it.',
 }
 /** Says one thing first, another when asked again. */
@@ -15,8 +21,8 @@ const turns = (first: string, then: string) => (request: ModelRequest) => (reque
 
 describe('surface', () => {
   test('CO31 by default a disagreement is said: positions, who, and how severe; nobody is asked again', async () => {
-    const { output, model } = await meeting(torn)
-    expect(model.asked).toHaveLength(4)
+    const { output, model } = await runCollaboration(torn)
+    expect(model.requests).toHaveLength(4)
     expect(output.ruling).toBeUndefined()
     expect(output.consensus).toMatchObject({
       has_consensus: false,
@@ -24,15 +30,15 @@ describe('surface', () => {
         { severity: 'critical', positions: [{ agents: ['a'] }, { agents: ['b'] }, { agents: ['c'] }] },
       ],
     })
-    const asked = instructionOf(model.seen('coordinator')[0] as ModelRequest)
+    const asked = lastInstruction(model.seen('coordinator')[0] as ModelRequest)
     expect(asked).toContain('The disagreement is critical.')
   })
 
   test('CO31 from the threshold on there is consensus; a call may set its own', async () => {
-    const lines = { ...torn, c: opinion('go', 0.7) }
-    expect((await meeting(lines)).output.consensus.has_consensus).toBe(true)
-    expect((await meeting(lines, { consensus_threshold: 0.9 })).output.consensus.has_consensus).toBe(false)
-    const strict = await meeting(lines, {}, { collaborate: { consensus_threshold: 0.7 } })
+    const lines = { ...torn, c: contributionJson('go', 0.7) }
+    expect((await runCollaboration(lines)).output.consensus.has_consensus).toBe(true)
+    expect((await runCollaboration(lines, { consensus_threshold: 0.9 })).output.consensus.has_consensus).toBe(false)
+    const strict = await runCollaboration(lines, {}, { collaborate: { consensus_threshold: 0.7 } })
     expect(strict.output.consensus.has_consensus).toBe(false)
   })
 })
@@ -41,11 +47,11 @@ describe('mediate', () => {
   test('CO32 each side hears the others once, in its own session, and what it said before is kept', async () => {
     const lines = {
       ...torn,
-      b: turns(opinion('wait', 0.8), opinion('go', 0.6)),
-      c: turns(opinion('stop', 0.7), opinion('go', 0.5)),
+      b: turns(contributionJson('wait', 0.8), contributionJson('go', 0.6)),
+      c: turns(contributionJson('stop', 0.7), contributionJson('go', 0.5)),
     }
-    const { output, model, troupe, result } = await meeting(lines, { on_conflict: 'mediate' })
-    expect(model.asked.map(({ session }) => session.agent).sort()).toEqual([
+    const { output, model, troupe, result } = await runCollaboration(lines, { on_conflict: 'mediate' })
+    expect(model.requests.map(({ session }) => session.agent).sort()).toEqual([
       'a',
       'a',
       'b',
@@ -62,37 +68,40 @@ describe('mediate', () => {
     expect(output.consensus).toMatchObject({ has_consensus: true, agreement_score: 1 })
     const again = model.seen('b')[1] as ModelRequest
     expect(again.messages).toHaveLength(3)
-    expect(instructionOf(again)).toContain('## a (role a)\n<<<data\nbecause of go\ndata>>>')
-    expect(instructionOf(again)).not.toContain('## b (')
+    expect(lastInstruction(again)).toContain('## a (role a)\n<<<data\nbecause of go\ndata>>>')
+    expect(lastInstruction(again)).not.toContain('## b (')
     const sessions = await troupe.sessions(result.run_id)
     expect(sessions).toHaveLength(4)
     expect(sessions.find(({ agent }) => agent === 'b')).toMatchObject({ segment: 2, turn_count: 2 })
   })
 
   test('CO32 there is one round only: who still differs after it stays different', async () => {
-    const { output, model } = await meeting(torn, { on_conflict: 'mediate', synthesis: 'vote' })
-    expect(model.asked).toHaveLength(6)
+    const { output, model } = await runCollaboration(torn, { on_conflict: 'mediate', synthesis: 'vote' })
+    expect(model.requests).toHaveLength(6)
     expect(output.contributions[0]?.before).toEqual({ recommendation: 'go', confidence: 0.9 })
     expect(output.consensus.has_consensus).toBe(false)
   })
 
   test('CO32 who agrees is not mediated, and one that fails then keeps what it had said', async () => {
-    const calm = await meeting({ ...torn, b: opinion('go'), c: opinion('go') }, { on_conflict: 'mediate' })
-    expect(calm.model.asked).toHaveLength(4)
+    const calm = await runCollaboration(
+      { ...torn, b: contributionJson('go'), c: contributionJson('go') },
+      { on_conflict: 'mediate' },
+    )
+    expect(calm.model.requests).toHaveLength(4)
     const fails = (request: ModelRequest) => {
-      if (request.session.turn > 1) throw failing('gone')
-      return opinion('wait', 0.8)
+      if (request.session.turn > 1) throw permanentError('gone')
+      return contributionJson('wait', 0.8)
     }
-    const { output } = await meeting({ ...torn, b: fails }, { on_conflict: 'mediate' })
+    const { output } = await runCollaboration({ ...torn, b: fails }, { on_conflict: 'mediate' })
     expect(output.contributions[1]).toMatchObject({ recommendation: 'wait', status: 'completed' })
     expect(output.contributions[1]?.before).toBeUndefined()
     expect(output.metadata.status).toBe('partial')
   })
 
   test('CO32 those of one side hear only the other side', async () => {
-    const lines = { ...torn, c: opinion('go', 0.5) }
-    const { model } = await meeting(lines, { on_conflict: 'mediate', consensus_threshold: 0.9 })
-    const toC = instructionOf(model.seen('c')[1] as ModelRequest)
+    const lines = { ...torn, c: contributionJson('go', 0.5) }
+    const { model } = await runCollaboration(lines, { on_conflict: 'mediate', consensus_threshold: 0.9 })
+    const toC = lastInstruction(model.seen('c')[1] as ModelRequest)
     expect(toC).toContain('## b (role b)')
     expect(toC).not.toContain('## a (role a)')
   })
@@ -107,18 +116,24 @@ describe('mediate', () => {
       ],
     })
     const b = ({ messages }: ModelRequest) =>
-      JSON.stringify(messages).includes('# Your part of the task\\nfirst') ? opinion('go', 0.5) : opinion('go', 0.6)
-    const lines = { a: (request: ModelRequest) => (request.output ? division : 'done'), b, c: opinion('wait', 0.9) }
+      JSON.stringify(messages).includes('# Your part of the task\\nfirst')
+        ? contributionJson('go', 0.5)
+        : contributionJson('go', 0.6)
+    const lines = {
+      a: (request: ModelRequest) => (request.output ? division : 'done'),
+      b,
+      c: contributionJson('wait', 0.9),
+    }
     const agents = ['a', 'b', 'c'].map((name) => ({ name }))
     const divided = { agents, mode: 'hierarchical', synthesis: 'vote' }
-    const { output } = await meeting(lines, divided)
+    const { output } = await runCollaboration(lines, divided)
     expect(output.vote?.winner).toBe('wait')
     expect(output.consensus).toMatchObject({ agents_count: 3, agreement_score: 0.5 })
     expect(output.consensus.clusters.map(({ agents: names, score }) => [names, score])).toEqual([
       [['c'], 0.9],
       [['b'], 0.6],
     ])
-    const heard = await meeting(lines, { ...divided, on_conflict: 'mediate' })
+    const heard = await runCollaboration(lines, { ...divided, on_conflict: 'mediate' })
     expect(heard.output.contributions.map(({ subtask, before }) => [subtask, before?.recommendation])).toEqual([
       [undefined, undefined],
       ['first', undefined],
@@ -128,34 +143,37 @@ describe('mediate', () => {
   })
 
   test('CO64 a vote that is not unanimous is mediated, and so is one that a critical concern blocks', async () => {
-    const lines = { ...torn, b: opinion('go'), c: opinion('wait') }
+    const lines = { ...torn, b: contributionJson('go'), c: contributionJson('wait') }
     const most = { synthesis: 'vote', on_conflict: 'mediate' }
-    expect((await meeting(lines, most)).model.asked).toHaveLength(3)
-    const unlike = await meeting(lines, { ...most, vote: { strategy: 'unanimous' } })
-    expect(unlike.model.asked).toHaveLength(6)
+    expect((await runCollaboration(lines, most)).model.requests).toHaveLength(3)
+    const unlike = await runCollaboration(lines, { ...most, vote: { strategy: 'unanimous' } })
+    expect(unlike.model.requests).toHaveLength(6)
     const concerns = [{ concern: 'no way back', severity: 'critical' }]
-    const relents = ({ session }: ModelRequest) => opinion('go', 0.8, session.turn === 1 ? { concerns } : {})
-    const blocked = await meeting({ everybody: opinion('go'), c: relents }, { ...most, vote: { strategy: 'veto' } })
-    expect(instructionOf(blocked.model.seen('a')[1] as ModelRequest)).toContain('no way back')
-    expect(blocked.model.asked).toHaveLength(6)
+    const relents = ({ session }: ModelRequest) => contributionJson('go', 0.8, session.turn === 1 ? { concerns } : {})
+    const blocked = await runCollaboration(
+      { everybody: contributionJson('go'), c: relents },
+      { ...most, vote: { strategy: 'veto' } },
+    )
+    expect(lastInstruction(blocked.model.seen('a')[1] as ModelRequest)).toContain('no way back')
+    expect(blocked.model.requests).toHaveLength(6)
     expect(blocked.output.vote).toMatchObject({ winner: 'go' })
   })
 
   test('CO64 one that recommends nothing and objects is heard, and hears the others', async () => {
     const concerns = [{ concern: 'no way back', severity: 'critical' }]
     const objects = ({ session }: ModelRequest) =>
-      session.turn === 1 ? opinion('', 0.8, { concerns }) : opinion('go', 0.6)
+      session.turn === 1 ? contributionJson('', 0.8, { concerns }) : contributionJson('go', 0.6)
     const input = { synthesis: 'vote', on_conflict: 'mediate', vote: { strategy: 'veto' } }
-    const { model, output } = await meeting({ everybody: opinion('go'), c: objects }, input)
-    expect(instructionOf(model.seen('a')[1] as ModelRequest)).toContain('no way back')
-    expect(instructionOf(model.seen('c')[1] as ModelRequest)).toContain('## a (role a)')
+    const { model, output } = await runCollaboration({ everybody: contributionJson('go'), c: objects }, input)
+    expect(lastInstruction(model.seen('a')[1] as ModelRequest)).toContain('no way back')
+    expect(lastInstruction(model.seen('c')[1] as ModelRequest)).toContain('## a (role a)')
     expect(output.vote?.winner).toBe('go')
   })
 
   test('CO64 where they agree and nothing blocks, no strategy asks again', async () => {
     for (const strategy of ['weighted', 'unanimous', 'veto']) {
       const input = { synthesis: 'vote', on_conflict: 'mediate', vote: { strategy, wave: 5 } }
-      expect((await meeting({ everybody: opinion('go') }, input)).model.asked).toHaveLength(3)
+      expect((await runCollaboration({ everybody: contributionJson('go') }, input)).model.requests).toHaveLength(3)
     }
   })
 })
@@ -164,7 +182,7 @@ describe('escalate', () => {
   const escalate = { task: 'Ship it?', agents: [{ name: 'a' }, { name: 'b' }, { name: 'c' }], on_conflict: 'escalate' }
 
   test('CO33 a person is asked with all positions; a number chooses one, and the answer follows it', async () => {
-    const { troupe, model } = await company(torn)
+    const { troupe, model } = await createCollaborationTroupe(torn)
     const asked = await troupe.run('collaborate', escalate)
     expect(asked.status).toBe('waiting')
     const [gate] = asked.gates
@@ -175,18 +193,18 @@ describe('escalate', () => {
     const done = await (await troupe.answer(gate?.gate_id ?? '', '2')).result
     expect(done.status).toBe('completed')
     expect(done.output).toMatchObject({ ruling: { by: 'person', decision: 'wait' }, result: 'So be it.' })
-    expect(instructionOf(model.seen('coordinator')[0] as ModelRequest)).toContain('# Decided by a person\nwait\n')
-    expect(model.asked).toHaveLength(4)
+    expect(lastInstruction(model.seen('coordinator')[0] as ModelRequest)).toContain('# Decided by a person\nwait\n')
+    expect(model.requests).toHaveLength(4)
   })
 
   test('CO33 free words decide as well, for every synthesis, and the question survives a restart', async () => {
     const best = JSON.stringify({ scores: [{ answer: 1, score: 9, reason: 'r' }], best: 1, reason: 'r' })
     for (const synthesis of ['vote', 'merge', 'best_of', 'coordinator']) {
       const store = new MemoryStore()
-      const first = await company(torn, { store })
+      const first = await createCollaborationTroupe(torn, { store })
       const asked = await first.troupe.run('collaborate', { ...escalate, synthesis })
       await first.troupe.drain()
-      const second = await company({ coordinator: 'Monday, then.', evaluator: best }, { store })
+      const second = await createCollaborationTroupe({ coordinator: 'Monday, then.', evaluator: best }, { store })
       const [gate] = await second.troupe.inbox()
       const done = await (await second.troupe.answer(gate?.gate_id ?? '', 'wait until Monday')).result
       expect(done.run_id).toBe(asked.run_id)
@@ -195,20 +213,22 @@ describe('escalate', () => {
       if (synthesis === 'vote' || synthesis === 'merge') {
         expect(output.result).toMatch(/^Decided by a person: wait until Monday/)
       } else {
-        expect(JSON.stringify(second.model.asked[0]?.messages)).toContain('wait until Monday')
+        expect(JSON.stringify(second.model.requests[0]?.messages)).toContain('wait until Monday')
       }
-      expect(second.model.asked.every(({ session }) => ['coordinator', 'evaluator'].includes(session.agent))).toBe(true)
+      expect(second.model.requests.every(({ session }) => ['coordinator', 'evaluator'].includes(session.agent))).toBe(
+        true,
+      )
     }
   })
 
   test('CO64 a person is asked when a vote is blocked or not unanimous', async () => {
     const concerns = [{ concern: 'no way back', severity: 'critical' }]
-    const lines = { everybody: opinion('go'), c: opinion('go', 0.8, { concerns }) }
+    const lines = { everybody: contributionJson('go'), c: contributionJson('go', 0.8, { concerns }) }
     for (const [strategy, spoken] of [
       ['veto', lines],
-      ['unanimous', { everybody: opinion('go'), c: opinion('wait') }],
+      ['unanimous', { everybody: contributionJson('go'), c: contributionJson('wait') }],
     ] as const) {
-      const { troupe } = await company(spoken)
+      const { troupe } = await createCollaborationTroupe(spoken)
       const asked = await troupe.run('collaborate', { ...escalate, synthesis: 'vote', vote: { strategy } })
       expect(asked.status).toBe('waiting')
       if (strategy === 'veto') expect(asked.gates[0]?.question).toContain('\nCritical for c: no way back\n')
@@ -218,7 +238,10 @@ describe('escalate', () => {
   })
 
   test('CO33 where they agree nobody is asked', async () => {
-    const calm = await meeting({ everybody: opinion('go'), coordinator: 'Go.' }, { on_conflict: 'escalate' })
+    const calm = await runCollaboration(
+      { everybody: contributionJson('go'), coordinator: 'Go.' },
+      { on_conflict: 'escalate' },
+    )
     expect(calm.result.status).toBe('completed')
     expect(calm.output.ruling).toBeUndefined()
   })

@@ -1,38 +1,38 @@
 import type { ErrorRecord } from '../../errors.ts'
-import { isCritical } from '../../judgement/consensus.ts'
-import type { VoteStrategy } from '../../judgement/vote.ts'
-import { tally } from '../../judgement/vote.ts'
-import { outOfBudget } from './budget.ts'
-import type { Asking } from './contribute.ts'
-import { askAgain } from './contribute.ts'
+import { hasCriticalConcern } from '../../judgement/vote/consensus.ts'
+import type { VoteStrategy } from '../../judgement/vote/vote.ts'
+import { tally } from '../../judgement/vote/vote.ts'
+import type { ConsensusState } from './consensus-state.ts'
+import { abstentions, ballotsFrom } from './contribution-votes.ts'
+import { isOutOfBudget } from './out-of-budget.ts'
 import type { Contribution } from './output.ts'
 import { mediationPrompt } from './prompts.ts'
+import type { ContributionContext } from './request-contribution.ts'
+import { requestFollowUp } from './request-contribution.ts'
 import type { Specialist } from './specialists.ts'
-import type { Stand } from './stand.ts'
-import { abstentions, ballotsOf } from './voices.ts'
 
 /** They do not agree, or the vote that was asked for comes to no decision: not unanimous, blocked. */
-export function inConflict(
-  { consensus, voices, equivalence }: Stand,
+export function hasConflict(
+  { consensus, votes, equivalence }: ConsensusState,
   contributions: readonly Contribution[],
   strategy: VoteStrategy | undefined,
 ): boolean {
   if (consensus.clusters.length > 1 && !consensus.has_consensus) return true
-  if (strategy === undefined || voices.length === 0) return false
-  const ballots = [...ballotsOf(voices, equivalence.groups), ...abstentions(contributions)]
+  if (strategy === undefined || votes.length === 0) return false
+  const ballots = [...ballotsFrom(votes, equivalence.groups), ...abstentions(contributions)]
   return tally(strategy, ballots).winner === null
 }
 
 /** What came of a round of mediation. */
 export interface Mediation {
   /** By what somebody said before. */
-  heard: Map<Contribution, Contribution>
+  revised: Map<Contribution, Contribution>
   problems: string[]
   /** Limits of the run that kept some from answering: a resumed one tries again. */
   stopped: ErrorRecord[]
 }
 
-interface Round {
+interface MediationRound {
   specialists: readonly Specialist[]
   max_parallel: number
   /** Of everybody, also of those who recommend nothing and object. */
@@ -40,15 +40,15 @@ interface Round {
 }
 
 /** One round in which every side hears the others; who does not answer keeps what it said, and that is told. */
-export async function mediated(
-  site: Asking,
-  stand: Stand,
-  { specialists, max_parallel, contributions }: Round,
+export async function mediate(
+  site: ContributionContext,
+  stand: ConsensusState,
+  { specialists, max_parallel, contributions }: MediationRound,
 ): Promise<Mediation> {
-  const objecting = contributions.filter((one) => one.recommendation === null && !one.error && isCritical(one))
+  const objecting = contributions.filter((one) => one.recommendation === null && !one.error && hasCriticalConcern(one))
   const positions = [
-    ...stand.voices.map(({ of }, index) => ({ of, said: [...others(stand, index), ...objecting] })),
-    ...objecting.map((of) => ({ of, said: stand.voices.map((voice) => voice.of) })),
+    ...stand.votes.map(({ of }, index) => ({ of, said: [...opposingContributions(stand, index), ...objecting] })),
+    ...objecting.map((of) => ({ of, said: stand.votes.map((voice) => voice.of) })),
   ]
   const sides = positions.flatMap(({ of, said }) => {
     const who = specialists.find(({ name }) => name === of.agent)
@@ -57,7 +57,7 @@ export async function mediated(
   const heard = await site.context.parallel(sides, max_parallel, ({ who, of, others: said }, index) => {
     // Not under the first question's key: that one has ended, and what stands under it counts as done with it.
     const key = `mediation/${index + 1}/${encodeURIComponent(who.name)}`
-    return askAgain(site, { who, earlier: of, key, instruction: mediationPrompt(said) })
+    return requestFollowUp(site, { who, earlier: of, key, instruction: mediationPrompt(said) })
   })
   const answers = heard.map((answer) => {
     if (answer.ok) return answer.value
@@ -65,17 +65,17 @@ export async function mediated(
   })
   const failed = answers.flatMap(({ contribution, error }) => (error ? [{ agent: contribution.agent, error }] : []))
   return {
-    heard: new Map(sides.map(({ of }, index) => [of, answers[index]?.contribution ?? of])),
+    revised: new Map(sides.map(({ of }, index) => [of, answers[index]?.contribution ?? of])),
     problems: failed.map(({ agent, error }) => `${agent} could not be asked again: ${error.message}`),
-    stopped: failed.flatMap(({ error }) => (outOfBudget({ error }) ? [error] : [])),
+    stopped: failed.flatMap(({ error }) => (isOutOfBudget({ error }) ? [error] : [])),
   }
 }
 
 /** The other sides; on one's own side those who see it as critical, and for these everybody. */
-function others({ voices, equivalence }: Stand, index: number): Contribution[] {
+function opposingContributions({ votes, equivalence }: ConsensusState, index: number): Contribution[] {
   const own = equivalence.groups.find((group) => group.includes(index)) ?? []
-  const grave = voices.map(isCritical)
-  return voices.flatMap(({ of }, other) => {
+  const grave = votes.map(hasCriticalConcern)
+  return votes.flatMap(({ of }, other) => {
     const agrees = own.includes(other) && grave[other] === grave[index]
     return other === index || agrees ? [] : [of]
   })

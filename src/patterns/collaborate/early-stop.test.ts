@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { clustered } from '../../judgement/agreement.ts'
-import { normalised } from '../../judgement/similarity.ts'
-import { tally } from '../../judgement/vote.ts'
-import { enough } from './early-stop.ts'
-import { ballotsOf } from './voices.ts'
+import { clusterTexts } from '../../judgement/similarity/clustering.ts'
+import { normalizeStatement } from '../../judgement/similarity/similarity.ts'
+import { tally } from '../../judgement/vote/vote.ts'
+import { ballotsFrom } from './contribution-votes.ts'
+import { earlyStopVerdict } from './early-stop.ts'
 
 const STATEMENTS = [
   'Offer the customer a refund',
@@ -26,7 +26,7 @@ const voice = fc.record({
 /** A likeness that follows from the texts, whatever their places. */
 function like(texts: readonly string[], salt: number) {
   return (a: number, b: number) => {
-    const [x, y] = [normalised(texts[a] ?? ''), normalised(texts[b] ?? '')].sort()
+    const [x, y] = [normalizeStatement(texts[a] ?? ''), normalizeStatement(texts[b] ?? '')].sort()
     let hash = salt
     for (const letter of `${x}|${y}`) hash = (hash * 31 + letter.charCodeAt(0)) % 1009
     return Math.round((hash / 1009) * 20) / 20
@@ -47,17 +47,21 @@ test('CO69 what a stop calls settled, no further voice and no word of a model ch
         margin: 0.3,
         wave: (index: number) => (index < heard.length ? 0 : 1),
       }
-      const before = clustered(texts.slice(0, heard.length), known)
+      const before = clusterTexts(texts.slice(0, heard.length), known)
       const remaining = rest.map(({ weight }) => weight)
-      const { stop } = enough(voices.slice(0, heard.length), before, { remaining, stop_at: undefined })
+      const { stop } = earlyStopVerdict(voices.slice(0, heard.length), before, { remaining, stop_at: undefined })
       if (!stop) return
       stops += 1
-      const leader = tally('weighted', ballotsOf(voices.slice(0, heard.length), before.groups)).winner ?? -1
+      const leader = tally('weighted', ballotsFrom(voices.slice(0, heard.length), before.groups)).winner ?? -1
       for (const count of [heard.length, voices.length]) {
         const some = texts.slice(0, count)
-        const judged = clustered(some, known).unclear.map(([a, b]) => ({ a, b, same: words.next().value === true }))
-        const { groups } = clustered(some, { ...known, judged })
-        const won = groups[tally('weighted', ballotsOf(voices.slice(0, count), groups)).winner ?? -1] ?? []
+        const verdicts = clusterTexts(some, known).unclear.map(([a, b]) => ({
+          a,
+          b,
+          same: words.next().value === true,
+        }))
+        const { groups } = clusterTexts(some, { ...known, verdicts })
+        const won = groups[tally('weighted', ballotsFrom(voices.slice(0, count), groups)).winner ?? -1] ?? []
         expect(won).toEqual(expect.arrayContaining(before.groups[leader] ?? [-1]))
       }
     }),

@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest'
-import { calls } from '../../../test/by-hand.ts'
-import { instructionOf, meeting, opinion } from '../../../test/collaboration.ts'
-import { agent, lastInput } from '../../../test/stage.ts'
+import { contributionJson, lastInstruction, runCollaboration } from '../../../test/support/collaboration.ts'
+import { toolCallChunks } from '../../../test/support/manual-doubles.ts'
+import { agent, lastMessageText } from '../../../test/support/test-troupe.ts'
 import type { ModelRequest } from '../../index.ts'
 import type { Embedder } from '../../kernel/embedder.ts'
 
 const vote = { synthesis: 'vote' }
 const caching = {
-  a: opinion('Cache the answers', 0.9),
-  b: opinion('Keep replies in memory', 0.9),
-  c: opinion('wait', 0.5),
+  a: contributionJson('Cache the answers', 0.9),
+  b: contributionJson('Keep replies in memory', 0.9),
+  c: contributionJson('wait', 0.5),
 }
 
 /** An embedder that knows which sentences are how close. */
@@ -34,22 +34,22 @@ function embedder(close: number, ...same: string[]): Embedder & { texts: string[
 describe('which recommendations come to the same', () => {
   test('CO28 text first: where all say the same words no vector is made and nobody is asked', async () => {
     const vectors = embedder(1)
-    const { output } = await meeting({ everybody: opinion('Go!') }, vote, { embedder: vectors })
+    const { output } = await runCollaboration({ everybody: contributionJson('Go!') }, vote, { embedder: vectors })
     expect(vectors.texts).toEqual([])
     expect(output.consensus).toMatchObject({ method: 'text', has_consensus: true })
   })
 
   test('CO28 then by meaning, past the guard for negation, numbers and opposites', async () => {
     const vectors = embedder(0.95, 'Cache the answers', 'Keep replies in memory')
-    const { output } = await meeting(caching, vote, { embedder: vectors })
+    const { output } = await runCollaboration(caching, vote, { embedder: vectors })
     expect(output.consensus).toMatchObject({ method: 'embeddings', agreement_score: 2 / 3 })
     expect(output.consensus.note).toBeUndefined()
     const against = {
-      a: opinion('Increase the timeout', 0.9),
-      b: opinion('Decrease the timeout', 0.9),
-      c: opinion('wait'),
+      a: contributionJson('Increase the timeout', 0.9),
+      b: contributionJson('Decrease the timeout', 0.9),
+      c: contributionJson('wait'),
     }
-    const opposed = await meeting(against, vote, {
+    const opposed = await runCollaboration(against, vote, {
       embedder: embedder(0.977, 'Increase the timeout', 'Decrease the timeout'),
     })
     expect(opposed.output.consensus.clusters).toHaveLength(3)
@@ -58,11 +58,11 @@ describe('which recommendations come to the same', () => {
   test('CO29 what is still unclear is settled in one call of the fast role for all pairs, as data', async () => {
     const judge = JSON.stringify({ pairs: [{ number: 1, same: true }] })
     const vectors = embedder(0.75, 'Cache the answers', 'Keep replies in memory')
-    const { output, model, events } = await meeting({ ...caching, judge }, vote, { embedder: vectors })
+    const { output, model, events } = await runCollaboration({ ...caching, judge }, vote, { embedder: vectors })
     expect(output.consensus).toMatchObject({ method: 'model', agreement_score: 2 / 3 })
     expect(model.seen('judge')).toHaveLength(1)
     const [asked] = model.seen('judge') as [ModelRequest]
-    expect(instructionOf(asked)).toContain('<<<data\n1. A: Cache the answers\n   B: Keep replies in memory\ndata>>>')
+    expect(lastInstruction(asked)).toContain('<<<data\n1. A: Cache the answers\n   B: Keep replies in memory\ndata>>>')
     expect(asked.settings.temperature).toBe(0)
     const opened = events
       .filter(({ type }) => type === 'session:open')
@@ -73,11 +73,11 @@ describe('which recommendations come to the same', () => {
 
   test('CO29 a judge that fails, or says no, leaves them apart, and the note says why', async () => {
     const vectors = () => embedder(0.75, 'Cache the answers', 'Keep replies in memory')
-    const mute = await meeting({ ...caching, judge: 'who knows' }, vote, { embedder: vectors() })
+    const mute = await runCollaboration({ ...caching, judge: 'who knows' }, vote, { embedder: vectors() })
     expect(mute.output.consensus.clusters).toHaveLength(3)
     expect(mute.output.consensus.note).toMatch(/^unclear pairs count as different: /)
     const no = JSON.stringify({ pairs: [{ number: 1, same: false }] })
-    const apart = await meeting({ ...caching, judge: no }, vote, { embedder: vectors() })
+    const apart = await runCollaboration({ ...caching, judge: no }, vote, { embedder: vectors() })
     expect(apart.output.consensus).toMatchObject({ method: 'model', agreement_score: 1 / 3 })
   })
 
@@ -87,9 +87,9 @@ describe('which recommendations come to the same', () => {
     const lines = {
       ...caching,
       lead: (request: ModelRequest) =>
-        request.session.turn === 1 ? calls({ name: 'collaborate', input }) : lastInput(request),
+        request.session.turn === 1 ? toolCallChunks({ name: 'collaborate', input }) : lastMessageText(request),
     }
-    const { troupe } = await meeting(
+    const { troupe } = await runCollaboration(
       lines,
       {},
       {
@@ -105,7 +105,7 @@ describe('which recommendations come to the same', () => {
   })
 
   test('CO30 without an embedder, or when it fails, text alone counts, and the note says so', async () => {
-    const { output } = await meeting(caching, vote)
+    const { output } = await runCollaboration(caching, vote)
     expect(output.consensus).toMatchObject({
       method: 'text',
       note: 'no embedder is there, so recommendations were compared as text only',
@@ -117,15 +117,19 @@ describe('which recommendations come to the same', () => {
         throw new Error('no weights')
       },
     }
-    const failed = await meeting(caching, vote, { embedder: broken })
+    const failed = await runCollaboration(caching, vote, { embedder: broken })
     expect(failed.output.consensus.note).toContain('no weights')
     expect(failed.output.vote?.tie).toBe(true)
   })
 
   test('CO30 categories are what they are: no vector is made, and agreement is corrected for chance', async () => {
     const vectors = embedder(1)
-    const lines = { a: opinion('approve'), b: opinion('approve'), c: opinion('reject') }
-    const { output } = await meeting(lines, { ...vote, categories: ['approve', 'reject'] }, { embedder: vectors })
+    const lines = { a: contributionJson('approve'), b: contributionJson('approve'), c: contributionJson('reject') }
+    const { output } = await runCollaboration(
+      lines,
+      { ...vote, categories: ['approve', 'reject'] },
+      { embedder: vectors },
+    )
     expect(vectors.texts).toEqual([])
     expect(output.consensus.kappa).toBeCloseTo(-1 / 3, 10)
   })

@@ -1,12 +1,17 @@
 import { z } from 'zod'
 import type { ErrorRecord } from '../../errors.ts'
-import { asTroupeError } from '../../errors.ts'
-import { clustered } from '../../judgement/agreement.ts'
-import { contentOf, cosine, guard, overlap } from '../../judgement/similarity.ts'
+import { toTroupeError } from '../../errors.ts'
+import { clusterTexts } from '../../judgement/similarity/clustering.ts'
+import {
+  contentStemSet,
+  cosineSimilarity,
+  diceCoefficient,
+  findContradiction,
+} from '../../judgement/similarity/similarity.ts'
 import type { Agent } from '../../kernel/agent.ts'
 import type { Context } from '../../kernel/context.ts'
-import { outOfBudget } from './budget.ts'
-import { errand } from './errand.ts'
+import { runInternalCall } from './internal-call.ts'
+import { isOutOfBudget } from './out-of-budget.ts'
 import { sameMeaningPrompt } from './prompts.ts'
 
 /** Which recommendations come to the same, and how that was found out. */
@@ -18,10 +23,10 @@ export interface Equivalence {
   /** What could not be looked at, and why. */
   note?: string
   /** A limit of the run that kept the model from being asked: a resumed one tries again. */
-  stopped?: ErrorRecord
+  limitError?: ErrorRecord
 }
 
-interface Similar {
+interface SimilarityMatrix {
   by: string | null
   why?: string
   threshold: number
@@ -29,7 +34,7 @@ interface Similar {
   scores: number[][]
 }
 
-export interface Judging {
+export interface EquivalenceOptions {
   key: string
   /** Who settles pairs that neither text nor vectors can; without it they count as different. */
   judge?: Agent
@@ -38,51 +43,51 @@ export interface Judging {
 }
 
 /** Groups by text first, then by meaning, and asks a model, once, only for what is still unclear. */
-export async function equivalent(
+export async function groupEquivalent(
   context: Context,
   texts: readonly string[],
-  { key, judge, wave = () => 0 }: Judging,
+  { key, judge, wave = () => 0 }: EquivalenceOptions,
 ): Promise<Equivalence> {
-  const plain = clustered(texts, { wave })
+  const plain = clusterTexts(texts, { wave })
   if (plain.groups.length < 2) return { groups: plain.groups, method: 'text', unclear: [] }
-  const look = (signal: AbortSignal) => similarityOf(context.embedder, texts, signal)
-  const similar = await context.step<Similar>(`${key}/similar`, look, { input: texts })
-  const known = { wave, ...(similar.by === null ? undefined : knownFrom(similar)) }
-  const near = similar.by === null ? plain : clustered(texts, known)
+  const look = (signal: AbortSignal) => computeSimilarity(context.embedder, texts, signal)
+  const similar = await context.step<SimilarityMatrix>(`${key}/similar`, look, { input: texts })
+  const known = { wave, ...(similar.by === null ? undefined : toSimilarityOptions(similar)) }
+  const near = similar.by === null ? plain : clusterTexts(texts, known)
   const method = similar.by === null ? 'text' : 'embeddings'
   const note = similar.why === undefined ? undefined : { note: similar.why }
   const { groups, unclear } = near
   if (unclear.length === 0 || !judge) return { groups, method, unclear, ...note }
-  const judged = await settle(context, { texts, unclear, judge, key: `${key}/judge` })
-  if (!Array.isArray(judged)) {
-    const { why, stopped } = judged
+  const verdicts = await judgeUnclearPairs(context, { texts, unclear, judge, key: `${key}/judge` })
+  if (!Array.isArray(verdicts)) {
+    const { why, stopped: limitError } = verdicts
     const left = { groups, method, unclear, note: `unclear pairs count as different: ${why}` } as const
-    return stopped ? { ...left, stopped } : left
+    return limitError ? { ...left, limitError } : left
   }
-  return { ...clustered(texts, { ...known, judged }), method: 'model', ...note }
+  return { ...clusterTexts(texts, { ...known, verdicts }), method: 'model', ...note }
 }
 
-export type Likeness = 'same' | 'different' | 'unclear'
+export type EquivalenceVerdict = 'same' | 'different' | 'unclear'
 
 /** Whether each of the texts comes to the same as the one, each for itself. */
-export async function likeness(
+export async function compareToReference(
   context: Context,
   [one, ...texts]: readonly [string, ...string[]],
-  { key, judge }: Pick<Judging, 'key' | 'judge'>,
-): Promise<Likeness[]> {
+  { key, judge }: Pick<EquivalenceOptions, 'key' | 'judge'>,
+): Promise<EquivalenceVerdict[]> {
   const all = [one, ...texts]
-  const look = (signal: AbortSignal) => similarityOf(context.embedder, all, signal)
-  const similar = await context.step<Similar>(`${key}/similar`, look, { input: all })
+  const look = (signal: AbortSignal) => computeSimilarity(context.embedder, all, signal)
+  const similar = await context.step<SimilarityMatrix>(`${key}/similar`, look, { input: all })
   const seen = texts.map((text, index) => {
     const score = similar.scores[0]?.[index + 1] ?? 0
     const known = similar.by === null ? {} : { similarity: () => score, threshold: similar.threshold }
-    const { groups, unclear } = clustered([one, text], known)
+    const { groups, unclear } = clusterTexts([one, text], known)
     if (groups.length === 1) return 'same'
-    return unclear.length > 0 || (similar.by === null && mayBeSame(one, text)) ? 'unclear' : 'different'
+    return unclear.length > 0 || (similar.by === null && mightBeSame(one, text)) ? 'unclear' : 'different'
   })
   const unclear = seen.flatMap((each, index) => (each === 'unclear' ? [[0, index + 1] as const] : []))
   if (unclear.length === 0 || !judge) return seen
-  const judged = await settle(context, { texts: all, unclear, judge, key: `${key}/judge` })
+  const judged = await judgeUnclearPairs(context, { texts: all, unclear, judge, key: `${key}/judge` })
   const word = new Map(Array.isArray(judged) ? judged.map(({ b, same }) => [b, same] as const) : [])
   return seen.map((each, index) => {
     const same = each === 'unclear' ? word.get(index + 1) : undefined
@@ -91,54 +96,56 @@ export async function likeness(
 }
 
 /** By words alone a single one in common is enough to doubt: somebody is about to be called wrong. */
-function mayBeSame(one: string, other: string): boolean {
-  return guard(one, other) === undefined && overlap(contentOf(one), contentOf(other)) > 0
+function mightBeSame(one: string, other: string): boolean {
+  return findContradiction(one, other) === undefined && diceCoefficient(contentStemSet(one), contentStemSet(other)) > 0
 }
 
-function knownFrom({ scores, threshold }: Similar) {
+function toSimilarityOptions({ scores, threshold }: SimilarityMatrix) {
   return { similarity: (a: number, b: number) => scores[a]?.[b] ?? 0, threshold }
 }
 
-async function similarityOf(
+async function computeSimilarity(
   embedder: Context['embedder'],
   texts: readonly string[],
   signal: AbortSignal,
-): Promise<Similar> {
+): Promise<SimilarityMatrix> {
   const unknown = { by: null, threshold: 1, scores: [] }
   if (!embedder) return { ...unknown, why: 'no embedder is there, so recommendations were compared as text only' }
   try {
     const vectors = await embedder.embed(texts, signal)
-    const scores = vectors.map((one) => vectors.map((other) => Math.round(cosine(one, other) * 10_000) / 10_000))
+    const scores = vectors.map((one) =>
+      vectors.map((other) => Math.round(cosineSimilarity(one, other) * 10_000) / 10_000),
+    )
     return { by: embedder.id, threshold: embedder.threshold, scores }
   } catch (thrown) {
     signal.throwIfAborted()
     return {
       ...unknown,
-      why: `the embedder failed, so recommendations were compared as text: ${asTroupeError(thrown).message}`,
+      why: `the embedder failed, so recommendations were compared as text: ${toTroupeError(thrown).message}`,
     }
   }
 }
 
-const verdicts = z.object({ pairs: z.array(z.object({ number: z.int(), same: z.boolean() })) })
+const pairVerdictsSchema = z.object({ pairs: z.array(z.object({ number: z.int(), same: z.boolean() })) })
 
-interface Unclear {
+interface UnclearPairs {
   texts: readonly string[]
   unclear: readonly (readonly [number, number])[]
   judge: Agent
   key: string
 }
 
-type Judged = { a: number; b: number; same: boolean }[] | { why: string; stopped?: ErrorRecord }
+type JudgedPairs = { a: number; b: number; same: boolean }[] | { why: string; stopped?: ErrorRecord }
 
-async function settle(context: Context, { texts, unclear, judge, key }: Unclear): Promise<Judged> {
+async function judgeUnclearPairs(context: Context, { texts, unclear, judge, key }: UnclearPairs): Promise<JudgedPairs> {
   const pairs = unclear.map(([a, b]) => [texts[a] ?? '', texts[b] ?? ''] as const)
-  const request = { instruction: sameMeaningPrompt(pairs), output: verdicts, errand: true as const }
-  const result = await errand(context, { agent: judge, request, key })
+  const request = { instruction: sameMeaningPrompt(pairs), output: pairVerdictsSchema, internal: true as const }
+  const result = await runInternalCall(context, { agent: judge, request, key })
   if ('why' in result) return { why: result.why }
   const { error } = result
-  if (error && outOfBudget({ error })) return { why: error.message, stopped: error }
+  if (error && isOutOfBudget({ error })) return { why: error.message, stopped: error }
   if (!result.object) return { why: error?.message ?? 'no verdict' }
-  const { pairs: said } = result.object as z.output<typeof verdicts>
+  const { pairs: said } = result.object as z.output<typeof pairVerdictsSchema>
   return unclear.flatMap(([a, b], index) => {
     const verdict = said.find(({ number }) => number === index + 1)
     return verdict ? [{ a, b, same: verdict.same }] : []

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { company, opinion } from '../../../test/collaboration.ts'
+import { contributionJson, createCollaborationTroupe } from '../../../test/support/collaboration.ts'
 
-const torn = { a: opinion('Go', 0.9), b: opinion('wait', 0.8), coordinator: 'So be it.' }
+const torn = { a: contributionJson('Go', 0.9), b: contributionJson('wait', 0.8), coordinator: 'So be it.' }
 const input = { task: 'Ship it?', agents: [{ name: 'a' }, { name: 'b' }], on_conflict: 'escalate', synthesis: 'vote' }
 
 async function answered(answer: unknown) {
-  const { troupe } = await company(torn)
+  const { troupe } = await createCollaborationTroupe(torn)
   const asked = await troupe.run('collaborate', input)
   return (await troupe.answer(asked.gates[0]?.gate_id ?? '', answer)).result
 }
@@ -37,7 +37,7 @@ describe('what a person answers', () => {
   })
 
   test('CO86 it is asked as often as that takes', async () => {
-    const { troupe } = await company(torn)
+    const { troupe } = await createCollaborationTroupe(torn)
     let run = await troupe.run('collaborate', input)
     for (const said of ['9', '', 'option 3']) {
       run = await (await troupe.answer(run.gates[0]?.gate_id ?? '', said)).result

@@ -1,8 +1,8 @@
-import { normalised } from '../../judgement/similarity.ts'
+import { normalizeStatement } from '../../judgement/similarity/similarity.ts'
 import type { Context } from '../../kernel/context.ts'
-import { oneLine } from './foreign-text.ts'
+import type { ConsensusState } from './consensus-state.ts'
 import type { Contribution } from './output.ts'
-import type { Stand } from './stand.ts'
+import { toSingleLine } from './quote-untrusted.ts'
 
 /** What a person said when the voices could not agree. */
 export interface Ruling {
@@ -10,26 +10,26 @@ export interface Ruling {
   decision: string
 }
 
-type Cluster = Stand['consensus']['clusters'][number]
+type Cluster = ConsensusState['consensus']['clusters'][number]
 
 /** `2`, `2.`, `(2)`, `option 2`. */
-const NUMBER = /^\W*(?:(?:option|position|number|no)\W*)?(\d+)\W*$/i
+const OPTION_NUMBER = /^\W*(?:(?:option|position|number|no)\W*)?(\d+)\W*$/i
 
 /** Asks a person, with every position and who stands behind it, until the answer says something. */
-export async function escalated(
+export async function escalateToHuman(
   context: Context,
   { task, contributions }: { task: string; contributions: readonly Contribution[] },
-  { consensus: { clusters } }: Stand,
+  { consensus: { clusters } }: ConsensusState,
 ): Promise<Ruling> {
   const positions = clusters.map(({ recommendation, agents, share }, index) =>
-    oneLine(`${index + 1}. ${recommendation} (${agents.join(', ')}; ${Math.round(share * 100)} %)`),
+    toSingleLine(`${index + 1}. ${recommendation} (${agents.join(', ')}; ${Math.round(share * 100)} %)`),
   )
   // What blocks a vote on which all agree would otherwise stand nowhere.
   const critical = contributions.flatMap(({ agent, concerns }) =>
-    concerns.flatMap(({ concern, severity }) => (severity === 'critical' ? short(`${agent}: ${concern}`) : [])),
+    concerns.flatMap(({ concern, severity }) => (severity === 'critical' ? truncateLine(`${agent}: ${concern}`) : [])),
   )
   const question = [
-    `The specialists do not agree on: ${short(task)}`,
+    `The specialists do not agree on: ${truncateLine(task)}`,
     ...positions,
     ...critical.map((line) => `Critical for ${line}`),
     'Answer with a number, or say what should be done instead.',
@@ -37,29 +37,29 @@ export async function escalated(
   const detail = { positions: clusters }
   let answer = await context.ask('conflict', { question, detail })
   for (let time = 2; ; time++) {
-    const decision = decided(answer, clusters)
+    const decision = parseDecision(answer, clusters)
     if (decision !== undefined) return { by: 'person', decision }
-    const why = `"${short(wordsIn(answer))}" is no answer: there are ${clusters.length} positions.`
+    const why = `"${truncateLine(toAnswerText(answer))}" is no answer: there are ${clusters.length} positions.`
     answer = await context.ask(`asked-again/${time}`, { question: `${why}\n${question}`, detail })
   }
 }
 
 /** What the answer comes to; `undefined` when it is empty, no words at all, or a number that stands for nothing. */
-function decided(answer: unknown, clusters: readonly Cluster[]): string | undefined {
-  const words = wordsIn(answer)
-  const [, number] = NUMBER.exec(words) ?? []
+function parseDecision(answer: unknown, clusters: readonly Cluster[]): string | undefined {
+  const words = toAnswerText(answer)
+  const [, number] = OPTION_NUMBER.exec(words) ?? []
   if (number !== undefined) return clusters[Number(number) - 1]?.recommendation
   if (!/[\p{L}\p{N}]/u.test(words)) return undefined
   // Whoever writes a position in their own hand chooses it, and those who hold it were right.
-  const same = clusters.find(({ recommendation }) => normalised(recommendation) === normalised(words))
+  const same = clusters.find(({ recommendation }) => normalizeStatement(recommendation) === normalizeStatement(words))
   return same?.recommendation ?? words
 }
 
-function wordsIn(answer: unknown): string {
+function toAnswerText(answer: unknown): string {
   return typeof answer === 'string' || typeof answer === 'number' ? String(answer).trim() : ''
 }
 
-function short(text: string): string {
-  const line = oneLine(text)
+function truncateLine(text: string): string {
+  const line = toSingleLine(text)
   return line.length > 200 ? `${line.slice(0, 199)}…` : line
 }

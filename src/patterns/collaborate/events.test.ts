@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { company, failing, meeting, opinion } from '../../../test/collaboration.ts'
+import {
+  contributionJson,
+  createCollaborationTroupe,
+  permanentError,
+  runCollaboration,
+} from '../../../test/support/collaboration.ts'
 import type { Event } from '../../index.ts'
 
 const two = [
@@ -19,8 +24,8 @@ function told(events: readonly Event[]): [string, Record<string, unknown>][] {
 
 describe('what a collaboration tells', () => {
   test('CO8 start, each agent, synthesis and end, in this order, with the fields of the specification', async () => {
-    const { events, output } = await meeting(
-      { a: opinion('yes', 0.9), b: opinion('yes', 0.7), coordinator: 'Yes.' },
+    const { events, output } = await runCollaboration(
+      { a: contributionJson('yes', 0.9), b: contributionJson('yes', 0.7), coordinator: 'Yes.' },
       { agents: two, mode: 'sequential' },
     )
     expect(told(events)).toEqual([
@@ -37,8 +42,8 @@ describe('what a collaboration tells', () => {
   })
 
   test('CO8 an agent that fails is told as agent:error with its reason, and the rest goes on', async () => {
-    const { events, output } = await meeting(
-      { a: failing('no luck'), b: opinion('yes'), coordinator: 'Yes.' },
+    const { events, output } = await runCollaboration(
+      { a: permanentError('no luck'), b: contributionJson('yes'), coordinator: 'Yes.' },
       { agents: two, mode: 'sequential' },
     )
     const [type, data] = told(events)[2] ?? []
@@ -60,10 +65,10 @@ describe('what a collaboration tells', () => {
   test('CO8 when all fail, the end says so; resumed, the events tell what is true then', async () => {
     let broken = true
     const line = (name: string) => () => {
-      if (broken) throw failing(`${name} is out`)
-      return opinion('yes')
+      if (broken) throw permanentError(`${name} is out`)
+      return contributionJson('yes')
     }
-    const { troupe } = await company({ a: line('a'), b: line('b'), coordinator: 'Yes.' })
+    const { troupe } = await createCollaborationTroupe({ a: line('a'), b: line('b'), coordinator: 'Yes.' })
     const failed = await troupe.run('collaborate', { task: 'x', agents: two })
     expect(failed).toMatchObject({ status: 'failed', stop_reason: 'failed' })
     expect(told(await troupe.events(failed.run_id)).at(-1)).toEqual([
@@ -84,7 +89,11 @@ describe('what a collaboration tells', () => {
   })
 
   test('CO9 all agents failing fails the tool and lists each reason; what little they said is kept', async () => {
-    const { result } = await meeting({ a: failing('one'), b: failing('two'), c: failing('three') })
+    const { result } = await runCollaboration({
+      a: permanentError('one'),
+      b: permanentError('two'),
+      c: permanentError('three'),
+    })
     expect(result.status).toBe('failed')
     for (const reason of ['all 3 agents failed', 'a: ', 'one', 'b: ', 'two', 'c: ', 'three']) {
       expect(result.error?.message).toContain(reason)
@@ -98,10 +107,10 @@ describe('what a collaboration tells', () => {
   })
 
   test('CO10 one failed specialist is a contribution with its error, and the synthesis is told who is missing', async () => {
-    const { output, model } = await meeting({
-      a: opinion('yes'),
-      b: failing('no luck'),
-      c: opinion('yes'),
+    const { output, model } = await runCollaboration({
+      a: contributionJson('yes'),
+      b: permanentError('no luck'),
+      c: contributionJson('yes'),
       coordinator: 'Yes.',
     })
     expect(output.contributions.map(({ agent, status, response }) => [agent, status, response])).toEqual([
@@ -113,7 +122,10 @@ describe('what a collaboration tells', () => {
     const [asked] = model.seen('coordinator')
     expect(JSON.stringify(asked?.messages)).toContain('Who could not be heard')
     expect(JSON.stringify(asked?.messages)).toContain('- b (role b): ')
-    const merged = await meeting({ a: opinion('yes'), b: failing('no luck') }, { agents: two, synthesis: 'merge' })
+    const merged = await runCollaboration(
+      { a: contributionJson('yes'), b: permanentError('no luck') },
+      { agents: two, synthesis: 'merge' },
+    )
     expect(merged.output.result).toContain('## Not heard\n- b (speed): ')
   })
 })

@@ -1,6 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import type { Lines } from '../../../test/collaboration.ts'
-import { failing, instructionOf, meeting, opinion } from '../../../test/collaboration.ts'
+import type { AgentReplies } from '../../../test/support/collaboration.ts'
+import {
+  contributionJson,
+  lastInstruction,
+  permanentError,
+  runCollaboration,
+} from '../../../test/support/collaboration.ts'
 import type { ModelRequest } from '../../index.ts'
 
 const agents = ['lead', 'back', 'front', 'infra'].map((name) => ({ name, role: name, focus: `${name} things` }))
@@ -18,17 +23,21 @@ const leading =
   (...divisions: string[]) =>
   (request: ModelRequest) =>
     request.output ? (divisions[request.session.turn - 1] ?? '') : 'The whole.'
-const work: Lines = { back: opinion('rest', 0.9), front: opinion('rest', 0.9), infra: opinion('rest', 0.9) }
+const work: AgentReplies = {
+  back: contributionJson('rest', 0.9),
+  front: contributionJson('rest', 0.9),
+  infra: contributionJson('rest', 0.9),
+}
 const built = plan(
   { agent: 'back', subtask: 'the api' },
   { agent: 'front', subtask: 'the page', depends_on: ['back'] },
   { agent: 'infra', subtask: 'the host', depends_on: [1] },
 )
-const partOf = (request: ModelRequest | undefined) => instructionOf(request as ModelRequest)
+const partOf = (request: ModelRequest | undefined) => lastInstruction(request as ModelRequest)
 
 describe('dividing', () => {
   test('CO35 the first agent divides, the others do their parts, and it writes the answer in its own session', async () => {
-    const { output, model, troupe, result } = await meeting({ ...work, lead: leading(built) }, team)
+    const { output, model, troupe, result } = await runCollaboration({ ...work, lead: leading(built) }, team)
     expect(output.result).toBe('The whole.')
     expect(output.contributions.map(({ agent, role, response, subtask }) => [agent, role, response, subtask])).toEqual([
       ['lead', 'coordinator', 'divide and do', undefined],
@@ -45,8 +54,8 @@ describe('dividing', () => {
   })
 
   test('CO36 independent parts run at the same time; a part that depends on others starts after them and sees them', async () => {
-    const { model } = await meeting({ ...work, lead: leading(built) }, team)
-    expect(model.asked.map(({ session }) => session.agent)).toEqual(['lead', 'back', 'front', 'infra', 'lead'])
+    const { model } = await runCollaboration({ ...work, lead: leading(built) }, team)
+    expect(model.requests.map(({ session }) => session.agent)).toEqual(['lead', 'back', 'front', 'infra', 'lead'])
     expect(partOf(model.seen('front')[0])).toContain('# What was said before you\n## back (back)')
     expect(partOf(model.seen('back')[0])).not.toContain('What was said before you')
     expect(partOf(model.seen('back')[0])).toContain('# Your part of the task\nthe api')
@@ -57,18 +66,18 @@ describe('dividing', () => {
       if (begun === 2) both.resolve()
       await both.promise
       return [
-        { type: 'text' as const, text: opinion('x') },
+        { type: 'text' as const, text: contributionJson('x') },
         { type: 'finish' as const, stop: 'end' as const, usage },
       ]
     }
     const apart = plan({ agent: 'back', subtask: 'one' }, { agent: 'front', subtask: 'two' })
-    const { result } = await meeting({ lead: leading(apart), back: together, front: together }, team)
+    const { result } = await runCollaboration({ lead: leading(apart), back: together, front: together }, team)
     expect(result.status).toBe('completed')
   })
 
   test('CO36 an assignment may name its model', async () => {
     const cheap = plan({ agent: 'back', subtask: 'easy', model: 'fast' }, { agent: 'front', subtask: 'hard' })
-    const { events } = await meeting({ ...work, lead: leading(cheap) }, team)
+    const { events } = await runCollaboration({ ...work, lead: leading(cheap) }, team)
     const opened = events
       .filter(({ type }) => type === 'session:open')
       .map(({ data }) => data as { agent: { name: string }; model?: string })
@@ -81,7 +90,7 @@ describe('divisions that cannot be used', () => {
   const wrong = plan({ agent: 'backend', subtask: 'the api' }, { agent: 'front', subtask: 'the page' })
 
   test('CO37 an unknown agent goes back to the coordinator once, with the reason and the names', async () => {
-    const { output, model } = await meeting({ ...work, lead: leading(wrong, built) }, team)
+    const { output, model } = await runCollaboration({ ...work, lead: leading(wrong, built) }, team)
     expect(model.seen('lead')).toHaveLength(3)
     const corrected = partOf(model.seen('lead')[1])
     expect(corrected).toContain("- assignment 1: no specialist is called 'backend'")
@@ -92,7 +101,7 @@ describe('divisions that cannot be used', () => {
   })
 
   test('CO37 what is wrong even then is left out and reported: status partial', async () => {
-    const { output, model } = await meeting({ ...work, lead: leading(wrong, wrong) }, team)
+    const { output, model } = await runCollaboration({ ...work, lead: leading(wrong, wrong) }, team)
     expect(model.seen('lead')).toHaveLength(3)
     expect(output.contributions.map(({ agent }) => agent)).toEqual(['lead', 'front'])
     expect(output.metadata).toMatchObject({
@@ -107,13 +116,13 @@ describe('divisions that cannot be used', () => {
       { agent: 'front', subtask: 'y', depends_on: ['back'] },
       { agent: 'infra', subtask: 'z' },
     )
-    const { output } = await meeting({ ...work, lead: leading(circle, circle) }, team)
+    const { output } = await runCollaboration({ ...work, lead: leading(circle, circle) }, team)
     expect(output.contributions.map(({ agent }) => agent)).toEqual(['lead', 'infra'])
     expect(output.metadata.problems).toEqual(['assignments 1 and 2 wait for each other'])
   })
 
   test('CO37 a correction that is worse does not count: the first division is used as far as it goes', async () => {
-    const { output } = await meeting(
+    const { output } = await runCollaboration(
       {
         ...work,
         lead: (request) => (request.output ? (request.session.turn === 1 ? wrong : 'no idea') : 'The whole.'),
@@ -126,11 +135,11 @@ describe('divisions that cannot be used', () => {
 
   test('CO37 when nothing can be used the collaboration fails and says why', async () => {
     const nobody = plan({ agent: 'x', subtask: 'y' })
-    const { result } = await meeting({ ...work, lead: leading(nobody, nobody) }, team)
+    const { result } = await runCollaboration({ ...work, lead: leading(nobody, nobody) }, team)
     expect(result.error?.message).toBe("the work could not be divided: assignment 1: no specialist is called 'x'")
-    const prose = await meeting({ ...work, lead: 'Let us all do it.' }, team)
-    expect(prose.result).toMatchObject({ status: 'failed', error: { code: 'model_garbage' } })
-    const out = await meeting({ ...work, lead: failing('ill') }, team)
+    const prose = await runCollaboration({ ...work, lead: 'Let us all do it.' }, team)
+    expect(prose.result).toMatchObject({ status: 'failed', error: { code: 'model_invalid_response' } })
+    const out = await runCollaboration({ ...work, lead: permanentError('ill') }, team)
     expect(out.result.error?.message).toContain('ill')
     expect(out.events.at(-2)?.data).toMatchObject({ status: 'failed' })
   })
@@ -138,10 +147,10 @@ describe('divisions that cannot be used', () => {
 
 describe('parts that fail', () => {
   test('CO38 what depends on a failed part is not begun; the rest is done, and both are disclosed', async () => {
-    const { output, model } = await meeting(
+    const { output, model } = await runCollaboration(
       {
         ...work,
-        back: failing('no luck'),
+        back: permanentError('no luck'),
         lead: leading(
           plan(
             { agent: 'back', subtask: 'a' },
@@ -167,9 +176,9 @@ describe('parts that fail', () => {
   })
 
   test('CO38 where every part fails the collaboration fails with each reason: a plan is no answer', async () => {
-    const out = { back: failing('one'), front: failing('two'), infra: failing('three') }
+    const out = { back: permanentError('one'), front: permanentError('two'), infra: permanentError('three') }
     const apart = plan({ agent: 'back', subtask: 'a' }, { agent: 'front', subtask: 'b' })
-    const { result, model } = await meeting({ ...out, lead: leading(apart) }, team)
+    const { result, model } = await runCollaboration({ ...out, lead: leading(apart) }, team)
     expect(result.error?.message).toMatch(/^all 2 agents failed: back: .*one.*; front: .*two/)
     expect(result.output).toMatchObject({ contributions: [{ agent: 'lead', response: 'divide and do' }, {}, {}] })
     expect(model.seen('lead')).toHaveLength(1)
@@ -181,17 +190,17 @@ describe('parts that fail', () => {
       best: 3,
       reason: 'r',
     })
-    const { output } = await meeting(
+    const { output } = await runCollaboration(
       { ...work, lead: leading(built), evaluator: best },
       { ...team, synthesis: 'best_of' },
     )
     expect(output.best_of).toMatchObject({ index: 3, agent: 'infra' })
-    const voted = await meeting({ ...work, lead: leading(built) }, { ...team, synthesis: 'vote' })
+    const voted = await runCollaboration({ ...work, lead: leading(built) }, { ...team, synthesis: 'vote' })
     expect(voted.output.vote?.winner).toBe('rest')
   })
 
   test('CO60 what is said of different parts is not compared, unless a vote is asked for', async () => {
-    const { output } = await meeting(
+    const { output } = await runCollaboration(
       { ...work, lead: leading(built) },
       { ...team, synthesis: 'auto', on_conflict: 'escalate' },
     )
@@ -212,23 +221,23 @@ describe('what a division may cost', () => {
     const sixty = plan(
       ...Array.from({ length: 60 }, (_, at) => ({ agent: at % 2 ? 'back' : 'front', subtask: `p${at}` })),
     )
-    const { output, model } = await meeting({ ...work, lead: leading(sixty, sixty) }, team)
+    const { output, model } = await runCollaboration({ ...work, lead: leading(sixty, sixty) }, team)
     expect(model.seen('lead')).toHaveLength(3)
     expect(partOf(model.seen('lead')[1])).toContain('front can be given 4 parts at most')
-    expect(model.asked).toHaveLength(11)
+    expect(model.requests).toHaveLength(11)
     expect(output.metadata.status).toBe('partial')
     expect(output.metadata.problems).toHaveLength(52)
   })
 
   test('CO83 a model that cannot be had goes back; after that the part is done with the usual one', async () => {
     const wrong = plan({ agent: 'back', subtask: 'the api', model: 'nobody/knows' })
-    const corrected = await meeting(
+    const corrected = await runCollaboration(
       { ...work, lead: leading(wrong, plan({ agent: 'back', subtask: 'the api' })) },
       team,
     )
     expect(partOf(corrected.model.seen('lead')[1])).toContain("assignment 1: no provider 'nobody'")
     expect(corrected.output.metadata.problems).toBeUndefined()
-    const stubborn = await meeting({ ...work, lead: leading(wrong, wrong) }, team)
+    const stubborn = await runCollaboration({ ...work, lead: leading(wrong, wrong) }, team)
     expect(stubborn.output.contributions[1]).toMatchObject({ agent: 'back', status: 'completed' })
     expect(stubborn.output.metadata.problems).toEqual([expect.stringContaining("no provider 'nobody'")])
   })

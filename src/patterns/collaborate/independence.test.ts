@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { settle } from '../../../test/by-hand.ts'
-import type { Lines, Output } from '../../../test/collaboration.ts'
-import { failing, meeting, opinion } from '../../../test/collaboration.ts'
+import type { AgentReplies, CollaborateRunOutput } from '../../../test/support/collaboration.ts'
+import { contributionJson, permanentError, runCollaboration } from '../../../test/support/collaboration.ts'
+import { flushEventLoop } from '../../../test/support/manual-doubles.ts'
 import type { ModelChunk, ModelRequest, TroupeOptions } from '../../index.ts'
 import { simulatedWorld } from '../../testing/simulated-world.ts'
 import { wordEmbedder } from '../../testing/word-embedder.ts'
@@ -12,7 +12,7 @@ const prices = { cost: () => 1 / 1024 }
 const NAMES = ['a', 'b', 'c', 'd', 'e']
 
 /** Everything but what differs from run to run. */
-function lasting(output: Output): unknown {
+function lasting(output: CollaborateRunOutput): unknown {
   const text = JSON.stringify(output, (key, value: unknown) =>
     key === 'session_id' || key === 'duration_ms' ? undefined : value,
   )
@@ -35,14 +35,14 @@ async function driven(
       { type: 'finish', stop: 'end', usage },
     ]
   }
-  const working = meeting({ everybody }, input, { models: { prices } })
+  const working = runCollaboration({ everybody }, input, { models: { prices } })
   let over = false
   const done = () => {
     over = true
   }
   working.then(done, done)
   while (!over) {
-    await settle(2)
+    await flushEventLoop(2)
     // By key: who asked first must not matter either.
     waiting.sort((one, other) => (one.key < other.key ? -1 : 1))
     const [chosen] = waiting.length > 0 ? waiting.splice(next(waiting.length), 1) : []
@@ -88,7 +88,7 @@ describe('completion order', () => {
             recommendation: '',
             confidence: 0,
           }
-          return opinion(recommendation, confidence)
+          return contributionJson(recommendation, confidence)
         }
         const agents = NAMES.map((name) => ({ name }))
         const input = { agents, mode, synthesis, on_conflict, limits: { max_parallel } }
@@ -113,33 +113,37 @@ describe('one that misbehaves', () => {
     yield { type: 'text', text: '{"response": "I had begun", "recommendation": "go", "confidence": 1' }
     await new Promise(() => {})
   }
-  const odd: Record<string, Lines[string]> = {
-    failing: failing('out'),
+  const odd: Record<string, AgentReplies[string]> = {
+    failing: permanentError('out'),
     slow: stuck,
     empty: '',
-    blank: opinion('', 1),
-    huge: opinion('x'.repeat(1_000_000), 1, { response: 'y'.repeat(1_000_000) }),
-    malicious: opinion(evil, 1, { response: evil, concerns: [{ concern: evil, severity: 'critical' }] }),
-    boastful: opinion('go', 99),
+    blank: contributionJson('', 1),
+    huge: contributionJson('x'.repeat(1_000_000), 1, { response: 'y'.repeat(1_000_000) }),
+    malicious: contributionJson(evil, 1, { response: evil, concerns: [{ concern: evil, severity: 'critical' }] }),
+    boastful: contributionJson('go', 99),
     garbled: '{"response": "x", "recommendation": ["go", "go"], "confidence": "very"}',
     // Close to some of the others, and to some of these closer than they are to each other.
-    clinging: opinion('Caching everywhere soon always', 1),
-    copying: opinion('Adopt Redis caching everywhere', 0.3),
+    clinging: contributionJson('Caching everywhere soon always', 1),
+    copying: contributionJson('Adopt Redis caching everywhere', 0.3),
   }
   const others = fc.array(stance, { minLength: 4, maxLength: 4 })
   const names = NAMES.slice(0, 4)
-  const sayings = (stances: readonly { recommendation: string; confidence: number }[]): Lines =>
+  const sayings = (stances: readonly { recommendation: string; confidence: number }[]): AgentReplies =>
     Object.fromEntries(names.map((name, index) => [name, opinionOf(stances[index])]))
   const opinionOf = (said?: { recommendation: string; confidence: number }) =>
-    opinion(said?.recommendation ?? '', said?.confidence)
+    contributionJson(said?.recommendation ?? '', said?.confidence)
 
   /** In a world in which nobody has to wait for the one that is slow. */
-  async function held(lines: Lines, input: Record<string, unknown>, options: TroupeOptions = {}): Promise<Output> {
+  async function held(
+    lines: AgentReplies,
+    input: Record<string, unknown>,
+    options: TroupeOptions = {},
+  ): Promise<CollaborateRunOutput> {
     const world = simulatedWorld(1)
-    return (await world.run(meeting(lines, input, { engine: { world }, ...options }))).output
+    return (await world.runUntil(runCollaboration(lines, input, { engine: { world }, ...options }))).output
   }
 
-  async function unmoved(lines: Lines, given: { kind: string; place: number }, rest: Record<string, unknown>) {
+  async function unmoved(lines: AgentReplies, given: { kind: string; place: number }, rest: Record<string, unknown>) {
     const { options, ...input } = { synthesis: 'vote', ...rest } as { options?: TroupeOptions }
     const listed = (who: readonly string[]) => ({ ...input, agents: who.map((name) => ({ name })) })
     const without = await held(lines, listed(names), options)
@@ -197,7 +201,7 @@ describe('one that misbehaves', () => {
   })
 
   /** Who stands together with how much behind them, without the one that misbehaves. */
-  function standing({ consensus, contributions }: Output): unknown {
+  function standing({ consensus, contributions }: CollaborateRunOutput): unknown {
     const own = contributions.find(({ agent }) => agent === 'e')
     const part = (own?.confidence ?? 0.5) * (own?.weight ?? 0)
     return consensus.clusters

@@ -1,25 +1,30 @@
 import { describe, expect, test } from 'vitest'
-import { calls } from '../../../test/by-hand.ts'
-import { company, instructionOf, meeting, opinion } from '../../../test/collaboration.ts'
-import { agent } from '../../../test/stage.ts'
+import {
+  contributionJson,
+  createCollaborationTroupe,
+  lastInstruction,
+  runCollaboration,
+} from '../../../test/support/collaboration.ts'
+import { toolCallChunks } from '../../../test/support/manual-doubles.ts'
+import { agent } from '../../../test/support/test-troupe.ts'
 import type { Model, ModelRequest } from '../../index.ts'
 import { scriptedModel } from '../../models/scripted.ts'
 import { collaborate } from './collaborate.ts'
-import { DEFAULT_CONFIG } from './config.ts'
-import { milliseconds } from './duration.ts'
+import { DEFAULT_COLLABORATE_CONFIG } from './collaborate-config.ts'
+import { parseDuration } from './duration.ts'
 import { collaborateInput } from './input.ts'
 import { collaborateOutput } from './output.ts'
 
-const yes = opinion('yes')
+const yes = contributionJson('yes')
 const everybody = { everybody: yes, coordinator: 'All say yes.' }
 
 describe('the contract', () => {
   test('CO1 task and agents are all that is needed; the rest has the defaults of the specification', async () => {
-    const { output, model } = await meeting(everybody)
+    const { output, model } = await runCollaboration(everybody)
     expect(output.metadata).toMatchObject({ mode: 'parallel', synthesis: 'coordinator', agents_count: 3 })
     expect(output.result).toBe('All say yes.')
-    expect(model.asked).toHaveLength(4)
-    expect(DEFAULT_CONFIG).toMatchObject({
+    expect(model.requests).toHaveLength(4)
+    expect(DEFAULT_COLLABORATE_CONFIG).toMatchObject({
       default_mode: 'parallel',
       default_synthesis: 'coordinator',
       max_agents: 5,
@@ -35,20 +40,26 @@ describe('the contract', () => {
   })
 
   test('CO1 a result holds what its schema says, and a troupe’s own defaults replace ours', async () => {
-    const { output } = await meeting(everybody, {}, { collaborate: { default_synthesis: 'merge', max_agents: 3 } })
+    const { output } = await runCollaboration(
+      everybody,
+      {},
+      { collaborate: { default_synthesis: 'merge', max_agents: 3 } },
+    )
     expect(collaborateOutput.safeParse(output).success).toBe(true)
     expect(output.metadata.synthesis).toBe('merge')
     const four = ['a', 'b', 'c', 'd'].map((name) => ({ name }))
-    await expect(meeting(everybody, { agents: four }, { collaborate: { max_agents: 3 } })).rejects.toMatchObject({
+    await expect(
+      runCollaboration(everybody, { agents: four }, { collaborate: { max_agents: 3 } }),
+    ).rejects.toMatchObject({
       message: '4 agents are more than max_agents 3',
     })
   })
 
   test('CO1 durations are 300s, 5m, 2h, 500ms or a number of seconds, and nothing else', () => {
-    expect(['300s', '5m', '2h', '500ms', 1.5, ' 2 s '].map(milliseconds)).toEqual([
+    expect(['300s', '5m', '2h', '500ms', 1.5, ' 2 s '].map(parseDuration)).toEqual([
       300_000, 300_000, 7_200_000, 500, 1500, 2000,
     ])
-    expect(['', '5', 'soon', '-1s', '0s', 0, -1].map(milliseconds)).toEqual(Array(7).fill(undefined))
+    expect(['', '5', 'soon', '-1s', '0s', 0, -1].map(parseDuration)).toEqual(Array(7).fill(undefined))
     const limits = (agent_timeout: unknown) =>
       collaborateInput.safeParse({ task: 'x', agents: ['a'], limits: { agent_timeout } })
     expect(limits('soon').success).toBe(false)
@@ -60,8 +71,8 @@ describe('the contract', () => {
       { name: 'a', role: 'security', focus: 'injection' },
       { name: 'b', role: 'speed' },
     ]
-    const { model } = await meeting(everybody, { agents, context: { team: 8, when: 'soon' } })
-    const [a = '', b = ''] = ['a', 'b'].map((name) => instructionOf(model.seen(name)[0] as ModelRequest))
+    const { model } = await runCollaboration(everybody, { agents, context: { team: 8, when: 'soon' } })
+    const [a = '', b = ''] = ['a', 'b'].map((name) => lastInstruction(model.seen(name)[0] as ModelRequest))
     const shared = '# Task\nWhat now?\n\n# Context\n- team: 8\n- when: soon\n\n'
     expect(a.startsWith(shared)).toBe(true)
     expect(b.startsWith(shared)).toBe(true)
@@ -75,7 +86,7 @@ describe('the contract', () => {
   test('CO2 the caller’s context is never changed, in any mode', async () => {
     const context = Object.freeze({ facts: Object.freeze(['one']) })
     for (const mode of ['parallel', 'sequential']) {
-      const { result } = await meeting(everybody, { mode, context })
+      const { result } = await runCollaboration(everybody, { mode, context })
       expect(result.status).toBe('completed')
     }
     expect(context).toEqual({ facts: ['one'] })
@@ -87,17 +98,21 @@ describe('who is asked', () => {
 
   test('CO3 agents are known by name or described in the call; a described one with a known name is that agent', async () => {
     const agents = ['architect', { name: 'b', role: 'speed', config: { system_prompt: 'Measure.' } }]
-    const { output, model } = await meeting(everybody, { agents }, { agents: [{ ...known, model: 'by-hand' }] })
+    const { output, model } = await runCollaboration(
+      everybody,
+      { agents },
+      { agents: [{ ...known, model: 'by-hand' }] },
+    )
     expect(output.contributions.map(({ agent: name, role }) => [name, role])).toEqual([
       ['architect', 'architect'],
       ['b', 'speed'],
     ])
     const [first] = model.seen('architect')
     expect(first?.settings.temperature).toBe(0.7)
-    expect(instructionOf(first as ModelRequest)).toContain('# Your instructions\nDraw boxes.')
-    expect(instructionOf(model.seen('b')[0] as ModelRequest)).toContain('# Your instructions\nMeasure.')
+    expect(lastInstruction(first as ModelRequest)).toContain('# Your instructions\nDraw boxes.')
+    expect(lastInstruction(model.seen('b')[0] as ModelRequest)).toContain('# Your instructions\nMeasure.')
     const object = { name: 'architect', role: 'critic', focus: 'lines', config: { temperature: 0.1 } }
-    const again = await meeting(
+    const again = await runCollaboration(
       everybody,
       { agents: [object, 'reviewer'] },
       { agents: [{ ...known, model: 'by-hand' }] },
@@ -105,8 +120,8 @@ describe('who is asked', () => {
     const asked = again.model.seen('architect')[0] as ModelRequest
     expect(again.output.contributions[0]).toMatchObject({ agent: 'architect', role: 'critic' })
     expect(asked.settings.temperature).toBe(0.1)
-    expect(instructionOf(asked)).toContain('Draw boxes.')
-    expect(instructionOf(asked)).toContain('# Your focus\nlines')
+    expect(lastInstruction(asked)).toContain('Draw boxes.')
+    expect(lastInstruction(asked)).toContain('# Your focus\nlines')
   })
 
   /** Which model is asked for, by name; all of them play the same script. */
@@ -120,7 +135,7 @@ describe('who is asked', () => {
       },
       { reply: { text: yes } },
     ]
-    const find = {
+    const resolver = {
       resolve(name: string | undefined): Model {
         const { stream } = scriptedModel({ rules, otherwise: 'error' } as never)
         const heard: Model['stream'] = (request, signal) => {
@@ -130,7 +145,7 @@ describe('who is asked', () => {
         return { name: name ?? 'default', stream: heard }
       },
     }
-    const { troupe } = await company({}, { models: { find }, collaborate })
+    const { troupe } = await createCollaborationTroupe({}, { models: { resolver }, collaborate })
     const agents = [{ name: 'a' }, { name: 'b' }]
     const result = await troupe.run('collaborate', { task: 'x', agents, ...input }, run)
     const opened = (await troupe.events(result.run_id)).filter(({ type }) => type === 'session:open')
@@ -202,9 +217,9 @@ test('CO1 the tool offers the agents that its caller may use, by name', () => {
 
 test('CO1 hosts that call it tool-collaborative mean it too, and a rule can name the agents', async () => {
   const input = { task: 'x', agents: ['architect', { name: 'a' }] }
-  const { troupe, model } = await company(
+  const { troupe, model } = await createCollaborationTroupe(
     {
-      lead: (request) => (request.session.turn === 1 ? calls({ name: 'tool-collaborative', input }) : 'end'),
+      lead: (request) => (request.session.turn === 1 ? toolCallChunks({ name: 'tool-collaborative', input }) : 'end'),
       ...everybody,
     },
     { agents: [agent('lead', { tools: ['tool-collaborative'] })] },

@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import { duration } from './duration.ts'
+import { durationSchema } from './duration.ts'
 
-export const modes = ['parallel', 'sequential', 'hierarchical'] as const
-export const syntheses = ['coordinator', 'vote', 'merge', 'best_of', 'auto'] as const
+export const collaborateModes = ['parallel', 'sequential', 'hierarchical'] as const
+export const collaborateSyntheses = ['coordinator', 'vote', 'merge', 'best_of', 'auto'] as const
 
 /** Model, temperature and tools as other hosts write them: `providers: [{module: provider-anthropic, config}]`. */
-export const agentConfig = z.looseObject({
+export const agentConfigSchema = z.looseObject({
   model: z.string().optional().describe('A model (provider/model) or a role: fast, general, reasoning.'),
   temperature: z.number().min(0).max(2).optional(),
   system_prompt: z.string().optional(),
@@ -23,32 +23,32 @@ export const agentConfig = z.looseObject({
     .optional(),
 })
 
-export type AgentConfig = z.output<typeof agentConfig>
+export type AgentConfig = z.output<typeof agentConfigSchema>
 
-const specialist = z.strictObject({
+const specialistSchema = z.strictObject({
   name: z.string().min(1).describe('An identifier; the name of a known agent means that agent.'),
   role: z.string().min(1).optional().describe('The specialist role, such as security.'),
   focus: z.string().optional().describe('What this one is to look at.'),
-  config: agentConfig.optional().describe('Model, temperature, tools, system_prompt.'),
+  config: agentConfigSchema.optional().describe('Model, temperature, tools, system_prompt.'),
 })
 
-export type SpecialistEntry = string | z.output<typeof specialist>
+export type SpecialistEntry = string | z.output<typeof specialistSchema>
 
-const weight = z.number().min(0).max(1000)
+const weightSchema = z.number().min(0).max(1000)
 
 const fields = {
   task: z.string().describe('The question or task that all work on, with all they need to know.'),
   mode: z
-    .enum(modes)
+    .enum(collaborateModes)
     .optional()
     .describe('At once and apart; one after the other, each seeing what was said; or the first divides the work.'),
   synthesis: z
-    .enum(syntheses)
+    .enum(collaborateSyntheses)
     .optional()
     .describe(
       'One writes the answer; a vote; all answers as they are; the best one; or auto: a vote where they can, else one.',
     ),
-  coordinator_config: agentConfig.optional().describe('For the one who writes or scores the answers.'),
+  coordinator_config: agentConfigSchema.optional().describe('For the one who writes or scores the answers.'),
   context: z.record(z.string(), z.unknown()).optional().describe('Facts that all are given.'),
   categories: z
     .array(z.string().min(1))
@@ -71,7 +71,10 @@ const fields = {
       wave: z.int().min(1).optional().describe('How many are asked before it is counted. Default: max_parallel.'),
     })
     .optional(),
-  weights: z.record(z.string(), weight).optional().describe('How much a role or a name counts in a vote. Default 1.'),
+  weights: z
+    .record(z.string(), weightSchema)
+    .optional()
+    .describe('How much a role or a name counts in a vote. Default 1.'),
   consensus_threshold: z.number().gt(0).max(1).optional().describe('The share of voices that counts as agreement.'),
   on_conflict: z
     .enum(['surface', 'mediate', 'escalate'])
@@ -87,34 +90,34 @@ const fields = {
     .strictObject({
       max_agents: z.int().min(1).optional(),
       max_parallel: z.int().min(1).optional(),
-      agent_timeout: duration.optional().describe('For one agent, such as 300s.'),
+      agent_timeout: durationSchema.optional().describe('For one agent, such as 300s.'),
     })
     .optional(),
 }
 
-const agentsField = 'Two to five specialists: names of known agents, or {name, role, focus, config}.'
+const AGENTS_DESCRIPTION = 'Two to five specialists: names of known agents, or {name, role, focus, config}.'
 
 export const collaborateInput = z.strictObject({
-  agents: z.array(z.union([z.string().min(1), specialist])).describe(agentsField),
+  agents: z.array(z.union([z.string().min(1), specialistSchema])).describe(AGENTS_DESCRIPTION),
   ...fields,
 })
 
 export type CollaborateInput = z.output<typeof collaborateInput>
 
-const offered = new Map<string, typeof collaborateInput>()
+const inputSchemaCache = new Map<string, typeof collaborateInput>()
 
 /** The input as one caller sees it: known agents by name, or new ones. Made once per list of names. */
 export function collaborateInputFor(names: readonly string[]): typeof collaborateInput {
   const list = names.join('\n')
-  let schema = offered.get(list)
+  let schema = inputSchemaCache.get(list)
   if (!schema) {
-    const entry = names.length > 0 ? z.union([z.enum([...names]), specialist]) : specialist
+    const entry = names.length > 0 ? z.union([z.enum([...names]), specialistSchema]) : specialistSchema
     schema = z.strictObject({
-      agents: z.array(entry).describe(agentsField),
+      agents: z.array(entry).describe(AGENTS_DESCRIPTION),
       ...fields,
     }) as unknown as typeof collaborateInput
-    if (offered.size > 100) offered.clear()
-    offered.set(list, schema)
+    if (inputSchemaCache.size > 100) inputSchemaCache.clear()
+    inputSchemaCache.set(list, schema)
   }
   return schema
 }

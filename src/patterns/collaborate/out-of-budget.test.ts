@@ -1,21 +1,26 @@
 import { describe, expect, test } from 'vitest'
-import { dataOf } from '../../../test/by-hand.ts'
-import type { Output } from '../../../test/collaboration.ts'
-import { company, failing, meeting, opinion } from '../../../test/collaboration.ts'
+import type { CollaborateRunOutput } from '../../../test/support/collaboration.ts'
+import {
+  contributionJson,
+  createCollaborationTroupe,
+  permanentError,
+  runCollaboration,
+} from '../../../test/support/collaboration.ts'
+import { eventData } from '../../../test/support/manual-doubles.ts'
 import type { ModelRequest } from '../../index.ts'
 
 const agents = ['a', 'b', 'c'].map((name) => ({ name }))
-const torn = { a: opinion('go', 0.9), b: opinion('wait', 0.8), c: opinion('stop', 0.7) }
+const torn = { a: contributionJson('go', 0.9), b: contributionJson('wait', 0.8), c: contributionJson('stop', 0.7) }
 const scored = JSON.stringify({ scores: [{ answer: 1, score: 9, reason: 'r' }], best: 1, reason: 'r' })
 
 /** Ends at this many calls, is resumed with more, and comes to its end. */
-async function resumed(lines: Parameters<typeof company>[0], input: object, calls: number) {
-  const { troupe, model } = await company(lines)
+async function resumed(lines: Parameters<typeof createCollaborationTroupe>[0], input: object, calls: number) {
+  const { troupe, model } = await createCollaborationTroupe(lines)
   const short = await troupe.run('collaborate', { task: 'x', agents, ...input }, { limits: { calls } })
-  const before = model.asked.length
+  const before = model.requests.length
   const done = await (await troupe.resume(short.run_id, { limits: { calls: 50 } })).result
-  const after = model.asked.slice(before).map(({ session }) => session.agent)
-  return { short, done, after, output: done.output as Output, troupe }
+  const after = model.requests.slice(before).map(({ session }) => session.agent)
+  return { short, done, after, output: done.output as CollaborateRunOutput, troupe }
 }
 
 describe('a limit of the run after the first answers', () => {
@@ -26,7 +31,7 @@ describe('a limit of the run after the first answers', () => {
       4,
     )
     expect(short).toMatchObject({ status: 'failed', stop_reason: 'budget', error: { code: 'limit_reached' } })
-    expect((short.output as Output).contributions.map(({ recommendation }) => recommendation)).toEqual([
+    expect((short.output as CollaborateRunOutput).contributions.map(({ recommendation }) => recommendation)).toEqual([
       'go',
       'wait',
       'stop',
@@ -36,7 +41,7 @@ describe('a limit of the run after the first answers', () => {
     expect(output.contributions.map(({ before }) => before?.recommendation)).toEqual(['go', 'wait', 'stop'])
     expect(output.metadata.status).toBe('completed')
     expect(output.metadata.total_tokens).toBe(90)
-    const ends = dataOf(await troupe.events(short.run_id), 'tool:collaborative:complete')
+    const ends = eventData(await troupe.events(short.run_id), 'tool:collaborative:complete')
     expect(ends.map(({ status }) => status)).toEqual(['failed', 'completed'])
   })
 
@@ -44,7 +49,7 @@ describe('a limit of the run after the first answers', () => {
     const { short, output, after } = await resumed({ ...torn, coordinator: 'So be it.' }, {}, 3)
     expect(short).toMatchObject({ status: 'failed', stop_reason: 'budget' })
     expect(short.error?.hint).toContain('troupe resume')
-    expect((short.output as Output).contributions).toHaveLength(3)
+    expect((short.output as CollaborateRunOutput).contributions).toHaveLength(3)
     expect(after).toEqual(['coordinator'])
     expect(output).toMatchObject({ result: 'So be it.', metadata: { status: 'completed' } })
   })
@@ -69,17 +74,17 @@ describe('a limit of the run after the first answers', () => {
       embed: async (texts: readonly string[]) => texts.map(() => new Float32Array([1, 0])),
     }
     const lines = {
-      a: opinion('Keep the cache for a day', 0.9),
-      b: opinion('Let the cache live one day long', 0.8),
+      a: contributionJson('Keep the cache for a day', 0.9),
+      b: contributionJson('Let the cache live one day long', 0.8),
       judge: '{"pairs":[{"number":1,"same":true}]}',
     }
-    const { troupe, model } = await company(lines, { embedder })
+    const { troupe, model } = await createCollaborationTroupe(lines, { embedder })
     const input = { task: 'x', agents: agents.slice(0, 2), synthesis: 'vote', vote: { wave: 2 } }
     const short = await troupe.run('collaborate', input, { limits: { calls: 2 } })
     expect(short).toMatchObject({ status: 'failed', stop_reason: 'budget' })
     const done = await (await troupe.resume(short.run_id, { limits: { calls: 9 } })).result
-    expect((done.output as Output).consensus).toMatchObject({ method: 'model', agreement_score: 1 })
-    expect(model.asked.map(({ session }) => session.agent)).toEqual(['a', 'b', 'judge'])
+    expect((done.output as CollaborateRunOutput).consensus).toMatchObject({ method: 'model', agreement_score: 1 })
+    expect(model.requests.map(({ session }) => session.agent)).toEqual(['a', 'b', 'judge'])
   })
 
   test('CO82 so before a division is corrected: resumed, it is', async () => {
@@ -95,10 +100,10 @@ describe('a limit of the run after the first answers', () => {
 describe('a round in which some do not answer', () => {
   test('CO81 who fails in it keeps what it had said; that is told, and the status is partial', async () => {
     const b = (request: ModelRequest) => {
-      if (request.session.turn > 1) throw failing('gone')
-      return opinion('wait', 0.8)
+      if (request.session.turn > 1) throw permanentError('gone')
+      return contributionJson('wait', 0.8)
     }
-    const { output, result } = await meeting({ ...torn, b }, { on_conflict: 'mediate', synthesis: 'merge' })
+    const { output, result } = await runCollaboration({ ...torn, b }, { on_conflict: 'mediate', synthesis: 'merge' })
     expect(output.contributions[1]).toMatchObject({ recommendation: 'wait', status: 'completed' })
     expect(output.contributions[1]?.before).toBeUndefined()
     expect(output.metadata.problems).toEqual([expect.stringMatching(/^b could not be asked again: .*gone/)])
@@ -106,8 +111,9 @@ describe('a round in which some do not answer', () => {
   })
 
   test('CO81 prose in it is added to what was said before', async () => {
-    const b = (request: ModelRequest) => (request.session.turn === 1 ? opinion('wait', 0.8) : 'You convinced me.')
-    const { output } = await meeting({ ...torn, b }, { on_conflict: 'mediate', synthesis: 'merge' })
+    const b = (request: ModelRequest) =>
+      request.session.turn === 1 ? contributionJson('wait', 0.8) : 'You convinced me.'
+    const { output } = await runCollaboration({ ...torn, b }, { on_conflict: 'mediate', synthesis: 'merge' })
     expect(output.contributions[1]).toMatchObject({
       recommendation: 'wait',
       response: 'because of wait\n\nAfter hearing the others: You convinced me.',

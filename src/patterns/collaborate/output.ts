@@ -34,12 +34,12 @@ export interface Contribution {
   error?: ErrorRecord
 }
 
-export function hasSpoken({ response, recommendation, concerns }: Contribution): boolean {
+export function hasContent({ response, recommendation, concerns }: Contribution): boolean {
   return response.trim() !== '' || recommendation !== null || concerns.length > 0
 }
 
 /** What it said; where it gave no words with its choice, the choice and the concerns. */
-export function wordsOf({ response, recommendation, concerns }: Contribution): string {
+export function contributionText({ response, recommendation, concerns }: Contribution): string {
   if (response.trim() !== '') return response
   return [
     ...(recommendation === null ? [] : [recommendation]),
@@ -48,7 +48,7 @@ export function wordsOf({ response, recommendation, concerns }: Contribution): s
 }
 
 /** How an evaluator scored the answers. */
-export interface Evaluation {
+export interface BestOfEvaluation {
   index: number
   agent: string
   reason: string
@@ -57,50 +57,52 @@ export interface Evaluation {
   tied?: string[]
 }
 
-const concern = z.union([
+const concernSchema = z.union([
   z.object({ concern: z.string().min(1), severity: z.enum(severities) }),
   // Models write bare sentences too.
   z.string().min(1),
 ])
 
-const forms = new Map<string, ReturnType<typeof formOf>>()
+const schemaCache = new Map<string, ReturnType<typeof buildContributionSchema>>()
 
 /**
  * What specialists are asked for. With categories, nothing else can be recommended. Made once for each list of them:
  * a schema and its JSON cost as much as several specialists.
  */
-export function contributionSchema(categories: readonly string[] | undefined): ReturnType<typeof formOf> {
+export function contributionSchema(
+  categories: readonly string[] | undefined,
+): ReturnType<typeof buildContributionSchema> {
   const list = JSON.stringify(categories ?? null)
-  let form = forms.get(list)
+  let form = schemaCache.get(list)
   if (!form) {
-    form = formOf(categories)
-    if (forms.size > 100) forms.clear()
-    forms.set(list, form)
+    form = buildContributionSchema(categories)
+    if (schemaCache.size > 100) schemaCache.clear()
+    schemaCache.set(list, form)
   }
   return form
 }
 
-function formOf(categories: readonly string[] | undefined) {
+function buildContributionSchema(categories: readonly string[] | undefined) {
   return z.object({
     response: z.string().describe('Your analysis, for people to read.'),
     recommendation: categories
       ? z.enum([...categories]).describe('Your choice.')
       : z.string().describe('What you recommend, in one short sentence.'),
     confidence: z.number().min(0).max(1).describe('How sure you are, 0 to 1.'),
-    concerns: z.array(concern).default([]).describe('Each with severity minor, moderate or critical.'),
+    concerns: z.array(concernSchema).default([]).describe('Each with severity minor, moderate or critical.'),
     questions: z.array(z.string()).default([]).describe('What you would need to know.'),
   })
 }
 
-const positions = z.array(z.object({ recommendation: z.string(), agents: z.array(z.string()) }))
+const positionsSchema = z.array(z.object({ recommendation: z.string(), agents: z.array(z.string()) }))
 
-const consensus = z.looseObject({
+const consensusSchema = z.looseObject({
   agents_count: z.int(),
   has_consensus: z.boolean(),
   agreement_score: z.number().nullable(),
   consensus_score: z.number().nullable(),
   key_agreements: z.array(z.string()),
-  key_disagreements: z.array(z.object({ topic: z.string(), positions, severity: z.enum(severities) })),
+  key_disagreements: z.array(z.object({ topic: z.string(), positions: positionsSchema, severity: z.enum(severities) })),
   supporting: z.array(z.string()),
   dissenting: z.array(z.string()),
   minority_report: z.array(z.looseObject({ agents: z.array(z.string()), recommendation: z.string() })),
@@ -109,7 +111,7 @@ const consensus = z.looseObject({
 export const collaborateOutput = z.looseObject({
   result: z.string(),
   contributions: z.array(z.looseObject({ agent: z.string(), role: z.string(), response: z.string() })),
-  consensus,
+  consensus: consensusSchema,
   metadata: z.looseObject({
     agents_count: z.int(),
     mode: z.string(),

@@ -1,6 +1,6 @@
-import { oneLine } from './foreign-text.ts'
 import type { Contribution } from './output.ts'
-import { wordsOf } from './output.ts'
+import { contributionText } from './output.ts'
+import { toSingleLine } from './quote-untrusted.ts'
 
 /*
  * Every word that a collaboration says to models. What all are told comes first and is the same for all, so that a provider
@@ -15,28 +15,28 @@ export const PREAMBLE = [
 ].join('\n')
 
 /** The task as everybody is given it. */
-export function taskPart(task: string, context: Readonly<Record<string, unknown>> | undefined): string {
+export function taskSection(task: string, context: Readonly<Record<string, unknown>> | undefined): string {
   const facts = Object.entries(context ?? {})
   if (facts.length === 0) return `# Task\n${task}`
   const lines = facts.map(([name, value]) => `- ${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
   return `# Task\n${task}\n\n# Context\n${lines.join('\n')}`
 }
 
-export interface Asked {
+export interface SpecialistPromptInput {
   shared: string
-  who: { name: string; role: string; focus: string; instructions: string }
+  specialist: { name: string; role: string; focus: string; instructions: string }
   previous?: readonly Contribution[]
   subtask?: string
 }
 
-export function specialistPrompt({ shared, who, previous = [], subtask }: Asked): string {
+export function specialistPrompt({ shared, specialist, previous = [], subtask }: SpecialistPromptInput): string {
   const parts = [shared]
-  if (previous.length > 0) parts.push(`# What was said before you\n${quoted(previous)}`)
+  if (previous.length > 0) parts.push(`# What was said before you\n${quoteContributions(previous)}`)
   if (subtask !== undefined) parts.push(`# Your part of the task\n${subtask}`)
-  if (who.instructions !== '') parts.push(`# Your instructions\n${who.instructions}`)
-  if (who.focus.trim() !== '') parts.push(`# Your focus\n${who.focus}`)
+  if (specialist.instructions !== '') parts.push(`# Your instructions\n${specialist.instructions}`)
+  if (specialist.focus.trim() !== '') parts.push(`# Your focus\n${specialist.focus}`)
   parts.push(
-    `You are ${who.name}, the specialist for: ${who.role}. Be specific and say what should be done; leave to the others what is not your field.`,
+    `You are ${specialist.name}, the specialist for: ${specialist.role}. Be specific and say what should be done; leave to the others what is not your field.`,
   )
   return parts.join('\n\n')
 }
@@ -44,12 +44,12 @@ export function specialistPrompt({ shared, who, previous = [], subtask }: Asked)
 /** For one round, each side hears the others. */
 export function mediationPrompt(others: readonly Contribution[]): string {
   return [
-    `You and the others do not agree. This is what they say:\n${quoted(others)}`,
+    `You and the others do not agree. This is what they say:\n${quoteContributions(others)}`,
     'Keep your recommendation if their arguments do not convince you; change it if they do. Answer in the same form as before.',
   ].join('\n\n')
 }
 
-export interface Synthesis {
+export interface SynthesisPromptInput {
   shared: string
   heard: readonly Contribution[]
   missing: readonly Contribution[]
@@ -59,9 +59,13 @@ export interface Synthesis {
   ruling?: string
 }
 
-export function synthesisPrompt({ shared, heard, missing, agreement, ruling }: Synthesis): string {
-  const parts = [shared, `# What the specialists say\n${quoted(heard)}`, `# Where they stand\n${fenced(agreement)}`]
-  if (missing.length > 0) parts.push(`# Who could not be heard\n${fenced(missingLines(missing))}`)
+export function synthesisPrompt({ shared, heard, missing, agreement, ruling }: SynthesisPromptInput): string {
+  const parts = [
+    shared,
+    `# What the specialists say\n${quoteContributions(heard)}`,
+    `# Where they stand\n${fenceData(agreement)}`,
+  ]
+  if (missing.length > 0) parts.push(`# Who could not be heard\n${fenceData(formatMissing(missing))}`)
   if (ruling !== undefined) parts.push(`# Decided by a person\n${ruling}\nWrite the answer in accordance with this.`)
   parts.push(
     [
@@ -80,7 +84,7 @@ export function evaluationPrompt(
   answers: readonly Contribution[],
   criteria: readonly string[],
 ): string {
-  const listed = answers.map((answer, index) => `## Answer ${index + 1}\n${fenced(wordsOf(answer))}`)
+  const listed = answers.map((answer, index) => `## Answer ${index + 1}\n${fenceData(contributionText(answer))}`)
   const by = criteria.length > 0 ? criteria : ['correctness', 'completeness', 'usefulness for the one who asked']
   return [
     shared,
@@ -91,20 +95,24 @@ export function evaluationPrompt(
 }
 
 export function sameMeaningPrompt(pairs: readonly (readonly [string, string])[]): string {
-  const listed = pairs.map(([a, b], index) => `${index + 1}. A: ${oneLine(a)}\n   B: ${oneLine(b)}`)
+  const listed = pairs.map(([a, b], index) => `${index + 1}. A: ${toSingleLine(a)}\n   B: ${toSingleLine(b)}`)
   return [
-    `# Pairs of recommendations\n${fenced(listed.join('\n'))}`,
+    `# Pairs of recommendations\n${fenceData(listed.join('\n'))}`,
     'For each pair, by its number: would following A and following B come to the same thing? Differing numbers, opposite directions or a negation mean no.',
   ].join('\n\n')
 }
 
-export interface Team {
+export interface SpecialistSummary {
   name: string
   role: string
   focus: string
 }
 
-export function decompositionPrompt(shared: string, team: readonly Team[], who: Asked['who']): string {
+export function decompositionPrompt(
+  shared: string,
+  team: readonly SpecialistSummary[],
+  who: SpecialistPromptInput['specialist'],
+): string {
   const listed = team.map(({ name, role, focus }) => `- ${name}: ${role}${focus === '' ? '' : ` (${focus})`}`)
   return [
     shared,
@@ -128,37 +136,45 @@ export function correctionPrompt(problems: readonly string[], names: readonly st
 }
 
 /** Contributions as data: fenced, with their origin, so that none can pose as another or as an instruction. */
-export function quoted(contributions: readonly Contribution[]): string {
-  return contributions.map(quotedOne).join('\n\n')
+export function quoteContributions(contributions: readonly Contribution[]): string {
+  return contributions.map(quoteContribution).join('\n\n')
 }
 
-function quotedOne(contribution: Contribution): string {
+function quoteContribution(contribution: Contribution): string {
   const { agent, role, response, recommendation, confidence, concerns, status, subtask } = contribution
-  const lines = [`## ${oneLine(agent)} (${oneLine(role)})${status === 'completed' ? '' : ` [${status}: cut short]`}`]
-  if (subtask !== undefined) lines.push(fenced(`part: ${oneLine(subtask)}`))
-  if (response.trim() !== '') lines.push(fenced(response))
+  const lines = [
+    `## ${toSingleLine(agent)} (${toSingleLine(role)})${status === 'completed' ? '' : ` [${status}: cut short]`}`,
+  ]
+  if (subtask !== undefined) lines.push(fenceData(`part: ${toSingleLine(subtask)}`))
+  if (response.trim() !== '') lines.push(fenceData(response))
   if (recommendation !== null) {
     lines.push(
-      fenced(`recommends: ${oneLine(recommendation)}${confidence === null ? '' : ` (confidence ${confidence})`}`),
+      fenceData(
+        `recommends: ${toSingleLine(recommendation)}${confidence === null ? '' : ` (confidence ${confidence})`}`,
+      ),
     )
   }
   if (concerns.length > 0) {
-    lines.push(fenced(concerns.map(({ concern, severity }) => `concern (${severity}): ${oneLine(concern)}`).join('\n')))
+    lines.push(
+      fenceData(concerns.map(({ concern, severity }) => `concern (${severity}): ${toSingleLine(concern)}`).join('\n')),
+    )
   }
   return lines.join('\n')
 }
 
-export function missingLines(missing: readonly Contribution[]): string {
+export function formatMissing(missing: readonly Contribution[]): string {
   return missing
-    .map(({ agent, role, error }) => `- ${oneLine(`${agent} (${role}): ${error?.message ?? 'no answer'}`)}`)
+    .map(({ agent, role, error }) => `- ${toSingleLine(`${agent} (${role}): ${error?.message ?? 'no answer'}`)}`)
     .join('\n')
 }
 
 /** One that says too much must not keep the others from being read. */
-const MOST_QUOTED = 50_000
+const MAX_QUOTED_CHARS = 50_000
 
-function fenced(text: string): string {
+function fenceData(text: string): string {
   const cut =
-    text.length > MOST_QUOTED ? `${text.slice(0, MOST_QUOTED)}\n[${text.length - MOST_QUOTED} more characters]` : text
+    text.length > MAX_QUOTED_CHARS
+      ? `${text.slice(0, MAX_QUOTED_CHARS)}\n[${text.length - MAX_QUOTED_CHARS} more characters]`
+      : text
   return `<<<data\n${cut.replace(/data>>>/gi, 'data> > >').replace(/<<<data/gi, '< < <data')}\ndata>>>`
 }

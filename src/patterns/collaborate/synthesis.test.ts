@@ -1,20 +1,29 @@
 import { describe, expect, test } from 'vitest'
-import { failing, instructionOf, meeting, opinion } from '../../../test/collaboration.ts'
+import {
+  contributionJson,
+  lastInstruction,
+  permanentError,
+  runCollaboration,
+} from '../../../test/support/collaboration.ts'
 import type { ModelRequest } from '../../index.ts'
 
-const lines = { a: opinion('go', 0.9), b: opinion('go', 0.7), c: opinion('wait', 0.5, { concerns: ['too early'] }) }
+const lines = {
+  a: contributionJson('go', 0.9),
+  b: contributionJson('go', 0.7),
+  c: contributionJson('wait', 0.5, { concerns: ['too early'] }),
+}
 const scores = (...given: number[]) => given.map((score, index) => ({ answer: index + 1, score, reason: `s${score}` }))
 const evaluation = (best: number, ...given: number[]) =>
   JSON.stringify({ scores: scores(...given), best, reason: `named ${best}` })
 
 describe('coordinator', () => {
   test('CO15 one writes the answer, from all contributions and where they stand; there is no vote', async () => {
-    const { output, model } = await meeting({ ...lines, coordinator: 'Go, carefully.' })
+    const { output, model } = await runCollaboration({ ...lines, coordinator: 'Go, carefully.' })
     expect(output.result).toBe('Go, carefully.')
     expect(output.vote).toBeUndefined()
     expect(output.best_of).toBeUndefined()
     expect(output.metadata).toMatchObject({ synthesis: 'coordinator', status: 'completed' })
-    const asked = instructionOf(model.seen('coordinator')[0] as ModelRequest)
+    const asked = lastInstruction(model.seen('coordinator')[0] as ModelRequest)
     for (const part of ['# Task\nWhat now?', '## a (role a)', 'because of wait', 'Agreement 67 %.', '"Dissent"']) {
       expect(asked).toContain(part)
     }
@@ -22,13 +31,13 @@ describe('coordinator', () => {
   })
 
   test('CO16 a coordinator that fails leaves the contributions as they are: status partial, with the reason', async () => {
-    const { output, result } = await meeting({ ...lines, coordinator: failing('no ink') })
+    const { output, result } = await runCollaboration({ ...lines, coordinator: permanentError('no ink') })
     expect(result).toMatchObject({ status: 'completed', stop_reason: 'partial' })
     expect(output.metadata.status).toBe('partial')
     expect(output.metadata.problems).toEqual([expect.stringMatching(/^the coordinator failed: .*no ink/)])
     expect(output.result).toContain('### a (role a)\n\nbecause of go')
     expect(output.contributions).toHaveLength(3)
-    const { output: empty } = await meeting({ ...lines, coordinator: ' ' })
+    const { output: empty } = await runCollaboration({ ...lines, coordinator: ' ' })
     expect(empty.metadata.status).toBe('partial')
     expect(empty.result).toContain('because of wait')
   })
@@ -36,17 +45,17 @@ describe('coordinator', () => {
 
 describe('merge', () => {
   test('CO17 all answers, one after the other in list order, and no model is asked', async () => {
-    const { output, model } = await meeting(lines, { synthesis: 'merge' })
+    const { output, model } = await runCollaboration(lines, { synthesis: 'merge' })
     expect(output.result).toBe(
       '### a (role a)\n\nbecause of go\n\n---\n\n### b (role b)\n\nbecause of go\n\n---\n\n### c (role c)\n\nbecause of wait',
     )
-    expect(model.asked).toHaveLength(3)
+    expect(model.requests).toHaveLength(3)
   })
 })
 
 describe('vote', () => {
   test('CO18 the score is confidence × weight over equivalent recommendations; winner, sides and minority are reported', async () => {
-    const { output, model } = await meeting(lines, { synthesis: 'vote' })
+    const { output, model } = await runCollaboration(lines, { synthesis: 'vote' })
     expect(output.vote).toEqual({ strategy: 'weighted', winner: 'go', tie: false, reason: 'the highest score' })
     expect(output.consensus).toMatchObject({
       agents_count: 3,
@@ -71,21 +80,21 @@ describe('vote', () => {
     })
     expect(output.result).toMatch(/^# go\n\nbecause of go\n\n## Votes\nAgreement 67 %\.\n- 76 %: go \(a, b\)/)
     expect(output.result).toContain('## Dissent\n- c: wait (too early)')
-    expect(model.asked).toHaveLength(3)
+    expect(model.requests).toHaveLength(3)
   })
 
   test('CO18 weights count by name or by role, the name first', async () => {
-    const heavy = await meeting(lines, { synthesis: 'vote', weights: { 'role c': 10 } })
+    const heavy = await runCollaboration(lines, { synthesis: 'vote', weights: { 'role c': 10 } })
     expect(heavy.output.vote?.winner).toBe('wait')
-    const named = await meeting(lines, { synthesis: 'vote', weights: { 'role c': 10, c: 1 } })
+    const named = await runCollaboration(lines, { synthesis: 'vote', weights: { 'role c': 10, c: 1 } })
     expect(named.output.vote?.winner).toBe('go')
-    const none = await meeting(lines, { synthesis: 'vote', weights: { a: 0, b: 0 } })
+    const none = await runCollaboration(lines, { synthesis: 'vote', weights: { a: 0, b: 0 } })
     expect(none.output.vote?.winner).toBe('wait')
   })
 
   test('CO19 a tie is reported as a tie, with what is tied, and never broken', async () => {
-    const even = { a: opinion('go', 0.8), b: opinion('wait', 0.8) }
-    const { output } = await meeting(even, { agents: [{ name: 'a' }, { name: 'b' }], synthesis: 'vote' })
+    const even = { a: contributionJson('go', 0.8), b: contributionJson('wait', 0.8) }
+    const { output } = await runCollaboration(even, { agents: [{ name: 'a' }, { name: 'b' }], synthesis: 'vote' })
     expect(output.vote).toMatchObject({ winner: null, tie: true, tied: ['go', 'wait'] })
     expect(output.consensus).toMatchObject({ tie: true, has_consensus: false, consensus_score: null, supporting: [] })
     expect(output.result).toMatch(/^# A tie: go \/ wait/)
@@ -94,27 +103,27 @@ describe('vote', () => {
 
   test('CO20 unanimous needs one voice; veto is blocked by a critical concern, also of one who recommends nothing', async () => {
     const unanimous = { synthesis: 'vote', vote: { strategy: 'unanimous' } }
-    const split = await meeting(lines, unanimous)
+    const split = await runCollaboration(lines, unanimous)
     expect(split.output.vote).toMatchObject({ winner: null, reason: 'not unanimous: 2 different recommendations' })
-    const one = await meeting({ everybody: opinion('go') }, unanimous)
+    const one = await runCollaboration({ everybody: contributionJson('go') }, unanimous)
     expect(one.output.vote?.winner).toBe('go')
     const veto = { synthesis: 'vote', vote: { strategy: 'veto' } }
     const critical = { concerns: [{ concern: 'it burns', severity: 'critical' }] }
-    const blocked = await meeting({ ...lines, b: opinion('go', 0.7, critical) }, veto)
+    const blocked = await runCollaboration({ ...lines, b: contributionJson('go', 0.7, critical) }, veto)
     expect(blocked.output.vote).toMatchObject({ winner: null, blocked_by: ['b'] })
     expect(blocked.output.result).toMatch(/^# No decision: blocked by b/)
-    const abstains = await meeting({ ...lines, c: opinion('', 0.7, critical) }, veto)
+    const abstains = await runCollaboration({ ...lines, c: contributionJson('', 0.7, critical) }, veto)
     expect(abstains.output.vote).toMatchObject({ winner: null, blocked_by: ['c'] })
-    expect((await meeting(lines, veto)).output.vote?.winner).toBe('go')
+    expect((await runCollaboration(lines, veto)).output.vote?.winner).toBe('go')
   })
 
   test('CO18 equivalent recommendations are one, in the words of the surest; opposites never are', async () => {
     const same = {
-      a: opinion('Use Postgres.', 0.5),
-      b: opinion('use postgres', 0.9),
-      c: opinion("Don't use Postgres", 0.9),
+      a: contributionJson('Use Postgres.', 0.5),
+      b: contributionJson('use postgres', 0.9),
+      c: contributionJson("Don't use Postgres", 0.9),
     }
-    const { output } = await meeting(same, { synthesis: 'vote' })
+    const { output } = await runCollaboration(same, { synthesis: 'vote' })
     expect(output.vote?.winner).toBe('use postgres')
     expect(output.consensus.clusters.map(({ recommendation, agents }) => [recommendation, agents])).toEqual([
       ['use postgres', ['a', 'b']],
@@ -124,14 +133,18 @@ describe('vote', () => {
 
   test('CO18 shared concerns are told as agreed', async () => {
     const worry = { concerns: [{ concern: 'cost', severity: 'moderate' }] }
-    const shared = { a: opinion('go', 0.8, worry), b: opinion('wait', 0.8, worry), c: opinion('stop', 0.8, worry) }
-    const { output } = await meeting(shared, { synthesis: 'vote' })
+    const shared = {
+      a: contributionJson('go', 0.8, worry),
+      b: contributionJson('wait', 0.8, worry),
+      c: contributionJson('stop', 0.8, worry),
+    }
+    const { output } = await runCollaboration(shared, { synthesis: 'vote' })
     expect(output.consensus.key_agreements).toEqual(['cost'])
     expect(output.result).toContain('## Agreed\n- cost')
   })
 
   test('CO18 when nobody recommends anything there is no decision, and it is said', async () => {
-    const { output } = await meeting({ everybody: 'Hm.' }, { synthesis: 'vote' })
+    const { output } = await runCollaboration({ everybody: 'Hm.' }, { synthesis: 'vote' })
     expect(output.vote).toMatchObject({ winner: null, tie: false, reason: 'nobody recommended anything' })
     expect(output.consensus).toMatchObject({ agreement_score: null, consensus_score: null, has_consensus: false })
   })
@@ -139,7 +152,7 @@ describe('vote', () => {
 
 describe('best_of', () => {
   test('CO21 an evaluator scores each answer without its name, from 1 to 10, and the best is the result', async () => {
-    const { output, model } = await meeting(
+    const { output, model } = await runCollaboration(
       { ...lines, evaluator: evaluation(3, 4, 5, 9) },
       { synthesis: 'best_of', criteria: ['speed', 'safety'] },
     )
@@ -154,7 +167,7 @@ describe('best_of', () => {
         { agent: 'c', score: 9, reason: 's9' },
       ],
     })
-    const asked = instructionOf(model.seen('evaluator')[0] as ModelRequest)
+    const asked = lastInstruction(model.seen('evaluator')[0] as ModelRequest)
     expect(asked).toContain('## Answer 1\n<<<data\nbecause of go')
     expect(asked).toContain('# Criteria\n- speed\n- safety')
     expect(asked).not.toContain('role a')
@@ -162,16 +175,16 @@ describe('best_of', () => {
   })
 
   test('CO22 an evaluator that contradicts itself goes by its scores; equal scores by the one it names', async () => {
-    const against = await meeting({ ...lines, evaluator: evaluation(1, 2, 8, 3) }, { synthesis: 'best_of' })
+    const against = await runCollaboration({ ...lines, evaluator: evaluation(1, 2, 8, 3) }, { synthesis: 'best_of' })
     expect(against.output.best_of).toMatchObject({ index: 1, agent: 'b', reason: 's8' })
-    const equal = await meeting({ ...lines, evaluator: evaluation(3, 8, 2, 8) }, { synthesis: 'best_of' })
+    const equal = await runCollaboration({ ...lines, evaluator: evaluation(3, 8, 2, 8) }, { synthesis: 'best_of' })
     expect(equal.output.best_of).toMatchObject({ index: 2, agent: 'c', reason: 'named 3' })
   })
 
   test('CO22 the index is that of the contribution, also where one is missing; any role may win', async () => {
     const agents = [{ name: 'a', role: 'coordinator' }, { name: 'b', role: 'coordinator' }, { name: 'c' }]
-    const { output } = await meeting(
-      { ...lines, a: failing('out'), evaluator: evaluation(1, 9, 2) },
+    const { output } = await runCollaboration(
+      { ...lines, a: permanentError('out'), evaluator: evaluation(1, 9, 2) },
       { agents, synthesis: 'best_of' },
     )
     expect(output.best_of).toMatchObject({ index: 1, agent: 'b' })
@@ -180,13 +193,13 @@ describe('best_of', () => {
 
   test('CO22 an evaluator that fails, scores nothing or leaves the scale returns all answers: status partial', async () => {
     const wrong = [
-      failing('asleep'),
+      permanentError('asleep'),
       'none is good',
       evaluation(1, 11),
       JSON.stringify({ scores: [], best: 1, reason: '' }),
     ]
     for (const evaluator of wrong) {
-      const { output } = await meeting({ ...lines, evaluator }, { synthesis: 'best_of' })
+      const { output } = await runCollaboration({ ...lines, evaluator }, { synthesis: 'best_of' })
       expect(output.best_of).toBeUndefined()
       expect(output.metadata.status).toBe('partial')
       expect(output.metadata.problems?.[0]).toMatch(/^the evaluator failed: /)
@@ -197,18 +210,24 @@ describe('best_of', () => {
 
 describe('auto', () => {
   test('CO23 where most answers can be counted they are, else one writes the answer', async () => {
-    const counted = await meeting(lines, { synthesis: 'auto' })
+    const counted = await runCollaboration(lines, { synthesis: 'auto' })
     expect(counted.output.metadata.synthesis).toBe('vote')
     expect(counted.output.vote?.winner).toBe('go')
-    const prose = await meeting({ everybody: 'Hm.', coordinator: 'Hm, too.' }, { synthesis: 'auto' })
+    const prose = await runCollaboration({ everybody: 'Hm.', coordinator: 'Hm, too.' }, { synthesis: 'auto' })
     expect(prose.output.metadata.synthesis).toBe('coordinator')
     expect(prose.output.result).toBe('Hm, too.')
-    const asked = await meeting({ everybody: 'Hm.', coordinator: 'x' }, { synthesis: 'auto', structured: false })
+    const asked = await runCollaboration(
+      { everybody: 'Hm.', coordinator: 'x' },
+      { synthesis: 'auto', structured: false },
+    )
     expect(asked.output.metadata.synthesis).toBe('coordinator')
     const two = [{ name: 'a' }, { name: 'b' }]
-    const half = await meeting({ ...lines, b: 'Hm.' }, { synthesis: 'auto', agents: two })
+    const half = await runCollaboration({ ...lines, b: 'Hm.' }, { synthesis: 'auto', agents: two })
     expect(half.output.metadata.synthesis).toBe('vote')
-    const less = await meeting({ a: opinion('go'), everybody: 'Hm.', coordinator: 'x' }, { synthesis: 'auto' })
+    const less = await runCollaboration(
+      { a: contributionJson('go'), everybody: 'Hm.', coordinator: 'x' },
+      { synthesis: 'auto' },
+    )
     expect(less.output.metadata.synthesis).toBe('coordinator')
   })
 })

@@ -1,14 +1,14 @@
-import type { CollaborateInput, modes, syntheses } from './input.ts'
+import type { CollaborateInput, collaborateModes, collaborateSyntheses } from './input.ts'
 
-interface Course {
+interface WavePlan {
   input: Pick<CollaborateInput, 'vote' | 'structured' | 'solo_first'>
-  mode: (typeof modes)[number]
-  synthesis: (typeof syntheses)[number]
+  mode: (typeof collaborateModes)[number]
+  synthesis: (typeof collaborateSyntheses)[number]
   max_parallel: number
 }
 
 /** How many are asked before it is looked whether that is enough; undefined where everybody is asked anyway. */
-export function waveSize({ input, mode, synthesis, max_parallel }: Course): number | undefined {
+export function waveSize({ input, mode, synthesis, max_parallel }: WavePlan): number | undefined {
   const { strategy = 'weighted', wave = max_parallel } = input.vote ?? {}
   const counts = synthesis === 'vote' || (synthesis === 'auto' && input.structured)
   return mode === 'parallel' && counts && strategy === 'weighted' ? wave : undefined
@@ -18,7 +18,7 @@ export function waveSize({ input, mode, synthesis, max_parallel }: Course): numb
  * In which wave each speaks. Who is asked later, or has heard the others, must not change who of those before stands with
  * whom.
  */
-export function waveOrder(names: readonly string[], course: Course): (agent: string) => number {
+export function waveOrder(names: readonly string[], course: WavePlan): (agent: string) => number {
   const size = waveSize(course)
   // The one that was asked alone is counted with the first wave.
   const alone = course.input.solo_first ? 1 : 0

@@ -18,6 +18,6 @@ export const enterPlanMode = definePattern<z.output<typeof input>>({
   input,
   output: z.object({ planning: z.literal(true) }),
   async execute() {
-    return { success: true, output: { planning: true }, planning: true }
+    return { success: true, output: { planning: true }, plan_mode: true }
   },
 })

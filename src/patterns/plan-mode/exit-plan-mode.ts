@@ -20,19 +20,22 @@ export const exitPlanMode = definePattern<z.output<typeof input>>({
   output: z.object({ approved: z.boolean(), feedback: z.string().optional() }),
   async execute(context, { plan }) {
     if (plan.trim() === '') throw new TroupeError('invalid_tool_input', 'the plan is empty')
-    if (!context.caller?.planning) {
-      throw new TroupeError('tool_failed', 'you are not in plan mode', { blame: 'model', hint: 'go ahead without it' })
+    if (!context.caller?.planMode) {
+      throw new TroupeError('tool_failed', 'you are not in plan mode', {
+        responsible: 'model',
+        hint: 'go ahead without it',
+      })
     }
     const answer = await context.ask('gate', {
       question: 'Shall this plan be carried out? Answer "approve", or say what to change.',
       detail: { plan, answers: ['approve', 'reject'] },
     })
-    if (isYes(answer)) return { success: true, output: { approved: true }, planning: false }
+    if (isApproval(answer)) return { success: true, output: { approved: true }, plan_mode: false }
     const feedback = typeof answer === 'string' ? answer : JSON.stringify(answer)
     return { success: true, output: { approved: false, feedback } }
   },
 })
 
-function isYes(answer: unknown): boolean {
+function isApproval(answer: unknown): boolean {
   return answer === true || (typeof answer === 'string' && /^(approve|approved|yes|y|allow|ok)$/i.test(answer.trim()))
 }

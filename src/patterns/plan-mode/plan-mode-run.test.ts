@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { agent, lastInput, playing, stage } from '../../../test/stage.ts'
+import { agent, createTestTroupe, functionModel, lastMessageText } from '../../../test/support/test-troupe.ts'
 import { defineTool } from '../../index.ts'
 
 const written: string[] = []
@@ -21,13 +21,13 @@ const call = (name: string, input: object = {}) => ({ calls: [{ name, input }] }
 
 async function plays(...moves: object[]) {
   written.length = 0
-  const model = playing((request) => {
+  const model = functionModel((request) => {
     if (request.session.agent === 'helper') {
-      return request.session.turn === 1 ? call('Write', { path: 'below' }) : { text: lastInput(request) }
+      return request.session.turn === 1 ? call('Write', { path: 'below' }) : { text: lastMessageText(request) }
     }
-    return moves[request.session.turn - 1] ?? { text: lastInput(request) }
+    return moves[request.session.turn - 1] ?? { text: lastMessageText(request) }
   })
-  const { troupe, task } = await stage({ model, agents: [planner, agent('helper')], tools: [write] })
+  const { troupe, task } = await createTestTroupe({ model, agents: [planner, agent('helper')], tools: [write] })
   return { model, troupe, result: await task('planner', 'go') }
 }
 
@@ -41,7 +41,7 @@ test('PM13 in plan mode nothing is written, not even by those below; a person’
   )
   expect(result.status).toBe('waiting')
   expect(written).toEqual([])
-  expect(JSON.stringify(model.seen.map(lastInput))).toContain('denied')
+  expect(JSON.stringify(model.requests.map(lastMessageText))).toContain('denied')
   const ended = await (await troupe.answer(result.gates[0]?.gate_id ?? '', 'approve')).result
   expect(ended.status).toBe('completed')
   expect(written).toEqual(['late'])
@@ -55,5 +55,5 @@ test('PM14 anything but a yes keeps plan mode on and goes back to the agent', as
   )
   await (await troupe.answer(result.gates[0]?.gate_id ?? '', 'smaller steps, please')).result
   expect(written).toEqual([])
-  expect(JSON.stringify(model.seen.map(lastInput))).toContain('smaller steps, please')
+  expect(JSON.stringify(model.requests.map(lastMessageText))).toContain('smaller steps, please')
 })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { agent, lastInput, playing, stage } from '../../../test/stage.ts'
-import type { ToolFailed } from '../../kernel/event.ts'
+import { agent, createTestTroupe, functionModel, lastMessageText } from '../../../test/support/test-troupe.ts'
+import type { ToolError } from '../../kernel/event.ts'
 import { defineTool } from '../../kernel/tool.ts'
 import { enterPlanMode } from './enter-plan-mode.ts'
 import { exitPlanMode } from './exit-plan-mode.ts'
@@ -22,12 +22,12 @@ function changing(done: string[]) {
 
 async function planning(steps: { name: string; input: unknown }[]) {
   const done: string[] = []
-  const model = playing(({ session }) => {
+  const model = functionModel(({ session }) => {
     const step = steps[session.turn - 1]
     return step ? { calls: [step] } : { text: 'done' }
   })
   const tools = ['EnterPlanMode', 'ExitPlanMode', 'Change']
-  const made = await stage({
+  const made = await createTestTroupe({
     model,
     tools: [changing(done)],
     patterns: [enterPlanMode, exitPlanMode],
@@ -35,7 +35,7 @@ async function planning(steps: { name: string; input: unknown }[]) {
   })
   const { run_id, status } = await made.task('architect', 'Plan it.')
   const errors = async () =>
-    (await made.troupe.events(run_id)).filter(({ type }) => type === 'tool:error').map(({ data }) => data as ToolFailed)
+    (await made.troupe.events(run_id)).filter(({ type }) => type === 'tool:error').map(({ data }) => data as ToolError)
   return { ...made, done, model, run_id, status, errors }
 }
 
@@ -61,7 +61,7 @@ test('TO54 a plan that is not approved goes back with what was said, and plan mo
   const [gate] = await troupe.inbox()
   await (await troupe.answer(gate?.gate_id ?? '', 'smaller steps, please')).result
   expect(done).toEqual([])
-  expect(model.seen.map(lastInput).some((text) => text.includes('smaller steps, please'))).toBe(true)
+  expect(model.requests.map(lastMessageText).some((text) => text.includes('smaller steps, please'))).toBe(true)
   await troupe.close()
 })
 

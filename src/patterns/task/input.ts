@@ -32,7 +32,7 @@ export const taskInput = z.strictObject({
 
 export type TaskInput = z.output<typeof taskInput>
 
-const ended = z.object({
+const finishedOutput = z.object({
   response: z.string(),
   session_id: z.string(),
   agent: z.string(),
@@ -52,13 +52,13 @@ const ended = z.object({
 
 /** A task answers when it has ended; in the background it answers at once that it runs. */
 export const taskOutput = z.union([
-  ended,
+  finishedOutput,
   z.strictObject({ session_id: z.string(), agent: z.string().optional(), status: z.literal('running') }),
 ])
 
-export type TaskOutput = z.output<typeof ended>
+export type TaskOutput = z.output<typeof finishedOutput>
 
-export const resultInput = z.strictObject({
+export const taskResultInput = z.strictObject({
   session_id: z.string().describe('The session_id that task returned.'),
   wait: z
     .boolean()
@@ -66,20 +66,20 @@ export const resultInput = z.strictObject({
     .describe('Wait until it has ended; else answer at once, with status running if it works.'),
 })
 
-const offered = new Map<string, typeof taskInput>()
+const inputSchemaCache = new Map<string, typeof taskInput>()
 
 /** The input as one caller sees it: the agents of the live roster, by name. Made once per list of names. */
 export function taskInputFor(names: readonly string[]): typeof taskInput {
   const list = names.join('\n')
-  let schema = offered.get(list)
+  let schema = inputSchemaCache.get(list)
   if (!schema) {
     const agent = z
       .enum([...names, 'self'])
       .optional()
       .describe('Who does it. Needed to start a new session.')
     schema = z.strictObject({ agent, ...fields }) as unknown as typeof taskInput
-    if (offered.size > 100) offered.clear()
-    offered.set(list, schema)
+    if (inputSchemaCache.size > 100) inputSchemaCache.clear()
+    inputSchemaCache.set(list, schema)
   }
   return schema
 }

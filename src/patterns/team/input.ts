@@ -1,21 +1,21 @@
 import { z } from 'zod'
-import { teamSchema } from '../../judgement/team/definition.ts'
+import { teamSchema } from '../../judgement/team/team-schema.ts'
 
 const value = z.union([z.number(), z.string(), z.boolean()])
 
 /** How many messages a team can be told that were said before it came in. */
-export const MOST_BEFORE = 100
+export const MAX_PRIOR_MESSAGES = 100
 
 /** What was said before this team came in: quoted, with its origin. */
-const before = z.strictObject({ from: z.string(), text: z.string(), artifacts: z.array(z.string()).default([]) })
+const priorMessage = z.strictObject({ from: z.string(), text: z.string(), artifacts: z.array(z.string()).default([]) })
 
 export const teamInput = z.strictObject({
   team: teamSchema.describe('The team, as data: a team file that was read. It is kept with the run.'),
   message: z.string().describe('What the team is asked to do.'),
   variables: z.record(z.string(), value).default({}).describe('Values for variables, instead of the configured ones.'),
   before: z
-    .array(before)
-    .max(MOST_BEFORE)
+    .array(priorMessage)
+    .max(MAX_PRIOR_MESSAGES)
     .default([])
     .describe('What was said before: by others, to a team within a team; in an earlier run, to one that goes on.'),
 })
@@ -38,15 +38,15 @@ const historyEntry = z.object({
 
 export type HistoryEntry = z.output<typeof historyEntry>
 
-export const teamReasons = ['terminated', 'returned', 'ended_by_user', 'stopped', 'failed', 'cancelled'] as const
-export type TeamReason = (typeof teamReasons)[number]
+export const teamEndReasons = ['terminated', 'returned', 'ended_by_user', 'stopped', 'failed', 'cancelled'] as const
+export type TeamEndReason = (typeof teamEndReasons)[number]
 
 export const teamOutput = z.object({
   response: z.string(),
   agent: z.string(),
   status: z.enum(['completed', 'failed', 'cancelled']),
   /** Why it ended: the rules, a return to the team above, a person, or a failure. */
-  reason: z.enum(teamReasons),
+  reason: z.enum(teamEndReasons),
   rounds: z.int(),
   history: z.array(historyEntry),
   variables: z.record(z.string(), value),

@@ -3,7 +3,7 @@ import type { Database } from './node-sqlite.ts'
 import { openDatabase } from './node-sqlite.ts'
 
 /** What the thread that writes and the thread that checkpoints share. */
-export interface CheckpointWork {
+export interface CheckpointJob {
   path: string
   /** [checkpoints asked for, checkpoints done, frames left in the log by the last one] */
   counters: Int32Array
@@ -11,7 +11,7 @@ export interface CheckpointWork {
   restart_frames: number
 }
 
-interface Progress {
+interface CheckpointProgress {
   busy: number
   log: number
   checkpointed: number
@@ -22,12 +22,12 @@ const ROUNDS = 3
 const RESTART_MS = 25
 
 /** Copies the log into the file while others write. */
-class LogCopier {
+class WalCopier {
   readonly #db: Database
   readonly #restart_frames: number
   #restart_at: number
 
-  constructor({ path, restart_frames }: CheckpointWork) {
+  constructor({ path, restart_frames }: CheckpointJob) {
     this.#db = openDatabase(path, { timeout: RESTART_MS })
     this.#db.exec('PRAGMA synchronous = NORMAL; PRAGMA fullfsync = ON')
     this.#restart_frames = restart_frames
@@ -55,8 +55,8 @@ class LogCopier {
     return busy === 0 ? 0 : log
   }
 
-  #run(mode: 'PASSIVE' | 'RESTART'): Progress {
-    return this.#db.prepare(`PRAGMA wal_checkpoint(${mode})`).get() as unknown as Progress
+  #run(mode: 'PASSIVE' | 'RESTART'): CheckpointProgress {
+    return this.#db.prepare(`PRAGMA wal_checkpoint(${mode})`).get() as unknown as CheckpointProgress
   }
 
   close(): void {
@@ -64,8 +64,8 @@ class LogCopier {
   }
 }
 
-function serve(work: CheckpointWork): void {
-  const copier = new LogCopier(work)
+function serve(work: CheckpointJob): void {
+  const copier = new WalCopier(work)
   parentPort?.on('message', (message: 'checkpoint' | 'close') => {
     if (message === 'close') {
       copier.close()
@@ -82,4 +82,4 @@ function serve(work: CheckpointWork): void {
   })
 }
 
-serve(workerData as CheckpointWork)
+serve(workerData as CheckpointJob)

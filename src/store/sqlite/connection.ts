@@ -1,6 +1,6 @@
-import type { Sync } from '../../kernel/journal.ts'
+import type { Sync } from '../../kernel/journal/journal.ts'
+import { retryWhileBusy } from './busy-retry.ts'
 import type { Database } from './node-sqlite.ts'
-import { untilFree } from './waiting.ts'
 
 /*
  * Invariants
@@ -11,22 +11,22 @@ import { untilFree } from './waiting.ts'
  *    process's connections hold, and another process could then delete the log under them.
  */
 
-export interface ConnectionOptions {
+export interface SqliteConnectionOptions {
   /** `full`: every commit survives a power cut, not only those that ask for it. */
   durability: Sync
   /** How long a lock held by another process is waited for. */
   busy_ms: number
 }
 
-export class Connection {
+export class SqliteConnection {
   readonly path: string
   readonly db: Database
-  readonly #options: ConnectionOptions
+  readonly #options: SqliteConnectionOptions
   readonly #begin
   readonly #commit
   #sync: Sync = 'normal'
 
-  constructor(path: string, db: Database, options: ConnectionOptions) {
+  constructor(path: string, db: Database, options: SqliteConnectionOptions) {
     this.path = path
     this.db = db
     this.#options = options
@@ -55,7 +55,7 @@ export class Connection {
 
   /** Something that may meet a lock: tried until it does not, or too long. */
   retry<T>(work: () => T): Promise<T> {
-    return untilFree(this.path, this.#options.busy_ms, work)
+    return retryWhileBusy(this.path, this.#options.busy_ms, work)
   }
 
   close(): void {

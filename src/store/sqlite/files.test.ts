@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { begin, refused, rejects, Writer } from '../../testing/store/stage.ts'
+import { createLeasedRun, expectRefusal, expectRejection, RunWriter } from '../../testing/store/store-harness.ts'
 import { openSqlite } from '../sqlite.ts'
 import type { Store } from '../store.ts'
 import { openDatabase } from './node-sqlite.ts'
@@ -27,14 +27,14 @@ afterEach(() => rmSync(folder, { recursive: true }))
 
 async function filled(events = 200): Promise<void> {
   const store = await openSqlite(path)
-  const writer = await begin(store, 'r1')
-  for (let n = 0; n < events; n++) await writer.write('custom:note', { key: 'k', text: 'x'.repeat(300) })
+  const writer = await createLeasedRun(store, 'r1')
+  for (let n = 0; n < events; n++) await writer.append('custom:note', { key: 'k', text: 'x'.repeat(300) })
   await store.close()
 }
 
-async function untouched(code: 'store_damaged' | 'store_newer', says: RegExp): Promise<void> {
+async function untouched(code: 'store_corrupt' | 'store_newer', says: RegExp): Promise<void> {
   const before = readFileSync(path)
-  const error = await rejects(openSqlite(path), code, says)
+  const error = await expectRejection(openSqlite(path), code, says)
   expect(error.hint).not.toBe('')
   expect(readFileSync(path).equals(before)).toBe(true)
 }
@@ -42,19 +42,19 @@ async function untouched(code: 'store_damaged' | 'store_newer', says: RegExp): P
 describe('ST23 a file that is not ours to write', () => {
   test('ST23 text is not a store', async () => {
     writeFileSync(path, 'dear diary\n'.repeat(1000))
-    await untouched('store_damaged', /is not a troupe store/)
+    await untouched('store_corrupt', /is not a troupe store/)
   })
 
   test.each([1, 99, 100, 511, 512, 1024, 8192])('ST23 %i bytes of something else are not a store', async (size) => {
     writeFileSync(path, 'x'.repeat(size))
-    await untouched('store_damaged', /is not a troupe store/)
+    await untouched('store_corrupt', /is not a troupe store/)
   })
 
   test.each(['DELETE', 'WAL'])("ST23 another program's database (%s) stays as it is", async (mode) => {
     const other = openDatabase(path)
     other.exec(`PRAGMA journal_mode = ${mode}; CREATE TABLE theirs (a); INSERT INTO theirs VALUES (1)`)
     other.close()
-    await untouched('store_damaged', /another program/)
+    await untouched('store_corrupt', /another program/)
   })
 
   test('ST23 a newer store stays as it is', async () => {
@@ -82,14 +82,14 @@ describe('ST23 a file that is not ours to write', () => {
   test('ST23 a store that lost its end is damaged', async () => {
     await filled()
     writeFileSync(path, readFileSync(path).subarray(0, 100_000))
-    await untouched('store_damaged', /damaged/)
+    await untouched('store_corrupt', /damaged/)
   })
 
   test('ST23 a store whose first page is overwritten is damaged', async () => {
     await filled()
     const bytes = readFileSync(path)
     writeFileSync(path, bytes.fill(0x5a, 100, 8192))
-    await untouched('store_damaged', /damaged/)
+    await untouched('store_corrupt', /damaged/)
   })
 
   test('ST23 damage further in is told by check, and by the read that meets it', async () => {
@@ -97,8 +97,8 @@ describe('ST23 a file that is not ours to write', () => {
     const bytes = readFileSync(path)
     writeFileSync(path, bytes.fill(0x5a, bytes.length - 3 * 8192))
     const store = await openSqlite(path)
-    expect((await store.check()).length).toBeGreaterThan(0)
-    await rejects(store.events('r1'), 'store_damaged')
+    expect((await store.checkIntegrity()).length).toBeGreaterThan(0)
+    await expectRejection(store.events('r1'), 'store_corrupt')
     await store.close()
   })
 
@@ -110,7 +110,7 @@ describe('ST23 a file that is not ours to write', () => {
 
   test('ST23 a folder in the place of the file is told', async () => {
     mkdirSync(path)
-    await rejects(openSqlite(path), 'store_failed', /is a folder/)
+    await expectRejection(openSqlite(path), 'store_failed', /is a folder/)
   })
 })
 
@@ -151,25 +151,25 @@ describe('ST24 a place that cannot be written', () => {
 describe('ST25 a full disk', () => {
   /** Fills the store until it is full, makes room, and goes on with the same store. */
   async function fillAndGoOn(store: Store, makeRoom: () => void): Promise<void> {
-    const writer = await begin(store, 'r1')
+    const writer = await createLeasedRun(store, 'r1')
     const stored = [1]
     const attempt = async () => {
       const head = writer.head
-      const outcome = await writer.try([writer.event('custom:note', { key: 'k', text: 'x'.repeat(3000) })])
+      const outcome = await writer.tryAppend([writer.nextEvent('custom:note', { key: 'k', text: 'x'.repeat(3000) })])
       if (outcome.ok) stored.push(writer.head)
       else writer.head = head
       return outcome
     }
     let outcome = await attempt()
     for (let n = 0; n < 5000 && outcome.ok; n++) outcome = await attempt()
-    const error = refused(outcome, 'store_full', /free some space/)
+    const error = expectRefusal(outcome, 'store_full', /free some space/)
     expect(error.retry).toBe(true)
-    refused(await attempt(), 'store_full')
+    expectRefusal(await attempt(), 'store_full')
     expect((await store.events('r1')).map(({ seq }) => seq)).toEqual(stored)
     makeRoom()
     expect(await attempt()).toEqual({ ok: true })
     expect((await store.events('r1')).map(({ seq }) => seq)).toEqual(stored)
-    expect(await store.check()).toEqual([])
+    expect(await store.checkIntegrity()).toEqual([])
     await store.close()
   }
 
@@ -195,7 +195,7 @@ describe('ST25 a full disk', () => {
       try {
         for (let n = 0; ; n++) writeFileSync(join(folder, `ballast-${n}`), ballast)
       } catch {}
-      await rejects(openSqlite(path), 'store_full', /free some space/)
+      await expectRejection(openSqlite(path), 'store_full', /free some space/)
     } finally {
       spawnSync('umount', [folder])
     }
@@ -214,7 +214,7 @@ describe('ST26 a network file system', () => {
   ])('ST26 type %i is refused as %s', async (type, name) => {
     path = join(folder, 'not', 'made', 'store.db')
     const opened = openSqlite(path, { file_system_type: () => type })
-    await rejects(opened, 'store_network', new RegExp(`\\(${name}\\)`))
+    await expectRejection(opened, 'store_network', new RegExp(`\\(${name}\\)`))
     expect(readdirSync(folder)).toEqual([])
   })
 
@@ -228,17 +228,17 @@ describe('ST26 a network file system', () => {
 
 test('ST20 a store that was closed reads the same when it is opened again, and leaves one file', async () => {
   const store = await openSqlite(path, { durability: 'full' })
-  const writer = await begin(store, 'r1')
-  await writer.write('custom:note', { key: 'k', text: 'kept' })
+  const writer = await createLeasedRun(store, 'r1')
+  await writer.append('custom:note', { key: 'k', text: 'kept' })
   await store.close()
   await store.close()
   expect(readdirSync(folder)).toEqual(['store.db'])
-  refused(await writer.try([writer.event('custom:note', { key: 'k' })]), 'store_failed')
-  await rejects(store.run('r1'), 'store_failed')
+  expectRefusal(await writer.tryAppend([writer.nextEvent('custom:note', { key: 'k' })]), 'store_failed')
+  await expectRejection(store.run('r1'), 'store_failed')
   const again = await openSqlite(path)
   expect((await again.events('r1'))[1]?.data).toEqual({ key: 'k', text: 'kept' })
-  const next = new Writer(again, { run_id: 'r1', project: 'default', epoch: 1, head: 2 })
-  await next.write('custom:note', { key: 'k2' })
+  const next = new RunWriter(again, { run_id: 'r1', project: 'default', epoch: 1, head: 2 })
+  await next.append('custom:note', { key: 'k2' })
   expect((await again.run('r1'))?.head).toBe(3)
   await again.close()
 })

@@ -2,12 +2,12 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { begin, rejects } from '../../testing/store/stage.ts'
+import { createLeasedRun, expectRejection } from '../../testing/store/store-harness.ts'
 import { openSqlite } from '../sqlite.ts'
-import { connect } from './connect.ts'
-import { APPLICATION_ID, applicationOf } from './inspect.ts'
-import { MIGRATIONS, migrate, schemaOf } from './migrate.ts'
-import { first } from './migrations/0001-first.ts'
+import { APPLICATION_ID, applicationId } from './inspect-database.ts'
+import { MIGRATIONS, migrate, schemaVersion } from './migrate.ts'
+import { initialSchema } from './migrations/0001-initial-schema.ts'
+import { openConnection } from './open-connection.ts'
 
 let folder = ''
 let path = ''
@@ -22,8 +22,8 @@ const second = 'ALTER TABLE runs ADD COLUMN colour TEXT; CREATE TABLE extras (a)
 
 test('ST28 a new file has the newest schema and says whose it is', async () => {
   await (await openSqlite(path)).close()
-  const { db } = await connect(path, options)
-  expect([applicationOf(db), schemaOf(db)]).toEqual([APPLICATION_ID, MIGRATIONS.length])
+  const { db } = await openConnection(path, options)
+  expect([applicationId(db), schemaVersion(db)]).toEqual([APPLICATION_ID, MIGRATIONS.length])
   expect(db.prepare('PRAGMA page_size').get()?.page_size).toBe(8192)
   db.close()
   const header = readFileSync(path)
@@ -31,32 +31,36 @@ test('ST28 a new file has the newest schema and says whose it is', async () => {
 })
 
 test('ST28 a file of schema 1 is brought to the next one with all it holds', async () => {
-  const old = await connect(path, options)
-  await migrate(old, [first])
-  expect(schemaOf(old.db)).toBe(1)
+  const old = await openConnection(path, options)
+  await migrate(old, [initialSchema])
+  expect(schemaVersion(old.db)).toBe(1)
   old.close()
   const store = await openSqlite(path)
-  const writer = await begin(store, 'r1')
-  await writer.write('custom:note', { key: 'k' })
+  const writer = await createLeasedRun(store, 'r1')
+  await writer.append('custom:note', { key: 'k' })
   await store.close()
 
-  const connection = await connect(path, options)
-  await migrate(connection, [first, second])
-  await migrate(connection, [first, second])
-  expect(schemaOf(connection.db)).toBe(2)
+  const connection = await openConnection(path, options)
+  await migrate(connection, [initialSchema, second])
+  await migrate(connection, [initialSchema, second])
+  expect(schemaVersion(connection.db)).toBe(2)
   expect(connection.db.prepare('SELECT head, colour FROM runs').get()).toMatchObject({ head: 2, colour: null })
-  await rejects(migrate(connection, [first]), 'store_newer', /schema 2.*up to 1/)
+  await expectRejection(migrate(connection, [initialSchema]), 'store_newer', /schema 2.*up to 1/)
   connection.close()
 })
 
 test('ST28 a migration that fails leaves the older schema whole', async () => {
   await (await openSqlite(path)).close()
-  const connection = await connect(path, options)
-  await rejects(migrate(connection, [first, `${second}; CREATE TABLE runs (again)`]), 'store_failed', /already exists/)
-  expect(schemaOf(connection.db)).toBe(1)
+  const connection = await openConnection(path, options)
+  await expectRejection(
+    migrate(connection, [initialSchema, `${second}; CREATE TABLE runs (again)`]),
+    'store_failed',
+    /already exists/,
+  )
+  expect(schemaVersion(connection.db)).toBe(1)
   expect(connection.db.prepare("SELECT name FROM sqlite_schema WHERE name = 'extras'").get()).toBeUndefined()
   connection.close()
   const store = await openSqlite(path)
-  await begin(store, 'r1')
+  await createLeasedRun(store, 'r1')
   await store.close()
 })

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { begin, refused } from '../../testing/store/stage.ts'
+import { createLeasedRun, expectRefusal } from '../../testing/store/store-harness.ts'
 import { openSqlite } from '../sqlite.ts'
 import type { Store } from '../store.ts'
 import type { Database } from './node-sqlite.ts'
@@ -25,8 +25,8 @@ afterEach(async () => {
 const large = 'l'.repeat(10_000)
 
 test('ST30 a large value is stored once per project, a small one in its event', async () => {
-  const [one, two] = [await begin(store, 'r1'), await begin(store, 'r2', 'other')]
-  for (const writer of [one, one, two]) await writer.write('custom:note', { key: 'k', a: large, b: large, small: 's' })
+  const [one, two] = [await createLeasedRun(store, 'r1'), await createLeasedRun(store, 'r2', 'other')]
+  for (const writer of [one, one, two]) await writer.append('custom:note', { key: 'k', a: large, b: large, small: 's' })
   const blobs = side
     .prepare('SELECT project, size, length(hash) AS digits FROM blobs WHERE size > 4096 ORDER BY project')
     .all()
@@ -39,70 +39,76 @@ test('ST30 a large value is stored once per project, a small one in its event', 
 })
 
 test('ST30 a value whose blob is gone reads as missing with hash and size, and check names it', async () => {
-  const writer = await begin(store, 'r1')
-  await writer.write('custom:note', { key: 'k', value: large, other: 1 })
+  const writer = await createLeasedRun(store, 'r1')
+  await writer.append('custom:note', { key: 'k', value: large, other: 1 })
   const hash = String(side.prepare('SELECT hash FROM blobs WHERE size > 4096').get()?.hash)
   side.exec('DELETE FROM blobs WHERE size > 4096')
   const read = (await store.events('r1'))[1]?.data
   expect(read).toEqual({ key: 'k', value: { $missing: hash, size: 10_002 }, other: 1 })
-  expect(await store.check()).toEqual([expect.stringMatching(`run r1, event 2: value is missing .*${hash}`)])
+  expect(await store.checkIntegrity()).toEqual([expect.stringMatching(`run r1, event 2: value is missing .*${hash}`)])
 })
 
 test('ST30 a blob that holds other content is named by check', async () => {
-  const writer = await begin(store, 'r1')
-  await writer.write('custom:note', { key: 'k', value: large })
+  const writer = await createLeasedRun(store, 'r1')
+  await writer.append('custom:note', { key: 'k', value: large })
   side.exec("UPDATE blobs SET bytes = CAST('garbage' AS BLOB) WHERE size > 4096")
   expect((await store.events('r1'))[1]?.data).toMatchObject({ value: { size: 10_002 } })
-  expect(await store.check()).toEqual([expect.stringMatching('holds other content')])
+  expect(await store.checkIntegrity()).toEqual([expect.stringMatching('holds other content')])
 })
 
 test('ST30 a journal with a hole is named by check', async () => {
-  const writer = await begin(store, 'r1')
-  await writer.write('custom:note', { key: 'k' })
-  await writer.write('custom:note', { key: 'l' })
+  const writer = await createLeasedRun(store, 'r1')
+  await writer.append('custom:note', { key: 'k' })
+  await writer.append('custom:note', { key: 'l' })
   side.exec('DELETE FROM events WHERE seq = 2')
-  expect(await store.check()).toEqual(['run r1 stands at event 3 but has 2 events up to 3'])
+  expect(await store.checkIntegrity()).toEqual(['run r1 stands at event 3 but has 2 events up to 3'])
 })
 
 test('ST31 an event above 32 MB is refused for its run only', async () => {
-  const [one, two, three] = [await begin(store, 'r1'), await begin(store, 'r2'), await begin(store, 'r3')]
+  const [one, two, three] = [
+    await createLeasedRun(store, 'r1'),
+    await createLeasedRun(store, 'r2'),
+    await createLeasedRun(store, 'r3'),
+  ]
   const batch = [
-    one.batch([one.event('custom:note', { key: 'k', value: 'x'.repeat(33 * 1024 * 1024) })]),
-    two.batch([two.event('custom:note', { key: 'k' })]),
-    three.batch([three.event('custom:note', { key: 'k', value: 10n })]),
+    one.toAppend([one.nextEvent('custom:note', { key: 'k', value: 'x'.repeat(33 * 1024 * 1024) })]),
+    two.toAppend([two.nextEvent('custom:note', { key: 'k' })]),
+    three.toAppend([three.nextEvent('custom:note', { key: 'k', value: 10n })]),
   ]
   const [first, second, third] = await store.append(batch)
-  refused(first, 'too_large', /32 MB/)
+  expectRefusal(first, 'too_large', /32 MB/)
   expect(second).toEqual({ ok: true })
-  refused(third, 'invalid_input', /cannot be stored/)
+  expectRefusal(third, 'invalid_input', /cannot be stored/)
   expect((await store.run('r1'))?.head).toBe(1)
 })
 
 test('ST31 an event just below 32 MB is stored', async () => {
-  const writer = await begin(store, 'r1')
+  const writer = await createLeasedRun(store, 'r1')
   const value = 'x'.repeat(31 * 1024 * 1024)
-  await writer.write('custom:note', { key: 'k', value })
+  await writer.append('custom:note', { key: 'k', value })
   expect((await store.events('r1'))[1]?.data).toEqual({ key: 'k', value })
 })
 
 test('ST32 a small append has happened when the call returns; a large one is hashed elsewhere first', async () => {
-  const writer = await begin(store, 'r1')
-  const small = store.append([writer.batch([writer.event('custom:note', { key: 'k' })])])
+  const writer = await createLeasedRun(store, 'r1')
+  const small = store.append([writer.toAppend([writer.nextEvent('custom:note', { key: 'k' })])])
   expect(small).toEqual([{ ok: true }])
-  const synced = store.append([writer.batch([writer.event('custom:note', { key: 'k' })], { sync: 'full' })])
+  const synced = store.append([writer.toAppend([writer.nextEvent('custom:note', { key: 'k' })], { sync: 'full' })])
   expect(synced).toEqual([{ ok: true }])
-  const big = store.append([writer.batch([writer.event('custom:note', { key: 'k', value: 'x'.repeat(100_000) })])])
+  const big = store.append([
+    writer.toAppend([writer.nextEvent('custom:note', { key: 'k', value: 'x'.repeat(100_000) })]),
+  ])
   expect(big).toBeInstanceOf(Promise)
   expect(await big).toEqual([{ ok: true }])
 })
 
 test('ST7 names of a batch that was undone are given again', async () => {
-  const writer = await begin(store, 'r1')
+  const writer = await createLeasedRun(store, 'r1')
   side.exec("CREATE TRIGGER broken BEFORE INSERT ON events BEGIN SELECT RAISE(ABORT, 'broken'); END")
-  const event = writer.event('custom:new-type', { key: 'k' }, 'new-session')
-  refused(await writer.try([event]), 'store_failed', /broken/)
+  const event = writer.nextEvent('custom:new-type', { key: 'k' }, 'new-session')
+  expectRefusal(await writer.tryAppend([event]), 'store_failed', /broken/)
   side.exec('DROP TRIGGER broken')
-  expect(await writer.try([event])).toEqual({ ok: true })
+  expect(await writer.tryAppend([event])).toEqual({ ok: true })
   const again = await openSqlite(join(folder, 'store.db'))
   expect((await again.events('r1'))[1]).toEqual(event)
   await again.close()

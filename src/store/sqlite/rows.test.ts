@@ -2,15 +2,23 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { DataOf } from '../../kernel/event.ts'
+import type { EventDataOf } from '../../kernel/event.ts'
 import { NO_USAGE } from '../../kernel/model.ts'
-import { begin, claimant, refused, sessionEnd, sessionOpen, startEvent, Writer } from '../../testing/store/stage.ts'
+import {
+  createLeasedRun,
+  expectRefusal,
+  RunWriter,
+  sessionEndData,
+  sessionOpenData,
+  testClaimant,
+  testRunStart,
+} from '../../testing/store/store-harness.ts'
 import { openSqlite } from '../sqlite.ts'
 import type { Store } from '../store.ts'
-import { connect } from './connect.ts'
-import { migrate, schemaOf } from './migrate.ts'
+import { migrate, schemaVersion } from './migrate.ts'
 import type { Database } from './node-sqlite.ts'
 import { openDatabase } from './node-sqlite.ts'
+import { openConnection } from './open-connection.ts'
 
 let path = ''
 let folder = ''
@@ -31,7 +39,7 @@ afterEach(async () => {
 const SAID = 'The answer to the question that was asked, with all that belongs to it. '.repeat(20)
 const agent = { name: 'ada', description: 'Answers', instructions: SAID }
 
-function answer(text: string): DataOf<'model:end'> {
+function answer(text: string): EventDataOf<'model:end'> {
   const message = { role: 'assistant' as const, content: [{ type: 'text' as const, text }] }
   return { key: 'm', attempt: 1, message, stop: 'end', usage: { ...NO_USAGE, input: 1 }, usd: null }
 }
@@ -46,14 +54,14 @@ async function pagesOf(work: () => Promise<unknown>): Promise<number> {
 const one = (sql: string) => side.prepare(sql).get() as Record<string, number>
 
 test('ST36 what an agent said is stored once, in its answer', async () => {
-  await store.createRun(startEvent('r1', { input: { instruction: SAID } }))
-  const writer = new Writer(store, await store.lease('r1', claimant('me')))
+  await store.createRun(testRunStart('r1', { input: { instruction: SAID } }))
+  const writer = new RunWriter(store, await store.lease('r1', testClaimant('me')))
   const input = { role: 'user' as const, content: [{ type: 'text' as const, text: SAID }] }
-  await writer.write('session:input', { key: 'i', message: input }, 's1')
-  await writer.write('model:end', answer(`${SAID}!`), 's1')
-  await writer.write('session:end', sessionEnd(`${SAID}!`), 's1')
+  await writer.append('session:input', { key: 'i', message: input }, 's1')
+  await writer.append('model:end', answer(`${SAID}!`), 's1')
+  await writer.append('session:end', sessionEndData(`${SAID}!`), 's1')
   const output = { response: `${SAID}!`, session_id: 's1' }
-  await writer.write('run:end', { status: 'completed', stop_reason: 'completed', output, error: null })
+  await writer.append('run:end', { status: 'completed', stop_reason: 'completed', output, error: null })
   const { bytes } = one('SELECT sum(length(data)) AS bytes FROM events')
   expect(bytes).toBeLessThan(2 * SAID.length + 500)
   expect((await store.events('r1')).at(-1)?.data).toMatchObject({ output })
@@ -66,9 +74,9 @@ test('ST36 an agent and its tools are stored once per project', async () => {
     ['r2', 'default'],
     ['r3', 'other'],
   ] as const) {
-    const writer = await begin(store, run_id, project)
-    for (const n of [1, 2]) await writer.write('session:open', sessionOpen(1, { agent, tools }), `${run_id}-${n}`)
-    expect((await store.events(run_id)).at(-1)?.data).toEqual(sessionOpen(1, { agent, tools }))
+    const writer = await createLeasedRun(store, run_id, project)
+    for (const n of [1, 2]) await writer.append('session:open', sessionOpenData(1, { agent, tools }), `${run_id}-${n}`)
+    expect((await store.events(run_id)).at(-1)?.data).toEqual(sessionOpenData(1, { agent, tools }))
   }
   expect(one('SELECT count(*) AS blobs, count(DISTINCT hash) AS contents FROM blobs')).toEqual({
     blobs: 6,
@@ -78,21 +86,21 @@ test('ST36 an agent and its tools are stored once per project', async () => {
 })
 
 test('ST36 a value that stood in another event or a snapshot that is gone reads as missing, and check names it', async () => {
-  const writer = await begin(store, 'r1')
-  await writer.write('session:open', sessionOpen(1, { agent }), 's1')
-  await writer.write('model:end', answer(SAID), 's1')
-  await writer.write('session:end', sessionEnd(SAID), 's1')
+  const writer = await createLeasedRun(store, 'r1')
+  await writer.append('session:open', sessionOpenData(1, { agent }), 's1')
+  await writer.append('model:end', answer(SAID), 's1')
+  await writer.append('session:end', sessionEndData(SAID), 's1')
   side.exec(`DELETE FROM blobs; DELETE FROM events WHERE seq = 3`)
   const [start, open, end] = await store.events('r1')
   expect(start?.data).toMatchObject({ limits: { $missing: 'blob 1' } })
   expect(open?.data).toMatchObject({ key: 'agents/ada', agent: { $missing: 'blob 2' } })
   expect(end?.data).toMatchObject({ text: { $missing: 'event 3' }, turn_count: 1 })
   expect(await store.session('s1')).toMatchObject({ agent: '', text: '', status: 'completed' })
-  expect((await store.check()).join('\n')).toMatch(/event 4: value 2 is missing \(it stands in event 3\)/)
+  expect((await store.checkIntegrity()).join('\n')).toMatch(/event 4: value 2 is missing \(it stands in event 3\)/)
 })
 
 test('ST36 values that JSON changes or leaves out are read as JSON has them', async () => {
-  const writer = await begin(store, 'r1')
+  const writer = await createLeasedRun(store, 'r1')
   const date = new Date(0)
   const odd = {
     a: undefined,
@@ -104,42 +112,43 @@ test('ST36 values that JSON changes or leaves out are read as JSON has them', as
     g: { toJSON: () => 'g' },
   }
   const data = { key: 'k', v: 1, input_hash: null, result: odd, ...odd }
-  for (let time = 0; time < 3; time++) await writer.write('step:end', data)
+  for (let time = 0; time < 3; time++) await writer.append('step:end', data)
   for (const event of (await store.events('r1')).slice(1)) expect(event.data).toEqual(JSON.parse(JSON.stringify(data)))
 })
 
 test('ST39 what a batch that was undone had named is named again', async () => {
-  const writer = await begin(store, 'r1')
+  const writer = await createLeasedRun(store, 'r1')
   side.exec("CREATE TRIGGER broken BEFORE INSERT ON events WHEN new.seq = 4 BEGIN SELECT RAISE(ABORT, 'broken'); END")
   const events = [
-    writer.event('session:open', sessionOpen(1, { agent }), 's1'),
-    writer.event('model:end', answer(SAID), 's1'),
-    writer.event('session:end', sessionEnd(SAID), 's1'),
+    writer.nextEvent('session:open', sessionOpenData(1, { agent }), 's1'),
+    writer.nextEvent('model:end', answer(SAID), 's1'),
+    writer.nextEvent('session:end', sessionEndData(SAID), 's1'),
   ]
-  refused(await writer.try(events), 'store_failed', /broken/)
+  expectRefusal(await writer.tryAppend(events), 'store_failed', /broken/)
   side.exec('DROP TRIGGER broken')
-  const other = await begin(store, 'r2')
-  await other.write('limit:hit', { key: SAID, limit: 'calls', used: 1, max: 1, error: null as never }, 's2')
-  for (const event of events) expect(await writer.try([event])).toEqual({ ok: true })
+  const other = await createLeasedRun(store, 'r2')
+  await other.append('limit:hit', { key: SAID, limit: 'calls', used: 1, max: 1, error: null as never }, 's2')
+  for (const event of events) expect(await writer.tryAppend([event])).toEqual({ ok: true })
   const again = await openSqlite(path)
   expect((await again.events('r1')).slice(1)).toEqual(events)
   expect(await again.session('s1')).toMatchObject({ text: SAID, agent: 'ada' })
-  expect(await again.check()).toEqual([])
+  expect(await again.checkIntegrity()).toEqual([])
   await again.close()
 })
 
 test('ST39 what a process remembers holds when another one wrote in between', async () => {
   const second = await openSqlite(path)
-  const take = async (from: Store) => new Writer(from, await from.lease('r1', claimant('x', { dead: () => true })))
-  const first = await begin(store, 'r1')
-  await first.write('session:open', sessionOpen(1, { agent }), 's1')
-  await first.write('model:end', answer(SAID), 's1')
+  const take = async (from: Store) =>
+    new RunWriter(from, await from.lease('r1', testClaimant('x', { isDead: () => true })))
+  const first = await createLeasedRun(store, 'r1')
+  await first.append('session:open', sessionOpenData(1, { agent }), 's1')
+  await first.append('model:end', answer(SAID), 's1')
   const theirs = await take(second)
-  await theirs.write('session:end', sessionEnd(SAID), 's1')
-  await theirs.write('session:open', sessionOpen(2, { agent, cache_key: 'k' }), 's1')
-  refused(await first.try([first.event('session:end', sessionEnd('late'), 's1')]), 'lease_lost')
+  await theirs.append('session:end', sessionEndData(SAID), 's1')
+  await theirs.append('session:open', sessionOpenData(2, { agent, cache_key: 'k' }), 's1')
+  expectRefusal(await first.tryAppend([first.nextEvent('session:end', sessionEndData('late'), 's1')]), 'lease_lost')
   const mine = await take(store)
-  await mine.write('session:end', sessionEnd(SAID, 2), 's1')
+  await mine.append('session:end', sessionEndData(SAID, 2), 's1')
   const row = await store.session('s1')
   expect(row).toMatchObject({ segment: 2, turn_count: 2, text: SAID, cache_key: 'k', status: 'completed' })
   expect(await store.segments('s1')).toEqual([
@@ -153,26 +162,26 @@ test('ST39 what a process remembers holds when another one wrote in between', as
 test('ST40 opening and ending a segment writes as much at the hundredth as at the third', async () => {
   const pages: number[] = []
   for (let segment = 1; segment <= 100; segment++) {
-    const writer = await begin(store, `r${segment}`)
+    const writer = await createLeasedRun(store, `r${segment}`)
     const exchange = [
-      writer.event('session:open', sessionOpen(segment, { agent }), 's1'),
-      writer.event('session:end', sessionEnd('done', segment), 's1'),
+      writer.nextEvent('session:open', sessionOpenData(segment, { agent }), 's1'),
+      writer.nextEvent('session:end', sessionEndData('done', segment), 's1'),
     ]
-    pages.push(await pagesOf(() => writer.try(exchange)))
+    pages.push(await pagesOf(() => writer.tryAppend(exchange)))
   }
   expect(Math.max(...pages.slice(3))).toBeLessThanOrEqual((pages[2] ?? 0) + 2)
   expect(one('SELECT count(*) AS earlier FROM segments').earlier).toBe(99)
 })
 
 test('ST40 an answer writes three pages: the event, its number, the spend', async () => {
-  const writer = await begin(store, 'r1')
-  for (let n = 0; n < 3; n++) await writer.write('model:end', answer('short'))
-  expect(await pagesOf(() => writer.write('model:end', answer('short')))).toBe(3)
+  const writer = await createLeasedRun(store, 'r1')
+  for (let n = 0; n < 3; n++) await writer.append('model:end', answer('short'))
+  expect(await pagesOf(() => writer.append('model:end', answer('short')))).toBe(3)
 })
 
 test('ST35 many runs that are made at once share transactions', async () => {
   const make = (from: number) =>
-    Promise.all(Array.from({ length: 128 }, (_, n) => store.createRun(startEvent(`r${from + n}`))))
+    Promise.all(Array.from({ length: 128 }, (_, n) => store.createRun(testRunStart(`r${from + n}`))))
   await make(0)
   expect(await pagesOf(() => make(128))).toBeLessThan(64)
 })
@@ -180,13 +189,13 @@ test('ST35 many runs that are made at once share transactions', async () => {
 test('ST35 a change that the file refuses fails no other that was made with it', async () => {
   side.exec("CREATE TRIGGER broken BEFORE INSERT ON runs WHEN new.run_id = 'r50' BEGIN SELECT RAISE(ABORT, 'no'); END")
   const ids = Array.from({ length: 100 }, (_, n) => `r${n}`)
-  const made = await Promise.allSettled(ids.map((run_id) => store.createRun(startEvent(run_id))))
+  const made = await Promise.allSettled(ids.map((run_id) => store.createRun(testRunStart(run_id))))
   expect(ids.filter((_, index) => made[index]?.status === 'rejected')).toEqual(['r50'])
   expect((await store.runs({ project: 'default' })).length).toBe(99)
 })
 
 test('ST35 closing waits for the changes that were asked for', async () => {
-  const made = Promise.all(Array.from({ length: 100 }, (_, n) => store.createRun(startEvent(`r${n}`))))
+  const made = Promise.all(Array.from({ length: 100 }, (_, n) => store.createRun(testRunStart(`r${n}`))))
   await store.close()
   await made
   store = await openSqlite(path)
@@ -194,7 +203,7 @@ test('ST35 closing waits for the changes that were asked for', async () => {
 })
 
 test('ST21 a lock that another process holds while the schema is read is waited for', async () => {
-  const connection = await connect(join(folder, 'new.db'), { durability: 'normal', busy_ms: 100 })
+  const connection = await openConnection(join(folder, 'new.db'), { durability: 'normal', busy_ms: 100 })
   const { db } = connection
   const prepare = db.prepare.bind(db)
   let busy = 3
@@ -205,6 +214,6 @@ test('ST21 a lock that another process holds while the schema is read is waited 
     return prepare(sql, ...rest)
   }
   await migrate(connection)
-  expect([busy < 0, schemaOf(db)]).toEqual([true, 1])
+  expect([busy < 0, schemaVersion(db)]).toEqual([true, 1])
   connection.close()
 })

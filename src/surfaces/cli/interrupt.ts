@@ -1,6 +1,6 @@
-import { EXIT } from './exit.ts'
-import { typable } from './render/line.ts'
-import { wrap } from './render/width.ts'
+import { EXIT } from './exit-code.ts'
+import { withProgramName } from './render/styled-line.ts'
+import { wrapText } from './render/text-width.ts'
 import type { Terminal } from './terminal.ts'
 
 /*
@@ -29,13 +29,13 @@ export function onInterrupt(
       code = signal === 'SIGINT' ? EXIT.interrupted : EXIT.terminated
       first = now
       const words = 'stopping: what is in flight may finish; Ctrl-C again stops at once'
-      for (const text of wrap(words, act.terminal.err.width, 2)) act.note(text)
+      for (const text of wrapText(words, act.terminal.err.width, 2)) act.note(text)
       act.drain().catch(() => {})
       return
     }
     if (now - first < SAME_PRESS_MS) return
     act.clear()
-    act.terminal.lastWords(typable(act.terminal.err, `stopped; go on with: troupe resume ${run_id}`))
+    act.terminal.noteSync(withProgramName(act.terminal.err, `stopped; go on with: troupe resume ${run_id}`))
     process.exit(code)
   }
   const onInt = () => asked('SIGINT')

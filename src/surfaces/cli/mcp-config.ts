@@ -6,23 +6,23 @@ import type { Cli } from './cli.ts'
 type Servers = Readonly<Record<string, McpServerConfig>>
 
 /** The servers of the file that `--mcp-config` names, in the form that coding agents share. */
-export async function mcpServers({ options, terminal }: Cli): Promise<Servers | undefined> {
+export async function readMcpServers({ options, terminal }: Cli): Promise<Servers | undefined> {
   if (!options.mcpConfig) return undefined
   const file = options.mcpConfig
-  const written = await text(file)
+  const written = await readText(file)
   if (written.trim() === '') {
     // A command that was killed leaves the empty cover of a protected file behind.
     terminal.note(`${file} is empty: there are no MCP servers. Write them into it, or remove the file.`)
     return undefined
   }
-  const content = parsed(file, written)
+  const content = parseObject(file, written)
   const servers = content.mcpServers ?? content.servers
-  if (isMap(servers)) return servers as Servers
-  throw unusable(file, 'it has no "mcpServers"')
+  if (isRecord(servers)) return servers as Servers
+  throw invalidMcpConfig(file, 'it has no "mcpServers"')
 }
 
 /** The variables that `--lend` names. One that is not set is said: a server that needs it would not be started. */
-export function lentNames({ options, terminal }: Cli): string[] {
+export function exposedEnvNames({ options, terminal }: Cli): string[] {
   const names = [...new Set(options.lend)]
   for (const name of names) {
     if (!/^[A-Za-z_]\w*$/.test(name)) {
@@ -36,30 +36,30 @@ export function lentNames({ options, terminal }: Cli): string[] {
   return names
 }
 
-async function text(file: string): Promise<string> {
+async function readText(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8')
   } catch (thrown) {
-    throw unusable(file, (thrown as Error).message)
+    throw invalidMcpConfig(file, (thrown as Error).message)
   }
 }
 
-function parsed(file: string, content: string): Record<string, unknown> {
+function parseObject(file: string, content: string): Record<string, unknown> {
   let value: unknown
   try {
     value = JSON.parse(content)
   } catch (thrown) {
-    throw unusable(file, `it is not JSON: ${(thrown as Error).message}`)
+    throw invalidMcpConfig(file, `it is not JSON: ${(thrown as Error).message}`)
   }
-  if (isMap(value)) return value
-  throw unusable(file, 'it is no object')
+  if (isRecord(value)) return value
+  throw invalidMcpConfig(file, 'it is no object')
 }
 
-function isMap(value: unknown): value is Record<string, unknown> {
+function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function unusable(file: string, why: string): TroupeError {
+function invalidMcpConfig(file: string, why: string): TroupeError {
   return new TroupeError('invalid_input', `the MCP servers of ${file} cannot be read: ${why}`, {
     hint: 'such as: {"mcpServers": {"files": {"command": "npx", "args": ["-y", "PACKAGE"]}}}',
   })

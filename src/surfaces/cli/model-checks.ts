@@ -1,46 +1,55 @@
 import type { ErrorRecord } from '../../errors.ts'
-import { nearest } from '../../errors.ts'
-import type { Agent, Detected, Troupe } from '../../index.ts'
+import { nearestNames } from '../../errors.ts'
+import type { Agent, DetectedModels, Troupe } from '../../index.ts'
 import type { Cli } from './cli.ts'
-import { modelName } from './open.ts'
-import { counted, duration, money } from './render/amounts.ts'
-import type { Check } from './render/checks.ts'
-import { told } from './render/error.ts'
+import { modelName } from './open-troupe.ts'
+import type { DoctorCheck } from './render/doctor-checks.ts'
+import { errorSummary } from './render/error-lines.ts'
+import { formatDuration, formatUsd, pluralize } from './render/format-amount.ts'
 
 /** What is configured, as runs would find it: variables and options, nothing is called. */
-export async function detectedModels(cli: Cli): Promise<Detected> {
-  const { detect } = await import('../../index.ts')
+export async function detectConfiguredModels(cli: Cli): Promise<DetectedModels> {
+  const { detectModels } = await import('../../index.ts')
   const model = modelName(cli)
-  const detected = detect(process.env, model === undefined ? {} : { model })
+  const detected = detectModels(process.env, model === undefined ? {} : { model })
   const by = cli.options.model ? '--model' : 'TROUPE_MODEL'
   for (const choice of Object.values(detected.roles)) if (choice.model === model) choice.why = `${by} says so`
   return detected
 }
 
 /** What was found, and what each role therefore uses and why. */
-export function modelChecks(detected: Detected): Check[] {
+export function modelChecks(detected: DetectedModels): DoctorCheck[] {
   const { roles, found } = detected
   const chosen = Object.entries(roles)
   const seen = found.map(({ provider, why }) => `${provider} (${why})`).join(', ')
-  const providers: Check = { what: 'models', state: 'ok', words: seen === '' ? 'no provider found' : seen, hint: '' }
-  if (chosen.length === 0) return [{ ...providers, state: 'note', hint: whatToSet(detected) }]
-  if (seen === '') providers.words = 'by name only: no key and no address is set'
+  const providers: DoctorCheck = {
+    name: 'models',
+    status: 'ok',
+    message: seen === '' ? 'no provider found' : seen,
+    hint: '',
+  }
+  if (chosen.length === 0) return [{ ...providers, status: 'warning', hint: setupHint(detected) }]
+  if (seen === '') providers.message = 'by name only: no key and no address is set'
   return [providers, ...chosen.map(([role, { model, why }]) => roleCheck(role, { model, why }, detected))]
 }
 
-function roleCheck(role: string, { model, why }: { model: string; why: string }, detected: Detected): Check {
-  const problem = namesIn(model)
-    .map((name) => problemWith(name, detected))
+function roleCheck(
+  role: string,
+  { model, why }: { model: string; why: string },
+  detected: DetectedModels,
+): DoctorCheck {
+  const problem = parseModelList(model)
+    .map((name) => modelProblem(name, detected))
     .find((found) => found !== undefined)
-  if (problem) return { what: role, state: 'bad', words: `${model}: ${problem.words}`, hint: problem.hint }
-  return { what: role, state: 'ok', words: `${model}: ${why}`, hint: '' }
+  if (problem) return { name: role, status: 'error', message: `${model}: ${problem.words}`, hint: problem.hint }
+  return { name: role, status: 'ok', message: `${model}: ${why}`, hint: '' }
 }
 
-const ROLES = new Set(['fast', 'general', 'reasoning', 'haiku', 'sonnet', 'opus', 'fable'])
+const ROLE_NAMES = new Set(['fast', 'general', 'reasoning', 'haiku', 'sonnet', 'opus', 'fable'])
 
 /** What is wrong with a name, as far as can be told without a call. */
-function problemWith(name: string, detected: Detected): { words: string; hint: string } | undefined {
-  if (name.startsWith('scripted:') || ROLES.has(name.toLowerCase())) return undefined
+function modelProblem(name: string, detected: DetectedModels): { words: string; hint: string } | undefined {
+  if (name.startsWith('scripted:') || ROLE_NAMES.has(name.toLowerCase())) return undefined
   const [given = ''] = name.split('/', 1)
   const provider = given === 'openai-chat' ? 'openai' : given
   if (detected.found.some((one) => one.provider === provider)) return undefined
@@ -52,10 +61,10 @@ function problemWith(name: string, detected: Detected): { words: string; hint: s
     return needed ? { words: `${missing.variable} is not set`, hint: `set ${missing.variable}` } : undefined
   }
   const words = name.includes('/') ? `there is no provider '${given}'` : 'models are named provider/model'
-  return { words, hint: `providers are: ${nearest(provider, known).join(', ')}; a program can bring others` }
+  return { words, hint: `providers are: ${nearestNames(provider, known).join(', ')}; a program can bring others` }
 }
 
-function whatToSet({ missing, found }: Detected): string {
+function setupHint({ missing, found }: DetectedModels): string {
   const [local] = found
   const which = local
     ? `name a model: TROUPE_MODEL=${local.provider}/NAME`
@@ -64,19 +73,19 @@ function whatToSet({ missing, found }: Detected): string {
 }
 
 /** `a/x, b/y`: a model and its fallbacks. The name of a script may hold anything. */
-function namesIn(list: string): string[] {
+function parseModelList(list: string): string[] {
   if (list.startsWith('scripted:')) return [list]
   const names = list.split(',').map((name) => name.trim())
   return names.filter((name) => name !== '')
 }
 
 /** The models that the roles use, each once. */
-export function roleModels({ roles }: Detected): string[] {
-  return [...new Set(Object.values(roles).flatMap(({ model }) => namesIn(model)))]
+export function roleModels({ roles }: DetectedModels): string[] {
+  return [...new Set(Object.values(roles).flatMap(({ model }) => parseModelList(model)))]
 }
 
 /** How one model answered. */
-export interface TestCall {
+export interface ModelTest {
   model: string
   ok: boolean
   latency_ms: number
@@ -92,17 +101,17 @@ const PROBE: Agent = {
   timeout_ms: 60_000,
 }
 // Enough for a model that thinks first; the answer itself is one word.
-const LIMITS = { calls: 1, output: 512, concurrency: 4 }
+const PROBE_LIMITS = { calls: 1, output: 512, concurrency: 4 }
 
 /** Asks each model one short question, in a run of its own that leaves nothing behind. Nothing is tried twice. */
-export async function callModels(names: readonly string[]): Promise<TestCall[]> {
+export async function testModels(names: readonly string[]): Promise<ModelTest[]> {
   const { createTroupe } = await import('../../index.ts')
-  const engine = { pacing: { ready: () => undefined, next: () => undefined } }
-  await using troupe = await createTroupe({ store: 'memory', agents: [PROBE], limits: LIMITS, engine })
-  return await Promise.all(names.map((name) => callModel(troupe, name)))
+  const engine = { retryPolicy: { ready: () => undefined, next: () => undefined } }
+  await using troupe = await createTroupe({ store: 'memory', agents: [PROBE], limits: PROBE_LIMITS, engine })
+  return await Promise.all(names.map((name) => testModel(troupe, name)))
 }
 
-async function callModel(troupe: Troupe, model: string): Promise<TestCall> {
+async function testModel(troupe: Troupe, model: string): Promise<ModelTest> {
   const { isEvent } = await import('../../index.ts')
   const result = await troupe.run('task', { agent: PROBE.name, instruction: 'Are you there?' }, { model })
   const events = await troupe.events(result.run_id)
@@ -122,17 +131,17 @@ async function callModel(troupe: Troupe, model: string): Promise<TestCall> {
   }
 }
 
-export function callCheck({ model, latency_ms, usage, error }: TestCall): Check {
+export function modelTestCheck({ model, latency_ms, usage, error }: ModelTest): DoctorCheck {
   if (usage) {
-    const tokens = `${counted(usage.input, 'token')} in, ${usage.output} out`
-    const price = usage.usd === null ? 'price not known' : money(usage.usd)
+    const tokens = `${pluralize(usage.input, 'token')} in, ${usage.output} out`
+    const price = usage.usd === null ? 'price not known' : formatUsd(usage.usd)
     return {
-      what: 'call',
-      state: 'ok',
-      words: `${model} answered in ${duration(latency_ms)}: ${tokens}, ${price}`,
+      name: 'call',
+      status: 'ok',
+      message: `${model} answered in ${formatDuration(latency_ms)}: ${tokens}, ${price}`,
       hint: '',
     }
   }
-  const words = error ? told(error) : 'it gave no answer'
-  return { what: 'call', state: 'bad', words: `${model}: ${words}`, hint: error?.hint ?? '' }
+  const words = error ? errorSummary(error) : 'it gave no answer'
+  return { name: 'call', status: 'error', message: `${model}: ${words}`, hint: error?.hint ?? '' }
 }

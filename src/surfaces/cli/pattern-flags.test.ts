@@ -2,7 +2,7 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { definePattern } from '../../index.ts'
-import { addPatternFlags, spelledFlags } from './pattern-flags.ts'
+import { addPatternFlags, normalizeFlags } from './pattern-flags.ts'
 
 const pattern = definePattern({
   name: 'survey',
@@ -32,8 +32,8 @@ const make = {
 function given(...argv: string[]): Record<string, unknown> {
   const command = new Command().exitOverride().configureOutput({ writeErr: () => {} })
   const flags = addPatternFlags(command, pattern, make)
-  command.parse(spelledFlags(argv), { from: 'user' })
-  return flags.given()
+  command.parse(normalizeFlags(argv), { from: 'user' })
+  return flags.parsedInput()
 }
 
 describe('flags from a schema', () => {

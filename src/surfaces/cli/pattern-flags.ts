@@ -8,7 +8,7 @@ import type { Pattern } from '../../index.ts'
  * flags, the first required text can also stand by itself, and all else goes through --input.
  */
 
-interface Property {
+interface SchemaProperty {
   type?: string
   enum?: string[]
   description?: string
@@ -18,14 +18,26 @@ interface Property {
   internal?: boolean
 }
 
-interface Field extends Property {
+interface InputField extends SchemaProperty {
   name: string
   flag: string
   required: boolean
 }
 
 /** Flags that mean something for every pattern; a field of the same name is given through --input. */
-const TAKEN = ['input', 'model', 'limit', 'agents', 'json', 'quiet', 'store', 'project', 'record', 'replay', 'help']
+const RESERVED_FLAGS = [
+  'input',
+  'model',
+  'limit',
+  'agents',
+  'json',
+  'quiet',
+  'store',
+  'project',
+  'record',
+  'replay',
+  'help',
+]
 
 export interface PatternFlags {
   /** Fields that only an input file can give, with what they are. */
@@ -33,7 +45,7 @@ export interface PatternFlags {
   /** The field that a word without a flag stands for. */
   positional: string | undefined
   /** The input as the command line says it: only what was given. */
-  given(): Record<string, unknown>
+  parsedInput(): Record<string, unknown>
 }
 
 /** Adds the flags of a pattern to its command. */
@@ -42,13 +54,13 @@ export function addPatternFlags(
   pattern: Pattern,
   make: { option: (flags: string, description: string) => Option; invalid: (message: string) => Error },
 ): PatternFlags {
-  const all = fieldsOf(pattern)
-  const fields = all.filter(({ name }) => !TAKEN.includes(name))
+  const all = inputFields(pattern)
+  const fields = all.filter(({ name }) => !RESERVED_FLAGS.includes(name))
   const positional = fields.find((field) => field.required && field.type === 'string')?.name
   const byAttribute = new Map<string, string>()
-  if (positional !== undefined) command.argument(`[${positional}...]`, describe(fields, positional))
+  if (positional !== undefined) command.argument(`[${positional}...]`, descriptionFor(fields, positional))
   for (const field of fields) {
-    const option = flagFor(field, make)
+    const option = optionFor(field, make)
     if (!option) continue
     byAttribute.set(option.attributeName(), field.name)
     command.addOption(option)
@@ -57,9 +69,9 @@ export function addPatternFlags(
   return {
     fileOnly: all
       .filter(({ name }) => !flagged.has(name))
-      .map((field) => ({ name: field.name, words: fileWords(field), required: field.required })),
+      .map((field) => ({ name: field.name, words: fieldDescription(field), required: field.required })),
     positional,
-    given() {
+    parsedInput() {
       const input: Record<string, unknown> = {}
       if (command.args.length > 0 && positional !== undefined) input[positional] = command.args.join(' ')
       for (const [attribute, name] of byAttribute) {
@@ -71,9 +83,9 @@ export function addPatternFlags(
   }
 }
 
-function fieldsOf(pattern: Pattern): Field[] {
+function inputFields(pattern: Pattern): InputField[] {
   const schema = z.toJSONSchema(pattern.input, { io: 'input', unrepresentable: 'any' })
-  const properties = (schema.properties ?? {}) as Record<string, Property>
+  const properties = (schema.properties ?? {}) as Record<string, SchemaProperty>
   const required = schema.required ?? []
   return Object.entries(properties)
     .filter(([, { internal }]) => !internal)
@@ -86,17 +98,17 @@ function fieldsOf(pattern: Pattern): Field[] {
 }
 
 /** What a field is, with the keys of an object that is not described as a whole. */
-function fileWords({ description, properties, required }: Field): string {
+function fieldDescription({ description, properties, required }: InputField): string {
   const keys = Object.keys(properties ?? {}).join(', ')
   const words = description ?? (keys === '' ? '' : `{${keys}}`)
   return required ? `Required. ${words}` : words
 }
 
-function describe(fields: readonly Field[], name: string): string {
+function descriptionFor(fields: readonly InputField[], name: string): string {
   return fields.find((field) => field.name === name)?.description ?? ''
 }
 
-function flagFor(field: Field, make: Parameters<typeof addPatternFlags>[2]): Option | undefined {
+function optionFor(field: InputField, make: Parameters<typeof addPatternFlags>[2]): Option | undefined {
   const { flag, type, default: preset } = field
   const words = [
     field.description ?? '',
@@ -118,7 +130,7 @@ function flagFor(field: Field, make: Parameters<typeof addPatternFlags>[2]): Opt
 }
 
 /** `--session_id` is `--session-id`: schemas write names one way, command lines the other. */
-export function spelledFlags(argv: readonly string[]): string[] {
+export function normalizeFlags(argv: readonly string[]): string[] {
   const end = argv.indexOf('--')
   return argv.map((word, index) => {
     if (end >= 0 && index >= end) return word
@@ -128,34 +140,34 @@ export function spelledFlags(argv: readonly string[]): string[] {
 }
 
 /** The input in a file, or on stdin for `-`: JSON or YAML. */
-export async function readInput(path: string): Promise<Record<string, unknown>> {
+export async function readInputFile(path: string): Promise<Record<string, unknown>> {
   const { readFile } = await import('node:fs/promises')
   const name = path === '-' ? 'the input on stdin' : `the input file ${path}`
   let text: string
   try {
     text = path === '-' ? await readStdin() : await readFile(path, 'utf8')
   } catch (thrown) {
-    throw badInput(`${name} cannot be read: ${(thrown as Error).message}`, thrown, 'check the path')
+    throw invalidInput(`${name} cannot be read: ${(thrown as Error).message}`, thrown, 'check the path')
   }
-  const value = await parsed(text.replace(/^\uFEFF/, ''), path, name)
+  const value = await parseInput(text.replace(/^\uFEFF/, ''), path, name)
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
-  throw badInput(`${name} holds ${Array.isArray(value) ? 'a list' : 'no fields'}, not an object`)
+  throw invalidInput(`${name} holds ${Array.isArray(value) ? 'a list' : 'no fields'}, not an object`)
 }
 
-async function parsed(text: string, path: string, name: string): Promise<unknown> {
+async function parseInput(text: string, path: string, name: string): Promise<unknown> {
   try {
     if (path.endsWith('.json')) return JSON.parse(text)
     return (await import('yaml')).parse(text)
   } catch (thrown) {
     const [first = ''] = (thrown as Error).message.split('\n')
     const kind = path.endsWith('.json') ? 'JSON' : 'JSON or YAML'
-    throw badInput(`${name} is not ${kind}: ${first.replace(/:$/, '')}`, thrown)
+    throw invalidInput(`${name} is not ${kind}: ${first.replace(/:$/, '')}`, thrown)
   }
 }
 
-const FIELDS = 'write an object with the fields that troupe run PATTERN --help shows'
+const FIELDS_HINT = 'write an object with the fields that troupe run PATTERN --help shows'
 
-function badInput(message: string, cause?: unknown, hint = FIELDS): TroupeError {
+function invalidInput(message: string, cause?: unknown, hint = FIELDS_HINT): TroupeError {
   return new TroupeError('invalid_input', message, { hint, cause })
 }
 

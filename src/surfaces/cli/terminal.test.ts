@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { showsUnicode } from './terminal.ts'
+import { supportsUnicode } from './terminal.ts'
 
 test('L31 a locale that is set and not UTF-8, or the bare console, means ASCII; nothing set means Unicode', () => {
-  expect(showsUnicode({})).toBe(true)
-  expect(showsUnicode({ LANG: 'en_GB.UTF-8', TERM: 'xterm-256color' })).toBe(true)
-  expect(showsUnicode({ LANG: 'C.utf8' })).toBe(true)
-  expect(showsUnicode({ LANG: 'en_GB.UTF-8', LC_ALL: 'C' })).toBe(false)
-  expect(showsUnicode({ LANG: 'de_DE.ISO-8859-1' })).toBe(false)
-  expect(showsUnicode({ LANG: 'en_GB.UTF-8', TERM: 'linux' })).toBe(false)
+  expect(supportsUnicode({})).toBe(true)
+  expect(supportsUnicode({ LANG: 'en_GB.UTF-8', TERM: 'xterm-256color' })).toBe(true)
+  expect(supportsUnicode({ LANG: 'C.utf8' })).toBe(true)
+  expect(supportsUnicode({ LANG: 'en_GB.UTF-8', LC_ALL: 'C' })).toBe(false)
+  expect(supportsUnicode({ LANG: 'de_DE.ISO-8859-1' })).toBe(false)
+  expect(supportsUnicode({ LANG: 'en_GB.UTF-8', TERM: 'linux' })).toBe(false)
 })

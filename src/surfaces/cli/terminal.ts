@@ -1,27 +1,27 @@
 import { writeSync } from 'node:fs'
 import pc from 'picocolors'
-import { calledAs } from './called.ts'
-import type { Look } from './render/line.ts'
+import { programName } from './program-name.ts'
+import type { Look } from './render/styled-line.ts'
 
 /** Where the command line writes. Results go to `print`, all else to `note`. */
 export interface Terminal {
   print(text: string): void
   note(text: string): void
   /** Writes to the diagnostics at once, also when the process is about to end. */
-  lastWords(text: string): void
+  noteSync(text: string): void
   /** Raw output to the diagnostics, for a renderer that moves the cursor; only when `live`. */
   draw(text: string): void
   readonly out: Look
   readonly err: Look
   /** Whether someone looks at the results as they come, so that long lines are wrapped for them. */
-  readonly read: boolean
+  readonly outputIsTTY: boolean
   readonly live: boolean
   /** Whether a person can be asked. */
   readonly interactive: boolean
 }
 
 const DEFAULT_WIDTH = 80
-const NARROWEST = 24
+const MIN_WIDTH = 24
 
 export function realTerminal(): Terminal {
   const { stdout, stderr, stdin, env } = process
@@ -36,33 +36,33 @@ export function realTerminal(): Terminal {
   return {
     print: (text) => void stdout.write(`${text}\n`),
     note: (text) => void stderr.write(`${text}\n`),
-    lastWords: (text) => void writeSync(2, `${text}\n`),
+    noteSync: (text) => void writeSync(2, `${text}\n`),
     draw: (text) => void stderr.write(text),
-    out: lookOf(stdout),
-    err: lookOf(stderr),
-    read: stdout.isTTY === true,
+    out: streamLook(stdout),
+    err: streamLook(stderr),
+    outputIsTTY: stdout.isTTY === true,
     live: moves,
     interactive: stdin.isTTY === true && stderr.isTTY === true,
   }
 }
 
-function lookOf(stream: NodeJS.WriteStream): Look {
+function streamLook(stream: NodeJS.WriteStream): Look {
   const { env } = process
   const colours = !env.NO_COLOR && (stream.isTTY === true ? env.TERM !== 'dumb' : env.FORCE_COLOR === '1')
   const colour = pc.createColors(colours)
   return {
     get width() {
       const columns = stream.isTTY ? stream.columns : Number(env.COLUMNS)
-      return Math.max(NARROWEST, Number.isInteger(columns) && columns > 0 ? columns : DEFAULT_WIDTH)
+      return Math.max(MIN_WIDTH, Number.isInteger(columns) && columns > 0 ? columns : DEFAULT_WIDTH)
     },
-    ascii: !showsUnicode(env),
-    program: calledAs(env),
+    ascii: !supportsUnicode(env),
+    program: programName(env),
     paint: (style, text) => colour[style](text),
   }
 }
 
 /** A locale that says nothing of its characters is trusted with all of them; one that is set and not UTF-8 is not. */
-export function showsUnicode({ TERM, LC_ALL, LC_CTYPE, LANG }: NodeJS.ProcessEnv): boolean {
+export function supportsUnicode({ TERM, LC_ALL, LC_CTYPE, LANG }: NodeJS.ProcessEnv): boolean {
   const locale = LC_ALL || LC_CTYPE || LANG
   return TERM !== 'linux' && (locale === undefined || locale === '' || /utf-?8/i.test(locale))
 }

@@ -2,16 +2,16 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, existsSync, linkSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
-import type { Workbench } from '../../../test/escape/workbench.ts'
-import { callFacts, callTool, workbench } from '../../../test/escape/workbench.ts'
+import type { ToolWorkspace } from '../../../test/escape/tool-workspace.ts'
+import { callTool, createToolWorkspace, toolCallContext } from '../../../test/escape/tool-workspace.ts'
 import { sha256 } from '../../kernel/hash.ts'
 import { createTools } from '../tools.ts'
 
-let bench: Workbench
-const benches: Workbench[] = []
+let bench: ToolWorkspace
+const benches: ToolWorkspace[] = []
 
 beforeEach(() => {
-  bench = workbench({ sandbox: 'none' })
+  bench = createToolWorkspace({ sandbox: 'none' })
   benches.push(bench)
 })
 afterAll(() => {
@@ -22,7 +22,7 @@ const inWorkspace = (path: string) => join(bench.workspace, path)
 
 describe('Read', () => {
   test('TO1 Read shows numbered lines, a page at a time, and says how to go on', async () => {
-    bench.put('a.txt', Array.from({ length: 5000 }, (_, at) => `line ${at + 1}`).join('\n'))
+    bench.writeFile('a.txt', Array.from({ length: 5000 }, (_, at) => `line ${at + 1}`).join('\n'))
     const first = await bench.call('Read', { file_path: 'a.txt' })
     expect(first.text.split('\n')[0]).toBe('     1\tline 1')
     expect(first.text).toContain('[lines 1 to 2000 of 5000; go on with offset 2001]')
@@ -32,15 +32,15 @@ describe('Read', () => {
   })
 
   test('TO2 Read cuts long lines, bounds its answer, and shows an empty file as such', async () => {
-    bench.put('long.txt', `${'x'.repeat(10_000)}\nshort\n`)
+    bench.writeFile('long.txt', `${'x'.repeat(10_000)}\nshort\n`)
     const { text } = await bench.call('Read', { file_path: 'long.txt' })
     expect(text).toContain('cut after 2000 characters: line 1')
     expect(text).toContain('     2\tshort')
-    bench.put('wide.txt', Array.from({ length: 1000 }, () => 'y'.repeat(1000)).join('\n'))
+    bench.writeFile('wide.txt', Array.from({ length: 1000 }, () => 'y'.repeat(1000)).join('\n'))
     const wide = await bench.call('Read', { file_path: 'wide.txt' })
     expect(wide.text.length).toBeLessThan(110_000)
     expect(wide.text).toMatch(/lines 1 to \d+ of 1000; go on with offset \d+/)
-    bench.put('empty.txt', '')
+    bench.writeFile('empty.txt', '')
     expect((await bench.call('Read', { file_path: 'empty.txt' })).text).toBe('[the file is empty]')
   })
 
@@ -52,16 +52,16 @@ describe('Read', () => {
     ])
     png.writeUInt32BE(640, 16)
     png.writeUInt32BE(480, 20)
-    bench.put('shot.png', png)
+    bench.writeFile('shot.png', png)
     expect((await bench.call('Read', { file_path: 'shot.png' })).text).toContain('image/png, 640 × 480 pixels')
-    bench.put('data.bin', Buffer.from([1, 2, 0, 3]))
+    bench.writeFile('data.bin', Buffer.from([1, 2, 0, 3]))
     expect((await bench.call('Read', { file_path: 'data.bin' })).text).toContain('a binary file')
   })
 
   test('TO4 Read shows invalid UTF-8 as such, and UTF-16 as text', async () => {
-    bench.put('latin.txt', Buffer.from([0x66, 0xfc, 0x72]))
+    bench.writeFile('latin.txt', Buffer.from([0x66, 0xfc, 0x72]))
     expect((await bench.call('Read', { file_path: 'latin.txt' })).text).toContain('not valid text')
-    bench.put('wide.txt', Buffer.from('\ufeffgrün', 'utf16le'))
+    bench.writeFile('wide.txt', Buffer.from('\ufeffgrün', 'utf16le'))
     expect((await bench.call('Read', { file_path: 'wide.txt' })).text).toBe('     1\tgrün')
   })
 
@@ -96,14 +96,14 @@ describe('Write and Edit', () => {
     expect(made).toMatchObject({ success: true, files: ['deep/er/a.txt'] })
     expect(readFileSync(inWorkspace('deep/er/a.txt'), 'utf8')).toBe('one')
     expect((await bench.call('Write', { file_path: 'deep/er/a.txt', content: 'two' })).success).toBe(true)
-    bench.put('there.txt', 'theirs')
+    bench.writeFile('there.txt', 'theirs')
     const blind = await bench.call('Write', { file_path: 'there.txt', content: 'mine' })
     expect(blind.text).toContain('you have not read it')
     expect(readFileSync(inWorkspace('there.txt'), 'utf8')).toBe('theirs')
   })
 
   test('TO8 Edit replaces text that stands there once, all of it when asked, and nothing otherwise', async () => {
-    bench.put('a.ts', 'const a = 1\nconst b = 1\n')
+    bench.writeFile('a.ts', 'const a = 1\nconst b = 1\n')
     await bench.call('Read', { file_path: 'a.ts' })
     const twice = await bench.call('Edit', { file_path: 'a.ts', old_string: '= 1', new_string: '= 2' })
     expect(twice.text).toContain('stands 2 times')
@@ -119,9 +119,9 @@ describe('Write and Edit', () => {
   })
 
   test('TO9 an edit fails when the file changed since it was read, and works after reading again', async () => {
-    bench.put('a.txt', 'one two')
+    bench.writeFile('a.txt', 'one two')
     await bench.call('Read', { file_path: 'a.txt' })
-    bench.put('a.txt', 'one two three')
+    bench.writeFile('a.txt', 'one two three')
     const edit = { file_path: 'a.txt', old_string: 'one', new_string: '1' }
     expect((await bench.call('Edit', edit)).text).toContain('changed since you read it')
     await bench.call('Read', { file_path: 'a.txt' })
@@ -131,7 +131,7 @@ describe('Write and Edit', () => {
   })
 
   test('TO10 what was read is remembered across a restart; where the memory is gone, reading again is asked for', async () => {
-    bench.put('a.txt', 'one')
+    bench.writeFile('a.txt', 'one')
     await bench.call('Read', { file_path: 'a.txt' })
     const restarted = createTools({ workspace: bench.workspace, sandbox: 'none' })
     const edit = { file_path: 'a.txt', old_string: 'one', new_string: 'two' }
@@ -143,7 +143,7 @@ describe('Write and Edit', () => {
   })
 
   test('TO11 two edits of one file at the same time both happen', async () => {
-    bench.put('a.txt', 'one two three four')
+    bench.writeFile('a.txt', 'one two three four')
     await bench.call('Read', { file_path: 'a.txt' })
     const words = ['one', 'two', 'three', 'four']
     const edits = words.map((old_string) =>
@@ -158,23 +158,23 @@ describe('Write and Edit', () => {
     const written = names.map((file_path) => bench.call('Write', { file_path, content: 'same\n' }))
     expect((await Promise.all(written)).map(({ text }) => text)).toEqual(names.map((name) => `Wrote ${name}: 5 bytes.`))
     const left = sha256(Buffer.from('after a crash')).slice(0, 16)
-    bench.put(`.${left}.troupe-new`, 'aft')
+    bench.writeFile(`.${left}.troupe-new`, 'aft')
     expect(await bench.call('Write', { file_path: 'e.txt', content: 'after a crash' })).toMatchObject({ success: true })
   })
 
   test('TO12 an interrupted change is recognised as made or as not made, and otherwise nobody claims to know', async () => {
-    const tool = bench.box.tools.find(({ name }) => name === 'Write')
+    const tool = bench.toolbox.tools.find(({ name }) => name === 'Write')
     const input = { file_path: 'a.txt', content: 'new' } as never
-    const call = callFacts()
+    const call = toolCallContext()
     expect(await tool?.recover?.(input, call)).toBeUndefined()
     await tool?.execute(input, call)
     expect(await tool?.recover?.(input, call)).toMatchObject({ success: true, files: ['a.txt'] })
-    bench.put('a.txt', 'someone else')
+    bench.writeFile('a.txt', 'someone else')
     await expect((async () => tool?.recover?.(input, call))()).rejects.toThrow('neither as it was')
   })
 
   test('TO13 Edit keeps line ends, modes and bytes that are not its business, and refuses what is not UTF-8', async () => {
-    bench.put('crlf.txt', 'a\r\nb\r\nc\r\n')
+    bench.writeFile('crlf.txt', 'a\r\nb\r\nc\r\n')
     chmodSync(inWorkspace('crlf.txt'), 0o755)
     await bench.call('Read', { file_path: 'crlf.txt' })
     expect((await bench.call('Edit', { file_path: 'crlf.txt', old_string: 'a\nb', new_string: 'x\ny' })).success).toBe(
@@ -182,7 +182,7 @@ describe('Write and Edit', () => {
     )
     expect(readFileSync(inWorkspace('crlf.txt'), 'utf8')).toBe('x\r\ny\r\nc\r\n')
     expect(statSync(inWorkspace('crlf.txt')).mode & 0o777).toBe(0o755)
-    bench.put('latin.txt', Buffer.from([0x66, 0xfc, 0x72]))
+    bench.writeFile('latin.txt', Buffer.from([0x66, 0xfc, 0x72]))
     await bench.call('Read', { file_path: 'latin.txt' })
     const edit = await bench.call('Edit', { file_path: 'latin.txt', old_string: 'f', new_string: 'g' })
     expect(edit.text).toContain('not UTF-8')
@@ -202,7 +202,7 @@ describe('Write and Edit', () => {
     symlinkSync('real', inWorkspace('alias'))
     const made = await bench.call('Write', { file_path: 'alias/a.txt', content: 'x' })
     expect(made.files).toEqual(['real/a.txt'])
-    const tool = bench.box.tools.find(({ name }) => name === 'Write')
+    const tool = bench.toolbox.tools.find(({ name }) => name === 'Write')
     expect(tool?.subject?.({ file_path: 'alias/new/b.txt' } as never)).toBe('real/new/b.txt')
     expect(tool?.subject?.({ file_path: `${bench.workspace}/real/../real/b.txt` } as never)).toBe('real/b.txt')
     expect(existsSync(inWorkspace('real/new'))).toBe(false)
@@ -211,7 +211,7 @@ describe('Write and Edit', () => {
   test('TO16 nothing half written is left when a change fails', async () => {
     mkdirSync(inWorkspace('folder'))
     expect((await bench.call('Write', { file_path: 'folder', content: 'x' })).text).toContain('is a folder')
-    bench.put('file', 'x')
+    bench.writeFile('file', 'x')
     expect((await bench.call('Write', { file_path: 'file/below', content: 'x' })).text).toContain('is a file')
     expect(execFileSync('find', [bench.workspace, '-name', '*.troupe-new'], { encoding: 'utf8' })).toBe('')
   })

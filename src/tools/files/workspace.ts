@@ -1,12 +1,12 @@
 import { lstatSync, mkdirSync, realpathSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { TroupeError } from '../../errors.ts'
-import type { Roots } from './place.ts'
-import { OWN_FOLDER } from './protected.ts'
-import { isWithin, realPlace } from './protected-places.ts'
+import { TROUPE_FOLDER } from './check-protected.ts'
+import { isWithin, resolveRealPath } from './protected-paths.ts'
+import type { WorkspaceRoots } from './workspace-path.ts'
 
 /** The folder that a run's tools work in and never leave. */
-export interface Workspace extends Roots {}
+export interface Workspace extends WorkspaceRoots {}
 
 /** Opens a folder as a workspace and makes Troupe's own folder in it. `hide` is protected too, and not seen. */
 export function openWorkspace(
@@ -15,20 +15,25 @@ export function openWorkspace(
   hide: readonly string[] = [],
 ): Workspace {
   const named = resolve(folder)
-  const real = realFolder(named)
-  if (real === '/') {
+  const realPath = resolveFolder(named)
+  if (realPath === '/') {
     throw new TroupeError('invalid_input', 'the root of the file system cannot be a workspace', {
       hint: 'name the folder of the project',
     })
   }
-  makeOwnFolder(real)
-  const known = real === named ? [real] : [real, named]
-  const hidden = hide.map((path) => resolve(real, path)).flatMap((path) => [path, realPlace(path)])
-  const guarded = [...protect.map((path) => resolve(real, path)), ...hidden]
-  return { real, known, protect: guarded, hide: [...new Set(hidden)].filter((path) => isWithin(path, real)) }
+  ensureTroupeFolder(realPath)
+  const knownPaths = realPath === named ? [realPath] : [realPath, named]
+  const hidden = hide.map((path) => resolve(realPath, path)).flatMap((path) => [path, resolveRealPath(path)])
+  const guarded = [...protect.map((path) => resolve(realPath, path)), ...hidden]
+  return {
+    realPath,
+    knownPaths,
+    protect: guarded,
+    hide: [...new Set(hidden)].filter((path) => isWithin(path, realPath)),
+  }
 }
 
-function realFolder(named: string): string {
+function resolveFolder(named: string): string {
   try {
     const real = realpathSync(named)
     if (statSync(real).isDirectory()) return real
@@ -39,8 +44,8 @@ function realFolder(named: string): string {
 }
 
 /** It has to be there, and a folder, before any command runs: a command could make a link of that name. */
-function makeOwnFolder(real: string): void {
-  const own = join(real, OWN_FOLDER)
+function ensureTroupeFolder(real: string): void {
+  const own = join(real, TROUPE_FOLDER)
   try {
     mkdirSync(own)
   } catch {

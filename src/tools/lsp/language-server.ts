@@ -1,8 +1,8 @@
 import { pathToFileURL } from 'node:url'
-import { unable } from '../complaint.ts'
 import type { SandboxedProcess } from '../sandbox/sandbox.ts'
-import type { Message } from './messages.ts'
-import { readMessages, writeMessage } from './messages.ts'
+import { operatorError } from '../tool-errors.ts'
+import type { LspMessage } from './lsp-messages.ts'
+import { readLspMessages, writeLspMessage } from './lsp-messages.ts'
 
 /*
  * One language server at work.
@@ -11,50 +11,50 @@ import { readMessages, writeMessage } from './messages.ts'
  * 2. It is told of every document before it is asked about it, and of every change since.
  */
 
-export interface ServerLimits {
+export interface LanguageServerLimits {
   start_ms: number
   request_ms: number
 }
 
-export const DEFAULT_SERVER_LIMITS: ServerLimits = { start_ms: 30_000, request_ms: 30_000 }
+export const DEFAULT_LANGUAGE_SERVER_LIMITS: LanguageServerLimits = { start_ms: 30_000, request_ms: 30_000 }
 
 type Sleep = (ms: number, signal: AbortSignal) => Promise<void>
 
-interface Waiting {
+interface PendingRequest {
   resolve(result: unknown): void
   reject(error: Error): void
 }
 
 export class LanguageServer {
   /** True once it can no longer be used. */
-  over = false
-  private readonly waiting = new Map<number, Waiting>()
-  private readonly open = new Map<string, { version: number; text: string }>()
-  private readonly work: SandboxedProcess
-  private readonly limits: ServerLimits
+  isStopped = false
+  private readonly pending = new Map<number, PendingRequest>()
+  private readonly documents = new Map<string, { version: number; text: string }>()
+  private readonly serverProcess: SandboxedProcess
+  private readonly limits: LanguageServerLimits
   private readonly sleep: Sleep
   private next = 1
-  private lastWords = ''
+  private stderrTail = ''
 
-  constructor(work: SandboxedProcess, limits: ServerLimits, sleep: Sleep) {
-    this.work = work
+  constructor(work: SandboxedProcess, limits: LanguageServerLimits, sleep: Sleep) {
+    this.serverProcess = work
     this.limits = limits
     this.sleep = sleep
     const { stdout, stderr, stdin } = work.child
     if (stdout) {
-      readMessages(
+      readLspMessages(
         stdout,
-        (message) => this.take(message),
-        (why) => this.end(why),
+        (message) => this.receive(message),
+        (why) => this.fail(why),
       )
     }
     stderr?.on('data', (chunk: Buffer) => {
-      this.lastWords = (this.lastWords + chunk.toString('utf8')).slice(-500)
+      this.stderrTail = (this.stderrTail + chunk.toString('utf8')).slice(-500)
     })
     stdin?.on('error', () => {})
     work.ended.then(
-      () => this.end(`it ended${this.lastWords === '' ? '' : `: ${this.lastWords.trim()}`}`),
-      (error: Error) => this.end(error.message),
+      () => this.fail(`it ended${this.stderrTail === '' ? '' : `: ${this.stderrTail.trim()}`}`),
+      (error: Error) => this.fail(error.message),
     )
   }
 
@@ -80,19 +80,19 @@ export class LanguageServer {
   }
 
   async request(method: string, params: unknown, limit = this.limits.request_ms): Promise<unknown> {
-    if (this.over) throw unable('the language server has ended')
+    if (this.isStopped) throw operatorError('the language server has ended')
     const id = this.next++
     const done = new AbortController()
-    const answer = new Promise<unknown>((resolve, reject) => this.waiting.set(id, { resolve, reject }))
+    const answer = new Promise<unknown>((resolve, reject) => this.pending.set(id, { resolve, reject }))
     this.send({ id, method, params })
     const timer = this.sleep(limit, done.signal).then(
-      () => this.end(`it did not answer ${method} within ${limit} ms`),
+      () => this.fail(`it did not answer ${method} within ${limit} ms`),
       () => {},
     )
     try {
       return await answer
     } finally {
-      this.waiting.delete(id)
+      this.pending.delete(id)
       done.abort()
       await timer
     }
@@ -103,46 +103,46 @@ export class LanguageServer {
   }
 
   /** Makes the server see this text as the document's content. */
-  show(uri: string, languageId: string, text: string): void {
-    const known = this.open.get(uri)
+  syncDocument(uri: string, languageId: string, text: string): void {
+    const known = this.documents.get(uri)
     if (known?.text === text) return
     const version = (known?.version ?? 0) + 1
-    this.open.set(uri, { version, text })
+    this.documents.set(uri, { version, text })
     if (known) this.notify('textDocument/didChange', { textDocument: { uri, version }, contentChanges: [{ text }] })
     else this.notify('textDocument/didOpen', { textDocument: { uri, languageId, version, text } })
   }
 
   stop(): void {
-    this.end('it was stopped')
+    this.fail('it was stopped')
   }
 
-  private end(why: string): void {
-    if (this.over) return
-    this.over = true
-    this.work.kill()
-    const error = unable(`the language server failed: ${why}`, 'it is started anew with the next call')
-    for (const { reject } of this.waiting.values()) reject(error)
-    this.waiting.clear()
+  private fail(why: string): void {
+    if (this.isStopped) return
+    this.isStopped = true
+    this.serverProcess.kill()
+    const error = operatorError(`the language server failed: ${why}`, 'it is started anew with the next call')
+    for (const { reject } of this.pending.values()) reject(error)
+    this.pending.clear()
   }
 
-  private send(message: Message): void {
-    const { stdin } = this.work.child
-    if (!this.over && stdin) writeMessage(stdin, message)
+  private send(message: LspMessage): void {
+    const { stdin } = this.serverProcess.child
+    if (!this.isStopped && stdin) writeLspMessage(stdin, message)
   }
 
-  private take({ id, method, params, result, error }: Message): void {
+  private receive({ id, method, params, result, error }: LspMessage): void {
     if (method !== undefined) {
-      if (id !== undefined) this.send({ id, result: answerTo(method, params) })
+      if (id !== undefined) this.send({ id, result: defaultReply(method, params) })
       return
     }
-    const waiting = this.waiting.get(Number(id))
-    if (error) waiting?.reject(unable(`the language server refused: ${error.message}`))
+    const waiting = this.pending.get(Number(id))
+    if (error) waiting?.reject(operatorError(`the language server refused: ${error.message}`))
     else waiting?.resolve(result ?? null)
   }
 }
 
 /** What a server asks of its editor: we have no settings, and agree to whatever it wants to register. */
-function answerTo(method: string, params: unknown): unknown {
+function defaultReply(method: string, params: unknown): unknown {
   if (method !== 'workspace/configuration') return null
   return ((params as { items?: unknown[] }).items ?? []).map(() => null)
 }

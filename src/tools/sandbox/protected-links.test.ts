@@ -39,7 +39,7 @@ const asideIn = (...names: string[]) => readdirSync(at(...names)).filter((name) 
 
 function opened() {
   const workspace = openWorkspace(at('work'))
-  return { links: new ProtectedLinks(workspace), git: join(workspace.real, 'sub', '.git') }
+  return { links: new ProtectedLinks(workspace), git: join(workspace.realPath, 'sub', '.git') }
 }
 
 test('SB21 whatever was put in the place of a protected link, the link is there again', () => {
@@ -64,7 +64,7 @@ test('SB21 whatever was put in the place of a protected link, the link is there 
     () => renameSync(git, at('work', 'away')),
   ]
   for (const replace of made) {
-    const leave = links.enter([git])
+    const leave = links.beginCommand([git])
     replace()
     expect(leave()).toEqual([expect.stringContaining("'sub/.git' is protected, and a link to")])
     expect(readlinkSync(git)).toBe(at('real.git'))
@@ -75,10 +75,10 @@ test('SB21 whatever was put in the place of a protected link, the link is there 
 test('SB21 a link that one command made does not count for another that begins meanwhile', () => {
   const { links, git } = opened()
   symlinkSync(at('real.git'), git)
-  const first = links.enter([git])
+  const first = links.beginCommand([git])
   rmSync(git)
   symlinkSync('evil', git)
-  const second = links.enter([git])
+  const second = links.beginCommand([git])
   first()
   rmSync(git)
   symlinkSync('worse', git)
@@ -89,10 +89,10 @@ test('SB21 a link that one command made does not count for another that begins m
 test('SB21 what a person changed between two commands stays', () => {
   const { links, git } = opened()
   symlinkSync(at('real.git'), git)
-  links.enter([git])()
+  links.beginCommand([git])()
   rmSync(git)
   mkdirSync(git)
-  expect(links.enter([git])()).toEqual([])
+  expect(links.beginCommand([git])()).toEqual([])
   expect(existsSync(git)).toBe(true)
   expect(() => readlinkSync(git)).toThrow('EINVAL')
 })
@@ -100,7 +100,7 @@ test('SB21 what a person changed between two commands stays', () => {
 test('SB22 what stands in the place of a link is moved aside and told, with all that is in it', () => {
   const { links, git } = opened()
   symlinkSync(at('real.git'), git)
-  const leave = links.enter([git])
+  const leave = links.beginCommand([git])
   rmSync(git)
   mkdirSync(git)
   writeFileSync(join(git, 'mine.md'), 'hours of work')
@@ -114,13 +114,13 @@ test('SB22 what stands in the place of a link is moved aside and told, with all 
 test('SB21 a folder that became a link leads the repair nowhere', () => {
   const { links, git } = opened()
   symlinkSync(at('real.git'), git)
-  const first = links.enter([git])
+  const first = links.beginCommand([git])
   renameSync(at('work', 'sub'), at('work', 'away'))
   symlinkSync(at('other'), at('work', 'sub'))
   expect(first()).toEqual([])
   expect(existsSync(at('other', '.git', 'config'))).toBe(true)
   mkdirSync(at('work', 'inner', '.git'), { recursive: true })
-  const second = links.enter([git])
+  const second = links.beginCommand([git])
   rmSync(at('work', 'sub'))
   symlinkSync('inner', at('work', 'sub'))
   expect(second()).toEqual([expect.stringContaining(`'sub' is protected, and a link to '${at('other')}' again`)])

@@ -1,10 +1,10 @@
 import { lstatSync, readlinkSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import { inPlainFolder } from '../files/descend.ts'
-import { belowRoot, namesOf } from '../files/place.ts'
-import { OWN_FOLDER } from '../files/protected.ts'
+import { TROUPE_FOLDER } from '../files/check-protected.ts'
+import { withLinkFreeFolder } from '../files/resolve-path.ts'
 import type { Workspace } from '../files/workspace.ts'
-import { makeWritable, setAside } from './set-aside.ts'
+import { pathSegments, relativeToRoot } from '../files/workspace-path.ts'
+import { makeWritable, quarantineFile } from './quarantine-file.ts'
 
 /*
  * Links that lead to what is protected: a `.git` that is one, a `.claude/agents` that is kept elsewhere. The sandbox covers
@@ -15,8 +15,8 @@ import { makeWritable, setAside } from './set-aside.ts'
  * 3. Folders are reached by descriptors, without a link on the way: nothing elsewhere is touched.
  */
 export class ProtectedLinks {
-  private readonly links = new Map<string, Link>()
-  private working = 0
+  private readonly links = new Map<string, ProtectedLink>()
+  private activeCommands = 0
   private readonly workspace: Workspace
 
   constructor(workspace: Workspace) {
@@ -24,63 +24,65 @@ export class ProtectedLinks {
   }
 
   /** A command begins. What is returned ends it, and says what had to be put back. */
-  enter(denied: readonly string[]): () => string[] {
-    if (this.working++ === 0) this.links.clear()
+  beginCommand(denied: readonly string[]): () => string[] {
+    if (this.activeCommands++ === 0) this.links.clear()
     for (const path of denied) {
-      const link = firstLink(this.workspace, path)
-      const id = link?.names.join('/')
+      const link = findFirstLink(this.workspace, path)
+      const id = link?.segments.join('/')
       if (link && id !== undefined && !this.links.has(id)) this.links.set(id, link)
     }
     let over = false
     return () => {
       if (over) return []
       over = true
-      this.working--
-      return [...this.links.values()].flatMap((link) => putBack(this.workspace, link))
+      this.activeCommands--
+      return [...this.links.values()].flatMap((link) => restoreLink(this.workspace, link))
     }
   }
 }
 
-export interface Link {
+export interface ProtectedLink {
   /** From the root of the workspace; all but the last are folders. */
-  names: readonly string[]
+  segments: readonly string[]
   target: string
 }
 
 /** The first name on the way from the root of the workspace to a path that is a link. */
-export function firstLink(workspace: Workspace, path: string): Link | undefined {
-  const names = namesOf(belowRoot(workspace, path) ?? '')
-  if (names[0] === OWN_FOLDER) return undefined
+export function findFirstLink(workspace: Workspace, path: string): ProtectedLink | undefined {
+  const names = pathSegments(relativeToRoot(workspace, path) ?? '')
+  if (names[0] === TROUPE_FOLDER) return undefined
   for (let count = 1; count <= names.length; count++) {
-    const way = join(workspace.real, ...names.slice(0, count))
+    const way = join(workspace.realPath, ...names.slice(0, count))
     const stat = lstatSync(way, { throwIfNoEntry: false })
-    if (stat?.isSymbolicLink()) return { names: names.slice(0, count), target: readlinkSync(way) }
+    if (stat?.isSymbolicLink()) return { segments: names.slice(0, count), target: readlinkSync(way) }
     if (!stat?.isDirectory()) return undefined
   }
   return undefined
 }
 
-function putBack({ real }: Workspace, { names, target }: Link): string[] {
-  const name = names.at(-1) ?? ''
-  const above = names.slice(0, -1)
+function restoreLink({ realPath }: Workspace, { segments, target }: ProtectedLink): string[] {
+  const name = segments.at(-1) ?? ''
+  const above = segments.slice(0, -1)
   const repair = (folder: string) => {
     const path = `${folder}/${name}`
-    if (linkTo(path) === target) return []
-    const moved = setAside(folder, name)
+    if (readLinkTarget(path) === target) return []
+    const moved = quarantineFile(folder, name)
     makeWritable(folder)
     symlinkSync(target, path)
-    const place = names.join('/')
+    const place = segments.join('/')
     const where = moved === undefined ? '' : `; what stood there is now '${[...above, moved].join('/')}'`
     return [`'${place}' is protected, and a link to '${target}' again${where}`]
   }
   try {
-    return inPlainFolder(real, above, repair) ?? []
+    return withLinkFreeFolder(realPath, above, repair) ?? []
   } catch (thrown) {
-    return [`'${names.join('/')}' is protected and was changed; it could not be put back: ${(thrown as Error).message}`]
+    return [
+      `'${segments.join('/')}' is protected and was changed; it could not be put back: ${(thrown as Error).message}`,
+    ]
   }
 }
 
-function linkTo(path: string): string | undefined {
+function readLinkTarget(path: string): string | undefined {
   const stat = lstatSync(path, { throwIfNoEntry: false })
   return stat?.isSymbolicLink() ? readlinkSync(path) : undefined
 }

@@ -15,15 +15,15 @@ import type { AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { callTool, workbench } from '../../../test/escape/workbench.ts'
+import { callTool, createToolWorkspace } from '../../../test/escape/tool-workspace.ts'
 import { createTools } from '../tools.ts'
-import { wordsOf } from './command-line.ts'
-import { describeSandbox } from './describe.ts'
-import { sandboxedSpawn } from './open-sandbox.ts'
-import { nodeInstallation } from './policy.ts'
-import { pidsGroupParent } from './process-group.ts'
-import { systemCallFilter } from './system-calls.ts'
-import { harden } from './wrap.ts'
+import { pidsCgroupParent } from './cgroup.ts'
+import { parseCommandLine } from './command-line.ts'
+import { describeSandbox } from './describe-sandbox.ts'
+import { nodeInstallation } from './file-policy.ts'
+import { spawnSandboxedServer } from './open-sandbox.ts'
+import { hardenCommand } from './sandbox-runtime.ts'
+import { createSeccompFilter } from './seccomp.ts'
 
 function withPath<T>(path: string, work: () => T): T {
   const before = process.env.PATH
@@ -37,7 +37,7 @@ function withPath<T>(path: string, work: () => T): T {
 
 describe('where there is no sandbox', () => {
   test('SB11 tools are refused with what is missing and how to do without, and only an explicit word does without', () => {
-    using bench = workbench()
+    using bench = createToolWorkspace()
     const { workspace } = bench
     withPath('/nowhere', () => {
       expect(describeSandbox()).toMatchObject({ kind: 'none', available: false })
@@ -52,7 +52,7 @@ describe('where there is no sandbox', () => {
     expect(() => createTools({ workspace: '/' })).toThrow('cannot be a workspace')
     expect(() => createTools({ workspace: '/etc/passwd' })).toThrow('is not a folder')
     expect(() => createTools({ workspace: '/no/such/folder' })).toThrow('cannot be opened')
-    using bench = workbench()
+    using bench = createToolWorkspace()
     execFileSync('sh', ['-c', `rm -rf .troupe && ln -s ${bench.outside} .troupe`], { cwd: bench.workspace })
     expect(() => createTools({ workspace: bench.workspace })).toThrow('has to be a folder')
   })
@@ -63,7 +63,7 @@ describe('the way a sandbox is made', () => {
     const how = { programs: { bwrap: '/b/bwrap', rg: '/b/rg', socat: undefined }, scratch_mb: 1 }
     const good =
       "/b/bwrap --tmpfs /home --bind '/a --proc /proc '\"'\"' b' /x --proc /proc --x -- /bin/bash -c 'a --tmpfs b'"
-    const hardened = harden(wordsOf(good), how, true)
+    const hardened = hardenCommand(parseCommandLine(good), how, true)
     const begin = [
       '/b/bwrap',
       '--seccomp',
@@ -77,7 +77,7 @@ describe('the way a sandbox is made', () => {
     ]
     expect(hardened.slice(0, begin.length + 5)).toEqual([...begin, '/x', '--proc', '/proc', '--ro-bind', '/proc/sys'])
     expect(hardened.slice(-4)).toEqual(['--', '/bin/bash', '-c', expect.stringMatching(/\na --tmpfs b$/)])
-    expect(harden(wordsOf(good), how, false)).not.toContain('/proc/sys')
+    expect(hardenCommand(parseCommandLine(good), how, false)).not.toContain('/proc/sys')
     for (const bad of [
       'true',
       '/b/bwrap --proc /proc -- true',
@@ -90,16 +90,16 @@ describe('the way a sandbox is made', () => {
       good.replace('--x', "'"),
       `/bin/sh -c x srt-args /proc/1/fd/3 ${good}`,
     ]) {
-      expect(() => harden(wordsOf(bad), how, true), bad).toThrow('unknown shape')
+      expect(() => hardenCommand(parseCommandLine(bad), how, true), bad).toThrow('unknown shape')
     }
   })
 
   test('SB24 nothing that this process was itself started with is open inside', () => {
-    using bench = workbench()
+    using bench = createToolWorkspace()
     const module = (path: string) => JSON.stringify(new URL(path, import.meta.url).href)
     const script = `
       const { createTools } = await import(${module('../tools.ts')})
-      const { callTool } = await import(${module('../../../test/escape/workbench.ts')})
+      const { callTool } = await import(${module('../../../test/escape/tool-workspace.ts')})
       const box = createTools({ workspace: ${JSON.stringify(bench.workspace)}, sandbox: process.argv[1] === 'none' ? 'none' : {} })
       const { text } = await callTool(box, 'Bash', { command: 'cat /proc/self/fd/30/secret /proc/[0-9]*/fd/30/secret 2>/dev/null; true' })
       console.log(text)
@@ -124,10 +124,10 @@ describe('the way a sandbox is made', () => {
   })
 
   test('SB25 programs of the host are none that an agent could have made, whatever PATH says', async () => {
-    using bench = workbench()
+    using bench = createToolWorkspace()
     const tools = join(bench.workspace, 'node_modules/.bin')
     for (const name of ['bwrap', 'which', 'rg', 'sh', 'bash', 'socat']) {
-      bench.put(
+      bench.writeFile(
         `node_modules/.bin/${name}`,
         `#!/bin/sh\necho ${name} >> ${bench.outside}/marker\nexec /usr/bin/${name} "$@"\n`,
       )
@@ -149,13 +149,15 @@ describe('the way a sandbox is made', () => {
   })
 
   test('SB26 a command that cannot be started, or is too long, leaves nothing behind', async () => {
-    using bench = workbench()
+    using bench = createToolWorkspace()
     const before = readdirSync(bench.workspace)
     const long = await bench.call('Bash', { command: `: ${'ä'.repeat(90_000)}` })
     expect(long.text).toContain('of 180002 bytes is too long')
-    await expect(bench.box.sandbox.spawn({ command: ['true'], env: { A: 'a\0b' } })).rejects.toThrow('NUL')
-    await expect(bench.box.sandbox.spawn({ command: ['true'], env: { 'A=B': 'c' } })).rejects.toThrow("'A=B' cannot be")
-    const nowhere = await bench.box.sandbox.spawn({ command: ['true'], cwd: 'not/there' })
+    await expect(bench.toolbox.sandbox.spawn({ command: ['true'], env: { A: 'a\0b' } })).rejects.toThrow('NUL')
+    await expect(bench.toolbox.sandbox.spawn({ command: ['true'], env: { 'A=B': 'c' } })).rejects.toThrow(
+      "'A=B' cannot be",
+    )
+    const nowhere = await bench.toolbox.sandbox.spawn({ command: ['true'], cwd: 'not/there' })
     await expect(nowhere.ended).rejects.toThrow('ENOENT')
     expect(readdirSync(bench.workspace)).toEqual(before)
     const fits = await bench.call('Bash', { command: `echo ${'x'.repeat(99_000)} | wc -c` })
@@ -163,8 +165,8 @@ describe('the way a sandbox is made', () => {
   })
 
   test('SB26 a workspace of very many repositories has commands, and all of them are protected', async () => {
-    using bench = workbench()
-    for (let at = 0; at < 300; at++) bench.put(`projects/repository-${at}/.git/HEAD`, 'ref: refs/heads/main\n')
+    using bench = createToolWorkspace()
+    for (let at = 0; at < 300; at++) bench.writeFile(`projects/repository-${at}/.git/HEAD`, 'ref: refs/heads/main\n')
     const command = 'for at in projects/*; do echo evil > $at/.git/config; done 2>/dev/null; echo fine'
     expect(await bench.call('Bash', { command })).toMatchObject({ success: true, output: 'fine\n' })
     const written = readdirSync(join(bench.workspace, 'projects')).filter((name) =>
@@ -174,7 +176,7 @@ describe('the way a sandbox is made', () => {
   })
 
   test("SB27 of a person's folder that holds Node, only Node is seen", () => {
-    using bench = workbench()
+    using bench = createToolWorkspace()
     const prefix = join(bench.outside, '.local')
     for (const path of ['bin/node', 'share/keyrings/login', 'lib/node_modules/npm/cli.js', 'include/node/node.h']) {
       mkdirSync(dirname(join(prefix, path)), { recursive: true })
@@ -189,13 +191,13 @@ describe('the way a sandbox is made', () => {
   })
 
   test('SB14 the filter of system calls fits this machine', () => {
-    const [closed, open] = [systemCallFilter({ unixSockets: false }), systemCallFilter({ unixSockets: true })]
+    const [closed, open] = [createSeccompFilter({ unixSockets: false }), createSeccompFilter({ unixSockets: true })]
     expect(closed?.length).toBe((open?.length ?? 0) + 16)
   })
 
   test('SB15 programs that serve us run confined, talk through pipes, and end with everything they started', async () => {
-    using bench = workbench()
-    const work = await sandboxedSpawn(bench.box.sandbox, {
+    using bench = createToolWorkspace()
+    const work = await spawnSandboxedServer(bench.toolbox.sandbox, {
       command: ['sh', '-c', 'cat; sleep 60 & wait'],
       write: false,
     })
@@ -204,19 +206,19 @@ describe('the way a sandbox is made', () => {
     expect(await said).toBe('hello')
     work.kill()
     expect(await work.ended).toMatchObject({ signal: 'SIGKILL' })
-    const reading = await sandboxedSpawn(bench.box.sandbox, { command: 'touch made', write: false })
+    const reading = await spawnSandboxedServer(bench.toolbox.sandbox, { command: 'touch made', write: false })
     expect((await reading.ended).code).not.toBe(0)
     expect(existsSync(join(bench.workspace, 'made'))).toBe(false)
   })
 
   test('SB16 nothing is left behind on the machine', async () => {
-    using bench = workbench()
+    using bench = createToolWorkspace()
     execFileSync('git', ['init', '-q', bench.workspace])
     const before = readdirSync(bench.workspace)
     await Promise.all([1, 2, 3].map((at) => bench.call('Bash', { command: `true ${at}` })))
     await delay(50)
     expect(readdirSync(bench.workspace)).toEqual(before)
-    const parent = pidsGroupParent()
+    const parent = pidsCgroupParent()
     if (parent) expect(readdirSync(parent).filter((name) => name.startsWith(`troupe-${process.pid}-`))).toEqual([])
   })
 
@@ -236,13 +238,13 @@ describe('the way a sandbox is made', () => {
       const pass = Buffer.from(decodeURIComponent(proxy.username) + ":" + decodeURIComponent(proxy.password)).toString("base64")
       const s = connect(proxy.port, proxy.hostname, () => s.write("GET http://${target}/ HTTP/1.1\\r\\nHost: ${target}\\r\\nProxy-Authorization: Basic " + pass + "\\r\\nConnection: close\\r\\n\\r\\n"))
       s.on("data", (d) => process.stdout.write(d)).on("error", (e) => console.log(e.code))'`
-    using allowed = workbench({ network: { hosts: [`127.0.0.1:${port}`] } })
+    using allowed = createToolWorkspace({ network: { hosts: [`127.0.0.1:${port}`] } })
     const direct = `timeout 3 cat < /dev/tcp/127.0.0.1/${port}`
     expect((await allowed.call('Bash', { command: get(`127.0.0.1:${port}`) })).text).toContain('from the host')
     expect((await allowed.call('Bash', { command: get('example.invalid') })).text).not.toContain('200 OK')
     expect((await allowed.call('Bash', { command: get(`localhost:${port}`) })).text).not.toContain('from the host')
     expect((await allowed.call('Bash', { command: direct })).success).toBe(false)
-    using closed = workbench()
+    using closed = createToolWorkspace()
     expect((await closed.call('Bash', { command: get(`127.0.0.1:${port}`) })).text).not.toContain('from the host')
     expect(asked).toBe(1)
     server.close()

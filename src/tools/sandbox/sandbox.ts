@@ -42,26 +42,26 @@ export interface SpawnRequest {
   /** `false`: the workspace can only be read. */
   write?: boolean
   /** True for a program that waits for questions, perhaps for hours: it may write less. */
-  serves?: true
+  longRunning?: true
   stdin?: 'ignore' | 'pipe'
 }
 
-export interface Ended {
+export interface ProcessExit {
   code: number | null
   signal: string | null
   /** The limit that ended it, if one did. */
   limit?: 'memory' | 'processes'
   /** What had to be put right in the workspace afterwards. */
-  notes?: readonly string[]
+  repairs?: readonly string[]
 }
 
 /** A program at work in a sandbox. `kill` ends it with everything it started. */
 export interface SandboxedProcess {
   child: ChildProcess
-  ended: Promise<Ended>
+  ended: Promise<ProcessExit>
   kill(): void
   /** Of a program that serves: it gets to work. What is returned ends that, and says what had to be put right. */
-  busy?(): () => readonly string[]
+  beginWork?(): () => readonly string[]
 }
 
 export interface Sandbox {

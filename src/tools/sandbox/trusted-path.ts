@@ -1,5 +1,5 @@
 import { delimiter } from 'node:path'
-import { isWithin, realPlace } from '../files/protected-places.ts'
+import { isWithin, resolveRealPath } from '../files/protected-paths.ts'
 
 /*
  * Programs of the host are found by `PATH`, and `npm run` and `npx` put folders of the project first in it. A file that an
@@ -10,7 +10,7 @@ import { isWithin, realPlace } from '../files/protected-places.ts'
 export function trustedPath(writable: readonly string[], path = process.env.PATH ?? ''): string {
   return path
     .split(delimiter)
-    .filter((folder) => isTrusted(folder, writable))
+    .filter((folder) => isTrustedFolder(folder, writable))
     .join(delimiter)
 }
 
@@ -18,17 +18,19 @@ export function trustedPath(writable: readonly string[], path = process.env.PATH
  * Moves the other folders to the end of this process's `PATH`. Of the whole process: the sandbox's runtime starts `which`
  * by its name, and so may any other library.
  */
-export function preferTrusted(writable: readonly string[]): void {
+export function preferTrustedPath(writable: readonly string[]): void {
   const path = process.env.PATH ?? ''
-  const others = path.split(delimiter).filter((folder) => !isTrusted(folder, writable))
+  const others = path.split(delimiter).filter((folder) => !isTrustedFolder(folder, writable))
   if (others.length === 0) return
   const trusted = trustedPath(writable, path)
   process.env.PATH = [...(trusted === '' ? [] : [trusted]), ...others].join(delimiter)
 }
 
-function isTrusted(folder: string, writable: readonly string[]): boolean {
+function isTrustedFolder(folder: string, writable: readonly string[]): boolean {
   // A relative one is wherever this process happens to be.
   if (!folder.startsWith('/')) return false
-  const real = realPlace(folder)
-  return !writable.some((root) => isWithin(folder, root) || isWithin(real, root) || isWithin(real, realPlace(root)))
+  const real = resolveRealPath(folder)
+  return !writable.some(
+    (root) => isWithin(folder, root) || isWithin(real, root) || isWithin(real, resolveRealPath(root)),
+  )
 }

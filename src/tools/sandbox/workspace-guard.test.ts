@@ -1,14 +1,14 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { Workbench } from '../../../test/escape/workbench.ts'
-import { workbench } from '../../../test/escape/workbench.ts'
-import { sandboxedSpawn } from './open-sandbox.ts'
+import type { ToolWorkspace } from '../../../test/escape/tool-workspace.ts'
+import { createToolWorkspace } from '../../../test/escape/tool-workspace.ts'
+import { spawnSandboxedServer } from './open-sandbox.ts'
 
 /** A command that goes on a step whenever it is told to. */
-async function stepping({ box }: Workbench, ...steps: string[]) {
+async function stepping({ toolbox }: ToolWorkspace, ...steps: string[]) {
   const command = steps.map((step) => `${step}; echo done; read`).join('; ')
-  const work = await box.sandbox.spawn({ command, stdin: 'pipe' })
+  const work = await toolbox.sandbox.spawn({ command, stdin: 'pipe' })
   const waiting = steps.map(() => Promise.withResolvers<void>())
   let done = 0
   work.child.stdout?.on('data', (chunk: Buffer) => {
@@ -23,7 +23,7 @@ async function stepping({ box }: Workbench, ...steps: string[]) {
 }
 
 test('SB28 nothing outside is removed by way of a link that another command made', async () => {
-  using bench = workbench()
+  using bench = createToolWorkspace()
   const repository = join(bench.outside, 'repository')
   const work = join(bench.outside, 'other/commondir')
   for (const folder of [repository, work]) mkdirSync(folder, { recursive: true })
@@ -48,8 +48,8 @@ test('SB28 nothing outside is removed by way of a link that another command made
 })
 
 test('SB28 a redirection that a command leaves is moved aside and told, whatever it is', async () => {
-  using bench = workbench()
-  bench.put('.git/config', '')
+  using bench = createToolWorkspace()
+  bench.writeFile('.git/config', '')
   for (const make of ['echo ../evil > .git/commondir', 'mkdir .git/commondir; echo x > .git/commondir/x']) {
     const { text } = await bench.call('Bash', { command: make })
     expect(text).toMatch(/'\.git\/commondir' would lead git astray; it is now '\.git\/commondir\.replaced-/)
@@ -59,9 +59,9 @@ test('SB28 a redirection that a command leaves is moved aside and told, whatever
 })
 
 test('SB28 nothing is made where a repository points to, outside', async () => {
-  using bench = workbench()
+  using bench = createToolWorkspace()
   mkdirSync(join(bench.outside, 'victim'))
-  bench.put('a/.git', `gitdir: ${bench.outside}/victim\n`)
+  bench.writeFile('a/.git', `gitdir: ${bench.outside}/victim\n`)
   mkdirSync(join(bench.workspace, 'b'))
   symlinkSync(join(bench.outside, 'victim'), join(bench.workspace, 'b/.git'))
   mkdirSync(join(bench.workspace, 'c/.git/modules'), { recursive: true })
@@ -74,14 +74,14 @@ test('SB28 nothing is made where a repository points to, outside', async () => {
 })
 
 test('SB22 a server at work does not have what a person does meanwhile undone', async () => {
-  using bench = workbench()
-  bench.put('shared/good.md', 'good')
+  using bench = createToolWorkspace()
+  bench.writeFile('shared/good.md', 'good')
   mkdirSync(join(bench.workspace, '.claude'))
   const agents = join(bench.workspace, '.claude/agents')
   symlinkSync('../shared', agents)
-  const server = await sandboxedSpawn(bench.box.sandbox, { command: ['cat'] })
+  const server = await spawnSandboxedServer(bench.toolbox.sandbox, { command: ['cat'] })
   rmSync(agents)
-  bench.put('.claude/agents/mine.md', 'hours of work')
+  bench.writeFile('.claude/agents/mine.md', 'hours of work')
   expect(await bench.call('Bash', { command: 'echo fine' })).toMatchObject({ output: 'fine\n' })
   server.child.stdin?.end()
   await server.ended
@@ -89,7 +89,7 @@ test('SB22 a server at work does not have what a person does meanwhile undone', 
 })
 
 test('SB31 a command that takes the right to write from the workspace leaves no cover behind', async () => {
-  using bench = workbench()
+  using bench = createToolWorkspace()
   expect(await bench.call('Bash', { command: 'chmod 500 .' })).toMatchObject({ success: true })
   expect(statSync(bench.workspace).mode & 0o300).toBe(0o300)
   expect(readdirSync(bench.workspace).filter((name) => name !== '.troupe')).toEqual([])

@@ -1,12 +1,18 @@
 import type { Dirent } from 'node:fs'
 import { existsSync, mkdirSync, readdirSync, rmdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { inPlainFolder } from '../files/descend.ts'
-import { gitFolderOf } from '../files/git-hooks.ts'
-import { namesOf } from '../files/place.ts'
-import { OWN_FOLDER } from '../files/protected.ts'
-import { agentPlaces, isWithin, protectedPlaces, realPlace, sharedFolders } from '../files/protected-places.ts'
+import { TROUPE_FOLDER } from '../files/check-protected.ts'
+import { findGitFolder } from '../files/git-hooks.ts'
+import {
+  agentConfigPaths,
+  isWithin,
+  partlyProtectedFolders,
+  protectedPaths,
+  resolveRealPath,
+} from '../files/protected-paths.ts'
+import { withLinkFreeFolder } from '../files/resolve-path.ts'
 import type { Workspace } from '../files/workspace.ts'
+import { pathSegments } from '../files/workspace-path.ts'
 
 /*
  * What commands may not write although it lies in the workspace.
@@ -16,51 +22,55 @@ import type { Workspace } from '../files/workspace.ts'
  */
 
 /** How far below the root repositories and agents are looked for, and in how many folders at the most. */
-const DEPTH = 6
-const MOST_FOLDERS = 10_000
+const MAX_DEPTH = 6
+const MAX_FOLDERS = 10_000
 
-export function guardedPlaces(workspace: Workspace, writable: readonly string[]): string[] {
-  const folders = foldersOf(workspace.real)
+export function writeProtectedPaths(workspace: Workspace, writable: readonly string[]): string[] {
+  const folders = findMarkedFolders(workspace.realPath)
   const trees = folders.filter((folder) => existsSync(join(folder, '.git')))
   const nested = folders
-    .filter((folder) => folder !== workspace.real)
-    .flatMap((folder) => agentPlaces(folder, 'nested'))
+    .filter((folder) => folder !== workspace.realPath)
+    .flatMap((folder) => agentConfigPaths(folder, 'nested'))
     .filter((path) => existsSync(path))
-  const all = [...trees.flatMap((tree) => gitSettings(tree, writable)), ...nested, ...protectedPlaces(workspace, trees)]
+  const all = [
+    ...trees.flatMap((tree) => gitProtectedPaths(tree, writable)),
+    ...nested,
+    ...protectedPaths(workspace, trees),
+  ]
   return [...new Set(all)].filter((path) => writable.some((root) => isWithin(path, root)))
 }
 
 /** Whether all of the workspace is protected, because a place was named that holds it. */
-export function isGuardedWhole({ real, protect = [] }: Workspace): boolean {
-  return protect.some((path) => isWithin(real, path) || isWithin(real, realPlace(path)))
+export function isFullyProtected({ realPath, protect = [] }: Workspace): boolean {
+  return protect.some((path) => isWithin(realPath, path) || isWithin(realPath, resolveRealPath(path)))
 }
 
 /**
  * The folders that hold both what is protected and what is not. They have to be there while a command works, or they would
  * be covered as a whole; the last command to end removes those that it finds empty and that we made.
  */
-export class SharedFolders {
-  private readonly made = new Set<string>()
-  private working = 0
+export class PartlyProtectedFolders {
+  private readonly created = new Set<string>()
+  private activeCommands = 0
   private readonly folders: readonly string[]
 
-  constructor({ real }: Workspace) {
-    this.folders = sharedFolders(real)
+  constructor({ realPath }: Workspace) {
+    this.folders = partlyProtectedFolders(realPath)
   }
 
-  enter(): void {
-    this.working++
-    for (const folder of this.folders) if (worked(() => mkdirSync(folder))) this.made.add(folder)
+  acquire(): void {
+    this.activeCommands++
+    for (const folder of this.folders) if (succeeds(() => mkdirSync(folder))) this.created.add(folder)
   }
 
-  leave(): void {
-    if (--this.working > 0) return
-    for (const folder of this.made) if (worked(() => rmdirSync(folder))) this.made.delete(folder)
+  release(): void {
+    if (--this.activeCommands > 0) return
+    for (const folder of this.created) if (succeeds(() => rmdirSync(folder))) this.created.delete(folder)
   }
 }
 
 /** A folder that is there already is not ours; one that is not empty stays. */
-function worked(step: () => void): boolean {
+function succeeds(step: () => void): boolean {
   try {
     step()
     return true
@@ -70,65 +80,67 @@ function worked(step: () => void): boolean {
 }
 
 /** Folders of a workspace that hold something to guard. The nearer ones first: of too many, the deepest are left out. */
-function foldersOf(root: string): string[] {
+function findMarkedFolders(root: string): string[] {
   const found: string[] = []
-  let left = MOST_FOLDERS
+  let left = MAX_FOLDERS
   let level = [root]
-  for (let depth = 0; depth <= DEPTH && level.length > 0; depth++) {
-    const looked = level.slice(0, left).map((folder) => ({ folder, entries: entriesOf(folder) }))
+  for (let depth = 0; depth <= MAX_DEPTH && level.length > 0; depth++) {
+    const looked = level.slice(0, left).map((folder) => ({ folder, entries: listEntries(folder) }))
     left -= looked.length
-    found.push(...looked.filter(({ entries }) => entries.some(({ name }) => TELLING.has(name))).map(folderOf))
+    found.push(...looked.filter(({ entries }) => entries.some(({ name }) => MARKERS.has(name))).map(toFolder))
     level = looked.flatMap(({ folder, entries }) =>
-      entries.filter((entry) => entry.isDirectory() && !SKIPPED.has(entry.name)).map(({ name }) => join(folder, name)),
+      entries
+        .filter((entry) => entry.isDirectory() && !SKIPPED_FOLDERS.has(entry.name))
+        .map(({ name }) => join(folder, name)),
     )
   }
   return found
 }
 
-const TELLING = new Set(['.git', '.claude', '.github', '.amplifier', '.mcp.json', OWN_FOLDER])
-const SKIPPED = new Set(['.git', 'node_modules', OWN_FOLDER])
-const folderOf = ({ folder }: { folder: string }) => folder
+const MARKERS = new Set(['.git', '.claude', '.github', '.amplifier', '.mcp.json', TROUPE_FOLDER])
+const SKIPPED_FOLDERS = new Set(['.git', 'node_modules', TROUPE_FOLDER])
+const toFolder = ({ folder }: { folder: string }) => folder
 
 /** What is elsewhere is covered by not being there: nothing is looked for or made in it. */
-function gitSettings(tree: string, writable: readonly string[]): string[] {
+function gitProtectedPaths(tree: string, writable: readonly string[]): string[] {
   const named = join(tree, '.git')
-  const git = gitFolderOf(tree)
+  const git = findGitFolder(tree)
   const pointer = git === named ? [] : [named]
   if (git === undefined || !existsSync(git)) return [named]
-  const root = writable.find((each) => isWithin(realPlace(git), realPlace(each)))
-  return root === undefined ? pointer : [...pointer, ...repositorySettings(git, root)]
+  const root = writable.find((each) => isWithin(resolveRealPath(git), resolveRealPath(each)))
+  return root === undefined ? pointer : [...pointer, ...repositoryProtectedPaths(git, root)]
 }
 
-function repositorySettings(git: string, root: string): string[] {
-  const trees = foldersIn(join(git, 'worktrees'))
+function repositoryProtectedPaths(git: string, root: string): string[] {
+  const trees = subfolders(join(git, 'worktrees'))
   const ofTrees = trees.flatMap((tree) => [join(tree, 'config.worktree'), join(tree, 'commondir')])
-  return [...settingsIn(git, root), ...ofTrees, ...modulesIn(join(git, 'modules'), root, DEPTH)]
+  return [...gitConfigPaths(git, root), ...ofTrees, ...submoduleProtectedPaths(join(git, 'modules'), root, MAX_DEPTH)]
 }
 
 /** Modules may have names with slashes, and modules of their own. */
-function modulesIn(folder: string, root: string, depth: number): string[] {
+function submoduleProtectedPaths(folder: string, root: string, depth: number): string[] {
   if (depth === 0) return []
-  return foldersIn(folder).flatMap((path) => {
-    if (!existsSync(join(path, 'HEAD'))) return modulesIn(path, root, depth - 1)
-    return [...settingsIn(path, root), ...modulesIn(join(path, 'modules'), root, depth - 1)]
+  return subfolders(folder).flatMap((path) => {
+    if (!existsSync(join(path, 'HEAD'))) return submoduleProtectedPaths(path, root, depth - 1)
+    return [...gitConfigPaths(path, root), ...submoduleProtectedPaths(join(path, 'modules'), root, depth - 1)]
   })
 }
 
-function settingsIn(git: string, root: string): string[] {
+function gitConfigPaths(git: string, root: string): string[] {
   // Commands that come with git look for the folder; a cover in its place would be a file. By descriptors: a link that
   // another command puts there meanwhile would have us make it elsewhere.
-  const names = isWithin(git, root) ? namesOf(git.slice(root.length)) : undefined
-  if (names) inPlainFolder(root, names, (folder) => worked(() => mkdirSync(`${folder}/hooks`)))
+  const names = isWithin(git, root) ? pathSegments(git.slice(root.length)) : undefined
+  if (names) withLinkFreeFolder(root, names, (folder) => succeeds(() => mkdirSync(`${folder}/hooks`)))
   return ['hooks', 'config', 'config.worktree'].map((name) => join(git, name))
 }
 
-function foldersIn(folder: string): string[] {
-  return entriesOf(folder)
+function subfolders(folder: string): string[] {
+  return listEntries(folder)
     .filter((entry) => entry.isDirectory())
     .map(({ name }) => join(folder, name))
 }
 
-function entriesOf(folder: string): Dirent[] {
+function listEntries(folder: string): Dirent[] {
   try {
     return readdirSync(folder, { withFileTypes: true })
   } catch {

@@ -2,20 +2,20 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import type { Answer, Workbench } from '../../../test/escape/workbench.ts'
-import { callTool, workbench } from '../../../test/escape/workbench.ts'
+import type { ToolCallOutcome, ToolWorkspace } from '../../../test/escape/tool-workspace.ts'
+import { callTool, createToolWorkspace } from '../../../test/escape/tool-workspace.ts'
 import { createTools } from '../tools.ts'
 
 /** The same workspace searched with ripgrep in its jail, with ripgrep alone, and without it. */
-function both(): Workbench & { all(tool: string, input: unknown): Promise<Answer[]> } {
-  const bench = workbench()
+function both(): ToolWorkspace & { all(tool: string, input: unknown): Promise<ToolCallOutcome[]> } {
+  const bench = createToolWorkspace()
   const bare = createTools({ workspace: bench.workspace, sandbox: 'none' })
   const without = createTools({ workspace: bench.workspace, sandbox: 'none', ripgrep: false })
-  const boxes = [bench.box, bare, without]
+  const boxes = [bench.toolbox, bare, without]
   return { ...bench, all: (tool, input) => Promise.all(boxes.map((box) => callTool(box, tool, input))) }
 }
 
-const benches: Workbench[] = []
+const benches: ToolWorkspace[] = []
 afterAll(() => {
   for (const each of benches) each[Symbol.dispose]()
 })
@@ -37,9 +37,9 @@ describe('Glob', () => {
   test('TO17 Glob finds files by pattern, in order, hidden ones too, and none that .gitignore hides', async () => {
     const bench = fresh()
     for (const path of ['a.ts', 'src/b.ts', 'src/deep/c.tsx', '.env', 'dist/d.ts', 'src/dist.ts', '.git/config']) {
-      bench.put(path, '')
+      bench.writeFile(path, '')
     }
-    bench.put('.gitignore', 'dist/\n')
+    bench.writeFile('.gitignore', 'dist/\n')
     expect(await same(bench, 'Glob', { pattern: '*.ts' })).toBe('a.ts\nsrc/b.ts\nsrc/dist.ts')
     expect(await same(bench, 'Glob', { pattern: 'src/**' })).toBe('src/b.ts\nsrc/deep/c.tsx\nsrc/dist.ts')
     expect(await same(bench, 'Glob', { pattern: '**/*.{tsx,env}' })).toBe('.env\nsrc/deep/c.tsx')
@@ -51,7 +51,7 @@ describe('Glob', () => {
 
   test('TO18 a long list comes in pages', async () => {
     const bench = fresh()
-    for (let at = 0; at < 30; at++) bench.put(`f${String(at).padStart(2, '0')}`, '')
+    for (let at = 0; at < 30; at++) bench.writeFile(`f${String(at).padStart(2, '0')}`, '')
     const text = await same(bench, 'Glob', { pattern: 'f*', head_limit: 10, offset: 5 })
     expect(text).toContain('[6 to 15 of 30; go on with offset 15]')
     expect(text.split('\n')).toHaveLength(11)
@@ -61,10 +61,10 @@ describe('Glob', () => {
 describe('Grep', () => {
   test('TO19 Grep answers alike with and without ripgrep: modes, context, case, types, globs, pages', async () => {
     const bench = fresh()
-    bench.put('a.ts', 'const alpha = 1\nconst beta = 2\n\nconst gamma = 3\nexport { alpha }\n')
-    bench.put('src/b.js', 'Alpha\r\nbeta\r\n')
-    bench.put('note.md', '# alpha\n'.repeat(40))
-    bench.put('bin', Buffer.from('alpha\n\0alpha\n'))
+    bench.writeFile('a.ts', 'const alpha = 1\nconst beta = 2\n\nconst gamma = 3\nexport { alpha }\n')
+    bench.writeFile('src/b.js', 'Alpha\r\nbeta\r\n')
+    bench.writeFile('note.md', '# alpha\n'.repeat(40))
+    bench.writeFile('bin', Buffer.from('alpha\n\0alpha\n'))
     const mode = { output_mode: 'content' }
     expect(await same(bench, 'Grep', { pattern: 'alpha' })).toContain('a.ts\n')
     expect(await same(bench, 'Grep', { pattern: 'alpha', ...mode, type: 'ts' })).toBe(
@@ -110,7 +110,7 @@ describe('Grep', () => {
       '١٢',
       'naïve_1',
     ]
-    bench.put('t.txt', `${lines.join('\n')}\n`)
+    bench.writeFile('t.txt', `${lines.join('\n')}\n`)
     const patterns = [
       '\\bbar\\b',
       '\\w+ \\d',
@@ -141,9 +141,9 @@ describe('Grep', () => {
 
   test('TO76 neither a pattern nor a .gitignore makes a search run away', async () => {
     const bench = fresh()
-    bench.put('a'.repeat(250), 'word\n')
+    bench.writeFile('a'.repeat(250), 'word\n')
     const blanks = `c${' '.repeat(100_000)}d`
-    bench.put('.gitignore', `${'*a'.repeat(60)}*b\n${'**/*a*a*a*a/'.repeat(20)}b\n${blanks}\n`)
+    bench.writeFile('.gitignore', `${'*a'.repeat(60)}*b\n${'**/*a*a*a*a/'.repeat(20)}b\n${blanks}\n`)
     expect(await same(bench, 'Glob', { pattern: `${'*a'.repeat(100)}*b` })).toContain('no file has such a name')
     expect(await same(bench, 'Glob', { pattern: `${'*a'.repeat(100)}*` })).toContain('aaa')
   })
@@ -173,7 +173,7 @@ describe('Grep', () => {
         const folders = Array.from({ length: depth }, () => pick(random, ['a', 'b', 'c', 'd', 'e', 'deep', 'm']))
         const path = [...folders, pick(random, names)].slice(random() < 0.3 ? -1 : 0).join('/')
         try {
-          bench.put(path, 'word\n')
+          bench.writeFile(path, 'word\n')
         } catch {
           // A file has the name of a folder.
         }
@@ -181,7 +181,7 @@ describe('Grep', () => {
       for (const folder of ['', 'a/', 'd/', 'm/']) {
         const chosen = rules.filter(() => random() < 0.4)
         try {
-          bench.put(`${folder}.gitignore`, chosen.join('\n'))
+          bench.writeFile(`${folder}.gitignore`, chosen.join('\n'))
         } catch {
           // The same.
         }
@@ -195,7 +195,7 @@ describe('Grep', () => {
 
   test('TO22 links are not followed, and a circle of folders ends', async () => {
     const bench = fresh()
-    bench.put('real/a.txt', 'word')
+    bench.writeFile('real/a.txt', 'word')
     symlinkSync('..', join(bench.workspace, 'real/up'))
     symlinkSync(bench.outside, join(bench.workspace, 'out'))
     execFileSync('sh', ['-c', `echo word > ${bench.outside}/secret.txt`])
@@ -206,7 +206,7 @@ describe('Grep', () => {
 
   test('TO23 an expression that runs away is stopped', async () => {
     const bench = fresh()
-    bench.put('a.txt', `${'a'.repeat(40)}!\n`)
+    bench.writeFile('a.txt', `${'a'.repeat(40)}!\n`)
     const without = createTools({ workspace: bench.workspace, sandbox: 'none', ripgrep: false })
     const answer = await callTool(without, 'Grep', { pattern: '(a+)+$' })
     expect(answer.text).toContain('takes too long')
@@ -221,9 +221,9 @@ describe('Grep', () => {
   test('TO25 names and contents that are no text do not stop a search', async () => {
     const bench = fresh()
     mkdirSync(join(bench.workspace, 'we ird'))
-    bench.put('we ird/new\nline.txt', 'word')
-    bench.put('latin.txt', Buffer.from([0x66, 0xfc, 0x0a, 0x77, 0x6f, 0x72, 0x64, 0x0a]))
-    bench.put('utf16.txt', Buffer.from('\ufeffword\n', 'utf16le'))
+    bench.writeFile('we ird/new\nline.txt', 'word')
+    bench.writeFile('latin.txt', Buffer.from([0x66, 0xfc, 0x0a, 0x77, 0x6f, 0x72, 0x64, 0x0a]))
+    bench.writeFile('utf16.txt', Buffer.from('\ufeffword\n', 'utf16le'))
     const text = await same(bench, 'Grep', { pattern: 'word', output_mode: 'content' })
     expect(text).toContain('latin.txt:2:word')
     expect(text).toContain('utf16.txt:1:word')

@@ -1,8 +1,8 @@
-import { unknownName } from '../../errors.ts'
-import { mistaken, unable } from '../complaint.ts'
-import { fileNameOf, readState, replaceState } from '../files/own-state.ts'
-import { TurnsByName } from '../files/turns-by-name.ts'
+import { unknownNameError } from '../../errors.ts'
+import { KeyedMutex } from '../files/keyed-mutex.ts'
+import { readState, replaceState, toFileName } from '../files/tool-state.ts'
 import type { Workspace } from '../files/workspace.ts'
+import { invalidCallError, operatorError } from '../tool-errors.ts'
 
 /*
  * The task list of a run, shared by its agents: one file, replaced as a whole, so that a restarted run finds it as it was.
@@ -11,7 +11,7 @@ import type { Workspace } from '../files/workspace.ts'
 
 export type TaskStatus = 'pending' | 'in_progress' | 'completed'
 
-export interface ListedTask {
+export interface TaskListItem {
   id: string
   subject: string
   description: string
@@ -26,38 +26,41 @@ export interface ListedTask {
 
 interface TaskFile {
   next: number
-  tasks: ListedTask[]
+  tasks: TaskListItem[]
 }
 
-export type TaskChange = Partial<Pick<ListedTask, 'subject' | 'description' | 'status' | 'owner' | 'active_form'>> & {
+export type TaskListUpdate = Partial<
+  Pick<TaskListItem, 'subject' | 'description' | 'status' | 'owner' | 'active_form'>
+> & {
   add_blocked_by?: readonly string[]
   add_blocks?: readonly string[]
 }
 
-const MOST_TASKS = 500
+const MAX_TASKS = 500
 
 export class TaskLists {
-  private readonly turns = new TurnsByName()
+  private readonly mutex = new KeyedMutex()
   private readonly workspace: Workspace
 
   constructor(workspace: Workspace) {
     this.workspace = workspace
   }
 
-  async all(run: string): Promise<ListedTask[]> {
+  async all(run: string): Promise<TaskListItem[]> {
     return (await this.read(run)).tasks
   }
 
-  async find(run: string, id: string): Promise<ListedTask> {
-    return mustFind((await this.read(run)).tasks, id)
+  async find(run: string, id: string): Promise<TaskListItem> {
+    return findTask((await this.read(run)).tasks, id)
   }
 
-  create(run: string, task: Omit<ListedTask, 'id' | 'status' | 'blocked_by'>): Promise<ListedTask> {
+  create(run: string, task: Omit<TaskListItem, 'id' | 'status' | 'blocked_by'>): Promise<TaskListItem> {
     return this.change(run, (file) => {
       const made = file.tasks.find(({ key }) => key === task.key)
       if (made) return made
-      if (file.tasks.length >= MOST_TASKS) throw mistaken(`the list has ${MOST_TASKS} tasks already`, 'finish some')
-      const fresh: ListedTask = { ...task, id: String(file.next++), status: 'pending', blocked_by: [] }
+      if (file.tasks.length >= MAX_TASKS)
+        throw invalidCallError(`the list has ${MAX_TASKS} tasks already`, 'finish some')
+      const fresh: TaskListItem = { ...task, id: String(file.next++), status: 'pending', blocked_by: [] }
       file.tasks.push(fresh)
       return fresh
     })
@@ -66,12 +69,12 @@ export class TaskLists {
   update(
     run: string,
     id: string,
-    { add_blocked_by = [], add_blocks = [], ...fields }: TaskChange,
-  ): Promise<ListedTask> {
+    { add_blocked_by = [], add_blocks = [], ...fields }: TaskListUpdate,
+  ): Promise<TaskListItem> {
     return this.change(run, ({ tasks }) => {
-      const task = mustFind(tasks, id)
-      for (const other of add_blocked_by) block(tasks, id, other)
-      for (const other of add_blocks) block(tasks, other, id)
+      const task = findTask(tasks, id)
+      for (const other of add_blocked_by) addBlocker(tasks, id, other)
+      for (const other of add_blocks) addBlocker(tasks, other, id)
       return Object.assign(task, fields)
     })
   }
@@ -84,33 +87,37 @@ export class TaskLists {
   }
 
   private change<T>(run: string, work: (file: TaskFile) => T): Promise<T> {
-    return this.turns.take(run, async () => {
+    return this.mutex.runExclusive(run, async () => {
       const file = await this.read(run)
       const result = work(file)
-      await replaceState(this.workspace, this.place(run), `${JSON.stringify(file, null, 2)}\n`)
+      await replaceState(this.workspace, this.statePath(run), `${JSON.stringify(file, null, 2)}\n`)
       return result
     })
   }
 
   private async read(run: string): Promise<TaskFile> {
-    const text = await readState(this.workspace, this.place(run))
+    const text = await readState(this.workspace, this.statePath(run))
     if (text === undefined) return { next: 1, tasks: [] }
     try {
       return JSON.parse(text) as TaskFile
     } catch (cause) {
-      throw unable(`the task list of this run is damaged: .troupe/${this.place(run).join('/')}`, 'remove it', cause)
+      throw operatorError(
+        `the task list of this run is damaged: .troupe/${this.statePath(run).join('/')}`,
+        'remove it',
+        cause,
+      )
     }
   }
 
-  private place(run: string): string[] {
-    return ['tasks', `${fileNameOf(run)}.json`]
+  private statePath(run: string): string[] {
+    return ['tasks', `${toFileName(run)}.json`]
   }
 }
 
-function mustFind(tasks: readonly ListedTask[], id: string): ListedTask {
+function findTask(tasks: readonly TaskListItem[], id: string): TaskListItem {
   const found = tasks.find((task) => task.id === id)
   if (found) return found
-  throw unknownName(
+  throw unknownNameError(
     'tool_failed',
     'task',
     id,
@@ -119,14 +126,14 @@ function mustFind(tasks: readonly ListedTask[], id: string): ListedTask {
 }
 
 /** Refuses a circle: none of its tasks could ever begin. */
-function block(tasks: readonly ListedTask[], id: string, by: string): void {
-  const task = mustFind(tasks, id)
-  mustFind(tasks, by)
+function addBlocker(tasks: readonly TaskListItem[], id: string, by: string): void {
+  const task = findTask(tasks, id)
+  findTask(tasks, by)
   if (task.blocked_by.includes(by)) return
   const waiting = [by]
   const visited = new Set<string>()
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    if (next === id) throw mistaken(`task ${id} cannot wait for task ${by}: that one waits for task ${id}`)
+    if (next === id) throw invalidCallError(`task ${id} cannot wait for task ${by}: that one waits for task ${id}`)
     if (visited.has(next)) continue
     visited.add(next)
     waiting.push(...(tasks.find((other) => other.id === next)?.blocked_by ?? []))

@@ -1,19 +1,19 @@
 import { z } from 'zod'
 import type { Tool } from '../../kernel/tool.ts'
 import { defineTool } from '../../kernel/tool.ts'
-import { mistaken } from '../complaint.ts'
-import { page } from '../search/page.ts'
-import type { ListedTask, TaskLists } from './task-list.ts'
+import { paginate } from '../search/paginate.ts'
+import { invalidCallError } from '../tool-errors.ts'
+import type { TaskListItem, TaskLists } from './task-list.ts'
 
 const taskId = z.union([z.string(), z.number()]).transform(String).describe('The number of the task.')
 
-const creation = z.object({
+const createInput = z.object({
   subject: z.string().min(1).max(300).describe('What is to be done, in a few words.'),
   description: z.string().max(20_000).describe('All that is needed to do it.'),
   activeForm: z.string().max(300).optional().describe('The same as something under way: "Running the tests".'),
 })
 
-const update = z.object({
+const updateInput = z.object({
   taskId,
   status: z.enum(['pending', 'in_progress', 'completed', 'deleted']).optional(),
   subject: z.string().min(1).max(300).optional(),
@@ -26,16 +26,16 @@ const update = z.object({
 
 /** The task list of a run: what is planned, who does what, what is done. */
 export function taskTools(lists: TaskLists): Tool[] {
-  return [createTool(lists), getTool(lists), updateTool(lists), listTool(lists)]
+  return [taskCreateTool(lists), taskGetTool(lists), taskUpdateTool(lists), taskListTool(lists)]
 }
 
-function createTool(lists: TaskLists): Tool {
-  return defineTool<z.output<typeof creation>>({
+function taskCreateTool(lists: TaskLists): Tool {
+  return defineTool<z.output<typeof createInput>>({
     name: 'TaskCreate',
     description: 'Add a task to the task list of this run, which all its agents share.',
     category: 'task_management',
     kind: 'idempotent',
-    input: creation,
+    input: createInput,
     subject: ({ subject }) => subject,
     async execute({ subject, description, activeForm }, call) {
       const task = { subject, description, key: call.idempotency_key }
@@ -43,45 +43,48 @@ function createTool(lists: TaskLists): Tool {
         ...task,
         ...(activeForm ? { active_form: activeForm } : undefined),
       })
-      return { success: true, output: shown(made) }
+      return { success: true, output: withoutKey(made) }
     },
   })
 }
 
-function getTool(lists: TaskLists): Tool {
+function taskGetTool(lists: TaskLists): Tool {
   return defineTool<{ taskId: string }>({
     name: 'TaskGet',
     description: 'Read one task of the task list, with its description.',
     category: 'task_management',
     kind: 'read',
     input: z.object({ taskId }),
-    execute: async (request, call) => ({ success: true, output: shown(await lists.find(call.run_id, request.taskId)) }),
+    execute: async (request, call) => ({
+      success: true,
+      output: withoutKey(await lists.find(call.run_id, request.taskId)),
+    }),
   })
 }
 
-function updateTool(lists: TaskLists): Tool {
-  return defineTool<z.output<typeof update>>({
+function taskUpdateTool(lists: TaskLists): Tool {
+  return defineTool<z.output<typeof updateInput>>({
     name: 'TaskUpdate',
     description: 'Change a task of the task list: its status, its owner, what it waits for. `deleted` removes it.',
     category: 'task_management',
     kind: 'idempotent',
-    input: update,
+    input: updateInput,
     async execute({ taskId: id, status, activeForm, addBlockedBy, addBlocks, ...fields }, call) {
       if (status === 'deleted') {
         await lists.remove(call.run_id, id)
         return { success: true, output: { id, status } }
       }
       const change = {
-        ...given(fields),
-        ...given({ status, active_form: activeForm, add_blocked_by: addBlockedBy, add_blocks: addBlocks }),
+        ...definedFields(fields),
+        ...definedFields({ status, active_form: activeForm, add_blocked_by: addBlockedBy, add_blocks: addBlocks }),
       }
-      if (Object.keys(change).length === 0) throw mistaken('nothing to change was given')
-      return { success: true, output: shown(await lists.update(call.run_id, id, change)) }
+      if (Object.keys(change).length === 0) throw invalidCallError('nothing to change was given')
+      return { success: true, output: withoutKey(await lists.update(call.run_id, id, change)) }
     },
   })
 }
 
-function listTool(lists: TaskLists): Tool {
+function taskListTool(lists: TaskLists): Tool {
   return defineTool<Record<string, never>>({
     name: 'TaskList',
     description: 'List the tasks of this run with status, owner and what they wait for.',
@@ -99,16 +102,16 @@ function listTool(lists: TaskLists): Tool {
         ]
         return `#${id} [${status}] ${subject}${more.length > 0 ? ` (${more.join('; ')})` : ''}`
       })
-      return { success: true, output: page(lines, { offset: 0, limit: 500, nothing: 'the list is empty' }) }
+      return { success: true, output: paginate(lines, { offset: 0, limit: 500, emptyText: 'the list is empty' }) }
     },
   })
 }
 
-function shown({ key: _key, ...task }: ListedTask): Omit<ListedTask, 'key'> {
+function withoutKey({ key: _key, ...task }: TaskListItem): Omit<TaskListItem, 'key'> {
   return task
 }
 
 /** The fields that were given, without those that were not. */
-function given<T extends object>(fields: T): { [K in keyof T]?: NonNullable<T[K]> } {
+function definedFields<T extends object>(fields: T): { [K in keyof T]?: NonNullable<T[K]> } {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never
 }

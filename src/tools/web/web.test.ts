@@ -3,10 +3,10 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, test } from 'vitest'
-import { workbench } from '../../../test/escape/workbench.ts'
-import type { AddressBook } from './addresses.ts'
-import { addressFor, isPublic, PUBLIC_ADDRESSES } from './addresses.ts'
-import { readableText } from './readable.ts'
+import { createToolWorkspace } from '../../../test/escape/tool-workspace.ts'
+import { htmlToText } from './html-to-text.ts'
+import type { AddressPolicy } from './ssrf-guard.ts'
+import { isPublicAddress, PUBLIC_ADDRESSES, resolveAllowedAddress } from './ssrf-guard.ts'
 
 const servers: Server[] = []
 afterEach(() => {
@@ -21,15 +21,15 @@ async function serve(answer: RequestListener): Promise<number> {
 }
 
 /** A little internet in which names lead to this machine, and only the given ports count as public. */
-function book(ports: readonly number[], names: Record<string, string[]> = {}): AddressBook {
+function book(ports: readonly number[], names: Record<string, string[]> = {}): AddressPolicy {
   return {
     resolve: async (host) => (names[host] ?? ['127.0.0.1']).map((address) => ({ address, family: 4 as const })),
     isAllowed: (address, port) => address === '127.0.0.1' && ports.includes(port),
   }
 }
 
-function web(hosts: readonly string[], addresses: AddressBook) {
-  return workbench({ sandbox: 'none', network: { hosts, addresses } })
+function web(hosts: readonly string[], addresses: AddressPolicy) {
+  return createToolWorkspace({ sandbox: 'none', network: { hosts, addresses } })
 }
 
 describe('addresses', () => {
@@ -59,24 +59,26 @@ describe('addresses', () => {
         'not-an-address',
       ],
     ]
-    expect(inside.filter(isPublic)).toEqual([])
+    expect(inside.filter(isPublicAddress)).toEqual([])
     expect(
-      ['1.1.1.1', '8.8.8.8', '172.15.0.1', '2606:4700::1111', '2a00:1450::1'].filter((ip) => !isPublic(ip)),
+      ['1.1.1.1', '8.8.8.8', '172.15.0.1', '2606:4700::1111', '2a00:1450::1'].filter((ip) => !isPublicAddress(ip)),
     ).toEqual([])
   })
 
   test('TO35 one bad address spoils a name, and the address that was judged is the one that is used', async () => {
     const two = book([80], { mixed: ['127.0.0.1', '10.0.0.1'] })
-    await expect(addressFor(two, 'mixed', 80)).rejects.toThrow('not on the public internet')
-    await expect(addressFor(PUBLIC_ADDRESSES, 'localhost', 80)).rejects.toThrow('not on the public internet')
-    await expect(addressFor(PUBLIC_ADDRESSES, '[::1]', 80)).rejects.toThrow('not on the public internet')
+    await expect(resolveAllowedAddress(two, 'mixed', 80)).rejects.toThrow('not on the public internet')
+    await expect(resolveAllowedAddress(PUBLIC_ADDRESSES, 'localhost', 80)).rejects.toThrow('not on the public internet')
+    await expect(resolveAllowedAddress(PUBLIC_ADDRESSES, '[::1]', 80)).rejects.toThrow('not on the public internet')
     for (const host of ['2130706433', '0x7f000001', '0177.0.0.1', '127.1']) {
       const { hostname } = new URL(`http://${host}/`)
-      await expect(addressFor(PUBLIC_ADDRESSES, hostname, 80), host).rejects.toThrow('not on the public internet')
+      await expect(resolveAllowedAddress(PUBLIC_ADDRESSES, hostname, 80), host).rejects.toThrow(
+        'not on the public internet',
+      )
     }
     let asked = 0
     const port = await serve((_request, response) => response.end('here'))
-    const turning: AddressBook = {
+    const turning: AddressPolicy = {
       ...book([port]),
       resolve: async () => [{ address: asked++ === 0 ? '127.0.0.1' : '127.0.0.2', family: 4 }],
     }
@@ -89,7 +91,7 @@ describe('addresses', () => {
 
 describe('WebFetch', () => {
   test('TO36 the network is off until hosts are allowed, and then only those are reached', async () => {
-    using off = workbench({ sandbox: 'none' })
+    using off = createToolWorkspace({ sandbox: 'none' })
     expect((await off.call('WebFetch', { url: 'https://example.org' })).text).toContain('not allowed here')
     expect((await off.call('WebSearch', { query: 'anything' })).text).toContain('not allowed here')
     const port = await serve((_request, response) => response.end('ok'))
@@ -169,7 +171,7 @@ describe('WebFetch', () => {
   test('TO39 pages become text; binary answers, failures and addresses with passwords are told apart', async () => {
     const html = `<html><head><title>A &amp; B</title><style>x{}</style></head><body><h1>Hi</h1><script>evil()</script>
       <p>One <a href="/next">two</a>&nbsp;three</p><ul><li>x</li><li>y</li></ul><!-- no --><img alt="pic"></body></html>`
-    expect(readableText(html, 'https://a.test/dir/')).toEqual({
+    expect(htmlToText(html, 'https://a.test/dir/')).toEqual({
       title: 'A & B',
       text: '# Hi\n\nOne [two](https://a.test/next) three\n\n- x\n\n- y\n\n[image: pic]',
     })
@@ -186,10 +188,10 @@ describe('WebFetch', () => {
 
   test('TO40 a page of many unclosed tags is read in time', () => {
     const from = performance.now()
-    readableText('<a href="'.repeat(100_000), 'https://a.test/')
-    readableText(`${'<'.repeat(200_000)}>`, 'https://a.test/')
-    readableText('<!--'.repeat(100_000), 'https://a.test/')
-    readableText('<script>'.repeat(100_000), 'https://a.test/')
+    htmlToText('<a href="'.repeat(100_000), 'https://a.test/')
+    htmlToText(`${'<'.repeat(200_000)}>`, 'https://a.test/')
+    htmlToText('<!--'.repeat(100_000), 'https://a.test/')
+    htmlToText('<script>'.repeat(100_000), 'https://a.test/')
     expect(performance.now() - from).toBeLessThan(3000)
   })
 })
@@ -203,12 +205,12 @@ test('TO41 WebSearch asks the given service, bounds what comes back, and keeps t
       { title: 'c', url: 'nonsense', snippet: '' },
     ],
   }
-  using bench = workbench({ sandbox: 'none', network: { hosts: ['*'], search } })
+  using bench = createToolWorkspace({ sandbox: 'none', network: { hosts: ['*'], search } })
   const all = (await bench.call('WebSearch', { query: 'words' })).output as { results: { snippet: string }[] }
   expect(all.results).toHaveLength(2)
   expect(all.results[0]?.snippet.length).toBe(1001)
   const some = await bench.call('WebSearch', { query: 'words', allowed_domains: ['good.test'] })
   expect(some.output).toMatchObject({ results: [{ title: 'a' }] })
-  using none = workbench({ sandbox: 'none', network: { hosts: ['*'] } })
+  using none = createToolWorkspace({ sandbox: 'none', network: { hosts: ['*'] } })
   expect((await none.call('WebSearch', { query: 'words' })).text).toContain('no search service')
 })

@@ -1,36 +1,39 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import type { Played } from '../../../../test/stage.ts'
-import { playing } from '../../../../test/stage.ts'
+import type { ModelReply } from '../../../../test/support/test-troupe.ts'
+import { functionModel } from '../../../../test/support/test-troupe.ts'
 import type { ModelRequest } from '../../../index.ts'
 import { createTroupe, TroupeError } from '../../../index.ts'
-import type { TeamInput } from '../../../judgement/team/definition.ts'
-import { teamSchema } from '../../../judgement/team/definition.ts'
-import { textOf } from '../../../kernel/model.ts'
+import type { TeamInput } from '../../../judgement/team/team-schema.ts'
+import { teamSchema } from '../../../judgement/team/team-schema.ts'
+import { textFrom } from '../../../kernel/model.ts'
+import type { ChatEvent } from '../../../views/chat-event.ts'
 import { Conversation } from './conversation.ts'
-import type { Happening } from './happening.ts'
 
 interface Scene {
   conversation: Conversation
-  told: Happening[]
+  told: ChatEvent[]
   /** What was told, in short. */
   lines(): string[]
   requests: ModelRequest[]
 }
 
-async function scene(team: TeamInput, play: (request: ModelRequest) => Played | Promise<Played>): Promise<Scene> {
-  const model = playing(play)
+async function scene(
+  team: TeamInput,
+  play: (request: ModelRequest) => ModelReply | Promise<ModelReply>,
+): Promise<Scene> {
+  const model = functionModel(play)
   const troupe = await createTroupe({ store: 'memory', model, embedder: false })
   onTestFinished(() => troupe.close())
-  const told: Happening[] = []
+  const told: ChatEvent[] = []
   const conversation = new Conversation(troupe, {
     ...{ team: teamSchema.parse(team), variables: {}, model: undefined, limits: {} },
-    ...{ tell: (happening) => void told.push(happening), words: () => {}, stirs: () => {}, rests: () => {} },
+    ...{ onEvent: (happening) => void told.push(happening), onDelta: () => {}, onActivity: () => {}, onIdle: () => {} },
   })
-  return { conversation, told, lines: () => told.flatMap(brief), requests: model.seen }
+  return { conversation, told, lines: () => told.flatMap(brief), requests: model.requests }
 }
 
-function brief(happening: Happening): string[] {
-  if (happening.type === 'said') return [`${happening.agent}: ${happening.text}`]
+function brief(happening: ChatEvent): string[] {
+  if (happening.type === 'message') return [`${happening.agent}: ${happening.text}`]
   if (happening.type === 'handoff') return [`${happening.from} → ${happening.to}`]
   if (happening.type === 'question') return [`? ${happening.kind}`]
   if (happening.type === 'end') return [`end ${happening.status}`]
@@ -54,27 +57,27 @@ describe('a conversation', () => {
   test('CH1 tells who speaks and where the work goes, each thing once', async () => {
     const { conversation, lines } = await scene(pair, reciting)
     await conversation.start('Write.')
-    await conversation.rest()
+    await conversation.whenIdle()
     const first = ['writer: A draft.', 'writer → reviewer', 'reviewer: Fine.', 'reviewer → user', '? reply']
     expect(lines()).toEqual(first)
     const [question] = conversation.questions
     await conversation.answer(question?.gate_id ?? '', 'Again.')
-    await conversation.rest()
+    await conversation.whenIdle()
     expect(lines()).toEqual([...first, 'user → reviewer', 'reviewer: Fine.', 'reviewer → user', '? reply'])
-    const speakers = conversation.transcript.said.map(({ from }) => from)
+    const speakers = conversation.transcript.messages.map(({ from }) => from)
     expect(speakers).toEqual(['user', 'writer', 'reviewer', 'user', 'reviewer'])
-    expect(conversation.open).toBe(true)
+    expect(conversation.isOpen).toBe(true)
   })
 
   test('CH3 knows the variables that agents and people set', async () => {
     const { conversation } = await scene(pair, reciting)
     await conversation.start('Write.')
-    await conversation.rest()
+    await conversation.whenIdle()
     expect(conversation.transcript.variables).toEqual({ words: 5 })
     await conversation.steer({ do: 'set', name: 'words', value: 1 })
     const [question] = conversation.questions
     await conversation.answer(question?.gate_id ?? '', 'Go on.')
-    await conversation.rest()
+    await conversation.whenIdle()
     expect(conversation.transcript.variables).toEqual({ words: 1 })
   })
 
@@ -90,24 +93,24 @@ describe('a conversation', () => {
     })
     await conversation.start('Write.')
     await begun.promise
-    expect(conversation.busy).toBe(true)
+    expect(conversation.isBusy).toBe(true)
     await conversation.steer({ do: 'say', text: 'Mind the tone.' })
     resolve()
-    await conversation.rest()
+    await conversation.whenIdle()
     expect(lines().slice(0, 4)).toEqual(['writer: A draft.', 'writer → reviewer', 'steered say', 'reviewer: Fine.'])
-    const read = requests.at(-1)?.messages.map((message) => textOf(message)) ?? []
+    const read = requests.at(-1)?.messages.map((message) => textFrom(message)) ?? []
     expect(read.some((text) => text.includes('Mind the tone.'))).toBe(true)
   })
 
   test('CH2 a question is answered once, even before the run has taken the answer', async () => {
     const { conversation } = await scene(pair, reciting)
     await conversation.start('Write.')
-    await conversation.rest()
+    await conversation.whenIdle()
     const [question] = conversation.questions
     const answering = conversation.answer(question?.gate_id ?? '', 'Again.')
     await answering
     expect(conversation.questions).toEqual([])
-    await conversation.rest()
+    await conversation.whenIdle()
     expect(conversation.questions).toMatchObject([{ kind: 'reply' }])
   })
 
@@ -119,10 +122,10 @@ describe('a conversation', () => {
         : { text: 'Written.' },
     )
     await conversation.start('Write.')
-    await conversation.rest()
+    await conversation.whenIdle()
     expect(conversation.transcript.artifacts).toMatchObject([{ name: 'draft', version: 1, by: 'writer' }])
     expect(told).toContainEqual({ type: 'artifact', artifact: 'draft@1', by: 'writer' })
-    expect(told).toContainEqual(expect.objectContaining({ type: 'said', text: 'Written.', artifacts: ['draft@1'] }))
+    expect(told).toContainEqual(expect.objectContaining({ type: 'message', text: 'Written.', artifacts: ['draft@1'] }))
   })
 
   test('CH15 what was said during the last turn is the answer when the team returns', async () => {
@@ -141,17 +144,17 @@ describe('a conversation', () => {
     await conversation.steer({ do: 'say', text: 'And a title.' })
     await conversation.steer({ do: 'pause' })
     resolve()
-    await conversation.rest()
+    await conversation.whenIdle()
     const answered = ['reviewer: Fine.', 'reviewer → user', 'steered say', 'steered pause', 'user → reviewer']
     expect(lines().slice(2)).toEqual([...answered, '? pause'])
     await conversation.steer({ do: 'continue' })
-    await conversation.rest()
+    await conversation.whenIdle()
     expect(lines().slice(-3)).toEqual(['reviewer: Fine.', 'reviewer → user', '? reply'])
     expect(requests.filter(({ session }) => session.agent === 'reviewer')).toHaveLength(2)
     expect(
       requests
         .at(-1)
-        ?.messages.map((message) => textOf(message))
+        ?.messages.map((message) => textFrom(message))
         .join(),
     ).toContain('And a title.')
   })
@@ -159,20 +162,20 @@ describe('a conversation', () => {
   test('CH12 goes on after its run has ended: the next one knows what was said, unless it is forgotten', async () => {
     const { conversation, lines, requests } = await scene({ ...pair, after_work_behavior: 'terminate' }, reciting)
     await conversation.start('Write of cats.')
-    await conversation.rest()
-    expect(conversation.open).toBe(false)
+    await conversation.whenIdle()
+    expect(conversation.isOpen).toBe(false)
     expect(lines().at(-1)).toBe('end completed')
     const first = conversation.run_id
     await conversation.start('Shorter.')
-    await conversation.rest()
+    await conversation.whenIdle()
     expect(conversation.run_id).not.toBe(first)
     const heard = (request: ModelRequest | undefined) =>
-      (request?.messages ?? []).map((message) => textOf(message)).join('\n')
+      (request?.messages ?? []).map((message) => textFrom(message)).join('\n')
     expect(heard(requests[2])).toContain('Write of cats.')
     expect(heard(requests[2])).toContain('A draft.')
     conversation.clear()
     await conversation.start('Of dogs.')
-    await conversation.rest()
+    await conversation.whenIdle()
     expect(heard(requests[4])).not.toContain('cats')
   })
 
@@ -184,10 +187,10 @@ describe('a conversation', () => {
       return reciting(request)
     })
     await conversation.start('Write.')
-    await conversation.rest()
+    await conversation.whenIdle()
     expect(lines().at(-1)).toBe('end failed')
     await conversation.retry()
-    await conversation.rest()
+    await conversation.whenIdle()
     expect(lines().filter((line) => line.startsWith('writer:'))).toHaveLength(1)
     expect(lines().slice(-3)).toEqual(['reviewer: Fine.', 'reviewer → user', '? reply'])
   })
@@ -195,17 +198,17 @@ describe('a conversation', () => {
   test('CH8 a run that is taken up brings its questions, its variables and what was said', async () => {
     const { conversation, told } = await scene(pair, reciting)
     await conversation.start('Write.')
-    await conversation.rest()
-    const again = new Conversation(conversation.troupe, conversation.site)
+    await conversation.whenIdle()
+    const again = new Conversation(conversation.troupe, conversation.context)
     const before = told.length
     const row = await conversation.troupe.store.run(conversation.run_id ?? '')
     if (!row) throw new Error('no such run')
-    const past = await again.take(row)
+    const past = await again.attach(row)
     expect(told).toHaveLength(before)
     expect(past.flatMap(brief)).toEqual(told.slice(0, before).flatMap(brief))
     expect(again.transcript.variables).toEqual({ words: 5 })
     expect(again.questions).toMatchObject([{ kind: 'reply', question: 'Fine.' }])
-    expect(again.transcript.said.map(({ from }) => from)).toEqual(['user', 'writer', 'reviewer'])
+    expect(again.transcript.messages.map(({ from }) => from)).toEqual(['user', 'writer', 'reviewer'])
   })
 
   test('CH1 a member that is a team speaks through its own, and a group with one voice', async () => {
@@ -222,7 +225,7 @@ describe('a conversation', () => {
       text: agent === 'finder' ? 'Found.' : vote,
     }))
     await conversation.start('Find out.')
-    await conversation.rest()
+    await conversation.whenIdle()
     expect(lines().slice(0, 3)).toEqual(['research/finder: Found.', 'finder → user', 'research → jury'])
     expect(lines()[3]).toMatch(/^jury: .*Yes/s)
   })

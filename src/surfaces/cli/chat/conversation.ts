@@ -1,13 +1,13 @@
-import { asTroupeError } from '../../../errors.ts'
-import type { Limits, RunHandle, RunResult, RunRow, Signal, Troupe } from '../../../index.ts'
-import type { Value } from '../../../judgement/condition/tree.ts'
-import type { Team } from '../../../judgement/team/definition.ts'
+import { toTroupeError } from '../../../errors.ts'
+import type { Limits, RunHandle, RunResult, RunRow, StreamItem, Troupe } from '../../../index.ts'
+import type { VariableValue } from '../../../judgement/condition/condition-tree.ts'
+import type { Team } from '../../../judgement/team/team-schema.ts'
 import type { Event } from '../../../kernel/event.ts'
 import type { Delta } from '../../../kernel/ports.ts'
-import type { SteerAction } from '../../../kernel/steer.ts'
-import type { Happening, OpenQuestion } from './happening.ts'
-import type { Transcript } from './transcript.ts'
-import { follow, newTranscript } from './transcript.ts'
+import type { SteerAction } from '../../../kernel/steer-action.ts'
+import type { ChatEvent, OpenQuestion } from '../../../views/chat-event.ts'
+import type { Transcript } from '../../../views/transcript.ts'
+import { newTranscript, reduceTranscript } from '../../../views/transcript.ts'
 
 /*
  * Talking with a team: one run after the other.
@@ -17,81 +17,81 @@ import { follow, newTranscript } from './transcript.ts'
  * 4. What other processes do with the run is known before a line is taken.
  */
 
-export interface ConversationSite {
+export interface ConversationContext {
   /** Whom runs that are started from here are of. */
   team: Team
   /** Values for variables of the team, for runs that are started from here. */
-  variables: Record<string, Value>
+  variables: Record<string, VariableValue>
   model: string | undefined
   /** Limits that were asked for. */
   limits: Partial<Limits>
   /** Those of the run that was taken up, for what nobody asked for. */
   inherited?: Limits
-  tell(happening: Happening): void
-  words(delta: Delta): void
+  onEvent(happening: ChatEvent): void
+  onDelta(delta: Delta): void
   /** Something happened, whether it is told or not: who is at work may have changed. */
-  stirs(): void
+  onActivity(): void
   /** The run stands still: it waits, has ended, or could not go on. */
-  rests(): void
+  onIdle(): void
 }
 
 /** How much of an earlier run the next one is given. */
-const CARRIED = 20
+const MESSAGES_CARRIED = 20
 
 export class Conversation {
   troupe: Troupe
-  readonly site: ConversationSite
+  readonly context: ConversationContext
   transcript: Transcript = newTranscript()
   run_id: string | undefined
   /** How the run stood when it last came to rest. */
   result: RunResult | undefined
   /** Another process works on the run, as far as was last seen. */
-  elsewhere = false
+  inOtherProcess = false
   readonly #answered = new Set<string>()
   #told = 0
   #followers = 0
   #following: Promise<void> = Promise.resolve()
-  #before: Transcript['said'] = []
+  #before: Transcript['messages'] = []
   #catching: Promise<void> | undefined
 
-  constructor(troupe: Troupe, site: ConversationSite) {
+  constructor(troupe: Troupe, site: ConversationContext) {
     this.troupe = troupe
-    this.site = site
+    this.context = site
   }
 
   /** Agents are at work. */
-  get busy(): boolean {
+  get isBusy(): boolean {
     return this.#followers > 0
   }
 
   /** What the run waits for, the oldest first. */
   get questions(): OpenQuestion[] {
     // One that is cancelled leaves its questions open in the journal.
-    if (!this.open) return []
+    if (!this.isOpen) return []
     return [...this.transcript.questions.values()].filter(({ gate_id }) => !this.#answered.has(gate_id))
   }
 
   /** Whether the run can be spoken to; if not, the next message starts another. */
-  get open(): boolean {
+  get isOpen(): boolean {
     const status = this.result?.status
     return this.run_id !== undefined && status !== 'completed' && status !== 'cancelled' && status !== 'failed'
   }
 
   /** What a line would be taken for; when that changes, one that was typed before may mean something else. */
-  get standing(): string {
-    return `${this.run_id} ${this.open} ${this.questions[0]?.gate_id}`
+  get inputState(): string {
+    return `${this.run_id} ${this.isOpen} ${this.questions[0]?.gate_id}`
   }
 
   /** Resolves when nobody works any more. */
-  async rest(): Promise<void> {
-    while (this.busy) await this.#following
+  async whenIdle(): Promise<void> {
+    while (this.isBusy) await this.#following
   }
 
   async start(message: string): Promise<void> {
-    const { team, variables, model, inherited } = this.site
-    const limits = { ...inherited, ...this.site.limits }
+    const { team, variables, model, inherited } = this.context
+    const limits = { ...inherited, ...this.context.limits }
     if (this.run_id !== undefined) this.#turnOver()
-    const before = this.#before.slice(-CARRIED)
+    const before = this.#before.slice(-MESSAGES_CARRIED)
     const input = { team, message, variables, ...(before.length > 0 ? { before } : undefined) }
     const handle = await this.troupe.stream('team', input, { limits, ...(model ? { model } : undefined) })
     this.run_id = handle.run_id
@@ -105,11 +105,11 @@ export class Conversation {
   }
 
   #turnOver(): void {
-    this.#before = this.transcript.said
+    this.#before = this.transcript.messages
     this.transcript = newTranscript()
     this.run_id = undefined
     this.result = undefined
-    this.elsewhere = false
+    this.inOtherProcess = false
     this.#told = 0
   }
 
@@ -145,24 +145,24 @@ export class Conversation {
    * Takes up a run: what happened before is known, and not told again. Returns what is left to be told of it. One that broke
    * off goes on; one that failed is only tried again when that is asked for, because it may be paid for once more.
    */
-  async take(row: RunRow, again = false): Promise<Happening[]> {
+  async attach(row: RunRow, again = false): Promise<ChatEvent[]> {
     this.run_id = row.run_id
     const past = await this.troupe.events(row.run_id)
-    const told = past.flatMap((event) => follow(this.transcript, event))
+    const told = past.flatMap((event) => reduceTranscript(this.transcript, event))
     this.#told = past.at(-1)?.seq ?? 0
-    const raised = row.status === 'waiting' && Object.keys(this.site.limits).length > 0
+    const raised = row.status === 'waiting' && Object.keys(this.context.limits).length > 0
     if (row.status === 'pending' || row.status === 'running' || raised || (again && row.status === 'failed')) {
       await this.retry()
-      if (raised) await this.rest()
+      if (raised) await this.whenIdle()
     } else this.result = await this.troupe.result(row.run_id)
-    inherit(this.site, past)
+    inheritOptions(this.context, past)
     return row.status === 'failed' ? [...told, ...this.#ending()] : told
   }
 
   /** Goes on with a run that broke off or failed; what failed is tried again. */
   async retry(): Promise<void> {
     if (this.run_id === undefined) return
-    const handle = await this.troupe.resume(this.run_id, { limits: this.site.limits })
+    const handle = await this.troupe.resume(this.run_id, { limits: this.context.limits })
     this.result = undefined
     this.#follow(handle)
   }
@@ -178,16 +178,16 @@ export class Conversation {
 
   async #catchUp(): Promise<void> {
     const { run_id, troupe } = this
-    const moot = () => this.run_id !== run_id || this.busy
-    if (run_id === undefined || this.busy) return
+    const moot = () => this.run_id !== run_id || this.isBusy
+    if (run_id === undefined || this.isBusy) return
     const row = await troupe.store.run(run_id)
     if (!row || moot()) return
-    const elsewhere = troupe.isUnderWay(row)
-    if (row.head <= this.#told && elsewhere === this.elsewhere) return
+    const elsewhere = troupe.isRunning(row)
+    if (row.head <= this.#told && elsewhere === this.inOtherProcess) return
     const events = await troupe.store.events(run_id, { after: this.#told })
     const result = await troupe.result(run_id)
     if (moot()) return
-    this.elsewhere = elsewhere
+    this.inOtherProcess = elsewhere
     this.result = result
     for (const event of events) this.#take({ event })
     if (!elsewhere) this.#rested()
@@ -207,40 +207,40 @@ export class Conversation {
       for await (const signal of handle) this.#take(signal)
       this.result = await handle.result
     } catch (thrown) {
-      const { message } = asTroupeError(thrown)
-      this.site.tell({ type: 'trouble', agent: '', message })
+      const { message } = toTroupeError(thrown)
+      this.context.onEvent({ type: 'warning', agent: '', message })
     }
     this.#followers -= 1
     if (this.#followers === 0) this.#rested()
   }
 
-  #take(signal: Signal): void {
+  #take(signal: StreamItem): void {
     if ('delta' in signal) {
-      this.site.words(signal.delta)
+      this.context.onDelta(signal.delta)
       return
     }
     const { event } = signal
     if (event.seq <= this.#told) return
     this.#told = event.seq
-    for (const happening of follow(this.transcript, event)) this.site.tell(happening)
-    this.site.stirs()
+    for (const happening of reduceTranscript(this.transcript, event)) this.context.onEvent(happening)
+    this.context.onActivity()
   }
 
   #rested(): void {
-    for (const happening of this.#ending()) this.site.tell(happening)
-    this.site.rests()
+    for (const happening of this.#ending()) this.context.onEvent(happening)
+    this.context.onIdle()
   }
 
-  #ending(): Happening[] {
+  #ending(): ChatEvent[] {
     const { result, transcript } = this
     if (!result || !['completed', 'failed', 'cancelled'].includes(result.status)) return []
     const { run_id, status, error } = result
-    return [{ type: 'end', run_id, status, route: transcript.story.team.route, error }]
+    return [{ type: 'end', run_id, status, route: transcript.run.team.route, error }]
   }
 }
 
 /** What the next run is not told otherwise is as it was in the one before. */
-function inherit(site: ConversationSite, past: readonly Event[]): void {
+function inheritOptions(site: ConversationContext, past: readonly Event[]): void {
   for (const { type, data } of past) {
     if (type === 'run:start') site.model ??= data.model
     if (type === 'run:start' || type === 'run:reopen') site.inherited = data.limits

@@ -1,40 +1,40 @@
-import type { Team } from '../../../judgement/team/definition.ts'
+import type { Team } from '../../../judgement/team/team-schema.ts'
+import type { ChatEvent } from '../../../views/chat-event.ts'
 import type { Cli } from '../cli.ts'
-import type { Look } from '../render/line.ts'
-import { line } from '../render/line.ts'
-import { clip, oneLine, widthOf, wrap } from '../render/width.ts'
-import type { Happening } from './happening.ts'
-import type { Talk } from './talk.ts'
+import type { Look } from '../render/styled-line.ts'
+import { renderLine } from '../render/styled-line.ts'
+import { displayWidth, toTerminalLine, truncateToWidth, wrapText } from '../render/text-width.ts'
+import type { ChatController } from './chat-controller.ts'
 
 /** Who is there, and how to begin. */
-export function greeting({ name, agents, groups, form }: Team, look: Look): string[] {
-  const names = [...agents, ...(form?.roles ?? []), ...groups].map((each) => oneLine(each.name))
+export function greetingLines({ name, agents, groups, form }: Team, look: Look): string[] {
+  const names = [...agents, ...(form?.roles ?? []), ...groups].map((each) => toTerminalLine(each.name))
   return [
-    ...namesLines(oneLine(name), names, look),
-    line(look, [['dim', 'say what you want; /help lists what else you can do']]),
+    ...memberLines(toTerminalLine(name), names, look),
+    renderLine(look, [['dim', 'say what you want; /help lists what else you can do']]),
   ]
 }
 
-const NAMED = 12
+const NAMES_SHOWN = 12
 
 /** A team of sixty would fill the screen before anybody has said a word. */
-function namesLines(team: string, names: readonly string[], look: Look): string[] {
-  const more = names.length > NAMED ? ` and ${names.length - NAMED} more: /who` : ''
-  const members = names.length === 1 && names[0] === team ? '' : `  ${names.slice(0, NAMED).join(', ')}${more}`
-  const short = clip(team, look.width)
-  if (widthOf(short + members) <= look.width) return [look.paint('bold', short) + look.paint('dim', members)]
-  return [look.paint('bold', short), ...wrap(members, look.width, 2).map((text) => look.paint('dim', text))]
+function memberLines(team: string, names: readonly string[], look: Look): string[] {
+  const more = names.length > NAMES_SHOWN ? ` and ${names.length - NAMES_SHOWN} more: /who` : ''
+  const members = names.length === 1 && names[0] === team ? '' : `  ${names.slice(0, NAMES_SHOWN).join(', ')}${more}`
+  const short = truncateToWidth(team, look.width)
+  if (displayWidth(short + members) <= look.width) return [look.paint('bold', short) + look.paint('dim', members)]
+  return [look.paint('bold', short), ...wrapText(members, look.width, 2).map((text) => look.paint('dim', text))]
 }
 
-const SHOWN = 4
+const EVENTS_SHOWN = 4
 
 /** The end of what was said before, so that whoever comes back knows where they were. */
-export function recap(talk: Talk, { options }: Cli, past: readonly Happening[]): void {
+export function showRecap(talk: ChatController, { options }: Cli, past: readonly ChatEvent[]): void {
   const { conversation } = talk
-  const { run_id = '', questions, site } = conversation
-  if (options.json) talk.show('resumed', { run_id, team: site.team.name }, [])
-  else talk.note(`${site.team.name} · ${run_id}`)
-  const shown = past.filter(({ type }) => type === 'said' || type === 'end')
-  for (const happening of shown.slice(-SHOWN)) talk.tell(happening)
-  for (const question of questions) talk.tell({ type: 'question', ...question })
+  const { run_id = '', questions, context } = conversation
+  if (options.json) talk.show('resumed', { run_id, team: context.team.name }, [])
+  else talk.note(`${context.team.name} · ${run_id}`)
+  const shown = past.filter(({ type }) => type === 'message' || type === 'end')
+  for (const happening of shown.slice(-EVENTS_SHOWN)) talk.showEvent(happening)
+  for (const question of questions) talk.showEvent({ type: 'question', ...question })
 }

@@ -2,7 +2,7 @@
 
 export const DEMO_INSTRUCTION = 'Should our command line tool store its data in SQLite or in JSON files?'
 
-const ask = (agent: string, instruction: string) => ({ name: 'task', input: { agent, instruction } })
+const taskCall = (agent: string, instruction: string) => ({ name: 'task', input: { agent, instruction } })
 
 export const demoScript = {
   rules: [
@@ -11,8 +11,8 @@ export const demoScript = {
       reply: {
         text: 'Two views are worth having, side by side.',
         toolCalls: [
-          ask('researcher', 'What do SQLite and JSON files survive when a process is killed while it writes?'),
-          ask('architect', 'Which of SQLite and JSON files keeps the design of a small tool simpler?'),
+          taskCall('researcher', 'What do SQLite and JSON files survive when a process is killed while it writes?'),
+          taskCall('architect', 'Which of SQLite and JSON files keeps the design of a small tool simpler?'),
         ],
         delayMs: 60,
       },

@@ -1,30 +1,32 @@
-import type { Agreement } from './agreement-parts.ts'
-import { counted } from './amounts.ts'
-import type { Look } from './line.ts'
-import { oneLine, wrap } from './width.ts'
+import type { AgreementView } from '../../../views/agreement-view.ts'
+import { pluralize } from './format-amount.ts'
+import type { Look } from './styled-line.ts'
+import { toTerminalLine, wrapText } from './text-width.ts'
 
 /** Stands for a blank at which no line is broken. */
-export const TOGETHER = '\u00a0'
+export const NO_BREAK_SPACE = '\u00a0'
 
 /** How far they agree, how that was found, what was saved, and what went wrong. */
-export function factLines(
-  found: Agreement,
+export function agreementFactLines(
+  found: AgreementView,
   look: Look,
   { dot, opinions }: { dot: string; opinions: boolean },
 ): string[] {
   const { consensus, best_of, decision, metadata } = found
   const facts: string[] = []
-  if (consensus && opinions) facts.push(...agreementFacts(consensus, dot), ...weightFact(found))
-  if (best_of) facts.push(scoreWords(best_of))
+  if (consensus && opinions) facts.push(...agreementFacts(consensus, dot), ...weightFacts(found))
+  if (best_of) facts.push(formatScores(best_of))
   if (decision)
-    facts.push(`${decision.collaborated ? 'more than one was asked' : 'one was asked'}: ${oneLine(decision.reason)}`)
-  if (metadata?.saved) facts.push(savedWords(metadata.saved))
+    facts.push(
+      `${decision.collaborated ? 'more than one was asked' : 'one was asked'}: ${toTerminalLine(decision.reason)}`,
+    )
+  if (metadata?.saved) facts.push(formatSavings(metadata.saved))
   return [
     ...facts
-      .flatMap((fact) => wrap(fact, look.width, 2))
-      .map((words) => look.paint('dim', words.replaceAll(TOGETHER, ' '))),
+      .flatMap((fact) => wrapText(fact, look.width, 2))
+      .map((words) => look.paint('dim', words.replaceAll(NO_BREAK_SPACE, ' '))),
     ...(metadata?.problems ?? []).flatMap((problem) =>
-      wrap(`problem: ${oneLine(problem)}`, look.width, 2).map((words) => look.paint('yellow', words)),
+      wrapText(`problem: ${toTerminalLine(problem)}`, look.width, 2).map((words) => look.paint('yellow', words)),
     ),
   ]
 }
@@ -35,7 +37,7 @@ const METHODS: Record<string, string> = {
   model: 'compared by meaning and by a model',
 }
 
-function agreementFacts(consensus: NonNullable<Agreement['consensus']>, dot: string): string[] {
+function agreementFacts(consensus: NonNullable<AgreementView['consensus']>, dot: string): string[] {
   const { agreement_score, consensus_score, has_consensus, clusters, kappa, method, note, confidence } = consensus
   if (agreement_score === null) {
     const alone = clusters.length > 0 ? 'only one gave a recommendation' : 'nobody gave a recommendation'
@@ -43,52 +45,52 @@ function agreementFacts(consensus: NonNullable<Agreement['consensus']>, dot: str
   }
   const voices = clusters.reduce((sum, { agents }) => sum + agents.length, 0)
   const facts = [
-    `agreement ${percent(agreement_score)} of ${counted(voices, 'voice')}`,
+    `agreement ${formatPercent(agreement_score)} of ${pluralize(voices, 'voice')}`,
     has_consensus ? 'consensus' : 'no consensus',
-    ...(consensus_score === null ? [] : [`by weight ${percent(consensus_score)}`]),
+    ...(consensus_score === null ? [] : [`by weight ${formatPercent(consensus_score)}`]),
     ...(kappa === undefined ? [] : [`kappa ${kappa.toFixed(2)}`]),
     METHODS[method] ?? method,
   ]
   return [
-    facts.map(whole).join(` ${dot} `),
+    facts.map(toUnbreakable).join(` ${dot} `),
     ...(confidence
       ? [
-          `so much agreement was right in ${percent(confidence.confidence)} of ${counted(confidence.cases, 'earlier case')}`,
+          `so much agreement was right in ${formatPercent(confidence.confidence)} of ${pluralize(confidence.cases, 'earlier case')}`,
         ]
       : []),
-    ...(note === undefined ? [] : [oneLine(note)]),
+    ...(note === undefined ? [] : [toTerminalLine(note)]),
   ]
 }
 
 /** Without it nobody could tell why shares are not what the confidences add up to. */
-function weightFact({ contributions }: Agreement): string[] {
+function weightFacts({ contributions }: AgreementView): string[] {
   const weighed = contributions.some(({ weight = 1 }) => weight !== 1)
   return weighed ? ['shares follow the weights given, and how often each was right before'] : []
 }
 
-function scoreWords({ agent, reason, scores, tied }: NonNullable<Agreement['best_of']>): string {
+function formatScores({ agent, reason, scores, tied }: NonNullable<AgreementView['best_of']>): string {
   const listed = [...scores].sort((a, b) => b.score - a.score).map((each) => `${each.agent} ${each.score}`)
   const equal = tied ? `, TIE of ${tied.join(' and ')}` : ''
-  return oneLine(`best: ${agent} (of 10: ${listed.join(', ')}${equal}): ${reason}`)
+  return toTerminalLine(`best: ${agent} (of 10: ${listed.join(', ')}${equal}): ${reason}`)
 }
 
-const WHY: Record<string, string> = {
+const SAVING_REASONS: Record<string, string> = {
   cannot_change: 'the outcome could not change any more',
   beta: 'the outcome was likely enough',
   solo: 'one voice was enough',
 }
 
-function savedWords(saved: NonNullable<NonNullable<Agreement['metadata']>['saved']>): string {
+function formatSavings(saved: NonNullable<NonNullable<AgreementView['metadata']>['saved']>): string {
   const { agents, calls, why, probability } = saved
-  const sure = probability === undefined ? '' : ` (${percent(probability)})`
-  return `saved ${counted(calls, 'call')}: ${WHY[why] ?? why}${sure}; not asked: ${agents.map(oneLine).join(', ')}`
+  const sure = probability === undefined ? '' : ` (${formatPercent(probability)})`
+  return `saved ${pluralize(calls, 'call')}: ${SAVING_REASONS[why] ?? why}${sure}; not asked: ${agents.map(toTerminalLine).join(', ')}`
 }
 
 /** Words between which no line is broken. */
-export function whole(words: string): string {
-  return words.replaceAll(' ', TOGETHER)
+export function toUnbreakable(words: string): string {
+  return words.replaceAll(' ', NO_BREAK_SPACE)
 }
 
-export function percent(share: number): string {
+export function formatPercent(share: number): string {
   return `${Math.round(share * 100)} %`
 }

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import type { GateRow, RunResult, RunRow } from '../../../index.ts'
-import { quoted } from '../called.ts'
-import { agentLines } from './agents.ts'
-import { age, duration, money, short } from './amounts.ts'
-import { checkLines } from './checks.ts'
-import { errorLines } from './error.ts'
-import { plainLook } from './line.ts'
-import { gateLines, nextSteps, outputText, summaryLine } from './result.ts'
-import { runsTable } from './runs.ts'
-import { widthOf } from './width.ts'
+import { quoteShellWord } from '../program-name.ts'
+import { agentLines } from './agent-lines.ts'
+import { doctorCheckLines } from './doctor-checks.ts'
+import { errorLines } from './error-lines.ts'
+import { formatAge, formatCompactCount, formatDuration, formatUsd } from './format-amount.ts'
+import { formatRunOutput, gateLines, nextStepLines, summaryLine } from './result-lines.ts'
+import { runsTable } from './runs-table.ts'
+import { plainLook } from './styled-line.ts'
+import { displayWidth } from './text-width.ts'
 
 const look = plainLook(60)
 const usage = { calls: 2, input: 1000, output: 234, cache_read: 0, cache_write: 0, usd: null }
@@ -30,9 +30,9 @@ const gate = {
   asked_by: 'painter',
 } as GateRow
 
-function row(more: Partial<RunRow>, under_way = false): RunRow & { under_way: boolean } {
+function row(more: Partial<RunRow>, is_running = false): RunRow & { is_running: boolean } {
   const base = { run_id: 'r_0123456789ab', pattern: 'task', title: 'do it', status: 'completed', created_at: 0 }
-  return { ...base, ended_at: 1500, usage, ...more, under_way } as RunRow & { under_way: boolean }
+  return { ...base, ended_at: 1500, usage, ...more, is_running } as RunRow & { is_running: boolean }
 }
 
 describe('lists', () => {
@@ -54,7 +54,7 @@ describe('lists', () => {
     ])
     const narrow = runsTable(rows, 65_000, plainLook(50))
     expect(narrow[2]).toBe('r_0123456789ab  waiting     1m  Paint the shed in…')
-    for (const line of narrow) expect(widthOf(line)).toBeLessThanOrEqual(50)
+    for (const line of narrow) expect(displayWidth(line)).toBeLessThanOrEqual(50)
   })
 
   test('L17 an error says what happened, what to do, and what else there is, each once', () => {
@@ -82,7 +82,7 @@ describe('lists', () => {
       '  one of: dark blue, red',
       "  answer with: troupe answer g_1 'dark blue'",
     ])
-    expect(quoted("it's")).toBe("'it'\\''s'")
+    expect(quoteShellWord("it's")).toBe("'it'\\''s'")
   })
 
   test('L35 a question with a list keeps its lines, and nothing in it steers the terminal', () => {
@@ -100,18 +100,20 @@ describe('lists', () => {
 
   test('L4 a run is summed up in one line, with the next command where there is one', () => {
     expect(summaryLine(result, look)).toBe('✓ completed  1.2s · 2 calls · 1,234 tokens · r_0123456789ab')
-    expect(nextSteps(result, look)).toEqual([])
-    expect(nextSteps({ ...result, status: 'pending' }, look)).toEqual(['go on with: troupe resume r_0123456789ab'])
-    expect(nextSteps({ ...result, status: 'waiting', gates: [gate] }, look)).toEqual(gateLines(gate, look))
+    expect(nextStepLines(result, look)).toEqual([])
+    expect(nextStepLines({ ...result, status: 'pending' }, look)).toEqual(['go on with: troupe resume r_0123456789ab'])
+    expect(nextStepLines({ ...result, status: 'waiting', gates: [gate] }, look)).toEqual(gateLines(gate, look))
     const error = {
       code: 'limit_reached',
       message: 'calls',
-      blame: 'operator',
+      responsible: 'operator',
       retry: true,
       hint: '',
       alternatives: [],
     } as const
-    expect(nextSteps({ ...result, status: 'failed', error: { ...error, alternatives: [] } }, plainLook(90))).toEqual([
+    expect(
+      nextStepLines({ ...result, status: 'failed', error: { ...error, alternatives: [] } }, plainLook(90)),
+    ).toEqual([
       'error: calls',
       'see what happened: troupe show r_0123456789ab',
       'go on with more: troupe resume r_0123456789ab --limit NAME=VALUE',
@@ -119,10 +121,10 @@ describe('lists', () => {
   })
 
   test('L4 the result is the text where there is one, and JSON where there is none', () => {
-    expect(outputText({ response: 'words', more: 1 })).toBe('words')
-    expect(outputText('words')).toBe('words')
-    expect(outputText(null)).toBe('')
-    expect(JSON.parse(outputText({ a: [1] }))).toEqual({ a: [1] })
+    expect(formatRunOutput({ response: 'words', more: 1 })).toBe('words')
+    expect(formatRunOutput('words')).toBe('words')
+    expect(formatRunOutput(null)).toBe('')
+    expect(JSON.parse(formatRunOutput({ a: [1] }))).toEqual({ a: [1] })
   })
 
   test('L19 L20 agents and checks fit into a narrow terminal', () => {
@@ -130,18 +132,18 @@ describe('lists', () => {
       { name: 'zoë', description: 'word '.repeat(30), instructions: '', tools: [], exclude_tools: ['Bash'] },
     ]
     const checks = [
-      { what: 'store', state: 'bad' as const, words: 'word '.repeat(30), hint: 'do something about it, soon' },
+      { name: 'store', status: 'error' as const, message: 'word '.repeat(30), hint: 'do something about it, soon' },
     ]
     const narrow = plainLook(40)
     expect(agentLines(agents, narrow)[0]).toBe('zoë  no tools, not Bash')
-    expect(checkLines(checks, narrow)[0]).toMatch(/^✗ store {5}word word/)
-    for (const line of [...agentLines(agents, narrow), ...checkLines(checks, narrow)]) {
-      expect(widthOf(line)).toBeLessThanOrEqual(40)
+    expect(doctorCheckLines(checks, narrow)[0]).toMatch(/^✗ store {5}word word/)
+    for (const line of [...agentLines(agents, narrow), ...doctorCheckLines(checks, narrow)]) {
+      expect(displayWidth(line)).toBeLessThanOrEqual(40)
     }
   })
 
   test('L8 amounts are short and never lie about their size', () => {
-    expect([0, 999, 1000, 59_949, 60_000, 3_599_999, 7_800_000].map(duration)).toEqual([
+    expect([0, 999, 1000, 59_949, 60_000, 3_599_999, 7_800_000].map(formatDuration)).toEqual([
       '0ms',
       '999ms',
       '1.0s',
@@ -150,8 +152,8 @@ describe('lists', () => {
       '1h00m',
       '2h10m',
     ])
-    expect([0, 61_000, 7_200_000, 200_000_000].map(age)).toEqual(['0s', '1m', '2h', '2d'])
-    expect([0, 9_999, 12_345, 99_999, 999_499, 1_250_000].map(short)).toEqual([
+    expect([0, 61_000, 7_200_000, 200_000_000].map(formatAge)).toEqual(['0s', '1m', '2h', '2d'])
+    expect([0, 9_999, 12_345, 99_999, 999_499, 1_250_000].map(formatCompactCount)).toEqual([
       '0',
       '9,999',
       '12.3k',
@@ -159,6 +161,6 @@ describe('lists', () => {
       '999k',
       '1.3M',
     ])
-    expect([0, 0.0123, 1.5].map(money)).toEqual(['$0.00', '$0.0123', '$1.50'])
+    expect([0, 0.0123, 1.5].map(formatUsd)).toEqual(['$0.00', '$0.0123', '$1.50'])
   })
 })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { GateRow } from '../../../index.ts'
-import { plainLook } from './line.ts'
-import { gateLines } from './result.ts'
+import { gateLines } from './result-lines.ts'
+import { plainLook } from './styled-line.ts'
 
 const look = plainLook(80)
 

@@ -1,6 +1,6 @@
 import type { GateRow } from '../../../index.ts'
-import type { Look } from './line.ts'
-import { oneLine, widthOf, wrap } from './width.ts'
+import type { Look } from './styled-line.ts'
+import { displayWidth, toTerminalLine, wrapText } from './text-width.ts'
 
 /*
  * A question for permission, so that what is shown is what will be done: line ends stay, nothing is invisible, turns the
@@ -14,27 +14,27 @@ const PART_HEAD = 12
 const PART_TAIL = 4
 
 /** What a person is asked. */
-type Asked = Pick<GateRow, 'question'> & { detail?: unknown }
+type PermissionQuestion = Pick<GateRow, 'question'> & { detail?: unknown }
 
 /** The call that is asked about, where a question is about one. */
-export function permissionAsked({ detail }: Pick<GateRow, 'detail'>): string | undefined {
+export function permissionCallFrom({ detail }: Pick<GateRow, 'detail'>): string | undefined {
   if (typeof detail !== 'object' || detail === null || !('permission' in detail)) return undefined
   return typeof detail.permission === 'string' ? detail.permission : undefined
 }
 
-export function permissionLines({ question, detail }: Asked, call: string, look: Look): string[] {
+export function permissionLines({ question, detail }: PermissionQuestion, call: string, look: Look): string[] {
   const open = call.indexOf('(')
   const tool = open === -1 ? call : call.slice(0, open)
-  const asked = wrap(`  ${oneLine(question.replace(call, () => tool))}`, look.width, 4)
+  const asked = wrapText(`  ${toTerminalLine(question.replace(call, () => tool))}`, look.width, 4)
   const subject = open === -1 ? undefined : call.slice(open + 1, -1)
-  const shown = subject === undefined ? [] : block(subject, look, [HEAD, TAIL])
-  const rule = takesRule(detail) ? `; or a rule for this run, such as '${tool}(pattern)'` : ''
+  const shown = subject === undefined ? [] : blockLines(subject, look, [HEAD, TAIL])
+  const rule = acceptsRule(detail) ? `; or a rule for this run, such as '${tool}(pattern)'` : ''
   const answers = `  allow: this call; always: exactly this in this run; deny${rule}`
-  return [...asked, ...shown, ...inputLines(detail, { tool, subject }, look), ...wrap(answers, look.width, 4)]
+  return [...asked, ...shown, ...inputLines(detail, { tool, subject }, look), ...wrapText(answers, look.width, 4)]
 }
 
 /** Where a rule may deny the call, a rule is no answer. */
-function takesRule(detail: unknown): boolean {
+function acceptsRule(detail: unknown): boolean {
   const { answers } = (detail ?? {}) as { answers?: unknown }
   return !Array.isArray(answers) || answers.some((each) => String(each).endsWith('(pattern)'))
 }
@@ -46,23 +46,23 @@ function inputLines(detail: unknown, { tool, subject }: { tool: string; subject:
   return Object.entries(input).flatMap(([key, value]) => {
     const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
     if (text === subject) return []
-    return [...wrap(`  ${oneLine(key)}:`, look.width, 4), ...block(text, look, [PART_HEAD, PART_TAIL])]
+    return [...wrapText(`  ${toTerminalLine(key)}:`, look.width, 4), ...blockLines(text, look, [PART_HEAD, PART_TAIL])]
   })
 }
 
-function block(subject: string, look: Look, [head, tail]: readonly [number, number]): string[] {
+function blockLines(subject: string, look: Look, [head, tail]: readonly [number, number]): string[] {
   const width = Math.max(look.width - 6, 8)
   const [bar, goesOn] = look.ascii ? ['|', ':'] : ['│', '┆']
-  const rows = visible(subject)
+  const rows = escapeInvisible(subject)
     .split('\n')
-    .flatMap((text) => broken(text, width).map((row, at) => `  ${at === 0 ? bar : goesOn} ${row}`))
+    .flatMap((text) => hardWrap(text, width).map((row, at) => `  ${at === 0 ? bar : goesOn} ${row}`))
   if (rows.length <= head + tail) return rows
   const left = `… ${rows.length - head - tail} more lines; see them all with: troupe inbox --json …`
-  return [...rows.slice(0, head), ...wrap(`  ${left}`, look.width, 4), ...rows.slice(-tail)]
+  return [...rows.slice(0, head), ...wrapText(`  ${left}`, look.width, 4), ...rows.slice(-tail)]
 }
 
 /** What a terminal would obey, not show, or show elsewhere, in letters. */
-function visible(text: string): string {
+function escapeInvisible(text: string): string {
   return text.replace(
     /(?![\n ])[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/gu,
     (char) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`,
@@ -70,12 +70,12 @@ function visible(text: string): string {
 }
 
 /** A line as it is, broken wherever it is too wide. */
-function broken(text: string, width: number): string[] {
+function hardWrap(text: string, width: number): string[] {
   const rows: string[] = []
   let row = ''
   let used = 0
   for (const char of text) {
-    const wide = widthOf(char)
+    const wide = displayWidth(char)
     if (used + wide > width) {
       rows.push(row)
       row = ''

@@ -1,0 +1,327 @@
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import {
+  chunkModel,
+  flushEventLoop,
+  patternFrom,
+  textChunks,
+  toolCallChunks,
+} from '../../test/support/manual-doubles.ts'
+import {
+  agents,
+  findSeq,
+  findSeqByKey,
+  forkAndVerify,
+  parallelDelegation,
+  responseText,
+  taskCall,
+} from '../../test/support/parallel-delegation.ts'
+import {
+  createTestTroupe,
+  functionModel,
+  lastMessageText,
+  lastResultSessionId,
+} from '../../test/support/test-troupe.ts'
+import type { Event } from '../index.ts'
+import { canonicalJournal, createTroupe, defineTool, isEvent } from '../index.ts'
+import { MemoryStore } from '../store/memory.ts'
+
+describe('CA15 the middle of a parallel section', () => {
+  test('CA15 from every event of a run, a fork keeps what had ended, goes on, and comes to the same result', async () => {
+    const { asked, sent, model, tools } = parallelDelegation()
+    const { troupe, task } = await createTestTroupe({ agents, tools, model })
+    const run = await task('lead', 'go')
+    const events = await troupe.events(run.run_id)
+    const before = JSON.stringify(events)
+    for (const { seq } of events.slice(0, -1)) {
+      const [calls, sends] = [asked.length, sent.length]
+      const { result, events: own } = await forkAndVerify(troupe, run.run_id, seq)
+      expect(result.status, `at ${seq}`).toBe('completed')
+      expect(responseText(result)).toBe(responseText(run))
+      const ended = events.filter((event) => event.seq <= seq && event.type === 'model:end').length
+      expect(asked.length - calls, `calls after ${seq}`).toBe(8 - ended)
+      const begun = events.filter(
+        (event) => event.seq <= seq && isEvent(event, 'tool:pre') && event.data.kind === 'act',
+      )
+      expect(sent.length - sends, `actions after ${seq}`).toBe(3 - begun.length)
+      expect(own.filter((event) => event.type === 'step:drift')).toEqual([])
+      expect(canonicalJournal(own)).toEqual(canonicalJournal(events))
+      expect(JSON.stringify(own.slice(1))).not.toContain(run.run_id)
+    }
+    expect(JSON.stringify(await troupe.events(run.run_id))).toBe(before)
+  })
+
+  test('CA15 its ids are its own, also in what agents were told, and it says where it comes from', async () => {
+    const model = functionModel((request) => {
+      const { agent: who, turn } = request.session
+      if (who === 'lead' && turn === 1) return { calls: [taskCall('coder', 'a')] }
+      if (who === 'lead' && turn === 2)
+        return { calls: [{ name: 'task', input: { session_id: lastResultSessionId(request), instruction: 'more' } }] }
+      return { text: who === 'lead' ? `asked ${lastResultSessionId(request)}` : `turn ${turn}` }
+    })
+    const { troupe, task } = await createTestTroupe({ agents, model })
+    const run = await task('lead', 'go')
+    const events = await troupe.events(run.run_id)
+    const cut = findSeqByKey(events, 'model:end', 'session/turn/3/model') - 1
+    const { result, events: own } = await forkAndVerify(troupe, run.run_id, cut)
+    const ids = (list: readonly Event[]) => new Set(list.flatMap(({ session_id }) => session_id ?? []))
+    expect(ids(own).size).toBe(2)
+    for (const id of ids(events)) expect(JSON.stringify(own)).not.toContain(id)
+    expect(responseText(result)).toMatch(new RegExp(`asked (${[...ids(own)].join('|')})$`))
+    expect(own[0]).toMatchObject({ data: { forked_from: { run_id: run.run_id, seq: cut, changes: {} } } })
+    const inherited = own.filter((event) => event.type !== 'run:attempt').length
+    expect((own[0] as { data: { forked_from: { inherited: number } } }).data.forked_from.inherited).toBeLessThan(
+      inherited,
+    )
+    const more = await troupe.run('task', { session_id: [...ids(own)][1] ?? '', instruction: 'again' })
+    expect(responseText(more)).toBe('turn 3')
+  })
+
+  test('CA15 a session of another run goes on as a session of the fork', async () => {
+    const model = functionModel((request) => ({
+      text: `heard ${request.messages.length}: ${lastMessageText(request)}`,
+    }))
+    const { troupe, task } = await createTestTroupe({ agents, model })
+    const first = await task('lead', 'one')
+    const { session_id } = first.output as { session_id: string }
+    const second = await troupe.run('task', { session_id, instruction: 'two' })
+    const events = await troupe.events(second.run_id)
+    const { result, events: own } = await forkAndVerify(
+      troupe,
+      second.run_id,
+      findSeqByKey(events, 'model:begin', 'session/turn/2/model'),
+    )
+    expect(responseText(result)).toBe(responseText(second))
+    expect(own.filter((event) => event.type === 'step:drift')).toEqual([])
+    const copy = (result.output as { session_id: string }).session_id
+    expect(copy).not.toBe(session_id)
+    expect(responseText(await troupe.run('task', { session_id: copy, instruction: 'three' }))).toBe('heard 5: three')
+    expect(responseText(await troupe.run('task', { session_id, instruction: 'three' }))).toBe('heard 5: three')
+    const again = await forkAndVerify(troupe, result.run_id, 3)
+    expect(responseText(again.result)).toBe(responseText(second))
+    expect((await troupe.replay(result.run_id)).differences).toEqual([])
+  })
+
+  test('CA15 a fork survives a restart, and can be replayed and forked again', async () => {
+    const { model, tools } = parallelDelegation()
+    const store = new MemoryStore()
+    const { troupe, task } = await createTestTroupe({ agents, tools, model, store })
+    const run = await task('lead', 'go')
+    const cut = findSeqByKey(
+      await troupe.events(run.run_id),
+      'tool:post',
+      'session/turn/1/tool/1/session/turn/1/tool/0',
+    )
+    const changes = { agents: { coder: { instructions: 'You are loud.' } } }
+    const { result } = await forkAndVerify(troupe, run.run_id, cut, changes)
+    expect((await troupe.replay(result.run_id)).differences).toEqual([])
+    const { result: second } = await forkAndVerify(troupe, result.run_id, 2)
+    expect(responseText(second)).toContain('LOUD')
+    const other = await createTroupe({ store, agents, tools, model: parallelDelegation().model })
+    expect((await other.replay(second.run_id)).differences).toEqual([])
+  })
+})
+
+describe('CA16 what is open at the cut', () => {
+  test('CA16 an action that had begun keeps the outcome it had later, and is not done again', async () => {
+    const { sent, model, tools } = parallelDelegation()
+    const { troupe, task } = await createTestTroupe({ agents, tools, model })
+    const run = await task('lead', 'go')
+    const events = await troupe.events(run.run_id)
+    const key = 'session/turn/1/tool/1/session/turn/1/tool/0'
+    const { events: own } = await forkAndVerify(troupe, run.run_id, findSeqByKey(events, 'tool:pre', key))
+    expect(sent.filter((text) => text === 'b')).toHaveLength(1)
+    expect(own.find((event) => isEvent(event, 'tool:post') && event.data.key === key)?.data).toMatchObject({
+      output: 'sent b',
+    })
+  })
+
+  test('CA16 an action whose outcome nobody knows is unknown in the fork too', async () => {
+    const stuck = defineTool({
+      name: 'send',
+      description: 'sends',
+      kind: 'act',
+      category: 'action',
+      input: z.object({}),
+      execute: () => new Promise(() => {}),
+    })
+    const model = chunkModel((request) =>
+      request.session.turn === 1 ? toolCallChunks({ name: 'send' }) : textChunks(lastMessageText(request).slice(0, 40)),
+    )
+    const { troupe } = await createTestTroupe({ agents, tools: [stuck], model })
+    const handle = await troupe.stream('task', { agent: 'lead', instruction: 'go' })
+    await flushEventLoop(20)
+    const { result } = await forkAndVerify(troupe, handle.run_id, (await troupe.events(handle.run_id)).length)
+    expect(responseText(result)).toContain('outcome_unknown')
+    await troupe.cancel(handle.run_id)
+  })
+
+  test('CA16 an acting step keeps its outcome; a call in flight is asked again and counts as nothing lost', async () => {
+    const done: string[] = []
+    const work = patternFrom('work', async (context) => {
+      const acted = await context.step('act', () => `${done.push('act')}`, { kind: 'act' })
+      return { acted, read: await context.step('read', () => `${done.push('read')}`) }
+    })
+    const { troupe } = await createTestTroupe({ agents, model: chunkModel(() => []), patterns: [work] })
+    const run = await troupe.run('work', {})
+    const events = await troupe.events(run.run_id)
+    const { result } = await forkAndVerify(troupe, run.run_id, findSeqByKey(events, 'step:begin', 'act'))
+    expect(done).toEqual(['act', 'read', 'read'])
+    expect(result.output).toEqual({ acted: '1', read: '3' })
+    const asked = await createTestTroupe({ agents, model: functionModel(() => ({ text: 'hi' })) })
+    const { run_id } = await asked.task('lead', 'go')
+    const own = await asked.troupe.events(run_id)
+    const fork = await forkAndVerify(asked.troupe, run_id, findSeqByKey(own, 'model:begin', 'session/turn/1/model'))
+    expect(fork.events.filter(({ type }) => type === 'model:lost')).toEqual([])
+  })
+
+  test('CA16 a question that was open at the cut is open again', async () => {
+    const model = functionModel((request) =>
+      request.session.turn === 1
+        ? { calls: [{ name: 'ask_user', input: { question: 'which?', choices: ['red', 'blue'] } }] }
+        : { text: lastMessageText(request) },
+    )
+    const { troupe, task } = await createTestTroupe({ agents, model })
+    const waiting = await task('lead', 'go')
+    const gate_id = waiting.gates[0]?.gate_id ?? ''
+    await (await troupe.answer(gate_id, 'red')).result
+    const events = await troupe.events(waiting.run_id)
+    const { result } = await forkAndVerify(
+      troupe,
+      waiting.run_id,
+      findSeq(events, ({ type }) => type === 'gate:open'),
+    )
+    expect(result.status).toBe('waiting')
+    expect(result.gates[0]?.gate_id).not.toBe(gate_id)
+    const ended = await (await troupe.answer(result.gates[0]?.gate_id ?? '', 'blue')).result
+    expect(responseText(ended)).toContain('blue')
+    expect(responseText(await troupe.result(waiting.run_id))).toContain('red')
+  })
+})
+
+describe('CA17 changes', () => {
+  test('CA17 other instructions hold for sessions at work and for new ones; what was said before stays', async () => {
+    const { asked, model, tools } = parallelDelegation()
+    const { troupe, task } = await createTestTroupe({ agents, tools, model })
+    const run = await task('lead', 'go')
+    const events = await troupe.events(run.run_id)
+    const cut = findSeqByKey(events, 'model:end', 'session/turn/1/tool/0/session/turn/2/model')
+    const changes = { agents: { coder: { instructions: 'You are loud.' } } }
+    const { result, events: own } = await forkAndVerify(troupe, run.run_id, cut, changes)
+    expect(responseText(result)).toBe('quiet sent a LOUD sent b LOUD sent c')
+    expect(asked.at(-1)).toMatch(/^lead 2/)
+    expect(own[0]).toMatchObject({ data: { forked_from: { changes } } })
+    const fresh = await forkAndVerify(troupe, run.run_id, 1, changes)
+    expect(responseText(fresh.result)).toBe('LOUD sent a LOUD sent b LOUD sent c')
+  })
+
+  test('CA17 another model for the run or for one agent, and other limits', async () => {
+    const named = (name: string) => ({
+      ...functionModel(({ session }) => ({ text: `${name} for ${session.agent}` })),
+      name,
+    })
+    const models = { custom: [named('red'), named('blue')] }
+    const { troupe } = await createTestTroupe({ agents, model: 'red', models })
+    const run = await troupe.run('task', { agent: 'lead', instruction: 'go' })
+    expect(responseText(run)).toBe('red for lead')
+    const start = (events: readonly Event[]) => events[0]?.data as { limits: { calls: number }; model?: string }
+    const { result, events } = await forkAndVerify(troupe, run.run_id, 1, { model: 'blue', limits: { calls: 7 } })
+    expect(responseText(result)).toBe('blue for lead')
+    expect(start(events)).toMatchObject({ model: 'blue', limits: { calls: 7 } })
+    const cut = findSeqByKey(await troupe.events(run.run_id), 'session:input', 'session/input')
+    const one = await forkAndVerify(troupe, run.run_id, cut, { agents: { lead: { model: 'blue' } } })
+    expect(responseText(one.result)).toBe('blue for lead')
+  })
+
+  test('CA17 an answer that was not used yet, an open question, and the input where nothing has happened', async () => {
+    const model = functionModel((request) =>
+      request.session.turn === 1
+        ? { calls: [{ name: 'ask_user', input: { question: 'which?', choices: ['red', 'blue'] } }] }
+        : { text: lastMessageText(request) },
+    )
+    const { troupe, task } = await createTestTroupe({ agents, model })
+    const waiting = await task('lead', 'go')
+    const gate_id = waiting.gates[0]?.gate_id ?? ''
+    await (await troupe.answer(gate_id, 'red')).result
+    const events = await troupe.events(waiting.run_id)
+    const answered = findSeq(events, ({ type }) => type === 'gate:answer')
+    const answers = { [gate_id]: 'blue' }
+    expect(responseText((await forkAndVerify(troupe, waiting.run_id, answered, { answers })).result)).toContain('blue')
+    expect(responseText((await forkAndVerify(troupe, waiting.run_id, answered - 2, { answers })).result)).toContain(
+      'blue',
+    )
+    const input = { agent: 'critic', instruction: 'other words' }
+    const { events: own } = await forkAndVerify(troupe, waiting.run_id, 1, { input })
+    expect(own.find((event) => isEvent(event, 'session:input'))?.data).toMatchObject({
+      message: { content: [{ text: 'other words' }] },
+    })
+  })
+})
+
+describe('CA18 forks that cannot be', () => {
+  test('CA18 each is refused with what would be possible', async () => {
+    const model = functionModel((request) =>
+      request.session.turn === 1
+        ? { calls: [{ name: 'ask_user', input: { question: 'which?', choices: ['red', 'blue'] } }] }
+        : { text: lastMessageText(request) },
+    )
+    const { troupe, task } = await createTestTroupe({ agents, model })
+    const { run_id, gates } = await task('lead', 'go')
+    const gate_id = gates[0]?.gate_id ?? ''
+    await (await troupe.answer(gate_id, 'red')).result
+    const events = await troupe.events(run_id)
+    const last = events.length
+    const runs = (await troupe.runs()).length
+    const refused = (cut: number, changes: object, error: object) =>
+      expect(troupe.fork(run_id, cut, changes)).rejects.toMatchObject(error)
+    await refused(0, {}, { code: 'invalid_input', message: expect.stringContaining(`1 to ${last}`) })
+    await refused(last + 1, {}, { code: 'invalid_input' })
+    await refused(1.5, {}, { code: 'invalid_input' })
+    await refused(last, {}, { code: 'invalid_input', hint: expect.stringContaining(`--at ${last - 1}`) })
+    await refused(
+      3,
+      { input: { instruction: 'x' } },
+      { code: 'invalid_input', hint: expect.stringContaining('--at 1') },
+    )
+    await refused(
+      1,
+      { input: { instruction: 5 } },
+      { code: 'invalid_input', message: expect.stringContaining('instruction') },
+    )
+    await refused(
+      3,
+      { agents: { codr: {} } },
+      { code: 'unknown_agent', alternatives: expect.arrayContaining(['coder']) },
+    )
+    await refused(3, { limits: { calls: -1 } }, { code: 'invalid_input' })
+    await refused(3, { answers: { [gate_id]: 'blue' } }, { code: 'unknown_gate' })
+    const answered = findSeq(events, ({ type }) => type === 'gate:answer')
+    await refused(
+      answered,
+      { answers: { [gate_id]: 'green' } },
+      { code: 'invalid_input', alternatives: ['red', 'blue'] },
+    )
+    const used = findSeqByKey(events, 'tool:post', 'session/turn/1/tool/0')
+    await refused(
+      used,
+      { answers: { [gate_id]: 'blue' } },
+      { code: 'invalid_input', hint: `cut before it: --at ${used - 1}` },
+    )
+    await expect(troupe.fork('r_none', 1)).rejects.toMatchObject({ code: 'unknown_run' })
+    expect(await troupe.runs()).toHaveLength(runs)
+  })
+
+  test('CA18 a cancelled run is forked from before its cancellation', async () => {
+    const model = chunkModel(({ session }) => (session.turn === 1 ? new Promise<never>(() => {}) : textChunks('x')))
+    const { troupe } = await createTestTroupe({ agents, model })
+    const handle = await troupe.stream('task', { agent: 'lead', instruction: 'go' })
+    await flushEventLoop(20)
+    await troupe.cancel(handle.run_id)
+    const events = await troupe.events(handle.run_id)
+    const cancelled = findSeq(events, ({ type }) => type === 'run:cancel')
+    await expect(troupe.fork(handle.run_id, cancelled)).rejects.toMatchObject({
+      message: expect.stringContaining('cancelled'),
+      hint: expect.stringContaining(`--at ${cancelled - 1}`),
+    })
+  })
+})

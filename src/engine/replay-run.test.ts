@@ -1,0 +1,224 @@
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import {
+  chunkModel,
+  chunksByTurn,
+  flushEventLoop,
+  textChunks,
+  toolCallChunks,
+} from '../../test/support/manual-doubles.ts'
+import {
+  agents,
+  countingTools,
+  crashingStore,
+  expectReplayMatches,
+  taskCall,
+} from '../../test/support/replay-harness.ts'
+import {
+  agent,
+  createTestTroupe,
+  functionModel,
+  lastMessageText,
+  lastResultSessionId,
+  modelFromRules,
+} from '../../test/support/test-troupe.ts'
+import type { TroupeError } from '../errors.ts'
+import { createTroupe, defineTool } from '../index.ts'
+
+describe('CA12 runs that replay to themselves', () => {
+  test('CA12 a completed run with delegation, a resumed session, tools and failures', async () => {
+    const { made, tools } = countingTools()
+    const model = functionModel((request) => {
+      const { agent: who, turn } = request.session
+      if (who === 'lead' && turn === 1) return { calls: [taskCall('coder', 'a'), taskCall('critic', 'b')] }
+      if (who === 'lead' && turn === 2)
+        return { calls: [{ name: 'task', input: { session_id: lastResultSessionId(request), instruction: 'again' } }] }
+      if (who === 'lead' && turn === 3)
+        return { calls: [taskCall('nobody', 'x'), { name: 'task', input: { session_id: 'none', instruction: 'x' } }] }
+      if (who === 'lead') return { text: 'done' }
+      if (turn === 1)
+        return {
+          calls: [
+            { name: 'look', input: { text: who } },
+            { name: 'send', input: { text: 'fail' } },
+            { name: 'no-such-tool', input: {} },
+            { name: 'look', input: { text: 5 } },
+          ],
+        }
+      return { text: `${who} heard ${lastMessageText(request).length}` }
+    })
+    const { troupe, task } = await createTestTroupe({ agents, tools, model })
+    const result = await task('lead', 'go')
+    expect(result.status).toBe('completed')
+    const calls = made.length
+    await expectReplayMatches(troupe.store, result.run_id, { tools })
+    await expectReplayMatches(troupe.store, result.run_id)
+    expect(made).toHaveLength(calls)
+  })
+
+  test('CA12 runs that crashed anywhere and were resumed', async () => {
+    const { tools } = countingTools()
+    const model = () =>
+      functionModel(({ session: { agent: who, turn } }) => {
+        if (who === 'lead' && turn === 1) return { calls: [taskCall('coder', 'a'), taskCall('critic', 'b')] }
+        if (who === 'lead') return { text: 'done' }
+        return turn === 1 ? { calls: [{ name: 'send', input: { text: who } }] } : { text: 'ok' }
+      })
+    for (let after = 1; after < 30; after++) {
+      const { store, revive } = crashingStore(after)
+      const dying = await createTroupe({ store, agents, tools, model: model() })
+      const handle = await dying.stream('task', { agent: 'lead', instruction: 'go' })
+      await handle.result.catch(() => {})
+      revive()
+      await expectReplayMatches(store, handle.run_id, { tools })
+      const living = await createTroupe({ store, agents, tools, model: model() })
+      const result = await (await living.resume(handle.run_id)).result
+      expect(result.status).toBe('completed')
+      await expectReplayMatches(store, handle.run_id, { tools })
+    }
+  })
+
+  test('CA12 a run that waits, one that was answered, and one that was answered by a permission', async () => {
+    const { made, tools } = countingTools()
+    const model = functionModel(({ session: { agent: who, turn } }) => {
+      if (who === 'lead' && turn === 1) return { calls: [taskCall('coder', 'a'), taskCall('critic', 'b')] }
+      if (who === 'coder' && turn === 1) return { calls: [{ name: 'ask_user', input: { question: 'which?' } }] }
+      if (who === 'critic' && turn === 1) return { calls: [{ name: 'send', input: { text: 'x' } }] }
+      return { text: `${who} done` }
+    })
+    const permissions = { ask: ['send'] }
+    const { troupe, task } = await createTestTroupe({ agents, tools, model, permissions })
+    const waiting = await task('lead', 'go')
+    expect(waiting.status).toBe('waiting')
+    await expectReplayMatches(troupe.store, waiting.run_id, { tools, permissions })
+    for (const gate of await troupe.inbox()) {
+      const answer = gate.question.startsWith('May') ? 'allow' : 'the red one'
+      await (await troupe.answer(gate.gate_id, answer, { by: 'ann' })).result
+      await expectReplayMatches(troupe.store, waiting.run_id, { tools, permissions })
+    }
+    expect((await troupe.result(waiting.run_id)).status).toBe('completed')
+    expect(made).toEqual(['send x'])
+  })
+
+  test('CA12 a run that was cancelled while models and tools were at work', async () => {
+    const stuck = defineTool({
+      name: 'stuck',
+      description: 'never ends',
+      kind: 'act',
+      category: 'action',
+      input: z.object({}),
+      execute: (_input, { signal }) =>
+        new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+    })
+    const model = chunkModel(({ session: { agent: who, turn } }) => {
+      if (who === 'lead' && turn === 1)
+        return toolCallChunks(taskCall('coder', 'a'), taskCall('critic', 'b'), taskCall('coder', 'c'))
+      if (who === 'coder') return turn === 1 ? toolCallChunks({ name: 'stuck' }) : textChunks('no')
+      return new Promise<never>(() => {})
+    })
+    const { troupe } = await createTestTroupe({ agents, tools: [stuck], model })
+    const handle = await troupe.stream('task', { agent: 'lead', instruction: 'go' })
+    await flushEventLoop(20)
+    const cancelled = await troupe.cancel(handle.run_id, 'enough')
+    expect(cancelled.status).toBe('cancelled')
+    await expectReplayMatches(troupe.store, handle.run_id, { tools: [stuck] })
+    await expectReplayMatches(troupe.store, handle.run_id)
+  })
+
+  test('CA12 runs that failed, and were reopened with more', async () => {
+    let broken = true
+    const model = chunkModel(({ session: { agent: who, turn } }) => {
+      if (who === 'lead' && turn === 1) return toolCallChunks(taskCall('coder', 'a'))
+      if (who === 'lead' && broken) throw new Error('the provider is down')
+      return textChunks(`${who} done`)
+    })
+    const none = { retryPolicy: { ready: () => undefined, next: () => undefined } }
+    const { troupe, task } = await createTestTroupe({ agents, model, engine: none, limits: { calls: 3 } })
+    const failed = await task('lead', 'go')
+    expect(failed.status).toBe('failed')
+    await expectReplayMatches(troupe.store, failed.run_id)
+    broken = false
+    const limited = await (await troupe.resume(failed.run_id)).result
+    expect(limited).toMatchObject({ status: 'failed', error: { code: 'limit_reached' } })
+    await expectReplayMatches(troupe.store, failed.run_id)
+    const done = await (await troupe.resume(failed.run_id, { limits: { calls: 9 } })).result
+    expect(done.status).toBe('completed')
+    await expectReplayMatches(troupe.store, failed.run_id)
+  })
+
+  test('CA12 calls that were tried again, refusals, and models that were not there', async () => {
+    const staff = [agent('lead'), agent('coder', { model: 'nobody/none' }), agent('critic')]
+    const retryPolicy = {
+      ready: () => undefined,
+      next: ({ model, error, attempts }: { model: string; error: TroupeError; attempts: number }) =>
+        error.retry && attempts < 3 ? { model, delay_ms: 1 } : undefined,
+    }
+    const model = modelFromRules(
+      { when: { agent: 'lead', turn: 1 }, times: 1, reply: { error: { status: 503, message: 'busy' } } },
+      { when: { agent: 'lead', turn: 1 }, reply: { toolCalls: [taskCall('coder', 'a'), taskCall('critic', 'b')] } },
+      { when: { agent: 'critic' }, reply: { text: 'no', stop: 'refusal' } },
+      { reply: { text: 'done' } },
+    )
+    const { troupe, task } = await createTestTroupe({ agents: staff, model, engine: { retryPolicy } })
+    const result = await task('lead', 'go')
+    expect(result.status).toBe('completed')
+    await expectReplayMatches(troupe.store, result.run_id)
+  })
+
+  test('CA12 sessions that ran out of time, one below the other', async () => {
+    const staff = [agent('lead'), agent('coder', { timeout_ms: 40 }), agent('critic', { timeout_ms: 20_000 })]
+    const model = chunkModel(({ session: { agent: who, turn } }) => {
+      if (who === 'lead' && turn === 1) return toolCallChunks(taskCall('coder', 'a'), taskCall('critic', 'b'))
+      if (who === 'coder' && turn === 1) return toolCallChunks(taskCall('critic', 'below'))
+      if (who === 'critic' && turn === 1) return textChunks('quick')
+      return who === 'lead' ? textChunks('done') : new Promise<never>(() => {})
+    })
+    const { troupe, task } = await createTestTroupe({ agents: staff, model, limits: { depth: 2 } })
+    const result = await task('lead', 'go')
+    expect(result.status).toBe('completed')
+    expect(JSON.stringify(await troupe.events(result.run_id))).toContain('"timeout"')
+    await expectReplayMatches(troupe.store, result.run_id)
+  })
+
+  test('CA12 background work, hooks that add and change, and a session of another run', async () => {
+    const { tools } = countingTools()
+    const model = functionModel((request) => {
+      const { agent: who, turn } = request.session
+      if (who === 'lead' && turn === 1)
+        return { calls: [taskCall('coder', 'a', { background: true }), taskCall('critic', 'b')] }
+      if (who === 'lead' && turn === 2) return { calls: [{ name: 'look', input: { text: 'first' } }] }
+      if (who === 'lead' && turn === 3) return { text: 'not yet' }
+      return { text: `${who} ${turn}: ${lastMessageText(request).slice(0, 20)}` }
+    })
+    const hooks = [
+      {
+        addContext: ({ turn }: { turn: number }) => (turn === 2 ? 'remember the milk' : undefined),
+        beforeTool: ({ tool }: { tool: string }) =>
+          tool === 'look' ? { input: { text: 'changed' } } : tool === 'critic' ? { deny: 'no' } : undefined,
+      },
+    ]
+    const { troupe, task } = await createTestTroupe({ agents, tools, model, hooks })
+    const first = await task('lead', 'go')
+    expect(first.status).toBe('completed')
+    await expectReplayMatches(troupe.store, first.run_id, { tools })
+    const { session_id } = first.output as { session_id: string }
+    const second = await troupe.run('task', { session_id, instruction: 'and now?' })
+    expect(second.status).toBe('completed')
+    await expectReplayMatches(troupe.store, second.run_id, { tools })
+    const third = await troupe.run('task', { session_id: `${session_id}-not`, instruction: 'and now?' })
+    expect(third.status).toBe('failed')
+    await expectReplayMatches(troupe.store, third.run_id, { tools })
+  })
+
+  test('CA12 a conversation that was compressed', async () => {
+    const look = toolCallChunks({ name: 'look', input: { text: 'x'.repeat(400) } }).slice(0, 1)
+    const uncounted = [...look, { type: 'finish' as const, stop: 'tool_calls' as const }]
+    const model = chunkModel(chunksByTurn(...Array.from({ length: 12 }, () => uncounted), textChunks('done')))
+    const small = { ...model, limits: { context: 2000 } }
+    const { tools } = countingTools()
+    const { troupe, task } = await createTestTroupe({ agents, tools, model: small, models: { summary: 'by-hand' } })
+    const result = await task('lead', 'go')
+    expect(await troupe.events(result.run_id)).toContainEqual(expect.objectContaining({ type: 'session:compress' }))
+    await expectReplayMatches(troupe.store, result.run_id, { tools })
+  })
+})

@@ -1,0 +1,121 @@
+import { describe, expect, test } from 'vitest'
+import { chunkModel, eventData, flushEventLoop, textChunks, toolCallChunks } from '../../test/support/manual-doubles.ts'
+import { agent, createTestTroupe } from '../../test/support/test-troupe.ts'
+import { DEFAULT_LIMITS } from '../kernel/limits.ts'
+import { foldSession } from '../kernel/session/session-state.ts'
+import { MemoryStore } from '../store/memory.ts'
+import { createLeasedRun, runEndData, sessionEndData, sessionOpenData } from '../testing/store/store-harness.ts'
+import { sessionPorts } from './session-ports.ts'
+
+const helper = agent('helper')
+
+/** A session of three segments in three runs, each with one exchange. */
+async function threeSegments() {
+  const store = new MemoryStore()
+  const model = chunkModel(({ session }) => textChunks(`answer ${session.turn}`))
+  const { troupe, task } = await createTestTroupe({ store, model, agents: [helper] })
+  const first = await task('helper', 'one')
+  const { session_id } = first.output as { session_id: string }
+  const runs = [first.run_id]
+  for (const instruction of ['two', 'three']) {
+    runs.push((await troupe.run('task', { session_id, instruction })).run_id)
+  }
+  return { store, troupe, model, session_id, runs, ports: sessionPorts(store) }
+}
+
+const texts = (messages: readonly { content: readonly object[] }[]) =>
+  messages.flatMap(({ content }) => content.map((part) => ('text' in part ? part.text : '')))
+
+describe('a session as a chain of segments', () => {
+  test('S9 its past is read across the runs that hold its segments, in order', async () => {
+    const { model, session_id, store, runs, ports } = await threeSegments()
+    expect(texts(model.requests[2]?.messages ?? [])).toEqual(['one', 'answer 1', 'two', 'answer 2', 'three'])
+    const row = await store.session(session_id)
+    expect(row).toMatchObject({ segment: 3, turn_count: 3, text: 'answer 3', run_id: runs[2] })
+    expect((await store.segments(session_id)).map(({ run_id }) => run_id)).toEqual(runs)
+    const run = { id: runs[2] ?? '', project: 'default', limits: DEFAULT_LIMITS, model: undefined }
+    const past = await ports.claimSession(session_id, run, 'helper')
+    expect([past.segment, past.base.run_id]).toEqual([3, runs[2]])
+    expect(past.events.map(({ seq }) => seq > 0)).not.toContain(false)
+  })
+
+  test('S9 up to a base, it is what it was then, though it went on since', async () => {
+    const { troupe, session_id, runs, ports } = await threeSegments()
+    const [open] = eventData(await troupe.events(runs[1] ?? ''), 'session:open')
+    const base = open?.base
+    if (!open || !base) throw new Error('the second segment has a base')
+    const past = await ports.readSession(session_id, base)
+    expect([past.segment, past.base]).toEqual([1, base])
+    expect(texts(foldSession(session_id, open, past.events).messages)).toEqual(['one', 'answer 1'])
+  })
+
+  test('S9 two segments in one run are told apart', async () => {
+    const store = new MemoryStore()
+    const model = chunkModel(({ session, messages }) => {
+      if (session.agent === 'helper') return textChunks(`answer ${session.turn}`)
+      const told = JSON.stringify(messages.at(-1))
+      const session_id = /session_id\\":\\"([^\\]+)/.exec(told)?.[1]
+      if (session.turn === 1) return toolCallChunks({ name: 'task', input: { agent: 'helper', instruction: 'one' } })
+      return session.turn === 2
+        ? toolCallChunks({ name: 'task', input: { session_id, instruction: 'two' } })
+        : textChunks('done')
+    })
+    const { troupe, task } = await createTestTroupe({ store, model, agents: [agent('lead'), helper] })
+    const { run_id } = await task('lead', 'go')
+    const opens = eventData(await troupe.events(run_id), 'session:open').filter((open) => open.agent.name === 'helper')
+    expect(opens.map(({ segment }) => segment)).toEqual([1, 2])
+    const last = model.requests.findLast(({ session }) => session.agent === 'helper')
+    expect(texts(last?.messages ?? [])).toEqual(['one', 'answer 1', 'two'])
+    const session_id = (await troupe.sessions(run_id)).find((row) => row.agent === 'helper')?.session_id ?? ''
+    const past = await sessionPorts(store).readSession(session_id, opens[1]?.base ?? { run_id, seq: 0 })
+    expect(texts(foldSession(session_id, opens[0] as never, past.events).messages)).toEqual(['one', 'answer 1'])
+  })
+
+  test('S9 a past that was read before is read on, also when another process went on with the session', async () => {
+    const { troupe, store, session_id, runs } = await threeSegments()
+    const elsewhere = sessionPorts(store)
+    const run = { id: runs[2] ?? '', project: 'default', limits: DEFAULT_LIMITS, model: undefined }
+    const before = await elsewhere.claimSession(session_id, run, undefined)
+    expect(await elsewhere.claimSession(session_id, run, undefined)).toEqual(before)
+    const fourth = await troupe.run('task', { session_id, instruction: 'four' })
+    const claimant = { ...run, id: fourth.run_id }
+    const after = await elsewhere.claimSession(session_id, claimant, undefined)
+    expect(after).toEqual(await sessionPorts(store).claimSession(session_id, claimant, undefined))
+    expect(after.events.slice(0, before.events.length)).toEqual(before.events)
+    expect([after.segment, after.base.run_id, fourth.status]).toEqual([4, fourth.run_id, 'completed'])
+    expect(await elsewhere.readSession(session_id, before.base)).toEqual(before)
+    expect(await elsewhere.readSession(session_id, after.base)).toEqual(after)
+  })
+
+  test('S9 a past with a segment that never ended is read anew each time', async () => {
+    const store = new MemoryStore()
+    const [one, two] = [await createLeasedRun(store, 'r1'), await createLeasedRun(store, 'r2')]
+    await one.append('session:open', sessionOpenData(1), 's1')
+    await one.append('run:end', runEndData('failed'))
+    await two.append('session:open', sessionOpenData(2), 's1')
+    await two.append('session:end', sessionEndData('done'), 's1')
+    const ports = sessionPorts(store)
+    const run = { id: 'r2', project: 'default', limits: DEFAULT_LIMITS, model: undefined }
+    const before = await ports.claimSession('s1', run, undefined)
+    await one.append('custom:note', { key: 'late' }, 's1')
+    const after = await ports.claimSession('s1', run, undefined)
+    expect(after.events.length).toBe(before.events.length + 1)
+  })
+
+  test('S10 every result can be fetched again by its id; of one at work there is none yet', async () => {
+    const door = Promise.withResolvers<void>()
+    const model = chunkModel(() => door.promise.then(() => textChunks('here')))
+    const { troupe } = await createTestTroupe({ model, agents: [helper] })
+    const handle = await troupe.stream('task', { agent: 'helper', instruction: 'go' })
+    while (model.requests.length === 0) await flushEventLoop(1)
+    const ports = sessionPorts(troupe.store)
+    const [row] = await troupe.sessions(handle.run_id)
+    const id = row?.session_id ?? ''
+    expect(await ports.sessionResult(id, 'default')).toBeUndefined()
+    door.resolve()
+    await handle.result
+    expect(await ports.sessionResult(id, 'default')).toMatchObject({ text: 'here', status: 'completed', turn_count: 1 })
+    await expect(ports.sessionResult(id, 'other')).rejects.toMatchObject({ code: 'unknown_session' })
+    await expect(ports.sessionResult('nobody', 'default')).rejects.toMatchObject({ alternatives: [id] })
+  })
+})

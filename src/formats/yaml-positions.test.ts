@@ -1,0 +1,62 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { Scalar } from 'yaml'
+import * as yaml from 'yaml'
+import { LineCounter, parseDocument, Scalar as YamlScalar } from 'yaml'
+import { findYamlPosition } from './yaml-positions.ts'
+
+const styles = ['PLAIN', 'QUOTE_SINGLE', 'QUOTE_DOUBLE', 'BLOCK_FOLDED', 'BLOCK_LITERAL'] as const
+
+function written(text: string, type: Scalar['type']): string {
+  const scalar = new YamlScalar(text)
+  if (type) scalar.type = type
+  const document = new yaml.Document({ list: [{ other: 1, condition: null }] })
+  document.setIn(['list', 0, 'condition'], scalar)
+  return document.toString({ lineWidth: 24 })
+}
+
+test('TF8 every letter of a text is found where it stands in the file', () => {
+  const word = fc.string({
+    unit: fc.constantFrom('a', 'b', 'é', '中', "'", '"', '\\', '>', '#', ':', '{', '1'),
+    minLength: 1,
+    maxLength: 9,
+  })
+  const text = fc.array(word, { minLength: 1, maxLength: 12 }).map((words) => words.join(' '))
+  let letters = 0
+  fc.assert(
+    fc.property(text, fc.constantFrom(...styles), (value, type) => {
+      const file = written(value, type)
+      const lines = new LineCounter()
+      const document = parseDocument(file, { lineCounter: lines })
+      const place = ['list', 0, 'condition']
+      // The library may break a folded line where the value gets a line break: what counts is what is read back.
+      const read = String(document.getIn(place))
+      const rows = file.split('\n')
+      for (const [at, letter] of [...read].entries()) {
+        if (!/\p{L}/u.test(letter)) continue
+        letters++
+        const { line, column } = findYamlPosition({ yaml, document, lines, text: file }, { place, at })
+        expect(rows[line - 1]?.[column - 1]).toBe(letter)
+      }
+    }),
+    { numRuns: 500 },
+  )
+  expect(letters).toBeGreaterThan(1000)
+})
+
+test('TF8 keys, missing keys, aliases and merged keys have the nearest place', () => {
+  const file = 'base: &b\n  x: 1\nlist:\n  - <<: *b\n    y: 2\n  - *b\n'
+  const lines = new LineCounter()
+  const document = parseDocument(file, { lineCounter: lines, merge: true })
+  const spot = (place: (string | number)[], key = false) => {
+    const { line, column } = findYamlPosition({ yaml, document, lines, text: file }, { place, key })
+    return `${line}:${column}`
+  }
+  expect(spot(['list', 0, 'y'])).toBe('5:8')
+  expect(spot(['list', 0, 'y'], true)).toBe('5:5')
+  expect(spot(['list', 0, 'x'])).toBe('4:5')
+  expect(spot(['list', 0, 'gone'])).toBe('4:5')
+  expect(spot(['list', 1])).toBe('6:5')
+  expect(spot(['list', 1, 'x'])).toBe('2:6')
+  expect(spot([])).toBe('1:1')
+})

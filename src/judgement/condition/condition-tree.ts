@@ -1,0 +1,50 @@
+/** Three values: what is unknown is neither taken nor denied. */
+export type Truth = true | false | 'unknown'
+
+export type VariableValue = number | string | boolean
+
+export type Comparator = '==' | '!=' | '<' | '<=' | '>' | '>='
+
+/** What is wrong in a condition's text, with its place as offsets into the text. */
+export interface ConditionProblem {
+  message: string
+  at: number
+  length: number
+  hint?: string
+}
+
+/** A condition: leaves joined by `and`, `or` and `not`. */
+export type ConditionNode =
+  | { kind: 'and' | 'or'; parts: ConditionNode[] }
+  | { kind: 'not'; part: ConditionNode }
+  | ConditionLeaf
+
+/** Exact leaves are settled in code; a semantic leaf is a sentence that somebody has to judge. */
+export type ConditionLeaf =
+  | { kind: 'compare'; text: string; left: Operand; op: Comparator; right: Operand }
+  | { kind: 'fact'; text: string; variable: string }
+  | { kind: 'constant'; text: string; value: boolean }
+  | { kind: 'semantic'; text: string; variables: string[] }
+
+export type Operand = { literal: VariableValue } | { variable: string; templated: boolean }
+
+/** The names that a condition may mean. */
+export interface ConditionNames {
+  agents: readonly string[]
+  groups: readonly string[]
+  variables: readonly string[]
+}
+
+/** The leaves from left to right. */
+export function conditionLeaves(tree: ConditionNode): ConditionLeaf[] {
+  if ('parts' in tree) return tree.parts.flatMap(conditionLeaves)
+  return 'part' in tree ? conditionLeaves(tree.part) : [tree]
+}
+
+/** The variables that a leaf speaks of. */
+export function leafVariables(leaf: ConditionLeaf): string[] {
+  if (leaf.kind === 'fact') return [leaf.variable]
+  if (leaf.kind === 'semantic') return leaf.variables
+  if (leaf.kind === 'constant') return []
+  return [leaf.left, leaf.right].flatMap((side) => ('variable' in side ? [side.variable] : []))
+}

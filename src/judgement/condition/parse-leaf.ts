@@ -1,0 +1,184 @@
+import type { ConditionToken } from './condition-tokens.ts'
+import { isVariableName, templateProblem, truncateCited } from './condition-tokens.ts'
+import type { Comparator, ConditionNames, ConditionNode, ConditionProblem, Operand } from './condition-tree.ts'
+import { resolveSystemVariable } from './system-variables.ts'
+
+export type ParsedLeaf = { node: ConditionNode } | { problem: ConditionProblem }
+
+const TEMPLATE = /\{\{[^{}]*\}\}/g
+const NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i
+const QUOTE_SENTENCE_HINT = 'a sentence that holds such signs stands in quotes'
+
+/** The leaf that a run of words, texts, variables and operators is. */
+export function parseLeaf(run: readonly ConditionToken[], source: string, names: ConditionNames): ParsedLeaf {
+  const [operator, second] = run.filter(({ kind }) => kind === 'operator')
+  if (operator === undefined) return parseSentence(run, source, names)
+  if (second !== undefined) return chainedComparisonProblem(run, operator, second)
+  const at = run.indexOf(operator)
+  const left = parseOperand(run.slice(0, at), operator, names)
+  if ('problem' in left) return left
+  const right = parseOperand(run.slice(at + 1), operator, names)
+  if ('problem' in right) return right
+  const op = operator.text as Comparator
+  return { node: { kind: 'compare', text: sourceText(run, source), left: left.operand, op, right: right.operand } }
+}
+
+function chainedComparisonProblem(
+  run: readonly ConditionToken[],
+  first: ConditionToken,
+  second: ConditionToken,
+): ParsedLeaf {
+  const between = run.slice(run.indexOf(first) + 1, run.indexOf(second))
+  const [shared, another] = between
+  if (shared === undefined) return { problem: missingOperandProblem(first, 'after') }
+  const [before, after] = [run[0]?.text, run.at(-1)?.text]
+  const hint =
+    another === undefined && run.length === 5
+      ? `write '${before} ${first.text} ${shared.text} and ${shared.text} ${second.text} ${after}'`
+      : "join comparisons with 'and' or 'or'"
+  return { problem: { message: 'two comparisons in one', ...sourceSpan(run), hint } }
+}
+
+type ParsedOperand = { operand: Operand } | { problem: ConditionProblem }
+
+function parseOperand(side: readonly ConditionToken[], operator: ConditionToken, names: ConditionNames): ParsedOperand {
+  const [token, another] = side
+  if (token === undefined) return { problem: missingOperandProblem(operator, 'beside') }
+  if (another !== undefined) return { problem: multipleWordsProblem(side, names) }
+  if (token.kind === 'template') return { operand: { variable: resolveVariable(token.text, names), templated: true } }
+  if (token.kind === 'string') return parseStringOperand(token)
+  return parseWordOperand(token, names)
+}
+
+function missingOperandProblem(operator: ConditionToken, where: 'after' | 'beside'): ConditionProblem {
+  return {
+    message: `nothing to compare with stands ${where} '${operator.text}'`,
+    at: operator.start,
+    length: operator.end - operator.start,
+    hint: `a comparison has one value on each side and no parentheses; ${QUOTE_SENTENCE_HINT}`,
+  }
+}
+
+function multipleWordsProblem(side: readonly ConditionToken[], names: ConditionNames): ConditionProblem {
+  const words = side.map(({ text }) => text).join(' ')
+  const joined = words.replaceAll(' ', '_')
+  const known = names.variables.includes(joined) ? joined : resolveSystemVariable(joined, names)
+  return {
+    message: `a comparison has one value on each side, and '${truncateCited(words)}' is several`,
+    ...sourceSpan(side),
+    hint:
+      known === undefined
+        ? `a name is one word, such as '${truncateCited(joined)}'; ${QUOTE_SENTENCE_HINT}`
+        : `did you mean '${known}'?`,
+  }
+}
+
+function parseStringOperand(token: ConditionToken): ParsedOperand {
+  if (!token.text.includes('{{')) return { operand: { literal: token.text } }
+  const hint = 'without the quotes {{ name }} is the value of the variable'
+  return { problem: { message: 'in quotes {{ }} is only text', ...sourceSpan([token]), hint } }
+}
+
+function parseWordOperand(token: ConditionToken, names: ConditionNames): ParsedOperand {
+  const { text } = token
+  if (NUMBER.test(text)) return parseNumberOperand(token)
+  const lower = text.toLowerCase()
+  if (lower === 'true' || lower === 'false') return { operand: { literal: lower === 'true' } }
+  if (!isVariableName(text) || token.kind === 'not') {
+    const hint = /^[\d.,_]+$/.test(text)
+      ? `write '${text.replaceAll(/[,_]/g, '')}'`
+      : `a text stands in quotes: "${truncateCited(text)}"`
+    return {
+      problem: {
+        message: `'${truncateCited(text)}' is neither a number nor the name of a variable`,
+        ...sourceSpan([token]),
+        hint,
+      },
+    }
+  }
+  const variable = resolveVariable(text, names)
+  const isMember = names.agents.includes(text) || names.groups.includes(text)
+  if (isMember && !names.variables.includes(variable)) {
+    const message = `'${text}' is one of the team and has no value`
+    return {
+      problem: {
+        message,
+        ...sourceSpan([token]),
+        hint: `its name as a text stands in quotes: "${truncateCited(text)}"`,
+      },
+    }
+  }
+  return { operand: { variable, templated: false } }
+}
+
+function parseNumberOperand(token: ConditionToken): ParsedOperand {
+  const number = Number(token.text)
+  if (Number.isFinite(number)) return { operand: { literal: number } }
+  return { problem: { message: `'${token.text}' is too large for a number`, ...sourceSpan([token]) } }
+}
+
+function parseSentence(run: readonly ConditionToken[], source: string, names: ConditionNames): ParsedLeaf {
+  const [token, another] = run
+  if (token !== undefined && another === undefined) {
+    if (token.kind === 'string') return parseSemantic(token.text, run)
+    return token.kind === 'template'
+      ? { node: { kind: 'fact', text: sourceText(run, source), variable: resolveVariable(token.text, names) } }
+      : parseWordLeaf(token, names)
+  }
+  const text = sourceText(run, source)
+  return parseFact(run, text, names) ?? parseSemantic(text, run)
+}
+
+function parseWordLeaf(token: ConditionToken, names: ConditionNames): ParsedLeaf {
+  const { text } = token
+  const lower = text.toLowerCase()
+  if (lower === 'true' || lower === 'false') return { node: { kind: 'constant', text, value: lower === 'true' } }
+  if (NUMBER.test(text)) {
+    const hint = `compare it, as in 'word_count >= ${text}'`
+    return { problem: { message: 'a number by itself is neither true nor false', ...sourceSpan([token]), hint } }
+  }
+  const variable = resolveVariable(text, names)
+  const isFact = names.variables.includes(variable) || resolveSystemVariable(variable, names) !== undefined
+  if (isFact || (isVariableName(text) && text.includes('_'))) return { node: { kind: 'fact', text, variable } }
+  return parseSemantic(text, [token])
+}
+
+/** `writer complete`, `writer is not complete`, `error detected`: what the runtime itself knows. */
+function parseFact(run: readonly ConditionToken[], text: string, names: ConditionNames): ParsedLeaf | undefined {
+  if (run.some(({ kind }) => kind === 'string' || kind === 'template')) return undefined
+  const denied = run.at(-2)?.kind === 'not'
+  const words = (denied ? run.toSpliced(-2, 1) : run).map((token) => token.text)
+  const name = words.at(-2)?.toLowerCase() === 'is' ? words.toSpliced(-2, 1) : words
+  const variable = name.length < 2 ? undefined : resolveSystemVariable(name.join('_'), names)
+  if (variable === undefined) return undefined
+  if (!denied) return { node: { kind: 'fact', text, variable } }
+  return { node: { kind: 'not', part: { kind: 'fact', text: words.join(' '), variable } } }
+}
+
+/** A variable of the team's own wins over a way of writing a system variable. */
+function resolveVariable(word: string, names: ConditionNames): string {
+  return names.variables.includes(word) ? word : (resolveSystemVariable(word, names) ?? word)
+}
+
+function parseSemantic(text: string, run: readonly ConditionToken[]): ParsedLeaf {
+  const plain = text.replaceAll(/\s+/g, ' ').trim()
+  if (plain === '') return { problem: { message: 'an empty text says nothing', ...sourceSpan(run) } }
+  const templates = plain.match(TEMPLATE) ?? []
+  const problem = templates.map(templateProblem).find((found) => found !== undefined)
+  if (problem !== undefined) return { problem: { ...problem, ...sourceSpan(run) } }
+  if (/\{\{|\}\}/.test(plain.replaceAll(TEMPLATE, ''))) {
+    const message = "'{{' and '}}' do not match"
+    return { problem: { message, ...sourceSpan(run), hint: 'a variable is written {{ name }}' } }
+  }
+  const variables = [...new Set(templates.map((template) => template.slice(2, -2).trim()))]
+  return { node: { kind: 'semantic', text: plain, variables } }
+}
+
+function sourceText(run: readonly ConditionToken[], source: string): string {
+  return source.slice(run[0]?.start, run.at(-1)?.end).replaceAll(/\s+/g, ' ')
+}
+
+function sourceSpan(run: readonly ConditionToken[]): { at: number; length: number } {
+  const at = run[0]?.start ?? 0
+  return { at, length: (run.at(-1)?.end ?? at) - at }
+}

@@ -1,0 +1,197 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { matchDeniedCommand } from './command-deny-rule.ts'
+import { evaluatePolicies } from './permission-policy.ts'
+
+const denying = (rule: string, subject: string) =>
+  evaluatePolicies([{ deny: [rule] }], { tool: 'Bash', subject, acts: true }).decision
+
+describe('PM27 a rule that denies rm', () => {
+  test.each([
+    ...['>f rm x', '2>/dev/null rm x', 'rm>/dev/null x', 'rm<x y', 'r\\\nm x', 'r""m x', "'rm' x", '\\rm x'],
+    ...['timeout 5 rm x', 'env -i rm x', 'nice -n 5 rm x', 'sudo -u root rm x', 'ls | xargs -n1 rm', 'time -p rm x'],
+    ...['command -p rm x', 'exec -a y rm x', 'find . -exec rm {} +', 'setsid rm x', 'stdbuf -o0 rm x', 'coproc rm x'],
+    ...[
+      "trap 'rm x' EXIT",
+      'function f { rm x; }; f',
+      'f() { rm x; }; f',
+      'case a in a)rm x;;esac',
+      'for i in a;do rm x;done',
+    ],
+    ...[
+      'echo "$(rm x)"',
+      'echo `rm x`',
+      'cat <(rm x)',
+      'eval "rm x"',
+      'bash -c "ls; rm x"',
+      'sudo sh -c "rm x"',
+      '# no\nrm x',
+    ],
+    ...['busybox rm x', "env -S 'rm x'", 'echo "a" "$(echo "$(rm x)")"', 'rm', 'X=1 Y=2 rm x', '! rm x'],
+  ])('PM27 denies %j', (command) => {
+    expect(denying('Bash(rm:*)', command)).toBe('deny')
+    expect(denying('Bash(rm)', command)).toBe('deny')
+  })
+
+  test.each([
+    ...["$'rm' x", `r\${e}m x`, '$(echo rm) x', 'a=rm; $a x', `rm\${IFS}x`, '{rm,x}', '/bin/r? x', 'HOME=rm; ~ x'],
+    ...[
+      'sh<<<"rm x"',
+      'bash<f',
+      'python3 -c "import os; os.remove(1)"',
+      "printf 'rm x' | sh",
+      'sh /dev/stdin',
+      '. ./f',
+    ],
+    ...[
+      'alias x=rm; x y',
+      'cp /bin/rm y; ./y x',
+      `awk 'BEGIN{system("r" "m x")}' x`,
+      'perl -e 1',
+      'node --eval 1',
+      'echo x | node',
+      'xargs $c',
+    ],
+    ...[
+      'bash <<E\nr""m x\nE',
+      'cat <<E\nx\nE\nr\\m x; $x',
+      'cat <<E\nE\\\nE\n$(rm x)\nE',
+      'echo "unfinished',
+      'eval $x',
+      'sh -c "$x"',
+      `echo \${x:-$(rm y)`,
+      "ssh host 'r''m x'",
+      'watch $c',
+    ],
+  ])('PM27 asks for %j', (command) => {
+    expect(denying('Bash(rm:*)', command)).not.toBe('allow')
+  })
+
+  test.each([
+    ...[
+      'ls rm',
+      'echo rm',
+      'grep -r rm src',
+      'npm run build',
+      'echo $HOME',
+      'npm test -- "$FILE"',
+      'ls *.ts && wc -l *.md',
+    ],
+    ...[
+      'find . -name "*.ts"',
+      'node script.js',
+      'python3 -m pytest',
+      'git commit -m "alarm"',
+      'cd src; make # rm',
+      'cp *.ts out',
+    ],
+    ...['for f in *.ts; do echo "$f"; done', 'npm test 2>&1 | tail -5', '[ -f x ] && cat x', 'timeout 5 npm test'],
+  ])('PM27 leaves %j alone', (command) => {
+    expect(denying('Bash(rm:*)', command)).toBe('allow')
+  })
+})
+
+test.each([
+  ...[
+    'git push',
+    'git -C . push',
+    'git -c a=b push',
+    'git --no-pager push',
+    'git "push" x',
+    'git p\\ush',
+    'command git push',
+  ],
+])('PM27 a rule for a sub-command passes over options: %j', (command) => {
+  expect(denying('Bash(git push:*)', command)).toBe('deny')
+})
+
+test('PM27 a rule for a sub-command is about that one, and asks where it cannot be seen', () => {
+  expect(denying('Bash(git push:*)', 'git commit -m push')).toBe('allow')
+  expect(denying('Bash(git push:*)', 'git log')).toBe('allow')
+  expect(denying('Bash(git push:*)', 'git $x')).toBe('ask')
+  expect(denying('Bash(git push:*)', 'ls | xargs git')).toBe('ask')
+  expect(denying('Bash(git push:*)', 'git -c alias.x=push x')).toBe('ask')
+  expect(denying('Bash(docker * --privileged *)', 'docker run --privileged x')).toBe('deny')
+  expect(denying('Bash(docker * --privileged *)', 'docker run x')).toBe('allow')
+})
+
+test('PM27 a rule that asks, asks for what it might be about as well', () => {
+  const asking = (subject: string) =>
+    evaluatePolicies([{ ask: ['Bash(git push:*)'] }], { tool: 'Bash', subject, acts: true }).decision
+  expect(['git -C . push', 'git $x', 'git log'].map(asking)).toEqual(['ask', 'ask', 'allow'])
+})
+
+test('PM27 an allowance does not make up for a part that nobody can see, and denies what it does not cover', () => {
+  const policy = { allow: ['Bash(npm test:*)', 'Bash(node:*)'], deny: ['Bash(rm:*)'] }
+  const of = (subject: string) => evaluatePolicies([policy], { tool: 'Bash', subject, acts: true }).decision
+  expect(['npm test', 'node -e 1', 'npm test; $x', 'npm test; rm x'].map(of)).toEqual(['allow', 'ask', 'deny', 'deny'])
+  const reading = { mode: 'read' as const, deny: ['Bash(rm:*)'] }
+  expect(evaluatePolicies([reading], { tool: 'Bash', subject: '$x', acts: true }).decision).toBe('deny')
+})
+
+test('PM27 any text is judged, and one that ends in the denied command is never let pass', () => {
+  const text = fc.array(
+    fc.constantFrom('a', ' ', '"', "'", '\\', '$', '(', ')', '{', '}', '`', ';', '<', '>', '#', '|', '\n'),
+    {
+      maxLength: 30,
+    },
+  )
+  fc.assert(
+    fc.property(text, (chars) => {
+      const before = chars.join('')
+      expect(['yes', 'maybe', 'no']).toContain(matchDeniedCommand('rm:*', before))
+      // Where what stands before it is closed, the last line is a command of its own.
+      const closed = !/["'\\$(){}`<#]/.test(before)
+      if (closed) expect(matchDeniedCommand('rm:*', `${before}\nrm x`)).toBe('yes')
+    }),
+    { numRuns: 2000 },
+  )
+})
+
+test('TO76 the longest command is judged at once, whatever stars and nesting it has', () => {
+  const rule = 'docker * * * --privileged *'
+  expect(matchDeniedCommand(rule, `docker ${'a '.repeat(40_000)}z`)).toBe('no')
+  expect(matchDeniedCommand(rule, `sudo ${'docker '.repeat(14_000)}`)).toBe('maybe')
+  expect(matchDeniedCommand('rm:*', '$('.repeat(50_000))).toBe('maybe')
+  expect(matchDeniedCommand('rm:*', `sudo ${'sh -c '.repeat(15_000)}`)).toBe('maybe')
+  expect(matchDeniedCommand('git push:*', `git ${'-a '.repeat(30_000)}`)).toBe('maybe')
+  const blanks = { tool: 'Bash', subject: `a${' '.repeat(99_000)}b`, acts: true }
+  expect(evaluatePolicies([{ allow: ['Bash(c)'] }], blanks).decision).toBe('deny')
+})
+
+describe('PM39 a rule that denies rm, curl or git push', () => {
+  const deny = ['Bash(rm:*)', 'Bash(curl:*)', 'Bash(git push:*)']
+  const of = (subject: string) => evaluatePolicies([{ deny }], { tool: 'Bash', subject, acts: true }).decision
+
+  test.each([
+    ...['command -v curl', 'find . -name rm', 'find src | xargs grep curl', 'find . -exec grep -l curl {} +'],
+    ...['time grep curl x', 'timeout 5 grep rm x', 'sudo -u root grep rm x', 'xargs -I{} echo rm {}'],
+    ...['git add src/*.ts', 'git diff "$BASE"', 'git diff {a,b}', 'git rm x', 'npm rm x', 'npm install curl'],
+    ...["git commit -m 'remove rm usage'", "cat > a.txt <<'EOF'\nrm x; $(rm y)\nEOF", 'cat <<E\nrm x\nE'],
+    ...['git commit -m "$(cat <<EOF\nfix: rm it\nEOF\n)"', "awk '{print $1}' x", `echo \${x:-1}`, 'bash run.sh'],
+  ])('PM39 leaves %j alone', (command) => {
+    expect(of(command)).toBe('allow')
+  })
+
+  test.each([
+    ...[
+      'find . -exec rm {} +',
+      'find . -exec {} x +',
+      'xargs -I% % x',
+      'ls | xargs -I{} git {}',
+      'cat <<E\n$(rm x)\nE',
+    ],
+    ...["cat <<'E'\nx\nE\nrm x", 'cat <<-E\n\tE\nrm x', 'bash <<<"$x"', 'parallel < f', "python3 -c'1'", "perl -e'1'"],
+    ...[
+      "node --eval='\n1'",
+      'node --import data:x',
+      'echo x | python3 -u',
+      'env -Srm\\ x',
+      "env --split-string='rm x'",
+    ],
+    ...['BASH_ENV=./s bash -c ls', "GIT_SSH_COMMAND='rm x' git fetch", "alias x='r\\m'", '/usr/lib/git-core/git-push'],
+    ...['hash -p /bin/r? x; x f', '/lib64/ld-linux-x86-64.so.2 /bin/r? x', `printf -v "a[$x]" 1`, 'command rm x'],
+  ])('PM39 does not let %j pass', (command) => {
+    expect(of(command)).not.toBe('allow')
+  })
+})

@@ -1,0 +1,186 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { clusterTexts } from './clustering.ts'
+import { findContradiction, normalizeStatement } from './similarity.ts'
+
+const statements = [
+  'Raise the timeout',
+  'Increase the timeout',
+  'increase the timeout!',
+  'Lower the timeout',
+  'Use Redis',
+  'Adopt Redis',
+  'Do not use Redis',
+  'Offer the customer a refund',
+  'Give the customer their money back',
+  'Buy the license of another vendor soon',
+  'Compensate everybody generously today',
+  'Change those awkward values somehow',
+  'Ask legal people about details',
+  'Wait 30 s',
+  'Wait 300 s',
+  '',
+  '?',
+]
+const some = fc.array(fc.constantFrom(...statements), { maxLength: 9 })
+/** A similarity that follows from the texts, whatever their places. */
+const like = (texts: readonly string[], salt: number) => (a: number, b: number) => {
+  const [x, y] = [normalizeStatement(texts[a] ?? ''), normalizeStatement(texts[b] ?? '')].sort()
+  let hash = salt
+  for (const letter of `${x}|${y}`) hash = (hash * 31 + letter.charCodeAt(0)) % 1009
+  // In steps of a quarter: who is bound equally strongly to two others must not choose by their places.
+  return Math.round((hash / 1009) * 4) / 4
+}
+const together = (texts: readonly string[], groups: readonly (readonly number[])[]) =>
+  groups
+    .map((group) =>
+      group
+        .map((index) => texts[index])
+        .sort()
+        .join(' & '),
+    )
+    .sort()
+
+describe('clustered', () => {
+  test('VO6 equal normalised texts are one group, groups stand in the order of their first members', () => {
+    const { groups, unclear } = clusterTexts(['Use Redis', 'Wait', 'use redis!', 'wait.', 'Buy it'])
+    expect(groups).toEqual([[0, 2], [1, 3], [4]])
+    expect(unclear).toEqual([])
+  })
+
+  test('VO6 pairs at the threshold are joined, below it they are not', () => {
+    const texts = ['Offer the customer a refund', 'Give the customer their money back']
+    expect(clusterTexts(texts, { similarity: () => 0.75, threshold: 0.75 }).groups).toEqual([[0, 1]])
+    expect(clusterTexts(texts, { similarity: () => 0.7499, threshold: 0.75 }).groups).toEqual([[0], [1]])
+    expect(clusterTexts(texts, { similarity: () => Number.NaN }).groups).toEqual([[0], [1]])
+  })
+
+  test('VO6 the order of the texts never changes who is with whom', () => {
+    fc.assert(
+      fc.property(some, fc.nat(1000), fc.infiniteStream(fc.nat()), (texts, salt, places) => {
+        const order = texts.map((text) => ({ text, place: places.next().value ?? 0 }))
+        const shuffled = order.sort((a, b) => a.place - b.place).map(({ text }) => text)
+        const known = (list: readonly string[]) => ({ similarity: like(list, salt), threshold: 0.5, margin: 0.2 })
+        const [one, other] = [clusterTexts(texts, known(texts)), clusterTexts(shuffled, known(shuffled))]
+        expect(together(shuffled, other.groups)).toEqual(together(texts, one.groups))
+        expect(other.unclear.length).toBe(one.unclear.length)
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  test('VO6 every text is in exactly one group, and its members in order', () => {
+    fc.assert(
+      fc.property(some, fc.nat(1000), (texts, salt) => {
+        const { groups } = clusterTexts(texts, { similarity: like(texts, salt), threshold: 0.4 })
+        expect(groups.flat().sort((a, b) => a - b)).toEqual(texts.map((_, index) => index))
+        for (const group of groups) expect(group).toEqual([...group].sort((a, b) => a - b))
+      }),
+    )
+  })
+
+  test('VO7 what the guard forbids is never in one group: not by a third text, not by a model’s word', () => {
+    const texts = ['Increase the timeout', 'Change the value of it somehow', 'Decrease the timeout']
+    const judged = [
+      { a: 0, b: 1, same: true },
+      { a: 1, b: 2, same: true },
+      { a: 0, b: 2, same: true },
+    ]
+    for (const { groups } of [
+      clusterTexts(texts, { similarity: () => 1 }),
+      clusterTexts(texts, { verdicts: judged }),
+    ]) {
+      expect(groups.some((group) => group.includes(0) && group.includes(2))).toBe(false)
+    }
+    fc.assert(
+      fc.property(some, fc.array(fc.record({ a: fc.nat(8), b: fc.nat(8), same: fc.boolean() })), (list, verdicts) => {
+        for (const group of clusterTexts(list, { similarity: () => 1, verdicts: verdicts }).groups) {
+          for (const a of group)
+            for (const b of group) expect(findContradiction(list[a] ?? '', list[b] ?? '')).toBeUndefined()
+        }
+      }),
+    )
+  })
+
+  test('VO7 a text joins a group only when it is close to every member', () => {
+    const texts = ['Offer the customer a refund', 'Give money back to people', 'Compensate everybody generously']
+    const close: Record<string, number> = { '0 1': 0.9, '1 2': 0.8, '0 2': 0.3 }
+    const similarity = (a: number, b: number) => close[[a, b].sort().join(' ')] ?? 0
+    expect(clusterTexts(texts, { similarity, threshold: 0.75 }).groups).toEqual([[0, 1], [2]])
+  })
+
+  test('VO8 pairs within the margin, and pairs that vectors say nothing about, are unclear; a verdict settles them', () => {
+    const texts = ['Offer the customer a refund', 'Give the customer their money back', 'Give the customer nothing']
+    const near = clusterTexts(texts.slice(0, 2), { similarity: () => 0.7, threshold: 0.75, margin: 0.1 })
+    expect(near).toEqual({ groups: [[0], [1]], unclear: [[0, 1]] })
+    const swapped = ['Encrypt the database', 'Encrypt the backups']
+    expect(clusterTexts(swapped, { similarity: () => 0.99 })).toEqual({ groups: [[0], [1]], unclear: [[0, 1]] })
+    const yes = clusterTexts(swapped, { similarity: () => 0.99, verdicts: [{ a: 1, b: 0, same: true }] })
+    expect(yes).toEqual({ groups: [[0, 1]], unclear: [] })
+    const no = clusterTexts(swapped, { similarity: () => 0.99, verdicts: [{ a: 0, b: 1, same: false }] })
+    expect(no).toEqual({ groups: [[0], [1]], unclear: [] })
+  })
+
+  test('VO8 verdicts that contradict each other are a no', () => {
+    const verdicts = [
+      { a: 0, b: 1, same: true },
+      { a: 2, b: 1, same: false },
+    ]
+    expect(clusterTexts(['Use it now', 'Go ahead', 'use it now.'], { verdicts }).groups).toEqual([[0, 2], [1]])
+  })
+
+  test('VO8 without an embedder nothing is joined beyond the text, and what shares its words is unclear', () => {
+    const texts = ['Hash passwords with bcrypt', 'Use bcrypt to hash passwords', 'Buy a house', 'Hash no passwords']
+    expect(clusterTexts(texts)).toEqual({ groups: [[0], [1], [2], [3]], unclear: [[0, 1]] })
+  })
+
+  const kept = (groups: readonly (readonly number[])[], earlier: readonly string[]) =>
+    groups.map((group) => group.filter((index) => index < earlier.length)).filter(({ length }) => length > 0)
+
+  test('VO9 texts of a later wave change nothing in who of the earlier ones is with whom', () => {
+    fc.assert(
+      fc.property(some, some, fc.nat(1000), (earlier, later, salt) => {
+        const all = [...earlier, ...later]
+        const options = {
+          similarity: like(all, salt),
+          threshold: 0.4,
+          wave: (at: number) => (at < earlier.length ? 0 : 1),
+        }
+        const before = clusterTexts(earlier, options).groups
+        expect(kept(clusterTexts(all, options).groups, earlier)).toEqual(before)
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  test('VO25 a model’s word joins whole groups and takes nobody out of one, however close two texts are', () => {
+    const texts = ['Stop using Redis', 'Avoid Redis', 'Avoid Redis for every tenant']
+    const close: Record<string, number> = { '0 1': 0.8, '1 2': 0.99, '0 2': 0.3 }
+    const similarity = (a: number, b: number) => close[[a, b].sort().join(' ')] ?? 0
+    const judged = [{ a: 1, b: 2, same: true }]
+    expect(clusterTexts(texts, { similarity, verdicts: judged }).groups).toEqual([[0, 1], [2]])
+    const verdict = fc.record({ a: fc.nat(8), b: fc.nat(8), same: fc.boolean() })
+    fc.assert(
+      fc.property(some, fc.nat(1000), fc.array(verdict), (list, salt, verdicts) => {
+        const options = { similarity: like(list, salt), threshold: 0.5 }
+        const after = clusterTexts(list, { ...options, verdicts: verdicts }).groups
+        for (const group of clusterTexts(list, options).groups) {
+          expect(after.some((other) => group.every((index) => other.includes(index)))).toBe(true)
+        }
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  test('VO25 of what only a model joined, what was said in an earlier wave goes first', () => {
+    const texts = ['Offer the customer a refund', 'Give the customer their money back', 'Return the money of customers']
+    const close: Record<string, number> = { '0 1': 0.65, '1 2': 0.7 }
+    const similarity = (a: number, b: number) => close[[a, b].sort().join(' ')] ?? 0
+    const verdicts = [
+      { a: 0, b: 1, same: true },
+      { a: 1, b: 2, same: true },
+    ]
+    expect(clusterTexts(texts, { similarity, verdicts }).groups).toEqual([[0], [1, 2]])
+    expect(clusterTexts(texts, { similarity, verdicts, wave: (index) => index }).groups).toEqual([[0, 1], [2]])
+  })
+})

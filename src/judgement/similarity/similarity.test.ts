@@ -1,0 +1,218 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { DIFFERENT_PAIRS, EQUIVALENT_PAIRS } from '../../../test/support/statement-pairs.ts'
+import type { ContradictionKind } from './similarity.ts'
+import {
+  contentStemSet,
+  cosineSimilarity,
+  diceCoefficient,
+  findContradiction,
+  isEmbeddingUnreliable,
+  normalizeStatement,
+} from './similarity.ts'
+
+const words =
+  'use not raise lower the a A few Redis redis 30 s ms v2 v3 before after and , . no all only I we should'.split(' ')
+const statement = fc.array(fc.constantFrom(...words), { maxLength: 8 }).map((chosen) => chosen.join(' '))
+
+describe('normalised', () => {
+  test.each([
+    ['Use Redis.', 'use redis'],
+    ['USE   “Redis”!', 'use redis'],
+    ['Ｕｓｅ Ｒｅｄｉｓ', 'use redis'],
+    ['Use Re\u200Bdis', 'use redis'],
+    ['cafe\u0301', 'café'],
+    ['I think we should use the Redis', 'use redis'],
+    ['My recommendation is to please use Redis', 'use redis'],
+    ["Don't deploy", 'do not deploy'],
+    ['dont deploy', 'Do not deploy'],
+    ["We can't ship", 'we cannot ship'],
+    ['Optimise the colour', 'optimize the color'],
+    ['wait 30s', 'wait 30 seconds'],
+    ['wait 1.5 h', 'wait 90 minutes'],
+    ['1,000 requests', '1000 requests'],
+    ['10k requests', '10,000 requests'],
+    ['80 percent', '80%'],
+    ['two replicas', '2 replicas'],
+    ['version 2', 'v2'],
+    ['use Postgres', 'use PostgreSQL'],
+    ['Approved.', 'approve'],
+    ['**Use** `Redis`', 'use redis'],
+    ['Redis + Postgres', 'Redis and Postgres'],
+    ['Overall, use Redis', 'use Redis'],
+  ])('VO1 "%s" and "%s" are one text', (a, b) => {
+    expect(normalizeStatement(a)).toBe(normalizeStatement(b))
+    expect(findContradiction(a, b)).toBeUndefined()
+  })
+
+  test.each([
+    ['Option A', 'Option'],
+    ['Choose A', 'Choose'],
+    ['A over B', 'over B'],
+    ['✅', '❌'],
+    ['C++', 'C#'],
+    ['C', 'C++'],
+    ['?', '!'],
+    ['>= 5', '<= 5'],
+    ['set it to 5', 'set it to -5'],
+    ['3.1', '3.10'],
+    ['few users', 'a few users'],
+    ['not really safe', 'not safe'],
+    ['No, use it', 'No use of it'],
+    ['overall performance', 'performance'],
+    ['well tested', 'tested'],
+    ['10 m', '10 min'],
+    ['512 kb', '512 kib'],
+  ])('VO2 "%s" and "%s" stay two texts', (a, b) => {
+    expect(normalizeStatement(a)).not.toBe(normalizeStatement(b))
+  })
+
+  test('VO1 normalising a second time changes nothing that would be compared', () => {
+    fc.assert(
+      fc.property(fc.oneof(statement, fc.string({ unit: 'grapheme' })), (text) => {
+        expect(normalizeStatement(text)).toBe(normalizeStatement(`  ${text}\n`))
+        expect(normalizeStatement(text.normalize('NFD'))).toBe(normalizeStatement(text.normalize('NFC')))
+      }),
+    )
+  })
+
+  test('VO2 a text of punctuation alone is kept as it is, and nothing is only equal to nothing', () => {
+    expect(normalizeStatement('')).toBe('')
+    expect(normalizeStatement(' ')).toBe('')
+    expect(normalizeStatement(' ?! ')).toBe('?!')
+  })
+})
+
+describe('guard', () => {
+  const reasons: readonly [ContradictionKind, string, string][] = [
+    ['negation', 'Use Redis', 'Do not use Redis'],
+    ['negation', 'Use Redis', 'Avoid Redis'],
+    ['negation', 'Deploy with tests', 'Deploy without tests'],
+    ['negation', 'Use queues rather than polling', 'Use polling rather than queues'],
+    ['negation', 'Use Redis, not Memcached', 'Use Memcached, not Redis'],
+    ['negation', 'Use A instead of B', 'Use B instead of A'],
+    ['negation', 'Ship it', 'Ship it if the review passes'],
+    ['negation', 'Ship it if the tests pass', 'Ship it unless the tests pass'],
+    ['negation', 'yes', 'no'],
+    ['numbers', 'Wait 30 s', 'Wait 300 s'],
+    ['numbers', 'Wait 30 s', 'Wait 30 ms'],
+    ['numbers', 'Upgrade to v2', 'Upgrade to v3'],
+    ['numbers', 'Support IPv4', 'Support IPv6'],
+    ['numbers', 'Take the first option', 'Take the second option'],
+    ['numbers', 'Wait', 'Wait 30 s'],
+    ['opposites', 'Increase the timeout', 'Decrease the timeout'],
+    ['opposites', 'Enable caching', 'Disable caching'],
+    ['opposites', 'adding an index', 'removing an index'],
+    ['opposites', 'Test before the release', 'Test after the release'],
+    ['opposites', 'Prefer A over B', 'Prefer B over A'],
+    ['opposites', 'Lock the account', 'Unlock the account'],
+    ['opposites', 'use postgres', 'use mysql'],
+    ['opposites', 'Use Foo for this', 'Use Bar for this'],
+    ['opposites', 'The gateway calls the worker', 'The worker calls the gateway'],
+    ['opposites', 'Raise the timeout and lower the limit', 'Lower the timeout and raise the limit'],
+    ['opposites', 'Keep Berlin and close Paris', 'Keep Paris and close Berlin'],
+  ]
+  test.each(reasons)('VO3 %s keeps "%s" from "%s"', (reason, a, b) => {
+    expect(findContradiction(a, b)).toBe(reason)
+    expect(findContradiction(b, a)).toBe(reason)
+  })
+
+  test.each([
+    ['Run the migrations before deploying', 'Deploy after running the migrations'],
+    ['Before deploying, run the migrations', 'Run the migrations before deploying'],
+    ['Encrypt the data at rest', 'Data at rest should be encrypted'],
+    ['Never log personal data', 'Personal data must not be logged'],
+    ['Add tests and fix the bug', 'Fix the bug and add tests'],
+    ['In production, enable caching', 'Enable caching in production'],
+    ['Use Redis instead of Memcached', 'Use Redis, not Memcached'],
+    ['Do not deploy on Fridays', 'Never deploy on a Friday'],
+    ['Hire one engineer', 'Hire 1 engineer'],
+  ])('VO3 nothing keeps "%s" from "%s"', (a, b) => {
+    expect(findContradiction(a, b)).toBeUndefined()
+  })
+
+  test('VO3 the order of two statements does not matter to the guard or to the doubt', () => {
+    fc.assert(
+      fc.property(statement, statement, (a, b) => {
+        expect(findContradiction(a, b)).toBe(findContradiction(b, a))
+        expect(isEmbeddingUnreliable(a, b)).toBe(isEmbeddingUnreliable(b, a))
+        expect(diceCoefficient(contentStemSet(a), contentStemSet(b))).toBe(
+          diceCoefficient(contentStemSet(b), contentStemSet(a)),
+        )
+      }),
+      { numRuns: 2000 },
+    )
+    for (const [a, b] of [...EQUIVALENT_PAIRS, ...DIFFERENT_PAIRS]) {
+      expect([findContradiction(a, b), isEmbeddingUnreliable(a, b)], `${a} | ${b}`).toEqual([
+        findContradiction(b, a),
+        isEmbeddingUnreliable(b, a),
+      ])
+    }
+  })
+
+  test('VO2 no two of the statements that must stay apart have one normal form', () => {
+    expect(DIFFERENT_PAIRS.filter(([a, b]) => normalizeStatement(a) === normalizeStatement(b))).toEqual([])
+  })
+
+  test('VO3 huge and odd texts are taken', () => {
+    const huge = 'use redis and not 30 s '.repeat(5000)
+    expect(findContradiction(huge, `${huge} never`)).toBe('negation')
+    expect(findContradiction('', '\ud800')).toBeUndefined()
+    for (const part of ['a over b to c from d ', '1,', '1a', 'Name ', '7 s ', "'s", '- ', 'x']) {
+      const hostile = `${part.repeat(30_000)}_1`
+      expect(findContradiction(hostile, `${hostile} too`)).toBe(findContradiction(`${hostile} too`, hostile))
+    }
+  })
+})
+
+describe('what vectors are not trusted with', () => {
+  test.each([
+    ['one word is exchanged', 'Encrypt the database', 'Encrypt the backups'],
+    ['one word is added', 'Release it to users', 'Release it to internal users'],
+    ['a phrase is added', 'Approve', 'Approve, pending legal review'],
+    ['one word stands for two', 'Use the newest version', 'Use the oldest supported version'],
+    ['most words are shared', 'Store dates in UTC', 'Store dates in local time'],
+    ['how much is said', 'It works most of the time', 'It works all of the time'],
+    ['things hang together otherwise', 'Approve with changes', 'Approve the change'],
+    ['only one says how things hang together', 'Delete from the backup', 'Delete the backup'],
+    ['both say it, and not the same', 'Deploy with approval', 'Deploy for approval'],
+    ['a word joins or describes', 'Approve pending review', 'Approve the pending review'],
+    ['the letters are unknown to the model', '增加超时时间', '减少超时时间'],
+    ['the text is longer than what is read', `Use it ${'so that it is good '.repeat(50)}`, 'Use it'],
+  ])('VO4 %s: "%s" and "%s"', (_, a, b) => {
+    expect(isEmbeddingUnreliable(a, b)).toBe(true)
+  })
+
+  test('VO4 the same words, synonyms and other words for the whole are trusted to them', () => {
+    expect(isEmbeddingUnreliable('Hash passwords with bcrypt', 'Use bcrypt to hash passwords')).toBe(false)
+    expect(isEmbeddingUnreliable('Raise the timeout', 'Increase the timeout')).toBe(false)
+    expect(isEmbeddingUnreliable('Add an index on the email column', 'Create an index for the email column')).toBe(
+      false,
+    )
+    expect(isEmbeddingUnreliable('Use Redis instead of Memcached', 'Use Redis, not Memcached')).toBe(false)
+    expect(isEmbeddingUnreliable('Offer the customer a refund', 'Give the customer their money back')).toBe(false)
+  })
+})
+
+describe('cosine', () => {
+  test('VO5 it is 1 for one direction, 0 for a right angle, -1 for the opposite', () => {
+    expect(cosineSimilarity([1, 2], [2, 4])).toBeCloseTo(1, 12)
+    expect(cosineSimilarity([1, 0], [0, 3])).toBe(0)
+    expect(cosineSimilarity(new Float32Array([1, 1]), [-1, -1])).toBeCloseTo(-1, 12)
+  })
+
+  test('VO5 vectors that cannot be compared are not alike', () => {
+    for (const [a, b] of [
+      [[], []],
+      [
+        [0, 0],
+        [1, 1],
+      ],
+      [[1], [1, 1]],
+      [[Number.NaN], [1]],
+      [[Number.POSITIVE_INFINITY], [1]],
+    ] as const) {
+      expect(cosineSimilarity(a, b)).toBe(0)
+    }
+  })
+})

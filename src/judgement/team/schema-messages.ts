@@ -1,0 +1,93 @@
+import type { z } from 'zod'
+import { nearestNames } from '../../errors.ts'
+import type { FieldPath, TeamProblem } from './team-problem.ts'
+import { teamError } from './team-problem.ts'
+
+type Issue = z.core.$ZodIssue
+
+/** What a schema says about a value, in the words of people who write team files. */
+export function toTeamProblem(issue: Issue, value: unknown): TeamProblem {
+  const place = issuePath(issue)
+  const label = describePath(place)
+  if (issue.code === 'invalid_key') {
+    return { ...teamError(place, `'${place.at(-1)}' ${issue.issues[0]?.message ?? 'is no key'}`), key: true }
+  }
+  if (value === undefined) return teamError(place.slice(0, -1), `${label} is missing`)
+  if (value === null) return teamError(place, `${label} is empty`)
+  if (issue.code === 'invalid_value') return invalidChoiceProblem(issue, value)
+  if (issue.code === 'invalid_format') return teamError(place, `${formatExcerpt(value)} ${issue.message}`)
+  if (issue.code === 'too_small' || issue.code === 'too_big') return teamError(place, `${label} ${describeSize(issue)}`)
+  const expected = describeExpected(issue)
+  if (expected === undefined) return teamError(place, `${label}: ${issue.message}`)
+  return teamError(place, `${label} has to be ${expected}, not ${describeValue(value)}`, quotingHint(issue, value))
+}
+
+export function issuePath(issue: Issue): FieldPath {
+  return issue.path.map((part) => (typeof part === 'number' ? part : String(part)))
+}
+
+function describePath(place: FieldPath): string {
+  const key = place.at(-1)
+  if (key === undefined) return 'the team'
+  return typeof key === 'number' ? `entry ${key + 1} of '${place.at(-2)}'` : `'${key}'`
+}
+
+function invalidChoiceProblem(issue: Issue & { code: 'invalid_value' }, value: unknown): TeamProblem {
+  const place = issuePath(issue)
+  const values = issue.values.map(String)
+  const [first] = typeof value === 'string' ? nearestNames(value, withSamePrefix(value, values)) : []
+  const known = `known: ${values.join(', ')}`
+  const hint = first === undefined ? known : `did you mean '${first}'? ${known}`
+  return teamError(place, `${describePath(place)} cannot be ${formatExcerpt(value)}`, hint)
+}
+
+/** Those that begin alike, if there are any: a long word is further from its beginning than from another short word. */
+function withSamePrefix(value: string, values: readonly string[]): readonly string[] {
+  const beginning = value.slice(0, 2).toLowerCase()
+  const found = values.filter((each) => each.startsWith(beginning))
+  return found.length > 0 ? found : values
+}
+
+function quotingHint(issue: Issue, value: unknown): string | undefined {
+  if (issue.code !== 'invalid_type' || issue.expected !== 'string') return undefined
+  if (typeof value === 'number' || typeof value === 'boolean') return `write it in quotes: "${value}"`
+  return typeof value === 'object' ? 'a text that begins with { or [ has to stand in quotes' : undefined
+}
+
+function describeSize(issue: Issue & { code: 'too_small' | 'too_big' }): string {
+  if (issue.code === 'too_small') {
+    if (issue.origin !== 'number' && issue.origin !== 'int') return 'is empty'
+    return `has to be ${issue.inclusive ? 'at least' : 'above'} ${issue.minimum}`
+  }
+  if (issue.origin === 'string') return `is longer than ${issue.maximum} characters`
+  return `has to be ${issue.inclusive ? 'at most' : 'below'} ${issue.maximum}`
+}
+
+const TYPE_LABELS: Readonly<Record<string, string>> = {
+  string: 'text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'a map',
+  record: 'a map',
+}
+
+function describeExpected(issue: Issue): string | undefined {
+  if (issue.code === 'invalid_type') return TYPE_LABELS[issue.expected] ?? issue.expected
+  if (issue.code !== 'invalid_union') return undefined
+  return issue.path.at(-1) === 'team' ? 'the path of a team file or a team' : 'a number, text, true or false'
+}
+
+export function describeValue(value: unknown): string {
+  if (value === null || value === undefined) return 'nothing'
+  if (Array.isArray(value)) return 'a list'
+  if (typeof value === 'object') return 'a map'
+  return typeof value === 'string' ? `the text ${formatExcerpt(value)}` : String(value)
+}
+
+function formatExcerpt(value: unknown): string {
+  if (typeof value !== 'string') return describeValue(value)
+  const line = value.replaceAll(/\s+/g, ' ')
+  return `'${line.length > 60 ? `${line.slice(0, 60)}…` : line}'`
+}

@@ -1,0 +1,34 @@
+/**
+ * Agreement beyond chance. Rows are subjects, columns categories, cells how many chose that category. `fixed` takes what
+ * chance would do from how often each category was chosen, as Fleiss does; `free` gives each category the same chance, as
+ * Randolph does, which a single subject needs. Null when nothing can be said: fewer than two voices, fewer than two
+ * categories, or no room for chance.
+ */
+export function kappaStatistic(table: readonly (readonly number[])[], marginals: 'fixed' | 'free'): number | null {
+  const categories = Math.max(0, ...table.map((row) => row.length))
+  const rows = table.map((row) => row.map(validCount)).filter((row) => total(row) > 1)
+  if (rows.length === 0 || categories < 2) return null
+  const observed = total(rows.map(observedAgreement)) / rows.length
+  const chance = marginals === 'free' ? 1 / categories : chanceAgreement(rows, categories)
+  return chance >= 1 ? null : (observed - chance) / (1 - chance)
+}
+
+/** The share of pairs of voices on one subject that agree. */
+function observedAgreement(row: readonly number[]): number {
+  const voices = total(row)
+  return total(row.map((count) => count * (count - 1))) / (voices * (voices - 1))
+}
+
+function chanceAgreement(rows: readonly (readonly number[])[], categories: number): number {
+  const all = total(rows.map(total))
+  const shares = Array.from({ length: categories }, (_, column) => total(rows.map((row) => row[column] ?? 0)) / all)
+  return total(shares.map((share) => share * share))
+}
+
+function validCount(count: number): number {
+  return Number.isFinite(count) && count > 0 ? count : 0
+}
+
+function total(numbers: readonly number[]): number {
+  return numbers.reduce((sum, number) => sum + number, 0)
+}

@@ -1,0 +1,279 @@
+import { setMaxListeners } from 'node:events'
+import { TroupeError } from '../../errors.ts'
+import { isEvent } from '../event.ts'
+import type { GateAnswer, Question } from '../gate.ts'
+import { sha256, shortHash } from '../hash.ts'
+import type { ToolSpec } from '../model.ts'
+import type { Ports, RunInfo } from '../ports.ts'
+import type { Budget } from '../session/budget.ts'
+import type { SessionResult } from '../session/session-state.ts'
+import { withAbort } from '../world.ts'
+import type { Committer, Journal } from './journal.ts'
+import type { JournalIndex } from './journal-index.ts'
+import type { TimeSpan } from './time-span.ts'
+import { coveredMs } from './time-span.ts'
+
+/*
+ * One attempt at executing a run: from a lease to its end, a wait, an interruption or a crash.
+ * 1. A key is claimed once per execution.
+ * 2. Every effect is counted while in flight. When none is, nothing is left to commit, and someone waits for a human (or
+ *    the run was asked to pause), the execution is quiet and may be abandoned: its promises never settle.
+ * 3. No new effect starts once paused or stopped.
+ * 4. Before the first new action of a resumed run, every recorded action has been claimed: otherwise the code no longer
+ *    matches the journal and acting on would do harm.
+ */
+
+/** On whose behalf a human is asked. */
+export interface Asker {
+  session_id: string
+  agent: string
+}
+
+export class Execution {
+  readonly run: RunInfo
+  readonly ports: Ports
+  readonly journal: Journal
+  readonly journalIndex: JournalIndex
+  readonly budget: Budget
+  /** Sub-sessions opened so far, by parent. */
+  readonly subSessionCounts: Map<string, number>
+  /** Sessions at work in the background of this execution, and how each will end. */
+  readonly backgroundSessions = new Map<string, Promise<SessionResult>>()
+  /** Sessions with an open segment, and the key that holds them. */
+  readonly activeSessions: Map<string, string>
+  /** Tools as models see them, made once for all sessions that have the same. */
+  readonly toolSpecs = new Map<string, readonly ToolSpec[]>()
+  /** How many of the run's steering commands have been handed out. */
+  steeringTaken = 0
+  /** Called when the execution is quiet. */
+  onParkable: (() => void) | undefined
+  /**
+   * To be awaited just before an effect, after its begin is committed: a process that stood still past its lease asks
+   * whether the run is still its own. Rejects with `lease_lost`.
+   */
+  ensureLease: () => Promise<void> | undefined = () => undefined
+  readonly #committer: Committer
+  readonly #abortController = new AbortController()
+  readonly #claimedKeys = new Set<string>()
+  readonly #waiting = new Map<string, { key: string; since: number; resolve: (answer: unknown) => void }>()
+  readonly #pastWaits: (TimeSpan & { key: string })[] = []
+  #inFlight = 0
+  #onIdle: (() => void) | undefined
+  readonly #loading = new Set<Promise<unknown>>()
+  #isPaused = false
+  #checkScheduled = false
+  #replayed: Promise<void> | undefined
+
+  constructor(parts: {
+    run: RunInfo
+    ports: Ports
+    journal: Journal
+    committer: Committer
+    recorded: JournalIndex
+    budget: Budget
+  }) {
+    this.run = parts.run
+    this.ports = parts.ports
+    this.journal = parts.journal
+    this.journalIndex = parts.recorded
+    this.budget = parts.budget
+    this.subSessionCounts = parts.recorded.subSessionCounts()
+    this.activeSessions = parts.recorded.openSessions()
+    this.#committer = parts.committer
+    setMaxListeners(0, this.#abortController.signal)
+    this.journal.onPoisoned = (error) => this.#abortController.abort(error)
+  }
+
+  get signal(): AbortSignal {
+    return this.#abortController.signal
+  }
+
+  /** Gates that someone in this execution waits for. */
+  get waitingGates(): string[] {
+    return [...this.#waiting.keys()]
+  }
+
+  get isPaused(): boolean {
+    return this.#isPaused
+  }
+
+  /** Ends all work below with this reason; sessions keep what they have. */
+  abort(reason: TroupeError): void {
+    this.#abortController.abort(reason)
+  }
+
+  /** Lets what is in flight finish and starts nothing new. */
+  pause(): void {
+    this.#isPaused = true
+    this.#checkParkable()
+  }
+
+  /** Every key that was asked for in this execution. */
+  get claimedKeys(): ReadonlySet<string> {
+    return this.#claimedKeys
+  }
+
+  claim(key: string): void {
+    if (this.#claimedKeys.has(key)) {
+      throw new TroupeError('duplicate_step', `the step '${key}' is asked for twice in one execution`, {
+        hint: 'give each effect its own key, such as an index in a loop',
+      })
+    }
+    this.#claimedKeys.add(key)
+  }
+
+  /** Runs an effect, counted while in flight. A paused run starts none. */
+  async runEffect<T>(run: () => Promise<T>): Promise<T> {
+    if (this.signal.aborted) throw this.signal.reason
+    return this.#runCounted(run)
+  }
+
+  async #runCounted<T>(run: () => Promise<T>): Promise<T> {
+    await this.beginEffect()
+    try {
+      return await run()
+    } finally {
+      this.endEffect()
+    }
+  }
+
+  /** Fetches what has to be there before recorded steps can be claimed: a conversation, a model. */
+  async load<T>(look: () => Promise<T>): Promise<T> {
+    // Also after an abort: what the journal holds has to be read before a session can end with it.
+    const fetching = this.#runCounted(look)
+    this.#loading.add(fetching)
+    try {
+      return await fetching
+    } finally {
+      this.#loading.delete(fetching)
+    }
+  }
+
+  /** @internal Pair with `leave`; for effects that are streams. */
+  beginEffect(): Promise<void> | undefined {
+    if (this.#isPaused) return NEVER
+    this.#inFlight += 1
+    this.#committer.inFlight += 1
+    return this.#committer.acquireSlot()
+  }
+
+  endEffect(): void {
+    this.#inFlight -= 1
+    this.#committer.inFlight -= 1
+    if (this.#inFlight > 0) return
+    this.#onIdle?.()
+    this.#checkParkable()
+  }
+
+  /** Stops what is still at work when the run has its result, and waits for its last words. */
+  async finish(): Promise<void> {
+    if (this.#inFlight === 0 && this.activeSessions.size === 0) return
+    this.#abortController.abort(new TroupeError('cancelled', 'the run ended before this did'))
+    do {
+      const idle = Promise.withResolvers<void>()
+      this.#onIdle = idle.resolve
+      if (this.#inFlight > 0) await idle.promise
+      await new Promise<void>((resolve) => this.ports.world.defer(resolve))
+    } while (this.#inFlight > 0)
+  }
+
+  /** Waits for the answer of a gate: recorded, given while we live, or never in this execution. */
+  waitForGate(key: string, question: Question, signal: AbortSignal, by?: Asker): Promise<unknown> {
+    this.claim(key)
+    const settled = this.journalIndex.outcome(key)
+    if (settled) return Promise.resolve((settled.data as GateAnswer).answer)
+    if (signal.aborted) return Promise.reject(signal.reason)
+    const opened = this.journalIndex.opening(key)
+    // A gate keeps the id that people were shown, whatever newer code calls its step.
+    const gate_id = isEvent(opened, 'gate:open') ? opened.data.gate_id : `g_${shortHash(`${this.run.id}\n${key}`)}`
+    if (!opened) {
+      const gate = { key, gate_id, ...question, ...(by ? { asked_by: by.agent } : undefined) }
+      this.journalIndex.add(this.journal.append('gate:open', gate, by?.session_id))
+    }
+    const { promise, resolve } = Promise.withResolvers<unknown>()
+    this.#waiting.set(gate_id, { key, since: this.ports.world.now(), resolve })
+    this.#checkParkable()
+    return withAbort(promise, signal).finally(() => this.#waiting.delete(gate_id))
+  }
+
+  /** Hands a human's answer in. Idempotent: an answer that the journal already has changes nothing. */
+  async answerGate(gate: { key: string; gate_id: string }, answer: unknown, by: string): Promise<void> {
+    if (!this.journalIndex.outcome(this.journalIndex.currentKey(gate.key))) {
+      const event = this.journal.append('gate:answer', { key: gate.key, gate_id: gate.gate_id, answer, by })
+      this.journalIndex.add(event)
+      await this.journal.commit('full')
+    }
+    const waiter = this.#waiting.get(gate.gate_id)
+    if (!waiter) return
+    this.#waiting.delete(gate.gate_id)
+    this.#pastWaits.push({ key: waiter.key, from: waiter.since, to: this.ports.world.now() })
+    waiter.resolve(answer)
+  }
+
+  /** Milliseconds in this execution in which a human was asked on behalf of something under this key. */
+  gateWaitMs(key: string): number {
+    const now = this.ports.world.now()
+    const open = [...this.#waiting.values()].map((gate) => ({ key: gate.key, from: gate.since, to: now }))
+    const below = [...this.#pastWaits, ...open].filter((gate) => gate.key.startsWith(`${key}/`))
+    return coveredMs(below, { from: 0, to: now })
+  }
+
+  /** The same for every attempt at the call with this key. */
+  idempotencyKey(key: string): string {
+    return sha256(`${this.run.id}\n${key}`).slice(0, 32)
+  }
+
+  /** Compares what is asked now with what was recorded; the record wins, unless strict. */
+  checkDrift(key: string, recorded: string | null, now: string | null): void {
+    if (recorded === null || now === null || recorded === now) return
+    if (this.ports.strict) {
+      throw new TroupeError('step_drift', `the step '${key}' now asks something else than its journal recorded`, {
+        hint: 'run the version of the code that wrote the journal, or resume without strict',
+      })
+    }
+    this.journal.append('step:drift', { key, recorded_hash: recorded, current_hash: now })
+  }
+
+  /** To be awaited before a new action: see invariant 4. */
+  ensureReplayed(): Promise<void> | undefined {
+    if (this.journalIndex.isEmpty || this.ports.replayOnly) return undefined
+    this.#replayed ??= this.#waitForReplay()
+    return this.#replayed
+  }
+
+  async #waitForReplay(): Promise<void> {
+    for (let claimed = -1; claimed !== this.#claimedKeys.size || this.#loading.size > 0; ) {
+      claimed = this.#claimedKeys.size
+      // Waited for, not polled: a paused run fetches nothing any more, and its process has to come to an end.
+      await Promise.allSettled(this.#loading)
+      await new Promise<void>((resolve) => this.ports.world.defer(resolve))
+    }
+    const [lost] = this.journalIndex.unclaimedActions(this.#claimedKeys)
+    if (lost === undefined) return
+    throw new TroupeError(
+      'unclaimed_action',
+      `the journal holds an action '${lost}' that the code no longer asks for`,
+      {
+        hint: 'resume with the version that began it, or name the new key in the pattern’s `renamed`',
+      },
+    )
+  }
+
+  #checkParkable(): void {
+    if (this.#checkScheduled || this.#inFlight > 0) return
+    if (this.#waiting.size === 0 && !this.#isPaused) return
+    this.#checkScheduled = true
+    this.ports.world.defer(() => {
+      this.#checkScheduled = false
+      if (this.#inFlight > 0 || (this.#waiting.size === 0 && !this.#isPaused)) return
+      if (this.journal.hasUncommitted)
+        this.journal
+          .commit()
+          .then(() => this.#checkParkable())
+          .catch(() => {})
+      else this.onParkable?.()
+    })
+  }
+}
+
+const NEVER = new Promise<never>(() => {})

@@ -1,0 +1,21 @@
+import type { ErrorCode, TroupeError } from '../../errors.ts'
+
+/** Errors that end this execution instead of becoming somebody's answer: going on would write or do the wrong thing. */
+const FATAL_CODES = new Set<ErrorCode>([
+  'duplicate_step',
+  'step_drift',
+  'unclaimed_action',
+  'lease_lost',
+  'run_busy',
+  'too_large',
+  'store_full',
+  'store_read_only',
+  'store_corrupt',
+  'store_newer',
+  'store_network',
+  'store_failed',
+])
+
+export function isFatal(error: TroupeError): boolean {
+  return FATAL_CODES.has(error.code)
+}

@@ -1,0 +1,237 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, describe, expect, test } from 'vitest'
+import {
+  chunkModel,
+  chunksByTurn,
+  eventData,
+  patternFrom,
+  textChunks,
+  toolCallChunks,
+} from '../../../test/support/manual-doubles.ts'
+import { agent, createTestTroupe, lastMessageText } from '../../../test/support/test-troupe.ts'
+import type { TroupeOptions } from '../../runtime/compose.ts'
+import { createTroupe } from '../../runtime/troupe.ts'
+import { MemoryStore } from '../../store/memory.ts'
+import type { Store } from '../../store/store.ts'
+import { simulatedWorld } from '../../testing/simulated-world.ts'
+
+const folders: string[] = []
+
+async function folder(): Promise<string> {
+  const made = await mkdtemp(join(tmpdir(), 'troupe-gates-'))
+  folders.push(made)
+  return made
+}
+
+afterEach(async () => {
+  for (const made of folders.splice(0)) await rm(made, { recursive: true, force: true })
+})
+
+const delegate = (...to: string[]) =>
+  toolCallChunks(...to.map((name) => ({ name: 'task', input: { agent: name, instruction: `for ${name}` } })))
+const asks = (question: string, choices?: string[]) =>
+  toolCallChunks({ name: 'ask_user', input: { question, ...(choices ? { choices } : undefined) } })
+
+/** The lead delegates to the middle, the middle to the asker, who asks; each repeats what it heard. */
+const chain = () =>
+  chunkModel((request) => {
+    const { agent: who, turn } = request.session
+    if (turn > 1) return textChunks(`${who} heard: ${lastMessageText(request)}`)
+    if (who === 'lead') return delegate('middle')
+    return who === 'middle' ? delegate('asker') : asks('Which colour?', ['red', 'blue'])
+  })
+
+const people: TroupeOptions = { agents: ['lead', 'middle', 'asker'].map((name) => agent(name)), limits: { depth: 2 } }
+
+describe('a question from below', () => {
+  test('G1 it parks the run, shows who asks, and the answer goes on to the right end', async () => {
+    const model = chain()
+    const { troupe, task, eventTypes } = await createTestTroupe({ model, ...people })
+    const waiting = await task('lead', 'go')
+    expect(waiting).toMatchObject({ status: 'waiting', stop_reason: null })
+    const [gate] = await troupe.inbox()
+    expect(gate).toMatchObject({ question: 'Which colour?', choices: ['red', 'blue'], asked_by: 'asker' })
+    expect(gate?.run_id).toBe(waiting.run_id)
+    expect(gate?.session_id).toMatch(/_asker$/)
+    expect((await eventTypes(waiting.run_id)).at(-1)).toBe('run:park')
+    const result = await (await troupe.answer(gate?.gate_id ?? '', 'blue', { by: 'ann' })).result
+    expect(result.status).toBe('completed')
+    expect((result.output as { response: string }).response).toMatch(/lead heard.*middle heard.*asker heard.*blue/)
+    expect(model.requests).toHaveLength(6)
+    const events = await troupe.events(waiting.run_id)
+    expect(eventData(events, 'gate:answer')).toMatchObject([{ answer: 'blue', by: 'ann' }])
+    expect(await troupe.inbox()).toEqual([])
+  })
+
+  test('G2 the question and the place survive the end of the process', async () => {
+    const store = join(await folder(), 'troupe.db')
+    const first = await createTroupe({ store, model: chain(), ...people })
+    const { run_id } = await first.run('task', { agent: 'lead', instruction: 'go' })
+    await first.close()
+    const model = chain()
+    const second = await createTroupe({ store, model, ...people })
+    const [gate] = await second.inbox()
+    expect(gate).toMatchObject({ run_id, question: 'Which colour?', asked_by: 'asker' })
+    const result = await (await second.answer(gate?.gate_id ?? '', 'red')).result
+    expect(result.status).toBe('completed')
+    expect(model.requests.map(({ session }) => `${session.agent} ${session.turn}`)).toEqual([
+      'asker 2',
+      'middle 2',
+      'lead 2',
+    ])
+    await second.close()
+  })
+
+  test('G3 the first answer wins; a second one is told who gave it', async () => {
+    const { troupe, task } = await createTestTroupe({ model: chain(), ...people })
+    const { gates } = await task('lead', 'go')
+    const gate_id = gates[0]?.gate_id ?? ''
+    const answers = await Promise.allSettled([
+      troupe.answer(gate_id, 'red', { by: 'ann' }),
+      troupe.answer(gate_id, 'blue', { by: 'bob' }),
+    ])
+    expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
+    expect(answers[1]).toMatchObject({ reason: { code: 'gate_answered', message: expect.stringContaining('ann') } })
+  })
+
+  test('G4 an answer that is none of the choices is refused with the choices', async () => {
+    const { troupe, task } = await createTestTroupe({ model: chain(), ...people })
+    const { gates } = await task('lead', 'go')
+    const refused = troupe.answer(gates[0]?.gate_id ?? '', 'green')
+    await expect(refused).rejects.toMatchObject({ code: 'invalid_input', alternatives: ['red', 'blue'] })
+    expect(await troupe.inbox()).toHaveLength(1)
+  })
+
+  test('G4 an unknown question is answered with the open ones, and one of another project is unknown', async () => {
+    const { troupe, task } = await createTestTroupe({ model: chain(), ...people })
+    const { gates } = await task('lead', 'go')
+    const gate_id = gates[0]?.gate_id ?? ''
+    await expect(troupe.answer('g_0', 'red')).rejects.toMatchObject({ code: 'unknown_gate', alternatives: [gate_id] })
+    const other = await createTroupe({ store: troupe.store, project: 'other', model: chain(), ...people })
+    expect(await other.inbox()).toEqual([])
+    await expect(other.answer(gate_id, 'red')).rejects.toMatchObject({ code: 'unknown_gate' })
+  })
+})
+
+describe('several at once', () => {
+  const pair: TroupeOptions = { agents: ['lead', 'asker', 'worker'].map((name) => agent(name)) }
+
+  test('G5 other branches go on while one waits, and an answer given meanwhile arrives without a restart', async () => {
+    const working = Promise.withResolvers<void>()
+    const step = Promise.withResolvers<void>()
+    const model = chunkModel((request) => {
+      const { agent: who, turn } = request.session
+      if (who === 'lead') return turn === 1 ? delegate('asker', 'worker') : textChunks('both are back')
+      if (who === 'asker') return turn === 1 ? asks('May I?') : textChunks('asker done')
+      working.resolve()
+      return step.promise.then(() => textChunks('worker done'))
+    })
+    const { troupe } = await createTestTroupe({ model, ...pair })
+    const handle = await troupe.stream('task', { agent: 'lead', instruction: 'go' })
+    await working.promise
+    const answered = (async () => {
+      for (;;) {
+        const [gate] = await troupe.inbox()
+        if (gate) return troupe.answer(gate.gate_id, 'yes')
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+    })()
+    await answered
+    while (model.requests.filter(({ session }) => session.agent === 'asker').length < 2)
+      await new Promise((resolve) => setImmediate(resolve))
+    step.resolve()
+    expect((await handle.result).status).toBe('completed')
+    const events = await troupe.events(handle.run_id)
+    expect([eventData(events, 'run:attempt').length, eventData(events, 'run:park').length]).toEqual([1, 0])
+  })
+
+  test('G5 a run does not park while a branch is still loading its model', async () => {
+    const script = join(await folder(), 'script.json')
+    await writeFile(script, JSON.stringify({ rules: [{ reply: { text: 'worker done' } }] }))
+    const model = chunkModel(({ session }) => {
+      if (session.agent === 'lead')
+        return session.turn === 1 ? delegate('asker', 'worker') : textChunks('both are back')
+      return session.turn === 1 ? asks('May I?') : textChunks('asker done')
+    })
+    const agents = [agent('lead'), agent('asker'), agent('worker', { model: `scripted:${script}` })]
+    const { troupe, task } = await createTestTroupe({ model, agents })
+    const { run_id, status } = await task('lead', 'go')
+    expect(status).toBe('waiting')
+    expect(eventData(await troupe.events(run_id), 'session:end').map(({ text }) => text)).toEqual(['worker done'])
+  })
+
+  test('G6 several questions can be answered in any order, and only the last answer ends the wait', async () => {
+    const many = patternFrom('many', async (context) => {
+      const answers = await context.parallel([0, 1, 2], 3, (n) => context.ask(`${n}`, { question: `question ${n}` }))
+      return answers.map((answer) => (answer.ok ? answer.value : 'lost'))
+    })
+    const { troupe } = await createTestTroupe({ model: chunkModel(() => []), patterns: [many] })
+    const { run_id, gates } = await troupe.run('many', {})
+    expect(gates.map(({ question }) => question)).toEqual(['question 0', 'question 1', 'question 2'])
+    for (const n of [2, 0]) {
+      const handle = await troupe.answer(gates[n]?.gate_id ?? '', `answer ${n}`)
+      expect((await handle.result).status).toBe('waiting')
+    }
+    await (await troupe.answer(gates[1]?.gate_id ?? '', 'answer 1')).result
+    expect((await troupe.result(run_id)).output).toEqual(['answer 0', 'answer 1', 'answer 2'])
+  })
+
+  test('G6 an answer that comes when the run has just parked, and is not yet let go, wakes it', async () => {
+    const store: Store = new MemoryStore()
+    const release = store.release.bind(store)
+    const parked = Promise.withResolvers<void>()
+    const go = Promise.withResolvers<void>()
+    store.release = async (lease) => {
+      parked.resolve()
+      await go.promise
+      return release(lease)
+    }
+    const question = patternFrom('question', (context) => context.ask('q', { question: 'now?' }))
+    const { troupe } = await createTestTroupe({ store, model: chunkModel(() => []), patterns: [question] })
+    const handle = await troupe.stream('question', {})
+    await parked.promise
+    const [gate] = await troupe.inbox()
+    await troupe.answer(gate?.gate_id ?? '', 'yes')
+    go.resolve()
+    expect(await handle.result).toMatchObject({ status: 'completed', output: 'yes' })
+  })
+
+  test('G6 the same when the answer comes from another process, which finds the run still taken', async () => {
+    const store: Store = new MemoryStore()
+    const release = store.release.bind(store)
+    const parked = Promise.withResolvers<void>()
+    const go = Promise.withResolvers<void>()
+    store.release = async (lease) => {
+      parked.resolve()
+      await go.promise
+      return release(lease)
+    }
+    const question = patternFrom('question', (context) => context.ask('q', { question: 'now?' }))
+    const options = { store, model: chunkModel(() => []), patterns: [question] }
+    const [one, other] = [await createTestTroupe(options), await createTestTroupe(options)]
+    const handle = await one.troupe.stream('question', {})
+    await parked.promise
+    const [gate] = await other.troupe.inbox()
+    const answered = await other.troupe.answer(gate?.gate_id ?? '', 'yes')
+    expect((await answered.result).status).toBe('waiting')
+    go.resolve()
+    expect(await handle.result).toMatchObject({ status: 'completed', output: 'yes' })
+  })
+})
+
+test('G7 waiting counts against no limit', async () => {
+  const world = simulatedWorld(1)
+  const model = chunkModel(chunksByTurn(asks('May I?'), textChunks('done')))
+  const { troupe, task } = await createTestTroupe({
+    model,
+    agents: [agent('asker')],
+    engine: { world },
+    limits: { wall_ms: 60_000 },
+  })
+  const waiting = await world.runUntil(task('asker', 'go'))
+  await world.runUntil(world.sleep(7 * 24 * 3_600_000))
+  const handle = await troupe.answer(waiting.gates[0]?.gate_id ?? '', 'yes')
+  expect(await world.runUntil(handle.result)).toMatchObject({ status: 'completed', usage: { calls: 2 } })
+})

@@ -1,0 +1,320 @@
+import type { Event, EventOf, EventType } from '../event.ts'
+import { isEvent } from '../event.ts'
+import { isPatternEvent } from '../pattern-event.ts'
+import { ruleFromAnswer } from './permission-grant.ts'
+import type { TimeSpan } from './time-span.ts'
+import { coveredMs } from './time-span.ts'
+
+/*
+ * What a journal remembers of each step, for the execution that follows a crash, a wait or a restart.
+ * 1. A key is settled by the last event that gave it an outcome; it is open when it began and has none.
+ * 2. `run:reopen` forgets the outcome of the keys it names, of the keys above them, and of sessions that were cut short without
+ *    anyone taking note; nothing else.
+ * 3. Working time counts from an attempt to its orderly stop, or to its last event if it crashed; waiting counts nothing.
+ */
+
+const OUTCOME_TYPES = new Set<EventType>([
+  'session:input',
+  'session:context',
+  'session:compress',
+  'session:end',
+  'model:end',
+  'model:error',
+  'limit:hit',
+  'tool:post',
+  'tool:error',
+  'step:end',
+  'step:error',
+  'gate:answer',
+  'artifact:write',
+])
+const OPENING_TYPES = new Set<EventType>(['session:open', 'model:begin', 'tool:pre', 'step:begin', 'gate:open'])
+/** Ends that came from outside the session. */
+const INTERRUPTED_REASONS = new Set(['budget', 'timeout', 'cancelled'])
+const STOP_TYPES = new Set<EventType>(['run:park', 'run:interrupt', 'run:end'])
+
+/** A version of an artifact. */
+export interface ArtifactVersion {
+  name: string
+  version: number
+  checksum: string
+}
+
+type EndedModelCall = EventOf<'model:error'> | EventOf<'model:end'>
+
+export class JournalIndex {
+  /** Milliseconds of work in earlier attempts. */
+  activeMs = 0
+  cancelled: EventOf<'run:cancel'> | undefined
+  /** What people asked of the run while it was under way, in order. */
+  readonly steeringCommands: EventOf<'run:steer'>[] = []
+  /** The newest version of each artifact of this run. */
+  readonly artifactVersions = new Map<string, number>()
+  readonly #outcomes = new Map<string, Event>()
+  readonly #openings = new Map<string, Event>()
+  readonly #attemptCounts = new Map<string, number>()
+  readonly #reopened = new Set<string>()
+  readonly #earlierAttempts = new Map<string, EndedModelCall[]>()
+  readonly #grants: string[] = []
+  readonly #artifacts = new Map<string, ArtifactVersion[]>()
+  readonly #rename: (key: string) => string
+  readonly #activeSpans: TimeSpan[] = []
+  readonly #gateWaits = new Map<string, TimeSpan>()
+  #attemptAt: number | undefined
+  #lastAt = 0
+  #progressedSinceAttempt = false
+  #crashesWithoutProgress = 0
+  #crashes = 0
+
+  constructor(events: readonly Event[], renamed: Readonly<Record<string, string>> = {}) {
+    this.#rename = keyRenamer(renamed)
+    for (const event of events) this.add(event)
+  }
+
+  get isEmpty(): boolean {
+    return this.#outcomes.size === 0 && this.#openings.size === 0
+  }
+
+  /** Attempts in a row, up to the last, that broke off. */
+  get crashes(): number {
+    return this.#attemptAt === undefined ? 0 : this.#crashes + 1
+  }
+
+  /** Attempts in a row, up to the last, that broke off without settling anything new. */
+  get crashesWithoutProgress(): number {
+    if (this.#attemptAt === undefined) return 0
+    return this.#progressedSinceAttempt ? 1 : this.#crashesWithoutProgress + 1
+  }
+
+  add(event: Event): void {
+    if (isEvent(event, 'run:attempt')) this.#beginAttempt(event.at)
+    else if (isEvent(event, 'run:reopen')) this.#reopen(event.data)
+    else if (isEvent(event, 'run:cancel')) this.cancelled = event
+    else if (isEvent(event, 'run:steer')) this.steeringCommands.push(event)
+    else if (STOP_TYPES.has(event.type)) this.#endAttempt(event.at)
+    else this.#index(event)
+    this.#lastAt = event.at
+  }
+
+  /** What today's code calls a recorded key. */
+  currentKey(key: string): string {
+    return this.#rename(key)
+  }
+
+  outcome(key: string): Event | undefined {
+    return this.#outcomes.get(key)
+  }
+
+  opening(key: string): Event | undefined {
+    return this.#openings.get(key)
+  }
+
+  /** True when the run was taken up again after this key had ended it. */
+  wasReopened(key: string): boolean {
+    return this.#reopened.has(key)
+  }
+
+  /** True when the run was taken up again after an end. */
+  get hasReopenedKeys(): boolean {
+    return this.#reopened.size > 0
+  }
+
+  /** Rules that people granted in this run when they were asked for permission. */
+  grantedRules(): readonly string[] {
+    return this.#grants
+  }
+
+  /** How many sub-sessions each session had started. */
+  subSessionCounts(): Map<string, number> {
+    const counts = new Map<string, number>()
+    for (const event of this.#openings.values()) {
+      if (!isEvent(event, 'session:open') || event.data.segment > 1) continue
+      const parent = event.data.parent_session_id ?? ''
+      counts.set(parent, (counts.get(parent) ?? 0) + 1)
+    }
+    return counts
+  }
+
+  /** Background sessions that were at work when the last execution broke off. */
+  openBackgroundSessions(): EventOf<'session:open'>[] {
+    return [...this.#openings].flatMap(([key, event]) =>
+      isEvent(event, 'session:open') && event.data.background && !this.#outcomes.has(key) ? event : [],
+    )
+  }
+
+  /** Model calls that had begun when the last execution broke off. */
+  openModelCalls(): EventOf<'model:begin'>[] {
+    return [...this.#openings].flatMap(([key, event]) =>
+      isEvent(event, 'model:begin') && !this.#outcomes.has(key) ? event : [],
+    )
+  }
+
+  /** How a session of this run ended last. */
+  sessionEnd(session_id: string): EventOf<'session:end'> | undefined {
+    let end: EventOf<'session:end'> | undefined
+    for (const event of this.#outcomes.values()) {
+      if (event.session_id === session_id && isEvent(event, 'session:end')) end = event
+    }
+    return end
+  }
+
+  /** Sessions whose segment is open, with the key that holds it. */
+  openSessions(): Map<string, string> {
+    const open = new Map<string, string>()
+    for (const [key, event] of this.#openings) {
+      if (isEvent(event, 'session:open') && event.session_id !== undefined && !this.#outcomes.has(key)) {
+        open.set(event.session_id, key)
+      }
+    }
+    return open
+  }
+
+  /** Milliseconds of work in earlier attempts since this key was opened, without those it waited for a human. */
+  activeMsSince(key: string): number {
+    const opened = this.#openings.get(key)
+    if (!opened) return 0
+    const waits = [...this.#gateWaits].flatMap(([gate, wait]) => (gate.startsWith(`${key}/`) ? wait : []))
+    return this.#activeSpans.reduce((sum, span) => {
+      const since = { from: Math.max(span.from, opened.at), to: span.to }
+      return sum + Math.max(0, since.to - since.from) - coveredMs(waits, since)
+    }, 0)
+  }
+
+  /** Calls with this key that ended before the one that counts: failures that are tried again, and what was reopened. */
+  earlierAttempts(key: string): readonly EndedModelCall[] {
+    return this.#earlierAttempts.get(key) ?? []
+  }
+
+  /** How often a call with this key began. */
+  attemptCount(key: string): number {
+    return this.#attemptCounts.get(key) ?? 0
+  }
+
+  /** Acting steps that had begun, that no code has claimed in this execution, and that lie in no finished subtree. */
+  unclaimedActions(claimed: ReadonlySet<string>): string[] {
+    const unclaimed: string[] = []
+    for (const [key, event] of this.#openings) {
+      const acts =
+        (isEvent(event, 'tool:pre') && event.data.kind === 'act') ||
+        (isEvent(event, 'step:begin') && event.data.kind === 'act')
+      if (acts && !claimed.has(key) && this.#isUnobserved(key)) unclaimed.push(key)
+    }
+    return unclaimed
+  }
+
+  #index(event: Event): void {
+    const key = this.#rename((event.data as { key?: string }).key ?? '')
+    if (key === '') return
+    if (isEvent(event, 'gate:open')) this.#gateWaits.set(key, { from: event.at, to: Number.POSITIVE_INFINITY })
+    if (isEvent(event, 'gate:answer'))
+      this.#gateWaits.set(key, { from: this.#gateWaits.get(key)?.from ?? 0, to: event.at })
+    if (OPENING_TYPES.has(event.type)) {
+      this.#openings.set(key, event)
+      this.#attemptCounts.set(key, (this.#attemptCounts.get(key) ?? 0) + 1)
+    } else if (isEvent(event, 'model:lost')) {
+      this.#openings.delete(key)
+    } else if (isEvent(event, 'model:error') && event.data.retry) {
+      this.#openings.delete(key)
+      this.#earlierAttempts.set(key, [...this.earlierAttempts(key), event])
+    } else if (OUTCOME_TYPES.has(event.type) || isPatternEvent(event.type)) {
+      this.#outcomes.set(key, event)
+      this.#progressedSinceAttempt = true
+      if (isEvent(event, 'gate:answer')) this.#indexGrant(key, event.data.answer)
+      if (isEvent(event, 'artifact:write')) this.#indexArtifact(key, event.data)
+    }
+  }
+
+  /** The artifacts that were written under a key, in order. */
+  artifactsUnder(key: string): readonly ArtifactVersion[] {
+    return this.#artifacts.get(key) ?? []
+  }
+
+  #indexArtifact(key: string, { name, version, checksum }: ArtifactVersion): void {
+    this.artifactVersions.set(name, version)
+    for (const above of ancestorKeys(key)) {
+      const written = this.#artifacts.get(above)
+      if (written) written.push({ name, version, checksum })
+      else this.#artifacts.set(above, [{ name, version, checksum }])
+    }
+  }
+
+  #indexGrant(key: string, said: unknown): void {
+    const gate = this.#openings.get(key)
+    const detail = isEvent(gate, 'gate:open')
+      ? (gate.data.detail as { permission?: unknown; exact?: unknown })
+      : undefined
+    const rule = ruleFromAnswer(said, detail)
+    if (rule !== undefined) this.#grants.push(rule)
+  }
+
+  #beginAttempt(at: number): void {
+    if (this.#attemptAt !== undefined) {
+      this.#addActiveSpan(this.#attemptAt, this.#lastAt)
+      this.#crashesWithoutProgress = this.crashesWithoutProgress
+      this.#crashes += 1
+    }
+    this.#attemptAt = at
+    this.#progressedSinceAttempt = false
+  }
+
+  #endAttempt(at: number): void {
+    if (this.#attemptAt !== undefined) this.#addActiveSpan(this.#attemptAt, at)
+    this.#attemptAt = undefined
+    this.#crashesWithoutProgress = 0
+    this.#crashes = 0
+  }
+
+  #addActiveSpan(from: number, to: number): void {
+    this.#activeSpans.push({ from, to })
+    this.activeMs += Math.max(0, to - from)
+  }
+
+  #reopen({ key, additional_keys = [], force }: EventOf<'run:reopen'>['data']): void {
+    this.#crashesWithoutProgress = 0
+    this.#crashes = 0
+    for (const step of key === null ? additional_keys : [key, ...additional_keys]) {
+      const renamed = this.#rename(step)
+      this.#reopened.add(renamed)
+      const ended = this.#outcomes.get(renamed)
+      if (isEvent(ended, 'model:error') || isEvent(ended, 'model:end')) {
+        this.#earlierAttempts.set(renamed, [...this.earlierAttempts(renamed), ended])
+      }
+      // The failed call begins anew; sessions and patterns above it are entered again. An action whose outcome nobody
+      // knows stays as it is: only a person who knows better can have it made again.
+      const inDoubt = (ended?.data as { error?: { code?: string } } | undefined)?.error?.code === 'outcome_unknown'
+      if ((!inDoubt || force) && this.#outcomes.delete(renamed)) this.#openings.delete(renamed)
+      for (const above of ancestorKeys(renamed)) this.#outcomes.delete(above)
+    }
+    // From above: an end that is taken back here has taken no note of those below.
+    for (const [settled, event] of [...this.#outcomes].sort(([a], [b]) => a.length - b.length)) {
+      if (
+        isEvent(event, 'session:end') &&
+        INTERRUPTED_REASONS.has(event.data.stop_reason) &&
+        this.#isUnobserved(settled)
+      ) {
+        this.#outcomes.delete(settled)
+      }
+    }
+  }
+
+  /** True when nothing above has taken note of this outcome. */
+  #isUnobserved(key: string): boolean {
+    return !ancestorKeys(key).some((above) => this.#outcomes.has(above))
+  }
+}
+
+function ancestorKeys(key: string): string[] {
+  const above: string[] = []
+  for (let end = key.lastIndexOf('/'); end > 0; end = key.lastIndexOf('/', end - 1)) above.push(key.slice(0, end))
+  return above
+}
+
+/** Keys that newer code calls differently: whole path segments, the longest old name first. */
+function keyRenamer(renamed: Readonly<Record<string, string>>): (key: string) => string {
+  const pairs = Object.entries(renamed).sort(([a], [b]) => b.length - a.length)
+  if (pairs.length === 0) return (key) => key
+  return (key) => {
+    const found = pairs.find(([old]) => `/${key}/`.includes(`/${old}/`))
+    return found ? `/${key}/`.replace(`/${found[0]}/`, `/${found[1]}/`).slice(1, -1) : key
+  }
+}

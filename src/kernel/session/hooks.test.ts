@@ -1,0 +1,203 @@
+import { describe, expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import {
+  chunkModel,
+  chunksByTurn,
+  eventData,
+  flushEventLoop,
+  pausableStore,
+  textChunks,
+  toolCallChunks,
+} from '../../../test/support/manual-doubles.ts'
+import { agent, createTestTroupe, lastMessageText } from '../../../test/support/test-troupe.ts'
+import type { Event } from '../event.ts'
+import type { Hooks } from '../hook.ts'
+import { NO_RETRIES } from '../retry-policy.ts'
+import { defineTool } from '../tool.ts'
+
+const worker = agent('worker')
+
+function pushes() {
+  const done: unknown[] = []
+  const push = defineTool({
+    name: 'push',
+    description: 'push',
+    input: z.strictObject({ to: z.string() }),
+    category: 'action',
+    kind: 'act',
+    execute: (input) => ({ success: true, output: done.push(input) }),
+  })
+  return { push, done }
+}
+
+const pushing = () =>
+  chunkModel(chunksByTurn(toolCallChunks({ name: 'push', input: { to: 'main' } }), textChunks('done')))
+
+describe('observers', () => {
+  test('H1 they see every event of a run once it is committed, in order', async () => {
+    const seen: Event[] = []
+    const { store, pause, resume } = pausableStore()
+    const { troupe } = await createTestTroupe({
+      store,
+      model: pushing(),
+      agents: [worker],
+      tools: [pushes().push],
+      hooks: [{ onEvent: (event) => void seen.push(event) }],
+    })
+    pause()
+    const handle = await troupe.stream('task', { agent: 'worker', instruction: 'go' })
+    await flushEventLoop()
+    expect(seen.filter(({ seq }) => seq > 1)).toEqual([])
+    resume()
+    await handle.result
+    expect(seen).toEqual(await troupe.events(handle.run_id))
+  })
+
+  test('H1 one that throws harms neither the run nor the others, and is reported', async () => {
+    const warning = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    const seen: string[] = []
+    const hooks: Hooks[] = [
+      {
+        onEvent() {
+          throw new Error('observer fell asleep')
+        },
+      },
+      { onEvent: (event) => void seen.push(event.type) },
+    ]
+    const { task, eventTypes } = await createTestTroupe({
+      model: chunkModel(() => textChunks('hi')),
+      agents: [worker],
+      hooks,
+    })
+    const result = await task('worker', 'go')
+    expect([result.status, seen]).toEqual(['completed', await eventTypes(result.run_id)])
+    expect(warning.mock.calls[0]?.[0]).toContain('observer fell asleep')
+    warning.mockRestore()
+  })
+})
+
+describe('decisions about tool calls', () => {
+  test('H2 a veto reaches the model with its reason, and the call is not made', async () => {
+    const { push, done } = pushes()
+    const model = pushing()
+    const asked: unknown[] = []
+    const hooks: Hooks[] = [
+      {
+        beforeTool(call) {
+          asked.push(call)
+          return { deny: 'main is frozen' }
+        },
+      },
+    ]
+    const { troupe, task } = await createTestTroupe({ model, agents: [worker], tools: [push], hooks })
+    const { run_id } = await task('worker', 'go')
+    expect(asked).toMatchObject([{ run_id, agent: 'worker', tool: 'push', input: { to: 'main' } }])
+    expect(model.requests[1] && lastMessageText(model.requests[1])).toMatch(/refused: main is frozen/)
+    const events = await troupe.events(run_id)
+    expect(eventData(events, 'tool:error')).toMatchObject([{ detail: { code: 'denied' } }])
+    expect([eventData(events, 'tool:pre'), done]).toEqual([[], []])
+  })
+
+  test('H3 a changed input is what is done, and recorded beside what was asked', async () => {
+    const { push, done } = pushes()
+    const hooks: Hooks[] = [
+      { beforeTool: () => undefined },
+      { beforeTool: async () => ({ input: { to: 'draft' } }) },
+      { beforeTool: ({ input }) => ({ input: { to: `${(input as { to: string }).to}-2` } }) },
+    ]
+    const { troupe, task } = await createTestTroupe({ model: pushing(), agents: [worker], tools: [push], hooks })
+    const { run_id } = await task('worker', 'go')
+    expect(done).toEqual([{ to: 'draft-2' }])
+    const [pre] = eventData(await troupe.events(run_id), 'tool:pre')
+    expect(pre).toMatchObject({ input: { to: 'draft-2' }, asked: { to: 'main' } })
+  })
+
+  test('H3 an input that a hook made unfit is answered as its failure, and not held against the model', async () => {
+    const { push, done } = pushes()
+    const model = chunkModel(
+      chunksByTurn(...[1, 2, 3].map(() => toolCallChunks({ name: 'push', input: { to: 'main' } })), textChunks('done')),
+    )
+    const hooks: Hooks[] = [{ beforeTool: () => ({ input: { where: 'nowhere' } }) }]
+    const { task } = await createTestTroupe({ model, agents: [worker], tools: [push], hooks })
+    expect((await task('worker', 'go')).status).toBe('completed')
+    expect([done, model.requests.length]).toEqual([[], 4])
+  })
+
+  test('H2 a hook that throws refuses the call', async () => {
+    const { push, done } = pushes()
+    const model = pushing()
+    const hooks: Hooks[] = [{ beforeTool: () => Promise.reject(new Error('no policy server')) }]
+    const { task } = await createTestTroupe({ model, agents: [worker], tools: [push], hooks })
+    expect((await task('worker', 'go')).status).toBe('completed')
+    expect(model.requests[1] && lastMessageText(model.requests[1])).toContain('no policy server')
+    expect(done).toEqual([])
+  })
+
+  test('H2 a tool that is a pattern is asked about as well', async () => {
+    const model = chunkModel(
+      chunksByTurn(toolCallChunks({ name: 'task', input: { agent: 'worker', instruction: 'go' } }), textChunks('done')),
+    )
+    const hooks: Hooks[] = [{ beforeTool: ({ tool }) => (tool === 'task' ? { deny: 'alone, please' } : undefined) }]
+    const { task } = await createTestTroupe({ model, agents: [agent('lead'), worker], hooks })
+    await task('lead', 'go')
+    expect(model.requests[1] && lastMessageText(model.requests[1])).toContain('alone, please')
+  })
+})
+
+describe('context and resuming', () => {
+  test('H4 added context reaches the request, in the order of the hooks, and stays in the conversation', async () => {
+    const turns: unknown[] = []
+    const hooks: Hooks[] = [
+      {
+        addContext(about) {
+          turns.push([about.agent, about.turn])
+          return about.turn === 1 ? 'It is Monday.' : undefined
+        },
+      },
+      { addContext: async ({ turn }) => (turn === 1 ? 'It rains.' : '') },
+    ]
+    const model = pushing()
+    const { task } = await createTestTroupe({ model, agents: [worker], tools: [pushes().push], hooks })
+    await task('worker', 'go')
+    expect(turns).toEqual([
+      ['worker', 1],
+      ['worker', 2],
+    ])
+    expect(model.requests[0] && lastMessageText(model.requests[0])).toBe('It is Monday.\n\nIt rains.')
+    expect(model.requests[1]?.messages.map(({ role }) => role)).toEqual(['user', 'user', 'assistant', 'tool'])
+  })
+
+  test('H5 after a resume no hook is asked again what it has decided', async () => {
+    const { push, done } = pushes()
+    const asked: string[] = []
+    const hooks: Hooks[] = [
+      {
+        beforeTool({ input }) {
+          asked.push('tool')
+          return (input as { to: string }).to === 'main' ? { deny: 'frozen' } : { input: { to: 'changed' } }
+        },
+        addContext({ turn }) {
+          asked.push(`turn ${turn}`)
+          return `context ${turn}`
+        },
+      },
+    ]
+    let broken = true
+    const two = ['main', 'draft'].map((to) => ({ name: 'push', input: { to } }))
+    const model = chunkModel(({ session }) => {
+      if (session.turn === 1) return toolCallChunks(...two)
+      if (broken) throw new Error('down')
+      return textChunks('done')
+    })
+    const options = { agents: [worker], tools: [push], hooks, engine: { retryPolicy: NO_RETRIES } }
+    const { troupe, task } = await createTestTroupe({ model, ...options })
+    const failed = await task('worker', 'go')
+    expect(failed.status).toBe('failed')
+    broken = false
+    const resumed = await (await troupe.resume(failed.run_id)).result
+    expect(resumed.status).toBe('completed')
+    expect(asked).toEqual(['turn 1', 'tool', 'tool', 'turn 2'])
+    expect(done).toEqual([{ to: 'changed' }])
+    expect(model.requests[2]?.messages).toEqual(model.requests[1]?.messages)
+  })
+})

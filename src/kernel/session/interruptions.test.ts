@@ -1,0 +1,135 @@
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { agent, createTestTroupe, functionModel, lastMessageText } from '../../../test/support/test-troupe.ts'
+import type { Model, ModelChunk } from '../../index.ts'
+import { defineTool, verifyJournal } from '../../index.ts'
+import { MemoryStore } from '../../store/memory.ts'
+import { simulatedWorld } from '../../testing/simulated-world.ts'
+import { STREAM_IDLE_TIMEOUT_MS } from './model-stream.ts'
+
+const worker = agent('worker')
+const acts: unknown[] = []
+const act = defineTool({
+  name: 'act',
+  description: 'acts',
+  kind: 'act',
+  category: 'action',
+  input: z.object({ n: z.number() }),
+  execute({ n }) {
+    acts.push(n)
+    return { success: true, output: 'done' }
+  },
+})
+
+test('H6 what hooks decided stands while a person is asked: the call that was approved is the call that is made', async () => {
+  acts.length = 0
+  let asked = 0
+  const model = functionModel((request) =>
+    request.session.turn === 1 ? { calls: [{ name: 'act', input: { n: 0 } }] } : { text: lastMessageText(request) },
+  )
+  const hooks = [{ beforeTool: () => ({ input: { n: ++asked } }) }]
+  const store = new MemoryStore()
+  const permissions = { ask: ['act'] }
+  const first = await createTestTroupe({ store, model, agents: [worker], tools: [act], hooks, permissions })
+  const parked = await first.task('worker', 'go')
+  expect(parked.gates[0]?.detail).toMatchObject({ input: { n: 1 } })
+  const later = await createTestTroupe({ store, model, agents: [worker], tools: [act], hooks, permissions })
+  const ended = await (await later.troupe.answer(parked.gates[0]?.gate_id ?? '', 'allow')).result
+  expect([ended.status, acts, asked]).toEqual(['completed', [1], 1])
+})
+
+/** Models that are found later than at once, as files and providers are. */
+function found(model: Model) {
+  return { resolver: { resolve: async () => model } }
+}
+
+test('U19 a run that is cancelled while it waits keeps what was said and what was spent', async () => {
+  const model = functionModel((request) => {
+    if (request.session.turn === 1) return { text: 'First I looked.', calls: [{ name: 'act', input: { n: 1 } }] }
+    return { text: 'Then I asked.', calls: [{ name: 'ask_user', input: { question: 'go on?' } }] }
+  })
+  const { troupe, task } = await createTestTroupe({ models: found(model), agents: [worker], tools: [act] })
+  const parked = await task('worker', 'go')
+  const cancelled = await troupe.cancel(parked.run_id)
+  expect(cancelled).toMatchObject({ status: 'cancelled', usage: { calls: 2 } })
+  expect(cancelled.output).toMatchObject({ response: 'First I looked.\n\nThen I asked.', usage: { calls: 2 } })
+  expect(verifyJournal(await troupe.events(parked.run_id))).toEqual([])
+})
+
+describe('those who do not listen', () => {
+  const forever = () => new Promise<never>(() => {})
+
+  /** Runs until `entered`, cancels, and expects the end. */
+  async function cancels(options: Parameters<typeof createTestTroupe>[0], entered: Promise<void>) {
+    const { troupe } = await createTestTroupe({ agents: [worker], tools: [act], ...options })
+    const handle = await troupe.stream('task', { agent: 'worker', instruction: 'go' })
+    await entered
+    expect(await troupe.cancel(handle.run_id)).toMatchObject({ status: 'cancelled' })
+  }
+
+  test('U20 a model that ignores an abort is left behind; the words that had come are kept', async () => {
+    const entered = Promise.withResolvers<void>()
+    async function* stream(): AsyncGenerator<ModelChunk> {
+      yield { type: 'text', text: 'Half of' }
+      entered.resolve()
+      await forever()
+    }
+    const { troupe } = await createTestTroupe({ agents: [worker], model: { name: 'deaf', stream } })
+    const handle = await troupe.stream('task', { agent: 'worker', instruction: 'go' })
+    await entered.promise
+    const cancelled = await troupe.cancel(handle.run_id)
+    expect(cancelled.output).toMatchObject({ response: 'Half of', stop_reason: 'cancelled' })
+  })
+
+  test('U20 hooks that never decide hold up no cancellation', async () => {
+    const model = functionModel(() => ({ calls: [{ name: 'act', input: { n: 1 } }] }))
+    const deciding = Promise.withResolvers<void>()
+    const beforeTool = () => {
+      deciding.resolve()
+      return forever()
+    }
+    await cancels({ model, hooks: [{ beforeTool }] }, deciding.promise)
+    const adding = Promise.withResolvers<void>()
+    const addContext = () => {
+      adding.resolve()
+      return forever()
+    }
+    await cancels({ model, hooks: [{ addContext }] }, adding.promise)
+  })
+
+  test('U21 a model that says nothing for long is taken to have gone, and may be asked again', async () => {
+    const world = simulatedWorld(1)
+    async function* stream(): AsyncGenerator<ModelChunk> {
+      yield { type: 'text', text: 'Well' }
+      await forever()
+    }
+    const silent = { name: 'silent', stream }
+    const retryPolicy = { ready: () => undefined, next: () => undefined }
+    const { task } = await createTestTroupe({ agents: [worker], model: silent, engine: { world, retryPolicy } })
+    const before = world.now()
+    const result = await world.runUntil(task('worker', 'go'))
+    expect(result).toMatchObject({ status: 'failed', error: { code: 'stream_interrupted', retry: true } })
+    expect(result.output).toMatchObject({ response: 'Well' })
+    expect(world.now() - before).toBeGreaterThanOrEqual(STREAM_IDLE_TIMEOUT_MS)
+  })
+})
+
+test('E14 a tool that kills the process each time has its run put aside in the end', async () => {
+  const { JournalIndex } = await import('../journal/journal-index.ts')
+  const attempt = (epoch: number) => ({
+    run_id: 'r',
+    seq: epoch * 2,
+    at: epoch,
+    type: 'run:attempt' as const,
+    data: { epoch, owner: 'x' },
+  })
+  const progress = (epoch: number) => ({
+    run_id: 'r',
+    seq: epoch * 2 + 1,
+    at: epoch,
+    type: 'step:end' as const,
+    data: { key: `k${epoch}`, v: 1, input_hash: null, result: null },
+  })
+  const lives = [1, 2, 3].flatMap((epoch) => [attempt(epoch), progress(epoch)])
+  expect(new JournalIndex(lives)).toMatchObject({ crashes: 3, fruitlessCrashes: 1 })
+})

@@ -1,0 +1,149 @@
+import { TroupeError, toTroupeError } from '../../errors.ts'
+import type { Event, EventOf } from '../event.ts'
+import type { Execution } from '../journal/execution.ts'
+import type { AssistantMessage, ModelChunk, ModelErrorInfo, ModelStop, Usage } from '../model.ts'
+import { NO_USAGE, textFrom } from '../model.ts'
+import type { Delta } from '../ports.ts'
+import type { RetryAttempt } from '../retry-policy.ts'
+import { totalTokens } from './ledger.ts'
+
+export type ModelBegin = EventOf<'model:begin'>['data']
+
+/** Where an answer belongs. */
+export interface ModelResponseScope {
+  execution: Execution
+  session: { id: string }
+  modelName: string
+}
+
+/** Puts the pieces of one answer together. */
+export class ModelResponseBuilder {
+  readonly #scope: ModelResponseScope
+  readonly #begin: ModelBegin
+  readonly #content: AssistantMessage['content'] = []
+  readonly #toolCallIds = new Set<string>()
+  #offset = 0
+  #finish: { stop: ModelStop; usage?: Usage; mark?: string } | undefined
+
+  constructor(site: ModelResponseScope, begin: ModelBegin) {
+    this.#scope = site
+    this.#begin = begin
+  }
+
+  add(chunk: ModelChunk): Delta | undefined {
+    switch (chunk.type) {
+      case 'text':
+      case 'reasoning':
+        return this.#appendText(chunk)
+      case 'tool-call':
+        this.#content.push({ ...chunk, id: this.#uniqueId(chunk.id) })
+        return undefined
+      case 'finish':
+        this.#finish = chunk
+        return undefined
+      default:
+        throw new TroupeError(
+          'model_invalid_response',
+          `the model sent a chunk of unknown type ${JSON.stringify(chunk)}`,
+        )
+    }
+  }
+
+  /** The words that have arrived. */
+  get text(): string {
+    return textFrom({ content: this.#content })
+  }
+
+  end(): Event {
+    const finish = this.#finish
+    if (!finish) {
+      throw new TroupeError('stream_interrupted', 'the answer broke off before its end', {
+        hint: 'the part that arrived is kept in the journal; resume the run to ask again',
+      })
+    }
+    const usage = finish.usage ?? this.#reservedUsage()
+    return this.#scope.execution.journal.append(
+      'model:end',
+      {
+        key: this.#begin.key,
+        attempt: this.#begin.attempt,
+        message: { role: 'assistant', content: this.#content },
+        stop: finish.stop,
+        usage,
+        usd: this.#usd(usage, !finish.usage),
+        ...(finish.usage ? undefined : { estimated: true as const }),
+        ...(this.#begin.phase ? { phase: this.#begin.phase } : undefined),
+        ...(finish.mark === undefined ? undefined : { mark: finish.mark }),
+      },
+      this.#scope.session.id,
+    )
+  }
+
+  /** An answered refusal (an HTTP status) used nothing; a broken stream may have used all that was reserved. */
+  error(thrown: unknown, next: (error: TroupeError, facts: ModelErrorInfo) => RetryAttempt | undefined): Event {
+    const facts = (typeof thrown === 'object' && thrown !== null ? thrown : {}) as ModelErrorInfo
+    const error = toTroupeError(thrown, 'model_failed')
+    const again = next(error, facts)
+    error.step = this.#begin.key
+    const estimated = facts.usage === undefined && facts.status === undefined && error.code !== 'script_miss'
+    const usage = facts.usage ?? (estimated ? this.#reservedUsage() : NO_USAGE)
+    return this.#scope.execution.journal.append(
+      'model:error',
+      {
+        key: this.#begin.key,
+        attempt: this.#begin.attempt,
+        error: error.toJSON(),
+        partial_text: this.text,
+        usage,
+        usd: this.#usd(usage, estimated),
+        ...(estimated ? { estimated } : undefined),
+        ...(facts.mark === undefined ? undefined : { mark: facts.mark }),
+        ...(again ? { retry: again } : undefined),
+      },
+      this.#scope.session.id,
+    )
+  }
+
+  #appendText(chunk: { type: 'text' | 'reasoning'; text: string; provider?: unknown }): Delta {
+    const last = this.#content.at(-1)
+    // A signed thought is closed: its signature fits no other text.
+    if (last?.type === chunk.type && !(last.type === 'reasoning' && last.provider !== undefined)) {
+      last.text += chunk.text
+      if (last.type === 'reasoning' && chunk.provider !== undefined) last.provider = chunk.provider
+    } else this.#content.push({ ...chunk })
+    const offset = this.#offset
+    this.#offset += chunk.text.length
+    const { key, attempt } = this.#begin
+    const { execution, session } = this.#scope
+    return {
+      run_id: execution.run.id,
+      session_id: session.id,
+      key,
+      attempt,
+      offset,
+      type: chunk.type,
+      text: chunk.text,
+    }
+  }
+
+  /** Models have sent the same id twice in one message; answers are matched by it. */
+  #uniqueId(id: string): string {
+    let unique = id || 'call'
+    for (let n = 2; this.#toolCallIds.has(unique); n++) unique = `${id || 'call'}~${n}`
+    this.#toolCallIds.add(unique)
+    return unique
+  }
+
+  #reservedUsage(): Usage {
+    return { ...NO_USAGE, input: this.#begin.reserved.tokens }
+  }
+
+  /** What is not known to have been used costs what was set aside for it; what used nothing costs nothing. */
+  #usd(usage: Usage, estimated: boolean): number | null {
+    const { execution, modelName } = this.#scope
+    if (totalTokens(usage) === 0) return 0
+    const cost = execution.ports.prices.cost(modelName, usage, execution.ports.world.now())
+    if (cost === undefined) return null
+    return estimated ? this.#begin.reserved.usd : cost
+  }
+}

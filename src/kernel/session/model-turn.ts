@@ -1,0 +1,136 @@
+import { TroupeError } from '../../errors.ts'
+import type { Event } from '../event.ts'
+import { isEvent } from '../event.ts'
+import type { AddedContext } from '../hook.ts'
+import type { ModelRequest, ToolSpec, UserMessage } from '../model.ts'
+import { userMessage } from '../model.ts'
+import type { JsonSchema } from '../schema.ts'
+import type { Reservation } from './budget.ts'
+import { compressIfNeeded } from './compress-session.ts'
+import type { ModelRequestScope } from './model-request.ts'
+import { requestModel } from './model-request.ts'
+import { applyEvent, inputHash, inputTokenBound } from './session-state.ts'
+import { withTimeout } from './with-timeout.ts'
+
+const CONTEXT_HOOK_TIMEOUT_MS = 120_000
+
+/** One turn's model call: adds what hooks have to say, makes room, and asks. */
+export interface ModelTurn {
+  turnKey: string
+  tools: readonly ToolSpec[]
+  /** Tools are shown, so that the shared beginning stays the same, but may not be called. */
+  finalTurn: boolean
+  output: JsonSchema | undefined
+}
+
+export async function runModelTurn(site: ModelRequestScope, ask: ModelTurn): Promise<Event> {
+  const { session } = site
+  const key = `${ask.turnKey}/model`
+  await addContext(site, ask.turnKey)
+  const toolBytes = toolSpecBytes(ask.tools)
+  const shapeBytes = ask.output ? jsonBytes(ask.output) : 0
+  await compressIfNeeded(site, ask.turnKey, toolBytes)
+  const call = {
+    maxInputTokens: inputTokenBound(session) + shapeBytes + (session.tokenCount.tokens > 0 ? 0 : toolBytes),
+    inputHash: (model: string) => inputHash(session, model),
+    buildRequest: (model: string, reservation: Reservation) =>
+      toModelRequest(site, { ...ask, key, model }, reservation),
+  }
+  const event = await requestModel(site, { key, ...call })
+  if (!isEvent(event, 'model:error') || event.data.error.code !== 'context_too_long') return event
+  // The provider's window is smaller than we knew: make room by force, once, and ask again.
+  if (!(await compressIfNeeded(site, ask.turnKey, toolBytes, 'forced'))) return event
+  return await requestModel(site, {
+    ...call,
+    key: `${key}/again`,
+    maxInputTokens: inputTokenBound(session) + toolBytes,
+  })
+}
+
+/** What hooks add to the conversation before this call: asked once, then remembered. */
+async function addContext(site: ModelRequestScope, turnKey: string): Promise<void> {
+  const { execution, session } = site
+  if (!execution.ports.hooks.some((hooks) => hooks.addContext)) return
+  const key = `${turnKey}/context`
+  execution.claim(key)
+  let event = execution.journalIndex.outcome(key)
+  if (!event && !execution.journalIndex.opening(`${turnKey}/model`)) {
+    const about = {
+      run_id: execution.run.id,
+      session_id: session.id,
+      agent: session.opening.agent.name,
+      turn: session.turns + 1,
+    }
+    const asked = Promise.all(execution.ports.hooks.map(async (hooks) => hooks.addContext?.(about)))
+    const timeoutError = () =>
+      new TroupeError('tool_failed', `a hook had no context to add within ${CONTEXT_HOOK_TIMEOUT_MS} ms`)
+    const texts = await execution.runEffect(() =>
+      withTimeout(
+        { world: execution.ports.world, signal: site.signal, ms: CONTEXT_HOOK_TIMEOUT_MS, timeoutError },
+        asked,
+      ),
+    )
+    event = execution.journal.append('session:context', { key, message: contextMessage(texts) }, session.id)
+  }
+  if (event) applyEvent(session, event)
+}
+
+/** What hooks add, as one message; it is pinned if any part of it is. */
+function contextMessage(added: readonly AddedContext[]): UserMessage | null {
+  const parts = added.map((part) => (typeof part === 'object' ? part : { text: part ?? '' }))
+  const text = parts.flatMap((part) => (part.text === '' ? [] : part.text)).join('\n\n')
+  if (text === '') return null
+  const pinned = parts.some((part) => 'pin' in part && part.text !== '')
+  return { ...userMessage(text), ...(pinned ? { pinned: true as const } : undefined) }
+}
+
+interface ModelTurnRequest extends ModelTurn {
+  key: string
+  model: string
+}
+
+function toModelRequest(
+  site: ModelRequestScope,
+  { key, model, tools, finalTurn, output }: ModelTurnRequest,
+  reservation: Reservation,
+): ModelRequest {
+  const { execution, session } = site
+  const { agent } = session.opening
+  return {
+    key,
+    model,
+    system: agent.instructions,
+    messages: session.messages,
+    tools,
+    settings: {
+      max_output: reservation.output,
+      ...(finalTurn ? { tool_choice: 'none' as const } : undefined),
+      ...(agent.temperature === undefined ? undefined : { temperature: agent.temperature }),
+      ...(agent.effort === undefined ? undefined : { effort: agent.effort }),
+    },
+    ...(output ? { output } : undefined),
+    session: {
+      run_id: execution.run.id,
+      session_id: session.id,
+      agent: agent.name,
+      turn: session.turns + 1,
+      marks: session.marks,
+    },
+  }
+}
+
+function toolSpecBytes(tools: readonly ToolSpec[]): number {
+  return tools.length === 0 ? 0 : jsonBytes(tools)
+}
+
+const byteSizeCache = new WeakMap<object, number>()
+
+/** The size of what is sent with every request of many: counted once. */
+function jsonBytes(value: object): number {
+  let bytes = byteSizeCache.get(value)
+  if (bytes === undefined) {
+    bytes = Buffer.byteLength(JSON.stringify(value))
+    byteSizeCache.set(value, bytes)
+  }
+  return bytes
+}

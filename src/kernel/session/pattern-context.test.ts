@@ -1,0 +1,138 @@
+import { describe, expect, test } from 'vitest'
+import { chunkModel, patternFrom, textChunks, toolCallChunks } from '../../../test/support/manual-doubles.ts'
+import { agent } from '../../../test/support/test-troupe.ts'
+import { realWorld } from '../../engine/real-world.ts'
+import type { Pattern, TroupeOptions } from '../../index.ts'
+import { createTroupe } from '../../index.ts'
+import { MemoryStore } from '../../store/memory.ts'
+import { totalTokens } from './ledger.ts'
+
+const helper = agent('helper', { tools: [] })
+const lead = agent('lead')
+const model = () =>
+  chunkModel(({ session }) =>
+    session.agent === 'lead' && session.turn === 1
+      ? toolCallChunks({ name: 'talk' }, { name: 'talk' })
+      : textChunks('ok'),
+  )
+
+function troupeWith(patterns: Pattern[], more: TroupeOptions = {}) {
+  return createTroupe({ store: 'memory', embedder: false, model: model(), agents: [lead, helper], patterns, ...more })
+}
+
+describe('what a pattern can ask of its run', () => {
+  test('CO51 spent here is what hangs under the pattern, also beside other calls; spent is the whole run', async () => {
+    const talk = patternFrom(
+      'talk',
+      async (context) => {
+        await context.perform(helper, { instruction: 'x' }, { key: 'one' })
+        await context.perform(helper, { instruction: 'y' }, { key: 'two' })
+        return totalTokens(await context.spent('spent', 'here'))
+      },
+      { delegates: true },
+    )
+    const troupe = await troupeWith([talk])
+    expect((await troupe.run('talk', {})).output).toBe(30)
+    const { run_id } = await troupe.run('task', { agent: 'lead', instruction: 'go' })
+    const posts = (await troupe.events(run_id)).filter(({ type }) => type === 'tool:post')
+    expect(posts.map(({ data }) => (data as { output?: unknown }).output)).toEqual([30, 30])
+    expect((await troupe.result(run_id)).usage).toMatchObject({ input: 60, output: 30 })
+  })
+
+  test('CO51 it is read once: a resumed run sees what was seen', async () => {
+    const store = new MemoryStore()
+    const seen: number[] = []
+    const talk = patternFrom('talk', async (context) => {
+      await context.perform(helper, { instruction: 'x' }, { key: 'one' })
+      const spent = await context.spent('spent', 'here')
+      seen.push(totalTokens(spent))
+      await context.ask('wait', { question: 'Go on?' })
+      await context.perform(helper, { instruction: 'y' }, { key: 'two' })
+      return totalTokens(spent)
+    })
+    const troupe = await troupeWith([talk], { store })
+    const asked = await troupe.run('talk', {})
+    const done = await (await troupe.answer(asked.gates[0]?.gate_id ?? '', 'yes')).result
+    expect(done.output).toBe(15)
+    expect(seen).toEqual([15, 15])
+  })
+
+  test('CO52 recall finds completed runs of a pattern in this project, the newest first, with input and output', async () => {
+    const note = patternFrom('note', async (context) => {
+      if (context.project === 'bad') throw new Error('no')
+      return `of ${context.project}`
+    })
+    const look = patternFrom('look', async (context) => ({
+      all: await context.recall('all', { pattern: 'note' }),
+      one: await context.recall('one', { pattern: 'note', limit: 1 }),
+      named: await context.recall('named', { pattern: 'note', run_id: first.run_id }),
+      wrong: await context.recall('wrong', { pattern: 'look', run_id: first.run_id }),
+    }))
+    const store = new MemoryStore()
+    let ticks = Date.UTC(2030, 0, 1)
+    const world = Object.assign(realWorld(), { now: () => ticks++ })
+    const troupe = await troupeWith([note, look], { store, engine: { world } })
+    const elsewhere = await troupeWith([note], { store, project: 'other' })
+    const failing = await troupeWith([note], { store, project: 'bad' })
+    const first = await troupe.run('note', { n: 1 })
+    const second = await troupe.run('note', { n: 2 })
+    await elsewhere.run('note', { n: 3 })
+    await failing.run('note', { n: 4 })
+    const found = (await troupe.run('look', {})).output as Record<string, { run_id: string }[]>
+    const newest = { run_id: second.run_id, input: { n: 2 }, output: 'of default' }
+    const oldest = { run_id: first.run_id, input: { n: 1 }, output: 'of default' }
+    expect(found.all).toEqual([newest, oldest])
+    expect(found.one).toEqual([newest])
+    expect(found.named).toEqual([oldest])
+    expect(found.wrong).toEqual([])
+  })
+
+  test('CO52 what was recalled is remembered: runs that end later change nothing for a resumed run', async () => {
+    const store = new MemoryStore()
+    const note = patternFrom('note', async () => 'noted')
+    const look = patternFrom('look', async (context) => {
+      const before = await context.recall('notes', { pattern: 'note' })
+      await context.ask('wait', { question: 'Go on?' })
+      return before.length
+    })
+    const troupe = await troupeWith([note, look], { store })
+    const asked = await troupe.run('look', {})
+    await troupe.run('note', {})
+    const done = await (await troupe.answer(asked.gates[0]?.gate_id ?? '', 'yes')).result
+    expect(done.output).toBe(0)
+  })
+
+  test('CO53 an errand is not asked of the caller’s list of agents; the depth holds for it all the same', async () => {
+    const talk = patternFrom(
+      'talk',
+      async (context) => {
+        const clerk = { ...helper, name: 'clerk' }
+        const errand = await context.perform(clerk, { instruction: 'x', internal: true }, { key: 'errand' })
+        const chosen = await context
+          .perform(clerk, { instruction: 'x' }, { key: 'chosen' })
+          .catch((error: Error) => error.message)
+        return [errand.status, chosen]
+      },
+      { delegates: true },
+    )
+    const careful = { ...lead, agents: ['helper'] }
+    const once = chunkModel(({ session }) =>
+      session.agent === 'lead' && session.turn === 1 ? toolCallChunks({ name: 'talk' }) : textChunks('ok'),
+    )
+    const troupe = await troupeWith([talk], { agents: [careful, helper], model: once })
+    const { run_id } = await troupe.run('task', { agent: 'lead', instruction: 'go' })
+    const post = (await troupe.events(run_id)).find(({ type }) => type === 'tool:post')
+    expect(post?.data).toMatchObject({ output: ['completed', 'lead may not delegate to clerk'] })
+    const deep = patternFrom('talk', (context) =>
+      context.perform({ ...helper, name: 'clerk' }, { instruction: 'x', internal: true }, { key: 'e' }),
+    )
+    const flat = await troupeWith([deep], {
+      agents: [careful, helper],
+      model: chunkModel(({ session }) => (session.turn === 1 ? toolCallChunks({ name: 'talk' }) : textChunks('ok'))),
+      limits: { depth: 0 },
+    })
+    const result = await flat.run('task', { agent: 'lead', instruction: 'go' })
+    const error = (await flat.events(result.run_id)).find(({ type }) => type === 'tool:error')
+    expect(error?.data).toMatchObject({ detail: { code: 'depth_exceeded' } })
+  })
+})

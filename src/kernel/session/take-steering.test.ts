@@ -1,0 +1,127 @@
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { agent, createTestTroupe, functionModel } from '../../../test/support/test-troupe.ts'
+import type { Troupe } from '../../index.ts'
+import { createTroupe } from '../../index.ts'
+import { MemoryStore } from '../../store/memory.ts'
+import { isEvent } from '../event.ts'
+import { definePattern } from '../pattern.ts'
+
+/** Works in two turns, says what it was asked before each, and waits for a person in between. */
+const steered = definePattern({
+  name: 'steered',
+  description: 'Can be steered',
+  version: 1,
+  category: 'planning',
+  delegates: true,
+  input: z.unknown(),
+  output: z.unknown(),
+  checkSteer: () => {},
+  async execute(context) {
+    const taken = [await context.takeSteering('before')]
+    await context.perform(agent('a'), { instruction: 'first' }, { key: 'one' })
+    taken.push(await context.takeSteering('middle'))
+    await context.ask('gate', { question: 'Go on?', detail: { takes: ['continue'] } })
+    taken.push(await context.takeSteering('after'))
+    await context.perform(agent('a'), { instruction: 'second' }, { key: 'two' })
+    return { success: true, output: taken }
+  },
+})
+
+const say = (text: string) => ({ do: 'say', text }) as const
+const taken = (...texts: string[]) => texts.map((text) => ({ action: say(text), by: 'user' }))
+
+/** Lets everything else go on until the journal holds so many wishes. */
+async function noticed(troupe: Troupe, run_id: string, count: number): Promise<void> {
+  for (;;) {
+    const events = await troupe.events(run_id)
+    if (events.filter(({ type }) => type === 'run:steer').length >= count) return
+    await new Promise<void>((resolve) => setImmediate(resolve))
+  }
+}
+
+describe('steering a run', () => {
+  test('SE1 what a person asks becomes an event of the run, and is handed out once, at the next place that asks', async () => {
+    let troupe: Troupe
+    const model = functionModel(async ({ session, messages }) => {
+      if (messages.length === 1 && session.turn === 1 && model.requests.length === 1) {
+        await troupe.steer(session.run_id, say('one'))
+        await troupe.steer(session.run_id, say('two'))
+        await noticed(troupe, session.run_id, 2)
+      }
+      return { text: 'ok' }
+    })
+    troupe = (await createTestTroupe({ model, patterns: [steered] })).troupe
+    const waiting = await troupe.run('steered', {})
+    expect(waiting.status).toBe('waiting')
+    const result = await (await troupe.steer(waiting.run_id, { do: 'continue' })).result
+    expect([result.status, result.output]).toEqual(['completed', [[], taken('one', 'two'), []]])
+    const events = await troupe.events(result.run_id)
+    expect(events.flatMap((event) => (isEvent(event, 'run:steer') ? event.data.action : []))).toEqual([
+      say('one'),
+      say('two'),
+    ])
+    expect(await troupe.replay(result.run_id)).toMatchObject({ same: true, differences: [] })
+  })
+
+  test('SE2 what arrives while the run waits is taken when it goes on, in another process too, and never twice', async () => {
+    const store = new MemoryStore()
+    const model = () => functionModel(() => ({ text: 'ok' }))
+    const first = await createTroupe({ store, model: model(), patterns: [steered] })
+    const waiting = await first.run('steered', {})
+    await first.steer(waiting.run_id, say('while waiting'))
+    expect((await first.result(waiting.run_id)).status).toBe('waiting')
+    // Entered again without an answer: it takes the wish up as an event, and waits on.
+    await (await first.resume(waiting.run_id)).result
+    await (await first.resume(waiting.run_id)).result
+    await first.drain()
+    const second = await createTroupe({ store, model: model(), patterns: [steered] })
+    await second.steer(waiting.run_id, say('later'))
+    const [gate] = await second.inbox()
+    const result = await (await second.answer(gate?.gate_id ?? '', 'yes')).result
+    expect(result.output).toEqual([[], [], taken('while waiting', 'later')])
+    const events = await second.events(result.run_id)
+    expect(events.filter(({ type }) => type === 'run:steer')).toHaveLength(2)
+  })
+
+  test('SE3 a question that takes such an action is answered with it; all else waits', async () => {
+    const { troupe } = await createTestTroupe({ model: functionModel(() => ({ text: 'ok' })), patterns: [steered] })
+    const { run_id } = await troupe.run('steered', {})
+    await troupe.steer(run_id, { do: 'pause' })
+    expect((await troupe.result(run_id)).status).toBe('waiting')
+    const result = await (await troupe.steer(run_id, { do: 'continue' }, { by: 'eve' })).result
+    expect(result.output).toEqual([[], [], [{ action: { do: 'pause' }, by: 'user' }]])
+    const answer = (await troupe.events(run_id)).find((event) => isEvent(event, 'gate:answer'))
+    expect(answer?.data).toMatchObject({ answer: { do: 'continue' }, by: 'eve' })
+  })
+
+  test('SE4 a pattern that cannot be steered, an unknown action, an unknown or ended run are refused with what there is', async () => {
+    const { troupe, task } = await createTestTroupe({
+      model: functionModel(() => ({ text: 'ok' })),
+      patterns: [steered],
+      agents: [agent('a')],
+    })
+    const done = await task('a', 'x')
+    await expect(troupe.steer(done.run_id, { do: 'pause' })).rejects.toMatchObject({
+      ...{ code: 'invalid_input', message: 'a run of task cannot be steered', hint: expect.stringContaining('team') },
+    })
+    const { run_id } = await troupe.run('steered', {})
+    await expect(troupe.steer(run_id, { do: 'dance' } as never)).rejects.toMatchObject({
+      ...{ code: 'invalid_input', alternatives: ['pause', 'step', 'continue', 'override', 'set', 'say'] },
+    })
+    await expect(troupe.steer('r_none', { do: 'pause' })).rejects.toMatchObject({ code: 'unknown_run' })
+    await (await troupe.steer(run_id, { do: 'continue' })).result
+    await expect(troupe.steer(run_id, { do: 'pause' })).rejects.toMatchObject({ code: 'run_ended' })
+  })
+
+  test('SE2 a fork keeps what was taken before the cut', async () => {
+    const { troupe } = await createTestTroupe({ model: functionModel(() => ({ text: 'ok' })), patterns: [steered] })
+    const { run_id } = await troupe.run('steered', {})
+    await troupe.steer(run_id, say('early'))
+    const result = await (await troupe.steer(run_id, { do: 'continue' })).result
+    const events = await troupe.events(result.run_id)
+    const at = events.find((event) => isEvent(event, 'step:end') && event.data.key === 'after')?.seq ?? 0
+    const fork = await (await troupe.fork(run_id, at)).result
+    expect(fork.output).toEqual(result.output)
+  })
+})

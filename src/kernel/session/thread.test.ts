@@ -1,0 +1,119 @@
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { agent, createTestTroupe, functionModel } from '../../../test/support/test-troupe.ts'
+import { isEvent } from '../event.ts'
+import { textFrom, userMessage } from '../model.ts'
+import { definePattern } from '../pattern.ts'
+import { Thread } from './thread.ts'
+
+describe('a thread by itself', () => {
+  test('TH1 the same messages have the same hash and size, in whatever way they came; another order has another', () => {
+    const [one, two, three] = [new Thread(), new Thread(), new Thread()]
+    for (const text of ['a', 'b', 'ü']) one.add(userMessage(text))
+    two.add(userMessage('x'))
+    two.replace([userMessage('a'), userMessage('b')])
+    two.add(userMessage('ü'))
+    for (const text of ['b', 'a', 'ü']) three.add(userMessage(text))
+    expect([two.hash, two.bytes, two.messages]).toEqual([one.hash, one.bytes, one.messages])
+    expect(three.hash).not.toBe(one.hash)
+    expect(one.bytes).toBe(3 * (Buffer.byteLength(JSON.stringify(userMessage('a'))) + 8) + 1)
+  })
+
+  test('TH2 what a provider counted holds for what was there then, and for nothing once it was replaced', () => {
+    const thread = new Thread()
+    thread.add(userMessage('a'))
+    const { bytes } = thread
+    thread.setTokenCount(7)
+    thread.add(userMessage('b'))
+    expect(thread.tokenCount).toEqual({ tokens: 7, bytes })
+    thread.setTokenCount(0)
+    expect(thread.tokenCount.tokens).toBe(7)
+    thread.replace([userMessage('c')])
+    expect(thread.tokenCount).toEqual({ tokens: 0, bytes: 0 })
+  })
+})
+
+/** Three agents, one after the other, who share what was said. */
+const talk = definePattern({
+  name: 'talk',
+  description: 'Agents who share a thread',
+  version: 1,
+  category: 'planning',
+  delegates: true,
+  input: z.unknown(),
+  output: z.unknown(),
+  async execute(context) {
+    const thread = new Thread()
+    thread.add(userMessage('shared beginning'))
+    for (const name of ['a', 'b', 'c']) {
+      const request = { thread, instruction: `only for ${name}` }
+      const { text } = await context.perform(agent(name, { instructions: 'the same for all' }), request, { key: name })
+      thread.add(userMessage(`${name}: ${text}`))
+      if (name === 'b') await context.ask('gate', { question: 'Go on?' })
+    }
+    return { success: true, output: thread.messages.map((message) => textFrom(message)) }
+  },
+})
+
+describe('sessions that share a thread', () => {
+  test('TH3 a session sees the thread as it was when it began, then its own instruction, which joins no other session', async () => {
+    const model = functionModel(({ session }) => ({ text: `word of ${session.agent}` }))
+    const { troupe } = await createTestTroupe({ model, patterns: [talk] })
+    const waiting = await troupe.run('talk', {})
+    const [gate] = waiting.gates
+    const result = await (await troupe.answer(gate?.gate_id ?? '', 'yes')).result
+    const shared = ['shared beginning', 'a: word of a', 'b: word of b', 'c: word of c']
+    expect(result.output).toEqual(shared)
+    expect(model.requests.map(({ messages }) => messages.map((message) => textFrom(message)))).toEqual([
+      [...shared.slice(0, 1), 'only for a'],
+      [...shared.slice(0, 2), 'only for b'],
+      [...shared.slice(0, 3), 'only for c'],
+    ])
+    const events = await troupe.events(result.run_id)
+    const openings = events.flatMap((event) => (isEvent(event, 'session:open') ? event.data.thread?.length : []))
+    expect(openings).toEqual([1, 2, 3])
+    expect(events.some(({ type }) => type === 'step:drift')).toBe(false)
+    // What was said stands in the journal as its speaker's answer, not again with every session that reads it.
+    expect(JSON.stringify(events).split('shared beginning').length - 1).toBe(1)
+  })
+
+  test('TH4 such a session is a turn in a conversation of several, and cannot be resumed by itself', async () => {
+    const model = functionModel(() => ({ text: 'word' }))
+    const { troupe, task } = await createTestTroupe({ model, patterns: [talk] })
+    const { run_id } = await troupe.run('talk', {})
+    const [first] = await troupe.sessions(run_id)
+    const resumed = await task('a', 'again', { agent: undefined, session_id: first?.session_id })
+    expect(resumed.error).toMatchObject({
+      code: 'session_not_resumable',
+      hint: expect.stringContaining('delegate anew'),
+    })
+  })
+
+  test('TH5 where words will do, an answer that is no object of the wanted shape ends the session as it is', async () => {
+    const words = definePattern({
+      ...{ name: 'words', description: '', version: 1, category: 'planning', delegates: true },
+      ...{ input: z.unknown(), output: z.unknown() },
+      async execute(context) {
+        const output = z.object({ n: z.number() })
+        const kept = await context.perform(agent('a'), { instruction: 'x', output, allowText: true }, { key: 'kept' })
+        const object = await context.perform(
+          agent('b'),
+          { instruction: 'x', output, allowText: true },
+          { key: 'object' },
+        )
+        const strict = await context.perform(agent('a'), { instruction: 'x', output }, { key: 'strict' })
+        const shown = [kept, object, strict].map(({ status, text, object: found }) => ({ status, text, found }))
+        return { success: true, output: shown }
+      },
+    })
+    const model = functionModel(({ session }) => ({ text: session.agent === 'b' ? '{"n":1}' : 'plain words' }))
+    const { troupe } = await createTestTroupe({ model, patterns: [words] })
+    const { output } = await troupe.run('words', {})
+    expect(output).toEqual([
+      { status: 'completed', text: 'plain words' },
+      { status: 'completed', text: '{"n":1}', found: { n: 1 } },
+      { status: 'failed', text: 'plain words' },
+    ])
+    expect(model.requests).toHaveLength(4)
+  })
+})

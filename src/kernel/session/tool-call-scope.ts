@@ -1,0 +1,15 @@
+import type { Context } from '../context.ts'
+import type { Execution } from '../journal/execution.ts'
+import type { SessionState } from './session-state.ts'
+
+/** Where one tool call stands. */
+export interface ToolCallScope {
+  execution: Execution
+  session: SessionState
+  signal: AbortSignal
+  key: string
+  /** The same for all calls of one assistant message. */
+  group: string
+  /** A pattern's view of the run at this call. */
+  contextFor(key: string): Context
+}

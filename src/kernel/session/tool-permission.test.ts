@@ -1,0 +1,155 @@
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { agent, createTestTroupe, functionModel, lastMessageText } from '../../../test/support/test-troupe.ts'
+import type { Agent } from '../../index.ts'
+import { defineTool, isEvent } from '../../index.ts'
+
+const done: string[] = []
+const shell = defineTool({
+  name: 'Bash',
+  description: 'runs a command',
+  kind: 'act',
+  category: 'action',
+  input: z.object({ command: z.string() }),
+  subject: ({ command }) => command,
+  execute({ command }) {
+    done.push(command)
+    return { success: true, output: `ran ${command}` }
+  },
+})
+
+/** Runs these commands one after the other, in the given session, and repeats the last answer. */
+function running(...commands: string[]) {
+  return functionModel((request) => {
+    if (request.session.agent === 'lead' && request.session.turn === 1) {
+      return { calls: [{ name: 'task', input: { agent: 'worker', instruction: 'go' } }] }
+    }
+    if (request.session.agent === 'lead') return { text: lastMessageText(request) }
+    const command = commands[request.session.turn - 1]
+    return command === undefined
+      ? { text: lastMessageText(request) }
+      : { calls: [{ name: 'Bash', input: { command } }] }
+  })
+}
+
+async function runs(commands: string[], permissions: object, name = 'worker', worker = {}) {
+  done.length = 0
+  const model = running(...commands)
+  const agents = [agent('lead'), agent('worker', worker)]
+  const { troupe, task } = await createTestTroupe({ model, agents, tools: [shell], permissions })
+  return { model, troupe, result: await task(name, 'go') }
+}
+
+test('PM8 what is to be asked for becomes a question, also from below; allowed, the call is made', async () => {
+  const { troupe, result } = await runs(['npm test'], { ask: ['Bash'] }, 'lead')
+  expect(result.status).toBe('waiting')
+  expect(result.gates[0]).toMatchObject({ question: 'May worker call Bash(npm test)?', asked_by: 'worker' })
+  expect(done).toEqual([])
+  const ended = await (await troupe.answer(result.gates[0]?.gate_id ?? '', 'allow')).result
+  expect(ended.status).toBe('completed')
+  expect(done).toEqual(['npm test'])
+})
+
+test('PM9 a denial is final for the call, and the model reads the reason', async () => {
+  const { troupe, result } = await runs(['rm x'], { ask: ['Bash'] })
+  const ended = await (await troupe.answer(result.gates[0]?.gate_id ?? '', 'not while I watch')).result
+  expect(done).toEqual([])
+  expect((ended.output as { response: string }).response).toMatch(/denied.*a person said no: not while I watch/)
+  const refused = (await troupe.events(ended.run_id)).filter((event) => isEvent(event, 'tool:error'))
+  expect(refused).toHaveLength(1)
+})
+
+test('PM10 always grants exactly this for the run, a rule grants what it says; a new run asks again', async () => {
+  const { troupe, result } = await runs(['npm test', 'npm test', 'npm run lint', 'npm run build'], { ask: ['Bash'] })
+  const second = await (await troupe.answer(result.gates[0]?.gate_id ?? '', 'always')).result
+  expect(second.gates.map((gate) => gate.question)).toEqual(['May worker call Bash(npm run lint)?'])
+  const third = await (await troupe.answer(second.gates[0]?.gate_id ?? '', 'Bash(npm run:*)')).result
+  expect(third.status).toBe('completed')
+  expect(done).toEqual(['npm test', 'npm test', 'npm run lint', 'npm run build'])
+  const later = await troupe.run('task', { agent: 'worker', instruction: 'go' })
+  expect(later.status).toBe('waiting')
+})
+
+test('PM11 a rule of the run or of the agent’s file denies with the list of what is allowed', async () => {
+  const allow = ['Bash(npm test:*)']
+  const { result } = await runs(['rm x'], {}, 'worker', { permissions: { allow } })
+  expect(done).toEqual([])
+  expect((result.output as { response: string }).response).toContain('allowed: Bash(npm test:*)')
+  await runs(['npm test'], { deny: ['Bash(npm:*)'] }, 'worker', { permissions: { allow } })
+  expect(done).toEqual([])
+})
+
+test('PM12 a rule for another tool is not an answer, and nothing but a clear yes lets a call pass', async () => {
+  for (const said of ['Write(x)', 'allowed?', 'Bash', '']) {
+    const { troupe, result } = await runs(['ls'], { ask: ['Bash'] })
+    await (await troupe.answer(result.gates[0]?.gate_id ?? '', said)).result
+    expect([said, done.length]).toEqual([said, said === 'Bash' ? 1 : 0])
+  }
+})
+
+test('PM41 a rule that does not cover the call is told so and asked again, and refused after the third', async () => {
+  const { troupe, result } = await runs(['npm test 2>out'], { ask: ['Bash'] })
+  let next = await (await troupe.answer(result.gates[0]?.gate_id ?? '', 'Bash(npm test:*)')).result
+  expect(next.gates[0]?.question).toContain('But the rule Bash(npm test:*) does not cover it.')
+  next = await (await troupe.answer(next.gates[0]?.gate_id ?? '', 'allow')).result
+  expect([next.status, done]).toEqual(['completed', ['npm test 2>out']])
+})
+
+test('PM41 where a rule may deny the call, a rule is neither offered nor taken as the answer', async () => {
+  const { troupe, result } = await runs(['git $x'], { deny: ['Bash(git push:*)'] })
+  expect(result.gates[0]?.detail).toMatchObject({ answers: ['allow', 'always', 'deny'] })
+  let next = result
+  for (let time = 1; time <= 3; time++) {
+    next = await (await troupe.answer(next.gates[0]?.gate_id ?? '', 'Bash(git $x)')).result
+  }
+  expect((next.output as { response: string }).response).toContain('only a yes to this very call')
+  expect(done).toEqual([])
+})
+
+test('PM40 what an agent has from its caller it has under the rules of its caller', async () => {
+  done.length = 0
+  const lead = agent('lead', { permissions: { allow: ['Bash(npm test:*)'], deny: ['Bash(curl:*)'] } })
+  const commands = ['touch x', 'npm test']
+  const run = async (worker: Partial<Agent>) => {
+    const { task } = await createTestTroupe({
+      model: running(...commands),
+      agents: [lead, agent('worker', worker)],
+      tools: [shell],
+    })
+    await task('lead', 'go')
+    return done.splice(0)
+  }
+  expect(await run({})).toEqual(['npm test'])
+  expect(await run({ permissions: { allow: ['Bash(touch:*)'] } })).toEqual([])
+  expect(await run({ tools: ['Bash'], origin: { by: 'model' } })).toEqual(['npm test'])
+  expect(await run({ tools: ['Bash'] })).toEqual(commands)
+})
+
+test('PM40 the rules go all the way down, and with a session that is taken up again', async () => {
+  done.length = 0
+  let session_id = ''
+  const model = functionModel((request) => {
+    const { agent: who, turn } = request.session
+    const text = lastMessageText(request)
+    session_id ||= /"session_id":"([^"]+_worker)"/.exec(text)?.[1] ?? ''
+    const call = (input: object) => ({ calls: [{ name: 'task', input }] })
+    if (who === 'free' && turn === 1) return call({ agent: 'worker', instruction: 'wait' })
+    if (who === 'free' && turn === 2) return call({ agent: 'lead', instruction: 'go' })
+    if (who === 'lead' && turn === 1) return call({ agent: 'between', instruction: 'go' })
+    if (who === 'lead' && turn === 2) return call({ session_id, instruction: 'make' })
+    if (who === 'between' && turn === 1) return call({ agent: 'worker', instruction: 'make' })
+    return who === 'worker' && text.startsWith('make')
+      ? { calls: [{ name: 'Bash', input: { command: 'touch x' } }] }
+      : { text }
+  })
+  const agents = [
+    agent('free', { tools: ['Bash', 'task'] }),
+    agent('lead', { tools: ['Bash', 'task'], permissions: { allow: ['Bash(npm test:*)'] } }),
+    agent('between'),
+    agent('worker'),
+  ]
+  const { troupe, task } = await createTestTroupe({ model, agents, tools: [shell], limits: { depth: 4 } })
+  const { run_id, status } = await task('free', 'go')
+  const refused = (await troupe.events(run_id)).filter((event) => isEvent(event, 'tool:error'))
+  expect([status, session_id !== '', refused.length, done]).toEqual(['completed', true, 2, []])
+})

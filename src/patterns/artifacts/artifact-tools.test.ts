@@ -1,0 +1,59 @@
+import { expect, test } from 'vitest'
+import { agent, createTestTroupe, functionModel } from '../../../test/support/test-troupe.ts'
+import type { Artifact } from '../../kernel/artifact.ts'
+import type { Context } from '../../kernel/context.ts'
+import { artifactRead } from './artifact-read.ts'
+import { artifactWrite } from './artifact-write.ts'
+
+test('TO56 a piece of work is written in versions, by name', async () => {
+  const write = (content: string) => ({ name: 'ArtifactWrite', input: { name: 'design/api.md', content } })
+  const steps = [write('one'), write('two'), { name: 'ArtifactWrite', input: { name: '../x', content: '' } }]
+  const model = functionModel(({ session }) => {
+    const step = steps[session.turn - 1]
+    return step ? { calls: [step] } : { text: 'done' }
+  })
+  const agents = [agent('writer', { tools: ['ArtifactWrite'] })]
+  const { troupe, task } = await createTestTroupe({ model, patterns: [artifactWrite], agents })
+  const { run_id } = await task('writer', 'Write.')
+  const events = await troupe.events(run_id)
+  const written = events.filter(({ type }) => type === 'artifact:write').map(({ data }) => data as Artifact)
+  expect(written.map(({ name, version, by }) => [name, version, by])).toEqual([
+    ['design/api.md', 1, 'writer'],
+    ['design/api.md', 2, 'writer'],
+  ])
+  expect(events.filter(({ type }) => type === 'tool:error')).toHaveLength(1)
+  await troupe.close()
+})
+
+/** A context that holds these pieces of work. */
+function holding(contents: readonly string[]): Context {
+  const all = contents.map((content, at): Artifact => {
+    const about = { key: '', name: 'report', media_type: 'text/plain', checksum: '', by: 'writer' }
+    return { ...about, version: at + 1, content }
+  })
+  const reading = {
+    readArtifact: async (_key: string, { name, version = all.length }: { name: string; version?: number }) =>
+      all.find((artifact) => artifact.name === name && artifact.version === version),
+    artifacts: async () =>
+      all.map(({ name, version, checksum, content }) => ({ name, version, checksum, size: content.length })),
+  }
+  return reading as unknown as Context
+}
+
+const read = (context: Context, input: { name: string; version?: number; offset?: number }) =>
+  artifactRead.execute(context, input as never)
+
+test('TO57 a piece of work is read: the newest, an older one, or page by page', async () => {
+  const context = holding(['old', `new ${'x'.repeat(60_000)}`])
+  expect((await read(context, { name: 'report', version: 1 })).output).toMatchObject({ version: 1, content: 'old' })
+  const newest = (await read(context, { name: 'report' })).output as { content: string; more: string }
+  expect([newest.content.length, newest.more]).toEqual([50_000, 'go on with offset 50000 of 60004'])
+  const rest = (await read(context, { name: 'report', offset: 50_000 })).output as { content: string; more?: string }
+  expect([rest.content.length, rest.more]).toEqual([10_004, undefined])
+})
+
+test('TO58 an unknown name or version is told with the known ones', async () => {
+  const context = holding(['old', 'new'])
+  await expect(read(context, { name: 'raport' })).rejects.toThrow("no artifact 'raport'; known: report")
+  await expect(read(context, { name: 'report', version: 7 })).rejects.toThrow('report (version 1), report (version 2)')
+})

@@ -1,0 +1,37 @@
+import type { ErrorRecord } from '../../errors.ts'
+import { TroupeError } from '../../errors.ts'
+import type { PatternResult } from '../../kernel/pattern.ts'
+import type { Contribution } from './output.ts'
+import type { Collaboration } from './prepare-collaboration.ts'
+
+const STOP_REASONS = { limit_reached: 'budget', timeout: 'timeout', cancelled: 'cancelled' } as const
+
+/**
+ * Nobody had anything to say, or a limit of the run kept somebody from it: each reason is told, what was said is kept, and a
+ * resumed run tries again where it broke. An answer made of the rest would be final.
+ */
+export function failCollaboration(
+  { context, specialists }: Collaboration,
+  contributions: readonly Contribution[],
+  stopped: readonly ErrorRecord[] = [],
+): PatternResult {
+  const failed = contributions.flatMap(({ agent, error }) => (error ? [{ agent, error }] : []))
+  const [limit] = stopped
+  const detail = limit ?? failed[0]?.error ?? new TroupeError('internal', 'nobody was asked').toJSON()
+  const reasons = failed.map(({ agent, error }) => `${agent}: ${error.message}`)
+  const message = limit ? limit.message : `all ${reasons.length} agents failed: ${reasons.join('; ')}`
+  const total_tokens = contributions.reduce((sum, { tokens_used }) => sum + tokens_used, 0)
+  const about = { agents_count: specialists.length, total_tokens, status: 'failed', agreement_score: null }
+  context.emit('end', 'tool:collaborative:complete', about)
+  const steps = [...stopped, ...failed.map(({ error }) => error)].flatMap(({ step }) => step ?? [])
+  const retry_keys = [...new Set(steps)].filter((step) => step !== detail.step)
+  const stop_reason = STOP_REASONS[detail.code as keyof typeof STOP_REASONS] ?? 'failed'
+  return {
+    success: false,
+    output: { contributions },
+    stop_reason,
+    error: message,
+    detail: { ...detail, message },
+    retry_keys,
+  }
+}

@@ -1,0 +1,79 @@
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import type { CollaborateRunOutput } from '../../../test/support/collaboration.ts'
+import { contributionJson, createCollaborationTroupe, runCollaboration } from '../../../test/support/collaboration.ts'
+import { eventData } from '../../../test/support/manual-doubles.ts'
+import { expectReplayMatches } from '../../../test/support/replay-harness.ts'
+import { agent } from '../../../test/support/test-troupe.ts'
+import type { ModelRequest } from '../../index.ts'
+import { defineTool } from '../../index.ts'
+
+const tool = (name: string, kind: 'read' | 'idempotent' | 'act') =>
+  defineTool({
+    name,
+    description: name,
+    kind,
+    category: 'action',
+    input: z.object({}),
+    execute: () => ({ success: true }),
+  })
+const tools = [tool('Look', 'read'), tool('Write', 'act'), tool('Put', 'idempotent')]
+const lines = { everybody: contributionJson('go'), coordinator: 'Go.' }
+
+describe('agents that are made for one collaboration', () => {
+  test('CO90 they look, and neither act, delegate nor ask anybody, unless their tools are named', async () => {
+    const agents = [
+      { name: 'made' },
+      { name: 'told', config: { tools: ['Write', 'task'] } },
+      'known',
+      { name: 'known2' },
+    ]
+    const roster = [agent('known'), agent('known2')]
+    const { events } = await runCollaboration(lines, { agents }, { tools, agents: roster })
+    const opened = new Map(eventData(events, 'session:open').map((open) => [open.agent.name, open.tools]))
+    expect(opened.get('made')).toEqual(['Look'])
+    expect(opened.get('told')).toEqual(['Write', 'task'])
+    expect(opened.get('known')).toEqual(expect.arrayContaining(['Look', 'Write', 'Put', 'task', 'ask_user']))
+    expect(opened.get('known2')).toEqual(opened.get('known'))
+  })
+
+  test('CO90 so does the one who divides the work, and whoever is asked again', async () => {
+    const division = JSON.stringify({ plan: 'p', assignments: [{ agent: 'b', subtask: 's' }] })
+    const a = (request: ModelRequest) => (request.output ? division : 'Done.')
+    const two = [{ name: 'a' }, { name: 'b' }]
+    const divided = await runCollaboration(
+      { a, b: contributionJson('go') },
+      { agents: two, mode: 'hierarchical' },
+      { tools },
+    )
+    const torn = { a: contributionJson('go'), b: contributionJson('wait') }
+    const mediated = await runCollaboration(
+      torn,
+      { agents: two, synthesis: 'merge', on_conflict: 'mediate' },
+      { tools },
+    )
+    for (const { events } of [divided, mediated]) {
+      const opened = eventData(events, 'session:open')
+      expect(opened.length).toBeGreaterThanOrEqual(3)
+      for (const open of opened) expect(open.tools).toEqual(['Look'])
+    }
+  })
+
+  test('CO91 the cache answers for them, and says for whom it could not', async () => {
+    const { troupe, model } = await createCollaborationTroupe(lines, { tools })
+    const agents = [{ name: 'made' }, { name: 'told', config: { tools: ['Write'] } }]
+    const input = { task: 'x', agents, synthesis: 'merge', cache: true }
+    await troupe.run('collaborate', input)
+    const again = await troupe.run('collaborate', input)
+    const { contributions, metadata } = again.output as CollaborateRunOutput
+    expect(contributions.map(({ cached }) => cached)).toEqual([true, undefined])
+    expect(metadata).toMatchObject({
+      status: 'completed',
+      problems: ['cache was not used for what can do more than read: told'],
+    })
+    expect(model.seen('made')).toHaveLength(1)
+    await expectReplayMatches(troupe.store, again.run_id, { tools, embedder: false })
+    const plain = await troupe.run('collaborate', { ...input, agents: [{ name: 'made' }] })
+    expect((plain.output as CollaborateRunOutput).metadata.problems).toBeUndefined()
+  })
+})

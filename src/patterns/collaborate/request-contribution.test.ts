@@ -1,0 +1,161 @@
+import { describe, expect, test } from 'vitest'
+import {
+  contributionJson,
+  lastInstruction,
+  permanentError,
+  runCollaboration,
+} from '../../../test/support/collaboration.ts'
+import type { ModelRequest } from '../../index.ts'
+import { TroupeError } from '../../index.ts'
+
+const merge = { synthesis: 'merge' }
+
+describe('contributions', () => {
+  test('CO11 specialists are asked for response, recommendation, confidence, concerns and questions, with their schema', async () => {
+    const concerns = [{ concern: 'slow', severity: 'moderate' }, 'old']
+    const { output, model } = await runCollaboration(
+      { everybody: contributionJson('yes', 0.6, { concerns, questions: ['when?'] }) },
+      merge,
+    )
+    expect(output.contributions[0]).toEqual({
+      agent: 'a',
+      role: 'role a',
+      response: 'because of yes',
+      recommendation: 'yes',
+      confidence: 0.6,
+      concerns: [
+        { concern: 'slow', severity: 'moderate' },
+        { concern: 'old', severity: 'minor' },
+      ],
+      questions: ['when?'],
+      weight: 1,
+      tokens_used: 15,
+      status: 'completed',
+      session_id: expect.stringMatching(/_a$/),
+    })
+    const schema = model.seen('a')[0]?.output as { properties: object; required: string[] }
+    expect(Object.keys(schema.properties)).toEqual([
+      'response',
+      'recommendation',
+      'confidence',
+      'concerns',
+      'questions',
+    ])
+  })
+
+  test('CO12 a model that never gives the shape is heard as prose, after one correction; it has no vote', async () => {
+    const { output, model } = await runCollaboration(
+      { a: 'I would wait.', b: contributionJson('go', 0.9), c: contributionJson('go', 0.9) },
+      merge,
+    )
+    expect(model.seen('a')).toHaveLength(2)
+    expect(output.contributions[0]).toMatchObject({
+      response: 'I would wait.',
+      recommendation: null,
+      confidence: null,
+      concerns: [],
+      status: 'completed',
+      tokens_used: 30,
+    })
+    expect(output.contributions[0]?.error).toBeUndefined()
+    expect(output.consensus).toMatchObject({ agents_count: 3, agreement_score: 1, supporting: ['role b', 'role c'] })
+    expect(output.metadata.status).toBe('completed')
+    expect(output.result).toContain('### a (role a)\n\nI would wait.')
+  })
+
+  test('CO12 a provider that cannot ask for a shape at all is asked for words', async () => {
+    const unable = ({ output }: ModelRequest) => {
+      if (output) throw new TroupeError('model_unsupported', 'no schemas here')
+      return 'I would wait.'
+    }
+    const { output, model } = await runCollaboration({ a: unable, everybody: contributionJson('go') }, merge)
+    expect(model.seen('a')).toHaveLength(2)
+    expect(output.contributions[0]).toMatchObject({ response: 'I would wait.', status: 'completed' })
+  })
+
+  test('CO12 structured: false asks for text alone, and takes what comes as it is', async () => {
+    const { output, model } = await runCollaboration(
+      { everybody: contributionJson('yes') },
+      { ...merge, structured: false },
+    )
+    expect(model.seen('a')).toHaveLength(1)
+    expect(model.seen('a')[0]?.output).toBeUndefined()
+    expect(output.contributions[0]).toMatchObject({ response: contributionJson('yes'), recommendation: null })
+  })
+
+  test('CO12 an empty recommendation is none', async () => {
+    const { output } = await runCollaboration(
+      { a: contributionJson('  '), b: contributionJson('go'), c: contributionJson('go') },
+      merge,
+    )
+    expect(output.contributions[0]).toMatchObject({ recommendation: null, status: 'completed' })
+    expect(output.consensus.clusters).toHaveLength(1)
+  })
+
+  test('CO13 with categories nothing else can be recommended, and prose that is one, or begins with it, has chosen it', async () => {
+    const lines = { a: contributionJson('approve'), b: 'I would reject this.', c: 'approve or reject, who knows' }
+    const { output, model } = await runCollaboration(lines, { ...merge, categories: ['approve', 'reject'] })
+    expect(output.contributions.map(({ recommendation }) => recommendation)).toEqual(['approve', 'reject', null])
+    const schema = model.seen('a')[0]?.output as { properties: { recommendation: { enum: string[] } } }
+    expect(schema.properties.recommendation.enum).toEqual(['approve', 'reject'])
+    const strange = await runCollaboration(
+      { a: contributionJson('maybe'), b: contributionJson('approve'), c: contributionJson('approve') },
+      {
+        ...merge,
+        categories: ['approve', 'reject'],
+      },
+    )
+    expect(strange.output.contributions[0]).toMatchObject({ recommendation: null, response: 'because of maybe' })
+    expect(strange.output.consensus.kappa).toBe(1)
+  })
+
+  test('CO13 prose that refuses a category is not counted for it', async () => {
+    const lines = {
+      a: 'I would never approve this. It is a hole.',
+      b: 'Do not approve.',
+      c: contributionJson('reject', 0.6),
+    }
+    const { output } = await runCollaboration(lines, { synthesis: 'vote', categories: ['approve', 'reject'] })
+    expect(output.vote?.winner).toBe('reject')
+    expect(output.contributions.map(({ recommendation }) => recommendation)).toEqual([null, null, 'reject'])
+  })
+
+  test('CO65 what is wrong in one field costs no other: a veto in an answer that is off its form still blocks', async () => {
+    const critical = [{ concern: 'SQL injection', severity: 'critical' }]
+    const odd = [
+      { recommendation: 'Reject', confidence: 0.99, concerns: critical },
+      { recommendation: 'reject', confidence: 95, concerns: critical },
+      { recommendation: 'reject', confidence: 0.9, concerns: [{ concern: 'SQL injection', severity: 'high' }] },
+      { recommendation: 7, confidence: 'very', concerns: critical[0] },
+    ]
+    for (const fields of odd) {
+      const lines = {
+        everybody: contributionJson('approve', 0.9),
+        c: JSON.stringify({ response: 'It has a hole.', ...fields }),
+      }
+      const input = { synthesis: 'vote', vote: { strategy: 'veto' }, categories: ['approve', 'reject'] }
+      const { output } = await runCollaboration(lines, input)
+      expect(output.vote).toMatchObject({ winner: null, blocked_by: ['c'] })
+      expect(output.contributions[2]).toMatchObject({ response: 'It has a hole.', concerns: critical })
+    }
+  })
+})
+
+describe('modes', () => {
+  test('CO14 in parallel nobody hears the others; one after the other, each hears those before, as data', async () => {
+    const lines = { a: contributionJson('one'), b: contributionJson('two'), c: contributionJson('three') }
+    const apart = await runCollaboration(lines, merge)
+    for (const request of apart.model.requests) expect(lastInstruction(request)).not.toContain('because of')
+    const { model, output } = await runCollaboration(lines, { ...merge, mode: 'sequential' })
+    const [a = '', b = '', c = ''] = ['a', 'b', 'c'].map((name) => lastInstruction(model.seen(name)[0] as ModelRequest))
+    expect(a).not.toContain('What was said before you')
+    expect(b).toContain('# What was said before you\n## a (role a)\n<<<data\nbecause of one\ndata>>>')
+    expect(b).not.toContain('because of two')
+    expect(c).toContain('because of one')
+    expect(c).toContain('because of two')
+    expect(output.contributions.map(({ agent }) => agent)).toEqual(['a', 'b', 'c'])
+    expect(output.metadata.mode).toBe('sequential')
+    const without = await runCollaboration({ ...lines, a: permanentError('out') }, { ...merge, mode: 'sequential' })
+    expect(lastInstruction(without.model.seen('b')[0] as ModelRequest)).not.toContain('What was said before you')
+  })
+})

@@ -1,0 +1,110 @@
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { agent, createTestTroupe, functionModel, lastMessageText } from '../../../test/support/test-troupe.ts'
+import { defineTool } from '../../index.ts'
+import { task } from './task.ts'
+
+const written: string[] = []
+const write = defineTool({
+  name: 'Write',
+  description: 'writes',
+  kind: 'act',
+  category: 'action',
+  input: z.object({}),
+  execute() {
+    written.push('x')
+    return { success: true }
+  },
+})
+const call = (name: string, input: object = {}) => ({ calls: [{ name, input }] })
+const lead = agent('lead', { tools: ['task', 'task_result', 'EnterPlanMode', 'Write'] })
+
+test('TK25 a resumed session may not do more than a new one could there: depth, path and plan mode hold', async () => {
+  written.length = 0
+  let old = ''
+  const model = functionModel((request) => {
+    const { agent: name, turn } = request.session
+    if (name === 'worker') return turn % 2 === 1 ? call('Write') : { text: lastMessageText(request) }
+    if (old === '') return { text: 'first' }
+    if (turn === 1) return call('EnterPlanMode')
+    return turn === 2 ? call('task', { session_id: old, instruction: 'again' }) : { text: lastMessageText(request) }
+  })
+  const { troupe, task: run } = await createTestTroupe({ model, agents: [lead, agent('worker')], tools: [write] })
+  const worked = (await run('worker', 'write')).output as { session_id: string }
+  expect(written).toHaveLength(1)
+  old = worked.session_id
+  const planned = await run('lead', 'go')
+  expect(written).toHaveLength(1)
+  expect(JSON.stringify(planned.output)).toContain('denied')
+  const sessions = await troupe.sessions(planned.run_id)
+  expect(sessions.map((session) => session.agent).sort()).toEqual(['lead', 'worker'])
+})
+
+test('TK25 an agent cannot go deeper by resuming older sessions of its own kind', async () => {
+  let old = ''
+  const model = functionModel((request) =>
+    old === '' || request.session.turn > 2
+      ? { text: lastMessageText(request) }
+      : call('task', { session_id: old, instruction: 'x' }),
+  )
+  const { task: run } = await createTestTroupe({ model, agents: [lead], limits: { self_depth: 0 } })
+  old = ((await run('lead', 'first')).output as { session_id: string }).session_id
+  const second = await run('lead', 'second')
+  expect(JSON.stringify(second.output)).toContain('depth_exceeded')
+})
+
+test('TK2 tool:error carries the specification’s fields too, under the tool’s own name', async () => {
+  const model = functionModel((request) =>
+    request.session.turn === 1 ? call('Task', { instruction: 'x' }) : { text: 'end' },
+  )
+  const { troupe, task: run } = await createTestTroupe({ model, agents: [lead] })
+  const result = await run('lead', 'go')
+  const error = (await troupe.events(result.run_id)).find((event) => event.type === 'tool:error')
+  const { session_id } = result.output as { session_id: string }
+  expect(error?.data).toMatchObject({
+    tool: 'task',
+    agent: '',
+    sub_session_id: expect.any(String),
+    parent_session_id: session_id,
+  })
+})
+
+test('TK2 a resumed session is named by the agent it is, not by how its id is spelled', async () => {
+  const model = functionModel((request) => {
+    const { agent: name, turn } = request.session
+    if (name !== 'lead') return { text: 'here' }
+    if (turn === 1) return call('task', { agent: 'my:cool_agent', instruction: 'x' })
+    const session_id = /"session_id":"([^"]+)"/.exec(lastMessageText(request))?.[1]
+    return turn === 2 ? call('task', { session_id, instruction: 'y' }) : { text: 'end' }
+  })
+  const { troupe, task: run } = await createTestTroupe({ model, agents: [lead, agent('my:cool_agent')] })
+  const result = await run('lead', 'go')
+  const posts = (await troupe.events(result.run_id)).filter((event) => event.type === 'tool:post')
+  expect(posts.map(({ data }) => ('agent' in data ? data.agent : ''))).toEqual(['my:cool_agent', 'my:cool_agent'])
+})
+
+test('TK22 a failed session that is fetched again brings its reason along', async () => {
+  let failed = ''
+  const model = functionModel((request) => {
+    if (request.session.agent === 'worker') throw Object.assign(new Error('no luck'), { status: 400 })
+    return request.session.turn === 1 ? call('task_result', { session_id: failed }) : { text: lastMessageText(request) }
+  })
+  const { troupe, task: run } = await createTestTroupe({ model, agents: [lead, agent('worker')] })
+  const first = await run('worker', 'try')
+  failed = (await troupe.sessions(first.run_id))[0]?.session_id ?? ''
+  expect(JSON.stringify((await run('lead', 'go')).output)).toContain('no luck')
+})
+
+test('TK1 what a task answers is what its schema says, in the background too', async () => {
+  const model = functionModel((request) => {
+    if (request.session.agent === 'worker') return { text: 'done' }
+    const input = { agent: 'worker', instruction: 'x', background: request.session.turn === 2 }
+    return request.session.turn <= 2 ? call('task', input) : { text: 'end' }
+  })
+  const { troupe, task: run } = await createTestTroupe({ model, agents: [lead, agent('worker')] })
+  const result = await run('lead', 'go')
+  const posts = (await troupe.events(result.run_id)).filter((event) => event.type === 'tool:post')
+  expect(posts).toHaveLength(2)
+  for (const { data } of posts) expect(task.output.safeParse('output' in data ? data.output : null).success).toBe(true)
+  expect(task.output.safeParse(result.output).success).toBe(true)
+})

@@ -1,0 +1,219 @@
+import { describe, expect, test } from 'vitest'
+import {
+  answerQuestion,
+  conversationFrom,
+  handoffsFrom,
+  lastRequestText,
+  readTeamRun,
+  requestsFrom,
+  runTeam,
+  teamModel,
+} from '../../../test/support/team-harness.ts'
+import { agent } from '../../../test/support/test-troupe.ts'
+import { createTroupe } from '../../index.ts'
+import { isEvent } from '../../kernel/event.ts'
+import type { ModelRequest } from '../../kernel/model.ts'
+
+const inner = (name: string, worker: string, more = {}) => ({
+  ...{ name, agents: [{ name: worker, tools: ['ArtifactWrite', 'ArtifactRead'], ...more }] },
+  handoffs: [{ from_agent: worker, to_agent: 'user' }],
+})
+
+const outer = {
+  name: 'Company',
+  agents: [
+    {
+      name: 'research',
+      team: inner('Research', 'searcher', { outputs: { sources: 'number' } }),
+      outputs: { sources: 'number' },
+    },
+    { name: 'production', team: inner('Production', 'maker') },
+    { name: 'editor' },
+  ],
+  handoffs: [
+    { from_agent: 'research', to_agent: 'production', condition: 'sources >= 3' },
+    { from_agent: 'production', to_agent: 'editor' },
+  ],
+  after_work_behavior: 'terminate',
+}
+
+describe('teams within teams', () => {
+  test('TM13 one team hands to another: it returns to the team above, with its variables and artifacts', async () => {
+    const model = teamModel({
+      searcher: (turn) =>
+        turn === 1
+          ? ({ tool: 'ArtifactWrite', input: { name: 'notes', content: 'n' } } as never)
+          : { response: 'Found.', variables: { sources: 4 } },
+      maker: ['Made.'],
+      editor: ['Edited.'],
+    })
+    const stream = model.stream.bind(model)
+    model.stream = (request, signal) => withCalls(stream(request, signal))
+    const troupe = await createTroupe({ store: 'memory', model })
+    const scene = await readTeamRun(troupe, model, await troupe.run('team', { team: outer, message: 'Go.' }))
+    expect([scene.result.status, scene.result.error]).toEqual(['completed', null])
+    expect(scene.output.history.map(({ agent_name }) => agent_name)).toEqual([
+      'user',
+      'research',
+      'production',
+      'editor',
+    ])
+    expect(scene.output).toMatchObject({ response: 'Edited.', variables: { sources: 4 }, artifacts: ['notes@1'] })
+    const [asked] = requestsFrom(scene, 'maker')
+    expect(asked && conversationFrom(asked)).toEqual([
+      { from: 'user', text: 'Go.' },
+      { from: 'Company/research', text: 'Found.', artifacts: ['notes@1'] },
+    ])
+    expect(asked?.system).toContain('"Production"')
+    const [last] = requestsFrom(scene, 'editor')
+    expect(last && conversationFrom(last).at(1)).toEqual({
+      from: 'research',
+      round: 1,
+      text: 'Found.',
+      artifacts: ['notes@1'],
+    })
+    expect(handoffsFrom(scene.events).map(({ from, to }) => `${from} ${to}`)).toContain('research production')
+  })
+
+  test('TM13 a team within that fails is the failure of its place, and resume goes on inside it', async () => {
+    const failing = (turn: number) => (turn === 1 ? Object.assign(new Error('down'), { status: 404 }) : 'Made.')
+    const replies = {
+      searcher: [{ response: 'Found.', variables: { sources: 3 } }],
+      maker: failing,
+      editor: ['Edited.'],
+    }
+    const failed = await runTeam(outer, replies)
+    expect(failed.result).toMatchObject({
+      status: 'failed',
+      error: { message: expect.stringMatching(/^production, round 2: .*down/) },
+    })
+    const handle = await failed.troupe.resume(failed.result.run_id)
+    const done = await readTeamRun(failed.troupe, failed.model, await handle.result)
+    expect([done.result.status, requestsFrom(done, 'searcher').length]).toEqual(['completed', 1])
+  })
+
+  test('TM13 a person within an inner team is asked from there', async () => {
+    const team = {
+      name: 'Outer',
+      agents: [{ name: 'desk', team: { name: 'Desk', agents: [{ name: 'clerk', kind: 'human' }] } }],
+      after_work_behavior: 'terminate',
+    }
+    const asked = await runTeam(team, {}, { message: 'Sign this' })
+    expect(asked.result.gates[0]).toMatchObject({ question: 'Sign this', detail: { as: 'clerk' } })
+    expect((await answerQuestion(asked, 'Signed')).output.response).toBe('Signed')
+  })
+})
+
+/** Turns a text that names a tool into a call of it. */
+async function* withCalls(chunks: AsyncIterable<unknown>): AsyncGenerator<never> {
+  for await (const chunk of chunks) {
+    const { type, text } = chunk as { type: string; text?: string }
+    const call =
+      type === 'text' && text?.startsWith('{"tool"')
+        ? (JSON.parse(text) as { tool: string; input: unknown })
+        : undefined
+    if (call) yield { type: 'tool-call', id: 'c1', name: call.tool, input: call.input } as never
+    else if (type === 'finish') yield { ...(chunk as object) } as never
+    else yield chunk as never
+  }
+}
+
+describe('artifacts', () => {
+  test('TM21 the conversation names artifacts by version, and never holds what is in them', async () => {
+    const team = {
+      name: 'Makers',
+      agents: [{ name: 'a', tools: ['ArtifactWrite'] }, { name: 'b', tools: ['ArtifactWrite'] }, { name: 'c' }],
+      handoffs: [
+        { from_agent: 'a', to_agent: 'b' },
+        { from_agent: 'b', to_agent: 'c' },
+      ],
+      after_work_behavior: 'terminate',
+    }
+    const write = (content: string) => ({ tool: 'ArtifactWrite', input: { name: 'draft', content } }) as never
+    const model = teamModel({
+      a: (turn) => (turn === 1 ? write('SECRET ONE') : 'wrote'),
+      b: (turn) => (turn === 1 ? write('SECRET TWO') : 'rewrote'),
+      c: ['seen'],
+    })
+    const stream = model.stream.bind(model)
+    model.stream = (request, signal) => withCalls(stream(request, signal))
+    const troupe = await createTroupe({ store: 'memory', model })
+    const scene = await readTeamRun(troupe, model, await troupe.run('team', { team, message: 'Go.' }))
+    expect(scene.output.history.slice(1).map(({ artifacts }) => artifacts)).toEqual([['draft@1'], ['draft@2'], []])
+    expect(scene.output.artifacts).toEqual(['draft@1', 'draft@2'])
+    const [last] = requestsFrom(scene, 'c')
+    expect(JSON.stringify(last?.messages)).not.toContain('SECRET')
+    expect(last && conversationFrom(last).map(({ artifacts }) => artifacts)).toEqual([
+      undefined,
+      ['draft@1'],
+      ['draft@2'],
+    ])
+  })
+})
+
+describe('a team formed at run time', () => {
+  const roster = [
+    agent('poet', { description: 'Writes poems and songs' }),
+    agent('db-expert', { description: 'Knows databases, indexes and queries', instructions: 'Think in tables.' }),
+    agent('sql-reviewer', { description: 'Reviews SQL queries' }),
+  ]
+  const team = {
+    name: 'Formed',
+    form: {
+      roles: [
+        { name: 'designer', role: 'designs databases' },
+        { name: 'checker', role: 'reviewing of queries' },
+      ],
+    },
+    handoffs: [{ from_agent: 'designer', to_agent: 'checker' }],
+    after_work_behavior: 'terminate',
+  }
+
+  test('TM14 places are filled from the roster by the words of their roles, and the choice is kept with the run', async () => {
+    const scene = await runTeam(team, { designer: ['tables'], checker: ['checked'] }, { agents: roster })
+    expect(scene.route).toEqual(['designer', 'checker'])
+    const start = scene.events.find((event) => isEvent(event, 'team:start'))
+    expect(start?.data).toMatchObject({
+      formed: [
+        { name: 'designer', uses: 'db-expert', by: expect.arrayContaining(['databas']) },
+        { name: 'checker', uses: 'sql-reviewer', by: expect.arrayContaining(['review']) },
+      ],
+    })
+    expect(scene.events.some((event) => isEvent(event, 'step:end') && event.data.key === 'form')).toBe(true)
+    const [asked] = requestsFrom(scene, 'designer')
+    expect(asked && lastRequestText(asked)).toContain('Think in tables.')
+  })
+
+  test('TM14 nobody who fits, or more places than allowed, is refused with the roster', async () => {
+    const roles = [{ name: 'pilot', role: 'flies aeroplanes' }]
+    const nobody = runTeam({ ...team, handoffs: [], form: { roles } }, {}, { agents: roster })
+    await expect(nobody).rejects.toMatchObject({
+      code: 'unknown_agent',
+      alternatives: expect.arrayContaining(['poet', 'db-expert']),
+    })
+    const many = runTeam({ ...team, form: { ...team.form, max_agents: 1 } }, {}, { agents: roster })
+    await expect(many).rejects.toThrow(/asks for 2 agents of the roster, max_agents is 1/)
+  })
+})
+
+describe('a consensus group', () => {
+  test('TM12 its members are asked apart, and the one answer that is made of theirs is the message of the group', async () => {
+    const team = {
+      name: 'Experts',
+      agents: [{ name: 'one', role: 'first' }, { name: 'two', role: 'second' }, { name: 'decider' }],
+      entry: 'panel',
+      groups: [{ name: 'panel', kind: 'consensus', members: ['one', 'two'], synthesis: 'merge' }],
+      handoffs: [{ from_agent: 'panel', to_agent: 'decider', condition: 'panel complete and one complete' }],
+      after_work_behavior: 'terminate',
+    }
+    const voice = (text: string) => [
+      { response: text, recommendation: text, confidence: 0.9, concerns: [], questions: [] },
+    ]
+    const scene = await runTeam(team, { one: voice('Left.'), two: voice('Right.'), decider: ['Decided.'] })
+    expect([scene.result.status, scene.result.error, scene.route]).toEqual(['completed', null, ['panel', 'decider']])
+    const [asked] = requestsFrom(scene, 'decider')
+    const line = asked && (conversationFrom(asked as ModelRequest).at(-1) as { from: string; text: string })
+    expect(line?.from).toBe('panel')
+    expect(line?.text).toMatch(/Left\.[\s\S]*Right\./)
+  })
+})

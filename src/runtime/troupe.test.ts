@@ -1,0 +1,281 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import {
+  chunkModel,
+  eventData,
+  flushEventLoop,
+  patternFrom,
+  textChunks,
+  toolCallChunks,
+} from '../../test/support/manual-doubles.ts'
+import { agent, createTestTroupe } from '../../test/support/test-troupe.ts'
+import type { StreamItem } from '../engine/engine.ts'
+import { realWorld } from '../engine/real-world.ts'
+import type { TroupeError } from '../errors.ts'
+import type { Hooks } from '../kernel/hook.ts'
+import { DEFAULT_LIMITS } from '../kernel/limits.ts'
+import { NO_RETRIES } from '../kernel/retry-policy.ts'
+import type { World } from '../kernel/world.ts'
+import { MemoryStore } from '../store/memory.ts'
+import { simulatedWorld } from '../testing/simulated-world.ts'
+import type { RunHandle } from './run-handle.ts'
+import { createTroupe } from './troupe.ts'
+
+const worker = agent('worker')
+const go = { agent: 'worker', instruction: 'go' }
+
+/** A model that answers when the door opens. */
+function doored() {
+  const door = Promise.withResolvers<void>()
+  const model = chunkModel(() => door.promise.then(() => textChunks('hello')))
+  return { model, open: () => door.resolve() }
+}
+
+async function types(signals: AsyncIterable<StreamItem>): Promise<string[]> {
+  const told: string[] = []
+  for await (const signal of signals) told.push('delta' in signal ? 'delta' : signal.event.type)
+  return told
+}
+
+describe('asking for what is not there', () => {
+  test('P1 an unknown pattern, run or question is answered with those that are known, nearest first', async () => {
+    const { troupe } = await createTestTroupe({ model: chunkModel(() => textChunks('hi')), agents: [worker] })
+    const { run_id } = await troupe.run('task', go)
+    const mistyped = await troupe.run('taks', go).catch((error: TroupeError) => error)
+    expect(mistyped).toMatchObject({ code: 'unknown_pattern' })
+    expect((mistyped as TroupeError).alternatives[0]).toBe('task')
+    const near = `${run_id}0`
+    const unknown = { code: 'unknown_run', alternatives: [run_id] }
+    await expect(troupe.resume(near)).rejects.toMatchObject(unknown)
+    await expect(troupe.cancel(near)).rejects.toMatchObject(unknown)
+    await expect(troupe.result(near)).rejects.toMatchObject(unknown)
+    await expect(troupe.events(near)).rejects.toMatchObject(unknown)
+    await expect(troupe.answer('g_1', 'yes')).rejects.toMatchObject({ code: 'unknown_gate', alternatives: [] })
+  })
+
+  test('P1 what belongs to another project is not there', async () => {
+    const store = new MemoryStore()
+    const options = { store, model: chunkModel(() => textChunks('hi')), agents: [worker] }
+    const mine = await createTestTroupe(options)
+    const { run_id } = await mine.troupe.run('task', go)
+    const other = (await createTestTroupe({ ...options, project: 'other' })).troupe
+    expect([await other.runs(), await other.sessions(run_id)]).toEqual([[], []])
+    const unknown = { code: 'unknown_run', alternatives: [] }
+    await expect(other.result(run_id)).rejects.toMatchObject(unknown)
+    await expect(other.events(run_id)).rejects.toMatchObject(unknown)
+    await expect(other.resume(run_id)).rejects.toMatchObject(unknown)
+  })
+
+  test('P2 input that does not fit is refused before anything is written', async () => {
+    const { troupe } = await createTestTroupe({ model: chunkModel(() => textChunks('hi')), agents: [worker] })
+    const wrong = troupe.run('task', { agent: 'worker', instruction: 7, colour: 'red' })
+    await expect(wrong).rejects.toMatchObject({ code: 'invalid_input' })
+    await expect(wrong).rejects.toThrow(/instruction: .*string.*; .*colour/)
+    expect(await troupe.runs()).toEqual([])
+  })
+
+  test('P2 two agents of one name are refused', async () => {
+    const twins = createTroupe({ store: 'memory', agents: [worker, worker] })
+    await expect(twins).rejects.toMatchObject({ code: 'invalid_input', message: "two agents are called 'worker'" })
+  })
+})
+
+describe('watching', () => {
+  test('P3 a stream begins with run:start and ends with run:end, without a hole, whenever it is watched', async () => {
+    const { troupe, eventTypes: stored } = await createTestTroupe({
+      model: chunkModel(() => textChunks('hi')),
+      agents: [worker],
+    })
+    const handle = await troupe.stream('task', go)
+    const live = await types(handle)
+    expect([live[0], live.at(-1)]).toEqual(['run:start', 'run:end'])
+    expect(live.filter((type) => type !== 'delta')).toEqual(await stored(handle.run_id))
+    expect(live).toContain('delta')
+    expect(await types(handle)).toEqual(await stored(handle.run_id))
+    expect(await types(await troupe.resume(handle.run_id))).toEqual(await stored(handle.run_id))
+  })
+
+  test('P4 leaving a stream does not cancel the run', async () => {
+    const { model, open } = doored()
+    const { troupe } = await createTestTroupe({ model, agents: [worker] })
+    const handle = await troupe.stream('task', go)
+    for await (const signal of handle) if ('event' in signal && signal.event.type === 'model:begin') break
+    open()
+    expect((await handle.result).status).toBe('completed')
+  })
+
+  test('P4 a run that nobody watches or awaits goes on to its end', async () => {
+    const { model, open } = doored()
+    const { troupe } = await createTestTroupe({ model, agents: [worker] })
+    const { run_id } = await troupe.stream('task', go)
+    open()
+    while ((await troupe.result(run_id)).status !== 'completed') await flushEventLoop(1)
+  })
+
+  test('P5 a slow reader slows no run and loses no event', async () => {
+    const busy = patternFrom('busy', async (context) => {
+      for (let n = 0; n < 6000; n++) context.emit(`${n}`, 'custom:tick', { n })
+      return 'done'
+    })
+    const { troupe } = await createTestTroupe({ model: chunkModel(() => []), patterns: [busy] })
+    const handle = await troupe.stream('busy', {})
+    const reader = handle[Symbol.asyncIterator]()
+    await reader.next()
+    expect((await handle.result).status).toBe('completed')
+    const seqs: number[] = []
+    for (let next = await reader.next(); !next.done; next = await reader.next()) {
+      if ('event' in next.value) seqs.push(next.value.event.seq)
+    }
+    expect(seqs).toEqual(Array.from({ length: 6002 }, (_, index) => index + 2))
+  })
+})
+
+describe('going on', () => {
+  test('P6 resume of a run that has ended tells its result and does nothing', async () => {
+    const model = chunkModel(() => textChunks('hi'))
+    const { troupe, eventTypes: stored } = await createTestTroupe({ model, agents: [worker] })
+    const first = await troupe.run('task', go)
+    const before = await stored(first.run_id)
+    expect(await (await troupe.resume(first.run_id)).result).toEqual(first)
+    expect(await stored(first.run_id)).toEqual(before)
+  })
+
+  test('P6 resume of a run that is under way joins it', async () => {
+    const { model, open } = doored()
+    const { troupe } = await createTestTroupe({ model, agents: [worker] })
+    const handle = await troupe.stream('task', go)
+    const again = await troupe.resume(handle.run_id)
+    open()
+    expect(await again.result).toEqual(await handle.result)
+    expect([model.requests.length, eventData(await troupe.events(handle.run_id), 'run:attempt').length]).toEqual([1, 1])
+  })
+
+  test('P7 close lets what is in flight finish, starts nothing new, and leaves the run resumable', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'troupe-close-'))
+    const store = join(folder, 'troupe.db')
+    let asked = 0
+    const door = Promise.withResolvers<void>()
+    const model = chunkModel(({ session }) => {
+      asked += 1
+      return session.turn === 1 ? door.promise.then(() => toolCallChunks({ name: 'ask_nobody' })) : textChunks('done')
+    })
+    const first = await createTroupe({ store, model, agents: [worker] })
+    const handle = await first.stream('task', go)
+    while (asked === 0) await flushEventLoop(1)
+    const closing = first.close()
+    door.resolve()
+    await closing
+    expect(await handle.result).toMatchObject({ status: 'pending', stop_reason: null })
+    expect(asked).toBe(1)
+    const second = await createTroupe({ store, model, agents: [worker] })
+    expect(await (await second.resume(handle.run_id)).result).toMatchObject({ status: 'completed' })
+    expect(asked).toBe(2)
+    await second.close()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  test('P7 a run that had only just been started is left as well', async () => {
+    const model = chunkModel(() => new Promise(() => {}))
+    const { troupe } = await createTestTroupe({ model, agents: [worker] })
+    const handle = await troupe.stream('task', go)
+    await troupe.close()
+    expect((await handle.result).status).toBe('pending')
+    expect(model.requests).toEqual([])
+  })
+
+  test('P7 runs over the concurrency of the engine queue, and a close leaves them pending', async () => {
+    const { model, open } = doored()
+    const { troupe } = await createTestTroupe({ model, agents: [worker], engine: { concurrency: 1 } })
+    const [one, two] = [await troupe.stream('task', go), await troupe.stream('task', go)]
+    while (model.requests.length === 0) await flushEventLoop(1)
+    await flushEventLoop()
+    expect((await troupe.result(two.run_id)).status).toBe('pending')
+    const closing = troupe.close()
+    open()
+    await closing
+    expect([(await one.result).status, (await two.result).status]).toEqual(['completed', 'pending'])
+  })
+
+  test('P8 two troupes on one store: the second is told that a run is taken, and sees what the first does', async () => {
+    const store = new MemoryStore()
+    const { model, open } = doored()
+    const one = (await createTestTroupe({ store, model, agents: [worker] })).troupe
+    const two = (await createTestTroupe({ store, model, agents: [worker] })).troupe
+    const handle = await one.stream('task', go)
+    while (model.requests.length === 0) await flushEventLoop(1)
+    await expect((await two.resume(handle.run_id)).result).rejects.toMatchObject({ code: 'run_busy', retry: true })
+    expect((await two.result(handle.run_id)).status).toBe('running')
+    open()
+    await handle.result
+    expect(await two.result(handle.run_id)).toMatchObject({ status: 'completed', output: { response: 'hello' } })
+    expect(model.requests).toHaveLength(1)
+  })
+
+  test('P8 a cancellation from the other one reaches the run', async () => {
+    const world = simulatedWorld(1)
+    const options = { store: new MemoryStore(), model: doored().model, agents: [worker], engine: { world } }
+    const [one, two] = [(await createTestTroupe(options)).troupe, (await createTestTroupe(options)).troupe]
+    const handle = await one.stream('task', go)
+    await world.runUntil(world.sleep(10))
+    await world.runUntil(two.cancel(handle.run_id, 'from outside'))
+    expect(await world.runUntil(handle.result)).toMatchObject({
+      status: 'cancelled',
+      error: { message: expect.stringContaining('outside') },
+    })
+  })
+
+  test('P6 a run that failed is tried again as often as it is resumed', async () => {
+    let tries = 0
+    const model = chunkModel(() => {
+      if (++tries < 4) throw Object.assign(new Error(`down ${tries}`), { status: 503 })
+      return textChunks('up')
+    })
+    const { troupe } = await createTestTroupe({ model, agents: [worker], engine: { retryPolicy: NO_RETRIES } })
+    const { run_id } = await troupe.run('task', go)
+    const again = async () => (await (await troupe.resume(run_id)).result).status
+    expect([await again(), await again(), await again()]).toEqual(['failed', 'failed', 'completed'])
+    expect((await troupe.result(run_id)).usage.calls).toBe(4)
+  })
+})
+
+test('P9 a run that starts in the moment when the last one ends is not starved by an engine that never waits', async () => {
+  const quick = patternFrom('quick', (context) => context.step('a', () => flushEventLoop(1).then(() => 'done')))
+  const start = { format: 1 as const, project: 'default', pattern: 'quick', version: 1, input: {} }
+  for (let ticks = 0; ticks < 40; ticks++) {
+    const store = new MemoryStore()
+    for (const run_id of ['one', 'two']) {
+      const data = { ...start, limits: DEFAULT_LIMITS }
+      await store.createRun({ run_id, seq: 1, at: 0, type: 'run:start', data })
+    }
+    let stale = 0
+    const real = realWorld()
+    const world: World = {
+      ...real,
+      sleep(ms, signal) {
+        if (signal?.aborted) stale += 1
+        return stale > 100 ? real.sleep(ms) : real.sleep(ms, signal)
+      },
+    }
+    const second = Promise.withResolvers<RunHandle>()
+    const hooks: Hooks[] = [
+      {
+        async onEvent({ run_id, type }) {
+          if (run_id !== 'one' || type !== 'run:end') return
+          for (let tick = 0; tick < ticks; tick++) await undefined
+          second.resolve(troupe.resume('two'))
+        },
+      },
+    ]
+    const { troupe } = await createTestTroupe({
+      store,
+      model: chunkModel(() => []),
+      patterns: [quick],
+      hooks,
+      engine: { world },
+    })
+    await troupe.resume('one')
+    expect([(await (await second.promise).result).output, stale]).toEqual(['done', 0])
+  }
+})

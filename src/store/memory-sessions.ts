@@ -1,0 +1,77 @@
+import type { EventOf } from '../kernel/event.ts'
+import { sessionRowFromEnd, sessionRowFromOpen } from './projection.ts'
+import type { EventPosition, Segment, SessionFilter, SessionRange, SessionRow } from './store.ts'
+
+/** A session as the memory store keeps it. */
+interface MemorySession {
+  row: SessionRow
+  segments: Segment[]
+}
+
+/** The sessions of a memory store, in the order they were first opened. */
+export class MemorySessions {
+  readonly #sessions = new Map<string, MemorySession>()
+
+  get ids(): string[] {
+    return [...this.#sessions.keys()]
+  }
+
+  /** The row itself, not a copy. */
+  row(session_id: string): SessionRow | undefined {
+    return this.#sessions.get(session_id)?.row
+  }
+
+  /** Newest first. */
+  list({ project, run_id, cache_key, limit }: SessionFilter): SessionRow[] {
+    return [...this.#sessions.values()]
+      .reverse()
+      .filter(({ row }) => row.project === project)
+      .filter(({ segments }) => run_id === undefined || segments.some((segment) => segment.run_id === run_id))
+      .filter(({ row }) => cache_key === undefined || row.cache_key === cache_key)
+      .slice(0, limit)
+      .map(({ row }) => row)
+  }
+
+  open(event: EventOf<'session:open'>, project: string): void {
+    const { session_id, run_id, seq, data } = event
+    if (session_id === undefined) return
+    const before = this.#sessions.get(session_id)
+    const segments = before?.segments ?? []
+    const last = segments.at(-1)
+    // The same segment of the same run goes on after an interruption; any other is the next.
+    if (last && before?.row.segment === data.segment && last.run_id === run_id) last.to = null
+    else segments.push({ run_id, from: seq, to: null })
+    this.#sessions.set(session_id, { row: sessionRowFromOpen(before?.row, event, project), segments })
+  }
+
+  end(event: EventOf<'session:end'>): void {
+    const session = this.#sessions.get(event.session_id ?? '')
+    if (!session) return
+    session.row = sessionRowFromEnd(session.row, event)
+    const last = session.segments.at(-1)
+    if (last?.run_id === event.run_id) last.to = event.seq
+  }
+
+  segments(session_id: string, from: EventPosition | undefined): Segment[] {
+    const segments = this.#sessions.get(session_id)?.segments ?? []
+    const first = from === undefined ? 0 : segmentIndex(segments, from)
+    return segments.slice(Math.max(first, 0)).map((segment) => ({ ...segment }))
+  }
+
+  /** The segments of a range, the first and the last one cut to it. */
+  segmentsInRange(session_id: string, { after, to }: SessionRange): Segment[] {
+    const segments = this.#sessions.get(session_id)?.segments ?? []
+    const first = after ? segmentIndex(segments, after) : -1
+    const last = to ? segmentIndex(segments, to) : -1
+    return segments.flatMap((segment, index) => {
+      if (index < first || (last >= 0 && index > last)) return []
+      const from = after && index === first ? Math.max(segment.from, after.seq + 1) : segment.from
+      return [{ ...segment, from, to: to && index === last ? to.seq : segment.to }]
+    })
+  }
+}
+
+/** Which segment holds an event: the first one that reaches it; -1 if none does. */
+function segmentIndex(segments: readonly Segment[], { run_id, seq }: EventPosition): number {
+  return segments.findIndex((segment) => segment.run_id === run_id && (segment.to === null || segment.to >= seq))
+}

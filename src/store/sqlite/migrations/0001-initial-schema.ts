@@ -1,0 +1,111 @@
+/**
+ * The first schema. Files out there have it: never edit it, add a migration.
+ *
+ * - `words` holds event types, most of them with their shape: the names of the fields and the values that hardly vary,
+ *   as JSON with a 0 for every value that a row has itself. `events.data` is then the list of those values, in order;
+ *   where a type stands alone, `data` is the whole object.
+ * - `events` is appended in commit order; gates, artifacts and sessions point at the events they are read from instead
+ *   of keeping a second copy.
+ * - `events.refs` says which values stand elsewhere, apart from the data, so that no data can look like it:
+ *   `[value, seq, value]` in an earlier event of the run, `[value, "hash", size]` a blob, `[value, blob]` a snapshot.
+ * - `sessions` holds every session id that an event names, once; it is a session as soon as it has an opening event.
+ *   Its newest segment is in its row, the earlier ones in `segments`.
+ * - A gate or a session's holder counts only while its run has not ended; nothing has to be undone at the end.
+ */
+export const initialSchema = `
+CREATE TABLE words (
+  id INTEGER PRIMARY KEY,
+  word TEXT NOT NULL UNIQUE
+);
+
+CREATE TABLE runs (
+  id INTEGER PRIMARY KEY,
+  run_id TEXT NOT NULL UNIQUE,
+  project TEXT NOT NULL,
+  pattern TEXT NOT NULL,
+  title TEXT NOT NULL,
+  status TEXT NOT NULL,
+  stop_reason TEXT,
+  created_at INTEGER NOT NULL,
+  ended_at INTEGER,
+  head INTEGER NOT NULL,
+  epoch INTEGER NOT NULL,
+  owner TEXT,
+  lease_until INTEGER,
+  usage TEXT NOT NULL,
+  syncs INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX runs_live ON runs (project) WHERE ended_at IS NULL;
+
+CREATE TABLE events (
+  id INTEGER PRIMARY KEY,
+  run INTEGER NOT NULL,
+  seq INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  word INTEGER NOT NULL,
+  session INTEGER,
+  data TEXT NOT NULL,
+  refs TEXT
+);
+CREATE UNIQUE INDEX events_by_run ON events (run, seq);
+
+CREATE TABLE sessions (
+  id INTEGER PRIMARY KEY,
+  session_id TEXT NOT NULL UNIQUE,
+  project TEXT,
+  opened_at INTEGER,
+  opened_event INTEGER,
+  ended_event INTEGER,
+  holder INTEGER,
+  segment INTEGER,
+  place INTEGER,
+  run INTEGER,
+  from_seq INTEGER,
+  to_seq INTEGER,
+  cache_key TEXT
+);
+CREATE INDEX sessions_by_cache_key ON sessions (project, cache_key) WHERE cache_key IS NOT NULL;
+CREATE TABLE segments (
+  session INTEGER NOT NULL,
+  place INTEGER NOT NULL,
+  run INTEGER NOT NULL,
+  from_seq INTEGER NOT NULL,
+  to_seq INTEGER,
+  PRIMARY KEY (session, place)
+) WITHOUT ROWID;
+
+CREATE TABLE gates (
+  gate_id TEXT PRIMARY KEY,
+  run INTEGER NOT NULL,
+  opened_event INTEGER NOT NULL,
+  answered_event INTEGER
+) WITHOUT ROWID;
+CREATE INDEX gates_open ON gates (run) WHERE answered_event IS NULL;
+
+CREATE TABLE commands (
+  id INTEGER PRIMARY KEY,
+  run INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  gate_id TEXT,
+  body TEXT NOT NULL
+);
+CREATE INDEX commands_by_run ON commands (run, id);
+CREATE UNIQUE INDEX commands_one_answer ON commands (gate_id) WHERE gate_id IS NOT NULL;
+
+CREATE TABLE artifacts (
+  run INTEGER NOT NULL,
+  name TEXT NOT NULL,
+  version INTEGER NOT NULL,
+  event INTEGER NOT NULL,
+  PRIMARY KEY (run, name, version)
+) WITHOUT ROWID;
+
+CREATE TABLE blobs (
+  id INTEGER PRIMARY KEY,
+  project TEXT NOT NULL,
+  hash TEXT NOT NULL,
+  size INTEGER NOT NULL,
+  bytes BLOB NOT NULL
+);
+CREATE UNIQUE INDEX blobs_by_hash ON blobs (project, hash);
+`

@@ -1,0 +1,50 @@
+import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createLeasedRun } from '../../testing/store/store-harness.ts'
+import { openSqlite } from '../sqlite.ts'
+import { openDatabase } from './node-sqlite.ts'
+
+const MB = 1024 * 1024
+let folder = ''
+let path = ''
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'troupe-checkpoints-'))
+  path = join(folder, 'store.db')
+})
+afterEach(() => rmSync(folder, { recursive: true }))
+
+/** Appends without letting the event loop turn more than the store asks for; returns the largest size of the log. */
+async function load(megabytes: number, turn: boolean): Promise<number> {
+  const store = await openSqlite(path)
+  const writer = await createLeasedRun(store, 'r1')
+  const text = 'x'.repeat(3000)
+  let largest = 0
+  for (let written = 0; written < megabytes * MB; written += 4 * 8192) {
+    await writer.append('custom:note', { key: 'k', text })
+    if (writer.head % 50 === 0) largest = Math.max(largest, statSync(`${path}-wal`).size)
+    if (turn) await new Promise((resolve) => setImmediate(resolve))
+  }
+  expect((await store.run('r1'))?.head).toBe(writer.head)
+  await store.close()
+  return largest
+}
+
+test.each([true, false])('ST27 the log stays short under a steady load (event loop turns: %s)', async (turn) => {
+  expect(await load(150, turn)).toBeLessThan(32 * MB)
+})
+
+test('ST27 a reader that stays lets the log grow, and stops no one', async () => {
+  const limits = { begin_bytes: 256 * 1024, restart_bytes: 512 * 1024, wait_bytes: MB, wait_ms: 50 }
+  const store = await openSqlite(path, { checkpoints: limits })
+  const writer = await createLeasedRun(store, 'r1')
+  const reader = openDatabase(path)
+  reader.exec('BEGIN; SELECT * FROM runs')
+  const before = performance.now()
+  for (let n = 0; n < 300; n++) await writer.append('custom:note', { key: 'k', n })
+  expect(performance.now() - before).toBeLessThan(10_000)
+  expect((await store.run('r1'))?.head).toBe(301)
+  reader.close()
+  await store.close()
+})

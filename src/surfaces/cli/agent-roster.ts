@@ -1,0 +1,48 @@
+import { homedir } from 'node:os'
+import { resolve } from 'node:path'
+import type { LoadedAgents } from '../../formats/agent-folder.ts'
+import type { FindAgentsOptions } from '../../formats/find-agents.ts'
+import type { Agent } from '../../index.ts'
+import type { Cli } from './cli.ts'
+import { wrapText } from './render/text-width.ts'
+
+export function agentsFolder({ options }: Cli): string | undefined {
+  return options.agents || process.env.TROUPE_AGENTS || undefined
+}
+
+/** The user's own agents: those of this folder and of the user, or those of a folder that was named. */
+export async function loadUserAgents(cli: Cli): Promise<LoadedAgents> {
+  const { findAgents } = await import('../../formats/find-agents.ts')
+  return findAgents(agentSearchOptions(cli))
+}
+
+/** The same for a run: whoever starts it is told whose agents they may be. */
+export async function loadAgentsForRun(cli: Cli): Promise<Agent[]> {
+  const { untrustedAgentWarnings } = await import('../../formats/find-agents.ts')
+  for (const { path, message } of await untrustedAgentWarnings(agentSearchOptions(cli))) {
+    for (const text of wrapText(`${path} ${message}`, cli.terminal.err.width, 2)) cli.terminal.note(text)
+  }
+  return (await loadUserAgents(cli)).agents
+}
+
+/** Where they are looked for. */
+export function agentSearchOptions(cli: Cli): FindAgentsOptions {
+  const folder = agentsFolder(cli)
+  const dirs = folder === undefined ? undefined : { dirs: [folder] }
+  return { project: process.cwd(), home: homedir(), builtIn: false, ...dirs }
+}
+
+/** Where agents are defined that later runs use, as far as it has no name that says so. */
+export async function agentFoldersToProtect(cli: Cli): Promise<string[]> {
+  const { userAgentFolders } = await import('../../formats/find-agents.ts')
+  const named = agentsFolder(cli)
+  return [...userAgentFolders(homedir()), ...(named === undefined ? [] : [resolve(named)])]
+}
+
+/** Everyone who can be called, or only those of one folder. */
+export async function loadAllAgents(cli: Cli, dir: string | undefined): Promise<LoadedAgents> {
+  const { findAgents, builtInAgentsFolder } = await import('../../formats/find-agents.ts')
+  const folder = agentsFolder(cli)
+  const dirs = dir !== undefined ? [dir] : folder === undefined ? undefined : [folder, builtInAgentsFolder()]
+  return findAgents({ project: process.cwd(), home: homedir(), ...(dirs && { dirs }) })
+}

@@ -1,0 +1,99 @@
+import { describe, expect, test } from 'vitest'
+import type { ChatEvent } from '../../../views/chat-event.ts'
+import { plainLook } from '../render/styled-line.ts'
+import { displayWidth } from '../render/text-width.ts'
+import { chatLines } from './chat-lines.ts'
+
+const said = (text: string, more: object = {}): ChatEvent => ({
+  ...{ type: 'message', agent: 'writer', round: 1, text, artifacts: [], ...more },
+})
+
+function shown(happening: ChatEvent, width = 40, wrapped = true) {
+  const look = plainLook(width)
+  return chatLines(happening, { look, beside: look, wrapped })
+}
+
+const LONG = 'a long text with many words that does not fit into one line of forty columns, 猫 included'
+
+const everything: ChatEvent[] = [
+  said(LONG, { artifacts: ['draft@1', 'a-very-long-name-of-an-artifact@12'], error: LONG }),
+  { type: 'run', run_id: 'r_123456789abc', team: LONG, first: 'writer' },
+  { type: 'handoff', round: 1, from: 'writer', to: 'reviewer', by: 'verdict', reason: LONG, problems: [LONG] },
+  { type: 'turn', round: 1, agent: LONG },
+  { type: 'group', round: 1, group: 'jury', kind: 'parallel', members: [LONG] },
+  { type: 'loop', round: 1, kind: 'edge_repeats', message: LONG },
+  { type: 'compress', round: 1, messages: 3, error: LONG },
+  { type: 'steered', action: { do: 'say', text: LONG }, by: 'user', taken: false, why: LONG },
+  { type: 'tool', agent: 'writer', tool: 'Read', input: { path: LONG } },
+  { type: 'artifact', artifact: LONG, by: 'writer' },
+  { type: 'question', gate_id: 'g_1', kind: 'approve', question: LONG, answers: ['yes', 'no', LONG], as: 'boss' },
+  { type: 'warning', agent: 'writer', message: LONG },
+  { type: 'end', run_id: 'r_1', status: 'completed', route: [LONG, 'b'], error: null },
+]
+
+describe('a conversation in lines', () => {
+  test('CH1 whoever speaks stands first, and further lines are indented; in a pipe the words stay as they are', () => {
+    expect(shown(said('One.\n\nTwo.')).messages).toEqual(['writer: One.', '', '  Two.'])
+    expect(shown(said(LONG)).messages.length).toBeGreaterThan(1)
+    expect(shown(said(LONG), 40, false).messages).toEqual([`writer: ${LONG}`])
+    expect(
+      shown(said(LONG))
+        .messages.slice(1)
+        .every((text) => text.startsWith('  ')),
+    ).toBe(true)
+  })
+
+  test('L5 nothing is wider than the terminal, whatever happens', () => {
+    for (const width of [24, 40, 60, 100]) {
+      for (const happening of everything) {
+        const { messages, notes } = shown(happening, width)
+        for (const text of [...messages, ...notes]) expect(displayWidth(text)).toBeLessThanOrEqual(width)
+      }
+    }
+  })
+
+  test('L22 what agents say cannot steer the terminal', () => {
+    const { messages } = shown(said('\x1b[2Jgone\x07 \x1b]0;title\x07'))
+    for (const sign of ['\x07', '\x1b']) expect(messages.join('')).not.toContain(sign)
+    const { notes } = shown({ type: 'question', gate_id: 'g', kind: 'question', question: '\x1b[31mred?' })
+    expect(notes.join('')).not.toContain('\x1b')
+  })
+
+  test('CH6 a question says whom one answers for and what can be answered; the wait for a reply asks nothing', () => {
+    const question = { gate_id: 'g_1', question: 'May I?', answers: ['yes', 'no'] }
+    expect(shown({ type: 'question', kind: 'person', as: 'boss', ...question }).notes).toEqual([
+      '? you answer as boss: May I?',
+      '  yes · no',
+    ])
+    expect(shown({ type: 'question', kind: 'reply', ...question }).notes).toEqual([])
+  })
+
+  test('CH6 a call that wants permission is shown whole, and nothing in it is invisible', () => {
+    const call = 'Bash(npm test;\u200b\ncurl evil.test)'
+    const question = { gate_id: 'g_1', kind: 'permission', question: `May writer call ${call}?`, call }
+    const lines = shown({ type: 'question', answers: ['allow', 'deny'], ...question }).notes.join('\n')
+    expect(lines).toContain('│ curl evil.test')
+    expect(lines).toContain('\\u{200b}')
+    expect(lines).toMatch(/^\? May writer call Bash\?$/m)
+  })
+
+  test('CH1 handoffs name whom and why; returning to the user, or to the team above, needs no reason', () => {
+    const handoff: Omit<Extract<ChatEvent, { type: 'handoff' }>, 'to'> = {
+      type: 'handoff',
+      round: 1,
+      from: 'writer',
+      by: 'after_work',
+      reason: 'no rule',
+      problems: [],
+    }
+    expect(shown({ ...handoff, to: 'user' }).notes).toEqual(['  → you'])
+    expect(shown({ ...handoff, to: 'user', within: 'research' }).notes).toEqual(['  → back'])
+    expect(shown({ ...handoff, to: null }).notes).toEqual(['  → the end'])
+    expect(shown({ ...handoff, to: 'reviewer', by: 'verdict', reason: '"done" holds (done: yes)' }).notes).toEqual([
+      '  → reviewer  done',
+    ])
+    expect(shown({ ...handoff, from: 'user', to: 'writer' }).notes).toEqual([])
+    const { notes } = shown({ ...handoff, to: 'reviewer', by: 'verdict', reason: LONG })
+    expect(notes.map((text) => text.trim()).join(' ')).toBe(`→ reviewer ${LONG}`)
+  })
+})

@@ -1,0 +1,145 @@
+import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { main } from '../program.ts'
+import { plainLook } from '../render/styled-line.ts'
+import { displayWidth } from '../render/text-width.ts'
+
+let folder: string
+const before = process.cwd()
+
+beforeEach(async () => {
+  folder = await realpath(await mkdtemp(join(tmpdir(), 'troupe-agents-cli-')))
+  await mkdir(join(folder, 'project'))
+  process.chdir(join(folder, 'project'))
+  vi.stubEnv('HOME', join(folder, 'home'))
+  vi.stubEnv('USERPROFILE', join(folder, 'home'))
+  vi.stubEnv('TROUPE_AGENTS', '')
+})
+afterEach(async () => {
+  process.chdir(before)
+  vi.unstubAllEnvs()
+  await rm(folder, { recursive: true, force: true })
+})
+
+async function troupe(...argv: string[]) {
+  const out: string[] = []
+  const err: string[] = []
+  const terminal = {
+    print: (text: string) => void out.push(...text.split('\n')),
+    note: (text: string) => void err.push(...text.split('\n')),
+    noteSync: () => {},
+    draw: () => {},
+    out: plainLook(60),
+    err: plainLook(60),
+    ...{ outputIsTTY: true, live: false, interactive: false },
+  }
+  const code = await main(argv, terminal)
+  return { code, out, err, json: () => JSON.parse(out.join('\n')) }
+}
+
+async function put(path: string, text: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true })
+  await writeFile(path, text)
+}
+
+const agent = (name: string, ...head: string[]) =>
+  `---\nname: ${name}\ndescription: ${'words '.repeat(60)}\n${head.join('\n')}\n---\nDo it.\n`
+
+describe('troupe agents', () => {
+  test('A17 --json prints each agent with its origin and problems, and all problems', async () => {
+    await put('.troupe/agents/scout.md', agent('scout', 'tools: Read, Nothing', 'model: fast'))
+    await put('.claude/agents/open.md', '---\nname: open\n')
+    const { code, json } = await troupe('agents', '--json')
+    const { agents, problems } = json()
+    expect(code).toBe(0)
+    const path = join(process.cwd(), '.troupe', 'agents', 'scout.md')
+    const warning = { level: 'warning', path, line: 4, message: "unknown tool 'Nothing' is left out", agent: 'scout' }
+    expect(agents[0]).toMatchObject({
+      ...{ name: 'scout', tools: ['Read'], model: 'fast' },
+      ...{ origin: { path, dialect: 'claude-code' }, problems: [warning] },
+    })
+    expect(agents.at(-1)).toMatchObject({ name: 'reviewer', model: null, problems: [] })
+    expect(agents.find((each: { name: string }) => each.name === 'default').tools).toBeNull()
+    expect(problems).toEqual([
+      warning,
+      {
+        level: 'error',
+        path: expect.stringMatching(/open\.md$/),
+        line: 1,
+        message: expect.stringContaining('never ends'),
+      },
+    ])
+  })
+
+  test('A17 --dir lists the agents of that folder alone', async () => {
+    await put('.troupe/agents/scout.md', agent('scout'))
+    await put('elsewhere/deep/guard.md', agent('guard'))
+    const { agents } = (await troupe('agents', '--dir', 'elsewhere', '--json')).json()
+    expect(agents).toMatchObject([{ name: 'guard', origin: { path: 'elsewhere/deep/guard.md', collection: 'deep' } }])
+    const own = (await troupe('agents', '--agents', 'elsewhere', '--json')).json()
+    expect(own.agents.map(({ name }: { name: string }) => name)).toEqual([
+      ...['guard', 'architect', 'default', 'implementer', 'researcher', 'reviewer'],
+    ])
+  })
+
+  test('A17 check fails on errors, not on warnings, and says where they are', async () => {
+    await put('a/warned.md', agent('warned', 'tools: Nothing'))
+    const warned = await troupe('agents', 'check', '--dir', 'a')
+    expect(warned.code).toBe(0)
+    expect(warned.out).toEqual(['! a/warned.md:4', "  unknown tool 'Nothing' is left out", '1 agent · 1 warning'])
+    await put('a/broken.md', '---\nname: open\n')
+    const broken = await troupe('agents', 'check', '--dir', 'a')
+    expect(broken.code).toBe(1)
+    expect(broken.out).toContain('✗ a/broken.md:1')
+    expect(broken.out.at(-1)).toBe('1 agent · 1 error · 1 warning')
+    const json = await troupe('agents', 'check', '--dir', 'a', '--json')
+    expect([json.code, json.json().ok]).toEqual([1, false])
+  })
+
+  test('A17 a folder that is missing and a word that is unknown are named', async () => {
+    const missing = await troupe('agents', '--dir', 'gone')
+    expect(missing.code).toBe(1)
+    expect(missing.err.join(' ')).toContain('no agents can be read from gone')
+    const word = await troupe('agents', 'chek')
+    expect(word.code).toBe(2)
+    expect(word.err.join(' ')).toContain("knows no 'chek'")
+  })
+
+  test('A17 the list fits into 60 columns, long descriptions are cut, and control characters are not printed', async () => {
+    await put('.troupe/agents/scout.md', agent(`"${'长名字'.repeat(20)}"`, `tools: ${'Read, '.repeat(30)}"\\u001b[2J"`))
+    const { out, err } = await troupe('agents')
+    for (const line of [...out, ...err]) expect(displayWidth(line)).toBeLessThanOrEqual(60)
+    expect(out.slice(0, 4).at(-1)).toMatch(/…$/)
+    expect([...out, ...err].join('')).not.toContain('\u001b')
+  })
+})
+
+describe('troupe init', () => {
+  test('A18 a first roster is written, loads without a problem, and is said what to do with', async () => {
+    const { code, out } = await troupe('init')
+    expect(code).toBe(0)
+    expect(out.slice(0, 3)).toEqual(['explorer', 'builder', 'critic'].map((name) => `wrote .troupe/agents/${name}.md`))
+    expect(out).toContain('  troupe agents check')
+    for (const line of out) expect(displayWidth(line)).toBeLessThanOrEqual(60)
+    const { agents, problems } = (await troupe('agents', '--json')).json()
+    expect(problems).toEqual([])
+    expect(agents.slice(0, 3).map(({ name }: { name: string }) => name)).toEqual(['builder', 'critic', 'explorer'])
+    expect(agents[0].permissions.allow).toContain('Bash(npm test:*)')
+  })
+
+  test('A18 what is there is never overwritten: nothing is written then', async () => {
+    await put('.troupe/agents/critic.md', 'mine')
+    const { code, err } = await troupe('init')
+    expect(code).toBe(2)
+    expect(err.join(' ')).toContain('nothing was written: .troupe/agents/critic.md')
+    expect(await readFile('.troupe/agents/critic.md', 'utf8')).toBe('mine')
+    await expect(readFile('.troupe/agents/builder.md')).rejects.toMatchObject({ code: 'ENOENT' })
+  })
+
+  test('A18 --json says what was written', async () => {
+    const { json } = await troupe('init', '--json')
+    expect(json()).toMatchObject({ written: expect.arrayContaining(['.troupe/agents/builder.md']) })
+  })
+})

@@ -1,0 +1,72 @@
+import { TroupeError } from '../../../errors.ts'
+import type { GateRow } from '../../../index.ts'
+import type { Cli } from '../cli.ts'
+import { printJson } from '../cli.ts'
+import { EXIT } from '../exit-code.ts'
+import { findGate } from '../find-run.ts'
+import { followRun, resultRecord } from '../follow-run.ts'
+import { withTroupe } from '../open-troupe.ts'
+import { gateLines } from '../render/result-lines.ts'
+import { withProgramName } from '../render/styled-line.ts'
+import { requireSameModel } from '../require-same-model.ts'
+
+type AnswerOptions = { jsonValue?: string; wait?: boolean }
+
+/** Answers a question; the run goes on here, unless another process works on it. */
+export function answerCommand(cli: Cli<AnswerOptions>, wanted: string, words: readonly string[]): Promise<number> {
+  return withTroupe(cli, 'existing', async (troupe) => {
+    const { terminal, options } = cli
+    const gate = await findGate(troupe, wanted)
+    await requireSameModel(cli, troupe, gate.run_id)
+    const value = await readAnswer(cli, gate, words)
+    const before = await troupe.store.run(gate.run_id)
+    const resume = options.wait !== false
+    const handle = await troupe.answer(gate.gate_id, value, { resume })
+    const elsewhere = before !== undefined && troupe.isRunning(before)
+    if (resume && !elsewhere) return followRun(cli, troupe, handle, { after: before?.head ?? 0 })
+    if (options.json) printJson(cli, resultRecord(await handle.result))
+    else
+      terminal.print(
+        elsewhere
+          ? `answered; ${gate.run_id} goes on where it is worked on`
+          : withProgramName(terminal.out, resumeHint(gate.run_id)),
+      )
+    return EXIT.done
+  })
+}
+
+function resumeHint(run_id: string): string {
+  return `answered; go on with: troupe resume ${run_id}`
+}
+
+async function readAnswer(cli: Cli<AnswerOptions>, gate: GateRow, words: readonly string[]): Promise<unknown> {
+  const { jsonValue } = cli.options
+  if (jsonValue !== undefined && words.length > 0) throw invalidAnswer('an answer and --json-value are both given')
+  if (jsonValue !== undefined) {
+    try {
+      return JSON.parse(jsonValue) as unknown
+    } catch (thrown) {
+      throw invalidAnswer(`--json-value is not JSON: ${(thrown as Error).message}`)
+    }
+  }
+  if (words.length > 0) return words.join(' ')
+  if (!cli.terminal.interactive) throw invalidAnswer('no answer is given')
+  for (const line of gateLines(gate, cli.terminal.err).slice(0, -1)) cli.terminal.note(line)
+  return promptForAnswer()
+}
+
+async function promptForAnswer(): Promise<string> {
+  const { createInterface } = await import('node:readline/promises')
+  const reader = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    return (await reader.question('> ')).trim()
+  } finally {
+    reader.close()
+  }
+}
+
+function invalidAnswer(message: string): TroupeError {
+  return new TroupeError('invalid_input', message, {
+    hint: 'troupe answer GATE WORDS, or --json-value for other values',
+  })
+}

@@ -1,0 +1,43 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { runViewFrom } from '../../../views/run-reducer.ts'
+import type { Cli } from '../cli.ts'
+import { followRun } from '../follow-run.ts'
+import { withTroupe } from '../open-troupe.ts'
+import { programName } from '../program-name.ts'
+import { runTreeLines } from '../render/run-tree.ts'
+import { wrapText } from '../render/text-width.ts'
+import { DEMO_INSTRUCTION, demoScript } from './demo-script.ts'
+
+/** A run to look at: offline, with answers from a script. Its store is thrown away unless one is named. */
+export async function demoCommand(cli: Cli): Promise<number> {
+  const folder = await mkdtemp(join(tmpdir(), 'troupe-demo-'))
+  try {
+    const script = join(folder, 'script.json')
+    const { writeFile } = await import('node:fs/promises')
+    await writeFile(script, JSON.stringify(demoScript))
+    const store = cli.options.store ?? join(folder, 'store')
+    return await runDemo({ ...cli, options: { ...cli.options, store, model: `scripted:${script}` } })
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+function runDemo(cli: Cli): Promise<number> {
+  const { terminal, options } = cli
+  if (!options.json)
+    for (const text of wrapText(DEMO_LABEL, terminal.err.width)) terminal.note(terminal.err.paint('yellow', text))
+  return withTroupe(cli, 'new', async (troupe) => {
+    const handle = await troupe.stream('task', { agent: 'default', instruction: DEMO_INSTRUCTION })
+    const code = await followRun(cli, troupe, handle)
+    if (options.json) return code
+    const story = runViewFrom(await troupe.events(handle.run_id))
+    const lines = runTreeLines(story, { look: terminal.out, now: Date.now(), live: false })
+    terminal.print(['', ...lines].join('\n'))
+    if (!options.quiet) terminal.note(`\nyour own: ${programName(process.env)} run task --help`)
+    return code
+  })
+}
+
+const DEMO_LABEL = 'SCRIPTED DEMO: the answers below come from a script; no model, no key, no network is used.'

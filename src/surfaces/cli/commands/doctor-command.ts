@@ -1,0 +1,140 @@
+import { toTroupeError } from '../../../errors.ts'
+import type { DetectedModels, Troupe } from '../../../index.ts'
+import { loadUserAgents } from '../agent-roster.ts'
+import type { Cli } from '../cli.ts'
+import { printJson } from '../cli.ts'
+import { EXIT } from '../exit-code.ts'
+import { findRun } from '../find-run.ts'
+import type { ModelTest } from '../model-checks.ts'
+import { detectConfiguredModels, modelChecks, modelTestCheck, roleModels, testModels } from '../model-checks.ts'
+import { openTroupe, storeExists, storePath } from '../open-troupe.ts'
+import type { DoctorCheck } from '../render/doctor-checks.ts'
+import { doctorCheckLines } from '../render/doctor-checks.ts'
+import { errorSummary } from '../render/error-lines.ts'
+import { pluralize } from '../render/format-amount.ts'
+
+/** Looks whether everything a run needs is in order; with a run, whether its journal is. */
+export async function doctorCommand(cli: Cli<{ run?: string; call?: true | string[] }>): Promise<number> {
+  const models = await detectConfiguredModels(cli)
+  const calls = await runModelTests(cli, models)
+  const checks: DoctorCheck[] = [nodeCheck(), ...modelChecks(models), ...calls.map(modelTestCheck)]
+  checks.push(await sandboxCheck(), await searchCheck())
+  let troupe: Troupe | undefined
+  try {
+    troupe = await openTroupe(cli, 'existing')
+    checks.push(await storeCheck(cli, troupe), ...(await agentChecks(cli, troupe)), ...serverChecks(troupe))
+    if (cli.options.run !== undefined) checks.push(...(await journalChecks(cli, troupe, cli.options.run)))
+  } catch (thrown) {
+    const error = toTroupeError(thrown)
+    if (error.code === 'unknown_run' || error.code === 'invalid_input') throw error
+    checks.push({
+      name: error.code.startsWith('store_') ? 'store' : 'start',
+      status: 'error',
+      message: errorSummary(error),
+      hint: error.hint,
+    })
+  } finally {
+    await troupe?.close()
+  }
+  const healthy = checks.every(({ status }) => status !== 'error')
+  if (cli.options.json) printJson(cli, { healthy, checks, models, calls })
+  else for (const line of doctorCheckLines(checks, cli.terminal.out)) cli.terminal.print(line)
+  return healthy ? EXIT.done : EXIT.failed
+}
+
+function nodeCheck(): DoctorCheck {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+  const fits = major > 22 || (major === 22 && minor >= 18)
+  const hint = fits ? '' : 'Troupe needs Node 22.18 or newer; a clone brings its own: use npm run or npx'
+  return { name: 'node', status: fits ? 'ok' : 'error', message: process.version, hint }
+}
+
+/** Without a sandbox agents have no commands: worth knowing, and no fault. */
+async function sandboxCheck(): Promise<DoctorCheck> {
+  const { sandboxReport } = await import('../../../runtime/compose.ts')
+  const { available, kind, problems } = await sandboxReport({ network: false })
+  if (available) return { name: 'sandbox', status: 'ok', message: kind, hint: '' }
+  const hint = 'without it agents run no commands; --no-sandbox lets them, unconfined'
+  return { name: 'sandbox', status: 'warning', message: problems.join('; '), hint }
+}
+
+/** Which service searches the web, or what to set for one; nothing is searched for to find out. */
+async function searchCheck(): Promise<DoctorCheck> {
+  const { searchProviderFromEnv } = await import('../../../index.ts')
+  try {
+    const service = await searchProviderFromEnv(process.env)
+    if (!service) {
+      const hint = 'for WebSearch set BRAVE_API_KEY, TAVILY_API_KEY or SEARXNG_URL'
+      return { name: 'search', status: 'warning', message: 'no service is set up', hint }
+    }
+    const message = `${service.name} at ${service.host}; used by runs with --allow-host ${service.host}`
+    return { name: 'search', status: 'ok', message, hint: '' }
+  } catch (thrown) {
+    const error = toTroupeError(thrown)
+    return { name: 'search', status: 'error', message: errorSummary(error), hint: error.hint }
+  }
+}
+
+/** Only when asked for: calls cost money, and need a network. */
+async function runModelTests(cli: Cli<{ call?: true | string[] }>, models: DetectedModels): Promise<ModelTest[]> {
+  const { call } = cli.options
+  return call === undefined ? [] : testModels(call === true ? roleModels(models) : call)
+}
+
+async function storeCheck(cli: Cli, troupe: Troupe): Promise<DoctorCheck> {
+  if (!storeExists(cli)) {
+    return {
+      name: 'store',
+      status: 'ok',
+      message: `${storePath(cli)} is not there yet; the first run makes it`,
+      hint: '',
+    }
+  }
+  const problems = await troupe.store.checkIntegrity()
+  const { location } = troupe.store
+  if (problems.length === 0) {
+    const runs = await troupe.runs({ limit: 1000 })
+    const many = runs.length === 1000 ? '1,000 runs or more' : pluralize(runs.length, 'run')
+    return { name: 'store', status: 'ok', message: `${location} · ${many}`, hint: '' }
+  }
+  const hint = 'copy the file away before anything else; it is never repaired by itself'
+  return { name: 'store', status: 'error', message: `${location}: ${problems.join('; ')}`, hint }
+}
+
+async function agentChecks(cli: Cli, troupe: Troupe): Promise<DoctorCheck[]> {
+  const words = `${pluralize(troupe.agents.length, 'agent')}: ${troupe.agents.map((agent) => agent.name).join(', ')}`
+  const { problems } = await loadUserAgents(cli)
+  return [
+    { name: 'agents', status: 'ok', message: words, hint: '' },
+    ...problems.map(({ path, line, message }): DoctorCheck => {
+      return { name: 'agents', status: 'warning', message: `${path}:${line}: ${message}`, hint: '' }
+    }),
+  ]
+}
+
+/** What is configured; nothing is started to find out whether it works. */
+function serverChecks(troupe: Troupe): DoctorCheck[] {
+  return troupe.mcpServers().map(({ name, transport, where }): DoctorCheck => {
+    return { name: 'mcp', status: 'ok', message: `${name} · ${transport} · ${where}; started when needed`, hint: '' }
+  })
+}
+
+async function journalChecks(cli: Cli, troupe: Troupe, wanted: string): Promise<DoctorCheck[]> {
+  const { verifyJournal } = await import('../../../index.ts')
+  const { run_id } = await findRun(cli, troupe, wanted)
+  const events = await troupe.events(run_id)
+  const findings = verifyJournal(events)
+  if (findings.length === 0) {
+    return [
+      {
+        name: 'journal',
+        status: 'ok',
+        message: `${run_id} · ${pluralize(events.length, 'event')}, every rule holds`,
+        hint: '',
+      },
+    ]
+  }
+  return findings.map(({ seq, rule, message }): DoctorCheck => {
+    return { name: 'journal', status: 'error', message: `${run_id} event ${seq} breaks ${rule}: ${message}`, hint: '' }
+  })
+}

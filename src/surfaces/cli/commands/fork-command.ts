@@ -1,0 +1,94 @@
+import { TroupeError } from '../../../errors.ts'
+import type { ForkChanges, Limits } from '../../../index.ts'
+import type { Cli } from '../cli.ts'
+import { findRun } from '../find-run.ts'
+import { followRun } from '../follow-run.ts'
+import { limitsFrom } from '../limit-option.ts'
+import { modelName, withTroupe } from '../open-troupe.ts'
+
+type ForkOptions = { at?: string; set?: string[] }
+
+/** Goes on from an event of a stored run, as a new run, with something changed. */
+export async function forkCommand(cli: Cli<ForkOptions>, wanted: string): Promise<number> {
+  const at = Number(cli.options.at)
+  if (cli.options.at === undefined || !Number.isInteger(at)) {
+    throw new TroupeError('invalid_input', 'no event is named to go on from', {
+      hint: 'give its number with --at SEQ; troupe show RUN --events lists them',
+    })
+  }
+  const changes = await changesFrom(cli)
+  return withTroupe(cli, 'existing', async (troupe) => {
+    const { run_id } = await findRun(cli, troupe, wanted)
+    const handle = await troupe.fork(run_id, at, changes)
+    if (!cli.options.json && !cli.options.quiet)
+      cli.terminal.note(`${handle.run_id} goes on from event ${at} of ${run_id}`)
+    return followRun(cli, troupe, handle)
+  })
+}
+
+const CHANGE_FORMS = [
+  'agent.NAME.instructions=TEXT (or @FILE)',
+  'agent.NAME.model=MODEL',
+  'model=MODEL',
+  'limit.NAME=NUMBER',
+  'gate.ID=ANSWER',
+  'input.FIELD=VALUE',
+]
+
+async function changesFrom(cli: Cli<ForkOptions>): Promise<ForkChanges> {
+  const changes: ForkChanges = {}
+  for (const text of cli.options.set ?? []) await addChange(cli, changes, text)
+  const limits = await limitsFrom(cli)
+  if (Object.keys(limits).length > 0) changes.limits = { ...changes.limits, ...limits }
+  const model = cli.options.model ? modelName(cli) : undefined
+  if (model !== undefined) changes.model = model
+  return changes
+}
+
+async function addChange(cli: Cli, changes: ForkChanges, text: string): Promise<void> {
+  const [, name = '', value = ''] = /^([^=]+)=(.*)$/s.exec(text) ?? []
+  const [kind = '', ...rest] = name.split('.')
+  const field = rest.join('.')
+  const agent = /^(.+)\.(instructions|model)$/.exec(field)
+  if (kind === 'agent' && agent) {
+    const [, who = '', what = ''] = agent
+    const said = what === 'instructions' ? await readValue(value) : resolveModelName(cli, value)
+    changes.agents = { ...changes.agents, [who]: { ...changes.agents?.[who], [what]: said } }
+  } else if (name === 'model' && value !== '') changes.model = resolveModelName(cli, value)
+  else if (kind === 'limit' && field !== '') {
+    const limit: Partial<Limits> = await limitsFrom({ ...cli, options: { limit: [`${field}=${value}`] } })
+    changes.limits = { ...changes.limits, ...limit }
+  } else if (kind === 'gate' && field !== '') changes.answers = { ...changes.answers, [field]: value }
+  else if (kind === 'input' && field !== '') changes.input = { ...changes.input, [field]: parseInputValue(value) }
+  else
+    throw new TroupeError('invalid_input', `'${text}' is no change`, {
+      hint: `write ${CHANGE_FORMS.join(', ')}`,
+      alternatives: CHANGE_FORMS,
+    })
+}
+
+function resolveModelName(cli: Cli, model: string): string {
+  return modelName({ ...cli, options: { model } }) ?? model
+}
+
+/** Numbers, switches, lists and objects as JSON; all else is text. */
+function parseInputValue(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+async function readValue(value: string): Promise<string> {
+  if (!value.startsWith('@')) return value
+  const { readFile } = await import('node:fs/promises')
+  try {
+    return await readFile(value.slice(1), 'utf8')
+  } catch (thrown) {
+    throw new TroupeError('invalid_input', `${value.slice(1)} cannot be read: ${(thrown as Error).message}`, {
+      hint: 'check the path',
+      cause: thrown,
+    })
+  }
+}

@@ -1,0 +1,24 @@
+import type { Status } from '../../../kernel/event.ts'
+import type { Cli } from '../cli.ts'
+import { printJson } from '../cli.ts'
+import { EXIT } from '../exit-code.ts'
+import { storePath, withTroupe } from '../open-troupe.ts'
+import { runsTable } from '../render/runs-table.ts'
+import { withProgramName } from '../render/styled-line.ts'
+
+export function runsCommand(cli: Cli<{ status?: Status[]; number?: number }>): Promise<number> {
+  return withTroupe(cli, 'existing', async (troupe) => {
+    const { status, number = 20 } = cli.options
+    const found = await troupe.runs({ limit: number, ...(status ? { status } : undefined) })
+    const rows = found.map((row) => ({ ...row, is_running: troupe.isRunning(row) }))
+    if (cli.options.json) printJson(cli, rows)
+    else if (rows.length > 0) for (const line of runsTable(rows, Date.now(), cli.terminal.out)) cli.terminal.print(line)
+    else
+      cli.terminal.note(
+        status
+          ? `no run is ${status.join(' or ')}`
+          : `no runs in ${storePath(cli)} yet; begin with: ${withProgramName(cli.terminal.err, 'troupe run --help')}`,
+      )
+    return EXIT.done
+  })
+}

@@ -1,0 +1,26 @@
+import type { ErrorCode } from '../../errors.ts'
+import type { RunResult } from '../../index.ts'
+
+/** What the process says at its end. */
+export const EXIT = { done: 0, failed: 1, usage: 2, waiting: 3, interrupted: 130, terminated: 143 } as const
+
+/** The command itself has to change: it names what does not exist, or says what does not fit. */
+const USAGE_ERRORS = new Set<ErrorCode>([
+  'invalid_input',
+  'unknown_pattern',
+  'unknown_agent',
+  'unknown_session',
+  'unknown_run',
+  'unknown_gate',
+])
+
+export function exitCodeFromError({ code }: { code: ErrorCode }): number {
+  return USAGE_ERRORS.has(code) ? EXIT.usage : EXIT.failed
+}
+
+export function exitCodeFrom({ status, error }: Pick<RunResult, 'status' | 'error'>): number {
+  if (status === 'completed') return EXIT.done
+  if (status === 'waiting') return EXIT.waiting
+  if (status === 'failed' && error) return exitCodeFromError(error)
+  return EXIT.failed
+}

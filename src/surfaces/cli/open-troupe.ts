@@ -1,0 +1,77 @@
+import { existsSync, statSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { TroupeError } from '../../errors.ts'
+import type { Troupe, TroupeOptions } from '../../index.ts'
+import { loadAgentsForRun, loadUserAgents } from './agent-roster.ts'
+import type { Cli } from './cli.ts'
+import { exposedEnvNames, readMcpServers } from './mcp-config.ts'
+import { workspaceOptions } from './workspace-options.ts'
+
+export function storePath({ options }: Cli): string {
+  return options.store || process.env.TROUPE_STORE || '.troupe'
+}
+
+/** The model asked for. A script's path is made whole, so that the run can be resumed from any folder. */
+export function modelName({ options }: Cli): string | undefined {
+  const name = options.model || process.env.TROUPE_MODEL || undefined
+  return name?.startsWith('scripted:') ? `scripted:${resolve(name.slice('scripted:'.length))}` : name
+}
+
+/** True when the store is there: looking around makes none. */
+export function storeExists(cli: Cli): boolean {
+  const path = storePath(cli)
+  return path === 'memory' || existsSync(path)
+}
+
+/** Opens the runtime for a command. Only a new run makes a store; others find an empty one where there is none. */
+export async function openTroupe(cli: Cli, use: 'existing' | 'new'): Promise<Troupe> {
+  const { createTroupe } = await import('../../index.ts')
+  const model = modelName(cli)
+  const servers = await readMcpServers(cli)
+  return createTroupe({
+    store: use === 'existing' && !storeExists(cli) ? 'memory' : storePath(cli),
+    agents: use === 'new' ? await loadAgentsForRun(cli) : (await loadUserAgents(cli)).agents,
+    ...(cli.options.project ? { project: cli.options.project } : undefined),
+    ...(model === undefined ? undefined : { model }),
+    mcp: {
+      ...(servers ? { servers } : undefined),
+      exposeEnv: exposedEnvNames(cli),
+      unconfined: cli.options.sandbox === false,
+    },
+    ...(cli.options.durability ? { durability: cli.options.durability } : undefined),
+    ...(use === 'new' || storeExists(cli) ? await workspaceOptions(cli) : undefined),
+    ...cassetteOptions(cli, use),
+  })
+}
+
+/** A run of its own is a recording of its own: behind another one it would never be played. */
+function cassetteOptions(
+  { options: { record, replay } }: Cli,
+  use: 'existing' | 'new',
+): Pick<TroupeOptions, 'cassette'> {
+  if (record !== undefined && replay !== undefined) {
+    throw new TroupeError('invalid_input', 'a run is either recorded or replayed', { hint: 'give one of them' })
+  }
+  if (replay !== undefined) return { cassette: { replay } }
+  if (record === undefined) return {}
+  if (use === 'new' && existsSync(record) && statSync(record).size > 0) {
+    throw new TroupeError('invalid_input', `${record} is there already`, {
+      hint: 'remove it, or record in another file',
+    })
+  }
+  return { cassette: { record } }
+}
+
+/** Opens, works, and closes whatever happens. */
+export async function withTroupe<T>(
+  cli: Cli,
+  use: 'existing' | 'new',
+  work: (troupe: Troupe) => Promise<T>,
+): Promise<T> {
+  const troupe = await openTroupe(cli, use)
+  try {
+    return await work(troupe)
+  } finally {
+    await troupe.close()
+  }
+}

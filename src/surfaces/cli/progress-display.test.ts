@@ -1,0 +1,73 @@
+import { describe, expect, test } from 'vitest'
+import type { Event } from '../../kernel/event.ts'
+import { ProgressDisplay } from './progress-display.ts'
+import { plainLook } from './render/styled-line.ts'
+import type { Terminal } from './terminal.ts'
+
+function recordingTerminal(live: boolean): { terminal: Terminal; written: string[] } {
+  const written: string[] = []
+  const look = plainLook(60)
+  const write = (text: string) => void written.push(text)
+  const terminal: Terminal = {
+    print: (text) => write(`out: ${text}`),
+    note: write,
+    noteSync: write,
+    draw: write,
+    out: look,
+    err: look,
+    outputIsTTY: live,
+    live,
+    interactive: false,
+  }
+  return { terminal, written }
+}
+
+const start = (seq: number) =>
+  ({ run_id: 'r_1', seq, at: 0, type: 'run:start', data: { pattern: 'task' } }) as unknown as Event
+
+const opened = {
+  run_id: 'r_1',
+  seq: 2,
+  at: 0,
+  type: 'session:open',
+  session_id: 's',
+  data: { key: 'session', agent: { name: 'lead' }, segment: 1, depth: 0 },
+} as unknown as Event
+
+const delta = (text: string, offset: number) => ({
+  delta: { run_id: 'r_1', session_id: 's', key: 'k', attempt: 1, offset, type: 'text' as const, text },
+})
+
+describe('progress', () => {
+  test('L4 L7 words of an answer are never written to a pipe', () => {
+    const { terminal, written } = recordingTerminal(false)
+    const progress = new ProgressDisplay(terminal)
+    progress.update({ event: start(1) })
+    progress.update({ event: opened })
+    progress.update(delta('secret words', 0))
+    progress.end()
+    expect(written).toEqual(['   0ms  run r_1 started: task'])
+  })
+
+  test('L7 a terminal is drawn anew below the lines that stay, and left clean', async () => {
+    const { terminal, written } = recordingTerminal(true)
+    const progress = new ProgressDisplay(terminal)
+    progress.update({ event: opened })
+    progress.update(delta('first ', 0))
+    progress.update(delta('words', 6))
+    await expect.poll(() => written.join('')).toContain('…first words')
+    progress.note('a line that stays')
+    progress.end()
+    const all = written.join('')
+    expect(all.indexOf('\r\x1b[1A\x1b[0J')).toBeLessThan(all.indexOf('a line that stays'))
+    expect(written.at(-1)).toBe('a line that stays')
+  })
+
+  test('L10 history is known but not told', () => {
+    const { terminal, written } = recordingTerminal(false)
+    const progress = new ProgressDisplay(terminal, { after: 1 })
+    progress.update({ event: start(1) })
+    expect(written).toEqual([])
+    expect(progress.view.run_id).toBe('r_1')
+  })
+})

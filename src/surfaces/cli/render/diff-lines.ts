@@ -1,0 +1,117 @@
+import type { ComparedRun, ForkChanges, RunComparison, RunUsage } from '../../../index.ts'
+import { differenceLines } from './difference-lines.ts'
+import { formatCount, formatDuration, formatUsd, pluralize } from './format-amount.ts'
+import { formatRunOutput } from './result-lines.ts'
+import { STATUS_GLYPHS } from './run-tree.ts'
+import type { Look } from './styled-line.ts'
+import { renderLine } from './styled-line.ts'
+import type { Column } from './table.ts'
+import { renderTable } from './table.ts'
+import { toTerminalLine, wrapText } from './text-width.ts'
+
+type Pair = readonly [string, string]
+
+/** Where two runs part, and what came of it: the whole first, then by agent. */
+export function diffLines(compared: RunComparison, look: Look): string[] {
+  const { runs, start, divergence, shared, differences } = compared
+  const facts = `${pluralize(shared, 'fact')} the same, ${formatCount(differences)} different`
+  return [
+    ...runs.flatMap((run, index) => runLines(run, index === 0 ? 'A' : 'B', look)),
+    '',
+    ...(start ? differenceLines(start, look) : []),
+    ...(divergence
+      ? [...wrapText('they part here:', look.width), ...differenceLines(divergence, look)]
+      : ['they tell the same']),
+    renderLine(look, [['dim', facts]]),
+    '',
+    ...totalsTable(runs, look),
+    ...resultLines(runs, look),
+    '',
+    ...agentTable(compared, look),
+  ]
+}
+
+function runLines({ run_id, pattern, status, forked_from }: ComparedRun, name: string, look: Look): string[] {
+  const [style, glyph] = STATUS_GLYPHS[status] ?? (['dim', ''] as const)
+  const origin = forked_from
+    ? `from event ${forked_from.seq} of ${forked_from.run_id}${formatForkChanges(forked_from.changes)}`
+    : ''
+  return [
+    renderLine(look, [['dim', `${name} `], [style, `${glyph} `], ['bold', run_id], `  ${pattern}`]),
+    ...(origin === '' ? [] : wrapText(`    ${origin}`, look.width, 4).map((text) => look.paint('dim', text))),
+  ]
+}
+
+function formatForkChanges({ model, agents, limits, answers, input }: ForkChanges): string {
+  const names = [
+    ...(model === undefined ? [] : [`model=${model}`]),
+    ...Object.entries(agents ?? {}).flatMap(([name, change]) =>
+      Object.keys(change).map((what) => `agent.${name}.${what}`),
+    ),
+    ...Object.entries(limits ?? {}).map(([name, value]) => `limit.${name}=${value}`),
+    ...Object.keys(answers ?? {}).map((id) => `gate.${id}`),
+    ...Object.keys(input ?? {}).map((field) => `input.${field}`),
+  ]
+  return names.length === 0 ? '' : `, with ${names.join(', ')} changed`
+}
+
+function totalsTable([a, b]: RunComparison['runs'], look: Look): string[] {
+  const rows: (readonly [string, Pair])[] = [
+    ['status', [formatStatus(a), formatStatus(b)]],
+    ['calls', [formatCount(a.usage.calls), formatCount(b.usage.calls)]],
+    ['tokens', [formatTokens(a.usage), formatTokens(b.usage)]],
+    ['cost', [costCell(a.usage), costCell(b.usage)]],
+    ['time', [formatDuration(a.usage.ms), formatDuration(b.usage.ms)]],
+  ]
+  const columns: Column<(typeof rows)[number]>[] = [
+    { title: '', text: ([what]) => what },
+    { title: 'A', text: ([, [before]]) => before, align: 'right' },
+    {
+      title: 'B',
+      text: ([, [, after]]) => after,
+      align: 'right',
+      style: ([, [x, y]]) => (x === y ? undefined : 'yellow'),
+    },
+  ]
+  return renderTable(rows, columns, look)
+}
+
+function formatStatus({ status, stop_reason }: ComparedRun): string {
+  return stop_reason && stop_reason !== status ? `${status} (${stop_reason})` : status
+}
+
+function formatTokens({ input, output }: RunUsage): string {
+  return formatCount(input + output)
+}
+
+function costCell({ usd }: RunUsage): string {
+  return usd === null ? 'unknown' : formatUsd(usd)
+}
+
+function resultLines([a, b]: RunComparison['runs'], look: Look): string[] {
+  const [before, after] = [resultSummary(a), resultSummary(b)]
+  if (before === after) return ['', renderLine(look, [['dim', 'the result is the same']])]
+  return ['', 'result', renderLine(look, [['red', `  - ${before}`]]), renderLine(look, [['green', `  + ${after}`]])]
+}
+
+function resultSummary({ output, error }: ComparedRun): string {
+  return (
+    toTerminalLine(formatRunOutput(output)) || (error ? toTerminalLine(`${error.code}: ${error.message}`) : '(none)')
+  )
+}
+
+function agentTable({ agents }: RunComparison, look: Look): string[] {
+  const both = (show: (used: RunUsage) => string) => (row: RunComparison['agents'][number]) => {
+    const [before, after] = [show(row.usage[0]), show(row.usage[1])]
+    return before === after ? before : `${before} → ${after}`
+  }
+  const columns: Column<RunComparison['agents'][number]>[] = [
+    { title: 'agent', text: ({ agent }) => toTerminalLine(agent), flexible: true },
+    { title: 'sessions', text: both((used) => formatCount(used.sessions)), align: 'right', dropBelow: 12 },
+    { title: 'calls', text: both((used) => formatCount(used.calls)), align: 'right' },
+    { title: 'tokens', text: both(formatTokens), align: 'right' },
+    { title: 'cost', text: both(costCell), align: 'right', dropBelow: 10 },
+    { title: 'time', text: both((used) => formatDuration(used.ms)), align: 'right', dropBelow: 10 },
+  ]
+  return renderTable(agents, columns, look)
+}

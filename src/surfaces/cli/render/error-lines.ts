@@ -1,0 +1,40 @@
+import type { ErrorRecord } from '../../../errors.ts'
+import type { Look } from './styled-line.ts'
+import { withProgramName } from './styled-line.ts'
+import { stripControlCharacters, toTerminalLine, wrapText } from './text-width.ts'
+
+const ALTERNATIVES_SHOWN = 8
+
+type ErrorText = Pick<ErrorRecord, 'message' | 'hint' | 'alternatives'>
+
+/** In one line, for trees and lists. */
+export function errorSummary(error: Pick<ErrorRecord, 'code' | 'message'>): string {
+  return `${error.code}: ${toTerminalLine(error.message)}`
+}
+
+/** What happened, what to do, and what else there is; each at most once. */
+export function errorLines(error: ErrorText, look: Look): string[] {
+  const { message, hint, alternatives } = error
+  const lines = labelledLines('error', message, look)
+  if (hint !== '' && !message.includes(hint)) lines.push(...labelledLines('hint', withProgramName(look, hint), look))
+  const unsaid = alternatives.filter((name) => !message.includes(name) && !hint.includes(name))
+  if (unsaid.length > 0 && !listsAlternatives(error)) {
+    const more = alternatives.length > ALTERNATIVES_SHOWN ? ` and ${alternatives.length - ALTERNATIVES_SHOWN} more` : ''
+    lines.push(...labelledLines('known', alternatives.slice(0, ALTERNATIVES_SHOWN).join(', ') + more, look))
+  }
+  return lines
+}
+
+/** The message lists the alternatives already; naming the far ones again would bury the near ones. */
+function listsAlternatives({ message, alternatives }: ErrorText): boolean {
+  return alternatives[0] !== undefined && message.includes(alternatives[0])
+}
+
+const STYLES = { error: 'red', hint: 'yellow', known: 'dim' } as const
+
+export function labelledLines(label: keyof typeof STYLES, text: string, look: Look): string[] {
+  const head = `${label}: `
+  return wrapText(head + stripControlCharacters(text).trim(), look.width, 2).map((words, index) =>
+    index === 0 ? look.paint(STYLES[label], head) + words.slice(head.length) : words,
+  )
+}

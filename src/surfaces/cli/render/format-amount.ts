@@ -1,0 +1,43 @@
+/** `40ms`, `1.2s`, `3m05s`, `2h10m`. */
+export function formatDuration(ms: number): string {
+  const whole = Math.max(0, Math.round(ms))
+  if (whole < 1000) return `${whole}ms`
+  if (whole < 59_950) return `${(whole / 1000).toFixed(1)}s`
+  const minutes = Math.floor(Math.round(whole / 1000) / 60)
+  const seconds = Math.round(whole / 1000) % 60
+  if (minutes < 60) return `${minutes}m${String(seconds).padStart(2, '0')}s`
+  return `${Math.floor(minutes / 60)}h${String(minutes % 60).padStart(2, '0')}m`
+}
+
+/** How long ago, as one number: `5s`, `3m`, `2h`, `4d`. */
+export function formatAge(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1000))
+  if (seconds < 60) return `${seconds}s`
+  if (seconds < 3600) return `${Math.floor(seconds / 60)}m`
+  if (seconds < 86_400) return `${Math.floor(seconds / 3600)}h`
+  return `${Math.floor(seconds / 86_400)}d`
+}
+
+/** Every digit, in groups: `1,234,567`. */
+export function formatCount(count: number): string {
+  return count.toLocaleString('en-US')
+}
+
+/** Five characters at the most: `950`, `9,999`, `12.3k`, `1.2M`. */
+export function formatCompactCount(count: number): string {
+  if (count < 10_000) return formatCount(count)
+  if (count < 99_950) return `${(count / 1000).toFixed(1)}k`
+  if (count < 999_500) return `${Math.round(count / 1000)}k`
+  return `${(count / 1_000_000).toFixed(1)}M`
+}
+
+/** `1 call`, `2 calls`. */
+export function pluralize(count: number, noun: string): string {
+  return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`
+}
+
+/** `$1.20`, `$0.0123`; what is too small for that is never shown as nothing. */
+export function formatUsd(usd: number): string {
+  if (usd > 0 && usd < 0.00005) return '<$0.0001'
+  return `$${usd.toFixed(usd !== 0 && usd < 0.1 ? 4 : 2)}`
+}

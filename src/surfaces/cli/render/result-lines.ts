@@ -1,0 +1,158 @@
+import type { ErrorRecord } from '../../../errors.ts'
+import type { GateRow, RunResult } from '../../../index.ts'
+import { agreementViewFrom } from '../../../views/agreement-view.ts'
+import { quoteShellWord } from '../program-name.ts'
+import { errorLines } from './error-lines.ts'
+import { formatCount, formatDuration, formatUsd, pluralize } from './format-amount.ts'
+import { permissionCallFrom, permissionLines } from './permission-question.ts'
+import { STATUS_GLYPHS } from './run-tree.ts'
+import type { Look, TextSpan } from './styled-line.ts'
+import { renderLine, withProgramName } from './styled-line.ts'
+import { stripControlCharacters, toTerminalLine, truncateToWidth, wrapText } from './text-width.ts'
+
+/** What a run leaves behind for people: its text, or its whole output where there is no text. */
+export function formatRunOutput(output: unknown): string {
+  if (output === null || output === undefined) return ''
+  if (typeof output === 'string') return output
+  if (typeof output === 'object' && 'response' in output && typeof output.response === 'string') return output.response
+  const agreement = agreementViewFrom(output)
+  if (agreement) return agreement.result ?? ''
+  return outcomeText(output) ?? JSON.stringify(output, undefined, 2)
+}
+
+/** How it ended and what it took, in a line. */
+export function summaryLine(result: RunResult, look: Look): string {
+  const { status, stop_reason, usage } = result
+  const [style, glyph] = STATUS_GLYPHS[status] ?? (['dim', ''] as const)
+  const words = status === 'pending' ? 'interrupted' : status
+  const why = stop_reason && stop_reason !== status ? ` (${stop_reason})` : ''
+  const facts = [formatDuration(result.duration_ms), formatUsage(usage), result.run_id]
+  const spans: TextSpan[] = [
+    [style, `${glyph} ${words}${why}`],
+    ['dim', `  ${facts.join(' · ')}`],
+  ]
+  return renderLine(look, spans)
+}
+
+export function formatUsage({ calls, input, output, usd }: RunResult['usage']): string {
+  const cost = usd === null || usd === 0 ? '' : ` · ${formatUsd(usd)}`
+  return `${pluralize(calls, 'call')} · ${formatCount(input + output)} tokens${cost}`
+}
+
+/** What to do next with a run that has not simply completed. */
+export function nextStepLines(result: RunResult, look: Look): string[] {
+  const { status, run_id } = result
+  if (status === 'waiting') {
+    return result.gates.flatMap((gate) => (isReplyGate(gate) ? replyLines(gate, look) : gateLines(gate, look)))
+  }
+  if (status === 'pending' || status === 'running') return commandLines(`go on with: troupe resume ${run_id}`, look)
+  if (status !== 'failed') return []
+  const lines = result.error ? errorLines(withRunId(result.error, run_id), look) : []
+  if (result.usage.calls === 0) return lines
+  return [...lines, ...commandLines(`see what happened: troupe show ${run_id}`, look), ...retryLines(result, look)]
+}
+
+function retryLines({ error, run_id }: RunResult, look: Look): string[] {
+  if (!error?.retry) return []
+  if (error.code === 'limit_reached')
+    return commandLines(`go on with more: troupe resume ${run_id} --limit NAME=VALUE`, look)
+  return commandLines(`try again from there: troupe resume ${run_id}`, look)
+}
+
+/** What is known of a limit does not say whose it is: the id stands in a hint, so that it can be typed. */
+export function withRunId(error: ErrorRecord, run_id: string): ErrorRecord {
+  return { ...error, hint: error.hint.replaceAll(/\bRUN\b/g, run_id) }
+}
+
+/** One question of the inbox. */
+export function gateLines(gate: GateRow, look: Look): string[] {
+  if (isReplyGate(gate))
+    return replyLines(
+      gate,
+      look,
+      wrapText(`  ${truncateToWidth(toTerminalLine(gate.question), REPLY_PREVIEW_LENGTH)}`, look.width, 2),
+    )
+  const { as } = (gate.detail ?? {}) as { as?: unknown }
+  const asked = gate.asked_by ? `${toTerminalLine(gate.asked_by)} asks` : 'question'
+  const by = typeof as === 'string' ? `you answer as ${toTerminalLine(as)}` : asked
+  const call = permissionCallFrom(gate)
+  return [
+    renderLine(look, [
+      ['yellow', '? '],
+      ['bold', gate.gate_id],
+      ['dim', `  ${by} in ${gate.run_id}`],
+    ]),
+    ...(call === undefined ? questionLines(gate.question, look) : permissionLines(gate, call, look)),
+    ...(gate.choices ? wrapText(`  one of: ${gate.choices.map(toTerminalLine).join(', ')}`, look.width, 4) : []),
+    ...answerHintLines(gate, look),
+  ]
+}
+
+/** A team has returned to the user: what it said is its answer, and whatever comes back goes on with the talk. */
+export function isReplyGate({ detail }: { detail?: unknown }): boolean {
+  return typeof detail === 'object' && detail !== null && 'kind' in detail && detail.kind === 'reply'
+}
+
+/** How much of a team's last words tells one team that waits from another. */
+const REPLY_PREVIEW_LENGTH = 160
+
+function replyLines(gate: GateRow, look: Look, words: readonly string[] = []): string[] {
+  return [
+    renderLine(look, [
+      ['yellow', '? '],
+      ['bold', gate.gate_id],
+      ['dim', `  the team waits for you in ${gate.run_id}`],
+    ]),
+    ...words,
+    ...answerHintLines(gate, look),
+    ...commandLines(`  or talk with it: troupe chat --resume ${gate.run_id}`, look),
+    ...commandLines(`  or end it: troupe answer ${gate.gate_id} ''`, look),
+  ]
+}
+
+const LINES_SHOWN = 20
+
+/** In one piece, unless it has a list: what there is to choose from stands below each other. */
+function questionLines(question: string, look: Look): string[] {
+  if (!/^\s*(\d+\.|-) /m.test(question)) return wrapText(`  ${toTerminalLine(question)}`, look.width, 2)
+  const lines = stripControlCharacters(question.slice(0, 4000)).trim().split('\n')
+  const more = lines.length > LINES_SHOWN ? ['…'] : []
+  return [...lines.slice(0, LINES_SHOWN), ...more].flatMap((words) => wrapText(`  ${words.trim()}`, look.width, 4))
+}
+
+/** How to answer it. */
+export function answerHintLines(gate: GateRow, look: Look): string[] {
+  const [first = permissionCallFrom(gate) === undefined ? undefined : 'allow'] = gate.choices ?? []
+  const example = first === undefined ? 'YOUR ANSWER' : quoteShellWord(first)
+  return commandLines(`  answer with: troupe answer ${gate.gate_id} ${example}`, look)
+}
+
+function commandLines(words: string, look: Look): string[] {
+  return wrapText(withProgramName(look, words), look.width, words.startsWith('  ') ? 4 : 2)
+}
+
+interface RecordedOutcome {
+  of_run: string
+  correct: boolean
+  agreement_score: number | null
+  voices: { agent: string; right: boolean }[]
+}
+
+/** What was written down about an earlier run; `undefined` for other outputs. */
+export function outcomeText(output: object): string | undefined {
+  const { of_run, correct, agreement_score, voices } = output as Partial<RecordedOutcome>
+  if (typeof of_run !== 'string' || typeof correct !== 'boolean' || !Array.isArray(voices)) return undefined
+  const named = (right: boolean) =>
+    voices.filter((voice) => voice.right === right).map(({ agent }) => toTerminalLine(agent))
+  const level = typeof agreement_score === 'number' ? ` at ${Math.round(agreement_score * 100)} % agreement` : ''
+  return [
+    `noted: ${of_run} was ${correct ? 'right' : 'wrong'}${level}`,
+    ...namesLine('right', named(true)),
+    ...namesLine('wrong', named(false)),
+    ...(voices.length === 0 ? ['nothing is known of its voices'] : []),
+  ].join('\n')
+}
+
+function namesLine(label: string, names: readonly string[]): string[] {
+  return names.length === 0 ? [] : [`${label}: ${names.join(', ')}`]
+}

@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict'
+import type { Store } from '../../store/store.ts'
+import { EdgeCaseGenerator } from './edge-case-events.ts'
+import { createLeasedRun, expectRefusal, sessionEndData, sessionOpenData, testRunStart } from './store-harness.ts'
+
+/** Writes each value as a field, alone and in one batch, and reads all of them back. */
+async function expectRoundTrip(store: Store, values: readonly unknown[]): Promise<void> {
+  const writer = await createLeasedRun(store, 'r1')
+  for (const value of values) await writer.append('custom:note', { key: 'k', value, after: 1 })
+  const batch = values.map((value) => writer.nextEvent('custom:note', { key: 'k', value, same: value }))
+  assert.deepEqual(await writer.tryAppend(batch), { ok: true })
+  const read = (await store.events('r1')).slice(1)
+  const found = read.map(({ data }) => (data as Record<string, unknown>).value)
+  assert.deepEqual(found, [...values, ...values])
+  assert.deepEqual(Object.keys(read[0]?.data ?? {}), ['key', 'value', 'after'])
+}
+
+export async function keepsLargeValues(store: Store): Promise<void> {
+  const text = (bytes: number) => 'lorem ipsum '.repeat(bytes / 12)
+  await expectRoundTrip(store, [
+    text(5_000),
+    text(4_094).padEnd(4_094, '.'),
+    text(4_094).padEnd(4_095, '.'),
+    'ü'.repeat(2_047),
+    'ü'.repeat(2_048),
+    { output: text(100_000), list: Array.from({ length: 2_000 }, (_, n) => ({ n })) },
+    text(3_000_000),
+    [text(70_000)],
+  ])
+}
+
+export async function keepsLargeInput(store: Store): Promise<void> {
+  const start = testRunStart('r1', { input: { instruction: 'long', text: 'z'.repeat(200_000) } })
+  await store.createRun(start)
+  assert.deepEqual(await store.events('r1'), [start])
+}
+
+export async function keepsCharacters(store: Store): Promise<void> {
+  const awkward = [
+    '\u0000',
+    'a\u0000b',
+    '\ud800',
+    '\udc00x',
+    'x\ud83d',
+    '🦊',
+    'e\u0301',
+    '\u2028\u2029',
+    '\ufeff',
+    '"\\\n',
+  ]
+  const long = awkward.map((text) => text.repeat(2_000))
+  const keys = Object.fromEntries(awkward.map((text) => [text, text]))
+  await expectRoundTrip(store, [...awkward, ...long, awkward.join(''), keys])
+}
+
+export async function keepsLookalikes(store: Store): Promise<void> {
+  const hash = 'a'.repeat(64)
+  await expectRoundTrip(store, [
+    { $missing: hash, size: 12 },
+    { $blob: hash, size: 12 },
+    { $ref: hash },
+    [hash, 12],
+    hash,
+    0,
+    '0',
+    null,
+    false,
+    '',
+    [],
+    {},
+    1e21,
+    -0.5,
+    { $missing: hash, size: 12, padding: 'p'.repeat(6_000) },
+    JSON.parse('{"__proto__": {"polluted": true}, "constructor": 1, "toString": 2}'),
+  ])
+}
+
+/** A field named `__proto__` that is large enough to be stored apart must come back as a field. */
+export async function keepsProtoField(store: Store): Promise<void> {
+  const writer = await createLeasedRun(store, 'r1')
+  const data = JSON.parse(`{"key": "k", "__proto__": ${JSON.stringify({ text: 'p'.repeat(6_000) })}}`)
+  await writer.append('custom:note', data)
+  const read = (await store.events('r1'))[1]?.data
+  assert.deepEqual(Object.keys(read ?? {}), ['key', '__proto__'])
+  assert.equal(JSON.stringify(read), JSON.stringify(data))
+}
+
+/** Written in portions of every size, read whole, in pieces and by session: each time the same, fields in order. */
+export async function keepsEdgeCases(store: Store): Promise<void> {
+  for (let seed = 1; seed <= 12; seed++) {
+    const awkward = new EdgeCaseGenerator(seed)
+    const writer = await createLeasedRun(store, `r${seed}`)
+    const events = awkward.events(writer, 60)
+    const wanted = events.map((event) => JSON.stringify(event))
+    for (let at = 0; at < events.length; ) {
+      const portion = events.slice(at, at + awkward.batchSize())
+      assert.deepEqual(await writer.tryAppend(portion), { ok: true }, `seed ${seed}`)
+      at += portion.length
+    }
+    const read = async (range: Parameters<Store['events']>[1]) =>
+      (await store.events(writer.run_id, range)).map((event) => JSON.stringify(event))
+    assert.deepEqual(await read({ after: 1 }), wanted, `seed ${seed}`)
+    for (const seq of [7, 23, 60]) assert.deepEqual(await read({ after: seq - 1, limit: 1 }), [wanted[seq - 2]])
+    const ofSession = events.flatMap(({ session_id }, index) => (session_id === 's1' ? [wanted[index]] : []))
+    assert.deepEqual(await read({ session_id: 's1' }), ofSession, `seed ${seed}`)
+  }
+}
+
+const REPEATED_TEXT = 'What was said once need not be written twice. '.repeat(8)
+
+/** What an agent says ends up in its answer, in the session's result, in the caller's tool result and in the run's. */
+export async function keepsRepeatedText(store: Store): Promise<void> {
+  await store.createRun(testRunStart('r1', { input: { instruction: REPEATED_TEXT } }))
+  const writer = await createLeasedRun(store, 'r2')
+  const usage = { input: 1, output: 1, cache_read: 0, cache_write: 0, reasoning: 0 }
+  const message = { role: 'assistant' as const, content: [{ type: 'text' as const, text: REPEATED_TEXT }] }
+  const events = [
+    writer.nextEvent('session:open', sessionOpenData(1), 's1'),
+    writer.nextEvent('model:end', { key: 'm', attempt: 1, message, stop: 'end', usage, usd: null }, 's1'),
+    writer.nextEvent('session:end', sessionEndData(REPEATED_TEXT), 's1'),
+    writer.nextEvent('step:end', {
+      key: 's',
+      v: 1,
+      input_hash: null,
+      result: { response: REPEATED_TEXT, list: [REPEATED_TEXT] },
+    }),
+    writer.nextEvent('run:end', { status: 'completed', stop_reason: 'completed', output: REPEATED_TEXT, error: null }),
+  ]
+  for (const portion of [events.slice(0, 2), events.slice(2, 3), events.slice(3)]) {
+    assert.deepEqual(await writer.tryAppend(portion), { ok: true })
+  }
+  assert.deepEqual((await store.events('r2')).slice(1), events)
+  assert.deepEqual(await store.events('r2', { session_id: 's1', after: 3 }), events.slice(2, 3))
+  assert.equal((await store.session('s1'))?.text, REPEATED_TEXT)
+}
+
+/** A text counts as said only once it is in the journal. */
+export async function ignoresTextOfRefusedAppends(store: Store): Promise<void> {
+  const writer = await createLeasedRun(store, 'r1')
+  const lost = writer.nextEvent('step:drift', { key: REPEATED_TEXT, recorded_hash: 'a', current_hash: 'b' })
+  expectRefusal(await writer.tryAppend([lost], { epoch: writer.epoch + 1 }), 'lease_lost')
+  const said = { ...lost, data: { key: 'k', recorded_hash: REPEATED_TEXT, current_hash: REPEATED_TEXT } } as typeof lost
+  const again = writer.nextEvent('step:drift', { key: REPEATED_TEXT, recorded_hash: REPEATED_TEXT, current_hash: 'b' })
+  assert.deepEqual(await writer.tryAppend([said]), { ok: true })
+  assert.deepEqual(await writer.tryAppend([again]), { ok: true })
+  assert.deepEqual((await store.events('r1')).slice(1), [said, again])
+}

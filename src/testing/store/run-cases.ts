@@ -1,0 +1,234 @@
+import assert from 'node:assert/strict'
+import type { Event } from '../../kernel/event.ts'
+import { NO_USAGE } from '../../kernel/model.ts'
+import { addSpend, NO_SPEND } from '../../kernel/session/ledger.ts'
+import type { Store } from '../../store/store.ts'
+import {
+  createLeasedRun,
+  expectRejection,
+  gateOpenData,
+  NOW,
+  RunWriter,
+  runEndData,
+  testClaimant,
+  testRunStart,
+} from './store-harness.ts'
+
+export async function createsRuns(store: Store): Promise<void> {
+  const start = testRunStart('r1', { input: { instruction: 'Find\n  the bug' } })
+  await store.createRun(start)
+  assert.deepEqual(await store.run('r1'), {
+    run_id: 'r1',
+    project: 'default',
+    pattern: 'task',
+    title: 'Find the bug',
+    status: 'pending',
+    stop_reason: null,
+    created_at: NOW,
+    ended_at: null,
+    head: 1,
+    epoch: 0,
+    owner: null,
+    lease_until: null,
+    usage: NO_SPEND,
+    open_gates: 0,
+  })
+  assert.deepEqual(await store.events('r1'), [start])
+  assert.equal(await store.run('r2'), undefined)
+}
+
+export async function refusesInvalidStarts(store: Store): Promise<void> {
+  await store.createRun(testRunStart('r1'))
+  await expectRejection(store.createRun(testRunStart('r1', { pattern: 'other' })), 'invalid_input', /r1 exists/)
+  await expectRejection(store.createRun({ ...testRunStart('r2'), seq: 2 } as Event), 'invalid_input')
+  const park: Event = { run_id: 'r2', seq: 1, at: NOW, type: 'run:park', data: { gates: [] } }
+  await expectRejection(store.createRun(park), 'invalid_input', /run:park/)
+  await expectRejection(store.createRun(testRunStart('r2', { project: '\ud800' })), 'invalid_input', /half a character/)
+  assert.equal((await store.run('r1'))?.pattern, 'task')
+  assert.equal(await store.run('r2'), undefined)
+}
+
+export async function titlesRuns(store: Store): Promise<void> {
+  const long = '🦊'.repeat(100)
+  await store.createRun(testRunStart('long', { input: { task: long } }))
+  await store.createRun(testRunStart('torn', { input: { question: 'half \ud83e a fox\u0000' } }))
+  await store.createRun(testRunStart('none', { input: ['a list'], pattern: 'collaborate' }))
+  const title = (await store.run('long'))?.title ?? ''
+  assert.ok(title.isWellFormed() && [...title].length <= 80 && title.startsWith('🦊🦊'), title)
+  assert.equal((await store.run('torn'))?.title, 'half \ufffd a fox')
+  assert.equal((await store.run('none'))?.title, 'collaborate')
+}
+
+export async function projectsStatus(store: Store): Promise<void> {
+  const writer = await createLeasedRun(store, 'r1')
+  const status = async () => (await store.run('r1'))?.status
+  await writer.append('run:attempt', { epoch: 1, owner: 'me' })
+  assert.equal(await status(), 'running')
+  await writer.append('run:park', { gates: ['g1'] })
+  assert.equal(await status(), 'waiting')
+  await writer.append('run:attempt', { epoch: 1, owner: 'me' })
+  await writer.append('run:interrupt', { reason: 'stop' })
+  assert.equal(await status(), 'pending')
+  const end = await writer.append('run:end', { ...runEndData('failed'), stop_reason: 'budget' })
+  const ended = await store.run('r1')
+  assert.deepEqual([ended?.status, ended?.stop_reason, ended?.ended_at, ended?.head], ['failed', 'budget', end.at, 6])
+  await writer.append('run:reopen', { key: null, limits: { ...startLimits() } })
+  const again = await store.run('r1')
+  assert.deepEqual([again?.status, again?.stop_reason, again?.ended_at], ['pending', null, null])
+}
+
+function startLimits() {
+  const start = testRunStart('x')
+  if (start.type !== 'run:start') throw new Error('not a start')
+  return start.data.limits
+}
+
+/** Sums in another order differ in the last digit; the row must be the very fold of the journal. */
+export async function projectsSpend(store: Store): Promise<void> {
+  const writer = await createLeasedRun(store, 'r1')
+  const message = { role: 'assistant' as const, content: [] }
+  for (const [turn, usd] of [0.1, 0.2, 0.3, 0.7, 1e-9].entries()) {
+    const usage = { ...NO_USAGE, input: turn, output: 3, cache_read: 1 }
+    await writer.append('model:end', { key: `k${turn}`, attempt: 1, message, stop: 'end', usage, usd })
+  }
+  await writer.append('model:lost', {
+    key: 'l',
+    attempt: 1,
+    reserved: { calls: 1, tokens: 99, usd: 0.5 },
+    reason: 'crash',
+  })
+  const folded = (await store.events('r1')).reduce(addSpend, NO_SPEND)
+  assert.deepEqual((await store.run('r1'))?.usage, folded)
+  assert.deepEqual([folded.calls, folded.input, folded.lost.tokens], [5, 10, 99])
+  await writer.append('model:end', { key: 'k9', attempt: 1, message, stop: 'end', usage: NO_USAGE, usd: null })
+  assert.equal((await store.run('r1'))?.usage.usd, null)
+}
+
+export async function listsRuns(store: Store): Promise<void> {
+  const first = await createLeasedRun(store, 'r1')
+  await createLeasedRun(store, 'r2')
+  await createLeasedRun(store, 'r3')
+  await createLeasedRun(store, 'elsewhere', 'other')
+  await first.append('run:end', runEndData())
+  const ids = async (filter: Parameters<Store['runs']>[0]) => (await store.runs(filter)).map(({ run_id }) => run_id)
+  assert.deepEqual(await ids({ project: 'default' }), ['r3', 'r2', 'r1'])
+  assert.deepEqual(await ids({ project: 'default', limit: 2 }), ['r3', 'r2'])
+  assert.deepEqual(await ids({ project: 'default', status: ['pending', 'running'] }), ['r3', 'r2'])
+  assert.deepEqual(await ids({ project: 'default', status: ['completed', 'waiting'] }), ['r1'])
+  assert.deepEqual(await ids({ project: 'default', status: [] }), [])
+  assert.deepEqual(await ids({ project: 'other' }), ['elsewhere'])
+  assert.deepEqual(await ids({ project: 'default', pattern: 'task', limit: 1 }), ['r3'])
+  assert.deepEqual(await ids({ project: 'default', pattern: 'none such' }), [])
+}
+
+export async function grantsExclusiveLeases(store: Store): Promise<void> {
+  await store.createRun(testRunStart('r1'))
+  const first = await store.lease('r1', testClaimant('a'))
+  assert.deepEqual(first, { run_id: 'r1', project: 'default', epoch: 1, head: 1, lease_until: NOW + 30_000 })
+  const row = await store.run('r1')
+  assert.deepEqual([row?.owner, row?.epoch, row?.lease_until], ['a', 1, NOW + 30_000])
+  const busy = await expectRejection(
+    store.lease('r1', testClaimant('b')),
+    'run_busy',
+    /a works on it until \d\d:\d\d:50/,
+  )
+  assert.ok(busy.retry && busy.hint !== '')
+  assert.equal((await store.lease('r1', testClaimant('a'))).epoch, 2)
+  assert.equal((await store.lease('r1', testClaimant('b', { isDead: (owner) => owner === 'a' }))).epoch, 3)
+  assert.equal((await store.lease('r1', testClaimant('c', { now: NOW + 30_000 }))).epoch, 4)
+  await expectRejection(store.lease('r0', testClaimant('a')), 'unknown_run', /r1/)
+}
+
+export async function renewsLeases(store: Store): Promise<void> {
+  await store.createRun(testRunStart('r1'))
+  await store.createRun(testRunStart('r2'))
+  const old = await store.lease('r1', testClaimant('a'))
+  const other = await store.lease('r2', testClaimant('a'))
+  const taken = await store.lease('r1', testClaimant('b', { isDead: () => true }))
+  const gone = { ...other, run_id: 'r0' }
+  assert.deepEqual(await store.renew([old, other, gone], NOW + 90_000), ['r1', 'r0'])
+  assert.equal((await store.run('r2'))?.lease_until, NOW + 90_000)
+  await store.release(old)
+  assert.equal((await store.run('r1'))?.owner, 'b')
+  await store.release(taken)
+  assert.equal((await store.run('r1'))?.owner, null)
+  assert.deepEqual(await store.renew([taken], NOW + 90_000), ['r1'])
+  assert.equal((await store.lease('r1', testClaimant('c'))).epoch, 3)
+}
+
+export async function versionsArtifacts(store: Store): Promise<void> {
+  const writer = await createLeasedRun(store, 'r1')
+  const write = (name: string, version: number, content: string) => {
+    const facts = { media_type: 'text/plain', checksum: `c${version}`, by: 'ada' }
+    return writer.append('artifact:write', { key: `artifacts/${name}/${version}`, name, version, content, ...facts })
+  }
+  await write('plan', 1, 'one')
+  await write('notes', 1, 'n')
+  const third = await write('plan', 10, 'x'.repeat(9000))
+  await write('plan', 2, 'two')
+  assert.equal((await store.artifact('r1', 'plan'))?.content, 'x'.repeat(9000))
+  assert.equal((await store.artifact('r1', 'plan', 1))?.content, 'one')
+  assert.equal(await store.artifact('r1', 'plan', 3), undefined)
+  assert.equal(await store.artifact('r1', 'nothing'), undefined)
+  assert.equal(await store.artifact('r0', 'plan'), undefined)
+  const listed = await store.artifacts('r1')
+  assert.deepEqual(
+    listed.map(({ name, version }) => `${name} ${version}`),
+    ['plan 1', 'notes 1', 'plan 10', 'plan 2'],
+  )
+  assert.ok(listed.every((row) => !('content' in row)))
+  assert.deepEqual([listed[2]?.at, listed[2]?.checksum, listed[2]?.project], [third.at, 'c10', 'default'])
+  assert.deepEqual(await store.artifacts('r0'), [])
+}
+
+export async function countsOpenGates(store: Store): Promise<void> {
+  const writer = await createLeasedRun(store, 'r1')
+  await writer.append('gate:open', gateOpenData('g1'))
+  await writer.append('gate:open', gateOpenData('g2'))
+  assert.equal((await store.run('r1'))?.open_gates, 2)
+  await writer.append('gate:answer', { key: 'gates/g1', gate_id: 'g1', answer: 'yes', by: 'eve' })
+  assert.equal((await store.run('r1'))?.open_gates, 1)
+  await writer.append('run:end', runEndData('cancelled'))
+  assert.equal((await store.run('r1'))?.open_gates, 0)
+}
+
+/** A writer for a run that another one created. */
+export async function takeOverRun(store: Store, run_id: string, owner: string): Promise<RunWriter> {
+  return new RunWriter(store, await store.lease(run_id, testClaimant(owner, { isDead: () => true })))
+}
+
+/** Many at once: each has its own outcome, whatever became of the others. */
+export async function updatesManyRuns(store: Store): Promise<void> {
+  const ids = Array.from({ length: 200 }, (_, n) => `r${n}`)
+  await store.createRun(testRunStart('r7'))
+  const created = await Promise.allSettled(ids.map((run_id) => store.createRun(testRunStart(run_id))))
+  assert.deepEqual(
+    ids.filter((_, index) => created[index]?.status === 'rejected'),
+    ['r7'],
+  )
+  await store.lease('r9', testClaimant('someone else'))
+  const leases = await Promise.allSettled(
+    ['r0', ...ids, 'nobody'].map((run_id) => store.lease(run_id, testClaimant('me'))),
+  )
+  const refused = leases.flatMap((lease) => (lease.status === 'rejected' ? [lease.reason.code] : []))
+  assert.deepEqual(refused, ['run_busy', 'unknown_run'])
+  const held = leases.flatMap((lease) => (lease.status === 'fulfilled' ? [lease.value] : []))
+  assert.deepEqual(
+    held.filter(({ run_id }) => run_id === 'r0').map(({ epoch }) => epoch),
+    [1, 2],
+  )
+  await Promise.all(held.map((lease) => store.release(lease)))
+  const rows = await store.runs({ project: 'default' })
+  assert.equal(rows.length, 200)
+  assert.deepEqual(
+    rows.filter(({ owner }) => owner !== null).map(({ run_id }) => run_id),
+    ['r9'],
+  )
+}
+
+export async function describesOwners(store: Store): Promise<void> {
+  await store.createRun(testRunStart('r1'))
+  await store.lease('r1', testClaimant('mill|4711|99|ab12'))
+  const says = /another process \(pid 4711 on mill\) works on it until \d\d:\d\d:\d\d/
+  await expectRejection(store.lease('r1', testClaimant('me')), 'run_busy', says)
+}

@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict'
+import type { ErrorCode, TroupeError } from '../../errors.ts'
+import type { Event, EventDataOf, EventType, SessionOpen } from '../../kernel/event.ts'
+import type { Append, AppendOutcome } from '../../kernel/journal/journal.ts'
+import { DEFAULT_LIMITS } from '../../kernel/limits.ts'
+import { NO_USAGE } from '../../kernel/model.ts'
+import type { Claimant, Store } from '../../store/store.ts'
+
+/** A store under test, and how to come back to what it holds. */
+export interface StoreHarness {
+  store: Store
+  /** Opens what the store holds once more, beside it; absent where nothing outlives the store. */
+  reopen?(): Promise<Store>
+  dispose(): Promise<void>
+}
+
+export const NOW = 1_700_000_000_000
+
+/** One who works on a run: appends as its journal would. */
+export class RunWriter {
+  readonly store: Store
+  readonly run_id: string
+  readonly project: string
+  epoch: number
+  head: number
+
+  constructor(store: Store, facts: { run_id: string; project: string; epoch: number; head: number }) {
+    this.store = store
+    this.run_id = facts.run_id
+    this.project = facts.project
+    this.epoch = facts.epoch
+    this.head = facts.head
+  }
+
+  /** The next event, not yet appended. */
+  nextEvent<T extends EventType>(type: T, data: EventDataOf<T>, session_id?: string): Event {
+    this.head += 1
+    const { run_id, head: seq } = this
+    return {
+      run_id,
+      seq,
+      at: NOW + seq,
+      type,
+      ...(session_id === undefined ? undefined : { session_id }),
+      data,
+    } as Event
+  }
+
+  toAppend(events: readonly Event[], more: Partial<Append> = {}): Append {
+    return { run_id: this.run_id, project: this.project, epoch: this.epoch, events, sync: 'normal', ...more }
+  }
+
+  async tryAppend(events: readonly Event[], more: Partial<Append> = {}): Promise<AppendOutcome> {
+    const [outcome] = await this.store.append([this.toAppend(events, more)])
+    assert.ok(outcome)
+    return outcome
+  }
+
+  async append<T extends EventType>(type: T, data: EventDataOf<T>, session_id?: string): Promise<Event> {
+    const event = this.nextEvent(type, data, session_id)
+    const outcome = await this.tryAppend([event])
+    if (!outcome.ok) throw outcome.error
+    return event
+  }
+}
+
+export function testRunStart(
+  run_id: string,
+  more: { project?: string; input?: unknown; pattern?: string } = {},
+): Event {
+  const { project = 'default', input = { instruction: `work of ${run_id}` }, pattern = 'task' } = more
+  const data = { format: 1 as const, project, pattern, version: 1, input, limits: DEFAULT_LIMITS }
+  return { run_id, seq: 1, at: NOW, type: 'run:start', data }
+}
+
+export function testClaimant(owner: string, more: Partial<Claimant> = {}): Claimant {
+  return { owner, now: NOW, ttl_ms: 30_000, isDead: () => false, ...more }
+}
+
+/** Creates a run and leases it. */
+export async function createLeasedRun(store: Store, run_id: string, project = 'default'): Promise<RunWriter> {
+  await store.createRun(testRunStart(run_id, { project }))
+  return new RunWriter(store, await store.lease(run_id, testClaimant(`owner of ${run_id}`)))
+}
+
+export function sessionOpenData(segment: number, more: Partial<SessionOpen> = {}): SessionOpen {
+  return {
+    key: 'agents/ada',
+    agent: { name: 'ada', description: '', instructions: '' },
+    tools: [],
+    parent_session_id: null,
+    depth: 0,
+    self_depth: 0,
+    max_depth: 1,
+    path: [],
+    segment,
+    ...more,
+  }
+}
+
+export function sessionEndData(text: string, turn_count = 1): EventDataOf<'session:end'> {
+  const usage = { ...NO_USAGE, input: 10, output: 5, calls: turn_count }
+  return { key: 'agents/ada', status: 'completed', stop_reason: 'completed', text, turn_count, usage, error: null }
+}
+
+export function gateOpenData(gate_id: string, question = 'go on?'): EventDataOf<'gate:open'> {
+  return { key: `gates/${gate_id}`, gate_id, question, choices: ['yes', 'no'] }
+}
+
+export function runEndData(status: 'completed' | 'failed' | 'cancelled' = 'completed'): EventDataOf<'run:end'> {
+  return { status, stop_reason: status, output: null, error: null }
+}
+
+export async function expectRejection(promise: Promise<unknown>, code: ErrorCode, says?: RegExp): Promise<TroupeError> {
+  let caught: unknown
+  await assert.rejects(promise, (error: unknown) => {
+    caught = error
+    return true
+  })
+  return expectError(caught, code, says)
+}
+
+export function expectRefusal(outcome: AppendOutcome | undefined, code: ErrorCode, says?: RegExp): TroupeError {
+  assert.ok(outcome && !outcome.ok, 'the append should have been refused')
+  return expectError(outcome.error, code, says)
+}
+
+function expectError(thrown: unknown, code: ErrorCode, says: RegExp | undefined): TroupeError {
+  const error = thrown as TroupeError
+  assert.equal(error.code, code, error.message)
+  if (says) assert.match(`${error.message} (${error.hint})`, says)
+  return error
+}

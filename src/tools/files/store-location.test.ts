@@ -1,0 +1,65 @@
+import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { callTool } from '../../../test/escape/tool-workspace.ts'
+import { createTroupe } from '../../index.ts'
+import { createTools } from '../tools.ts'
+import { storePathsToHide } from './store-location.ts'
+
+let root: string
+let workspace: string
+
+beforeEach(() => {
+  root = realpathSync(mkdtempSync(join(tmpdir(), 'troupe-store-')))
+  workspace = join(root, 'workspace')
+  mkdirSync(workspace)
+})
+afterEach(() => rmSync(root, { recursive: true, force: true }))
+
+test('TO67 a store that lies open in the workspace is refused: what agents can write there is the journal', async () => {
+  symlinkSync(workspace, join(root, 'alias'))
+  const open = [join(workspace, 'runs.db'), join(workspace, 'data/runs.sqlite'), join(root, 'alias/runs.db')]
+  for (const path of open) {
+    expect(() => storePathsToHide(workspace, { path, isFile: true }), path).toThrow('within reach of agents')
+    await expect(createTroupe({ store: path, workspace: { workspace } }), path).rejects.toThrow(
+      'within reach of agents',
+    )
+  }
+  expect(() => storePathsToHide(workspace, { path: workspace, isFile: false })).toThrow('within reach of agents')
+  await expect(createTroupe({ store: workspace, workspace: { workspace } })).rejects.toThrow('within reach of agents')
+})
+
+test('TO67 a store elsewhere, or in a folder of its own, is fine', () => {
+  expect(storePathsToHide(workspace, { path: join(root, 'runs.db'), isFile: true })).toEqual([])
+  expect(storePathsToHide(workspace, { path: join(workspace, '.troupe/runs.db'), isFile: true })).toEqual([])
+  expect(storePathsToHide(workspace, { path: join(workspace, '.troupe'), isFile: false })).toEqual([])
+  expect(storePathsToHide(workspace, { path: join(workspace, 'data'), isFile: false })).toContain(
+    join(workspace, 'data'),
+  )
+})
+
+test('TO67 agents neither see nor change the folder that holds runs', async () => {
+  mkdirSync(join(workspace, 'data'))
+  writeFileSync(join(workspace, 'data/troupe.db-wal'), 'secret words\n')
+  symlinkSync('data', join(workspace, 'alias'))
+  const box = createTools({
+    workspace,
+    hide: storePathsToHide(workspace, { path: join(workspace, 'data'), isFile: false }),
+  })
+  const path = 'data/troupe.db-wal'
+  for (const file_path of [path, 'alias/troupe.db-wal']) {
+    expect(await callTool(box, 'Read', { file_path }), file_path).toMatchObject({ success: false, code: 'denied' })
+  }
+  for (const file_path of [path, 'alias/troupe.db-wal', 'Data/troupe.db-wal', 'data/troupe.db-journal']) {
+    const write = { file_path, content: 'x' }
+    expect(await callTool(box, 'Write', write), file_path).toMatchObject({ success: false, code: 'denied' })
+  }
+  expect((await callTool(box, 'Grep', { pattern: 'secret' })).text).not.toContain('data')
+  expect((await callTool(box, 'Glob', { pattern: '**/*' })).text).not.toContain('data')
+  const { text } = await callTool(box, 'Bash', {
+    command: 'cat data/* alias/*; echo x > data/troupe.db-journal; rm -rf data/*; mv data away',
+  })
+  expect(text).not.toContain('secret')
+  expect(readdirSync(join(workspace, 'data'))).toEqual(['troupe.db-wal'])
+})

@@ -1,0 +1,209 @@
+import { expect, test } from 'vitest'
+import { createMcpHarness, TEST_AGENT } from '../../../test/support/mcp-harness.ts'
+import { createTestServer, isAlive, waitUntil } from '../../../test/support/mcp-test-server.ts'
+import { agent } from '../../../test/support/test-troupe.ts'
+import type { McpServers } from './mcp-servers.ts'
+
+const kinds = ({ tools }: McpServers) => Object.fromEntries([...tools.values()].map(({ name, kind }) => [name, kind]))
+
+test('MC1 nothing is started before it is needed, and what many need is started once', async () => {
+  const scene = createTestServer()
+  const { mcp, call } = createMcpHarness({ s: scene.config })
+  expect(mcp.status()).toMatchObject([{ name: 's', state: 'idle', tools: 0 }])
+  expect(mcp.prepare(agent('reader', { tools: ['Read'] }))).toBeUndefined()
+  expect(scene.pids()).toEqual([])
+  await Promise.all([mcp.prepare(TEST_AGENT), mcp.prepare(agent('other', { tools: ['mcp__s__echo'] }))])
+  expect(mcp.prepare(TEST_AGENT)).toBeUndefined()
+  await Promise.all([call('mcp__s__look'), call('mcp__s__echo', { text: 'a' })])
+  expect(scene.pids()).toHaveLength(1)
+  expect(mcp.status()).toMatchObject([{ name: 's', state: 'ready', tools: 13 }])
+})
+
+test('MC2 a tool is what the annotations of a trusted server say; without or against reason it acts', async () => {
+  const { mcp } = createMcpHarness({ s: { ...createTestServer().config, trust: true } })
+  await mcp.prepare(TEST_AGENT)
+  expect(kinds(mcp)).toMatchObject({
+    mcp__s__look: 'read',
+    mcp__s__put: 'idempotent',
+    mcp__s__echo: 'act',
+    mcp__s__pretend: 'act',
+  })
+  expect(mcp.tools.get('mcp__s__look')?.category).toBe('perception')
+  expect(mcp.tools.get('mcp__s__put')?.category).toBe('action')
+})
+
+test('MC45 that a tool only reads is believed of servers that the operator trusts, and of no others', async () => {
+  const { config } = createTestServer()
+  const trusting = { ...config, trust: true }
+  const { mcp } = createMcpHarness({ plain: config, known: trusting })
+  const bringer = agent('bringer', { mcp_servers: { own: trusting, known: config } })
+  await Promise.all([mcp.prepare(TEST_AGENT), mcp.prepare(bringer)])
+  expect(kinds(mcp)).toMatchObject({
+    mcp__plain__look: 'idempotent',
+    mcp__own__look: 'idempotent',
+    mcp__own__pretend: 'act',
+    mcp__known__look: 'read',
+  })
+  expect(mcp.tools.get('mcp__own__look')?.category).toBe('action')
+})
+
+test('MC3 an answer is its text, its data as JSON, and words for everything else, whatever was promised', async () => {
+  const { mcp, call } = createMcpHarness({ s: createTestServer({ noise: true }).config })
+  await mcp.prepare(TEST_AGENT)
+  expect(await call('mcp__s__echo', { text: 'hello' })).toEqual({ success: true, output: 'hello' })
+  const { success, output } = await call('mcp__s__mixed')
+  expect(success).toBe(true)
+  expect(String(output).split('\n')).toEqual([
+    'see',
+    '[image: image/png, 3 bytes, not shown]',
+    '[a://b]',
+    'inside',
+    '{"type":"hologram","depth":3}',
+    '7',
+    '{"promised":"a number","given":"text"}',
+  ])
+})
+
+test('MC4 a tool without a usable name or schema is reported and left out; the others work', async () => {
+  const fine = { type: 'object', properties: {} }
+  const tools = [
+    { name: 'echo', inputSchema: { type: 'object', properties: { text: { type: 'string' } } } },
+    { name: 'no schema' },
+    { name: 'unknown_type', inputSchema: { type: 'object', properties: { a: { type: 'strng' } } } },
+    { name: 'no_object', inputSchema: { type: 'string' } },
+    { name: 'huge', inputSchema: { ...fine, description: 'x'.repeat(70_000) } },
+    { name: 'a/b', inputSchema: fine },
+    { name: 'x'.repeat(80), inputSchema: fine },
+    { name: 'echo', inputSchema: fine },
+    { inputSchema: fine },
+    'a word',
+    { name: 'loose', description: 7, annotations: 'none', inputSchema: { properties: { a: {} } } },
+  ]
+  const { mcp, warnings, call } = createMcpHarness({ s: createTestServer({ tools }).config })
+  await mcp.prepare(TEST_AGENT)
+  expect([...mcp.tools.keys()]).toEqual(['mcp__s__echo', 'mcp__s__loose'])
+  expect(await call('mcp__s__echo', { text: 'still here' })).toMatchObject({ output: 'still here' })
+  expect(warnings).toHaveLength(9)
+  for (const words of ["'no schema'", "'unknown_type'", 'of "string"', '70', "'a/b'", 'too long', 'twice', 'no name']) {
+    expect(warnings.some((problem) => problem.includes(words) && problem.startsWith("MCP server 's'"))).toBe(true)
+  }
+})
+
+test('MC5 arguments that do not fit are not sent; a schema’s regular expressions cannot stop us', async () => {
+  const evil = { type: 'string', pattern: '^(a+)+$', format: 'nonsense' }
+  const properties = { pattern: evil, n: { type: 'integer' } }
+  const inputSchema = { type: 'object', properties, required: ['pattern'], additionalProperties: false }
+  const scene = createTestServer({
+    tools: [
+      { name: 'echo', inputSchema },
+      { name: 'refuse', inputSchema: { type: 'object' } },
+    ],
+  })
+  const { mcp, call } = createMcpHarness({ s: scene.config })
+  await mcp.prepare(TEST_AGENT)
+  await expect(call('mcp__s__echo', {})).rejects.toThrow(/do not fit its schema: .*pattern/)
+  await expect(call('mcp__s__echo', { pattern: 'a', n: 'x' })).rejects.toThrow('n must be integer')
+  expect(scene.log()).not.toContain('call echo')
+  await call('mcp__s__echo', { pattern: `${'a'.repeat(40)}!` })
+  expect(scene.log()).toContain('call echo')
+  const refused = await call('mcp__s__refuse', null)
+  expect(refused).toEqual({ success: false, error: 'it takes numbers, whatever was advertised' })
+})
+
+test('MC6 a server that is lost during a call is started again with the next one', async () => {
+  const scene = createTestServer()
+  const { mcp, call } = createMcpHarness({ s: scene.config })
+  await mcp.prepare(TEST_AGENT)
+  const calling = call('mcp__s__hang')
+  await waitUntil(() => scene.log().includes('call hang'))
+  process.kill(scene.pids()[0] ?? 0, 'SIGKILL')
+  await expect(calling).rejects.toMatchObject({
+    code: 'tool_failed',
+    message: "the MCP server 's' was lost while it worked on hang: signal SIGKILL",
+    hint: expect.stringMatching(/may or may not have taken effect.*started again with the next call/),
+  })
+  expect(await call('mcp__s__echo', { text: 'back' })).toMatchObject({ output: 'back' })
+  expect(scene.pids()).toHaveLength(2)
+})
+
+test('MC7 a server that is lost twice stays lost; its tools say so and what to do', async () => {
+  const scene = createTestServer()
+  const { mcp, call } = createMcpHarness({ s: scene.config })
+  await mcp.prepare(TEST_AGENT)
+  await expect(call('mcp__s__die')).rejects.toThrow('exit code 3')
+  await expect(call('mcp__s__die')).rejects.toMatchObject({ hint: expect.stringContaining('do without its tools') })
+  await expect(call('mcp__s__echo', { text: 'a' })).rejects.toMatchObject({
+    message: expect.stringContaining("the MCP server 's' failed twice and is not started again"),
+    hint: expect.stringContaining('do without its tools'),
+    retry: false,
+  })
+  expect(scene.pids()).toHaveLength(2)
+  expect(mcp.prepare(TEST_AGENT)).toBeUndefined()
+  expect(mcp.status()).toMatchObject([{ state: 'lost', tools: 13 }])
+})
+
+test('MC8 a server that hangs while it is started or asked for its tools is given up after the time limit', async () => {
+  const mute = createTestServer({ hang: ['initialize'] })
+  const slow = createTestServer({ hang: ['tools/list'] })
+  const gone = { command: 'no-such-program-here' }
+  const starting = createMcpHarness({ mute: mute.config, gone }, { limits: { connect_ms: 400 } })
+  const listing = createMcpHarness({ slow: slow.config }, { limits: { list_ms: 100 } })
+  await Promise.all([starting, listing].map(({ mcp }) => mcp.prepare(TEST_AGENT)))
+  expect([...starting.warnings, ...listing.warnings].toSorted()).toEqual([
+    "the MCP server 'gone' could not be started: spawn no-such-program-here ENOENT",
+    "the MCP server 'mute' could not be started: it did not start within 400 ms",
+    "the MCP server 'slow' could not be started: it did not list its tools within 100 ms",
+  ])
+  expect(listing.mcp.tools.size).toBe(0)
+  await waitUntil(() => ![...mute.pids(), ...slow.pids()].some(isAlive))
+})
+
+test('MC9 an abort ends a call at once and tells the server; the connection stays', async () => {
+  const scene = createTestServer()
+  const { mcp, call } = createMcpHarness({ s: scene.config })
+  await mcp.prepare(TEST_AGENT)
+  const stop = new AbortController()
+  const calling = call('mcp__s__hang', {}, stop.signal)
+  await waitUntil(() => scene.log().includes('call hang'))
+  stop.abort(new Error('enough'))
+  await expect(calling).rejects.toThrow('enough')
+  await waitUntil(() => scene.log().includes('notifications/cancelled'))
+  expect(await call('mcp__s__echo', { text: 'still there' })).toMatchObject({ output: 'still there' })
+  expect(scene.pids()).toHaveLength(1)
+})
+
+test('MC10 closing leaves no process: not a stubborn server, not its helpers, not one that is being started', async () => {
+  const stubborn = createTestServer({ ignoreEnd: true })
+  const mute = createTestServer({ hang: ['initialize'] })
+  const { mcp, call, warnings } = createMcpHarness({ stubborn: stubborn.config, mute: mute.config })
+  const preparing = mcp.prepare(TEST_AGENT)
+  await waitUntil(() => mcp.tools.has('mcp__stubborn__helper') && mute.log().includes('initialize'))
+  const { output } = await call('mcp__stubborn__helper')
+  const pids = [...stubborn.pids(), ...mute.pids(), Number(String(output).slice(4))]
+  expect(pids.map(isAlive)).toEqual([true, true, true])
+  await mcp.close()
+  await preparing
+  await waitUntil(() => !pids.some(isAlive))
+  expect(stubborn.log()).toContain('SIGTERM')
+  expect(mcp.prepare(TEST_AGENT)).toBeUndefined()
+  await expect(call('mcp__stubborn__look')).rejects.toThrow('was closed')
+  expect(warnings).toEqual([])
+})
+
+test('MC11 when a server says that its tools changed, the registry follows', async () => {
+  const { mcp, call } = createMcpHarness({ s: createTestServer().config })
+  await mcp.prepare(TEST_AGENT)
+  expect(mcp.tools.has('mcp__s__grown')).toBe(false)
+  await call('mcp__s__grow')
+  await waitUntil(() => mcp.tools.has('mcp__s__grown'))
+  expect(mcp.tools.has('mcp__s__put')).toBe(false)
+})
+
+test('MC17 a server whose message does not end is ended', async () => {
+  const scene = createTestServer()
+  const { mcp, call } = createMcpHarness({ s: scene.config })
+  await mcp.prepare(TEST_AGENT)
+  await expect(call('mcp__s__torrent')).rejects.toThrow(/lost while it worked on torrent: .*(size|exceed)/i)
+  expect(await call('mcp__s__echo', { text: 'anew' })).toMatchObject({ output: 'anew' })
+  expect(isAlive(scene.pids()[0] ?? 0)).toBe(false)
+})

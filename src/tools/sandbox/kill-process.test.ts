@@ -1,0 +1,27 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { killSandbox } from './kill-process.ts'
+
+test('SB29 what has left the group of the program that is ended ends with it', async () => {
+  const script = 'setsid sh -c "echo \\$\\$; setsid sleep 98; true" & wait'
+  const child = spawn('sh', ['-c', script], { detached: true, stdio: ['ignore', 'pipe', 'ignore'] })
+  const [chunk] = (await once(child.stdout, 'data')) as [Buffer]
+  const left = Number(String(chunk))
+  expect(existsSync(`/proc/${left}`)).toBe(true)
+  killSandbox(child)
+  // Closed means that nobody holds its output open any more.
+  await once(child, 'close')
+  expect(child.signalCode).toBe('SIGKILL')
+})
+
+test('SB29 a program that has ended is left alone: its number may be that of another', async () => {
+  const child = spawn('true', { stdio: 'ignore' })
+  await once(child, 'exit')
+  const bystander = spawn('sleep', ['98'], { stdio: 'ignore' })
+  killSandbox(Object.assign(Object.create(child), { pid: bystander.pid, exitCode: 0 }))
+  expect(bystander.signalCode).toBe(null)
+  bystander.kill('SIGTERM')
+  expect((await once(bystander, 'exit'))[1]).toBe('SIGTERM')
+})

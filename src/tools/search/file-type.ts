@@ -1,0 +1,34 @@
+import { unknownNameError } from '../../errors.ts'
+
+/** Kinds of files by the names that ripgrep gives them. */
+const FILE_TYPE_GLOBS: Readonly<Record<string, readonly string[]>> = {
+  c: ['*.c', '*.h'],
+  cpp: ['*.cpp', '*.cc', '*.cxx', '*.hpp', '*.hh', '*.hxx', '*.h'],
+  csharp: ['*.cs'],
+  css: ['*.css', '*.scss'],
+  go: ['*.go'],
+  html: ['*.html', '*.htm'],
+  java: ['*.java'],
+  js: ['*.js', '*.jsx', '*.mjs', '*.cjs', '*.vue'],
+  json: ['*.json'],
+  kotlin: ['*.kt', '*.kts'],
+  md: ['*.md', '*.markdown', '*.mdx'],
+  php: ['*.php'],
+  py: ['*.py', '*.pyi'],
+  ruby: ['*.rb', 'Gemfile', 'Rakefile'],
+  rust: ['*.rs'],
+  sh: ['*.sh', '*.bash', '*.zsh'],
+  sql: ['*.sql'],
+  swift: ['*.swift'],
+  toml: ['*.toml'],
+  ts: ['*.ts', '*.tsx', '*.mts', '*.cts'],
+  txt: ['*.txt'],
+  xml: ['*.xml'],
+  yaml: ['*.yaml', '*.yml'],
+}
+
+export function globsForFileType(type: string): readonly string[] {
+  const found = Object.hasOwn(FILE_TYPE_GLOBS, type) ? FILE_TYPE_GLOBS[type] : undefined
+  if (!found) throw unknownNameError('tool_failed', 'type of file', type, Object.keys(FILE_TYPE_GLOBS))
+  return found
+}

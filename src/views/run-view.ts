@@ -1,0 +1,76 @@
+import type { ErrorRecord } from '../errors.ts'
+import type { RunEnd, RunStart, SessionEnd, StopReason } from '../kernel/event.ts'
+import type { CollaborationViews } from './collaboration-view.ts'
+import type { TeamView } from './team-view.ts'
+
+export interface SessionNode {
+  kind: 'session'
+  key: string
+  session_id: string
+  agent: string
+  model: string | null
+  segment: number
+  depth: number
+  status: 'running' | SessionEnd['status']
+  stop_reason: StopReason | null
+  instruction: string
+  text: string
+  error: ErrorRecord | null
+  /** Model calls that ended, and their tokens, in this segment. */
+  calls: number
+  tokens: number
+  /** The model call that is under way, if any: since when. */
+  model_call_since: number | null
+  started_at: number
+  ended_at: number | null
+  children: RunNode[]
+}
+
+export interface ToolCallNode {
+  kind: 'call'
+  key: string
+  tool: string
+  delegates: boolean
+  input: unknown
+  status: 'running' | 'ok' | 'failed'
+  error: ErrorRecord | null
+  started_at: number
+  ended_at: number | null
+  children: RunNode[]
+}
+
+export interface GateNode {
+  kind: 'gate'
+  key: string
+  gate_id: string
+  question: string
+  choices: string[] | null
+  asked_by: string | null
+  answer: unknown
+  answered_by: string | null
+  started_at: number
+  ended_at: number | null
+  children: RunNode[]
+}
+
+export type RunNode = SessionNode | ToolCallNode | GateNode
+
+export interface RunView {
+  run_id: string
+  start: RunStart | undefined
+  started_at: number
+  end: RunEnd | undefined
+  ended_at: number | null
+  children: RunNode[]
+  byKey: Map<string, RunNode>
+  /** Newest segment of each session. */
+  sessions: Map<string, SessionNode>
+  collaborations: CollaborationViews
+  team: TeamView
+  calls: number
+  input: number
+  output: number
+  /** Calls whose usage never arrived, and calls lost in a crash or an abort with what was set aside for them. */
+  estimated: number
+  lost: { calls: number; tokens: number }
+}

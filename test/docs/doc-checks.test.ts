@@ -1,0 +1,95 @@
+import { afterAll, describe, expect, test } from 'vitest'
+import { blockProblems, readmeProblems } from './block-rules.ts'
+import { createWorkspace, runBlock, typeProblems } from './block-runner.ts'
+import type { CodeBlock } from './markdown.ts'
+import { codeBlocks, relativeLinks } from './markdown.ts'
+
+const fence = '```'
+const page = (source: string) => ({ path: 'README.md', source })
+const block = (language: string, body: string): CodeBlock => ({ path: 'a.md', line: 3, language, flags: [], body })
+
+describe('markdown', () => {
+  test('blocks carry language, flags, line and body, also when indented or holding fences', () => {
+    const found = codeBlocks(page(`x\n  ${fence}ts run\n  a\n  ${fence}\n~~~~text\n${fence}\n~~~\n~~~~\n`))
+    expect(found).toEqual([
+      { path: 'README.md', line: 2, language: 'ts', flags: ['run'], body: 'a\n' },
+      { path: 'README.md', line: 5, language: 'text', flags: [], body: `${fence}\n~~~\n` },
+    ])
+  })
+
+  test('a block that never ends is an error', () => {
+    expect(() => codeBlocks(page(`${fence}ts\na\n`))).toThrow('README.md:1')
+  })
+
+  test('only links into the repository are followed', () => {
+    const text = `[a](docs/a.md#part) [b](https://b) [c](#c) ![d](d%20e.png "t")\n\`[no](no.md)\`\n[r]: ../r.md\n`
+    expect(relativeLinks(page(text)).map(({ target }) => target)).toEqual(['docs/a.md', 'd e.png', '../r.md'])
+    expect(relativeLinks(page(`${fence}text\n[no](no.md)\n${fence}\n`))).toEqual([])
+  })
+})
+
+describe('blocks', () => {
+  const known = { scripts: ['demo', 'troupe'], subcommands: ['run', 'show'] }
+
+  test.each([
+    ['json', '{"a": 1}'],
+    ['yaml', 'a: [1, 2]'],
+    ['sh', 'npm ci && npm run -s demo # install, then look'],
+    ['sh', 'npm run -s troupe -- run task --input a.json'],
+    ['console', '$ troupe show R1\ntroupe frobnicate is only output'],
+    ['sh', 'TROUPE_STORE=x npx troupe --help'],
+    ['text', 'anything'],
+  ])('%s: %s passes', (language, body) => {
+    expect(blockProblems(block(language, `${body}\n`), known)).toEqual([])
+  })
+
+  test.each([
+    ['json', '{a: 1}', 'a.md:3'],
+    ['yaml', 'a: [1', 'a.md:3'],
+    ['python', 'x', 'not a language we check'],
+    ['', 'x', 'not a language we check'],
+    ['sh', 'npm run dmeo', 'no npm script "dmeo"'],
+    ['sh', 'npm run -s troupe -- shwo', 'no command "troupe shwo"'],
+    ['console', '$ npm ci && troupe rnu', 'no command "troupe rnu"'],
+    ['sh', 'npm start', 'use "npm run"'],
+  ])('%s: %s is refused', (language, body, message) => {
+    expect(blockProblems(block(language, `${body}\n`), known).join()).toContain(message)
+  })
+})
+
+describe('the README', () => {
+  const readme = (words: number, lines: number, info = 'ts run') =>
+    readmeProblems(page(`${'word '.repeat(words)}\n${fence}${info}\n${'a\n'.repeat(lines)}${fence}\n`))
+
+  test('79 words and 15 lines pass; one more of either, or a block that does not run, is refused', () => {
+    expect(readme(79, 15)).toEqual([])
+    expect(readme(80, 15)).toHaveLength(1)
+    expect(readme(79, 16)).toHaveLength(1)
+    expect(readme(79, 15, 'ts')).toHaveLength(1)
+    expect(readmeProblems(page('no block'))).toHaveLength(1)
+  })
+})
+
+describe('programs', () => {
+  const workshop = createWorkspace()
+  afterAll(workshop.close)
+  const run = (body: string) => runBlock(workshop.folder, block('ts', body))
+
+  test('a program that works ends with 0, one that throws or goes online does not', async () => {
+    expect(await run('const x: number = 1\nconsole.log(x)\n')).toEqual({ status: 0, output: '1\n' })
+    const thrown = await run(`throw new Error('no')\n`)
+    expect(thrown.status).toBe(1)
+    expect(thrown.output).toContain('a.md.3.ts:4')
+    const online = await run(`import { connect } from 'node:net'\nconnect(9, '127.0.0.1')\n`)
+    expect(online.output).toContain('runs offline')
+    expect(online.status).toBe(1)
+  })
+
+  test('a type error is reported at the line of the page', { timeout: 60_000 }, async () => {
+    const wrong = { ...block('ts', `const ok = 1\nexport const x: string = ok\n`), path: 'docs/b.md', line: 10 }
+    const right = block('ts', `import { z } from 'zod'\nexport const n: number = z.number().parse(1)\n`)
+    const found = await typeProblems(workshop.folder, [wrong, right])
+    expect(found).toHaveLength(1)
+    expect(found[0]).toMatch(/docs__b\.md:12: error TS2322/)
+  })
+})

@@ -1,0 +1,96 @@
+import { describe, expect, test } from 'vitest'
+import type { CliFixture } from './cli-fixture.ts'
+import { createCliFixture } from './cli-fixture.ts'
+import { startManualModel } from './manual-model.ts'
+
+/* A conversation whose run other processes work on as well. */
+
+const ONE = 'name: One\nagents: [{ name: helper }]\n'
+
+interface Row {
+  run_id: string
+  status: string
+}
+
+async function listRuns(here: CliFixture): Promise<Row[]> {
+  return JSON.parse((await here.troupe('runs', '--json')).out)
+}
+
+async function findGate(here: CliFixture): Promise<string> {
+  const [first] = JSON.parse((await here.troupe('inbox', '--json')).out) as { gate_id: string }[]
+  return first?.gate_id ?? ''
+}
+
+async function openWaitingChat(...more: string[]) {
+  const here = await createCliFixture()
+  const model = await startManualModel()
+  await here.write('one.yaml', ONE)
+  const how = { keep_stdin_open: true as const, env: model.env }
+  const chat = here.startWith(how, 'chat', 'one.yaml', '--model', model.name, '--no-tools', ...more)
+  chat.type('Paint it.')
+  const turn = await model.nextTurn('helper')
+  turn.answer('Red?')
+  await chat.waitFor(more.length > 0 ? /Red\?[\s\S]*"type":"question"/ : /helper: Red\?/)
+  if (more.length === 0) await chat.waitFor(/→ you/)
+  return { here, model, chat, how }
+}
+
+describe('a conversation that another process goes on with', () => {
+  test('CH19 what is said elsewhere appears here, and a line said meanwhile is for the team at work, not a new run', async () => {
+    const { here, model, chat } = await openWaitingChat()
+    const other = here.startWith({ env: model.env }, 'answer', await findGate(here), 'no', '--no-tools')
+    const turn = await model.nextTurn('helper')
+    await chat.waitFor(/helper …[\s\S]*helper …/)
+    chat.type('Mind the frame.')
+    await chat.waitFor(/noted: another process works on it; it is read before the next turn/)
+    await other.waitFor(/user asks: says Mind the frame/)
+    turn.answer('Blue?')
+    const heard = await model.nextTurn('helper')
+    heard.answer('With a frame.')
+    expect((await other.done).out).toContain('With a frame.')
+    await chat.waitFor(/helper: Blue\?\nhelper: With a frame\./)
+    expect(await listRuns(here)).toHaveLength(1)
+    chat.type('Thanks.')
+    const last = await model.nextTurn('helper')
+    last.answer('Welcome.')
+    await chat.waitFor(/helper: Welcome\./)
+    chat.close()
+    const { out } = await chat.done
+    expect(out.match(/With a frame/g)).toHaveLength(1)
+    expect(await listRuns(here)).toHaveLength(1)
+  })
+
+  test('CH19 of two chats with one team each sees what the other says, and both can go on', async () => {
+    const { here, model, chat, how } = await openWaitingChat('--json')
+    const [run] = await listRuns(here)
+    const second = here.startWith(how, 'chat', '--resume', run?.run_id ?? '', '--no-tools')
+    await second.waitFor(/helper: Red\?/)
+    second.type('no')
+    const blue = await model.nextTurn('helper')
+    blue.answer('Blue?')
+    // Not before it waits for an answer: what is said earlier is for the one at work.
+    await chat.waitFor(/"type":"said"[^\n]*Blue\?[\s\S]*"type":"question"/)
+    chat.type('yes')
+    const done = await model.nextTurn('helper')
+    done.answer('Painted.')
+    await second.waitFor(/helper: Painted\./)
+    for (const each of [chat, second]) each.close()
+    const ended = await Promise.all([chat.done, second.done])
+    for (const { code, err, out } of ended)
+      expect({ code, refused: /already answered/.test(err + out) }).toEqual({ code: 0, refused: false })
+  })
+
+  test('CH19 a team that is cancelled elsewhere has ended here too: the next message starts another', async () => {
+    const { here, model, chat } = await openWaitingChat()
+    const [run] = await listRuns(here)
+    await here.troupe('cancel', run?.run_id ?? '')
+    await chat.waitFor(/^ {2}cancelled$|error: .*cancelled/m)
+    chat.type('Once more.')
+    const again = await model.nextTurn('helper')
+    again.answer('From the start.')
+    await chat.waitFor(/helper: From the start\./)
+    chat.close()
+    await chat.done
+    expect((await listRuns(here)).map(({ status }) => status)).toEqual(['waiting', 'cancelled'])
+  })
+})

@@ -1,0 +1,142 @@
+import { describe, expect, test } from 'vitest'
+import type { CliFixture } from './cli-fixture.ts'
+import { createCliFixture } from './cli-fixture.ts'
+import { replyRule } from './team-script.ts'
+
+/* What a team can be made of, each thing once from a file on the command line to what is left in the store. */
+
+const runArguments = (model: string, team: string, ...more: string[]) => [
+  ...['run', 'team', 'Report on Mars.', '--team', team, '--model', model, ...more],
+]
+
+async function showRun(here: CliFixture): Promise<{ route: string[]; output: Record<string, unknown> }> {
+  return JSON.parse((await here.troupe('show', '--json')).out)
+}
+
+async function checkJournal(here: CliFixture): Promise<unknown> {
+  return JSON.parse((await here.troupe('doctor', '--run', 'r_', '--json')).out)
+}
+
+describe('ways of working, from the command line', () => {
+  test('TM13 a team in the place of an agent is told the request, works, and returns to the team above', async () => {
+    const here = await createCliFixture()
+    await here.write(
+      'teams/inner.yaml',
+      `name: Inner
+agents: [{ name: finder }, { name: counter, outputs: { sources: number } }]
+handoffs: [{ from_agent: finder, to_agent: counter }]
+`,
+    )
+    await here.write(
+      'teams/outer.yaml',
+      `name: Outer
+agents:
+  - { name: lead }
+  - { name: research, team: inner.yaml, outputs: { sources: number } }
+  - { name: writer }
+handoffs:
+  - { from_agent: lead, to_agent: research }
+  - { from_agent: research, to_agent: writer, condition: sources >= 3 }
+after_work_behavior: terminate
+`,
+    )
+    const asked = { agent: 'finder', heard: '"from":"user","text":"Report on Mars."' }
+    const model = await here.script('s.json', [
+      replyRule('lead', 'Look for sources.'),
+      { when: asked, reply: { text: 'Found.' } },
+      replyRule('counter', 'Three.', { sets: { sources: 3 } }),
+      { when: { agent: 'writer', heard: '"from":"research",.*Three' }, reply: { text: 'Mars is red.' } },
+    ])
+    const done = await here.troupe(...runArguments(model, 'teams/outer.yaml', '--no-tools'))
+    expect(done).toMatchObject({ code: 0, out: 'Mars is red.\n' })
+    expect(done.err).toMatch(/Outer: lead begins/)
+    expect(done.err).toMatch(/ {2}Inner: finder begins/)
+    expect(done.err).toMatch(/ {2}counter → back/)
+    expect(done.err).toMatch(/research → writer {2}sources >= 3/)
+    expect(done.err).toMatch(/route: lead → research → writer/)
+    expect(await showRun(here)).toMatchObject({
+      ...{ route: ['lead', 'research', 'writer'], output: { variables: { sources: 3 } } },
+    })
+    expect(await checkJournal(here)).toMatchObject({ healthy: true })
+  })
+
+  test('TM13 one team hands to another, and what it wrote down is read there', async () => {
+    const here = await createCliFixture()
+    await here.write('research.yaml', 'name: Research\nagents: [{ name: finder, tools: [ArtifactWrite] }]\n')
+    await here.write('production.yaml', 'name: Production\nagents: [{ name: maker, tools: [ArtifactRead] }]\n')
+    await here.write(
+      'company.yaml',
+      `name: Company
+agents: [{ name: research, team: research.yaml }, { name: production, team: production.yaml }]
+handoffs: [{ from_agent: research, to_agent: production }]
+after_work_behavior: terminate
+`,
+    )
+    const write = { name: 'ArtifactWrite', input: { name: 'notes', content: 'Two moons.' } }
+    const read = { name: 'ArtifactRead', input: { name: 'notes' } }
+    const model = await here.script('s.json', [
+      { when: { agent: 'finder', turn: 1 }, reply: { toolCalls: [write] } },
+      replyRule('finder', 'It is in the notes.'),
+      { when: { agent: 'maker', turn: 1, heard: 'notes@1' }, reply: { toolCalls: [read] } },
+      { when: { agent: 'maker', turn: 2, says: 'Two moons' }, reply: { text: 'Mars has two moons.' } },
+    ])
+    const done = await here.troupe(...runArguments(model, 'company.yaml'))
+    expect(done).toMatchObject({ code: 0, out: 'Mars has two moons.\n' })
+    expect(done.err).toMatch(/research → production/)
+    const { output, route } = await showRun(here)
+    expect(route).toEqual(['research', 'production'])
+    expect(output).toMatchObject({ artifacts: ['notes@1'], handoffs: [{ to: 'production' }, { to: null }] })
+    expect(await checkJournal(here)).toMatchObject({ healthy: true })
+  })
+
+  test('TM14 open places are filled from the roster, it is said by which words, and nobody who fits is refused', async () => {
+    const here = await createCliFixture()
+    const agent = (name: string, description: string, words: string) =>
+      here.write(`.troupe/agents/${name}.md`, `---\nname: ${name}\ndescription: ${description}\n---\n${words}\n`)
+    await agent('stargazer', 'Observes planets', 'Look up.')
+    await agent('poet', 'Writes verses', 'Rhyme.')
+    const formed = (role: string) => `name: Formed
+form: { roles: [{ name: watcher, role: ${role} }, { name: singer, role: writes verses }] }
+handoffs: [{ from_agent: watcher, to_agent: singer }]
+after_work_behavior: terminate
+`
+    await here.write('formed.yaml', formed('observing planets'))
+    const model = await here.script('s.json', [
+      { when: { agent: 'watcher', says: 'Look up' }, reply: { text: 'It is red.' } },
+      { when: { agent: 'singer', says: 'Rhyme' }, reply: { text: 'Red, it said.' } },
+    ])
+    const done = await here.troupeWith({ env: { COLUMNS: '160' } }, ...runArguments(model, 'formed.yaml', '--no-tools'))
+    expect(done).toMatchObject({ code: 0, out: 'Red, it said.\n' })
+    expect(done.err).toMatch(/watcher is stargazer \(observ, planet\), singer is poet \(writ, vers\)/)
+    await here.write('nobody.yaml', formed('flies aeroplanes'))
+    const refused = await here.troupe(...runArguments(model, 'nobody.yaml', '--no-tools'))
+    expect(refused.code).toBe(2)
+    expect(refused.err).toMatch(/nobody in the roster fits 'flies aeroplanes' \(watcher\)[\s\S]*stargazer/)
+  })
+
+  test('TM20 a long conversation is summed up: request, decisions and artifacts stay, and the history has all of it', async () => {
+    const here = await createCliFixture()
+    const names = ['a', 'b', 'c', 'd', 'e', 'f', 'keeper', 'closer']
+    await here.write('long.yaml', {
+      ...{ name: 'Long', agents: names.map((name) => ({ name, tools: name === 'a' ? ['ArtifactWrite'] : [] })) },
+      handoffs: names.slice(1).map((to_agent, n) => ({ from_agent: names[n], to_agent })),
+      ...{ limits: { context_tokens: 150 }, after_work_behavior: 'terminate' },
+    })
+    const write = { name: 'ArtifactWrite', input: { name: 'map', content: 'of Mars' } }
+    const kept = '"summary":"In short: red\\.","decisions":\\["1: a → b: .*"artifacts":\\["map@1"\\]'
+    const model = await here.script('s.json', [
+      { when: { agent: 'a', turn: 1 }, reply: { toolCalls: [write] } },
+      { when: { agent: 'scribe' }, reply: { text: 'In short: red.' } },
+      { when: { agent: 'keeper', heard: '"text":"Report on Mars\\."' }, reply: { text: 'The request is there.' } },
+      { when: { agent: 'closer', heard: kept }, reply: { text: 'All is kept.' } },
+      ...names.slice(0, -2).map((name) => replyRule(name, `${name} says ${'very much '.repeat(20)}`)),
+    ])
+    const done = await here.troupe(...runArguments(model, 'long.yaml'))
+    expect(done).toMatchObject({ code: 0, out: 'All is kept.\n' })
+    expect(done.err).toMatch(/older messages are summed up/)
+    const { output } = await showRun(here)
+    expect((output.history as unknown[]).length).toBe(1 + names.length)
+    expect(JSON.stringify(output.history)).toContain('The request is there.')
+    expect(await checkJournal(here)).toMatchObject({ healthy: true })
+  })
+})

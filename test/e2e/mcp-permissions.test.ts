@@ -1,0 +1,79 @@
+import { readdirSync, realpathSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { temporaryFolder } from '../support/mcp-test-server.ts'
+import type { TestTroupe } from '../support/test-troupe.ts'
+import { agent, createTestTroupe, functionModel, lastMessageText } from '../support/test-troupe.ts'
+
+/* What servers may do that agents bring, in runs whose operator asks to be asked. */
+
+const MODULES = realpathSync(fileURLToPath(new URL('../../node_modules', import.meta.url)))
+const FILES = join(MODULES, '@modelcontextprotocol/server-filesystem/dist/index.js')
+
+interface PermissionSetup {
+  folder: string
+  inputs: string[]
+  setup: TestTroupe
+}
+
+/** An agent that brings a server, and calls its tools one after the other. */
+async function openWithAgentServer(
+  calls: { name: string; input: unknown }[],
+  more: Parameters<typeof agent>[1],
+): Promise<PermissionSetup> {
+  const folder = realpathSync(temporaryFolder())
+  writeFileSync(join(folder, 'note.txt'), 'the blue one')
+  const inputs: string[] = []
+  const model = functionModel((request) => {
+    inputs.push(lastMessageText(request))
+    const call = calls[request.session.turn - 1]
+    return call ? { calls: [call] } : { text: 'done' }
+  })
+  // Written by its start alone, before any call.
+  const script = 'echo x > started.txt; exec "$@"'
+  const files = { command: 'sh', args: ['-c', script, 'sh', process.execPath, FILES, folder] }
+  const setup = await createTestTroupe({
+    model,
+    workspace: { workspace: folder, sandbox: { read: [MODULES] } },
+    agents: [agent('clerk', { ...more, mcp_servers: { files } })],
+    permissions: { mode: 'ask' },
+  })
+  return { folder, inputs, setup }
+}
+
+const read = { name: 'mcp__files__read_text_file', input: { path: 'note.txt' } }
+const write = { name: 'mcp__files__write_file', input: { path: 'made.txt', content: 'x' } }
+
+test('MC46 a server that an agent brings reads the workspace and cannot write to it, not even by its start', async () => {
+  const { folder, inputs, setup } = await openWithAgentServer([read, write], {
+    tools: ['Read', 'Write', read.name, write.name],
+  })
+  try {
+    await setup.task('clerk', 'copy it')
+    expect(inputs[1]).toContain('the blue one')
+    expect(inputs[2]).toMatch(/EROFS|read-only/i)
+    expect(readdirSync(folder).filter((name) => !name.startsWith('.'))).toEqual(['note.txt'])
+  } finally {
+    await setup.troupe.close()
+  }
+})
+
+test('MC47 a call is asked for, and refused in plan mode, also where its server says that it only reads', async () => {
+  const asked = await openWithAgentServer([read], { tools: ['Read'] })
+  try {
+    const waiting = await asked.setup.task('clerk', 'look')
+    expect(waiting.status).toBe('waiting')
+    expect(asked.inputs.join('\n')).not.toContain('the blue one')
+  } finally {
+    await asked.setup.troupe.close()
+  }
+  const planning = await openWithAgentServer([read], { tools: ['Read', read.name], read_only: true })
+  try {
+    await planning.setup.task('clerk', 'look')
+    expect(planning.inputs[1]).toContain('refused')
+    expect(planning.inputs.join('\n')).not.toContain('the blue one')
+  } finally {
+    await planning.setup.troupe.close()
+  }
+})

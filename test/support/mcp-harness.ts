@@ -1,0 +1,37 @@
+import { onTestFinished } from 'vitest'
+import type { Tool, ToolResult } from '../../src/kernel/tool.ts'
+import type { McpServers, McpServersOptions } from '../../src/tools/mcp/mcp-servers.ts'
+import { createMcpServers } from '../../src/tools/mcp/mcp-servers.ts'
+import { wallClock } from '../../src/tools/wall-clock.ts'
+import { agent } from './test-troupe.ts'
+
+/** Servers without a troupe around them. */
+export interface McpHarness {
+  mcp: McpServers
+  warnings: string[]
+  /** Calls a tool as the kernel would, with the input as a model wrote it. */
+  call(name: string, input?: unknown, signal?: AbortSignal): Promise<ToolResult>
+}
+
+export const TEST_AGENT = agent('anyone')
+
+/** As a configuration writes it. */
+export const envPlaceholder = (name: string) => `\${${name}}`
+
+export function createMcpHarness(
+  servers: McpServersOptions['servers'],
+  more: Partial<McpServersOptions> = {},
+): McpHarness {
+  const warnings: string[] = []
+  const warn = (problem: string) => void warnings.push(problem)
+  const mcp = createMcpServers({ servers, world: wallClock, env: process.env, unconfined: true, warn, ...more })
+  onTestFinished(() => mcp.close())
+  return {
+    mcp,
+    warnings,
+    async call(name, input = {}, signal = new AbortController().signal) {
+      const tool = mcp.tools.get(name) as Tool
+      return tool.execute(tool.input.parse(input) as never, { signal } as never)
+    },
+  }
+}

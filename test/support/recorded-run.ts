@@ -1,0 +1,100 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, vi } from 'vitest'
+import { z } from 'zod'
+import type { TroupeOptions } from '../../src/index.ts'
+import { defineTool } from '../../src/index.ts'
+import type { CassetteEntry } from '../../src/models/cassette.ts'
+import { agent, createTestTroupe } from './test-troupe.ts'
+
+/** A folder of its own for each test, and a cassette in it. */
+export interface CassetteFixture {
+  readonly folder: string
+  readonly file: string
+  lines(): Record<string, unknown>[]
+  entries(): CassetteEntry[]
+}
+
+export function cassetteFixture(): CassetteFixture {
+  let folder = ''
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'troupe-cassette-'))
+  })
+  afterEach(() => {
+    vi.restoreAllMocks()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  const own: CassetteFixture = {
+    get folder() {
+      return folder
+    },
+    get file() {
+      return join(folder, 'run.jsonl')
+    },
+    lines: () =>
+      readFileSync(own.file, 'utf8')
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => JSON.parse(line)),
+    entries: () => own.lines().filter((line) => 'chunks' in line) as unknown as CassetteEntry[],
+  }
+  return own
+}
+
+export const echo = defineTool({
+  name: 'echo',
+  description: 'Says it again.',
+  kind: 'read',
+  category: 'perception',
+  input: z.object({ text: z.string() }),
+  execute: ({ text }) => ({ success: true, output: text }),
+})
+export const agents = [agent('lead'), agent('coder'), agent('critic')]
+/** Delegates, resumes the session, meets a failure that is tried again, uses a tool and asks a person. */
+export const rules = [
+  {
+    when: { agent: 'lead', turn: 1 },
+    reply: {
+      text: 'I delegate twice.',
+      toolCalls: [
+        { name: 'task', input: { agent: 'coder', instruction: 'write' } },
+        { name: 'task', input: { agent: 'critic', instruction: 'write' } },
+      ],
+    },
+  },
+  {
+    when: { agent: 'lead', turn: 2 },
+    reply: { toolCalls: [{ name: 'task', input: { session_id: '{{session_id:coder}}', instruction: 'go on' } }] },
+  },
+  {
+    when: { agent: 'lead', turn: 3 },
+    reply: { toolCalls: [{ name: 'ask_user', input: { question: 'ship {{session_id:coder}}?' } }] },
+  },
+  { when: { agent: 'lead' }, reply: { text: 'Shipped what {{session_id:coder}} wrote.' } },
+  { when: { agent: 'coder', turn: 1 }, times: 1, reply: { error: { status: 503, message: 'busy' } } },
+  { when: { agent: 'coder', turn: 1 }, reply: { toolCalls: [{ name: 'echo', input: { text: 'hello' } }] } },
+  { when: { agent: 'coder', says: 'go on' }, reply: { text: 'Gone on, with more words than fit one piece of it.' } },
+  { when: { agent: 'coder' }, reply: { text: 'Written.' } },
+  { when: { agent: 'critic' }, reply: { text: 'Looks fine to me.' } },
+]
+const pacing = {
+  ready: () => undefined,
+  next: ({ model, error }: { model: string; error: { retry: boolean } }) =>
+    error.retry ? { model, delay_ms: 3 } : undefined,
+}
+
+export async function runToEnd(options: TroupeOptions) {
+  const { troupe, task } = await createTestTroupe({
+    agents,
+    tools: [echo],
+    engine: { retryPolicy: pacing },
+    ...options,
+  })
+  const waiting = await task('lead', 'go')
+  expect(waiting.status, JSON.stringify(waiting.error)).toBe('waiting')
+  const result = await (await troupe.answer(waiting.gates[0]?.gate_id ?? '', 'yes', { by: 'ann' })).result
+  const events = await troupe.events(result.run_id)
+  await troupe.close()
+  return { result, events }
+}
