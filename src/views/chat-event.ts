@@ -1,5 +1,5 @@
 import type { ErrorRecord } from '../errors.ts'
-import type { RunResult } from '../index.ts'
+import type { RunResult } from '../runtime/run-options.ts'
 import type { SteerAction } from '../kernel/steer-action.ts'
 
 /** A question of a run, as it is put to whoever talks with it. */
