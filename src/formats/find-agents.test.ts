@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createRoster } from '../kernel/roster.ts'
+import type { FindAgentsOptions } from './find-agents.ts'
 import { agentSources, findAgents, withBuiltInAgents } from './find-agents.ts'
 
 let root: string
@@ -18,9 +19,9 @@ async function put(path: string, name: string, ...head: string[]): Promise<void>
 }
 
 const project = () => join(root, 'project')
-const find = (more: object = {}) =>
+const find = (more: Partial<FindAgentsOptions> = {}) =>
   findAgents({ project: project(), home: join(root, 'home'), builtIn: false, ...more })
-const facts = async (more: object = {}) => {
+const facts = async (more: Partial<FindAgentsOptions> = {}) => {
   const { agents, problems } = await find(more)
   return {
     found: agents.map(({ name, description }) => `${name} ${description.replace('from ', '')}`),
@@ -38,7 +39,7 @@ describe('where agents are found', () => {
     await put('home/.claude/agents/f.md', 'f')
     await put('node_modules/@acme/crew/agents/g.md', 'g')
     await put('node_modules/other/agents/h.md', 'h')
-    const { agents, problems } = await find({ packages: ['@acme/crew'], shipped: true })
+    const { agents, problems } = await find({ packages: ['@acme/crew'], builtIn: true })
     expect(agents.map(({ name }) => name)).toEqual([
       ...['a', 'b', 'c', 'd', 'e', 'f', 'g'],
       ...['architect', 'default', 'implementer', 'researcher', 'reviewer'],
@@ -78,7 +79,7 @@ describe('where agents are found', () => {
 
   test('A14 one of ours that a project replaces stays reachable as troupe:name', async () => {
     await put('project/.troupe/agents/architect.md', 'architect')
-    const { agents } = await find({ shipped: true })
+    const { agents } = await find({ builtIn: true })
     expect(agents[0]?.description).toContain('.troupe/agents')
     expect(agents.find(({ name }) => name === 'troupe:architect')?.temperature).toBe(0.7)
     const own = agents.filter(({ name }) => name === 'architect')
@@ -88,7 +89,7 @@ describe('where agents are found', () => {
 
   test('A14 folders of the search path may be missing; those that are named may not', async () => {
     expect(await facts()).toEqual({ found: [], said: [] })
-    const named = { code: 'invalid_agent_file', blame: 'operator' }
+    const named = { code: 'invalid_agent_file', responsible: 'operator' }
     await expect(find({ dirs: [join(root, 'gone')] })).rejects.toMatchObject(named)
     await expect(find({ packages: ['gone'] })).rejects.toMatchObject(named)
     await expect(find({ packages: ['../../etc'] })).rejects.toMatchObject(named)
@@ -97,7 +98,7 @@ describe('where agents are found', () => {
   test('A14 a named folder is the only one', async () => {
     await put('project/.troupe/agents/a.md', 'a')
     await put('elsewhere/b.md', 'b')
-    expect((await facts({ dirs: [join(root, 'elsewhere')], shipped: true })).found).toEqual(['b elsewhere/b.md'])
+    expect((await facts({ dirs: [join(root, 'elsewhere')], builtIn: true })).found).toEqual(['b elsewhere/b.md'])
   })
 
   test('A19 agents of folders below the project are never looked for', async () => {

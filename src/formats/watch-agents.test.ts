@@ -103,7 +103,7 @@ describe('watching', () => {
 
   test('A16 watching does not keep a process alive', async () => {
     const module = new URL('./watch-agents.ts', import.meta.url).href
-    const script = `const { watchAgents } = await import(${JSON.stringify(module)}); watchAgents(['.'], () => {}); console.log('on')`
+    const script = `const { watchAgentFolders } = await import(${JSON.stringify(module)}); watchAgentFolders(['.'], () => {}); console.log('on')`
     const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], {
       timeout: 20_000,
     })

@@ -135,7 +135,7 @@ describe('CA3 what arrives', () => {
     const replayed = await second.task('lead', 'go')
     const journal = canonicalJournal(await second.troupe.events(replayed.run_id))
     expect(journal).toEqual(canonicalJournal(await first.troupe.events(recorded.run_id)))
-    expect(JSON.stringify(journal)).toMatch(/unknown_model.*stream_cut|stream_cut.*unknown_model/)
+    expect(JSON.stringify(journal)).toMatch(/unknown_model.*stream_interrupted|stream_interrupted.*unknown_model/)
   })
 
   test('CA3 a call that its time limit broke off is broken off again', async () => {
