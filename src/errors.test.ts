@@ -7,7 +7,7 @@ describe('errors', () => {
     expect(error.toJSON()).toEqual({
       code: 'session_busy',
       message: 'it is in use',
-      blame: 'developer',
+      responsible: 'developer',
       retry: true,
       hint: 'wait',
       alternatives: [],
@@ -15,7 +15,7 @@ describe('errors', () => {
     })
     expect(new TroupeError('model_failed', 'x', { retry: false, responsible: 'developer' })).toMatchObject({
       retry: false,
-      blame: 'developer',
+      responsible: 'developer',
     })
   })
 

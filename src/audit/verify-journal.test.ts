@@ -11,7 +11,7 @@ const usage = { ...NO_USAGE, input: 10, output: 5 }
 const used = (calls: number) => ({ ...NO_USAGE, input: 10 * calls, output: 5 * calls, calls })
 const reserved = { calls: 1, tokens: 100, usd: 0 }
 const limits = { ...DEFAULT_LIMITS, depth: 2, calls: 10, tokens: 2_000, concurrency: 2 }
-const error = { code: 'model_failed', message: 'no', blame: 'operator', retry: true, hint: '', alternatives: [] }
+const error = { code: 'model_failed', message: 'no', responsible: 'operator', retry: true, hint: '', alternatives: [] }
 
 const start: Line = ['run:start', { format: 1, project: 'p', pattern: 'task', version: 1, input: {}, limits }]
 const attempt = (epoch: number): Line => ['run:attempt', { epoch, owner: 'me' }]
@@ -57,7 +57,7 @@ const good: Line[] = [
   open(`${T}/1/session`, 'b', kid),
   begin(`${T}/1/session/turn/1/model`, 'b'),
   attempt(3),
-  ['model:lost', { key: `${T}/1/session/turn/1/model`, attempt: 1, reserved, why: 'crash' }, 'b'],
+  ['model:lost', { key: `${T}/1/session/turn/1/model`, attempt: 1, reserved, reason: 'crash' }, 'b'],
   begin(`${T}/1/session/turn/1/model`, 'b', 2),
   answer(`${T}/1/session/turn/1/model`, 'b', 2),
   end(`${T}/1/session`, 'b', 1),
@@ -102,7 +102,7 @@ describe('a journal that keeps the rules', () => {
       attempt(1),
       open('s', 'a'),
       begin(key, 'a'),
-      ['model:error', { key, attempt: 1, error, partial: '', usage, usd: 0 }, 'a'],
+      ['model:error', { key, attempt: 1, error, partial_text: '', usage, usd: 0 }, 'a'],
       end('s', 'a', 1, { status: 'failed', stop_reason: 'failed', error }),
       failed,
       ['run:reopen', { key, limits }],

@@ -93,7 +93,7 @@ describe('steps are remembered by their key', () => {
       await context.step('a', () => 1)
       return context.step('a', () => 2)
     })
-    expect(failed).toMatchObject({ status: 'failed', error: { code: 'duplicate_step', blame: 'developer' } })
+    expect(failed).toMatchObject({ status: 'failed', error: { code: 'duplicate_step', responsible: 'developer' } })
     expect(failed.error?.message).toContain("'a'")
   })
 

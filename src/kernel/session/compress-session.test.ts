@@ -51,7 +51,7 @@ test('CX1 a session ten times its window stays within it and still has its pinne
 test('CX2 old tool results go first; recent messages stay whole; what was dropped is an event', async () => {
   const { model, events } = await reading(12, 4000)
   const dropped = events.flatMap((event) => (isEvent(event, 'session:compress') ? event.data : []))
-  expect(dropped[0]).toMatchObject({ cut: [2, 4, 6, 8], summary: null })
+  expect(dropped[0]).toMatchObject({ truncated_messages: [2, 4, 6, 8], summary: null })
   const request = model.requests.at(-1)
   expect(JSON.stringify(request?.messages.at(-1))).toContain('page 12: lorem')
   expect(JSON.stringify(request?.messages)).toContain('left out to save room')

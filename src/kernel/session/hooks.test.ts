@@ -109,7 +109,7 @@ describe('decisions about tool calls', () => {
     const { run_id } = await task('worker', 'go')
     expect(done).toEqual([{ to: 'draft-2' }])
     const [pre] = eventData(await troupe.events(run_id), 'tool:pre')
-    expect(pre).toMatchObject({ input: { to: 'draft-2' }, asked: { to: 'main' } })
+    expect(pre).toMatchObject({ input: { to: 'draft-2' }, original_input: { to: 'main' } })
   })
 
   test('H3 an input that a hook made unfit is answered as its failure, and not held against the model', async () => {

@@ -131,5 +131,5 @@ test('E14 a tool that kills the process each time has its run put aside in the e
     data: { key: `k${epoch}`, v: 1, input_hash: null, result: null },
   })
   const lives = [1, 2, 3].flatMap((epoch) => [attempt(epoch), progress(epoch)])
-  expect(new JournalIndex(lives)).toMatchObject({ crashes: 3, fruitlessCrashes: 1 })
+  expect(new JournalIndex(lives)).toMatchObject({ crashes: 3, crashesWithoutProgress: 1 })
 })

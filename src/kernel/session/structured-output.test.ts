@@ -52,7 +52,7 @@ test('SO3 a second misfit fails, keeps the words, and resuming asks again', asyn
   const model = functionModel(() => ({ text: answers[model.requests.length - 1] ?? '' }))
   const { troupe } = await createTestTroupe({ model, agents: [agent('judge')], patterns: [asks] })
   const failed = await troupe.run('asks', {})
-  expect(failed).toMatchObject({ status: 'failed', error: { code: 'model_invalid_response', blame: 'model' } })
+  expect(failed).toMatchObject({ status: 'failed', error: { code: 'model_invalid_response', responsible: 'model' } })
   expect(failed.output).toMatchObject({ text: 'still none' })
   const resumed = await (await troupe.resume(failed.run_id)).result
   expect(resumed.output).toMatchObject({ object: { verdict: 'no', score: 1 } })

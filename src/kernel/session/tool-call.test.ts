@@ -99,7 +99,7 @@ describe('calls of one turn', () => {
     const tools = ['search', 'write', 'read'].map((name) => reads(name, () => ({ success: true })))
     const { answers, events } = await told(toolCallChunks({ name: 'serch' }), { tools })
     expect(answers[0]?.text).toMatch(/no tool 'serch'; known: search/)
-    expect(eventData(events, 'tool:error')[0]?.detail).toMatchObject({ code: 'unknown_tool', blame: 'model' })
+    expect(eventData(events, 'tool:error')[0]?.detail).toMatchObject({ code: 'unknown_tool', responsible: 'model' })
   })
 
   test('U2 a tool that the agent was not given is unknown to it', async () => {

@@ -134,7 +134,7 @@ describe('models that misbehave', () => {
       error: { code: 'stream_interrupted', step: 'session/turn/2/model' },
     })
     expect(result.output).toMatchObject({ response: 'I see a t' })
-    expect(eventData(await troupe.events(result.run_id), 'model:error')).toMatchObject([{ partial: 'I see a t' }])
+    expect(eventData(await troupe.events(result.run_id), 'model:error')).toMatchObject([{ partial_text: 'I see a t' }])
     const resumed = await (await troupe.resume(result.run_id)).result
     expect(resumed).toMatchObject({ status: 'completed', output: { response: 'I see a tree.' } })
     expect([asked, looked]).toEqual([3, 1])

@@ -180,7 +180,9 @@ describe('cancelling', () => {
     const [row] = await troupe.runs()
     const events = await troupe.events(handle.run_id)
     const open = eventData(events, 'model:begin').at(-1)
-    expect(eventData(events, 'model:lost')).toMatchObject([{ key: open?.key, why: 'abort', reserved: open?.reserved }])
+    expect(eventData(events, 'model:lost')).toMatchObject([
+      { key: open?.key, reason: 'abort', reserved: open?.reserved },
+    ])
     expect(row?.usage).toMatchObject({ calls: 2, lost: { calls: 1, tokens: open?.reserved.tokens } })
   })
 
