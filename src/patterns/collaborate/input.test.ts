@@ -208,8 +208,8 @@ describe('who is asked', () => {
 
 test('CO1 the tool offers the agents that its caller may use, by name', () => {
   expect(collaborate.on_request).toBe(true)
-  const open = { agent: { agents: ['one', 'two'] } }
-  const schema = collaborate.inputFor?.({ caller: { open }, roster: { names: ['one', 'two', 'three'] } } as never)
+  const opening = { agent: { agents: ['one', 'two'] } }
+  const schema = collaborate.inputFor?.({ caller: { opening }, roster: { names: ['one', 'two', 'three'] } } as never)
   expect(schema?.safeParse({ task: 'x', agents: ['one'] }).success).toBe(true)
   expect(schema?.safeParse({ task: 'x', agents: ['three'] }).success).toBe(false)
   expect(schema?.safeParse({ task: 'x', agents: [{ name: 'new' }] }).success).toBe(true)

@@ -262,7 +262,7 @@ describe('refusals', () => {
       message: 'the instruction is empty',
     })
     const unknown = await refused({ agent: 'leed', instruction: 'x' })
-    expect(unknown).toMatchObject({ code: 'unknown_agent', blame: 'developer', retry: false })
+    expect(unknown).toMatchObject({ code: 'unknown_agent', responsible: 'developer', retry: false })
     expect(unknown).toHaveProperty('alternatives.0', 'lead')
     expect(await refused({ agent: 'lead' })).toMatchObject({ code: 'invalid_input' })
     expect(await refused({ instruction: 'x' })).toMatchObject({ code: 'invalid_input' })

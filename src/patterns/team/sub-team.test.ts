@@ -174,7 +174,7 @@ describe('a team formed at run time', () => {
     expect(scene.route).toEqual(['designer', 'checker'])
     const start = scene.events.find((event) => isEvent(event, 'team:start'))
     expect(start?.data).toMatchObject({
-      formed: [
+      filled_roles: [
         { name: 'designer', uses: 'db-expert', by: expect.arrayContaining(['databas']) },
         { name: 'checker', uses: 'sql-reviewer', by: expect.arrayContaining(['review']) },
       ],

@@ -93,7 +93,7 @@ describe('people steer a team', () => {
   test('SE8 a variable that is set decides the next handoff', async () => {
     const scene = await steering('a', { do: 'set', name: 'mood', value: 'good' })
     expect([scene.route, scene.output.variables.mood]).toEqual([['a', 'b', 'c'], 'good'])
-    expect(toldIn(scene)).toMatchObject([{ action: { do: 'set' }, by: 'user', taken: true }])
+    expect(toldIn(scene)).toMatchObject([{ action: { do: 'set' }, by: 'user', accepted: true }])
   })
 
   test('SE9 a message joins the conversation as the words of the user, before the next turn, in order', async () => {
@@ -129,7 +129,11 @@ describe('people steer a team', () => {
     await troupe.store.enqueueCommand(result.run_id, body, 1)
     const done = await then(paused, { do: 'continue' })
     expect(done.route).toEqual(['a', 'b', 'd'])
-    expect(toldIn(done).at(-1)).toMatchObject({ taken: false, by: 'eve', why: expect.stringContaining("'nobody'") })
+    expect(toldIn(done).at(-1)).toMatchObject({
+      accepted: false,
+      by: 'eve',
+      reason: expect.stringContaining("'nobody'"),
+    })
   })
 
   test('SE12 a pause waits for a turn to pause before: past a question to the user, and behind what they say', async () => {
@@ -190,7 +194,7 @@ describe('people steer a team', () => {
     expect((await troupe.result(result.run_id)).gates).toMatchObject([{ gate_id: result.gates[0]?.gate_id }])
     const done = await answerQuestion(asked, 'yes')
     expect(done.route.filter((name) => !['a', 'b'].includes(name))).toEqual(['sub', 'd'])
-    expect(toldIn(done)).toMatchObject([{ action: { do: 'override' }, taken: true }, { action: { do: 'continue' } }])
+    expect(toldIn(done)).toMatchObject([{ action: { do: 'override' }, accepted: true }, { action: { do: 'continue' } }])
   })
 
   test('SE14 continue approves nothing: a handoff that waits for approval is approved by an answer', async () => {
