@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -11,14 +11,15 @@ import { findTypescriptServer } from './find-language-server.ts'
 import { LanguageServerHost } from './language-server-host.ts'
 import { lspTool } from './lsp-tool.ts'
 
-const modules = fileURLToPath(new URL('../../../node_modules', import.meta.url))
+// The sandbox binds real paths only: a clone whose node_modules is a symlink would find nothing there.
+const modules = realpathSync(fileURLToPath(new URL('../../../node_modules', import.meta.url)))
 
 /** Parts of this project, as a workspace of its own: real TypeScript that nobody wrote for the test. */
 function project(bench: ToolWorkspace): void {
   const source = fileURLToPath(new URL('../..', import.meta.url))
   mkdirSync(join(bench.workspace, 'src'))
   cpSync(join(source, 'errors.ts'), join(bench.workspace, 'src/errors.ts'))
-  for (const name of ['complaint.ts', 'files/place.ts', 'files/protected.ts']) {
+  for (const name of ['tool-errors.ts', 'files/workspace-path.ts', 'files/check-protected.ts']) {
     const target = join(bench.workspace, 'src/tools', name)
     mkdirSync(join(target, '..'), { recursive: true })
     writeFileSync(target, readFileSync(join(source, 'tools', name)))
@@ -49,25 +50,28 @@ describe('LSP on a real project, in the sandbox', () => {
   afterAll(() => bench[Symbol.dispose]())
 
   test('TO26 LSP finds definitions, references, hovers and symbols', { timeout: 60_000 }, async () => {
-    const place = { file_path: 'src/tools/files/protected.ts', line: 1, symbol: 'refused' }
+    const place = { file_path: 'src/tools/files/check-protected.ts', line: 1, symbol: 'accessDeniedError' }
     const definition = await ask({ operation: 'definition', ...place })
-    expect(definition.text).toMatch(/^src\/tools\/complaint\.ts:4:17$/)
+    expect(definition.text).toMatch(/^src\/tools\/tool-errors\.ts:4:17$/)
     const references = await ask({ operation: 'references', ...place })
-    expect(references.text).toContain('src/tools/files/place.ts:')
-    expect(references.text).toContain('src/tools/complaint.ts:4:17')
-    expect((await ask({ operation: 'hover', ...place })).text).toContain('refused(message: string')
+    expect(references.text).toContain('src/tools/files/workspace-path.ts:')
+    expect(references.text).toContain('src/tools/tool-errors.ts:4:17')
+    expect((await ask({ operation: 'hover', ...place })).text).toContain('accessDeniedError(message: string')
     expect((await ask({ operation: 'symbols', file_path: 'src/errors.ts' })).text).toContain('class TroupeError')
     expect((await ask({ operation: 'symbols', query: 'unknownName' })).text).toContain('src/errors.ts')
   })
 
   test('TO27 diagnostics follow changes of the file and of files it depends on', { timeout: 60_000 }, async () => {
-    const file_path = 'src/tools/files/place.ts'
+    const file_path = 'src/tools/files/workspace-path.ts'
     expect((await ask({ operation: 'diagnostics', file_path })).text).toBe('[no problems]')
-    const complaint = readFileSync(join(bench.workspace, 'src/tools/complaint.ts'), 'utf8')
-    bench.writeFile('src/tools/complaint.ts', complaint.replace('export function refused', 'export function renamed'))
+    const errors = readFileSync(join(bench.workspace, 'src/tools/tool-errors.ts'), 'utf8')
+    bench.writeFile(
+      'src/tools/tool-errors.ts',
+      errors.replace('export function accessDeniedError', 'export function renamed'),
+    )
     const broken = await ask({ operation: 'diagnostics', file_path })
-    expect(broken.text).toMatch(/^src\/tools\/files\/place\.ts:1:10 error 2\d+: .*refused/)
-    bench.writeFile('src/tools/complaint.ts', complaint)
+    expect(broken.text).toMatch(/^src\/tools\/files\/workspace-path\.ts:1:10 error 2\d+: .*accessDeniedError/)
+    bench.writeFile('src/tools/tool-errors.ts', errors)
     expect((await ask({ operation: 'diagnostics', file_path })).text).toBe('[no problems]')
     bench.writeFile('src/bad.ts', 'const a: string = 1\n')
     expect((await ask({ operation: 'diagnostics', file_path: 'src/bad.ts' })).text).toContain('error 2322')
