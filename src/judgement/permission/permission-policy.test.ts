@@ -159,7 +159,13 @@ test('PM31 what allows hosts allows no more than it names', () => {
 })
 
 test('PM28 a rule may use any name of a tool, and of what a call is about', () => {
-  const task = { tool: 'task', aliases: ['Task', 'Agent'], subject: 'doer', also: ['troupe:doer'], acts: false }
+  const task = {
+    tool: 'task',
+    aliases: ['Task', 'Agent'],
+    subject: 'doer',
+    subjectAliases: ['troupe:doer'],
+    acts: false,
+  }
   expect(answer({ deny: ['Agent(doer)'] }, task)).toBe('deny')
   expect(answer({ deny: ['Task(troupe:doer)'] }, task)).toBe('deny')
   expect(answer({ allow: ['Task(reviewer)'] }, task)).toBe('deny')
@@ -180,9 +186,9 @@ test('PM33 an allowance that picks some tools of a server denies its others', ()
 test('PM29 a search is told which files it must leave out, and a search in a forbidden folder is denied', () => {
   const grep = (subject: string) =>
     evaluatePolicies([{ deny: ['Read(.env*)'], ask: ['Read(keys)'] }], { tool: 'Grep', subject, acts: false })
-  expect(grep('.')).toMatchObject({ answer: 'allow', except: ['.env*', 'keys'] })
-  expect(grep('.env')).toMatchObject({ answer: 'deny' })
-  expect(grep('a/keys')).toMatchObject({ answer: 'ask' })
+  expect(grep('.')).toMatchObject({ decision: 'allow', excludedGlobs: ['.env*', 'keys'] })
+  expect(grep('.env')).toMatchObject({ decision: 'deny' })
+  expect(grep('a/keys')).toMatchObject({ decision: 'ask' })
   expect(
     evaluatePolicies([{ deny: ['Read(.env*)'] }], { tool: 'Read', subject: 'x', acts: false }).excludedGlobs,
   ).toBeUndefined()

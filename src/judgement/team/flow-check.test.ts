@@ -191,7 +191,7 @@ test('TF15 teams inside a team are looked into, and places say where', () => {
   const inner = { name: 'In', agents: [{ name: 'x' }, { name: 'y' }] }
   const team = teamSchema.parse({ name: 'T', agents: [{ name: 'a', team: inner }] })
   expect(validateTeam(team)).toMatchObject({
-    sound: true,
+    runnable: true,
     problems: [{ place: ['agents', 0, 'team', 'agents', 1, 'name'] }],
   })
 })
