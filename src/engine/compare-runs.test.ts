@@ -42,7 +42,7 @@ describe('CA19 comparing runs', () => {
     const run = await task('lead', 'go')
     const events = await troupe.events(run.run_id)
     const { events: own } = await forkAndVerify(troupe, run.run_id, 20)
-    expect(compareRuns(events, own)).toMatchObject({ same: true, parting: null, differences: 0 })
+    expect(compareRuns(events, own)).toMatchObject({ same: true, divergence: null, differences: 0 })
   })
 
   test('CA19 runs of different length part at the first fact that only one of them has', async () => {

@@ -38,8 +38,8 @@ describe('the thread', () => {
 
   test('EM8 an idle thread keeps no process alive', slow, async () => {
     const source = `
-      const { embeddedEmbedder } = await import(${JSON.stringify(new URL('./local-embedder.ts', import.meta.url).href)})
-      const [vector] = await embeddedEmbedder().embed(['text'])
+      const { localEmbedder } = await import(${JSON.stringify(new URL('./local-embedder.ts', import.meta.url).href)})
+      const [vector] = await localEmbedder().embed(['text'])
       console.log(vector.length)
     `
     const { stdout } = await run(process.execPath, ['--input-type=module', '-e', source])

@@ -1,6 +1,6 @@
 import type { ErrorRecord } from '../errors.ts'
 import type { SteerAction } from '../kernel/steer-action.ts'
-import type { RunResult } from '../runtime/run-options.ts'
+import type { RunResult } from '../runtime/run-handle.ts'
 
 /** A question of a run, as it is put to whoever talks with it. */
 export interface OpenQuestion {

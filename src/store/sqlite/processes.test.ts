@@ -77,7 +77,7 @@ test('ST21 of two processes that write one run, the one that lost its lease is r
   const other = child(
     `
     const store = await openSqlite(path)
-    const writer = new RunWriter(store, await store.lease(run_id, testClaimant('other process', { dead: () => true })))
+    const writer = new RunWriter(store, await store.lease(run_id, testClaimant('other process', { isDead: () => true })))
     await writer.append('custom:note', { key: 'theirs' })
     say('leased')
     await heard()
