@@ -1,6 +1,6 @@
 import type { ErrorRecord } from '../errors.ts'
+import type { Status } from '../kernel/event.ts'
 import type { SteerAction } from '../kernel/steer-action.ts'
-import type { RunResult } from '../runtime/run-handle.ts'
 
 /** A question of a run, as it is put to whoever talks with it. */
 export interface OpenQuestion {
@@ -42,10 +42,10 @@ export type ChatEvent =
   | { type: 'group'; round: number; group: string; kind: string; members: string[] }
   | { type: 'loop'; round: number; kind: string; message: string }
   | { type: 'compress'; round: number; messages: number; error?: string }
-  | { type: 'steered'; action: SteerAction; by: string; taken: boolean; why?: string }
+  | { type: 'steered'; action: SteerAction; by: string; accepted: boolean; reason?: string }
   | { type: 'tool'; agent: string; tool: string; input: unknown; error?: string }
   | { type: 'artifact'; artifact: string; by: string }
   | ({ type: 'question' } & OpenQuestion)
   | { type: 'answered'; gate_id: string; answer: unknown; by: string }
   | { type: 'warning'; agent: string; message: string }
-  | { type: 'end'; run_id: string; status: RunResult['status']; route: string[]; error: ErrorRecord | null }
+  | { type: 'end'; run_id: string; status: Status; route: string[]; error: ErrorRecord | null }

@@ -1,7 +1,7 @@
+import type { ErrorRecord } from '../errors.ts'
 import type { VariableValue } from '../judgement/condition/condition-tree.ts'
 import type { Team } from '../judgement/team/team-schema.ts'
 import type { Event, EventOf } from '../kernel/event.ts'
-import { errorSummary } from '../surfaces/cli/render/error-lines.ts'
 import type { ChatEvent, OpenQuestion } from './chat-event.ts'
 import { responseText } from './collaboration-view.ts'
 import { findEnclosing, newRunView, reduceRun } from './run-reducer.ts'
@@ -97,7 +97,7 @@ function reduceTeamEvent(transcript: Transcript, event: Event): ChatEvent[] | un
       const { action, by, accepted, reason } = event.data
       if (accepted && action.do === 'set') transcript.variables[action.name] = action.value
       if (accepted && action.do === 'say') addMessage(transcript, 'user', action.text)
-      return [{ type: 'steered', action, by, taken: accepted, ...(reason === undefined ? undefined : { why: reason }) }]
+      return [{ type: 'steered', action, by, accepted, ...(reason === undefined ? undefined : { reason }) }]
     }
     default:
       return undefined
@@ -151,8 +151,13 @@ function reduceSessionEnd(transcript: Transcript, { data }: EventOf<'session:end
   if (status === 'completed') addMessage(transcript, agent, said, artifacts)
   transcript.turnCounts.set(agent, (transcript.turnCounts.get(agent) ?? 0) + 1)
   const round = findTurn(run.team, key)?.turn.round ?? 0
-  const failed = error ? { error: errorSummary(error) } : undefined
+  const failed = error ? { error: errorText(error) } : undefined
   return [{ type: 'message', agent: nestedAgentName(transcript, key, agent), round, text: said, artifacts, ...failed }]
+}
+
+/** Unsanitised: renderers strip control characters. */
+function errorText({ code, message }: Pick<ErrorRecord, 'code' | 'message'>): string {
+  return `${code}: ${message}`
 }
 
 function responseFrom(object: unknown): string | undefined {
@@ -223,7 +228,7 @@ function workEvents(transcript: Transcript, event: Event): ChatEvent[] {
   }
   // One that is not tried again ends the turn, which tells it.
   if (event.type === 'model:error' && event.data.retry) {
-    return [{ type: 'warning', agent: agentFor(transcript, event.data.key), message: errorSummary(event.data.error) }]
+    return [{ type: 'warning', agent: agentFor(transcript, event.data.key), message: errorText(event.data.error) }]
   }
   if (event.type === 'limit:hit') {
     const { key, limit, used, max } = event.data

@@ -69,7 +69,7 @@ describe('a conversation that another process goes on with', () => {
     const blue = await model.nextTurn('helper')
     blue.answer('Blue?')
     // Not before it waits for an answer: what is said earlier is for the one at work.
-    await chat.waitFor(/"type":"said"[^\n]*Blue\?[\s\S]*"type":"question"/)
+    await chat.waitFor(/"type":"message"[^\n]*Blue\?[\s\S]*"type":"question"/)
     chat.type('yes')
     const done = await model.nextTurn('helper')
     done.answer('Painted.')

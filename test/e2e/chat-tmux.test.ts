@@ -71,7 +71,7 @@ describe('chat in a terminal', () => {
     const left = await terminal.waitFor(/^left 130$/m)
     expect(left.join('\n')).toMatch(/come back with: troupe chat --resume r_/)
     const runs = JSON.parse((await here.troupe('runs', '--json')).out)
-    expect(runs).toMatchObject([{ pattern: 'team', under_way: false }])
+    expect(runs).toMatchObject([{ pattern: 'team', is_running: false }])
     expect(['pending', 'waiting']).toContain(runs[0].status)
   }, 60_000)
 

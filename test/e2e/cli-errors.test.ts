@@ -48,10 +48,12 @@ describe('bad usage', () => {
     const done = await here.troupe('cancel', 'nothing', '--json')
     expect(done).toMatchObject({ code: 2, err: '' })
     const { error } = JSON.parse(done.out)
-    expect(Object.keys(error)).toEqual(['code', 'message', 'blame', 'retry', 'hint', 'alternatives'])
+    expect(Object.keys(error)).toEqual(['code', 'message', 'responsible', 'retry', 'hint', 'alternatives'])
     expect(error.code).toBe('unknown_run')
     const usage = await here.troupe('--json', 'nonsense')
-    expect(JSON.parse(usage.out)).toMatchObject({ error: { code: 'invalid_input', blame: 'developer', retry: false } })
+    expect(JSON.parse(usage.out)).toMatchObject({
+      error: { code: 'invalid_input', responsible: 'developer', retry: false },
+    })
   })
 
   test('L1 L17 input that does not fit is refused with the reason', async () => {
@@ -150,7 +152,7 @@ describe('looking around', () => {
     const { healthy, checks } = JSON.parse(doctor.out)
     expect(healthy).toBe(true)
     const models = ['models', 'fast', 'general', 'reasoning']
-    expect(checks.map(({ what }: { what: string }) => what)).toEqual([
+    expect(checks.map(({ name }: { name: string }) => name)).toEqual([
       'node',
       ...models,
       'sandbox',

@@ -64,7 +64,7 @@ describe('run', () => {
     expect(object.code).toBe(1)
     expect(JSON.parse(object.out)).toMatchObject({
       status: 'failed',
-      error: { code: 'model_failed', blame: 'operator' },
+      error: { code: 'model_failed', responsible: 'operator' },
     })
   })
 

@@ -166,7 +166,7 @@ describe('steering from another terminal', () => {
     const events = (await here.troupe('show', id, '--events', '--json')).out.trim().split('\n')
     const steered = events.map((text) => JSON.parse(text)).filter(({ type }) => type === 'team:steered')
     expect(steered.map(({ data }) => data.action.do)).toEqual(['set', 'say', 'pause'])
-    expect(steered.every(({ data }) => data.taken)).toBe(true)
+    expect(steered.every(({ data }) => data.accepted)).toBe(true)
     const shown = await here.troupe('show', id)
     expect(shown.out).toMatch(/route: writer → publisher/)
   })

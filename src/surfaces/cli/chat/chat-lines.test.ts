@@ -23,7 +23,7 @@ const everything: ChatEvent[] = [
   { type: 'group', round: 1, group: 'jury', kind: 'parallel', members: [LONG] },
   { type: 'loop', round: 1, kind: 'edge_repeats', message: LONG },
   { type: 'compress', round: 1, messages: 3, error: LONG },
-  { type: 'steered', action: { do: 'say', text: LONG }, by: 'user', taken: false, why: LONG },
+  { type: 'steered', action: { do: 'say', text: LONG }, by: 'user', accepted: false, reason: LONG },
   { type: 'tool', agent: 'writer', tool: 'Read', input: { path: LONG } },
   { type: 'artifact', artifact: LONG, by: 'writer' },
   { type: 'question', gate_id: 'g_1', kind: 'approve', question: LONG, answers: ['yes', 'no', LONG], as: 'boss' },

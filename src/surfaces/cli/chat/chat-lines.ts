@@ -76,11 +76,11 @@ function noteLines(happening: Exclude<ChatEvent, { type: 'message' }>, look: Loo
       return [renderLine(look, [['dim', `  ${words}`]])]
     }
     case 'steered': {
-      const { action, by, taken, why } = happening
+      const { action, by, accepted, reason } = happening
       const words = `${by === 'user' ? '' : `${by}: `}${formatSteerAction(action)}`
-      return taken
+      return accepted
         ? [renderLine(look, [['dim', `  taken: ${toTerminalLine(words)}`]])]
-        : warningLines(`not taken: ${words}: ${why}`, look)
+        : warningLines(`not taken: ${words}: ${reason}`, look)
     }
     case 'tool':
       return toolLines(happening, look)
@@ -148,7 +148,7 @@ function questionLines(question: OpenQuestion, look: Look): string[] {
 export function isUrgent(happening: ChatEvent): boolean {
   if (happening.type === 'message') return happening.error !== undefined
   if (happening.type === 'end') return happening.error !== null
-  if (happening.type === 'steered') return !happening.taken
+  if (happening.type === 'steered') return !happening.accepted
   return happening.type === 'question' || happening.type === 'warning'
 }
 

@@ -17,8 +17,8 @@ describe('what a line means for a question', () => {
     expect(parseAnswer(approve, 'YES')).toEqual({ answer: 'yes' })
     expect(parseAnswer(approve, 'n')).toEqual({ answer: 'no' })
     expect(parseAnswer(approve, 'Writer')).toEqual({ answer: 'writer' })
-    expect(parseAnswer(approve, 'perhaps')).toEqual({ unfit: ['yes', 'no', 'writer'] })
-    expect(parseAnswer(about('question', ['red', 'blue']), 'y')).toEqual({ unfit: ['red', 'blue'] })
+    expect(parseAnswer(approve, 'perhaps')).toEqual({ choices: ['yes', 'no', 'writer'] })
+    expect(parseAnswer(about('question', ['red', 'blue']), 'y')).toEqual({ choices: ['red', 'blue'] })
   })
 
   test('CH6 a permission may be refused in words, or granted by a rule', () => {

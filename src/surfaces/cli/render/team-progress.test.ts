@@ -98,8 +98,8 @@ describe('what a journal tells of a team', () => {
     add('team:compress', { key: 'round/3/compress', round: 3, before: 409_600, after: 4096, messages: 12 })
     add('run:steer', { command: 1, action: { do: 'set', name: 'x', value: 2 }, by: 'user' })
     const steered = { round: 3, action: { do: 'override', agent: 'c' }, by: 'user' }
-    add('team:steered', { key: 'steer/4/told/0', ...steered, taken: true })
-    add('team:steered', { key: 'steer/4/told/1', ...steered, taken: false, why: 'no such agent' })
+    add('team:steered', { key: 'steer/4/told/0', ...steered, accepted: true })
+    add('team:steered', { key: 'steer/4/told/1', ...steered, accepted: false, reason: 'no such agent' })
     expect(told(events).slice(1)).toEqual([
       'jury  a, b at once',
       'goes in circles  a → b, 4 times',
@@ -133,7 +133,7 @@ describe('what a journal tells of a team', () => {
     turn(written, { key: 'round/2', round: 2, agent: 'publisher' })
     handoff(written, 'round/2', 'publisher', 'user', 'no rule holds')
     handoff(written, 'reply/2', 'user', 'publisher', 'the answer goes to the one that returned')
-    const steered = { round: 2, action: { do: 'override', agent: 'writer' }, by: 'user', taken: true }
+    const steered = { round: 2, action: { do: 'override', agent: 'writer' }, by: 'user', accepted: true }
     written.add('team:steered', { key: 'steer/3/told/0', ...steered })
     turn(written, { key: 'round/3', round: 3, agent: 'writer' })
     const { team } = runViewFrom(written.events)
