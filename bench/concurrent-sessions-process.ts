@@ -11,7 +11,7 @@ import { measureMs } from './rounds.ts'
 
 /*
  * One crowd in a process of its own, so that memory and stalls are this contender's and nobody else's. Usage:
- * node --expose-gc crowd-process.ts CONTENDER SESSIONS FOLDER; prints one line of JSON.
+ * node --expose-gc concurrent-sessions-process.ts CONTENDER SESSIONS FOLDER; prints one line of JSON.
  */
 
 export interface SessionsReport {

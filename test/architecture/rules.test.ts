@@ -27,8 +27,11 @@ describe('arrows', () => {
       ['store/sqlite.ts', from('../kernel/run.ts')],
       ['engine/embedded.ts', from('../store/sqlite.ts')],
       ['knowledge/vectors.ts', from('../store/sqlite.ts')],
-      ['troupe.ts', `${from('./engine/embedded.ts')}import './patterns/task/task.ts'\n`],
-      ['index.ts', `export { used } from './troupe.ts'\n`],
+      ['audit/verify.ts', from('../kernel/run.ts')],
+      ['views/run-view.ts', `${from('../kernel/run.ts')}import '../judgement/vote.ts'\n`],
+      ['runtime/troupe.ts', `${from('../engine/embedded.ts')}import '../patterns/task/task.ts'\n`],
+      ['runtime/compose.ts', `${from('../audit/verify.ts')}import '../views/run-view.ts'\n`],
+      ['index.ts', `export { used } from './runtime/troupe.ts'\n`],
       ['surfaces/cli/main.ts', `import type { used } from '../../kernel/run.ts'\nimport '../../index.ts'\n`],
       ['testing/store-suite.ts', from('../store/sqlite.ts')],
       ['store/sqlite.test.ts', `import '../testing/store-suite.ts'\n`],
@@ -46,8 +49,10 @@ describe('arrows', () => {
     ['patterns/task/task.ts', 'models/scripted.ts', 'patterns may not import models'],
     ['models/scripted.ts', 'store/sqlite.ts', 'models may not import store'],
     ['store/sqlite.ts', 'engine/embedded.ts', 'store may not import engine'],
-    ['troupe.ts', 'surfaces/cli/main.ts', 'troupe may not import surfaces'],
-    ['troupe.ts', 'testing/store-suite.ts', 'troupe may not import testing'],
+    ['audit/verify.ts', 'store/sqlite.ts', 'audit may not import store'],
+    ['views/run-view.ts', 'runtime/troupe.ts', 'views may not import runtime'],
+    ['runtime/troupe.ts', 'surfaces/cli/main.ts', 'runtime may not import surfaces'],
+    ['runtime/troupe.ts', 'testing/store-suite.ts', 'runtime may not import testing'],
     ['testing/store-suite.ts', 'surfaces/cli/main.ts', 'testing may not import surfaces'],
     ['surfaces/cli/main.ts', 'store/sqlite.ts', 'surfaces may not import store'],
     ['surfaces/cli/main.ts', 'kernel/step.ts', 'surfaces take only types from kernel'],
@@ -188,21 +193,21 @@ describe('heavy imports', () => {
 
   test('a heavy package that the core reaches statically is refused, with the way to it', () => {
     const found = complaints(
-      ['index.ts', `export { opened } from './troupe.ts'\n`],
-      ['troupe.ts', `import { open } from './store/sqlite.ts'\nexport const opened = open\n`],
+      ['index.ts', `export { opened } from './runtime/troupe.ts'\n`],
+      ['runtime/troupe.ts', `import { open } from '../store/sqlite.ts'\nexport const opened = open\n`],
       ['store/sqlite.ts', sqlite],
     )
     expect(found).toEqual([
-      'heavy-import: loads node:sqlite with the core (src/index.ts → src/troupe.ts → src/store/sqlite.ts); use import() where it is needed',
+      'heavy-import: loads node:sqlite with the core (src/index.ts → src/runtime/troupe.ts → src/store/sqlite.ts); use import() where it is needed',
     ])
   })
 
   test('the same package behind import() or a type is allowed', () => {
     const found = complaints(
-      ['index.ts', `export { opened } from './troupe.ts'\n`],
+      ['index.ts', `export { opened } from './runtime/troupe.ts'\n`],
       [
-        'troupe.ts',
-        `export const opened = () => import('./store/sqlite.ts')\nexport type Y = import('yaml').Document\n`,
+        'runtime/troupe.ts',
+        `export const opened = () => import('../store/sqlite.ts')\nexport type Y = import('yaml').Document\n`,
       ],
       ['store/sqlite.ts', sqlite],
     )
