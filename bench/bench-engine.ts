@@ -1,3 +1,5 @@
+import { DEFAULT_SESSION_POLICY } from '../src/runtime/session-policy.ts'
+import { MCP_TOOL_NAMES } from '../src/tools/mcp/server-tool-names.ts'
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { z } from 'zod'
@@ -100,6 +102,8 @@ export function openBenchEngine({ store, model, tools = [] }: BenchEngineOptions
       tools: new Map(tools.map((tool) => [tool.name, tool])),
       patterns: new Map([[pattern.name, pattern]]),
       patternTools: new Map(),
+      serverToolNames: MCP_TOOL_NAMES,
+      sessionPolicy: DEFAULT_SESSION_POLICY,
       hooks: [],
       strict: true,
       retryPolicy: NO_RETRIES,

@@ -30,7 +30,7 @@ describe('CA12 patterns of a program', () => {
     })
     const artifact = await context.writeArtifact('file', { name: 'a.txt', content: `${failed} ${first}` })
     const again = await context.writeArtifact('file2', { name: 'b.txt', content: 'x' })
-    const { spent, ...rest } = { spent: await context.spent('spent'), artifact, again }
+    const { spent, ...rest } = { spent: await context.readSpend('spent'), artifact, again }
     return { calls: spent.calls, rest, done, answer: await context.ask('q', { question: 'go?' }) }
   })
 

@@ -8,7 +8,6 @@ import type { Model } from '../kernel/model.ts'
 import type { Ports } from '../kernel/ports.ts'
 import { NO_RETRIES } from '../kernel/retry-policy.ts'
 import { createRoster } from '../kernel/roster.ts'
-import { isServerTool } from '../kernel/session/expand-tool-names.ts'
 import type { Tool, ToolKind } from '../kernel/tool.ts'
 import type { Store } from '../store/store.ts'
 import type { ReplayWorld } from './replay-world.ts'
@@ -43,7 +42,7 @@ export function replayPorts(
     retryPolicy: NO_RETRIES,
     roster: createRoster(recordedAgents(ports, events)),
     tools: recordedTools(ports, events),
-    agentProvidedTools: (_agent, key) => recordedServerTools(key, events),
+    agentProvidedTools: (_agent, key) => recordedServerTools(ports, key, events),
     hooks: recordedHooks(events),
     ...replaySessionPorts(site, events),
   }
@@ -98,14 +97,17 @@ function recordedAgents({ roster }: LivePorts, events: readonly Event[]): Agent[
 }
 
 /** The tools that the journal names, in its order, so that every session is given the same ones. */
-function recordedTools({ tools, patternTools }: LivePorts, events: readonly Event[]): Map<string, Tool> {
+function recordedTools({ tools, patternTools, serverToolNames }: LivePorts, events: readonly Event[]): Map<string, Tool> {
   const kinds = new Map<string, ToolKind>()
   for (const event of events) if (isEvent(event, 'tool:pre')) kinds.set(event.data.tool, event.data.kind)
   const names = new Set([...sessionOpenEvents(events).flatMap(({ data }) => data.tools), ...kinds.keys()])
   return new Map(
     [...names]
       .filter((name) => !patternTools.has(name) && kinds.get(name) !== 'pattern')
-      .map((name) => [name, inertTool(name, tools.get(name), kinds.get(name))]),
+      .map((name) => {
+        const tool = inertTool(name, tools.get(name), kinds.get(name))
+        return [name, serverToolNames.isServerTool(name) ? { ...tool, agent_provided: true as const } : tool]
+      }),
   )
 }
 
@@ -118,9 +120,9 @@ function recordedHooks(events: readonly Event[]): Hooks[] {
 }
 
 /** A session has the tools of servers that it had then, whichever are started now. */
-function recordedServerTools(key: string, events: readonly Event[]): string[] {
+function recordedServerTools({ serverToolNames }: Pick<Ports, 'serverToolNames'>, key: string, events: readonly Event[]): string[] {
   const opening = sessionOpenEvents(events).find(({ data }) => data.key === key)
-  return opening?.data.tools.filter(isServerTool) ?? []
+  return opening?.data.tools.filter((name) => serverToolNames.isServerTool(name)) ?? []
 }
 
 /** A tool that is never really called. */
@@ -133,12 +135,7 @@ function inertTool(name: string, tool: Tool | undefined, kind: ToolKind = 'read'
     kind: kind === 'pattern' ? ('read' as const) : kind,
   }
   const wait = (_input: never, { signal }: { signal: AbortSignal }) => untilAborted(signal)
-  return {
-    ...known,
-    execute: wait,
-    recover: wait,
-    ...(isServerTool(name) ? { agent_provided: true as const } : undefined),
-  }
+  return { ...known, execute: wait, recover: wait }
 }
 
 function replaySessionPorts(

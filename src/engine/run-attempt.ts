@@ -142,7 +142,7 @@ export class RunAttempt {
   }
 
   async #execute(execution: Execution, pattern: Pattern, input: unknown): Promise<RunAttemptOutcome> {
-    const context = createContext(execution, '', undefined, execution.signal)
+    const context = createContext({ execution, path: '', caller: undefined, signal: execution.signal })
     const poisoned = new Promise<never>((_, reject) => {
       const check = () => {
         const error = toTroupeError(execution.signal.reason)

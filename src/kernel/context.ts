@@ -80,62 +80,79 @@ export interface StepOptions {
   version?: number
 }
 
-/** All that a pattern sees. Keys are relative to where it stands; none may be used twice in one execution. */
-export interface Context {
+/** Facts about the run and the caller, fixed while the pattern executes. */
+export interface RunContext {
   readonly run_id: string
   readonly project: string
   readonly limits: Limits
   readonly roster: Roster
   readonly caller: Caller | undefined
-  /** Whose part this is, where the pattern that runs it says so. */
+  /** The agent on whose behalf a parent pattern runs this one. */
   readonly parentName: string | undefined
-  /** Turns texts into vectors, where there is something that can; to be asked within a step only. */
+  /** Turns texts into vectors; use it inside a step only. */
   readonly embedder: Embedder | undefined
-  /** True when nothing this agent could call here would change anything. */
-  isReadOnly(agent: Agent, as?: Pick<PerformRequest, 'readOnly'>): boolean
-  /** Those of these names that stand for no tool here; what servers bring is not asked. Within a step only. */
+  /** True when no tool that this agent could call here changes anything. */
+  isReadOnly(agent: Agent, request?: Pick<PerformRequest, 'readOnly'>): boolean
+  /** The names that match no tool here; server tools are not checked. Use it inside a step only. */
   unknownTools(names: readonly string[]): { name: string; known: string[] }[]
-  /** Why no model of this name can be had here; `undefined` when one can. Within a step only. */
+  /** Why this model cannot be used here; `undefined` when it can. Use it inside a step only. */
   modelProblem(name: string): Promise<string | undefined>
-  /** True when a tool of this name puts other agents to work. */
+  /** True when a tool of this name delegates to other agents. */
   delegates(tool: string): boolean
-  /** The id a session opened with this key will have. */
+}
+
+/** Runs agents and other patterns. */
+export interface SessionContext {
+  /** The id of the session that this key opens. */
   sessionId(key: string, agent: string): string
-  /** Runs an agent's session to its end. A failure is in the result, never thrown; bad requests are thrown. */
-  perform(agent: Agent | undefined, request: PerformRequest, at: { key: string }): Promise<SessionResult>
-  /** Starts a session that works while the caller goes on; returns its id. The caller's own end waits for it. */
-  startBackground(agent: Agent, request: PerformRequest, at: { key: string }): Promise<string>
-  /** The result of a session by its id; `undefined` while it works, unless asked to wait. */
+  /** Runs an agent's session to its end. A failure is in the result, never thrown; invalid requests are thrown. */
+  perform(agent: Agent | undefined, request: PerformRequest, options: { key: string }): Promise<SessionResult>
+  /** Starts a background session and returns its id. The caller does not end before it does. */
+  startBackground(agent: Agent, request: PerformRequest, options: { key: string }): Promise<string>
+  /** The result of a session; `undefined` while it runs, unless `wait` is set. */
   collect(key: string, session_id: string, wait: boolean): Promise<SessionResult | undefined>
+  /** Runs another pattern as a subtree of this run. */
+  run(pattern: string, input: unknown, options: SubRunOptions): Promise<unknown>
+  /** The result that an earlier session of this project stored under `cache_key`. */
+  cachedResult(key: string, cache_key: string): Promise<SessionResult | undefined>
+  /** Completed runs of this project, newest first: of one pattern, or one run. */
+  recall(key: string, query: RecallQuery): Promise<RecalledRun[]>
+}
+
+/** Durable steps: everything that steers a pattern is recorded under a key and is the same on every replay. */
+export interface StepContext {
   step<T>(key: string, effect: (signal: AbortSignal) => T | Promise<T>, options?: StepOptions): Promise<T>
-  /** Opens a gate and waits for a human's answer, across restarts if need be. */
+  /** Opens a gate and waits for a person's answer, across restarts. */
   ask(key: string, question: Question): Promise<unknown>
-  /** What people asked of the run since it was last asked for; the same on every replay. For patterns with `steer`. */
+  /** Steering commands that arrived since the last call. For patterns with `checkSteer`. */
   takeSteering(key: string): Promise<SteeringCommand[]>
-  /** Another pattern, as a subtree of this run. */
-  run(pattern: string, input: unknown, at: SubRunOptions): Promise<unknown>
-  /** Works on all items, `limit` at a time, failures kept apart, results in item order. */
+  /** Works on all items, at most `limit` at a time; results keep the order of the items, and failures stay apart. */
   parallel<T, R>(
     items: readonly T[],
     limit: number,
     work: (item: T, index: number) => Promise<R>,
   ): Promise<SettledResult<R>[]>
-  /** The name of the branch that finished first; the same on every replay. Losers go on. */
+  /** The name of the branch that finished first. The other branches go on. */
   first(key: string, branches: Readonly<Record<string, Promise<unknown>>>): Promise<string>
   emit<T extends PatternEventType>(key: string, type: T, data: Omit<EventDataOf<T>, 'key'>): void
-  /** What the run, all that hangs under this pattern, or what hangs under a key of it has spent, as read at this key. */
-  spent(key: string, of?: 'run' | 'here' | { under: string }): Promise<Spend>
+  /** The spend of the run, of this pattern's subtree, or of everything under one of its keys. */
+  readSpend(key: string, scope?: SpendScope): Promise<Spend>
   now(key: string): Promise<number>
   random(key: string): Promise<number>
+}
+
+export type SpendScope = 'run' | 'here' | { under: string }
+
+/** Named, versioned pieces of work. */
+export interface ArtifactContext {
   writeArtifact(key: string, artifact: { name: string; content: string; media_type?: string }): Promise<ArtifactRef>
-  /** An artifact of this run, the newest version unless one is named; which version it was is remembered. */
+  /** An artifact of this run: the newest version, unless one is named. The version is recorded, the content is read again. */
   readArtifact(key: string, artifact: { name: string; version?: number }): Promise<Artifact | undefined>
-  /** What was written under this key, oldest first; to be asked when the work there has ended. */
+  /** Versions written under this key, oldest first; complete once the work there has ended. */
   artifactsUnder(key: string): readonly ArtifactVersion[]
   /** Every version of every artifact of this run, oldest first. */
   artifacts(key: string): Promise<Omit<ArtifactRef, 'size'>[]>
-  /** What earlier runs of this project came to, the newest first: of one pattern, or of one run. */
-  recall(key: string, query: RecallQuery): Promise<RecalledRun[]>
-  /** The result an earlier session of this project left under this cache key, if any. */
-  cachedResult(key: string, cache_key: string): Promise<SessionResult | undefined>
 }
+
+/** Everything a pattern may use. Keys are relative to the pattern; each is used at most once per execution. */
+export interface Context extends RunContext, SessionContext, StepContext, ArtifactContext {}

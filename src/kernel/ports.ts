@@ -11,7 +11,9 @@ import type { Permissions } from './permission.ts'
 import type { PriceBook } from './price.ts'
 import type { RetryPolicy } from './retry-policy.ts'
 import type { Roster } from './roster.ts'
+import type { ServerToolNames } from './server-tool-names.ts'
 import type { SessionResult } from './session/session-state.ts'
+import type { SessionPolicy } from './session-policy.ts'
 import type { Tool } from './tool.ts'
 import type { World } from './world.ts'
 
@@ -34,46 +36,61 @@ export interface SessionHistory {
   events: readonly Event[]
 }
 
-/** The outside, as the kernel sees it. */
-export interface Ports {
-  world: World
+/** Models, their prices, and when to ask again after a failure. */
+export interface ModelPorts {
   models: Models
   prices: PriceBook
   retryPolicy: RetryPolicy
-  /** What summarises long conversations; absent: the session's own model. */
+  /** Summarises long conversations. Default: the session's own model. */
   summaryModel?: string
-  roster: Roster
-  /** What there is now: servers that are started later add theirs. */
+}
+
+/** Tools, and the rules about calling them. */
+export interface ToolPorts {
+  /** The tools available now; servers that start later add theirs. */
   tools: ReadonlyMap<string, Tool>
-  /** Gets ready what an agent's tools need, such as servers, before a session of it begins; `undefined`: it is. */
-  prepareTools?(agent: Agent): Promise<void> | undefined
-  /** The tools that an agent brings along itself, for its session under this key. */
-  agentProvidedTools?(agent: Agent, key: string): readonly string[]
-  patterns: ReadonlyMap<string, Pattern>
-  /** Patterns as tools, under every name agents know them by. */
+  /** Patterns as tools, under every name that agents know them by. */
   patternTools: ReadonlyMap<string, PatternTool>
-  hooks: readonly Hooks[]
+  serverToolNames: ServerToolNames
+  /** Starts what an agent's tools need, such as servers, before its session begins; `undefined` when all is ready. */
+  prepareTools?(agent: Agent): Promise<void> | undefined
+  /** The tools that an agent's own servers provide to its session under this key. */
+  agentProvidedTools?(agent: Agent, key: string): readonly string[]
   permissions: Permissions
-  /** The folder that agents work in, where there is one. */
+  hooks: readonly Hooks[]
+  /** The folder that agents work in, if there is one. */
   workspace?: string
-  strict: boolean
-  /** Turns texts into vectors, where there is something that can. */
-  embedder?: Embedder
-  /** Set for a replay: a step that the journal does not know waits instead of happening. */
-  replayOnly?: true
-  publish(delta: Delta): void
+}
+
+/** What the kernel reads back from the store. */
+export interface HistoryPorts {
   /**
-   * Takes hold of a session for a run and returns its past. `unknown_session`, `session_busy`, and `invalid_input` when
-   * `agent` is given and the session is another agent's.
+   * Claims a session for a run and returns its history. Throws `unknown_session`, `session_busy`, and `invalid_input`
+   * when `agent` is given and the session belongs to another agent.
    */
   claimSession(session_id: string, run: RunInfo, agent: string | undefined): Promise<SessionHistory>
   readSession(session_id: string, base: { run_id: string; seq: number }): Promise<SessionHistory>
-  /** The result of a session that has ended, whichever run it was in. `unknown_session`. */
+  /** The result of a session that has ended, in whichever run. Throws `unknown_session`. */
   sessionResult(session_id: string, project: string): Promise<SessionResult | undefined>
   readArtifact(run_id: string, name: string, version?: number): Promise<Artifact | undefined>
   listArtifacts(run_id: string): Promise<Omit<ArtifactRef, 'size'>[]>
   cachedResult(project: string, cache_key: string): Promise<SessionResult | undefined>
   recallRuns(project: string, query: RecallQuery): Promise<RecalledRun[]>
+}
+
+/** Everything outside the kernel, as the kernel sees it. */
+export interface Ports extends ModelPorts, ToolPorts, HistoryPorts {
+  world: World
+  roster: Roster
+  patterns: ReadonlyMap<string, Pattern>
+  sessionPolicy: SessionPolicy
+  embedder?: Embedder
+  /** Fails on drift between the code and its journal instead of using the record. */
+  strict: boolean
+  /** Set for a replay: an outcome from outside that the journal does not hold is never produced. */
+  replayOnly?: true
+  /** Streams text deltas to watchers. */
+  publish(delta: Delta): void
 }
 
 export interface RunInfo {

@@ -31,6 +31,8 @@ import type { McpLimits } from '../tools/mcp/mcp-server.ts'
 import type { McpServerConfig } from '../tools/mcp/mcp-server-config.ts'
 import type { McpServers } from '../tools/mcp/mcp-servers.ts'
 import { agentNames, checkAgentRules, checkPolicy, createPermissions } from '../tools/permissions.ts'
+import { MCP_TOOL_NAMES } from '../tools/mcp/server-tool-names.ts'
+import { DEFAULT_SESSION_POLICY } from './session-policy.ts'
 import type { Sandbox, SandboxReport } from '../tools/sandbox/sandbox.ts'
 import type { Toolbox, ToolsOptions } from '../tools/tools.ts'
 import { builtInPatterns, PATTERN_TOOL_ALIASES, PATTERN_TOOL_NAMES, UNSCOPED_TOOL_NAMES } from './built-in-patterns.ts'
@@ -136,6 +138,8 @@ export async function compose(options: TroupeOptions): Promise<RuntimeParts> {
     ...asked,
     ...(summaryModel === undefined ? undefined : { summaryModel }),
     tools,
+    serverToolNames: MCP_TOOL_NAMES,
+    sessionPolicy: DEFAULT_SESSION_POLICY,
     ...(mcp ? { prepareTools: mcp.prepare, agentProvidedTools: mcp.agentProvidedTools } : undefined),
     patterns: new Map(patterns.map((pattern) => [pattern.name, pattern])),
     patternTools: shipped.patternTools(options.patterns ?? []),

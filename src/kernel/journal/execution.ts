@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import { TroupeError } from '../../errors.ts'
+import type { Event } from '../event.ts'
 import { isEvent } from '../event.ts'
 import type { GateAnswer, Question } from '../gate.ts'
 import { sha256, shortHash } from '../hash.ts'
@@ -113,13 +114,15 @@ export class Execution {
     return this.#claimedKeys
   }
 
-  claim(key: string): void {
+  /** Claims a key and returns its recorded outcome, if the journal holds one. */
+  claim(key: string): Event | undefined {
     if (this.#claimedKeys.has(key)) {
-      throw new TroupeError('duplicate_step', `the step '${key}' is asked for twice in one execution`, {
-        hint: 'give each effect its own key, such as an index in a loop',
+      throw new TroupeError('duplicate_step', `the step key '${key}' is used twice in one execution`, {
+        hint: 'give each step a key of its own, for example with the index of the loop in it',
       })
     }
     this.#claimedKeys.add(key)
+    return this.journalIndex.outcome(key)
   }
 
   /** Runs an effect, counted while in flight. A paused run starts none. */
@@ -177,18 +180,21 @@ export class Execution {
     } while (this.#inFlight > 0)
   }
 
-  /** Waits for the answer of a gate: recorded, given while we live, or never in this execution. */
-  waitForGate(key: string, question: Question, signal: AbortSignal, by?: Asker): Promise<unknown> {
-    this.claim(key)
-    const settled = this.journalIndex.outcome(key)
-    if (settled) return Promise.resolve((settled.data as GateAnswer).answer)
+  /** Waits for the answer of a gate: recorded, given during this execution, or never in it. */
+  waitForGate(
+    { key, signal }: { key: string; signal: AbortSignal },
+    question: Question,
+    asker?: Asker,
+  ): Promise<unknown> {
+    const recorded = this.claim(key)
+    if (recorded) return Promise.resolve((recorded.data as GateAnswer).answer)
     if (signal.aborted) return Promise.reject(signal.reason)
     const opened = this.journalIndex.opening(key)
-    // A gate keeps the id that people were shown, whatever newer code calls its step.
+    // People were shown this id: the gate keeps it even if newer code has renamed its step.
     const gate_id = isEvent(opened, 'gate:open') ? opened.data.gate_id : `g_${shortHash(`${this.run.id}\n${key}`)}`
     if (!opened) {
-      const gate = { key, gate_id, ...question, ...(by ? { asked_by: by.agent } : undefined) }
-      this.journalIndex.add(this.journal.append('gate:open', gate, by?.session_id))
+      const gate = { key, gate_id, ...question, ...(asker ? { asked_by: asker.agent } : undefined) }
+      this.journalIndex.add(this.journal.append('gate:open', gate, asker?.session_id))
     }
     const { promise, resolve } = Promise.withResolvers<unknown>()
     this.#waiting.set(gate_id, { key, since: this.ports.world.now(), resolve })

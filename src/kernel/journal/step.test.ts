@@ -272,7 +272,7 @@ describe('what steers the code between steps', () => {
     const work = (slow: string, last: () => unknown) => async (context: Context) => {
       const branch = (name: string) => context.step(name, () => (name === slow ? flushEventLoop(3) : undefined))
       const winner = await context.first('winner', { a: branch('a'), b: branch('b') })
-      seen.push([await context.now('now'), await context.random('random'), await context.spent('spent'), winner])
+      seen.push([await context.now('now'), await context.random('random'), await context.readSpend('spent'), winner])
       return context.step('c', last)
     }
     const { run_id } = await run(work('a', breaks))

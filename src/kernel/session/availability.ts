@@ -4,15 +4,15 @@ import type { Caller } from '../context.ts'
 import type { Execution } from '../journal/execution.ts'
 import { isFatal } from '../journal/fatal-error.ts'
 import { toolsFor } from './delegation.ts'
-import { isServerTool } from './expand-tool-names.ts'
 
 /** Tools of servers do not count as reading: which there are depends on what has been started, and steers no run. */
 export function isReadOnlyAgent(
   execution: Execution,
   agent: Agent,
-  { caller, reading }: { caller: Caller | undefined; reading: true | undefined },
+  { caller, readOnly }: { caller: Caller | undefined; readOnly: true | undefined },
 ): boolean {
-  if (reading) return true
+  if (readOnly) return true
+  const { isServerTool } = execution.ports.serverToolNames
   const inherited = caller?.tools
   if (Object.keys(agent.mcp_servers ?? {}).length > 0 || agent.tools?.some(isServerTool)) return false
   if (!agent.tools && !inherited && execution.ports.prepareTools) return false
@@ -29,7 +29,8 @@ export function isReadOnlyAgent(
 
 /** Names that stand for no tool, with those that there are, the nearest first. */
 export function unknownTools(execution: Execution, names: readonly string[]): { name: string; known: string[] }[] {
-  const { tools, patternTools } = execution.ports
+  const { tools, patternTools, serverToolNames } = execution.ports
+  const { isServerTool } = serverToolNames
   const known = [...tools.keys(), ...patternTools.keys()].filter((name) => !isServerTool(name))
   const unknown = names.filter((name) => !isServerTool(name) && !tools.has(name) && !patternTools.has(name))
   return unknown.map((name) => ({ name, known: nearestNames(name, known) }))

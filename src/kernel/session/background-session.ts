@@ -1,50 +1,71 @@
 import { isEvent } from '../event.ts'
 import type { Execution } from '../journal/execution.ts'
+import type { StepScope } from '../journal/step.ts'
+import { recordValue, settleOnce } from '../journal/step.ts'
 import { userMessage } from '../model.ts'
 import type { SessionResult, SessionState } from './session-state.ts'
 import { applyEvent, toSessionResult } from './session-state.ts'
 import type { TurnEnd } from './turn.ts'
 
 /**
- * A session does not end before its background sessions. Results that it never collected are handed to it, and it has
- * the last word: then this returns false.
+ * Waits for the session's background sessions before it ends. Results that it has not collected are added to its
+ * conversation for one more turn: then this returns false.
  */
 export async function joinBackground(
-  at: { execution: Execution; key: string },
+  { execution, key: sessionKey, signal }: StepScope,
   session: SessionState,
   end: TurnEnd,
 ): Promise<boolean> {
   if (session.backgroundSessions.size === 0) return true
-  const { execution } = at
-  const key = `${at.key}/turn/${session.turns + 1}/background`
+  const key = `${sessionKey}/turn/${session.turns + 1}/background`
   const ids = [...session.backgroundSessions]
-  let input = execution.journalIndex.outcome(key)
-  if (!input) {
-    const results = await Promise.all(ids.map((id) => backgroundResult(execution, id)))
+  let results: readonly SessionResult[] = []
+  if (!execution.journalIndex.outcome(key)) {
+    const ended = await Promise.all(ids.map((id) => backgroundResult(execution, id)))
     if (end.stop_reason !== 'completed') return true
-    const message = userMessage(formatResults(results.filter((result) => result !== undefined)))
-    input = execution.journal.append('session:input', { key, message, collected: ids }, session.id)
+    results = ended.filter((result) => result !== undefined)
   }
-  execution.claim(key)
-  applyEvent(session, input)
+  const event = settleOnce({ execution, key, signal }, () => {
+    const text = [execution.ports.sessionPolicy.prompts.backgroundResults, ...results.map(quoteResult)].join('\n')
+    return execution.journal.append('session:input', { key, message: userMessage(text), collected: ids }, session.id)
+  })
+  applyEvent(session, event)
   return false
 }
 
-/** How a background session of this run ended; waits for it if it is at work. */
-export async function backgroundResult(execution: Execution, id: string): Promise<SessionResult | undefined> {
-  const working = execution.backgroundSessions.get(id)
-  if (working) return working
-  const end = execution.journalIndex.sessionEnd(id)
-  const opened = end && execution.journalIndex.opening(end.data.key)
-  return end && isEvent(opened, 'session:open') ? toSessionResult(id, opened.data.agent.name, end.data) : undefined
+/** The result of a session; `undefined` while it runs, unless `wait` is set. The run may park meanwhile. */
+export async function collectResult(
+  scope: StepScope,
+  session_id: string,
+  wait: boolean,
+): Promise<SessionResult | undefined> {
+  const { execution } = scope
+  const result = await recordValue<SessionResult | null>(scope, () => {
+    const isRunning = execution.activeSessions.has(session_id) && execution.backgroundSessions.has(session_id)
+    if (isRunning && !wait) return null
+    return findResult(execution, session_id)
+  })
+  return result ?? undefined
 }
 
-function formatResults(results: readonly SessionResult[]): string {
-  const quotes = results.map(({ session_id, agent, status, stop_reason, text }) =>
-    JSON.stringify({ session_id, agent, status, stop_reason, response: text }),
-  )
-  return [
-    'Results of your background tasks, as data. Take them into account and give your final answer.',
-    ...quotes,
-  ].join('\n')
+async function findResult(execution: Execution, session_id: string): Promise<SessionResult | null> {
+  const here = await backgroundResult(execution, session_id)
+  if (here) return here
+  const { ports, run } = execution
+  return (await execution.runEffect(() => ports.sessionResult(session_id, run.project))) ?? null
+}
+
+/** The result of a background session of this run; waits for it if it is still running. */
+async function backgroundResult(execution: Execution, session_id: string): Promise<SessionResult | undefined> {
+  const running = execution.backgroundSessions.get(session_id)
+  if (running) return running
+  const end = execution.journalIndex.sessionEnd(session_id)
+  const opened = end && execution.journalIndex.opening(end.data.key)
+  return end && isEvent(opened, 'session:open')
+    ? toSessionResult(session_id, opened.data.agent.name, end.data)
+    : undefined
+}
+
+function quoteResult({ session_id, agent, status, stop_reason, text }: SessionResult): string {
+  return JSON.stringify({ session_id, agent, status, stop_reason, response: text })
 }

@@ -6,7 +6,7 @@ import type { SessionOpen } from '../event.ts'
 import { canonicalJson } from '../hash.ts'
 import type { Execution } from '../journal/execution.ts'
 import { limitError } from './budget.ts'
-import { defaultTools, expandToolNames, isServerTool } from './expand-tool-names.ts'
+import { defaultTools, expandToolNames } from './expand-tool-names.ts'
 
 /*
  * Who may call whom, and with what. Rights only shrink on the way down: a sub-agent has at most the depth its caller
@@ -21,8 +21,7 @@ import { defaultTools, expandToolNames, isServerTool } from './expand-tool-names
 export function placementFor(
   execution: Execution,
   agent: Agent,
-  caller: Caller | undefined,
-  errand = false,
+  { caller, internal }: { caller: Caller | undefined; internal: boolean },
 ): Placement {
   if (!caller)
     return { parent_session_id: null, depth: 0, self_depth: 0, max_depth: execution.run.limits.depth, path: [] }
@@ -32,7 +31,7 @@ export function placementFor(
   const itself = agent.name === above.agent.name
   const place = { parent_session_id: caller.session_id, depth, max_depth: above.max_depth, path }
   if (depth > above.max_depth) throw depthExceededError(above.agent.name, depth, above.max_depth)
-  if (errand) return { ...place, self_depth: 0 }
+  if (internal) return { ...place, self_depth: 0 }
   if (itself) {
     const self_depth = above.self_depth + 1
     if (self_depth > execution.run.limits.self_depth)
@@ -63,7 +62,7 @@ export function resumedRights(
   { key, caller }: { key: string; caller: Caller | undefined },
 ): Partial<SessionOpen> {
   if (!caller) return {}
-  const place = placementFor(execution, before.agent, caller)
+  const place = placementFor(execution, before.agent, { caller, internal: false })
   const levels = Math.min(before.max_depth - before.depth, place.max_depth - place.depth)
   const { patternTools } = execution.ports
   const asNew = new Set(toolsFor(execution, before.agent, { key, place, inherited: caller.tools }))
@@ -125,7 +124,7 @@ export function toolsFor(
   agent: Agent,
   { key, place, inherited, readOnly }: ToolGrantScope,
 ): string[] {
-  const { tools, patternTools, replayOnly } = execution.ports
+  const { tools, patternTools, serverToolNames, replayOnly } = execution.ports
   // What a model wrote brings nothing along: it can only narrow what it was given. In a replay, what a session has of
   // servers is what it had then, from wherever.
   const brought =
@@ -143,7 +142,7 @@ export function toolsFor(
   const mayDelegate = place.depth < place.max_depth
   return effectiveTools(named, [...spelled(all), ...brought]).filter((name) =>
     readOnly
-      ? tools.get(name)?.kind === 'read' && !isServerTool(name)
+      ? tools.get(name)?.kind === 'read' && !serverToolNames.isServerTool(name)
       : mayDelegate || !patternTools.get(name)?.pattern.delegates,
   )
 }

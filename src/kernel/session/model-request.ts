@@ -2,6 +2,7 @@ import { toTroupeError } from '../../errors.ts'
 import type { Event } from '../event.ts'
 import { isEvent } from '../event.ts'
 import type { Execution } from '../journal/execution.ts'
+import { settleOnce } from '../journal/step.ts'
 import type { Model, ModelRequest } from '../model.ts'
 import { NO_USAGE } from '../model.ts'
 import type { PriceBook } from '../price.ts'
@@ -16,11 +17,11 @@ import type { SessionState } from './session-state.ts'
 import { addCallUsage, applyEvent } from './session-state.ts'
 
 /*
- * One model call as a step.
- * 1. Its begin, with what it may cost at the most, is committed before the call is made.
- * 2. A begin that a crash left open counts as lost at its reservation; the call is made again under the next attempt.
- * 3. A failure that is to be tried again says so in the journal, with the wait and the model; only the last one settles.
- * 4. An abort is not an answer: the reservation counts as lost, and the session ends with the abort's reason.
+ * One model request as a step.
+ * 1. `model:begin`, with the reserved budget, is committed before the request is sent.
+ * 2. A begin that a crash left open counts as lost at its reservation; the request is sent again under the next attempt.
+ * 3. A failure that is retried is recorded with the delay and the next model; only the last one settles the step.
+ * 4. An abort is no response: the reservation counts as lost, and the session ends with the abort's reason.
  */
 
 export interface ModelRequestScope {
@@ -28,49 +29,55 @@ export interface ModelRequestScope {
   session: SessionState
   model: Model
   modelName: string
-  /** The model that was asked for, then its fallbacks. */
+  /** The requested model, then its fallbacks. */
   models: readonly string[]
   signal: AbortSignal
 }
 
-/** What is asked, and what it may use at the most. */
 export interface ModelRequestPlan {
   key: string
-  /** An upper bound of the input tokens. */
+  /** Upper bound of the input tokens, for the reservation. */
   maxInputTokens: number
-  /** Tells one input from another, for drift. */
+  /** Identifies the input, to detect drift on resume. */
   inputHash(model: string): string
   buildRequest(model: string, reservation: Reservation): ModelRequest
-  /** What the call is for, when it is not a turn of the conversation. */
+  /** Set when the request is not a turn of the conversation. */
   phase?: 'summary'
 }
 
-/** Makes a call, or finds it in the journal: the event that ended it, applied to the session. */
-export async function requestModel(site: ModelRequestScope, ask: ModelRequestPlan): Promise<Event> {
-  const { execution, session } = site
-  const { key } = ask
-  execution.claim(key)
-  const earlier = execution.journalIndex.earlierAttempts(key)
-  for (const { data } of earlier) addCallUsage(session, data)
-  const begun = execution.journalIndex.opening(key)
-  const settled = execution.journalIndex.outcome(key)
-  if (settled) {
-    if (isEvent(begun, 'model:begin')) execution.checkDrift(key, begun.data.input_hash, ask.inputHash(begun.data.model))
-    applyEvent(session, settled)
-    return settled
+/** Sends a request, or finds its outcome in the journal; the outcome is applied to the session. */
+export async function requestModel(scope: ModelRequestScope, plan: ModelRequestPlan): Promise<Event> {
+  const { execution, session, signal } = scope
+  const { journalIndex } = execution
+  const { key } = plan
+  for (const { data } of journalIndex.earlierAttempts(key)) addCallUsage(session, data)
+  const recorded = journalIndex.outcome(key)
+  const outcome = await settleOnce({ execution, key, signal }, () => requestWithRetries(scope, plan))
+  if (recorded) {
+    const begin = journalIndex.opening(key)
+    if (isEvent(begin, 'model:begin')) {
+      execution.checkDrift(key, begin.data.input_hash, plan.inputHash(begin.data.model))
+    }
+    applyEvent(session, recorded)
   }
-  const started = execution.ports.world.now()
-  let attempt = execution.journalIndex.attemptCount(key)
-  const last = earlier.at(-1)
-  let failure = isEvent(last, 'model:error') ? last.data.retry : undefined
+  return outcome
+}
+
+async function requestWithRetries(scope: ModelRequestScope, plan: ModelRequestPlan): Promise<Event> {
+  const { execution, session, signal } = scope
+  const { journalIndex, ports } = execution
+  const started = ports.world.now()
+  let attempt = journalIndex.attemptCount(plan.key)
+  const last = journalIndex.earlierAttempts(plan.key).at(-1)
+  let retry = isEvent(last, 'model:error') ? last.data.retry : undefined
   for (;;) {
     attempt += 1
-    const call = await attemptRequest(await scopeForRetry(site, failure), ask, { attempt, started })
-    // Counted first: an answer that came in spite of the abort was paid for.
-    applyEvent(session, call)
-    if (site.signal.aborted) throw site.signal.reason
-    if (!isEvent(call, 'model:error') || !call.data.retry) return call
-    failure = call.data.retry
+    const event = await attemptRequest(await scopeForRetry(scope, retry), plan, { attempt, started })
+    // Applied before the abort check: a response that arrived in spite of the abort was paid for.
+    applyEvent(session, event)
+    if (signal.aborted) throw signal.reason
+    if (!isEvent(event, 'model:error') || !event.data.retry) return event
+    retry = event.data.retry
   }
 }
 
@@ -79,72 +86,77 @@ interface AttemptInfo {
   started: number
 }
 
-/** One attempt: waits its turn, reserves, calls, settles. */
+/** One attempt: waits for the rate limiter, reserves budget, sends the request, settles the budget. */
 async function attemptRequest(
-  site: ModelRequestScope,
-  ask: ModelRequestPlan,
+  scope: ModelRequestScope,
+  plan: ModelRequestPlan,
   { attempt, started }: AttemptInfo,
 ): Promise<Event> {
-  const { execution, signal, modelName } = site
-  const { key, phase } = ask
+  const { execution, signal, modelName } = scope
+  const { key, phase } = plan
   if (signal.aborted) throw signal.reason
-  const held = execution.ports.retryPolicy.ready(modelName, signal)
-  if (held) await execution.runEffect(() => held)
+  const waiting = execution.ports.retryPolicy.ready(modelName, signal)
+  if (waiting) await execution.runEffect(() => waiting)
   let reservation: Reservation
   try {
-    reservation = await reserve(site, ask.maxInputTokens)
+    reservation = await reserve(scope, plan.maxInputTokens)
   } catch (thrown) {
-    return recordLimitHit(site, key, thrown)
+    return recordLimitHit(scope, key, thrown)
   }
   const begin = {
     key,
     attempt,
     model: modelName,
     reserved: reservation.reserved,
-    input_hash: ask.inputHash(modelName),
+    input_hash: plan.inputHash(modelName),
     ...(phase ? { phase } : undefined),
   }
-  const call = await streamResponse(site, begin, ask.buildRequest(modelName, reservation), started)
-  execution.budget.settle(reservation, call)
-  return call
+  const event = await streamResponse(scope, { begin, request: plan.buildRequest(modelName, reservation), started })
+  execution.budget.settle(reservation, event)
+  return event
 }
 
-/** After a failure: waits as long as was decided, and goes to the model that was decided on. */
-async function scopeForRetry(site: ModelRequestScope, failure: RetryAttempt | undefined): Promise<ModelRequestScope> {
-  if (!failure) return site
-  const { execution, signal } = site
-  await execution.runEffect(() => execution.ports.world.sleep(failure.delay_ms, signal))
-  if (failure.model === site.modelName) return site
-  return { ...site, model: await execution.ports.models.resolve(failure.model), modelName: failure.model }
+/** Waits for the retry delay and switches to the model that the retry policy chose. */
+async function scopeForRetry(scope: ModelRequestScope, retry: RetryAttempt | undefined): Promise<ModelRequestScope> {
+  if (!retry) return scope
+  const { execution, signal } = scope
+  const { world, models } = execution.ports
+  await execution.runEffect(() => world.sleep(retry.delay_ms, signal))
+  if (retry.model === scope.modelName) return scope
+  return { ...scope, model: await models.resolve(retry.model), modelName: retry.model }
 }
 
-async function reserve(site: ModelRequestScope, bound: number): Promise<Reservation> {
-  const { execution, model } = site
-  const now = execution.ports.world.now()
-  const want = {
-    input: bound,
-    output: model.limits?.output ?? execution.run.limits.output,
-    price: (input: number, output: number) => maxCost(execution.ports.prices, site.modelName, { input, output }, now),
-  }
-  return execution.budget.reserve(want, site.signal)
+async function reserve(
+  { execution, model, modelName, signal }: ModelRequestScope,
+  input: number,
+): Promise<Reservation> {
+  const { ports, run, budget } = execution
+  const time = ports.world.now()
+  const output = model.limits?.output ?? run.limits.output
+  const price = (inputTokens: number, outputTokens: number) =>
+    maxCost(ports.prices, { model: modelName, input: inputTokens, output: outputTokens, time })
+  return budget.reserve({ input, output, price }, signal)
 }
 
-/** Input may be read fresh or be written to a provider's cache, which costs more: the bound is the dearer. */
-function maxCost(prices: PriceBook, model: string, tokens: { input: number; output: number }, at: number) {
-  const fresh = prices.cost(model, { ...NO_USAGE, ...tokens }, at)
-  const written = prices.cost(model, { ...NO_USAGE, ...tokens, cache_write: tokens.input }, at)
-  return fresh === undefined ? undefined : Math.max(fresh, written ?? 0)
+/** The upper bound of the price: input may also be written to the provider's cache, which costs more than reading it. */
+function maxCost(
+  prices: PriceBook,
+  { model, input, output, time }: { model: string; input: number; output: number; time: number },
+): number | undefined {
+  const uncached = prices.cost(model, { ...NO_USAGE, input, output }, time)
+  const cacheWrite = prices.cost(model, { ...NO_USAGE, input, output, cache_write: input }, time)
+  return uncached === undefined ? undefined : Math.max(uncached, cacheWrite ?? 0)
 }
 
-function recordLimitHit(site: ModelRequestScope, key: string, thrown: unknown): Event {
-  if (site.signal.aborted) throw site.signal.reason
+function recordLimitHit({ execution, session, signal }: ModelRequestScope, key: string, thrown: unknown): Event {
+  if (signal.aborted) throw signal.reason
   const error = toTroupeError(thrown)
   if (error.code !== 'limit_reached') throw error
   error.step = key
   const limit = limitFromError(error)
-  const max = site.execution.run.limits[limit] ?? 0
-  const data = { key, limit, used: limitUsage(site.execution, limit), max, error: error.toJSON() }
-  return site.execution.journal.append('limit:hit', data, site.session.id)
+  const max = execution.run.limits[limit] ?? 0
+  const data = { key, limit, used: limitUsage(execution, limit), max, error: error.toJSON() }
+  return execution.journal.append('limit:hit', data, session.id)
 }
 
 function limitUsage(execution: Execution, limit: string): number {
@@ -154,42 +166,40 @@ function limitUsage(execution: Execution, limit: string): number {
   return spent.calls + spent.lost.calls
 }
 
-/** Makes the call. Whatever comes of it is appended and returned: an end, an error, or `model:lost` after an abort. */
-async function streamResponse(
-  site: ModelRequestScope,
-  begin: ModelBegin,
-  request: ModelRequest,
-  started: number,
-): Promise<Event> {
-  const { execution, session, signal } = site
-  const answer = new ModelResponseBuilder(site, begin)
+interface SentRequest {
+  begin: ModelBegin
+  request: ModelRequest
+  started: number
+}
+
+/** Sends the request and streams the response. Appends and returns its outcome; after an abort that is `model:lost`. */
+async function streamResponse(scope: ModelRequestScope, { begin, request, started }: SentRequest): Promise<Event> {
+  const { execution, session, signal } = scope
+  const { journal, ports } = execution
+  const response = new ModelResponseBuilder(scope, begin)
   await execution.beginEffect()
   try {
-    execution.journal.append('model:begin', begin, session.id)
-    await execution.journal.commit()
+    journal.append('model:begin', begin, session.id)
+    await journal.commit()
     await execution.ensureLease()
     if (signal.aborted) throw signal.reason
-    await readModelStream(site.model, request, { world: execution.ports.world, signal }, (chunk) => {
-      const delta = answer.add(chunk)
-      if (delta && !begin.phase) execution.ports.publish(delta)
+    await readModelStream(scope.model, request, { world: ports.world, signal }, (chunk) => {
+      const delta = response.add(chunk)
+      if (delta && !begin.phase) ports.publish(delta)
     })
-    return answer.end()
+    return response.end()
   } catch (thrown) {
     if (signal.aborted) {
-      const partial = answer.text === '' ? undefined : { partial_text: answer.text }
-      return execution.journal.append(
-        'model:lost',
-        { ...lostReservation(begin), reason: 'abort', ...partial },
-        session.id,
-      )
+      const partial = response.text === '' ? undefined : { partial_text: response.text }
+      return journal.append('model:lost', { ...lostReservation(begin), reason: 'abort', ...partial }, session.id)
     }
-    return answer.error(thrown, (error, { status, retry_after_ms }) =>
-      execution.ports.retryPolicy.next({
+    return response.error(thrown, (error, { status, retry_after_ms }) =>
+      ports.retryPolicy.next({
         model: begin.model,
         error,
         attempts: begin.attempt,
-        models: site.models,
-        elapsed_ms: execution.ports.world.now() - started,
+        models: scope.models,
+        elapsed_ms: ports.world.now() - started,
         ...(status === undefined ? undefined : { status }),
         ...(retry_after_ms === undefined ? undefined : { retry_after_ms }),
       }),
@@ -200,8 +210,8 @@ async function streamResponse(
 }
 
 /**
- * Counts what a crash left open, before anything is called again: the first to be asked anew would otherwise get what
- * the others, whom the replay has not reached yet, have already used.
+ * Settles requests that a crash left open, before the first new request: otherwise that request could reserve budget
+ * which the lost ones may already have spent.
  */
 export function settleLostModelCalls(execution: Execution): void {
   for (const { data, session_id } of execution.journalIndex.openModelCalls()) {
@@ -211,6 +221,6 @@ export function settleLostModelCalls(execution: Execution): void {
   }
 }
 
-function lostReservation(begin: ModelBegin) {
-  return { key: begin.key, attempt: begin.attempt, reserved: begin.reserved }
+function lostReservation({ key, attempt, reserved }: ModelBegin) {
+  return { key, attempt, reserved }
 }

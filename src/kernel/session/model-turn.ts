@@ -2,6 +2,7 @@ import { TroupeError } from '../../errors.ts'
 import type { Event } from '../event.ts'
 import { isEvent } from '../event.ts'
 import type { AddedContext } from '../hook.ts'
+import { settleOnce } from '../journal/step.ts'
 import type { ModelRequest, ToolSpec, UserMessage } from '../model.ts'
 import { userMessage } from '../model.ts'
 import type { JsonSchema } from '../schema.ts'
@@ -29,7 +30,7 @@ export async function runModelTurn(site: ModelRequestScope, ask: ModelTurn): Pro
   await addContext(site, ask.turnKey)
   const toolBytes = toolSpecBytes(ask.tools)
   const shapeBytes = ask.output ? jsonBytes(ask.output) : 0
-  await compressIfNeeded(site, ask.turnKey, toolBytes)
+  await compressIfNeeded(site, ask.turnKey, { extraBytes: toolBytes })
   const call = {
     maxInputTokens: inputTokenBound(session) + shapeBytes + (session.tokenCount.tokens > 0 ? 0 : toolBytes),
     inputHash: (model: string) => inputHash(session, model),
@@ -39,7 +40,7 @@ export async function runModelTurn(site: ModelRequestScope, ask: ModelTurn): Pro
   const event = await requestModel(site, { key, ...call })
   if (!isEvent(event, 'model:error') || event.data.error.code !== 'context_too_long') return event
   // The provider's window is smaller than we knew: make room by force, once, and ask again.
-  if (!(await compressIfNeeded(site, ask.turnKey, toolBytes, 'forced'))) return event
+  if (!(await compressIfNeeded(site, ask.turnKey, { extraBytes: toolBytes, force: true }))) return event
   return await requestModel(site, {
     ...call,
     key: `${key}/again`,
@@ -47,32 +48,30 @@ export async function runModelTurn(site: ModelRequestScope, ask: ModelTurn): Pro
   })
 }
 
-/** What hooks add to the conversation before this call: asked once, then remembered. */
-async function addContext(site: ModelRequestScope, turnKey: string): Promise<void> {
-  const { execution, session } = site
-  if (!execution.ports.hooks.some((hooks) => hooks.addContext)) return
+/** Adds what `addContext` hooks return to the conversation; they are asked once per turn. */
+async function addContext({ execution, session, signal }: ModelRequestScope, turnKey: string): Promise<void> {
+  const { hooks, world } = execution.ports
+  if (!hooks.some((each) => each.addContext)) return
   const key = `${turnKey}/context`
-  execution.claim(key)
-  let event = execution.journalIndex.outcome(key)
-  if (!event && !execution.journalIndex.opening(`${turnKey}/model`)) {
-    const about = {
+  // A request that began without context, before these hooks were registered, is not changed afterwards.
+  const hasBegun = execution.journalIndex.opening(`${turnKey}/model`) !== undefined
+  if (hasBegun && !execution.journalIndex.outcome(key)) return
+  const event = await settleOnce({ execution, key, signal, external: true }, async () => {
+    const turn = {
       run_id: execution.run.id,
       session_id: session.id,
       agent: session.opening.agent.name,
       turn: session.turns + 1,
     }
-    const asked = Promise.all(execution.ports.hooks.map(async (hooks) => hooks.addContext?.(about)))
     const timeoutError = () =>
-      new TroupeError('tool_failed', `a hook had no context to add within ${CONTEXT_HOOK_TIMEOUT_MS} ms`)
+      new TroupeError('tool_failed', `a hook's addContext did not return within ${CONTEXT_HOOK_TIMEOUT_MS} ms`)
+    const asked = Promise.all(hooks.map(async (each) => each.addContext?.(turn)))
     const texts = await execution.runEffect(() =>
-      withTimeout(
-        { world: execution.ports.world, signal: site.signal, ms: CONTEXT_HOOK_TIMEOUT_MS, timeoutError },
-        asked,
-      ),
+      withTimeout({ world, signal, ms: CONTEXT_HOOK_TIMEOUT_MS, timeoutError }, asked),
     )
-    event = execution.journal.append('session:context', { key, message: contextMessage(texts) }, session.id)
-  }
-  if (event) applyEvent(session, event)
+    return execution.journal.append('session:context', { key, message: contextMessage(texts) }, session.id)
+  })
+  applyEvent(session, event)
 }
 
 /** What hooks add, as one message; it is pinned if any part of it is. */

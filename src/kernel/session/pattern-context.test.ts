@@ -27,7 +27,7 @@ describe('what a pattern can ask of its run', () => {
       async (context) => {
         await context.perform(helper, { instruction: 'x' }, { key: 'one' })
         await context.perform(helper, { instruction: 'y' }, { key: 'two' })
-        return totalTokens(await context.spent('spent', 'here'))
+        return totalTokens(await context.readSpend('spent', 'here'))
       },
       { delegates: true },
     )
@@ -44,7 +44,7 @@ describe('what a pattern can ask of its run', () => {
     const seen: number[] = []
     const talk = patternFrom('talk', async (context) => {
       await context.perform(helper, { instruction: 'x' }, { key: 'one' })
-      const spent = await context.spent('spent', 'here')
+      const spent = await context.readSpend('spent', 'here')
       seen.push(totalTokens(spent))
       await context.ask('wait', { question: 'Go on?' })
       await context.perform(helper, { instruction: 'y' }, { key: 'two' })

@@ -1,33 +1,57 @@
 import type { Agent } from '../agent.ts'
+import type { Context } from '../context.ts'
 import type { SessionOpen } from '../event.ts'
 import type { Execution } from '../journal/execution.ts'
+import type { ToolSpec } from '../model.ts'
+import { toJsonSchema } from '../schema.ts'
 import { withAbort } from '../world.ts'
-import { isServerTool } from './expand-tool-names.ts'
 
 interface PrepareScope {
   execution: Execution
   signal: AbortSignal
 }
 
-/** Waits for what the agent's tools need. Nothing to wait for takes no time at all, so that openings keep their order. */
+/** Starts what the agent's tools need. Returns `undefined` when all is ready, so that sessions open without waiting. */
 export function prepareTools({ execution, signal }: PrepareScope, agent: Agent): Promise<void> | undefined {
   const preparing = execution.ports.prepareTools?.(agent)
   return preparing && execution.load(() => withAbort(preparing, signal))
 }
 
 /**
- * The same for a session that was opened before. What it had from the servers of those who called it then is started again
- * for it: they need not be at work in this run.
+ * The same for a session that was opened before. Servers of its former callers are started again for the tools that it
+ * inherited from them: those callers need not be part of this run.
  */
-export function prepareResumedTools(site: PrepareScope, open: SessionOpen): Promise<void> | undefined {
-  const { ports } = site.execution
-  const lacking = () =>
-    ports.prepareTools !== undefined && open.tools.some((name) => isServerTool(name) && !ports.tools.get(name))
-  const preparing = prepareTools(site, open.agent)
-  if (!preparing && !lacking()) return undefined
-  const callers = open.path.toReversed().filter((name) => ports.roster.has(name))
+export function prepareResumedTools(scope: PrepareScope, opening: SessionOpen): Promise<void> | undefined {
+  const { ports } = scope.execution
+  const isMissing = (name: string) => ports.serverToolNames.isServerTool(name) && !ports.tools.get(name)
+  const hasMissingTools = () => ports.prepareTools !== undefined && opening.tools.some(isMissing)
+  const preparing = prepareTools(scope, opening.agent)
+  if (!preparing && !hasMissingTools()) return undefined
+  const callers = opening.path.toReversed().filter((name) => ports.roster.has(name))
   return (async () => {
     await preparing
-    for (const name of callers) if (lacking()) await prepareTools(site, ports.roster.get(name))
+    for (const name of callers) if (hasMissingTools()) await prepareTools(scope, ports.roster.get(name))
   })()
+}
+
+/** The tools as the model sees them; the schema of a pattern may depend on its caller. */
+export function toolSpecsFor(
+  execution: Execution,
+  opening: SessionOpen,
+  contextFor: (key: string) => Context,
+): readonly ToolSpec[] {
+  const { tools, patternTools, serverToolNames } = execution.ports
+  const cacheKey = `${opening.tools.join()}|${opening.agent.agents?.join() ?? '*'}`
+  // Not cached with server tools: a server may change their descriptions.
+  const cacheable = !opening.tools.some((name) => serverToolNames.isServerTool(name))
+  const cached = cacheable ? execution.toolSpecs.get(cacheKey) : undefined
+  if (cached) return cached
+  const specs = opening.tools.flatMap((name) => {
+    const tool = tools.get(name) ?? patternTools.get(name)
+    if (!tool) return []
+    const callerSchema = tool.kind === 'pattern' ? tool.pattern.inputFor?.(contextFor('')) : undefined
+    return { name: tool.name, description: tool.description, input: toJsonSchema(callerSchema ?? tool.input) }
+  })
+  if (cacheable) execution.toolSpecs.set(cacheKey, specs)
+  return specs
 }

@@ -4,7 +4,6 @@ import type { ToolCallPart } from '../model.ts'
 import type { PatternTool } from '../pattern.ts'
 import { formatIssues } from '../schema.ts'
 import type { Tool } from '../tool.ts'
-import { isServerTool } from './expand-tool-names.ts'
 import type { ToolCallScope } from './tool-call-scope.ts'
 import { withTimeout } from './with-timeout.ts'
 
@@ -86,18 +85,19 @@ function findTool({ execution, session }: ToolCallScope, name: string): AnyTool 
   if (tool && granted.includes(tool.name)) return tool
   const there = granted.filter((each) => execution.ports.tools.get(each) ?? execution.ports.patternTools.get(each))
   throw granted.includes(name)
-    ? toolUnavailableError(name, there)
+    ? toolUnavailableError(name, { there, isServerTool: execution.ports.serverToolNames.isServerTool(name) })
     : unknownNameError('unknown_tool', 'tool', name, there)
 }
 
-/** The session had it when it was opened, and nobody provides it now. */
-function toolUnavailableError(name: string, there: string[]): TroupeError {
-  const whose = isServerTool(name)
-    ? 'the server it comes from is not there in this run'
-    : 'nobody provides it in this run'
-  return new TroupeError('unknown_tool', `the tool '${name}' is gone: ${whose}`, {
+/** The session was opened with this tool, but this run does not have it. */
+function toolUnavailableError(
+  name: string,
+  { there, isServerTool }: { there: string[]; isServerTool: boolean },
+): TroupeError {
+  const reason = isServerTool ? 'its MCP server is not part of this run' : 'this run does not provide it'
+  return new TroupeError('unknown_tool', `the tool '${name}' is no longer available: ${reason}`, {
     alternatives: there,
-    hint: 'do without it, or say in your answer that it is missing: whoever has it can delegate this anew',
+    hint: 'do without it, or say in your answer that it is missing, so that an agent that has it can take over',
   })
 }
 

@@ -77,7 +77,7 @@ describe('sessions that share a thread', () => {
     expect(JSON.stringify(events).split('shared beginning').length - 1).toBe(1)
   })
 
-  test('TH4 such a session is a turn in a conversation of several, and cannot be resumed by itself', async () => {
+  test('TH4 such a session is one turn of a conversation that several agents share, and cannot be resumed by itself', async () => {
     const model = functionModel(() => ({ text: 'word' }))
     const { troupe, task } = await createTestTroupe({ model, patterns: [talk] })
     const { run_id } = await troupe.run('talk', {})

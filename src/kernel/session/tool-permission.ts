@@ -96,7 +96,10 @@ async function requestApproval(
     },
   }
   const key = time === 1 ? `${site.key}/permission` : `${site.key}/permission/${time}`
-  const said = await execution.waitForGate(key, question, site.signal, { session_id: session.id, agent: name })
+  const said = await execution.waitForGate({ key, signal: site.signal }, question, {
+    session_id: session.id,
+    agent: name,
+  })
   const gate = execution.journalIndex.opening(key)
   const detail = isEvent(gate, 'gate:open') ? (gate.data.detail as { exact?: unknown } | undefined) : undefined
   return { said, shown: detail?.exact }

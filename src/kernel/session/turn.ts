@@ -5,6 +5,7 @@ import type { Event, StopReason } from '../event.ts'
 import { isEvent } from '../event.ts'
 import { shortHash } from '../hash.ts'
 import type { Execution } from '../journal/execution.ts'
+import { settleOnce } from '../journal/step.ts'
 import type { AssistantMessage, Model, ToolSpec } from '../model.ts'
 import { textFrom, toolCallsFrom, userMessage } from '../model.ts'
 import { toJsonSchema } from '../schema.ts'
@@ -46,13 +47,9 @@ export interface TurnEnd {
   error: TroupeError | null
 }
 
-const SALVAGE_PROMPT =
-  'Your last message was empty. State your result now, in words: what you found or did, what is open, and what failed.'
-const OUT_OF_TURNS_PROMPT =
-  'You have used all your turns for this task and can call no more tools. State what you have: results, what is open.'
-
 export async function runTurn(site: TurnScope): Promise<TurnEnd> {
   const { session, execution } = site
+  const { prompts } = execution.ports.sessionPolicy
   session.responseStart = session.messages.length
   const maxTurns = session.opening.agent.max_turns ?? execution.run.limits.turns
   const output = site.output && toJsonSchema(site.output)
@@ -62,7 +59,7 @@ export async function runTurn(site: TurnScope): Promise<TurnEnd> {
     const outOfTurns = made > maxTurns
     if (outOfTurns && !finalTurn) {
       finalTurn = true
-      nudge(site, 'salvage', OUT_OF_TURNS_PROMPT)
+      addPrompt(site, 'salvage', prompts.outOfTurns)
     }
     const turnKey = `${site.key}/turn/${session.turns + 1}`
     const event = await runModelTurn(site, { turnKey, tools: site.tools, finalTurn, output })
@@ -83,15 +80,11 @@ export async function runTurn(site: TurnScope): Promise<TurnEnd> {
     if (end === 'empty') {
       if (finalTurn) return toEmptyEnd(session, turnKey, outOfTurns ? 'max_turns' : 'partial')
       finalTurn = true
-      nudge(site, 'salvage', SALVAGE_PROMPT)
+      addPrompt(site, 'salvage', prompts.emptyResponse)
     } else if ('misfit' in end) {
       if (repaired || outOfTurns) return toInvalidOutputEnd(session, turnKey, end.misfit)
       repaired = true
-      nudge(
-        site,
-        'repair',
-        `Your answer does not have the shape that was asked for: ${end.misfit}. Give only the JSON.`,
-      )
+      addPrompt(site, 'repair', prompts.invalidOutput(end.misfit))
     } else return end
   }
 }
@@ -121,15 +114,17 @@ async function runToolCalls(site: TurnScope, key: string, message: AssistantMess
   if (aborted) throw aborted.reason
 }
 
-/** Says something to the agent that nobody asked for, before its next turn. */
-function nudge(site: TurnScope, why: 'salvage' | 'repair', words: string): void {
-  const key = `${site.key}/turn/${site.session.turns + 1}/${why}`
-  site.execution.claim(key)
-  const recorded = site.execution.journalIndex.outcome(key)
-  applyEvent(
-    site.session,
-    recorded ?? site.execution.journal.append('session:input', { key, message: userMessage(words) }, site.session.id),
+/** Adds a prompt of the session loop itself to the conversation, before the next turn. */
+function addPrompt(
+  { execution, session, signal, key: sessionKey }: TurnScope,
+  kind: 'salvage' | 'repair',
+  text: string,
+): void {
+  const key = `${sessionKey}/turn/${session.turns + 1}/${kind}`
+  const event = settleOnce({ execution, key, signal }, () =>
+    execution.journal.append('session:input', { key, message: userMessage(text) }, session.id),
   )
+  applyEvent(session, event)
 }
 
 function toFailedEnd(session: SessionState, event: Event): TurnEnd {

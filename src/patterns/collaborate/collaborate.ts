@@ -177,7 +177,7 @@ async function completeCollaboration(job: Collaboration, end: CollaborationEnd):
     ...end.problems,
     ...(synthesized.failed === undefined ? [] : [synthesized.failed]),
   ]
-  const spent = await context.spent('spent', 'here')
+  const spent = await context.readSpend('spent', 'here')
   const duration_ms = (await context.now('ended')) - started
   const whole = contributions.every(({ status }) => status === 'completed') && problems.length === 0
   const status = whole ? ('completed' as const) : ('partial' as const)

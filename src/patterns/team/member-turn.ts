@@ -150,7 +150,7 @@ async function runSubTeamTurn(
 
 /** Who failed has no output that says what it took: the run's own books do. */
 export async function addSpentTokens({ context, totals }: TeamState, key: string): Promise<void> {
-  const { input, output } = await context.spent(`${key}/spent`, { under: key })
+  const { input, output } = await context.readSpend(`${key}/spent`, { under: key })
   totals.tokens += input + output
 }
 

@@ -1,0 +1,26 @@
+/** Policy of the session loop: when a conversation is compacted, and what the loop tells the agent. */
+export interface SessionPolicy {
+  compaction: CompactionPolicy
+  prompts: SessionPrompts
+}
+
+export interface CompactionPolicy {
+  /** Share of the context window at which a conversation is compacted. */
+  threshold: number
+  /** Share of the context window to come down to. */
+  target: number
+  /** The newest messages, which stay whole. */
+  keepRecent: number
+  summaryPrompt(conversation: string): string
+}
+
+export interface SessionPrompts {
+  /** After an empty final message. */
+  emptyResponse: string
+  /** After the last turn that the agent's `max_turns` allows. */
+  outOfTurns: string
+  /** After structured output that does not match its schema. */
+  invalidOutput(problem: string): string
+  /** Before the results of background sessions that the agent did not collect. */
+  backgroundResults: string
+}

@@ -1,0 +1,47 @@
+import { TroupeError } from '../../errors.ts'
+import type { Artifact, ArtifactRef } from '../artifact.ts'
+import type { Caller } from '../context.ts'
+import { isEvent } from '../event.ts'
+import { sha256 } from '../hash.ts'
+import type { StepScope } from '../journal/step.ts'
+import { runStep, settleOnce } from '../journal/step.ts'
+
+/** Writes the next version of an artifact, once per key. */
+export async function writeArtifact(
+  scope: StepScope,
+  caller: Caller | undefined,
+  artifact: { name: string; content: string; media_type?: string },
+): Promise<ArtifactRef> {
+  const { execution, key } = scope
+  const event = settleOnce(scope, () => {
+    const data = {
+      key,
+      name: artifact.name,
+      version: (execution.journalIndex.artifactVersions.get(artifact.name) ?? 0) + 1,
+      media_type: artifact.media_type ?? 'text/plain',
+      content: artifact.content,
+      checksum: sha256(artifact.content),
+      by: caller?.opening.agent.name ?? 'pattern',
+    }
+    const written = execution.journal.append('artifact:write', data, caller?.session_id)
+    execution.journalIndex.add(written)
+    return written
+  })
+  if (!isEvent(event, 'artifact:write')) throw new TroupeError('internal', `'${key}' is not an artifact`)
+  const { name, version, checksum, content } = event.data
+  return { name, version, checksum, size: Buffer.byteLength(content) }
+}
+
+/** Records the version and reads the content again, so that a journal does not hold an artifact twice. */
+export async function readArtifact(
+  scope: StepScope,
+  { name, version }: { name: string; version?: number },
+): Promise<Artifact | undefined> {
+  const { execution } = scope
+  const read = async (wanted?: number) => {
+    await execution.journal.commit()
+    return execution.ports.readArtifact(execution.run.id, name, wanted)
+  }
+  const found = await runStep<number | null>(scope, async () => (await read(version))?.version ?? null)
+  return found === null ? undefined : execution.load(() => read(found))
+}

@@ -1,0 +1,173 @@
+import { TroupeError } from '../../errors.ts'
+import type { Agent } from '../agent.ts'
+import type { Caller, Context, PerformRequest } from '../context.ts'
+import type { SessionOpen } from '../event.ts'
+import { isEvent } from '../event.ts'
+import type { Execution } from '../journal/execution.ts'
+import { settleOnce } from '../journal/step.ts'
+import type { UserMessage } from '../model.ts'
+import { userMessage } from '../model.ts'
+import type { SessionHistory } from '../ports.ts'
+import type { Placement } from './delegation.ts'
+import { countSubSession, inheritedRules, placementFor, resumedRights, toolsFor } from './delegation.ts'
+import { prepareResumedTools, prepareTools } from './prepare-tools.ts'
+import type { SessionState } from './session-state.ts'
+import { applyEvent, foldSession, newSession, sessionId } from './session-state.ts'
+import type { Thread } from './thread.ts'
+
+/*
+ * Opens a segment of a session.
+ * 1. A segment that a crash interrupted continues with what the journal recorded of it, not with what the roster says now.
+ * 2. At most one segment of a session is open in a run.
+ */
+
+export interface SessionScope {
+  execution: Execution
+  key: string
+  caller: Caller | undefined
+  signal: AbortSignal
+  contextFor(key: string, caller: Caller, signal: AbortSignal): Context
+}
+
+/** Spawns, resumes or re-enters a session, and adds its instruction to the conversation. */
+export async function openSession(
+  scope: SessionScope,
+  agent: Agent | undefined,
+  request: PerformRequest,
+): Promise<SessionState> {
+  const { execution, signal } = scope
+  const opening = enterSession(scope, agent, request)
+  // Awaited only if need be, so that sessions that are ready open in the order they were requested.
+  const session = opening instanceof Promise ? await opening : opening
+  const key = `${scope.key}/input`
+  const event = settleOnce({ execution, key, signal }, () =>
+    execution.journal.append('session:input', { key, message: instructionMessage(session, request) }, session.id),
+  )
+  applyEvent(session, event)
+  return session
+}
+
+function enterSession(
+  scope: SessionScope,
+  agent: Agent | undefined,
+  request: PerformRequest,
+): SessionState | Promise<SessionState> {
+  const opened = scope.execution.journalIndex.opening(scope.key)
+  if (isEvent(opened, 'session:open')) {
+    return reenterSession(scope, { id: opened.session_id ?? '', opening: opened.data, thread: request.thread })
+  }
+  return request.resume === undefined
+    ? spawnSession(scope, agent, request)
+    : resumeSession(scope, request.resume, agent)
+}
+
+/** The first instruction of a session is pinned: compaction never drops it. */
+function instructionMessage(session: SessionState, request: PerformRequest): UserMessage {
+  const content = [...userMessage(request.instruction).content, ...(request.images ?? [])]
+  return { role: 'user', content, ...(session.instructionCount === 0 ? { pinned: true as const } : undefined) }
+}
+
+function spawnSession(
+  scope: SessionScope,
+  agent: Agent | undefined,
+  request: PerformRequest,
+): SessionState | Promise<SessionState> {
+  const { execution, caller } = scope
+  if (!agent) {
+    throw new TroupeError('invalid_input', '`agent` is required for a new session', {
+      hint: 'name an agent of the roster, or pass `session_id` to resume a session',
+    })
+  }
+  const placement = placementFor(execution, agent, { caller, internal: request.internal === true })
+  countSubSession(execution, caller)
+  const preparing = prepareTools(scope, agent)
+  const begin = () => beginSession(scope, { agent, placement }, request)
+  return preparing ? preparing.then(begin) : begin()
+}
+
+function beginSession(
+  { execution, key, caller }: SessionScope,
+  { agent, placement }: { agent: Agent; placement: Placement },
+  request: PerformRequest,
+): SessionState {
+  const { background, cache_key, readOnly, thread } = request
+  const model = request.model ?? agent.model ?? caller?.opening.model
+  const id = sessionId(execution.run.id, key, agent.name, placement.parent_session_id)
+  const inherited_rules = inheritedRules(agent, caller)
+  const inherited = caller?.tools ?? request.tools
+  const opening: SessionOpen = {
+    key,
+    agent,
+    tools: toolsFor(execution, agent, { key, place: placement, inherited, readOnly }),
+    ...placement,
+    segment: 1,
+    ...(model === undefined ? undefined : { model }),
+    ...(caller?.planMode || agent.read_only ? { read_only: true as const } : undefined),
+    ...(inherited_rules.length > 0 ? { inherited_rules } : undefined),
+    ...(background ? { background: true as const } : undefined),
+    ...(cache_key === undefined ? undefined : { cache_key }),
+    ...(thread ? { thread: { length: thread.messages.length, hash: thread.hash } } : undefined),
+  }
+  execution.journal.append('session:open', opening, id)
+  return newSession(id, opening, thread)
+}
+
+/** Resumes a session that ended earlier, in this run or another, with its prompt, model, tools, depth and conversation. */
+async function resumeSession(scope: SessionScope, id: string, agent: Agent | undefined): Promise<SessionState> {
+  const { execution, key } = scope
+  const holder = execution.activeSessions.get(id)
+  if (holder !== undefined && holder !== key) {
+    throw new TroupeError('session_busy', `the session ${id} is running elsewhere in this run`, {
+      hint: 'wait for its result, then resume it',
+    })
+  }
+  execution.activeSessions.set(id, key)
+  try {
+    const history = await execution.runEffect(async () => {
+      await execution.journal.commit()
+      return execution.ports.claimSession(id, execution.run, agent?.name)
+    })
+    const before = resumableOpening(history)
+    await prepareResumedTools(scope, before)
+    const rights = resumedRights(execution, before, scope)
+    const opening: SessionOpen = { ...before, ...rights, key, segment: history.segment + 1, base: history.base }
+    execution.journal.append('session:open', opening, id)
+    return foldSession(id, opening, history.events)
+  } catch (thrown) {
+    execution.activeSessions.delete(id)
+    throw thrown
+  }
+}
+
+/** Continues a segment that an earlier execution opened. */
+async function reenterSession(
+  scope: SessionScope,
+  { id, opening, thread }: { id: string; opening: SessionOpen; thread: Thread | undefined },
+): Promise<SessionState> {
+  const { ports } = scope.execution
+  const preparing = prepareResumedTools(scope, opening)
+  if (preparing) await preparing
+  const { base } = opening
+  if (!base) return newSession(id, opening, thread)
+  const history = await scope.execution.load(() => ports.readSession(base.session_id ?? id, base))
+  return foldSession(id, opening, history.events)
+}
+
+function resumableOpening({ session_id, events }: SessionHistory): SessionOpen {
+  const last = events.findLast((event) => event.type === 'session:open')
+  if (!isEvent(last, 'session:open')) {
+    throw notResumableError(`the session ${session_id} has no session:open event`, 'delegate to a new session')
+  }
+  if (last.data.thread) {
+    throw notResumableError(
+      `the session ${session_id} is one turn of a conversation that several agents share`,
+      'continue the run it belongs to, or delegate to a new session',
+    )
+  }
+  const { base: _base, cache_key: _cacheKey, background: _background, ...opening } = last.data
+  return opening
+}
+
+function notResumableError(message: string, hint: string): TroupeError {
+  return new TroupeError('session_not_resumable', message, { hint })
+}
