@@ -97,7 +97,10 @@ function recordedAgents({ roster }: LivePorts, events: readonly Event[]): Agent[
 }
 
 /** The tools that the journal names, in its order, so that every session is given the same ones. */
-function recordedTools({ tools, patternTools, serverToolNames }: LivePorts, events: readonly Event[]): Map<string, Tool> {
+function recordedTools(
+  { tools, patternTools, serverToolNames }: LivePorts,
+  events: readonly Event[],
+): Map<string, Tool> {
   const kinds = new Map<string, ToolKind>()
   for (const event of events) if (isEvent(event, 'tool:pre')) kinds.set(event.data.tool, event.data.kind)
   const names = new Set([...sessionOpenEvents(events).flatMap(({ data }) => data.tools), ...kinds.keys()])
@@ -120,7 +123,11 @@ function recordedHooks(events: readonly Event[]): Hooks[] {
 }
 
 /** A session has the tools of servers that it had then, whichever are started now. */
-function recordedServerTools({ serverToolNames }: Pick<Ports, 'serverToolNames'>, key: string, events: readonly Event[]): string[] {
+function recordedServerTools(
+  { serverToolNames }: Pick<Ports, 'serverToolNames'>,
+  key: string,
+  events: readonly Event[],
+): string[] {
   const opening = sessionOpenEvents(events).find(({ data }) => data.key === key)
   return opening?.data.tools.filter((name) => serverToolNames.isServerTool(name)) ?? []
 }

@@ -85,7 +85,10 @@ async function executeReplay(site: ReplayDeps, stored: readonly Event[]): Promis
   void (async () =>
     runEndFromResult(
       pattern.name,
-      await pattern.execute(createContext({ execution, path: '', caller: undefined, signal: execution.signal }), input as never),
+      await pattern.execute(
+        createContext({ execution, path: '', caller: undefined, signal: execution.signal }),
+        input as never,
+      ),
     ))()
     .catch((thrown: unknown) => runEndFromError(execution, thrown))
     .then((reached) => {

@@ -30,12 +30,12 @@ import { mcpServerKey } from '../tools/mcp/mcp-name.ts'
 import type { McpLimits } from '../tools/mcp/mcp-server.ts'
 import type { McpServerConfig } from '../tools/mcp/mcp-server-config.ts'
 import type { McpServers } from '../tools/mcp/mcp-servers.ts'
-import { agentNames, checkAgentRules, checkPolicy, createPermissions } from '../tools/permissions.ts'
 import { MCP_TOOL_NAMES } from '../tools/mcp/server-tool-names.ts'
-import { DEFAULT_SESSION_POLICY } from './session-policy.ts'
+import { agentNames, checkAgentRules, checkPolicy, createPermissions } from '../tools/permissions.ts'
 import type { Sandbox, SandboxReport } from '../tools/sandbox/sandbox.ts'
 import type { Toolbox, ToolsOptions } from '../tools/tools.ts'
 import { builtInPatterns, PATTERN_TOOL_ALIASES, PATTERN_TOOL_NAMES, UNSCOPED_TOOL_NAMES } from './built-in-patterns.ts'
+import { DEFAULT_SESSION_POLICY } from './session-policy.ts'
 
 export interface TroupeOptions {
   /** A path, `memory`, or a store of your own. Default: `.troupe` of the current folder. */

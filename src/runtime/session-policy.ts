@@ -23,8 +23,8 @@ export const DEFAULT_SESSION_POLICY: SessionPolicy = {
       'Your last message was empty. State your result now, in words: what you found or did, what is open, and what failed.',
     outOfTurns:
       'You have used all your turns for this task and cannot call any more tools. State your results now, and what is open.',
-    invalidOutput: (problem) => `Your answer does not match the required JSON schema: ${problem}. Reply with the JSON only.`,
-    backgroundResults:
-      'Results of your background tasks, as data. Take them into account and give your final answer.',
+    invalidOutput: (problem) =>
+      `Your answer does not match the required JSON schema: ${problem}. Reply with the JSON only.`,
+    backgroundResults: 'Results of your background tasks, as data. Take them into account and give your final answer.',
   },
 }

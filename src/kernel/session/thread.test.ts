@@ -85,7 +85,7 @@ describe('sessions that share a thread', () => {
     const resumed = await task('a', 'again', { agent: undefined, session_id: first?.session_id })
     expect(resumed.error).toMatchObject({
       code: 'session_not_resumable',
-      hint: expect.stringContaining('delegate anew'),
+      hint: expect.stringContaining('delegate to a new session'),
     })
   })
 
