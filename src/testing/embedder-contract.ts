@@ -2,24 +2,33 @@ import assert from 'node:assert/strict'
 import type { Embedder } from '../kernel/embedder.ts'
 import type { TestRunner } from './test-runner.ts'
 
-/** The behaviour that every `Embedder` has. */
-export function embedderContract(name: string, make: () => Embedder, { describe, test }: TestRunner): void {
-  const on = (scene: (embedder: Embedder) => Promise<void>) => async () => {
-    const embedder = make()
+/** Contract tests for an `Embedder`. */
+export function embedderContract(name: string, create: () => Embedder, { describe, test }: TestRunner): void {
+  const withEmbedder = (testCase: (embedder: Embedder) => Promise<void>) => async () => {
+    const embedder = create()
     try {
-      await scene(embedder)
+      await testCase(embedder)
     } finally {
       await embedder.close?.()
     }
   }
-  describe(`${name} keeps the embedder contract`, () => {
-    test('EM1 there is one vector of length 1 for each text, in their order, and none for none', on(returnsUnitVectors))
-    test('EM2 a text has the same vector alone and in company, now and later', on(isDeterministic))
-    test('EM3 a sentence is closer to the same in other words than to another one', on(ranksParaphrasesCloser))
-    test('EM4 empty, huge and broken texts have vectors; what is beyond the window is cut', on(acceptsAnyText))
-    test('EM5 an abort rejects with its reason, before and during, and harms nobody else', on(rejectsOnAbort))
-    test('EM6 calls at the same time get their own vectors', on(isolatesConcurrentCalls))
-    test('EM7 closing twice is closing once, and a closed embedder embeds nothing', on(closesOnce))
+  describe(`${name} satisfies the embedder contract`, () => {
+    test(
+      'EM1 embed returns one unit vector per text, in order, and an empty list for no texts',
+      withEmbedder(returnsUnitVectors),
+    )
+    test('EM2 a text gets the same vector alone, in a batch and in a later call', withEmbedder(isDeterministic))
+    test('EM3 a paraphrase is closer than an unrelated sentence', withEmbedder(ranksParaphrasesCloser))
+    test(
+      'EM4 empty, huge and malformed texts get vectors; text beyond the context window is truncated',
+      withEmbedder(acceptsAnyText),
+    )
+    test(
+      'EM5 an abort before or during a call rejects with its reason and affects no other call',
+      withEmbedder(rejectsOnAbort),
+    )
+    test('EM6 concurrent calls get their own vectors', withEmbedder(isolatesConcurrentCalls))
+    test('EM7 close is idempotent, and a closed embedder rejects embed', withEmbedder(closesOnce))
   })
 }
 
@@ -43,19 +52,19 @@ async function isDeterministic(embedder: Embedder): Promise<void> {
   const together = await embedder.embed(texts)
   const [alone] = await embedder.embed([texts[9] ?? ''])
   assert.ok(dotProduct(alone, together[9]) > 0.99999)
-  // A vector belongs to who got it.
+  // A returned vector must not alias a cache entry.
   together[9]?.fill(0)
   assert.deepEqual((await embedder.embed([texts[9] ?? '']))[0], alone)
 }
 
 async function ranksParaphrasesCloser(embedder: Embedder): Promise<void> {
-  const [one, same, other] = await embedder.embed([
+  const [original, paraphrase, unrelated] = await embedder.embed([
     'Retry failed requests with exponential backoff',
     'Use exponential backoff to retry failed requests',
     'The cat sleeps on the warm stove',
   ])
-  assert.ok(dotProduct(one, same) >= embedder.threshold, `${dotProduct(one, same)}`)
-  assert.ok(dotProduct(one, other) < embedder.threshold, `${dotProduct(one, other)}`)
+  assert.ok(dotProduct(original, paraphrase) >= embedder.threshold, `${dotProduct(original, paraphrase)}`)
+  assert.ok(dotProduct(original, unrelated) < embedder.threshold, `${dotProduct(original, unrelated)}`)
 }
 
 async function acceptsAnyText(embedder: Embedder): Promise<void> {
@@ -75,14 +84,14 @@ async function acceptsAnyText(embedder: Embedder): Promise<void> {
 
 async function rejectsOnAbort(embedder: Embedder): Promise<void> {
   const reason = new Error('enough')
-  const isReason = (error: unknown) => error === reason
-  await assert.rejects(embedder.embed(['text'], AbortSignal.abort(reason)), isReason)
+  const isAbortReason = (error: unknown) => error === reason
+  await assert.rejects(embedder.embed(['text'], AbortSignal.abort(reason)), isAbortReason)
   const controller = new AbortController()
-  const left = embedder.embed(['one text', 'another text'], controller.signal)
-  const stayed = embedder.embed(['a third text'])
+  const abortedCall = embedder.embed(['one text', 'another text'], controller.signal)
+  const otherCall = embedder.embed(['a third text'])
   controller.abort(reason)
-  await assert.rejects(left, isReason)
-  assert.equal((await stayed).length, 1)
+  await assert.rejects(abortedCall, isAbortReason)
+  assert.equal((await otherCall).length, 1)
   assert.equal((await embedder.embed(['one text'])).length, 1)
 }
 
@@ -98,8 +107,8 @@ async function isolatesConcurrentCalls(embedder: Embedder): Promise<void> {
 async function closesOnce(embedder: Embedder): Promise<void> {
   await embedder.embed(['text'])
   if (!embedder.close) return
-  const late = assert.rejects(embedder.embed(['unanswered']))
-  await Promise.all([embedder.close(), embedder.close(), late])
+  const pendingCall = assert.rejects(embedder.embed(['unanswered']))
+  await Promise.all([embedder.close(), embedder.close(), pendingCall])
   await embedder.close()
   await assert.rejects(embedder.embed(['text']))
 }

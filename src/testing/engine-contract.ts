@@ -2,61 +2,67 @@ import assert from 'node:assert/strict'
 import { verifyJournal } from '../audit/verify-journal.ts'
 import type { Event } from '../kernel/event.ts'
 import type { Store } from '../store/store.ts'
-import * as sharing from './engine/concurrency-cases.ts'
+import * as concurrency from './engine/concurrency-cases.ts'
 import type { EngineHarness } from './engine/engine-harness.ts'
-import * as ending from './engine/lifecycle-cases.ts'
+import * as lifecycle from './engine/lifecycle-cases.ts'
 import * as waiting from './engine/waiting-cases.ts'
 import type { TestRunner } from './test-runner.ts'
 
 export type { EngineHarness, EngineHarnessOptions, EngineProcess } from './engine/engine-harness.ts'
 
-/** The behaviour that every `Engine` has. */
+/** Contract tests for an `Engine`. */
 export function engineContract(
   name: string,
-  make: () => Promise<EngineHarness> | EngineHarness,
+  create: () => Promise<EngineHarness> | EngineHarness,
   { describe, test }: TestRunner,
 ): void {
-  const on = (scene: (stage: EngineHarness) => Promise<void>) => async () => {
-    const stage = await make()
+  const withHarness = (testCase: (harness: EngineHarness) => Promise<void>) => async () => {
+    const harness = await create()
     try {
-      await scene(stage)
-      for (const row of await stage.store.runs({ project: 'default' }))
-        await expectValidJournal(stage.store, row.run_id)
+      await testCase(harness)
+      for (const row of await harness.store.runs({ project: 'default' }))
+        await expectValidJournal(harness.store, row.run_id)
     } finally {
-      await stage.dispose()
+      await harness.dispose()
     }
   }
-  describe(`${name} keeps the engine contract`, () => {
-    test('E1 a run is executed to its end, and its result is there when execute returns', on(ending.completesRun))
-    test('E2 a run that is under way is joined, not started again', on(sharing.joinsActiveRun))
-    test('E3 an unknown run is refused', on(ending.rejectsUnknownRun))
-    test('E4 a run parks at a gate, holds no lease meanwhile, and goes on after the answer', on(waiting.parksAtGate))
-    test('E4 an answer given at another engine makes it go on there', on(waiting.resumesInOtherEngine))
-    test('E4 an answer given while the run is parking is not lost', on(waiting.keepsAnswerWhileParking))
-    test('E5 cancelling reaches every descendant and keeps what they had', on(waiting.cancelsDescendants))
-    test('E5 a run that waits for a person is cancelled too', on(waiting.cancelsWaitingRun))
+  describe(`${name} satisfies the engine contract`, () => {
+    test('E1 execute runs to the end, and the result is committed when it returns', withHarness(lifecycle.completesRun))
+    test('E2 executing a running run joins it instead of starting it again', withHarness(concurrency.joinsActiveRun))
+    test('E3 executing an unknown run is rejected', withHarness(lifecycle.rejectsUnknownRun))
+    test('E4 a run parks at a gate without a lease and resumes after the answer', withHarness(waiting.parksAtGate))
+    test('E4 an answer given to another engine resumes the run there', withHarness(waiting.resumesInOtherEngine))
+    test('E4 an answer that arrives while the run parks is not lost', withHarness(waiting.keepsAnswerWhileParking))
     test(
-      'E6 draining lets what is in flight finish, starts nothing, and leaves runs resumable',
-      on(ending.drainsInFlightRuns),
+      'E5 cancel reaches every descendant session and keeps its partial text',
+      withHarness(waiting.cancelsDescendants),
     )
-    test('E7 no more runs than allowed are at work at once, and all get their turn', on(sharing.limitsConcurrency))
+    test('E5 a run that waits at a gate can be cancelled', withHarness(waiting.cancelsWaitingRun))
     test(
-      'E8 a run that keeps crashing is put aside, and taken up again by force only',
-      on(ending.quarantinesCrashingRun),
+      'E6 drain finishes steps in flight, starts nothing new and leaves runs resumable',
+      withHarness(lifecycle.drainsInFlightRuns),
     )
     test(
-      'E9 a second engine is refused while the first one lives, and takes over when it is gone',
-      on(sharing.rejectsSecondEngine),
+      'E7 at most `concurrency` runs execute at once, and every queued run gets its turn',
+      withHarness(concurrency.limitsConcurrency),
     )
     test(
-      'E10 listeners hear committed events in order, and one that throws harms nothing',
-      on(sharing.notifiesListeners),
+      'E8 a run that keeps crashing is quarantined and resumes only with force',
+      withHarness(lifecycle.quarantinesCrashingRun),
     )
-    test('E11 a failed run taken up again repeats the failing step alone', on(ending.retriesFailedStep))
-    test('E13 a session resumed right after its end finds all of its past', on(waiting.resumesEndedSession))
     test(
-      'E12 what a run leaves behind when it ends is stopped, and writes nothing any more',
-      on(ending.stopsLeftoverWork),
+      'E9 a second engine gets run_busy while the owner lives and takes over after it dies',
+      withHarness(concurrency.rejectsSecondEngine),
+    )
+    test(
+      'E10 listeners get committed events in order, and a throwing listener affects no run',
+      withHarness(concurrency.notifiesListeners),
+    )
+    test('E11 resuming a failed run repeats only the failing step', withHarness(lifecycle.retriesFailedStep))
+    test('E13 a session resumed right after its end has its whole history', withHarness(waiting.resumesEndedSession))
+    test(
+      'E12 work left over when a run ends is stopped and appends nothing after run:end',
+      withHarness(lifecycle.stopsLeftoverWork),
     )
   })
 }

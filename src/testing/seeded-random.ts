@@ -1,4 +1,4 @@
-/** Numbers in [0, 1) that follow from the seed (mulberry32): small, and the same on every machine. */
+/** Deterministic random numbers in [0, 1) from a seed (mulberry32). */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0
   return () => {

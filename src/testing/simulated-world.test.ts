@@ -5,13 +5,13 @@ import { worldContract } from './world-contract.ts'
 
 function createHarness(seed: number) {
   const world = simulatedWorld(seed)
-  return { world, runUntil: <T>(until: Promise<T>) => world.runUntil(until) }
+  return { world, runUntil: <T>(promise: Promise<T>) => world.runUntil(promise) }
 }
 
 for (const seed of [1, 2, 3])
   worldContract(`the simulated world with seed ${seed}`, () => createHarness(seed), { describe, test })
 
-/** Six workers whose sleeps often end together, and whose deferred tasks meet their timers. */
+/** Runs six workers whose timers are often due together and compete with deferred tasks. */
 async function runWorkers(world: SimulatedWorld): Promise<string[]> {
   const log: string[] = []
   const worker = async (name: string) => {
@@ -25,21 +25,21 @@ async function runWorkers(world: SimulatedWorld): Promise<string[]> {
   return log
 }
 
-async function ordered(seed: number): Promise<string> {
+async function recordOrder(seed: number): Promise<string> {
   const world = simulatedWorld(seed)
   return (await world.runUntil(runWorkers(world))).join('\n')
 }
 
 test('W6 the same seed gives the same order, ids and times', async () => {
-  for (const seed of [0, 1, 42, 2 ** 31]) expect(await ordered(seed)).toBe(await ordered(seed))
+  for (const seed of [0, 1, 42, 2 ** 31]) expect(await recordOrder(seed)).toBe(await recordOrder(seed))
 })
 
-test('W6 other seeds give other orders', async () => {
-  const orders = await Promise.all(Array.from({ length: 20 }, (_, seed) => ordered(seed)))
+test('W6 different seeds give different orders', async () => {
+  const orders = await Promise.all(Array.from({ length: 20 }, (_, seed) => recordOrder(seed)))
   expect(new Set(orders).size).toBe(20)
 })
 
-test('W6 two timers due together and a deferred task come in every order over the seeds', async () => {
+test('W6 across seeds, two timers due together and a deferred task run in every order', async () => {
   const seen = new Set<string>()
   for (let seed = 0; seed < 100; seed++) {
     const world = simulatedWorld(seed)
@@ -52,7 +52,7 @@ test('W6 two timers due together and a deferred task come in every order over th
   expect([...seen].sort()).toEqual(['abd', 'adb', 'bad', 'bda', 'dab', 'dba'])
 })
 
-test('W7 a year passes in no time, and time stands still while anything can run', async () => {
+test('W7 simulated time takes no real time and stands still while a task can run', async () => {
   const world = simulatedWorld(1, { start: 1_000 })
   const year = 365 * 24 * 3_600_000
   const started = performance.now()
@@ -70,7 +70,7 @@ test('W7 a year passes in no time, and time stands still while anything can run'
   expect((await world.runUntil(seen))[0]).toBe(200)
 })
 
-test('W7 by hand, one step runs one task', async () => {
+test('W7 step() runs exactly one task', async () => {
   const world = simulatedWorld(1)
   const log: string[] = []
   void world.sleep(5).then(() => log.push('five'))
@@ -83,7 +83,7 @@ test('W7 by hand, one step runs one task', async () => {
   expect(log).toEqual(['deferred', 'five'])
 })
 
-test('W8 a clock that jumps, forward or back, moves no timer', async () => {
+test('W8 shifting the clock forward or back moves no timer', async () => {
   const world = simulatedWorld(1, { start: 10_000 })
   const slept = world.sleep(100)
   world.shiftClock(-3_600_000)
@@ -94,7 +94,7 @@ test('W8 a clock that jumps, forward or back, moves no timer', async () => {
   expect(world.now()).toBe(10_100 + 3_600_000)
 })
 
-test('W9 after a suspension everything that became due comes late, in any order, before time goes on', async () => {
+test('W9 after suspend, overdue timers fire late, in any order, before time advances', async () => {
   const orders = new Set<string>()
   for (let seed = 0; seed < 50; seed++) {
     const world = simulatedWorld(seed, { start: 0 })
@@ -109,7 +109,7 @@ test('W9 after a suspension everything that became due comes late, in any order,
   expect([...orders].sort()).toEqual(['10@500 20@500', '20@500 10@500'])
 })
 
-test('W10 after a kill nothing that waited goes on, and the run says so', async () => {
+test('W10 after kill nothing that waited continues, and runUntil rejects', async () => {
   const world = simulatedWorld(7)
   const log: string[] = []
   const controller = new AbortController()
@@ -123,7 +123,7 @@ test('W10 after a kill nothing that waited goes on, and the run says so', async 
     world.kill()
     world.defer(() => log.push('deferred after'))
     await world.sleep(0)
-    log.push('went on')
+    log.push('continued')
   }
   await expect(world.runUntil(program())).rejects.toMatchObject({
     code: 'cancelled',
@@ -135,7 +135,7 @@ test('W10 after a kill nothing that waited goes on, and the run says so', async 
   expect(log).toEqual(['deferred before'])
 })
 
-test('W11 a promise that nothing can settle is reported with what waits', async () => {
+test('W11 a deadlock is reported with the pending tasks', async () => {
   const world = simulatedWorld(3, { describe_waiting: () => ['gate approve of run-1'] })
   void world.sleep(Number.POSITIVE_INFINITY)
   await expect(world.runUntil(new Promise(() => {}))).rejects.toMatchObject({
@@ -144,12 +144,12 @@ test('W11 a promise that nothing can settle is reported with what waits', async 
   })
 })
 
-test('W11 a program that runs in circles, and a deferred task that throws, end the run', async () => {
+test('W11 an endless loop and a throwing deferred task make runUntil reject', async () => {
   const world = simulatedWorld(3, { max_steps: 100 })
-  const circles = async () => {
+  const endlessLoop = async () => {
     for (;;) await world.sleep(1)
   }
-  await expect(world.runUntil(circles())).rejects.toThrow(/no end after 100 tasks \(seed 3\)/)
+  await expect(world.runUntil(endlessLoop())).rejects.toThrow(/no end after 100 tasks \(seed 3\)/)
   const other = simulatedWorld(3)
   other.defer(() => {
     throw new Error('boom')
@@ -157,7 +157,7 @@ test('W11 a program that runs in circles, and a deferred task that throws, end t
   await expect(other.runUntil(other.sleep(1))).rejects.toThrow('boom')
 })
 
-test('W11 real work on another thread is waited for', async () => {
+test('W11 runUntil waits for real work outside the simulation', async () => {
   const world = simulatedWorld(1)
   const loaded = import('node:zlib').then(({ gzipSync }) => gzipSync('x').length)
   expect(await world.runUntil(loaded)).toBeGreaterThan(0)

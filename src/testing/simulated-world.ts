@@ -4,31 +4,31 @@ import type { World } from '../kernel/world.ts'
 import { seededRandom } from './seeded-random.ts'
 
 export interface SimulationOptions {
-  /** What `now()` says at first. */
+  /** Initial value of `now()` in milliseconds. */
   start?: number
-  /** After this many tasks a simulation is taken to run in circles. */
+  /** Maximum number of tasks before `runUntil` reports an endless loop. */
   max_steps?: number
-  /** Turns of the real event loop that may bring something new before a silent simulation counts as dead. */
+  /** Idle turns of the real event loop before `runUntil` reports a deadlock. */
   idle_turns?: number
-  /** What the program under test is waiting for; shown when it waits for ever. */
+  /** Describes what the program waits for; added to the deadlock error. */
   describe_waiting?: () => readonly string[]
 }
 
-/** A world whose time passes only when nothing else is left to do, and whose coincidences follow from a seed. */
+/** Deterministic simulation of a `World`: time advances only when nothing else can run, and the seed decides every race. */
 export interface SimulatedWorld extends World {
   readonly seed: number
   readonly killed: boolean
-  /** Drives the world until the promise settles; rejects when it never can. */
-  runUntil<T>(until: Promise<T>): Promise<T>
-  /** Lets everything that is ready go on, then runs one task; false when none is queued. */
+  /** Runs tasks until the promise settles; rejects on a deadlock. */
+  runUntil<T>(promise: Promise<T>): Promise<T>
+  /** Runs one queued task; returns false if there is none. */
   step(): Promise<boolean>
-  /** The wall clock is set forward or back; timers do not notice. */
+  /** Shifts the wall clock forward or back without moving timers. */
   shiftClock(ms: number): void
-  /** The process stands still for `ms`: whatever became due meanwhile is late, and comes in any order. */
+  /** Simulates a suspended process: tasks that became due meanwhile run late, in any order. */
   suspend(ms: number): void
-  /** The process is gone: nothing that waits, now or later, ever goes on. */
+  /** Simulates SIGKILL: no pending or later task ever runs. */
   kill(): void
-  /** What is queued, in words, the earliest first. */
+  /** Descriptions of the queued tasks, the earliest first. */
   pendingTasks(): string[]
 }
 
@@ -36,14 +36,14 @@ interface Timer {
   due: number
   label: string
   fire(): void
-  forget(): void
+  removeAbortListener(): void
 }
 
 /**
  * 1. The same program under the same seed runs the same tasks in the same order.
- * 2. Timers due at the same time, and the next deferred task, come in an order that the seed chooses. Deferred tasks
- *    keep their order among themselves, as the real ones do.
- * 3. After `kill` no sleep settles, no deferred task runs, and `run` rejects.
+ * 2. The seed chooses the order of timers due at the same time and of the next deferred task. Deferred tasks keep
+ *    their order among themselves, as in the real event loop.
+ * 3. After `kill` no sleep settles, no deferred task runs, and `runUntil` rejects.
  */
 export function simulatedWorld(seed: number, options: SimulationOptions = {}): SimulatedWorld {
   return new Simulation(seed, options)
@@ -65,7 +65,7 @@ class Simulation implements SimulatedWorld {
     this.seed = seed
     const start = Date.UTC(2030, 0, 1)
     this.#options = { start, max_steps: 1_000_000, idle_turns: 2000, describe_waiting: () => [], ...options }
-    // Two streams: one more id drawn by the program must not change the order of unrelated tasks.
+    // Two random streams: an additional id drawn by the program must not change the order of unrelated tasks.
     this.#schedulerRandom = seededRandom(seed)
     this.#programRandom = seededRandom(seed ^ 0x5bd1e995)
   }
@@ -95,13 +95,18 @@ class Simulation implements SimulatedWorld {
     if (this.killed) return new Promise(() => {})
     if (signal?.aborted) return Promise.reject(signal.reason)
     const { promise, resolve, reject } = Promise.withResolvers<void>()
-    const aborted = () => {
+    const onAbort = () => {
       this.#timers = this.#timers.filter((other) => other !== timer)
       reject(signal?.reason)
     }
-    const forget = () => signal?.removeEventListener('abort', aborted)
-    const timer = { due: this.#elapsed + Math.max(0, ms || 0), label: `sleep(${ms})`, fire: resolve, forget }
-    signal?.addEventListener('abort', aborted, { once: true })
+    const removeAbortListener = () => signal?.removeEventListener('abort', onAbort)
+    const timer = {
+      due: this.#elapsed + Math.max(0, ms || 0),
+      label: `sleep(${ms})`,
+      fire: resolve,
+      removeAbortListener,
+    }
+    signal?.addEventListener('abort', onAbort, { once: true })
     this.#timers.push(timer)
     return promise
   }
@@ -112,15 +117,15 @@ class Simulation implements SimulatedWorld {
     return () => cancelled.abort()
   }
 
-  async runUntil<T>(until: Promise<T>): Promise<T> {
+  async runUntil<T>(promise: Promise<T>): Promise<T> {
     let settled = false
-    const settle = () => {
+    const markSettled = () => {
       settled = true
     }
-    until.then(settle, settle)
+    promise.then(markSettled, markSettled)
     for (;;) {
       await nextEventLoopTurn()
-      if (settled) return until
+      if (settled) return promise
       if (this.killed) throw this.#error('cancelled', `the simulated process was killed after ${this.#steps} tasks`)
       if (this.#steps >= this.#options.max_steps) throw this.#error('internal', `no end after ${this.#steps} tasks`)
       if (this.#runNextTask()) continue
@@ -143,7 +148,7 @@ class Simulation implements SimulatedWorld {
 
   kill(): void {
     this.killed = true
-    for (const timer of this.#timers) timer.forget()
+    for (const timer of this.#timers) timer.removeAbortListener()
     this.#timers = []
     this.#deferred = []
   }
@@ -171,16 +176,16 @@ class Simulation implements SimulatedWorld {
       return true
     }
     this.#timers = this.#timers.filter((other) => other !== timer)
-    timer.forget()
+    timer.removeAbortListener()
     timer.fire()
     return true
   }
 
-  /** Real work off this thread, such as a lazy import, is not a deadlock. */
-  async #waitForExternalWork(settled: () => boolean): Promise<boolean> {
+  /** Waits for real work outside the simulation, such as a lazy import, which is not a deadlock. */
+  async #waitForExternalWork(isSettled: () => boolean): Promise<boolean> {
     for (let turn = 0; turn < this.#options.idle_turns; turn++) {
       await nextEventLoopTurn()
-      if (settled() || this.killed || this.#canRun()) return true
+      if (isSettled() || this.killed || this.#canRun()) return true
       if (turn % 10 === 9) await new Promise((resolve) => realTimer(resolve, 1))
     }
     return false
@@ -192,7 +197,7 @@ class Simulation implements SimulatedWorld {
 
   #deadlock(): TroupeError {
     const waiting = [...this.pendingTasks(), ...this.#options.describe_waiting()]
-    const list = waiting.length > 0 ? waiting.join('; ') : 'a promise that nothing queued can settle'
+    const list = waiting.length > 0 ? waiting.join('; ') : 'a promise that no queued task can settle'
     return this.#error('internal', `deadlock at ${this.#elapsed} ms, after ${this.#steps} tasks; waiting: ${list}`)
   }
 
@@ -201,7 +206,7 @@ class Simulation implements SimulatedWorld {
   }
 }
 
-/** Promises settle each other without limit before this resolves. */
+/** Resolves after the microtask queue is empty. */
 function nextEventLoopTurn(): Promise<void> {
   return new Promise((resolve) => realTurn(resolve))
 }

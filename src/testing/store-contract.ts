@@ -6,84 +6,113 @@ import * as payload from './store/payload-cases.ts'
 import * as run from './store/run-cases.ts'
 import * as session from './store/session-cases.ts'
 import type { StoreHarness } from './store/store-harness.ts'
-import { storeSnapshot } from './store/store-snapshot.ts'
 import type { TestRunner } from './test-runner.ts'
 
 export type { StoreHarness } from './store/store-harness.ts'
 
-/** The behaviour that every `Store` has, wherever it keeps its runs. */
+/** Contract tests for a `Store`. */
 export function storeContract(name: string, open: () => Promise<StoreHarness>, runner: TestRunner): void {
   const { describe, test } = runner
-  /** Each scene plays in a new store. Where something outlives a store, it is whole and reads the same once more. */
-  const on = (scene: (store: Store) => Promise<void>) => async () => {
-    const stage = await open()
+  /** Runs a case in a new store, checks its integrity and, if it is persistent, that it reads the same when reopened. */
+  const withStore = (testCase: (store: Store) => Promise<void>) => async () => {
+    const harness = await open()
     try {
-      await scene(stage.store)
-      assert.deepEqual(await stage.store.checkIntegrity(), [])
-      const again = await stage.reopen?.()
-      if (again) assert.deepEqual(await storeSnapshot(again), await storeSnapshot(stage.store))
-      await again?.close()
+      await testCase(harness.store)
+      assert.deepEqual(await harness.store.checkIntegrity(), [])
+      const reopened = await harness.reopen?.()
+      if (reopened) assert.deepEqual(await storeSnapshot(reopened), await storeSnapshot(harness.store))
+      await reopened?.close()
     } finally {
-      await stage.dispose()
+      await harness.dispose()
     }
   }
 
-  describe(`${name} keeps the store contract: runs`, () => {
-    test('ST1 a run is created with its first event', on(run.createsRuns))
-    test('ST1 a second run of the same id and another first event are refused', on(run.refusesInvalidStarts))
-    test('ST2 a run is named after what was asked, in one line without half characters', on(run.titlesRuns))
-    test('ST2 the row of a run follows its events', on(run.projectsStatus))
-    test('ST2 the spend of a run is the exact fold of its journal', on(run.projectsSpend))
-    test('ST2 open gates are counted while the run lives', on(run.countsOpenGates))
-    test('ST3 a lease has one owner and a new epoch each time', on(run.grantsExclusiveLeases))
-    test('ST34 a busy run says in words who works on it', on(run.describesOwners))
-    test('ST35 many runs change at once, each with its own outcome', on(run.updatesManyRuns))
-    test('ST4 renewing names the leases that are lost, releasing a lost one changes nothing', on(run.renewsLeases))
-    test('ST15 artifacts have versions, the highest is the newest', on(run.versionsArtifacts))
-    test('ST16 runs are listed newest first, by project and status', on(run.listsRuns))
+  describe(`${name} satisfies the store contract: runs`, () => {
+    test('ST1 a run is created with its first event', withStore(run.createsRuns))
+    test(
+      'ST1 a duplicate run id and a first event other than run:start are rejected',
+      withStore(run.refusesInvalidStarts),
+    )
+    test('ST2 the title of a run is one line of its input, without lone surrogates', withStore(run.titlesRuns))
+    test('ST2 the row of a run follows its events', withStore(run.projectsStatus))
+    test('ST2 the usage of a run is the exact fold of its journal', withStore(run.projectsSpend))
+    test('ST2 open gates are counted until the run ends', withStore(run.countsOpenGates))
+    test('ST3 a lease has one owner and a new epoch each time', withStore(run.grantsExclusiveLeases))
+    test('ST34 run_busy names the owner of the lease', withStore(run.describesOwners))
+    test('ST35 concurrent changes to many runs succeed or fail independently', withStore(run.updatesManyRuns))
+    test('ST4 renew returns the lost leases; releasing a lost lease changes nothing', withStore(run.renewsLeases))
+    test('ST15 artifacts have versions; the highest is the newest', withStore(run.versionsArtifacts))
+    test('ST16 runs are listed newest first, by project and status', withStore(run.listsRuns))
   })
 
-  describe(`${name} keeps the store contract: appends`, () => {
-    test('ST5 the owner appends, in order', on(append.appendsInOrder))
-    test('ST5 an append of nothing checks the epoch all the same', on(append.acceptsEmptyAppend))
-    test('ST5 an old epoch is refused and leaves nothing', on(append.refusesOldEpochs))
-    test('ST5 a run that nobody leased, or nobody knows, takes no events', on(append.refusesWithoutLease))
-    test('ST6 an append with a hole is refused and leaves nothing', on(append.refusesSequenceGaps))
-    test('ST7 one refused run does not fail the others of its batch', on(append.isolatesRefusals))
-    test('ST7 a run may stand in a batch more than once', on(append.acceptsRunTwiceInBatch))
-    test('ST8 a run does not park past a command it has not seen', on(append.parksConditionally))
-    test('ST9 events are read by range and by session', on(append.readsRanges))
-    test('ST10 values of 5 KB, 100 KB and 3 MB come back the same', on(payload.keepsLargeValues))
-    test('ST10 a large input comes back the same', on(payload.keepsLargeInput))
-    test('ST10 lone surrogates, U+0000 and their kin come back the same', on(payload.keepsCharacters))
-    test('ST10 values that look like something of the store come back the same', on(payload.keepsLookalikes))
-    test('ST10 a large field named __proto__ stays a field', on(payload.keepsProtoField))
-    test('ST10 awkward data of every shape comes back the same', on(payload.keepsEdgeCases))
-    test('ST36 what is said again in a run comes back the same', on(payload.keepsRepeatedText))
-    test('ST36 a text of a refused append counts as not said', on(payload.ignoresTextOfRefusedAppends))
+  describe(`${name} satisfies the store contract: appends`, () => {
+    test('ST5 the owner appends events in order', withStore(append.appendsInOrder))
+    test('ST5 an empty append still checks the epoch', withStore(append.acceptsEmptyAppend))
+    test('ST5 an append with an old epoch is refused and stores nothing', withStore(append.refusesOldEpochs))
+    test('ST5 an append to an unleased or unknown run is refused', withStore(append.refusesWithoutLease))
+    test('ST6 an append with a sequence gap is refused and stores nothing', withStore(append.refusesSequenceGaps))
+    test('ST7 a refused append does not fail the others of its batch', withStore(append.isolatesRefusals))
+    test('ST7 a batch may contain a run more than once', withStore(append.acceptsRunTwiceInBatch))
+    test('ST8 a run cannot park while an unseen command waits', withStore(append.parksConditionally))
+    test('ST9 events are read by range and by session', withStore(append.readsRanges))
+    test('ST10 values of 5 KB, 100 KB and 3 MB round-trip', withStore(payload.keepsLargeValues))
+    test('ST10 a large input round-trips', withStore(payload.keepsLargeInput))
+    test('ST10 lone surrogates, U+0000 and other unusual characters round-trip', withStore(payload.keepsCharacters))
+    test("ST10 values that look like the store's own markers round-trip", withStore(payload.keepsLookalikes))
+    test('ST10 a large field named __proto__ stays a field', withStore(payload.keepsProtoField))
+    test('ST10 random edge-case data round-trips', withStore(payload.keepsEdgeCases))
+    test('ST36 repeated text in a run round-trips', withStore(payload.keepsRepeatedText))
+    test(
+      'ST36 text of a refused append is not used as a back-reference',
+      withStore(payload.ignoresTextOfRefusedAppends),
+    )
   })
 
-  describe(`${name} keeps the store contract: sessions, gates, commands`, () => {
-    test('ST11 a session follows its segments through runs', on(session.tracksSegments))
+  describe(`${name} satisfies the store contract: sessions, gates, commands`, () => {
+    test('ST11 a session row tracks its segments across runs', withStore(session.tracksSegments))
     test(
-      'ST11 an event about a session or gate that is not there is kept and changes no row',
-      on(session.ignoresUnknownSessions),
+      'ST11 an event of an unknown session or gate is stored and changes no row',
+      withStore(session.ignoresUnknownSessions),
     )
-    test('ST37 a session is read segment by segment, whole or in part', on(session.readsSessions))
-    test('ST37 a long session is read whole', on(session.readsLongSessions))
-    test('ST11 a segment that goes on after an interruption stays one', on(session.continuesInterruptedSegment))
-    test('ST12 a session has one holder, also when two claim it at once', on(session.claimsSessions))
+    test('ST37 a session is read across its segments, completely or by range', withStore(session.readsSessions))
+    test('ST37 a long session is read completely', withStore(session.readsLongSessions))
     test(
-      'ST12 a run that ends frees its sessions, one that reopens has them back unless taken',
-      on(session.releasesSessions),
+      'ST11 a segment resumed after an interruption stays one segment',
+      withStore(session.continuesInterruptedSegment),
     )
-    test('ST13 the inbox holds the open gates, oldest first', on(gate.listsOpenGates))
-    test('ST13 a run that ends leaves the inbox, one that reopens comes back', on(gate.removesGatesOfEndedRuns))
-    test('ST14 commands queue in order under rising ids', on(gate.queuesCommands))
-    test('SE5 what people ask of a run is kept to the letter', on(gate.keepsSteerCommands))
-    test('ST38 commands of all runs are read by their ids', on(gate.readsAllCommands))
-    test('ST14 the first answer to a gate wins', on(gate.acceptsFirstAnswerOnly))
-    test('ST14 commands to the wrong run, gate or time are refused', on(gate.refusesMisdirectedCommands))
-    test('ST16 sessions are listed newest first, by project, run and cache key', on(session.listsSessions))
+    test('ST12 a session has one holder, even when two runs claim it at once', withStore(session.claimsSessions))
+    test(
+      'ST12 an ended run releases its sessions; a reopened run holds them again unless claimed',
+      withStore(session.releasesSessions),
+    )
+    test('ST13 openGates lists the open gates, oldest first', withStore(gate.listsOpenGates))
+    test(
+      'ST13 gates of an ended run are not open; reopening the run restores them',
+      withStore(gate.removesGatesOfEndedRuns),
+    )
+    test('ST14 commands queue in order with increasing ids', withStore(gate.queuesCommands))
+    test('SE5 steer commands are stored unchanged', withStore(gate.keepsSteerCommands))
+    test('ST38 commands of all runs are read by id', withStore(gate.readsAllCommands))
+    test('ST14 the first answer to a gate wins', withStore(gate.acceptsFirstAnswerOnly))
+    test('ST14 commands to the wrong run, gate or time are refused', withStore(gate.refusesMisdirectedCommands))
+    test('ST16 sessions are listed newest first, by project, run and cache key', withStore(session.listsSessions))
   })
+}
+
+/** Reads everything that a store holds about the projects of the test cases. */
+async function storeSnapshot(store: Store): Promise<unknown> {
+  const projects = ['default', 'other']
+  const runs = (await Promise.all(projects.map((project) => store.runs({ project })))).flat()
+  return {
+    runs,
+    sessions: await Promise.all(projects.map((project) => store.sessions({ project }))),
+    inbox: await store.openGates({}),
+    journals: await Promise.all(
+      runs.map(async ({ run_id }) => ({
+        events: await store.events(run_id),
+        commands: await store.commands(run_id, 0),
+        artifacts: await store.artifacts(run_id),
+      })),
+    ),
+  }
 }

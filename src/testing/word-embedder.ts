@@ -2,10 +2,10 @@ import { TroupeError } from '../errors.ts'
 import type { Embedder } from '../kernel/embedder.ts'
 
 const DIMENSIONS = 256
-/** As much of a text as this double takes in. */
+/** Longer texts are truncated, like the context window of a real model. */
 const MAX_TEXT_LENGTH = 2000
 
-/** A small double for tests: texts are alike when they have the same words. It knows no meaning and needs no model. */
+/** Bag-of-words embedder for tests: texts are similar when they share words. Needs no model. */
 export function wordEmbedder(): Embedder {
   let closed = false
   return {
@@ -13,10 +13,10 @@ export function wordEmbedder(): Embedder {
     threshold: 0.75,
     async embed(texts, signal) {
       signal?.throwIfAborted()
-      // As with a real one the answer comes later, and an abort or a close in between is heeded.
+      // Asynchronous like a real embedder, so that an abort or close in between takes effect.
       await Promise.resolve()
       signal?.throwIfAborted()
-      if (closed) throw new TroupeError('cancelled', 'the embedder was closed', { hint: 'make a new one' })
+      if (closed) throw new TroupeError('cancelled', 'the embedder was closed', { hint: 'create a new embedder' })
       return texts.map(toVector)
     },
     async close() {
@@ -32,11 +32,11 @@ function toVector(text: string): Float32Array {
       .slice(0, MAX_TEXT_LENGTH)
       .toLowerCase()
       .match(/[\p{L}\p{N}]+/gu) ?? []
-  // Words that hold sentences together would make all of them alike.
-  const telling = words.filter((word) => word.length > 3)
-  for (const word of telling.length > 0 ? telling : [...words, `no word: ${text.slice(0, MAX_TEXT_LENGTH)}`]) {
-    const place = hashWord(word) % DIMENSIONS
-    vector[place] = (vector[place] ?? 0) + 1
+  // Short words (the, and, of) occur everywhere and would make all texts similar.
+  const significant = words.filter((word) => word.length > 3)
+  for (const word of significant.length > 0 ? significant : [...words, `no word: ${text.slice(0, MAX_TEXT_LENGTH)}`]) {
+    const index = hashWord(word) % DIMENSIONS
+    vector[index] = (vector[index] ?? 0) + 1
   }
   const length = Math.hypot(...vector)
   return vector.map((part) => part / length)

@@ -2,31 +2,34 @@ import assert from 'node:assert/strict'
 import type { World } from '../kernel/world.ts'
 import type { TestRunner } from './test-runner.ts'
 
-/** A world, and how to wait in it: a simulated one has to be driven. */
+/** A world under test. `runUntil` awaits a promise; a simulated world must be driven meanwhile. */
 export interface WorldHarness {
   world: World
-  runUntil<T>(until: Promise<T>): Promise<T>
+  runUntil<T>(promise: Promise<T>): Promise<T>
 }
 
-/** The behaviour that every `World` has. */
-export function worldContract(name: string, make: () => WorldHarness, { describe, test }: TestRunner): void {
-  const on = (scene: (stage: WorldHarness) => Promise<void>) => () => scene(make())
-  describe(`${name} keeps the world contract`, () => {
-    test('W1 a sleep lasts as long as it says, and the clock goes on meanwhile', on(sleeps))
-    test('W2 an aborted sleep rejects with the reason, before and during', on(abortsSleep))
-    test('W3 deferred tasks run in order, after everything that is already queued', on(runsDeferredTasks))
-    test('W4 random bytes are hex, random numbers lie in [0, 1), and neither repeats', on(drawsRandomValues))
+/** Contract tests for a `World`. */
+export function worldContract(name: string, create: () => WorldHarness, { describe, test }: TestRunner): void {
+  const withHarness = (testCase: (harness: WorldHarness) => Promise<void>) => () => testCase(create())
+  describe(`${name} satisfies the world contract`, () => {
+    test('W1 sleep lasts the given time, and the clock advances meanwhile', withHarness(sleeps))
+    test('W2 a sleep aborted before or during rejects with the reason', withHarness(abortsSleep))
+    test('W3 deferred tasks run in order, after all queued microtasks', withHarness(runsDeferredTasks))
+    test(
+      'W4 randomHex returns hex, random returns numbers in [0, 1), and values do not repeat',
+      withHarness(drawsRandomValues),
+    )
   })
 }
 
 async function sleeps({ world, runUntil }: WorldHarness): Promise<void> {
   const before = world.now()
   const order: string[] = []
-  const nap = async (ms: number) => {
+  const sleep = async (ms: number) => {
     await world.sleep(ms)
     order.push(`${ms}`)
   }
-  await runUntil(Promise.all([nap(40), nap(0), nap(10)]))
+  await runUntil(Promise.all([sleep(40), sleep(0), sleep(10)]))
   assert.deepEqual(order, ['0', '10', '40'])
   // A timer may be up to a millisecond ahead of the wall clock.
   assert.ok(world.now() - before >= 39, `${world.now() - before} ms`)
@@ -34,15 +37,15 @@ async function sleeps({ world, runUntil }: WorldHarness): Promise<void> {
 
 async function abortsSleep({ world, runUntil }: WorldHarness): Promise<void> {
   const reason = new Error('enough')
-  const isReason = (error: unknown) => error === reason
-  await runUntil(assert.rejects(world.sleep(60_000, AbortSignal.abort(reason)), isReason))
+  const isAbortReason = (error: unknown) => error === reason
+  await runUntil(assert.rejects(world.sleep(60_000, AbortSignal.abort(reason)), isAbortReason))
   const controller = new AbortController()
-  const slept = assert.rejects(world.sleep(60_000, controller.signal), isReason)
+  const slept = assert.rejects(world.sleep(60_000, controller.signal), isAbortReason)
   world.defer(() => controller.abort(reason))
   await runUntil(slept)
-  const done = new AbortController()
-  await runUntil(world.sleep(1, done.signal))
-  done.abort(reason)
+  const unused = new AbortController()
+  await runUntil(world.sleep(1, unused.signal))
+  unused.abort(reason)
 }
 
 async function runsDeferredTasks({ world, runUntil }: WorldHarness): Promise<void> {
@@ -61,9 +64,9 @@ async function runsDeferredTasks({ world, runUntil }: WorldHarness): Promise<voi
 
 async function drawsRandomValues({ world }: WorldHarness): Promise<void> {
   const hex = Array.from({ length: 200 }, () => world.randomHex(8))
-  assert.ok(hex.every((drawn) => /^[0-9a-f]{16}$/.test(drawn)))
+  assert.ok(hex.every((value) => /^[0-9a-f]{16}$/.test(value)))
   assert.equal(new Set(hex).size, hex.length)
   const numbers = Array.from({ length: 200 }, () => world.random())
-  assert.ok(numbers.every((drawn) => drawn >= 0 && drawn < 1))
+  assert.ok(numbers.every((value) => value >= 0 && value < 1))
   assert.ok(new Set(numbers).size > 190)
 }

@@ -2,112 +2,112 @@ import assert from 'node:assert/strict'
 import { captureRejection, contractPattern, createContractRun, readEvents, readStatus } from './engine-fixtures.ts'
 import type { EngineHarness } from './engine-harness.ts'
 
-/** A pattern whose one step waits until it is let go. */
+/** A pattern whose only step blocks until `release` is called. */
 function blockingPattern() {
-  const inside = Promise.withResolvers<void>()
-  const goOn = Promise.withResolvers<void>()
-  const holds = contractPattern('holds', (context) =>
+  const entered = Promise.withResolvers<void>()
+  const released = Promise.withResolvers<void>()
+  const pattern = contractPattern('blocks', (context) =>
     context.step('step', async () => {
-      inside.resolve()
-      await goOn.promise
+      entered.resolve()
+      await released.promise
     }),
   )
-  return { holds, inside: inside.promise, letGo: goOn.resolve }
+  return { pattern, entered: entered.promise, release: released.resolve }
 }
 
-export async function joinsActiveRun(stage: EngineHarness): Promise<void> {
-  const { holds, inside, letGo } = blockingPattern()
-  const { engine } = await stage.startEngine({ patterns: [holds] })
-  const run_id = await createContractRun(stage, 'holds')
+export async function joinsActiveRun(harness: EngineHarness): Promise<void> {
+  const { pattern, entered, release } = blockingPattern()
+  const { engine } = await harness.startEngine({ patterns: [pattern] })
+  const run_id = await createContractRun(harness, 'blocks')
   const first = engine.execute(run_id)
-  await stage.runUntil(inside)
+  await harness.runUntil(entered)
   const second = engine.execute(run_id)
-  letGo()
-  await stage.runUntil(Promise.all([first, second]))
-  assert.equal((await readEvents(stage, run_id, 'run:attempt')).length, 1)
-  assert.equal(await readStatus(stage, run_id), 'completed')
+  release()
+  await harness.runUntil(Promise.all([first, second]))
+  assert.equal((await readEvents(harness, run_id, 'run:attempt')).length, 1)
+  assert.equal(await readStatus(harness, run_id), 'completed')
 }
 
-export async function limitsConcurrency(stage: EngineHarness): Promise<void> {
-  let now = 0
-  let most = 0
-  const waiting: (() => void)[] = []
+export async function limitsConcurrency(harness: EngineHarness): Promise<void> {
+  let running = 0
+  let peak = 0
+  const blocked: (() => void)[] = []
   const works = contractPattern('works', (context) =>
     context.step('step', async () => {
-      now += 1
-      most = Math.max(most, now)
-      await new Promise<void>((resolve) => waiting.push(resolve))
-      now -= 1
+      running += 1
+      peak = Math.max(peak, running)
+      await new Promise<void>((resolve) => blocked.push(resolve))
+      running -= 1
     }),
   )
-  const { engine } = await stage.startEngine({ patterns: [works], concurrency: 2 })
+  const { engine } = await harness.startEngine({ patterns: [works], concurrency: 2 })
   const runs: Promise<void>[] = []
-  for (let n = 0; n < 60; n++) await createContractRun(stage, 'works', `r_${n}`)
+  for (let n = 0; n < 60; n++) await createContractRun(harness, 'works', `r_${n}`)
   for (let n = 0; n < 6; n++) runs.push(engine.execute(`r_${n}`))
-  await stage.advance(200)
-  assert.equal(now, 2)
-  waiting.shift()?.()
-  // Others ask for a place in the very moments in which one becomes free.
-  const hammering = (async () => {
+  await harness.advance(200)
+  assert.equal(running, 2)
+  blocked.shift()?.()
+  // More runs request a slot while one becomes free.
+  const requests = (async () => {
     for (let n = 6; n < 60; n++) {
       await undefined
       runs.push(engine.execute(`r_${n}`))
     }
   })()
-  await stage.runUntil(hammering)
-  for (let turn = 0; turn < 200 && (now > 0 || turn < 5); turn++) {
-    await stage.advance(200)
-    for (const go of waiting.splice(0)) go()
+  await harness.runUntil(requests)
+  for (let turn = 0; turn < 200 && (running > 0 || turn < 5); turn++) {
+    await harness.advance(200)
+    for (const unblock of blocked.splice(0)) unblock()
   }
-  await stage.runUntil(Promise.all(runs))
-  assert.equal(most, 2)
-  for (let n = 0; n < 60; n++) assert.equal(await readStatus(stage, `r_${n}`), 'completed')
+  await harness.runUntil(Promise.all(runs))
+  assert.equal(peak, 2)
+  for (let n = 0; n < 60; n++) assert.equal(await readStatus(harness, `r_${n}`), 'completed')
 }
 
-export async function rejectsSecondEngine(stage: EngineHarness): Promise<void> {
-  const { holds, inside } = blockingPattern()
-  const first = await stage.startEngine({ patterns: [holds] })
-  const run_id = await createContractRun(stage, 'holds')
+export async function rejectsSecondEngine(harness: EngineHarness): Promise<void> {
+  const { pattern, entered } = blockingPattern()
+  const first = await harness.startEngine({ patterns: [pattern] })
+  const run_id = await createContractRun(harness, 'blocks')
   first.engine.execute(run_id).catch(() => {})
-  await stage.runUntil(inside)
+  await harness.runUntil(entered)
   const other = blockingPattern()
-  other.letGo()
-  const second = await stage.startEngine({ patterns: [other.holds] })
-  assert.equal((await stage.runUntil(captureRejection(second.engine.execute(run_id)))).code, 'run_busy')
-  // Longer than a lease: its owner lives and keeps it.
-  await stage.advance(120_000)
-  assert.equal((await stage.runUntil(captureRejection(second.engine.execute(run_id)))).code, 'run_busy')
+  other.release()
+  const second = await harness.startEngine({ patterns: [other.pattern] })
+  assert.equal((await harness.runUntil(captureRejection(second.engine.execute(run_id)))).code, 'run_busy')
+  // Longer than a lease: the heartbeat of the live owner keeps renewing it.
+  await harness.advance(120_000)
+  assert.equal((await harness.runUntil(captureRejection(second.engine.execute(run_id)))).code, 'run_busy')
   first.kill()
-  await stage.advance(60_000)
-  await stage.runUntil(second.engine.execute(run_id))
-  assert.equal(await readStatus(stage, run_id), 'completed')
-  assert.equal((await readEvents(stage, run_id, 'run:attempt')).length, 2)
+  await harness.advance(60_000)
+  await harness.runUntil(second.engine.execute(run_id))
+  assert.equal(await readStatus(harness, run_id), 'completed')
+  assert.equal((await readEvents(harness, run_id, 'run:attempt')).length, 2)
 }
 
-export async function notifiesListeners(stage: EngineHarness): Promise<void> {
+export async function notifiesListeners(harness: EngineHarness): Promise<void> {
   const counts = contractPattern('counts', async (context) => {
     for (let n = 0; n < 5; n++) await context.step(`step/${n}`, () => n)
     return 'done'
   })
-  const complaints: string[] = []
-  const onListenerError = (error: Error) => complaints.push(error.message)
-  const { engine } = await stage.startEngine({ patterns: [counts], onListenerError })
-  const heard: number[] = []
-  const unwatch = engine.subscribe((signal) => {
-    if ('event' in signal) heard.push(signal.event.seq)
+  const errors: string[] = []
+  const onListenerError = (error: Error) => errors.push(error.message)
+  const { engine } = await harness.startEngine({ patterns: [counts], onListenerError })
+  const received: number[] = []
+  const unsubscribe = engine.subscribe((signal) => {
+    if ('event' in signal) received.push(signal.event.seq)
   })
   engine.subscribe(() => {
-    throw new Error('I do not listen')
+    throw new Error('listener failed')
   })
-  const run_id = await createContractRun(stage, 'counts')
-  await stage.runUntil(engine.execute(run_id))
-  assert.equal(await readStatus(stage, run_id), 'completed')
-  const told = (await readEvents(stage, run_id)).map(({ seq }) => seq)
-  assert.deepEqual(heard, told.slice(-heard.length))
-  assert.ok(heard.length >= told.length - 1)
-  assert.ok(complaints.length > 0 && complaints.every((message) => message.includes('I do not listen')))
-  unwatch()
-  const before = heard.length
-  await stage.runUntil(engine.execute(await createContractRun(stage, 'counts', 'r_again')))
-  assert.equal(heard.length, before)
+  const run_id = await createContractRun(harness, 'counts')
+  await harness.runUntil(engine.execute(run_id))
+  assert.equal(await readStatus(harness, run_id), 'completed')
+  const committed = (await readEvents(harness, run_id)).map(({ seq }) => seq)
+  assert.deepEqual(received, committed.slice(-received.length))
+  assert.ok(received.length >= committed.length - 1)
+  assert.ok(errors.length > 0 && errors.every((message) => message.includes('listener failed')))
+  unsubscribe()
+  const before = received.length
+  await harness.runUntil(engine.execute(await createContractRun(harness, 'counts', 'r_again')))
+  assert.equal(received.length, before)
 }

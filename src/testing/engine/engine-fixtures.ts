@@ -6,7 +6,7 @@ import type { Pattern } from '../../kernel/pattern.ts'
 import { definePattern } from '../../kernel/pattern.ts'
 import type { EngineHarness } from './engine-harness.ts'
 
-/** A pattern in one line. */
+/** Defines a minimal pattern from its `execute` function. */
 export function contractPattern(name: string, execute: (context: Context) => Promise<unknown>): Pattern {
   return definePattern<unknown>({
     name,
@@ -20,23 +20,23 @@ export function contractPattern(name: string, execute: (context: Context) => Pro
   })
 }
 
-/** Writes a run of this pattern down, not yet executed. */
-export async function createContractRun(stage: EngineHarness, name: string, run_id = `r_${name}`): Promise<string> {
+/** Creates a run of the named pattern without executing it. */
+export async function createContractRun(harness: EngineHarness, name: string, run_id = `r_${name}`): Promise<string> {
   const data = { format: 1 as const, project: 'default', pattern: name, version: 1, input: {}, limits: DEFAULT_LIMITS }
-  await stage.store.createRun({ run_id, seq: 1, at: 0, type: 'run:start', data })
+  await harness.store.createRun({ run_id, seq: 1, at: 0, type: 'run:start', data })
   return run_id
 }
 
-export async function readEvents(stage: EngineHarness, run_id: string, type?: string): Promise<Event[]> {
-  const events = await stage.store.events(run_id)
+export async function readEvents(harness: EngineHarness, run_id: string, type?: string): Promise<Event[]> {
+  const events = await harness.store.events(run_id)
   return type === undefined ? events : events.filter((event) => event.type === type)
 }
 
-export async function readStatus(stage: EngineHarness, run_id: string): Promise<string | undefined> {
-  return (await stage.store.run(run_id))?.status
+export async function readStatus(harness: EngineHarness, run_id: string): Promise<string | undefined> {
+  return (await harness.store.run(run_id))?.status
 }
 
-/** The error a promise is rejected with. */
+/** Returns the error that a promise rejects with, or `{}` if it resolves. */
 export async function captureRejection(promise: Promise<unknown>): Promise<{ code?: string }> {
   try {
     await promise

@@ -3,29 +3,29 @@ import type { Model } from '../../kernel/model.ts'
 import type { Pattern } from '../../kernel/pattern.ts'
 import type { Store } from '../../store/store.ts'
 
-/** What one engine of a scene works with. */
+/** Options of one engine in a test case. */
 export interface EngineHarnessOptions {
   patterns: readonly Pattern[]
   model?: Model
-  /** Runs at once. */
+  /** Maximum number of runs that execute at once. */
   concurrency?: number
   onListenerError?: (error: Error) => void
 }
 
-/** One engine, as if it were a process of its own. */
+/** One engine, simulating a process of its own. */
 export interface EngineProcess {
   engine: Engine
-  /** The process is gone, from one moment to the next. */
+  /** Simulates SIGKILL: the process stops without cleanup. */
   kill(): void
 }
 
-/** A store, and engines on it. */
+/** A store and the engines that share it. */
 export interface EngineHarness {
   store: Store
-  startEngine(parts: EngineHarnessOptions): Promise<EngineProcess>
-  /** Waits for a promise in the stage's own time; a simulated one has to be driven. */
-  runUntil<T>(until: Promise<T>): Promise<T>
-  /** Lets time pass. */
+  startEngine(options: EngineHarnessOptions): Promise<EngineProcess>
+  /** Awaits a promise; a harness with a simulated world must drive it meanwhile. */
+  runUntil<T>(promise: Promise<T>): Promise<T>
+  /** Advances the clock. */
   advance(ms: number): Promise<void>
   dispose(): Promise<void> | void
 }

@@ -5,128 +5,128 @@ import { captureRejection, contractPattern, createContractRun, readEvents, readS
 import type { EngineHarness } from './engine-harness.ts'
 import { hangingModel } from './waiting-cases.ts'
 
-export async function completesRun(stage: EngineHarness): Promise<void> {
+export async function completesRun(harness: EngineHarness): Promise<void> {
   const adds = contractPattern('adds', async (context) => {
     const one = await context.step('one', () => 1)
     return one + (await context.step('two', () => 2))
   })
-  const { engine } = await stage.startEngine({ patterns: [adds] })
-  const run_id = await createContractRun(stage, 'adds')
-  const working = engine.execute(run_id)
+  const { engine } = await harness.startEngine({ patterns: [adds] })
+  const run_id = await createContractRun(harness, 'adds')
+  const execution = engine.execute(run_id)
   assert.deepEqual(engine.active, [run_id])
-  await stage.runUntil(working)
+  await harness.runUntil(execution)
   assert.deepEqual(engine.active, [])
-  const last = (await readEvents(stage, run_id)).at(-1)
+  const last = (await readEvents(harness, run_id)).at(-1)
   assert.ok(isEvent(last, 'run:end'))
   assert.deepEqual([last.data.status, last.data.output], ['completed', 3])
-  assert.equal((await stage.store.run(run_id))?.owner, null)
+  assert.equal((await harness.store.run(run_id))?.owner, null)
 }
 
-export async function rejectsUnknownRun(stage: EngineHarness): Promise<void> {
-  const { engine } = await stage.startEngine({ patterns: [] })
-  assert.equal((await stage.runUntil(captureRejection(engine.execute('r_nowhere')))).code, 'unknown_run')
+export async function rejectsUnknownRun(harness: EngineHarness): Promise<void> {
+  const { engine } = await harness.startEngine({ patterns: [] })
+  assert.equal((await harness.runUntil(captureRejection(engine.execute('r_nowhere')))).code, 'unknown_run')
   assert.deepEqual(engine.active, [])
 }
 
-export async function drainsInFlightRuns(stage: EngineHarness): Promise<void> {
-  const inside = Promise.withResolvers<void>()
-  const goOn = Promise.withResolvers<void>()
-  const made: string[] = []
+export async function drainsInFlightRuns(harness: EngineHarness): Promise<void> {
+  const entered = Promise.withResolvers<void>()
+  const released = Promise.withResolvers<void>()
+  const executed: string[] = []
   const slow = contractPattern('slow', async (context) => {
     await context.step('first', async () => {
-      made.push('first')
-      inside.resolve()
-      await goOn.promise
+      executed.push('first')
+      entered.resolve()
+      await released.promise
     })
-    await context.step('second', () => void made.push('second'))
+    await context.step('second', () => void executed.push('second'))
     return 'done'
   })
-  const { engine } = await stage.startEngine({ patterns: [slow] })
-  const run_id = await createContractRun(stage, 'slow')
-  const working = engine.execute(run_id)
-  await stage.runUntil(inside.promise)
+  const { engine } = await harness.startEngine({ patterns: [slow] })
+  const run_id = await createContractRun(harness, 'slow')
+  const execution = engine.execute(run_id)
+  await harness.runUntil(entered.promise)
   const drained = engine.drain()
-  goOn.resolve()
-  await stage.runUntil(Promise.all([drained, working]))
-  assert.deepEqual(made, ['first'])
-  assert.equal(await readStatus(stage, run_id), 'pending')
-  await stage.runUntil(engine.execute(run_id))
-  assert.deepEqual(made, ['first'])
-  await stage.runUntil((await stage.startEngine({ patterns: [slow] })).engine.execute(run_id))
-  assert.deepEqual(made, ['first', 'second'])
-  assert.equal(await readStatus(stage, run_id), 'completed')
+  released.resolve()
+  await harness.runUntil(Promise.all([drained, execution]))
+  assert.deepEqual(executed, ['first'])
+  assert.equal(await readStatus(harness, run_id), 'pending')
+  await harness.runUntil(engine.execute(run_id))
+  assert.deepEqual(executed, ['first'])
+  await harness.runUntil((await harness.startEngine({ patterns: [slow] })).engine.execute(run_id))
+  assert.deepEqual(executed, ['first', 'second'])
+  assert.equal(await readStatus(harness, run_id), 'completed')
 }
 
-export async function quarantinesCrashingRun(stage: EngineHarness): Promise<void> {
-  let deadly = true
-  const inside: (() => void)[] = []
+export async function quarantinesCrashingRun(harness: EngineHarness): Promise<void> {
+  let hangs = true
+  const onEnter: (() => void)[] = []
   const crashes = contractPattern('crashes', (context) =>
     context.step('step', async () => {
-      if (!deadly) return 'alive'
-      inside.shift()?.()
+      if (!hangs) return 'done'
+      onEnter.shift()?.()
       return new Promise<never>(() => {})
     }),
   )
-  const run_id = await createContractRun(stage, 'crashes')
+  const run_id = await createContractRun(harness, 'crashes')
   for (let crash = 0; crash < 3; crash++) {
-    const { engine, kill } = await stage.startEngine({ patterns: [crashes] })
+    const { engine, kill } = await harness.startEngine({ patterns: [crashes] })
     const entered = Promise.withResolvers<void>()
-    inside.push(entered.resolve)
+    onEnter.push(entered.resolve)
     engine.execute(run_id).catch(() => {})
-    await stage.runUntil(entered.promise)
+    await harness.runUntil(entered.promise)
     kill()
-    await stage.advance(60_000)
+    await harness.advance(60_000)
   }
-  const { engine } = await stage.startEngine({ patterns: [crashes] })
-  await stage.runUntil(engine.execute(run_id))
-  const last = (await readEvents(stage, run_id)).at(-1)
+  const { engine } = await harness.startEngine({ patterns: [crashes] })
+  await harness.runUntil(engine.execute(run_id))
+  const last = (await readEvents(harness, run_id)).at(-1)
   assert.ok(isEvent(last, 'run:end'))
   assert.equal(last.data.error?.code, 'quarantined')
-  deadly = false
-  const refused = await stage.runUntil(captureRejection(engine.execute(run_id, { limits: {}, force: false })))
+  hangs = false
+  const refused = await harness.runUntil(captureRejection(engine.execute(run_id, { limits: {}, force: false })))
   assert.equal(refused.code, 'quarantined')
-  await stage.runUntil(engine.execute(run_id, { limits: {}, force: true }))
-  assert.equal(await readStatus(stage, run_id), 'completed')
+  await harness.runUntil(engine.execute(run_id, { limits: {}, force: true }))
+  assert.equal(await readStatus(harness, run_id), 'completed')
 }
 
-export async function retriesFailedStep(stage: EngineHarness): Promise<void> {
-  const made: string[] = []
+export async function retriesFailedStep(harness: EngineHarness): Promise<void> {
+  const executed: string[] = []
   let broken = true
   const fails = contractPattern('fails', async (context) => {
-    await context.step('good', () => void made.push('good'))
+    await context.step('good', () => void executed.push('good'))
     await context.step('bad', () => {
-      made.push('bad')
-      if (broken) throw new TroupeError('tool_failed', 'not today')
+      executed.push('bad')
+      if (broken) throw new TroupeError('tool_failed', 'temporary failure')
     })
     return 'done'
   })
-  const { engine } = await stage.startEngine({ patterns: [fails] })
-  const run_id = await createContractRun(stage, 'fails')
-  await stage.runUntil(engine.execute(run_id))
-  assert.equal(await readStatus(stage, run_id), 'failed')
+  const { engine } = await harness.startEngine({ patterns: [fails] })
+  const run_id = await createContractRun(harness, 'fails')
+  await harness.runUntil(engine.execute(run_id))
+  assert.equal(await readStatus(harness, run_id), 'failed')
   broken = false
-  await stage.runUntil(engine.execute(run_id, { limits: {}, force: false }))
-  assert.equal(await readStatus(stage, run_id), 'completed')
-  assert.deepEqual(made, ['good', 'bad', 'bad'])
+  await harness.runUntil(engine.execute(run_id, { limits: {}, force: false }))
+  assert.equal(await readStatus(harness, run_id), 'completed')
+  assert.deepEqual(executed, ['good', 'bad', 'bad'])
 }
 
-export async function stopsLeftoverWork(stage: EngineHarness): Promise<void> {
+export async function stopsLeftoverWork(harness: EngineHarness): Promise<void> {
   const late = Promise.withResolvers<string>()
   const entered = Promise.withResolvers<void>()
   const helper = { name: 'helper', description: '', instructions: 'helper' }
-  const hurries = contractPattern('hurries', async (context) => {
+  const races = contractPattern('races', async (context) => {
     const slow = context.step('slow', () => late.promise)
     slow.catch(() => {})
     const session = context.perform(helper, { instruction: 'work' }, { key: 'session' })
     const fast = context.step('fast', () => entered.promise)
     return context.first('winner', { slow, session, fast })
   })
-  const { engine } = await stage.startEngine({ patterns: [hurries], model: hangingModel(entered.resolve) })
-  const run_id = await createContractRun(stage, 'hurries')
-  await stage.runUntil(engine.execute(run_id))
+  const { engine } = await harness.startEngine({ patterns: [races], model: hangingModel(entered.resolve) })
+  const run_id = await createContractRun(harness, 'races')
+  await harness.runUntil(engine.execute(run_id))
   late.resolve('late')
-  await stage.advance(1_000)
-  const events = await readEvents(stage, run_id)
+  await harness.advance(1_000)
+  const events = await readEvents(harness, run_id)
   assert.equal(events.at(-1)?.type, 'run:end')
-  assert.equal(await readStatus(stage, run_id), 'completed')
+  assert.equal(await readStatus(harness, run_id), 'completed')
 }

@@ -31,11 +31,11 @@ export async function acceptsEmptyAppend(store: Store): Promise<void> {
 export async function refusesOldEpochs(store: Store): Promise<void> {
   const old = await createLeasedRun(store, 'r1')
   await old.append('custom:note', { key: 'a' })
-  const taken = await takeOverRun(store, 'r1', 'b')
+  const current = await takeOverRun(store, 'r1', 'b')
   const late = noteEvent(old, 1)
   expectRefusal(await old.tryAppend([late]), 'lease_lost', /b works on it now.*epoch 2/)
-  expectRefusal(await taken.tryAppend([late], { epoch: 99 }), 'lease_lost')
-  await taken.append('custom:note', { key: 'b' })
+  expectRefusal(await current.tryAppend([late], { epoch: 99 }), 'lease_lost')
+  await current.append('custom:note', { key: 'b' })
   expectRefusal(await old.tryAppend([late]), 'lease_lost')
   assert.deepEqual(
     (await store.events('r1')).map(({ data }) => ('key' in data ? data.key : '')),
@@ -45,10 +45,10 @@ export async function refusesOldEpochs(store: Store): Promise<void> {
 
 export async function refusesWithoutLease(store: Store): Promise<void> {
   await store.createRun(testRunStart('r1'))
-  const nobody = new RunWriter(store, { run_id: 'r1', project: 'default', epoch: 0, head: 1 })
-  expectRefusal(await nobody.tryAppend([noteEvent(nobody, 1)]), 'lease_lost')
-  const nowhere = new RunWriter(store, { run_id: 'r0', project: 'default', epoch: 1, head: 1 })
-  expectRefusal(await nowhere.tryAppend([noteEvent(nowhere, 1)]), 'unknown_run')
+  const unleased = new RunWriter(store, { run_id: 'r1', project: 'default', epoch: 0, head: 1 })
+  expectRefusal(await unleased.tryAppend([noteEvent(unleased, 1)]), 'lease_lost')
+  const unknown = new RunWriter(store, { run_id: 'r0', project: 'default', epoch: 1, head: 1 })
+  expectRefusal(await unknown.tryAppend([noteEvent(unknown, 1)]), 'unknown_run')
 }
 
 export async function refusesSequenceGaps(store: Store): Promise<void> {
@@ -73,8 +73,10 @@ export async function isolatesRefusals(store: Store): Promise<void> {
   ] as const
   const [one, two, three] = writers
   await takeOverRun(store, 'r2', 'b')
-  const nobody = new RunWriter(store, { run_id: 'r0', project: 'default', epoch: 1, head: 1 })
-  const batch = [one, two, nobody, three].map((writer) => writer.toAppend([noteEvent(writer, 1), noteEvent(writer, 2)]))
+  const unknown = new RunWriter(store, { run_id: 'r0', project: 'default', epoch: 1, head: 1 })
+  const batch = [one, two, unknown, three].map((writer) =>
+    writer.toAppend([noteEvent(writer, 1), noteEvent(writer, 2)]),
+  )
   const outcomes = await store.append(batch)
   assert.deepEqual(
     outcomes.map((outcome) => (outcome.ok ? 'ok' : outcome.error.code)),
@@ -121,12 +123,12 @@ export async function readsRanges(store: Store): Promise<void> {
   const events = Array.from({ length: 1200 }, (_, n) => noteEvent(writer, n, n % 2 === 0 ? 'even' : 'odd'))
   assert.deepEqual(await writer.tryAppend(events), { ok: true })
   const seqs = async (range: Parameters<Store['events']>[1]) => (await store.events('r1', range)).map(({ seq }) => seq)
-  const upTo = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => from + index)
-  assert.deepEqual(await seqs({}), upTo(1, 1201))
+  const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => from + index)
+  assert.deepEqual(await seqs({}), range(1, 1201))
   assert.deepEqual(await seqs({ after: 1199 }), [1200, 1201])
   assert.deepEqual(await seqs({ after: 3, to: 6 }), [4, 5, 6])
   assert.deepEqual(await seqs({ after: 3, limit: 2 }), [4, 5])
-  assert.deepEqual(await seqs({ limit: 1101 }), upTo(1, 1101))
+  assert.deepEqual(await seqs({ limit: 1101 }), range(1, 1101))
   assert.deepEqual(await seqs({ after: 1201 }), [])
   assert.deepEqual(await seqs({ limit: 0 }), [])
   assert.deepEqual(await seqs({ session_id: 'odd', after: 4, to: 9 }), [5, 7, 9])

@@ -17,10 +17,10 @@ const TYPES = [
   'limit:hit',
   'custom:a {"b":0}',
 ] as const
-/** Few enough to come again: short, long enough to be referred to, long enough to be stored apart. */
+/** Few enough to repeat: short ones, ones long enough for a back-reference, ones long enough for a blob. */
 const TEXTS = [
   ...['', '0', '[0]', '{"a":0}', 'ok', 'null', '🦊', '\ud83d', 'a\u0000b', '\u2028', `"\\\n`],
-  ...['said before, word by word, '.repeat(3), 'ü'.repeat(64), '\udc00'.repeat(70), '0'.repeat(63), '0'.repeat(64)],
+  ...['repeated word by word, '.repeat(3), 'ü'.repeat(64), '\udc00'.repeat(70), '0'.repeat(63), '0'.repeat(64)],
   ...['l'.repeat(4_094), 'l'.repeat(4_095), `${'é'.repeat(2_047)}.`, 'x'.repeat(9_000)],
 ]
 const OTHER_VALUES = [
@@ -41,7 +41,7 @@ const OTHER_VALUES = [
   [{ a: 1 }, 2],
 ]
 
-/** Data that is hard on whoever keeps it: the same for the same seed. */
+/** Generates events with edge-case data, deterministic per seed. */
 export class EdgeCaseGenerator {
   readonly #random: () => number
 
@@ -49,13 +49,12 @@ export class EdgeCaseGenerator {
     this.#random = seededRandom(seed)
   }
 
-  /** So many events of a run, in order. */
   events(writer: RunWriter, count: number): Event[] {
     return Array.from({ length: count }, (_, index) => {
       const session = `s${index % 3}`
       switch (this.#below(8)) {
         case 0:
-          return writer.nextEvent('model:end', this.#answer(), session)
+          return writer.nextEvent('model:end', this.#modelEnd(), session)
         case 1:
           return writer.nextEvent(
             'session:open',
@@ -66,7 +65,7 @@ export class EdgeCaseGenerator {
           return writer.nextEvent('session:end', { ...sessionEndData(this.#text()), object: this.#value(2) }, session)
         default:
           return writer.nextEvent(
-            this.#one(TYPES),
+            this.#pick(TYPES),
             this.#object(3) as never,
             this.#below(2) === 0 ? session : undefined,
           )
@@ -78,7 +77,7 @@ export class EdgeCaseGenerator {
     return 1 + this.#below(9)
   }
 
-  #answer() {
+  #modelEnd() {
     const parts = Array.from({ length: this.#below(10) }, () => ({ type: 'text' as const, text: this.#text() }))
     const message = { role: 'assistant' as const, content: parts }
     return { key: 'k', attempt: 1, message, stop: 'end' as const, usage: { ...NO_USAGE, input: 1 }, usd: null }
@@ -88,14 +87,14 @@ export class EdgeCaseGenerator {
     return { name: 'ada', description: this.#text(), instructions: this.#text() }
   }
 
-  #names(most: number): string[] {
-    return Array.from({ length: this.#below(most) }, () => this.#one(FIELD_NAMES))
+  #names(limit: number): string[] {
+    return Array.from({ length: this.#below(limit) }, () => this.#pick(FIELD_NAMES))
   }
 
   #value(depth: number): unknown {
     const kind = this.#below(depth > 0 ? 6 : 3)
     if (kind < 2) return this.#text()
-    if (kind === 2) return this.#one(OTHER_VALUES)
+    if (kind === 2) return this.#pick(OTHER_VALUES)
     if (kind === 3) return Array.from({ length: this.#below(10) }, () => this.#value(depth - 1))
     return this.#object(depth - 1)
   }
@@ -106,10 +105,10 @@ export class EdgeCaseGenerator {
   }
 
   #text(): string {
-    return this.#one(TEXTS)
+    return this.#pick(TEXTS)
   }
 
-  #one<T>(values: readonly T[]): T {
+  #pick<T>(values: readonly T[]): T {
     return values[this.#below(values.length)] as T
   }
 

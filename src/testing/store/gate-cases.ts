@@ -56,9 +56,9 @@ export async function queuesCommands(store: Store): Promise<void> {
   await createLeasedRun(store, 'r2')
   await writer.append('gate:open', gateOpenData('g1'))
   const first = await store.enqueueCommand('r1', { kind: 'cancel', reason: 'no \ud800', by: 'eve' }, NOW)
-  const elsewhere = await store.enqueueCommand('r2', { kind: 'cancel', reason: '', by: 'eve' }, NOW)
+  const otherRun = await store.enqueueCommand('r2', { kind: 'cancel', reason: '', by: 'eve' }, NOW)
   const second = await store.enqueueCommand('r1', yesAnswer('g1'), NOW + 5)
-  assert.ok(first.id > 0 && elsewhere.id > first.id && second.id > elsewhere.id)
+  assert.ok(first.id > 0 && otherRun.id > first.id && second.id > otherRun.id)
   assert.deepEqual(second, { id: second.id, run_id: 'r1', at: NOW + 5, body: yesAnswer('g1') })
   assert.deepEqual(await store.commands('r1', 0), [first, second])
   assert.deepEqual(await store.commands('r1', first.id), [second])
@@ -88,11 +88,11 @@ export async function acceptsFirstAnswerOnly(store: Store): Promise<void> {
   const writer = await createLeasedRun(store, 'r1')
   await writer.append('gate:open', gateOpenData('g1'))
   await writer.append('gate:open', gateOpenData('g2'))
-  const tries = ['ann', 'bob', 'cid'].map((by) => store.enqueueCommand('r1', yesAnswer('g1', by), NOW))
-  const settled = await Promise.allSettled(tries)
-  const won = settled.findIndex(({ status }) => status === 'fulfilled')
+  const attempts = ['ann', 'bob', 'cid'].map((by) => store.enqueueCommand('r1', yesAnswer('g1', by), NOW))
+  const settled = await Promise.allSettled(attempts)
+  const winnerIndex = settled.findIndex(({ status }) => status === 'fulfilled')
   assert.equal(settled.filter(({ status }) => status === 'fulfilled').length, 1)
-  const winner = ['ann', 'bob', 'cid'][won] ?? ''
+  const winner = ['ann', 'bob', 'cid'][winnerIndex] ?? ''
   await expectRejection(
     store.enqueueCommand('r1', yesAnswer('g1', 'dan'), NOW),
     'gate_answered',

@@ -3,7 +3,7 @@ import type { Store } from '../../store/store.ts'
 import { EdgeCaseGenerator } from './edge-case-events.ts'
 import { createLeasedRun, expectRefusal, sessionEndData, sessionOpenData, testRunStart } from './store-harness.ts'
 
-/** Writes each value as a field, alone and in one batch, and reads all of them back. */
+/** Appends each value alone and in one batch, and compares all of them after reading. */
 async function expectRoundTrip(store: Store, values: readonly unknown[]): Promise<void> {
   const writer = await createLeasedRun(store, 'r1')
   for (const value of values) await writer.append('custom:note', { key: 'k', value, after: 1 })
@@ -36,7 +36,7 @@ export async function keepsLargeInput(store: Store): Promise<void> {
 }
 
 export async function keepsCharacters(store: Store): Promise<void> {
-  const awkward = [
+  const unusual = [
     '\u0000',
     'a\u0000b',
     '\ud800',
@@ -48,9 +48,9 @@ export async function keepsCharacters(store: Store): Promise<void> {
     '\ufeff',
     '"\\\n',
   ]
-  const long = awkward.map((text) => text.repeat(2_000))
-  const keys = Object.fromEntries(awkward.map((text) => [text, text]))
-  await expectRoundTrip(store, [...awkward, ...long, awkward.join(''), keys])
+  const long = unusual.map((text) => text.repeat(2_000))
+  const keys = Object.fromEntries(unusual.map((text) => [text, text]))
+  await expectRoundTrip(store, [...unusual, ...long, unusual.join(''), keys])
 }
 
 export async function keepsLookalikes(store: Store): Promise<void> {
@@ -75,7 +75,7 @@ export async function keepsLookalikes(store: Store): Promise<void> {
   ])
 }
 
-/** A field named `__proto__` that is large enough to be stored apart must come back as a field. */
+/** A large `__proto__` field must be read back as an own field (prototype pollution). */
 export async function keepsProtoField(store: Store): Promise<void> {
   const writer = await createLeasedRun(store, 'r1')
   const data = JSON.parse(`{"key": "k", "__proto__": ${JSON.stringify({ text: 'p'.repeat(6_000) })}}`)
@@ -85,30 +85,30 @@ export async function keepsProtoField(store: Store): Promise<void> {
   assert.equal(JSON.stringify(read), JSON.stringify(data))
 }
 
-/** Written in portions of every size, read whole, in pieces and by session: each time the same, fields in order. */
+/** Appends batches of every size and reads them completely, one by one and by session, with the fields in order. */
 export async function keepsEdgeCases(store: Store): Promise<void> {
   for (let seed = 1; seed <= 12; seed++) {
-    const awkward = new EdgeCaseGenerator(seed)
+    const generator = new EdgeCaseGenerator(seed)
     const writer = await createLeasedRun(store, `r${seed}`)
-    const events = awkward.events(writer, 60)
-    const wanted = events.map((event) => JSON.stringify(event))
-    for (let at = 0; at < events.length; ) {
-      const portion = events.slice(at, at + awkward.batchSize())
-      assert.deepEqual(await writer.tryAppend(portion), { ok: true }, `seed ${seed}`)
-      at += portion.length
+    const events = generator.events(writer, 60)
+    const expected = events.map((event) => JSON.stringify(event))
+    for (let offset = 0; offset < events.length; ) {
+      const batch = events.slice(offset, offset + generator.batchSize())
+      assert.deepEqual(await writer.tryAppend(batch), { ok: true }, `seed ${seed}`)
+      offset += batch.length
     }
     const read = async (range: Parameters<Store['events']>[1]) =>
       (await store.events(writer.run_id, range)).map((event) => JSON.stringify(event))
-    assert.deepEqual(await read({ after: 1 }), wanted, `seed ${seed}`)
-    for (const seq of [7, 23, 60]) assert.deepEqual(await read({ after: seq - 1, limit: 1 }), [wanted[seq - 2]])
-    const ofSession = events.flatMap(({ session_id }, index) => (session_id === 's1' ? [wanted[index]] : []))
+    assert.deepEqual(await read({ after: 1 }), expected, `seed ${seed}`)
+    for (const seq of [7, 23, 60]) assert.deepEqual(await read({ after: seq - 1, limit: 1 }), [expected[seq - 2]])
+    const ofSession = events.flatMap(({ session_id }, index) => (session_id === 's1' ? [expected[index]] : []))
     assert.deepEqual(await read({ session_id: 's1' }), ofSession, `seed ${seed}`)
   }
 }
 
-const REPEATED_TEXT = 'What was said once need not be written twice. '.repeat(8)
+const REPEATED_TEXT = 'A repeated text is stored only once. '.repeat(8)
 
-/** What an agent says ends up in its answer, in the session's result, in the caller's tool result and in the run's. */
+/** A model response is repeated in the session result, the tool result of the caller and the run output. */
 export async function keepsRepeatedText(store: Store): Promise<void> {
   await store.createRun(testRunStart('r1', { input: { instruction: REPEATED_TEXT } }))
   const writer = await createLeasedRun(store, 'r2')
@@ -126,22 +126,25 @@ export async function keepsRepeatedText(store: Store): Promise<void> {
     }),
     writer.nextEvent('run:end', { status: 'completed', stop_reason: 'completed', output: REPEATED_TEXT, error: null }),
   ]
-  for (const portion of [events.slice(0, 2), events.slice(2, 3), events.slice(3)]) {
-    assert.deepEqual(await writer.tryAppend(portion), { ok: true })
+  for (const batch of [events.slice(0, 2), events.slice(2, 3), events.slice(3)]) {
+    assert.deepEqual(await writer.tryAppend(batch), { ok: true })
   }
   assert.deepEqual((await store.events('r2')).slice(1), events)
   assert.deepEqual(await store.events('r2', { session_id: 's1', after: 3 }), events.slice(2, 3))
   assert.equal((await store.session('s1'))?.text, REPEATED_TEXT)
 }
 
-/** A text counts as said only once it is in the journal. */
+/** A back-reference may only point to text in the journal, not to text of a refused append. */
 export async function ignoresTextOfRefusedAppends(store: Store): Promise<void> {
   const writer = await createLeasedRun(store, 'r1')
-  const lost = writer.nextEvent('step:drift', { key: REPEATED_TEXT, recorded_hash: 'a', current_hash: 'b' })
-  expectRefusal(await writer.tryAppend([lost], { epoch: writer.epoch + 1 }), 'lease_lost')
-  const said = { ...lost, data: { key: 'k', recorded_hash: REPEATED_TEXT, current_hash: REPEATED_TEXT } } as typeof lost
-  const again = writer.nextEvent('step:drift', { key: REPEATED_TEXT, recorded_hash: REPEATED_TEXT, current_hash: 'b' })
-  assert.deepEqual(await writer.tryAppend([said]), { ok: true })
-  assert.deepEqual(await writer.tryAppend([again]), { ok: true })
-  assert.deepEqual((await store.events('r1')).slice(1), [said, again])
+  const refused = writer.nextEvent('step:drift', { key: REPEATED_TEXT, recorded_hash: 'a', current_hash: 'b' })
+  expectRefusal(await writer.tryAppend([refused], { epoch: writer.epoch + 1 }), 'lease_lost')
+  const first = {
+    ...refused,
+    data: { key: 'k', recorded_hash: REPEATED_TEXT, current_hash: REPEATED_TEXT },
+  } as typeof refused
+  const second = writer.nextEvent('step:drift', { key: REPEATED_TEXT, recorded_hash: REPEATED_TEXT, current_hash: 'b' })
+  assert.deepEqual(await writer.tryAppend([first]), { ok: true })
+  assert.deepEqual(await writer.tryAppend([second]), { ok: true })
+  assert.deepEqual((await store.events('r1')).slice(1), [first, second])
 }

@@ -73,17 +73,17 @@ export async function projectsStatus(store: Store): Promise<void> {
   const ended = await store.run('r1')
   assert.deepEqual([ended?.status, ended?.stop_reason, ended?.ended_at, ended?.head], ['failed', 'budget', end.at, 6])
   await writer.append('run:reopen', { key: null, limits: { ...startLimits() } })
-  const again = await store.run('r1')
-  assert.deepEqual([again?.status, again?.stop_reason, again?.ended_at], ['pending', null, null])
+  const reopened = await store.run('r1')
+  assert.deepEqual([reopened?.status, reopened?.stop_reason, reopened?.ended_at], ['pending', null, null])
 }
 
 function startLimits() {
   const start = testRunStart('x')
-  if (start.type !== 'run:start') throw new Error('not a start')
+  if (start.type !== 'run:start') throw new Error('expected run:start')
   return start.data.limits
 }
 
-/** Sums in another order differ in the last digit; the row must be the very fold of the journal. */
+/** Floating-point sums depend on the order; the row must equal the fold of the journal exactly. */
 export async function projectsSpend(store: Store): Promise<void> {
   const writer = await createLeasedRun(store, 'r1')
   const message = { role: 'assistant' as const, content: [] }
@@ -144,23 +144,23 @@ export async function renewsLeases(store: Store): Promise<void> {
   await store.createRun(testRunStart('r2'))
   const old = await store.lease('r1', testClaimant('a'))
   const other = await store.lease('r2', testClaimant('a'))
-  const taken = await store.lease('r1', testClaimant('b', { isDead: () => true }))
-  const gone = { ...other, run_id: 'r0' }
-  assert.deepEqual(await store.renew([old, other, gone], NOW + 90_000), ['r1', 'r0'])
+  const current = await store.lease('r1', testClaimant('b', { isDead: () => true }))
+  const unknown = { ...other, run_id: 'r0' }
+  assert.deepEqual(await store.renew([old, other, unknown], NOW + 90_000), ['r1', 'r0'])
   assert.equal((await store.run('r2'))?.lease_until, NOW + 90_000)
   await store.release(old)
   assert.equal((await store.run('r1'))?.owner, 'b')
-  await store.release(taken)
+  await store.release(current)
   assert.equal((await store.run('r1'))?.owner, null)
-  assert.deepEqual(await store.renew([taken], NOW + 90_000), ['r1'])
+  assert.deepEqual(await store.renew([current], NOW + 90_000), ['r1'])
   assert.equal((await store.lease('r1', testClaimant('c'))).epoch, 3)
 }
 
 export async function versionsArtifacts(store: Store): Promise<void> {
   const writer = await createLeasedRun(store, 'r1')
   const write = (name: string, version: number, content: string) => {
-    const facts = { media_type: 'text/plain', checksum: `c${version}`, by: 'ada' }
-    return writer.append('artifact:write', { key: `artifacts/${name}/${version}`, name, version, content, ...facts })
+    const metadata = { media_type: 'text/plain', checksum: `c${version}`, by: 'ada' }
+    return writer.append('artifact:write', { key: `artifacts/${name}/${version}`, name, version, content, ...metadata })
   }
   await write('plan', 1, 'one')
   await write('notes', 1, 'n')
@@ -192,12 +192,11 @@ export async function countsOpenGates(store: Store): Promise<void> {
   assert.equal((await store.run('r1'))?.open_gates, 0)
 }
 
-/** A writer for a run that another one created. */
+/** Leases a run whose owner is dead. */
 export async function takeOverRun(store: Store, run_id: string, owner: string): Promise<RunWriter> {
   return new RunWriter(store, await store.lease(run_id, testClaimant(owner, { isDead: () => true })))
 }
 
-/** Many at once: each has its own outcome, whatever became of the others. */
 export async function updatesManyRuns(store: Store): Promise<void> {
   const ids = Array.from({ length: 200 }, (_, n) => `r${n}`)
   await store.createRun(testRunStart('r7'))
@@ -212,12 +211,12 @@ export async function updatesManyRuns(store: Store): Promise<void> {
   )
   const refused = leases.flatMap((lease) => (lease.status === 'rejected' ? [lease.reason.code] : []))
   assert.deepEqual(refused, ['run_busy', 'unknown_run'])
-  const held = leases.flatMap((lease) => (lease.status === 'fulfilled' ? [lease.value] : []))
+  const granted = leases.flatMap((lease) => (lease.status === 'fulfilled' ? [lease.value] : []))
   assert.deepEqual(
-    held.filter(({ run_id }) => run_id === 'r0').map(({ epoch }) => epoch),
+    granted.filter(({ run_id }) => run_id === 'r0').map(({ epoch }) => epoch),
     [1, 2],
   )
-  await Promise.all(held.map((lease) => store.release(lease)))
+  await Promise.all(granted.map((lease) => store.release(lease)))
   const rows = await store.runs({ project: 'default' })
   assert.equal(rows.length, 200)
   assert.deepEqual(
@@ -229,6 +228,6 @@ export async function updatesManyRuns(store: Store): Promise<void> {
 export async function describesOwners(store: Store): Promise<void> {
   await store.createRun(testRunStart('r1'))
   await store.lease('r1', testClaimant('mill|4711|99|ab12'))
-  const says = /another process \(pid 4711 on mill\) works on it until \d\d:\d\d:\d\d/
-  await expectRejection(store.lease('r1', testClaimant('me')), 'run_busy', says)
+  const message = /another process \(pid 4711 on mill\) works on it until \d\d:\d\d:\d\d/
+  await expectRejection(store.lease('r1', testClaimant('me')), 'run_busy', message)
 }

@@ -38,9 +38,12 @@ export async function tracksSegments(store: Store): Promise<void> {
 
   const two = await createLeasedRun(store, 'r2')
   await two.append('session:open', sessionOpenData(2, { base: { run_id: 'r1', seq: 4 } }), 's1')
-  const again = await store.session('s1')
-  assert.deepEqual([again?.status, again?.run_id, again?.holder, again?.segment], ['running', 'r2', 'r2', 2])
-  assert.deepEqual([again?.opened_at, again?.ended_at, again?.stop_reason], [opened.at, null, null])
+  const reopened = await store.session('s1')
+  assert.deepEqual(
+    [reopened?.status, reopened?.run_id, reopened?.holder, reopened?.segment],
+    ['running', 'r2', 'r2', 2],
+  )
+  assert.deepEqual([reopened?.opened_at, reopened?.ended_at, reopened?.stop_reason], [opened.at, null, null])
   assert.deepEqual(await store.segments('s1'), [
     { run_id: 'r1', from: 2, to: 4 },
     { run_id: 'r2', from: 2, to: null },
@@ -116,11 +119,11 @@ export async function releasesSessions(store: Store): Promise<void> {
   await expectRejection(store.claimSession('s2', 'r2'), 'session_busy')
 }
 
-/** One exchange: a segment of three events. */
+/** Appends one segment of three events, with an event of another session in between. */
 async function writeSegment(writer: RunWriter, segment: number): Promise<void> {
   await writer.append('session:open', sessionOpenData(segment), 's1')
   await writer.append('custom:note', { key: 'elsewhere' })
-  await writer.append('custom:note', { key: `said in ${segment}` }, 's1')
+  await writer.append('custom:note', { key: `note ${segment}` }, 's1')
   await writer.append('session:end', sessionEndData(`answer ${segment}`, segment), 's1')
 }
 
@@ -132,18 +135,18 @@ export async function readsSessions(store: Store): Promise<void> {
   await writeSegment(two, 3)
   const three = await createLeasedRun(store, 'r3')
   await three.append('session:open', sessionOpenData(4), 's1')
-  const places = async (range?: Parameters<Store['sessionEvents']>[1]) =>
+  const positions = async (range?: Parameters<Store['sessionEvents']>[1]) =>
     (await store.sessionEvents('s1', range)).map(({ run_id, seq }) => `${run_id}/${seq}`)
   const all = ['r1/2', 'r1/4', 'r1/5', 'r1/6', 'r1/8', 'r1/9', 'r2/3', 'r2/5', 'r2/6', 'r3/2']
-  assert.deepEqual(await places(), all)
-  assert.deepEqual(await places({ after: { run_id: 'r1', seq: 5 } }), all.slice(3))
-  assert.deepEqual(await places({ after: { run_id: 'r1', seq: 4 } }), all.slice(2))
-  assert.deepEqual(await places({ after: { run_id: 'r2', seq: 6 } }), all.slice(9))
-  assert.deepEqual(await places({ after: { run_id: 'r3', seq: 2 } }), [])
-  assert.deepEqual(await places({ to: { run_id: 'r1', seq: 8 } }), all.slice(0, 5))
-  assert.deepEqual(await places({ to: { run_id: 'r2', seq: 6 } }), all.slice(0, 9))
-  assert.deepEqual(await places({ after: { run_id: 'r1', seq: 9 }, to: { run_id: 'r2', seq: 5 } }), all.slice(6, 8))
-  assert.deepEqual(await places({ after: { run_id: 'r0', seq: 1 }, to: { run_id: 'r0', seq: 1 } }), all)
+  assert.deepEqual(await positions(), all)
+  assert.deepEqual(await positions({ after: { run_id: 'r1', seq: 5 } }), all.slice(3))
+  assert.deepEqual(await positions({ after: { run_id: 'r1', seq: 4 } }), all.slice(2))
+  assert.deepEqual(await positions({ after: { run_id: 'r2', seq: 6 } }), all.slice(9))
+  assert.deepEqual(await positions({ after: { run_id: 'r3', seq: 2 } }), [])
+  assert.deepEqual(await positions({ to: { run_id: 'r1', seq: 8 } }), all.slice(0, 5))
+  assert.deepEqual(await positions({ to: { run_id: 'r2', seq: 6 } }), all.slice(0, 9))
+  assert.deepEqual(await positions({ after: { run_id: 'r1', seq: 9 }, to: { run_id: 'r2', seq: 5 } }), all.slice(6, 8))
+  assert.deepEqual(await positions({ after: { run_id: 'r0', seq: 1 }, to: { run_id: 'r0', seq: 1 } }), all)
   assert.deepEqual(await store.sessionEvents('s0'), [])
   const segments = await store.segments('s1')
   assert.deepEqual(segments.slice(2), await store.segments('s1', { run_id: 'r2', seq: 6 }))
@@ -151,7 +154,7 @@ export async function readsSessions(store: Store): Promise<void> {
   assert.deepEqual(await store.segments('s0'), [])
 }
 
-/** More of it than is read in one go. */
+/** Longer than one page of a read. */
 export async function readsLongSessions(store: Store): Promise<void> {
   const runs = 90
   for (let run = 1; run <= runs; run++) {
@@ -175,7 +178,7 @@ export async function readsLongSessions(store: Store): Promise<void> {
   assert.equal((await store.segments('s1')).length, runs)
 }
 
-/** The same segment of the same run, taken up after an interruption, is not another one. */
+/** Opening the same segment of the same run again, after an interruption, starts no new segment. */
 export async function continuesInterruptedSegment(store: Store): Promise<void> {
   const writer = await createLeasedRun(store, 'r1')
   await writer.append('session:open', sessionOpenData(1), 's1')

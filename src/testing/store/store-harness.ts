@@ -6,17 +6,17 @@ import { DEFAULT_LIMITS } from '../../kernel/limits.ts'
 import { NO_USAGE } from '../../kernel/model.ts'
 import type { Claimant, Store } from '../../store/store.ts'
 
-/** A store under test, and how to come back to what it holds. */
+/** A store under test. */
 export interface StoreHarness {
   store: Store
-  /** Opens what the store holds once more, beside it; absent where nothing outlives the store. */
+  /** Opens the same data in a second store; absent if the store is not persistent. */
   reopen?(): Promise<Store>
   dispose(): Promise<void>
 }
 
 export const NOW = 1_700_000_000_000
 
-/** One who works on a run: appends as its journal would. */
+/** Appends events to a run under a lease, as its journal does. */
 export class RunWriter {
   readonly store: Store
   readonly run_id: string
@@ -24,15 +24,15 @@ export class RunWriter {
   epoch: number
   head: number
 
-  constructor(store: Store, facts: { run_id: string; project: string; epoch: number; head: number }) {
+  constructor(store: Store, lease: { run_id: string; project: string; epoch: number; head: number }) {
     this.store = store
-    this.run_id = facts.run_id
-    this.project = facts.project
-    this.epoch = facts.epoch
-    this.head = facts.head
+    this.run_id = lease.run_id
+    this.project = lease.project
+    this.epoch = lease.epoch
+    this.head = lease.head
   }
 
-  /** The next event, not yet appended. */
+  /** Creates the next event without appending it. */
   nextEvent<T extends EventType>(type: T, data: EventDataOf<T>, session_id?: string): Event {
     this.head += 1
     const { run_id, head: seq } = this
@@ -103,7 +103,7 @@ export function sessionEndData(text: string, turn_count = 1): EventDataOf<'sessi
   return { key: 'agents/ada', status: 'completed', stop_reason: 'completed', text, turn_count, usage, error: null }
 }
 
-export function gateOpenData(gate_id: string, question = 'go on?'): EventDataOf<'gate:open'> {
+export function gateOpenData(gate_id: string, question = 'continue?'): EventDataOf<'gate:open'> {
   return { key: `gates/${gate_id}`, gate_id, question, choices: ['yes', 'no'] }
 }
 
@@ -111,23 +111,27 @@ export function runEndData(status: 'completed' | 'failed' | 'cancelled' = 'compl
   return { status, stop_reason: status, output: null, error: null }
 }
 
-export async function expectRejection(promise: Promise<unknown>, code: ErrorCode, says?: RegExp): Promise<TroupeError> {
+export async function expectRejection(
+  promise: Promise<unknown>,
+  code: ErrorCode,
+  message?: RegExp,
+): Promise<TroupeError> {
   let caught: unknown
   await assert.rejects(promise, (error: unknown) => {
     caught = error
     return true
   })
-  return expectError(caught, code, says)
+  return expectError(caught, code, message)
 }
 
-export function expectRefusal(outcome: AppendOutcome | undefined, code: ErrorCode, says?: RegExp): TroupeError {
-  assert.ok(outcome && !outcome.ok, 'the append should have been refused')
-  return expectError(outcome.error, code, says)
+export function expectRefusal(outcome: AppendOutcome | undefined, code: ErrorCode, message?: RegExp): TroupeError {
+  assert.ok(outcome && !outcome.ok, 'expected the append to be refused')
+  return expectError(outcome.error, code, message)
 }
 
-function expectError(thrown: unknown, code: ErrorCode, says: RegExp | undefined): TroupeError {
+function expectError(thrown: unknown, code: ErrorCode, message: RegExp | undefined): TroupeError {
   const error = thrown as TroupeError
   assert.equal(error.code, code, error.message)
-  if (says) assert.match(`${error.message} (${error.hint})`, says)
+  if (message) assert.match(`${error.message} (${error.hint})`, message)
   return error
 }
