@@ -40,16 +40,18 @@ describe('errors', () => {
 
   test('ER4 an unknown name is answered with the known ones, nearest first', () => {
     const known = ['reviewer', 'developer', 'architect']
-    const error = unknownNameError('unknown_agent', 'agent', 'architct', known)
+    const error = unknownNameError('unknown_agent', { kind: 'agent', name: 'architct', known })
     expect(error.message).toBe("no agent 'architct'; known: architect, reviewer, developer")
     expect(error.hint).toBe("did you mean 'architect'?")
-    expect(unknownNameError('unknown_agent', 'agent', 'x', [])).toMatchObject({ hint: '', alternatives: [] })
-    const many = unknownNameError(
-      'unknown_agent',
-      'agent',
-      'x',
-      Array.from({ length: 11 }, (_, index) => `agent${index}`),
-    )
+    expect(unknownNameError('unknown_agent', { kind: 'agent', name: 'x', known: [] })).toMatchObject({
+      hint: '',
+      alternatives: [],
+    })
+    const many = unknownNameError('unknown_agent', {
+      kind: 'agent',
+      name: 'x',
+      known: Array.from({ length: 11 }, (_, index) => `agent${index}`),
+    })
     expect(many.message).toMatch(/, agent7 and 3 more$/)
     expect(nearestNames('REVIEW', known)[0]).toBe('reviewer')
     expect(nearestNames('dev', known)[0]).toBe('developer')
@@ -68,10 +70,12 @@ describe('errors', () => {
     ] as const)
       expect({ name, hint: didYouMean(name, [known]) }).toEqual({ name, hint: '' })
     const id = 'r_a4bd447091c4'
-    expect(unknownNameError('unknown_run', 'run', 'r_a4bd447091c5', [id])).toMatchObject({
+    expect(unknownNameError('unknown_run', { kind: 'run', name: 'r_a4bd447091c5', known: [id] })).toMatchObject({
       hint: '',
       alternatives: [id],
     })
-    expect(unknownNameError('unknown_gate', 'question', 'g_2', ['g_1'])).toMatchObject({ hint: '' })
+    expect(unknownNameError('unknown_gate', { kind: 'question', name: 'g_2', known: ['g_1'] })).toMatchObject({
+      hint: '',
+    })
   })
 })

@@ -130,7 +130,10 @@ const MAX_LISTED_NAMES = 8
 const ID_ERROR_CODES: ReadonlySet<ErrorCode> = new Set(['unknown_run', 'unknown_gate', 'unknown_session'])
 
 /** "No agent 'architct'": an unknown name, answered with the known ones, nearest first. */
-export function unknownNameError(code: ErrorCode, kind: string, name: string, known: readonly string[]): TroupeError {
+export function unknownNameError(
+  code: ErrorCode,
+  { kind, name, known }: { kind: string; name: string; known: readonly string[] },
+): TroupeError {
   const alternatives = nearestNames(name, known)
   const more = alternatives.length > MAX_LISTED_NAMES ? ` and ${alternatives.length - MAX_LISTED_NAMES} more` : ''
   const list = alternatives.length > 0 ? `known: ${alternatives.slice(0, MAX_LISTED_NAMES).join(', ')}${more}` : ''

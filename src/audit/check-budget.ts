@@ -1,8 +1,8 @@
 import type { Event, ReservedBudget } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
 import type { Limits } from '../kernel/limits.ts'
-import type { Spend } from '../kernel/session/ledger.ts'
-import { addSpend, NO_SPEND, totalTokens } from '../kernel/session/ledger.ts'
+import type { Spend } from '../kernel/spend.ts'
+import { addSpend, NO_SPEND, totalTokens } from '../kernel/spend.ts'
 import type { CheckScope, JournalCheck } from './finding.ts'
 
 /** Sums of prices in floating point. */

@@ -1,8 +1,8 @@
 import type { ErrorRecord } from '../errors.ts'
 import type { Event, ForkedFrom, RunEnd, Status, StopReason } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
-import type { Spend } from '../kernel/session/ledger.ts'
-import { addSpend, NO_SPEND } from '../kernel/session/ledger.ts'
+import type { Spend } from '../kernel/spend.ts'
+import { addSpend, NO_SPEND } from '../kernel/spend.ts'
 import type { JournalDifference } from './journal-diff.ts'
 import { canonicalEvents, diffJournals } from './journal-diff.ts'
 

@@ -92,7 +92,7 @@ function applyInputChanges(
   { patterns }: ForkChangeContext,
 ): unknown {
   const pattern = patterns.get(name)
-  if (!pattern) throw unknownNameError('unknown_pattern', 'pattern', name, [...patterns.keys()])
+  if (!pattern) throw unknownNameError('unknown_pattern', { kind: 'pattern', name, known: [...patterns.keys()] })
   const parsed = pattern.input.safeParse({ ...(input as object), ...changes })
   if (parsed.success) return parsed.data
   throw new TroupeError('invalid_input', `the input of ${name} does not fit: ${formatIssues(parsed.error)}`)
@@ -117,7 +117,7 @@ function checkAgents(cut: readonly Event[], { agents }: ForkChanges, roster: Ros
   const opened = cut.flatMap((event) => (isEvent(event, 'session:open') ? event.data.agent.name : []))
   const known = [...new Set([...opened, ...roster.names])]
   for (const name of Object.keys(agents ?? {})) {
-    if (!known.includes(name)) throw unknownNameError('unknown_agent', 'agent', name, known)
+    if (!known.includes(name)) throw unknownNameError('unknown_agent', { kind: 'agent', name, known })
   }
 }
 
@@ -165,10 +165,9 @@ function findGate(events: readonly Event[], id: string): Gate {
   const near = found.length > 0 ? found : gates.filter(({ gate_id }) => gate_id.startsWith(id) && id !== '')
   const [gate] = near
   if (gate && near.length === 1) return gate
-  throw unknownNameError(
-    'unknown_gate',
-    'question before the cut',
-    id,
-    gates.map(({ gate_id }) => gate_id),
-  )
+  throw unknownNameError('unknown_gate', {
+    kind: 'question before the cut',
+    name: id,
+    known: gates.map(({ gate_id }) => gate_id),
+  })
 }

@@ -36,7 +36,15 @@ function addSessionId(
   const id = event.session_id ?? ''
   // A session of another run that goes on here goes on in the fork as a session of its own.
   if (ids.has(id) || (segment > 1 && !to.inherited)) return
-  ids.set(id, sessionId(to.run_id, key, agent.name, parent === null ? null : (ids.get(parent) ?? parent)))
+  ids.set(
+    id,
+    sessionId({
+      run_id: to.run_id,
+      key,
+      agent: agent.name,
+      parent: parent === null ? null : (ids.get(parent) ?? parent),
+    }),
+  )
 }
 
 /** The events under their new ids, numbered from 1. */

@@ -113,7 +113,7 @@ async function executeReplay(site: ReplayDeps, stored: readonly Event[]): Promis
 function requirePattern({ ports }: ReplayDeps, { pattern: name }: RunStart): Pattern {
   const pattern = ports.patterns.get(name)
   if (pattern) return pattern
-  const error = unknownNameError('unknown_pattern', 'pattern', name, [...ports.patterns.keys()])
+  const error = unknownNameError('unknown_pattern', { kind: 'pattern', name, known: [...ports.patterns.keys()] })
   throw new TroupeError('unknown_pattern', error.message, {
     alternatives: error.alternatives,
     hint: 'a run of a pattern of your own is replayed by the program that defines it: troupe.replay(run_id)',

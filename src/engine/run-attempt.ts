@@ -110,7 +110,12 @@ export class RunAttempt {
     this.#deps.deliver(undeliveredEvents(events))
     assertSameWorkspace(facts.start.workspace, ports.workspace)
     const pattern = ports.patterns.get(facts.start.pattern)
-    if (!pattern) throw unknownNameError('unknown_pattern', 'pattern', facts.start.pattern, [...ports.patterns.keys()])
+    if (!pattern)
+      throw unknownNameError('unknown_pattern', {
+        kind: 'pattern',
+        name: facts.start.pattern,
+        known: [...ports.patterns.keys()],
+      })
     const journal = committer.open(lease)
     if (facts.end && !this.#deps.reopen) return 'ended'
     if (this.#deps.reopen) events.push(reopenRun(journal, facts, this.#deps.reopen))

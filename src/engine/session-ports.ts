@@ -2,8 +2,8 @@ import { TroupeError, unknownNameError } from '../errors.ts'
 import type { RecalledRun, RecallQuery } from '../kernel/context.ts'
 import { isEvent } from '../kernel/event.ts'
 import type { Ports } from '../kernel/ports.ts'
-import type { SessionResult } from '../kernel/session/session-state.ts'
-import { toSessionResult as endOf } from '../kernel/session/session-state.ts'
+import type { SessionResult } from '../kernel/session-result.ts'
+import { toSessionResult as endOf } from '../kernel/session-result.ts'
 import type { SessionRow, Store } from '../store/store.ts'
 import { SessionHistoryCache } from './session-history.ts'
 
@@ -67,7 +67,7 @@ async function readEndedResult(store: Store, row: SessionRow): Promise<SessionRe
 
 async function sessionNotFoundError(store: Store, project: string, session_id: string): Promise<TroupeError> {
   const known = (await store.sessions({ project, limit: 200 })).map((row) => row.session_id)
-  const error = unknownNameError('unknown_session', 'session', session_id, known)
+  const error = unknownNameError('unknown_session', { kind: 'session', name: session_id, known })
   return new TroupeError('unknown_session', error.message, {
     alternatives: error.alternatives.slice(0, 8),
     hint: 'give a full session id, or delegate anew with an agent',

@@ -1,18 +1,19 @@
-/** A named, versioned piece of work: referred to, not embedded. The newest version is the one with the highest number. */
-export interface Artifact {
-  key: string
+/** One version of a named artifact. Versions of a name count up from 1. */
+export interface ArtifactVersion {
   name: string
   version: number
-  media_type: string
-  content: string
   checksum: string
-  by: string
 }
 
-/** How one piece of work is referred to. */
-export interface ArtifactRef {
-  name: string
-  version: number
-  checksum: string
+/** A reference to an artifact version: stored in results and messages instead of the content. */
+export interface ArtifactRef extends ArtifactVersion {
   size: number
+}
+
+/** An artifact version with its content, as written by `artifact:write`. */
+export interface Artifact extends ArtifactVersion {
+  key: string
+  media_type: string
+  content: string
+  by: string
 }

@@ -1,18 +1,17 @@
 import type { z } from 'zod'
 import type { TroupeError } from '../errors.ts'
 import type { Agent } from './agent.ts'
-import type { Artifact, ArtifactRef } from './artifact.ts'
+import type { Artifact, ArtifactRef, ArtifactVersion } from './artifact.ts'
 import type { Embedder } from './embedder.ts'
 import type { EventDataOf, PatternEventType, SessionOpen } from './event.ts'
 import type { Question } from './gate.ts'
-import type { ArtifactVersion } from './journal/journal-index.ts'
 import type { Limits } from './limits.ts'
 import type { ImagePart, Message } from './model.ts'
 import type { Roster } from './roster.ts'
-import type { Spend } from './session/ledger.ts'
-import type { SessionResult } from './session/session-state.ts'
-import type { Thread } from './session/thread.ts'
+import type { SessionResult } from './session-result.ts'
+import type { Spend } from './spend.ts'
 import type { SteeringCommand } from './steer-action.ts'
+import type { Thread } from './thread.ts'
 import type { ToolKind } from './tool.ts'
 
 /** The session whose tool call a pattern answers. */
@@ -151,7 +150,7 @@ export interface ArtifactContext {
   /** Versions written under this key, oldest first; complete once the work there has ended. */
   artifactsUnder(key: string): readonly ArtifactVersion[]
   /** Every version of every artifact of this run, oldest first. */
-  artifacts(key: string): Promise<Omit<ArtifactRef, 'size'>[]>
+  artifacts(key: string): Promise<ArtifactVersion[]>
 }
 
 /** Everything a pattern may use. Keys are relative to the pattern; each is used at most once per execution. */

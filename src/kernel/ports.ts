@@ -1,5 +1,5 @@
 import type { Agent } from './agent.ts'
-import type { Artifact, ArtifactRef } from './artifact.ts'
+import type { Artifact, ArtifactVersion } from './artifact.ts'
 import type { RecalledRun, RecallQuery } from './context.ts'
 import type { Embedder } from './embedder.ts'
 import type { Event } from './event.ts'
@@ -12,8 +12,8 @@ import type { PriceBook } from './price.ts'
 import type { RetryPolicy } from './retry-policy.ts'
 import type { Roster } from './roster.ts'
 import type { ServerToolNames } from './server-tool-names.ts'
-import type { SessionResult } from './session/session-state.ts'
 import type { SessionPolicy } from './session-policy.ts'
+import type { SessionResult } from './session-result.ts'
 import type { Tool } from './tool.ts'
 import type { World } from './world.ts'
 
@@ -73,7 +73,7 @@ export interface HistoryPorts {
   /** The result of a session that has ended, in whichever run. Throws `unknown_session`. */
   sessionResult(session_id: string, project: string): Promise<SessionResult | undefined>
   readArtifact(run_id: string, name: string, version?: number): Promise<Artifact | undefined>
-  listArtifacts(run_id: string): Promise<Omit<ArtifactRef, 'size'>[]>
+  listArtifacts(run_id: string): Promise<ArtifactVersion[]>
   cachedResult(project: string, cache_key: string): Promise<SessionResult | undefined>
   recallRuns(project: string, query: RecallQuery): Promise<RecalledRun[]>
 }

@@ -24,7 +24,7 @@ export function createRoster(agents: readonly Agent[]): Roster {
     has: (name) => byName.has(name) || full.has(name),
     get(name) {
       const agent = byName.get(name) ?? full.get(name)
-      if (!agent) throw unknownNameError('unknown_agent', 'agent', name, names)
+      if (!agent) throw unknownNameError('unknown_agent', { kind: 'agent', name, known: names })
       return agent
     },
   }

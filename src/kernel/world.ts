@@ -26,3 +26,6 @@ export function withAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<
     promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', aborted))
   })
 }
+
+/** Environment variables by name. Adapters get them as an option instead of reading `process.env`. */
+export type EnvironmentVariables = Readonly<Record<string, string | undefined>>

@@ -1,4 +1,5 @@
-import type { Endpoint, Environment } from './endpoints.ts'
+import type { EnvironmentVariables } from '../kernel/world.ts'
+import type { Endpoint } from './endpoints.ts'
 import { ENDPOINTS, firstSetVariable } from './endpoints.ts'
 import type { ModelRole } from './known-models.ts'
 import { MODEL_ROLES, ROLE_MODELS } from './known-models.ts'
@@ -24,7 +25,7 @@ export interface DetectedModels {
 }
 
 /** What is configured, and which model each role therefore uses. Looks at variables only; nothing is called. */
-export function detectModels(env: Environment, config: ModelConfig = {}): DetectedModels {
+export function detectModels(env: EnvironmentVariables, config: ModelConfig = {}): DetectedModels {
   const found: DetectedModels['found'] = []
   const missing: DetectedModels['missing'] = []
   for (const endpoint of ENDPOINTS) {
@@ -42,7 +43,10 @@ export function detectModels(env: Environment, config: ModelConfig = {}): Detect
   return { roles, found, missing }
 }
 
-function configuredVariable(env: Environment, endpoint: Endpoint): { variable: string; why: string } | undefined {
+function configuredVariable(
+  env: EnvironmentVariables,
+  endpoint: Endpoint,
+): { variable: string; why: string } | undefined {
   const { provider, keyVariables, baseUrlVariables, keyOptional } = endpoint
   const key = firstSetVariable(env, keyVariables)
   const base = firstSetVariable(env, baseUrlVariables)
@@ -68,7 +72,7 @@ function missingVariable({
 }
 
 interface DetectionInput {
-  env: Environment
+  env: EnvironmentVariables
   config: ModelConfig
   found: DetectedModels['found']
 }

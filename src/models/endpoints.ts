@@ -1,7 +1,5 @@
 import { TroupeError } from '../errors.ts'
-
-/** Environment variables by name. They are passed in, never read from the process. */
-export type Environment = Readonly<Record<string, string | undefined>>
+import type { EnvironmentVariables } from '../kernel/world.ts'
 
 export type Protocol = 'anthropic' | 'openai-responses' | 'openai-chat' | 'google' | 'compatible'
 
@@ -85,7 +83,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
 
 /** The first of these variables that is set to something, with its name. */
 export function firstSetVariable(
-  env: Environment,
+  env: EnvironmentVariables,
   variables: readonly string[],
 ): { variable: string; value: string } | undefined {
   for (const variable of variables) {
@@ -96,7 +94,7 @@ export function firstSetVariable(
 }
 
 /** Where a provider is reached. Other tools leave the version out of the same variables, so it is completed. */
-export function resolveBaseUrl(endpoint: Endpoint, env: Environment): string {
+export function resolveBaseUrl(endpoint: Endpoint, env: EnvironmentVariables): string {
   const set = firstSetVariable(env, endpoint.baseUrlVariables)
   if (!set) {
     if (endpoint.baseUrl) return endpoint.baseUrl

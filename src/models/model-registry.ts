@@ -1,15 +1,14 @@
 import { nearestNames, TroupeError } from '../errors.ts'
 import type { Model, Models } from '../kernel/model.ts'
-import type { World } from '../kernel/world.ts'
+import type { EnvironmentVariables, World } from '../kernel/world.ts'
 import type { DetectedModels, ModelConfig } from './detect.ts'
 import { detectModels } from './detect.ts'
-import type { Environment } from './endpoints.ts'
 import type { ModelRole } from './known-models.ts'
 import { MODEL_ROLES, ROLE_MODELS } from './known-models.ts'
 
 export interface ModelRegistryOptions {
   world: World
-  env?: Environment
+  env?: EnvironmentVariables
   /** Models for roles, before those of the environment. */
   config?: ModelConfig
   /** What is used where no model is named, and for roles that nobody configured by name. */

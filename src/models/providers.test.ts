@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Environment } from './endpoints.ts'
+import type { EnvironmentVariables } from '../kernel/world.ts'
 import { ENDPOINTS, resolveBaseUrl } from './endpoints.ts'
 import { loadProviderModel, parseModelName, providerNames } from './providers.ts'
 
@@ -50,7 +50,8 @@ describe('models by name', () => {
   })
 
   test('MO48 addresses are completed as other tools leave them', () => {
-    const at = (provider: string, env: Environment) => resolveBaseUrl(parseModelName(`${provider}/m`).endpoint, env)
+    const at = (provider: string, env: EnvironmentVariables) =>
+      resolveBaseUrl(parseModelName(`${provider}/m`).endpoint, env)
     expect(at('anthropic', {})).toBe('https://api.anthropic.com/v1')
     expect(at('anthropic', { ANTHROPIC_BASE_URL: 'http://127.0.0.1:1/proxy/' })).toBe('http://127.0.0.1:1/proxy/v1')
     expect(at('anthropic', { ANTHROPIC_BASE_URL: 'http://127.0.0.1:1/v1' })).toBe('http://127.0.0.1:1/v1')

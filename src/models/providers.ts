@@ -1,13 +1,14 @@
 import { didYouMean, nearestNames, TroupeError, unknownNameError } from '../errors.ts'
 import type { Model } from '../kernel/model.ts'
+import type { EnvironmentVariables } from '../kernel/world.ts'
 import type { LanguageModel } from './ai-sdk.ts'
-import type { Endpoint, Environment } from './endpoints.ts'
+import type { Endpoint } from './endpoints.ts'
 import { ENDPOINTS, firstSetVariable, resolveBaseUrl } from './endpoints.ts'
 import { requireEventStream } from './event-stream-guard.ts'
 import { knownLimits, knownModelNames } from './known-models.ts'
 
 export interface ProviderModelOptions {
-  env: Environment
+  env: EnvironmentVariables
   fetch?: typeof globalThis.fetch
   now?: () => number
 }
@@ -46,7 +47,7 @@ export function parseModelName(name: string): { endpoint: Endpoint; id: string }
   const provider = name.slice(0, slash)
   const endpoint = ENDPOINTS.find((candidate) => candidate.provider === provider)
   if (endpoint) return { endpoint, id: name.slice(slash + 1) }
-  throw unknownNameError('unknown_model', 'provider', provider, providerNames())
+  throw unknownNameError('unknown_model', { kind: 'provider', name: provider, known: providerNames() })
 }
 
 export function providerNames(): string[] {
@@ -93,7 +94,7 @@ async function loadLanguageModel({ id, key, baseURL, fetch, endpoint }: Provider
 /** The variables in use, or those to use. */
 function variableNames(
   { keyVariables, baseUrlVariables }: Endpoint,
-  env: Environment,
+  env: EnvironmentVariables,
 ): { key?: string; base?: string } {
   const key = firstSetVariable(env, keyVariables)?.variable ?? keyVariables[0]
   const base = firstSetVariable(env, baseUrlVariables)?.variable ?? baseUrlVariables[0]

@@ -7,7 +7,7 @@ import type { RunResult } from './run-handle.ts'
 /** A run as it stands now. */
 export async function readRunResult(store: Store, world: World, run_id: string): Promise<RunResult> {
   const row = await store.run(run_id)
-  if (!row) throw unknownNameError('unknown_run', 'run', run_id, [])
+  if (!row) throw unknownNameError('unknown_run', { kind: 'run', name: run_id, known: [] })
   const ended = row.ended_at !== null
   const [last] = ended ? (await store.events(run_id, { after: row.head - 1 })).slice(-1) : []
   const end = isEvent(last, 'run:end') ? last.data : undefined
@@ -29,22 +29,12 @@ export async function requireRun(store: Store, project: string, run_id: string):
   const row = await store.run(run_id)
   if (row && row.project === project) return row
   const known = await store.runs({ project, limit: 100 })
-  throw unknownNameError(
-    'unknown_run',
-    'run',
-    run_id,
-    known.map((run) => run.run_id),
-  )
+  throw unknownNameError('unknown_run', { kind: 'run', name: run_id, known: known.map((run) => run.run_id) })
 }
 
 export async function gateNotFoundError(store: Store, project: string, gate_id: string): Promise<TroupeError> {
   const open = await store.openGates({ project })
-  return unknownNameError(
-    'unknown_gate',
-    'question',
-    gate_id,
-    open.map((gate) => gate.gate_id),
-  )
+  return unknownNameError('unknown_gate', { kind: 'question', name: gate_id, known: open.map((gate) => gate.gate_id) })
 }
 
 export function checkChoice(gate: GateRow, answer: unknown): void {

@@ -17,7 +17,7 @@ export function runStartFrom(
 ): RunStart {
   const pattern = patterns.find((candidate) => candidate.name === name)
   const known = patterns.map((candidate) => candidate.name)
-  if (!pattern) throw unknownNameError('unknown_pattern', 'pattern', name, known)
+  if (!pattern) throw unknownNameError('unknown_pattern', { kind: 'pattern', name, known })
   const checked = checks.parsePatternInput(pattern, input)
   pattern.check?.(ports.roster, checked as never)
   return {

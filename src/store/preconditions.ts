@@ -86,7 +86,7 @@ export function runEndedError({ run_id, status }: Pick<RunLeaseState, 'run_id' |
 }
 
 export function unknownRunError(run_id: string, known: readonly string[]): TroupeError {
-  return unknownNameError('unknown_run', 'run', run_id, known)
+  return unknownNameError('unknown_run', { kind: 'run', name: run_id, known })
 }
 
 export function duplicateRunError(run_id: string): TroupeError {
@@ -94,7 +94,7 @@ export function duplicateRunError(run_id: string): TroupeError {
 }
 
 export function unknownSessionError(session_id: string, known: readonly string[]): TroupeError {
-  return unknownNameError('unknown_session', 'session', session_id, known)
+  return unknownNameError('unknown_session', { kind: 'session', name: session_id, known })
 }
 
 export function sessionBusyError(session_id: string, holder: string): TroupeError {
@@ -104,7 +104,7 @@ export function sessionBusyError(session_id: string, holder: string): TroupeErro
 }
 
 export function unknownGateError(gate_id: string, open: readonly string[]): TroupeError {
-  return unknownNameError('unknown_gate', 'open gate', gate_id, open)
+  return unknownNameError('unknown_gate', { kind: 'open gate', name: gate_id, known: open })
 }
 
 export function gateAnsweredError(gate_id: string, by: string): TroupeError {

@@ -2,8 +2,8 @@ import { TroupeError } from '../errors.ts'
 import type { Event, EventOf, RunStart, Status, StopReason } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
 import { NO_USAGE } from '../kernel/model.ts'
-import type { Spend } from '../kernel/session/ledger.ts'
-import { addSpend, NO_SPEND } from '../kernel/session/ledger.ts'
+import type { Spend } from '../kernel/spend.ts'
+import { addSpend, NO_SPEND } from '../kernel/spend.ts'
 import type { GateRow, SessionRow } from './store.ts'
 
 const MAX_TITLE_LENGTH = 80

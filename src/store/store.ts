@@ -3,7 +3,7 @@ import type { Event, Status, StopReason } from '../kernel/event.ts'
 import type { Gate } from '../kernel/gate.ts'
 import type { JournalStore } from '../kernel/journal/journal.ts'
 import type { Usage } from '../kernel/model.ts'
-import type { Spend } from '../kernel/session/ledger.ts'
+import type { Spend } from '../kernel/spend.ts'
 import type { SteerAction } from '../kernel/steer-action.ts'
 
 /** A run as the store lists it: changed only in the transaction that appends the events it is folded from. */

@@ -4,7 +4,7 @@ import type { Event } from '../kernel/event.ts'
 import type { Usage } from '../kernel/model.ts'
 import { NO_USAGE } from '../kernel/model.ts'
 import type { PriceBook } from '../kernel/price.ts'
-import { addSpend, NO_SPEND } from '../kernel/session/ledger.ts'
+import { addSpend, NO_SPEND } from '../kernel/spend.ts'
 import type { AccountKey, AccountRow } from './accounts.ts'
 import { accountsFrom, sumAccounts, sumAccountsBy } from './accounts.ts'
 

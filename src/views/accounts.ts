@@ -3,7 +3,7 @@ import { isEvent } from '../kernel/event.ts'
 import type { Usage } from '../kernel/model.ts'
 import { addUsage, NO_USAGE } from '../kernel/model.ts'
 import type { PriceBook } from '../kernel/price.ts'
-import { totalTokens } from '../kernel/session/ledger.ts'
+import { totalTokens } from '../kernel/spend.ts'
 
 /*
  * Who used what, read from journals.

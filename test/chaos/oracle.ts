@@ -1,7 +1,7 @@
 import { verifyJournal } from '../../src/audit/verify-journal.ts'
 import { isEvent } from '../../src/kernel/event.ts'
-import type { Spend } from '../../src/kernel/session/ledger.ts'
-import { addSpend, NO_SPEND, totalTokens } from '../../src/kernel/session/ledger.ts'
+import type { Spend } from '../../src/kernel/spend.ts'
+import { addSpend, NO_SPEND, totalTokens } from '../../src/kernel/spend.ts'
 import type { ChaosResult } from './chaos-run.ts'
 
 /** What an undisturbed run looks like, whatever the order of its steps. */

@@ -40,7 +40,7 @@ export interface ExplainHandoffResult {
 export function explainHandoff(team: Team, from: string, supposed: Assumptions = {}): ExplainHandoffResult {
   const { agents, groups } = teamMembers(team)
   const known = [...agents, ...groups, USER]
-  if (!known.includes(from)) throw unknownNameError('unknown_agent', 'agent or group', from, known)
+  if (!known.includes(from)) throw unknownNameError('unknown_agent', { kind: 'agent or group', name: from, known })
   const every = parseHandoffRules(team).rules
   const failed = from !== USER && supposed.variables?.error_detected === true
   const rules = createRuleLookup(every)(from, failed)
@@ -138,7 +138,8 @@ function normalizeSentence(text: string): string {
 }
 
 function unknownSentence(text: string, known: readonly string[]): TroupeError {
-  if (known.length > 0) return unknownNameError('invalid_input', 'sentence', text, [...new Set(known)])
+  if (known.length > 0)
+    return unknownNameError('invalid_input', { kind: 'sentence', name: text, known: [...new Set(known)] })
   return new TroupeError('invalid_input', `no condition that applies here has a sentence '${text}'`, {
     hint: 'only sentences can be assumed or denied; --set gives variables their values',
   })

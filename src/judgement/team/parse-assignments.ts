@@ -17,7 +17,7 @@ export function parseAssignments(team: Team, pairs: readonly string[], supposed 
       const at = pair.indexOf('=')
       const name = pair.slice(0, at).trim()
       if (at < 1 || name === '') throw invalidAssignment(pair)
-      if (!types.has(name)) throw unknownNameError('invalid_input', 'variable', name, known)
+      if (!types.has(name)) throw unknownNameError('invalid_input', { kind: 'variable', name, known })
       return [name, parseTypedValue(name, pair.slice(at + 1), types.get(name))]
     }),
   )

@@ -1,3 +1,4 @@
+import type { ArtifactVersion } from '../artifact.ts'
 import type { Event, EventOf, EventType } from '../event.ts'
 import { isEvent } from '../event.ts'
 import { isPatternEvent } from '../pattern-event.ts'
@@ -32,13 +33,6 @@ const OPENING_TYPES = new Set<EventType>(['session:open', 'model:begin', 'tool:p
 /** Ends that came from outside the session. */
 const INTERRUPTED_REASONS = new Set(['budget', 'timeout', 'cancelled'])
 const STOP_TYPES = new Set<EventType>(['run:park', 'run:interrupt', 'run:end'])
-
-/** A version of an artifact. */
-export interface ArtifactVersion {
-  name: string
-  version: number
-  checksum: string
-}
 
 type EndedModelCall = EventOf<'model:error'> | EventOf<'model:end'>
 

@@ -5,29 +5,33 @@ import type { Execution } from '../journal/execution.ts'
 import { isFatal } from '../journal/fatal-error.ts'
 import { toolsFor } from './delegation.ts'
 
-/** Tools of servers do not count as reading: which there are depends on what has been started, and steers no run. */
+/**
+ * True when none of the agent's tools can change anything. MCP tools count as writing: which of them exist depends on the
+ * servers that are up, and a run must take the same path on replay.
+ */
 export function isReadOnlyAgent(
   execution: Execution,
   agent: Agent,
   { caller, readOnly }: { caller: Caller | undefined; readOnly: true | undefined },
 ): boolean {
   if (readOnly) return true
-  const { isServerTool } = execution.ports.serverToolNames
+  const { tools, patternTools, prepareTools, serverToolNames } = execution.ports
+  const { isServerTool } = serverToolNames
   const inherited = caller?.tools
   if (Object.keys(agent.mcp_servers ?? {}).length > 0 || agent.tools?.some(isServerTool)) return false
-  if (!agent.tools && !inherited && execution.ports.prepareTools) return false
-  // Not where it would stand: that may be refused, which is for whoever calls it to hear.
-  const place = caller
+  if (!agent.tools && !inherited && prepareTools) return false
+  // Not `placementFor`: it throws where delegation is refused, and that error belongs to the call itself.
+  const placement = caller
     ? { ...caller.opening, depth: caller.opening.depth + 1 }
     : { depth: 0, max_depth: execution.run.limits.depth }
-  return toolsFor(execution, agent, { key: '', place, inherited }).every((name) => {
-    const tool = execution.ports.tools.get(name) ?? execution.ports.patternTools.get(name)
+  return toolsFor(execution, agent, { key: '', placement, inherited }).every((name) => {
+    const tool = tools.get(name) ?? patternTools.get(name)
     if (isServerTool(name)) return false
     return tool?.kind === 'pattern' ? !tool.pattern.delegates : tool?.kind === 'read'
   })
 }
 
-/** Names that stand for no tool, with those that there are, the nearest first. */
+/** The names that match no tool, each with the known tools, nearest first. */
 export function unknownTools(execution: Execution, names: readonly string[]): { name: string; known: string[] }[] {
   const { tools, patternTools, serverToolNames } = execution.ports
   const { isServerTool } = serverToolNames
@@ -36,7 +40,7 @@ export function unknownTools(execution: Execution, names: readonly string[]): { 
   return unknown.map((name) => ({ name, known: nearestNames(name, known) }))
 }
 
-/** Why no model of this name can be had; it is looked for as a session would. */
+/** The reason why a model cannot be resolved; `undefined` if it can. */
 export async function modelProblem(execution: Execution, name: string): Promise<string | undefined> {
   try {
     await execution.ports.models.resolve(name)

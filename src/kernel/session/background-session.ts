@@ -3,8 +3,10 @@ import type { Execution } from '../journal/execution.ts'
 import type { StepScope } from '../journal/step.ts'
 import { recordValue, settleOnce } from '../journal/step.ts'
 import { userMessage } from '../model.ts'
-import type { SessionResult, SessionState } from './session-state.ts'
-import { applyEvent, toSessionResult } from './session-state.ts'
+import type { SessionResult } from '../session-result.ts'
+import { toSessionResult } from '../session-result.ts'
+import type { SessionState } from './session-state.ts'
+import { applyEvent } from './session-state.ts'
 import type { TurnEnd } from './turn.ts'
 
 /**

@@ -4,15 +4,15 @@ import { DEFAULT_LIMITS } from '../limits.ts'
 import { NO_USAGE } from '../model.ts'
 import { Budget } from './budget.ts'
 
-const ended = (usd: number | null) =>
+const modelEnd = (usd: number | null) =>
   ({ type: 'model:end', data: { usage: { ...NO_USAGE, input: 1, output: 1 }, usd } }) as unknown as Event
 
-test('N6 a call whose price nobody knows does not make the dollar limit forget what is known', () => {
+test('N6 a call with an unknown price does not reset the known spend against limits.usd', () => {
   const budget = new Budget({ ...DEFAULT_LIMITS, usd: 1 })
-  budget.recordEvent(ended(0.99))
-  const want = { input: 10, output: 100, price: () => 0.5 }
-  expect(() => budget.reserve(want)).toThrow(/limit of 1 US dollars/)
-  budget.recordEvent(ended(null))
+  budget.recordEvent(modelEnd(0.99))
+  const request = { input: 10, output: 100, price: () => 0.5 }
+  expect(() => budget.reserve(request)).toThrow('limit `usd` reached: 0.99 of 1 US dollars')
+  budget.recordEvent(modelEnd(null))
   expect(budget.spent).toMatchObject({ usd: null, known_usd: 0.99 })
-  expect(() => budget.reserve(want)).toThrow(/limit of 1 US dollars/)
+  expect(() => budget.reserve(request)).toThrow('limit `usd` reached: 0.99 of 1 US dollars')
 })

@@ -2,41 +2,41 @@ import type { ErrorRecord } from '../../errors.ts'
 import { TroupeError } from '../../errors.ts'
 import type { Event, ReservedBudget } from '../event.ts'
 import type { Limits } from '../limits.ts'
-import type { Charge, Spend } from './ledger.ts'
-import { addSpend, chargeFrom, NO_SPEND, totalTokens } from './ledger.ts'
+import type { Charge, Spend } from '../spend.ts'
+import { addSpend, chargeFrom, NO_SPEND, totalTokens } from '../spend.ts'
 
 /*
  * Invariants
- * 1. Spent + reserved never exceeds a limit: a call reserves its upper bound before it is made and settles after it.
- * 2. While others hold reservations that may return something, a call that does not fit waits; it is refused only when
- *    nothing is outstanding. First come, first served.
- * 3. Spent is a fold over the journal, so a resumed run goes on with exactly what is left.
+ * 1. Spent + reserved never exceeds a limit: a model call reserves its upper bound first and settles afterwards.
+ * 2. A call that does not fit waits while other reservations are outstanding, first come, first served. It is refused
+ *    only when nothing is outstanding.
+ * 3. Spent is a fold over the journal, so a resumed run continues with exactly the rest.
  */
 
-/** What one call may cost in dollars at the most; `undefined` when the price is not known. */
+/** Upper bound of a call's cost in US dollars; `undefined` if the price is unknown. */
 export type PriceBound = (input: number, output: number) => number | undefined
 
 export interface ReservationRequest {
-  /** An upper bound of the input tokens. */
+  /** Upper bound of the input tokens. */
   input: number
-  /** The most output tokens the caller could use. */
+  /** Output tokens wanted. */
   output: number
   price?: PriceBound
 }
 
 export interface Reservation {
   reserved: ReservedBudget
-  /** The output cap this call was granted. */
+  /** Output tokens granted: the cap for this call. */
   output: number
 }
 
 interface Waiter {
-  want: ReservationRequest
-  admit(reservation: Reservation): void
+  request: ReservationRequest
+  grant(reservation: Reservation): void
   refuse(error: TroupeError): void
 }
 
-/** An answer shorter than this helps nobody: rather wait or refuse. */
+/** A shorter response is useless: wait or refuse instead. */
 const MIN_OUTPUT_TOKENS = 16
 
 export class Budget {
@@ -44,78 +44,73 @@ export class Budget {
   readonly limits: Limits
   readonly #charges: Charge[] = []
   readonly #reserved: ReservedBudget = { calls: 0, tokens: 0, usd: 0 }
-  readonly #queue: {
-    want: ReservationRequest
-    admit: (reservation: Reservation) => void
-    refuse: (error: TroupeError) => void
-  }[] = []
+  readonly #queue: Waiter[] = []
 
   constructor(limits: Limits) {
     this.limits = limits
   }
 
-  /** Counts what the journal says was spent. */
   recordEvent(event: Event): void {
     const before = this.spent
     this.spent = addSpend(before, event)
     if (this.spent !== before) this.#charges.push(chargeFrom(event))
   }
 
-  /** What everything under a key came to. */
+  /** Spend of all model calls under a step key. */
   spentUnder(path: string): Spend {
     if (path === '') return this.spent
     return this.#charges.reduce(
-      (sum, bill) => (bill.data.key.startsWith(`${path}/`) ? addSpend(sum, bill) : sum),
+      (sum, charge) => (charge.data.key.startsWith(`${path}/`) ? addSpend(sum, charge) : sum),
       NO_SPEND,
     )
   }
 
-  /** Sets the bound of a call aside: at once, or when others have settled. An abort gives the place in the queue up. */
-  reserve(want: ReservationRequest, signal?: AbortSignal): Reservation | Promise<Reservation> {
+  /** Reserves the upper bound of a call: at once, or when others have settled. An abort leaves the queue. */
+  reserve(request: ReservationRequest, signal?: AbortSignal): Reservation | Promise<Reservation> {
     if (this.#queue.length === 0) {
-      const now = this.#tryReserve(want)
-      if ('output' in now) return now
-      if (!now.wait) throw now.error
+      const attempt = this.#tryReserve(request)
+      if ('output' in attempt) return attempt
+      if (!attempt.wait) throw attempt.error
     }
     return new Promise((resolve, reject) => {
-      const leave = () => {
+      const leaveQueue = () => {
         this.#queue.splice(this.#queue.indexOf(waiter), 1)
         reject(signal?.reason)
       }
-      const arrived = () => signal?.removeEventListener('abort', leave)
+      const removeListener = () => signal?.removeEventListener('abort', leaveQueue)
       const waiter: Waiter = {
-        want,
-        admit: (reservation) => {
-          arrived()
+        request,
+        grant: (reservation) => {
+          removeListener()
           resolve(reservation)
         },
         refuse: (error) => {
-          arrived()
+          removeListener()
           reject(error)
         },
       }
       this.#queue.push(waiter)
-      signal?.addEventListener('abort', leave, { once: true })
+      signal?.addEventListener('abort', leaveQueue, { once: true })
     })
   }
 
-  /** Gives the reservation back; `event` is what the journal wrote about the call. */
+  /** Returns a reservation; `event` is the journal's record of the call. */
   settle(reservation: Reservation, event?: Event): void {
     this.#reserved.calls -= reservation.reserved.calls
     this.#reserved.tokens -= reservation.reserved.tokens
     this.#reserved.usd -= reservation.reserved.usd
     if (event) this.recordEvent(event)
     while (this.#queue[0]) {
-      const { want, admit, refuse } = this.#queue[0]
-      const now = this.#tryReserve(want)
-      if (!('output' in now) && now.wait) return
+      const { request, grant, refuse } = this.#queue[0]
+      const attempt = this.#tryReserve(request)
+      if (!('output' in attempt) && attempt.wait) return
       this.#queue.shift()
-      if ('output' in now) admit(now)
-      else refuse(now.error)
+      if ('output' in attempt) grant(attempt)
+      else refuse(attempt.error)
     }
   }
 
-  #tryReserve(want: ReservationRequest): Reservation | { wait: boolean; error: TroupeError } {
+  #tryReserve(request: ReservationRequest): Reservation | { wait: boolean; error: TroupeError } {
     const { limits, spent } = this
     const outstanding = this.#reserved.calls > 0
     const calls = spent.calls + spent.lost.calls
@@ -123,25 +118,26 @@ export class Budget {
     if (limits.calls !== null && calls + this.#reserved.calls + 1 > limits.calls) {
       return { wait: outstanding, error: limitError('calls', calls, limits.calls) }
     }
-    let output = Math.min(want.output, limits.output)
+    let output = Math.min(request.output, limits.output)
     if (limits.tokens !== null) {
       const tokens = totalTokens(spent) + spent.lost.tokens
-      const left = limits.tokens - tokens - this.#reserved.tokens - want.input
-      if (left < Math.min(MIN_OUTPUT_TOKENS, output)) {
+      const remaining = limits.tokens - tokens - this.#reserved.tokens - request.input
+      if (remaining < Math.min(MIN_OUTPUT_TOKENS, output)) {
         return { wait: outstanding, error: limitError('tokens', tokens, limits.tokens) }
       }
-      output = Math.min(output, left)
+      output = Math.min(output, remaining)
     }
-    if (limits.usd !== null && want.price) {
+    if (limits.usd !== null && request.price) {
       const paid = spent.known_usd + spent.lost.usd
-      const affordable = affordableOutput(want.price, want.input, output, limits.usd - paid - this.#reserved.usd)
+      const usd = limits.usd - paid - this.#reserved.usd
+      const affordable = affordableOutput(request.price, { input: request.input, output, usd })
       if (affordable < Math.min(MIN_OUTPUT_TOKENS, output)) {
         return { wait: outstanding, error: limitError('usd', paid, limits.usd) }
       }
       output = affordable
     }
-    const usd = want.price?.(want.input, output) ?? 0
-    const reserved = { calls: 1, tokens: want.input + output, usd }
+    const usd = request.price?.(request.input, output) ?? 0
+    const reserved = { calls: 1, tokens: request.input + output, usd }
     this.#reserved.calls += 1
     this.#reserved.tokens += reserved.tokens
     this.#reserved.usd += usd
@@ -149,20 +145,23 @@ export class Budget {
   }
 }
 
-/** The most output that this money buys, up to `output`; 0 when it buys none. A price that nobody knows buys all. */
-function affordableOutput(price: PriceBound, input: number, output: number, money: number): number {
+/** The largest output, up to `output`, whose price fits into `usd`; 0 if none. An unknown price always fits. */
+function affordableOutput(
+  price: PriceBound,
+  { input, output, usd }: { input: number; output: number; usd: number },
+): number {
   const fits = (tokens: number) => {
     const cost = price(input, tokens) ?? 0
-    return cost === 0 || cost <= money
+    return cost === 0 || cost <= usd
   }
   if (fits(output)) return output
-  let [enough, tooMuch] = [0, output]
-  while (tooMuch - enough > 1) {
-    const middle = Math.floor((enough + tooMuch) / 2)
-    if (fits(middle)) enough = middle
-    else tooMuch = middle
+  let [low, high] = [0, output]
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2)
+    if (fits(middle)) low = middle
+    else high = middle
   }
-  return enough
+  return low
 }
 
 const LIMIT_UNITS: Partial<Record<keyof Limits, string>> = {
@@ -173,20 +172,20 @@ const LIMIT_UNITS: Partial<Record<keyof Limits, string>> = {
   breadth: 'sub-sessions of one session',
 }
 
-/** A limit that fired: which one, how far it got, and how to go on. What was done is kept in the journal. */
+/** The error of a limit that is reached: which one, how much is used, and how to raise it. */
 export function limitError(limit: keyof Limits, used: number, max: number): TroupeError {
-  const what = LIMIT_UNITS[limit] ?? limit
+  const unit = LIMIT_UNITS[limit] ?? limit
   return new TroupeError(
     'limit_reached',
-    `the limit of ${max} ${what} is reached: ${used} used, the next does not fit`,
+    `limit \`${limit}\` reached: ${used} of ${max} ${unit} used, the next does not fit`,
     {
-      hint: `what was done is kept; go on with a higher limit: troupe resume RUN --limit ${limit}=${Math.max(max * 2, 1)}`,
+      hint: `work so far is kept; raise the limit to continue: troupe resume RUN --limit ${limit}=${Math.max(max * 2, 1)}`,
       alternatives: [limit],
     },
   )
 }
 
-/** Which limit an error of `limitError` is about. */
+/** The limit that a `limit_reached` error names. */
 export function limitFromError(error: Pick<ErrorRecord, 'alternatives'>): keyof Limits {
   return (error.alternatives[0] ?? 'calls') as keyof Limits
 }

@@ -54,7 +54,7 @@ test('CX2 old tool results go first; recent messages stay whole; what was droppe
   expect(dropped[0]).toMatchObject({ truncated_messages: [2, 4, 6, 8], summary: null })
   const request = model.requests.at(-1)
   expect(JSON.stringify(request?.messages.at(-1))).toContain('page 12: lorem')
-  expect(JSON.stringify(request?.messages)).toContain('left out to save room')
+  expect(JSON.stringify(request?.messages)).toContain('omitted to save context')
   const originals = events.filter(
     (event) => isEvent(event, 'tool:post') && JSON.stringify(event.data).includes('lorem'),
   )

@@ -7,7 +7,7 @@ import { textFrom, userMessage } from '../model.ts'
 import type { ModelRequestPlan, ModelRequestScope } from './model-request.ts'
 import { requestModel } from './model-request.ts'
 import type { SessionState } from './session-state.ts'
-import { applyEvent, LEFT_OUT_PREFIX } from './session-state.ts'
+import { applyEvent, OMITTED_PREFIX } from './session-state.ts'
 
 /*
  * Context compaction: keeps a conversation within its model's context window. The oldest tool results are truncated first;
@@ -76,7 +76,7 @@ function resultsToTruncate(session: SessionState, excess: number, keepRecent: nu
   for (let index = 0; index < session.messages.length - keepRecent; index++) {
     if (tokensSaved(session, cut) >= excess) break
     const message = session.messages[index]
-    if (message?.role === 'tool' && !message.content.every((part) => part.text.startsWith(LEFT_OUT_PREFIX)))
+    if (message?.role === 'tool' && !message.content.every((part) => part.text.startsWith(OMITTED_PREFIX)))
       cut.push(index)
   }
   return cut

@@ -9,99 +9,78 @@ import { limitError } from './budget.ts'
 import { defaultTools, expandToolNames } from './expand-tool-names.ts'
 
 /*
- * Who may call whom, and with what. Rights only shrink on the way down: a sub-agent has at most the depth its caller
- * has left, and the tools that its caller has or that a user wrote into its file. What it has from its caller comes with
- * the rules that its caller has it under.
+ * Invariants: delegation never escalates privileges.
+ * 1. A sub-agent can delegate no deeper than its caller can.
+ * 2. It has only tools that its caller has or that a user wrote into its agent file.
+ * 3. Inherited tools stay under the caller's permission rules.
  */
 
+/** Position of a session in the delegation tree. */
+export type Placement = Pick<SessionOpen, 'parent_session_id' | 'depth' | 'self_depth' | 'max_depth' | 'path'>
+
 /**
- * Where a new session stands in the tree, or why it may not be there. An errand is the pattern's own work: nobody chose
- * its agent, so nobody's list of agents is asked.
+ * The placement of a new session. Throws `depth_exceeded`, `cycle_refused` or `denied`. An internal call of a pattern
+ * only has to keep to the depth limit: the caller did not choose its agent.
  */
 export function placementFor(
   execution: Execution,
   agent: Agent,
-  { caller, internal }: { caller: Caller | undefined; internal: boolean },
+  { caller, internal = false }: { caller: Caller | undefined; internal?: boolean | undefined },
 ): Placement {
   if (!caller)
     return { parent_session_id: null, depth: 0, self_depth: 0, max_depth: execution.run.limits.depth, path: [] }
-  const above = caller.opening
-  const depth = above.depth + 1
-  const path = [...above.path, above.agent.name]
-  const itself = agent.name === above.agent.name
-  const place = { parent_session_id: caller.session_id, depth, max_depth: above.max_depth, path }
-  if (depth > above.max_depth) throw depthExceededError(above.agent.name, depth, above.max_depth)
-  if (internal) return { ...place, self_depth: 0 }
-  if (itself) {
-    const self_depth = above.self_depth + 1
+  const parent = caller.opening
+  const depth = parent.depth + 1
+  const path = [...parent.path, parent.agent.name]
+  const placement = { parent_session_id: caller.session_id, depth, max_depth: parent.max_depth, path }
+  if (depth > parent.max_depth) throw depthExceededError(parent.agent.name, depth, parent.max_depth)
+  if (internal) return { ...placement, self_depth: 0 }
+  if (agent.name === parent.agent.name) {
+    const self_depth = parent.self_depth + 1
     if (self_depth > execution.run.limits.self_depth)
       throw depthExceededError(`${agent.name} (itself)`, self_depth, execution.run.limits.self_depth)
-    return { ...place, self_depth }
+    return { ...placement, self_depth }
   }
-  if (path.includes(agent.name)) {
-    throw new TroupeError(
-      'cycle_refused',
-      `${agent.name} is already at work above: ${[...path, agent.name].join(' → ')}`,
-      {
-        hint: 'answer from what you have, or delegate to an agent that is not on this path',
-      },
-    )
-  }
+  if (path.includes(agent.name)) throw cycleError(agent.name, path)
   requireDelegationAllowed(caller, agent.name)
-  return { ...place, self_depth: 0 }
+  return { ...placement, self_depth: 0 }
 }
 
 /**
- * What of its rights a resumed session keeps under the one who resumes it: it must be allowed there as a new one would
- * be, has no tool that a new one would not have, may delegate no deeper than its caller could, and changes nothing while
- * its caller plans.
+ * The rights of a resumed session: at most those of a new session under the same caller, and read-only while the caller
+ * is in plan mode.
  */
-export function resumedRights(
+export function rightsOnResume(
   execution: Execution,
   before: SessionOpen,
   { key, caller }: { key: string; caller: Caller | undefined },
 ): Partial<SessionOpen> {
   if (!caller) return {}
-  const place = placementFor(execution, before.agent, { caller, internal: false })
-  const levels = Math.min(before.max_depth - before.depth, place.max_depth - place.depth)
+  const placement = placementFor(execution, before.agent, { caller })
+  const levels = Math.min(before.max_depth - before.depth, placement.max_depth - placement.depth)
   const { patternTools } = execution.ports
-  const asNew = new Set(toolsFor(execution, before.agent, { key, place, inherited: caller.tools }))
-  const inherited_rules = [
-    ...new Map([...(before.inherited_rules ?? []), ...inheritedRules(before.agent, caller)].map(byContent)).values(),
-  ]
+  const grantable = new Set(toolsFor(execution, before.agent, { key, placement, inherited: caller.tools }))
+  const rules = [...(before.inherited_rules ?? []), ...inheritedRules(before.agent, caller)]
+  const inherited_rules = [...new Map(rules.map((rule) => [canonicalJson(rule), rule])).values()]
   return {
     max_depth: before.depth + levels,
     ...(inherited_rules.length > 0 ? { inherited_rules } : undefined),
-    tools: before.tools.filter((name) => asNew.has(name) && (levels > 0 || !patternTools.get(name)?.pattern.delegates)),
+    tools: before.tools.filter(
+      (name) => grantable.has(name) && (levels > 0 || !patternTools.get(name)?.pattern.delegates),
+    ),
     ...(caller.planMode ? { read_only: true as const } : undefined),
   }
 }
 
-/** The rules an agent has its tools under: those of its callers, unless a user wrote into its file which tools it has. */
+/** Permission rules that come with inherited tools; none if a user listed the agent's tools in its file. */
 export function inheritedRules(agent: Agent, caller: Caller | undefined): AgentPermissions[] {
   const ownTools = agent.tools !== undefined && agent.origin?.by !== 'model'
   if (!caller || ownTools) return []
-  const { inherited_rules = [], agent: above } = caller.opening
-  return above.permissions ? [...inherited_rules, above.permissions] : inherited_rules
+  const { inherited_rules = [], agent: parent } = caller.opening
+  return parent.permissions ? [...inherited_rules, parent.permissions] : inherited_rules
 }
 
-function byContent(rules: AgentPermissions): [string, AgentPermissions] {
-  return [canonicalJson(rules), rules]
-}
-
-/** Throws `denied` when the caller's agent names whom it may delegate to, and this one is not among them. */
-function requireDelegationAllowed(caller: Caller | undefined, name: string): void {
-  const allowed = caller?.opening.agent.agents
-  if (!allowed || allowed.includes(name)) return
-  throw new TroupeError('denied', `${caller.opening.agent.name} may not delegate to ${name}`, {
-    alternatives: allowed,
-    hint: `it may delegate to: ${allowed.join(', ')}`,
-  })
-}
-
-export type Placement = Pick<SessionOpen, 'parent_session_id' | 'depth' | 'self_depth' | 'max_depth' | 'path'>
-
-/** Counts one more sub-session of this caller, or refuses it. */
+/** Counts one more sub-session of this caller. Throws `limit_reached` over `limits.breadth`. */
 export function countSubSession(execution: Execution, caller: Caller | undefined): void {
   if (!caller) return
   const children = (execution.subSessionCounts.get(caller.session_id) ?? 0) + 1
@@ -109,46 +88,60 @@ export function countSubSession(execution: Execution, caller: Caller | undefined
   execution.subSessionCounts.set(caller.session_id, children)
 }
 
-/** Where a session of an agent would stand, and what its caller has. */
 export interface ToolGrantScope {
   key: string
-  place: Pick<Placement, 'depth' | 'max_depth'>
+  placement: Pick<Placement, 'depth' | 'max_depth'>
+  /** The caller's tools, or those a top-level agent starts from. */
   inherited: readonly string[] | undefined
-  /** Only tools that look. Those of servers are not among them: which there are depends on what has been started. */
+  /** Only tools of kind `read`; MCP tools are not among them. */
   readOnly?: boolean | undefined
 }
 
-/** The names of the tools an agent has here, in registry spelling; names that nobody provides are left out. */
+/** The registry names of the tools that an agent has; unknown names are dropped. */
 export function toolsFor(
   execution: Execution,
   agent: Agent,
-  { key, place, inherited, readOnly }: ToolGrantScope,
+  { key, placement, inherited, readOnly }: ToolGrantScope,
 ): string[] {
   const { tools, patternTools, serverToolNames, replayOnly } = execution.ports
-  // What a model wrote brings nothing along: it can only narrow what it was given. In a replay, what a session has of
-  // servers is what it had then, from wherever.
-  const brought =
+  // An agent written by a model adds no tools. A replay does: it takes the MCP tools that the session had.
+  const agentProvided =
     agent.origin?.by === 'model' && !replayOnly ? [] : (execution.ports.agentProvidedTools?.(agent, key) ?? [])
-  const mayHave = (name: string) =>
-    !tools.get(name)?.agent_provided || brought.includes(name) || (!replayOnly && inherited?.includes(name))
-  const spelled = (names: readonly string[]) => expandToolNames(names, execution.ports).filter(mayHave)
-  const all = inherited ?? defaultTools(execution.ports)
-  const excluded = expandToolNames(agent.exclude_tools ?? [], execution.ports)
-  const named = {
+  const isGrantable = (name: string) =>
+    !tools.get(name)?.agent_provided || agentProvided.includes(name) || (!replayOnly && inherited?.includes(name))
+  const expand = (names: readonly string[]) => expandToolNames(names, execution.ports).filter(isGrantable)
+  const expandedAgent = {
     ...agent,
-    exclude_tools: excluded,
-    ...(agent.tools ? { tools: [...spelled(agent.tools), ...brought] } : undefined),
+    exclude_tools: expandToolNames(agent.exclude_tools ?? [], execution.ports),
+    ...(agent.tools ? { tools: [...expand(agent.tools), ...agentProvided] } : undefined),
   }
-  const mayDelegate = place.depth < place.max_depth
-  return effectiveTools(named, [...spelled(all), ...brought]).filter((name) =>
+  const mayDelegate = placement.depth < placement.max_depth
+  const base = [...expand(inherited ?? defaultTools(execution.ports)), ...agentProvided]
+  return effectiveTools(expandedAgent, base).filter((name) =>
     readOnly
       ? tools.get(name)?.kind === 'read' && !serverToolNames.isServerTool(name)
       : mayDelegate || !patternTools.get(name)?.pattern.delegates,
   )
 }
 
-function depthExceededError(who: string, depth: number, max: number): TroupeError {
-  return new TroupeError('depth_exceeded', `${who} may not delegate: depth ${depth} is over the limit of ${max}`, {
+function requireDelegationAllowed(caller: Caller, name: string): void {
+  const { agent } = caller.opening
+  if (!agent.agents || agent.agents.includes(name)) return
+  throw new TroupeError('denied', `${agent.name} may not delegate to ${name}`, {
+    alternatives: agent.agents,
+    hint: `delegate to one of its \`agents\`: ${agent.agents.join(', ')}`,
+  })
+}
+
+function cycleError(name: string, path: readonly string[]): TroupeError {
+  const cycle = [...path, name].join(' → ')
+  return new TroupeError('cycle_refused', `${name} is already active in this delegation chain: ${cycle}`, {
+    hint: 'answer from what you have, or delegate to an agent that is not on this path',
+  })
+}
+
+function depthExceededError(name: string, depth: number, max: number): TroupeError {
+  return new TroupeError('depth_exceeded', `${name} may not delegate: depth ${depth} is over the limit of ${max}`, {
     hint: 'do the work yourself; or allow more levels: --limit depth=N (max_recursion_depth)',
   })
 }

@@ -3,13 +3,13 @@ import type { Event } from '../event.ts'
 import { isEvent } from '../event.ts'
 import type { Execution } from '../journal/execution.ts'
 import { settleOnce } from '../journal/step.ts'
-import type { Model, ModelRequest } from '../model.ts'
+import type { Model, ModelChunk, ModelRequest } from '../model.ts'
 import { NO_USAGE } from '../model.ts'
 import type { PriceBook } from '../price.ts'
 import type { RetryAttempt } from '../retry-policy.ts'
+import { totalTokens } from '../spend.ts'
 import type { Reservation } from './budget.ts'
 import { limitFromError } from './budget.ts'
-import { totalTokens } from './ledger.ts'
 import type { ModelBegin } from './model-response.ts'
 import { ModelResponseBuilder } from './model-response.ts'
 import { readModelStream } from './model-stream.ts'
@@ -183,10 +183,11 @@ async function streamResponse(scope: ModelRequestScope, { begin, request, starte
     await journal.commit()
     await execution.ensureLease()
     if (signal.aborted) throw signal.reason
-    await readModelStream(scope.model, request, { world: ports.world, signal }, (chunk) => {
+    const onChunk = (chunk: ModelChunk) => {
       const delta = response.add(chunk)
       if (delta && !begin.phase) ports.publish(delta)
-    })
+    }
+    await readModelStream(scope.model, request, { world: ports.world, signal, onChunk })
     return response.end()
   } catch (thrown) {
     if (signal.aborted) {

@@ -5,18 +5,17 @@ import type { AssistantMessage, ModelChunk, ModelErrorInfo, ModelStop, Usage } f
 import { NO_USAGE, textFrom } from '../model.ts'
 import type { Delta } from '../ports.ts'
 import type { RetryAttempt } from '../retry-policy.ts'
-import { totalTokens } from './ledger.ts'
+import { totalTokens } from '../spend.ts'
 
 export type ModelBegin = EventOf<'model:begin'>['data']
 
-/** Where an answer belongs. */
 export interface ModelResponseScope {
   execution: Execution
   session: { id: string }
   modelName: string
 }
 
-/** Puts the pieces of one answer together. */
+/** Assembles one model response from its chunks and records it as `model:end` or `model:error`. */
 export class ModelResponseBuilder {
   readonly #scope: ModelResponseScope
   readonly #begin: ModelBegin
@@ -25,8 +24,8 @@ export class ModelResponseBuilder {
   #offset = 0
   #finish: { stop: ModelStop; usage?: Usage; mark?: string } | undefined
 
-  constructor(site: ModelResponseScope, begin: ModelBegin) {
-    this.#scope = site
+  constructor(scope: ModelResponseScope, begin: ModelBegin) {
+    this.#scope = scope
     this.#begin = begin
   }
 
@@ -44,12 +43,12 @@ export class ModelResponseBuilder {
       default:
         throw new TroupeError(
           'model_invalid_response',
-          `the model sent a chunk of unknown type ${JSON.stringify(chunk)}`,
+          `the model sent a chunk of unknown type: ${JSON.stringify(chunk)}`,
         )
     }
   }
 
-  /** The words that have arrived. */
+  /** The text received so far. */
   get text(): string {
     return textFrom({ content: this.#content })
   }
@@ -57,8 +56,8 @@ export class ModelResponseBuilder {
   end(): Event {
     const finish = this.#finish
     if (!finish) {
-      throw new TroupeError('stream_interrupted', 'the answer broke off before its end', {
-        hint: 'the part that arrived is kept in the journal; resume the run to ask again',
+      throw new TroupeError('stream_interrupted', 'the model response ended before its `finish` chunk', {
+        hint: 'resume the run to repeat the model call; the partial response is in the journal',
       })
     }
     const usage = finish.usage ?? this.#reservedUsage()
@@ -79,14 +78,14 @@ export class ModelResponseBuilder {
     )
   }
 
-  /** An answered refusal (an HTTP status) used nothing; a broken stream may have used all that was reserved. */
-  error(thrown: unknown, next: (error: TroupeError, facts: ModelErrorInfo) => RetryAttempt | undefined): Event {
-    const facts = (typeof thrown === 'object' && thrown !== null ? thrown : {}) as ModelErrorInfo
+  /** A call that failed with an HTTP status used nothing; a broken stream may have used its whole reservation. */
+  error(thrown: unknown, nextAttempt: (error: TroupeError, info: ModelErrorInfo) => RetryAttempt | undefined): Event {
+    const info = (typeof thrown === 'object' && thrown !== null ? thrown : {}) as ModelErrorInfo
     const error = toTroupeError(thrown, 'model_failed')
-    const again = next(error, facts)
+    const retry = nextAttempt(error, info)
     error.step = this.#begin.key
-    const estimated = facts.usage === undefined && facts.status === undefined && error.code !== 'script_miss'
-    const usage = facts.usage ?? (estimated ? this.#reservedUsage() : NO_USAGE)
+    const estimated = info.usage === undefined && info.status === undefined && error.code !== 'script_miss'
+    const usage = info.usage ?? (estimated ? this.#reservedUsage() : NO_USAGE)
     return this.#scope.execution.journal.append(
       'model:error',
       {
@@ -97,8 +96,8 @@ export class ModelResponseBuilder {
         usage,
         usd: this.#usd(usage, estimated),
         ...(estimated ? { estimated } : undefined),
-        ...(facts.mark === undefined ? undefined : { mark: facts.mark }),
-        ...(again ? { retry: again } : undefined),
+        ...(info.mark === undefined ? undefined : { mark: info.mark }),
+        ...(retry ? { retry } : undefined),
       },
       this.#scope.session.id,
     )
@@ -106,7 +105,7 @@ export class ModelResponseBuilder {
 
   #appendText(chunk: { type: 'text' | 'reasoning'; text: string; provider?: unknown }): Delta {
     const last = this.#content.at(-1)
-    // A signed thought is closed: its signature fits no other text.
+    // Text appended to signed reasoning would make its signature invalid.
     if (last?.type === chunk.type && !(last.type === 'reasoning' && last.provider !== undefined)) {
       last.text += chunk.text
       if (last.type === 'reasoning' && chunk.provider !== undefined) last.provider = chunk.provider
@@ -126,7 +125,7 @@ export class ModelResponseBuilder {
     }
   }
 
-  /** Models have sent the same id twice in one message; answers are matched by it. */
+  /** Results are matched to calls by id, and some models send an id twice or none. */
   #uniqueId(id: string): string {
     let unique = id || 'call'
     for (let n = 2; this.#toolCallIds.has(unique); n++) unique = `${id || 'call'}~${n}`
@@ -138,7 +137,7 @@ export class ModelResponseBuilder {
     return { ...NO_USAGE, input: this.#begin.reserved.tokens }
   }
 
-  /** What is not known to have been used costs what was set aside for it; what used nothing costs nothing. */
+  /** Estimated usage costs its reservation; no usage costs nothing. */
   #usd(usage: Usage, estimated: boolean): number | null {
     const { execution, modelName } = this.#scope
     if (totalTokens(usage) === 0) return 0

@@ -2,56 +2,57 @@ import { TroupeError } from '../../errors.ts'
 import type { Model, ModelChunk, ModelRequest } from '../model.ts'
 import type { World } from '../world.ts'
 
-/** A model that says nothing for so long is taken to have gone; thinking models do speak up in between. */
+/** Idle timeout between two chunks. Reasoning models send chunks while they think, so they do not hit it. */
 export const STREAM_IDLE_TIMEOUT_MS = 10 * 60 * 1000
 
-/** Hears a model out, chunk by chunk. One that falls silent, or does not listen to an abort, is left behind. */
-export async function readModelStream(
-  model: Model,
-  request: ModelRequest,
-  at: { world: World; signal: AbortSignal },
-  hear: (chunk: ModelChunk) => void,
-): Promise<void> {
-  const { world, signal } = at
-  const own = new AbortController()
+export interface StreamOptions {
+  world: World
+  signal: AbortSignal
+  onChunk(chunk: ModelChunk): void
+}
+
+/**
+ * Reads a model's stream to its end. An abort or the idle timeout rejects at once, even if the model ignores its signal;
+ * chunks that arrive later are dropped.
+ */
+export async function readModelStream(model: Model, request: ModelRequest, options: StreamOptions): Promise<void> {
+  const { world, signal, onChunk } = options
+  const controller = new AbortController()
   const { promise, resolve, reject } = Promise.withResolvers<void>()
-  let left = false
-  const leave = (reason: unknown) => {
-    left = true
-    own.abort(reason)
+  let stopped = false
+  const stop = (reason: unknown) => {
+    stopped = true
+    controller.abort(reason)
     reject(reason)
   }
-  const aborted = () => leave(signal.reason)
-  signal.addEventListener('abort', aborted, { once: true })
-  let heard = world.now()
-  const look = () => {
-    const silent = world.now() - heard
-    if (silent >= STREAM_IDLE_TIMEOUT_MS) leave(idleTimeoutError())
-    else cancel = world.after(STREAM_IDLE_TIMEOUT_MS - silent, look)
+  const onAbort = () => stop(signal.reason)
+  signal.addEventListener('abort', onAbort, { once: true })
+  let lastChunkAt = world.now()
+  const checkIdle = () => {
+    const idle = world.now() - lastChunkAt
+    if (idle >= STREAM_IDLE_TIMEOUT_MS) stop(idleTimeoutError())
+    else cancelTimer = world.after(STREAM_IDLE_TIMEOUT_MS - idle, checkIdle)
   }
-  let cancel = world.after(STREAM_IDLE_TIMEOUT_MS, look)
-  const hearOut = async () => {
-    for await (const chunk of model.stream(request, own.signal)) {
-      if (left) return
-      heard = world.now()
-      hear(chunk)
+  let cancelTimer = world.after(STREAM_IDLE_TIMEOUT_MS, checkIdle)
+  const readChunks = async () => {
+    for await (const chunk of model.stream(request, controller.signal)) {
+      if (stopped) return
+      lastChunkAt = world.now()
+      onChunk(chunk)
     }
   }
   try {
-    hearOut().then(resolve, reject)
+    readChunks().then(resolve, reject)
     await promise
   } finally {
-    cancel()
-    signal.removeEventListener('abort', aborted)
+    cancelTimer()
+    signal.removeEventListener('abort', onAbort)
   }
 }
 
 function idleTimeoutError(): TroupeError {
-  return new TroupeError(
-    'stream_interrupted',
-    `the model said nothing for ${STREAM_IDLE_TIMEOUT_MS / 60_000} minutes`,
-    {
-      hint: 'what had arrived is kept in the journal; resume the run to ask again',
-    },
-  )
+  const minutes = STREAM_IDLE_TIMEOUT_MS / 60_000
+  return new TroupeError('stream_interrupted', `the model sent nothing for ${minutes} minutes`, {
+    hint: 'resume the run to repeat the model call; the partial response is in the journal',
+  })
 }

@@ -8,12 +8,12 @@ import { settleOnce } from '../journal/step.ts'
 import type { UserMessage } from '../model.ts'
 import { userMessage } from '../model.ts'
 import type { SessionHistory } from '../ports.ts'
+import type { Thread } from '../thread.ts'
 import type { Placement } from './delegation.ts'
-import { countSubSession, inheritedRules, placementFor, resumedRights, toolsFor } from './delegation.ts'
+import { countSubSession, inheritedRules, placementFor, rightsOnResume, toolsFor } from './delegation.ts'
 import { prepareResumedTools, prepareTools } from './prepare-tools.ts'
 import type { SessionState } from './session-state.ts'
 import { applyEvent, foldSession, newSession, sessionId } from './session-state.ts'
-import type { Thread } from './thread.ts'
 
 /*
  * Opens a segment of a session.
@@ -92,13 +92,13 @@ function beginSession(
 ): SessionState {
   const { background, cache_key, readOnly, thread } = request
   const model = request.model ?? agent.model ?? caller?.opening.model
-  const id = sessionId(execution.run.id, key, agent.name, placement.parent_session_id)
+  const id = sessionId({ run_id: execution.run.id, key, agent: agent.name, parent: placement.parent_session_id })
   const inherited_rules = inheritedRules(agent, caller)
   const inherited = caller?.tools ?? request.tools
   const opening: SessionOpen = {
     key,
     agent,
-    tools: toolsFor(execution, agent, { key, place: placement, inherited, readOnly }),
+    tools: toolsFor(execution, agent, { key, placement, inherited, readOnly }),
     ...placement,
     segment: 1,
     ...(model === undefined ? undefined : { model }),
@@ -129,7 +129,7 @@ async function resumeSession(scope: SessionScope, id: string, agent: Agent | und
     })
     const before = resumableOpening(history)
     await prepareResumedTools(scope, before)
-    const rights = resumedRights(execution, before, scope)
+    const rights = rightsOnResume(execution, before, scope)
     const opening: SessionOpen = { ...before, ...rights, key, segment: history.segment + 1, base: history.base }
     execution.journal.append('session:open', opening, id)
     return foldSession(id, opening, history.events)

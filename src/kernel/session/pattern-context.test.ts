@@ -5,7 +5,7 @@ import { realWorld } from '../../engine/real-world.ts'
 import type { Pattern, TroupeOptions } from '../../index.ts'
 import { createTroupe } from '../../index.ts'
 import { MemoryStore } from '../../store/memory.ts'
-import { totalTokens } from './ledger.ts'
+import { totalTokens } from '../spend.ts'
 
 const helper = agent('helper', { tools: [] })
 const lead = agent('lead')

@@ -15,12 +15,12 @@ import type { StepScope } from '../journal/step.ts'
 import { firstToSettle, recordValue, runParallel, runStep } from '../journal/step.ts'
 import { extendRoster } from '../roster.ts'
 import { formatIssues } from '../schema.ts'
+import type { SessionResult } from '../session-result.ts'
 import { readArtifact, writeArtifact } from './artifacts.ts'
 import { isReadOnlyAgent, modelProblem, unknownTools } from './availability.ts'
 import { collectResult } from './background-session.ts'
 import type { SessionScope } from './open-session.ts'
 import { performSession, startBackground } from './perform-session.ts'
-import type { SessionResult } from './session-state.ts'
 import { sessionId } from './session-state.ts'
 import { takeSteering } from './take-steering.ts'
 
@@ -65,7 +65,8 @@ function sessionContext(scope: PatternScope): SessionContext {
     contextFor: contextFactory(execution),
   })
   return {
-    sessionId: (key, agent) => sessionId(run.id, under(scope, key), agent, caller?.session_id ?? null),
+    sessionId: (key, agent) =>
+      sessionId({ run_id: run.id, key: under(scope, key), agent, parent: caller?.session_id ?? null }),
     perform: (agent, request, { key }) => performSession(session(key), agent, request),
     startBackground: (agent, request, { key }) => startBackground(session(key), agent, request),
     collect: (key, session_id, wait) => collectResult(step(scope, key), session_id, wait),
@@ -167,7 +168,8 @@ export function resumeBackgroundSessions(execution: Execution): void {
 
 async function runPattern(execution: Execution, name: string, input: unknown, context: Context): Promise<unknown> {
   const pattern = execution.ports.patterns.get(name)
-  if (!pattern) throw unknownNameError('unknown_pattern', 'pattern', name, [...execution.ports.patterns.keys()])
+  if (!pattern)
+    throw unknownNameError('unknown_pattern', { kind: 'pattern', name, known: [...execution.ports.patterns.keys()] })
   const parsed = pattern.input.safeParse(input)
   if (!parsed.success) {
     throw new TroupeError('invalid_input', `invalid input for the pattern '${name}': ${formatIssues(parsed.error)}`)

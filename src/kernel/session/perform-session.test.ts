@@ -37,15 +37,15 @@ const outputOf = (result: { output: unknown }) => result.output as TaskOutput
 
 describe('ids', () => {
   test('S1 a session id is parent span, own span and the agent, with a root parent of zeros', () => {
-    const root = sessionId('r_1', 'session', 'lead', null)
+    const root = sessionId({ run_id: 'r_1', key: 'session', agent: 'lead', parent: null })
     expect(root).toMatch(/^0{16}-[0-9a-f]{16}_lead$/)
-    const child = sessionId('r_1', 'session/turn/1/tool/0/session', 'helper', root)
+    const child = sessionId({ run_id: 'r_1', key: 'session/turn/1/tool/0/session', agent: 'helper', parent: root })
     expect(child).toMatch(/^[0-9a-f]{16}-[0-9a-f]{16}_helper$/)
     expect(child.slice(0, 16)).toBe(root.slice(17, 33))
   })
 
   test('S1 it follows from run and key, and the name is sanitised', () => {
-    const id = (run: string, key: string, name = 'a') => sessionId(run, key, name, null)
+    const id = (run_id: string, key: string, agent = 'a') => sessionId({ run_id, key, agent, parent: null })
     expect(id('r_1', 'x')).toBe(id('r_1', 'x'))
     expect(new Set([id('r_1', 'x'), id('r_2', 'x'), id('r_1', 'y')]).size).toBe(3)
     expect(id('r', 'x', 'Code Reviewer/2_b').split('_')[1]).toBe('Code-Reviewer-2-b')

@@ -86,7 +86,7 @@ function findTool({ execution, session }: ToolCallScope, name: string): AnyTool 
   const there = granted.filter((each) => execution.ports.tools.get(each) ?? execution.ports.patternTools.get(each))
   throw granted.includes(name)
     ? toolUnavailableError(name, { there, isServerTool: execution.ports.serverToolNames.isServerTool(name) })
-    : unknownNameError('unknown_tool', 'tool', name, there)
+    : unknownNameError('unknown_tool', { kind: 'tool', name, known: there })
 }
 
 /** The session was opened with this tool, but this run does not have it. */

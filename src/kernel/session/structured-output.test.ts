@@ -69,6 +69,6 @@ describe('SO4 JSON is found', () => {
   })
 
   test('SO4 and what is no JSON is said to be none', () => {
-    expect(parseStructuredOutput(shape, 'yes')).toEqual({ ok: false, why: 'it is not JSON' })
+    expect(parseStructuredOutput(shape, 'yes')).toEqual({ ok: false, reason: 'it is not JSON' })
   })
 })

@@ -1,14 +1,14 @@
 import type { z } from 'zod'
 import { formatIssues } from '../schema.ts'
 
-export type ParsedOutput = { ok: true; object: unknown } | { ok: false; why: string }
+export type ParsedOutput = { ok: true; object: unknown } | { ok: false; reason: string }
 
-/** Reads an answer as an object of the given shape. Models wrap JSON in fences and words; that alone is no misfit. */
+/** Parses a model's text against a schema. Accepts bare JSON, fenced JSON and JSON surrounded by prose. */
 export function parseStructuredOutput(schema: z.ZodType, text: string): ParsedOutput {
   const found = parseJson(text) ?? parseEmbeddedJson(text)
-  if (!found) return { ok: false, why: 'it is not JSON' }
+  if (!found) return { ok: false, reason: 'it is not JSON' }
   const parsed = schema.safeParse(found.value)
-  return parsed.success ? { ok: true, object: parsed.data } : { ok: false, why: formatIssues(parsed.error) }
+  return parsed.success ? { ok: true, object: parsed.data } : { ok: false, reason: formatIssues(parsed.error) }
 }
 
 function parseEmbeddedJson(text: string): { value: unknown } | undefined {

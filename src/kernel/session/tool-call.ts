@@ -91,7 +91,7 @@ async function recoverToolCall(site: ToolCallScope, pre: ToolPre): Promise<Event
   })
   const tool = execution.ports.tools.get(pre.tool) ?? execution.ports.patternTools.get(pre.tool)
   if (!tool && pre.kind === 'act') throw unknown
-  if (!tool) throw unknownNameError('unknown_tool', 'tool', pre.tool, session.opening.tools)
+  if (!tool) throw unknownNameError('unknown_tool', { kind: 'tool', name: pre.tool, known: session.opening.tools })
   if (tool.kind === 'pattern') return runPatternTool(site, tool, pre)
   if (pre.kind !== 'act')
     return execution.runEffect(async () => recordToolResult(site, pre, await executeTool(site, tool, pre)))

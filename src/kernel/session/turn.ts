@@ -95,7 +95,7 @@ function finalResponse(site: TurnScope, text: string, stop_reason: StopReason): 
   if (!site.output) return { stop_reason, text, error: null }
   const fitted = parseStructuredOutput(site.output, text)
   if (fitted.ok) return { stop_reason, text, object: fitted.object, error: null }
-  return site.allowText ? { stop_reason, text, error: null } : { misfit: fitted.why }
+  return site.allowText ? { stop_reason, text, error: null } : { misfit: fitted.reason }
 }
 
 /** All calls of one message, in parallel; answers enter the conversation in call order. */

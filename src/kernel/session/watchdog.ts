@@ -3,35 +3,36 @@ import { TroupeError } from '../../errors.ts'
 import type { Execution } from '../journal/execution.ts'
 import type { SessionState } from './session-state.ts'
 
-/** Ends a session that works longer than its agent may. Time in which a human is asked does not count. */
+/** Aborts a session that works longer than its agent's `timeout_ms`. Waiting for a gate does not count. */
 export class Watchdog {
   readonly signal: AbortSignal
   #stop: (() => void) | undefined
 
-  constructor(execution: Execution, session: SessionState, above: AbortSignal) {
-    const limit = session.opening.agent.timeout_ms
+  constructor(execution: Execution, session: SessionState, parentSignal: AbortSignal) {
+    const { key, agent } = session.opening
+    const limit = agent.timeout_ms
     if (limit === undefined) {
-      this.signal = above
+      this.signal = parentSignal
       return
     }
-    const own = new AbortController()
-    setMaxListeners(0, own.signal)
-    this.signal = own.signal
-    const forward = () => own.abort(above.reason)
-    if (above.aborted) forward()
-    else above.addEventListener('abort', forward, { once: true })
+    const controller = new AbortController()
+    setMaxListeners(0, controller.signal)
+    this.signal = controller.signal
+    const forward = () => controller.abort(parentSignal.reason)
+    if (parentSignal.aborted) forward()
+    else parentSignal.addEventListener('abort', forward, { once: true })
     const { world } = execution.ports
-    const started = world.now()
-    const before = execution.journalIndex.activeMsSince(session.opening.key)
-    const left = () => limit - before - (world.now() - started - execution.gateWaitMs(session.opening.key))
-    const look = () => {
-      if (left() > 0) cancel = world.after(left(), look)
-      else own.abort(sessionTimeoutError(session, limit))
+    const startedAt = world.now()
+    const earlierMs = execution.journalIndex.activeMsSince(key)
+    const remainingMs = () => limit - earlierMs - (world.now() - startedAt - execution.gateWaitMs(key))
+    const check = () => {
+      if (remainingMs() > 0) cancelTimer = world.after(remainingMs(), check)
+      else controller.abort(sessionTimeoutError(session, limit))
     }
-    let cancel = world.after(Math.max(0, left()), look)
+    let cancelTimer = world.after(Math.max(0, remainingMs()), check)
     this.#stop = () => {
-      cancel()
-      above.removeEventListener('abort', forward)
+      cancelTimer()
+      parentSignal.removeEventListener('abort', forward)
     }
   }
 
@@ -41,8 +42,8 @@ export class Watchdog {
 }
 
 function sessionTimeoutError({ opening }: SessionState, limit: number): TroupeError {
-  return new TroupeError('timeout', `${opening.agent.name} did not finish within ${limit} ms`, {
-    hint: 'what it had done is kept; resume its session to let it go on',
+  return new TroupeError('timeout', `${opening.agent.name} did not finish within ${limit} ms (timeout_ms)`, {
+    hint: 'resume the session to continue; its work so far is kept',
     step: opening.key,
   })
 }

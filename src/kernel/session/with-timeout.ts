@@ -5,30 +5,30 @@ export interface TimeoutOptions {
   world: World
   signal: AbortSignal
   ms: number
-  /** The error when the time is up. */
   timeoutError(): TroupeError
-  /** Told why nobody waits any more. */
+  /** Called with the reason when the timeout or an abort ends the wait. */
   onStop?(reason: unknown): void
 }
 
-/** Waits for somebody else's code: no longer than its time, and not past an abort. */
-export async function withTimeout<T>(patience: TimeoutOptions, work: Promise<T>): Promise<T> {
-  const { signal } = patience
+/** Awaits foreign code (a tool, a hook) that may never settle: rejects on timeout and on abort. */
+export async function withTimeout<T>(options: TimeoutOptions, work: Promise<T>): Promise<T> {
+  const { world, signal, ms } = options
+  // Without a handler, a rejection after the timeout would be unhandled and end the process.
   work.catch(() => {})
   signal.throwIfAborted()
   const { promise, resolve, reject } = Promise.withResolvers<T>()
   const stop = (reason: unknown) => {
-    patience.onStop?.(reason)
+    options.onStop?.(reason)
     reject(reason)
   }
-  const aborted = () => stop(signal.reason)
-  const cancel = patience.world.after(patience.ms, () => stop(patience.timeoutError()))
-  signal.addEventListener('abort', aborted, { once: true })
+  const onAbort = () => stop(signal.reason)
+  const cancelTimer = world.after(ms, () => stop(options.timeoutError()))
+  signal.addEventListener('abort', onAbort, { once: true })
   try {
     work.then(resolve, reject)
     return await promise
   } finally {
-    cancel()
-    signal.removeEventListener('abort', aborted)
+    cancelTimer()
+    signal.removeEventListener('abort', onAbort)
   }
 }

@@ -27,7 +27,7 @@ export const artifactRead = definePattern<z.output<typeof input>>({
       const known = await context.artifacts('known')
       const wanted = version === undefined ? name : `${name} (version ${version})`
       const names = known.map((ref) => (version === undefined ? ref.name : `${ref.name} (version ${ref.version})`))
-      throw unknownNameError('tool_failed', 'artifact', wanted, [...new Set(names)])
+      throw unknownNameError('tool_failed', { kind: 'artifact', name: wanted, known: [...new Set(names)] })
     }
     const { content, media_type, by } = found
     const end = Math.min(content.length, offset + PAGE_CHARS)

@@ -174,8 +174,8 @@ describe('agent_timeout', () => {
     const result = await world.runUntil(troupe.run('collaborate', { task: 'x', agents, synthesis: 'merge' }))
     const output = result.output as CollaborateRunOutput
     expect(output.contributions.map(({ error }) => error?.message)).toEqual([
-      'a did not finish within 300000 ms',
-      'quick did not finish within 5000 ms',
+      'a did not finish within 300000 ms (timeout_ms)',
+      'quick did not finish within 5000 ms (timeout_ms)',
       undefined,
     ])
     expect(output.result).toContain('### a (specialist) [timeout]\n\nI had begun')

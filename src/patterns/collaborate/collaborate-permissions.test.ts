@@ -103,7 +103,7 @@ describe('rights only shrink', () => {
     )
     const result = await troupe.run('task', { agent: 'lead', instruction: 'go' })
     const said = JSON.stringify(result.output)
-    expect(said).toContain('lead is already at work above: lead → worker → lead')
+    expect(said).toContain('lead is already active in this delegation chain: lead → worker → lead')
     expect(said).toContain('because of go')
   })
 

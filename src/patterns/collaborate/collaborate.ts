@@ -1,7 +1,7 @@
 import type { ErrorRecord } from '../../errors.ts'
 import type { Pattern, PatternResult } from '../../kernel/pattern.ts'
 import { definePattern } from '../../kernel/pattern.ts'
-import { totalTokens } from '../../kernel/session/ledger.ts'
+import { totalTokens } from '../../kernel/spend.ts'
 import { synthesizeByBestOf } from './best-of.ts'
 import { checkCollaborateInput } from './check-collaborate-input.ts'
 import type { CollaborateConfig } from './collaborate-config.ts'

@@ -100,7 +100,7 @@ describe('which recommendations come to the same', () => {
     )
     const result = await troupe.run('task', { agent: 'lead', instruction: 'go' })
     const said = JSON.stringify(result.output)
-    expect(said).toContain('unclear pairs count as different: the limit of 3 sub-sessions')
+    expect(said).toContain('unclear pairs count as different: limit `breadth` reached: 3 of 3 sub-sessions')
     expect(said).toContain('because of wait')
   })
 

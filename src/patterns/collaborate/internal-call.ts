@@ -2,7 +2,7 @@ import { toTroupeError } from '../../errors.ts'
 import type { Agent } from '../../kernel/agent.ts'
 import type { Context, PerformRequest } from '../../kernel/context.ts'
 import { isFatal } from '../../kernel/journal/fatal-error.ts'
-import type { SessionResult } from '../../kernel/session/session-state.ts'
+import type { SessionResult } from '../../kernel/session-result.ts'
 
 /** Work on what the specialists said. */
 export interface InternalCall {

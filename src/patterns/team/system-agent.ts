@@ -1,6 +1,6 @@
 import type { Agent } from '../../kernel/agent.ts'
 import type { PerformRequest } from '../../kernel/context.ts'
-import type { SessionResult } from '../../kernel/session/session-state.ts'
+import type { SessionResult } from '../../kernel/session-result.ts'
 import type { TeamState } from './team-state.ts'
 
 const MISSING_MODEL_CODES = new Set(['unknown_model', 'no_model'])

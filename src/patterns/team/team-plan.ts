@@ -79,7 +79,7 @@ export function createTeamPlan(team: Team, roster: Roster, formed: readonly Fill
     const group = groupsByName.get(name)
     if (group) return { kind: 'group', name, group }
     const entry = entries.get(name)
-    if (!entry) throw unknownNameError('unknown_agent', 'agent or group', name, [...agents, ...groups])
+    if (!entry) throw unknownNameError('unknown_agent', { kind: 'agent or group', name, known: [...agents, ...groups] })
     const targets = [...new Set(rules(name).map(({ to }) => to))].map(roleOf)
     return toTeamMember(entry, { roster, preamble, targets })
   }

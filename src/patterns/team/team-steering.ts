@@ -105,7 +105,8 @@ export function checkSteerAction(team: Team, action: SteerAction): void {
   if (action.do === 'override') {
     const { agents, groups } = teamMembers(team)
     const known = [...agents, ...groups]
-    if (!known.includes(action.agent)) throw unknownNameError('unknown_agent', 'agent or group', action.agent, known)
+    if (!known.includes(action.agent))
+      throw unknownNameError('unknown_agent', { kind: 'agent or group', name: action.agent, known })
   }
   if (action.do === 'set') checkVariable(team, action.name, action.value)
 }

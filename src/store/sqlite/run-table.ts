@@ -1,6 +1,6 @@
 import type { EventOf, Status, StopReason } from '../../kernel/event.ts'
-import type { Spend } from '../../kernel/session/ledger.ts'
-import { NO_SPEND } from '../../kernel/session/ledger.ts'
+import type { Spend } from '../../kernel/spend.ts'
+import { NO_SPEND } from '../../kernel/spend.ts'
 import type { RunLeaseState } from '../preconditions.ts'
 import { isEnded, unknownRunError } from '../preconditions.ts'
 import type { RunProjection } from '../projection.ts'

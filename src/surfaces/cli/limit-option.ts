@@ -12,7 +12,7 @@ export async function limitsFrom({ options }: Cli): Promise<Partial<Limits>> {
     given.map((text) => {
       const [, name = '', value = ''] = /^([^=]*)=(.*)$/.exec(text) ?? []
       if (name === '') throw invalidLimit(text, names)
-      if (!names.includes(name)) throw unknownNameError('invalid_input', 'limit', name, names)
+      if (!names.includes(name)) throw unknownNameError('invalid_input', { kind: 'limit', name, known: names })
       if (value !== 'null' && (value.trim() === '' || !Number.isFinite(Number(value)))) throw invalidLimit(text, names)
       return [name, value === 'null' ? null : Number(value)]
     }),

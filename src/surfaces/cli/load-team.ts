@@ -44,7 +44,7 @@ export async function singleAgentTeam(cli: Cli, name: string): Promise<Team> {
   const agent = agents.find((each) => each.name === name)
   if (!agent) {
     const known = agents.map((each) => each.name)
-    throw unknownNameError('unknown_agent', 'agent', name, known)
+    throw unknownNameError('unknown_agent', { kind: 'agent', name, known })
   }
   const { AGENT_NAME_PATTERN, reservedNames, teamSchema } = await import('../../judgement/team/team-schema.ts')
   const fits = AGENT_NAME_PATTERN.test(name) && !(reservedNames as readonly string[]).includes(name)

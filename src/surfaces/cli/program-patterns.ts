@@ -39,7 +39,7 @@ export async function addPatternCommands(run: Command, site: ProgramContext): Pr
     .allowUnknownOption()
     .allowExcessArguments()
     .action((name: string | undefined) => {
-      if (name !== undefined) throw unknownNameError('unknown_pattern', 'pattern', name, names)
+      if (name !== undefined) throw unknownNameError('unknown_pattern', { kind: 'pattern', name, known: names })
       throw new TroupeError('unknown_pattern', 'no pattern is named', {
         alternatives: names,
         hint: `such as: troupe run ${names[0]} --help`,

@@ -39,7 +39,7 @@ export function addTeamCommands(team: Command, add: AddCommand): void {
   for (const command of team.commands) addCommonOptions(command)
   const names = team.commands.map((command) => command.name())
   team.allowExcessArguments().action((_options, { args: [word] }: Command) => {
-    if (word !== undefined) throw unknownNameError('invalid_input', 'team command', word, names)
+    if (word !== undefined) throw unknownNameError('invalid_input', { kind: 'team command', name: word, known: names })
     throw new TroupeError('invalid_input', 'no team command is named', {
       alternatives: names,
       hint: `such as: troupe team check FILE`,

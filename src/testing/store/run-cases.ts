@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Event } from '../../kernel/event.ts'
 import { NO_USAGE } from '../../kernel/model.ts'
-import { addSpend, NO_SPEND } from '../../kernel/session/ledger.ts'
+import { addSpend, NO_SPEND } from '../../kernel/spend.ts'
 import type { Store } from '../../store/store.ts'
 import {
   createLeasedRun,

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process'
+import type { EnvironmentVariables } from '../../kernel/world.ts'
 import { spawnSandboxedServer } from '../sandbox/open-sandbox.ts'
 import type { ProcessExit, Sandbox, SandboxedProcess } from '../sandbox/sandbox.ts'
 import { accessDeniedError } from '../tool-errors.ts'
 import type { StdioSpec } from './mcp-server-config.ts'
-import type { EnvironmentVariables } from './mcp-variables.ts'
 import { safeVariables } from './mcp-variables.ts'
 
 /** Helpers that a server left behind may hold its output open for ever. */

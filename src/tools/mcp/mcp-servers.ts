@@ -1,7 +1,7 @@
 import { TroupeError } from '../../errors.ts'
 import type { Agent } from '../../kernel/agent.ts'
 import type { Tool } from '../../kernel/tool.ts'
-import type { World } from '../../kernel/world.ts'
+import type { EnvironmentVariables, World } from '../../kernel/world.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import type { AddressPolicy } from '../web/ssrf-guard.ts'
 import { PUBLIC_ADDRESSES } from '../web/ssrf-guard.ts'
@@ -10,7 +10,6 @@ import type { McpLimits, McpServerState } from './mcp-server.ts'
 import { DEFAULT_MCP_LIMITS, McpServer } from './mcp-server.ts'
 import type { McpServerConfig } from './mcp-server-config.ts'
 import { isSameServer, parseServerConfig, serverLocation } from './mcp-server-config.ts'
-import type { EnvironmentVariables } from './mcp-variables.ts'
 
 /*
  * The MCP servers of a troupe and their tools.

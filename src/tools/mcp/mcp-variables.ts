@@ -1,7 +1,6 @@
+import type { EnvironmentVariables } from '../../kernel/world.ts'
 import { accessDeniedError, operatorError } from '../tool-errors.ts'
 import type { ServerSpec } from './mcp-server-config.ts'
-
-export type EnvironmentVariables = Readonly<Record<string, string | undefined>>
 
 /** What a server gets of this process's environment without asking: where programs are and how to write, no keys. */
 const SAFE_VARIABLES =

@@ -29,6 +29,7 @@ const FILE_TYPE_GLOBS: Readonly<Record<string, readonly string[]>> = {
 
 export function globsForFileType(type: string): readonly string[] {
   const found = Object.hasOwn(FILE_TYPE_GLOBS, type) ? FILE_TYPE_GLOBS[type] : undefined
-  if (!found) throw unknownNameError('tool_failed', 'type of file', type, Object.keys(FILE_TYPE_GLOBS))
+  if (!found)
+    throw unknownNameError('tool_failed', { kind: 'type of file', name: type, known: Object.keys(FILE_TYPE_GLOBS) })
   return found
 }

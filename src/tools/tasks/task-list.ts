@@ -117,12 +117,7 @@ export class TaskLists {
 function findTask(tasks: readonly TaskListItem[], id: string): TaskListItem {
   const found = tasks.find((task) => task.id === id)
   if (found) return found
-  throw unknownNameError(
-    'tool_failed',
-    'task',
-    id,
-    tasks.map((task) => task.id),
-  )
+  throw unknownNameError('tool_failed', { kind: 'task', name: id, known: tasks.map((task) => task.id) })
 }
 
 /** Refuses a circle: none of its tasks could ever begin. */

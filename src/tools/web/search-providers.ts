@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { TroupeError } from '../../errors.ts'
+import type { EnvironmentVariables } from '../../kernel/world.ts'
 import { htmlToText } from './html-to-text.ts'
 import type { HttpSearchService } from './http-search-provider.ts'
 import { createSearchProvider } from './http-search-provider.ts'
@@ -110,7 +111,7 @@ export function searxngSearch(address: string): SearchProvider {
 }
 
 /** The service that the environment is set up for: an instance of one's own first, then Brave, then Tavily. */
-export function selectSearchProvider(env: Readonly<Record<string, string | undefined>>): SearchProvider | undefined {
+export function selectSearchProvider(env: EnvironmentVariables): SearchProvider | undefined {
   const { SEARXNG_URL, BRAVE_API_KEY, TAVILY_API_KEY } = env
   if (SEARXNG_URL) return searxngSearch(SEARXNG_URL)
   if (BRAVE_API_KEY) return braveSearch({ key: BRAVE_API_KEY })

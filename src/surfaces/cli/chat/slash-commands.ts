@@ -61,12 +61,11 @@ export async function runSlashCommand(talking: SlashContext, text: string): Prom
   const names = Object.keys(SLASH_COMMANDS)
   const slash = Object.hasOwn(SLASH_COMMANDS, word) ? SLASH_COMMANDS[word] : undefined
   if (!slash)
-    throw unknownNameError(
-      'invalid_input',
-      'command',
-      `/${word}`,
-      names.map((name) => `/${name}`),
-    )
+    throw unknownNameError('invalid_input', {
+      kind: 'command',
+      name: `/${word}`,
+      known: names.map((name) => `/${name}`),
+    })
   if (slash.argument && !slash.argument.startsWith('[') && rest.trim() === '') {
     throw new TroupeError('invalid_input', `/${word} needs ${slash.argument}`, { hint: '/help says more' })
   }
@@ -182,7 +181,7 @@ async function showArtifacts(talking: SlashContext, name: string): Promise<void>
   const { artifacts: written } = conversation.transcript
   if (name !== '') {
     const names = [...new Set(written.map((each) => each.name))]
-    if (!names.includes(name)) throw unknownNameError('invalid_input', 'artifact', name, names)
+    if (!names.includes(name)) throw unknownNameError('invalid_input', { kind: 'artifact', name, known: names })
     const found = await conversation.troupe.store.artifact(conversation.run_id ?? '', name)
     talking.show('artifact', { name, version: found?.version, content: found?.content }, [
       stripControlCharacters(found?.content ?? ''),

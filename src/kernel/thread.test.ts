@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { agent, createTestTroupe, functionModel } from '../../../test/support/test-troupe.ts'
-import { isEvent } from '../event.ts'
-import { textFrom, userMessage } from '../model.ts'
-import { definePattern } from '../pattern.ts'
+import { agent, createTestTroupe, functionModel } from '../../test/support/test-troupe.ts'
+import { isEvent } from './event.ts'
+import { textFrom, userMessage } from './model.ts'
+import { definePattern } from './pattern.ts'
 import { Thread } from './thread.ts'
 
 describe('a thread by itself', () => {

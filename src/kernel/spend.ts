@@ -1,15 +1,15 @@
-import type { Event, EventOf, ReservedBudget } from '../event.ts'
-import type { Usage } from '../model.ts'
-import { addUsage, NO_USAGE } from '../model.ts'
+import type { Event, EventOf, ReservedBudget } from './event.ts'
+import type { Usage } from './model.ts'
+import { addUsage, NO_USAGE } from './model.ts'
 
-/** Spend folded from a journal: calls that ended, and what was lost with a crash or an abort, at its reservation. */
+/** Usage and cost folded from a journal. Calls lost to a crash or an abort count at their reservation. */
 export interface Spend extends Usage {
   calls: number
-  /** `null` when a price is unknown: never 0 for want of knowledge. */
+  /** `null` if the price of any call is unknown. */
   usd: number | null
-  /** What is known to have been spent, whatever else is not: what the dollar limit counts. */
+  /** Sum of the known prices; `limits.usd` counts this. */
   known_usd: number
-  /** True when some call's usage never arrived and stands here at its reservation. */
+  /** True if a provider reported no usage for some call, which then counts at its reservation. */
   estimated: boolean
   lost: { calls: number; tokens: number; usd: number }
 }
@@ -23,7 +23,7 @@ export const NO_SPEND: Spend = Object.freeze({
   lost: Object.freeze({ calls: 0, tokens: 0, usd: 0 }),
 })
 
-/** What an event says of money, without the words that were paid for. */
+/** The usage and cost of a model event, without its message. */
 export type Charge =
   | { type: 'model:end' | 'model:error'; data: { key: string; usage: Usage; usd: number | null; estimated?: true } }
   | { type: 'model:lost'; data: { key: string; reserved: ReservedBudget } }
@@ -34,31 +34,31 @@ export function chargeFrom(event: Event): Charge {
   return { type: 'model:end', data: { key, usage, usd, ...(estimated ? { estimated } : undefined) } }
 }
 
-/** The spend after this event; the same object when the event spends nothing. */
-export function addSpend(before: Spend, event: Event | Charge): Spend {
+/** Returns the same object if the event has no cost. */
+export function addSpend(spend: Spend, event: Event | Charge): Spend {
   switch (event.type) {
     case 'model:end':
     case 'model:error': {
       const { usage, usd, estimated } = event.data
       return {
-        ...addUsage(before, usage),
-        calls: before.calls + 1,
-        usd: before.usd === null || usd === null ? null : before.usd + usd,
-        known_usd: before.known_usd + (usd ?? 0),
-        estimated: before.estimated || estimated === true,
-        lost: before.lost,
+        ...addUsage(spend, usage),
+        calls: spend.calls + 1,
+        usd: spend.usd === null || usd === null ? null : spend.usd + usd,
+        known_usd: spend.known_usd + (usd ?? 0),
+        estimated: spend.estimated || estimated === true,
+        lost: spend.lost,
       }
     }
     case 'model:lost': {
       const { reserved } = event.data
-      const { lost } = before
+      const { lost } = spend
       return {
-        ...before,
+        ...spend,
         lost: { calls: lost.calls + 1, tokens: lost.tokens + reserved.tokens, usd: lost.usd + reserved.usd },
       }
     }
     default:
-      return before
+      return spend
   }
 }
 

@@ -1,12 +1,11 @@
-import { shortHash } from '../hash.ts'
-import type { Message } from '../model.ts'
+import { shortHash } from './hash.ts'
+import type { Message } from './model.ts'
 
-/*
- * What was said before a session begins, when several sessions share it. Their requests begin with the same bytes, and the
- * journal holds what was said once: a pattern makes the thread anew from what it is told again on resume.
- * 1. A message is hashed and counted once, when it is added: a session that begins with a long thread costs no more than
- *    one that begins with a short one.
- * 2. A session sees the thread as it was when the session began.
+/**
+ * A conversation that several sessions share as their prefix, so that providers can cache it. The journal does not store
+ * it: the pattern rebuilds it on resume.
+ * 1. A message is hashed and measured once, when it is added, so opening a session does not scan the thread.
+ * 2. A session sees the thread as it was when the session opened.
  */
 export class Thread {
   readonly messages: Message[] = []
@@ -21,12 +20,11 @@ export class Thread {
     this.#hash = shortHash(this.#hash + json)
   }
 
-  /** What a provider counted for a request that held this whole thread: a better bound than its bytes. */
+  /** Sets a provider's token count for the whole thread, a tighter bound than its bytes. */
   setTokenCount(tokens: number): void {
     if (tokens > 0) this.#tokenCount = { tokens, bytes: this.#bytes }
   }
 
-  /** Starts over with these messages in the place of all that was said. */
   replace(messages: readonly Message[]): void {
     this.messages.length = 0
     this.#bytes = 0
