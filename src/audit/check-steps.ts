@@ -1,26 +1,12 @@
 import type { Event, EventOf } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
 import type { JournalIndex } from '../kernel/journal/journal-index.ts'
+import { INTERRUPTED_REASONS, OUTCOME_TYPES } from '../kernel/journal/journal-index.ts'
 import type { CheckScope, JournalCheck } from './finding.ts'
 
 /*
  * Steps: what begins ends at most once, what ended had begun, and an action is never begun again.
  */
-
-const OUTCOME_TYPES = new Set([
-  'session:end',
-  'model:end',
-  'model:error',
-  'limit:hit',
-  'tool:post',
-  'tool:error',
-  'step:end',
-  'step:error',
-  'session:input',
-  'session:context',
-  'artifact:write',
-])
-const INTERRUPTED_REASONS = new Set(['budget', 'timeout', 'cancelled'])
 
 /** The calls of one turn share a group, and no other turn has it. */
 interface ParallelGroups {
@@ -44,7 +30,8 @@ export function checkSteps(): JournalCheck {
     if (isEvent(event, 'run:reopen')) reopens += 1
     if (isEvent(event, 'run:end') && event.data.status === 'completed') checkLeftOpen(begun, journalIndex, before)
     if (key === undefined || isEvent(event, 'run:reopen')) return
-    if (OUTCOME_TYPES.has(event.type) && journalIndex.outcome(key))
+    // A second answer of a gate is reported by checkGates.
+    if (OUTCOME_TYPES.has(event.type) && !isEvent(event, 'gate:answer') && journalIndex.outcome(key))
       report('settled_twice', `${key} has an outcome already`)
     if (isEvent(event, 'tool:pre') || isEvent(event, 'step:begin') || isEvent(event, 'model:begin')) {
       begun.add(key)

@@ -144,7 +144,7 @@ test('MC28 a call that hangs is answered after its time limit, and the run goes 
   const play = { boss: [calling('mcp__s__hang'), calling('mcp__s__echo', { text: 'there' })] }
   const { troupe, inputs } = await createSetup(play, { agents: [agent('boss')], ...(mcp ? { mcp } : {}) })
   expect((await start(troupe)).status).toBe('completed')
-  expect(inputs.boss?.[1]).toContain('Error (tool_timeout): mcp__s__hang did not answer within 500 ms')
+  expect(inputs.boss?.[1]).toContain('Error (tool_timeout): mcp__s__hang did not return within 500 ms')
   expect(inputs.boss?.[2]).toContain('there')
   expect(scene.pids()).toHaveLength(1)
 })
@@ -167,7 +167,7 @@ test('MC29 a server that lies costs the run nothing: misfits, broken promises an
   expect(status).toBe('completed')
   expect(inputs.boss?.[1]).toContain('it takes numbers, whatever was advertised')
   for (const turn of [2, 3, 4]) expect(inputs.boss?.[turn]).toContain('do not fit its schema')
-  expect(inputs.boss?.[5]).toContain('more characters were left out')
+  expect(inputs.boss?.[5]).toContain('more characters; request a smaller part')
   expect(inputs.boss?.[6]).toContain('no tool missing')
   expect(ends(await troupe.events(run_id), 'tool:error')).toHaveLength(5)
   expect(troupe.mcpServers()[0]?.problems).toEqual([expect.stringContaining("its tool 'broken' is left out")])
@@ -268,7 +268,9 @@ test('MC44 a session that a person resumes in another run has the servers of tho
 
   const gone = await createSetup({ heir: [look, look, look, look] }, { agents: others, mcp, store })
   await gone.troupe.run('task', { session_id, instruction: 'on' })
-  expect(gone.inputs.heir?.[1]).toContain("the tool 'mcp__mine__look' is gone: the server it comes from is not there")
+  expect(gone.inputs.heir?.[1]).toContain(
+    "the tool 'mcp__mine__look' is no longer available: its MCP server is not part of this run",
+  )
 
   const lent = await start(known.troupe, 'other')
   expect((await known.tools(lent.run_id)).heir).not.toContain('mcp__mine__look')

@@ -143,7 +143,9 @@ test('PM23 what a person approved is what is done: a file that became a link mea
   symlinkSync('package.json', join(folder, 'note.txt'))
   const { troupe } = await runCalls(calls, { folder, store, agents: [agent('asker')] })
   const again = await (await troupe.answer(parked.gates[0]?.gate_id ?? '', 'allow')).result
-  expect(again.gates[0]?.question).toBe('May asker call Write(package.json)? It is no longer what was approved.')
+  expect(again.gates[0]?.question).toBe(
+    'May asker call Write(package.json)? The call has changed since it was approved.',
+  )
   expect(existsSync(join(folder, 'package.json'))).toBe(false)
   await (await troupe.answer(again.gates[0]?.gate_id ?? '', 'allow')).result
   expect(existsSync(join(folder, 'package.json'))).toBe(true)
@@ -160,7 +162,7 @@ test('PM26 a call that keeps becoming another is refused after the third answer'
     result = await (await troupe.answer(result.gates[0]?.gate_id ?? '', 'allow')).result
   }
   expect(result.status).toBe('completed')
-  expect(JSON.stringify(result.output)).toContain('no longer what would be done')
+  expect(JSON.stringify(result.output)).toContain('no longer the one that was approved')
   expect(['one.txt', 'two.txt', 'three.txt'].filter((name) => existsSync(join(folder, name)))).toEqual([])
   await troupe.close()
 })

@@ -15,16 +15,16 @@ import type { TimeSpan } from './time-span.ts'
 import { coveredMs } from './time-span.ts'
 
 /*
- * One attempt at executing a run: from a lease to its end, a wait, an interruption or a crash.
+ * One attempt at executing a run: from a lease to its end, a park, an interruption or a crash.
  * 1. A key is claimed once per execution.
- * 2. Every effect is counted while in flight. When none is, nothing is left to commit, and someone waits for a human (or
- *    the run was asked to pause), the execution is quiet and may be abandoned: its promises never settle.
- * 3. No new effect starts once paused or stopped.
- * 4. Before the first new action of a resumed run, every recorded action has been claimed: otherwise the code no longer
- *    matches the journal and acting on would do harm.
+ * 2. Every effect is counted while it is in flight. When none is, everything is committed, and a gate is open (or the run was
+ *    asked to pause), the execution can be parked: it is abandoned, and its promises never settle.
+ * 3. No new effect starts once the execution is paused or aborted.
+ * 4. Before the first new action of a resumed run, every recorded action has been claimed. Otherwise the code no longer
+ *    matches the journal, and acting could repeat what was done.
  */
 
-/** On whose behalf a human is asked. */
+/** The session that asks a person. */
 export interface Asker {
   session_id: string
   agent: string
@@ -36,21 +36,21 @@ export class Execution {
   readonly journal: Journal
   readonly journalIndex: JournalIndex
   readonly budget: Budget
-  /** Sub-sessions opened so far, by parent. */
+  /** Number of sub-sessions opened so far, by parent session. */
   readonly subSessionCounts: Map<string, number>
-  /** Sessions at work in the background of this execution, and how each will end. */
+  /** Background sessions of this execution, with the promise of their results. */
   readonly backgroundSessions = new Map<string, Promise<SessionResult>>()
-  /** Sessions with an open segment, and the key that holds them. */
+  /** Sessions with an open segment, and the key that opened it. */
   readonly activeSessions: Map<string, string>
-  /** Tools as models see them, made once for all sessions that have the same. */
+  /** Tool definitions as sent to models, shared by all sessions with the same tools. */
   readonly toolSpecs = new Map<string, readonly ToolSpec[]>()
-  /** How many of the run's steering commands have been handed out. */
+  /** Number of steering commands that the pattern has taken. */
   steeringTaken = 0
-  /** Called when the execution is quiet. */
+  /** Called when the execution can be parked. */
   onParkable: (() => void) | undefined
   /**
-   * To be awaited just before an effect, after its begin is committed: a process that stood still past its lease asks
-   * whether the run is still its own. Rejects with `lease_lost`.
+   * Await it just before an effect, after its begin is committed. A process that was suspended past its lease checks here
+   * that it still owns the run; otherwise this rejects with `lease_lost`.
    */
   ensureLease: () => Promise<void> | undefined = () => undefined
   readonly #committer: Committer
@@ -89,7 +89,7 @@ export class Execution {
     return this.#abortController.signal
   }
 
-  /** Gates that someone in this execution waits for. */
+  /** Ids of the open gates that this execution waits for. */
   get waitingGates(): string[] {
     return [...this.#waiting.keys()]
   }
@@ -98,18 +98,18 @@ export class Execution {
     return this.#isPaused
   }
 
-  /** Ends all work below with this reason; sessions keep what they have. */
+  /** Aborts all work with this reason; sessions end with their partial results. */
   abort(reason: TroupeError): void {
     this.#abortController.abort(reason)
   }
 
-  /** Lets what is in flight finish and starts nothing new. */
+  /** Lets effects in flight finish and starts no new ones. */
   pause(): void {
     this.#isPaused = true
     this.#checkParkable()
   }
 
-  /** Every key that was asked for in this execution. */
+  /** Every key that was claimed in this execution. */
   get claimedKeys(): ReadonlySet<string> {
     return this.#claimedKeys
   }
@@ -125,7 +125,7 @@ export class Execution {
     return this.journalIndex.outcome(key)
   }
 
-  /** Runs an effect, counted while in flight. A paused run starts none. */
+  /** Runs an effect and counts it as in flight. A paused execution starts none. */
   async runEffect<T>(run: () => Promise<T>): Promise<T> {
     if (this.signal.aborted) throw this.signal.reason
     return this.#runCounted(run)
@@ -140,19 +140,19 @@ export class Execution {
     }
   }
 
-  /** Fetches what has to be there before recorded steps can be claimed: a conversation, a model. */
-  async load<T>(look: () => Promise<T>): Promise<T> {
-    // Also after an abort: what the journal holds has to be read before a session can end with it.
-    const fetching = this.#runCounted(look)
-    this.#loading.add(fetching)
+  /** Loads what recorded steps depend on, such as a conversation or a model, before they can be claimed. */
+  async load<T>(read: () => Promise<T>): Promise<T> {
+    // Also after an abort: a session needs its recorded conversation to end with a partial result.
+    const loading = this.#runCounted(read)
+    this.#loading.add(loading)
     try {
-      return await fetching
+      return await loading
     } finally {
-      this.#loading.delete(fetching)
+      this.#loading.delete(loading)
     }
   }
 
-  /** @internal Pair with `leave`; for effects that are streams. */
+  /** For effects that are streams; pair it with `endEffect`. */
   beginEffect(): Promise<void> | undefined {
     if (this.#isPaused) return NEVER
     this.#inFlight += 1
@@ -168,10 +168,10 @@ export class Execution {
     this.#checkParkable()
   }
 
-  /** Stops what is still at work when the run has its result, and waits for its last words. */
+  /** Aborts work that is still running when the run has its result, and waits until it has recorded its end. */
   async finish(): Promise<void> {
     if (this.#inFlight === 0 && this.activeSessions.size === 0) return
-    this.#abortController.abort(new TroupeError('cancelled', 'the run ended before this did'))
+    this.#abortController.abort(new TroupeError('cancelled', 'the run ended before this session did'))
     do {
       const idle = Promise.withResolvers<void>()
       this.#onIdle = idle.resolve
@@ -202,7 +202,7 @@ export class Execution {
     return withAbort(promise, signal).finally(() => this.#waiting.delete(gate_id))
   }
 
-  /** Hands a human's answer in. Idempotent: an answer that the journal already has changes nothing. */
+  /** Delivers a person's answer. Idempotent: an answer that the journal already holds changes nothing. */
   async answerGate(gate: { key: string; gate_id: string }, answer: unknown, by: string): Promise<void> {
     if (!this.journalIndex.outcome(this.journalIndex.currentKey(gate.key))) {
       const event = this.journal.append('gate:answer', { key: gate.key, gate_id: gate.gate_id, answer, by })
@@ -216,7 +216,7 @@ export class Execution {
     waiter.resolve(answer)
   }
 
-  /** Milliseconds in this execution in which a human was asked on behalf of something under this key. */
+  /** Milliseconds of this execution in which gates under this key were open. */
   gateWaitMs(key: string): number {
     const now = this.ports.world.now()
     const open = [...this.#waiting.values()].map((gate) => ({ key: gate.key, from: gate.since, to: now }))
@@ -224,23 +224,23 @@ export class Execution {
     return coveredMs(below, { from: 0, to: now })
   }
 
-  /** The same for every attempt at the call with this key. */
+  /** The same for every attempt at the tool call with this key. */
   idempotencyKey(key: string): string {
     return sha256(`${this.run.id}\n${key}`).slice(0, 32)
   }
 
-  /** Compares what is asked now with what was recorded; the record wins, unless strict. */
+  /** Detects drift: the code now passes another input than was recorded. The record wins, unless `strict` is set. */
   checkDrift(key: string, recorded: string | null, now: string | null): void {
     if (recorded === null || now === null || recorded === now) return
     if (this.ports.strict) {
-      throw new TroupeError('step_drift', `the step '${key}' now asks something else than its journal recorded`, {
-        hint: 'run the version of the code that wrote the journal, or resume without strict',
+      throw new TroupeError('step_drift', `the input of the step '${key}' differs from the recorded one`, {
+        hint: 'resume with the version of the code that wrote the journal, or without `engine.strict`',
       })
     }
     this.journal.append('step:drift', { key, recorded_hash: recorded, current_hash: now })
   }
 
-  /** To be awaited before a new action: see invariant 4. */
+  /** Await it before a new action: see invariant 4. */
   ensureReplayed(): Promise<void> | undefined {
     if (this.journalIndex.isEmpty || this.ports.replayOnly) return undefined
     this.#replayed ??= this.#waitForReplay()
@@ -250,7 +250,7 @@ export class Execution {
   async #waitForReplay(): Promise<void> {
     for (let claimed = -1; claimed !== this.#claimedKeys.size || this.#loading.size > 0; ) {
       claimed = this.#claimedKeys.size
-      // Waited for, not polled: a paused run fetches nothing any more, and its process has to come to an end.
+      // Awaited, not polled: a paused execution loads nothing more, and its process must be able to exit.
       await Promise.allSettled(this.#loading)
       await new Promise<void>((resolve) => this.ports.world.defer(resolve))
     }
@@ -258,9 +258,9 @@ export class Execution {
     if (lost === undefined) return
     throw new TroupeError(
       'unclaimed_action',
-      `the journal holds an action '${lost}' that the code no longer asks for`,
+      `the journal holds the action '${lost}', which the code no longer performs`,
       {
-        hint: 'resume with the version that began it, or name the new key in the pattern’s `renamed`',
+        hint: 'resume with the version of the pattern that began it, or map its key in `renamedKeys` of the pattern',
       },
     )
   }

@@ -7,14 +7,15 @@ import type { TimeSpan } from './time-span.ts'
 import { coveredMs } from './time-span.ts'
 
 /*
- * What a journal remembers of each step, for the execution that follows a crash, a wait or a restart.
+ * The recorded state of each step, for an execution that follows a crash, a park or a restart.
  * 1. A key is settled by the last event that gave it an outcome; it is open when it began and has none.
- * 2. `run:reopen` forgets the outcome of the keys it names, of the keys above them, and of sessions that were cut short without
- *    anyone taking note; nothing else.
- * 3. Working time counts from an attempt to its orderly stop, or to its last event if it crashed; waiting counts nothing.
+ * 2. `run:reopen` removes the outcome of the keys it names, of the keys above them, and of sessions that were interrupted
+ *    without their caller having recorded it; nothing else.
+ * 3. Active time counts from an attempt to its orderly stop, or to its last event if it crashed; waiting does not count.
  */
 
-const OUTCOME_TYPES = new Set<EventType>([
+/** Events that settle the step of their key; events of patterns do, too. */
+export const OUTCOME_TYPES: ReadonlySet<EventType> = new Set<EventType>([
   'session:input',
   'session:context',
   'session:compress',
@@ -29,18 +30,25 @@ const OUTCOME_TYPES = new Set<EventType>([
   'gate:answer',
   'artifact:write',
 ])
-const OPENING_TYPES = new Set<EventType>(['session:open', 'model:begin', 'tool:pre', 'step:begin', 'gate:open'])
-/** Ends that came from outside the session. */
-const INTERRUPTED_REASONS = new Set(['budget', 'timeout', 'cancelled'])
+/** Events that open the step of their key. */
+const OPENING_TYPES: ReadonlySet<EventType> = new Set<EventType>([
+  'session:open',
+  'model:begin',
+  'tool:pre',
+  'step:begin',
+  'gate:open',
+])
+/** Stop reasons of sessions that were ended from outside. */
+export const INTERRUPTED_REASONS: ReadonlySet<string> = new Set(['budget', 'timeout', 'cancelled'])
 const STOP_TYPES = new Set<EventType>(['run:park', 'run:interrupt', 'run:end'])
 
 type EndedModelCall = EventOf<'model:error'> | EventOf<'model:end'>
 
 export class JournalIndex {
-  /** Milliseconds of work in earlier attempts. */
+  /** Active milliseconds of earlier attempts. */
   activeMs = 0
   cancelled: EventOf<'run:cancel'> | undefined
-  /** What people asked of the run while it was under way, in order. */
+  /** Steering commands in journal order. */
   readonly steeringCommands: EventOf<'run:steer'>[] = []
   /** The newest version of each artifact of this run. */
   readonly artifactVersions = new Map<string, number>()
@@ -69,12 +77,12 @@ export class JournalIndex {
     return this.#outcomes.size === 0 && this.#openings.size === 0
   }
 
-  /** Attempts in a row, up to the last, that broke off. */
+  /** Consecutive attempts, up to the last, that crashed. */
   get crashes(): number {
     return this.#attemptAt === undefined ? 0 : this.#crashes + 1
   }
 
-  /** Attempts in a row, up to the last, that broke off without settling anything new. */
+  /** Consecutive attempts, up to the last, that crashed without settling a new step. */
   get crashesWithoutProgress(): number {
     if (this.#attemptAt === undefined) return 0
     return this.#progressedSinceAttempt ? 1 : this.#crashesWithoutProgress + 1
@@ -90,7 +98,7 @@ export class JournalIndex {
     this.#lastAt = event.at
   }
 
-  /** What today's code calls a recorded key. */
+  /** The key that the current code uses for a recorded key (`renamedKeys`). */
   currentKey(key: string): string {
     return this.#rename(key)
   }
@@ -103,22 +111,22 @@ export class JournalIndex {
     return this.#openings.get(key)
   }
 
-  /** True when the run was taken up again after this key had ended it. */
+  /** True when `run:reopen` named this key. */
   wasReopened(key: string): boolean {
     return this.#reopened.has(key)
   }
 
-  /** True when the run was taken up again after an end. */
+  /** True when the run was reopened after it had ended. */
   get hasReopenedKeys(): boolean {
     return this.#reopened.size > 0
   }
 
-  /** Rules that people granted in this run when they were asked for permission. */
+  /** Permission rules that people granted in this run. */
   grantedRules(): readonly string[] {
     return this.#grants
   }
 
-  /** How many sub-sessions each session had started. */
+  /** Number of sub-sessions, by parent session. */
   subSessionCounts(): Map<string, number> {
     const counts = new Map<string, number>()
     for (const event of this.#openings.values()) {
@@ -129,21 +137,21 @@ export class JournalIndex {
     return counts
   }
 
-  /** Background sessions that were at work when the last execution broke off. */
+  /** Background sessions that were running when the last execution stopped. */
   openBackgroundSessions(): EventOf<'session:open'>[] {
     return [...this.#openings].flatMap(([key, event]) =>
       isEvent(event, 'session:open') && event.data.background && !this.#outcomes.has(key) ? event : [],
     )
   }
 
-  /** Model calls that had begun when the last execution broke off. */
+  /** Model requests that had begun when the last execution stopped. */
   openModelCalls(): EventOf<'model:begin'>[] {
     return [...this.#openings].flatMap(([key, event]) =>
       isEvent(event, 'model:begin') && !this.#outcomes.has(key) ? event : [],
     )
   }
 
-  /** How a session of this run ended last. */
+  /** The last end of a session of this run. */
   sessionEnd(session_id: string): EventOf<'session:end'> | undefined {
     let end: EventOf<'session:end'> | undefined
     for (const event of this.#outcomes.values()) {
@@ -152,7 +160,7 @@ export class JournalIndex {
     return end
   }
 
-  /** Sessions whose segment is open, with the key that holds it. */
+  /** Sessions with an open segment, and the key that opened it. */
   openSessions(): Map<string, string> {
     const open = new Map<string, string>()
     for (const [key, event] of this.#openings) {
@@ -163,7 +171,7 @@ export class JournalIndex {
     return open
   }
 
-  /** Milliseconds of work in earlier attempts since this key was opened, without those it waited for a human. */
+  /** Active milliseconds of earlier attempts since this key was opened, without the time its gates were open. */
   activeMsSince(key: string): number {
     const opened = this.#openings.get(key)
     if (!opened) return 0
@@ -174,17 +182,17 @@ export class JournalIndex {
     }, 0)
   }
 
-  /** Calls with this key that ended before the one that counts: failures that are tried again, and what was reopened. */
+  /** Ended requests with this key that a later attempt replaces: retried failures, and outcomes that were reopened. */
   earlierAttempts(key: string): readonly EndedModelCall[] {
     return this.#earlierAttempts.get(key) ?? []
   }
 
-  /** How often a call with this key began. */
+  /** Number of requests that began with this key. */
   attemptCount(key: string): number {
     return this.#attemptCounts.get(key) ?? 0
   }
 
-  /** Acting steps that had begun, that no code has claimed in this execution, and that lie in no finished subtree. */
+  /** Actions that had begun, outside settled subtrees, and that this execution has not claimed. */
   unclaimedActions(claimed: ReadonlySet<string>): string[] {
     const unclaimed: string[] = []
     for (const [key, event] of this.#openings) {
@@ -218,7 +226,7 @@ export class JournalIndex {
     }
   }
 
-  /** The artifacts that were written under a key, in order. */
+  /** Artifact versions written under a key, oldest first. */
   artifactsUnder(key: string): readonly ArtifactVersion[] {
     return this.#artifacts.get(key) ?? []
   }
@@ -273,13 +281,13 @@ export class JournalIndex {
       if (isEvent(ended, 'model:error') || isEvent(ended, 'model:end')) {
         this.#earlierAttempts.set(renamed, [...this.earlierAttempts(renamed), ended])
       }
-      // The failed call begins anew; sessions and patterns above it are entered again. An action whose outcome nobody
-      // knows stays as it is: only a person who knows better can have it made again.
+      // The failed step starts over, and sessions and patterns above it are re-entered. An action with an unknown outcome
+      // stays settled, unless a person who knows better forces it.
       const inDoubt = (ended?.data as { error?: { code?: string } } | undefined)?.error?.code === 'outcome_unknown'
       if ((!inDoubt || force) && this.#outcomes.delete(renamed)) this.#openings.delete(renamed)
       for (const above of ancestorKeys(renamed)) this.#outcomes.delete(above)
     }
-    // From above: an end that is taken back here has taken no note of those below.
+    // Outermost first: removing an outer end here makes the ends below it unseen, too.
     for (const [settled, event] of [...this.#outcomes].sort(([a], [b]) => a.length - b.length)) {
       if (
         isEvent(event, 'session:end') &&
@@ -291,7 +299,7 @@ export class JournalIndex {
     }
   }
 
-  /** True when nothing above has taken note of this outcome. */
+  /** True when no ancestor is settled, so that no caller has used this outcome. */
   #isUnobserved(key: string): boolean {
     return !ancestorKeys(key).some((above) => this.#outcomes.has(above))
   }
@@ -303,7 +311,7 @@ function ancestorKeys(key: string): string[] {
   return above
 }
 
-/** Keys that newer code calls differently: whole path segments, the longest old name first. */
+/** Maps recorded keys to renamed ones: whole path segments, the longest old name first. */
 function keyRenamer(renamed: Readonly<Record<string, string>>): (key: string) => string {
   const pairs = Object.entries(renamed).sort(([a], [b]) => b.length - a.length)
   if (pairs.length === 0) return (key) => key

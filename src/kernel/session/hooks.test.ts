@@ -92,7 +92,7 @@ describe('decisions about tool calls', () => {
     const { troupe, task } = await createTestTroupe({ model, agents: [worker], tools: [push], hooks })
     const { run_id } = await task('worker', 'go')
     expect(asked).toMatchObject([{ run_id, agent: 'worker', tool: 'push', input: { to: 'main' } }])
-    expect(model.requests[1] && lastMessageText(model.requests[1])).toMatch(/refused: main is frozen/)
+    expect(model.requests[1] && lastMessageText(model.requests[1])).toMatch(/denied the call of push: main is frozen/)
     const events = await troupe.events(run_id)
     expect(eventData(events, 'tool:error')).toMatchObject([{ detail: { code: 'denied' } }])
     expect([eventData(events, 'tool:pre'), done]).toEqual([[], []])

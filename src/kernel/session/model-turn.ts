@@ -15,34 +15,34 @@ import { withTimeout } from './with-timeout.ts'
 
 const CONTEXT_HOOK_TIMEOUT_MS = 120_000
 
-/** One turn's model call: adds what hooks have to say, makes room, and asks. */
 export interface ModelTurn {
   turnKey: string
   tools: readonly ToolSpec[]
-  /** Tools are shown, so that the shared beginning stays the same, but may not be called. */
+  /** Tools are still sent, so that the provider's prompt cache matches, but must not be called. */
   finalTurn: boolean
   output: JsonSchema | undefined
 }
 
-export async function runModelTurn(site: ModelRequestScope, ask: ModelTurn): Promise<Event> {
-  const { session } = site
-  const key = `${ask.turnKey}/model`
-  await addContext(site, ask.turnKey)
-  const toolBytes = toolSpecBytes(ask.tools)
-  const shapeBytes = ask.output ? jsonBytes(ask.output) : 0
-  await compressIfNeeded(site, ask.turnKey, { extraBytes: toolBytes })
-  const call = {
-    maxInputTokens: inputTokenBound(session) + shapeBytes + (session.tokenCount.tokens > 0 ? 0 : toolBytes),
+/** The model request of one turn: adds context from hooks, compacts the conversation if needed, and requests the model. */
+export async function runModelTurn(scope: ModelRequestScope, turn: ModelTurn): Promise<Event> {
+  const { session } = scope
+  const key = `${turn.turnKey}/model`
+  await addContext(scope, turn.turnKey)
+  const toolBytes = toolSpecBytes(turn.tools)
+  const schemaBytes = turn.output ? jsonBytes(turn.output) : 0
+  await compressIfNeeded(scope, turn.turnKey, { extraBytes: toolBytes })
+  const plan = {
+    maxInputTokens: inputTokenBound(session) + schemaBytes + (session.tokenCount.tokens > 0 ? 0 : toolBytes),
     inputHash: (model: string) => inputHash(session, model),
     buildRequest: (model: string, reservation: Reservation) =>
-      toModelRequest(site, { ...ask, key, model }, reservation),
+      toModelRequest(scope, { ...turn, key, model }, reservation),
   }
-  const event = await requestModel(site, { key, ...call })
+  const event = await requestModel(scope, { key, ...plan })
   if (!isEvent(event, 'model:error') || event.data.error.code !== 'context_too_long') return event
-  // The provider's window is smaller than we knew: make room by force, once, and ask again.
-  if (!(await compressIfNeeded(site, ask.turnKey, { extraBytes: toolBytes, force: true }))) return event
-  return await requestModel(site, {
-    ...call,
+  // The provider's context window is smaller than known: compact unconditionally, once, and request again.
+  if (!(await compressIfNeeded(scope, turn.turnKey, { extraBytes: toolBytes, force: true }))) return event
+  return await requestModel(scope, {
+    ...plan,
     key: `${key}/again`,
     maxInputTokens: inputTokenBound(session) + toolBytes,
   })
@@ -74,7 +74,7 @@ async function addContext({ execution, session, signal }: ModelRequestScope, tur
   applyEvent(session, event)
 }
 
-/** What hooks add, as one message; it is pinned if any part of it is. */
+/** The context of all hooks as one message; pinned if any part of it is. */
 function contextMessage(added: readonly AddedContext[]): UserMessage | null {
   const parts = added.map((part) => (typeof part === 'object' ? part : { text: part ?? '' }))
   const text = parts.flatMap((part) => (part.text === '' ? [] : part.text)).join('\n\n')
@@ -89,11 +89,11 @@ interface ModelTurnRequest extends ModelTurn {
 }
 
 function toModelRequest(
-  site: ModelRequestScope,
+  scope: ModelRequestScope,
   { key, model, tools, finalTurn, output }: ModelTurnRequest,
   reservation: Reservation,
 ): ModelRequest {
-  const { execution, session } = site
+  const { execution, session } = scope
   const { agent } = session.opening
   return {
     key,
@@ -124,7 +124,7 @@ function toolSpecBytes(tools: readonly ToolSpec[]): number {
 
 const byteSizeCache = new WeakMap<object, number>()
 
-/** The size of what is sent with every request of many: counted once. */
+/** Memoised: the same tools and schemas are sent with many requests. */
 function jsonBytes(value: object): number {
   let bytes = byteSizeCache.get(value)
   if (bytes === undefined) {

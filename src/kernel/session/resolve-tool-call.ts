@@ -1,5 +1,5 @@
 import { TroupeError, unknownNameError } from '../../errors.ts'
-import { isEvent } from '../event.ts'
+import { recordValue } from '../journal/step.ts'
 import type { ToolCallPart } from '../model.ts'
 import type { PatternTool } from '../pattern.ts'
 import { formatIssues } from '../schema.ts'
@@ -8,33 +8,33 @@ import type { ToolCallScope } from './tool-call-scope.ts'
 import { withTimeout } from './with-timeout.ts'
 
 /*
- * What a call is to be, before anyone is asked and anything is done: the tool the agent has by that name, its arguments
- * checked, and what hooks made of them. The hooks' verdict is a step of its own, so that a person who is asked for
- * permission and a run that is resumed both see the same call.
+ * Resolves a call before permission is asked: finds the agent's tool, validates the arguments, and applies `beforeTool` hooks.
+ * The verdict of the hooks is a step of its own, so that the person who is asked for permission and a resumed run see the
+ * same call.
  */
 
 export type AnyTool = Tool | PatternTool
 
 export interface ResolvedToolCall {
   tool: AnyTool
-  /** As it is recorded: what the model or a hook wrote. */
+  /** As recorded: the arguments from the model or a hook. */
   input: unknown
-  /** As the tool gets it: checked and transformed by its schema. */
+  /** As passed to the tool: validated and transformed by its schema. */
   parsed: unknown
 }
 
 const TOOL_HOOK_TIMEOUT_MS = 120_000
 
-export async function resolveToolCall(site: ToolCallScope, call: ToolCallPart): Promise<ResolvedToolCall> {
-  const tool = findTool(site, call.name)
+export async function resolveToolCall(scope: ToolCallScope, call: ToolCallPart): Promise<ResolvedToolCall> {
+  const tool = findTool(scope, call.name)
   if (call.invalid !== undefined) throw invalidInputError(tool.name, `the arguments are not JSON: ${call.invalid}`)
   const checked = tool.input.safeParse(call.input)
   if (!checked.success) throw invalidInputError(tool.name, formatIssues(checked.error))
   const proposal = { tool, input: call.input, parsed: checked.data }
-  if (!site.execution.ports.hooks.some((hooks) => hooks.beforeTool)) return proposal
-  const verdict = await hookVerdict(site, proposal)
+  if (!scope.execution.ports.hooks.some((hooks) => hooks.beforeTool)) return proposal
+  const verdict = await hookVerdict(scope, proposal)
   if (verdict.deny !== undefined) {
-    throw new TroupeError('denied', `the call of ${tool.name} was refused: ${verdict.deny}`, {
+    throw new TroupeError('denied', `a hook denied the call of ${tool.name}: ${verdict.deny}`, {
       hint: 'this is final for this call; do not repeat it unchanged',
     })
   }
@@ -47,34 +47,32 @@ interface CombinedVerdict {
   input?: unknown
 }
 
-async function hookVerdict(site: ToolCallScope, proposal: ResolvedToolCall): Promise<CombinedVerdict> {
-  const { execution, session } = site
-  const key = `${site.key}/hooks`
-  execution.claim(key)
-  const settled = execution.journalIndex.outcome(key)
-  if (isEvent(settled, 'step:end')) return settled.data.result as CombinedVerdict
-  const verdict = await runToolHooks(site, proposal)
-  execution.journal.append('step:end', { key, v: 1, input_hash: null, result: verdict }, session.id)
-  return verdict
+async function hookVerdict(scope: ToolCallScope, proposal: ResolvedToolCall): Promise<CombinedVerdict> {
+  const { execution, session, signal } = scope
+  const step = { execution, key: `${scope.key}/hooks`, signal, session_id: session.id, external: true as const }
+  return recordValue(step, () => runToolHooks(scope, proposal))
 }
 
-async function runToolHooks(site: ToolCallScope, { tool, parsed }: ResolvedToolCall): Promise<CombinedVerdict> {
-  const { execution, session, signal } = site
-  const about = { run_id: execution.run.id, session_id: session.id, agent: session.opening.agent.name, tool: tool.name }
+async function runToolHooks(scope: ToolCallScope, { tool, parsed }: ResolvedToolCall): Promise<CombinedVerdict> {
+  const { execution, session, signal } = scope
+  const call = { run_id: execution.run.id, session_id: session.id, agent: session.opening.agent.name, tool: tool.name }
   const timeoutError = () =>
-    new TroupeError('tool_failed', `a hook did not decide about ${tool.name} within ${TOOL_HOOK_TIMEOUT_MS} ms`)
+    new TroupeError(
+      'tool_failed',
+      `a hook's beforeTool for ${tool.name} did not return within ${TOOL_HOOK_TIMEOUT_MS} ms`,
+    )
   let verdict: CombinedVerdict = {}
   let input = parsed
   for (const hooks of execution.ports.hooks) {
     if (!hooks.beforeTool) continue
-    const asked = async () => hooks.beforeTool?.({ ...about, input })
-    const said = await execution.runEffect(() =>
-      withTimeout({ world: execution.ports.world, signal, ms: TOOL_HOOK_TIMEOUT_MS, timeoutError }, asked()),
+    const callHook = async () => hooks.beforeTool?.({ ...call, input })
+    const hookResult = await execution.runEffect(() =>
+      withTimeout({ world: execution.ports.world, signal, ms: TOOL_HOOK_TIMEOUT_MS, timeoutError }, callHook()),
     )
-    if (said && 'deny' in said) return { deny: said.deny }
-    if (!said) continue
-    verdict = { input: said.input }
-    input = parseHookInput(tool, said.input)
+    if (hookResult && 'deny' in hookResult) return { deny: hookResult.deny }
+    if (!hookResult) continue
+    verdict = { input: hookResult.input }
+    input = parseHookInput(tool, hookResult.input)
   }
   return verdict
 }
@@ -101,17 +99,21 @@ function toolUnavailableError(
   })
 }
 
-/** The model must not pay for what a hook made of its call. */
+/** `tool_failed`, not `invalid_tool_input`: the model is not at fault for arguments that a hook changed. */
 function parseHookInput(tool: AnyTool, input: unknown): unknown {
   const parsed = tool.input.safeParse(input)
   if (parsed.success) return parsed.data
-  throw new TroupeError('tool_failed', `a hook changed the input of ${tool.name}: ${formatIssues(parsed.error)}`, {
-    retry: false,
-  })
+  throw new TroupeError(
+    'tool_failed',
+    `a hook changed the input of ${tool.name} to an invalid one: ${formatIssues(parsed.error)}`,
+    {
+      retry: false,
+    },
+  )
 }
 
 function invalidInputError(tool: string, why: string): TroupeError {
-  return new TroupeError('invalid_tool_input', `the arguments of ${tool} do not fit: ${why}`, {
-    hint: 'correct the arguments and call it again; a second misfit ends the session',
+  return new TroupeError('invalid_tool_input', `invalid arguments for ${tool}: ${why}`, {
+    hint: 'correct the arguments and call it again; a second invalid call in a row ends the session',
   })
 }

@@ -2,13 +2,13 @@ import type { Context } from '../context.ts'
 import type { Execution } from '../journal/execution.ts'
 import type { SessionState } from './session-state.ts'
 
-/** Where one tool call stands. */
+/** One tool call within its turn. */
 export interface ToolCallScope {
   execution: Execution
   session: SessionState
   signal: AbortSignal
   key: string
-  /** The same for all calls of one assistant message. */
+  /** Shared by all calls of one assistant message. */
   group: string
   /** A pattern's view of the run at this call. */
   contextFor(key: string): Context

@@ -90,7 +90,7 @@ describe('calls of one turn', () => {
     expect(texts[1]).toContain('the disk is on fire')
     expect(texts[2]).toContain('no route')
     expect(texts[3]).toMatch(/nothing found[\s\S]*empty list/)
-    expect(texts[4]).toContain('mute failed without saying why')
+    expect(texts[4]).toContain('mute failed without an error message')
     expect(eventData(events, 'tool:post').length + eventData(events, 'tool:error').length).toBe(6)
     expect(result.status).toBe('completed')
   })
@@ -151,7 +151,7 @@ describe('a tool that is slow or talks too much', () => {
     const { answers, result } = await world.runUntil(
       told(toolCallChunks({ name: 'hang' }), { tools: [hang], engine: { world } }),
     )
-    expect(answers[0]?.text).toContain('hang did not answer within 3000 ms')
+    expect(answers[0]?.text).toContain('hang did not return within 3000 ms')
     expect([aborted, result.status]).toEqual([3000, 'completed'])
   })
 
@@ -176,8 +176,8 @@ describe('a tool that is slow or talks too much', () => {
     })
     const left = 50_000_000 - MAX_TOOL_OUTPUT_CHARS
     expect(answers[0]?.text.length).toBeLessThan(MAX_TOOL_OUTPUT_CHARS + 200)
-    expect(answers[0]?.text).toContain(`[${left} more characters were left out`)
-    expect(answers[1]?.text).toMatch(/more characters were left out/)
+    expect(answers[0]?.text).toContain(`[truncated: ${left} more characters`)
+    expect(answers[1]?.text).toMatch(/truncated: \d+ more characters/)
     expect(eventData(events, 'tool:post')[0]?.truncated).toBe(left)
   })
 
@@ -200,7 +200,7 @@ describe('arguments that do not fit', () => {
     const { task } = await createTestTroupe({ model, agents: [worker], tools: [look] })
     expect((await task('worker', 'go')).status).toBe('completed')
     const [, second, third] = model.requests
-    expect(second && lastMessageText(second)).toMatch(/arguments of look do not fit: n: .*number/)
+    expect(second && lastMessageText(second)).toMatch(/invalid arguments for look: n: .*number/)
     expect(third && lastMessageText(third)).toBe('3')
   })
 

@@ -2,11 +2,12 @@ import { TroupeError, unknownNameError } from '../../errors.ts'
 import type { Event, ToolPre } from '../event.ts'
 import { isEvent } from '../event.ts'
 import { isFatal } from '../journal/fatal-error.ts'
+import { settleOnce } from '../journal/step.ts'
 import type { ToolCallPart } from '../model.ts'
 import type { PatternTool } from '../pattern.ts'
 import { formatIssues } from '../schema.ts'
 import type { Tool, ToolCall, ToolResult } from '../tool.ts'
-import type { AnyTool } from './resolve-tool-call.ts'
+import type { AnyTool, ResolvedToolCall } from './resolve-tool-call.ts'
 import { resolveToolCall } from './resolve-tool-call.ts'
 import type { ToolCallScope } from './tool-call-scope.ts'
 import { requirePermission } from './tool-permission.ts'
@@ -15,172 +16,178 @@ import { recordToolError, recordToolResult } from './tool-result.ts'
 import { withTimeout } from './with-timeout.ts'
 
 /*
- * One tool call of a turn, as a step. Every call is answered, whatever happens to it.
- * 1. What a hook decided is in the journal before the call is made, and is not asked again.
- * 2. An action is on disk as begun before it is made. Begun without an end, it is never repeated: `recover` looks, or
- *    the model is told that nobody knows.
- * 3. An abort is no answer: it is not recorded, and the session ends with its reason.
+ * One tool call of a turn, as a step. Every call gets a result, whatever happens to it.
+ * 1. The verdict of hooks is in the journal before the call is executed, and is not asked for again.
+ * 2. Write-ahead: an action is on disk as begun before it is executed. Begun without an end, it is never repeated: `recover`
+ *    finds out, or the model is told that the outcome is unknown.
+ * 3. An abort is no result: it is not recorded, and the session ends with the abort's reason.
  */
 
 const DEFAULT_TOOL_TIMEOUT_MS = 120_000
 
-/** Answers one call; returns the event that did. */
-export async function runToolCall(site: ToolCallScope, call: ToolCallPart): Promise<Event> {
-  const { execution, key } = site
-  execution.claim(key)
-  const settled = execution.journalIndex.outcome(key)
-  if (settled) return settled
+/** Executes one call, or finds it in the journal; returns its outcome, `tool:post` or `tool:error`. */
+export async function runToolCall(scope: ToolCallScope, call: ToolCallPart): Promise<Event> {
+  return settleOnce(scope, () => settleToolCall(scope, call))
+}
+
+async function settleToolCall(scope: ToolCallScope, call: ToolCallPart): Promise<Event> {
+  const { execution, key, signal } = scope
   const begun = execution.journalIndex.opening(key)
-  const about: PartialToolCall = {
+  const partial: PartialToolCall = {
     tool: execution.ports.patternTools.get(call.name)?.name ?? call.name,
     tool_call_id: call.id,
   }
   try {
-    if (isEvent(begun, 'tool:pre')) return await recoverToolCall(site, Object.assign(about, begun.data))
-    return await beginToolCall(site, call, about)
+    if (isEvent(begun, 'tool:pre')) return await recoverToolCall(scope, Object.assign(partial, begun.data))
+    return await beginToolCall(scope, call, partial)
   } catch (thrown) {
-    if (site.signal.aborted) throw site.signal.reason
+    if (signal.aborted) throw signal.reason
     if (thrown instanceof TroupeError && isFatal(thrown)) throw thrown
-    return recordToolError(site, about, thrown)
+    return recordToolError(scope, partial, thrown)
   }
 }
 
-/** `about` takes in what becomes known of the call, for whoever has to say that it failed. */
-async function beginToolCall(site: ToolCallScope, call: ToolCallPart, about: PartialToolCall): Promise<Event> {
-  const { execution, session } = site
-  site.signal.throwIfAborted()
-  const { tool, input, parsed } = await resolveToolCall(site, call)
-  const pre: ToolPre = Object.assign(about, {
-    key: site.key,
-    tool: tool.name,
-    tool_call_id: call.id,
-    parallel_group_id: site.group,
-    kind: tool.kind,
-    category: tool.category,
-    input,
-    idempotency_key: execution.idempotencyKey(site.key),
-    ...(input === call.input ? undefined : { original_input: call.input }),
-    ...(tool.kind === 'pattern' ? tool.pattern.eventFields?.(site.contextFor(site.key), parsed as never) : undefined),
-  })
-  const subject =
-    tool.kind === 'pattern'
-      ? tool.pattern.subject?.(parsed as never, site.contextFor(site.key))
-      : tool.subject?.(parsed as never)
-  const { excludedGlobs } = await requirePermission(site, { tool, input, subject })
+/** Fills in `partial` as the call becomes known, so that a failure on the way is recorded with those facts. */
+async function beginToolCall(scope: ToolCallScope, call: ToolCallPart, partial: PartialToolCall): Promise<Event> {
+  const { execution, session, signal } = scope
+  signal.throwIfAborted()
+  const { tool, input, parsed } = await resolveToolCall(scope, call)
+  const pre: ToolPre = Object.assign(partial, toToolPre(scope, call, { tool, input, parsed }))
+  const subject = subjectOf(scope, tool, parsed)
+  const { excludedGlobs } = await requirePermission(scope, { tool, input, subject })
   if (tool.kind === 'pattern') {
     execution.journal.append('tool:pre', { ...pre }, session.id)
-    return runPatternTool(site, tool, pre)
+    return runPatternTool(scope, tool, pre)
   }
   if (subject !== undefined) pre.subject = subject
   if (excludedGlobs) pre.excluded_globs = excludedGlobs
   return execution.runEffect(async () => {
     if (tool.kind === 'act') await execution.ensureReplayed()
-    site.signal.throwIfAborted()
+    signal.throwIfAborted()
     execution.journal.append('tool:pre', { ...pre }, session.id)
     await execution.journal.commit(tool.kind === 'act' ? 'full' : 'normal')
     await execution.ensureLease()
-    return recordToolResult(site, pre, await executeTool(site, tool, pre))
+    return recordToolResult(scope, pre, await executeTool(scope, tool, pre))
   })
 }
 
-/** The call had begun in an earlier execution and has no end. */
-async function recoverToolCall(site: ToolCallScope, pre: ToolPre): Promise<Event> {
-  const { execution, session, signal } = site
+function toToolPre(scope: ToolCallScope, call: ToolCallPart, { tool, input, parsed }: ResolvedToolCall): ToolPre {
+  const { execution, key } = scope
+  return {
+    key,
+    tool: tool.name,
+    tool_call_id: call.id,
+    parallel_group_id: scope.group,
+    kind: tool.kind,
+    category: tool.category,
+    input,
+    idempotency_key: execution.idempotencyKey(key),
+    ...(input === call.input ? undefined : { original_input: call.input }),
+    ...(tool.kind === 'pattern' ? tool.pattern.eventFields?.(scope.contextFor(key), parsed as never) : undefined),
+  }
+}
+
+/** The subject that permission rules match: a path, a command, an address, an agent. */
+function subjectOf(scope: ToolCallScope, tool: AnyTool, parsed: unknown): string | undefined {
+  return tool.kind === 'pattern'
+    ? tool.pattern.subject?.(parsed as never, scope.contextFor(scope.key))
+    : tool.subject?.(parsed as never)
+}
+
+/** The call had begun in an earlier execution and has no outcome. */
+async function recoverToolCall(scope: ToolCallScope, pre: ToolPre): Promise<Event> {
+  const { execution, session, signal } = scope
+  const { tools, patternTools, world } = execution.ports
   const unknown = new TroupeError('outcome_unknown', `${pre.tool} had begun when the run was interrupted`, {
     hint: 'it may or may not have taken effect, and was not repeated; check before you call it again',
   })
-  const tool = execution.ports.tools.get(pre.tool) ?? execution.ports.patternTools.get(pre.tool)
+  const tool = tools.get(pre.tool) ?? patternTools.get(pre.tool)
   if (!tool && pre.kind === 'act') throw unknown
   if (!tool) throw unknownNameError('unknown_tool', { kind: 'tool', name: pre.tool, known: session.opening.tools })
-  if (tool.kind === 'pattern') return runPatternTool(site, tool, pre)
-  if (pre.kind !== 'act')
-    return execution.runEffect(async () => recordToolResult(site, pre, await executeTool(site, tool, pre)))
+  if (tool.kind === 'pattern') return runPatternTool(scope, tool, pre)
+  if (pre.kind !== 'act') {
+    return execution.runEffect(async () => recordToolResult(scope, pre, await executeTool(scope, tool, pre)))
+  }
   const recover = tool.recover
   if (!recover) throw unknown
   return execution.runEffect(async () => {
-    const looking = async () => recover.call(tool, parsedInput(tool, pre) as never, toToolCall(site, pre, site))
-    const patience = {
-      world: execution.ports.world,
-      signal,
-      ms: tool.timeout_ms ?? DEFAULT_TOOL_TIMEOUT_MS,
-      timeoutError: () => unknown,
-    }
-    const found = await withTimeout(patience, looking()).catch(() => {
+    const recovering = async () => recover.call(tool, parsedInput(tool, pre) as never, toToolCall(scope, pre, scope))
+    const timeout = { world, signal, ms: tool.timeout_ms ?? DEFAULT_TOOL_TIMEOUT_MS, timeoutError: () => unknown }
+    const found = await withTimeout(timeout, recovering()).catch(() => {
       signal.throwIfAborted()
       throw unknown
     })
-    if (found) return recordToolResult(site, pre, found, true)
+    if (found) return recordToolResult(scope, pre, found, true)
     await execution.ensureReplayed()
     await execution.ensureLease()
-    return recordToolResult(site, pre, await executeTool(site, tool, pre))
+    return recordToolResult(scope, pre, await executeTool(scope, tool, pre))
   })
 }
 
-async function runPatternTool(site: ToolCallScope, tool: PatternTool, pre: ToolPre): Promise<Event> {
-  const result = await tool.pattern.execute(site.contextFor(site.key), parsedInput(tool, pre) as never)
-  // What failed with us is no answer: recorded, it would keep a resumed run from going on below.
-  if (site.signal.aborted && !result?.success) throw site.signal.reason
-  return recordToolResult(site, pre, result)
+async function runPatternTool(scope: ToolCallScope, tool: PatternTool, pre: ToolPre): Promise<Event> {
+  const result = await tool.pattern.execute(scope.contextFor(scope.key), parsedInput(tool, pre) as never)
+  // A failure caused by the abort is not recorded: the record would keep a resumed run from continuing below this call.
+  if (scope.signal.aborted && !result?.success) throw scope.signal.reason
+  return recordToolResult(scope, pre, result)
 }
 
-/** Carries the call out, until it ends, its time is up, or the session is stopped. */
-async function executeTool(site: ToolCallScope, tool: Tool, pre: ToolPre): Promise<ToolResult> {
-  const { signal, execution } = site
-  // The run may have been cancelled while the begin was being written.
+/** Executes the tool until it returns, times out, or the session is aborted. */
+async function executeTool(scope: ToolCallScope, tool: Tool, pre: ToolPre): Promise<ToolResult> {
+  const { execution, signal } = scope
+  // The run may have been cancelled while `tool:pre` was committed.
   signal.throwIfAborted()
-  const stopping = new LazyAbortSignal()
-  const made = tool.execute(parsedInput(tool, pre) as never, toToolCall(site, pre, stopping))
-  if (!(made instanceof Promise)) return made
+  const lazySignal = new LazyAbortSignal()
+  const result = tool.execute(parsedInput(tool, pre) as never, toToolCall(scope, pre, lazySignal))
+  if (!(result instanceof Promise)) return result
   const ms = tool.timeout_ms ?? DEFAULT_TOOL_TIMEOUT_MS
   const timeoutError = () => toolTimeoutError(tool, ms)
-  return withTimeout(
-    { world: execution.ports.world, signal, ms, timeoutError, onStop: (reason) => stopping.stop(reason) },
-    made,
-  )
+  const onStop = (reason: unknown) => lazySignal.abort(reason)
+  return withTimeout({ world: execution.ports.world, signal, ms, timeoutError, onStop }, result)
 }
 
-/** A tool's signal, made when it is looked at: most tools never do, and making one costs more than a small call. */
+/** The signal that a tool gets. It is created when first read: most tools never do, and creating one costs more than a small call. */
 class LazyAbortSignal {
-  #own: AbortController | undefined
+  #controller: AbortController | undefined
   #reason: unknown
-  #stopped = false
+  #isAborted = false
 
   get signal(): AbortSignal {
-    this.#own ??= new AbortController()
-    if (this.#stopped) this.#own.abort(this.#reason)
-    return this.#own.signal
+    this.#controller ??= new AbortController()
+    if (this.#isAborted) this.#controller.abort(this.#reason)
+    return this.#controller.signal
   }
 
-  stop(reason: unknown): void {
-    this.#stopped = true
+  abort(reason: unknown): void {
+    this.#isAborted = true
     this.#reason = reason
-    this.#own?.abort(reason)
+    this.#controller?.abort(reason)
   }
 }
 
-function toolTimeoutError(tool: Tool, limit: number): TroupeError {
-  return new TroupeError('tool_timeout', `${tool.name} did not answer within ${limit} ms`, {
+function toolTimeoutError(tool: Tool, ms: number): TroupeError {
+  return new TroupeError('tool_timeout', `${tool.name} did not return within ${ms} ms`, {
     hint: tool.kind === 'act' ? 'it may have taken effect; check before you call it again' : 'try a smaller request',
   })
 }
 
-function toToolCall(site: ToolCallScope, pre: ToolPre, stopping: { signal: AbortSignal }): ToolCall {
+function toToolCall(scope: ToolCallScope, pre: ToolPre, abort: { signal: AbortSignal }): ToolCall {
+  const { execution, session } = scope
   return {
-    run_id: site.execution.run.id,
-    session_id: site.session.id,
-    agent: site.session.opening.agent.name,
+    run_id: execution.run.id,
+    session_id: session.id,
+    agent: session.opening.agent.name,
     tool_call_id: pre.tool_call_id,
     idempotency_key: pre.idempotency_key,
     ...(pre.subject === undefined ? undefined : { subject: pre.subject }),
     ...(pre.excluded_globs === undefined ? undefined : { excluded_globs: pre.excluded_globs }),
-    ...(isReadOnlyCall(site, pre.tool) ? { read_only: true as const } : undefined),
+    ...(isReadOnlyCall(scope, pre.tool) ? { read_only: true as const } : undefined),
     get signal() {
-      return stopping.signal
+      return abort.signal
     },
   }
 }
 
-/** True for an agent that can edit nothing and may use this tool only in some ways: then it is not to write by it either. */
+/** True for an agent without editing tools whose rules allow only some uses of this tool: it must not write through it. */
 function isReadOnlyCall({ execution, session }: ToolCallScope, tool: string): boolean {
   const { agent, inherited_rules = [] } = session.opening
   const rules = [...inherited_rules, agent.permissions ?? {}].flatMap(({ allow = [] }) => allow)
@@ -190,9 +197,10 @@ function isReadOnlyCall({ execution, session }: ToolCallScope, tool: string): bo
   )
 }
 
-/** The recorded input as the tool gets it: a schema may transform what JSON can hold into what it cannot. */
+/** Parses the recorded input again: a schema may transform JSON into values that JSON cannot hold. */
 function parsedInput(tool: AnyTool, pre: ToolPre): unknown {
   const parsed = tool.input.safeParse(pre.input)
   if (parsed.success) return parsed.data
-  throw new TroupeError('tool_failed', `the recorded input of ${tool.name} does not fit: ${formatIssues(parsed.error)}`)
+  const problem = formatIssues(parsed.error)
+  throw new TroupeError('tool_failed', `the recorded input of ${tool.name} no longer matches its schema: ${problem}`)
 }

@@ -7,26 +7,27 @@ import type { ToolCategory, ToolKind } from '../tool.ts'
 import type { ToolCallScope } from './tool-call-scope.ts'
 
 /*
- * Whether a call may be made. What the rules say comes from outside; what happens then is here.
- * 1. `ask` becomes a question in the inbox, from any depth; a denial is final for the call.
- * 2. An answer may grant more than the one call: `always` (exactly this again) or a rule such as `Bash(npm test:*)`. Such
- *    grants hold for the run; they are read from its journal, so that a resumed run has them too.
- * 3. A yes is for the call that was shown: its arguments and what they led to. If either is another by the time the
- *    answer is used, it is asked again. A rule lets the call pass only if it covers it; else that is said, and asked again.
+ * Human-in-the-loop permission for one tool call. The rules come from the `permissions` port; this file carries out their
+ * decision.
+ * 1. `ask` opens a gate, from any depth; a denial is final for the call.
+ * 2. An answer may grant more than the one call: `always` (the identical call) or a rule such as `Bash(npm test:*)`. Grants
+ *    last for the run; they are read from its journal, so that a resumed run has them too.
+ * 3. Prevents TOCTOU: an approval is bound to the call that was shown, its arguments and its subject. If either has changed
+ *    by the time the answer is used, the person is asked again. A granted rule must match the call.
  */
 
-/** A call that only needs leave. */
+/** A resolved call that waits for permission. */
 export interface ToolAction {
   tool: { name: string; kind: ToolKind; category: ToolCategory }
   input: unknown
   subject: string | undefined
 }
 
-/** Something may turn into another thing as often as it is asked for: then somebody plays with us. */
+/** Bounds the questions for a call whose subject changes again after each approval. */
 const MAX_APPROVAL_REQUESTS = 3
-const CALL_CHANGED = 'what was approved is no longer what would be done'
+const CALL_CHANGED = 'the call is no longer the one that was approved'
 
-/** Returns when the call may be made, with what the rules say about it; throws `denied` when not. */
+/** Returns the decision that allows the call; throws `denied` otherwise. */
 export async function requirePermission(site: ToolCallScope, action: ToolAction): Promise<PermissionDecision> {
   const { tool, input, subject } = action
   const exact = `${tool.name}:${sha256(canonicalJson([input ?? null, subject ?? null]))}`
@@ -48,7 +49,7 @@ export async function requirePermission(site: ToolCallScope, action: ToolAction)
   throw deniedError(tool.name, { ...judged, reason: before })
 }
 
-/** The person meant yes, and is told why that was not enough. */
+/** Why an answered rule does not allow the call. */
 function uncoveredReason(rule: string, { needsExactApproval }: PermissionDecision): string {
   return needsExactApproval
     ? `the rule ${rule} cannot answer it, only a yes to this very call can`
@@ -65,7 +66,7 @@ function decidePermission(
     inheritedRules: session.opening.inherited_rules ?? [],
     tool: tool.name,
     subject,
-    // A list of what is to be done changes nothing but itself: planning needs it.
+    // Task lists only change themselves; an agent in plan mode needs them.
     acts: (tool.kind === 'act' || tool.kind === 'idempotent') && tool.category !== 'task_management',
     read_only: session.planMode,
     isRootAgent: session.opening.parent_session_id === null,
@@ -75,7 +76,7 @@ function decidePermission(
   })
 }
 
-/** What a person says, and which call they were shown: an answer may be older than this execution. */
+/** The person's answer, and the fingerprint of the call they were shown: the answer may be older than this execution. */
 async function requestApproval(
   site: ToolCallScope,
   { tool, input, subject }: ToolAction,
@@ -84,7 +85,7 @@ async function requestApproval(
   const { execution, session } = site
   const { name } = session.opening.agent
   const call = subject === undefined ? tool.name : `${tool.name}(${subject})`
-  const again = before === CALL_CHANGED ? ' It is no longer what was approved.' : before && ` But ${before}.`
+  const again = before === CALL_CHANGED ? ' The call has changed since it was approved.' : before && ` But ${before}.`
   const question = {
     question: `May ${name} call ${call}?${again}`,
     detail: {
@@ -105,7 +106,7 @@ async function requestApproval(
   return { said, shown: detail?.exact }
 }
 
-/** Nothing but a clear yes, or a rule about this tool, lets a call pass. */
+/** Only a clear yes, or a rule for this tool, allows a call. */
 function isDenial(said: unknown, tool: string): boolean {
   if (said === true) return false
   return typeof said !== 'string' || !(/^(allow|always|yes|y)$/i.test(said.trim()) || isRuleFor(said, tool))
@@ -120,7 +121,7 @@ function deniedError(
   { reason, allowedRules }: Pick<PermissionDecision, 'reason' | 'allowedRules'>,
 ): TroupeError {
   const instead = allowedRules.length > 0 ? `allowed: ${allowedRules.join(', ')}` : 'do without it'
-  return new TroupeError('denied', `the call of ${tool} was refused: ${reason}`, {
+  return new TroupeError('denied', `permission denied for ${tool}: ${reason}`, {
     hint: `this is final for this call; ${instead}`,
     alternatives: [...allowedRules],
   })

@@ -3,17 +3,17 @@ import type { Event, ToolPre } from '../event.ts'
 import type { PatternResult } from '../pattern.ts'
 import type { ToolCallScope } from './tool-call-scope.ts'
 
-/** What one call may bring into a conversation. The rest is cut, and the answer says so. */
+/** Limit of one result in a conversation. The rest is truncated, and the result says so. */
 export const MAX_TOOL_OUTPUT_CHARS = 256 * 1024
 
-/** Writes a result down. */
+/** Appends the result of a call. */
 export function recordToolResult(site: ToolCallScope, pre: ToolPre, result: PatternResult, recovered = false): Event {
   if (typeof result !== 'object' || result === null || typeof result.success !== 'boolean') {
     throw new TroupeError('tool_failed', `${pre.tool} did not return {success, output, error}`, { retry: false })
   }
   if (!result.success) {
-    const words = result.error ?? `${pre.tool} failed without saying why`
-    const error = result.detail ? errorFromRecord(result.detail) : new TroupeError('tool_failed', words)
+    const message = result.error ?? `${pre.tool} failed without an error message`
+    const error = result.detail ? errorFromRecord(result.detail) : new TroupeError('tool_failed', message)
     return recordToolError(site, pre, error, result)
   }
   const { output, cut } = truncateOutput(result.output)
@@ -34,10 +34,10 @@ export function recordToolResult(site: ToolCallScope, pre: ToolPre, result: Patt
   )
 }
 
-/** What is known of a call when it is answered. */
+/** The facts known about a call when it fails. */
 export type PartialToolCall = Partial<ToolPre> & { tool: string; tool_call_id: string }
 
-/** Writes a failure down: an answer like any other. */
+/** Appends the failure of a call. */
 export function recordToolError(
   site: ToolCallScope,
   pre: PartialToolCall,
@@ -60,7 +60,7 @@ export function recordToolError(
 }
 
 function toolEventFields(site: ToolCallScope, pre: PartialToolCall, result?: PatternResult) {
-  // Who really worked, and in which session, is known only now when a session was resumed or an earlier result used.
+  // A resumed session or a cached result is known only now, so these fields can differ from `tool:pre`.
   const { tool, tool_call_id, agent, sub_session_id, parent_session_id } = { ...pre, ...result?.performed_by }
   return {
     key: site.key,
@@ -78,14 +78,14 @@ function truncateError(error: TroupeError): TroupeError {
   return errorFromRecord({ ...error.toJSON(), message: `${error.message.slice(0, MAX_TOOL_OUTPUT_CHARS)}…` })
 }
 
-/** Output within bounds: text is cut at the end, anything else that is too large becomes cut JSON text. */
+/** Truncates long text at its end; other values that are too large become truncated JSON text. */
 function truncateOutput(output: unknown): { output: unknown; cut: number } {
   const text = typeof output === 'string' ? output : (JSON.stringify(output) ?? '')
   if (text.length <= MAX_TOOL_OUTPUT_CHARS) {
-    // A copy: what a tool does to its answer later must not change what was recorded.
+    // A copy: the tool may mutate its result later, and the record must not change with it.
     return { output: typeof output === 'string' ? output : JSON.parse(text || 'null'), cut: 0 }
   }
   const cut = text.length - MAX_TOOL_OUTPUT_CHARS
-  const notice = `\n[${cut} more characters were left out; ask for a smaller part]`
+  const notice = `\n[truncated: ${cut} more characters; request a smaller part]`
   return { output: text.slice(0, MAX_TOOL_OUTPUT_CHARS).toWellFormed() + notice, cut }
 }

@@ -16,24 +16,23 @@ import { parseStructuredOutput } from './structured-output.ts'
 import { runToolCall } from './tool-call.ts'
 
 /*
- * The one agent loop: ask the model, answer its calls, until it has nothing more to call. Words go to watchers while they
- * are written, facts go to the journal, and the conversation is folded from those facts alone, so that a replay takes the
- * same way.
+ * The one agent loop: request the model, execute its tool calls, until it makes no more. Text deltas stream to watchers, events
+ * go to the journal, and the conversation is a fold over these events alone, so that a replay takes the same path.
  */
 
-/** Everything one session needs to go on. */
+/** Everything the loop needs of one session. */
 export interface TurnScope {
   execution: Execution
   session: SessionState
-  /** Where this segment's steps hang. */
+  /** Prefix of the step keys of this segment. */
   key: string
   model: Model
   modelName: string
   models: readonly string[]
   tools: readonly ToolSpec[]
-  /** The shape that the final answer is to have. */
+  /** Schema of the structured output, if requested. */
   output: z.ZodType | undefined
-  /** Words that do not have it will do as well. */
+  /** Accept plain text that does not match `output`. */
   allowText: boolean
   signal: AbortSignal
   contextFor(key: string): Context
@@ -47,70 +46,74 @@ export interface TurnEnd {
   error: TroupeError | null
 }
 
-export async function runTurn(site: TurnScope): Promise<TurnEnd> {
-  const { session, execution } = site
+export async function runTurn(scope: TurnScope): Promise<TurnEnd> {
+  const { session, execution } = scope
   const { prompts } = execution.ports.sessionPolicy
   session.responseStart = session.messages.length
   const maxTurns = session.opening.agent.max_turns ?? execution.run.limits.turns
-  const output = site.output && toJsonSchema(site.output)
+  const output = scope.output && toJsonSchema(scope.output)
   let finalTurn = false
-  let repaired = false
-  for (let made = 1; ; made++) {
-    const outOfTurns = made > maxTurns
+  let hasRepaired = false
+  for (let turn = 1; ; turn++) {
+    const outOfTurns = turn > maxTurns
     if (outOfTurns && !finalTurn) {
       finalTurn = true
-      addPrompt(site, 'salvage', prompts.outOfTurns)
+      addPrompt(scope, 'salvage', prompts.outOfTurns)
     }
-    const turnKey = `${site.key}/turn/${session.turns + 1}`
-    const event = await runModelTurn(site, { turnKey, tools: site.tools, finalTurn, output })
+    const turnKey = `${scope.key}/turn/${session.turns + 1}`
+    const event = await runModelTurn(scope, { turnKey, tools: scope.tools, finalTurn, output })
     if (!isEvent(event, 'model:end')) return toFailedEnd(session, event)
     const { message, stop } = event.data
     if (stop === 'refusal') return toRefusedEnd(session, turnKey)
     if (!finalTurn && toolCallsFrom(message).length > 0) {
-      await runToolCalls(site, turnKey, message)
-      const misfit = invalidArgumentsEnd(site, turnKey)
-      if (misfit) return misfit
+      await runToolCalls(scope, turnKey, message)
+      const invalid = invalidArgumentsEnd(scope, turnKey)
+      if (invalid) return invalid
       continue
     }
     const end = finalResponse(
-      site,
+      scope,
       textFrom(message),
       outOfTurns ? 'max_turns' : stop === 'length' ? 'partial' : 'completed',
     )
     if (end === 'empty') {
       if (finalTurn) return toEmptyEnd(session, turnKey, outOfTurns ? 'max_turns' : 'partial')
       finalTurn = true
-      addPrompt(site, 'salvage', prompts.emptyResponse)
-    } else if ('misfit' in end) {
-      if (repaired || outOfTurns) return toInvalidOutputEnd(session, turnKey, end.misfit)
-      repaired = true
-      addPrompt(site, 'repair', prompts.invalidOutput(end.misfit))
+      addPrompt(scope, 'salvage', prompts.emptyResponse)
+    } else if ('problem' in end) {
+      if (hasRepaired || outOfTurns) return toInvalidOutputEnd(session, turnKey, end.problem)
+      hasRepaired = true
+      addPrompt(scope, 'repair', prompts.invalidOutput(end.problem))
     } else return end
   }
 }
 
-/** The answer as an end, unless it is empty or not of the shape that was asked for. */
-function finalResponse(site: TurnScope, text: string, stop_reason: StopReason): TurnEnd | 'empty' | { misfit: string } {
+/** The end that a final message gives, unless it is empty or does not match the output schema. */
+function finalResponse(
+  scope: TurnScope,
+  text: string,
+  stop_reason: StopReason,
+): TurnEnd | 'empty' | { problem: string } {
   if (text.trim() === '') return 'empty'
-  if (!site.output) return { stop_reason, text, error: null }
-  const fitted = parseStructuredOutput(site.output, text)
-  if (fitted.ok) return { stop_reason, text, object: fitted.object, error: null }
-  return site.allowText ? { stop_reason, text, error: null } : { misfit: fitted.reason }
+  if (!scope.output) return { stop_reason, text, error: null }
+  const parsed = parseStructuredOutput(scope.output, text)
+  if (parsed.ok) return { stop_reason, text, object: parsed.object, error: null }
+  return scope.allowText ? { stop_reason, text, error: null } : { problem: parsed.reason }
 }
 
-/** All calls of one message, in parallel; answers enter the conversation in call order. */
-async function runToolCalls(site: TurnScope, key: string, message: AssistantMessage): Promise<void> {
-  const { execution, session, signal } = site
+/** Executes all calls of one message in parallel; their results enter the conversation in call order. */
+async function runToolCalls(scope: TurnScope, key: string, message: AssistantMessage): Promise<void> {
+  const { execution, session, signal } = scope
   const group = `pg_${shortHash(`${execution.run.id}\n${key}`)}`
-  const answering = toolCallsFrom(message).map((call, ordinal) =>
+  const calls = toolCallsFrom(message).map((call, ordinal) =>
     runToolCall(
-      { execution, session, signal, group, key: `${key}/tool/${ordinal}`, contextFor: site.contextFor },
+      { execution, session, signal, group, key: `${key}/tool/${ordinal}`, contextFor: scope.contextFor },
       call,
     ),
   )
-  const answers = await Promise.allSettled(answering)
-  const aborted = answers.find((answer) => answer.status === 'rejected')
-  for (const answer of answers) if (answer.status === 'fulfilled') applyEvent(session, answer.value)
+  const results = await Promise.allSettled(calls)
+  const aborted = results.find((result) => result.status === 'rejected')
+  for (const result of results) if (result.status === 'fulfilled') applyEvent(session, result.value)
   if (aborted) throw aborted.reason
 }
 
@@ -130,7 +133,7 @@ function addPrompt(
 function toFailedEnd(session: SessionState, event: Event): TurnEnd {
   const text = lastText(session)
   if (isEvent(event, 'limit:hit')) return { stop_reason: 'budget', text, error: errorFromRecord(event.data.error) }
-  if (!isEvent(event, 'model:error')) throw new TroupeError('internal', `a model call ended with ${event.type}`)
+  if (!isEvent(event, 'model:error')) throw new TroupeError('internal', `a model request ended with ${event.type}`)
   return { stop_reason: 'failed', text: event.data.partial_text || text, error: errorFromRecord(event.data.error) }
 }
 
@@ -145,7 +148,7 @@ function toEmptyEnd(session: SessionState, turnKey: string, stop_reason: StopRea
 }
 
 function toRefusedEnd(session: SessionState, turnKey: string): TurnEnd {
-  const error = new TroupeError('model_refused', 'the model refused to go on', {
+  const error = new TroupeError('model_refused', 'the model refused the request', {
     hint: 'reword the instruction, or use another model',
     step: `${turnKey}/model`,
   })
@@ -153,8 +156,8 @@ function toRefusedEnd(session: SessionState, turnKey: string): TurnEnd {
 }
 
 /**
- * Two turns in a row with arguments that do not fit end the session. The step of that end is the verdict, not the
- * answer: asked again, the calls of that answer would be made again.
+ * Two turns in a row with invalid tool arguments end the session. The failed step is this verdict, not the model request:
+ * resuming must not execute the calls of that response again.
  */
 function invalidArgumentsEnd({ execution, session }: TurnScope, turnKey: string): TurnEnd | undefined {
   if (session.invalidCallTurns < 2) return undefined
@@ -163,21 +166,17 @@ function invalidArgumentsEnd({ execution, session }: TurnScope, turnKey: string)
     session.invalidCallTurns = 0
     return undefined
   }
-  const error = new TroupeError('invalid_tool_input', 'the model sent unfit tool arguments again after a correction', {
-    hint: 'use a stronger model, or make the tool’s schema simpler',
+  const error = new TroupeError('invalid_tool_input', 'the model sent invalid tool arguments in two turns in a row', {
+    hint: 'use a stronger model, or simplify the input schema of the tool',
     step,
   })
   return { stop_reason: 'failed', text: lastText(session), error }
 }
 
 function toInvalidOutputEnd(session: SessionState, turnKey: string, why: string): TurnEnd {
-  const error = new TroupeError(
-    'model_invalid_response',
-    `the answer does not have the shape that was asked for: ${why}`,
-    {
-      hint: 'use a stronger model, or a simpler shape',
-      step: `${turnKey}/model`,
-    },
-  )
+  const error = new TroupeError('model_invalid_response', `the response does not match the output schema: ${why}`, {
+    hint: 'use a stronger model, or simplify the output schema',
+    step: `${turnKey}/model`,
+  })
   return { stop_reason: 'failed', text: lastText(session), error }
 }
