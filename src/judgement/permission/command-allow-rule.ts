@@ -3,62 +3,63 @@ import { parseShellLine } from './shell-parser.ts'
 import { matchesWildcard } from './wildcard.ts'
 
 /*
- * Whether patterns allow a line of shell.
- * 1. Every command in it is allowed by a pattern, word by word; what is not plain (`beyond`) is allowed by none.
- * 2. What cannot change what a command does is passed over: streams that are joined or thrown away, variables that only
- *    colour its output, a `cd` further down where the pattern is open at its end and names no file.
+ * Matches a shell line against allow patterns such as `npm test:*`.
+ * 1. Every command in the line needs a matching pattern, word by word. A line with unsupported syntax matches none.
+ * 2. Anything that cannot change the effect of a command is ignored: merged or discarded streams, variables that only affect
+ *    output, and a `cd` into a subfolder where the pattern is open-ended and names no file.
  */
 
 export interface CommandGrant {
-  /** The patterns that allow it, one for each command; absent where something is not allowed. */
+  /** The patterns that allow the line, one for each command; absent when any command is not allowed. */
   allowedBy?: string[]
-  /** Why nothing allows it. */
+  /** Why no pattern allows the line. */
   reason?: string
 }
 
-export function findCommandGrants(patterns: readonly string[], command: string): CommandGrant {
-  const { commands, unsupportedSyntax } = parseShellLine(command)
-  const why = unsupportedSyntax ?? commands.map(blockingReason).find((each) => each !== undefined)
-  if (why !== undefined) return { reason: `no pattern covers this: ${why}` }
-  const here = patterns.map(parseAllowPattern)
-  const below = here.filter(({ appliesInSubfolders }) => appliesInSubfolders)
-  const by = new Set<string>()
-  let usable = here
-  for (const each of commands) {
-    const words = stripHarmlessPrefixes(each.words)
-    if (words[0]?.text === 'cd') usable = below
-    const found = usable.find((pattern) => matchesAllowPattern(pattern, words))
-    if (found) by.add(found.pattern)
-    else if (!isNoop({ ...each, words })) return { reason: `it has '${joinQuoted(words).slice(0, 80)}' in it` }
+export function findCommandGrants(patterns: readonly string[], line: string): CommandGrant {
+  const { commands, unsupportedSyntax } = parseShellLine(line)
+  const blocked = unsupportedSyntax ?? commands.map(blockingReason).find((reason) => reason !== undefined)
+  if (blocked !== undefined) return { reason: `no pattern can allow this line: ${blocked}` }
+  const all = patterns.map(parseAllowPattern)
+  const inSubfolders = all.filter(({ appliesInSubfolders }) => appliesInSubfolders)
+  const allowedBy = new Set<string>()
+  let usable = all
+  for (const command of commands) {
+    const words = stripHarmlessPrefixes(command.words)
+    if (words[0]?.text === 'cd') usable = inSubfolders
+    const match = usable.find((pattern) => matchesAllowPattern(pattern, words))
+    if (match) allowedBy.add(match.pattern)
+    else if (!isNoop({ ...command, words }))
+      return { reason: `no pattern allows the command '${joinQuoted(words).slice(0, 80)}'` }
   }
-  // What stands aside needs something that it stands beside.
-  return by.size > 0 ? { allowedBy: [...by] } : {}
+  // A line of no-ops alone is not allowed: at least one command has to match a pattern.
+  return allowedBy.size > 0 ? { allowedBy: [...allowedBy] } : {}
 }
 
-/** Variables that change how something is said, not what is done. */
+/** Environment variables that affect a program's output, not its effect. */
 const HARMLESS_VARIABLE =
   /^(CI|NO_COLOR|FORCE_COLOR|CLICOLOR|CLICOLOR_FORCE|COLUMNS|LINES|TERM|LANG|LC_[A-Z]+|TZ|NODE_ENV|DEBUG|RUST_BACKTRACE|CARGO_TERM_COLOR|PYTHONUNBUFFERED|PYTHONDONTWRITEBYTECODE)=[\w.,:@%+-]*$|^(GIT_)?PAGER=cat$/
 const ASSIGNMENT = /^\w+(\[[^\]]*\])?\+?=/
 
-/** They evaluate names that they are given, and with them whatever stands in square brackets. */
+/** Builtins that evaluate variable names, and with them any command substitution inside `[…]` (arithmetic injection). */
 const EVALUATING_BUILTINS = new Set(
   'test [ [[ printf read unset declare typeset local export readonly let wait mapfile readarray getopts compgen'.split(
     ' ',
   ),
 )
 
-/** What keeps a command from being allowed by a pattern. */
+/** Why no pattern may allow this command, or `undefined`. */
 function blockingReason({ words, redirections }: ShellCommand): string | undefined {
-  const elsewhere = redirections.find((each) => !isHarmlessRedirection(each))
-  if (elsewhere) return `it reads or writes '${elsewhere.target.text}' by redirection`
+  const fileRedirection = redirections.find((redirection) => !isHarmlessRedirection(redirection))
+  if (fileRedirection) return `it redirects to or from '${fileRedirection.target.text}'`
   const core = stripHarmlessPrefixes(words)
   const [program] = core
-  if (!program) return 'it sets variables, or does nothing'
-  if (program.opaque) return `what '${program.text}' stands for cannot be seen`
+  if (!program) return 'it only sets variables, or is empty'
+  if (program.opaque) return `the program '${program.text}' is only known at run time`
   if (ASSIGNMENT.test(program.text)) return `it sets the variable ${program.text.split('=')[0]}`
   if (!EVALUATING_BUILTINS.has(program.text)) return undefined
   const evaluates = core.slice(1).some(({ text, opaque }) => opaque || /\[./.test(text) || /^-\w*v/.test(text))
-  return evaluates ? `${program.text} may run what it is given` : undefined
+  return evaluates ? `${program.text} may evaluate its arguments` : undefined
 }
 
 function isHarmlessRedirection({ operator, target: { text, opaque } }: Redirection): boolean {
@@ -66,7 +67,7 @@ function isHarmlessRedirection({ operator, target: { text, opaque } }: Redirecti
   return text === '/dev/null' || (/^[<>]&$/.test(operator) && /^(\d+|-)$/.test(text))
 }
 
-/** The command itself, without what leaves it the same. */
+/** The command without prefixes that do not change its effect: `time`, `timeout 60`, `CI=1`, `git --no-pager`. */
 function stripHarmlessPrefixes(all: readonly ShellWord[]): ShellWord[] {
   let words = [...all]
   for (;;) {
@@ -80,11 +81,11 @@ function stripHarmlessPrefixes(all: readonly ShellWord[]): ShellWord[] {
   }
 }
 
-/** Nothing comes of it but a word on the screen, or another folder further down. */
+/** A command without side effects: `true`, an `echo` of static text, or a `cd` into a subfolder. */
 function isNoop({ words, piped }: ShellCommand): boolean {
   const [program, ...rest] = words
   if (program?.text === 'true' || program?.text === 'false' || program?.text === ':') return true
-  // Into a pipe it would be what another command is told.
+  // Piped, its output is the input of another command.
   if (program?.text === 'echo' && !piped) return rest.every(isStaticText)
   const [folder] = rest
   if (program?.text !== 'cd' || rest.length !== 1 || !folder || folder.opaque) return false
@@ -98,32 +99,37 @@ function isStaticText({ text, opaque }: ShellWord): boolean {
 interface AllowPattern {
   pattern: string
   words: ShellWord[] | undefined
-  /** Whatever follows its words is allowed. */
+  /** Ends in `:*`: any further arguments are allowed. */
   openEnded: boolean
-  /** It holds below this folder too: where the same name is another file, a pattern that names one does not. */
+  /** False for a pattern that names a file: after a `cd` the same name is another file. */
   appliesInSubfolders: boolean
 }
 
 function parseAllowPattern(pattern: string): AllowPattern {
   const openEnded = pattern.endsWith(':*')
   const appliesInSubfolders = /(:\*| \*)$/.test(pattern) && !/[/.]/.test(pattern)
-  return { pattern, words: patternWords(openEnded ? pattern.slice(0, -2) : pattern), openEnded, appliesInSubfolders }
+  return {
+    pattern,
+    words: parsePatternWords(openEnded ? pattern.slice(0, -2) : pattern),
+    openEnded,
+    appliesInSubfolders,
+  }
 }
 
 function matchesAllowPattern({ words: wanted, openEnded }: AllowPattern, words: readonly ShellWord[]): boolean {
   if (wanted === undefined || words.length === 0) return false
   if (!openEnded) return isHeadStatic(wanted, words) && matchesWildcard(joinQuoted(wanted), joinQuoted(words))
-  return wanted.every(({ text }, at) => words[at]?.opaque === false && words[at].text === text)
+  return wanted.every(({ text }, index) => words[index]?.opaque === false && words[index].text === text)
 }
 
-/** Up to the first star a pattern means what stands there, not what that may be replaced by. */
+/** Words before the first star have to match literally: an expansion could become anything. */
 function isHeadStatic(wanted: readonly ShellWord[], words: readonly ShellWord[]): boolean {
   const star = wanted.findIndex(({ text }) => text.includes('*'))
   return words.slice(0, star === -1 ? undefined : star).every(({ opaque }) => !opaque)
 }
 
-/** The words of a pattern, read as the shell would; absent where it is more than one command. */
-function patternWords(pattern: string): ShellWord[] | undefined {
+/** The words of a pattern, parsed as the shell would; `undefined` when it is more than one command. */
+function parsePatternWords(pattern: string): ShellWord[] | undefined {
   const { commands, unsupportedSyntax } = parseShellLine(pattern)
   const [command, ...others] = commands
   return unsupportedSyntax !== undefined || others.length > 0 || !command || command.redirections.length > 0
@@ -131,7 +137,7 @@ function patternWords(pattern: string): ShellWord[] | undefined {
     : command.words
 }
 
-/** Words with blanks in quotes, so that no other words look the same. */
+/** Quotes words with blanks, so that different word lists never produce the same text. */
 function joinQuoted(words: readonly ShellWord[]): string {
   return words.map(({ text }) => (/^[^\s'"\\]+$/.test(text) ? text : JSON.stringify(text))).join(' ')
 }

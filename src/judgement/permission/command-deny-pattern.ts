@@ -1,24 +1,21 @@
 import type { ShellWord } from './shell-command.ts'
 import { matchesWildcard } from './wildcard.ts'
 
-/*
- * Whether words of shell are the command that a forbidding rule names, or speak of it.
- */
-
-/** `maybe` where it cannot be seen. */
+/** `maybe`: static analysis cannot tell. */
 export type RuleMatch = 'yes' | 'maybe' | 'no'
 
-/** Words that are looked at one by one; nobody writes longer ones by hand. */
+/** Words examined one by one; bounds the work for hostile input. */
 export const MAX_WORDS = 64
 
+/** The pattern of a deny rule for commands. */
 export interface DenyPattern {
-  /** The words of the pattern, to be found in this order; the last may end in a star. */
+  /** The words to find, in this order; the last may end in a star. */
   words: string[]
-  /** A pattern with stars in other places, to be tried on the whole command. */
+  /** A pattern with stars in other places, matched against the whole command. */
   wildcard: string | undefined
 }
 
-/** More arguments make it no other command: `Bash(rm)` and `Bash(rm:*)` forbid the same. */
+/** `Bash(rm)` and `Bash(rm:*)` deny the same commands: further arguments do not get past a deny rule. */
 export function parseDenyPattern(pattern: string): DenyPattern {
   const plain = pattern.trim().replace(/(:\*| \*)$/, '')
   const inner = plain.endsWith('*') ? plain.slice(0, -1) : plain
@@ -26,71 +23,80 @@ export function parseDenyPattern(pattern: string): DenyPattern {
   return { words: plain.split(/\s+/), wildcard: undefined }
 }
 
-/** The one that matters of several. */
-export function strongestMatch(touches: readonly RuleMatch[]): RuleMatch {
-  return touches.find((touch) => touch === 'yes') ?? touches.find((touch) => touch === 'maybe') ?? 'no'
+export function strongestMatch(matches: readonly RuleMatch[]): RuleMatch {
+  return matches.find((match) => match === 'yes') ?? matches.find((match) => match === 'maybe') ?? 'no'
 }
 
 export function commandBaseName(word: ShellWord | undefined): string {
   return word?.text.split('/').at(-1) ?? ''
 }
 
-/** Whether the words are the command that is meant, with any options between its words. */
-export function matchDenyPattern({ words: wanted, wildcard }: DenyPattern, given: readonly ShellWord[]): RuleMatch {
-  const words = expandGitCommand(given)
+/** Whether the command words match the pattern, allowing any options between the words of the pattern. */
+export function matchDenyPattern(
+  { words: wanted, wildcard }: DenyPattern,
+  commandWords: readonly ShellWord[],
+): RuleMatch {
+  const words = expandGitCommand(commandWords)
   const [program] = words
   const [first = '', ...others] = wanted
   if (program?.opaque) return 'maybe'
-  const named =
+  const matchesProgram =
     matchesWord(first, commandBaseName(program)) ||
     matchesWord(commandBaseName({ text: first, opaque: false }), commandBaseName(program))
-  if (wildcard !== undefined && (named || first.includes('*'))) return matchWholeCommand(wildcard, words)
-  if (!named) return 'no'
-  let places = [1]
-  let unsure = program?.text.endsWith('git') === true && words.some(({ text }) => text.startsWith('alias.'))
+  if (wildcard !== undefined && (matchesProgram || first.includes('*'))) return matchWholeCommand(wildcard, words)
+  if (!matchesProgram) return 'no'
+  let positions = [1]
+  let uncertain = program?.text.endsWith('git') === true && words.some(({ text }) => text.startsWith('alias.'))
   for (const word of others) {
-    const found = places.map((place) => findWord(word, words, place))
-    unsure ||= found.some((each) => each.unsure)
-    places = [...new Set(found.flatMap((each) => each.places))]
+    const searches = positions.map((position) => findWord(word, words, position))
+    uncertain ||= searches.some((search) => search.uncertain)
+    positions = [...new Set(searches.flatMap((search) => search.positions))]
   }
-  if (places.length > 0) return 'yes'
-  return unsure ? 'maybe' : 'no'
+  if (positions.length > 0) return 'yes'
+  return uncertain ? 'maybe' : 'no'
 }
 
-/** `git-push` is `git push`. */
+/** `git-push` is the same command as `git push`. */
 function expandGitCommand(words: readonly ShellWord[]): readonly ShellWord[] {
   const [, sub] = /^git-(.+)$/.exec(commandBaseName(words[0])) ?? []
   if (sub === undefined) return words
   return [{ text: 'git', opaque: false }, { text: sub, opaque: false }, ...words.slice(1)]
 }
 
-function matchWholeCommand(stars: string, words: readonly ShellWord[]): RuleMatch {
+function matchWholeCommand(wildcard: string, words: readonly ShellWord[]): RuleMatch {
   const text = [commandBaseName(words[0]), ...words.slice(1).map((word) => word.text)].join(' ')
-  if (matchesWildcard(stars, text) || matchesWildcard(`${stars} *`, text)) return 'yes'
+  if (matchesWildcard(wildcard, text) || matchesWildcard(`${wildcard} *`, text)) return 'yes'
   return words.some(({ opaque }) => opaque) ? 'maybe' : 'no'
 }
 
-/** Behind which words this one stands, when options and their values are passed over; unsure where it may be unseen. */
-function findWord(wanted: string, words: readonly ShellWord[], from: number): { places: number[]; unsure: boolean } {
-  const places: number[] = []
-  let [mayBeValue, unsure] = [false, false]
-  for (let at = from; at < words.length; at++) {
-    const { text, opaque } = words[at] ?? { text: '', opaque: false }
-    if (at >= from + MAX_WORDS) return { places, unsure: true }
-    if (!opaque && matchesWord(wanted, text)) places.push(at + 1)
-    if (opaque) unsure = true
+interface WordSearch {
+  /** Positions right after each occurrence. */
+  positions: number[]
+  /** An opaque word may be the wanted one. */
+  uncertain: boolean
+}
+
+/** Searches for a word from `start` on, skipping options and their values. */
+function findWord(wanted: string, words: readonly ShellWord[], start: number): WordSearch {
+  const positions: number[] = []
+  let [mayBeValue, uncertain] = [false, false]
+  for (let index = start; index < words.length; index++) {
+    const { text, opaque } = words[index] ?? { text: '', opaque: false }
+    if (index >= start + MAX_WORDS) return { positions, uncertain: true }
+    if (!opaque && matchesWord(wanted, text)) positions.push(index + 1)
+    if (opaque) uncertain = true
     if (opaque || text.startsWith('-')) mayBeValue = true
     else if (mayBeValue) mayBeValue = false
     else break
   }
-  return { places, unsure }
+  return { positions, uncertain }
 }
 
 function matchesWord(wanted: string, text: string): boolean {
   return wanted.endsWith('*') ? text.startsWith(wanted.slice(0, -1)) : wanted === text
 }
 
-/** A program nobody knows, with the forbidden one among its arguments: it may well run it. */
+/** An unknown program that has the denied command among its arguments may run it. */
 export function matchMention({ words: [first = ''] }: DenyPattern, args: readonly ShellWord[]): RuleMatch {
   const name = commandBaseName({ text: first, opaque: false }).replaceAll('*', '')
   if (name === '') return 'no'
@@ -98,8 +104,8 @@ export function matchMention({ words: [first = ''] }: DenyPattern, args: readonl
 }
 
 function containsName(name: string, text: string): boolean {
-  for (let at = text.indexOf(name); at !== -1; at = text.indexOf(name, at + 1)) {
-    const [before = '', after = ''] = [text[at - 1], text[at + name.length]]
+  for (let index = text.indexOf(name); index !== -1; index = text.indexOf(name, index + 1)) {
+    const [before = '', after = ''] = [text[index - 1], text[index + name.length]]
     if (!/[\w.-]/.test(before) && !/[\w-]/.test(after)) return true
   }
   return false

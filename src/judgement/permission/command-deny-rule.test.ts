@@ -3,10 +3,10 @@ import { describe, expect, test } from 'vitest'
 import { matchDeniedCommand } from './command-deny-rule.ts'
 import { evaluatePolicies } from './permission-policy.ts'
 
-const denying = (rule: string, subject: string) =>
+const decide = (rule: string, subject: string) =>
   evaluatePolicies([{ deny: [rule] }], { tool: 'Bash', subject, acts: true }).decision
 
-describe('PM27 a rule that denies rm', () => {
+describe('PM27 a deny rule for rm', () => {
   test.each([
     ...['>f rm x', '2>/dev/null rm x', 'rm>/dev/null x', 'rm<x y', 'r\\\nm x', 'r""m x', "'rm' x", '\\rm x'],
     ...['timeout 5 rm x', 'env -i rm x', 'nice -n 5 rm x', 'sudo -u root rm x', 'ls | xargs -n1 rm', 'time -p rm x'],
@@ -29,8 +29,8 @@ describe('PM27 a rule that denies rm', () => {
     ],
     ...['busybox rm x', "env -S 'rm x'", 'echo "a" "$(echo "$(rm x)")"', 'rm', 'X=1 Y=2 rm x', '! rm x'],
   ])('PM27 denies %j', (command) => {
-    expect(denying('Bash(rm:*)', command)).toBe('deny')
-    expect(denying('Bash(rm)', command)).toBe('deny')
+    expect(decide('Bash(rm:*)', command)).toBe('deny')
+    expect(decide('Bash(rm)', command)).toBe('deny')
   })
 
   test.each([
@@ -63,8 +63,8 @@ describe('PM27 a rule that denies rm', () => {
       "ssh host 'r''m x'",
       'watch $c',
     ],
-  ])('PM27 asks for %j', (command) => {
-    expect(denying('Bash(rm:*)', command)).not.toBe('allow')
+  ])('PM27 asks about %j', (command) => {
+    expect(decide('Bash(rm:*)', command)).not.toBe('allow')
   })
 
   test.each([
@@ -86,8 +86,8 @@ describe('PM27 a rule that denies rm', () => {
       'cp *.ts out',
     ],
     ...['for f in *.ts; do echo "$f"; done', 'npm test 2>&1 | tail -5', '[ -f x ] && cat x', 'timeout 5 npm test'],
-  ])('PM27 leaves %j alone', (command) => {
-    expect(denying('Bash(rm:*)', command)).toBe('allow')
+  ])('PM27 does not match %j', (command) => {
+    expect(decide('Bash(rm:*)', command)).toBe('allow')
   })
 })
 
@@ -101,35 +101,37 @@ test.each([
     'git p\\ush',
     'command git push',
   ],
-])('PM27 a rule for a sub-command passes over options: %j', (command) => {
-  expect(denying('Bash(git push:*)', command)).toBe('deny')
+])('PM27 a deny rule for a subcommand skips options: %j', (command) => {
+  expect(decide('Bash(git push:*)', command)).toBe('deny')
 })
 
-test('PM27 a rule for a sub-command is about that one, and asks where it cannot be seen', () => {
-  expect(denying('Bash(git push:*)', 'git commit -m push')).toBe('allow')
-  expect(denying('Bash(git push:*)', 'git log')).toBe('allow')
-  expect(denying('Bash(git push:*)', 'git $x')).toBe('ask')
-  expect(denying('Bash(git push:*)', 'ls | xargs git')).toBe('ask')
-  expect(denying('Bash(git push:*)', 'git -c alias.x=push x')).toBe('ask')
-  expect(denying('Bash(docker * --privileged *)', 'docker run --privileged x')).toBe('deny')
-  expect(denying('Bash(docker * --privileged *)', 'docker run x')).toBe('allow')
+test('PM27 a deny rule for a subcommand matches only that subcommand, and asks when it is not visible', () => {
+  expect(decide('Bash(git push:*)', 'git commit -m push')).toBe('allow')
+  expect(decide('Bash(git push:*)', 'git log')).toBe('allow')
+  expect(decide('Bash(git push:*)', 'git $x')).toBe('ask')
+  expect(decide('Bash(git push:*)', 'ls | xargs git')).toBe('ask')
+  expect(decide('Bash(git push:*)', 'git -c alias.x=push x')).toBe('ask')
+  expect(decide('Bash(docker * --privileged *)', 'docker run --privileged x')).toBe('deny')
+  expect(decide('Bash(docker * --privileged *)', 'docker run x')).toBe('allow')
 })
 
-test('PM27 a rule that asks, asks for what it might be about as well', () => {
-  const asking = (subject: string) =>
+test('PM27 an ask rule also asks when it may apply', () => {
+  const decideAsk = (subject: string) =>
     evaluatePolicies([{ ask: ['Bash(git push:*)'] }], { tool: 'Bash', subject, acts: true }).decision
-  expect(['git -C . push', 'git $x', 'git log'].map(asking)).toEqual(['ask', 'ask', 'allow'])
+  expect(['git -C . push', 'git $x', 'git log'].map(decideAsk)).toEqual(['ask', 'ask', 'allow'])
 })
 
-test('PM27 an allowance does not make up for a part that nobody can see, and denies what it does not cover', () => {
+test('PM27 an allow rule does not cover commands that are not visible, and denies commands it does not match', () => {
   const policy = { allow: ['Bash(npm test:*)', 'Bash(node:*)'], deny: ['Bash(rm:*)'] }
-  const of = (subject: string) => evaluatePolicies([policy], { tool: 'Bash', subject, acts: true }).decision
-  expect(['npm test', 'node -e 1', 'npm test; $x', 'npm test; rm x'].map(of)).toEqual(['allow', 'ask', 'deny', 'deny'])
-  const reading = { mode: 'read' as const, deny: ['Bash(rm:*)'] }
-  expect(evaluatePolicies([reading], { tool: 'Bash', subject: '$x', acts: true }).decision).toBe('deny')
+  const decisions = ['npm test', 'node -e 1', 'npm test; $x', 'npm test; rm x'].map(
+    (subject) => evaluatePolicies([policy], { tool: 'Bash', subject, acts: true }).decision,
+  )
+  expect(decisions).toEqual(['allow', 'ask', 'deny', 'deny'])
+  const readOnly = { mode: 'read' as const, deny: ['Bash(rm:*)'] }
+  expect(evaluatePolicies([readOnly], { tool: 'Bash', subject: '$x', acts: true }).decision).toBe('deny')
 })
 
-test('PM27 any text is judged, and one that ends in the denied command is never let pass', () => {
+test('PM27 any text gets a decision, and a text that ends in the denied command never passes', () => {
   const text = fc.array(
     fc.constantFrom('a', ' ', '"', "'", '\\', '$', '(', ')', '{', '}', '`', ';', '<', '>', '#', '|', '\n'),
     {
@@ -140,7 +142,7 @@ test('PM27 any text is judged, and one that ends in the denied command is never 
     fc.property(text, (chars) => {
       const before = chars.join('')
       expect(['yes', 'maybe', 'no']).toContain(matchDeniedCommand('rm:*', before))
-      // Where what stands before it is closed, the last line is a command of its own.
+      // Without open quotes or groups, the last line is a separate command.
       const closed = !/["'\\$(){}`<#]/.test(before)
       if (closed) expect(matchDeniedCommand('rm:*', `${before}\nrm x`)).toBe('yes')
     }),
@@ -148,7 +150,7 @@ test('PM27 any text is judged, and one that ends in the denied command is never 
   )
 })
 
-test('TO76 the longest command is judged at once, whatever stars and nesting it has', () => {
+test('TO76 the longest command is checked quickly, whatever wildcards and nesting it has', () => {
   const rule = 'docker * * * --privileged *'
   expect(matchDeniedCommand(rule, `docker ${'a '.repeat(40_000)}z`)).toBe('no')
   expect(matchDeniedCommand(rule, `sudo ${'docker '.repeat(14_000)}`)).toBe('maybe')
@@ -159,9 +161,9 @@ test('TO76 the longest command is judged at once, whatever stars and nesting it 
   expect(evaluatePolicies([{ allow: ['Bash(c)'] }], blanks).decision).toBe('deny')
 })
 
-describe('PM39 a rule that denies rm, curl or git push', () => {
+describe('PM39 deny rules for rm, curl and git push', () => {
   const deny = ['Bash(rm:*)', 'Bash(curl:*)', 'Bash(git push:*)']
-  const of = (subject: string) => evaluatePolicies([{ deny }], { tool: 'Bash', subject, acts: true }).decision
+  const decideAll = (subject: string) => evaluatePolicies([{ deny }], { tool: 'Bash', subject, acts: true }).decision
 
   test.each([
     ...['command -v curl', 'find . -name rm', 'find src | xargs grep curl', 'find . -exec grep -l curl {} +'],
@@ -169,8 +171,8 @@ describe('PM39 a rule that denies rm, curl or git push', () => {
     ...['git add src/*.ts', 'git diff "$BASE"', 'git diff {a,b}', 'git rm x', 'npm rm x', 'npm install curl'],
     ...["git commit -m 'remove rm usage'", "cat > a.txt <<'EOF'\nrm x; $(rm y)\nEOF", 'cat <<E\nrm x\nE'],
     ...['git commit -m "$(cat <<EOF\nfix: rm it\nEOF\n)"', "awk '{print $1}' x", `echo \${x:-1}`, 'bash run.sh'],
-  ])('PM39 leaves %j alone', (command) => {
-    expect(of(command)).toBe('allow')
+  ])('PM39 do not match %j', (command) => {
+    expect(decideAll(command)).toBe('allow')
   })
 
   test.each([
@@ -191,7 +193,7 @@ describe('PM39 a rule that denies rm, curl or git push', () => {
     ],
     ...['BASH_ENV=./s bash -c ls', "GIT_SSH_COMMAND='rm x' git fetch", "alias x='r\\m'", '/usr/lib/git-core/git-push'],
     ...['hash -p /bin/r? x; x f', '/lib64/ld-linux-x86-64.so.2 /bin/r? x', `printf -v "a[$x]" 1`, 'command rm x'],
-  ])('PM39 does not let %j pass', (command) => {
-    expect(of(command)).not.toBe('allow')
+  ])('PM39 do not let %j pass', (command) => {
+    expect(decideAll(command)).not.toBe('allow')
   })
 })

@@ -2,12 +2,12 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { compileGlob } from './glob-matcher.ts'
 
-/** The same dialect as a regular expression: short and plainly right, but it may run away. */
+/** The same dialect as a regular expression: short and obviously right, but open to catastrophic backtracking. */
 function reference(glob: string): RegExp {
   const source = glob.replaceAll(
     /\*\*\/|\/\*\*$|^\*\*$|\*+|\?|\[(!?)([^\]]+)\]|[{},]|\\(.)|[\s\S]/g,
-    (piece, not: string, inside: string, escaped: string, at: number) => {
-      if (piece === '**/' && (at === 0 || glob[at - 1] === '/')) return '(?:[^/]*/)*'
+    (piece, not: string, inside: string, escaped: string, index: number) => {
+      if (piece === '**/' && (index === 0 || glob[index - 1] === '/')) return '(?:[^/]*/)*'
       if (piece === '**/') return '[^/]*/'
       if (piece === '/**') return '/.+'
       if (piece === '**' && glob === '**') return '.*'
@@ -32,10 +32,10 @@ const pattern = fc.array(part, { minLength: 1, maxLength: 4 }).map((all) => all.
 const name = fc.array(fc.constantFrom('a', 'b', '.', '*'), { minLength: 1, maxLength: 5 }).map((all) => all.join(''))
 const path = fc.array(name, { minLength: 1, maxLength: 5 }).map((all) => all.join('/'))
 
-test('TO75 a pattern means what its regular expression would mean, for any path', () => {
+test('TO75 a glob matches the same paths as its regular expression', () => {
   fc.assert(
     fc.property(pattern, path, (glob, subject) => {
-      // `**` between other characters is one star, which the expression above writes as one.
+      // `**` beside other characters is one star, which the reference does not handle.
       fc.pre(!/[^/]\*\*|\*\*[^/]/.test(glob) && glob.split('{').length < 5)
       expect([glob, subject, compileGlob(glob, { braces: true })(subject)]).toEqual([
         glob,
@@ -71,19 +71,19 @@ describe('TO75 patterns', () => {
   })
 })
 
-test('TO75 where stars cross, they cross also beside other characters', () => {
+test('TO75 with embeddedGlobstar, ** beside other characters crosses folders', () => {
   const across = compileGlob('src/**.ts', { braces: true, embeddedGlobstar: true })
   expect(['src/a.ts', 'src/a/b.ts', 'src/a.js', 'lib/a.ts'].map(across)).toEqual([true, true, false, false])
 })
 
-test('TO76 no pattern runs away: the steps of a match are bounded by the two lengths', () => {
+test('TO76 no pattern causes catastrophic backtracking: the steps are bounded by the two lengths', () => {
   const hostile = compileGlob(`${'*a'.repeat(300)}*b`, { braces: false })
   expect(hostile('a'.repeat(4000))).toBe(false)
   const folders = compileGlob(`${'**/a/'.repeat(150)}b`, { braces: false })
   expect(folders('a/'.repeat(1000))).toBe(false)
 })
 
-test('TO76 a pattern that braces make too large, or that is too long, is refused', () => {
+test('TO76 a pattern that is too long, or whose braces expand to too many patterns, is refused', () => {
   expect(() => compileGlob('{a,b}'.repeat(8), { braces: true })).toThrow(/more than 100 patterns/)
   expect(() => compileGlob(`${'{a,'.repeat(200)}${'}'.repeat(200)}`, { braces: true })).toThrow(/more than 100/)
   expect(() => compileGlob('a'.repeat(1001), { braces: true })).toThrow(/longer than 1000/)

@@ -3,35 +3,34 @@ import type { GlobToken } from './glob-segment.ts'
 import { matchesSegment, parseBracket } from './glob-segment.ts'
 
 /*
- * Shell patterns over paths: `*` and `?` stay within a name, `**` as a whole name crosses folders, `[a-z]`, `[!a]` and
- * `{a,b}` as usual, a backslash takes the next character as it is. Strangers write these patterns and the names they are
- * tried on, so nothing here goes back further than to the last star: no pattern makes a match take more than its length
- * times that of the path.
+ * Glob patterns over paths: `*` and `?` stay within a name, `**` as a whole segment crosses folders, `[a-z]`, `[!a]` and
+ * `{a,b}` as usual, a backslash escapes the next character. Patterns and paths are untrusted, so matching is safe from
+ * ReDoS: it backtracks to the last star only, and takes at most pattern length times path length steps.
  */
 
 export interface GlobDialect {
-  /** `{a,b}` means either; in ignore files braces are plain characters. */
+  /** `{a,b}` matches either; in ignore files braces are plain characters. */
   braces: boolean
   /** `**` beside other characters crosses folders too, as in `src/**.ts`; otherwise it is one star. */
   embeddedGlobstar?: boolean
 }
 
-/** Whether a path is meant. */
+/** A compiled pattern. */
 export type Glob = (path: string) => boolean
 
 const MAX_PATTERN_LENGTH = 1000
-/** Braces multiply: what is written in a line could stand for more patterns than anyone can try. */
+/** Bounds the exponential growth of nested braces. */
 const MAX_ALTERNATIVES = 100
 
 type Segment = 'any depth' | readonly GlobToken[]
 
 export function compileGlob(pattern: string, dialect: GlobDialect): Glob {
   if (pattern.length > MAX_PATTERN_LENGTH)
-    throw invalidGlob(`the pattern is longer than ${MAX_PATTERN_LENGTH} characters`)
-  const written = dialect.braces ? expandBraces(pattern) : [pattern]
-  const plain = dialect.embeddedGlobstar ? written.flatMap(expandEmbeddedGlobstars) : written
-  if (plain.length > MAX_ALTERNATIVES) throw tooManyAlternatives(pattern)
-  const alternatives = plain.map(parseSegments)
+    throw invalidGlob(`the glob pattern is longer than ${MAX_PATTERN_LENGTH} characters`)
+  const patterns = dialect.braces ? expandBraces(pattern) : [pattern]
+  const expanded = dialect.embeddedGlobstar ? patterns.flatMap(expandEmbeddedGlobstars) : patterns
+  if (expanded.length > MAX_ALTERNATIVES) throw tooManyAlternatives(pattern)
+  const alternatives = expanded.map(parseSegments)
   return (path) => {
     const names = path.split('/')
     return alternatives.some((segments) => matchesPath(segments, names))
@@ -39,106 +38,106 @@ export function compileGlob(pattern: string, dialect: GlobDialect): Glob {
 }
 
 function invalidGlob(message: string): TroupeError {
-  return new TroupeError('invalid_input', message, { hint: 'use * ? ** [abc] {a,b}' })
+  return new TroupeError('invalid_input', message, { hint: 'write a shorter pattern with * ? ** [abc] {a,b}' })
 }
 
 function tooManyAlternatives(pattern: string): TroupeError {
-  return invalidGlob(`the pattern '${pattern.slice(0, 80)}' stands for more than ${MAX_ALTERNATIVES} patterns`)
+  return invalidGlob(`the glob pattern '${pattern.slice(0, 80)}' expands to more than ${MAX_ALTERNATIVES} patterns`)
 }
 
-/** The patterns that braces stand for, inner ones first taken apart. */
+/** The patterns that `{a,b}` expands to, nested braces included. */
 function expandBraces(pattern: string): string[] {
-  const stack: { before: string[]; done: string[] }[] = []
+  const stack: { prefixes: string[]; alternatives: string[] }[] = []
   let current = ['']
-  const add = (text: string) => {
-    current = current.map((each) => each + text)
+  const append = (text: string) => {
+    current = current.map((prefix) => prefix + text)
   }
-  for (let at = 0; at < pattern.length; at++) {
-    const char = pattern[at] ?? ''
-    if (char === '\\' && at + 1 < pattern.length) add(char + pattern[++at])
+  for (let index = 0; index < pattern.length; index++) {
+    const char = pattern[index] ?? ''
+    if (char === '\\' && index + 1 < pattern.length) append(char + pattern[++index])
     else if (char === '[') {
-      const bracket = parseBracket(pattern, at)
-      add(bracket ? pattern.slice(at, bracket.end + 1) : char)
-      at = bracket?.end ?? at
+      const bracket = parseBracket(pattern, index)
+      append(bracket ? pattern.slice(index, bracket.end + 1) : char)
+      index = bracket?.end ?? index
     } else if (char === '{') {
-      stack.push({ before: current, done: [] })
+      stack.push({ prefixes: current, alternatives: [] })
       current = ['']
     } else if (char === ',' && stack.length > 0) {
-      stack.at(-1)?.done.push(...current)
+      stack.at(-1)?.alternatives.push(...current)
       current = ['']
     } else if (char === '}' && stack.length > 0) {
-      const { before, done } = stack.pop() ?? { before: [], done: [] }
-      const all = [...done, ...current]
-      if (before.length * all.length > MAX_ALTERNATIVES) throw tooManyAlternatives(pattern)
-      current = before.flatMap((start) => all.map((end) => start + end))
-    } else add(char)
+      const { prefixes, alternatives } = stack.pop() ?? { prefixes: [], alternatives: [] }
+      const all = [...alternatives, ...current]
+      if (prefixes.length * all.length > MAX_ALTERNATIVES) throw tooManyAlternatives(pattern)
+      current = prefixes.flatMap((prefix) => all.map((alternative) => prefix + alternative))
+    } else append(char)
   }
-  if (stack.length > 0) throw invalidGlob(`the pattern '${pattern}' opens a brace and does not close it`)
+  if (stack.length > 0) throw invalidGlob(`the glob pattern '${pattern}' opens a brace and does not close it`)
   return current
 }
 
-/** `a**b` as two patterns: within a name, and across folders. */
+/** `a**b` as two patterns: within one name, and across folders. */
 function expandEmbeddedGlobstars(pattern: string): string[] {
   const names = pattern.split('/')
-  const at = names.findIndex((name) => name !== '**' && name.includes('**'))
-  if (at === -1) return [pattern]
-  const name = names[at] ?? ''
+  const index = names.findIndex((name) => name !== '**' && name.includes('**'))
+  if (index === -1) return [pattern]
+  const name = names[index] ?? ''
   const star = name.indexOf('**')
   const [start, end] = [name.slice(0, star), name.slice(star).replace(/^\*+/, '')]
-  const put = (middle: string) => [...names.slice(0, at), middle, ...names.slice(at + 1)].join('/')
-  const more = [
-    ...expandEmbeddedGlobstars(put(`${start}*${end}`)),
-    ...expandEmbeddedGlobstars(put(`${start}*/**/*${end}`)),
+  const replaceName = (replacement: string) => names.with(index, replacement).join('/')
+  const expanded = [
+    ...expandEmbeddedGlobstars(replaceName(`${start}*${end}`)),
+    ...expandEmbeddedGlobstars(replaceName(`${start}*/**/*${end}`)),
   ]
-  if (more.length > MAX_ALTERNATIVES) throw tooManyAlternatives(pattern)
-  return more
+  if (expanded.length > MAX_ALTERNATIVES) throw tooManyAlternatives(pattern)
+  return expanded
 }
 
 function parseSegments(pattern: string): Segment[] {
   const segments: GlobToken[][] = [[]]
-  const put = (token: GlobToken) => segments.at(-1)?.push(token)
-  for (let at = 0; at < pattern.length; at++) {
-    const char = String.fromCodePoint(pattern.codePointAt(at) ?? 0)
-    const bracket = char === '[' ? parseBracket(pattern, at) : undefined
+  const append = (token: GlobToken) => segments.at(-1)?.push(token)
+  for (let index = 0; index < pattern.length; index++) {
+    const char = String.fromCodePoint(pattern.codePointAt(index) ?? 0)
+    const bracket = char === '[' ? parseBracket(pattern, index) : undefined
     if (bracket) {
-      put(bracket.token)
-      at = bracket.end
-    } else if (char === '\\' && at + 1 < pattern.length) {
-      const escaped = String.fromCodePoint(pattern.codePointAt(++at) ?? 0)
+      append(bracket.token)
+      index = bracket.end
+    } else if (char === '\\' && index + 1 < pattern.length) {
+      const escaped = String.fromCodePoint(pattern.codePointAt(++index) ?? 0)
       if (escaped === '/') segments.push([])
-      else put({ char: escaped })
-      at += escaped.length - 1
+      else append({ char: escaped })
+      index += escaped.length - 1
     } else if (char === '/') segments.push([])
-    else if (char === '*') put('star')
-    else if (char === '?') put('one')
-    else put({ char })
-    if (char.length > 1) at++
+    else if (char === '*') append('star')
+    else if (char === '?') append('one')
+    else append({ char })
+    if (char.length > 1) index++
   }
   return segments.map((tokens) =>
     tokens.length === 2 && tokens.every((token) => token === 'star') ? 'any depth' : tokens,
   )
 }
 
-/** `**` takes as few names as it can; the last one takes one more whenever what follows does not fit. */
+/** Each `**` matches as few names as possible; on a mismatch only the last one is extended. */
 function matchesPath(segments: readonly Segment[], names: readonly string[]): boolean {
-  // At the end it stands for what is in a folder, not for the folder.
+  // A trailing `/**` matches the contents of a folder, not the folder.
   const inFolder = segments.at(-1) === 'any depth'
   const wanted = inFolder ? [...segments, ['star' as const]] : segments
-  let [at, name] = [0, 0]
-  let last: { at: number; name: number } | undefined
-  while (name < names.length) {
-    const segment = wanted[at]
+  let [segmentIndex, nameIndex] = [0, 0]
+  let backtrack: { segmentIndex: number; nameIndex: number } | undefined
+  while (nameIndex < names.length) {
+    const segment = wanted[segmentIndex]
     if (segment === 'any depth') {
-      last = { at, name }
-      at++
-    } else if (segment !== undefined && matchesSegment(segment, names[name] ?? '')) {
-      at++
-      name++
-    } else if (last) {
-      last.name++
-      at = last.at + 1
-      name = last.name
+      backtrack = { segmentIndex, nameIndex }
+      segmentIndex++
+    } else if (segment !== undefined && matchesSegment(segment, names[nameIndex] ?? '')) {
+      segmentIndex++
+      nameIndex++
+    } else if (backtrack) {
+      backtrack.nameIndex++
+      segmentIndex = backtrack.segmentIndex + 1
+      nameIndex = backtrack.nameIndex
     } else return false
   }
-  return at === wanted.length
+  return segmentIndex === wanted.length
 }

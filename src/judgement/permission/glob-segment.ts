@@ -1,4 +1,4 @@
-/** One piece of a pattern for a name: some characters, exactly one, one of a class, or this one. */
+/** One token of a glob within a name: `*`, `?`, a literal character, or a class such as `[a-z]`. */
 export type GlobToken = 'star' | 'one' | { char: string } | CharacterClass
 
 interface CharacterClass {
@@ -6,30 +6,29 @@ interface CharacterClass {
   ranges: readonly (readonly [from: string, to: string])[]
 }
 
-/** Whether a name without slashes fits. Goes back to the last star only, which is enough: an earlier one gains nothing. */
+/** Matches a name without slashes. Backtracking to the last star is enough, and keeps it safe from ReDoS. */
 export function matchesSegment(tokens: readonly GlobToken[], name: string): boolean {
   const chars = hasNoSurrogates(name) ? name : [...name]
-  let [token, at] = [0, 0]
-  let last: { token: number; at: number } | undefined
-  while (at < chars.length) {
-    const wanted = tokens[token]
-    if (wanted === 'star') {
-      last = { token, at }
-      token++
-    } else if (wanted !== undefined && matchesToken(wanted, chars[at] ?? '')) {
-      token++
-      at++
-    } else if (last) {
-      last.at++
-      token = last.token + 1
-      at = last.at
+  let [tokenIndex, charIndex] = [0, 0]
+  let backtrack: { tokenIndex: number; charIndex: number } | undefined
+  while (charIndex < chars.length) {
+    const token = tokens[tokenIndex]
+    if (token === 'star') {
+      backtrack = { tokenIndex, charIndex }
+      tokenIndex++
+    } else if (token !== undefined && matchesToken(token, chars[charIndex] ?? '')) {
+      tokenIndex++
+      charIndex++
+    } else if (backtrack) {
+      backtrack.charIndex++
+      tokenIndex = backtrack.tokenIndex + 1
+      charIndex = backtrack.charIndex
     } else return false
   }
-  while (tokens[token] === 'star') token++
-  return token === tokens.length
+  while (tokens[tokenIndex] === 'star') tokenIndex++
+  return tokenIndex === tokens.length
 }
 
-/** True when every character is one unit of its text, so that it can be read by position. */
 function hasNoSurrogates(name: string): boolean {
   return !/[\ud800-\udfff]/.test(name)
 }
@@ -44,10 +43,10 @@ function matchesToken(token: Exclude<GlobToken, 'star'>, char: string): boolean 
   return within !== token.negated
 }
 
-/** The class that begins at a bracket, with the place of its end; `undefined` for a bracket that nobody closes. */
-export function parseBracket(pattern: string, at: number): { token: CharacterClass; end: number } | undefined {
+/** Parses the character class that begins at `start`; `undefined` for a bracket that is not closed. */
+export function parseBracket(pattern: string, start: number): { token: CharacterClass; end: number } | undefined {
   const chars: { char: string; escaped: boolean }[] = []
-  let end = at + 1
+  let end = start + 1
   const negated = pattern[end] === '!' || pattern[end] === '^'
   if (negated) end++
   for (let first = true; pattern[end] !== ']' || first; first = false) {

@@ -1,44 +1,42 @@
-/*
- * Here-documents of the shell: where the word stands that ends one, and where its text ends.
- */
-
 export interface HereDelimiter {
   delimiter: string
-  /** It was quoted: nothing in the text is replaced. */
+  /** The delimiter is quoted: the shell expands nothing in the body. */
   literal: boolean
-  /** Behind the word. */
+  /** Index right after the delimiter. */
   end: number
 }
 
-/** The word that ends the text; absent where it is written in a way that we do not follow. */
-export function parseHereDelimiter(text: string, from: number): HereDelimiter | undefined {
+/** The delimiter word of a here-document; `undefined` when its quoting is not supported. */
+export function parseHereDelimiter(text: string, start: number): HereDelimiter | undefined {
   const word = /[ \t]*(?:'([^'\n]*)'|"([^"\n\\$`]*)"|\\?([\w.,:@%+=/-]+))(?=[\s;&|<>)]|$)/y
-  word.lastIndex = from
-  const found = word.exec(text)
-  if (!found) return undefined
-  const delimiter = found[1] ?? found[2] ?? found[3] ?? ''
-  return { delimiter, literal: /['"\\]/.test(found[0]), end: from + found[0].length }
+  word.lastIndex = start
+  const match = word.exec(text)
+  if (!match) return undefined
+  const delimiter = match[1] ?? match[2] ?? match[3] ?? ''
+  return { delimiter, literal: /['"\\]/.test(match[0]), end: start + match[0].length }
 }
 
 export interface HereDocumentEnd {
-  /** Where the text ends. */
+  /** Index at which the body ends. */
   body: number
-  /** Where the next line begins, one further than the end of the line that is the word. */
+  /** Index at which the line after the delimiter begins. */
   next: number
   found: boolean
 }
 
+/** Finds the end of the here-document whose body begins at `start`. */
 export function findHereDocumentEnd(
   text: string,
-  from: number,
+  start: number,
   { delimiter, indented }: { delimiter: string; indented: boolean },
 ): HereDocumentEnd {
-  for (let at = from; at < text.length; ) {
-    const newline = text.indexOf('\n', at)
+  for (let lineStart = start; lineStart < text.length; ) {
+    const newline = text.indexOf('\n', lineStart)
     const end = newline === -1 ? text.length : newline
-    const line = text.slice(at, end)
-    if ((indented ? line.replace(/^\t+/, '') : line) === delimiter) return { body: at, next: end + 1, found: true }
-    at = end + 1
+    const line = text.slice(lineStart, end)
+    if ((indented ? line.replace(/^\t+/, '') : line) === delimiter)
+      return { body: lineStart, next: end + 1, found: true }
+    lineStart = end + 1
   }
   return { body: text.length, next: text.length + 1, found: false }
 }

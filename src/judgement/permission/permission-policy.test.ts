@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { isPathAllowed } from './path-rule.ts'
+import type { CheckedCall, Policy } from './permission-policy.ts'
 import { evaluatePolicies } from './permission-policy.ts'
 import { parsePermissionRule } from './permission-rule.ts'
 import { unmatchedRules } from './rule-lint.ts'
 
 const bash = (subject: string) => ({ tool: 'Bash', subject, acts: true })
 const write = (subject: string) => ({ tool: 'Write', subject, acts: true })
-const answer = (policy: Parameters<typeof evaluatePolicies>[0][number], call: Parameters<typeof evaluatePolicies>[1]) =>
-  evaluatePolicies([policy], call).decision
+const decide = (policy: Policy, call: CheckedCall) => evaluatePolicies([policy], call).decision
 
 describe('PM1 rules for commands', () => {
   test.each([
@@ -26,26 +26,26 @@ describe('PM1 rules for commands', () => {
     ['npm test > /etc/passwd', 'deny'],
     ['  npm test  ', 'allow'],
     ['', 'deny'],
-  ])('PM1 with Bash(npm test:*) the command %j is answered with %s', (command, expected) => {
-    expect(answer({ allow: ['Bash(npm test:*)'] }, bash(command))).toBe(expected)
+  ])('PM1 with Bash(npm test:*) the decision for %j is %s', (command, expected) => {
+    expect(decide({ allow: ['Bash(npm test:*)'] }, bash(command))).toBe(expected)
   })
 
-  test('PM1 each part may be allowed by a rule of its own', () => {
+  test('PM1 different rules may allow the commands of one line', () => {
     const policy = { allow: ['Bash(npm test:*)', 'Bash(npm run lint)'] }
-    expect(answer(policy, bash('npm run lint && npm test'))).toBe('allow')
-    expect(answer(policy, bash('npm run lint && npm publish'))).toBe('deny')
+    expect(decide(policy, bash('npm run lint && npm test'))).toBe('allow')
+    expect(decide(policy, bash('npm run lint && npm publish'))).toBe('deny')
   })
 
-  test('PM1 one rule may hold several commands', () => {
+  test('PM1 one rule may list several commands', () => {
     const policy = { allow: ['Bash(git log:*, git diff:*)'] }
-    expect(answer(policy, bash('git diff HEAD'))).toBe('allow')
-    expect(answer(policy, bash('git push'))).toBe('deny')
-    expect(answer({ deny: ['Bash(rm:*, git push:*)'] }, bash('git push'))).toBe('deny')
+    expect(decide(policy, bash('git diff HEAD'))).toBe('allow')
+    expect(decide(policy, bash('git push'))).toBe('deny')
+    expect(decide({ deny: ['Bash(rm:*, git push:*)'] }, bash('git push'))).toBe('deny')
   })
 
-  test('PM1 a denied part denies the whole command', () => {
-    expect(answer({ deny: ['Bash(rm:*)'] }, bash('ls && rm -rf x'))).toBe('deny')
-    expect(answer({ deny: ['Bash(rm:*)'] }, bash('ls'))).toBe('allow')
+  test('PM1 a denied command denies the whole line', () => {
+    expect(decide({ deny: ['Bash(rm:*)'] }, bash('ls && rm -rf x'))).toBe('deny')
+    expect(decide({ deny: ['Bash(rm:*)'] }, bash('ls'))).toBe('allow')
   })
 })
 
@@ -65,12 +65,12 @@ describe('PM2 rules for paths', () => {
     ['src/{a,b}.ts', 'src/b.ts', true],
     ['a.b', 'axb', false],
     ['src/**', 'SRC/a.ts', false],
-  ])('PM2 the pattern %s and the path %s: %s', (pattern, path, expected) => {
+  ])('PM2 matching the pattern %s against the path %s gives %s', (pattern, path, expected) => {
     expect(isPathAllowed(pattern, path)).toBe(expected)
   })
 })
 
-test('PM3 denying wins over asking, asking over allowing, whoever says it', () => {
+test('PM3 deny rules win over ask rules, and ask rules over allow rules, in whichever policy they are', () => {
   const run = { ask: ['Write(src/**)'] }
   const agent = { allow: ['Write'], deny: ['Write(src/secret/**)'] }
   expect(evaluatePolicies([run, agent], write('src/a')).decision).toBe('ask')
@@ -78,31 +78,31 @@ test('PM3 denying wins over asking, asking over allowing, whoever says it', () =
   expect(evaluatePolicies([run, agent], write('docs/a')).decision).toBe('allow')
 })
 
-test('PM4 a denial says which rule, and what would have been allowed', () => {
+test('PM4 a denial names the rule and lists the allowed rules', () => {
   const { reason, allowedRules } = evaluatePolicies([{ allow: ['Write(src/**)', 'Read'] }], write('docs/a'))
   expect(reason).toContain('Write(src/**)')
   expect(allowedRules).toEqual(['Write(src/**)'])
 })
 
-test('PM5 in mode read nothing may act; in mode ask whatever acts is asked for; reading is free in both', () => {
+test('PM5 mode read denies actions, mode ask asks before them, and both allow reading', () => {
   const reads = { tool: 'Read', subject: 'x', acts: false }
-  expect([answer({ mode: 'read' }, write('x')), answer({ mode: 'read' }, reads)]).toEqual(['deny', 'allow'])
-  expect([answer({ mode: 'ask' }, write('x')), answer({ mode: 'ask' }, reads)]).toEqual(['ask', 'allow'])
-  expect(answer({ mode: 'ask', allow: ['Write(a)'] }, write('a'))).toBe('allow')
+  expect([decide({ mode: 'read' }, write('x')), decide({ mode: 'read' }, reads)]).toEqual(['deny', 'allow'])
+  expect([decide({ mode: 'ask' }, write('x')), decide({ mode: 'ask' }, reads)]).toEqual(['ask', 'allow'])
+  expect(decide({ mode: 'ask', allow: ['Write(a)'] }, write('a'))).toBe('allow')
 })
 
-test('PM6 a server’s tools are named by mcp__server, one by its name, addresses by domain', () => {
+test('PM6 mcp__server matches all tools of an MCP server, and domain: matches hosts', () => {
   const call = { tool: 'mcp__files__read', acts: false }
-  expect(answer({ deny: ['mcp__files'] }, call)).toBe('deny')
-  expect(answer({ deny: ['mcp__files__*'] }, call)).toBe('deny')
-  expect(answer({ deny: ['mcp__file'] }, call)).toBe('allow')
+  expect(decide({ deny: ['mcp__files'] }, call)).toBe('deny')
+  expect(decide({ deny: ['mcp__files__*'] }, call)).toBe('deny')
+  expect(decide({ deny: ['mcp__file'] }, call)).toBe('allow')
   const fetch = (subject: string) => ({ tool: 'WebFetch', subject, acts: false })
   const only = { allow: ['WebFetch(domain:example.com)'] }
-  expect(answer(only, fetch('https://docs.example.com/x'))).toBe('allow')
-  expect(answer(only, fetch('https://example.com.evil.net/'))).toBe('deny')
+  expect(decide(only, fetch('https://docs.example.com/x'))).toBe('allow')
+  expect(decide(only, fetch('https://example.com.evil.net/'))).toBe('deny')
 })
 
-test('PM7 rules that name no tool are found; what is no rule is refused', () => {
+test('PM7 rules for unknown tools are reported, and a malformed rule throws invalid_input', () => {
   expect(unmatchedRules({ allow: ['Bassh(x)', 'Bash(x)'], deny: ['mcp__a'] }, ['Bash', 'mcp__a__b'])).toEqual([
     'Bassh(x)',
   ])
@@ -119,20 +119,20 @@ test.each([
   ['Write([.]env)', '.env'],
   ['Write(src/**.pem)', 'src/a/b.pem'],
 ])('PM30 the rule %s denies %s', (rule, path) => {
-  expect(answer({ deny: [rule] }, write(path))).toBe('deny')
+  expect(decide({ deny: [rule] }, write(path))).toBe('deny')
 })
 
-test('PM30 what allows means what it says: a folder without wildcards and what is in it', () => {
-  expect(answer({ allow: ['Write(src)'] }, write('src/a/b'))).toBe('allow')
-  expect(answer({ allow: ['Write(/src/)'] }, write('src/a'))).toBe('allow')
-  expect(answer({ allow: ['Write(src/*)'] }, write('src/a/b'))).toBe('deny')
-  expect(answer({ allow: ['Write(src)'] }, write('srcs/a'))).toBe('deny')
-  expect(answer({ allow: ['Write(src)'] }, write('a/src/b'))).toBe('deny')
+test('PM30 an allow pattern without wildcards matches that path and the contents of that folder', () => {
+  expect(decide({ allow: ['Write(src)'] }, write('src/a/b'))).toBe('allow')
+  expect(decide({ allow: ['Write(/src/)'] }, write('src/a'))).toBe('allow')
+  expect(decide({ allow: ['Write(src/*)'] }, write('src/a/b'))).toBe('deny')
+  expect(decide({ allow: ['Write(src)'] }, write('srcs/a'))).toBe('deny')
+  expect(decide({ allow: ['Write(src)'] }, write('a/src/b'))).toBe('deny')
 })
 
-test('PM30 a pattern that nobody can read allows nothing and forbids everything', () => {
-  expect(answer({ allow: ['Write({a)'] }, write('{a'))).toBe('deny')
-  expect(answer({ deny: ['Write({a)'] }, write('b'))).toBe('deny')
+test('PM30 an invalid pattern allows nothing and denies everything', () => {
+  expect(decide({ allow: ['Write({a)'] }, write('{a'))).toBe('deny')
+  expect(decide({ deny: ['Write({a)'] }, write('b'))).toBe('deny')
 })
 
 test.each([
@@ -145,12 +145,12 @@ test.each([
   ['evil.com', 'a.EVIL.com'],
   ['https://evil.com/path', 'evil.com'],
 ])('PM31 the rule WebFetch(%s) denies %s', (pattern, host) => {
-  expect(answer({ deny: [`WebFetch(${pattern})`] }, { tool: 'WebFetch', subject: host, acts: false })).toBe('deny')
+  expect(decide({ deny: [`WebFetch(${pattern})`] }, { tool: 'WebFetch', subject: host, acts: false })).toBe('deny')
 })
 
-test('PM31 what allows hosts allows no more than it names', () => {
+test('PM31 an allow rule for a host matches only that host, or its subdomains with domain:', () => {
   const allowed = (pattern: string, subject: string) =>
-    answer({ allow: [`WebFetch(${pattern})`] }, { tool: 'WebFetch', subject, acts: false })
+    decide({ allow: [`WebFetch(${pattern})`] }, { tool: 'WebFetch', subject, acts: false })
   expect(allowed('domain:good.org', 'a.good.org')).toBe('allow')
   expect(allowed('domain:*.good.org', 'good.org')).toBe('deny')
   expect(allowed('good.org', 'a.good.org')).toBe('deny')
@@ -158,7 +158,7 @@ test('PM31 what allows hosts allows no more than it names', () => {
   expect(allowed('domain:good.org', 'notgood.org')).toBe('deny')
 })
 
-test('PM28 a rule may use any name of a tool, and of what a call is about', () => {
+test('PM28 a rule may use any alias of a tool and of the subject of a call', () => {
   const task = {
     tool: 'task',
     aliases: ['Task', 'Agent'],
@@ -166,24 +166,24 @@ test('PM28 a rule may use any name of a tool, and of what a call is about', () =
     subjectAliases: ['troupe:doer'],
     acts: false,
   }
-  expect(answer({ deny: ['Agent(doer)'] }, task)).toBe('deny')
-  expect(answer({ deny: ['Task(troupe:doer)'] }, task)).toBe('deny')
-  expect(answer({ allow: ['Task(reviewer)'] }, task)).toBe('deny')
-  expect(answer({ allow: ['Task(troupe:doer)'] }, task)).toBe('allow')
+  expect(decide({ deny: ['Agent(doer)'] }, task)).toBe('deny')
+  expect(decide({ deny: ['Task(troupe:doer)'] }, task)).toBe('deny')
+  expect(decide({ allow: ['Task(reviewer)'] }, task)).toBe('deny')
+  expect(decide({ allow: ['Task(troupe:doer)'] }, task)).toBe('allow')
 })
 
-test('PM33 an allowance that picks some tools of a server denies its others', () => {
+test('PM33 an allow rule for some tools of an MCP server denies its other tools', () => {
   const call = (tool: string) => ({ tool, subject: '{}', acts: true })
   const policy = { allow: ['mcp__files__read*'] }
-  expect(answer(policy, call('mcp__files__read_text'))).toBe('allow')
-  expect(answer(policy, call('mcp__files__write'))).toBe('deny')
-  expect(answer(policy, call('mcp__other__write'))).toBe('allow')
+  expect(decide(policy, call('mcp__files__read_text'))).toBe('allow')
+  expect(decide(policy, call('mcp__files__write'))).toBe('deny')
+  expect(decide(policy, call('mcp__other__write'))).toBe('allow')
   expect(
-    answer({ deny: ['mcp__db__query(*drop*)'] }, { ...call('mcp__db__query'), subject: '{"sql":"a/drop b"}' }),
+    decide({ deny: ['mcp__db__query(*drop*)'] }, { ...call('mcp__db__query'), subject: '{"sql":"a/drop b"}' }),
   ).toBe('deny')
 })
 
-test('PM29 a search is told which files it must leave out, and a search in a forbidden folder is denied', () => {
+test('PM29 a search gets the globs of denied files, and a search in a denied folder is denied', () => {
   const grep = (subject: string) =>
     evaluatePolicies([{ deny: ['Read(.env*)'], ask: ['Read(keys)'] }], { tool: 'Grep', subject, acts: false })
   expect(grep('.')).toMatchObject({ decision: 'allow', excludedGlobs: ['.env*', 'keys'] })
@@ -194,9 +194,9 @@ test('PM29 a search is told which files it must leave out, and a search in a for
   ).toBeUndefined()
 })
 
-test('PM43 a star in the arguments of a server’s tool takes no quotes, and no path that climbs', () => {
+test('PM43 a star in a pattern for MCP tool arguments matches neither quotes nor a path with ..', () => {
   const allowed = (pattern: string, subject: string) =>
-    answer({ allow: [`mcp__fs__read(${pattern})`] }, { tool: 'mcp__fs__read', subject, acts: true })
+    decide({ allow: [`mcp__fs__read(${pattern})`] }, { tool: 'mcp__fs__read', subject, acts: true })
   expect(allowed('{"p":"a/*"}', '{"p":"a/b"}')).toBe('allow')
   expect(allowed('{"p":"src/**"}', '{"p":"src/a/b.ts"}')).toBe('allow')
   expect(allowed('{"p":"a/*"}', '{"p":"a/b","q":"x"}')).toBe('deny')

@@ -9,57 +9,57 @@ import { deniesTool, matchesTool, parsePermissionRule, restrictsTool } from './p
 import { matchesWildcard } from './wildcard.ts'
 
 /*
- * Decides whether a call may be made, from rules such as `Bash(npm test:*)` or `Write(src/**)`.
- * 1. A rule that denies wins over one that asks, and that over one that allows, whichever list it comes from.
- * 2. Where a policy allows a tool only in some cases, every other case is denied.
- * 3. A shell command is allowed only if each of its parts is; it is denied if any part is. Both are read alike. What cannot
- *    be taken apart (substitution, parentheses) matches no allowance but the exact one, and is asked for where a rule
- *    might deny it.
- * 4. A search is not forbidden because of what it might come upon: that is named in `except`, for it to leave out.
+ * Decides whether a tool call is permitted, from rules such as `Bash(npm test:*)` or `Write(src/**)`.
+ * 1. Deny rules win over ask rules, and ask rules over allow rules, in whichever policy they are.
+ * 2. When a policy has an allow rule for some calls of a tool, it denies the other calls of that tool.
+ * 3. A shell line is allowed only if each of its commands is, and denied if any is. A line that cannot be parsed matches only
+ *    an identical allow rule, and has to be approved by a person when a deny rule may apply.
+ * 4. A search is not denied because of files it may find: those files are returned in `excludedGlobs`.
  */
 
-/** What one author (a run's configuration, an agent's file) says about calls. */
+/** The rules of one source: the configuration of a run, or an agent file. */
 export interface Policy {
   allow?: readonly string[]
   ask?: readonly string[]
   deny?: readonly string[]
-  /** `read`: nothing may act. `ask`: whatever acts is asked for. Default: what no rule names is allowed. */
+  /** `read`: deny every action. `ask`: ask before every action. Default: allow calls that no rule matches. */
   mode?: 'read' | 'ask'
 }
 
 export interface CheckedCall {
   tool: string
-  /** What else the tool is called. */
+  /** Other names of the tool. */
   aliases?: readonly string[]
-  /** What the call is about: a path, a command, an address. */
+  /** What the call acts on: a path, a command, a host. */
   subject?: string
-  /** What else that is called. */
+  /** Other names of the subject. */
   subjectAliases?: readonly string[]
-  /** What it is about among other things: enough for what forbids, not for what allows. */
+  /** Further subjects, checked by deny and ask rules only. */
   relatedSubjects?: readonly string[]
+  /** The call has side effects. */
   acts: boolean
 }
 
 export interface PolicyDecision {
   decision: 'allow' | 'ask' | 'deny'
-  /** In words, for the model and the log. */
+  /** Explanation for the model and the log. */
   reason: string
-  /** What would have been allowed. */
+  /** Allow rules for this tool. */
   allowedRules: string[]
-  /** It is asked for because it may be denied: only a yes to this very call answers that. */
+  /** A deny rule may apply: only a person's approval of this exact call lets it pass. */
   needsExactApproval?: true
-  /** Patterns of files that a search must leave out. */
+  /** Globs of files that a search has to skip. */
   excludedGlobs?: string[]
 }
 
-/** The strictest of what the policies say. */
+/** The strictest decision of all policies. */
 export function evaluatePolicies(policies: readonly Policy[], call: CheckedCall): PolicyDecision {
-  const verdicts = policies.map((policy) => evaluatePolicy(policy, call))
-  const strictest = verdicts.find(({ decision }) => decision === 'deny') ??
-    verdicts.find(({ decision }) => decision === 'ask') ??
-    verdicts.find(({ allowedRules }) => allowedRules.length > 0) ?? {
+  const decisions = policies.map((policy) => evaluatePolicy(policy, call))
+  const strictest = decisions.find(({ decision }) => decision === 'deny') ??
+    decisions.find(({ decision }) => decision === 'ask') ??
+    decisions.find(({ allowedRules }) => allowedRules.length > 0) ?? {
       decision: 'allow',
-      reason: 'no rule names it',
+      reason: 'no rule applies',
       allowedRules: [],
     }
   const excludedGlobs = SEARCH_TOOLS.has(call.tool) ? policies.flatMap((policy) => searchExclusions(policy, call)) : []
@@ -71,8 +71,8 @@ const SEARCH_TOOLS = new Set(['Grep', 'Glob'])
 function searchExclusions({ deny = [], ask = [] }: Policy, call: CheckedCall): string[] {
   return [...deny, ...ask].flatMap((rule) => {
     const parsed = parsePermissionRule(rule)
-    const isAbout = toolNames(call).some((name) => deniesTool(parsed, name))
-    return parsed.pattern !== undefined && isAbout ? parsed.pattern : []
+    const applies = toolNames(call).some((name) => deniesTool(parsed, name))
+    return parsed.pattern !== undefined && applies ? parsed.pattern : []
   })
 }
 
@@ -81,41 +81,41 @@ function evaluatePolicy(policy: Policy, call: CheckedCall): PolicyDecision {
   const allowedRules = allow.filter((rule) =>
     toolNames(call).some((name) => restrictsTool(parsePermissionRule(rule).tool, name)),
   )
-  const denied = deny.map((rule) => [rule, matchRule(rule, call)] as const)
-  const sure = denied.find(([, touch]) => touch === 'yes')
-  if (sure) return { decision: 'deny', reason: `the rule ${sure[0]} denies it`, allowedRules }
-  const otherwise = defaultDecision(policy, call, allowedRules)
-  const unsure = denied.find(([, touch]) => touch === 'maybe')
-  if (unsure) {
-    const reason = `it cannot be seen whether the rule ${unsure[0]} denies it`
-    return otherwise.decision === 'deny'
-      ? otherwise
-      : { decision: 'ask', reason, allowedRules, needsExactApproval: true }
+  const matches = deny.map((rule) => ({ rule, match: matchRule(rule, call) }))
+  const denying = matches.find(({ match }) => match === 'yes')
+  if (denying) return { decision: 'deny', reason: `denied by the rule ${denying.rule}`, allowedRules }
+  const fallback = defaultDecision(policy, call, allowedRules)
+  const maybeDenying = matches.find(({ match }) => match === 'maybe')
+  if (maybeDenying) {
+    const reason = `the deny rule ${maybeDenying.rule} may apply: the command cannot be checked completely`
+    return fallback.decision === 'deny' ? fallback : { decision: 'ask', reason, allowedRules, needsExactApproval: true }
   }
-  const asked = ask.find((rule) => matchRule(rule, call) !== 'no')
-  return asked === undefined
-    ? otherwise
-    : { decision: 'ask', reason: `the rule ${asked} wants it asked for`, allowedRules }
+  const askRule = ask.find((rule) => matchRule(rule, call) !== 'no')
+  return askRule === undefined
+    ? fallback
+    : { decision: 'ask', reason: `the ask rule ${askRule} requires approval`, allowedRules }
 }
 
-/** What holds where no rule forbids. */
+/** The decision when no deny or ask rule applies. */
 function defaultDecision({ allow = [], mode }: Policy, call: CheckedCall, allowedRules: string[]): PolicyDecision {
   const { allowedBy, reason } = findGrant(allow, call)
   if (allowedBy !== undefined)
-    return { decision: 'allow', reason: `the rule ${allowedBy.join(' and ')} allows it`, allowedRules }
-  const because = reason === undefined ? '' : `; ${reason}`
+    return { decision: 'allow', reason: `allowed by the rule ${allowedBy.join(' and ')}`, allowedRules }
+  const detail = reason === undefined ? '' : `; ${reason}`
   if (allowedRules.length > 0)
-    return { decision: 'deny', reason: `only ${allowedRules.join(', ')} is allowed${because}`, allowedRules }
-  if (mode === 'read' && call.acts) return { decision: 'deny', reason: 'nothing may be changed now', allowedRules }
-  if (mode === 'ask' && call.acts) return { decision: 'ask', reason: 'whatever acts is asked for', allowedRules }
-  return { decision: 'allow', reason: 'no rule names it', allowedRules }
+    return { decision: 'deny', reason: `only ${allowedRules.join(', ')} is allowed${detail}`, allowedRules }
+  if (mode === 'read' && call.acts)
+    return { decision: 'deny', reason: 'read-only mode: no action is allowed', allowedRules }
+  if (mode === 'ask' && call.acts)
+    return { decision: 'ask', reason: 'ask mode: every action requires approval', allowedRules }
+  return { decision: 'allow', reason: 'no rule applies', allowedRules }
 }
 
 function toolNames({ tool, aliases = [] }: CheckedCall): string[] {
   return [tool, ...aliases]
 }
 
-/** The rules that allow the call: for a command, one for each of its parts. */
+/** The rules that allow the call: for a shell line, one for each of its commands. */
 function findGrant(rules: readonly string[], call: CheckedCall): CommandGrant {
   const whole = rules.find((rule) => isAllowedBy(rule, call))
   if (whole !== undefined) return { allowedBy: [whole] }
@@ -123,21 +123,19 @@ function findGrant(rules: readonly string[], call: CheckedCall): CommandGrant {
 }
 
 function findCommandGrant(rules: readonly string[], call: CheckedCall): CommandGrant {
-  const ruleOf = new Map<string, string>()
+  const rulesByPattern = new Map<string, string>()
   for (const rule of rules) {
     const { tool, pattern } = parsePermissionRule(rule)
     if (pattern === undefined || !toolNames(call).some((name) => matchesTool(tool, name))) continue
-    for (const each of splitCommandPatterns(pattern)) if (!ruleOf.has(each)) ruleOf.set(each, rule)
+    for (const part of splitCommandPatterns(pattern)) if (!rulesByPattern.has(part)) rulesByPattern.set(part, rule)
   }
-  const { allowedBy, reason } = findCommandGrants([...ruleOf.keys()], call.subject ?? '')
-  if (allowedBy !== undefined) return { allowedBy: [...new Set(allowedBy.map((each) => ruleOf.get(each) ?? each))] }
+  const { allowedBy, reason } = findCommandGrants([...rulesByPattern.keys()], call.subject ?? '')
+  if (allowedBy !== undefined)
+    return { allowedBy: [...new Set(allowedBy.map((pattern) => rulesByPattern.get(pattern) ?? pattern))] }
   return reason === undefined ? {} : { reason }
 }
 
-/**
- * Whether a forbidding rule is about the call, or about any part of it. What cannot be judged counts as touched, or as
- * perhaps touched: a rule that forbids must not be talked past.
- */
+/** Whether a deny or ask rule applies to the call or to any part of it. Fails closed: anything unknown is `maybe` or `yes`. */
 function matchRule(rule: string, call: CheckedCall): RuleMatch {
   const parsed = parsePermissionRule(rule)
   const { pattern } = parsed
@@ -146,7 +144,7 @@ function matchRule(rule: string, call: CheckedCall): RuleMatch {
   const subjects = [call.subject ?? '', ...(call.subjectAliases ?? []), ...(call.relatedSubjects ?? [])]
   if (call.tool === 'Bash') {
     if (pattern === call.subject?.trim()) return 'yes'
-    return strongestMatch(splitCommandPatterns(pattern).map((each) => matchDeniedCommand(each, call.subject ?? '')))
+    return strongestMatch(splitCommandPatterns(pattern).map((part) => matchDeniedCommand(part, call.subject ?? '')))
   }
   return subjects.some(denyMatcher(pattern, call)) ? 'yes' : 'no'
 }
@@ -156,7 +154,7 @@ function denyMatcher(pattern: string, call: CheckedCall): (subject: string) => b
   return isHostRule(pattern, call) ? (subject) => isHostDeniedByRule(pattern, subject) : deniedPathMatcher(pattern)
 }
 
-/** Calls of servers' tools are told apart by their arguments as JSON, where braces are braces. */
+/** The subject of an MCP tool call is its arguments as JSON, in which braces are literal. */
 function isMcpCall({ tool }: CheckedCall): boolean {
   return tool.startsWith('mcp__')
 }
@@ -176,7 +174,7 @@ function isHostRule(pattern: string, { tool }: CheckedCall): boolean {
   return tool === 'WebFetch' || /^domain:/i.test(pattern)
 }
 
-/** Some write several into one: `Bash(git log:*, git diff:*)`. */
+/** A rule may list several patterns: `Bash(git log:*, git diff:*)`. */
 function splitCommandPatterns(pattern: string): string[] {
   return pattern.split(/(?<=:\*)\s*,\s*/)
 }

@@ -1,9 +1,9 @@
 import { TroupeError } from '../../errors.ts'
 
-/** A rule such as `Bash(npm test:*)`: a tool, and which of its calls. */
+/** A rule such as `Bash(npm test:*)`: a tool, and a pattern for its calls. */
 export interface PermissionRule {
   tool: string
-  /** Absent: all of them. */
+  /** `undefined`: all calls of the tool. */
   pattern: string | undefined
 }
 
@@ -15,34 +15,35 @@ export function parsePermissionRule(rule: string): PermissionRule {
     })
   }
   const pattern = parts[2]?.trim()
-  const all = pattern === undefined || pattern === '' || pattern === '*' || pattern === ':*'
-  return { tool: parts[1], pattern: all ? undefined : pattern }
+  const matchesAll = pattern === undefined || pattern === '' || pattern === '*' || pattern === ':*'
+  return { tool: parts[1], pattern: matchesAll ? undefined : pattern }
 }
 
-/** Whether a rule's tool is the called one. `mcp__server` stands for all tools of that server, as `mcp__server__*` does. */
-export function matchesTool(rule: string, tool: string): boolean {
-  if (rule === tool || rule === '*') return true
-  if (rule.endsWith('*')) return tool.startsWith(rule.slice(0, -1))
-  return rule.startsWith('mcp__') && tool.startsWith(`${rule}__`)
+/** Whether the tool part of a rule matches a tool. `mcp__server` and `mcp__server__*` match all tools of that server. */
+export function matchesTool(ruleTool: string, tool: string): boolean {
+  if (ruleTool === tool || ruleTool === '*') return true
+  if (ruleTool.endsWith('*')) return tool.startsWith(ruleTool.slice(0, -1))
+  return ruleTool.startsWith('mcp__') && tool.startsWith(`${ruleTool}__`)
 }
 
-/** Whether an allowance limits the called tool: it names it, or picks some of the server that it belongs to. */
-export function restrictsTool(rule: string, tool: string): boolean {
-  if (matchesTool(rule, tool)) return true
-  const [, server] = /^(mcp__.+?__).*\*$/.exec(rule) ?? []
+/** Whether an allow rule limits a tool: it names the tool, or selects some tools of the same MCP server. */
+export function restrictsTool(ruleTool: string, tool: string): boolean {
+  if (matchesTool(ruleTool, tool)) return true
+  const [, server] = /^(mcp__.+?__).*\*$/.exec(ruleTool) ?? []
   return server !== undefined && tool.startsWith(server)
 }
 
-/** What a forbidding rule for one tool is also about: there are other ways to write and to read. */
+/** Tools that a deny rule covers too, because they read or write the same files. */
 const EQUIVALENT_TOOLS: Readonly<Record<string, readonly string[]>> = {
   Write: ['Edit'],
   Edit: ['Write'],
   Read: ['Grep', 'Glob', 'LSP'],
 }
 
-/** Whoever may not be delegated to may not be put to work another way either; other delegation stays. */
+/** A deny rule for an agent, such as `Task(reviewer)`, also keeps that agent out of `collaborate`. */
 const DELEGATION_TOOLS = new Set(['task', 'Task', 'Agent'])
 
+/** Whether a deny or ask rule applies to a tool. */
 export function deniesTool(rule: PermissionRule, tool: string): boolean {
   if (matchesTool(rule.tool, tool) || EQUIVALENT_TOOLS[rule.tool]?.includes(tool) === true) return true
   return tool === 'collaborate' && DELEGATION_TOOLS.has(rule.tool) && rule.pattern !== undefined

@@ -2,20 +2,17 @@ import { compileGlob } from './glob-matcher.ts'
 import type { Policy } from './permission-policy.ts'
 import { matchesTool, parsePermissionRule } from './permission-rule.ts'
 
-/*
- * Rules that protect or allow nothing, or not what they seem to, with the reason: whoever wrote one relies on it.
- */
-
-/** What rules can be about. */
+/** The names that rules can refer to. */
 export interface RuleLintContext {
   tools: readonly string[]
-  /** Tools whose calls cannot be told apart. */
+  /** Tools that take no pattern in a rule. */
   plain?: readonly string[]
   agents?: readonly string[]
-  /** How the names of servers' tools begin; absent where servers are not known. */
+  /** Prefixes of MCP tool names (`mcp__server__`); absent when the servers are not known. */
   servers?: readonly string[]
 }
 
+/** A rule that has no effect, or another effect than its author expects. */
 export interface RuleWarning {
   rule: string
   reason: string
@@ -24,7 +21,7 @@ export interface RuleWarning {
 const FILE_TOOLS = new Set(['Read', 'Write', 'Edit', 'Grep', 'Glob', 'LSP'])
 const SYSTEM_PATH = /^\/(bin|boot|dev|etc|home|lib|mnt|opt|proc|root|run|sbin|srv|sys|tmp|usr|var|Users|Volumes)\//
 
-/** Throws `invalid_input` for what is no rule, or has a pattern that nobody can read. */
+/** Throws `invalid_input` for a malformed rule or path pattern. */
 export function validateRules(policy: Policy): void {
   for (const rule of allRules(policy)) {
     const { tool, pattern } = parsePermissionRule(rule)
@@ -32,14 +29,14 @@ export function validateRules(policy: Policy): void {
   }
 }
 
-export function lintRules(policy: Policy, terms: RuleLintContext): RuleWarning[] {
+export function lintRules(policy: Policy, context: RuleLintContext): RuleWarning[] {
   return allRules(policy).flatMap((rule) => {
-    const reason = ruleProblem(rule, terms)
+    const reason = ruleProblem(rule, context)
     return reason === undefined ? [] : { rule, reason }
   })
 }
 
-/** Rules that name no tool that exists. */
+/** Rules whose tool does not exist. */
 export function unmatchedRules(policy: Policy, tools: readonly string[]): string[] {
   return allRules(policy).filter((rule) => !tools.some((tool) => matchesTool(parsePermissionRule(rule).tool, tool)))
 }
@@ -48,53 +45,54 @@ function allRules({ allow = [], ask = [], deny = [] }: Policy): string[] {
   return [...allow, ...ask, ...deny]
 }
 
-function ruleProblem(rule: string, terms: RuleLintContext): string | undefined {
+function ruleProblem(rule: string, context: RuleLintContext): string | undefined {
   const { tool, pattern } = parsePermissionRule(rule)
   if (tool.startsWith('mcp__')) {
-    const start = tool.replace(/\*$/, '')
-    const known = [...(terms.servers ?? []), ...terms.tools].some(
-      (name) => start.startsWith(name) || name.startsWith(start),
+    const prefix = tool.replace(/\*$/, '')
+    const isKnown = [...(context.servers ?? []), ...context.tools].some(
+      (name) => prefix.startsWith(name) || name.startsWith(prefix),
     )
-    return known || !terms.servers ? undefined : 'no server is called that'
+    return isKnown || !context.servers ? undefined : 'no MCP server has this name'
   }
-  if (!terms.tools.some((name) => matchesTool(tool, name))) return 'no tool has this name'
+  if (!context.tools.some((name) => matchesTool(tool, name))) return 'no tool has this name'
   if (pattern === undefined) return undefined
-  if (terms.plain?.includes(tool)) return `calls of ${tool} are not told apart; write ${tool}`
+  if (context.plain?.includes(tool)) return `${tool} takes no pattern; write ${tool}`
   if (tool === 'Bash') return commandPatternProblem(pattern)
   if (tool === 'WebFetch') return hostPatternProblem(pattern)
-  if (/^domain:/i.test(pattern)) return `hosts are told apart for WebFetch only, not for ${tool}`
+  if (/^domain:/i.test(pattern)) return `a domain: pattern works for WebFetch only, not for ${tool}`
   if (FILE_TOOLS.has(tool)) return pathPatternProblem(pattern)
-  return /^(task|Task|Agent)$/.test(tool) ? agentPatternProblem(pattern, terms) : undefined
+  return /^(task|Task|Agent)$/.test(tool) ? agentPatternProblem(pattern, context) : undefined
 }
 
 function commandPatternProblem(pattern: string): string | undefined {
-  if (/[;|&\n]/.test(pattern)) return 'it is compared with one command at a time, and holds several'
-  if (/[$`<>]/.test(pattern)) return 'substitution and redirection match no pattern but the exact command'
+  if (/[;|&\n]/.test(pattern))
+    return 'the pattern contains several commands, but is matched against one command at a time'
+  if (/[$`<>]/.test(pattern))
+    return 'a pattern with substitution or redirection matches only the identical command line'
   return undefined
 }
 
 function hostPatternProblem(pattern: string): string | undefined {
   const [, host = '', path = ''] = /^(?:domain:)?(?:[a-z][a-z0-9+.-]*:\/\/)?([^/]*)(\/.*)?$/i.exec(pattern) ?? []
   if (!/^(\/\*{0,2})?$/.test(path)) {
-    return 'only the host of an address is looked at: this forbids the whole host, and allows nothing'
+    return 'WebFetch rules compare only the host: as a deny rule this denies the whole host, as an allow rule it allows nothing'
   }
   const isHost = host !== '' && !/[\s@?#]/.test(host) && URL.canParse(`http://${host.replaceAll('*', 'a')}`)
-  return isHost ? undefined : 'no host can be called that'
+  return isHost ? undefined : 'the pattern is not a valid host name'
 }
 
 function pathPatternProblem(pattern: string): string | undefined {
-  const inside = 'tools never leave the workspace, and paths are written from its root'
-  if (pattern.includes('://')) return 'it is an address, not a path'
-  if (/^~/.test(pattern)) return `there is no home: ${inside}`
-  if (pattern.split('/').includes('..')) return `no path has .. in it by then: ${inside}`
-  if (pattern.startsWith('//') || /^[A-Za-z]:[\\/]/.test(pattern)) return inside
-  if (SYSTEM_PATH.test(pattern)) return `it is taken as ${pattern.slice(1)} of the workspace: ${inside}`
-  return /\\[^*?[\]{}\\]/.test(pattern)
-    ? 'folders are separated by /, and \\ takes the next character as it is'
-    : undefined
+  const workspaceOnly = 'file tools work inside the workspace only, and paths are relative to its root'
+  if (pattern.includes('://')) return 'the pattern is a URL, not a path'
+  if (/^~/.test(pattern)) return `~ is not expanded: ${workspaceOnly}`
+  if (pattern.split('/').includes('..'))
+    return `paths are resolved before they are checked and never contain ..: ${workspaceOnly}`
+  if (pattern.startsWith('//') || /^[A-Za-z]:[\\/]/.test(pattern)) return workspaceOnly
+  if (SYSTEM_PATH.test(pattern)) return `it matches ${pattern.slice(1)} in the workspace: ${workspaceOnly}`
+  return /\\[^*?[\]{}\\]/.test(pattern) ? 'write / between folders; \\ escapes the next character' : undefined
 }
 
 function agentPatternProblem(pattern: string, { agents }: RuleLintContext): string | undefined {
   if (!agents || /[*?[{]/.test(pattern) || pattern === 'self' || agents.includes(pattern)) return undefined
-  return `no agent is called ${pattern}`
+  return `no agent has the name '${pattern}'`
 }

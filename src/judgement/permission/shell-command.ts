@@ -1,6 +1,7 @@
 export interface ShellWord {
-  /** Without quotes; of an opaque word whatever can be seen. */
+  /** Without quotes; for an opaque word its visible part. */
   text: string
+  /** The value depends on variables, file names or other expansions. */
   opaque: boolean
 }
 
@@ -12,15 +13,15 @@ export interface Redirection {
 export interface ShellCommand {
   words: ShellWord[]
   redirections: Redirection[]
-  /** What here-documents give it to read. */
+  /** Bodies of its here-documents. */
   stdin: string[]
-  /** Its output is what the next one reads. */
+  /** Its output is piped into the next command. */
   piped: boolean
 }
 
 export interface ShellLine {
   commands: ShellCommand[]
   fullyParsed: boolean
-  /** Why the list of commands is not all that happens; absent where it is. */
+  /** Why `commands` may not cover everything the line does; absent when it does. */
   unsupportedSyntax?: string
 }

@@ -2,184 +2,182 @@ import { findHereDocumentEnd, parseHereDelimiter } from './here-document.ts'
 import type { ShellCommand, ShellLine, ShellWord } from './shell-command.ts'
 
 /*
- * The simple commands that a line of shell would run, as far as they can be seen without running it.
- * 1. What is within substitutions, groups and conditions is taken out and listed like the rest.
- * 2. A word whose text depends on anything but the line itself (variables, file names, braces) is opaque.
- * 3. A line that is not fully understood is not clear: whoever forbids something must not trust its list.
- * 4. A line that is more than words, quotes and separators is not plain, and says why: whoever allows a command by a
- *    pattern must not take its list for all that is done. Parentheses, for one, can give a command another meaning.
+ * Parses a shell line into the simple commands it would run, without running it.
+ * 1. Commands inside substitutions, groups and conditions are listed like the others.
+ * 2. A word whose value depends on anything but the line itself (variables, file names, braces) is opaque.
+ * 3. `fullyParsed` is false when the line was not understood completely: a deny rule must not trust the command list.
+ * 4. `unsupportedSyntax` is set when the line has more than words, quotes and separators: an allow rule must not trust the
+ *    command list, because parentheses, for example, can redefine a command.
  */
 
 const MAX_DEPTH = 20
 
 export function parseShellLine(text: string): ShellLine {
   const line: ShellLine = { commands: [], fullyParsed: true }
-  parseCommands({ text, at: 0, depth: 0, line, pendingHereDocuments: [] }, false)
-  if (!line.fullyParsed) line.unsupportedSyntax ??= 'it cannot be taken apart'
+  parseCommands({ text, position: 0, depth: 0, line, pendingHereDocuments: [] }, false)
+  if (!line.fullyParsed) line.unsupportedSyntax ??= 'it cannot be parsed completely'
   return line
 }
 
 interface Cursor {
   text: string
-  at: number
+  position: number
   depth: number
   line: ShellLine
-  /** Here-documents that begin behind this line. */
+  /** Here-documents whose bodies begin after the next newline. */
   pendingHereDocuments: PendingHereDocument[]
 }
 
 interface PendingHereDocument {
   delimiter: string
-  /** Nothing in it is replaced. */
+  /** The shell expands nothing in the body. */
   literal: boolean
   indented: boolean
   command: ShellCommand
 }
 
-/** The command that is being read. */
 interface CommandBuilder {
   command: ShellCommand
   word: ShellWord | undefined
-  /** The next word is where something is written to or read from. */
+  /** A pending redirection operator: the next word is its target. */
   operator: string | undefined
-  /** Parentheses open within this reading. */
   openParentheses: number
 }
 
-/** Reads to the end, or within a substitution to the parenthesis that ends it. */
-function parseCommands(cursor: Cursor, inside: boolean): void {
-  const reading: CommandBuilder = { command: emptyCommand(), word: undefined, operator: undefined, openParentheses: 0 }
+/** Parses to the end of the text, or inside a substitution to its closing parenthesis. */
+function parseCommands(cursor: Cursor, inSubstitution: boolean): void {
+  const builder: CommandBuilder = { command: emptyCommand(), word: undefined, operator: undefined, openParentheses: 0 }
   if (cursor.depth > MAX_DEPTH || cursor.pendingHereDocuments.length > 0) cursor.line.fullyParsed = false
-  for (; cursor.at < cursor.text.length && cursor.depth <= MAX_DEPTH; cursor.at++) {
-    const char = cursor.text[cursor.at] ?? ''
-    if (char === ')' && inside && reading.openParentheses === 0) {
-      endCommand(cursor, reading)
+  for (; cursor.position < cursor.text.length && cursor.depth <= MAX_DEPTH; cursor.position++) {
+    const char = cursor.text[cursor.position] ?? ''
+    if (char === ')' && inSubstitution && builder.openParentheses === 0) {
+      endCommand(cursor, builder)
       if (cursor.pendingHereDocuments.length > 0) cursor.line.fullyParsed = false
       return
     }
-    parseCharacter(cursor, reading, char)
+    parseCharacter(cursor, builder, char)
   }
-  endCommand(cursor, reading)
-  if (inside || cursor.pendingHereDocuments.length > 0) cursor.line.fullyParsed = false
+  endCommand(cursor, builder)
+  if (inSubstitution || cursor.pendingHereDocuments.length > 0) cursor.line.fullyParsed = false
 }
 
 function emptyCommand(): ShellCommand {
   return { words: [], redirections: [], stdin: [], piped: false }
 }
 
-function parseCharacter(cursor: Cursor, reading: CommandBuilder, char: string): void {
-  const { text, at } = cursor
-  const next = text[at + 1]
-  if (char === ' ' || char === '\t') endWord(reading)
+function parseCharacter(cursor: Cursor, builder: CommandBuilder, char: string): void {
+  const { text, position } = cursor
+  const next = text[position + 1]
+  if (char === ' ' || char === '\t') endWord(builder)
   else if (char === '(' || char === ')') {
-    cursor.line.unsupportedSyntax ??= 'it has parentheses'
-    endCommand(cursor, reading)
-    reading.openParentheses = Math.max(0, reading.openParentheses + (char === '(' ? 1 : -1))
+    cursor.line.unsupportedSyntax ??= 'it contains parentheses'
+    endCommand(cursor, builder)
+    builder.openParentheses = Math.max(0, builder.openParentheses + (char === '(' ? 1 : -1))
   } else if (char === '&' && next === '>') {
-    endWord(reading)
-    cursor.at += text[at + 2] === '>' ? 2 : 1
-    reading.operator = '&>'
+    endWord(builder)
+    cursor.position += text[position + 2] === '>' ? 2 : 1
+    builder.operator = '&>'
   } else if ('\n;&|'.includes(char)) {
-    reading.command.piped = char === '|' && next !== '|' && text[at - 1] !== '|'
-    endCommand(cursor, reading)
+    builder.command.piped = char === '|' && next !== '|' && text[position - 1] !== '|'
+    endCommand(cursor, builder)
     if (char === '\n') readHereDocuments(cursor)
-  } else if (char === '<' || char === '>') parseRedirection(cursor, reading)
-  else if (char === '#' && !reading.word) {
-    const end = text.indexOf('\n', at)
-    cursor.at = end === -1 ? text.length : end - 1
-  } else if ((char === '{' || char === '}') && !reading.word && (next === undefined || /[\s;&|)]/.test(next))) {
-    cursor.line.unsupportedSyntax ??= 'it has a group in braces'
-    endCommand(cursor, reading)
-  } else if (char === '\\') parseEscape(cursor, reading)
-  else if (char === "'") parseSingleQuotes(cursor, reading)
-  else if (char === '"') parseDoubleQuotes(cursor, reading)
-  else if (char === '$') parseDollar(cursor, reading)
-  else if (char === '`') parseBackticks(cursor, reading)
-  else appendText(reading, char, isExpansion(char, reading.word, next))
+  } else if (char === '<' || char === '>') parseRedirection(cursor, builder)
+  else if (char === '#' && !builder.word) {
+    const end = text.indexOf('\n', position)
+    cursor.position = end === -1 ? text.length : end - 1
+  } else if ((char === '{' || char === '}') && !builder.word && (next === undefined || /[\s;&|)]/.test(next))) {
+    cursor.line.unsupportedSyntax ??= 'it contains a group in braces'
+    endCommand(cursor, builder)
+  } else if (char === '\\') parseEscape(cursor, builder)
+  else if (char === "'") parseSingleQuotes(cursor, builder)
+  else if (char === '"') parseDoubleQuotes(cursor, builder)
+  else if (char === '$') parseDollar(cursor, builder)
+  else if (char === '`') parseBackticks(cursor, builder)
+  else appendText(builder, char, isExpansion(char, builder.word, next))
 }
 
-/** What the shell replaces by names of files or by several words. */
+/** Whether a character starts a glob, brace or tilde expansion. */
 function isExpansion(char: string, word: ShellWord | undefined, next = ' '): boolean {
-  // The command `[`, and `[[`.
+  // The commands `[` and `[[`.
   if (char === '[' && (word === undefined || word.text === '[') && /[\s[]/.test(next)) return false
   if (char === '{' && next === '}') return false
   return '*?[{'.includes(char) || (char === '~' && word === undefined)
 }
 
-function appendText(reading: CommandBuilder, text: string, opaque = false): void {
-  reading.word ??= { text: '', opaque: false }
-  reading.word.text += text
-  if (opaque) reading.word.opaque = true
+function appendText(builder: CommandBuilder, text: string, opaque = false): void {
+  builder.word ??= { text: '', opaque: false }
+  builder.word.text += text
+  if (opaque) builder.word.opaque = true
 }
 
-function endWord(reading: CommandBuilder): void {
-  const { word, operator, command } = reading
-  reading.word = undefined
+function endWord(builder: CommandBuilder): void {
+  const { word, operator, command } = builder
+  builder.word = undefined
   if (!word) return
-  reading.operator = undefined
+  builder.operator = undefined
   if (operator === undefined) command.words.push(word)
   else command.redirections.push({ operator, target: word })
 }
 
-function endCommand({ line }: Cursor, reading: CommandBuilder): void {
-  endWord(reading)
-  const { command } = reading
-  // Its lone parentheses would end a substitution too early for us.
+function endCommand({ line }: Cursor, builder: CommandBuilder): void {
+  endWord(builder)
+  const { command } = builder
+  // The unbalanced parentheses of `case` patterns would end a substitution too early here.
   if (command.words.some(({ text }) => text === 'case')) line.fullyParsed = false
   if (command.words.length > 0 || command.redirections.length > 0) line.commands.push(command)
-  reading.command = emptyCommand()
-  reading.operator = undefined
+  builder.command = emptyCommand()
+  builder.operator = undefined
 }
 
-function parseEscape(cursor: Cursor, reading: CommandBuilder): void {
-  const next = cursor.text[++cursor.at]
+function parseEscape(cursor: Cursor, builder: CommandBuilder): void {
+  const next = cursor.text[++cursor.position]
   if (next === undefined) cursor.line.fullyParsed = false
-  else if (next !== '\n') appendText(reading, next)
+  else if (next !== '\n') appendText(builder, next)
 }
 
-function parseSingleQuotes(cursor: Cursor, reading: CommandBuilder): void {
-  const end = cursor.text.indexOf("'", cursor.at + 1)
+function parseSingleQuotes(cursor: Cursor, builder: CommandBuilder): void {
+  const end = cursor.text.indexOf("'", cursor.position + 1)
   if (end === -1) cursor.line.fullyParsed = false
-  appendText(reading, cursor.text.slice(cursor.at + 1, end === -1 ? undefined : end))
-  cursor.at = end === -1 ? cursor.text.length : end
+  appendText(builder, cursor.text.slice(cursor.position + 1, end === -1 ? undefined : end))
+  cursor.position = end === -1 ? cursor.text.length : end
 }
 
-function parseDoubleQuotes(cursor: Cursor, reading: CommandBuilder): void {
-  appendText(reading, '')
-  for (cursor.at++; cursor.at < cursor.text.length; cursor.at++) {
-    const char = cursor.text[cursor.at] ?? ''
+function parseDoubleQuotes(cursor: Cursor, builder: CommandBuilder): void {
+  appendText(builder, '')
+  for (cursor.position++; cursor.position < cursor.text.length; cursor.position++) {
+    const char = cursor.text[cursor.position] ?? ''
     if (char === '"') return
-    if (char === '\\' && /["\\$`\n]/.test(cursor.text[cursor.at + 1] ?? '')) parseEscape(cursor, reading)
-    else if (char === '$') parseDollar(cursor, reading)
-    else if (char === '`') parseBackticks(cursor, reading)
-    else appendText(reading, char)
+    if (char === '\\' && /["\\$`\n]/.test(cursor.text[cursor.position + 1] ?? '')) parseEscape(cursor, builder)
+    else if (char === '$') parseDollar(cursor, builder)
+    else if (char === '`') parseBackticks(cursor, builder)
+    else appendText(builder, char)
   }
   cursor.line.fullyParsed = false
 }
 
 const PLAIN_VARIABLE = /\$\{[A-Za-z_]\w*\}/y
-/** With another text where it is empty, or without its beginning or end. */
+/** `${x:-default}`, `${x%suffix}`, `${#x}` and the like, without nested expansions. */
 const PARAMETER_EXPANSION = /\$\{(#\w+|\w+(:?[-+=?]|%%?|##?)[^${}`'"\\[\]()]*)\}/y
 
-function parseDollar(cursor: Cursor, reading: CommandBuilder): void {
-  const { text, at, line } = cursor
-  appendText(reading, '$', true)
-  const next = text[at + 1]
+function parseDollar(cursor: Cursor, builder: CommandBuilder): void {
+  const { text, position, line } = cursor
+  appendText(builder, '$', true)
+  const next = text[position + 1]
   if (next === '(') {
-    line.unsupportedSyntax ??= 'it has a substitution'
-    cursor.at += 2
+    line.unsupportedSyntax ??= 'it contains a substitution'
+    cursor.position += 2
     parseSubstitution(cursor)
   } else if (next === '{') {
-    const plain = matchAt(PLAIN_VARIABLE, text, at)
-    if (plain === undefined) line.unsupportedSyntax ??= 'it has a variable with more than a name in braces'
-    const whole = plain ?? matchAt(PARAMETER_EXPANSION, text, at)
-    if (whole === undefined) line.fullyParsed = false
-    else cursor.at += whole.length - 1
+    const plain = matchAt(PLAIN_VARIABLE, text, position)
+    if (plain === undefined) line.unsupportedSyntax ??= 'it contains a parameter expansion in braces'
+    const expansion = plain ?? matchAt(PARAMETER_EXPANSION, text, position)
+    if (expansion === undefined) line.fullyParsed = false
+    else cursor.position += expansion.length - 1
   } else if (next === "'" || next === '[') line.fullyParsed = false
 }
 
-function matchAt(expression: RegExp, text: string, at: number): string | undefined {
-  expression.lastIndex = at
+function matchAt(expression: RegExp, text: string, position: number): string | undefined {
+  expression.lastIndex = position
   return expression.exec(text)?.[0]
 }
 
@@ -189,74 +187,75 @@ function parseSubstitution(cursor: Cursor): void {
   cursor.depth--
 }
 
-function parseBackticks(cursor: Cursor, reading: CommandBuilder): void {
-  appendText(reading, '`', true)
-  cursor.line.unsupportedSyntax ??= 'it has a substitution'
+function parseBackticks(cursor: Cursor, builder: CommandBuilder): void {
+  appendText(builder, '`', true)
+  const { text, line, depth } = cursor
+  line.unsupportedSyntax ??= 'it contains a substitution'
   let inner = ''
-  for (cursor.at++; cursor.at < cursor.text.length && cursor.text[cursor.at] !== '`'; cursor.at++) {
-    const isEscape = cursor.text[cursor.at] === '\\' && /[\\`$]/.test(cursor.text[cursor.at + 1] ?? '')
-    if (isEscape) cursor.at++
-    inner += cursor.text[cursor.at] ?? ''
+  for (cursor.position++; cursor.position < text.length && text[cursor.position] !== '`'; cursor.position++) {
+    const isEscape = text[cursor.position] === '\\' && /[\\`$]/.test(text[cursor.position + 1] ?? '')
+    if (isEscape) cursor.position++
+    inner += text[cursor.position] ?? ''
   }
-  if (cursor.at >= cursor.text.length) cursor.line.fullyParsed = false
-  parseCommands({ text: inner, at: 0, depth: cursor.depth + 1, line: cursor.line, pendingHereDocuments: [] }, false)
+  if (cursor.position >= text.length) line.fullyParsed = false
+  parseCommands({ text: inner, position: 0, depth: depth + 1, line, pendingHereDocuments: [] }, false)
 }
 
 const OPERATOR = /<<<|<>|<&|<<-?|>>|>&|>\||[<>]/y
 
-function parseRedirection(cursor: Cursor, reading: CommandBuilder): void {
-  const { text, at, line } = cursor
-  // The number of a stream, as in `2>`.
-  if (reading.word && !reading.word.opaque && /^\d+$/.test(reading.word.text)) reading.word = undefined
-  endWord(reading)
-  if (text[at + 1] === '(') {
-    line.unsupportedSyntax ??= 'it has a substitution'
-    appendText(reading, '<', true)
-    cursor.at += 2
+function parseRedirection(cursor: Cursor, builder: CommandBuilder): void {
+  const { text, position, line } = cursor
+  // A file descriptor, as in `2>`.
+  if (builder.word && !builder.word.opaque && /^\d+$/.test(builder.word.text)) builder.word = undefined
+  endWord(builder)
+  if (text[position + 1] === '(') {
+    line.unsupportedSyntax ??= 'it contains a substitution'
+    appendText(builder, '<', true)
+    cursor.position += 2
     parseSubstitution(cursor)
     return
   }
-  const operator = matchAt(OPERATOR, text, at) ?? ''
-  cursor.at += operator.length - 1
-  if (operator === '<<' || operator === '<<-') queueHereDocument(cursor, reading.command, operator)
-  else reading.operator = operator
+  const operator = matchAt(OPERATOR, text, position) ?? ''
+  cursor.position += operator.length - 1
+  if (operator === '<<' || operator === '<<-') queueHereDocument(cursor, builder.command, operator)
+  else builder.operator = operator
 }
 
 function queueHereDocument(cursor: Cursor, command: ShellCommand, operator: string): void {
-  cursor.line.unsupportedSyntax ??= 'it has a here-document'
-  const found = parseHereDelimiter(cursor.text, cursor.at + 1)
-  if (found === undefined) {
+  cursor.line.unsupportedSyntax ??= 'it contains a here-document'
+  const parsed = parseHereDelimiter(cursor.text, cursor.position + 1)
+  if (parsed === undefined) {
     cursor.line.fullyParsed = false
     return
   }
-  const { delimiter, literal, end } = found
-  cursor.at = end - 1
+  const { delimiter, literal, end } = parsed
+  cursor.position = end - 1
   cursor.pendingHereDocuments.push({ delimiter, literal, indented: operator === '<<-', command })
 }
 
-/** Behind the end of a line stand the texts of its here-documents: data, but for what is replaced in them. */
+/** Reads the bodies of pending here-documents, which follow the newline: data, except for expansions in them. */
 function readHereDocuments(cursor: Cursor): void {
   for (const { delimiter, literal, indented, command } of cursor.pendingHereDocuments.splice(0)) {
-    const from = cursor.at + 1
-    const end = findHereDocumentEnd(cursor.text, from, { delimiter, indented })
-    const body = cursor.text.slice(from, end.body)
+    const start = cursor.position + 1
+    const end = findHereDocumentEnd(cursor.text, start, { delimiter, indented })
+    const body = cursor.text.slice(start, end.body)
     command.stdin.push(body)
-    // Lines that are joined could make up the word that ends it.
+    // Lines joined by a backslash could form the delimiter.
     if (!end.found || (!literal && body.includes('\\\n'))) cursor.line.fullyParsed = false
     if (!literal) parseExpansions(cursor, body)
-    cursor.at = end.next - 1
+    cursor.position = end.next - 1
   }
 }
 
-/** What the shell replaces in a text: as between double quotes, where those themselves are nothing special. */
+/** Parses the expansions in a here-document: as between double quotes, except that a quote is a plain character. */
 function parseExpansions({ depth, line }: Cursor, text: string): void {
-  const inner: Cursor = { text, at: 0, depth: depth + 1, line, pendingHereDocuments: [] }
-  const reading: CommandBuilder = { command: emptyCommand(), word: undefined, operator: undefined, openParentheses: 0 }
+  const inner: Cursor = { text, position: 0, depth: depth + 1, line, pendingHereDocuments: [] }
+  const builder: CommandBuilder = { command: emptyCommand(), word: undefined, operator: undefined, openParentheses: 0 }
   if (inner.depth > MAX_DEPTH) line.fullyParsed = false
-  for (; inner.at < text.length && inner.depth <= MAX_DEPTH; inner.at++) {
-    const char = text[inner.at] ?? ''
-    if (char === '\\') inner.at++
-    else if (char === '$') parseDollar(inner, reading)
-    else if (char === '`') parseBackticks(inner, reading)
+  for (; inner.position < text.length && inner.depth <= MAX_DEPTH; inner.position++) {
+    const char = text[inner.position] ?? ''
+    if (char === '\\') inner.position++
+    else if (char === '$') parseDollar(inner, builder)
+    else if (char === '`') parseBackticks(inner, builder)
   }
 }
