@@ -1,4 +1,4 @@
-import { accuracyWeight, calibrateAgreement } from '../src/judgement/vote/vote.ts'
+import { accuracyWeight, calibrateAgreement } from '../src/judgement/vote/calibration.ts'
 import { seededRandom } from '../src/testing/seeded-random.ts'
 import type { GroupedQuestion, VoteOutcome } from './vote-tally.ts'
 import { countVotes, countVotesUntilSettled } from './vote-tally.ts'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Event, Model, ModelRequest, RunResult, Troupe, TroupeOptions } from '../../src/index.ts'
 import { createTroupe, defineTool } from '../../src/index.ts'
-import type { Consensus } from '../../src/judgement/similarity/clustering.ts'
+import type { Consensus } from '../../src/judgement/vote/consensus.ts'
 import type { BestOfEvaluation, Contribution } from '../../src/patterns/collaborate/output.ts'
 import type { VoteResult } from '../../src/patterns/collaborate/synthesis.ts'
 import type { ChunkSource } from './manual-doubles.ts'

@@ -1,6 +1,7 @@
 import type { ConditionNames } from './condition-tree.ts'
 
-export type VariableType = 'number' | 'string' | 'boolean'
+export const variableTypeNames = ['number', 'string', 'boolean'] as const
+export type VariableType = (typeof variableTypeNames)[number]
 
 const TEAM_VARIABLES: Readonly<Record<string, VariableType>> = {
   iteration_count: 'number',

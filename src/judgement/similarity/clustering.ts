@@ -6,9 +6,6 @@ import {
   normalizeStatement,
 } from './similarity.ts'
 
-export type { AgentVote, Consensus } from '../vote/consensus.ts'
-export { tallyConsensus } from '../vote/consensus.ts'
-
 /*
  * Invariants
  * 1. The order of the texts never changes who is with whom: everything is decided in the order of the normalised texts.

@@ -1,7 +1,8 @@
 import { TroupeError, unknownNameError } from '../../errors.ts'
 import type { VariableValue } from '../condition/condition-tree.ts'
+import type { VariableType } from '../condition/system-variables.ts'
 import { settableVariables } from './settable-variables.ts'
-import type { Team, ValueType } from './team-schema.ts'
+import type { Team } from './team-schema.ts'
 import { systemVariableTypes } from './team-variables.ts'
 
 /**
@@ -23,7 +24,7 @@ export function parseAssignments(team: Team, pairs: readonly string[], supposed 
   )
 }
 
-function parseTypedValue(name: string, text: string, type: ValueType | undefined): VariableValue {
+function parseTypedValue(name: string, text: string, type: VariableType | undefined): VariableValue {
   const value = type === 'string' ? stripQuotes(text) : inferValue(text)
   if (type === undefined || typeof value === type) return value
   throw new TroupeError('invalid_input', `'${name}' is a ${type}, and '${text}' is not`, {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { variableTypeNames } from '../condition/system-variables.ts'
 
 /*
  * A team as data: what a person writes down, and what the pattern `team` takes. How its parts fit together (names that
@@ -25,9 +26,6 @@ const variable = z
   .regex(VARIABLE_NAME_PATTERN, 'is no variable name: letters, digits and _, no digit first')
 const text = z.string().min(1)
 
-export const valueTypes = ['number', 'string', 'boolean'] as const
-export type ValueType = (typeof valueTypes)[number]
-
 const agentKinds = ['agent', 'human'] as const
 
 const agentSchema = z.strictObject({
@@ -43,7 +41,7 @@ const agentSchema = z.strictObject({
   uses: text.optional().describe('An agent of the roster that fills this place.'),
   expertise: z.array(text).optional().describe('What it knows more of than the others.'),
   outputs: z
-    .record(variable, z.enum(valueTypes))
+    .record(variable, z.enum(variableTypeNames))
     .optional()
     .describe('The variables it sets with its answer, and their types.'),
   get team() {

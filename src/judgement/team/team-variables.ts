@@ -1,20 +1,21 @@
 import type { VariableValue } from '../condition/condition-tree.ts'
+import type { VariableType } from '../condition/system-variables.ts'
 import { systemVariables } from '../condition/system-variables.ts'
 import { teamMembers } from './team-members.ts'
 import type { FieldPath, TeamProblem } from './team-problem.ts'
 import { teamError } from './team-problem.ts'
-import type { Team, ValueType } from './team-schema.ts'
+import type { Team } from './team-schema.ts'
 import { USER } from './team-schema.ts'
 
 /** The variables that configuration and agents set, with their types. */
-export function variableTypes(team: Team): Map<string, ValueType> {
-  const types = new Map<string, ValueType>()
+export function variableTypes(team: Team): Map<string, VariableType> {
+  const types = new Map<string, VariableType>()
   for (const { name, type } of variableSetters(team)) if (!types.has(name)) types.set(name, type)
   return types
 }
 
 /** Variables that the runtime sets, with their types. */
-export function systemVariableTypes(team: Team): Map<string, ValueType> {
+export function systemVariableTypes(team: Team): Map<string, VariableType> {
   return systemVariables(teamMembers(team))
 }
 
@@ -26,7 +27,7 @@ export function constantVariables(team: Team): Map<string, VariableValue> {
 
 interface Setter {
   name: string
-  type: ValueType
+  type: VariableType
   place: FieldPath
   where: string
 }
@@ -34,7 +35,7 @@ interface Setter {
 function variableSetters(team: Team): Setter[] {
   return [
     ...Object.entries(team.context_variables).map(([name, value]) => ({
-      ...{ name, type: typeof value as ValueType },
+      ...{ name, type: typeof value as VariableType },
       ...{ place: ['context_variables', name], where: 'in context_variables' },
     })),
     ...team.agents.flatMap((agent, index) =>

@@ -1,6 +1,6 @@
 import type { Comparator, ConditionLeaf, ConditionNode, Operand, VariableValue } from '../condition/condition-tree.ts'
 import { conditionLeaves } from '../condition/condition-tree.ts'
-import type { ValueType } from './team-schema.ts'
+import type { VariableType } from '../condition/system-variables.ts'
 
 /*
  * Conditions that can never hold, whatever agents and models say. A condition is taken apart into alternatives; it never
@@ -9,7 +9,7 @@ import type { ValueType } from './team-schema.ts'
 
 /** What is certain about variables before a team runs. */
 export interface StaticFacts {
-  types: ReadonlyMap<string, ValueType>
+  types: ReadonlyMap<string, VariableType>
   /** Values that nobody changes. */
   constants: ReadonlyMap<string, VariableValue>
   /** Numbers that are counted, and so never below 0. */
@@ -107,8 +107,8 @@ const ORDER_OPERATORS = new Set<Comparator>(['<', '<=', '>', '>='])
 const OPPOSITE = { '==': '!=', '!=': '==', '<': '>=', '>=': '<', '>': '<=', '<=': '>' } as const
 const MIRROR = { '==': '==', '!=': '!=', '<': '>', '>': '<', '<=': '>=', '>=': '<=' } as const
 
-function operandType(side: Operand, { types }: StaticFacts): ValueType | undefined {
-  return 'variable' in side ? types.get(side.variable) : (typeof side.literal as ValueType)
+function operandType(side: Operand, { types }: StaticFacts): VariableType | undefined {
+  return 'variable' in side ? types.get(side.variable) : (typeof side.literal as VariableType)
 }
 
 function constantValue(side: Operand, { constants }: StaticFacts): VariableValue | undefined {

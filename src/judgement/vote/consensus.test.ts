@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { AgentVote, Consensus } from '../similarity/clustering.ts'
-import { clusterTexts, tallyConsensus } from '../similarity/clustering.ts'
+import { clusterTexts } from '../similarity/clustering.ts'
+import type { AgentVote, Consensus } from './consensus.ts'
+import { tallyConsensus } from './consensus.ts'
 
 const voice = (agent: string, recommendation: string, more: Partial<AgentVote> = {}): AgentVote => ({
   agent,

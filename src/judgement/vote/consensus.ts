@@ -2,7 +2,8 @@ import { normalizeStatement } from '../similarity/similarity.ts'
 import { kappaStatistic } from './kappa.ts'
 import { stableSum, tally } from './vote.ts'
 
-export type Severity = 'minor' | 'moderate' | 'critical'
+export const severities = ['minor', 'moderate', 'critical'] as const
+export type Severity = (typeof severities)[number]
 
 /** What one specialist brings to the count. */
 export interface AgentVote {

@@ -1,7 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { leadProbability } from './beta-distribution.ts'
+import { accuracyWeight, calibrateAgreement } from './calibration.ts'
 import type { Ballot } from './vote.ts'
-import { accuracyWeight, calibrateAgreement, checkEarlyStop, leadProbability, tally } from './vote.ts'
+import { checkEarlyStop, tally } from './vote.ts'
 
 const cast = (...ballots: readonly [group: number, score: number, critical?: boolean][]) =>
   ballots.map(([group, score, critical = false], index) => ({ group, score, agent: `agent-${index}`, critical }))

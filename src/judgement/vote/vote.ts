@@ -1,8 +1,5 @@
 import { leadProbability } from './beta-distribution.ts'
 
-export { leadProbability } from './beta-distribution.ts'
-export { accuracyWeight, calibrateAgreement } from './calibration.ts'
-
 /*
  * Invariants
  * 1. The order of ballots decides nothing: scores are added in an order that follows from their sizes.

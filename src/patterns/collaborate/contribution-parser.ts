@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { findCategory, parseChosenCategory } from '../../judgement/vote/category.ts'
+import type { Severity } from '../../judgement/vote/consensus.ts'
 import { parseStructuredOutput } from '../../kernel/session/structured-output.ts'
-import type { Concern, Contribution, contributionSchema, Severity } from './output.ts'
+import type { Concern, Contribution, contributionSchema } from './output.ts'
 
 /** What an answer says, wherever it stands in it. */
 export type ContributionContent = Pick<

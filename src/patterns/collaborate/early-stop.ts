@@ -1,4 +1,4 @@
-import type { AgentVote } from '../../judgement/similarity/clustering.ts'
+import type { AgentVote } from '../../judgement/vote/consensus.ts'
 import { checkEarlyStop, tally } from '../../judgement/vote/vote.ts'
 import { ballotsFrom } from './contribution-votes.ts'
 import type { Equivalence } from './equivalence.ts'

@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import type { ErrorRecord } from '../../errors.ts'
-
-export const severities = ['minor', 'moderate', 'critical'] as const
-export type Severity = (typeof severities)[number]
+import type { Severity } from '../../judgement/vote/consensus.ts'
+import { severities } from '../../judgement/vote/consensus.ts'
 
 export interface Concern {
   concern: string

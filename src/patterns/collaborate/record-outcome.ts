@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { TroupeError } from '../../errors.ts'
-import type { Consensus } from '../../judgement/similarity/clustering.ts'
 import { normalizeStatement } from '../../judgement/similarity/similarity.ts'
+import type { Consensus } from '../../judgement/vote/consensus.ts'
 import type { Context } from '../../kernel/context.ts'
 import { definePattern } from '../../kernel/pattern.ts'
 import type { EquivalenceVerdict } from './equivalence.ts'

@@ -1,4 +1,5 @@
-import type { Team, ValueType } from '../../judgement/team/team-schema.ts'
+import type { VariableType } from '../../judgement/condition/system-variables.ts'
+import type { Team } from '../../judgement/team/team-schema.ts'
 import type { UserMessage } from '../../kernel/model.ts'
 import { userMessage } from '../../kernel/model.ts'
 
@@ -38,7 +39,7 @@ export interface MemberProfile {
   instructions: string
   /** Those it may hand over to, with their roles. */
   targets: readonly string[]
-  outputs: Readonly<Record<string, ValueType>>
+  outputs: Readonly<Record<string, VariableType>>
 }
 
 /** The last message of a request: who is meant, and what is asked of it now. */

@@ -2,19 +2,20 @@ import { unknownNameError } from '../../errors.ts'
 import type { ConditionLeaf, VariableValue } from '../../judgement/condition/condition-tree.ts'
 import { conditionLeaves } from '../../judgement/condition/condition-tree.ts'
 import { evaluateCondition } from '../../judgement/condition/evaluate-condition.ts'
+import type { VariableType } from '../../judgement/condition/system-variables.ts'
 import type { HandoffRule } from '../../judgement/team/handoff-routing.ts'
 import { createRuleLookup } from '../../judgement/team/handoff-routing.ts'
 import { parseHandoffRules } from '../../judgement/team/handoff-rules.ts'
 import { settableVariables } from '../../judgement/team/settable-variables.ts'
 import { teamMembers } from '../../judgement/team/team-members.ts'
-import type { Team, TeamAgent, TeamGroup, ValueType } from '../../judgement/team/team-schema.ts'
+import type { Team, TeamAgent, TeamGroup } from '../../judgement/team/team-schema.ts'
 import { systemVariableTypes, variableTypes } from '../../judgement/team/team-variables.ts'
 import type { Agent } from '../../kernel/agent.ts'
 import type { Roster } from '../../kernel/roster.ts'
 import type { MemberProfile } from './prompts.ts'
 import { formatTurnPrompt, nameWithRole, teamPreamble } from './prompts.ts'
 
-type Outputs = Readonly<Record<string, ValueType>>
+type Outputs = Readonly<Record<string, VariableType>>
 
 /** Who stands behind a name of the team. */
 export type TeamMember =
@@ -25,7 +26,7 @@ export type TeamMember =
       name: string
       team: Team
       outputs: Outputs
-      acceptedVariables: ReadonlyMap<string, ValueType | undefined>
+      acceptedVariables: ReadonlyMap<string, VariableType | undefined>
     }
   | { kind: 'group'; name: string; group: TeamGroup }
 
@@ -36,8 +37,8 @@ export interface TeamPlan {
   /** Names of agents and groups. */
   names: readonly string[]
   /** Types of the variables that configuration and agents set. */
-  variableTypes: ReadonlyMap<string, ValueType>
-  systemVariables: ReadonlyMap<string, ValueType>
+  variableTypes: ReadonlyMap<string, VariableType>
+  systemVariables: ReadonlyMap<string, VariableType>
   /** Nobody has a model of its own. */
   sharesOneModel: boolean
   member(name: string): TeamMember

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { nearestNames } from '../../errors.ts'
 import type { VariableValue } from '../../judgement/condition/condition-tree.ts'
+import type { VariableType } from '../../judgement/condition/system-variables.ts'
 import type { ConditionVerdict } from '../../judgement/team/handoff-routing.ts'
-import type { ValueType } from '../../judgement/team/team-schema.ts'
 import { withJsonSchema } from '../../kernel/schema.ts'
 
 /*
@@ -42,7 +42,7 @@ function strictObjectSchema(properties: Record<string, unknown>) {
 /** What was asked of one agent. */
 export interface RequestedOutput {
   conditions: readonly string[]
-  outputs: Readonly<Record<string, ValueType>>
+  outputs: Readonly<Record<string, VariableType>>
 }
 
 export interface TurnOutput {
