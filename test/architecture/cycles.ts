@@ -1,6 +1,6 @@
 import type { SourceFile } from '../support/source-file.ts'
 import type { Import } from './imports.ts'
-import { importsOf } from './imports.ts'
+import { importsIn } from './imports.ts'
 import type { Violation } from './violation.ts'
 import { isTestFile } from './violation.ts'
 
@@ -17,12 +17,12 @@ export function cycleViolations(files: readonly SourceFile[]): Violation[] {
   ]
 }
 
-/** Groups of files that import each other, each sorted; type imports count unless `counts` leaves them out. */
+/** Groups of files that import each other, each sorted; type imports count unless `counts` excludes them. */
 export function importCycles(files: readonly SourceFile[], counts: (edge: Import) => boolean = () => true): string[][] {
   const production = files.filter((file) => !isTestFile(file.path))
-  const imports = production.flatMap(importsOf).filter(counts)
+  const imports = production.flatMap(importsIn).filter(counts)
   return cyclesIn(
-    graphOf(
+    toGraph(
       production.map((file) => file.path),
       imports,
     ),
@@ -31,10 +31,10 @@ export function importCycles(files: readonly SourceFile[], counts: (edge: Import
 
 function violation(rule: string, cycle: readonly string[]): Violation {
   const [first = ''] = cycle
-  return { rule, path: first, line: 1, message: `import each other: ${cycle.join(', ')}` }
+  return { rule, path: first, line: 1, message: `import cycle: ${cycle.join(', ')}` }
 }
 
-function graphOf(paths: readonly string[], imports: readonly Import[]): Graph {
+function toGraph(paths: readonly string[], imports: readonly Import[]): Graph {
   const graph = new Map<string, string[]>(paths.map((path) => [path, []]))
   for (const { from, target } of imports) {
     if (target !== undefined && graph.has(target)) graph.get(from)?.push(target)
@@ -42,22 +42,22 @@ function graphOf(paths: readonly string[], imports: readonly Import[]): Graph {
   return graph
 }
 
-/** Groups of files that reach each other (Tarjan), each sorted; a file that imports itself is a group of one. */
+/** Strongly connected components (Tarjan's algorithm), each sorted; a file that imports itself is a component of one. */
 function cyclesIn(graph: Graph): string[][] {
   const order = new Map<string, number>()
   const low = new Map<string, number>()
   const open: string[] = []
   const groups: string[][] = []
-  const lowOf = (path: string) => low.get(path) ?? Number.POSITIVE_INFINITY
+  const lowestReachable = (path: string) => low.get(path) ?? Number.POSITIVE_INFINITY
   const enter = (path: string): void => {
     order.set(path, order.size)
     low.set(path, order.size - 1)
     open.push(path)
     for (const next of graph.get(path) ?? []) {
       if (!order.has(next)) enter(next)
-      if (open.includes(next)) low.set(path, Math.min(lowOf(path), lowOf(next)))
+      if (open.includes(next)) low.set(path, Math.min(lowestReachable(path), lowestReachable(next)))
     }
-    if (lowOf(path) === order.get(path)) groups.push(open.splice(open.indexOf(path)).sort())
+    if (lowestReachable(path) === order.get(path)) groups.push(open.splice(open.indexOf(path)).sort())
   }
   for (const path of graph.keys()) if (!order.has(path)) enter(path)
   return groups.filter(([first = '', ...rest]) => rest.length > 0 || graph.get(first)?.includes(first))

@@ -6,7 +6,7 @@ import { isTestFile } from './violation.ts'
 
 export type Duplicate = { name: string; paths: readonly string[] }
 
-/** Exported names that more than one file declares. A search for such a name finds two unrelated things. */
+/** Exported names that more than one file declares. A search for such a name finds unrelated things. */
 export function duplicateExports(files: readonly SourceFile[]): Duplicate[] {
   const production = files.filter((file) => !isTestFile(file.path))
   return duplicatesAmong(
@@ -27,11 +27,11 @@ export function duplicateExportViolations(files: readonly SourceFile[]): Violati
     rule: 'duplicate-export',
     path,
     line: 1,
-    message: `exports ${name}, and so does ${others.join(', ')}; one name belongs to one file`,
+    message: `exports ${name}, and so does ${others.join(', ')}; use distinct names`,
   }))
 }
 
-/** Names that a file both declares and exports; what it re-exports belongs to another file. */
+/** Names that a file both declares and exports; re-exports belong to another file. */
 function declaredExports(file: SourceFile): string[] {
   const { body } = parseSource(file)
   const declared = new Set(body.flatMap(declarations).map(([name]) => name))

@@ -3,10 +3,10 @@ import { identifierName, lineNumberAt, parseSource, walkTree } from '../support/
 import type { Violation } from './violation.ts'
 
 export function exportViolations(files: readonly SourceFile[]): Violation[] {
-  return files.flatMap((file) => [...unnamedExports(file), ...(isEntry(file.path) ? entryCode(file) : [])])
+  return files.flatMap((file) => [...unnamedExports(file), ...(isEntryPoint(file.path) ? entryPointCode(file) : [])])
 }
 
-function isEntry(path: string): boolean {
+function isEntryPoint(path: string): boolean {
   return path === 'src/index.ts' || path === 'src/testing/index.ts'
 }
 
@@ -16,16 +16,16 @@ function unnamedExports(file: SourceFile): Violation[] {
     const line = lineNumberAt(file.source, node.start)
     const exportedAsDefault = node.type === 'ExportSpecifier' && identifierName(node.exported) === 'default'
     if (node.type === 'ExportDefaultDeclaration' || node.type === 'TSExportAssignment' || exportedAsDefault) {
-      found.push({ rule: 'default-export', path: file.path, line, message: 'exports a default; export a name' })
+      found.push({ rule: 'default-export', path: file.path, line, message: 'uses a default export; export by name' })
     }
     if (node.type === 'ExportAllDeclaration') {
-      found.push({ rule: 'export-all', path: file.path, line, message: 'exports *; list the names' })
+      found.push({ rule: 'export-all', path: file.path, line, message: 'uses export *; list the names' })
     }
   })
   return found
 }
 
-function entryCode(file: SourceFile): Violation[] {
+function entryPointCode(file: SourceFile): Violation[] {
   return parseSource(file)
     .body.filter((statement) => !(statement.type === 'ExportNamedDeclaration' && statement.source))
     .filter((statement) => statement.type !== 'ExportAllDeclaration')
@@ -33,6 +33,6 @@ function entryCode(file: SourceFile): Violation[] {
       rule: 'entry',
       path: file.path,
       line: lineNumberAt(file.source, statement.start),
-      message: 'holds code; an entry only re-exports names',
+      message: 'contains code; an entry point may only re-export names',
     }))
 }

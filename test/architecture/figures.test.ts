@@ -33,23 +33,23 @@ describe('sizes', () => {
     expect(figure('lines per file', ...tree)?.value).toBe('20 / 90 / 90')
   })
 
-  test('the kernel and the largest folder', () => {
+  test('the kernel and the largest folder are measured', () => {
     expect(figure('src/kernel', ...tree)?.value).toBe('30 / 2')
     expect(figure('most files in one folder', ...tree)?.value).toBe('2 (src/kernel)')
   })
 
-  test('a signature has no length, a function has', () => {
+  test('function lengths ignore signatures without a body', () => {
     const source = 'export interface Port {\n  run: (\n    a: 1,\n  ) => void\n}\nexport const run = () => {\n}\n'
     expect(figure('lines per function', ['kernel/a.ts', source])?.value).toBe('2 / 2')
   })
 
-  test('an empty tree has figures too', () => {
+  test('an empty tree yields figures without NaN', () => {
     expect(figures().map(({ value }) => value)).not.toContain('NaN')
   })
 })
 
 describe('counts', () => {
-  test('cycles, any, participles, Site types, parameters and members are listed with their places', () => {
+  test('cycles, any, participles, Site types, parameters and members are listed with their locations', () => {
     const members = Array.from({ length: 13 }, (_, index) => `m${index}: 1`).join('; ')
     const tree: [string, string][] = [
       ['kernel/a.ts', `import './b.ts'\nexport async function told(a: any) {}\n`],
@@ -64,7 +64,7 @@ describe('counts', () => {
     expect(figure('interfaces with more', ...tree)).toEqual({ value: '1', items: ['13 CallSite src/kernel/b.ts:2'] })
   })
 
-  test('names that occur twice: exports and files, index.ts and test files aside', () => {
+  test('duplicate export and file names are counted, except index.ts and test files', () => {
     const tree: [string, string][] = [
       ['kernel/steer.ts', 'export const a = 1\n'],
       ['engine/steer.ts', 'export const a = 1\n'],
@@ -73,12 +73,12 @@ describe('counts', () => {
       ['kernel/a.test.ts', 'export const a = 1\n'],
       ['engine/a.test.ts', ''],
     ]
-    const places = 'src/kernel/steer.ts, src/engine/steer.ts'
-    expect(figure('exported names', ...tree)).toEqual({ value: '1', items: [`a: ${places}`] })
-    expect(figure('file names', ...tree)).toEqual({ value: '1', items: [`steer.ts: ${places}`] })
+    const locations = 'src/kernel/steer.ts, src/engine/steer.ts'
+    expect(figure('exported names', ...tree)).toEqual({ value: '1', items: [`a: ${locations}`] })
+    expect(figure('file names', ...tree)).toEqual({ value: '1', items: [`steer.ts: ${locations}`] })
   })
 
-  test('a small file counts when exactly one file imports it, tests aside', () => {
+  test('a small file counts when exactly one file other than tests imports it', () => {
     const tree: [string, string][] = [
       ['kernel/one.ts', lines(30)],
       ['kernel/two.ts', lines(30)],
@@ -91,7 +91,7 @@ describe('counts', () => {
     expect(figure('files of 30 lines', ...tree)).toEqual({ value: '1', items })
   })
 
-  test('adjacent line comments are one comment, and a doc comment begins after its stars', () => {
+  test('adjacent line comments count as one, and doc comments are read without their asterisks', () => {
     const source = `// What a
 // Who goes on
 const a = 1 // Nobody
@@ -122,7 +122,7 @@ describe('the command', () => {
     return folder
   }
 
-  test('compares another tree (before) with this one (after), and lists what it counted', () => {
+  test('--compare prints two columns, and --verbose lists the counted locations', () => {
     const before = writeTree({
       'src/a.ts': 'export type CallSite = 1\nexport type RunSite = 1\n',
       'SPEC.md': '**J1** x\n',
@@ -135,7 +135,7 @@ describe('the command', () => {
     expect(printed.slice(printed.indexOf('types named …Site: 1'))).toContain('  CallSite src/a.ts:1')
   })
 
-  test('prints one column without --compare, and no lists without --verbose', () => {
+  test('without options one column and no lists are printed', () => {
     const printed = run(writeTree({ 'src/a.ts': 'export type CallSite = 1\n' }))
     expect(printed).toContainEqual(expect.stringMatching(/^types named …Site +1$/))
     expect(printed.join()).not.toContain('CallSite')

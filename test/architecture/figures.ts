@@ -1,5 +1,5 @@
 // Prints structural figures of a source tree: `npm run -s figures -- [ROOT] [--compare OTHER_ROOT] [--verbose]`.
-// With --compare, OTHER_ROOT is the column "before" and ROOT the column "after". --verbose lists what was counted in ROOT.
+// With --compare, OTHER_ROOT is the column "before" and ROOT the column "after". --verbose lists the counted locations of ROOT.
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'

@@ -37,7 +37,7 @@ export function functionsIn(file: SourceFile): FunctionShape[] {
   return found
 }
 
-/** `listen: (event: E) => void` is a function as much as `listen(event: E): void`. */
+/** `listen: (event: E) => void` counts as a function like `listen(event: E): void`. */
 function signatureAt(node: Node): Node | undefined {
   if (bodies.test(node.type) || signatures.test(node.type)) return node
   if (!functionTypeHolders.test(node.type)) return undefined

@@ -7,7 +7,7 @@ export type ImportKind = 'static' | 'dynamic' | 'type'
 export type Import = { from: string; specifier: string; target: string | undefined; kind: ImportKind; line: number }
 
 // `import { type X } from` still loads the file at run time (verbatimModuleSyntax): only `import type` is free.
-export function importsOf(file: SourceFile): Import[] {
+export function importsIn(file: SourceFile): Import[] {
   const found: Import[] = []
   const add = (node: Node, request: unknown, kind: ImportKind) => {
     const specifier = identifierName(request)

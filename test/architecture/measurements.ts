@@ -9,7 +9,7 @@ import { duplicateExports, duplicateFileNames } from './duplicates.ts'
 import { functionsIn } from './functions.ts'
 import { functionsWithManyParameters, maxParameters } from './parameters.ts'
 import { participleFunctions } from './participles.ts'
-import { linesOf, percentile } from './size.ts'
+import { countLines, percentile } from './size.ts'
 import { maxSmallFileLines, smallFilesWithOneImporter } from './small-files.ts'
 import { siteTypes } from './type-names.ts'
 import { isTestFile } from './violation.ts'
@@ -18,12 +18,12 @@ import { maxMembers, wideInterfaces } from './wide-interfaces.ts'
 /** `sources` are the files below src, `specs` every SPEC.md. */
 export type Tree = { sources: readonly SourceFile[]; specs: readonly SourceFile[] }
 
-/** `items` lists the places behind a count. */
+/** `items` lists the locations that were counted. */
 export type Figure = { title: string; value: string; items: readonly string[] }
 
 /**
- * Test files count nowhere. src/testing counts like the rest of src, except in the sizes of files and functions: its
- * contract suites are long lists of tests.
+ * Test files are never counted. src/testing is excluded from the sizes of files and functions, because contract suites
+ * are long lists of tests.
  */
 export function measure({ sources, specs }: Tree): Figure[] {
   const files = sources.filter(({ path }) => !isTestFile(path))
@@ -51,7 +51,7 @@ function count(title: string, items: readonly string[]): Figure {
 }
 
 function measureFiles(files: readonly SourceFile[]): Figure[] {
-  const lengths = files.map(({ source }) => linesOf(source)).sort((a, b) => a - b)
+  const lengths = files.map(({ source }) => countLines(source)).sort((a, b) => a - b)
   return [
     figure('files (without src/testing)', files.length),
     figure('lines (without src/testing)', sum(lengths)),
@@ -87,7 +87,10 @@ function measureAny(files: readonly SourceFile[]): Figure {
 
 function measureKernel(files: readonly SourceFile[]): Figure {
   const kernel = files.filter(({ path }) => path.startsWith('src/kernel/'))
-  return figure('src/kernel, lines / files', `${sum(kernel.map(({ source }) => linesOf(source)))} / ${kernel.length}`)
+  return figure(
+    'src/kernel, lines / files',
+    `${sum(kernel.map(({ source }) => countLines(source)))} / ${kernel.length}`,
+  )
 }
 
 function measureFolders(files: readonly SourceFile[]): Figure {
@@ -98,10 +101,10 @@ function measureFolders(files: readonly SourceFile[]): Figure {
 
 function measureNames(files: readonly SourceFile[]): Figure[] {
   return [
-    count('async functions named by a participle', participleFunctions(files).map(describePlace)),
+    count('async functions named by a participle', participleFunctions(files).map(describeLocation)),
     count('exported names declared in several files', duplicateExports(files).map(describeDuplicate)),
     count('file names that several folders share', duplicateFileNames(files).map(describeDuplicate)),
-    count('types named …Site', siteTypes(files).map(describePlace)),
+    count('types named …Site', siteTypes(files).map(describeLocation)),
   ]
 }
 
@@ -109,11 +112,11 @@ function measureShapes(files: readonly SourceFile[]): Figure[] {
   return [
     count(
       `functions with more than ${maxParameters} positional parameters`,
-      functionsWithManyParameters(files).map((shape) => `${shape.parameters} ${describePlace(shape)}`),
+      functionsWithManyParameters(files).map((shape) => `${shape.parameters} ${describeLocation(shape)}`),
     ),
     count(
       `interfaces with more than ${maxMembers} members`,
-      wideInterfaces(files).map((type) => `${type.members} ${describePlace(type)}`),
+      wideInterfaces(files).map((type) => `${type.members} ${describeLocation(type)}`),
     ),
     count(
       `files of ${maxSmallFileLines} lines or fewer with one importer`,
@@ -132,7 +135,7 @@ function measureComments(files: readonly SourceFile[]): Figure[] {
   ]
 }
 
-function describePlace({ name, path, line }: { name: string | undefined; path: string; line: number }): string {
+function describeLocation({ name, path, line }: { name: string | undefined; path: string; line: number }): string {
   return `${name ?? '(anonymous)'} ${path}:${line}`
 }
 

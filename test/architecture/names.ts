@@ -1,12 +1,12 @@
 import type { SourceFile } from '../support/source-file.ts'
 import type { Violation } from './violation.ts'
 
-const empty = /^(utils?|helpers?|types?|common|managers?|base)$/
+const meaningless = /^(utils?|helpers?|types?|common|managers?|base)$/
 
-/** A file named after nothing in the domain becomes the drawer for everything. */
+/** Files with a generic name collect unrelated code. */
 export function nameViolations(files: readonly SourceFile[]): Violation[] {
   return files.flatMap(({ path }) => {
-    const word = path.split(/[/.\-_]/).find((part) => empty.test(part.toLowerCase()))
-    return word ? [{ rule: 'name', path, line: 1, message: `"${word}" says nothing about what is inside` }] : []
+    const word = path.split(/[/.\-_]/).find((part) => meaningless.test(part.toLowerCase()))
+    return word ? [{ rule: 'name', path, line: 1, message: `"${word}" does not describe the content` }] : []
   })
 }

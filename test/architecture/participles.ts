@@ -4,7 +4,7 @@ import { functionsIn } from './functions.ts'
 import type { Violation } from './violation.ts'
 import { isTestFile } from './violation.ts'
 
-/** Verbs and nouns in -ed that are no participles; those in -eed are handled by `regular`. */
+/** Words in -ed that are not participles; `regular` handles those in -eed. */
 const plainWords = new Set('bed embed imbed red shed shred sled wed'.split(' '))
 
 /** Regular participles; of the words in -eed only those of verbs in -ee, so that feed, need and proceed pass. */
@@ -19,7 +19,7 @@ const irregular = new Set(
   torn undertaken undone understood withdrawn withheld woken won worn woven written`.split(/\s+/),
 )
 
-/** `settledBy` is still named by its participle; in `cachedResult` it only qualifies a noun. */
+/** A participle before one of these is still the head of the name (`settledBy`); in `cachedResult` it only qualifies a noun. */
 const particles = new Set(
   `after again apart around as aside at away back before behind below beside between by down elsewhere for from here in
   into off on out over since then there through to together under until up when while with within without`.split(/\s+/),
@@ -34,7 +34,7 @@ function isParticiple(word: string): boolean {
   return irregular.has(word) || (regular.test(word) && !plainWords.has(word))
 }
 
-/** Functions that do something over time, yet are named for the state afterwards. */
+/** Async functions named by a past participle instead of an imperative verb. */
 export function participleFunctions(files: readonly SourceFile[]): FunctionShape[] {
   return files
     .filter((file) => !isTestFile(file.path))

@@ -1,10 +1,10 @@
 import type { SourceFile } from '../support/source-file.ts'
-import { arrowViolations } from './arrows.ts'
+import { ambientStateViolations } from './ambient-state.ts'
 import { cycleViolations } from './cycles.ts'
 import { duplicateExportViolations } from './duplicates.ts'
 import { exportViolations } from './exports.ts'
 import { heavyImportViolations } from './heavy-imports.ts'
-import { hiddenWorldViolations } from './hidden-world.ts'
+import { importBoundaryViolations } from './import-boundaries.ts'
 import { nameViolations } from './names.ts'
 import { parameterViolations } from './parameters.ts'
 import { participleViolations } from './participles.ts'
@@ -14,12 +14,12 @@ import type { Violation } from './violation.ts'
 import { wideInterfaceViolations } from './wide-interfaces.ts'
 
 const rules = [
-  arrowViolations,
+  ambientStateViolations,
   cycleViolations,
   duplicateExportViolations,
   exportViolations,
   heavyImportViolations,
-  hiddenWorldViolations,
+  importBoundaryViolations,
   nameViolations,
   parameterViolations,
   participleViolations,
@@ -27,7 +27,7 @@ const rules = [
   typeNameViolations,
 ]
 
-/** `wideInterfaces` names the interfaces that may be wide, each with the reason. */
+/** `wideInterfaces` lists the interfaces that may be wide, each with the reason. */
 export type Exceptions = { wideInterfaces?: Readonly<Record<string, string>> }
 
 export function architectureViolations(

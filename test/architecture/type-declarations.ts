@@ -2,7 +2,7 @@ import type { SourceFile } from '../support/source-file.ts'
 import type { Node } from '../support/syntax-tree.ts'
 import { identifierName, isNode, lineNumberAt, parseSource, walkTree } from '../support/syntax-tree.ts'
 
-/** `members` counts the declaration's own members, without those of `extends` or of other named types. */
+/** `members` counts the declaration's own members, without inherited members or those of other named types. */
 export type TypeDeclaration = { name: string; path: string; line: number; members: number }
 
 const declarations = /^(TSInterfaceDeclaration|TSTypeAliasDeclaration|ClassDeclaration)$/

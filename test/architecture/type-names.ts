@@ -16,6 +16,6 @@ export function typeNameViolations(files: readonly SourceFile[]): Violation[] {
     rule: 'site-type',
     path,
     line,
-    message: `${name}: "Site" is a private word; name the type …Context, …Scope or …Deps`,
+    message: `${name}: avoid the suffix Site; name the type …Context, …Scope or …Deps`,
   }))
 }

@@ -8,7 +8,7 @@ export const maxMembers = 12
 
 /** Interfaces that may be wide, by name, each with the reason. */
 export const allowedWideInterfaces: Readonly<Record<string, string>> = {
-  AccountRow: 'record: one member per recorded fact of a model call',
+  AccountRow: 'record: one member per recorded value of a model request',
   Agent: 'format: the fields of an agent file',
   CommonOptions: 'format: one member per command-line flag',
   Contribution: 'format: the output that the specification of collaborate gives',
@@ -29,7 +29,7 @@ export function wideInterfaces(files: readonly SourceFile[]): TypeDeclaration[] 
     .sort((a, b) => b.members - a.members)
 }
 
-/** Reports wide interfaces that are not allowed, and allowed names that no wide interface bears any more. */
+/** Reports wide interfaces that are not allowed, and stale entries of the list of allowed names. */
 export function wideInterfaceViolations(
   files: readonly SourceFile[],
   allowed: Readonly<Record<string, string>>,

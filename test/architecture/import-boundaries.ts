@@ -1,0 +1,71 @@
+import type { SourceFile } from '../support/source-file.ts'
+import type { Import } from './imports.ts'
+import { importsIn } from './imports.ts'
+import type { Violation } from './violation.ts'
+import { isTestFile } from './violation.ts'
+
+const adapters = ['models', 'tools', 'performers', 'store', 'engine', 'knowledge', 'formats']
+const core = ['errors', 'judgement', 'kernel', 'patterns', ...adapters]
+
+/** Zones that each zone may import. A zone may import itself, except that a pattern must not import another pattern. */
+const allowedImports: Record<string, readonly string[]> = {
+  errors: [],
+  judgement: ['errors'],
+  kernel: ['errors'],
+  patterns: ['errors', 'kernel', 'judgement'],
+  ...Object.fromEntries(adapters.map((adapter) => [adapter, ['errors', 'kernel']])),
+  engine: ['errors', 'kernel', 'store'],
+  tools: ['errors', 'kernel', 'judgement'],
+  formats: ['errors', 'kernel', 'judgement'],
+  knowledge: ['errors', 'kernel', 'store'],
+  audit: ['errors', 'kernel'],
+  views: ['errors', 'judgement', 'kernel'],
+  runtime: [...core, 'audit', 'views'],
+  index: [...core, 'audit', 'views', 'runtime'],
+  testing: [...core, 'audit', 'views', 'runtime', 'index'],
+  surfaces: ['errors', 'judgement', 'kernel', 'formats', 'views', 'runtime', 'index'],
+}
+
+export function importBoundaryViolations(files: readonly SourceFile[]): Violation[] {
+  const production = files.filter((file) => !isTestFile(file.path))
+  const unplaced = production
+    .filter((file) => !(zoneFrom(file.path) in allowedImports))
+    .map((file) => ({ rule: 'layout', path: file.path, line: 1, message: 'is in no known folder of src' }))
+  const known = new Set(files.map((file) => file.path))
+  const forbidden = production.flatMap(importsIn).flatMap((edge) => {
+    const message = findProblem(edge, known)
+    return message ? [{ rule: 'import-boundary', path: edge.from, line: edge.line, message }] : []
+  })
+  return [...unplaced, ...forbidden]
+}
+
+function findProblem(edge: Import, known: ReadonlySet<string>): string | undefined {
+  const { from, target } = edge
+  if (target === undefined) return undefined
+  if (!known.has(target)) return `imports ${target}, which is not in src`
+  if (isTestFile(target)) return `imports the test file ${target}`
+  const [importer, imported] = [zoneFrom(from), zoneFrom(target)]
+  if (importer === imported) return findProblemWithinZone(importer, edge, target)
+  if (!allowedImports[importer]?.includes(imported)) return `${importer} may not import ${imported} (${target})`
+  if (importer === 'surfaces' && imported === 'kernel' && edge.kind !== 'type') {
+    return `surfaces may import only types from kernel (${target})`
+  }
+  return undefined
+}
+
+function findProblemWithinZone(zone: string, { from }: Import, target: string): string | undefined {
+  const [ownPart, otherPart] = [partFrom(from), partFrom(target)]
+  if (ownPart === otherPart) return undefined
+  if (zone === 'patterns') return `pattern ${ownPart} may not import pattern ${otherPart}`
+  if (zone === 'surfaces' && ownPart !== 'cli') return `surface ${ownPart} may not import surface ${otherPart}`
+  return undefined
+}
+
+/** `src/kernel/step.ts` belongs to the zone `kernel`, `src/errors.ts` to the zone `errors`. */
+function zoneFrom(path: string): string {
+  return (path.split('/')[1] ?? '').replace(/\.ts$/, '')
+}
+
+function partFrom(path: string): string {
+  return (path.split('/')[2] ?? '').replace(/\.ts$/, '')
+}
