@@ -1,14 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { chunkModel, textChunks, toolCallChunks } from '../../test/support/manual-doubles.ts'
-import {
-  agents,
-  findSeqByKey,
-  forkAndVerify,
-  parallelDelegation,
-  taskCall,
-} from '../../test/support/parallel-delegation.ts'
-import { createTestTroupe, functionModel } from '../../test/support/test-troupe.ts'
+import { findSeqByKey, forkAndVerify, parallelDelegation } from '../../test/support/parallel-delegation.ts'
+import { agents, createTestTroupe, functionModel, taskCall } from '../../test/support/test-troupe.ts'
 import { canonicalJournal, compareRuns, defineTool } from '../index.ts'
 
 describe('CA19 comparing runs', () => {

@@ -8,19 +8,19 @@ import {
   toolCallChunks,
 } from '../../test/support/manual-doubles.ts'
 import {
-  agents,
   findSeq,
   findSeqByKey,
   forkAndVerify,
   parallelDelegation,
   responseText,
-  taskCall,
 } from '../../test/support/parallel-delegation.ts'
 import {
+  agents,
   createTestTroupe,
   functionModel,
   lastMessageText,
   lastResultSessionId,
+  taskCall,
 } from '../../test/support/test-troupe.ts'
 import type { Event } from '../index.ts'
 import { canonicalJournal, createTroupe, defineTool, isEvent } from '../index.ts'
@@ -28,18 +28,18 @@ import { MemoryStore } from '../store/memory.ts'
 
 describe('CA15 the middle of a parallel section', () => {
   test('CA15 from every event of a run, a fork keeps what had ended, goes on, and comes to the same result', async () => {
-    const { asked, sent, model, tools } = parallelDelegation()
+    const { requests, sent, model, tools } = parallelDelegation()
     const { troupe, task } = await createTestTroupe({ agents, tools, model })
     const run = await task('lead', 'go')
     const events = await troupe.events(run.run_id)
     const before = JSON.stringify(events)
     for (const { seq } of events.slice(0, -1)) {
-      const [calls, sends] = [asked.length, sent.length]
+      const [calls, sends] = [requests.length, sent.length]
       const { result, events: own } = await forkAndVerify(troupe, run.run_id, seq)
       expect(result.status, `at ${seq}`).toBe('completed')
       expect(responseText(result)).toBe(responseText(run))
       const ended = events.filter((event) => event.seq <= seq && event.type === 'model:end').length
-      expect(asked.length - calls, `calls after ${seq}`).toBe(8 - ended)
+      expect(requests.length - calls, `calls after ${seq}`).toBe(8 - ended)
       const begun = events.filter(
         (event) => event.seq <= seq && isEvent(event, 'tool:pre') && event.data.kind === 'act',
       )
@@ -201,7 +201,7 @@ describe('CA16 what is open at the cut', () => {
 
 describe('CA17 changes', () => {
   test('CA17 other instructions hold for sessions at work and for new ones; what was said before stays', async () => {
-    const { asked, model, tools } = parallelDelegation()
+    const { requests, model, tools } = parallelDelegation()
     const { troupe, task } = await createTestTroupe({ agents, tools, model })
     const run = await task('lead', 'go')
     const events = await troupe.events(run.run_id)
@@ -209,7 +209,7 @@ describe('CA17 changes', () => {
     const changes = { agents: { coder: { instructions: 'You are loud.' } } }
     const { result, events: own } = await forkAndVerify(troupe, run.run_id, cut, changes)
     expect(responseText(result)).toBe('quiet sent a LOUD sent b LOUD sent c')
-    expect(asked.at(-1)).toMatch(/^lead 2/)
+    expect(requests.at(-1)).toMatch(/^lead 2/)
     expect(own[0]).toMatchObject({ data: { forked_from: { changes } } })
     const fresh = await forkAndVerify(troupe, run.run_id, 1, changes)
     expect(responseText(fresh.result)).toBe('LOUD sent a LOUD sent b LOUD sent c')

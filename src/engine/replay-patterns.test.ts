@@ -1,14 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { chunkModel, patternFrom, textChunks, toolCallChunks } from '../../test/support/manual-doubles.ts'
-import {
-  agents,
-  countingTools,
-  crashingStore,
-  expectReplayMatches,
-  taskCall,
-} from '../../test/support/replay-harness.ts'
-import { agent, createTestTroupe, functionModel } from '../../test/support/test-troupe.ts'
+import { countingTools, crashingStore, expectReplayMatches } from '../../test/support/replay-harness.ts'
+import { agent, agents, createTestTroupe, functionModel, taskCall } from '../../test/support/test-troupe.ts'
 import { TroupeError } from '../errors.ts'
 import type { RunResult, Store } from '../index.ts'
 import { createTroupe } from '../index.ts'
@@ -92,7 +86,7 @@ describe('CA12 patterns of a program', () => {
 })
 
 test('CA13 a replay asks no model, calls no tool and no hook, and writes nothing', async () => {
-  const { made, tools } = countingTools()
+  const { toolCalls, tools } = countingTools()
   const asked: string[] = []
   const hooks = [{ addContext: () => void asked.push('hook'), beforeTool: () => void asked.push('hook') }]
   const model = functionModel(({ session: { turn } }) => {
@@ -101,9 +95,9 @@ test('CA13 a replay asks no model, calls no tool and no hook, and writes nothing
   })
   const { troupe, task } = await createTestTroupe({ agents, tools, model, hooks: hooks as never })
   const { run_id } = await task('lead', 'go')
-  const [calls, questions, runs] = [made.length, asked.length, (await troupe.runs()).length]
+  const [calls, questions, runs] = [toolCalls.length, asked.length, (await troupe.runs()).length]
   expect((await troupe.replay(run_id)).same).toBe(true)
-  expect([made.length, asked.length, (await troupe.runs()).length]).toEqual([calls, questions, runs])
+  expect([toolCalls.length, asked.length, (await troupe.runs()).length]).toEqual([calls, questions, runs])
 })
 
 /** A run that a list of small numbers describes. */

@@ -7,27 +7,23 @@ import {
   textChunks,
   toolCallChunks,
 } from '../../test/support/manual-doubles.ts'
-import {
-  agents,
-  countingTools,
-  crashingStore,
-  expectReplayMatches,
-  taskCall,
-} from '../../test/support/replay-harness.ts'
+import { countingTools, crashingStore, expectReplayMatches } from '../../test/support/replay-harness.ts'
 import {
   agent,
+  agents,
   createTestTroupe,
   functionModel,
   lastMessageText,
   lastResultSessionId,
   modelFromRules,
+  taskCall,
 } from '../../test/support/test-troupe.ts'
 import type { TroupeError } from '../errors.ts'
 import { createTroupe, defineTool } from '../index.ts'
 
 describe('CA12 runs that replay to themselves', () => {
   test('CA12 a completed run with delegation, a resumed session, tools and failures', async () => {
-    const { made, tools } = countingTools()
+    const { toolCalls, tools } = countingTools()
     const model = functionModel((request) => {
       const { agent: who, turn } = request.session
       if (who === 'lead' && turn === 1) return { calls: [taskCall('coder', 'a'), taskCall('critic', 'b')] }
@@ -50,10 +46,10 @@ describe('CA12 runs that replay to themselves', () => {
     const { troupe, task } = await createTestTroupe({ agents, tools, model })
     const result = await task('lead', 'go')
     expect(result.status).toBe('completed')
-    const calls = made.length
+    const calls = toolCalls.length
     await expectReplayMatches(troupe.store, result.run_id, { tools })
     await expectReplayMatches(troupe.store, result.run_id)
-    expect(made).toHaveLength(calls)
+    expect(toolCalls).toHaveLength(calls)
   })
 
   test('CA12 runs that crashed anywhere and were resumed', async () => {
@@ -79,7 +75,7 @@ describe('CA12 runs that replay to themselves', () => {
   })
 
   test('CA12 a run that waits, one that was answered, and one that was answered by a permission', async () => {
-    const { made, tools } = countingTools()
+    const { toolCalls, tools } = countingTools()
     const model = functionModel(({ session: { agent: who, turn } }) => {
       if (who === 'lead' && turn === 1) return { calls: [taskCall('coder', 'a'), taskCall('critic', 'b')] }
       if (who === 'coder' && turn === 1) return { calls: [{ name: 'ask_user', input: { question: 'which?' } }] }
@@ -97,7 +93,7 @@ describe('CA12 runs that replay to themselves', () => {
       await expectReplayMatches(troupe.store, waiting.run_id, { tools, permissions })
     }
     expect((await troupe.result(waiting.run_id)).status).toBe('completed')
-    expect(made).toEqual(['send x'])
+    expect(toolCalls).toEqual(['send x'])
   })
 
   test('CA12 a run that was cancelled while models and tools were at work', async () => {
@@ -216,7 +212,7 @@ describe('CA12 runs that replay to themselves', () => {
     const model = chunkModel(chunksByTurn(...Array.from({ length: 12 }, () => uncounted), textChunks('done')))
     const small = { ...model, limits: { context: 2000 } }
     const { tools } = countingTools()
-    const { troupe, task } = await createTestTroupe({ agents, tools, model: small, models: { summary: 'by-hand' } })
+    const { troupe, task } = await createTestTroupe({ agents, tools, model: small, models: { summary: 'manual' } })
     const result = await task('lead', 'go')
     expect(await troupe.events(result.run_id)).toContainEqual(expect.objectContaining({ type: 'session:compress' }))
     await expectReplayMatches(troupe.store, result.run_id, { tools })

@@ -2,8 +2,8 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
 import { chunkModel, textChunks, toolCallChunks } from '../../test/support/manual-doubles.ts'
-import { agents, cassetteFixture, echo } from '../../test/support/recorded-run.ts'
-import { createTestTroupe, modelFromRules } from '../../test/support/test-troupe.ts'
+import { cassetteFixture, echo } from '../../test/support/recorded-run.ts'
+import { agents, createTestTroupe, modelFromRules } from '../../test/support/test-troupe.ts'
 
 const on = cassetteFixture()
 

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { agents, cassetteFixture, echo, rules, runToEnd } from '../../test/support/recorded-run.ts'
-import { agent, createTestTroupe, modelFromRules } from '../../test/support/test-troupe.ts'
+import { cassetteFixture, echo, rules, runToEnd } from '../../test/support/recorded-run.ts'
+import { agent, agents, createTestTroupe, modelFromRules } from '../../test/support/test-troupe.ts'
 import type { TroupeOptions } from '../index.ts'
 
 const on = cassetteFixture()

@@ -3,9 +3,10 @@ import { Socket } from 'node:net'
 import { describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { chunkModel, textChunks, toolCallChunks } from '../../test/support/manual-doubles.ts'
-import { agents, cassetteFixture, rules, runToEnd } from '../../test/support/recorded-run.ts'
+import { cassetteFixture, rules, runToEnd } from '../../test/support/recorded-run.ts'
 import {
   agent,
+  agents,
   createTestTroupe,
   functionModel,
   lastMessageText,

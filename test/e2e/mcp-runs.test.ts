@@ -165,7 +165,7 @@ test('MC29 a server that lies costs the run nothing: misfits, broken promises an
   const { troupe, inputs } = await createSetup({ boss: turns }, { agents: [agent('boss')], ...(mcp ? { mcp } : {}) })
   const { status, run_id } = await start(troupe)
   expect(status).toBe('completed')
-  expect(inputs.boss?.[1]).toContain('it takes numbers, whatever was advertised')
+  expect(inputs.boss?.[1]).toContain('expected numbers, whatever the schema says')
   for (const turn of [2, 3, 4]) expect(inputs.boss?.[turn]).toContain('do not fit its schema')
   expect(inputs.boss?.[5]).toContain('more characters; request a smaller part')
   expect(inputs.boss?.[6]).toContain('no tool missing')

@@ -3,7 +3,8 @@ import { TroupeError } from '../../src/errors.ts'
 import { readTeamTree } from '../../src/formats/team-tree.ts'
 import type { ModelRequest } from '../../src/index.ts'
 import type { TeamReplies, TeamReply, TeamRun } from '../support/team-harness.ts'
-import { answerQuestion, handoffsFrom, lastRequestText, runTeam } from '../support/team-harness.ts'
+import { answerQuestion, handoffsFrom, runTeam } from '../support/team-harness.ts'
+import { lastMessageText } from '../support/test-troupe.ts'
 
 /* A team from its file, whose members have learnt their lines: what each says in its first turn, its second, and so on. */
 
@@ -41,7 +42,7 @@ function toTeamReply(cue: ScriptedReply | string | undefined, request: ModelRequ
   if (cue === undefined) throw new TroupeError('script_miss', `${agent} has no line for this turn`)
   const { say, holds = [], sets = {}, fails } = typeof cue === 'string' ? { say: cue } : cue
   if (fails !== undefined) return new TroupeError('model_failed', fails, { retry: false })
-  const asked = [...lastRequestText(request).matchAll(/^(\d+)\. (.*)$/gm)]
+  const asked = [...lastMessageText(request).matchAll(/^(\d+)\. (.*)$/gm)]
   // A line that judges what nobody asks has lost its rule.
   for (const sentence of holds) {
     if (!asked.some(([, , text]) => text === sentence)) throw new Error(`${agent} was not asked whether '${sentence}'`)

@@ -7,7 +7,7 @@ import type { VoteResult } from '../../src/patterns/collaborate/synthesis.ts'
 import type { ChunkSource } from './manual-doubles.ts'
 import { chunkModel, textChunks } from './manual-doubles.ts'
 
-/** What a collaboration comes to. */
+/** Output of a `collaborate` run, as far as the tests read it. */
 export interface CollaborateRunOutput {
   result: string
   contributions: Contribution[]
@@ -29,35 +29,35 @@ export interface CollaborateRunOutput {
   }
 }
 
-/** A contribution in the form that specialists are asked for. */
+/** A contribution as the JSON text that a specialist returns. */
 export function contributionJson(recommendation: string, confidence = 0.8, more: Record<string, unknown> = {}): string {
   return JSON.stringify({ response: `because of ${recommendation}`, recommendation, confidence, ...more })
 }
 
-/** Who says what: by name, or by a function of the request. A text that is thrown fails the call for good. */
+/** Replies by agent name; `everybody` is the default. An error fails the model request. */
 export type AgentReplies = Record<
   string,
   string | Error | ((request: ModelRequest, signal: AbortSignal) => ChunkSource | string)
 >
 
-/** A model that plays these lines; `seen` of a name are its requests. */
+/** Model that replies per agent; `requestsFrom` returns the requests of one agent. */
 export function agentModel(
-  lines: AgentReplies,
-): Model & { requests: ModelRequest[]; seen(agent: string): ModelRequest[] } {
+  replies: AgentReplies,
+): Model & { requests: ModelRequest[]; requestsFrom(agent: string): ModelRequest[] } {
   const model = chunkModel((request, signal) => {
     const { agent } = request.session
-    const line = lines[agent] ?? lines.everybody
-    if (line === undefined) throw permanentError(`nothing planned for ${agent}`)
-    if (line instanceof Error) throw line
-    const said = typeof line === 'function' ? line(request, signal) : line
-    return typeof said === 'string' ? textChunks(said) : said
+    const reply = replies[agent] ?? replies.everybody
+    if (reply === undefined) throw permanentError(`no reply for ${agent}`)
+    if (reply instanceof Error) throw reply
+    const response = typeof reply === 'function' ? reply(request, signal) : reply
+    return typeof response === 'string' ? textChunks(response) : response
   })
   return Object.assign(model, {
-    seen: (agent: string) => model.requests.filter(({ session }) => session.agent === agent),
+    requestsFrom: (agent: string) => model.requests.filter(({ session }) => session.agent === agent),
   })
 }
 
-/** An error that trying again does not help. */
+/** An error that is not retried. */
 export function permanentError(message: string): Error {
   return Object.assign(new Error(message), { status: 400 })
 }
@@ -70,33 +70,33 @@ export interface CollaborationRun {
   model: ReturnType<typeof agentModel>
 }
 
-/** A troupe in memory, without an embedder unless one is given, in which these lines are spoken. */
-export async function createCollaborationTroupe(lines: AgentReplies, options: TroupeOptions = {}) {
-  const model = agentModel(lines)
+/** Creates an in-memory troupe with scripted replies and, by default, no embedder. */
+export async function createCollaborationTroupe(replies: AgentReplies, options: TroupeOptions = {}) {
+  const model = agentModel(replies)
   const troupe = await createTroupe({ store: 'memory', embedder: false, model, ...options })
   return { troupe, model }
 }
 
-/** One collaboration from its beginning to its end. Agents are a, b and c unless said otherwise. */
+/** Runs one collaboration, by default with the agents a, b and c. */
 export async function runCollaboration(
-  lines: AgentReplies,
+  replies: AgentReplies,
   input: Record<string, unknown> = {},
   options: TroupeOptions = {},
 ): Promise<CollaborationRun> {
-  const { troupe, model } = await createCollaborationTroupe(lines, options)
+  const { troupe, model } = await createCollaborationTroupe(replies, options)
   const agents = ['a', 'b', 'c'].map((name) => ({ name, role: `role ${name}` }))
   const result = await troupe.run('collaborate', { task: 'What now?', agents, ...input })
   const events = await troupe.events(result.run_id)
   return { troupe, model, result, output: result.output as CollaborateRunOutput, events }
 }
 
-/** The text of the instruction that a request ends with. */
+/** The text of the last user message. */
 export function lastInstruction({ messages }: ModelRequest): string {
   const last = messages.findLast(({ role }) => role === 'user')
   return (last?.content ?? []).map((part) => ('text' in part ? part.text : '')).join('\n')
 }
 
-/** A tool that does nothing, and says whether it could. */
+/** A tool that does nothing and succeeds. */
 export function noopTool(name: string, kind: 'read' | 'act') {
   return defineTool({
     name,

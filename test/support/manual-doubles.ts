@@ -16,23 +16,20 @@ import type { Append, AppendOutcome } from '../../src/kernel/journal/journal.ts'
 import { withAbort } from '../../src/kernel/world.ts'
 import { MemoryStore } from '../../src/store/memory.ts'
 
-/*
- * What a test moves by hand: models whose every chunk it gives, a store whose commits it holds back, a pattern that is
- * one function.
- */
+/* Test doubles under manual control: a model that streams given chunks, a store with pausable commits, a one-function pattern. */
 
 type Chunks = readonly ModelChunk[]
 export type ChunkSource = Chunks | Promise<Chunks> | AsyncIterable<ModelChunk>
 
 const USAGE = { input: 10, output: 5, cache_read: 0, cache_write: 0, reasoning: 0 }
 
-/** A model whose chunks a function gives; `asked` keeps every request as it was. */
+/** Model whose chunks come from a function; `requests` records a copy of every request. */
 export function chunkModel(
-  play: (request: ModelRequest, signal: AbortSignal) => ChunkSource,
+  respond: (request: ModelRequest, signal: AbortSignal) => ChunkSource,
 ): Model & { requests: ModelRequest[] } {
   const requests: ModelRequest[] = []
   return {
-    name: 'by-hand',
+    name: 'manual',
     requests,
     async *stream(request, signal) {
       requests.push({
@@ -40,13 +37,13 @@ export function chunkModel(
         messages: structuredClone(request.messages),
         session: structuredClone(request.session),
       })
-      const given = play(request, signal)
-      yield* given instanceof Promise ? await withAbort(given, signal) : given
+      const chunks = respond(request, signal)
+      yield* chunks instanceof Promise ? await withAbort(chunks, signal) : chunks
     },
   }
 }
 
-/** The chunks of an answer in words. */
+/** Chunks of a text response. */
 export function textChunks(text: string, finish: Partial<Extract<ModelChunk, { type: 'finish' }>> = {}): ModelChunk[] {
   return [
     { type: 'text', text },
@@ -54,11 +51,11 @@ export function textChunks(text: string, finish: Partial<Extract<ModelChunk, { t
   ]
 }
 
-/** The chunks of an answer that calls tools. */
+/** Chunks of a response with tool calls. */
 export function toolCallChunks(
-  ...made: { name: string; input?: unknown; id?: string; invalid?: string }[]
+  ...calls: { name: string; input?: unknown; id?: string; invalid?: string }[]
 ): ModelChunk[] {
-  const parts = made.map(
+  const parts = calls.map(
     ({ name, input = {}, id, invalid }, index): ModelChunk => ({
       type: 'tool-call',
       id: id ?? `call_${index}`,
@@ -70,36 +67,36 @@ export function toolCallChunks(
   return [...parts, { type: 'finish', stop: 'tool_calls', usage: USAGE }]
 }
 
-/** One list of answers for each session, in turn; the last one is repeated. */
-export function chunksByTurn(...answers: ChunkSource[]): (request: ModelRequest) => ChunkSource {
-  return ({ session }) => answers[Math.min(session.turn, answers.length) - 1] ?? []
+/** Responds by the turn of the session; the last response repeats. */
+export function chunksByTurn(...responses: ChunkSource[]): (request: ModelRequest) => ChunkSource {
+  return ({ session }) => responses[Math.min(session.turn, responses.length) - 1] ?? []
 }
 
 export interface PausableStore {
   store: Store
   /** Every append that reached the store, in order. */
   appends: Append[]
-  /** From now on commits wait for `release`. */
+  /** Makes later commits wait for `resume`. */
   pause(): void
   resume(): void
-  /** Every later append fails with this; `undefined` ends the trouble. */
+  /** Makes later appends fail; `undefined` ends it. */
   failWith(error: Error | undefined): void
 }
 
-/** A store in memory whose commits are held back, or fail, by hand. */
+/** In-memory store whose commits can be paused or made to fail. */
 export function pausableStore(): PausableStore {
   const store: Store = new MemoryStore()
   const commit = store.append.bind(store)
   const appends: Append[] = []
   let gate: PromiseWithResolvers<void> | undefined
   let failure: Error | undefined
-  const now = (batch: readonly Append[]) => {
+  const commitOrFail = (batch: readonly Append[]) => {
     if (failure) throw failure
     return commit(batch) as AppendOutcome[]
   }
   store.append = (batch) => {
     appends.push(...batch)
-    return gate ? gate.promise.then(() => now(batch)) : now(batch)
+    return gate ? gate.promise.then(() => commitOrFail(batch)) : commitOrFail(batch)
   }
   return {
     store,
@@ -117,10 +114,10 @@ export function pausableStore(): PausableStore {
   }
 }
 
-/** A pattern that is one function; what it returns is the run's output. */
+/** Defines a pattern from one function; its return value is the output of the run. */
 export function patternFrom(
   name: string,
-  work: (context: Context) => Promise<unknown>,
+  execute: (context: Context) => Promise<unknown>,
   more: Partial<Pattern> = {},
 ): Pattern {
   return definePattern<Record<string, unknown>>({
@@ -131,17 +128,17 @@ export function patternFrom(
     output: z.unknown(),
     category: 'planning',
     delegates: false,
-    execute: async (context): Promise<PatternResult> => ({ success: true, output: await work(context) }),
+    execute: async (context): Promise<PatternResult> => ({ success: true, output: await execute(context) }),
     ...(more as object),
   })
 }
 
-/** The data of all events of a type, in order. */
+/** Data of all events of a type, in order. */
 export function eventData<T extends EventType>(events: readonly Event[], type: T): EventOf<T>['data'][] {
   return events.flatMap((event) => (isEvent(event, type) ? [event.data as EventOf<T>['data']] : []))
 }
 
-/** Lets everything that is ready go on, and the event loop turn `turns` times. */
+/** Lets pending microtasks and `turns` turns of the event loop run. */
 export async function flushEventLoop(turns = 5): Promise<void> {
   for (let turn = 0; turn < turns; turn++) await new Promise<void>((resolve) => setImmediate(resolve))
 }

@@ -5,17 +5,17 @@ import { createMcpServers } from '../../src/tools/mcp/mcp-servers.ts'
 import { wallClock } from '../../src/tools/wall-clock.ts'
 import { agent } from './test-troupe.ts'
 
-/** Servers without a troupe around them. */
+/** MCP servers without a troupe. */
 export interface McpHarness {
   mcp: McpServers
   warnings: string[]
-  /** Calls a tool as the kernel would, with the input as a model wrote it. */
+  /** Calls a tool with the input of a model, as the kernel does. */
   call(name: string, input?: unknown, signal?: AbortSignal): Promise<ToolResult>
 }
 
 export const TEST_AGENT = agent('anyone')
 
-/** As a configuration writes it. */
+/** An environment variable placeholder in a server configuration. */
 export const envPlaceholder = (name: string) => `\${${name}}`
 
 export function createMcpHarness(
@@ -23,7 +23,7 @@ export function createMcpHarness(
   more: Partial<McpServersOptions> = {},
 ): McpHarness {
   const warnings: string[] = []
-  const warn = (problem: string) => void warnings.push(problem)
+  const warn = (message: string) => void warnings.push(message)
   const mcp = createMcpServers({ servers, world: wallClock, env: process.env, unconfined: true, warn, ...more })
   onTestFinished(() => mcp.close())
   return {

@@ -6,9 +6,9 @@ import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 import type { StdioServerConfig } from '../../src/index.ts'
 
-const SERVER_FILE = fileURLToPath(new URL('../fixtures/mcp/scene-server.mjs', import.meta.url))
+const SERVER_FILE = fileURLToPath(new URL('../fixtures/mcp/test-server.mjs', import.meta.url))
 
-/** How the server of a test behaves; see the fixture. */
+/** Behaviour of the test server; see test/fixtures/mcp/test-server.mjs. */
 export interface TestServerBehavior {
   tools?: unknown[]
   hang?: string[]
@@ -19,14 +19,14 @@ export interface TestServerBehavior {
 
 export interface TestServer {
   config: StdioServerConfig
-  /** What the server was asked so far, a line each. */
+  /** Requests received so far, one line each. */
   log(): string[]
-  /** The processes that were started, in order. */
+  /** Process ids of the started servers, in order. */
   pids(): number[]
 }
 
-/** A server of this test alone, with its log. */
-export function createTestServer(scene: TestServerBehavior = {}, env: Record<string, string> = {}): TestServer {
+/** Configures a stdio server with its own log file. */
+export function createTestServer(behavior: TestServerBehavior = {}, env: Record<string, string> = {}): TestServer {
   const file = join(temporaryFolder(), 'log')
   const log = () => {
     try {
@@ -39,14 +39,14 @@ export function createTestServer(scene: TestServerBehavior = {}, env: Record<str
     config: {
       command: process.execPath,
       args: [SERVER_FILE],
-      env: { ...env, SCENE: JSON.stringify({ ...scene, log: file }) },
+      env: { ...env, TEST_SERVER: JSON.stringify({ ...behavior, log: file }) },
     },
     log,
     pids: () => log().flatMap((line) => (line.startsWith('start ') ? Number(line.slice(6)) : [])),
   }
 }
 
-/** A folder that is removed after the test. */
+/** Creates a folder that is removed after the test. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'troupe-mcp-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
@@ -62,10 +62,10 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Looks until it is so; for what another process does in its own time. */
-export async function waitUntil(what: () => boolean, most = 15_000): Promise<void> {
-  for (let waited = 0; !what(); waited += 10) {
-    if (waited > most) throw new Error(`it did not come to be: ${what}`)
+/** Polls a condition; for effects of another process. */
+export async function waitUntil(condition: () => boolean, timeout_ms = 15_000): Promise<void> {
+  for (let waited = 0; !condition(); waited += 10) {
+    if (waited > timeout_ms) throw new Error(`timed out waiting for ${condition}`)
     await delay(10)
   }
 }

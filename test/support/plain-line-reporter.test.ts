@@ -2,29 +2,29 @@ import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 
-const at = (path: string) => fileURLToPath(new URL(path, import.meta.url))
+const resolvePath = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 
 function lastLineOfRun(...files: string[]): { last: string | undefined; status: number | null } {
-  const vitest = at('../../node_modules/vitest/vitest.mjs')
-  const config = at('../fixtures/plain-line/vitest.config.ts')
+  const vitest = resolvePath('../../node_modules/vitest/vitest.mjs')
+  const config = resolvePath('../fixtures/plain-line/vitest.config.ts')
   const env = { ...process.env, CI: 'true', NO_COLOR: '1' }
   const run = spawnSync(process.execPath, [vitest, 'run', '--config', config, ...files], { encoding: 'utf8', env })
   return { last: run.stdout.trimEnd().split('\n').at(-1), status: run.status }
 }
 
-test('a green run ends with the plain line', () => {
+test('a successful run ends with the summary line', () => {
   expect(lastLineOfRun('green')).toEqual({ last: '2 passed, 0 failed', status: 0 })
 })
 
-test('a file that does not load counts as a failure', () => {
+test('a file that fails to load counts as a failure', () => {
   expect(lastLineOfRun('green', 'unloadable')).toEqual({ last: '2 passed, 1 failed', status: 1 })
 })
 
-test('a failed case, a hook that threw and the skipped cases are all counted', () => {
+test('failed tests, throwing hooks and skipped tests are counted', () => {
   expect(lastLineOfRun('mixed')).toEqual({ last: '1 passed, 2 failed, 2 skipped', status: 1 })
 })
 
-test('a run that finds no test file is not a success', () => {
+test('a run without test files fails', () => {
   const { last, status } = lastLineOfRun('no-such-file')
   expect(status).toBe(1)
   expect(last).not.toMatch(/, 0 failed/)

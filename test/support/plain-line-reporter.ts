@@ -8,8 +8,8 @@ export type RunOutcome = {
 
 export type Tally = { passed: number; failed: number; skipped: number }
 
-// A file that does not load and a hook that throws own no failed test case: each counts as one failure, or the line
-// would say "0 failed" for a run that proved nothing.
+// A file that fails to load and a throwing hook have no failed test case: each counts as one failure, or a broken run
+// would report "0 failed".
 export function tally({ modules, unhandledErrors, reason }: RunOutcome): Tally {
   const count: Tally = { passed: 0, failed: unhandledErrors, skipped: 0 }
   for (const module of modules) {

@@ -6,9 +6,9 @@ import { z } from 'zod'
 import type { TroupeOptions } from '../../src/index.ts'
 import { defineTool } from '../../src/index.ts'
 import type { CassetteEntry } from '../../src/models/cassette.ts'
-import { agent, createTestTroupe } from './test-troupe.ts'
+import { agents, createTestTroupe } from './test-troupe.ts'
 
-/** A folder of its own for each test, and a cassette in it. */
+/** A temporary folder per test with a cassette file in it. */
 export interface CassetteFixture {
   readonly folder: string
   readonly file: string
@@ -25,7 +25,7 @@ export function cassetteFixture(): CassetteFixture {
     vi.restoreAllMocks()
     rmSync(folder, { recursive: true, force: true })
   })
-  const own: CassetteFixture = {
+  const fixture: CassetteFixture = {
     get folder() {
       return folder
     },
@@ -33,30 +33,29 @@ export function cassetteFixture(): CassetteFixture {
       return join(folder, 'run.jsonl')
     },
     lines: () =>
-      readFileSync(own.file, 'utf8')
+      readFileSync(fixture.file, 'utf8')
         .split('\n')
         .filter(Boolean)
         .map((line) => JSON.parse(line)),
-    entries: () => own.lines().filter((line) => 'chunks' in line) as unknown as CassetteEntry[],
+    entries: () => fixture.lines().filter((line) => 'chunks' in line) as unknown as CassetteEntry[],
   }
-  return own
+  return fixture
 }
 
 export const echo = defineTool({
   name: 'echo',
-  description: 'Says it again.',
+  description: 'Repeats the text.',
   kind: 'read',
   category: 'perception',
   input: z.object({ text: z.string() }),
   execute: ({ text }) => ({ success: true, output: text }),
 })
-export const agents = [agent('lead'), agent('coder'), agent('critic')]
-/** Delegates, resumes the session, meets a failure that is tried again, uses a tool and asks a person. */
+/** Script with parallel delegation, a resumed session, a retried failure, a tool call and a human question. */
 export const rules = [
   {
     when: { agent: 'lead', turn: 1 },
     reply: {
-      text: 'I delegate twice.',
+      text: 'Delegating twice.',
       toolCalls: [
         { name: 'task', input: { agent: 'coder', instruction: 'write' } },
         { name: 'task', input: { agent: 'critic', instruction: 'write' } },
@@ -65,7 +64,7 @@ export const rules = [
   },
   {
     when: { agent: 'lead', turn: 2 },
-    reply: { toolCalls: [{ name: 'task', input: { session_id: '{{session_id:coder}}', instruction: 'go on' } }] },
+    reply: { toolCalls: [{ name: 'task', input: { session_id: '{{session_id:coder}}', instruction: 'continue' } }] },
   },
   {
     when: { agent: 'lead', turn: 3 },
@@ -74,11 +73,14 @@ export const rules = [
   { when: { agent: 'lead' }, reply: { text: 'Shipped what {{session_id:coder}} wrote.' } },
   { when: { agent: 'coder', turn: 1 }, times: 1, reply: { error: { status: 503, message: 'busy' } } },
   { when: { agent: 'coder', turn: 1 }, reply: { toolCalls: [{ name: 'echo', input: { text: 'hello' } }] } },
-  { when: { agent: 'coder', says: 'go on' }, reply: { text: 'Gone on, with more words than fit one piece of it.' } },
+  {
+    when: { agent: 'coder', says: 'continue' },
+    reply: { text: 'Continued, with more text than fits into one chunk.' },
+  },
   { when: { agent: 'coder' }, reply: { text: 'Written.' } },
   { when: { agent: 'critic' }, reply: { text: 'Looks fine to me.' } },
 ]
-const pacing = {
+const retryPolicy = {
   ready: () => undefined,
   next: ({ model, error }: { model: string; error: { retry: boolean } }) =>
     error.retry ? { model, delay_ms: 3 } : undefined,
@@ -88,12 +90,12 @@ export async function runToEnd(options: TroupeOptions) {
   const { troupe, task } = await createTestTroupe({
     agents,
     tools: [echo],
-    engine: { retryPolicy: pacing },
+    engine: { retryPolicy },
     ...options,
   })
-  const waiting = await task('lead', 'go')
-  expect(waiting.status, JSON.stringify(waiting.error)).toBe('waiting')
-  const result = await (await troupe.answer(waiting.gates[0]?.gate_id ?? '', 'yes', { by: 'ann' })).result
+  const parked = await task('lead', 'go')
+  expect(parked.status, JSON.stringify(parked.error)).toBe('waiting')
+  const result = await (await troupe.answer(parked.gates[0]?.gate_id ?? '', 'yes', { by: 'ann' })).result
   const events = await troupe.events(result.run_id)
   await troupe.close()
   return { result, events }

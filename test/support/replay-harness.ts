@@ -6,38 +6,32 @@ import { createTroupe, defineTool } from '../../src/index.ts'
 import type { AppendOutcome } from '../../src/kernel/journal/journal.ts'
 import { MemoryStore } from '../../src/store/memory.ts'
 import { chunkModel } from './manual-doubles.ts'
-import { agent } from './test-troupe.ts'
+import { agents } from './test-troupe.ts'
 
-export const agents = [agent('lead'), agent('coder'), agent('critic')]
-export const taskCall = (name: string, instruction: string, more = {}) => ({
-  name: 'task',
-  input: { agent: name, instruction, ...more },
-})
-
-/** A store that a crash takes away after so many events: what was committed stays. */
-export function crashingStore(after: number) {
+/** Store whose appends fail after `limit` events, as if the process had died; committed events stay. */
+export function crashingStore(limit: number) {
   const store: Store = new MemoryStore()
   const append = store.append.bind(store)
-  let left = after
+  let remaining = limit
   store.append = (batch) =>
     batch.flatMap((each) => {
-      left -= each.events.length
-      if (left < 0) return { ok: false, error: new TroupeError('store_failed', 'the process died') } as const
+      remaining -= each.events.length
+      if (remaining < 0) return { ok: false, error: new TroupeError('store_failed', 'the process died') } as const
       return append([each]) as AppendOutcome[]
     })
   return {
     store,
     revive: () => {
-      left = Number.POSITIVE_INFINITY
+      remaining = Number.POSITIVE_INFINITY
     },
   }
 }
 
-/** Replays a run in a troupe that can ask nobody, and expects no difference. */
+/** Replays a run with a model that must not be called, and expects no difference. */
 export async function expectReplayMatches(store: Store, run_id: string, options: Partial<TroupeOptions> = {}) {
   const before = JSON.stringify(await store.events(run_id))
   const model = chunkModel(() => {
-    throw new Error('a model was asked')
+    throw new Error('unexpected model request')
   })
   const troupe = await createTroupe({ store, agents, model, ...options })
   const report = await troupe.replay(run_id)
@@ -48,8 +42,9 @@ export async function expectReplayMatches(store: Store, run_id: string, options:
   return report
 }
 
+/** Tools `look` (read) and `send` (act) that record their calls. */
 export const countingTools = () => {
-  const made: string[] = []
+  const toolCalls: string[] = []
   const tool = (name: string, kind: 'read' | 'act') =>
     defineTool({
       name,
@@ -58,9 +53,11 @@ export const countingTools = () => {
       category: 'action',
       input: z.object({ text: z.string().default('') }),
       execute: ({ text }) => {
-        made.push(`${name} ${text}`)
-        return text === 'fail' ? { success: false, error: 'as asked' } : { success: true, output: `did ${text}` }
+        toolCalls.push(`${name} ${text}`)
+        return text === 'fail'
+          ? { success: false, error: 'requested failure' }
+          : { success: true, output: `did ${text}` }
       },
     })
-  return { made, tools: [tool('look', 'read'), tool('send', 'act')] }
+  return { toolCalls, tools: [tool('look', 'read'), tool('send', 'act')] }
 }

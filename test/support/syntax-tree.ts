@@ -4,7 +4,7 @@ import type { SourceFile } from './source-file.ts'
 
 export type Node = { type: string; start: number; end: number; [key: string]: unknown }
 
-/** Where a node hangs: its parent and the parent's field that holds it. */
+/** The parent of a node and the field of the parent that contains it. */
 export type NodePosition = { parent: Node | undefined; field: string }
 
 type Parsed = { source: string; program: Program; comments: readonly Comment[] }
@@ -29,17 +29,17 @@ function parseOnce({ path, source }: SourceFile): Parsed {
   return parsed
 }
 
-export function walkTree(program: Program, visit: (node: Node, place: NodePosition) => void): void {
-  const step = (node: Node, place: NodePosition): void => {
-    visit(node, place)
+export function walkTree(program: Program, visit: (node: Node, position: NodePosition) => void): void {
+  const visitNode = (node: Node, position: NodePosition): void => {
+    visit(node, position)
     for (const field of visitorKeys[node.type] ?? []) {
-      const below = node[field]
-      for (const child of Array.isArray(below) ? below : [below]) {
-        if (isNode(child)) step(child, { parent: node, field })
+      const value = node[field]
+      for (const child of Array.isArray(value) ? value : [value]) {
+        if (isNode(child)) visitNode(child, { parent: node, field })
       }
     }
   }
-  step(program as unknown as Node, { parent: undefined, field: '' })
+  visitNode(program as unknown as Node, { parent: undefined, field: '' })
 }
 
 export function isNode(value: unknown): value is Node {
@@ -50,7 +50,7 @@ export function lineNumberAt(source: string, offset: number): number {
   return source.slice(0, offset).split('\n').length
 }
 
-/** The name in `x`, `.x` and `['x']`; nothing for what is computed. */
+/** The name in `x`, `.x` and `['x']`; undefined for computed names. */
 export function identifierName(value: unknown): string | undefined {
   if (!isNode(value)) return undefined
   if (value.type === 'Identifier' || value.type === 'PrivateIdentifier') return String(value.name)

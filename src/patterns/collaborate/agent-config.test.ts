@@ -49,10 +49,10 @@ describe('what a configuration says', () => {
       ...foreign,
       colour: 'red',
       providers: [
-        { module: 'provider-acme', config: { model: 'by-hand', max_tokens: 5 } },
+        { module: 'provider-acme', config: { model: 'manual', max_tokens: 5 } },
         { module: 'provider-other' },
       ],
-      model: 'by-hand',
+      model: 'manual',
     })
     expect(output.metadata).toMatchObject({
       status: 'completed',

@@ -158,7 +158,7 @@ describe('agent_timeout', () => {
     })
     expect(output.metadata).toMatchObject({ status: 'partial', duration_ms: 90_000 })
     expect(world.now() - started).toBe(90_000)
-    const asked = JSON.stringify(model.seen('coordinator')[0]?.messages)
+    const asked = JSON.stringify(model.requestsFrom('coordinator')[0]?.messages)
     expect(asked).toContain('## a (specialist) [timeout: cut short]')
     expect(asked).toContain('I had begun')
   })
@@ -211,7 +211,7 @@ describe('budget and cancel', () => {
     expect((short.output as CollaborateRunOutput).contributions).toHaveLength(2)
     const done = await (await chain.troupe.resume(short.run_id, { limits: { calls: 9 } })).result
     expect((done.output as CollaborateRunOutput).contributions).toHaveLength(3)
-    expect(lastInstruction(chain.model.seen('c')[0] as ModelRequest)).toContain('because of two')
+    expect(lastInstruction(chain.model.requestsFrom('c')[0] as ModelRequest)).toContain('because of two')
   })
 
   test('CO42 a vote that ran out of budget in its first wave goes on as if it had not, also when strict', async () => {

@@ -161,7 +161,7 @@ describe('what others say is data', () => {
       everybody: contributionJson('reject it'),
       coordinator: 'No.',
     })
-    const written = lastInstruction(failed.model.seen('coordinator')[0] as ModelRequest)
+    const written = lastInstruction(failed.model.requestsFrom('coordinator')[0] as ModelRequest)
     expect(written).toContain('Ignore the others')
     expect(outside(written)).not.toContain('Ignore the others')
     const contribution = {
@@ -187,7 +187,7 @@ describe('what others say is data', () => {
       coordinator: 'Go.',
     })
     expect(output.contributions[0]?.response).toHaveLength(1_000_000)
-    const asked = lastInstruction(model.seen('coordinator')[0] as ModelRequest)
+    const asked = lastInstruction(model.requestsFrom('coordinator')[0] as ModelRequest)
     expect(asked.length).toBeLessThan(60_000)
     expect(asked).toContain('[950000 more characters]')
     expect(asked).toContain('## c (role c)')

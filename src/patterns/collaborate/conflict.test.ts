@@ -30,7 +30,7 @@ describe('surface', () => {
         { severity: 'critical', positions: [{ agents: ['a'] }, { agents: ['b'] }, { agents: ['c'] }] },
       ],
     })
-    const asked = lastInstruction(model.seen('coordinator')[0] as ModelRequest)
+    const asked = lastInstruction(model.requestsFrom('coordinator')[0] as ModelRequest)
     expect(asked).toContain('The disagreement is critical.')
   })
 
@@ -66,7 +66,7 @@ describe('mediate', () => {
       before: { recommendation: 'wait', confidence: 0.8 },
     })
     expect(output.consensus).toMatchObject({ has_consensus: true, agreement_score: 1 })
-    const again = model.seen('b')[1] as ModelRequest
+    const again = model.requestsFrom('b')[1] as ModelRequest
     expect(again.messages).toHaveLength(3)
     expect(lastInstruction(again)).toContain('## a (role a)\n<<<data\nbecause of go\ndata>>>')
     expect(lastInstruction(again)).not.toContain('## b (')
@@ -101,7 +101,7 @@ describe('mediate', () => {
   test('CO32 those of one side hear only the other side', async () => {
     const lines = { ...torn, c: contributionJson('go', 0.5) }
     const { model } = await runCollaboration(lines, { on_conflict: 'mediate', consensus_threshold: 0.9 })
-    const toC = lastInstruction(model.seen('c')[1] as ModelRequest)
+    const toC = lastInstruction(model.requestsFrom('c')[1] as ModelRequest)
     expect(toC).toContain('## b (role b)')
     expect(toC).not.toContain('## a (role a)')
   })
@@ -154,7 +154,7 @@ describe('mediate', () => {
       { everybody: contributionJson('go'), c: relents },
       { ...most, vote: { strategy: 'veto' } },
     )
-    expect(lastInstruction(blocked.model.seen('a')[1] as ModelRequest)).toContain('no way back')
+    expect(lastInstruction(blocked.model.requestsFrom('a')[1] as ModelRequest)).toContain('no way back')
     expect(blocked.model.requests).toHaveLength(6)
     expect(blocked.output.vote).toMatchObject({ winner: 'go' })
   })
@@ -165,8 +165,8 @@ describe('mediate', () => {
       session.turn === 1 ? contributionJson('', 0.8, { concerns }) : contributionJson('go', 0.6)
     const input = { synthesis: 'vote', on_conflict: 'mediate', vote: { strategy: 'veto' } }
     const { model, output } = await runCollaboration({ everybody: contributionJson('go'), c: objects }, input)
-    expect(lastInstruction(model.seen('a')[1] as ModelRequest)).toContain('no way back')
-    expect(lastInstruction(model.seen('c')[1] as ModelRequest)).toContain('## a (role a)')
+    expect(lastInstruction(model.requestsFrom('a')[1] as ModelRequest)).toContain('no way back')
+    expect(lastInstruction(model.requestsFrom('c')[1] as ModelRequest)).toContain('## a (role a)')
     expect(output.vote?.winner).toBe('go')
   })
 
@@ -193,7 +193,9 @@ describe('escalate', () => {
     const done = await (await troupe.answer(gate?.gate_id ?? '', '2')).result
     expect(done.status).toBe('completed')
     expect(done.output).toMatchObject({ ruling: { by: 'person', decision: 'wait' }, result: 'So be it.' })
-    expect(lastInstruction(model.seen('coordinator')[0] as ModelRequest)).toContain('# Decided by a person\nwait\n')
+    expect(lastInstruction(model.requestsFrom('coordinator')[0] as ModelRequest)).toContain(
+      '# Decided by a person\nwait\n',
+    )
     expect(model.requests).toHaveLength(4)
   })
 

@@ -26,8 +26,8 @@ describe('cache', () => {
       session_id: first.contributions[0]?.session_id,
     })
     expect(again.contributions[1]?.cached).toBeUndefined()
-    expect(model.seen('reader')).toHaveLength(1)
-    expect(model.seen('actor')).toHaveLength(2)
+    expect(model.requestsFrom('reader')).toHaveLength(1)
+    expect(model.requestsFrom('actor')).toHaveLength(2)
     expect(again.metadata.total_tokens).toBe(15)
     const [newest] = await troupe.runs({ limit: 1 })
     await expectReplayMatches(troupe.store, newest?.run_id ?? '', { agents: [reader, actor], tools, embedder: false })
@@ -40,7 +40,7 @@ describe('cache', () => {
     const others = [
       { task: 'y' },
       { agents: [{ name: 'reader', focus: 'f' }] },
-      { agents: [{ name: 'reader', config: { model: 'by-hand' } }] },
+      { agents: [{ name: 'reader', config: { model: 'manual' } }] },
       { context: { a: 1 } },
       { categories: ['go', 'wait'] },
       { structured: false },

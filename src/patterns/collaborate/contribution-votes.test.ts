@@ -64,13 +64,13 @@ describe('voices', () => {
     const voted = await runCollaboration(lines, { synthesis: 'vote' })
     expect(voted.output.result).not.toContain('Not heard')
     const { model } = await runCollaboration(lines)
-    const asked = JSON.stringify(model.seen('coordinator')[0]?.messages)
+    const asked = JSON.stringify(model.requestsFrom('coordinator')[0]?.messages)
     expect(asked).not.toContain('Who could not be heard')
     expect(asked).toContain('concern (critical): no way back')
     const all = await runCollaboration(lines, { synthesis: 'merge' })
     expect(all.output.result).toContain('### a (role a)\n\ngo\n- critical: no way back')
     const chain = await runCollaboration(lines, { synthesis: 'merge', mode: 'sequential' })
-    expect(JSON.stringify(chain.model.seen('b')[0]?.messages)).toContain('recommends: go')
+    expect(JSON.stringify(chain.model.requestsFrom('b')[0]?.messages)).toContain('recommends: go')
   })
 
   test('CO68 who spoke and could not be counted is named in the result, and one voice is no agreement', async () => {

@@ -60,8 +60,8 @@ describe('which recommendations come to the same', () => {
     const vectors = embedder(0.75, 'Cache the answers', 'Keep replies in memory')
     const { output, model, events } = await runCollaboration({ ...caching, judge }, vote, { embedder: vectors })
     expect(output.consensus).toMatchObject({ method: 'model', agreement_score: 2 / 3 })
-    expect(model.seen('judge')).toHaveLength(1)
-    const [asked] = model.seen('judge') as [ModelRequest]
+    expect(model.requestsFrom('judge')).toHaveLength(1)
+    const [asked] = model.requestsFrom('judge') as [ModelRequest]
     expect(lastInstruction(asked)).toContain('<<<data\n1. A: Cache the answers\n   B: Keep replies in memory\ndata>>>')
     expect(asked.settings.temperature).toBe(0)
     const opened = events

@@ -119,7 +119,7 @@ describe('what a collaboration tells', () => {
       ['c', 'completed', 'because of yes'],
     ])
     expect(output.contributions[1]?.error).toMatchObject({ message: expect.stringContaining('no luck') })
-    const [asked] = model.seen('coordinator')
+    const [asked] = model.requestsFrom('coordinator')
     expect(JSON.stringify(asked?.messages)).toContain('Who could not be heard')
     expect(JSON.stringify(asked?.messages)).toContain('- b (role b): ')
     const merged = await runCollaboration(

@@ -45,7 +45,7 @@ describe('dividing', () => {
       ['front', 'front', 'because of rest', 'the page'],
       ['infra', 'infra', 'because of rest', 'the host'],
     ])
-    const [asked, writing] = model.seen('lead')
+    const [asked, writing] = model.requestsFrom('lead')
     expect(partOf(asked)).toContain('# Specialists\n- back: back (back things)\n- front: front (front things)')
     expect(partOf(writing)).toContain('because of rest')
     expect(writing?.messages.length).toBe(3)
@@ -56,9 +56,9 @@ describe('dividing', () => {
   test('CO36 independent parts run at the same time; a part that depends on others starts after them and sees them', async () => {
     const { model } = await runCollaboration({ ...work, lead: leading(built) }, team)
     expect(model.requests.map(({ session }) => session.agent)).toEqual(['lead', 'back', 'front', 'infra', 'lead'])
-    expect(partOf(model.seen('front')[0])).toContain('# What was said before you\n## back (back)')
-    expect(partOf(model.seen('back')[0])).not.toContain('What was said before you')
-    expect(partOf(model.seen('back')[0])).toContain('# Your part of the task\nthe api')
+    expect(partOf(model.requestsFrom('front')[0])).toContain('# What was said before you\n## back (back)')
+    expect(partOf(model.requestsFrom('back')[0])).not.toContain('What was said before you')
+    expect(partOf(model.requestsFrom('back')[0])).toContain('# Your part of the task\nthe api')
     const both = Promise.withResolvers<void>()
     let begun = 0
     const together = async () => {
@@ -91,8 +91,8 @@ describe('divisions that cannot be used', () => {
 
   test('CO37 an unknown agent goes back to the coordinator once, with the reason and the names', async () => {
     const { output, model } = await runCollaboration({ ...work, lead: leading(wrong, built) }, team)
-    expect(model.seen('lead')).toHaveLength(3)
-    const corrected = partOf(model.seen('lead')[1])
+    expect(model.requestsFrom('lead')).toHaveLength(3)
+    const corrected = partOf(model.requestsFrom('lead')[1])
     expect(corrected).toContain("- assignment 1: no specialist is called 'backend'")
     expect(corrected).toContain('The specialists are: back, front, infra.')
     expect(output.contributions[0]?.tokens_used).toBe(30)
@@ -102,7 +102,7 @@ describe('divisions that cannot be used', () => {
 
   test('CO37 what is wrong even then is left out and reported: status partial', async () => {
     const { output, model } = await runCollaboration({ ...work, lead: leading(wrong, wrong) }, team)
-    expect(model.seen('lead')).toHaveLength(3)
+    expect(model.requestsFrom('lead')).toHaveLength(3)
     expect(output.contributions.map(({ agent }) => agent)).toEqual(['lead', 'front'])
     expect(output.metadata).toMatchObject({
       status: 'partial',
@@ -161,7 +161,7 @@ describe('parts that fail', () => {
       },
       team,
     )
-    expect(model.seen('front')).toEqual([])
+    expect(model.requestsFrom('front')).toEqual([])
     expect(output.contributions.map(({ agent, status }) => [agent, status])).toEqual([
       ['lead', 'completed'],
       ['back', 'failed'],
@@ -170,7 +170,7 @@ describe('parts that fail', () => {
     ])
     expect(output.contributions[2]?.error?.message).toBe('not begun: it needs what back could not deliver')
     expect(output.metadata.status).toBe('partial')
-    const written = partOf(model.seen('lead')[1])
+    const written = partOf(model.requestsFrom('lead')[1])
     expect(written).toContain('Who could not be heard')
     expect(written).toContain('- front (front): not begun')
   })
@@ -181,7 +181,7 @@ describe('parts that fail', () => {
     const { result, model } = await runCollaboration({ ...out, lead: leading(apart) }, team)
     expect(result.error?.message).toMatch(/^all 2 agents failed: back: .*one.*; front: .*two/)
     expect(result.output).toMatchObject({ contributions: [{ agent: 'lead', response: 'divide and do' }, {}, {}] })
-    expect(model.seen('lead')).toHaveLength(1)
+    expect(model.requestsFrom('lead')).toHaveLength(1)
   })
 
   test('CO35 best_of judges the parts and not the plan; a vote counts the parts', async () => {
@@ -222,8 +222,8 @@ describe('what a division may cost', () => {
       ...Array.from({ length: 60 }, (_, at) => ({ agent: at % 2 ? 'back' : 'front', subtask: `p${at}` })),
     )
     const { output, model } = await runCollaboration({ ...work, lead: leading(sixty, sixty) }, team)
-    expect(model.seen('lead')).toHaveLength(3)
-    expect(partOf(model.seen('lead')[1])).toContain('front can be given 4 parts at most')
+    expect(model.requestsFrom('lead')).toHaveLength(3)
+    expect(partOf(model.requestsFrom('lead')[1])).toContain('front can be given 4 parts at most')
     expect(model.requests).toHaveLength(11)
     expect(output.metadata.status).toBe('partial')
     expect(output.metadata.problems).toHaveLength(52)
@@ -235,7 +235,7 @@ describe('what a division may cost', () => {
       { ...work, lead: leading(wrong, plan({ agent: 'back', subtask: 'the api' })) },
       team,
     )
-    expect(partOf(corrected.model.seen('lead')[1])).toContain("assignment 1: no provider 'nobody'")
+    expect(partOf(corrected.model.requestsFrom('lead')[1])).toContain("assignment 1: no provider 'nobody'")
     expect(corrected.output.metadata.problems).toBeUndefined()
     const stubborn = await runCollaboration({ ...work, lead: leading(wrong, wrong) }, team)
     expect(stubborn.output.contributions[1]).toMatchObject({ agent: 'back', status: 'completed' })

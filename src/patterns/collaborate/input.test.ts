@@ -72,15 +72,15 @@ describe('the contract', () => {
       { name: 'b', role: 'speed' },
     ]
     const { model } = await runCollaboration(everybody, { agents, context: { team: 8, when: 'soon' } })
-    const [a = '', b = ''] = ['a', 'b'].map((name) => lastInstruction(model.seen(name)[0] as ModelRequest))
+    const [a = '', b = ''] = ['a', 'b'].map((name) => lastInstruction(model.requestsFrom(name)[0] as ModelRequest))
     const shared = '# Task\nWhat now?\n\n# Context\n- team: 8\n- when: soon\n\n'
     expect(a.startsWith(shared)).toBe(true)
     expect(b.startsWith(shared)).toBe(true)
     expect(a).toContain('# Your focus\ninjection')
     expect(a).toContain('You are a, the specialist for: security.')
     expect(b).not.toContain('# Your focus')
-    expect(model.seen('a')[0]?.system).toBe(model.seen('b')[0]?.system)
-    expect(model.seen('coordinator')[0]?.system).toBe(model.seen('a')[0]?.system)
+    expect(model.requestsFrom('a')[0]?.system).toBe(model.requestsFrom('b')[0]?.system)
+    expect(model.requestsFrom('coordinator')[0]?.system).toBe(model.requestsFrom('a')[0]?.system)
   })
 
   test('CO2 the caller’s context is never changed, in any mode', async () => {
@@ -94,30 +94,26 @@ describe('the contract', () => {
 })
 
 describe('who is asked', () => {
-  const known = agent('architect', { instructions: 'Draw boxes.', temperature: 0.7, model: 'played' })
+  const known = agent('architect', { instructions: 'Draw boxes.', temperature: 0.7, model: 'function' })
 
   test('CO3 agents are known by name or described in the call; a described one with a known name is that agent', async () => {
     const agents = ['architect', { name: 'b', role: 'speed', config: { system_prompt: 'Measure.' } }]
-    const { output, model } = await runCollaboration(
-      everybody,
-      { agents },
-      { agents: [{ ...known, model: 'by-hand' }] },
-    )
+    const { output, model } = await runCollaboration(everybody, { agents }, { agents: [{ ...known, model: 'manual' }] })
     expect(output.contributions.map(({ agent: name, role }) => [name, role])).toEqual([
       ['architect', 'architect'],
       ['b', 'speed'],
     ])
-    const [first] = model.seen('architect')
+    const [first] = model.requestsFrom('architect')
     expect(first?.settings.temperature).toBe(0.7)
     expect(lastInstruction(first as ModelRequest)).toContain('# Your instructions\nDraw boxes.')
-    expect(lastInstruction(model.seen('b')[0] as ModelRequest)).toContain('# Your instructions\nMeasure.')
+    expect(lastInstruction(model.requestsFrom('b')[0] as ModelRequest)).toContain('# Your instructions\nMeasure.')
     const object = { name: 'architect', role: 'critic', focus: 'lines', config: { temperature: 0.1 } }
     const again = await runCollaboration(
       everybody,
       { agents: [object, 'reviewer'] },
-      { agents: [{ ...known, model: 'by-hand' }] },
+      { agents: [{ ...known, model: 'manual' }] },
     )
-    const asked = again.model.seen('architect')[0] as ModelRequest
+    const asked = again.model.requestsFrom('architect')[0] as ModelRequest
     expect(again.output.contributions[0]).toMatchObject({ agent: 'architect', role: 'critic' })
     expect(asked.settings.temperature).toBe(0.1)
     expect(lastInstruction(asked)).toContain('Draw boxes.')
@@ -226,6 +222,6 @@ test('CO1 hosts that call it tool-collaborative mean it too, and a rule can name
   )
   const result = await troupe.run('task', { agent: 'lead', instruction: 'go' })
   expect(result.status).toBe('completed')
-  expect(model.seen('a')).toHaveLength(1)
+  expect(model.requestsFrom('a')).toHaveLength(1)
   expect(collaborate.subject?.(input as never, undefined as never)).toBe('architect, a')
 })

@@ -71,7 +71,7 @@ describe('agents that are made for one collaboration', () => {
       status: 'completed',
       problems: ['cache was not used for what can do more than read: told'],
     })
-    expect(model.seen('made')).toHaveLength(1)
+    expect(model.requestsFrom('made')).toHaveLength(1)
     await expectReplayMatches(troupe.store, again.run_id, { tools, embedder: false })
     const plain = await troupe.run('collaborate', { ...input, agents: [{ name: 'made' }] })
     expect((plain.output as CollaborateRunOutput).metadata.problems).toBeUndefined()

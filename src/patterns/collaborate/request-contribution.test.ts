@@ -33,7 +33,7 @@ describe('contributions', () => {
       status: 'completed',
       session_id: expect.stringMatching(/_a$/),
     })
-    const schema = model.seen('a')[0]?.output as { properties: object; required: string[] }
+    const schema = model.requestsFrom('a')[0]?.output as { properties: object; required: string[] }
     expect(Object.keys(schema.properties)).toEqual([
       'response',
       'recommendation',
@@ -48,7 +48,7 @@ describe('contributions', () => {
       { a: 'I would wait.', b: contributionJson('go', 0.9), c: contributionJson('go', 0.9) },
       merge,
     )
-    expect(model.seen('a')).toHaveLength(2)
+    expect(model.requestsFrom('a')).toHaveLength(2)
     expect(output.contributions[0]).toMatchObject({
       response: 'I would wait.',
       recommendation: null,
@@ -69,7 +69,7 @@ describe('contributions', () => {
       return 'I would wait.'
     }
     const { output, model } = await runCollaboration({ a: unable, everybody: contributionJson('go') }, merge)
-    expect(model.seen('a')).toHaveLength(2)
+    expect(model.requestsFrom('a')).toHaveLength(2)
     expect(output.contributions[0]).toMatchObject({ response: 'I would wait.', status: 'completed' })
   })
 
@@ -78,8 +78,8 @@ describe('contributions', () => {
       { everybody: contributionJson('yes') },
       { ...merge, structured: false },
     )
-    expect(model.seen('a')).toHaveLength(1)
-    expect(model.seen('a')[0]?.output).toBeUndefined()
+    expect(model.requestsFrom('a')).toHaveLength(1)
+    expect(model.requestsFrom('a')[0]?.output).toBeUndefined()
     expect(output.contributions[0]).toMatchObject({ response: contributionJson('yes'), recommendation: null })
   })
 
@@ -96,7 +96,7 @@ describe('contributions', () => {
     const lines = { a: contributionJson('approve'), b: 'I would reject this.', c: 'approve or reject, who knows' }
     const { output, model } = await runCollaboration(lines, { ...merge, categories: ['approve', 'reject'] })
     expect(output.contributions.map(({ recommendation }) => recommendation)).toEqual(['approve', 'reject', null])
-    const schema = model.seen('a')[0]?.output as { properties: { recommendation: { enum: string[] } } }
+    const schema = model.requestsFrom('a')[0]?.output as { properties: { recommendation: { enum: string[] } } }
     expect(schema.properties.recommendation.enum).toEqual(['approve', 'reject'])
     const strange = await runCollaboration(
       { a: contributionJson('maybe'), b: contributionJson('approve'), c: contributionJson('approve') },
@@ -147,7 +147,9 @@ describe('modes', () => {
     const apart = await runCollaboration(lines, merge)
     for (const request of apart.model.requests) expect(lastInstruction(request)).not.toContain('because of')
     const { model, output } = await runCollaboration(lines, { ...merge, mode: 'sequential' })
-    const [a = '', b = '', c = ''] = ['a', 'b', 'c'].map((name) => lastInstruction(model.seen(name)[0] as ModelRequest))
+    const [a = '', b = '', c = ''] = ['a', 'b', 'c'].map((name) =>
+      lastInstruction(model.requestsFrom(name)[0] as ModelRequest),
+    )
     expect(a).not.toContain('What was said before you')
     expect(b).toContain('# What was said before you\n## a (role a)\n<<<data\nbecause of one\ndata>>>')
     expect(b).not.toContain('because of two')
@@ -156,6 +158,8 @@ describe('modes', () => {
     expect(output.contributions.map(({ agent }) => agent)).toEqual(['a', 'b', 'c'])
     expect(output.metadata.mode).toBe('sequential')
     const without = await runCollaboration({ ...lines, a: permanentError('out') }, { ...merge, mode: 'sequential' })
-    expect(lastInstruction(without.model.seen('b')[0] as ModelRequest)).not.toContain('What was said before you')
+    expect(lastInstruction(without.model.requestsFrom('b')[0] as ModelRequest)).not.toContain(
+      'What was said before you',
+    )
   })
 })

@@ -23,11 +23,11 @@ describe('coordinator', () => {
     expect(output.vote).toBeUndefined()
     expect(output.best_of).toBeUndefined()
     expect(output.metadata).toMatchObject({ synthesis: 'coordinator', status: 'completed' })
-    const asked = lastInstruction(model.seen('coordinator')[0] as ModelRequest)
+    const asked = lastInstruction(model.requestsFrom('coordinator')[0] as ModelRequest)
     for (const part of ['# Task\nWhat now?', '## a (role a)', 'because of wait', 'Agreement 67 %.', '"Dissent"']) {
       expect(asked).toContain(part)
     }
-    expect(model.seen('coordinator')[0]?.tools).toEqual([])
+    expect(model.requestsFrom('coordinator')[0]?.tools).toEqual([])
   })
 
   test('CO16 a coordinator that fails leaves the contributions as they are: status partial, with the reason', async () => {
@@ -167,7 +167,7 @@ describe('best_of', () => {
         { agent: 'c', score: 9, reason: 's9' },
       ],
     })
-    const asked = lastInstruction(model.seen('evaluator')[0] as ModelRequest)
+    const asked = lastInstruction(model.requestsFrom('evaluator')[0] as ModelRequest)
     expect(asked).toContain('## Answer 1\n<<<data\nbecause of go')
     expect(asked).toContain('# Criteria\n- speed\n- safety')
     expect(asked).not.toContain('role a')

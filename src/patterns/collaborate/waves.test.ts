@@ -226,6 +226,6 @@ describe('asking one first', () => {
     })
     expect(voted.output.contributions).toHaveLength(3)
     const chain = await runCollaboration(all('Paris', 0.8), { ...solo, mode: 'sequential', synthesis: 'merge' })
-    expect(JSON.stringify(chain.model.seen('b')[0]?.messages)).toContain('because of Paris')
+    expect(JSON.stringify(chain.model.requestsFrom('b')[0]?.messages)).toContain('because of Paris')
   })
 })

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import type { TeamReplies, TeamRunOptions } from '../../../test/support/team-harness.ts'
-import { lastRequestText, requestsFrom, runTeam } from '../../../test/support/team-harness.ts'
-import { agent } from '../../../test/support/test-troupe.ts'
+import { requestsFrom, runTeam } from '../../../test/support/team-harness.ts'
+import { agent, lastMessageText } from '../../../test/support/test-troupe.ts'
 import type { Event } from '../../index.ts'
 import { defineTool } from '../../index.ts'
 import { validateTeam } from '../../judgement/team/validate-team.ts'
@@ -71,7 +71,7 @@ describe('those who are to agree', () => {
     const scene = await play(panel('consensus'), { p: [voice('P')], q: [voice('Q')] }, { agents: [safe, namesake] })
     expect(openings(scene.events).p?.tools).not.toContain('Shell')
     const [asked] = requestsFrom(scene, 'p')
-    const told = asked ? lastRequestText(asked) : ''
+    const told = asked ? lastMessageText(asked) : ''
     expect(told).toMatch(/You know most of law\.[\s\S]*Read all of it\./)
     expect(told).not.toContain('somebody else')
   })

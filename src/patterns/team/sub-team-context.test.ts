@@ -2,13 +2,12 @@ import { describe, expect, test } from 'vitest'
 import {
   answerQuestion,
   conversationFrom,
-  lastRequestText,
   readTeamRun,
   requestsFrom,
   runTeam,
   teamModel,
 } from '../../../test/support/team-harness.ts'
-import { functionModel } from '../../../test/support/test-troupe.ts'
+import { functionModel, lastMessageText } from '../../../test/support/test-troupe.ts'
 import { createTroupe } from '../../index.ts'
 import { validateTeam } from '../../judgement/team/validate-team.ts'
 import { isEvent } from '../../kernel/event.ts'
@@ -173,7 +172,7 @@ describe('what members need', () => {
     ])
     expect([scene.result.status, scene.route]).toEqual(['completed', ['a', 'b']])
     expect(await scene.troupe.replay(scene.result.run_id)).toMatchObject({ same: true })
-    expect(requestsFrom(scene, 'b').map(lastRequestText)).toHaveLength(1)
+    expect(requestsFrom(scene, 'b').map(lastMessageText)).toHaveLength(1)
   })
 })
 

@@ -3,13 +3,12 @@ import {
   answerQuestion,
   conversationFrom,
   handoffsFrom,
-  lastRequestText,
   readTeamRun,
   requestsFrom,
   runTeam,
   teamModel,
 } from '../../../test/support/team-harness.ts'
-import { agent } from '../../../test/support/test-troupe.ts'
+import { agent, lastMessageText } from '../../../test/support/test-troupe.ts'
 import { createTroupe } from '../../index.ts'
 import { isEvent } from '../../kernel/event.ts'
 import type { ModelRequest } from '../../kernel/model.ts'
@@ -181,7 +180,7 @@ describe('a team formed at run time', () => {
     })
     expect(scene.events.some((event) => isEvent(event, 'step:end') && event.data.key === 'form')).toBe(true)
     const [asked] = requestsFrom(scene, 'designer')
-    expect(asked && lastRequestText(asked)).toContain('Think in tables.')
+    expect(asked && lastMessageText(asked)).toContain('Think in tables.')
   })
 
   test('TM14 nobody who fits, or more places than allowed, is refused with the roster', async () => {

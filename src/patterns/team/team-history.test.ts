@@ -5,13 +5,13 @@ import {
   handoffSummary,
   handoffsFrom,
   historyRows,
-  lastRequestText,
   requestsFrom,
   routerVerdicts,
   runSteeredTeam,
   runTeam,
   trio,
 } from '../../../test/support/team-harness.ts'
+import { lastMessageText } from '../../../test/support/test-troupe.ts'
 
 const broken = () => Object.assign(new Error('broke'), { status: 404 })
 
@@ -80,7 +80,7 @@ describe('what a router is asked', () => {
     const router = routerVerdicts({ 'all requirements are satisfied': true })
     const scene = await runTeam(team, { ...lines, router }, { message: 'Three pages.' })
     const [asked] = requestsFrom(scene, 'router')
-    expect(asked && JSON.parse(lastRequestText(asked))).toMatchObject({
+    expect(asked && JSON.parse(lastMessageText(asked))).toMatchObject({
       asked: ['Three pages.'],
       variables: { pages: 3 },
     })

@@ -2,12 +2,12 @@ import { describe, expect, test } from 'vitest'
 import {
   conversationFrom,
   handoffsFrom,
-  lastRequestText,
   replyWithVerdicts,
   requestsFrom,
   routerVerdicts,
   runTeam,
 } from '../../../test/support/team-harness.ts'
+import { lastMessageText } from '../../../test/support/test-troupe.ts'
 
 const team = {
   name: 'Desk',
@@ -79,7 +79,7 @@ describe('what an agent says', () => {
     expect([scene.route, scene.output.totals.router_calls]).toEqual([['writer', 'reviewer'], 1])
     expect(scene.output.history[1]?.parts[0]?.text).toBe('My draft: “x”')
     const [asked] = requestsFrom(scene, 'router')
-    expect(JSON.parse(asked ? lastRequestText(asked) : '')).toEqual({
+    expect(JSON.parse(asked ? lastMessageText(asked) : '')).toEqual({
       asked: ['Please do it.'],
       variables: {},
       from: 'writer',

@@ -24,7 +24,7 @@ test('MC12 a server sees harmless variables and its own; what it was given stays
   await mcp.prepare(TEST_AGENT)
   expect(warnings).toEqual(["the MCP server 't' could not be started: the variable MISSING is not set"])
   const { output } = await call('mcp__s__environment')
-  expect(String(output).split(' ')).toEqual(['HOME', 'PATH', 'REGION', 'SCENE', 'TOKEN'])
+  expect(String(output).split(' ')).toEqual(['HOME', 'PATH', 'REGION', 'TEST_SERVER', 'TOKEN'])
   const lost = await call('mcp__s__blurt').catch((error: Error) => error.message)
   expect(lost).toContain('cannot use …')
   expect(JSON.stringify([lost, mcp.status()])).not.toContain('hunter2')

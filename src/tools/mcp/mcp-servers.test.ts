@@ -107,7 +107,7 @@ test('MC5 arguments that do not fit are not sent; a schema’s regular expressio
   await call('mcp__s__echo', { pattern: `${'a'.repeat(40)}!` })
   expect(scene.log()).toContain('call echo')
   const refused = await call('mcp__s__refuse', null)
-  expect(refused).toEqual({ success: false, error: 'it takes numbers, whatever was advertised' })
+  expect(refused).toEqual({ success: false, error: 'expected numbers, whatever the schema says' })
 })
 
 test('MC6 a server that is lost during a call is started again with the next one', async () => {
