@@ -6,7 +6,7 @@ import { agents, createTestTroupe, functionModel, taskCall } from '../../test/su
 import { canonicalJournal, compareRuns, defineTool } from '../index.ts'
 
 describe('CA19 comparing runs', () => {
-  test('CA19 a fork with other instructions parts where they are first used, and the rest is counted', async () => {
+  test('CA19 a fork with changed instructions diverges where they are first used, and the differences are counted', async () => {
     const { model, tools } = parallelDelegation()
     const { troupe, task } = await createTestTroupe({ agents, tools, model })
     const run = await task('lead', 'go')
@@ -30,7 +30,7 @@ describe('CA19 comparing runs', () => {
     ])
   })
 
-  test('CA19 a run and its unchanged fork, or its replay, are the same', async () => {
+  test('CA19 a run and its unchanged fork are the same', async () => {
     const { model, tools } = parallelDelegation()
     const { troupe, task } = await createTestTroupe({ agents, tools, model })
     const run = await task('lead', 'go')
@@ -39,8 +39,8 @@ describe('CA19 comparing runs', () => {
     expect(compareRuns(events, own)).toMatchObject({ same: true, divergence: null, differences: 0 })
   })
 
-  test('CA19 runs of different length part at the first fact that only one of them has', async () => {
-    const talk = (turns: number) =>
+  test('CA19 runs of different length diverge at the first event that only one of them has', async () => {
+    const modelWithTurns = (turns: number) =>
       chunkModel(({ session }) => (session.turn < turns ? toolCallChunks({ name: 'look' }) : textChunks(`${turns}`)))
     const look = defineTool({
       name: 'look',
@@ -50,11 +50,11 @@ describe('CA19 comparing runs', () => {
       input: z.object({}),
       execute: () => ({ success: true, output: 'x' }),
     })
-    const events = async (turns: number) => {
-      const { troupe, task } = await createTestTroupe({ agents, tools: [look], model: talk(turns) })
+    const runEvents = async (turns: number) => {
+      const { troupe, task } = await createTestTroupe({ agents, tools: [look], model: modelWithTurns(turns) })
       return troupe.events((await task('lead', 'go')).run_id)
     }
-    const [short, long] = [await events(2), await events(4)]
+    const [short, long] = [await runEvents(2), await runEvents(4)]
     const compared = compareRuns(short, long)
     expect(compared.divergence).toMatchObject({ key: 'session/turn/2/model', type: 'model:end' })
     expect(compared.runs.map(({ usage }) => [usage.calls, usage.input, usage.output])).toEqual([
@@ -65,7 +65,7 @@ describe('CA19 comparing runs', () => {
   })
 })
 
-test('CA11 the canonical journal knows no order, time, attempts or ids of the run', async () => {
+test('CA11 the canonical journal leaves out order, time, attempts and ids derived from the run', async () => {
   const model = functionModel(({ session }) =>
     session.agent === 'lead' && session.turn === 1 ? { calls: [taskCall('coder', 'x')] } : { text: 'ok' },
   )

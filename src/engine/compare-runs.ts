@@ -6,17 +6,17 @@ import { addSpend, NO_SPEND } from '../kernel/spend.ts'
 import type { JournalDifference } from './journal-diff.ts'
 import { canonicalEvents, diffJournals } from './journal-diff.ts'
 
-/** Where two runs part, and what it changed. */
+/** The result of comparing two journals: the first difference, and the usage of both runs. */
 export interface RunComparison {
   same: boolean
   runs: [ComparedRun, ComparedRun]
-  /** What they started with differently: input, model, limits. */
+  /** The difference between the two `run:start` events (input, model, limits); `null` if there is none. */
   start: JournalDifference | null
-  /** The first fact after that, in the order of the first run, that the two tell differently. */
+  /** The first event after `run:start` that differs, in the order of the first run. */
   divergence: JournalDifference | null
-  /** Facts that differ, those included that follow from the first. */
+  /** The number of events that differ. */
   differences: number
-  /** Facts that are the same in both. */
+  /** The number of events that are the same in both. */
   shared: number
   agents: AgentComparison[]
 }
@@ -32,13 +32,12 @@ export interface ComparedRun {
   usage: RunUsage
 }
 
-/** What was spent, and how long it took. */
 export interface RunUsage {
   sessions: number
   calls: number
   input: number
   output: number
-  /** `null` when a price is unknown. */
+  /** `null` if a price is unknown. */
   usd: number | null
   ms: number
 }
@@ -51,42 +50,42 @@ export interface AgentComparison {
 export function compareRuns(a: readonly Event[], b: readonly Event[]): RunComparison {
   const [before, after] = [canonicalEvents(a), canonicalEvents(b)]
   const differences = diffJournals(before, after)
-  const told = differences.filter(({ seq }) => seq[0] !== null).length
+  const changed = differences.filter(({ seq }) => seq[0] !== null).length
   return {
     same: differences.length === 0,
     runs: [comparedRunFrom(a), comparedRunFrom(b)],
     start: differences.find(({ type }) => type === 'run:start') ?? null,
     divergence: firstDivergence(differences.filter(({ type }) => type !== 'run:start')),
     differences: differences.length,
-    shared: before.length - told,
+    shared: before.length - changed,
     agents: compareAgents(a, b),
   }
 }
 
 /**
- * What only the second run tells stands behind the rest; it may have come first. Up to the parting both journals are
- * about as long, so the lower number came first.
+ * Returns the earlier of the first changed and the first added event: `diffJournals` lists events of the second journal
+ * last. Up to the divergence the two journals number their events almost alike, so `seq` values can be compared.
  */
 function firstDivergence(differences: readonly JournalDifference[]): JournalDifference | null {
-  const at = ({ seq }: JournalDifference) => seq[0] ?? seq[1] ?? 0
+  const position = ({ seq }: JournalDifference) => seq[0] ?? seq[1] ?? 0
   const [first] = differences
   const added = differences.find(({ seq }) => seq[0] === null)
   if (!first || !added) return first ?? null
-  return at(added) < at(first) ? added : first
+  return position(added) < position(first) ? added : first
 }
 
 function comparedRunFrom(events: readonly Event[]): ComparedRun {
   const [start] = events
   const end = lastRunEnd(events)
-  const facts = isEvent(start, 'run:start') ? start.data : undefined
+  const startData = isEvent(start, 'run:start') ? start.data : undefined
   return {
     run_id: start?.run_id ?? '',
-    pattern: facts?.pattern ?? '',
+    pattern: startData?.pattern ?? '',
     status: end?.status ?? (isEvent(events.at(-1), 'run:park') ? 'waiting' : 'pending'),
     stop_reason: end?.stop_reason ?? null,
     output: end?.output ?? null,
     error: end?.error ?? null,
-    forked_from: facts?.forked_from ?? null,
+    forked_from: startData?.forked_from ?? null,
     usage: { ...usageFrom(events), ms: (events.at(-1)?.at ?? 0) - (start?.at ?? 0) },
   }
 }
@@ -96,7 +95,7 @@ function lastRunEnd(events: readonly Event[]): RunEnd | undefined {
   return isEvent(last, 'run:end') ? last.data : undefined
 }
 
-/** What these events used; the time is that in which sessions were open, each by itself. */
+/** Sums the usage of these events. `ms` adds up the time each session was open, also when sessions overlap. */
 function usageFrom(events: readonly Event[]): RunUsage {
   let spent: Spend = NO_SPEND
   let ms = 0
@@ -122,18 +121,17 @@ function compareAgents(a: readonly Event[], b: readonly Event[]): AgentCompariso
   }))
 }
 
-/** The events of each agent's sessions. */
 function groupByAgent(events: readonly Event[]): Map<string, Event[]> {
   const agents = new Map<string, string>()
-  const sorted = new Map<string, Event[]>()
+  const groups = new Map<string, Event[]>()
   for (const event of events) {
     const id = event.session_id ?? ''
     if (isEvent(event, 'session:open')) agents.set(id, event.data.agent.name)
     const agent = agents.get(id)
     if (agent === undefined) continue
-    const own = sorted.get(agent) ?? []
-    own.push(event)
-    sorted.set(agent, own)
+    const group = groups.get(agent) ?? []
+    group.push(event)
+    groups.set(agent, group)
   }
-  return sorted
+  return groups
 }

@@ -11,8 +11,8 @@ import type { SimulatedWorld } from '../testing/simulated-world.ts'
 import { simulatedWorld } from '../testing/simulated-world.ts'
 import { EmbeddedEngine } from './embedded-engine.ts'
 
-/** Engines in simulated processes, each with a clock of its own, on one store. */
-class Stage implements EngineHarness {
+/** Engines in simulated processes, each with its own clock, on one store. */
+class SimulatedProcesses implements EngineHarness {
   readonly store = new MemoryStore()
   readonly #latency: number
   readonly #worlds: SimulatedWorld[] = []
@@ -24,13 +24,13 @@ class Stage implements EngineHarness {
     this.#latency = latency
   }
 
-  async startEngine(parts: EngineHarnessOptions): Promise<EngineProcess> {
+  async startEngine(options: EngineHarnessOptions): Promise<EngineProcess> {
     const world = simulatedWorld(this.#seed++, { start: this.#now() })
-    const store = this.#reached(world)
+    const store = this.#storeSeenBy(world)
     const agents = [agent('lead'), agent('helper')]
-    const { patterns, model, concurrency = 16 } = parts
+    const { patterns, model, concurrency = 16 } = options
     const { ports } = await compose({ store, patterns, agents, engine: { world }, ...(model ? { model } : undefined) })
-    const onListenerError = parts.onListenerError ?? (() => {})
+    const onListenerError = options.onListenerError ?? (() => {})
     const engine = new EmbeddedEngine({ store, world, ports, concurrency, onListenerError })
     this.#worlds.push(world)
     return { engine, kill: () => world.kill() }
@@ -43,7 +43,7 @@ class Stage implements EngineHarness {
     }
     until.then(settle, settle)
     for (let idle = 0; !settled && idle < 100; ) idle = (await this.#step()) ? 0 : idle + 1
-    if (!settled) throw new Error('nothing is left to do, and what was waited for has not come')
+    if (!settled) throw new Error('all simulated processes are idle and the promise has not settled')
     return until
   }
 
@@ -58,11 +58,11 @@ class Stage implements EngineHarness {
     for (const world of this.#worlds) world.kill()
   }
 
-  /** One task of the process that is furthest behind. */
+  /** Runs one task of the process whose clock is furthest behind. */
   async #step(): Promise<boolean> {
-    const living = this.#worlds.filter((world) => !world.killed).sort((a, b) => a.now() - b.now())
-    for (const world of living) if (await world.step()) return true
-    if (living.length === 0) await new Promise((resolve) => setImmediate(resolve))
+    const alive = this.#worlds.filter((world) => !world.killed).sort((a, b) => a.now() - b.now())
+    for (const world of alive) if (await world.step()) return true
+    if (alive.length === 0) await new Promise((resolve) => setImmediate(resolve))
     return false
   }
 
@@ -70,9 +70,9 @@ class Stage implements EngineHarness {
     return this.#worlds.reduce((latest, world) => (world.killed ? latest : Math.max(latest, world.now())), this.#clock)
   }
 
-  /** The store as one process reaches it: late, if the stage says so, and not at all once the process is gone. */
-  #reached(world: SimulatedWorld): Store {
-    const scene = {
+  /** The store as one process sees it: with latency, and unreachable once the process is killed. */
+  #storeSeenBy(world: SimulatedWorld): Store {
+    const faults = {
       get dead() {
         return world.killed
       },
@@ -81,12 +81,12 @@ class Stage implements EngineHarness {
       refuseAppend: () => undefined,
     }
     const { store } = this
-    return processStore(scene, () => store, {
+    return processStore(faults, () => store, {
       append: (batch) => store.append(structuredClone(batch)),
       change: (_synced, redo) => redo(store),
     })
   }
 }
 
-engineContract('the embedded engine', () => new Stage(0), { describe, test })
-engineContract('the embedded engine on a store that answers late', () => new Stage(12), { describe, test })
+engineContract('the embedded engine', () => new SimulatedProcesses(0), { describe, test })
+engineContract('the embedded engine on a store with latency', () => new SimulatedProcesses(12), { describe, test })

@@ -1,7 +1,7 @@
 import { toTroupeError } from '../errors.ts'
 import type { Event } from '../kernel/event.ts'
 import { Committer } from '../kernel/journal/journal.ts'
-import type { Delta, Ports } from '../kernel/ports.ts'
+import type { Ports } from '../kernel/ports.ts'
 import type { World } from '../kernel/world.ts'
 import type { Lease, Store } from '../store/store.ts'
 import type { Engine, ReopenOptions, StreamItem } from './engine.ts'
@@ -10,9 +10,9 @@ import { LEASE_MS, RunAttempt } from './run-attempt.ts'
 
 /*
  * Executes runs in this process.
- * 1. At most `concurrency` runs are under way; the others queue in order.
- * 2. Leases are renewed while their runs are under way; a lost lease stops its run here at once.
- * 3. Commands written by other processes are noticed within a quarter of a second, our own at once.
+ * 1. At most `concurrency` runs execute at a time; the others wait in a first-in, first-out queue.
+ * 2. Leases are renewed by a heartbeat while their runs execute; a lost lease stops its run here at once.
+ * 3. Commands written by other processes are polled every `POLL_MS`; `wake` reads commands of this process at once.
  */
 
 const RENEW_MS = 10_000
@@ -21,15 +21,15 @@ const POLL_MS = 250
 export interface EmbeddedEngineOptions {
   store: Store
   world: World
-  /** Everything but `publish`, which is the engine's own. */
+  /** All ports but `publish`, which the engine provides. */
   ports: Omit<Ports, 'publish'>
   concurrency: number
-  /** Called with an error of a listener or a hook; runs go on. */
+  /** Called with the error of a listener or of an `onEvent` hook; runs are not affected. */
   onListenerError: (error: Error) => void
 }
 
 interface ActiveRun {
-  /** Someone joined since we last looked for commands. */
+  /** True if `execute` joined this run since commands were last read. */
   joined: boolean
   attempt: RunAttempt | undefined
   lease: Lease | undefined
@@ -41,13 +41,13 @@ export class EmbeddedEngine implements Engine {
   readonly #ports: Ports
   readonly #owner: string
   readonly #committer: Committer
-  readonly #listeners = new Set<(signal: StreamItem) => void>()
+  readonly #listeners = new Set<(item: StreamItem) => void>()
   readonly #activeRuns = new Map<string, ActiveRun>()
   readonly #queue: (() => void)[] = []
   #usedSlots = 0
   #draining = false
   #polling = false
-  /** Aborted when nothing is under way any more, so that an idle engine keeps no timer. */
+  /** Aborted when no run is active: an idle engine must not hold a timer that keeps the process alive. */
   #idle = new AbortController()
 
   constructor(options: EmbeddedEngineOptions) {
@@ -62,68 +62,63 @@ export class EmbeddedEngine implements Engine {
   }
 
   execute(run_id: string, reopen?: ReopenOptions): Promise<void> {
-    const already = this.#activeRuns.get(run_id)
-    if (already) {
-      already.joined = true
-      return already.done
+    const running = this.#activeRuns.get(run_id)
+    if (running) {
+      running.joined = true
+      return running.done
     }
-    const underway: ActiveRun = { joined: false, attempt: undefined, lease: undefined, done: Promise.resolve() }
-    this.#activeRuns.set(run_id, underway)
-    underway.done = this.#executeRun(run_id, underway, reopen)
-    underway.done.catch(() => {})
+    const run: ActiveRun = { joined: false, attempt: undefined, lease: undefined, done: Promise.resolve() }
+    this.#activeRuns.set(run_id, run)
+    run.done = this.#executeRun(run_id, run, reopen)
+    run.done.catch(() => {})
     void this.#pollLoop()
-    return underway.done
+    return run.done
   }
 
   wake(run_id: string): void {
     void this.#activeRuns.get(run_id)?.attempt?.pollCommands()
   }
 
-  subscribe(listener: (signal: StreamItem) => void): () => void {
+  subscribe(listener: (item: StreamItem) => void): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
   }
 
   async drain(): Promise<void> {
     this.#draining = true
-    const underway = [...this.#activeRuns.values()]
-    for (const { attempt } of underway) attempt?.pause()
-    await Promise.allSettled(underway.map(({ done }) => done))
+    const runs = [...this.#activeRuns.values()]
+    for (const { attempt } of runs) attempt?.pause()
+    await Promise.allSettled(runs.map(({ done }) => done))
   }
 
-  async #executeRun(run_id: string, underway: ActiveRun, reopen: ReopenOptions | undefined): Promise<void> {
+  async #executeRun(run_id: string, run: ActiveRun, reopen: ReopenOptions | undefined): Promise<void> {
     await this.#acquireSlot()
     try {
       if (this.#draining) return
-      let end = await this.#runAttempt(run_id, underway, reopen).catch((error: unknown) =>
-        retryIfJoined(underway, error),
-      )
-      while (end === 'again' || (end === 'parked' && (await this.#hasNewCommands(run_id, underway)))) {
+      let end = await this.#runAttempt(run_id, run, reopen).catch((error: unknown) => retryIfJoined(run, error))
+      while (end === 'again' || (end === 'parked' && (await this.#hasNewCommands(run_id, run)))) {
         if (this.#draining) return
-        end = await this.#runAttempt(run_id, underway, undefined).catch((error: unknown) => ignoreIfTakenOver(error))
+        end = await this.#runAttempt(run_id, run, undefined).catch((error: unknown) => ignoreIfTakenOver(error))
       }
     } finally {
-      // In one move with the decision to stop: whoever comes later starts anew instead of joining what is over.
+      // Synchronous with the decision to stop: otherwise a later `execute` would join a run that is over.
       this.#activeRuns.delete(run_id)
       if (this.#activeRuns.size === 0) this.#idle.abort()
-      // A place is handed over, not given back: whoever asks in between would take it a second time.
-      const next = this.#queue.shift()
-      if (next) next()
-      else this.#usedSlots -= 1
+      this.#releaseSlot()
     }
   }
 
-  /** A command written between the parking of a run and the release of its lease would wake nobody else. */
-  async #hasNewCommands(run_id: string, underway: ActiveRun): Promise<boolean> {
+  /** Prevents a lost wake-up: a command may arrive after the run parked and before its lease was released. */
+  async #hasNewCommands(run_id: string, run: ActiveRun): Promise<boolean> {
     for (;;) {
-      underway.joined = false
-      const newer = await this.#options.store.commands(run_id, underway.attempt?.seenCommand ?? 0)
+      run.joined = false
+      const newer = await this.#options.store.commands(run_id, run.attempt?.seenCommand ?? 0)
       if (newer.length > 0) return true
-      if (!underway.joined) return false
+      if (!run.joined) return false
     }
   }
 
-  async #runAttempt(run_id: string, underway: ActiveRun, reopen: ReopenOptions | undefined) {
+  async #runAttempt(run_id: string, run: ActiveRun, reopen: ReopenOptions | undefined) {
     const { store, world } = this.#options
     const lease = await store.lease(run_id, {
       owner: this.#owner,
@@ -131,8 +126,8 @@ export class EmbeddedEngine implements Engine {
       ttl_ms: LEASE_MS,
       isDead: isOwnerDead,
     })
-    underway.lease = lease
-    underway.attempt = new RunAttempt({
+    run.lease = lease
+    run.attempt = new RunAttempt({
       store,
       ports: this.#ports,
       committer: this.#committer,
@@ -142,21 +137,28 @@ export class EmbeddedEngine implements Engine {
       deliver: (events) => this.#onCommitted(events),
       onWarning: (error) => this.#options.onListenerError(error),
     })
-    if (this.#draining) underway.attempt.pause()
+    if (this.#draining) run.attempt.pause()
     try {
-      return await underway.attempt.run()
+      return await run.attempt.run()
     } finally {
-      underway.lease = undefined
+      run.lease = undefined
       await store.release(lease).catch(() => {})
     }
   }
 
   async #acquireSlot(): Promise<void> {
     if (this.#usedSlots < this.#options.concurrency) this.#usedSlots += 1
-    else await new Promise<void>((go) => this.#queue.push(go))
+    else await new Promise<void>((resolve) => this.#queue.push(resolve))
   }
 
-  /** One loop for all runs: looks for commands of other processes, renews leases. Ends when nothing is under way. */
+  /** Hands the slot to the next waiter directly: freeing it first would let another caller take it twice. */
+  #releaseSlot(): void {
+    const next = this.#queue.shift()
+    if (next) next()
+    else this.#usedSlots -= 1
+  }
+
+  /** Polls commands of other processes and renews leases, for all active runs. Ends when no run is active. */
   async #pollLoop(): Promise<void> {
     if (this.#polling) return
     this.#polling = true
@@ -164,7 +166,7 @@ export class EmbeddedEngine implements Engine {
     const { world } = this.#options
     let renewed = world.now()
     while (this.#activeRuns.size > 0) {
-      // Idle for a moment and busy again: with the old signal this loop would turn without ever waiting.
+      // A run may start in the tick in which the last one ended: an aborted signal would make this a busy loop.
       if (this.#idle.signal.aborted) this.#idle = new AbortController()
       await world.sleep(POLL_MS, this.#idle.signal).catch(() => {})
       for (const { attempt } of this.#activeRuns.values()) await attempt?.pollCommands()
@@ -187,7 +189,7 @@ export class EmbeddedEngine implements Engine {
         else lease.lease_until = until
       }
     } catch {
-      // A store that cannot be reached now is tried again; the epoch guards every append meanwhile.
+      // Retried at the next heartbeat. Until then the epoch (fencing token) guards every append.
     }
   }
 
@@ -198,8 +200,8 @@ export class EmbeddedEngine implements Engine {
     }
   }
 
-  #notify(signal: { event: Event } | { delta: Delta }): void {
-    for (const listener of this.#listeners) this.#callListener(() => listener(signal))
+  #notify(item: StreamItem): void {
+    for (const listener of this.#listeners) this.#callListener(() => listener(item))
   }
 
   #callListener(call: () => void): void {
@@ -211,13 +213,13 @@ export class EmbeddedEngine implements Engine {
   }
 }
 
-/** Someone asked for the run while its lease was being lost, perhaps with an answer: the new owner may have parked it. */
-function retryIfJoined(underway: ActiveRun, error: unknown): 'again' {
-  if (underway.joined && toTroupeError(error).code === 'lease_lost') return 'again'
+/** Retries after a lost lease if a caller joined meanwhile, perhaps with an answer: the new owner may have parked the run. */
+function retryIfJoined(run: ActiveRun, error: unknown): 'again' {
+  if (run.joined && toTroupeError(error).code === 'lease_lost') return 'again'
   throw error
 }
 
-/** Whoever brought the command has taken the run up itself: what was to be done here is done. */
+/** Ignores `run_busy`: the process that sent the command executes the run itself. */
 function ignoreIfTakenOver(error: unknown): 'ended' {
   if (toTroupeError(error).code === 'run_busy') return 'ended'
   throw error

@@ -2,30 +2,30 @@ import type { Event } from '../kernel/event.ts'
 import type { Limits } from '../kernel/limits.ts'
 import type { Delta } from '../kernel/ports.ts'
 
-/** What a watcher is told, as it happens: committed events, and words while they are written. */
+/** An item of a run's stream: a committed event, or a text delta while the model writes. */
 export type StreamItem = { event: Event } | { delta: Delta }
 
-/** How a run that failed is taken up again. */
+/** Options for resuming a failed run. */
 export interface ReopenOptions {
-  /** Limits that replace those in force. */
+  /** Replaces the limits named here; the others stay. */
   limits: Partial<Limits>
-  /** Also take up a run that was put aside because it kept crashing. */
+  /** Also resumes a run that was quarantined because it kept crashing. */
   force: boolean
 }
 
-/** Who executes runs. The journal is the memory; an engine only decides who works on what, and when. */
+/** Schedules and executes runs. All state is in the journal. */
 export interface Engine {
   /**
-   * Works on a run until it ends, waits for a human, or is interrupted. Joins the work if it is already under way
-   * here. Rejects when the run cannot be worked on: `run_busy`, `unknown_run`, or what the store said.
+   * Executes a run until it ends, waits for a person, or is interrupted. Joins the execution if the run is already
+   * active here. Rejects with `run_busy`, `unknown_run` or the store's error if the run cannot be executed.
    */
   execute(run_id: string, reopen?: ReopenOptions): Promise<void>
-  /** A command was written for this run: look at it now. */
+  /** Reads new commands of this run now instead of at the next poll. */
   wake(run_id: string): void
-  /** Runs that are under way here. */
+  /** Ids of the runs that this engine executes or has queued. */
   readonly active: readonly string[]
-  /** Calls the listener until the returned function is called. A slow or failing listener harms no run. */
-  subscribe(listener: (signal: StreamItem) => void): () => void
-  /** Lets what is in flight finish, starts nothing new, and leaves every run where it can be resumed. */
+  /** Returns the function that unsubscribes. A listener that throws does not affect runs. */
+  subscribe(listener: (item: StreamItem) => void): () => void
+  /** Waits for model and tool calls in flight, starts no new ones, and stops every run so that it can be resumed. */
   drain(): Promise<void>
 }

@@ -1,23 +1,24 @@
 import { TroupeError, unknownNameError } from '../errors.ts'
 import type { Agent } from '../kernel/agent.ts'
-import type { Event, EventOf, ForkChanges, RunStart, SessionOpen } from '../kernel/event.ts'
+import type { Event, ForkChanges, RunStart, SessionOpen } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
 import type { Gate } from '../kernel/gate.ts'
-import type { Limits } from '../kernel/limits.ts'
-import { limitsSchema } from '../kernel/limits-schema.ts'
 import type { Pattern } from '../kernel/pattern.ts'
 import type { Ports } from '../kernel/ports.ts'
 import type { Roster } from '../kernel/roster.ts'
 import { createRoster } from '../kernel/roster.ts'
-import { formatIssues } from '../kernel/schema.ts'
+import { parseLimits, parsePatternInput, requirePattern } from '../kernel/run-input.ts'
+import { unknownGateError } from '../store/preconditions.ts'
+import { checkGateAnswer } from './gate-answer.ts'
 import { stepKey } from './journal-diff.ts'
+import { requireRunStart } from './run-history.ts'
 
 /*
- * What a fork does differently. A change may only touch what nothing before the cut rests on: who works with which words
- * from now on, what it may cost, an answer that was not yet used, an input that was not yet read.
+ * Changes that a fork makes to the journal it inherits. A change is allowed only if no kept event depends on the old
+ * value: agents and models from the cut on, limits, an answer that was not used yet, the input before the first step.
  */
 
-/** The ports of a run: a fork's agents are changed for all of its sessions, whoever executes it. */
+/** Applies the agent changes of a fork to the roster: they hold for every session of the run, in every process. */
 export function applyForkToPorts(ports: Ports, { forked_from }: RunStart): Ports {
   const agents = forked_from?.changes.agents
   if (!agents) return ports
@@ -30,80 +31,58 @@ function applyAgentChange(agent: Agent, change: { instructions?: string; model?:
   return change ? { ...agent, ...change } : agent
 }
 
-/** What changes are checked against. */
 export interface ForkChangeContext {
   roster: Roster
   patterns: ReadonlyMap<string, Pattern>
 }
 
-/** The events up to the cut with the changes made. */
+/** Returns the kept events with the changes applied. Throws if a change is invalid or comes too late. */
 export function applyForkChanges(events: Event[], changes: ForkChanges, context: ForkChangeContext): Event[] {
   checkAgents(events, changes, context.roster)
-  const before = runStartEvent(events).data.limits
-  const limits = applyLimitChanges(before, changes.limits)
+  const before = requireRunStart(events).limits
+  const limits = parseLimits(before, changes.limits)
   const changed = events.map((event): Event => {
-    if (isEvent(event, 'run:start'))
-      return { ...event, data: applyStartChanges(event.data, changes, { limits, events, context }) }
+    if (isEvent(event, 'run:start')) {
+      const start = applyInputChanges(event.data, changes, { events, context })
+      return {
+        ...event,
+        data: { ...start, limits, ...(changes.model === undefined ? undefined : { model: changes.model }) },
+      }
+    }
     if (isEvent(event, 'run:reopen')) {
-      return { ...event, data: { ...event.data, limits: applyLimitChanges(event.data.limits, changes.limits) } }
+      return { ...event, data: { ...event.data, limits: parseLimits(event.data.limits, changes.limits) } }
     }
     if (!isEvent(event, 'session:open')) return event
     const depth = event.data.max_depth === before.depth ? limits.depth : event.data.max_depth
     return { ...event, data: applySessionChanges({ ...event.data, max_depth: depth }, changes) }
   })
-  for (const [id, answer] of Object.entries(changes.answers ?? {})) applyAnswerChange(changed, id, answer)
+  for (const [gate_id, answer] of Object.entries(changes.answers ?? {})) applyAnswerChange(changed, gate_id, answer)
   return changed
 }
 
-function runStartEvent(events: readonly Event[]): EventOf<'run:start'> {
-  const [start] = events
-  if (isEvent(start, 'run:start')) return start
-  throw new TroupeError('store_corrupt', 'the journal does not begin with run:start')
-}
-
-interface CutContext {
-  limits: Limits
+interface InputChangeContext {
   events: readonly Event[]
   context: ForkChangeContext
 }
 
-function applyStartChanges(start: RunStart, changes: ForkChanges, at: CutContext): RunStart {
-  if (changes.input && at.events.length > 1) {
-    const used = at.events[1]
+function applyInputChanges(
+  start: RunStart,
+  { input: changes }: ForkChanges,
+  { events, context }: InputChangeContext,
+): RunStart {
+  if (!changes) return start
+  const [, used] = events
+  if (used) {
     throw new TroupeError(
       'invalid_input',
-      `the input had been used at the cut: ${used?.type} ${stepKey(at.events[1] as Event)}`,
+      `\`input\` was already used by event ${used.seq}, ${used.type} ${stepKey(used)}`,
       {
-        hint: 'change the input with --at 1, where nothing has happened yet',
+        hint: 'to change the input, fork before the first step: --at 1',
       },
     )
   }
-  return {
-    ...start,
-    limits: at.limits,
-    ...(changes.model === undefined ? undefined : { model: changes.model }),
-    ...(changes.input ? { input: applyInputChanges(start, changes.input, at.context) } : undefined),
-  }
-}
-
-function applyInputChanges(
-  { pattern: name, input }: RunStart,
-  changes: object,
-  { patterns }: ForkChangeContext,
-): unknown {
-  const pattern = patterns.get(name)
-  if (!pattern) throw unknownNameError('unknown_pattern', { kind: 'pattern', name, known: [...patterns.keys()] })
-  const parsed = pattern.input.safeParse({ ...(input as object), ...changes })
-  if (parsed.success) return parsed.data
-  throw new TroupeError('invalid_input', `the input of ${name} does not fit: ${formatIssues(parsed.error)}`)
-}
-
-function applyLimitChanges(limits: Limits, changes: Partial<Limits> = {}): Limits {
-  const parsed = limitsSchema.safeParse({ ...limits, ...changes })
-  if (parsed.success) return parsed.data
-  throw new TroupeError('invalid_input', `the limits do not fit: ${formatIssues(parsed.error)}`, {
-    alternatives: Object.keys(limits),
-  })
+  const pattern = requirePattern(context.patterns, start.pattern)
+  return { ...start, input: parsePatternInput(pattern, { ...(start.input as object), ...changes }) }
 }
 
 function applySessionChanges(open: SessionOpen, { agents }: ForkChanges): SessionOpen {
@@ -113,61 +92,56 @@ function applySessionChanges(open: SessionOpen, { agents }: ForkChanges): Sessio
   return { ...open, ...model, agent: applyAgentChange(open.agent, change) }
 }
 
-function checkAgents(cut: readonly Event[], { agents }: ForkChanges, roster: Roster): void {
-  const opened = cut.flatMap((event) => (isEvent(event, 'session:open') ? event.data.agent.name : []))
+function checkAgents(events: readonly Event[], { agents }: ForkChanges, roster: Roster): void {
+  const opened = events.flatMap((event) => (isEvent(event, 'session:open') ? event.data.agent.name : []))
   const known = [...new Set([...opened, ...roster.names])]
   for (const name of Object.keys(agents ?? {})) {
     if (!known.includes(name)) throw unknownNameError('unknown_agent', { kind: 'agent', name, known })
   }
 }
 
-/** Replaces an answer that nothing rests on yet, or gives one to a question that is open at the cut. */
+/** Replaces an answer that was not used yet, or answers a gate that is open at the cut. Changes `events` in place. */
 function applyAnswerChange(events: Event[], id: string, answer: unknown): void {
   const gate = findGate(events, id)
-  if (gate.choices && !gate.choices.some((choice) => choice === answer)) {
-    throw new TroupeError('invalid_input', `'${String(answer)}' is no answer to "${gate.question}"`, {
-      alternatives: gate.choices,
-      hint: `answer one of: ${gate.choices.join(', ')}`,
-    })
-  }
-  const at = events.findIndex((event) => isEvent(event, 'gate:answer') && event.data.gate_id === gate.gate_id)
-  const given = events[at]
-  const last = events.at(-1) as Event
+  checkGateAnswer(gate, answer)
   const { key, gate_id } = gate
   const data = { key, gate_id, answer, by: 'fork' }
+  const index = events.findIndex((event) => isEvent(event, 'gate:answer') && event.data.gate_id === gate_id)
+  const given = events[index]
   if (!isEvent(given, 'gate:answer')) {
+    const last = events.at(-1) as Event
     events.push({ run_id: last.run_id, seq: last.seq + 1, at: last.at, type: 'gate:answer', data })
     return
   }
   const opened = events.find((event) => isEvent(event, 'gate:open') && event.data.gate_id === gate_id)
-  const used = events.slice(at + 1).find((event) => dependsOnAnswer(event, key, opened?.session_id))
+  const used = events.slice(index + 1).find((event) => dependsOnAnswer(event, key, opened?.session_id))
   if (used) {
     throw new TroupeError(
       'invalid_input',
-      `the answer to ${gate_id} had been used at the cut: event ${used.seq}, ${used.type}`,
+      `the answer to ${gate_id} was already used by event ${used.seq}, ${used.type}`,
       {
-        hint: `cut before it: --at ${used.seq - 1}`,
+        hint: `fork before that event: --at ${used.seq - 1}`,
       },
     )
   }
-  events[at] = { ...given, data }
+  events[index] = { ...given, data }
 }
 
-function dependsOnAnswer(event: Event, gate: string, session_id: string | undefined): boolean {
+function dependsOnAnswer(event: Event, gateKey: string, session_id: string | undefined): boolean {
   const key = stepKey(event)
   if (key === '') return false
-  return session_id === undefined || event.session_id === session_id || gate.startsWith(`${key}/`)
+  return session_id === undefined || event.session_id === session_id || gateKey.startsWith(`${key}/`)
 }
 
+/** Finds a gate by its id, its key, or an unambiguous prefix of its id. */
 function findGate(events: readonly Event[], id: string): Gate {
   const gates = events.flatMap((event) => (isEvent(event, 'gate:open') ? event.data : []))
-  const found = gates.filter(({ gate_id, key }) => gate_id === id || key === id)
-  const near = found.length > 0 ? found : gates.filter(({ gate_id }) => gate_id.startsWith(id) && id !== '')
-  const [gate] = near
-  if (gate && near.length === 1) return gate
-  throw unknownNameError('unknown_gate', {
-    kind: 'question before the cut',
-    name: id,
-    known: gates.map(({ gate_id }) => gate_id),
-  })
+  const exact = gates.filter(({ gate_id, key }) => gate_id === id || key === id)
+  const matches = exact.length > 0 ? exact : gates.filter(({ gate_id }) => gate_id.startsWith(id) && id !== '')
+  const [gate] = matches
+  if (gate && matches.length === 1) return gate
+  throw unknownGateError(
+    id,
+    gates.map(({ gate_id }) => gate_id),
+  )
 }

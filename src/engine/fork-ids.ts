@@ -8,11 +8,11 @@ import { stepKey } from './journal-diff.ts'
 import { sessionPorts } from './session-ports.ts'
 
 /*
- * Ids derive from the run: the events of one run become those of another by deriving them anew, everywhere they stand,
- * also in what agents were told. Idempotency keys stay: they name what was done, once.
+ * Session, gate and group ids are derived from the run id. A fork derives them again from its own run id and replaces
+ * them everywhere, also in texts that agents have read. Idempotency keys stay: they identify actions already carried out.
  */
 
-/** Every id that derives from the old run, and what it is in the new one. */
+/** Maps every id derived from the old run id to the id derived from the new one. */
 export function forkIdMap(events: readonly Event[], inherited: number, run_id: string): Map<string, string> {
   const ids = new Map<string, string>()
   for (const event of events) {
@@ -30,36 +30,30 @@ export function forkIdMap(events: readonly Event[], inherited: number, run_id: s
 function addSessionId(
   event: EventOf<'session:open'>,
   ids: Map<string, string>,
-  to: { run_id: string; inherited: boolean },
+  target: { run_id: string; inherited: boolean },
 ): void {
   const { key, agent, parent_session_id: parent, segment } = event.data
   const id = event.session_id ?? ''
-  // A session of another run that goes on here goes on in the fork as a session of its own.
-  if (ids.has(id) || (segment > 1 && !to.inherited)) return
-  ids.set(
-    id,
-    sessionId({
-      run_id: to.run_id,
-      key,
-      agent: agent.name,
-      parent: parent === null ? null : (ids.get(parent) ?? parent),
-    }),
-  )
+  // A session of another run that this run continued becomes a session of the fork, but only if the fork inherits it.
+  if (ids.has(id) || (segment > 1 && !target.inherited)) return
+  const newParent = parent === null ? null : (ids.get(parent) ?? parent)
+  ids.set(id, sessionId({ run_id: target.run_id, key, agent: agent.name, parent: newParent }))
 }
 
-/** The events under their new ids, numbered from 1. */
-export function renameEvents(events: readonly Event[], ids: ReadonlyMap<string, string>, at: number): Event[] {
+/** Replaces the ids in the events and renumbers them from 1. */
+export function renameEvents(events: readonly Event[], ids: ReadonlyMap<string, string>, time: number): Event[] {
+  // Longest first: an id that is a prefix of another must not match inside it.
   const pattern = new RegExp([...ids.keys()].sort((a, b) => b.length - a.length).join('|'), 'g')
-  const rename = (text: string) => text.replace(pattern, (id) => ids.get(id) ?? id)
+  const replaceIds = (text: string) => text.replace(pattern, (id) => ids.get(id) ?? id)
   const seqs = new Map(events.map((event, index) => [event.seq, index + 1]))
   const run_id = events[0]?.run_id ?? ''
   return events.map((event, index) => {
-    const data = JSON.parse(rename(JSON.stringify(event.data)))
+    const data = JSON.parse(replaceIds(JSON.stringify(event.data)))
     if (isEvent(event, 'session:open') && event.data.base) data.base = renameBase(event, { run_id, ids, seqs })
     return {
       run_id: ids.get(event.run_id) ?? event.run_id,
       seq: index + 1,
-      at,
+      at: time,
       type: event.type,
       ...(event.session_id === undefined ? undefined : { session_id: ids.get(event.session_id) ?? event.session_id }),
       data,
@@ -79,37 +73,37 @@ function renameBase({ data, session_id = '' }: EventOf<'session:open'>, { run_id
   return base && { ...base, session_id: base.session_id ?? session_id }
 }
 
-/** Gives every model call the hash of what it was asked under the new ids: else a fork would seem to have drifted. */
+/** Recomputes the `input_hash` of every model request under the new ids: a stale hash would be reported as drift. */
 export async function rehashRequests(events: readonly Event[], store: Store): Promise<Event[]> {
   const sessions = new Map<string, SessionState>()
-  const pasts = new Map<string, Event[]>()
-  const asked = new Map<string, number>()
-  for (const event of events) if (isEvent(event, 'model:begin')) asked.set(event.data.key, event.seq)
-  const hashed: Event[] = []
+  const histories = new Map<string, Event[]>()
+  const lastRequest = new Map<string, number>()
+  for (const event of events) if (isEvent(event, 'model:begin')) lastRequest.set(event.data.key, event.seq)
+  const rehashed: Event[] = []
   for (const event of events) {
     const id = event.session_id ?? ''
-    const past = pasts.get(id) ?? (isEvent(event, 'session:open') ? await readOriginEvents(event, store) : [])
-    if (isEvent(event, 'session:open')) sessions.set(id, reopenSession(event, past))
+    const history = histories.get(id) ?? (isEvent(event, 'session:open') ? await readOriginEvents(event, store) : [])
+    if (isEvent(event, 'session:open')) sessions.set(id, reopenSession(event, history))
     const session = sessions.get(id)
-    const asks = session && isEvent(event, 'model:begin') && !event.data.phase
-    const input_hash = asks ? inputHash(session, event.data.model) : undefined
-    const own = input_hash === undefined ? event : ({ ...event, data: { ...event.data, input_hash } } as Event)
-    const again = isEvent(event, 'model:end') && (asked.get(event.data.key) ?? 0) > event.seq
-    if (session && !again) applyEvent(session, own)
-    if (session) past.push(own)
-    pasts.set(id, past)
-    hashed.push(own)
+    const isRequest = session && isEvent(event, 'model:begin') && !event.data.phase
+    const input_hash = isRequest ? inputHash(session, event.data.model) : undefined
+    const renamed = input_hash === undefined ? event : ({ ...event, data: { ...event.data, input_hash } } as Event)
+    const isRepeated = isEvent(event, 'model:end') && (lastRequest.get(event.data.key) ?? 0) > event.seq
+    if (session && !isRepeated) applyEvent(session, renamed)
+    if (session) history.push(renamed)
+    histories.set(id, history)
+    rehashed.push(renamed)
   }
-  return hashed
+  return rehashed
 }
 
-/** What a session of another run had said before. */
+/** Reads the earlier segments of a session that began in another run. */
 async function readOriginEvents({ data: { base } }: EventOf<'session:open'>, store: Store): Promise<Event[]> {
   if (base?.session_id === undefined) return []
   return [...(await sessionPorts(store).readSession(base.session_id, base)).events]
 }
 
-/** As the kernel takes a session up: each segment folds what was before it anew. */
-function reopenSession({ session_id = '', data }: EventOf<'session:open'>, past: readonly Event[]): SessionState {
-  return past.length === 0 ? newSession(session_id, data) : foldSession(session_id, data, past)
+/** Folds the history again for each segment, as the kernel does when it resumes a session. */
+function reopenSession({ session_id = '', data }: EventOf<'session:open'>, history: readonly Event[]): SessionState {
+  return history.length === 0 ? newSession(session_id, data) : foldSession(session_id, data, history)
 }

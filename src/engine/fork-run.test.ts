@@ -305,7 +305,7 @@ describe('CA18 forks that cannot be', () => {
     await refused(
       used,
       { answers: { [gate_id]: 'blue' } },
-      { code: 'invalid_input', hint: `cut before it: --at ${used - 1}` },
+      { code: 'invalid_input', hint: `fork before that event: --at ${used - 1}` },
     )
     await expect(troupe.fork('r_none', 1)).rejects.toMatchObject({ code: 'unknown_run' })
     expect(await troupe.runs()).toHaveLength(runs)

@@ -1,5 +1,5 @@
 import { TroupeError } from '../errors.ts'
-import type { Event, ForkChanges } from '../kernel/event.ts'
+import type { Event, EventOf, ForkChanges } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
 import type { Pattern } from '../kernel/pattern.ts'
 import type { Roster } from '../kernel/roster.ts'
@@ -8,16 +8,17 @@ import type { Store } from '../store/store.ts'
 import { applyForkChanges } from './fork-changes.ts'
 import { forkIdMap, rehashRequests, renameEvents } from './fork-ids.ts'
 import { stepKey } from './journal-diff.ts'
+import { requireRunStart } from './run-history.ts'
 
 /*
- * A fork is a new run whose journal is that of an old one up to an event.
- * 1. What had ended before the cut is kept: nobody is asked and nothing is done again.
- * 2. What had begun and not ended: actions keep the outcome they had later, models are asked again, questions are open.
- * 3. The old run is not touched.
+ * A fork is a new run that inherits the journal of another run up to an event (the cut).
+ * 1. Steps that ended before the cut keep their results: no model request and no tool call is repeated.
+ * 2. Of steps in progress at the cut, actions keep their later outcome, model requests are repeated, gates are open.
+ * 3. The original run does not change.
  */
 
 export interface ForkRequest {
-  /** The last event that is kept. */
+  /** The seq of the last event to keep. */
   at: number
   changes: ForkChanges
 }
@@ -29,9 +30,9 @@ export interface ForkDeps {
   patterns: ReadonlyMap<string, Pattern>
 }
 
-/** Writes the new run down; whoever executes it goes on from the cut. */
-export async function forkRun(site: ForkDeps, run_id: string, request: ForkRequest): Promise<string> {
-  const { store, world, roster, patterns } = site
+/** Writes the journal of the fork and returns its run id. Executing the run continues from the cut. */
+export async function forkRun(deps: ForkDeps, run_id: string, request: ForkRequest): Promise<string> {
+  const { store, world, roster, patterns } = deps
   const events = await store.events(run_id)
   checkCut(events, run_id, request.at)
   const kept = events.slice(0, request.at).filter((event) => isKept(event, events, request.at))
@@ -41,23 +42,23 @@ export async function forkRun(site: ForkDeps, run_id: string, request: ForkReque
   const ids = forkIdMap(events, request.at, fork)
   const inherited = await rehashRequests(renameEvents([...changed, ...outcomes], ids, world.now()), store)
   const [start, ...rest] = inherited
-  if (!isEvent(start, 'run:start')) throw new TroupeError('store_corrupt', 'the journal does not begin with run:start')
-  const before = start.data.forked_from?.changes.agents
+  const data = requireRunStart(inherited)
+  const before = data.forked_from?.changes.agents
   const agents = { ...before, ...request.changes.agents }
   const changes = { ...request.changes, ...(Object.keys(agents).length > 0 ? { agents } : undefined) }
   const forked_from = { run_id, seq: request.at, inherited: inherited.length, changes }
-  await store.createRun({ ...start, data: { ...start.data, forked_from } })
-  await writeForkEvents(site, fork, rest)
+  await store.createRun({ ...start, data: { ...data, forked_from } } as EventOf<'run:start'>)
+  await writeForkEvents(deps, fork, rest)
   return fork
 }
 
-/** The bookkeeping of the old run's attempts is its own, and so is a call that was in flight. */
-function isKept(event: Event, events: readonly Event[], at: number): boolean {
+/** Drops the bookkeeping of attempts and the model requests that were in flight at the cut. */
+function isKept(event: Event, events: readonly Event[], cut: number): boolean {
   if (isEvent(event, 'run:attempt') || isEvent(event, 'run:park') || isEvent(event, 'run:interrupt')) return false
   if (!isEvent(event, 'model:begin')) return true
   const { key, attempt } = event.data
   return events
-    .slice(event.seq, at)
+    .slice(event.seq, cut)
     .some(
       (later) =>
         (isEvent(later, 'model:end') || isEvent(later, 'model:error') || isEvent(later, 'model:lost')) &&
@@ -66,7 +67,7 @@ function isKept(event: Event, events: readonly Event[], at: number): boolean {
     )
 }
 
-/** How actions that had begun at the cut ended after it. */
+/** Outcomes after the cut of actions that began before it: an action must not be carried out twice. */
 function laterOutcomes(kept: readonly Event[], later: readonly Event[]): Event[] {
   const ended = new Set(kept.filter(isOutcome).map(stepKey))
   const begun = kept.filter(
@@ -81,26 +82,22 @@ function isOutcome(event: Event): boolean {
   return ['tool:post', 'tool:error', 'step:end', 'step:error'].includes(event.type)
 }
 
-function checkCut(events: readonly Event[], run_id: string, at: number): void {
-  if (!Number.isInteger(at) || at < 1 || at > events.length) {
-    throw new TroupeError('invalid_input', `${run_id} has no event ${at}; it has 1 to ${events.length}`, {
-      hint: `troupe show ${run_id} --events lists them`,
+function checkCut(events: readonly Event[], run_id: string, cut: number): void {
+  if (!Number.isInteger(cut) || cut < 1 || cut > events.length) {
+    throw new TroupeError('invalid_input', `run ${run_id} has no event ${cut}; its events are 1 to ${events.length}`, {
+      hint: `list them with troupe show ${run_id} --events`,
     })
   }
   let ended: Event | undefined
-  for (const event of events.slice(0, at)) {
+  for (const event of events.slice(0, cut)) {
     if (isEvent(event, 'run:end') || isEvent(event, 'run:cancel')) ended ??= event
     if (isEvent(event, 'run:reopen')) ended = undefined
   }
   if (!ended) return
-  const how = isEvent(ended, 'run:end') ? 'had ended' : 'had been cancelled'
-  throw new TroupeError(
-    'invalid_input',
-    `the run ${how} at event ${ended.seq}: nothing is left to go on with at ${at}`,
-    {
-      hint: `cut before it: --at ${ended.seq - 1}`,
-    },
-  )
+  const how = isEvent(ended, 'run:end') ? 'ended' : 'was cancelled'
+  throw new TroupeError('invalid_input', `cannot fork at event ${cut}: the run ${how} at event ${ended.seq}`, {
+    hint: `fork before that event: --at ${ended.seq - 1}`,
+  })
 }
 
 const WRITE_LEASE_MS = 30_000

@@ -3,36 +3,35 @@ import { isEvent } from '../kernel/event.ts'
 import { canonicalJson } from '../kernel/hash.ts'
 
 /*
- * A journal without what differs from one execution of the same work to the next: when, by whom, in which order branches
- * came, in how many attempts, and ids that derive from the run. Two executions that did the same have the same one.
+ * The canonical journal leaves out everything that differs between two executions of the same work: times, owners, the
+ * order of parallel branches, the number of attempts, and ids derived from the run. Equal work gives equal journals.
  */
 
-/** A fact of a run, apart from when and how often it was tried. */
+/** An event without time, position and attempts. */
 export interface CanonicalEvent {
-  /** Empty for facts about the whole run. */
+  /** The step key; empty for events about the whole run. */
   key: string
   type: EventType
-  /** The key that opened the session it belongs to; the id itself for a session of another run. */
+  /** The key that opened the session; the session id itself for a session of another run. */
   session: string | null
   data: unknown
 }
 
-/** A fact and where it stands in its own journal. */
 export interface CanonicalEntry {
   seq: number
   event: CanonicalEvent
 }
 
-/** The facts of a journal, sorted by key, without seq, time, epoch and the bookkeeping of attempts. */
+/** The canonical events of a journal, sorted by step key. */
 export function canonicalJournal(events: readonly Event[]): CanonicalEvent[] {
   return canonicalEvents(events)
     .sort((a, b) => compareKeys(a.event.key, b.event.key) || a.seq - b.seq)
     .map(({ event }) => event)
 }
 
-/** The same in the order of the journal, each with its place. */
+/** The canonical events in journal order, each with its `seq`. */
 export function canonicalEvents(events: readonly Event[]): CanonicalEntry[] {
-  const renamed = createIdNormalizer(events)
+  const normalizeIds = createIdNormalizer(events)
   const attempts = new Map<string, number>()
   return effectiveEvents(events).map((event) => {
     const attempt = isEvent(event, 'model:begin') ? (attempts.get(event.data.key) ?? 0) + 1 : undefined
@@ -40,8 +39,8 @@ export function canonicalEvents(events: readonly Event[]): CanonicalEntry[] {
     const fields = { ...(event.data as Record<string, unknown>) }
     const key = stepKey(event)
     if (event.type.startsWith('model:')) fields.attempt = attempts.get(key) ?? 1
-    const data = JSON.parse(renamed(JSON.stringify(omitVolatileFields(event.type, fields))))
-    const session = event.session_id === undefined ? null : renamed(event.session_id)
+    const data = JSON.parse(normalizeIds(JSON.stringify(omitVolatileFields(event.type, fields))))
+    const session = event.session_id === undefined ? null : normalizeIds(event.session_id)
     return { seq: event.seq, event: { key, type: event.type, session, data } }
   })
 }
@@ -50,9 +49,9 @@ export function stepKey(event: Event): string {
   return (event.data as { key?: string | null }).key ?? ''
 }
 
-/** Never part of what happened. */
+/** Events about attempts, not about the work. */
 const BOOKKEEPING = new Set<EventType>(['run:attempt', 'run:park', 'run:interrupt', 'run:reopen', 'model:lost'])
-/** Outcomes that a resumed run may have taken back: the last one is what happened. */
+/** Outcomes that a resumed run may have replaced: only the last one counts. */
 const SUPERSEDABLE = new Set<EventType>(['run:end', 'session:end', 'tool:post', 'tool:error', 'limit:hit'])
 
 function effectiveEvents(events: readonly Event[]): Event[] {
@@ -79,7 +78,7 @@ function attemptId({ key, attempt }: { key: string; attempt: number }): string {
   return `${key}\n${attempt}`
 }
 
-/** Hashes of what stands elsewhere in the journal, and keys for outside systems: they follow the ids of the run. */
+/** Hashes and idempotency keys: they change with the ids of the run. */
 const DERIVED_FIELDS = new Set(['key', 'input_hash', 'idempotency_key', 'checksum', 'cache_key', 'forked_from'])
 
 function omitVolatileFields(type: EventType, fields: Record<string, unknown>): Record<string, unknown> {
@@ -93,18 +92,18 @@ function omitVolatileFields(type: EventType, fields: Record<string, unknown>): R
 
 const ID_PATTERN = '[0-9a-f]{16}-[0-9a-f]{16}_[A-Za-z0-9-]+|\\b(?:g|pg)_[0-9a-f]{16}\\b'
 
-/** Replaces ids that derive from the run by the keys they were made from. Safe within JSON. */
+/** Returns a function that replaces ids derived from the run by the step keys they derive from. It is safe on JSON text. */
 function createIdNormalizer(events: readonly Event[]): (text: string) => string {
   const names = new Map<string, string>()
-  const name = (id: string, words: string): void => {
-    if (!names.has(id)) names.set(id, JSON.stringify(words).slice(1, -1))
+  const addName = (id: string, name: string): void => {
+    if (!names.has(id)) names.set(id, JSON.stringify(name).slice(1, -1))
   }
   for (const event of events) {
     const key = stepKey(event)
-    if (isEvent(event, 'session:open')) addSessionName(event, name)
-    if (isEvent(event, 'gate:open')) name(event.data.gate_id, `gate(${key})`)
+    if (isEvent(event, 'session:open')) addSessionName(event, addName)
+    if (isEvent(event, 'gate:open')) addName(event.data.gate_id, `gate(${key})`)
     const group = (event as EventOf<'tool:pre'>).data.parallel_group_id
-    if (group) name(group, `group(${key.slice(0, key.lastIndexOf('/tool/'))})`)
+    if (group) addName(group, `group(${key.slice(0, key.lastIndexOf('/tool/'))})`)
   }
   const run_id = events[0]?.run_id ?? ''
   if (run_id !== '') names.set(run_id, 'run')
@@ -115,24 +114,24 @@ function createIdNormalizer(events: readonly Event[]): (text: string) => string 
   return (text) => text.replace(pattern, (id) => names.get(id) ?? id)
 }
 
-function addSessionName(event: EventOf<'session:open'>, name: (id: string, words: string) => void): void {
+function addSessionName(event: EventOf<'session:open'>, addName: (id: string, name: string) => void): void {
   const { key, segment, base } = event.data
-  if (segment === 1) name(event.session_id ?? '', `session(${key})`)
-  // In a fork it is another session; it stands for the one it goes on with.
-  if (base?.session_id !== undefined) name(event.session_id ?? '', base.session_id)
+  if (segment === 1) addName(event.session_id ?? '', `session(${key})`)
+  // A fork continues a session of another run under a new id: compare it by the id it continues.
+  if (base?.session_id !== undefined) addName(event.session_id ?? '', base.session_id)
 }
 
 function compareKeys(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-/** A fact that two journals tell differently, or that only one of them tells. */
+/** An event that differs between two journals, or that only one of them has. */
 export interface JournalDifference {
   key: string
   type: EventType
-  /** Where it stands in each journal; `null` where it does not. */
+  /** Its seq in each journal; `null` where it is missing. */
   seq: [number | null, number | null]
-  /** What differs, as paths into the fact with both values; empty when one side lacks it. */
+  /** The fields that differ; empty if one journal lacks the event. */
   fields: FieldDifference[]
 }
 
@@ -142,18 +141,18 @@ export interface FieldDifference {
   after: unknown
 }
 
-/** All differences, in the order of the first journal; what only the second one tells follows in its order. */
+/** All differences in the order of the first journal, then the events that only the second one has. */
 export function diffJournals(before: readonly CanonicalEntry[], after: readonly CanonicalEntry[]): JournalDifference[] {
   const [a, b] = [indexEntries(before), indexEntries(after)]
   const differences: JournalDifference[] = []
-  for (const [place, { seq, event }] of a) {
-    const other = b.get(place)
+  for (const [position, { seq, event }] of a) {
+    const other = b.get(position)
     const fields = other ? fieldDifferences(comparableFields(event), comparableFields(other.event)) : []
     if (other && fields.length === 0) continue
     differences.push({ key: event.key, type: event.type, seq: [seq, other?.seq ?? null], fields })
   }
-  for (const [place, { seq, event }] of b) {
-    if (!a.has(place)) differences.push({ key: event.key, type: event.type, seq: [null, seq], fields: [] })
+  for (const [position, { seq, event }] of b) {
+    if (!a.has(position)) differences.push({ key: event.key, type: event.type, seq: [null, seq], fields: [] })
   }
   return differences
 }
@@ -162,20 +161,20 @@ function comparableFields({ session, data }: CanonicalEvent): unknown {
   return { session, data }
 }
 
-/** The n-th fact of a type under a key is compared with the n-th of the other journal. */
-function indexEntries(events: readonly CanonicalEntry[]): Map<string, CanonicalEntry> {
+/** Indexes events so that the n-th of a type under a key is compared with the n-th in the other journal. */
+function indexEntries(entries: readonly CanonicalEntry[]): Map<string, CanonicalEntry> {
   const counts = new Map<string, number>()
   return new Map(
-    events.map((placed) => {
-      const name = `${placed.event.key}\n${placed.event.type}`
+    entries.map((entry) => {
+      const name = `${entry.event.key}\n${entry.event.type}`
       const n = (counts.get(name) ?? 0) + 1
       counts.set(name, n)
-      return [`${name}\n${n}`, placed]
+      return [`${name}\n${n}`, entry]
     }),
   )
 }
 
-/** Where two values differ, outermost first; a list that grew or shrank is named as a whole. */
+/** The paths at which two values differ; lists of different length are reported as a whole. */
 export function fieldDifferences(before: unknown, after: unknown, path = ''): FieldDifference[] {
   if (canonicalJson(before) === canonicalJson(after)) return []
   const [a, b] = [asRecord(before), asRecord(after)]

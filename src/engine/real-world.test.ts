@@ -4,7 +4,7 @@ import { realWorld } from './real-world.ts'
 
 worldContract('the real world', () => ({ world: realWorld(), runUntil: (until) => until }), { describe, test })
 
-test('W5 a sleep longer than a timer can hold does not end at once', async () => {
+test('W5 a sleep longer than the maximum timer delay does not end at once', async () => {
   vi.useFakeTimers()
   try {
     const month = 40 * 24 * 3_600_000
@@ -24,7 +24,7 @@ test('W5 a sleep longer than a timer can hold does not end at once', async () =>
   }
 })
 
-test('W2 an aborted sleep leaves no timer behind that would hold the process', async () => {
+test('W2 an aborted sleep leaves no timer that would keep the process alive', async () => {
   vi.useFakeTimers()
   try {
     const controller = new AbortController()

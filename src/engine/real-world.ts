@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import type { World } from '../kernel/world.ts'
 
-/** Beyond this a timer of Node fires at once instead of late. */
+/** Node fires a timer with a longer delay at once (32-bit overflow). */
 const MAX_TIMER_MS = 2_147_483_647
 
-/** The world as it is: the wall clock, the timers and the randomness of this process. */
+/** The wall clock, timers and randomness of this process. */
 export function realWorld(): World {
   return {
     now: () => Date.now(),
@@ -22,22 +22,22 @@ export function realWorld(): World {
 function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   if (signal?.aborted) return Promise.reject(signal.reason)
   return new Promise((resolve, reject) => {
-    let left = ms
+    let remaining = ms
     let timer: NodeJS.Timeout
     const wait = () => {
-      const part = Math.min(left, MAX_TIMER_MS)
-      left -= part
-      timer = setTimeout(left > 0 ? wait : done, part)
+      const delay = Math.min(remaining, MAX_TIMER_MS)
+      remaining -= delay
+      timer = setTimeout(remaining > 0 ? wait : finish, delay)
     }
-    const done = () => {
-      signal?.removeEventListener('abort', aborted)
+    const finish = () => {
+      signal?.removeEventListener('abort', onAbort)
       resolve()
     }
-    const aborted = () => {
+    const onAbort = () => {
       clearTimeout(timer)
       reject(signal?.reason)
     }
-    signal?.addEventListener('abort', aborted, { once: true })
+    signal?.addEventListener('abort', onAbort, { once: true })
     wait()
   })
 }

@@ -14,24 +14,24 @@ import type { ReplayWorld } from './replay-world.ts'
 import { sessionPorts } from './session-ports.ts'
 
 /*
- * The outside as a replay sees it: nothing is asked, nothing is done. What the journal does not answer waits for ever, or
- * until the run is stopped. Agents and tools are those that the journal names; patterns are those of this program.
+ * Ports for a replay: no model request, tool call or hook call leaves the process. A call without a recording waits until
+ * the replay is aborted. Agents and tools come from the journal, patterns from this program.
  */
 
 type LivePorts = Omit<Ports, 'publish'>
 
-/** Reads of the store that are under way: until they are back, the replay is not still. */
+/** Store reads in flight: the replay is not idle before they return. */
 export interface PendingReads {
   count: number
 }
 
 export function replayPorts(
-  site: { store: Store; ports: LivePorts; world: ReplayWorld; reading: PendingReads },
+  deps: { store: Store; ports: LivePorts; world: ReplayWorld; pendingReads: PendingReads },
   events: readonly Event[],
 ): Ports {
-  const { world } = site
-  // No server is started for a replay.
-  const { prepareTools: _prepare, ...ports } = site.ports
+  const { world } = deps
+  // A replay starts no MCP server.
+  const { prepareTools: _prepare, ...ports } = deps.ports
   return {
     ...ports,
     world,
@@ -44,15 +44,15 @@ export function replayPorts(
     tools: recordedTools(ports, events),
     agentProvidedTools: (_agent, key) => recordedServerTools(ports, key, events),
     hooks: recordedHooks(events),
-    ...replaySessionPorts(site, events),
+    ...replaySessionPorts(deps, events),
   }
 }
 
-/** A model that says nothing more. */
+/** A model that never responds. */
 function silentModel(name: string): Model {
   return {
     name,
-    // biome-ignore lint/correctness/useYield: it has nothing to say
+    // biome-ignore lint/correctness/useYield: it never yields a chunk
     async *stream(_request, signal) {
       await untilAborted(signal)
     },
@@ -66,12 +66,12 @@ function untilAborted(signal: AbortSignal): Promise<never> {
   })
 }
 
-/** A model that could not be found then cannot be found now. */
+/** Throws the recorded error again if the model could not be resolved in the original run. */
 function resolveRecordedModel(name: string | undefined, events: readonly Event[]): Model {
   const start = events[0]
   const fallback = isEvent(start, 'run:start') ? start.data.model : undefined
-  const wanted = sessionOpenEvents(events).filter(({ data }) => (data.model ?? fallback) === name)
-  const last = wanted.map(({ data }) => lastSessionEnd(events, data.key)).find((end) => end)
+  const sessions = sessionOpenEvents(events).filter(({ data }) => (data.model ?? fallback) === name)
+  const last = sessions.map(({ data }) => lastSessionEnd(events, data.key)).find((end) => end)
   const error = last?.data.error
   if (error && error.step === `${last.data.key}/start`) throw errorFromRecord(error)
   return silentModel(name ?? 'default')
@@ -96,7 +96,7 @@ function recordedAgents({ roster }: LivePorts, events: readonly Event[]): Agent[
   return [...present, ...[...recorded.values()].filter(({ name }) => !roster.has(name))]
 }
 
-/** The tools that the journal names, in its order, so that every session is given the same ones. */
+/** The tools that the journal names, in journal order: every session gets the same tools as in the original run. */
 function recordedTools(
   { tools, patternTools, serverToolNames }: LivePorts,
   events: readonly Event[],
@@ -114,27 +114,27 @@ function recordedTools(
   )
 }
 
-/** Hooks that are never asked: their verdicts are in the journal, and the kernel looks for them only where hooks are. */
+/** Hooks that do nothing: their verdicts are in the journal, but the kernel looks for them only if hooks are registered. */
 function recordedHooks(events: readonly Event[]): Hooks[] {
-  const added = events.some((event) => isEvent(event, 'session:context'))
-  const decided = events.some((event) => isEvent(event, 'step:end') && event.data.key.endsWith('/hooks'))
-  const silent = () => undefined
-  return [{ ...(added ? { addContext: silent } : undefined), ...(decided ? { beforeTool: silent } : undefined) }]
+  const addContext = events.some((event) => isEvent(event, 'session:context'))
+  const beforeTool = events.some((event) => isEvent(event, 'step:end') && event.data.key.endsWith('/hooks'))
+  const noop = () => undefined
+  return [{ ...(addContext ? { addContext: noop } : undefined), ...(beforeTool ? { beforeTool: noop } : undefined) }]
 }
 
-/** A session has the tools of servers that it had then, whichever are started now. */
+/** The MCP tools that a session had in the original run. */
 function recordedServerTools(
   { serverToolNames }: Pick<Ports, 'serverToolNames'>,
   key: string,
   events: readonly Event[],
 ): string[] {
-  const opening = sessionOpenEvents(events).find(({ data }) => data.key === key)
-  return opening?.data.tools.filter((name) => serverToolNames.isServerTool(name)) ?? []
+  const open = sessionOpenEvents(events).find(({ data }) => data.key === key)
+  return open?.data.tools.filter((name) => serverToolNames.isServerTool(name)) ?? []
 }
 
-/** A tool that is never really called. */
+/** A tool that waits until it is aborted. */
 function inertTool(name: string, tool: Tool | undefined, kind: ToolKind = 'read'): Tool {
-  const { recover: _recover, ...known } = tool ?? {
+  const { recover: _recover, ...definition } = tool ?? {
     name,
     description: '',
     input: z.unknown(),
@@ -142,47 +142,47 @@ function inertTool(name: string, tool: Tool | undefined, kind: ToolKind = 'read'
     kind: kind === 'pattern' ? ('read' as const) : kind,
   }
   const wait = (_input: never, { signal }: { signal: AbortSignal }) => untilAborted(signal)
-  return { ...known, execute: wait, recover: wait }
+  return { ...definition, execute: wait, recover: wait }
 }
 
 function replaySessionPorts(
-  { store, reading }: { store: Store; reading: PendingReads },
+  { store, pendingReads }: { store: Store; pendingReads: PendingReads },
   events: readonly Event[],
 ): ReturnType<typeof sessionPorts> {
-  const real = sessionPorts(store)
+  const ports = sessionPorts(store)
   const reopened = sessionOpenEvents(events).filter(({ data }) => data.base)
-  const taken = new Set<EventOf<'session:open'>>()
+  const claimed = new Set<EventOf<'session:open'>>()
   return {
-    /** The past as it was when the journal took the session up. */
+    /** Returns the history as it was when the original run resumed the session. */
     async claimSession(session_id) {
-      const open = reopened.find((candidate) => candidate.session_id === session_id && !taken.has(candidate))
+      const open = reopened.find((candidate) => candidate.session_id === session_id && !claimed.has(candidate))
       const base = open?.data.base
       if (!open || !base) throw recordedSessionError(events, session_id)
-      taken.add(open)
-      reading.count += 1
+      claimed.add(open)
+      pendingReads.count += 1
       try {
-        const past = await real.readSession(base.session_id ?? session_id, base)
-        return { ...past, session_id, segment: open.data.segment - 1, base }
+        const history = await ports.readSession(base.session_id ?? session_id, base)
+        return { ...history, session_id, segment: open.data.segment - 1, base }
       } finally {
-        reading.count -= 1
+        pendingReads.count -= 1
       }
     },
-    readSession: real.readSession,
+    readSession: ports.readSession,
     sessionResult: async (session_id) => {
       throw recordedSessionError(events, session_id)
     },
-    readArtifact: real.readArtifact,
-    listArtifacts: real.listArtifacts,
+    readArtifact: ports.readArtifact,
+    listArtifacts: ports.listArtifacts,
     cachedResult: async () => undefined,
     recallRuns: async () => [],
   }
 }
 
-/** How the journal says that a session could not be had. */
+/** The error that the original run got for this session. */
 function recordedSessionError(events: readonly Event[], session_id: string): TroupeError {
   for (const event of events) {
     const error = isEvent(event, 'tool:error') ? event.data.detail : isEvent(event, 'run:end') ? event.data.error : null
     if (error?.message.includes(session_id)) return errorFromRecord(error)
   }
-  return new TroupeError('unknown_session', `the journal does not say what became of the session ${session_id}`)
+  return new TroupeError('unknown_session', `the journal has no result for the session ${session_id}`)
 }

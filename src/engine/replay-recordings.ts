@@ -3,15 +3,15 @@ import { isEvent } from '../kernel/event.ts'
 import { stepKey } from './journal-diff.ts'
 
 /*
- * What a replay takes from the journal instead of doing it: answers of models, results of tools and steps, what hooks and
- * people said. All else (sessions, turns, patterns) is done again and compared.
+ * Selects the events that a replay reads from the journal instead of executing: model responses, results of tools and
+ * steps, hook verdicts and human answers. Sessions, turns and patterns are executed again and compared.
  */
 
 export interface Recordings {
-  /** Events that the execution finds recorded. */
+  /** Events that the replayed execution finds in its journal. */
   events: Event[]
-  /** True when this seed was used by an execution that asked for these keys. */
-  isUsed(seed: Event, claimed: ReadonlySet<string>): boolean
+  /** True if an execution that claimed these step keys used the recorded event. */
+  isUsed(event: Event, claimedKeys: ReadonlySet<string>): boolean
 }
 
 const ALWAYS_RECORDED = new Set<EventType>([
@@ -27,49 +27,69 @@ const ALWAYS_RECORDED = new Set<EventType>([
   'step:error',
 ])
 
-/** They belong to no key. */
+/** Events without a step key. */
 const WITHOUT_KEY = new Set<EventType>(['run:reopen', 'run:steer'])
 
-export function recordingsFrom(events: readonly Event[]): Recordings {
-  const answered = new Set<string>()
-  const patterns = new Set<string>()
-  const calls = new Set<string>()
-  const versions = new Map<string, number>()
-  for (const event of events) {
-    const key = stepKey(event)
-    if (isEvent(event, 'model:end') || isEvent(event, 'model:error')) answered.add(`${key}\n${event.data.attempt}`)
-    if (isEvent(event, 'tool:pre') && event.data.kind === 'pattern') patterns.add(key)
-    if (isEvent(event, 'artifact:write')) versions.set(event.data.name, (versions.get(event.data.name) ?? 0) + 1)
-  }
-  for (const event of events) {
-    if ((isEvent(event, 'tool:post') || isEvent(event, 'tool:error')) && !patterns.has(stepKey(event))) {
-      calls.add(stepKey(event))
-    }
-  }
-  const isSeed = (event: Event): boolean => {
-    if (ALWAYS_RECORDED.has(event.type)) return true
-    if (isEvent(event, 'model:begin')) return answered.has(`${event.data.key}\n${event.data.attempt}`)
-    // A hook changed what the pattern was called with, and is not asked again.
-    if (isEvent(event, 'tool:pre')) return event.data.kind !== 'pattern' || event.data.original_input !== undefined
-    if (isEvent(event, 'tool:post') || isEvent(event, 'tool:error')) return calls.has(event.data.key)
-    // Which of two writers came first decides the versions.
-    if (isEvent(event, 'artifact:write')) return (versions.get(event.data.name) ?? 0) > 1
-    if (isEvent(event, 'gate:open') || isEvent(event, 'gate:answer'))
-      return enclosingToolCall(calls, event.data.key) !== undefined
-    return false
-  }
-  const seeds = events.filter(isSeed)
-  const isUsed = (seed: Event, claimed: ReadonlySet<string>) =>
-    claimed.has(stepKey(seed)) ||
-    claimed.has(enclosingToolCall(calls, stepKey(seed)) ?? '') ||
-    WITHOUT_KEY.has(seed.type)
-  return { events: seeds, isUsed }
+interface JournalFacts {
+  /** `key\nattempt` of the model requests that got a response or an error. */
+  settledRequests: Set<string>
+  /** Keys of the tool calls that ended, without those that run a pattern. */
+  toolCalls: Set<string>
+  /** The number of versions of each artifact. */
+  artifactVersions: Map<string, number>
 }
 
-/** The tool call that a question belongs to, as part of its answer: may it be made? */
-function enclosingToolCall(calls: ReadonlySet<string>, key: string): string | undefined {
+export function recordingsFrom(events: readonly Event[]): Recordings {
+  const facts = journalFacts(events)
+  return {
+    events: events.filter((event) => isRecorded(event, facts)),
+    isUsed: (event, claimedKeys) =>
+      claimedKeys.has(stepKey(event)) ||
+      claimedKeys.has(enclosingToolCall(facts.toolCalls, stepKey(event)) ?? '') ||
+      WITHOUT_KEY.has(event.type),
+  }
+}
+
+function journalFacts(events: readonly Event[]): JournalFacts {
+  const settledRequests = new Set<string>()
+  const patternCalls = new Set<string>()
+  const toolCalls = new Set<string>()
+  const artifactVersions = new Map<string, number>()
+  for (const event of events) {
+    const key = stepKey(event)
+    if (isEvent(event, 'model:end') || isEvent(event, 'model:error'))
+      settledRequests.add(`${key}\n${event.data.attempt}`)
+    if (isEvent(event, 'tool:pre') && event.data.kind === 'pattern') patternCalls.add(key)
+    if (isEvent(event, 'artifact:write')) {
+      artifactVersions.set(event.data.name, (artifactVersions.get(event.data.name) ?? 0) + 1)
+    }
+  }
+  for (const event of events) {
+    if ((isEvent(event, 'tool:post') || isEvent(event, 'tool:error')) && !patternCalls.has(stepKey(event))) {
+      toolCalls.add(stepKey(event))
+    }
+  }
+  return { settledRequests, toolCalls, artifactVersions }
+}
+
+function isRecorded(event: Event, { settledRequests, toolCalls, artifactVersions }: JournalFacts): boolean {
+  if (ALWAYS_RECORDED.has(event.type)) return true
+  if (isEvent(event, 'model:begin')) return settledRequests.has(`${event.data.key}\n${event.data.attempt}`)
+  // A hook changed the input of this pattern call. Hooks are not called in a replay.
+  if (isEvent(event, 'tool:pre')) return event.data.kind !== 'pattern' || event.data.original_input !== undefined
+  if (isEvent(event, 'tool:post') || isEvent(event, 'tool:error')) return toolCalls.has(event.data.key)
+  // The order of concurrent writers decides the version numbers.
+  if (isEvent(event, 'artifact:write')) return (artifactVersions.get(event.data.name) ?? 0) > 1
+  if (isEvent(event, 'gate:open') || isEvent(event, 'gate:answer')) {
+    return enclosingToolCall(toolCalls, event.data.key) !== undefined
+  }
+  return false
+}
+
+/** The tool call that a gate belongs to, such as a permission question. */
+function enclosingToolCall(toolCalls: ReadonlySet<string>, key: string): string | undefined {
   for (let end = key.lastIndexOf('/'); end > 0; end = key.lastIndexOf('/', end - 1)) {
-    if (calls.has(key.slice(0, end))) return key.slice(0, end)
+    if (toolCalls.has(key.slice(0, end))) return key.slice(0, end)
   }
   return undefined
 }

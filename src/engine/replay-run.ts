@@ -1,4 +1,4 @@
-import { errorFromRecord, TroupeError, unknownNameError } from '../errors.ts'
+import { errorFromRecord, TroupeError, toTroupeError } from '../errors.ts'
 import type { Event, RunEnd, RunStart } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
 import { Execution } from '../kernel/journal/execution.ts'
@@ -7,34 +7,35 @@ import { Committer } from '../kernel/journal/journal.ts'
 import { JournalIndex } from '../kernel/journal/journal-index.ts'
 import type { Pattern } from '../kernel/pattern.ts'
 import type { Ports } from '../kernel/ports.ts'
+import { requirePattern } from '../kernel/run-input.ts'
 import { Budget } from '../kernel/session/budget.ts'
-import { createContext } from '../kernel/session/pattern-context.ts'
 import type { Store } from '../store/store.ts'
 import type { JournalDifference } from './journal-diff.ts'
 import { canonicalEvents, diffJournals, stepKey } from './journal-diff.ts'
 import type { PendingReads } from './replay-ports.ts'
 import { replayPorts } from './replay-ports.ts'
+import type { Recordings } from './replay-recordings.ts'
 import { recordingsFrom } from './replay-recordings.ts'
 import type { ReplayWorld } from './replay-world.ts'
 import { replayWorld } from './replay-world.ts'
-import { cancelledError, runEndFromError, runEndFromResult } from './run-end.ts'
+import { cancelledError, executePattern } from './run-end.ts'
+import type { RunHistory } from './run-history.ts'
 import { runHistoryFrom } from './run-history.ts'
 
 /*
- * Executes a stored run again, offline, and compares what comes of it with what is stored.
- * 1. Leaves come from the journal by their keys; nothing is asked, called or waited for.
- * 2. What stopped a run from outside (a cancellation, a time limit) stops it again when nothing else can go on.
- * 3. Where a run was cut short, the replay may get a little further than the run did before it noticed; that is no
- *    difference.
+ * Executes a stored run again, offline, and compares the new journal with the stored one.
+ * 1. Results come from the journal by their step keys; no model request, tool call or timer is real.
+ * 2. External events (an answer, a time limit, a cancellation) are repeated when the execution is idle.
+ * 3. A run that was cut short may get further in the replay than it did originally; that is not a difference.
  */
 
 export interface ReplayReport {
   run_id: string
   same: boolean
-  /** Facts that were compared. */
+  /** The number of stored events that were compared. */
   compared: number
   differences: JournalDifference[]
-  /** Facts of the replay that the run was cut short before. */
+  /** The number of events that only the replay has because the run was cut short. */
   after_cut: number
 }
 
@@ -43,9 +44,9 @@ export interface ReplayDeps {
   ports: Omit<Ports, 'publish'>
 }
 
-export async function replayRun(site: ReplayDeps, run_id: string): Promise<ReplayReport> {
-  const stored = await site.store.events(run_id)
-  const replayed = await executeReplay(site, stored)
+export async function replayRun(deps: ReplayDeps, run_id: string): Promise<ReplayReport> {
+  const stored = await deps.store.events(run_id)
+  const replayed = await executeReplay(deps, stored)
   const before = canonicalEvents(stored)
   const all = diffJournals(before, canonicalEvents(replayed))
   const differences = all.filter((difference) => !isAfterCut(stored, difference))
@@ -58,66 +59,80 @@ export async function replayRun(site: ReplayDeps, run_id: string): Promise<Repla
   }
 }
 
-/** The journal that executing the run again gives. */
-async function executeReplay(site: ReplayDeps, stored: readonly Event[]): Promise<Event[]> {
-  const facts = runHistoryFrom(stored)
-  const pattern = requirePattern(site, facts.start)
-  const leaves = recordingsFrom(stored)
+/** Executes the run again and returns the journal this gives. */
+async function executeReplay(deps: ReplayDeps, stored: readonly Event[]): Promise<Event[]> {
+  const history = runHistoryFrom(stored)
+  const pattern = requireReplayPattern(deps, history.start)
+  const recordings = recordingsFrom(stored)
+  const replay = createReplay(deps, { stored, history, pattern, recordings })
+  const { execution, pendingReads } = replay
+  let end: RunEnd | undefined
+  void executePattern(execution, pattern, history.start.input).then((reached) => {
+    end = reached
+  })
+  const activity = () => [execution.claimedKeys.size, execution.journal.head, pendingReads.count, end?.status].join()
+  await waitUntilIdle(activity, pendingReads)
+  for (const event of stored) {
+    if (end || !replayExternalEvent(event, replay)) continue
+    await waitUntilIdle(activity, pendingReads)
+  }
+  end ??= history.end?.error?.code === 'quarantined' ? history.end : undefined
+  if (end) execution.journal.append('run:end', end)
+  await execution.journal.commit()
+  return [
+    ...stored.slice(0, 1),
+    ...recordings.events.filter((event) => recordings.isUsed(event, execution.claimedKeys)),
+    ...replay.written,
+  ]
+}
+
+interface Replay {
+  execution: Execution
+  world: ReplayWorld
+  pendingReads: PendingReads
+  /** Events that the replay has written so far. */
+  written: readonly Event[]
+}
+
+interface ReplaySource {
+  stored: readonly Event[]
+  history: RunHistory
+  pattern: Pattern
+  recordings: Recordings
+}
+
+function createReplay(deps: ReplayDeps, { stored, history, pattern, recordings }: ReplaySource): Replay {
+  const { project, model } = history.start
   const world = replayWorld(stored[0]?.at ?? 0)
-  const reading = { count: 0 }
-  const ports = replayPorts({ ...site, world, reading }, stored)
-  const { project, model, input } = facts.start
-  const run = { id: stored[0]?.run_id ?? '', project, limits: facts.limits, model }
+  const pendingReads = { count: 0 }
+  const ports = replayPorts({ ...deps, world, pendingReads }, stored)
+  const run = { id: stored[0]?.run_id ?? '', project, limits: history.limits, model }
   const written: Event[] = []
   const committer = new Committer({ append: (batch) => collectEvents(batch, written) }, world, () => {})
   const journal = committer.open({ run_id: run.id, project, epoch: 1, head: stored.length })
-  const recorded = new JournalIndex(leaves.events, pattern.renamedKeys)
-  // A session asks this just before it sets the timer for its time limit: else two of the same length look alike.
+  const recorded = new JournalIndex(recordings.events, pattern.renamedKeys)
+  // A session calls this just before it sets its time limit: it tells timers of equal length apart.
   recorded.activeMsSince = (key) => {
     world.keyNextTimer(key)
     return 0
   }
   const budget = new Budget({ ...run.limits, calls: null, tokens: null, usd: null, concurrency: 1_000_000 })
   const execution = new Execution({ run, ports, journal, committer, recorded, budget })
-  // No time passes here: that a person was asked when a time limit was over must not keep it from being over.
+  // The clock stands still: time spent waiting for a person must not extend a recorded time limit.
   execution.gateWaitMs = () => 0
-  let end: RunEnd | undefined
-  void (async () =>
-    runEndFromResult(
-      pattern.name,
-      await pattern.execute(
-        createContext({ execution, path: '', caller: undefined, signal: execution.signal }),
-        input as never,
-      ),
-    ))()
-    .catch((thrown: unknown) => runEndFromError(execution, thrown))
-    .then((reached) => {
-      end = reached
-    })
-  const activity = () => [execution.claimedKeys.size, journal.head, reading.count, end?.status].join()
-  await waitUntilIdle(activity, reading)
-  for (const event of stored) {
-    if (end || !replayExternalEvent(event, { execution, world, written: written })) continue
-    await waitUntilIdle(activity, reading)
-  }
-  end ??= facts.end?.error?.code === 'quarantined' ? facts.end : undefined
-  if (end) journal.append('run:end', end)
-  await journal.commit()
-  return [
-    ...stored.slice(0, 1),
-    ...leaves.events.filter((seed) => leaves.isUsed(seed, execution.claimedKeys)),
-    ...written,
-  ]
+  return { execution, world, pendingReads, written }
 }
 
-function requirePattern({ ports }: ReplayDeps, { pattern: name }: RunStart): Pattern {
-  const pattern = ports.patterns.get(name)
-  if (pattern) return pattern
-  const error = unknownNameError('unknown_pattern', { kind: 'pattern', name, known: [...ports.patterns.keys()] })
-  throw new TroupeError('unknown_pattern', error.message, {
-    alternatives: error.alternatives,
-    hint: 'a run of a pattern of your own is replayed by the program that defines it: troupe.replay(run_id)',
-  })
+function requireReplayPattern({ ports }: ReplayDeps, { pattern: name }: RunStart): Pattern {
+  try {
+    return requirePattern(ports.patterns, name)
+  } catch (thrown) {
+    const { code, message, alternatives } = toTroupeError(thrown)
+    throw new TroupeError(code, message, {
+      alternatives,
+      hint: 'call troupe.replay(run_id) in the program that defines the pattern',
+    })
+  }
 }
 
 function collectEvents(batch: readonly Append[], written: Event[]): AppendOutcome[] {
@@ -125,28 +140,21 @@ function collectEvents(batch: readonly Append[], written: Event[]): AppendOutcom
   return batch.map(() => ({ ok: true }))
 }
 
-/** Turns of the event loop without anything happening after which nothing will happen any more. */
+/** Event-loop turns without activity after which the execution counts as idle. */
 const IDLE_TICKS = 20
 
-async function waitUntilIdle(activity: () => string, reading: PendingReads): Promise<void> {
+async function waitUntilIdle(activity: () => string, pendingReads: PendingReads): Promise<void> {
   let last = activity()
-  for (let still = 0; still < IDLE_TICKS; still++) {
+  for (let idle = 0; idle < IDLE_TICKS; idle++) {
     await new Promise<void>((resolve) => setImmediate(resolve))
     const now = activity()
-    if (now !== last || reading.count > 0) still = 0
+    if (now !== last || pendingReads.count > 0) idle = 0
     last = now
   }
 }
 
-interface ReplayExecution {
-  execution: Execution
-  world: ReplayWorld
-  /** What has been written so far. */
-  written: readonly Event[]
-}
-
-/** Lets what came from outside happen again, in the order of the journal: an answer, a time limit, a cancellation. */
-function replayExternalEvent(event: Event, { execution, world, written }: ReplayExecution): boolean {
+/** Repeats an answer, a time limit or a cancellation. Returns false for any other event. */
+function replayExternalEvent(event: Event, { execution, world, written }: Replay): boolean {
   if (isEvent(event, 'gate:answer')) {
     const { key, answer, by } = event.data
     const gate = written.find((question) => isEvent(question, 'gate:open') && question.data.key === key)
@@ -154,7 +162,7 @@ function replayExternalEvent(event: Event, { execution, world, written }: Replay
     return gate !== undefined
   }
   if (isEvent(event, 'session:end') && event.data.error?.code === 'timeout') {
-    // Sessions below the one whose time was over end with the same error.
+    // Sub-sessions of the session that timed out end with the same error.
     if (event.data.error.step === event.data.key) world.expireTimer(event.data.key)
     return true
   }
@@ -171,7 +179,7 @@ function replayExternalEvent(event: Event, { execution, world, written }: Replay
 
 const CUT_SHORT_REASONS = new Set(['budget', 'timeout', 'cancelled'])
 
-/** Told only by the replay, and below something that had no end or was cut short. */
+/** True for an event that only the replay has, in a run or session that did not end or was cut short. */
 function isAfterCut(stored: readonly Event[], { key, seq }: JournalDifference): boolean {
   if (seq[0] !== null) return false
   const end = stored.findLast((event) => isEvent(event, 'run:end'))

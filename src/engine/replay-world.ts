@@ -1,57 +1,45 @@
 import type { World } from '../kernel/world.ts'
 
-/** A world in which no time passes by itself: a timer fires when the replay says that it did. */
+/** A world whose clock stands still: timers fire only when the replay expires them. */
 export interface ReplayWorld extends World {
-  /** The next timer is that of the session with this key. */
+  /** Marks the next timer as the time limit of the session with this key. */
   keyNextTimer(key: string): void
-  /** Lets the time of the session with this key run out. */
+  /** Fires the timer of the session with this key. */
   expireTimer(key: string): void
+}
+
+interface ReplayTimer {
+  key: string | undefined
+  ms: number
+  fire(): void
 }
 
 export function replayWorld(start: number): ReplayWorld {
   let now = start
-  let next: string | undefined
-  const timers = new Set<{ key: string | undefined; ms: number; fire(): void }>()
+  let nextKey: string | undefined
+  const timers = new Set<ReplayTimer>()
+  const after: World['after'] = (ms, task) => {
+    const timer: ReplayTimer = {
+      ms,
+      key: nextKey,
+      fire() {
+        timers.delete(timer)
+        task()
+      },
+    }
+    nextKey = undefined
+    timers.add(timer)
+    return () => void timers.delete(timer)
+  }
   return {
     now: () => now,
     random: () => 0.5,
     randomHex: (bytes) => '0'.repeat(bytes * 2),
     defer: (task) => void setImmediate(task),
-    sleep: (ms, signal) =>
-      new Promise((resolve, reject) => {
-        if (signal?.aborted) return reject(signal.reason)
-        const aborted = () => {
-          timers.delete(timer)
-          reject(signal?.reason)
-        }
-        const timer = {
-          ms,
-          key: next,
-          fire() {
-            timers.delete(timer)
-            signal?.removeEventListener('abort', aborted)
-            resolve()
-          },
-        }
-        next = undefined
-        timers.add(timer)
-        signal?.addEventListener('abort', aborted, { once: true })
-      }),
-    after(ms, task) {
-      const timer = {
-        ms,
-        key: next,
-        fire() {
-          timers.delete(timer)
-          task()
-        },
-      }
-      next = undefined
-      timers.add(timer)
-      return () => void timers.delete(timer)
-    },
+    after,
+    sleep: (ms, signal) => sleepWith(after, ms, signal),
     keyNextTimer(key) {
-      next = key
+      nextKey = key
     },
     expireTimer(key) {
       const timer = [...timers].find((candidate) => candidate.key === key)
@@ -59,4 +47,19 @@ export function replayWorld(start: number): ReplayWorld {
       timer?.fire()
     },
   }
+}
+
+function sleepWith(after: World['after'], ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason)
+    const onAbort = () => {
+      cancel()
+      reject(signal?.reason)
+    }
+    const cancel = after(ms, () => {
+      signal?.removeEventListener('abort', onAbort)
+      resolve()
+    })
+    signal?.addEventListener('abort', onAbort, { once: true })
+  })
 }

@@ -1,4 +1,4 @@
-import { TroupeError, toTroupeError, unknownNameError } from '../errors.ts'
+import { TroupeError, toTroupeError } from '../errors.ts'
 import type { Event } from '../kernel/event.ts'
 import { Execution } from '../kernel/journal/execution.ts'
 import { isFatal } from '../kernel/journal/fatal-error.ts'
@@ -6,21 +6,22 @@ import type { Committer, Journal } from '../kernel/journal/journal.ts'
 import { JournalIndex } from '../kernel/journal/journal-index.ts'
 import type { Pattern } from '../kernel/pattern.ts'
 import type { Ports } from '../kernel/ports.ts'
+import { requirePattern } from '../kernel/run-input.ts'
 import { Budget, limitError } from '../kernel/session/budget.ts'
 import { settleLostModelCalls } from '../kernel/session/model-request.ts'
-import { createContext, resumeBackgroundSessions } from '../kernel/session/pattern-context.ts'
+import { resumeBackgroundSessions } from '../kernel/session/pattern-context.ts'
 import type { Command, GateRow, Lease, Store } from '../store/store.ts'
 import type { ReopenOptions } from './engine.ts'
 import { applyForkToPorts } from './fork-changes.ts'
-import { cancelledError, runEndFromError, runEndFromResult } from './run-end.ts'
+import { cancelledError, executePattern } from './run-end.ts'
 import { assertSameWorkspace, reopenRun, runHistoryFrom, undeliveredEvents } from './run-history.ts'
 
 /*
- * One leased attempt at a run, from reading its journal to its end, its parking, or its interruption.
- * 1. Commands become events here, by the owner, each once: an answer, a cancellation or a steering the journal has is
- *    skipped.
- * 2. A run parks only past the last command it has seen; a newer one makes it run again instead.
- * 3. A run that broke off three times without getting anywhere, or eight times at all, is put aside with the reason.
+ * One attempt to execute a run under a lease, from reading its journal until the run ends, parks or is interrupted.
+ * 1. Only the owner turns commands into events, each once: answers, cancellations and steering that the journal already
+ *    has are skipped.
+ * 2. A run parks only if no command is newer than the last one it has read; otherwise it is executed again.
+ * 3. A run that crashed three times without progress, or eight times in all, is quarantined.
  */
 
 export interface RunAttemptDeps {
@@ -30,21 +31,27 @@ export interface RunAttemptDeps {
   owner: string
   lease: Lease
   reopen: ReopenOptions | undefined
-  /** Told of committed events that nobody may have told observers of. */
+  /** Delivers committed events that listeners may have missed. */
   deliver(events: readonly Event[]): void
-  /** Told of what does not stop the run and still should be known. */
+  /** Called with problems that do not stop the run. */
   onWarning(error: TroupeError): void
 }
 
-/** How an attempt came to its end. `again` means that a command arrived while it was parking. */
+/** `again`: a command arrived while the run was parking. */
 export type RunAttemptOutcome = 'ended' | 'parked' | 'interrupted' | 'again'
 
+interface StartContext {
+  ports: Ports
+  journal: Journal
+  recorded: JournalIndex
+}
+
 const MAX_CRASHES_WITHOUT_PROGRESS = 3
-/** Looks for commands in a row, about two seconds of them, that may fail before somebody is told. */
+/** Consecutive failed polls, about two seconds, before `onWarning` is called. */
 const FAILED_POLLS_BEFORE_WARNING = 8
-/** A tool that kills the process makes its run get on a little each time: it is told that the outcome is unknown. */
+/** Bounds a crash loop with progress: a tool that kills the process gets `outcome_unknown` and the run moves on. */
 const MAX_CRASHES = 8
-/** How long a run is its owner's without word from it. */
+/** A lease expires this long after its last renewal. */
 export const LEASE_MS = 30_000
 
 export class RunAttempt {
@@ -53,31 +60,31 @@ export class RunAttempt {
   #execution: Execution | undefined
   #seenCommand = 0
   #polling: Promise<void> = Promise.resolve()
-  readonly #idle = Promise.withResolvers<'quiet'>()
+  readonly #parkable = Promise.withResolvers<'parkable'>()
   readonly #done = new AbortController()
   #pausing = false
   #failedPolls = 0
 
-  constructor(site: RunAttemptDeps) {
-    this.#deps = site
-    this.run_id = site.lease.run_id
+  constructor(deps: RunAttemptDeps) {
+    this.#deps = deps
+    this.run_id = deps.lease.run_id
   }
 
   get seenCommand(): number {
     return this.#seenCommand
   }
 
-  /** Stops without ending the run. */
+  /** Interrupts the run so that it can be resumed. */
   pause(): void {
     this.#pausing = true
     this.#execution?.pause()
   }
 
   markLeaseLost(): void {
-    this.#execution?.abort(new TroupeError('lease_lost', `another process took over the run ${this.run_id}`))
+    this.#execution?.abort(new TroupeError('lease_lost', `another process took over run ${this.run_id}`))
   }
 
-  /** Reads commands that arrived since the last look, one look at a time. */
+  /** Reads and applies new commands. Concurrent calls are serialised. */
   pollCommands(): Promise<void> {
     this.#polling = this.#polling.then(
       () => this.#readCommands(),
@@ -92,78 +99,65 @@ export class RunAttempt {
     return this.#polling.catch(() => {})
   }
 
-  /** A store that cannot be read now may be in a moment; one that stays so keeps answers and cancellations away. */
+  /** Warns once when polling keeps failing: answers and cancellations do not arrive meanwhile. */
   #onPollFailed(thrown: unknown): void {
     this.#failedPolls += 1
     if (this.#failedPolls !== FAILED_POLLS_BEFORE_WARNING) return
     const { message } = toTroupeError(thrown)
-    this.#deps.onWarning(
-      new TroupeError('store_failed', `commands of the run ${this.run_id} cannot be read: ${message}`),
-    )
+    this.#deps.onWarning(new TroupeError('store_failed', `cannot read the commands of run ${this.run_id}: ${message}`))
   }
 
   async run(): Promise<RunAttemptOutcome> {
-    const { store, committer, lease, owner } = this.#deps
+    const { store, committer, lease, reopen } = this.#deps
     const events = await store.events(this.run_id)
-    const facts = runHistoryFrom(events)
-    const ports = applyForkToPorts(this.#deps.ports, facts.start)
+    const history = runHistoryFrom(events)
+    const ports = applyForkToPorts(this.#deps.ports, history.start)
     this.#deps.deliver(undeliveredEvents(events))
-    assertSameWorkspace(facts.start.workspace, ports.workspace)
-    const pattern = ports.patterns.get(facts.start.pattern)
-    if (!pattern)
-      throw unknownNameError('unknown_pattern', {
-        kind: 'pattern',
-        name: facts.start.pattern,
-        known: [...ports.patterns.keys()],
-      })
+    assertSameWorkspace(history.start.workspace, ports.workspace)
+    const pattern = requirePattern(ports.patterns, history.start.pattern)
     const journal = committer.open(lease)
-    if (facts.end && !this.#deps.reopen) return 'ended'
-    if (this.#deps.reopen) events.push(reopenRun(journal, facts, this.#deps.reopen))
+    if (history.end && !reopen) return 'ended'
+    if (reopen) events.push(reopenRun(journal, history, reopen))
     const recorded = new JournalIndex(events, pattern.renamedKeys)
     const { crashes, crashesWithoutProgress } = recorded
     if (crashesWithoutProgress >= MAX_CRASHES_WITHOUT_PROGRESS || crashes >= MAX_CRASHES)
       return this.#quarantine(journal, crashes)
-    const { limits } = runHistoryFrom(events)
-    const budget = new Budget(limits)
-    for (const event of events) budget.recordEvent(event)
-    const { project, model } = facts.start
-    const run = { id: this.run_id, project, limits, model, permissions: facts.start.permissions }
-    const execution = new Execution({ run, ports, journal, committer, recorded, budget })
-    this.#execution = execution
-    execution.onParkable = () => this.#idle.resolve('quiet')
-    execution.ensureLease = () => this.#ensureLease()
-    if (this.#pausing) execution.pause()
-    journal.append('run:attempt', { epoch: lease.epoch, owner })
-    settleLostModelCalls(execution)
-    if (recorded.cancelled) execution.abort(cancelledError(recorded.cancelled.data.reason))
+    const execution = this.#start(events, { ports, journal, recorded })
     await this.pollCommands()
     void this.#enforceWallClock(execution, recorded.activeMs)
     resumeBackgroundSessions(execution)
     try {
-      return await this.#execute(execution, pattern, facts.start.input)
+      return await this.#execute(execution, pattern, history.start.input)
     } finally {
       this.#done.abort()
     }
   }
 
+  #start(events: readonly Event[], { ports, journal, recorded }: StartContext): Execution {
+    const { committer, lease, owner } = this.#deps
+    const { start, limits } = runHistoryFrom(events)
+    const budget = new Budget(limits)
+    for (const event of events) budget.recordEvent(event)
+    const { project, model, permissions } = start
+    const run = { id: this.run_id, project, limits, model, permissions }
+    const execution = new Execution({ run, ports, journal, committer, recorded, budget })
+    this.#execution = execution
+    execution.onParkable = () => this.#parkable.resolve('parkable')
+    execution.ensureLease = () => this.#ensureLease()
+    if (this.#pausing) execution.pause()
+    journal.append('run:attempt', { epoch: lease.epoch, owner })
+    settleLostModelCalls(execution)
+    if (recorded.cancelled) execution.abort(cancelledError(recorded.cancelled.data.reason))
+    return execution
+  }
+
   async #execute(execution: Execution, pattern: Pattern, input: unknown): Promise<RunAttemptOutcome> {
-    const context = createContext({ execution, path: '', caller: undefined, signal: execution.signal })
-    const poisoned = new Promise<never>((_, reject) => {
-      const check = () => {
-        const error = toTroupeError(execution.signal.reason)
-        if (isFatal(error)) reject(error)
-      }
-      if (execution.signal.aborted) check()
-      else execution.signal.addEventListener('abort', check, { once: true })
-    })
-    const working = (async () =>
-      runEndFromResult(pattern.name, await pattern.execute(context, input as never)))().catch((thrown: unknown) =>
-      runEndFromError(execution, thrown),
-    )
-    working.catch(() => {})
-    const outcome = await Promise.race([working, this.#idle.promise, poisoned])
-    if (outcome === 'quiet') return this.#park(execution)
-    await Promise.race([execution.finish(), poisoned])
+    const fatal = fatalAbort(execution.signal)
+    const end = executePattern(execution, pattern, input)
+    end.catch(() => {})
+    const outcome = await Promise.race([end, this.#parkable.promise, fatal])
+    if (outcome === 'parkable') return this.#park(execution)
+    await Promise.race([execution.finish(), fatal])
     this.#done.abort()
     execution.journal.append('run:end', outcome)
     execution.journal.close()
@@ -172,7 +166,7 @@ export class RunAttempt {
   }
 
   async #park(execution: Execution): Promise<RunAttemptOutcome> {
-    // From here on commands are for the next attempt: one obeyed after the parking would count as seen and wake nobody.
+    // Stop polling: a command applied after parking would count as seen and would not wake the run.
     this.#done.abort()
     if (execution.isPaused && execution.waitingGates.length === 0) {
       execution.journal.append('run:interrupt', { reason: 'the process was asked to stop' })
@@ -190,8 +184,8 @@ export class RunAttempt {
   }
 
   async #quarantine(journal: Journal, crashes: number): Promise<RunAttemptOutcome> {
-    const error = new TroupeError('quarantined', `the run broke off ${crashes} times in a row`, {
-      hint: 'see its last steps with troupe show; when the cause is gone: troupe resume RUN --force',
+    const error = new TroupeError('quarantined', `the run crashed ${crashes} times in a row`, {
+      hint: 'see its last steps with troupe show RUN; when the cause is fixed: troupe resume RUN --force',
     })
     journal.append('run:end', { status: 'failed', stop_reason: 'failed', output: null, error: error.toJSON() })
     await journal.commit('full')
@@ -199,12 +193,12 @@ export class RunAttempt {
   }
 
   async #readCommands(): Promise<void> {
-    const x = this.#execution
-    if (!x || this.#done.signal.aborted) return
+    const execution = this.#execution
+    if (!execution || this.#done.signal.aborted) return
     for (const command of await this.#deps.store.commands(this.run_id, this.#seenCommand)) {
       const gate = command.body.kind === 'answer' ? await this.#deps.store.gate(command.body.gate_id) : undefined
       if (this.#done.signal.aborted) return
-      await this.#applyCommand(x, command, gate)
+      await this.#applyCommand(execution, command, gate)
       this.#seenCommand = command.id
     }
   }
@@ -241,7 +235,7 @@ export class RunAttempt {
       throw this.#execution?.signal.reason
     }
     lease.lease_until = until
-    // The answer itself may have come late.
+    // The renewal itself may have taken longer than the lease.
     await this.#ensureLease()
   }
 
@@ -255,4 +249,16 @@ export class RunAttempt {
       // The attempt ended first.
     }
   }
+}
+
+/** Rejects when the execution is aborted with a fatal error, such as a lost lease: the run must stop without an end. */
+function fatalAbort(signal: AbortSignal): Promise<never> {
+  return new Promise<never>((_, reject) => {
+    const check = () => {
+      const error = toTroupeError(signal.reason)
+      if (isFatal(error)) reject(error)
+    }
+    if (signal.aborted) check()
+    else signal.addEventListener('abort', check, { once: true })
+  })
 }

@@ -2,32 +2,40 @@ import { errorFromRecord, TroupeError, toTroupeError } from '../errors.ts'
 import type { RunEnd } from '../kernel/event.ts'
 import type { Execution } from '../kernel/journal/execution.ts'
 import { isFatal } from '../kernel/journal/fatal-error.ts'
-import type { PatternResult } from '../kernel/pattern.ts'
+import type { Pattern, PatternResult } from '../kernel/pattern.ts'
+import { createContext } from '../kernel/session/pattern-context.ts'
 
 export function cancelledError(reason: string): TroupeError {
   return new TroupeError('cancelled', reason === '' ? 'the run was cancelled' : `the run was cancelled: ${reason}`)
 }
 
-/** How a run ends whose pattern returned. */
-export function runEndFromResult(pattern: string, result: PatternResult): RunEnd {
+/** Executes the pattern of a run from its beginning and returns how the run ends. */
+export function executePattern(execution: Execution, pattern: Pattern, input: unknown): Promise<RunEnd> {
+  const context = createContext({ execution, path: '', caller: undefined, signal: execution.signal })
+  return (async () => runEndFromResult(pattern.name, await pattern.execute(context, input as never)))().catch(
+    (thrown: unknown) => runEndFromError(execution, thrown),
+  )
+}
+
+function runEndFromResult(pattern: string, result: PatternResult): RunEnd {
   if (typeof result !== 'object' || result === null || typeof result.success !== 'boolean') {
-    throw new TroupeError('internal', `the pattern ${pattern} did not return {success, output, error}`)
+    throw new TroupeError('internal', `the pattern '${pattern}' did not return { success, output, error }`)
   }
-  // What the caller is told now is what the store will tell later: nothing that JSON cannot hold.
+  // Round trip through JSON: the caller must get the same output now as from the store later.
   const output: unknown = JSON.parse(JSON.stringify(result.output ?? null) ?? 'null')
   if (result.success)
     return { status: 'completed', stop_reason: result.stop_reason ?? 'completed', output, error: null }
   const stop_reason = result.stop_reason ?? 'failed'
   const error = result.detail
     ? errorFromRecord(result.detail)
-    : new TroupeError('tool_failed', result.error ?? 'it failed')
+    : new TroupeError('tool_failed', result.error ?? `the pattern '${pattern}' failed`)
   const status = stop_reason === 'cancelled' ? 'cancelled' : 'failed'
   const end = { status, stop_reason, output, error: error.toJSON() } as const
   return result.retry_keys && result.retry_keys.length > 0 ? { ...end, retry_keys: result.retry_keys } : end
 }
 
-/** How a run ends whose pattern threw; rethrows what must not be written down as an end. */
-export function runEndFromError(execution: Execution, thrown: unknown): RunEnd {
+/** Rethrows errors after which nothing may be appended, such as a lost lease. */
+function runEndFromError(execution: Execution, thrown: unknown): RunEnd {
   const error = toTroupeError(execution.signal.aborted ? execution.signal.reason : thrown)
   const lostJournal = isFatal(error) && error.code !== 'unclaimed_action' && error.code !== 'step_drift'
   if (lostJournal && error.code !== 'duplicate_step') throw error

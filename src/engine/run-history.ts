@@ -8,28 +8,32 @@ import type { ReopenOptions } from './engine.ts'
 export interface RunHistory {
   start: RunStart
   limits: Limits
-  /** How it ended, unless it was taken up again since. */
+  /** The last `run:end`, unless the run was reopened since. */
   end: RunEnd | undefined
 }
 
-/** Events that observers may not have been told of: a process that died has committed them and may have said nothing. */
+/** Events that listeners may have missed: a process may die between committing events and delivering them. */
 export function undeliveredEvents(events: readonly Event[]): readonly Event[] {
   const last = events.findLastIndex((event) => event.type === 'run:attempt')
   if (last === -1) return events
-  const stopped = events.at(-1)?.type
-  const inOrder = stopped === 'run:park' || stopped === 'run:interrupt' || stopped === 'run:end'
-  return inOrder ? [] : events.slice(last)
+  const lastType = events.at(-1)?.type
+  const isCleanStop = lastType === 'run:park' || lastType === 'run:interrupt' || lastType === 'run:end'
+  return isCleanStop ? [] : events.slice(last)
 }
 
-/** What a journal says its run is: how it started, the limits in force now, and how it ended. */
+/** The data of the first event. Throws `store_corrupt` if it is not `run:start`. */
+export function requireRunStart(events: readonly Event[]): RunStart {
+  const [first] = events
+  if (isEvent(first, 'run:start')) return first.data
+  throw new TroupeError('store_corrupt', 'the journal does not begin with run:start', {
+    hint: 'check the journal with troupe doctor --run ID',
+  })
+}
+
+/** The start of a run, the limits in force, and its end. */
 export function runHistoryFrom(events: readonly Event[]): RunHistory {
-  const first = events[0]
-  if (!isEvent(first, 'run:start')) {
-    throw new TroupeError('store_corrupt', 'the journal does not begin with run:start', {
-      hint: 'troupe doctor --run ID',
-    })
-  }
-  let limits = first.data.limits
+  const start = requireRunStart(events)
+  let { limits } = start
   let end: RunEnd | undefined
   for (const event of events) {
     if (isEvent(event, 'run:end')) end = event.data
@@ -37,30 +41,29 @@ export function runHistoryFrom(events: readonly Event[]): RunHistory {
     limits = event.data.limits
     end = undefined
   }
-  return { start: first.data, limits, end }
+  return { start, limits, end }
 }
 
-/** Takes a failed run up again, as an event; throws when it cannot be. */
-export function reopenRun(journal: Journal, facts: RunHistory, reopen: ReopenOptions): Event {
-  if (facts.end && facts.end.status !== 'failed') {
-    throw new TroupeError('run_ended', `the run has ended: ${facts.end.status}`, {
-      hint: 'start a new run; its sessions can be resumed there by session_id',
+/** Appends `run:reopen` for a failed run. Throws `run_ended` or `quarantined` if the run cannot be resumed. */
+export function reopenRun(journal: Journal, { end, limits }: RunHistory, reopen: ReopenOptions): Event {
+  if (end && end.status !== 'failed') {
+    throw new TroupeError('run_ended', `the run has ended: ${end.status}`, {
+      hint: 'start a new run; continue the sessions of this one there with `session_id`',
     })
   }
-  if (facts.end?.error?.code === 'quarantined' && !reopen.force) throw errorFromRecord(facts.end.error)
-  const limits = { ...facts.limits, ...reopen.limits }
+  if (end?.error?.code === 'quarantined' && !reopen.force) throw errorFromRecord(end.error)
   return journal.append('run:reopen', {
-    key: facts.end?.error?.step ?? null,
-    ...(facts.end?.retry_keys ? { additional_keys: facts.end.retry_keys } : undefined),
-    limits,
+    key: end?.error?.step ?? null,
+    ...(end?.retry_keys ? { additional_keys: end.retry_keys } : undefined),
+    limits: { ...limits, ...reopen.limits },
     ...(reopen.force ? { force: true as const } : undefined),
   })
 }
 
-/** A run goes on in the folder that it was started for: its agents were let loose there and nowhere else. */
-export function assertSameWorkspace(started: string | undefined, now: string | undefined): void {
-  if (started === undefined || now === undefined || started === now) return
-  throw new TroupeError('invalid_input', `the run works in ${started}, not in ${now}`, {
-    hint: `go on with it there: --workspace ${started}`,
+/** Throws if a run is resumed in another workspace: its agents were given access to the first one only. */
+export function assertSameWorkspace(original: string | undefined, current: string | undefined): void {
+  if (original === undefined || current === undefined || original === current) return
+  throw new TroupeError('invalid_input', `the workspace of the run is ${original}, not ${current}`, {
+    hint: `resume it with --workspace ${original}`,
   })
 }

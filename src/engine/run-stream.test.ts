@@ -7,9 +7,9 @@ import type { Store } from '../store/store.ts'
 import type { Engine, StreamItem } from './engine.ts'
 import { streamRun } from './run-stream.ts'
 
-/** An engine whose signals a test gives, over a store that holds what was committed. */
-function watched() {
-  const listeners = new Set<(signal: StreamItem) => void>()
+/** A stream over an engine and a store that the test drives by hand. */
+function streamFixture() {
+  const listeners = new Set<(item: StreamItem) => void>()
   const events: Event[] = []
   const reads: number[] = []
   const store: Store = new MemoryStore()
@@ -28,8 +28,8 @@ function watched() {
     drain: async () => {},
   }
   const done = Promise.withResolvers<void>()
-  const tell = (signal: StreamItem) => {
-    for (const listener of listeners) listener(signal)
+  const publish = (item: StreamItem) => {
+    for (const listener of listeners) listener(item)
   }
   return {
     listeners,
@@ -39,82 +39,82 @@ function watched() {
     commit(run_id = 'r') {
       const event = { run_id, seq: events.length + 1, at: 0, type: 'custom:x', data: { key: 'x' } } as Event
       if (run_id === 'r') events.push(event)
-      tell({ event })
+      publish({ event })
     },
-    say(text: string) {
+    writeText(text: string) {
       const delta: Delta = { run_id: 'r', session_id: 's', key: 'k', attempt: 1, offset: 0, type: 'text', text }
-      tell({ delta })
+      publish({ delta })
     },
   }
 }
 
-const shown = (signal: StreamItem) => ('delta' in signal ? signal.delta.text : signal.event.seq)
+const textOrSeq = (item: StreamItem) => ('delta' in item ? item.delta.text : item.event.seq)
 
-async function all(signals: AsyncIterable<StreamItem>): Promise<(string | number)[]> {
-  const told: (string | number)[] = []
-  for await (const signal of signals) told.push(shown(signal))
-  return told
+async function collect(items: AsyncIterable<StreamItem>): Promise<(string | number)[]> {
+  const collected: (string | number)[] = []
+  for await (const item of items) collected.push(textOrSeq(item))
+  return collected
 }
 
-describe('following a run', () => {
-  test('P3 what was committed before comes first, then all that follows, each event once', async () => {
-    const run = watched()
+describe('streaming a run', () => {
+  test('P3 a stream yields the committed events first, then all later ones, each once', async () => {
+    const run = streamFixture()
     run.commit()
     run.commit()
-    const telling = all(run.stream())
+    const items = collect(run.stream())
     await flushEventLoop()
     run.commit()
     run.commit('another run')
-    run.say('a')
+    run.writeText('a')
     run.commit()
     await flushEventLoop()
     run.done.resolve()
-    expect(await telling).toEqual([1, 2, 3, 'a', 4])
+    expect(await items).toEqual([1, 2, 3, 'a', 4])
     expect(run.listeners.size).toBe(0)
   })
 
-  test('P3 words and events that came just before the end are told, in order', async () => {
-    const run = watched()
-    const telling = all(run.stream())
+  test('P3 text deltas and events just before the end are yielded in order', async () => {
+    const run = streamFixture()
+    const items = collect(run.stream())
     await flushEventLoop()
     run.commit()
-    run.say('last ')
-    run.say('words')
+    run.writeText('last ')
+    run.writeText('text')
     run.commit()
     run.done.resolve()
-    expect(await telling).toEqual([1, 'last ', 'words', 2])
+    expect(await items).toEqual([1, 'last ', 'text', 2])
   })
 
-  test('P3 a run whose work failed is told to its last event', async () => {
-    const run = watched()
-    const telling = all(run.stream())
+  test('P3 the stream of a run that failed ends with its last event', async () => {
+    const run = streamFixture()
+    const items = collect(run.stream())
     await flushEventLoop()
     run.commit()
     run.done.reject(new Error('lease lost'))
-    expect(await telling).toEqual([1])
+    expect(await items).toEqual([1])
   })
 
-  test('P5 a reader that falls behind loses words, and reads the events again from the store', async () => {
-    const run = watched()
+  test('P5 a reader that falls behind loses text deltas and reads the events from the store', async () => {
+    const run = streamFixture()
     const stream = run.stream()
     run.commit()
-    expect(shown((await stream.next()).value as StreamItem)).toBe(1)
+    expect(textOrSeq((await stream.next()).value as StreamItem)).toBe(1)
     for (let n = 0; n < 10_000; n++) {
-      run.say('w')
+      run.writeText('w')
       run.commit()
     }
     run.done.resolve()
-    const told = await all(stream)
-    const seqs = told.filter((each) => typeof each === 'number')
+    const items = await collect(stream)
+    const seqs = items.filter((item) => typeof item === 'number')
     expect(seqs).toEqual(Array.from({ length: 10_000 }, (_, index) => index + 2))
-    expect(told.length).toBeLessThan(20_000)
+    expect(items.length).toBeLessThan(20_000)
   })
 
-  test('P4 a reader that leaves is no longer told', async () => {
-    const run = watched()
+  test('P4 a reader that leaves the loop is unsubscribed', async () => {
+    const run = streamFixture()
     run.commit()
-    for await (const signal of run.stream()) {
-      expect(shown(signal)).toBe(1)
+    for await (const item of run.stream()) {
+      expect(textOrSeq(item)).toBe(1)
       break
     }
     expect(run.listeners.size).toBe(0)

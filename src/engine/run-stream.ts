@@ -4,61 +4,81 @@ import type { Store } from '../store/store.ts'
 import type { Engine, StreamItem } from './engine.ts'
 
 /*
- * Watching a run that this process executes. A slow reader never slows the run and never holds more than a bounded
- * queue: when it falls behind, words are dropped and events are read again from the store.
+ * Streams a run that this process executes. There is no back-pressure on the run: a slow reader has a bounded queue, and
+ * when it overflows, text deltas are dropped and events are read again from the store.
  */
 
 const MAX_QUEUED = 4096
 
-/** Signals of one run from `after` on, until `done` settles and all is told. */
+/** Yields the events of a run from the first one on, and its text deltas, until `done` settles and all events are read. */
 export async function* streamRun(
-  from: { engine: Engine; store: Store },
+  { engine, store }: { engine: Engine; store: Store },
   run_id: string,
   done: Promise<unknown>,
 ): AsyncGenerator<StreamItem, void> {
-  let queue: StreamItem[] = []
-  let behind = true
-  let over = false
-  let wake = Promise.withResolvers<void>()
-  const unwatch = from.engine.subscribe((signal) => {
-    if (itemRunId(signal) !== run_id) return
-    if (queue.length >= MAX_QUEUED) {
-      queue = []
-      behind = true
-    }
-    if (!behind) queue.push(signal)
-    wake.resolve()
+  const queue = new StreamQueue()
+  const unsubscribe = engine.subscribe((item) => {
+    if (itemRunId(item) === run_id) queue.push(item)
   })
-  const finish = () => {
-    over = true
-    wake.resolve()
-  }
+  const finish = () => queue.finish()
   done.then(finish, finish)
   let cursor = 0
   try {
     for (;;) {
-      const last = over
-      if (behind || last) {
-        behind = false
-        queue = []
-        for (const event of await readEventsAfter(from.store, run_id, cursor)) {
+      const isLast = queue.isFinished
+      if (queue.isBehind || isLast) {
+        queue.reset()
+        for (const event of await readEventsAfter(store, run_id, cursor)) {
           cursor = event.seq
           yield { event }
         }
       }
-      for (let signal = queue.shift(); signal; signal = queue.shift()) {
-        if ('event' in signal) {
-          if (signal.event.seq <= cursor) continue
-          cursor = signal.event.seq
+      for (let item = queue.shift(); item; item = queue.shift()) {
+        if ('event' in item) {
+          if (item.event.seq <= cursor) continue
+          cursor = item.event.seq
         }
-        yield signal
+        yield item
       }
-      if (last) return
-      await wake.promise
-      wake = Promise.withResolvers<void>()
+      if (isLast) return
+      await queue.changed.promise
+      queue.changed = Promise.withResolvers<void>()
     }
   } finally {
-    unwatch()
+    unsubscribe()
+  }
+}
+
+/** Items that the reader has not taken yet. While it is behind, items are dropped: the reader goes to the store. */
+class StreamQueue {
+  #items: StreamItem[] = []
+  /** Resolved by the next change. */
+  changed = Promise.withResolvers<void>()
+  isBehind = true
+  isFinished = false
+
+  push(item: StreamItem): void {
+    if (this.#items.length >= MAX_QUEUED) {
+      this.#items = []
+      this.isBehind = true
+    }
+    if (!this.isBehind) this.#items.push(item)
+    this.changed.resolve()
+  }
+
+  finish(): void {
+    this.isFinished = true
+    this.changed.resolve()
+  }
+
+  shift(): StreamItem | undefined {
+    return this.#items.shift()
+  }
+
+  /** Begins to queue again, just before the reader reads from the store. */
+  reset(): void {
+    this.isBehind = false
+    this.#items = []
   }
 }
 
@@ -71,6 +91,6 @@ async function readEventsAfter(store: Store, run_id: string, cursor: number): Pr
   }
 }
 
-function itemRunId(signal: StreamItem): string {
-  return 'event' in signal ? signal.event.run_id : signal.delta.run_id
+function itemRunId(item: StreamItem): string {
+  return 'event' in item ? item.event.run_id : item.delta.run_id
 }

@@ -5,18 +5,18 @@ import type { SessionHistory } from '../kernel/ports.ts'
 import type { EventPosition, Store } from '../store/store.ts'
 
 /*
- * What sessions said and heard before, for those who take them up again.
- * 1. A past is kept only if every segment of it has ended. Such a past never changes: what comes later follows it.
- * 2. Before a kept past is used, the store is asked whether its last segment still ends where the past does; only what
- *    follows is read. Whoever wrote that, this process or another, is read all the same.
- * 3. What is kept is bounded, and forgetting it costs time, nothing else.
+ * Caches the events of sessions, so that resuming a session does not read its whole history again.
+ * 1. A history is cached only if all its segments have ended: such a history never changes, later events follow it.
+ * 2. Before a cached history is used, the store confirms that its last segment still ends at the same event. Only later
+ *    events are read, also those that another process wrote.
+ * 3. The cache is bounded. Eviction costs time, never correctness.
  */
 
 const MAX_CACHED_EVENTS = 100_000
 
 export class SessionHistoryCache {
   readonly #store: Store
-  /** The one used last comes last. */
+  /** In order of use, the most recent last. */
   readonly #cached = new Map<string, SessionHistory>()
   #eventCount = 0
 
@@ -24,28 +24,28 @@ export class SessionHistoryCache {
     this.#store = store
   }
 
-  /** Everything up to now. */
+  /** The whole history of a session. */
   async read(session_id: string): Promise<SessionHistory> {
-    const kept = this.#cached.get(session_id)
-    const segments = await this.#store.segments(session_id, kept?.base)
-    const known = kept && endsAt(segments[0], kept.base) ? kept : undefined
-    const from = known || !kept ? segments : await this.#store.segments(session_id)
-    const news = await this.#store.sessionEvents(session_id, known && { after: known.base })
-    const past = known ? extendHistory(known, news) : historyFrom(session_id, await this.#withOrigin(news))
+    const cached = this.#cached.get(session_id)
+    const newest = await this.#store.segments(session_id, cached?.base)
+    const valid = cached && endsAt(newest[0], cached.base) ? cached : undefined
+    const segments = valid || !cached ? newest : await this.#store.segments(session_id)
+    const events = await this.#store.sessionEvents(session_id, valid && { after: valid.base })
+    const history = valid ? extendHistory(valid, events) : historyFrom(session_id, await this.#withOrigin(events))
     this.#evict(session_id)
-    if (from.every(({ to }) => to !== null) && endsAt(from.at(-1), past.base)) this.#add(past)
-    return past
+    if (segments.every(({ to }) => to !== null) && endsAt(segments.at(-1), history.base)) this.#add(history)
+    return history
   }
 
-  /** Everything up to an event. */
+  /** The history of a session up to an event. */
   async readUpTo(session_id: string, base: EventPosition): Promise<SessionHistory> {
-    const kept = this.#cached.get(session_id)
-    if (kept && isSamePosition(kept.base, base)) return kept
+    const cached = this.#cached.get(session_id)
+    if (cached && isSamePosition(cached.base, base)) return cached
     const events = await this.#store.sessionEvents(session_id, { to: base })
     return { ...historyFrom(session_id, await this.#withOrigin(events)), base }
   }
 
-  /** A session of a forked run had another id when its first segments were written. */
+  /** Prepends the segments of a forked session that were written under its original id. */
   async #withOrigin(events: Event[]): Promise<Event[]> {
     const [first] = events
     const base = isEvent(first, 'session:open') ? first.data.base : undefined
@@ -53,9 +53,9 @@ export class SessionHistoryCache {
     return [...(await this.readUpTo(base.session_id, base)).events, ...events]
   }
 
-  #add(past: SessionHistory): void {
-    this.#cached.set(past.session_id, past)
-    this.#eventCount += past.events.length
+  #add(history: SessionHistory): void {
+    this.#cached.set(history.session_id, history)
+    this.#eventCount += history.events.length
     for (const oldest of this.#cached.keys()) {
       if (this.#eventCount <= MAX_CACHED_EVENTS) return
       this.#evict(oldest)
@@ -71,18 +71,18 @@ export class SessionHistoryCache {
 function historyFrom(session_id: string, events: readonly Event[]): SessionHistory {
   const last = events.at(-1)
   if (!last) {
-    throw new TroupeError('session_not_resumable', `nothing is kept of the session ${session_id}`, {
-      hint: 'delegate anew',
+    throw new TroupeError('session_not_resumable', `session ${session_id} has no events`, {
+      hint: 'start a new session',
     })
   }
   return { session_id, segment: lastSegment(events) ?? 1, base: { run_id: last.run_id, seq: last.seq }, events }
 }
 
-function extendHistory(past: SessionHistory, news: readonly Event[]): SessionHistory {
-  const last = news.at(-1)
-  if (!last) return past
+function extendHistory(history: SessionHistory, later: readonly Event[]): SessionHistory {
+  const last = later.at(-1)
+  if (!last) return history
   const base = { run_id: last.run_id, seq: last.seq }
-  return { ...past, segment: lastSegment(news) ?? past.segment, base, events: [...past.events, ...news] }
+  return { ...history, segment: lastSegment(later) ?? history.segment, base, events: [...history.events, ...later] }
 }
 
 function lastSegment(events: readonly Event[]): number | undefined {
@@ -94,6 +94,6 @@ function endsAt(segment: { run_id: string; to: number | null } | undefined, { ru
   return segment?.run_id === run_id && segment.to === seq
 }
 
-function isSamePosition(one: EventPosition, other: EventPosition): boolean {
-  return one.run_id === other.run_id && one.seq === other.seq
+function isSamePosition(a: EventPosition, b: EventPosition): boolean {
+  return a.run_id === b.run_id && a.seq === b.seq
 }

@@ -1,42 +1,45 @@
-import { TroupeError, unknownNameError } from '../errors.ts'
+import { TroupeError } from '../errors.ts'
 import type { RecalledRun, RecallQuery } from '../kernel/context.ts'
 import { isEvent } from '../kernel/event.ts'
 import type { Ports } from '../kernel/ports.ts'
 import type { SessionResult } from '../kernel/session-result.ts'
-import { toSessionResult as endOf } from '../kernel/session-result.ts'
+import { toSessionResult } from '../kernel/session-result.ts'
+import { unknownSessionError } from '../store/preconditions.ts'
 import type { SessionRow, Store } from '../store/store.ts'
 import { SessionHistoryCache } from './session-history.ts'
 
-/** Sessions as the kernel asks for them, read from a store: a session is a chain of segments in run journals. */
+/** The session ports of the kernel, backed by a store. A session is a chain of segments in the journals of runs. */
 export function sessionPorts(
   store: Store,
 ): Pick<
   Ports,
   'claimSession' | 'readSession' | 'sessionResult' | 'cachedResult' | 'readArtifact' | 'listArtifacts' | 'recallRuns'
 > {
-  const pasts = new SessionHistoryCache(store)
+  const histories = new SessionHistoryCache(store)
   return {
     async claimSession(session_id, run, agent) {
-      const row = await store.session(session_id)
-      if (!row || row.project !== run.project) throw await sessionNotFoundError(store, run.project, session_id)
+      const row = await requireSession(store, run.project, session_id)
       if (agent !== undefined && agent !== row.agent) {
-        throw new TroupeError('invalid_input', `the session ${session_id} is one of ${row.agent}, not of ${agent}`, {
-          hint: 'leave agent out to resume it, or leave session_id out to start a new session',
-          alternatives: [row.agent],
-        })
+        throw new TroupeError(
+          'invalid_input',
+          `session ${session_id} belongs to the agent '${row.agent}', not '${agent}'`,
+          {
+            hint: 'omit `agent` to resume the session, or omit `session_id` to start a new one',
+            alternatives: [row.agent],
+          },
+        )
       }
       await store.claimSession(session_id, run.id)
-      return pasts.read(session_id)
+      return histories.read(session_id)
     },
     async readSession(session_id, base) {
-      const row = await store.session(session_id)
-      if (!row)
-        throw new TroupeError('session_not_resumable', `the session ${session_id} is gone`, { hint: 'delegate anew' })
-      return pasts.readUpTo(session_id, base)
+      if (await store.session(session_id)) return histories.readUpTo(session_id, base)
+      throw new TroupeError('session_not_resumable', `session ${session_id} is not in the store`, {
+        hint: 'start a new session',
+      })
     },
     async sessionResult(session_id, project) {
-      const row = await store.session(session_id)
-      if (!row || row.project !== project) throw await sessionNotFoundError(store, project, session_id)
+      const row = await requireSession(store, project, session_id)
       return row.ended_at === null ? undefined : readEndedResult(store, row)
     },
     readArtifact: (run_id, name, version) => store.artifact(run_id, name, version),
@@ -59,37 +62,38 @@ function resultFromRow(row: SessionRow): SessionResult {
   return { session_id, agent, status, stop_reason: row.stop_reason ?? 'failed', text, turn_count, usage, error: null }
 }
 
-/** How a session ended, with the reason and the object that only its last event holds. */
+/** Reads the result from the last event: the row lacks the error and the structured output. */
 async function readEndedResult(store: Store, row: SessionRow): Promise<SessionResult> {
   const [last] = (await store.events(row.run_id, { session_id: row.session_id })).slice(-1)
-  return isEvent(last, 'session:end') ? endOf(row.session_id, row.agent, last.data) : resultFromRow(row)
+  return isEvent(last, 'session:end') ? toSessionResult(row.session_id, row.agent, last.data) : resultFromRow(row)
 }
 
-async function sessionNotFoundError(store: Store, project: string, session_id: string): Promise<TroupeError> {
-  const known = (await store.sessions({ project, limit: 200 })).map((row) => row.session_id)
-  const error = unknownNameError('unknown_session', { kind: 'session', name: session_id, known })
-  return new TroupeError('unknown_session', error.message, {
-    alternatives: error.alternatives.slice(0, 8),
-    hint: 'give a full session id, or delegate anew with an agent',
-  })
+async function requireSession(store: Store, project: string, session_id: string): Promise<SessionRow> {
+  const row = await store.session(session_id)
+  if (row?.project === project) return row
+  const known = await store.sessions({ project, limit: 200 })
+  throw unknownSessionError(
+    session_id,
+    known.map((session) => session.session_id),
+  )
 }
 
 const MAX_RECALLED_RUNS = 1000
 
-/** Completed runs of a pattern with what was asked and what came of it, the newest first. */
+/** Input and output of the completed runs of a pattern, newest first. */
 async function recallRuns(store: Store, project: string, query: RecallQuery): Promise<RecalledRun[]> {
   const { pattern, run_id, limit = MAX_RECALLED_RUNS } = query
   const rows =
     run_id === undefined
       ? await store.runs({ project, pattern, status: ['completed'], limit: Math.min(limit, MAX_RECALLED_RUNS) })
       : [await store.run(run_id)].filter((row) => row?.project === project && row.pattern === pattern)
-  const found: RecalledRun[] = []
+  const recalled: RecalledRun[] = []
   for (const row of rows) {
     if (row?.status !== 'completed') continue
     const [first] = await store.events(row.run_id, { limit: 1 })
     const [last] = await store.events(row.run_id, { after: row.head - 1 })
     if (!isEvent(first, 'run:start') || !isEvent(last, 'run:end')) continue
-    found.push({ run_id: row.run_id, input: first.data.input, output: last.data.output })
+    recalled.push({ run_id: row.run_id, input: first.data.input, output: last.data.output })
   }
-  return found
+  return recalled
 }

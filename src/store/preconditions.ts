@@ -3,7 +3,7 @@ import type { Status } from '../kernel/event.ts'
 import type { Append } from '../kernel/journal/journal.ts'
 import type { Claimant } from './store.ts'
 
-/** What a store knows of a run when someone wants to write to it. */
+/** The part of a run's row that decides who may write to it. */
 export interface RunLeaseState {
   run_id: string
   status: Status
@@ -93,8 +93,14 @@ export function duplicateRunError(run_id: string): TroupeError {
   return new TroupeError('invalid_input', `run ${run_id} exists already`, { hint: 'give the new run another id' })
 }
 
+const MAX_ALTERNATIVES = 8
+
 export function unknownSessionError(session_id: string, known: readonly string[]): TroupeError {
-  return unknownNameError('unknown_session', { kind: 'session', name: session_id, known })
+  const { message, alternatives } = unknownNameError('unknown_session', { kind: 'session', name: session_id, known })
+  return new TroupeError('unknown_session', message, {
+    alternatives: alternatives.slice(0, MAX_ALTERNATIVES),
+    hint: 'give a full session id, or name an agent to start a new session',
+  })
 }
 
 export function sessionBusyError(session_id: string, holder: string): TroupeError {
@@ -103,8 +109,8 @@ export function sessionBusyError(session_id: string, holder: string): TroupeErro
   })
 }
 
-export function unknownGateError(gate_id: string, open: readonly string[]): TroupeError {
-  return unknownNameError('unknown_gate', { kind: 'open gate', name: gate_id, known: open })
+export function unknownGateError(gate_id: string, known: readonly string[]): TroupeError {
+  return unknownNameError('unknown_gate', { kind: 'gate', name: gate_id, known })
 }
 
 export function gateAnsweredError(gate_id: string, by: string): TroupeError {

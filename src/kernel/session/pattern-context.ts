@@ -1,4 +1,4 @@
-import { errorFromRecord, TroupeError, unknownNameError } from '../../errors.ts'
+import { errorFromRecord, TroupeError } from '../../errors.ts'
 import type {
   ArtifactContext,
   Caller,
@@ -14,7 +14,7 @@ import type { Execution } from '../journal/execution.ts'
 import type { StepScope } from '../journal/step.ts'
 import { firstToSettle, recordValue, runParallel, runStep } from '../journal/step.ts'
 import { extendRoster } from '../roster.ts'
-import { formatIssues } from '../schema.ts'
+import { parsePatternInput, requirePattern } from '../run-input.ts'
 import type { SessionResult } from '../session-result.ts'
 import { readArtifact, writeArtifact } from './artifacts.ts'
 import { isReadOnlyAgent, modelProblem, unknownTools } from './availability.ts'
@@ -167,15 +167,10 @@ export function resumeBackgroundSessions(execution: Execution): void {
 }
 
 async function runPattern(execution: Execution, name: string, input: unknown, context: Context): Promise<unknown> {
-  const pattern = execution.ports.patterns.get(name)
-  if (!pattern)
-    throw unknownNameError('unknown_pattern', { kind: 'pattern', name, known: [...execution.ports.patterns.keys()] })
-  const parsed = pattern.input.safeParse(input)
-  if (!parsed.success) {
-    throw new TroupeError('invalid_input', `invalid input for the pattern '${name}': ${formatIssues(parsed.error)}`)
-  }
-  pattern.check?.(context.roster, parsed.data as never)
-  const result = await pattern.execute(context, parsed.data as never)
+  const pattern = requirePattern(execution.ports.patterns, name)
+  const parsed = parsePatternInput(pattern, input)
+  pattern.check?.(context.roster, parsed as never)
+  const result = await pattern.execute(context, parsed as never)
   if (result.success) return result.output
   // The recorded error names the step that failed, so that a resumed run retries that step.
   throw result.detail

@@ -182,7 +182,7 @@ describe('resuming a session', () => {
     const { session_id } = outputOf(await task('helper', 'go'))
     const wrong = await troupe.run('task', { session_id: `${session_id}x`, instruction: 'go' })
     expect(wrong.error).toMatchObject({ code: 'unknown_session', alternatives: [session_id] })
-    expect(wrong.error?.hint).toContain('delegate anew')
+    expect(wrong.error?.hint).toContain('start a new session')
     const other = await troupe.run('task', { session_id, agent: 'b', instruction: 'go' })
     expect(other.error).toMatchObject({ code: 'invalid_input', alternatives: ['helper'] })
     const elsewhere = await createTroupe({ store, project: 'other', model: chunkModel(() => textChunks('x')) })

@@ -103,7 +103,11 @@ describe('steering a run', () => {
     })
     const done = await task('a', 'x')
     await expect(troupe.steer(done.run_id, { do: 'pause' })).rejects.toMatchObject({
-      ...{ code: 'invalid_input', message: 'a run of task cannot be steered', hint: expect.stringContaining('team') },
+      ...{
+        code: 'invalid_input',
+        message: "a run of the pattern 'task' cannot be steered",
+        hint: expect.stringContaining('team'),
+      },
     })
     const { run_id } = await troupe.run('steered', {})
     await expect(troupe.steer(run_id, { do: 'dance' } as never)).rejects.toMatchObject({

@@ -164,7 +164,7 @@ describe('resuming', () => {
   test('TK8 an agent that is not the session’s is an error; the same one is none', async () => {
     const other = twice((session_id) => ({ session_id, agent: 'architect', instruction: 'second' }))
     const wrong = await (await createTestTroupe({ model: other, agents: [lead, helper] })).task('lead', 'go')
-    expect((wrong.output as { response: string }).response).toContain('is one of helper, not of architect')
+    expect((wrong.output as { response: string }).response).toContain("belongs to the agent 'helper', not 'architect'")
     const same = twice((session_id) => ({ session_id, agent: 'helper', instruction: 'second' }))
     const right = await (await createTestTroupe({ model: same, agents: [lead, helper] })).task('lead', 'go')
     expect((right.output as { response: string }).response).toContain('"turn_count":2')
@@ -246,7 +246,7 @@ describe('refusals', () => {
     ['an empty instruction', { agent: 'helper', instruction: '  ' }, 'the instruction is empty'],
     ['neither agent nor session', { instruction: 'x' }, 'neither agent nor session_id'],
     ['an unknown agent lists the nearest first', { agent: 'helpr', instruction: 'x' }, 'known: helper'],
-    ['an unknown session', { session_id: '0-1_x', instruction: 'x' }, 'delegate anew'],
+    ['an unknown session', { session_id: '0-1_x', instruction: 'x' }, 'start a new session'],
   ])('TK13 %s is a tool:error that the caller can act on', async (_title, input, words) => {
     const { answer, result, events } = await heard(input)
     expect(answer).toContain(words)
