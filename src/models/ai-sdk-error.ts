@@ -1,4 +1,4 @@
-/** What came out of a provider package, whatever it was. */
+/** A normalized error of a provider package. */
 export interface ProviderErrorReport {
   kind:
     | 'error-response'
@@ -14,11 +14,11 @@ export interface ProviderErrorReport {
   headers: Readonly<Record<string, string | undefined>>
   status?: number
   retryable?: boolean
-  /** False when nothing can have reached the provider. */
+  /** False when the request cannot have reached the provider, so nothing was billed. */
   sent: boolean
 }
 
-/** Fields of the AI SDK's errors, read by name: their classes differ from one installed copy to the next. */
+/** Fields of AI SDK errors. Read by name: `instanceof` fails when two copies of the package are installed. */
 interface AiSdkErrorFields {
   name?: unknown
   message?: unknown
@@ -48,44 +48,42 @@ const NETWORK_ERROR_CODE = /^(E[A-Z]{4,}|UND_ERR_\w+|CERT_\w+|ERR_TLS\w*|DEPTH_Z
 const NEVER_SENT_CODE = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|CERT_\w+)$/
 
 export function parseProviderError(thrown: unknown): ProviderErrorReport {
-  const foreign = (
+  const error = (
     typeof thrown === 'object' && thrown !== null ? thrown : { message: String(thrown) }
   ) as AiSdkErrorFields
-  const body = toText(foreign.responseBody) || toText(foreign.text)
-  const network = networkCode(thrown)
-  const status = responseStatus(foreign)
-  const kind = errorKind(foreign, status, network)
+  const body = toText(error.responseBody) || toText(error.text)
+  const network = networkErrorCode(thrown)
+  const status = responseStatus(error)
+  const kind = errorKind(error, status, network)
   const local = kind === 'unsupported' || kind === 'unknown-model' || kind === 'no-key' || kind === 'invalid-request'
   return {
     kind,
-    message: errorMessage(foreign, kind === 'network' ? network : undefined),
-    code: [foreign.code, foreign.type].filter((word) => typeof word === 'string').join(' '),
+    message: errorMessage(error, kind === 'network' ? network : undefined),
+    code: [error.code, error.type].filter((code) => typeof code === 'string').join(' '),
     body,
-    headers: (foreign.responseHeaders ?? {}) as ProviderErrorReport['headers'],
+    headers: (error.responseHeaders ?? {}) as ProviderErrorReport['headers'],
     ...(status === undefined ? undefined : { status }),
-    ...(typeof foreign.isRetryable === 'boolean' && status === undefined
-      ? { retryable: foreign.isRetryable }
-      : undefined),
+    ...(typeof error.isRetryable === 'boolean' && status === undefined ? { retryable: error.isRetryable } : undefined),
     sent: !local && !(network !== undefined && NEVER_SENT_CODE.test(network)),
   }
 }
 
-/** Some endpoints report an error within a stream by the number that would have been its status. */
+/** Some endpoints report an error inside a stream with the HTTP status in `code`. */
 function responseStatus({ statusCode, code }: AiSdkErrorFields): number | undefined {
   if (typeof statusCode === 'number') return statusCode
   return typeof code === 'number' && code >= 400 && code < 600 ? code : undefined
 }
 
 function errorKind(
-  foreign: AiSdkErrorFields,
+  error: AiSdkErrorFields,
   status: number | undefined,
   network: string | undefined,
 ): ProviderErrorReport['kind'] {
-  const known = typeof foreign.name === 'string' ? KIND_BY_ERROR_NAME[foreign.name] : undefined
+  const known = typeof error.name === 'string' ? KIND_BY_ERROR_NAME[error.name] : undefined
   if (known) return known
   if (status !== undefined && status >= 300) return 'error-response'
-  // A connection that breaks in the middle comes with the status of its beginning, which was 200.
-  if (network !== undefined || isNetworkError(foreign)) return 'network'
+  // A connection lost mid-stream still carries the 200 of its response head.
+  if (network !== undefined || isNetworkError(error)) return 'network'
   return status === undefined ? 'error-response' : 'invalid-response'
 }
 
@@ -94,8 +92,8 @@ function isNetworkError({ name, message }: AiSdkErrorFields): boolean {
   return name === 'TimeoutError' || /^Cannot connect to API/.test(toText(message))
 }
 
-/** `fetch failed` alone helps nobody: the reason stands in the cause of the cause. */
-function networkCode(thrown: unknown): string | undefined {
+/** The error code of a failed connection: `fetch failed` carries it several causes deep. */
+function networkErrorCode(thrown: unknown): string | undefined {
   let current = thrown
   for (let depth = 0; depth < 6 && typeof current === 'object' && current !== null; depth++) {
     const { code, cause, errors } = current as { code?: unknown; cause?: unknown; errors?: unknown }
@@ -105,8 +103,8 @@ function networkCode(thrown: unknown): string | undefined {
   return undefined
 }
 
-function errorMessage(foreign: AiSdkErrorFields, network: string | undefined): string {
-  const message = toText(foreign.message) || 'an error without a message'
+function errorMessage(error: AiSdkErrorFields, network: string | undefined): string {
+  const message = toText(error.message) || 'error without a message'
   return network === undefined || message.includes(network) ? message : `${message} (${network})`
 }
 

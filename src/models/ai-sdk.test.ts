@@ -18,39 +18,39 @@ import { fromLanguageModel } from './ai-sdk.ts'
 
 type Part = LanguageModelV4StreamPart
 
-modelContract('a model of the AI SDK', () => ({ createModel: play, dispose: () => {} }), { describe, test })
+modelContract('a model of the AI SDK', () => ({ createModel, dispose: () => {} }), { describe, test })
 
-function play(situations: Record<string, ModelBehavior>): Model {
+function createModel(behaviors: Record<string, ModelBehavior>): Model {
   const doStream = async ({ prompt }: LanguageModelV4CallOptions) => {
     const says = JSON.stringify(prompt.at(-1)?.content)
-    const key = Object.keys(situations).find((word) => says.includes(`"${word}"`))
-    const situation = situations[key ?? '']
-    if (situation?.kind === 'slow') return new Promise<never>(() => {})
-    if (situation?.kind === 'error') throw failure(situation.status, situation.message)
-    return { stream: streamOf(situation ? partsFor(situation) : []) }
+    const key = Object.keys(behaviors).find((word) => says.includes(`"${word}"`))
+    const behavior = behaviors[key ?? '']
+    if (behavior?.kind === 'slow') return new Promise<never>(() => {})
+    if (behavior?.kind === 'error') throw failure(behavior.status, behavior.message)
+    return { stream: toStream(behavior ? partsFor(behavior) : []) }
   }
   return fromLanguageModel(new MockLanguageModelV4({ doStream }))
 }
 
-function partsFor(situation: ModelBehavior): Part[] {
-  if (situation.kind === 'text') {
-    const reason = situation.stop === 'refusal' ? 'content-filter' : (situation.stop ?? 'stop')
-    return [...texts(situation.text), finish(reason, situation.usage)]
+function partsFor(behavior: ModelBehavior): Part[] {
+  if (behavior.kind === 'text') {
+    const reason = behavior.stop === 'refusal' ? 'content-filter' : (behavior.stop ?? 'stop')
+    return [...textParts(behavior.text), finish(reason, behavior.usage)]
   }
-  if (situation.kind === 'cut') return [...texts(situation.text).slice(0, 3), finish('interrupted')]
-  if (situation.kind !== 'tool-calls') return []
-  const calls = situation.calls.map(({ name, arguments: input }, n): Part => {
+  if (behavior.kind === 'cut') return [...textParts(behavior.text).slice(0, 3), finish('interrupted')]
+  if (behavior.kind !== 'tool-calls') return []
+  const calls = behavior.calls.map(({ name, arguments: input }, n): Part => {
     return { type: 'tool-call', toolCallId: `c${n}`, toolName: name, input }
   })
   return [...calls, finish('tool-calls')]
 }
 
-function texts(text: string): Part[] {
+function textParts(text: string): Part[] {
   const deltas = (text.match(/.{1,9}/g) ?? []).map((delta): Part => ({ type: 'text-delta', id: '0', delta }))
   return [{ type: 'text-start', id: '0' }, ...deltas, { type: 'text-end', id: '0' }]
 }
 
-function counted(input?: number, output?: number): LanguageModelV4Usage {
+function reportedUsage(input?: number, output?: number): LanguageModelV4Usage {
   const none = { noCache: undefined, cacheRead: undefined, cacheWrite: undefined }
   return {
     inputTokens: { total: input, ...none },
@@ -61,14 +61,14 @@ function counted(input?: number, output?: number): LanguageModelV4Usage {
 type Reason = Extract<Part, { type: 'finish' }>['finishReason']['unified']
 
 function finish(unified: Reason, usage?: { input: number; output: number }): Part {
-  return { type: 'finish', finishReason: { unified, raw: unified }, usage: counted(usage?.input, usage?.output) }
+  return { type: 'finish', finishReason: { unified, raw: unified }, usage: reportedUsage(usage?.input, usage?.output) }
 }
 
 function failure(statusCode: number, message: string): APICallError {
   return new APICallError({ message, statusCode, url: 'http://127.0.0.1', requestBodyValues: {} })
 }
 
-function streamOf<T>(parts: readonly T[]): ReadableStream<T> {
+function toStream<T>(parts: readonly T[]): ReadableStream<T> {
   return new ReadableStream({
     start(controller) {
       for (const part of parts) controller.enqueue(part)
@@ -77,39 +77,38 @@ function streamOf<T>(parts: readonly T[]): ReadableStream<T> {
   })
 }
 
-/** What a provider that streams these parts gives, and what it was called with. */
+/** Sends a request to a provider that streams these parts; returns the chunks and the call options it received. */
 async function run(
   parts: readonly Part[],
   request: Partial<ModelRequest> = {},
-  as: { provider?: string; modelId?: string; options?: LanguageModelOptions } = {},
+  { options, ...identity }: { provider?: string; modelId?: string; options?: LanguageModelOptions } = {},
 ) {
-  const { options, ...identity } = as
-  const mock = new MockLanguageModelV4({ ...identity, doStream: async () => ({ stream: streamOf(parts) }) })
+  const mock = new MockLanguageModelV4({ ...identity, doStream: async () => ({ stream: toStream(parts) }) })
   const model = fromLanguageModel(mock, options)
   const { chunks, thrown } = await collectChunks(
     model.stream(modelRequest('go', request), new AbortController().signal),
   )
-  const called = mock.doStreamCalls[0] as LanguageModelV4CallOptions
-  return { chunks, error: thrown as TroupeError & { usage?: unknown }, called, last: chunks.at(-1) }
+  const callOptions = mock.doStreamCalls[0] as LanguageModelV4CallOptions
+  return { chunks, error: thrown as TroupeError & { usage?: unknown }, callOptions, last: chunks.at(-1) }
 }
 
 const END = finish('stop', { input: 1, output: 1 })
 
-describe('what is asked', () => {
-  test('MO2 tools go out with their schemas, under names that providers take, and calls come back under ours', async () => {
+describe('requests', () => {
+  test('MO2 tools are sent with their schemas under names that every provider accepts, and calls are mapped back', async () => {
     const input = { $schema: 'https://json-schema.org/draft/2020-12/schema', type: 'object', properties: {} }
     const tools = ['git.log', 'git:log', 'git_log'].map((name) => ({ name, description: name, input }))
     const call: Part = { type: 'tool-call', toolCallId: 'c', toolName: 'git_log_2', input: ' ' }
-    const { called, chunks } = await run([call, END], { tools })
-    expect(called.tools?.map(({ name }) => name)).toEqual(['git_log_2', 'git_log_3', 'git_log'])
-    expect(called.tools?.[0]).toMatchObject({ type: 'function', inputSchema: { type: 'object', properties: {} } })
-    expect(JSON.stringify(called.tools)).not.toContain('$schema')
+    const { callOptions, chunks } = await run([call, END], { tools })
+    expect(callOptions.tools?.map(({ name }) => name)).toEqual(['git_log_2', 'git_log_3', 'git_log'])
+    expect(callOptions.tools?.[0]).toMatchObject({ type: 'function', inputSchema: { type: 'object', properties: {} } })
+    expect(JSON.stringify(callOptions.tools)).not.toContain('$schema')
     expect(chunks[0]).toMatchObject({ name: 'git.log', input: {} })
     expect(chunks[1]).toMatchObject({ type: 'finish', stop: 'tool_calls' })
-    expect((await run([END])).called).not.toHaveProperty('tools')
+    expect((await run([END])).callOptions).not.toHaveProperty('tools')
   })
 
-  test('MO4 reasoning is kept with what its provider wants back, and goes back only to the model that wrote it', async () => {
+  test('MO4 reasoning keeps its provider metadata and is sent back only to the model that wrote it', async () => {
     const parts: Part[] = [
       { type: 'reasoning-start', id: 'r', providerMetadata: { p: { id: 'rs_1' } } },
       { type: 'reasoning-delta', id: 'r', delta: 'Hm, ' },
@@ -124,45 +123,45 @@ describe('what is asked', () => {
       END,
     ]
     const { chunks } = await run(parts, {}, { options: { name: 'here/model' } })
-    const kept = (facts: object) => ({ model: 'here/model', metadata: { p: facts } })
+    const metadata = (fields: object) => ({ model: 'here/model', metadata: { p: fields } })
     expect(chunks.slice(0, -2)).toEqual([
       { type: 'reasoning', text: 'Hm, ' },
       { type: 'reasoning', text: 'yes.' },
-      { type: 'reasoning', text: '', provider: kept({ id: 'rs_1', signature: 'sig' }) },
-      { type: 'reasoning', text: '', provider: kept({ data: 'xyz' }) },
+      { type: 'reasoning', text: '', provider: metadata({ id: 'rs_1', signature: 'sig' }) },
+      { type: 'reasoning', text: '', provider: metadata({ data: 'xyz' }) },
     ])
     const messages: Message[] = [
       userMessage('go'),
       {
         role: 'assistant',
         content: [
-          { type: 'reasoning', text: 'Hm, yes.', provider: kept({ signature: 'sig' }) },
+          { type: 'reasoning', text: 'Hm, yes.', provider: metadata({ signature: 'sig' }) },
           { type: 'text', text: 'Yes.' },
         ],
       },
-      { role: 'assistant', content: [{ type: 'reasoning', text: 'alone', provider: kept({}) }] },
+      { role: 'assistant', content: [{ type: 'reasoning', text: 'alone', provider: metadata({}) }] },
       userMessage('And?'),
     ]
-    const same = (await run([END], { messages }, { options: { name: 'here/model' } })).called
+    const same = (await run([END], { messages }, { options: { name: 'here/model' } })).callOptions
     const thought = { type: 'reasoning', text: 'Hm, yes.', providerOptions: { p: { signature: 'sig' } } }
     expect(same.prompt[2]).toEqual({ role: 'assistant', content: [thought, { type: 'text', text: 'Yes.' }] })
     expect(same.prompt[3]).toEqual({ role: 'user', content: [{ type: 'text', text: 'And?' }] })
-    const other = (await run([END], { messages }, { options: { name: 'there/model' } })).called
+    const other = (await run([END], { messages }, { options: { name: 'there/model' } })).callOptions
     expect(other.prompt[2]).toEqual({ role: 'assistant', content: [{ type: 'text', text: 'Yes.' }] })
   })
 
-  test('MO5 a call keeps what its provider wants back with it', async () => {
+  test('MO5 a tool call keeps its provider metadata', async () => {
     const providerMetadata = { google: { thoughtSignature: 'sig' } }
     const call: Part = { type: 'tool-call', toolCallId: 'c', toolName: 'look', input: '{}', providerMetadata }
     const { chunks } = await run([call, END], {}, { options: { name: 'google/g' } })
     const message: Message = { role: 'assistant', content: [chunks[0] as Extract<ModelChunk, { type: 'tool-call' }>] }
-    const { called } = await run([END], { messages: [message] }, { options: { name: 'google/g' } })
-    expect(called.prompt[1]).toMatchObject({ content: [{ toolCallId: 'c', providerOptions: providerMetadata }] })
+    const { callOptions } = await run([END], { messages: [message] }, { options: { name: 'google/g' } })
+    expect(callOptions.prompt[1]).toMatchObject({ content: [{ toolCallId: 'c', providerOptions: providerMetadata }] })
   })
 })
 
-describe('what comes back', () => {
-  test('MO7 usage is counted in full, and is absent when the provider counted nothing', async () => {
+describe('responses', () => {
+  test('MO7 usage includes cached and reasoning tokens, and is absent when the provider reports none', async () => {
     const usage = {
       inputTokens: { total: 100, noCache: 10, cacheRead: 70, cacheWrite: 20 },
       outputTokens: { total: 30, text: 18, reasoning: 12 },
@@ -173,14 +172,14 @@ describe('what comes back', () => {
     expect((await run([finish('stop')])).last).toEqual({ type: 'finish', stop: 'end' })
   })
 
-  test('MO8 a stop the provider does not explain is other, unless tools were called', async () => {
+  test('MO8 an unexplained stop is other, or tool_calls when tools were called', async () => {
     const call: Part = { type: 'tool-call', toolCallId: 'c', toolName: 'look', input: '{}' }
     expect((await run([finish('other')])).last).toMatchObject({ stop: 'other' })
     expect((await run([call, finish('other')])).last).toMatchObject({ stop: 'tool_calls' })
     expect((await run([call, finish('length')])).last).toMatchObject({ stop: 'length' })
   })
 
-  test('MO9 parts that are not ours are passed over: provider tools, sources, files, pings, kinds to come', async () => {
+  test('MO9 other stream parts are skipped: provider tools, sources, files, pings and unknown types', async () => {
     const parts = [
       { type: 'stream-start', warnings: [{ type: 'unsupported', feature: 'temperature' }] },
       { type: 'response-metadata', id: 'r' },
@@ -190,7 +189,7 @@ describe('what comes back', () => {
       { type: 'tool-input-start', id: 'c', toolName: 'web_search', providerExecuted: true },
       { type: 'tool-call', toolCallId: 'c', toolName: 'web_search', input: '{}', providerExecuted: true },
       { type: 'tool-result', toolCallId: 'c', toolName: 'web_search', result: 'found' },
-      { type: 'hologram', of: 'things to come' },
+      { type: 'future-part', value: 1 },
       { type: 'text-delta', id: '0', delta: 'Found.' },
       END,
     ] as Part[]
@@ -202,7 +201,7 @@ describe('what comes back', () => {
     ])
   })
 
-  test('MO10 an error in the stream is thrown, without a status: what it used, nobody said', async () => {
+  test('MO10 an error inside a stream is thrown without a status, because its usage is unknown', async () => {
     const overloaded = { message: 'Overloaded', statusCode: 529, type: 'overloaded_error', data: {} }
     const text: Part = { type: 'text-delta', id: '0', delta: 'Half' }
     const { chunks, error } = await run([text, { type: 'error', error: overloaded }, finish('error')])
@@ -214,24 +213,25 @@ describe('what comes back', () => {
     expect(ended.error).toMatchObject({ code: 'model_invalid_response', usage: { input: 5, output: 2 } })
   })
 
-  test('MO11 a stream that ends without a finish just ends; a connection that breaks is a cut stream', async () => {
+  test('MO11 a stream without a finish just ends; a lost connection is stream_interrupted, unless the finish has arrived', async () => {
     const text: Part = { type: 'text-delta', id: '0', delta: 'Half' }
     expect(await run([text])).toMatchObject({ chunks: [{ type: 'text', text: 'Half' }], error: undefined })
-    const broken = (after: readonly Part[]) =>
+    const brokenStream = (before: readonly Part[]) =>
       new ReadableStream<Part>({
         pull: (controller) => controller.error(new TypeError('terminated', { cause: { code: 'UND_ERR_SOCKET' } })),
-        start: (controller) => after.forEach((part) => void controller.enqueue(part)),
+        start: (controller) => before.forEach((part) => void controller.enqueue(part)),
       })
-    const ask = (after: readonly Part[]) => {
-      const model = fromLanguageModel(new MockLanguageModelV4({ doStream: async () => ({ stream: broken(after) }) }))
+    const request = (before: readonly Part[]) => {
+      const doStream = async () => ({ stream: brokenStream(before) })
+      const model = fromLanguageModel(new MockLanguageModelV4({ doStream }))
       return collectChunks(model.stream(modelRequest('go'), new AbortController().signal))
     }
-    expect((await ask([])).thrown).toMatchObject({ code: 'stream_interrupted' })
-    const late = await ask([END])
+    expect((await request([])).thrown).toMatchObject({ code: 'stream_interrupted' })
+    const late = await request([END])
     expect(late).toMatchObject({ thrown: undefined, chunks: [{ type: 'finish', stop: 'end' }] })
   })
 
-  test('MO12 a provider that ignores the abort is left behind, and its stream is cancelled', async () => {
+  test('MO12 when a provider ignores the abort signal, the request rejects and its stream is cancelled', async () => {
     let cancelled: unknown
     const stream = new ReadableStream<Part>({
       start: (controller) => controller.enqueue({ type: 'text-delta', id: '0', delta: 'One' }),
@@ -249,50 +249,54 @@ describe('what comes back', () => {
     expect(cancelled).toBe(controller.signal.reason)
   })
 
-  test('MO13 a page instead of a stream is said to be one', async () => {
+  test('MO13 a web page from a provider object is model_invalid_response', async () => {
     const response = { headers: { 'content-type': 'text/html; charset=utf-8' } }
-    const doStream = async () => ({ stream: streamOf<Part>([]), response })
+    const doStream = async () => ({ stream: toStream<Part>([]), response })
     const model = fromLanguageModel(new MockLanguageModelV4({ doStream }))
     const { thrown } = await collectChunks(model.stream(modelRequest('go'), new AbortController().signal))
     expect(thrown).toMatchObject({ code: 'model_invalid_response', usage: { input: 0 } })
   })
 })
 
-describe('who may be asked', () => {
-  test('MO14 a model is named after its provider and its id, and its limits are known where they are given', () => {
+describe('provider objects', () => {
+  test('MO14 the name defaults to provider/model, and limits are set only if given', () => {
     const mock = new MockLanguageModelV4({ provider: 'google.generative-ai', modelId: 'gemini-x' })
     expect(fromLanguageModel(mock).name).toBe('google/gemini-x')
     expect(fromLanguageModel(mock)).not.toHaveProperty('limits')
     expect(fromLanguageModel(mock, { limits: { context: 9 } }).limits).toEqual({ context: 9 })
   })
 
-  test('MO15 providers of versions 2 and 3 of the interface work too', async () => {
+  test('MO15 provider objects of interface versions 2 and 3 work too', async () => {
     const image = { type: 'image' as const, media_type: 'image/png', data: 'AAAA' }
     const request = modelRequest('go', { messages: [{ role: 'user', content: [image] }] })
     const data = [{ type: 'file', mediaType: 'image/png', data: 'AAAA' }]
-    const asked: LanguageModelV2CallOptions[] = []
-    const two: LanguageModelV2 = {
+    const receivedOptions: LanguageModelV2CallOptions[] = []
+    const version2: LanguageModelV2 = {
       specificationVersion: 'v2',
       provider: 'old',
       modelId: 'model',
       supportedUrls: {},
-      doGenerate: () => Promise.reject(new Error('never asked')),
+      doGenerate: () => Promise.reject(new Error('must not be called')),
       doStream: async (options) => {
-        asked.push(options)
+        receivedOptions.push(options)
         const usage = { inputTokens: 4, outputTokens: 2, totalTokens: 6, cachedInputTokens: 3, reasoningTokens: 1 }
         const text = { type: 'text-delta' as const, id: '0', delta: 'Hi' }
-        return { stream: streamOf([text, { type: 'finish' as const, finishReason: 'stop' as const, usage }]) }
+        return { stream: toStream([text, { type: 'finish' as const, finishReason: 'stop' as const, usage }]) }
       },
     }
-    const three = new MockLanguageModelV3({
+    const version3 = new MockLanguageModelV3({
       doStream: async () => ({
-        stream: streamOf([
+        stream: toStream([
           { type: 'text-delta' as const, id: '0', delta: 'Hi' },
-          { type: 'finish' as const, finishReason: { unified: 'stop' as const, raw: 'stop' }, usage: counted(4, 2) },
+          {
+            type: 'finish' as const,
+            finishReason: { unified: 'stop' as const, raw: 'stop' },
+            usage: reportedUsage(4, 2),
+          },
         ]),
       }),
     })
-    for (const [mock, cached] of [[two, { cache_read: 3, reasoning: 1 }] as const, [three, {}] as const]) {
+    for (const [mock, cached] of [[version2, { cache_read: 3, reasoning: 1 }] as const, [version3, {}] as const]) {
       const { chunks } = await collectChunks(fromLanguageModel(mock).stream(request, new AbortController().signal))
       const usage = { input: 4, output: 2, cache_read: 0, cache_write: 0, reasoning: 0, ...cached }
       expect(chunks).toEqual([
@@ -300,7 +304,7 @@ describe('who may be asked', () => {
         { type: 'finish', stop: 'end', usage },
       ])
     }
-    expect(asked[0]?.prompt[1]?.content).toEqual(data)
-    expect(three.doStreamCalls[0]?.prompt[1]?.content).toEqual(data)
+    expect(receivedOptions[0]?.prompt[1]?.content).toEqual(data)
+    expect(version3.doStreamCalls[0]?.prompt[1]?.content).toEqual(data)
   })
 })

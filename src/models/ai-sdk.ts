@@ -10,28 +10,28 @@ import type { StreamPart } from './stream-parts.ts'
 import { StreamPartReader } from './stream-parts.ts'
 import { ToolNameMap } from './tool-name-map.ts'
 
-/** A model of any provider package that speaks the AI SDK's provider interface. */
+/** A model of any provider package that implements the AI SDK's provider interface, version 2, 3 or 4. */
 export type LanguageModel = LanguageModelV4 | LanguageModelV3 | LanguageModelV2
 
 export interface LanguageModelOptions {
-  /** What Troupe calls it. Default: the provider's name, a slash, the model's id. */
+  /** Name of the model in Troupe. Default: `provider/model`. */
   name?: string
   limits?: { context?: number; output?: number }
-  /** Sent with every call, by provider, such as `{ anthropic: { effort: 'low' } }`. */
+  /** Sent with every request, keyed by provider, such as `{ anthropic: { effort: 'low' } }`. */
   provider_options?: ProviderOptions
-  /** Named in errors, so that they say what to set. */
+  /** Environment variables that error hints tell the operator to set. */
   variables?: { key?: string; base?: string }
-  /** Never shown in an error: keys, should a server echo them. */
+  /** API keys to redact from errors, in case a server echoes them. */
   secrets?: readonly string[]
   now?: () => number
 }
 
 /**
- * Any AI SDK provider as a model.
+ * Adapts an AI SDK language model to the model port.
  *
- * 1. `doStream` is called once for a call: no retry happens below the kernel, which counts each attempt.
- * 2. What a provider wants back unchanged goes back only to the model it came from.
- * 3. A finish is held back until the stream is over, so that it is the last chunk and the only one.
+ * 1. `doStream` is called once per request: retries happen only in the kernel, which counts each attempt.
+ * 2. Provider metadata (signatures, encrypted reasoning) goes back only to the model that wrote it.
+ * 3. The finish chunk is buffered until the stream has ended, so it is always last and occurs once.
  */
 export function fromLanguageModel(model: LanguageModel, options: LanguageModelOptions = {}): Model {
   const name = options.name ?? `${model.provider.split('.')[0]}/${model.modelId}`
@@ -49,7 +49,7 @@ interface LanguageModelSource {
   options: LanguageModelOptions
 }
 
-// One generator for everything: a nested one would pay for each chunk twice.
+// A single generator: a nested one would double the cost of every chunk.
 async function* streamLanguageModel(
   source: LanguageModelSource,
   request: ModelRequest,
@@ -57,13 +57,13 @@ async function* streamLanguageModel(
 ): AsyncGenerator<ModelChunk> {
   signal.throwIfAborted()
   const toolNames = new ToolNameMap(request.tools)
-  const site = errorContext(source, request)
-  const stream = await openStream(source, { request, toolNames, signal }, site)
+  const context = errorContext(source, request)
+  const stream = await openStream(source, { request, toolNames, signal }, context)
   const parts = new StreamPartReader(source.name, toolNames)
   const reader = stream.getReader()
-  // A provider may ignore the signal: cancelling wakes the pending read either way.
-  const stop = () => void reader.cancel(signal.reason).catch(() => {})
-  signal.addEventListener('abort', stop, { once: true })
+  // Some providers ignore the abort signal; cancelling the reader settles the pending read.
+  const cancelReader = () => void reader.cancel(signal.reason).catch(() => {})
+  signal.addEventListener('abort', cancelReader, { once: true })
   try {
     for (;;) {
       const { done, value } = await reader.read()
@@ -76,10 +76,10 @@ async function* streamLanguageModel(
     }
   } catch (thrown) {
     if (signal.aborted) throw signal.reason
-    // The answer was complete: what went wrong after its end harms nobody.
-    if (!parts.isComplete) throw toStreamError(thrown, site)
+    // A connection error after a complete response loses nothing.
+    if (!parts.isComplete) throw toStreamError(thrown, context)
   } finally {
-    signal.removeEventListener('abort', stop)
+    signal.removeEventListener('abort', cancelReader)
     void reader.cancel().catch(() => {})
   }
   const finish = parts.finish()
@@ -94,11 +94,10 @@ interface StreamCall {
 
 async function openStream(
   source: LanguageModelSource,
-  opening: StreamCall,
-  site: ModelErrorContext,
+  { request, toolNames, signal }: StreamCall,
+  context: ModelErrorContext,
 ): Promise<ReadableStream<StreamPart>> {
   const { model, options } = source
-  const { request, toolNames, signal } = opening
   try {
     const call = toCallOptions(
       { model, name: source.name, toolNames, providerOptions: options.provider_options },
@@ -106,13 +105,13 @@ async function openStream(
       signal,
     )
     const { stream, response } = await withAbort(Promise.resolve(model.doStream(call as never)), signal)
-    const page = htmlResponseError(response?.headers, site)
-    if (!page) return stream
+    const htmlError = htmlResponseError(response?.headers, context)
+    if (!htmlError) return stream
     void stream.cancel().catch(() => {})
-    throw page
+    throw htmlError
   } catch (thrown) {
     if (signal.aborted) throw signal.reason
-    throw toRequestError(thrown, site)
+    throw toRequestError(thrown, context)
   }
 }
 

@@ -6,17 +6,17 @@ import { modelRequest } from '../testing/model-contract.ts'
 import { toCallOptions } from './call-options.ts'
 import { ToolNameMap } from './tool-name-map.ts'
 
-const SOMEBODY = { provider: 'somebody', modelId: 'model' }
+const OTHER_PROVIDER = { provider: 'other', modelId: 'model' }
 
-function asked(changes: Partial<ModelRequest> = {}, as = SOMEBODY): LanguageModelV4CallOptions {
+function callOptions(changes: Partial<ModelRequest> = {}, identity = OTHER_PROVIDER): LanguageModelV4CallOptions {
   const request = modelRequest('go', changes)
-  const model = { ...as, specificationVersion: 'v4' }
-  const to = { model, name: 'here/model', toolNames: new ToolNameMap(request.tools) }
-  return toCallOptions(to, request, new AbortController().signal)
+  const model = { ...identity, specificationVersion: 'v4' }
+  const target = { model, name: 'here/model', toolNames: new ToolNameMap(request.tools) }
+  return toCallOptions(target, request, new AbortController().signal)
 }
 
-describe('what is asked', () => {
-  test('MO1 the system comes first, then the conversation with its images, calls and results', () => {
+describe('the request to the provider', () => {
+  test('MO1 the system prompt comes first, then the conversation with its images, tool calls and results', () => {
     const messages: Message[] = [
       {
         role: 'user',
@@ -45,14 +45,14 @@ describe('what is asked', () => {
       { role: 'assistant', content: [{ type: 'text', text: '' }] },
       userMessage(''),
     ]
-    const called = asked({ messages })
+    const options = callOptions({ messages })
     const result = (toolCallId: string, type: string, value: string) => ({
       type: 'tool-result',
       toolCallId,
       toolName: 'look',
       output: { type, value },
     })
-    expect(called.prompt).toEqual([
+    expect(options.prompt).toEqual([
       { role: 'system', content: 'You are under test.' },
       {
         role: 'user',
@@ -74,20 +74,20 @@ describe('what is asked', () => {
     ])
   })
 
-  test('MO64 an agent that may call no more keeps the names of its tools, and may not use them', () => {
+  test('MO64 a conversation with tool calls and no tools declares them with tool choice none', () => {
     const call = { type: 'tool-call' as const, id: 'a', name: 'git.log', input: {} }
     const messages: Message[] = [
       userMessage('go'),
       { role: 'assistant', content: [call, { ...call, id: 'b' }] },
       { role: 'tool', content: [{ type: 'tool-result', id: 'a', name: 'git.log', text: 'x', is_error: false }] },
-      userMessage('Say what you have.'),
+      userMessage('Summarize.'),
     ]
-    const { tools, toolChoice } = asked({ messages })
+    const { tools, toolChoice } = callOptions({ messages })
     expect(tools?.map(({ name }) => name)).toEqual(['git_log'])
     expect(toolChoice).toEqual({ type: 'none' })
   })
 
-  test('MO3 settings and the schema of the answer go out; strictness is asked only of a schema that allows it', () => {
+  test('MO3 settings and the output schema are sent; strict mode is used only for a schema that supports it', () => {
     const settings = { temperature: 0.2, max_output: 99 }
     const closed = {
       type: 'object',
@@ -95,45 +95,55 @@ describe('what is asked', () => {
       required: ['list'],
       additionalProperties: false,
     }
-    const called = asked({ settings, output: closed })
-    expect(called).toMatchObject({ temperature: 0.2, maxOutputTokens: 99 })
-    expect(called.responseFormat).toEqual({ type: 'json', schema: closed })
-    expect(called.providerOptions?.openai).toEqual({ strictJsonSchema: true })
+    const options = callOptions({ settings, output: closed })
+    expect(options).toMatchObject({ temperature: 0.2, maxOutputTokens: 99 })
+    expect(options.responseFormat).toEqual({ type: 'json', schema: closed })
+    expect(options.providerOptions?.openai).toEqual({ strictJsonSchema: true })
     const optional = { ...closed, required: [] }
     const nested = { ...closed, properties: { list: { type: 'object', properties: { a: { type: 'string' } } } } }
     for (const output of [optional, nested]) {
-      expect(asked({ output }).providerOptions?.openai).toEqual({ strictJsonSchema: false })
+      expect(callOptions({ output }).providerOptions?.openai).toEqual({ strictJsonSchema: false })
     }
-    const plain = asked()
+    const withoutSettings = callOptions()
     for (const key of ['temperature', 'maxOutputTokens', 'responseFormat', 'providerOptions']) {
-      expect(plain).not.toHaveProperty(key)
+      expect(withoutSettings).not.toHaveProperty(key)
     }
   })
 
-  test('MO6 Claude gets at most four marks for its cache, one question without tools only the one of its system', () => {
+  test('MO6 Claude gets at most four cache breakpoints, a single message without tools only the one after the system prompt', () => {
     const claude = { provider: 'anthropic.messages', modelId: 'claude-x' }
-    const marked = (request: LanguageModelV4CallOptions) => JSON.stringify(request).match(/cacheControl/g)?.length ?? 0
+    const breakpointCount = (request: LanguageModelV4CallOptions) =>
+      JSON.stringify(request).match(/cacheControl/g)?.length ?? 0
     const tools = [{ name: 'a', description: 'a', input: { type: 'object' } }]
-    const answer: Message = { role: 'assistant', content: [{ type: 'text', text: 'Yes.' }] }
-    const long = [userMessage('1'), answer, userMessage('2'), answer, userMessage('3'), answer, userMessage('4')]
-    expect(marked(asked({}, claude))).toBe(1)
-    expect(marked(asked({ tools }, claude))).toBe(3)
-    expect(marked(asked({ tools, messages: long }, claude))).toBe(4)
-    expect(marked(asked({ tools, messages: long }))).toBe(0)
-    const { prompt } = asked({ tools, messages: long }, claude)
+    const response: Message = { role: 'assistant', content: [{ type: 'text', text: 'Yes.' }] }
+    const conversation = [
+      userMessage('1'),
+      response,
+      userMessage('2'),
+      response,
+      userMessage('3'),
+      response,
+      userMessage('4'),
+    ]
+    expect(breakpointCount(callOptions({}, claude))).toBe(1)
+    expect(breakpointCount(callOptions({ tools }, claude))).toBe(3)
+    expect(breakpointCount(callOptions({ tools, messages: conversation }, claude))).toBe(4)
+    expect(breakpointCount(callOptions({ tools, messages: conversation }))).toBe(0)
+    const { prompt } = callOptions({ tools, messages: conversation }, claude)
     expect(prompt.map((message) => message.providerOptions !== undefined)).toEqual([
       ...[true, false, false, false, false, true, false, true],
     ])
   })
 })
 
-test('A23 effort is said to models that think in degrees, and to no others', () => {
-  const said = (modelId: string) => asked({ settings: { effort: 'high' } }, { provider: 'somebody', modelId }).reasoning
-  const thinking = ['claude-opus-5-5', 'claude-sonnet-4-6', 'gpt-5-mini', 'openai/gpt-6.1-sol', 'openai/gpt-oss-120b']
-  for (const id of [...thinking, 'o3', 'openai/o4-mini', 'gemini-2.5-pro', 'gemini-3.8-flash']) {
-    expect.soft(said(id), id).toBe('high')
+test('A23 the reasoning effort is sent only to models that support it', () => {
+  const sentEffort = (modelId: string) =>
+    callOptions({ settings: { effort: 'high' } }, { provider: 'other', modelId }).reasoning
+  const supported = ['claude-opus-5-5', 'claude-sonnet-4-6', 'gpt-5-mini', 'openai/gpt-6.1-sol', 'openai/gpt-oss-120b']
+  for (const id of [...supported, 'o3', 'openai/o4-mini', 'gemini-2.5-pro', 'gemini-3.8-flash']) {
+    expect.soft(sentEffort(id), id).toBe('high')
   }
-  const others = [
+  const unsupported = [
     'claude-haiku-4-5',
     'claude-sonnet-4-5-20250929',
     'claude-3-5-haiku',
@@ -141,8 +151,8 @@ test('A23 effort is said to models that think in degrees, and to no others', () 
     'gpt-4.1',
     'gpt-5-chat-latest',
   ]
-  for (const id of [...others, 'gemini-2.0-flash', 'llama3.3', 'mistral-large', 'foo1', 'echo1-mini']) {
-    expect.soft(said(id), id).toBeUndefined()
+  for (const id of [...unsupported, 'gemini-2.0-flash', 'llama3.3', 'mistral-large', 'foo1', 'echo1-mini']) {
+    expect.soft(sentEffort(id), id).toBeUndefined()
   }
-  expect(asked({ settings: {} }, { provider: 'somebody', modelId: 'o3' })).not.toHaveProperty('reasoning')
+  expect(callOptions({ settings: {} }, { provider: 'other', modelId: 'o3' })).not.toHaveProperty('reasoning')
 })

@@ -13,7 +13,7 @@ import type { ToolNameMap } from './tool-name-map.ts'
 
 export type ProviderOptions = NonNullable<LanguageModelV4CallOptions['providerOptions']>
 
-/** Whom a request is written for. */
+/** The model that a request is converted for. */
 export interface CallTarget {
   model: { provider: string; modelId: string; specificationVersion: string }
   name: string
@@ -26,23 +26,29 @@ type JsonSchema7 = LanguageModelV4FunctionTool['inputSchema']
 type AssistantContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['content']
 type UserContent = Extract<LanguageModelV4Message, { role: 'user' }>['content']
 
-/** A request in the words of the AI SDK's provider interface: system first, then the conversation. */
-export function toCallOptions(to: CallTarget, request: ModelRequest, signal: AbortSignal): LanguageModelV4CallOptions {
+/** Converts a request to the AI SDK's call options: system prompt first, then the conversation. */
+export function toCallOptions(
+  target: CallTarget,
+  request: ModelRequest,
+  signal: AbortSignal,
+): LanguageModelV4CallOptions {
   const { temperature, max_output, effort } = request.settings
-  const prompt = toPrompt(to, request)
-  const silent = request.tools.length === 0
-  const tools = (silent ? toolsFromHistory(request.messages) : request.tools).map((tool) => toFunctionTool(to, tool))
-  if (to.model.provider.includes('anthropic')) addCacheBreakpoints(prompt, tools)
-  const providerOptions = providerOptionsFor(to, request)
+  const prompt = toPrompt(target, request)
+  const withoutTools = request.tools.length === 0
+  const tools = (withoutTools ? toolsFromHistory(request.messages) : request.tools).map((tool) =>
+    toFunctionTool(target, tool),
+  )
+  if (target.model.provider.includes('anthropic')) addCacheBreakpoints(prompt, tools)
+  const providerOptions = providerOptionsFor(target, request)
   return {
     prompt,
     abortSignal: signal,
     includeRawChunks: false,
     ...(tools.length > 0
-      ? { tools, toolChoice: { type: silent || request.settings.tool_choice === 'none' ? 'none' : 'auto' } }
+      ? { tools, toolChoice: { type: withoutTools || request.settings.tool_choice === 'none' ? 'none' : 'auto' } }
       : undefined),
     ...(temperature === undefined ? undefined : { temperature }),
-    ...(effort === undefined || !supportsReasoningEffort(to.model.modelId) ? undefined : { reasoning: effort }),
+    ...(effort === undefined || !supportsReasoningEffort(target.model.modelId) ? undefined : { reasoning: effort }),
     ...(max_output === undefined ? undefined : { maxOutputTokens: max_output }),
     ...(request.output
       ? { responseFormat: { type: 'json', schema: withoutSchemaDialect(request.output) } }
@@ -59,8 +65,8 @@ function toFunctionTool(
 }
 
 /**
- * A conversation that holds calls is refused by some providers when no tools come with it: for the last word of an agent
- * that may call no more, its tools are named and forbidden.
+ * Some providers reject a conversation with tool calls when the request declares no tools. For the final turn of an agent
+ * that may call no more tools, the tools of the history are declared with `tool_choice: none`.
  */
 function toolsFromHistory(messages: readonly Message[]): ToolSpec[] {
   const calls = messages.flatMap((message) => (message.role === 'assistant' ? toolCallsFrom(message) : []))
@@ -70,44 +76,44 @@ function toolsFromHistory(messages: readonly Message[]): ToolSpec[] {
 
 const ANY_OBJECT: JsonSchema = { type: 'object', properties: {} }
 
-/** `$schema` names a dialect that no provider asks for, and some refuse. */
+/** Removes `$schema`, which some providers reject. */
 function withoutSchemaDialect({ $schema: _, ...schema }: JsonSchema): JsonSchema7 {
   return schema as JsonSchema7
 }
 
-function toPrompt(to: CallTarget, { system, messages }: ModelRequest): Prompt {
+function toPrompt(target: CallTarget, { system, messages }: ModelRequest): Prompt {
   const prompt: Prompt = system === '' ? [] : [{ role: 'system', content: system }]
   for (const message of messages) {
-    const mapped = toPromptMessage(to, message)
+    const mapped = toPromptMessage(target, message)
     if (mapped) prompt.push(mapped)
   }
   return prompt
 }
 
-function toPromptMessage(to: CallTarget, message: Message): LanguageModelV4Message | undefined {
+function toPromptMessage(target: CallTarget, message: Message): LanguageModelV4Message | undefined {
   switch (message.role) {
     case 'user':
-      return { role: 'user', content: userContent(to, message) }
+      return { role: 'user', content: userContent(target, message) }
     case 'assistant':
-      return assistantMessage(to, message)
+      return assistantMessage(target, message)
     case 'tool':
       return {
         role: 'tool',
         content: message.content.map(({ id, name, text, is_error }) => ({
           type: 'tool-result',
           toolCallId: toProviderCallId(id),
-          toolName: to.toolNames.toWire(name),
+          toolName: target.toolNames.toWire(name),
           output: { type: is_error ? 'error-text' : 'text', value: text },
         })),
       }
   }
 }
 
-/** Providers refuse empty texts, and messages without any content. */
-function userContent(to: CallTarget, { content }: UserMessage): UserContent {
+/** Providers reject empty texts and messages without content. */
+function userContent(target: CallTarget, { content }: UserMessage): UserContent {
   const parts = content
     .filter((part) => part.type !== 'text' || part.text.trim() !== '')
-    .map((part) => (part.type === 'text' ? textPart(part.text) : imagePart(to, part)))
+    .map((part) => (part.type === 'text' ? textPart(part.text) : imagePart(target, part)))
   return parts.length > 0 ? parts : [textPart('(empty)')]
 }
 
@@ -116,50 +122,50 @@ function textPart(text: string): LanguageModelV4TextPart {
 }
 
 function imagePart({ model }: CallTarget, { media_type, data }: ImagePart): UserContent[number] {
-  const address = /^https?:\/\//i.test(data) ? new URL(data) : undefined
+  const url = /^https?:\/\//i.test(data) ? new URL(data) : undefined
   const base64 = data.replace(/^data:[^,]*,/, '')
-  const tagged = address ? { type: 'url' as const, url: address } : { type: 'data' as const, data: base64 }
+  const tagged = url ? { type: 'url' as const, url } : { type: 'data' as const, data: base64 }
   const isOlder = model.specificationVersion === 'v2' || model.specificationVersion === 'v3'
-  // Before version 4 the data stood there as it is, without a tag.
-  return { type: 'file', mediaType: media_type, data: isOlder ? ((address ?? base64) as never) : tagged }
+  // Versions 2 and 3 of the interface take the URL or the data untagged.
+  return { type: 'file', mediaType: media_type, data: isOlder ? ((url ?? base64) as never) : tagged }
 }
 
-/** Nothing at all for an answer without words and calls: reasoning alone is refused by those who wrote it. */
-function assistantMessage(to: CallTarget, { content }: AssistantMessage): LanguageModelV4Message | undefined {
+/** Omits a response without text and tool calls: providers reject a message that holds only reasoning. */
+function assistantMessage(target: CallTarget, { content }: AssistantMessage): LanguageModelV4Message | undefined {
   const parts: AssistantContent = []
   for (const part of content) {
-    const kept = part.type === 'text' ? undefined : providerMetadataFor(to.name, part)
-    const provided = kept?.metadata ? { providerOptions: kept.metadata } : undefined
+    const provider = part.type === 'text' ? undefined : providerMetadataFor(target.name, part)
+    const options = provider?.metadata ? { providerOptions: provider.metadata } : undefined
     if (part.type === 'text') {
       if (part.text.trim() !== '') parts.push(textPart(part.text))
     } else if (part.type === 'tool-call') {
       const call = {
         toolCallId: toProviderCallId(part.id),
-        toolName: to.toolNames.toWire(part.name),
+        toolName: target.toolNames.toWire(part.name),
         input: toArgumentsObject(part.input),
       }
-      parts.push({ type: 'tool-call', ...call, ...provided })
-    } else if (kept) parts.push({ type: 'reasoning', text: part.text, ...provided })
+      parts.push({ type: 'tool-call', ...call, ...options })
+    } else if (provider) parts.push({ type: 'reasoning', text: part.text, ...options })
   }
   return parts.some(({ type }) => type !== 'reasoning') ? { role: 'assistant', content: parts } : undefined
 }
 
-/** Providers want an object back, also where the model wrote something else. */
+/** Providers accept only objects as arguments, even when the model itself wrote something else. */
 function toArgumentsObject(input: unknown): unknown {
   return typeof input === 'object' && input !== null && !Array.isArray(input) ? input : { raw_arguments: input }
 }
 
-/** Another provider's ids may hold what this one refuses. */
+/** Call ids of one provider may contain characters that another rejects. */
 function toProviderCallId(id: string): string {
   return id.replace(/[^A-Za-z0-9_-]/g, '_')
 }
 
-/** Claude models that bind their reasoning to all that stands before it, and refuse a request where that changed. */
+/** Claude models that sign their reasoning together with the prefix and reject a request whose prefix changed. */
 const BINDS_REASONING_TO_PREFIX = /claude-(opus-5-5|sonnet-5-5|fable-5-[12])/
 
 function providerOptionsFor({ model, providerOptions = {} }: CallTarget, request: ModelRequest): ProviderOptions {
   const own: ProviderOptions = {}
-  // A conversation has to live in the journal alone: what OpenAI stores for us is gone after a month.
+  // Conversations live in the journal only: OpenAI deletes stored responses after a month.
   if (model.provider.startsWith('openai') && model.provider.includes('responses')) own.openai = { store: false }
   if (model.provider.includes('anthropic') && BINDS_REASONING_TO_PREFIX.test(model.modelId)) {
     own.anthropic = { thinking: { blockBinding: { prefixMismatchBehavior: 'drop_block' } } }
@@ -174,14 +180,14 @@ function providerOptionsFor({ model, providerOptions = {} }: CallTarget, request
 }
 
 /*
- * Anthropic caches what stands before a mark, four marks at the most, in the order tools, system, messages:
- * the last tool and the system prompt for every agent that shares them, the end of the last request and the end of this
- * one for the next turn of the same session. All other providers cache prefixes by themselves.
+ * Anthropic caches the prefix before each cache breakpoint, at most four, in the order tools, system, messages.
+ * Breakpoints after the last tool and the system prompt serve every agent that shares them; those at the end of the
+ * previous request and of this one serve the next turn of the same session. Other providers cache prefixes automatically.
  */
 
 const CACHE_BREAKPOINT = { anthropic: { cacheControl: { type: 'ephemeral' } } } as const
 
-/** Marks a request in place. Marked messages cost a quarter more, so a question that ends with its answer gets none. */
+/** Mutates the prompt and tools. A cache write costs 25 % more, so the message of a single-turn request gets no breakpoint. */
 function addCacheBreakpoints(prompt: LanguageModelV4Message[], tools: LanguageModelV4FunctionTool[]): void {
   addCacheBreakpoint(tools.at(-1))
   const [first] = prompt
@@ -189,34 +195,30 @@ function addCacheBreakpoints(prompt: LanguageModelV4Message[], tools: LanguageMo
   const conversation = prompt.filter(({ role }) => role !== 'system')
   if (tools.length === 0 && conversation.length < 2) return
   addCacheBreakpoint(conversation.at(-1))
-  const lastAnswer = conversation.findLastIndex(({ role }) => role === 'assistant')
-  if (lastAnswer > 0) addCacheBreakpoint(conversation[lastAnswer - 1])
+  const lastResponse = conversation.findLastIndex(({ role }) => role === 'assistant')
+  if (lastResponse > 0) addCacheBreakpoint(conversation[lastResponse - 1])
 }
 
-function addCacheBreakpoint(place: { providerOptions?: object } | undefined): void {
-  if (place) place.providerOptions = { ...place.providerOptions, ...CACHE_BREAKPOINT }
+function addCacheBreakpoint(part: { providerOptions?: object } | undefined): void {
+  if (part) part.providerOptions = { ...part.providerOptions, ...CACHE_BREAKPOINT }
 }
 
 /**
- * Whether OpenAI's strict mode takes a schema: each object closed, each property required. Asking for strictness with
- * any other schema is refused; asking without it costs at most a repair turn.
+ * True when OpenAI's strict mode accepts the schema: every object is closed and every property required. Strict mode with
+ * any other schema fails the request; without strict mode an invalid output costs at most a repair turn.
  */
-function isStrictSchema(schema: JsonSchema): boolean {
-  return isStrictNode(schema)
-}
-
-function isStrictNode(node: unknown): boolean {
-  if (Array.isArray(node)) return node.every(isStrictNode)
+function isStrictSchema(node: unknown): boolean {
+  if (Array.isArray(node)) return node.every(isStrictSchema)
   if (typeof node !== 'object' || node === null) return true
   const { properties, required, additionalProperties, ...rest } = node as JsonSchema
   if ('propertyNames' in rest || 'patternProperties' in rest || 'allOf' in rest || 'oneOf' in rest) return false
   if (rest.type === 'object' || properties !== undefined) {
     if (additionalProperties !== false) return false
     const names = Object.keys((properties ?? {}) as object)
-    const needed = new Set((required ?? []) as string[])
-    if (names.length === 0 || !names.every((name) => needed.has(name))) return false
+    const requiredNames = new Set((required ?? []) as string[])
+    if (names.length === 0 || !names.every((name) => requiredNames.has(name))) return false
   }
-  const { default: hasDefault, const: _const, enum: _enum, examples: _examples, ...deeper } = rest
-  if (hasDefault !== undefined) return false
-  return Object.values((properties ?? {}) as object).every(isStrictNode) && Object.values(deeper).every(isStrictNode)
+  const { default: defaultValue, const: _const, enum: _enum, examples: _examples, ...nested } = rest
+  if (defaultValue !== undefined) return false
+  return [...Object.values((properties ?? {}) as object), ...Object.values(nested)].every(isStrictSchema)
 }

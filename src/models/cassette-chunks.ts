@@ -3,13 +3,13 @@ import type { Replacement } from './cassette-request.ts'
 import { applyReplacements, mapStrings } from './cassette-request.ts'
 
 /*
- * Words arrive in pieces, and what is to be replaced may be broken over several of them: a key or an id that no single
- * piece shows. So the pieces of a text are looked at together, and keep their number and order.
+ * A secret or an id may be split across several streamed chunks, where no single chunk matches it. Consecutive text chunks
+ * are therefore searched as one text; their number and order stay the same.
  */
 
 type TextChunk = Extract<ModelChunk, { type: 'text' | 'reasoning' }>
 
-/** The chunks with every part of their texts replaced that `find` finds; `field` changes what is not words. */
+/** Applies the replacements of `find` to the text chunks, and `field` to tool inputs and provider metadata. */
 export function replaceInChunks(
   chunks: readonly ModelChunk[],
   find: (text: string) => readonly Replacement[],
@@ -23,8 +23,8 @@ export function replaceInChunks(
       index += 1
       continue
     }
-    const run = chunks.slice(index).findIndex((next) => next.type !== chunk.type)
-    const end = run < 0 ? chunks.length : index + run
+    const length = chunks.slice(index).findIndex((next) => next.type !== chunk.type)
+    const end = length < 0 ? chunks.length : index + length
     changed.push(...replaceInTextChunks(chunks.slice(index, end) as TextChunk[], find, field))
     index = end
   }
@@ -38,43 +38,43 @@ function replaceInToolCall(
   return {
     ...call,
     input: field(call.input),
-    // It quotes the arguments, and cut short a secret is no longer known by its looks.
+    // The original message quotes the arguments, and a truncated secret would not be recognised.
     ...(call.invalid === undefined ? undefined : { invalid: 'the arguments are not JSON' }),
     ...(call.provider === undefined ? undefined : { provider: field(call.provider) }),
   }
 }
 
 function replaceInTextChunks(
-  words: readonly TextChunk[],
+  chunks: readonly TextChunk[],
   find: (text: string) => readonly Replacement[],
   field: (value: unknown) => unknown,
 ): TextChunk[] {
   const pieces = replaceAcrossPieces(
-    words.map(({ text }) => text),
-    find(words.map(({ text }) => text).join('')),
+    chunks.map(({ text }) => text),
+    find(chunks.map(({ text }) => text).join('')),
   )
-  return words.map((chunk, index) => {
+  return chunks.map((chunk, index) => {
     const text = pieces[index] ?? ''
     if (chunk.type === 'text' || chunk.provider === undefined) return { ...chunk, text }
     return { ...chunk, text, provider: field(chunk.provider) }
   })
 }
 
-/** What replaces a part stands in the piece where the part began; the rest of the part is taken from the others. */
+/** Puts each replacement into the piece where the replaced text begins and removes the rest of it from later pieces. */
 export function replaceAcrossPieces(pieces: readonly string[], replacements: readonly Replacement[]): string[] {
   if (replacements.length === 0) return [...pieces]
   let offset = 0
   return pieces.map((piece) => {
-    const from = offset
-    const to = offset + piece.length
-    offset = to
-    const own = replacements
-      .filter(({ start, end }) => start < to && end > from)
+    const pieceStart = offset
+    const pieceEnd = offset + piece.length
+    offset = pieceEnd
+    const overlapping = replacements
+      .filter(({ start, end }) => start < pieceEnd && end > pieceStart)
       .map(({ start, end, text }) => ({
-        start: Math.max(start, from) - from,
-        end: Math.min(end, to) - from,
-        text: start >= from ? text : '',
+        start: Math.max(start, pieceStart) - pieceStart,
+        end: Math.min(end, pieceEnd) - pieceStart,
+        text: start >= pieceStart ? text : '',
       }))
-    return applyReplacements(piece, own)
+    return applyReplacements(piece, overlapping)
   })
 }

@@ -5,99 +5,99 @@ import { chunkModel, textChunks, toolCallChunks } from '../../test/support/manua
 import { cassetteFixture, echo } from '../../test/support/recorded-run.ts'
 import { agents, createTestTroupe, modelFromRules } from '../../test/support/test-troupe.ts'
 
-const on = cassetteFixture()
+const fixture = cassetteFixture()
 
-describe('CA6 files that cannot be played', () => {
+describe('CA6 invalid cassettes', () => {
   const entry = { key: 'k', hash: 'h', n: 1, model: 'm', ids: [], chunks: [] }
   const request = { model: 'm', system: '', messages: [], tools: [], settings: {} }
   test.each([
-    ['a newer version', '{"troupe_cassette":2}\n', /newer version \(2\); this one reads 1/],
-    ['something else', '# notes\n', /:1 is no header/],
-    ['JSON that is no cassette', '{"rules":[]}\n', /:1 is no header/],
-    ['nothing', '', /:1 is empty/],
-    ['a garbled line', '{"troupe_cassette":1}\n{"key":\n{}\n', /:2 is not JSON/],
-    ['a line that does not fit', `{"troupe_cassette":1}\n${JSON.stringify(entry)}\n`, /:2 does not fit: request/],
+    ['a newer version', '{"troupe_cassette":2}\n', /newer cassette version \(2\); this version of troupe reads 1/],
+    ['a text file', '# notes\n', /:1: not a header/],
+    ['other JSON', '{"rules":[]}\n', /:1: not a header/],
+    ['an empty file', '', /:1: the cassette is empty/],
+    ['a line that is not JSON', '{"troupe_cassette":1}\n{"key":\n{}\n', /:2: not JSON/],
+    ['a line with a missing field', `{"troupe_cassette":1}\n${JSON.stringify(entry)}\n`, /:2: request/],
     [
-      'a chunk nobody knows',
+      'an unknown chunk type',
       `{"troupe_cassette":1}\n${JSON.stringify({ ...entry, request, chunks: [{ type: 'video' }] })}\n`,
-      /:2 does not fit: chunks\.0/,
+      /:2: chunks\.0/,
     ],
-  ])('CA6 %s is refused with its place', async (_what, text, message) => {
-    writeFileSync(on.file, text)
-    const playing = createTestTroupe({ agents, cassette: { replay: on.file } })
-    await expect(playing).rejects.toMatchObject({ code: 'invalid_cassette', message: expect.stringMatching(message) })
-    await expect(playing).rejects.toMatchObject({ message: expect.stringContaining(on.file) })
+  ])('CA6 %s is rejected with file and line', async (_kind, text, message) => {
+    writeFileSync(fixture.file, text)
+    const opening = createTestTroupe({ agents, cassette: { replay: fixture.file } })
+    await expect(opening).rejects.toMatchObject({ code: 'invalid_cassette', message: expect.stringMatching(message) })
+    await expect(opening).rejects.toMatchObject({ message: expect.stringContaining(fixture.file) })
   })
 
-  test('CA6 a on.file that is not there is refused by name', async () => {
-    const playing = createTestTroupe({ agents, cassette: { replay: join(on.folder, 'none.jsonl') } })
-    await expect(playing).rejects.toMatchObject({
+  test('CA6 a missing file is rejected by name', async () => {
+    const opening = createTestTroupe({ agents, cassette: { replay: join(fixture.folder, 'none.jsonl') } })
+    await expect(opening).rejects.toMatchObject({
       code: 'invalid_cassette',
       message: expect.stringContaining('none.jsonl'),
     })
   })
 })
 
-test('CA7 a last line that was cut off costs only that call, and is said', async () => {
+test('CA7 an incomplete last line loses only its request, with a warning and a note in the miss', async () => {
   const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
   const { task } = await createTestTroupe({
     agents,
     model: modelFromRules({ reply: { text: 'fine' } }),
-    cassette: { record: on.file },
+    cassette: { record: fixture.file },
   })
   await task('lead', 'one')
   await task('lead', 'two')
-  const text = readFileSync(on.file, 'utf8')
-  writeFileSync(on.file, text.slice(0, -25))
-  const second = await createTestTroupe({ agents, cassette: { replay: on.file } })
-  expect(warn).toHaveBeenCalledWith(expect.stringContaining('was cut off in line 4'))
+  const text = readFileSync(fixture.file, 'utf8')
+  writeFileSync(fixture.file, text.slice(0, -25))
+  const second = await createTestTroupe({ agents, cassette: { replay: fixture.file } })
+  expect(warn).toHaveBeenCalledWith(expect.stringContaining(':4: the last line is incomplete'))
   expect((await second.task('lead', 'one')).status).toBe('completed')
-  expect((await second.task('lead', 'two')).error?.message).toContain('the cassette was cut off in line 4')
+  expect((await second.task('lead', 'two')).error?.message).toContain('line 4 of the cassette is incomplete')
 })
 
 describe('CA8 recording', () => {
-  test('CA8 each call is in the on.file when it has ended, before the next one is made', async () => {
-    const seen: number[] = []
+  test('CA8 each request is written when it ends, before the next one starts', async () => {
+    const entryCounts: number[] = []
     const model = chunkModel(({ session }) => {
-      seen.push(existsSync(on.file) ? on.entries().length : -1)
+      entryCounts.push(existsSync(fixture.file) ? fixture.entries().length : -1)
       return session.turn < 3 ? toolCallChunks({ name: 'echo', input: { text: 'x' } }) : textChunks('done')
     })
-    const { task } = await createTestTroupe({ agents, tools: [echo], model, cassette: { record: on.file } })
+    const { task } = await createTestTroupe({ agents, tools: [echo], model, cassette: { record: fixture.file } })
     await task('lead', 'go')
-    expect(seen).toEqual([0, 1, 2])
+    expect(entryCounts).toEqual([0, 1, 2])
   })
 
-  test('CA8 goes on behind what is there, counts on, and drops a line that was cut off', async () => {
-    const options = { agents, model: modelFromRules({ reply: { text: 'fine' } }), cassette: { record: on.file } }
+  test('CA8 recording appends to an existing cassette, continues its numbering and drops an incomplete last line', async () => {
+    const options = { agents, model: modelFromRules({ reply: { text: 'fine' } }), cassette: { record: fixture.file } }
     const first = await createTestTroupe(options)
     await first.task('lead', 'go')
-    writeFileSync(on.file, `${readFileSync(on.file, 'utf8')}{"key":"sess`)
+    writeFileSync(fixture.file, `${readFileSync(fixture.file, 'utf8')}{"key":"sess`)
     const second = await createTestTroupe(options)
     await second.task('lead', 'go')
-    expect(on.entries().map(({ n }) => n)).toEqual([1, 2])
-    expect(on.lines().filter((line) => 'troupe_cassette' in line)).toHaveLength(1)
-    expect(on.lines().filter((line) => 'resolved' in line)).toHaveLength(1)
+    expect(fixture.entries().map(({ n }) => n)).toEqual([1, 2])
+    expect(fixture.lines().filter((line) => 'troupe_cassette' in line)).toHaveLength(1)
+    expect(fixture.lines().filter((line) => 'resolved' in line)).toHaveLength(1)
   })
 
-  test('CA8 a on.file that is something else is left alone', async () => {
-    writeFileSync(on.file, '# my notes\n')
+  test('CA8 a file that is not a cassette is not overwritten', async () => {
+    writeFileSync(fixture.file, '# my notes\n')
     const recording = createTestTroupe({
       agents,
       model: modelFromRules({ reply: { text: 'x' } }),
-      cassette: { record: on.file },
+      cassette: { record: fixture.file },
     })
     await expect(recording).rejects.toMatchObject({ code: 'invalid_cassette' })
-    expect(readFileSync(on.file, 'utf8')).toBe('# my notes\n')
+    expect(readFileSync(fixture.file, 'utf8')).toBe('# my notes\n')
   })
 
-  test('CA8 a recording that fails costs the cassette, not the run', async () => {
+  test('CA8 when recording fails, the run continues and a warning is emitted', async () => {
     const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
     const model = chunkModel(() => {
-      rmSync(on.folder, { recursive: true, force: true })
+      rmSync(fixture.folder, { recursive: true, force: true })
       return textChunks('fine')
     })
-    const { task } = await createTestTroupe({ agents, model, cassette: { record: on.file } })
+    const { task } = await createTestTroupe({ agents, model, cassette: { record: fixture.file } })
     expect((await task('lead', 'go')).status).toBe('completed')
-    expect(warn).toHaveBeenCalledWith(expect.stringMatching(/nothing more is recorded/))
+    expect(warn).toHaveBeenCalledWith(expect.stringMatching(/recording to .* stopped/))
   })
 })

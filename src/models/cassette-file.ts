@@ -7,51 +7,48 @@ import { recordModels } from './cassette-record.ts'
 import { replayModels } from './cassette-replay.ts'
 import type { SecretFinder } from './cassette-request.ts'
 
-/** Record every model call into a file, or play one instead of asking models. */
+/** Records every model request to the file `record`, or replays the file `replay` instead of calling models. */
 export type CassetteOptions = { record: string } | { replay: string }
 
-/** The ports with a cassette between them and the run. */
-export function withCassette(
-  on: ModelPorts,
-  choice: CassetteOptions | undefined,
-  options: { findSecrets: SecretFinder; warn(message: string): void },
-): ModelPorts {
-  if (!choice) return on
-  if ('record' in choice) return recordToFile(choice.record, on, options)
-  const cassette = readCassette(choice.replay)
+interface CassetteDeps {
+  findSecrets: SecretFinder
+  warn(message: string): void
+}
+
+/** Wraps the model ports with a cassette, if one is configured. */
+export function withCassette(ports: ModelPorts, options: CassetteOptions | undefined, deps: CassetteDeps): ModelPorts {
+  if (!options) return ports
+  if ('record' in options) return recordToFile(options.record, ports, deps)
+  const cassette = readCassette(options.replay)
   if (cassette.truncatedLine !== undefined)
-    options.warn(`${choice.replay} was cut off in line ${cassette.truncatedLine}`)
-  return replayModels(cassette, options)
+    deps.warn(`${options.replay}:${cassette.truncatedLine}: the last line is incomplete`)
+  return replayModels(cassette, deps)
 }
 
 export function readCassette(path: string): Cassette {
   return parseCassette(readCassetteText(path), path)
 }
 
-/** Goes on behind what a cassette holds: a resumed run is one recording. A file that is something else is left alone. */
-function recordToFile(
-  path: string,
-  on: ModelPorts,
-  options: { findSecrets: SecretFinder; warn(message: string): void },
-): ModelPorts {
+/** Appends to an existing cassette, so a resumed run is one recording. A file that is not a cassette is never overwritten. */
+function recordToFile(path: string, ports: ModelPorts, { findSecrets, warn }: CassetteDeps): ModelPorts {
   const text = existsSync(path) ? readCassetteText(path) : ''
   const existing = text === '' ? undefined : parseCassette(text, path)
   if (existing?.truncatedLine !== undefined)
     truncateSync(path, Buffer.byteLength(text.slice(0, text.lastIndexOf('\n') + 1)))
   appendText(path, text !== '' && existing?.truncatedLine === undefined && !text.endsWith('\n') ? '\n' : '')
-  return recordModels(on, createFileSink(path, options.warn), { findSecrets: options.findSecrets, existing })
+  return recordModels(ports, createFileSink(path, warn), { findSecrets, existing })
 }
 
-/** A recording that fails costs the cassette, never the run: its answers are paid for. */
+/** Stops recording after a write error, but never fails the run: its responses are already paid for. */
 function createFileSink(path: string, warn: (message: string) => void): CassetteSink {
-  let broken = false
+  let failed = false
   return (line) => {
-    if (broken) return
+    if (failed) return
     try {
       appendFileSync(path, `${line}\n`)
     } catch (thrown) {
-      broken = true
-      warn(`nothing more is recorded in ${path}: ${(thrown as Error).message}`)
+      failed = true
+      warn(`recording to ${path} stopped: ${(thrown as Error).message}`)
     }
   }
 }
@@ -60,7 +57,7 @@ function appendText(path: string, text: string): void {
   try {
     appendFileSync(path, text)
   } catch (thrown) {
-    throw cassetteFileError(path, 'written', thrown)
+    throw cassetteFileError(path, 'write', thrown)
   }
 }
 
@@ -72,8 +69,8 @@ function readCassetteText(path: string): string {
   }
 }
 
-function cassetteFileError(path: string, how: 'read' | 'written', thrown: unknown): TroupeError {
-  return new TroupeError('invalid_cassette', `the cassette ${path} cannot be ${how}: ${(thrown as Error).message}`, {
+function cassetteFileError(path: string, action: 'read' | 'write', thrown: unknown): TroupeError {
+  return new TroupeError('invalid_cassette', `cannot ${action} the cassette ${path}: ${(thrown as Error).message}`, {
     hint: 'check the path',
     cause: thrown,
   })

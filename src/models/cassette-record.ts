@@ -8,13 +8,13 @@ import type { SecretFinder } from './cassette-request.ts'
 import { createRequestRedactor, fingerprint, redactValue } from './cassette-request.ts'
 
 /*
- * Records every model call while it is made.
- * 1. A line is written when its call ends, whole and at once: a crash keeps what was recorded before it.
- * 2. What the run sees is not changed by being recorded.
- * 3. Which of several equal calls it was is counted when it begins, not when it ends.
+ * Records every model request of a run.
+ * 1. Each request is one line, written when its response ends: a crash loses only the requests in flight.
+ * 2. Recording does not change what the run receives.
+ * 3. Identical requests are numbered when they start, not when they end, so concurrency cannot swap their responses.
  */
 
-/** What a run asks models through. */
+/** The ports through which a run reaches models. */
 export interface ModelPorts {
   models: Models
   retryPolicy: RetryPolicy
@@ -22,19 +22,19 @@ export interface ModelPorts {
 
 export interface RecordingOptions {
   findSecrets: SecretFinder
-  /** What the cassette holds already: recording goes on behind it. */
+  /** The cassette to append to. */
   existing?: Cassette | undefined
 }
 
-/** The same ports, with everything that passes through them written to the sink. */
-export function recordModels(on: ModelPorts, write: CassetteSink, options: RecordingOptions): ModelPorts {
+/** Wraps the ports so that every model lookup, request and retry is written to the sink. */
+export function recordModels(ports: ModelPorts, write: CassetteSink, options: RecordingOptions): ModelPorts {
   const recorder = new CassetteRecorder(write, options)
   return {
-    models: { resolve: (name) => recorder.resolve(on.models, name) },
+    models: { resolve: (name) => recorder.resolve(ports.models, name) },
     retryPolicy: {
-      ready: (model, signal) => on.retryPolicy.ready(model, signal),
+      ready: (model, signal) => ports.retryPolicy.ready(model, signal),
       next(failed) {
-        const next = on.retryPolicy.next(failed)
+        const next = ports.retryPolicy.next(failed)
         if (next) recorder.recordRetry(failed.error, next.model)
         return next
       },
@@ -105,25 +105,25 @@ class CassetteRecorder {
   ): void {
     const name = asked ?? null
     if (this.#resolved.has(name)) return
-    // A model that was not found may be there later.
+    // A failed lookup is not final: the model may be found later in the same run.
     if (!found.error) this.#resolved.add(name)
     this.#writeLine({ resolved: { asked: name, ...found } })
   }
 
   async *#stream(model: Model, request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelChunk> {
-    const taped = this.#redactRequest(request)
-    const { hash, ids } = fingerprint(taped, request.session.run_id)
-    const call = `${request.key}\n${hash}`
-    const n = (this.#counts.get(call) ?? 0) + 1
-    this.#counts.set(call, n)
-    const entry: CassetteEntry = { key: request.key, hash, n, model: request.model, request: taped, ids, chunks: [] }
+    const recorded = this.#redactRequest(request)
+    const { hash, ids } = fingerprint(recorded, request.session.run_id)
+    const countKey = `${request.key}\n${hash}`
+    const n = (this.#counts.get(countKey) ?? 0) + 1
+    this.#counts.set(countKey, n)
+    const entry: CassetteEntry = { key: request.key, hash, n, model: request.model, request: recorded, ids, chunks: [] }
     try {
       for await (const chunk of model.stream(request, signal)) {
         entry.chunks.push(structuredClone(chunk))
         yield chunk
       }
     } catch (thrown) {
-      // The kernel takes the error as it is; a foreign one it makes ours, and only that one can be recognised later.
+      // The retry policy gets a TroupeError: convert here, or `recordRetry` could not find the entry of a foreign error.
       const error = toTroupeError(thrown, 'model_failed')
       if (signal.aborted) entry.aborted = toTroupeError(signal.reason).code
       else entry.error = { record: this.#redact(error.toJSON()), ...errorFactsFrom(thrown) }

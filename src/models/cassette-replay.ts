@@ -9,13 +9,13 @@ import type { SecretFinder } from './cassette-request.ts'
 import { createRequestRedactor, fingerprint, idReplacements } from './cassette-request.ts'
 
 /*
- * Plays a cassette in the place of models.
- * 1. An answer is found by step key, hash of the whole request, and how often that was asked; nothing else is near enough.
- * 2. Whether a failed call is tried again was decided when it was recorded. Nobody waits.
- * 3. After the first miss, every later one says where the first one was: it is the one to look at.
+ * Replays a cassette instead of calling models.
+ * 1. A response is looked up by step key, hash of the whole request and occurrence; there is no fuzzy match.
+ * 2. Retries follow the recording, without delays.
+ * 3. Every later miss quotes the first one, which is usually the cause.
  */
 
-/** Models that answer from a cassette. They need no key, no network and no time. */
+/** Models that respond from a cassette, without key, network or delay. */
 export function replayModels(cassette: Cassette, options: { findSecrets: SecretFinder }): ModelPorts {
   const player = new CassettePlayer(cassette, options.findSecrets)
   return {
@@ -39,9 +39,9 @@ class CassettePlayer {
   readonly #failedEntries = new WeakMap<TroupeError, CassetteEntry>()
   #firstMiss: string | undefined
 
-  constructor(cassette: Cassette, secretsIn: SecretFinder) {
+  constructor(cassette: Cassette, findSecrets: SecretFinder) {
     this.#cassette = cassette
-    this.#redactRequest = createRequestRedactor(secretsIn)
+    this.#redactRequest = createRequestRedactor(findSecrets)
     this.#entries = new Map(cassette.entries.map((entry) => [entryKey(entry), entry]))
     this.#retries = new Map(cassette.retries.map((retry) => [entryKey(retry), retry.model]))
   }
@@ -49,16 +49,16 @@ class CassettePlayer {
   resolve(name: string | undefined): Model {
     const { resolved } = this.#cassette
     const asked = name ?? null
-    // A model that was missing at first and there later is played as it was later.
+    // The last lookup counts: a model that was missing at first may have been found later.
     const found =
       resolved.findLast((line) => line.asked === asked) ??
       resolved.find((line) => line.name === name) ??
       (name === undefined ? resolved.find((line) => !line.error) : undefined)
     if (!found) throw this.#unknownModelError(name)
     if (found.error) throw errorFromRecord(found.error)
-    const { name: own, limits } = found
+    const { name: resolvedName, limits } = found
     return {
-      name: own,
+      name: resolvedName,
       ...(limits ? { limits } : undefined),
       stream: (request, signal) => this.#stream(request, signal),
     }
@@ -70,15 +70,16 @@ class CassettePlayer {
   }
 
   async *#stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelChunk> {
-    const taped = this.#redactRequest(request)
-    const { hash, ids } = fingerprint(taped, request.session.run_id)
-    const call = `${request.key}\n${hash}`
-    const n = (this.#counts.get(call) ?? 0) + 1
-    this.#counts.set(call, n)
+    const recorded = this.#redactRequest(request)
+    const { hash, ids } = fingerprint(recorded, request.session.run_id)
+    const countKey = `${request.key}\n${hash}`
+    const n = (this.#counts.get(countKey) ?? 0) + 1
+    this.#counts.set(countKey, n)
     const entry = this.#entries.get(entryKey({ key: request.key, hash, n }))
-    if (!entry) throw this.#missError(describeMiss(this.#cassette, { key: request.key, hash, n, request: taped, ids }))
-    const now = new Map(entry.ids.map((id, index) => [id, ids[index] ?? id]))
-    for (const chunk of replaceInChunks(entry.chunks, (text) => idReplacements(text, now))) {
+    if (!entry)
+      throw this.#missError(describeMiss(this.#cassette, { key: request.key, hash, n, request: recorded, ids }))
+    const currentIds = new Map(entry.ids.map((id, index) => [id, ids[index] ?? id]))
+    for (const chunk of replaceInChunks(entry.chunks, (text) => idReplacements(text, currentIds))) {
       signal.throwIfAborted()
       yield chunk
     }
@@ -90,10 +91,10 @@ class CassettePlayer {
     throw error
   }
 
-  /** A time limit will break it off here as it did there; nobody will cancel it a second time. */
+  /** A timeout or limit aborts the replay as it aborted the recording; a cancellation does not happen again. */
   async #waitForAbort({ key, aborted }: CassetteEntry, signal: AbortSignal): Promise<void> {
     if (aborted !== 'timeout' && aborted !== 'limit_reached') {
-      throw this.#missError(`the call '${key}' was broken off when it was recorded (${aborted}): it has no answer`)
+      throw this.#missError(`request '${key}' was aborted during the recording (${aborted}) and has no response`)
     }
     await new Promise<void>((_, reject) => {
       if (signal.aborted) reject(signal.reason)
@@ -101,28 +102,29 @@ class CassettePlayer {
     })
   }
 
-  #missError(words: string): TroupeError {
+  #missError(problem: string): TroupeError {
     const { name, truncatedLine } = this.#cassette
     const first = this.#firstMiss
-    this.#firstMiss ??= words
+    this.#firstMiss ??= problem
     const parts = [
-      `${name}: ${words}`,
+      `${name}: ${problem}`,
       ...(truncatedLine === undefined
         ? []
-        : [`the cassette was cut off in line ${truncatedLine}: its recording was killed`]),
-      ...(first === undefined ? [] : [`the first miss of this replay: ${first}`]),
+        : [`line ${truncatedLine} of the cassette is incomplete: the recording was killed`]),
+      ...(first === undefined ? [] : [`first miss of this replay: ${first}`]),
     ]
     const error = new TroupeError('cassette_miss', parts.join('\n'), {
-      hint: 'undo what changed the request, or record the cassette anew',
+      hint: 'undo the change to the request, or record the cassette again',
     })
     return Object.assign(error, { usage: NO_USAGE })
   }
 
   #unknownModelError(name: string | undefined): TroupeError {
-    const known = [...new Set(this.#cassette.resolved.map(({ asked, name: own }) => asked ?? own))]
-    return new TroupeError('cassette_miss', `${this.#cassette.name} has no model '${name ?? 'by default'}'`, {
+    const known = [...new Set(this.#cassette.resolved.map(({ asked, name: resolved }) => asked ?? resolved))]
+    const missing = name === undefined ? 'default model' : `model '${name}'`
+    return new TroupeError('cassette_miss', `${this.#cassette.name} has no ${missing}`, {
       alternatives: known,
-      hint: known.length > 0 ? `recorded were: ${known.join(', ')}` : 'no model was asked for when it was recorded',
+      hint: known.length > 0 ? `recorded models: ${known.join(', ')}` : 'the cassette has no models; record it again',
     })
   }
 }

@@ -16,7 +16,7 @@ import {
 import type { TroupeOptions } from '../index.ts'
 import { canonicalJournal, defineTool, isEvent } from '../index.ts'
 
-const on = cassetteFixture()
+const fixture = cassetteFixture()
 
 function blockSockets() {
   return vi.spyOn(Socket.prototype, 'connect').mockImplementation(() => {
@@ -25,27 +25,27 @@ function blockSockets() {
 }
 
 test('CA1 a recorded run replays without a model and without a socket to the same canonical journal', async () => {
-  const recorded = await runToEnd({ model: modelFromRules(...rules), cassette: { record: on.file } })
+  const recorded = await runToEnd({ model: modelFromRules(...rules), cassette: { record: fixture.file } })
   expect(recorded.result.status).toBe('completed')
-  expect(on.lines()[0]).toEqual({ troupe_cassette: 1 })
+  expect(fixture.lines()[0]).toEqual({ troupe_cassette: 1 })
   const connect = blockSockets()
-  const replayed = await runToEnd({ cassette: { replay: on.file } })
+  const replayed = await runToEnd({ cassette: { replay: fixture.file } })
   expect(replayed.result.run_id).not.toBe(recorded.result.run_id)
   expect(canonicalJournal(replayed.events)).toEqual(canonicalJournal(recorded.events))
   expect(canonicalJournal(recorded.events).some(({ type }) => type === 'model:error')).toBe(true)
   expect(connect).not.toHaveBeenCalled()
 })
 
-test('CA2 agents with the same question, and one that asks twice, get each its own answer', async () => {
-  let said = 0
+test('CA2 two agents with the same request, and one that repeats it, each get their own response', async () => {
+  let responses = 0
   const model = functionModel(({ session }) => {
-    if (session.agent !== 'lead') return { text: `answer ${++said}` }
+    if (session.agent !== 'lead') return { text: `answer ${++responses}` }
     const same = { agent: 'coder', instruction: 'same' }
     return session.turn === 1 ? { calls: [same, same].map((input) => ({ name: 'task', input })) } : { text: 'done' }
   })
-  const first = await createTestTroupe({ agents, model, cassette: { record: on.file } })
+  const first = await createTestTroupe({ agents, model, cassette: { record: fixture.file } })
   const recorded = await first.task('lead', 'go')
-  const second = await createTestTroupe({ agents, cassette: { replay: on.file } })
+  const second = await createTestTroupe({ agents, cassette: { replay: fixture.file } })
   const replayed = await second.task('lead', 'go')
   const texts = async (troupe: typeof first.troupe, run_id: string) =>
     (await troupe.events(run_id)).flatMap((event) => (isEvent(event, 'session:end') ? event.data.text : []))
@@ -53,12 +53,12 @@ test('CA2 agents with the same question, and one that asks twice, get each its o
   expect(canonicalJournal(await second.troupe.events(replayed.run_id))).toEqual(
     canonicalJournal(await first.troupe.events(recorded.run_id)),
   )
-  const hashes = on.entries().filter(({ key }) => key.includes('/tool/'))
+  const hashes = fixture.entries().filter(({ key }) => key.includes('/tool/'))
   expect(new Set(hashes.map(({ hash }) => hash)).size).toBe(1)
 })
 
-describe('CA3 what arrives', () => {
-  test('CA3 chunks keep their order and breaks, usage and marks are kept', async () => {
+describe('CA3 replayed responses', () => {
+  test('CA3 chunks keep their order and boundaries, with usage and marks', async () => {
     const chunks = [
       { type: 'reasoning' as const, text: 'hm', provider: { signature: 'abc' } },
       { type: 'text' as const, text: 'one ' },
@@ -73,48 +73,52 @@ describe('CA3 what arrives', () => {
     const deltas = async (options: TroupeOptions) => {
       const { troupe } = await createTestTroupe({ agents, ...options })
       const handle = await troupe.stream('task', { agent: 'lead', instruction: 'go' })
-      const words: string[] = []
-      for await (const signal of handle) if ('delta' in signal) words.push(`${signal.delta.offset}${signal.delta.text}`)
-      return { words, result: await handle.result, events: await troupe.events(handle.run_id) }
+      const texts: string[] = []
+      for await (const signal of handle) if ('delta' in signal) texts.push(`${signal.delta.offset}${signal.delta.text}`)
+      return { texts, result: await handle.result, events: await troupe.events(handle.run_id) }
     }
-    const recorded = await deltas({ model: chunkModel(() => chunks), cassette: { record: on.file } })
-    const replayed = await deltas({ cassette: { replay: on.file } })
-    expect(replayed.words).toEqual(['0hm', '2one ', '6two'])
-    expect(replayed.words).toEqual(recorded.words)
+    const recorded = await deltas({ model: chunkModel(() => chunks), cassette: { record: fixture.file } })
+    const replayed = await deltas({ cassette: { replay: fixture.file } })
+    expect(replayed.texts).toEqual(['0hm', '2one ', '6two'])
+    expect(replayed.texts).toEqual(recorded.texts)
     expect(replayed.result.usage).toMatchObject({ input: 7, output: 3, cache_read: 2, cache_write: 1 })
     expect(canonicalJournal(replayed.events)).toEqual(canonicalJournal(recorded.events))
   })
 
-  test('CA3 failures keep their status, and are tried again as they were then, without waiting', async () => {
+  test('CA3 failures keep their status and are retried as recorded, without delay', async () => {
     const model = modelFromRules(
       { when: { turn: 1 }, times: 2, reply: { error: { status: 429, message: 'slow down' } } },
       { reply: { text: 'at last' } },
     )
-    let asked = 0
-    const patient = {
+    let retries = 0
+    const retrying = {
       ready: () => undefined,
       next: ({ attempts, model: name }: { attempts: number; model: string }) =>
-        attempts < 3 && ++asked ? { model: name, delay_ms: 2 } : undefined,
+        attempts < 3 && ++retries ? { model: name, delay_ms: 2 } : undefined,
     }
     const first = await createTestTroupe({
       agents,
       model,
-      engine: { retryPolicy: patient },
-      cassette: { record: on.file },
+      engine: { retryPolicy: retrying },
+      cassette: { record: fixture.file },
     })
     const recorded = await first.task('lead', 'go')
-    expect([recorded.status, asked]).toEqual(['completed', 2])
-    expect(on.lines().filter((line) => 'retry' in line)).toHaveLength(2)
-    const never = { ready: () => new Promise<void>(() => {}), next: () => ({ model: 'x', delay_ms: 1e9 }) }
-    const second = await createTestTroupe({ agents, engine: { retryPolicy: never }, cassette: { replay: on.file } })
+    expect([recorded.status, retries]).toEqual(['completed', 2])
+    expect(fixture.lines().filter((line) => 'retry' in line)).toHaveLength(2)
+    const blocking = { ready: () => new Promise<void>(() => {}), next: () => ({ model: 'x', delay_ms: 1e9 }) }
+    const second = await createTestTroupe({
+      agents,
+      engine: { retryPolicy: blocking },
+      cassette: { replay: fixture.file },
+    })
     const replayed = await second.task('lead', 'go')
     expect(canonicalJournal(await second.troupe.events(replayed.run_id))).toEqual(
       canonicalJournal(await first.troupe.events(recorded.run_id)),
     )
   })
 
-  test('CA3 a stream that broke off, garbage, and a model that was not there come back as they were', async () => {
-    const staff = [agent('lead', { max_turns: 3 }), agent('coder', { model: 'nobody/none' }), agent('critic')]
+  test('CA3 an interrupted stream and an unknown model are replayed as recorded', async () => {
+    const team = [agent('lead', { max_turns: 3 }), agent('coder', { model: 'unknown/model' }), agent('critic')]
     const model = chunkModel(({ session }) => {
       if (session.agent === 'critic') return [{ type: 'text', text: 'half an ans' }]
       return session.turn === 1
@@ -124,33 +128,33 @@ describe('CA3 what arrives', () => {
           )
         : textChunks('done')
     })
-    const none = { ready: () => undefined, next: () => undefined }
+    const noRetries = { ready: () => undefined, next: () => undefined }
     const first = await createTestTroupe({
-      agents: staff,
+      agents: team,
       model,
-      engine: { retryPolicy: none },
-      cassette: { record: on.file },
+      engine: { retryPolicy: noRetries },
+      cassette: { record: fixture.file },
     })
     const recorded = await first.task('lead', 'go')
-    const second = await createTestTroupe({ agents: staff, cassette: { replay: on.file } })
+    const second = await createTestTroupe({ agents: team, cassette: { replay: fixture.file } })
     const replayed = await second.task('lead', 'go')
     const journal = canonicalJournal(await second.troupe.events(replayed.run_id))
     expect(journal).toEqual(canonicalJournal(await first.troupe.events(recorded.run_id)))
     expect(JSON.stringify(journal)).toMatch(/unknown_model.*stream_interrupted|stream_interrupted.*unknown_model/)
   })
 
-  test('CA3 a call that its time limit broke off is broken off again', async () => {
-    const staff = [agent('lead'), agent('coder', { timeout_ms: 30 })]
+  test('CA3 a request aborted by its timeout is aborted again', async () => {
+    const team = [agent('lead'), agent('coder', { timeout_ms: 30 })]
     const model = chunkModel((request) => {
       if (request.session.agent === 'coder') return new Promise<never>(() => {})
       return request.session.turn === 1
         ? toolCallChunks({ name: 'task', input: { agent: 'coder', instruction: 'x' } })
         : textChunks(lastMessageText(request).includes('timeout') ? 'too slow' : 'odd')
     })
-    const first = await createTestTroupe({ agents: staff, model, cassette: { record: on.file } })
+    const first = await createTestTroupe({ agents: team, model, cassette: { record: fixture.file } })
     const recorded = await first.task('lead', 'go')
-    expect(on.entries().find(({ aborted }) => aborted)?.aborted).toBe('timeout')
-    const second = await createTestTroupe({ agents: staff, cassette: { replay: on.file } })
+    expect(fixture.entries().find(({ aborted }) => aborted)?.aborted).toBe('timeout')
+    const second = await createTestTroupe({ agents: team, cassette: { replay: fixture.file } })
     const replayed = await second.task('lead', 'go')
     expect((replayed.output as { response: string }).response).toBe('too slow')
     expect(canonicalJournal(await second.troupe.events(replayed.run_id))).toEqual(
@@ -159,7 +163,7 @@ describe('CA3 what arrives', () => {
   })
 })
 
-test('CA4 answers name the ids of the run that plays them, also where one is broken over chunks', async () => {
+test('CA4 replayed responses contain the ids of the replaying run, even when an id is split across chunks', async () => {
   const model = chunkModel((request) => {
     if (request.session.agent === 'coder') return textChunks('written')
     if (request.session.turn === 1) return toolCallChunks({ name: 'task', input: { agent: 'coder', instruction: 'x' } })
@@ -171,9 +175,9 @@ test('CA4 answers name the ids of the run that plays them, also where one is bro
       { type: 'finish', stop: 'end' },
     ]
   })
-  const first = await createTestTroupe({ agents, model, cassette: { record: on.file } })
+  const first = await createTestTroupe({ agents, model, cassette: { record: fixture.file } })
   const recorded = await first.task('lead', 'go')
-  const second = await createTestTroupe({ agents, cassette: { replay: on.file } })
+  const second = await createTestTroupe({ agents, cassette: { replay: fixture.file } })
   const replayed = await second.task('lead', 'go')
   const [coder] = (await second.troupe.sessions(replayed.run_id)).filter((row) => row.agent === 'coder')
   expect((replayed.output as { response: string }).response).toContain(`see ${coder?.session_id} for`)
@@ -191,7 +195,7 @@ describe('CA10 secrets', () => {
     execute: () => ({ success: true, output: { note: `use ${SECRET}`, db_password: 'hunter2', pem: 'in-env-value' } }),
   })
 
-  test('CA10 none is in the on.file, wherever it stood, and the cassette still plays', async () => {
+  test('CA10 no secret is written to the file, and the cassette still replays', async () => {
     vi.stubEnv('SOME_API_TOKEN', 'in-env-value')
     const chunk = (text: string) => ({ type: 'text' as const, text })
     const model = chunkModel(({ session }) =>
@@ -207,16 +211,21 @@ describe('CA10 secrets', () => {
           ]
         : textChunks('all done'),
     )
-    const staff = [agent('lead', { instructions: `Use ${SECRET} and in-env-value.` })]
-    const first = await createTestTroupe({ agents: staff, tools: [fetchSecret], model, cassette: { record: on.file } })
+    const team = [agent('lead', { instructions: `Use ${SECRET} and in-env-value.` })]
+    const first = await createTestTroupe({
+      agents: team,
+      tools: [fetchSecret],
+      model,
+      cassette: { record: fixture.file },
+    })
     await first.task('lead', `password=hunter2 and Authorization: Bearer ${'x'.repeat(20)}`)
-    const text = readFileSync(on.file, 'utf8')
+    const text = readFileSync(fixture.file, 'utf8')
     for (const secret of [SECRET.slice(7), 'hunter2', 'in-env-value', 'x'.repeat(20), 'aaaaBBBB', 'ccccDDDD']) {
       expect(text).not.toContain(secret)
     }
-    const [entry] = on.entries()
+    const [entry] = fixture.entries()
     expect(entry?.chunks.slice(0, 3)).toEqual([chunk('the key is [redacted]'), chunk(''), chunk(', I call')])
-    const second = await createTestTroupe({ agents: staff, tools: [fetchSecret], cassette: { replay: on.file } })
+    const second = await createTestTroupe({ agents: team, tools: [fetchSecret], cassette: { replay: fixture.file } })
     const replayed = await second.task('lead', `password=hunter2 and Authorization: Bearer ${'x'.repeat(20)}`)
     expect(replayed.error).toBeNull()
     vi.unstubAllEnvs()

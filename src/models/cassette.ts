@@ -5,13 +5,13 @@ import type { ModelChunk, ModelErrorInfo } from '../kernel/model.ts'
 import type { RecordedRequest } from './cassette-request.ts'
 
 /*
- * A cassette: every model call of a run, with what was asked and what was answered. JSON Lines: a header, then one line for
- * each model that was found by its name, each call, and each decision to try a failed call again.
+ * A cassette holds every model request of a run with its response, as JSON Lines: a header, then one line per resolved
+ * model name, per request and per retry.
  */
 
 export const CASSETTE_VERSION = 1
 
-/** A model as the run found it; `asked` is the name it asked for, `null` for none. */
+/** A resolved model name; `asked` is the name as the run gave it, `null` for the default model. */
 export interface ResolvedLine {
   resolved: {
     asked: string | null
@@ -21,23 +21,22 @@ export interface ResolvedLine {
   }
 }
 
-/** One call. Its answer is found by key, hash and `n`: the how-manieth call of this key and hash it was. */
+/** One request with its response. `n` counts the requests with the same key and hash, from 1. */
 export interface CassetteEntry {
   key: string
   hash: string
   n: number
   model: string
   request: RecordedRequest
-  /** Ids that derive from the run, in the order in which the request names them first. */
+  /** Ids derived from the run id, in the order in which the request first mentions them. */
   ids: string[]
   chunks: ModelChunk[]
-  /** How it broke off, if it did. */
   error?: ModelErrorInfo & { record: ErrorRecord }
-  /** The code with which the run itself broke it off: there is no answer. */
+  /** Error code with which the run aborted the request; the response is incomplete. */
   aborted?: string
 }
 
-/** After this failed call another attempt was made, with this model. */
+/** A retry of a failed request, with the model of the next attempt. */
 export interface RetryLine {
   retry: { key: string; hash: string; n: number; model: string }
 }
@@ -45,16 +44,16 @@ export interface RetryLine {
 export type CassetteLine = ResolvedLine | CassetteEntry | RetryLine
 
 export interface Cassette {
-  /** The file, for people. */
+  /** File name, for error messages. */
   name: string
   resolved: ResolvedLine['resolved'][]
   entries: CassetteEntry[]
   retries: RetryLine['retry'][]
-  /** The last line, when it was not finished: whoever recorded it was killed. */
+  /** Number of an incomplete last line: the recording process was killed. */
   truncatedLine: number | undefined
 }
 
-/** Where lines are written, one by one, at once. */
+/** Writes one line of a cassette. */
 export type CassetteSink = (line: string) => void
 
 export const CASSETTE_HEADER = JSON.stringify({ troupe_cassette: CASSETTE_VERSION })
@@ -105,7 +104,7 @@ const retryLine = z.object({
   retry: z.object({ key: z.string(), hash: z.string(), n: z.int().positive(), model: z.string() }),
 })
 
-/** Reads a cassette; `invalid_cassette` names the line. A last line that a crash cut off is left out and noted. */
+/** Parses a cassette. An incomplete last line is skipped and reported in `truncatedLine`. */
 export function parseCassette(text: string, name: string): Cassette {
   const lines = text.split('\n')
   const complete = lines.at(-1) === ''
@@ -114,12 +113,12 @@ export function parseCassette(text: string, name: string): Cassette {
   checkHeader(lines[0] ?? '', name)
   for (const [index, line] of lines.entries()) {
     if (index === 0) continue
-    const last = !complete && index === lines.length - 1
+    const isTruncated = !complete && index === lines.length - 1
     let value: unknown
     try {
       value = JSON.parse(line)
     } catch {
-      if (!last) throw invalidCassetteError(name, index + 1, 'is not JSON')
+      if (!isTruncated) throw invalidCassetteError(name, index + 1, 'not JSON')
       cassette.truncatedLine = index + 1
       continue
     }
@@ -129,40 +128,40 @@ export function parseCassette(text: string, name: string): Cassette {
 }
 
 function checkHeader(line: string, name: string): void {
-  if (line === '') throw invalidCassetteError(name, 1, 'is empty: there is no header')
+  if (line === '') throw invalidCassetteError(name, 1, 'the cassette is empty: the header is missing')
   let version: unknown
   try {
     version = (JSON.parse(line) as { troupe_cassette?: unknown } | null)?.troupe_cassette
   } catch {
     version = undefined
   }
-  if (typeof version !== 'number') throw invalidCassetteError(name, 1, `is no header such as ${CASSETTE_HEADER}`)
+  if (typeof version !== 'number') throw invalidCassetteError(name, 1, `not a header such as ${CASSETTE_HEADER}`)
   if (version === CASSETTE_VERSION) return
-  const age = version > CASSETTE_VERSION ? 'a newer version' : 'an unknown version'
+  const age = version > CASSETTE_VERSION ? 'a newer' : 'an unknown'
   throw new TroupeError(
     'invalid_cassette',
-    `${name} is a cassette of ${age} (${version}); this one reads ${CASSETTE_VERSION}`,
-    { hint: 'use the version of troupe that recorded it, or record it anew' },
+    `${name} has ${age} cassette version (${version}); this version of troupe reads ${CASSETTE_VERSION}`,
+    { hint: 'use the version of troupe that recorded the cassette, or record it again' },
   )
 }
 
 function addLine(cassette: Cassette, value: unknown, line: number): void {
-  const kind = typeof value === 'object' && value !== null ? value : {}
-  if ('resolved' in kind)
-    cassette.resolved.push(validateLine(resolvedLine, kind, cassette.name, line).resolved as never)
-  else if ('retry' in kind) cassette.retries.push(validateLine(retryLine, kind, cassette.name, line).retry)
-  else cassette.entries.push(validateLine(entryLine, kind, cassette.name, line) as unknown as CassetteEntry)
+  const place = { name: cassette.name, line }
+  const fields = typeof value === 'object' && value !== null ? value : {}
+  if ('resolved' in fields) cassette.resolved.push(validateLine(resolvedLine, fields, place).resolved as never)
+  else if ('retry' in fields) cassette.retries.push(validateLine(retryLine, fields, place).retry)
+  else cassette.entries.push(validateLine(entryLine, fields, place) as unknown as CassetteEntry)
 }
 
-function validateLine<T>(schema: z.ZodType<T>, value: unknown, name: string, line: number): T {
+function validateLine<T>(schema: z.ZodType<T>, value: unknown, { name, line }: { name: string; line: number }): T {
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
-  throw invalidCassetteError(name, line, `does not fit: ${issue?.path.map(String).join('.')}: ${issue?.message}`)
+  throw invalidCassetteError(name, line, `${issue?.path.map(String).join('.')}: ${issue?.message}`)
 }
 
-function invalidCassetteError(name: string, line: number, why: string): TroupeError {
-  return new TroupeError('invalid_cassette', `${name}:${line} ${why}`, {
-    hint: 'record the cassette anew, or take it from where it was kept',
+function invalidCassetteError(name: string, line: number, problem: string): TroupeError {
+  return new TroupeError('invalid_cassette', `${name}:${line}: ${problem}`, {
+    hint: 'record the cassette again, or restore the file',
   })
 }

@@ -4,7 +4,7 @@ import { ENDPOINTS, firstSetVariable } from './endpoints.ts'
 import type { ModelRole } from './known-models.ts'
 import { MODEL_ROLES, ROLE_MODELS } from './known-models.ts'
 
-/** What a program configures: one model for everything, or one for a role. Lists with commas name fallbacks. */
+/** Configured models: one for all roles, or one per role. A comma-separated list names fallbacks. */
 export interface ModelConfig {
   model?: string
   fast?: string
@@ -14,25 +14,25 @@ export interface ModelConfig {
 
 export interface ModelChoice {
   model: string
-  why: string
+  reason: string
 }
 
 export interface DetectedModels {
   roles: Partial<Record<ModelRole, ModelChoice>>
-  found: { provider: string; variable: string; why: string }[]
-  /** What could be set, and what it would give. */
-  missing: { provider: string; variable: string; why: string }[]
+  found: { provider: string; variable: string; reason: string }[]
+  /** Variables that are not set, and what they would enable. */
+  missing: { provider: string; variable: string; reason: string }[]
 }
 
-/** What is configured, and which model each role therefore uses. Looks at variables only; nothing is called. */
+/** Detects the configured providers and the model of each role from environment variables, without network access. */
 export function detectModels(env: EnvironmentVariables, config: ModelConfig = {}): DetectedModels {
   const found: DetectedModels['found'] = []
   const missing: DetectedModels['missing'] = []
   for (const endpoint of ENDPOINTS) {
-    // The same key as `openai`, in another dialect.
+    // Shares its key with `openai`; only the protocol differs.
     if (endpoint.provider === 'openai-chat') continue
-    const seen = configuredVariable(env, endpoint)
-    if (seen) found.push({ provider: endpoint.provider, ...seen })
+    const configured = configuredVariable(env, endpoint)
+    if (configured) found.push({ provider: endpoint.provider, ...configured })
     else missing.push(missingVariable(endpoint))
   }
   const roles: DetectedModels['roles'] = {}
@@ -43,16 +43,13 @@ export function detectModels(env: EnvironmentVariables, config: ModelConfig = {}
   return { roles, found, missing }
 }
 
-function configuredVariable(
-  env: EnvironmentVariables,
-  endpoint: Endpoint,
-): { variable: string; why: string } | undefined {
-  const { provider, keyVariables, baseUrlVariables, keyOptional } = endpoint
+function configuredVariable(env: EnvironmentVariables, endpoint: Endpoint): { variable: string; reason: string } | undefined {
+  const { keyVariables, baseUrlVariables, keyOptional } = endpoint
   const key = firstSetVariable(env, keyVariables)
   const base = firstSetVariable(env, baseUrlVariables)
-  if (key && (endpoint.baseUrl || base)) return { variable: key.variable, why: `${key.variable} holds a key` }
+  if (key && (endpoint.baseUrl || base)) return { variable: key.variable, reason: `${key.variable} is set` }
   if (!keyOptional || !base) return undefined
-  return { variable: base.variable, why: `${base.variable} says where ${provider} runs` }
+  return { variable: base.variable, reason: `${base.variable} is set` }
 }
 
 function missingVariable({
@@ -64,11 +61,11 @@ function missingVariable({
 }: Endpoint): DetectedModels['missing'][number] {
   const [key = ''] = keyVariables
   const [base = ''] = baseUrlVariables
-  if (!keyOptional) return { provider, variable: key, why: `for models named ${provider}/…` }
-  const where = baseUrl
-    ? `when it does not run at ${baseUrl}; name models ${provider}/…`
+  if (!keyOptional) return { provider, variable: key, reason: `for models named ${provider}/…` }
+  const reason = baseUrl
+    ? `if ${provider} does not run at ${baseUrl}; models are named ${provider}/…`
     : `for models named ${provider}/…`
-  return { provider, variable: base, why: where }
+  return { provider, variable: base, reason }
 }
 
 interface DetectionInput {
@@ -78,18 +75,18 @@ interface DetectionInput {
 }
 
 function chooseModel(role: ModelRole, { env, config, found }: DetectionInput): ModelChoice | undefined {
-  const special = `TROUPE_MODEL_${role.toUpperCase()}`
-  const said: [string | undefined, string][] = [
-    [config[role], `the configuration names it for ${role}`],
-    [env[special], `${special} says so`],
-    [config.model, 'the configuration names it for everything'],
-    [env.TROUPE_MODEL, 'TROUPE_MODEL says so'],
+  const roleVariable = `TROUPE_MODEL_${role.toUpperCase()}`
+  const configured: [string | undefined, string][] = [
+    [config[role], `configured for the role ${role}`],
+    [env[roleVariable], `set by ${roleVariable}`],
+    [config.model, 'configured for all roles'],
+    [env.TROUPE_MODEL, 'set by TROUPE_MODEL'],
   ]
-  for (const [model, why] of said) if (model?.trim()) return { model: model.trim(), why }
+  for (const [model, reason] of configured) if (model?.trim()) return { model: model.trim(), reason }
   for (const { provider, variable } of found) {
     const id = ROLE_MODELS[provider]?.[role]
     if (id)
-      return { model: `${provider}/${id}`, why: `${variable} is set, and this is the ${role} model of ${provider}` }
+      return { model: `${provider}/${id}`, reason: `default ${role} model of ${provider}, because ${variable} is set` }
   }
   return undefined
 }

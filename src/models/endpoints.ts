@@ -3,20 +3,20 @@ import type { EnvironmentVariables } from '../kernel/world.ts'
 
 export type Protocol = 'anthropic' | 'openai-responses' | 'openai-chat' | 'google' | 'compatible'
 
-/** A provider that is reached by its name alone. */
+/** A provider with a known protocol, base URL and environment variables. */
 export interface Endpoint {
   provider: string
   protocol: Protocol
-  /** Variables that may hold its key; the first is the one to name. */
+  /** Variables that may hold the API key; error hints name the first. */
   keyVariables: readonly string[]
-  /** Whether it answers without a key. */
+  /** True when the server accepts requests without a key. */
   keyOptional: boolean
-  /** Variables that may hold its address; the first is the one to name. */
+  /** Variables that may hold the base URL; error hints name the first. */
   baseUrlVariables: readonly string[]
   baseUrl?: string
-  /** What an address that ends without a version is completed with. */
+  /** Version segment appended to a base URL without one. */
   apiVersion: string
-  /** Runs on the user's own machine and costs nothing. */
+  /** True when it runs on the user's own machine and is free. */
   local: boolean
 }
 
@@ -81,7 +81,12 @@ export const ENDPOINTS: readonly Endpoint[] = [
   }),
 ]
 
-/** The first of these variables that is set to something, with its name. */
+/** The part of a model name before the first `/` or `:`, as in `ollama/llama3` and `scripted:FILE`. */
+export function providerName(model: string): string {
+  return model.split(/[/:]/, 1)[0] ?? model
+}
+
+/** The first of these variables with a non-blank value. */
 export function firstSetVariable(
   env: EnvironmentVariables,
   variables: readonly string[],
@@ -93,31 +98,31 @@ export function firstSetVariable(
   return undefined
 }
 
-/** Where a provider is reached. Other tools leave the version out of the same variables, so it is completed. */
+/** Base URL of a provider. A missing API version is appended, because other tools set the same variables without it. */
 export function resolveBaseUrl(endpoint: Endpoint, env: EnvironmentVariables): string {
   const set = firstSetVariable(env, endpoint.baseUrlVariables)
   if (!set) {
     if (endpoint.baseUrl) return endpoint.baseUrl
-    throw new TroupeError('no_model', `nobody said where '${endpoint.provider}' is`, {
-      hint: `set ${endpoint.baseUrlVariables[0]} to the address of an OpenAI-compatible server`,
+    throw new TroupeError('no_model', `no base URL is configured for the provider '${endpoint.provider}'`, {
+      hint: `set ${endpoint.baseUrlVariables[0]} to the base URL of an OpenAI-compatible server`,
     })
   }
   const url = parseBaseUrl(endpoint, set)
   const path = url.pathname.replace(/\/+$/, '')
-  const completes = endpoint.protocol === 'anthropic' || endpoint.protocol === 'google' || path === ''
-  url.pathname = completes && !/\/v\d\w*$/.test(path) ? `${path}/${endpoint.apiVersion}` : path
+  const needsVersion = endpoint.protocol === 'anthropic' || endpoint.protocol === 'google' || path === ''
+  url.pathname = needsVersion && !/\/v\d\w*$/.test(path) ? `${path}/${endpoint.apiVersion}` : path
   return url.href.replace(/\/$/, '')
 }
 
-/** `OLLAMA_HOST` is also what its server listens on: a bare host, a port, or every address at once. */
+/** `OLLAMA_HOST` also configures the server's listen address: a bare host, a port, or `0.0.0.0`. */
 function parseBaseUrl(endpoint: Endpoint, { variable, value }: { variable: string; value: string }): URL {
   const bare = variable === 'OLLAMA_HOST' && !/^https?:\/\//i.test(value)
   const text = bare ? `http://${value.startsWith(':') ? `127.0.0.1${value}` : value}` : value
   const url = URL.parse(text)
   if (!url || !/^https?:$/.test(url.protocol)) {
-    throw new TroupeError('invalid_input', `${variable} is no address: '${value}'`, {
+    throw new TroupeError('invalid_input', `${variable} is not an http(s) URL: '${value}'`, {
       responsible: 'operator',
-      hint: `write it like ${endpoint.baseUrl ?? 'http://127.0.0.1:8000/v1'}`,
+      hint: `set ${variable} to a URL such as ${endpoint.baseUrl ?? 'http://127.0.0.1:8000/v1'}`,
     })
   }
   if (bare && url.port === '') url.port = '11434'

@@ -1,35 +1,35 @@
 import { expect, test } from 'vitest'
 import { requireEventStream } from './event-stream-guard.ts'
 
-const SITE = { name: 'compatible/m', variables: { base: 'TROUPE_COMPATIBLE_BASE_URL' }, secrets: ['hush-hush'] }
+const CONTEXT = { name: 'compatible/m', variables: { base: 'TROUPE_COMPATIBLE_BASE_URL' }, secrets: ['hush-hush'] }
 
-function fetching(pieces: readonly string[], init: ResponseInit): Promise<Response> {
+function fetchGuarded(chunks: readonly string[], init: ResponseInit): Promise<Response> {
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
-      for (const piece of pieces) controller.enqueue(new TextEncoder().encode(piece))
+      for (const chunk of chunks) controller.enqueue(new TextEncoder().encode(chunk))
       controller.close()
     },
   })
-  return requireEventStream(async () => new Response(body, init), SITE)('http://127.0.0.1')
+  return requireEventStream(async () => new Response(body, init), CONTEXT)('http://127.0.0.1')
 }
 
-test('MO25 events pass whole, whatever their server calls them', async () => {
+test('MO25 server-sent events pass unchanged, whatever the content type', async () => {
   for (const type of ['text/event-stream; charset=utf-8', 'text/plain', 'application/json']) {
-    const response = await fetching(['\n', 'da', 'ta: {"a":1}\n\n', 'data: [DONE]\n\n'], {
+    const response = await fetchGuarded(['\n', 'da', 'ta: {"a":1}\n\n', 'data: [DONE]\n\n'], {
       headers: { 'content-type': type },
     })
     expect(await response.text()).toBe('\ndata: {"a":1}\n\ndata: [DONE]\n\n')
   }
 })
 
-test('MO26 anything else is garbage, with its first words and without keys; errors pass untouched', async () => {
+test('MO26 any other successful response is model_invalid_response with a redacted excerpt; error responses pass unchanged', async () => {
   const json = { headers: { 'content-type': 'application/json' } }
-  await expect(fetching(['{"ok": true, "key": "hush-hush"}'], json)).rejects.toMatchObject({
+  await expect(fetchGuarded(['{"ok": true, "key": "hush-hush"}'], json)).rejects.toMatchObject({
     code: 'model_invalid_response',
     retry: true,
-    message: 'compatible/m answered with something that is no answer of a model: {"ok": true, "key": "[key]"}',
+    message: 'compatible/m returned an invalid response: {"ok": true, "key": "[key]"}',
   })
-  await expect(fetching(['<!DOCTYPE html><p>Hi'], {})).rejects.toMatchObject({ retry: false, usage: { input: 0 } })
-  await expect(fetching([], {})).rejects.toMatchObject({ message: expect.stringContaining('(nothing)') })
-  expect((await fetching(['<html>'], { status: 502 })).status).toBe(502)
+  await expect(fetchGuarded(['<!DOCTYPE html><p>Hi'], {})).rejects.toMatchObject({ retry: false, usage: { input: 0 } })
+  await expect(fetchGuarded([], {})).rejects.toMatchObject({ message: expect.stringContaining('(empty)') })
+  expect((await fetchGuarded(['<html>'], { status: 502 })).status).toBe(502)
 })

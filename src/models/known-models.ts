@@ -1,8 +1,8 @@
 import { nearestNames } from '../errors.ts'
 
 /*
- * Facts about models that are worth knowing before a call. They are data, and they age: read from the providers' pages in
- * November 2026. A model that is not here works all the same; only its window is unknown, and no role picks it.
+ * Limits and roles of common models, from the providers' pages in November 2026. A model that is not listed still works;
+ * only its context window is unknown, and no role selects it.
  */
 
 export type ModelRole = 'fast' | 'general' | 'reasoning'
@@ -10,8 +10,9 @@ export type ModelRole = 'fast' | 'general' | 'reasoning'
 export const MODEL_ROLES: readonly ModelRole[] = ['fast', 'general', 'reasoning']
 
 export interface ModelLimits {
-  /** Tokens of the window, and of the longest answer. */
+  /** Tokens of the context window. */
   context: number
+  /** Tokens of the longest response. */
   output: number
 }
 
@@ -20,7 +21,7 @@ const GPT_6 = { context: 1_050_000, output: 128_000 }
 const CLAUDE_5 = { context: MILLION, output: 128_000 }
 const GEMINI = { context: 1_048_576, output: 65_536 }
 
-/** By provider, then by the id that the provider knows. Dated ids share the facts of their alias. */
+/** Limits by provider and model id. Dated ids share the limits of their alias. */
 const MODEL_LIMITS: Readonly<Record<string, Readonly<Record<string, ModelLimits>>>> = {
   anthropic: {
     'claude-haiku-5-5': CLAUDE_5,
@@ -56,7 +57,7 @@ const MODEL_LIMITS: Readonly<Record<string, Readonly<Record<string, ModelLimits>
   },
 }
 
-/** What each role uses when nothing else is configured, for the providers that offer fixed models. */
+/** Default model of each role, for providers with a fixed set of models. */
 export const ROLE_MODELS: Readonly<Record<string, Readonly<Record<ModelRole, string>>>> = {
   anthropic: { fast: 'claude-haiku-5-5', general: 'claude-sonnet-5-5', reasoning: 'claude-opus-5-5' },
   openai: { fast: 'gpt-6-luna', general: 'gpt-6.1-terra', reasoning: 'gpt-6.1-sol' },
@@ -64,21 +65,21 @@ export const ROLE_MODELS: Readonly<Record<string, Readonly<Record<ModelRole, str
   openrouter: { fast: 'openai/gpt-5.4-mini', general: 'openai/gpt-6.1-terra', reasoning: 'openai/gpt-6.1-terra' },
 }
 
-/** The window and the longest answer of a model, where they are known. */
+/** Context window and longest response of a model, if known. */
 export function knownLimits(provider: string, id: string): ModelLimits | undefined {
   const known = MODEL_LIMITS[provider === 'openai-chat' ? 'openai' : provider]
   return known?.[id] ?? known?.[id.replace(/-(\d{8}|\d{4}-\d{2}-\d{2})$/, '')]
 }
 
 const REASONING_EFFORT_MODELS = [
-  // Older ones think within a number of tokens that comes on top of the longest answer, and so of the budget.
+  // Older Claude models take a thinking budget instead, in tokens on top of `max_output` and so of the run's budget.
   /claude-[a-z]+-(4-[6-9]|[5-9])/,
   /\bgpt-(oss|[5-9])(?!.*-chat)/,
   /(^|\/)o[1-9](-|$)/,
   /gemini-(2\.5|[3-9])/,
 ]
 
-/** Whether a model, whoever offers it, can be told how much to think; others may refuse a request that says so. */
+/** True when a model accepts a reasoning effort, whichever provider serves it; other models may reject the request. */
 export function supportsReasoningEffort(id: string): boolean {
   return REASONING_EFFORT_MODELS.some((pattern) => pattern.test(id))
 }
@@ -93,7 +94,7 @@ export function similarModels(name: string): string[] {
   )
 }
 
-/** Every `provider/model` with known facts. */
+/** Every `provider/model` with known limits. */
 export function knownModelNames(): string[] {
   return Object.entries(MODEL_LIMITS).flatMap(([provider, models]) =>
     Object.keys(models).map((id) => `${provider}/${id}`),

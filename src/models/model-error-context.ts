@@ -1,7 +1,7 @@
-/** What an error should know of the call that met it. */
+/** Facts about a request that error messages and hints use. */
 export interface ModelErrorContext {
   name: string
-  /** The environment variables that decide, so that a hint can name them. */
+  /** Environment variables that hold the key and the base URL. */
   variables: { key?: string; base?: string }
   secrets: readonly string[]
   tools: boolean
@@ -15,11 +15,11 @@ const API_KEY_PATTERNS = [
   /\b(Bearer|Key)\s+[\w.~+/-]{8,}=*/g,
 ]
 
-/** The beginning of what was said, on one line and without keys. */
-export function redactedExcerpt(said: string, secrets: readonly string[], length = 120): string {
-  let text = said
-  for (const secret of secrets) if (secret.length > 3) text = text.replaceAll(secret, '[key]')
-  for (const key of API_KEY_PATTERNS) text = text.replace(key, '[key]')
-  const line = text.replace(/\s+/g, ' ').trim()
-  return line.length > length ? `${line.slice(0, length)}…` : line || '(nothing)'
+/** The beginning of a text, on one line and without API keys. */
+export function redactedExcerpt(text: string, secrets: readonly string[], length = 120): string {
+  let redacted = text
+  for (const secret of secrets) if (secret.length > 3) redacted = redacted.replaceAll(secret, '[key]')
+  for (const pattern of API_KEY_PATTERNS) redacted = redacted.replace(pattern, '[key]')
+  const line = redacted.replace(/\s+/g, ' ').trim()
+  return line.length > length ? `${line.slice(0, length)}…` : line || '(empty)'
 }

@@ -4,11 +4,11 @@ import { simulatedWorld } from '../testing/simulated-world.ts'
 import { createModelRegistry } from './model-registry.ts'
 import { scriptedModel } from './scripted.ts'
 
-const own = (name: string): Model => scriptedModel({ rules: [] }, { name })
+const customModel = (name: string): Model => scriptedModel({ rules: [] }, { name })
 const world = simulatedWorld(1)
 
 describe('models by name', () => {
-  test('MO52 lists and roles become models; those after the first take over', async () => {
+  test('MO52 lists and roles resolve to models; fallbacks are those after the first, each once', async () => {
     const env = {
       ANTHROPIC_API_KEY: 'k',
       TROUPE_MODEL_FAST: 'ollama/tiny, general',
@@ -22,38 +22,40 @@ describe('models by name', () => {
     expect((await models.resolve('reasoning')).name).toMatch(/^anthropic\//)
     expect((await models.resolve(undefined)).name).toBe('ollama/big')
     expect(models.fallbacks('ollama/b')).toEqual([])
-    expect(models.detected.roles.general?.why).toBe('TROUPE_MODEL_GENERAL says so')
+    expect(models.detected.roles.general?.reason).toBe('set by TROUPE_MODEL_GENERAL')
   })
 
-  test('MO53 families that agent files name stand for roles', async () => {
+  test('MO53 Claude family names resolve to roles', async () => {
     const env = { TROUPE_MODEL_FAST: 'ollama/s', TROUPE_MODEL_GENERAL: 'ollama/m', TROUPE_MODEL_REASONING: 'ollama/l' }
     const models = createModelRegistry({ world, env })
     const names = await Promise.all(['haiku', 'Sonnet', 'opus', 'fable'].map((name) => models.resolve(name)))
     expect(names.map(({ name }) => name)).toEqual(['ollama/s', 'ollama/m', 'ollama/l', 'ollama/l'])
   })
 
-  test('CO89 a provider with a role is what that provider has for it, unless a model is named for everything', async () => {
+  test('CO89 provider/role is the default model of that provider, unless a model is configured for the role or all roles', async () => {
     const env = { OPENAI_API_KEY: 'k', ANTHROPIC_API_KEY: 'k', TROUPE_MODEL: 'ollama/m' }
     const models = createModelRegistry({ world, env })
     expect((await models.resolve('openai/general')).name).toMatch(/^openai\/gpt/)
     expect((await models.resolve('anthropic/fast')).name).toMatch(/^anthropic\/claude/)
-    expect(() => models.resolve('acme/general')).toThrow(/no model of 'acme' is known for the role general/)
-    const mine = own('mine')
+    expect(() => models.resolve('acme/general')).toThrow(
+      /the provider 'acme' has no default model for the role 'general'/,
+    )
+    const mine = customModel('mine')
     expect(createModelRegistry({ world, env, fallback: mine }).resolve('openai/general')).toBe(mine)
-    const named = createModelRegistry({ world, env, config: { general: 'ollama/g' } })
-    expect((await named.resolve('openai/general')).name).toBe('ollama/g')
+    const configured = createModelRegistry({ world, env, config: { general: 'ollama/g' } })
+    expect((await configured.resolve('openai/general')).name).toBe('ollama/g')
     await expect(createModelRegistry({ world, env: {} }).resolve('openai/general')).rejects.toMatchObject({
       code: 'model_auth',
     })
   })
 
-  test('MO54 a program’s own models are found by name, and the given one serves every role nobody configured', async () => {
-    const mine = own('mine, and only mine')
+  test('MO54 custom models are found by name, and the fallback serves every role that is not configured', async () => {
+    const mine = customModel('mine, and only mine')
     const models = createModelRegistry({
       world,
       env: { TROUPE_MODEL_FAST: 'ollama/s' },
       fallback: mine,
-      customModels: [own('other')],
+      customModels: [customModel('other')],
     })
     expect(models.resolve(undefined)).toBe(mine)
     expect(models.resolve('mine, and only mine')).toBe(mine)
@@ -62,7 +64,7 @@ describe('models by name', () => {
     expect((await models.resolve('other')).name).toBe('other')
   })
 
-  test('MO55 a model is made once; a failure is not remembered', async () => {
+  test('MO55 a model is loaded once; a failure is not cached', async () => {
     const env: Record<string, string> = {}
     const models = createModelRegistry({ world, env })
     expect(await models.resolve('ollama/a')).toBe(await models.resolve('ollama/a'))
@@ -71,7 +73,7 @@ describe('models by name', () => {
     expect((await models.resolve('openai/gpt-5')).name).toBe('openai/gpt-5')
   })
 
-  test('MO56 no model, an unknown one and roles in a circle are told with what to do', async () => {
+  test('MO56 a missing model, an unknown model and circular roles fail with a hint', async () => {
     const none = createModelRegistry({ world, env: {} })
     expect(() => none.resolve(undefined)).toThrow(expect.objectContaining({ code: 'no_model' }))
     expect(() => none.resolve('fast')).toThrow(
@@ -81,7 +83,7 @@ describe('models by name', () => {
     expect(() => local.resolve('fast')).toThrow(
       expect.objectContaining({ hint: expect.stringContaining('set TROUPE_MODEL=ollama/NAME') }),
     )
-    const near = createModelRegistry({ world, customModels: [own('minimax/m')] }).resolve('minimx/m')
+    const near = createModelRegistry({ world, customModels: [customModel('minimax/m')] }).resolve('minimx/m')
     await expect(near).rejects.toMatchObject({ code: 'unknown_model', alternatives: { 0: 'minimax/m' } })
     const circle = createModelRegistry({ world, env: { TROUPE_MODEL_FAST: 'general', TROUPE_MODEL_GENERAL: 'fast' } })
     expect(() => circle.resolve('fast')).toThrow('fast → general → fast')

@@ -9,23 +9,23 @@ import { MODEL_ROLES, ROLE_MODELS } from './known-models.ts'
 export interface ModelRegistryOptions {
   world: World
   env?: EnvironmentVariables
-  /** Models for roles, before those of the environment. */
+  /** Models by role; takes precedence over environment variables. */
   config?: ModelConfig
-  /** What is used where no model is named, and for roles that nobody configured by name. */
+  /** Model for requests that name none, and for roles that are not configured. */
   fallback?: Model | string
-  /** Models of a program's own, found by their names. */
+  /** Models that the program provides, looked up by their names. */
   customModels?: readonly Model[]
 }
 
-/** Models by name, with those that take over when the first one fails. */
+/** Models by name, with their fallbacks. */
 export interface ModelRegistry extends Models {
-  /** The models after the first, for a list (`a/x, b/y`) or a role that names one. */
+  /** The models after the first, for a list (`a/x, b/y`) or a role that stands for a list. */
   fallbacks(name: string | undefined): string[]
-  /** What was found in the environment, and what each role uses. */
+  /** The providers found in the environment and the model of each role. */
   readonly detected: DetectedModels
 }
 
-/** Agent files of other tools name a family; each stands for a role. */
+/** Roles for the Claude model families that agent files of other tools name. */
 const FAMILY_ROLES: Readonly<Record<string, ModelRole>> = {
   haiku: 'fast',
   sonnet: 'general',
@@ -33,68 +33,68 @@ const FAMILY_ROLES: Readonly<Record<string, ModelRole>> = {
   fable: 'reasoning',
 }
 
-/** Finds models by name: roles, `provider/model`, `scripted:FILE`, lists of them. Each is loaded when first used. */
+/** Resolves roles, `provider/model`, `scripted:FILE` and comma-separated lists of them. Models load on first use. */
 export function createModelRegistry(options: ModelRegistryOptions): ModelRegistry {
   const { env = {}, fallback } = options
-  const own = [...(options.customModels ?? []), ...(typeof fallback === 'object' ? [fallback] : [])]
-  const known = new Map(own.map((model) => [model.name, model]))
+  const provided = [...(options.customModels ?? []), ...(typeof fallback === 'object' ? [fallback] : [])]
+  const customModels = new Map(provided.map((model) => [model.name, model]))
   const fallbackName = typeof fallback === 'object' ? fallback.name : fallback
-  const chosen = { ...options.config, ...(fallbackName === undefined ? undefined : { model: fallbackName }) }
-  const detected = detectModels(env, chosen)
-  const directory = { detected, known, chosen }
-  const made = new Map<string, Promise<Model>>()
-  const names = (name = fallbackName) => {
+  const configured = { ...options.config, ...(fallbackName === undefined ? undefined : { model: fallbackName }) }
+  const detected = detectModels(env, configured)
+  const directory = { detected, customModels, configured }
+  const loading = new Map<string, Promise<Model>>()
+  const modelNames = (name = fallbackName) => {
     if (name !== undefined) return expandModelNames(name, directory)
     if (!detected.roles.general) throw noModelError('no model is configured', detected)
     return expandModelNames('general', directory)
   }
 
-  function byName(name: string): Model | Promise<Model> {
-    const ready = known.get(name)
-    if (ready) return ready
-    let making = made.get(name)
-    if (!making) {
-      making = loadModel(name, options)
-      // A key that was missing may be there next time.
-      making.catch(() => made.delete(name))
-      made.set(name, making)
+  function findModel(name: string): Model | Promise<Model> {
+    const custom = customModels.get(name)
+    if (custom) return custom
+    let model = loading.get(name)
+    if (!model) {
+      model = loadModel(name, options)
+      // Failures are not cached: the missing key may be set before the next request.
+      model.catch(() => loading.delete(name))
+      loading.set(name, model)
     }
-    return making
+    return model
   }
 
   return {
     detected,
     resolve(name) {
-      const [first] = names(name)
-      if (first !== undefined) return byName(first)
-      throw new TroupeError('unknown_model', `no model is named in '${name}'`)
+      const [first] = modelNames(name)
+      if (first !== undefined) return findModel(first)
+      throw new TroupeError('unknown_model', `the model list '${name}' names no model`)
     },
-    fallbacks: (name) => names(name).slice(1),
+    fallbacks: (name) => modelNames(name).slice(1),
   }
 }
 
 interface ModelDirectory {
   detected: DetectedModels
-  known: ReadonlyMap<string, Model>
-  /** What the program or its operator names, as opposed to what was found. */
-  chosen: ModelConfig
+  customModels: ReadonlyMap<string, Model>
+  /** Models named by the program or its operator, as opposed to detected ones. */
+  configured: ModelConfig
 }
 
-/** A name as a list of models: lists are split, and roles become what they stand for. */
+/** Splits a comma-separated list and replaces roles by their models. */
 function expandModelNames(name: string, directory: ModelDirectory, path: readonly ModelRole[] = []): string[] {
-  // Names of a program's own models, and of files, may hold anything.
-  if (directory.known.has(name) || name.startsWith('scripted:')) return [name]
+  // Names of custom models and script files may contain commas and slashes.
+  if (directory.customModels.has(name) || name.startsWith('scripted:')) return [name]
   const parts = name.split(',').map((part) => part.trim())
   if (parts.length > 1)
     return withoutDuplicates(parts.filter(Boolean).flatMap((part) => expandModelNames(part, directory, path)))
-  const [, provider, part] = /^([\w-]+)\/(fast|general|reasoning)$/.exec(name.trim()) ?? []
-  if (provider !== undefined) return expandProviderRole(provider, part as ModelRole, { directory, path })
+  const [, provider, providerRole] = /^([\w-]+)\/(fast|general|reasoning)$/.exec(name.trim()) ?? []
+  if (provider !== undefined) return expandProviderRole(provider, providerRole as ModelRole, { directory, path })
   const role = toModelRole(name.trim())
   if (!role) return [name.trim()]
   if (path.includes(role)) {
-    throw new TroupeError('invalid_input', `the models of the roles go in a circle: ${[...path, role].join(' → ')}`, {
+    throw new TroupeError('invalid_input', `model roles refer to each other: ${[...path, role].join(' → ')}`, {
       responsible: 'operator',
-      hint: `give ${role} a model of its own, such as TROUPE_MODEL_${role.toUpperCase()}=provider/model`,
+      hint: `set a model for ${role}, such as TROUPE_MODEL_${role.toUpperCase()}=provider/model`,
     })
   }
   const choice = directory.detected.roles[role]
@@ -103,21 +103,21 @@ function expandModelNames(name: string, directory: ModelDirectory, path: readonl
 }
 
 /**
- * `openai/general` is what that provider has for the role. A model that somebody named for everything, such as a script that
- * keeps a run offline, goes before it as it goes before any role.
+ * `openai/general` is the default model of that provider for the role. A model configured for the role or for all roles
+ * takes precedence, so that a script keeps a run offline.
  */
 function expandProviderRole(
   provider: string,
   role: ModelRole,
   { directory, path }: { directory: ModelDirectory; path: readonly ModelRole[] },
 ): string[] {
-  const { chosen } = directory
-  if (chosen[role] ?? chosen.model) return expandModelNames(role, directory, path)
+  const { configured } = directory
+  if (configured[role] ?? configured.model) return expandModelNames(role, directory, path)
   const id = ROLE_MODELS[provider]?.[role]
   if (id !== undefined) return [`${provider}/${id}`]
-  throw new TroupeError('unknown_model', `no model of '${provider}' is known for the role ${role}`, {
+  throw new TroupeError('unknown_model', `the provider '${provider}' has no default model for the role '${role}'`, {
     alternatives: nearestNames(provider, Object.keys(ROLE_MODELS)),
-    hint: `name one: ${provider}/NAME`,
+    hint: `name a model: ${provider}/NAME`,
   })
 }
 
@@ -130,11 +130,12 @@ function withoutDuplicates(names: readonly string[]): string[] {
 }
 
 function noModelError(message: string, { found }: DetectedModels): TroupeError {
-  const [local] = found
-  const nothing = 'set ANTHROPIC_API_KEY, OPENAI_API_KEY, GOOGLE_GENERATIVE_AI_API_KEY or OPENROUTER_API_KEY'
-  const which = local ? `${local.why}, but not which model to use: set TROUPE_MODEL=${local.provider}/NAME` : nothing
+  const [server] = found
+  const setup = server
+    ? `${server.reason}, but no model is named: set TROUPE_MODEL=${server.provider}/NAME`
+    : 'set ANTHROPIC_API_KEY, OPENAI_API_KEY, GOOGLE_GENERATIVE_AI_API_KEY or OPENROUTER_API_KEY'
   return new TroupeError('no_model', message, {
-    hint: `${which}; or pass --model provider/model (scripted:FILE plays a script of answers)`,
+    hint: `${setup}; or pass --model provider/model (scripted:FILE replays scripted responses)`,
   })
 }
 
@@ -152,11 +153,11 @@ async function loadModel(name: string, options: ModelRegistryOptions): Promise<M
   }
 }
 
-/** A program's own models and the roles are as good an answer to a mistyped name as the providers are. */
+/** Adds custom models and roles to the alternatives of an `unknown_model` error. */
 function withCustomAlternatives(thrown: unknown, name: string, { customModels = [] }: ModelRegistryOptions): unknown {
   if (!(thrown instanceof TroupeError) || thrown.code !== 'unknown_model') return thrown
-  const own = [...customModels.map((model) => model.name), ...MODEL_ROLES]
-  const alternatives = nearestNames(name, [...own, ...thrown.alternatives])
+  const custom = customModels.map((model) => model.name)
+  const alternatives = nearestNames(name, [...custom, ...MODEL_ROLES, ...thrown.alternatives])
   const { message, hint } = thrown
   return new TroupeError('unknown_model', message, { hint, alternatives })
 }

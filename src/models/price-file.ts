@@ -13,24 +13,24 @@ const amount = z.number().nonnegative()
 const rates = z.strictObject({
   input: amount,
   output: amount,
-  /** Input that came from the provider's cache, and input that was written to it; the price of input when absent. */
+  /** Input read from or written to the provider's cache. Default: the `input` rate. */
   cache_read: amount.optional(),
   cache_write: amount.optional(),
-  /** Output that was reasoning; the price of output when absent. */
+  /** Reasoning tokens. Default: the `output` rate. */
   reasoning: amount.optional(),
 })
 
-const day = z.iso.date('is no date like 2026-11-15')
+const day = z.iso.date('must be a date such as 2026-11-15')
 
 const priceEntry = z.strictObject({
-  /** `provider/model`; a `*` at the end stands for anything. */
+  /** `provider/model`, with an optional trailing `*` as a wildcard. */
   model: z
     .string()
     .min(1)
-    .regex(/^[^*]*\*?$/, 'may hold one * and only at its end'),
+    .regex(/^[^*]*\*?$/, 'may contain one *, only at the end'),
   from: day,
   usd_per_million: rates,
-  /** Rates for the whole call when its input is longer than this many tokens. */
+  /** Rates for a whole request whose input exceeds `over` tokens. */
   long: z.strictObject({ over: z.number().int().positive(), usd_per_million: rates }).optional(),
   note: z.string().optional(),
 })
@@ -47,7 +47,7 @@ export async function readPriceFile(path: string): Promise<PriceFile> {
     text = await readFile(path, 'utf8')
   } catch (thrown) {
     const error = thrown as NodeJS.ErrnoException
-    throw invalidPriceFileError(path, error.code === 'ENOENT' ? 'there is no such file' : error.message)
+    throw invalidPriceFileError(path, error.code === 'ENOENT' ? 'no such file' : error.message)
   }
   return parsePriceFile(text, path)
 }
@@ -57,7 +57,7 @@ export function parsePriceFile(text: string, path: string): PriceFile {
   try {
     json = JSON.parse(text)
   } catch (error) {
-    throw invalidPriceFileError(path, `it is not JSON: ${(error as Error).message}`)
+    throw invalidPriceFileError(path, `not JSON: ${(error as Error).message}`)
   }
   const parsed = priceFile.safeParse(json)
   if (parsed.success) return parsed.data

@@ -20,14 +20,16 @@ function price(model: string, input: number, changes: Partial<Price> = {}): Pric
   return { model, from: '2026-01-01', usd_per_million: { input, output: 10 * input }, ...changes }
 }
 
-describe('what calls cost', () => {
-  test('MO57 the price of the day of the call holds', () => {
+describe('the cost of requests', () => {
+  test('MO57 the price on the day of the request applies', () => {
     const book = createPriceBook(file(price('a/m', 2, { from: '2026-06-01' }), price('a/m', 1)))
-    const on = (day: string) => book.cost('a/m', MILLION, Date.parse(`${day}T00:00:00Z`))
-    expect([on('2025-12-31'), on('2026-01-01'), on('2026-05-31'), on('2026-06-01')]).toEqual([undefined, 11, 11, 22])
+    const costs = ['2025-12-31', '2026-01-01', '2026-05-31', '2026-06-01'].map((day) =>
+      book.cost('a/m', MILLION, Date.parse(`${day}T00:00:00Z`)),
+    )
+    expect(costs).toEqual([undefined, 11, 11, 22])
   })
 
-  test('MO58 cached input and reasoning have rates of their own, or those of what they are part of', () => {
+  test('MO58 cached input and reasoning use their own rates, or else the input and output rates', () => {
     const usage = { input: 100, cache_read: 70, cache_write: 20, output: 30, reasoning: 12 }
     const rates = { input: 1000, output: 2000, cache_read: 100, cache_write: 1250, reasoning: 3000 }
     const book = createPriceBook(file({ ...price('a/m', 1), usd_per_million: rates }, price('b/m', 1000)))
@@ -36,7 +38,7 @@ describe('what calls cost', () => {
     expect(book.cost('b/m', usage, DAY)).toBeCloseTo((100 * 1000 + 30 * 10_000) / 1_000_000, 12)
   })
 
-  test('MO59 an unknown price is unknown; scripts and one’s own machine cost nothing', () => {
+  test('MO59 an unlisted model has an unknown cost; scripts and local servers cost nothing', () => {
     const book = createPriceBook(file(price('a/m', 1)))
     for (const model of ['a/other', 'openrouter/a/m', 'compatible/m', 'm']) {
       expect(book.cost(model, MILLION, DAY), model).toBeUndefined()
@@ -46,9 +48,9 @@ describe('what calls cost', () => {
     }
   })
 
-  test('MO60 a later file wins, within a file the more exact name', () => {
-    const shipped = file(price('a/*', 1), price('a/m*', 2), price('a/m', 3), price('openai/gpt*', 7))
-    const book = createPriceBook(shipped, file(price('a/m', 4, { from: '2026-03-01' }), price('vllm/*', 5)))
+  test('MO60 a later file wins; within a file the more specific name wins', () => {
+    const builtIn = file(price('a/*', 1), price('a/m*', 2), price('a/m', 3), price('openai/gpt*', 7))
+    const book = createPriceBook(builtIn, file(price('a/m', 4, { from: '2026-03-01' }), price('vllm/*', 5)))
     const input = { ...NO_USAGE, input: 1_000_000 }
     expect(book.cost('a/x', input, DAY)).toBe(1)
     expect(book.cost('a/m-2026-01-01', input, DAY)).toBe(2)
@@ -57,7 +59,7 @@ describe('what calls cost', () => {
     expect(book.cost('openai-chat/gpt-x', input, DAY)).toBe(7)
   })
 
-  test('MO61 a long input has its own rates for the whole call', () => {
+  test('MO61 an input over long.over uses the long rates for the whole request', () => {
     const long = { over: 1000, usd_per_million: { input: 20, output: 30 } }
     const book = createPriceBook(file(price('a/m', 1, { long })))
     expect(book.cost('a/m', { ...NO_USAGE, input: 1000, output: 1000 }, DAY)).toBeCloseTo(0.011, 12)
@@ -66,8 +68,8 @@ describe('what calls cost', () => {
 })
 
 describe('price files', () => {
-  test('MO62 what is wrong in a file is told with file, place and problem', async () => {
-    const wrong = (text: string) => {
+  test('MO62 an invalid file is invalid_prices with file, path and problem', async () => {
+    const parseError = (text: string) => {
       try {
         parsePriceFile(text, 'mine.json')
       } catch (error) {
@@ -75,20 +77,20 @@ describe('price files', () => {
       }
       return undefined
     }
-    expect(wrong('{')).toMatchObject({
+    expect(parseError('{')).toMatchObject({
       code: 'invalid_prices',
-      message: expect.stringMatching(/^mine.json: it is not JSON/),
+      message: expect.stringMatching(/^mine.json: not JSON/),
     })
     const bad = file(price('a/m', 1), price('a/*m', -1, { from: 'today' }))
-    const problems = (wrong(JSON.stringify(bad)) as Error).message
+    const problems = (parseError(JSON.stringify(bad)) as Error).message
     expect(problems).toContain('prices[1].usd_per_million.input: ')
-    expect(problems).toContain('prices[1].from: is no date like 2026-11-15')
-    expect(problems).toContain('prices[1].model: may hold one * and only at its end')
-    expect((wrong('{"updated":"2026-01-01","prices":[],"price":1}') as Error).message).toContain('price')
-    await expect(readPriceFile('/nowhere/prices.json')).rejects.toThrow('/nowhere/prices.json: there is no such file')
+    expect(problems).toContain('prices[1].from: must be a date such as 2026-11-15')
+    expect(problems).toContain('prices[1].model: may contain one *, only at the end')
+    expect((parseError('{"updated":"2026-01-01","prices":[],"price":1}') as Error).message).toContain('price')
+    await expect(readPriceFile('/nowhere/prices.json')).rejects.toThrow('/nowhere/prices.json: no such file')
   })
 
-  test('MO63 the shipped prices fit, hold today’s models, and give way to files of one’s own', async () => {
+  test('MO63 the built-in prices are valid, list the models of the roles and are overridden by user files', async () => {
     const book = await loadPrices()
     for (const provider of ['anthropic', 'openai'] as const) {
       for (const id of Object.values(ROLE_MODELS[provider] ?? {})) {

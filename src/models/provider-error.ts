@@ -1,4 +1,4 @@
-import type { ErrorCode, TroupeErrorOptions } from '../errors.ts'
+import type { TroupeErrorOptions } from '../errors.ts'
 import { TroupeError } from '../errors.ts'
 import type { ModelErrorInfo } from '../kernel/model.ts'
 import { NO_USAGE } from '../kernel/model.ts'
@@ -9,51 +9,54 @@ import { similarModels } from './known-models.ts'
 import type { ModelErrorContext } from './model-error-context.ts'
 import { redactedExcerpt } from './model-error-context.ts'
 
-/** Why a call got no answer at all. */
-export function toRequestError(thrown: unknown, site: ModelErrorContext): TroupeError {
+/** Converts the error of a request that got no response. */
+export function toRequestError(thrown: unknown, context: ModelErrorContext): TroupeError {
   if (thrown instanceof TroupeError) return thrown
-  const reported = parseProviderError(thrown)
-  const error = errorFromReport(reported, site)
-  const facts: ModelErrorInfo = {}
-  if (reported.status !== undefined && reported.status >= 300) facts.status = reported.status
-  else if (!reported.sent) facts.usage = NO_USAGE
-  const wait = retryAfterMs(reported.headers, site.now())
-  if (wait !== undefined) facts.retry_after_ms = wait
-  return Object.assign(error, facts)
+  const report = parseProviderError(thrown)
+  const error = errorFromReport(report, context)
+  const info: ModelErrorInfo = {}
+  if (report.status !== undefined && report.status >= 300) info.status = report.status
+  else if (!report.sent) info.usage = NO_USAGE
+  const delay = retryAfterMs(report.headers, context.now())
+  if (delay !== undefined) info.retry_after_ms = delay
+  return Object.assign(error, info)
 }
 
-/** Why an answer that had begun did not come to its end. It carries no status: what it used, nobody said. */
-export function toStreamError(thrown: unknown, site: ModelErrorContext): TroupeError {
+/** Converts the error of a response that broke off. It carries no status, because the usage so far is unknown. */
+export function toStreamError(thrown: unknown, context: ModelErrorContext): TroupeError {
   if (thrown instanceof TroupeError) return thrown
-  const reported = parseProviderError(thrown)
-  if (reported.kind !== 'network') return errorFromReport(reported, site)
+  const report = parseProviderError(thrown)
+  if (report.kind !== 'network') return errorFromReport(report, context)
   return new TroupeError(
     'stream_interrupted',
-    `the connection to ${site.name} broke: ${redactMessage(reported.message, site)}`,
-    {
-      hint: 'the part that arrived is kept in the journal; resume the run to ask again',
-    },
+    `the connection to ${context.name} was lost: ${redactMessage(report.message, context)}`,
+    { hint: 'the partial response is in the journal; resume the run to send the request again' },
   )
 }
 
-function errorFromReport(reported: ProviderErrorReport, site: ModelErrorContext): TroupeError {
-  const { kind, message, body } = reported
-  const said = redactMessage(message, site)
+function errorFromReport(report: ProviderErrorReport, context: ModelErrorContext): TroupeError {
+  const { kind, message, body } = report
+  const { name } = context
+  const reason = redactMessage(message, context)
   switch (kind) {
     case 'unsupported':
-      return createError('model_unsupported', `${site.name} cannot do this: ${said}`, unsupportedHint(site))
+      return new TroupeError(
+        'model_unsupported',
+        `${name} does not support this request: ${reason}`,
+        unsupportedHint(context),
+      )
     case 'no-key':
-      return createError('model_auth', `there is no key for ${site.name}`, keyHint(site))
+      return new TroupeError('model_auth', `no API key for ${name}`, keyHint(context))
     case 'unknown-model':
-      return unknownModelError(site, said)
+      return unknownModelError(context, `no model ${name}: ${reason}`)
     case 'invalid-response':
-      return invalidResponseError(site, body || message, isHtmlPage(body))
+      return invalidResponseError(context, body || message, isHtmlPage(body))
     case 'network':
-      return createError('model_failed', `${site.name} could not be reached: ${said}`, networkHint(site, message))
+      return new TroupeError('model_failed', `cannot reach ${name}: ${reason}`, networkHint(context, message))
     case 'invalid-request':
-      return createError('model_failed', `the request to ${site.name} could not be made: ${said}`, { retry: false })
+      return new TroupeError('model_failed', `cannot build the request to ${name}: ${reason}`, { retry: false })
     case 'error-response':
-      return errorFromResponse(reported, site, said)
+      return errorFromResponse(report, context, reason)
   }
 }
 
@@ -67,70 +70,66 @@ const NO_IMAGES =
   /(not|n['’]t) support (image|vision)|image (input|content).{0,40}not supported|no (vision|image) support/i
 const QUOTA = /insufficient_quota|exceeded your current quota|billing|credit balance/i
 
-/** The provider answered with an error. */
-function errorFromResponse(reported: ProviderErrorReport, site: ModelErrorContext, said: string): TroupeError {
-  const { status = 0, body } = reported
-  const words = `${reported.message}\n${reported.code}\n${body.slice(0, 4000)}`
-  const what = `${site.name} answered ${status > 0 ? status : 'with an error'}: ${said}`
-  if (HTML_PAGE_STATUS.has(status) && isHtmlPage(body)) return invalidResponseError(site, body, true)
-  if (status === 401 || status === 403 || (status === 400 && BAD_KEY.test(words))) {
-    return createError('model_auth', what, keyHint(site))
+/** Converts an HTTP error response of the provider. */
+function errorFromResponse(report: ProviderErrorReport, context: ModelErrorContext, reason: string): TroupeError {
+  const { status = 0, body } = report
+  const text = `${report.message}\n${report.code}\n${body.slice(0, 4000)}`
+  const message = `${context.name} returned ${status > 0 ? status : 'an error'}: ${reason}`
+  if (HTML_PAGE_STATUS.has(status) && isHtmlPage(body)) return invalidResponseError(context, body, true)
+  if (status === 401 || status === 403 || (status === 400 && BAD_KEY.test(text))) {
+    return new TroupeError('model_auth', message, keyHint(context))
   }
-  if (status === 429) return rateLimitError(what, QUOTA.test(words))
-  const cannot = (site.tools && NO_TOOLS.test(words)) || (site.images && NO_IMAGES.test(words))
-  if (cannot) return createError('model_unsupported', what, unsupportedHint(site))
-  if (status === 404) return unknownModelError(site, said, what)
-  if (status === 413 || (status < 500 && TOO_LONG.test(words))) {
-    return createError('context_too_long', what, {
-      hint: 'shorten the conversation, or use a model with a larger window',
+  if (status === 429) return rateLimitError(message, QUOTA.test(text))
+  const isUnsupported = (context.tools && NO_TOOLS.test(text)) || (context.images && NO_IMAGES.test(text))
+  if (isUnsupported) return new TroupeError('model_unsupported', message, unsupportedHint(context))
+  if (status === 404) return unknownModelError(context, message)
+  if (status === 413 || (status < 500 && TOO_LONG.test(text))) {
+    return new TroupeError('context_too_long', message, {
+      hint: 'shorten the conversation, or use a model with a larger context window',
     })
   }
-  if (status === 402 || QUOTA.test(words)) return createError('model_failed', what, { retry: false, hint: QUOTA_HINT })
-  const retry = reported.retryable ?? (status === 408 || status === 409 || status >= 500)
-  return createError('model_failed', what, {
-    retry,
-    hint: retry ? 'this is the provider’s trouble; trying again later helps' : 'the request itself was refused',
-  })
+  if (status === 402 || QUOTA.test(text))
+    return new TroupeError('model_failed', message, { retry: false, hint: QUOTA_HINT })
+  const retry = report.retryable ?? (status === 408 || status === 409 || status >= 500)
+  const hint = retry
+    ? 'the provider failed; try again later'
+    : 'the provider rejected the request; retrying does not help'
+  return new TroupeError('model_failed', message, { retry, hint })
 }
 
-const QUOTA_HINT = 'the account has no credit left: look at its billing page'
+const QUOTA_HINT = "the account has no credit left; check the provider's billing page"
 
-function rateLimitError(what: string, spent: boolean): TroupeError {
-  if (spent) return createError('model_rate_limited', what, { retry: false, hint: QUOTA_HINT })
-  return createError('model_rate_limited', what, { hint: 'wait, or lower the concurrency' })
+function rateLimitError(message: string, isQuotaUsedUp: boolean): TroupeError {
+  if (isQuotaUsedUp) return new TroupeError('model_rate_limited', message, { retry: false, hint: QUOTA_HINT })
+  return new TroupeError('model_rate_limited', message, { hint: 'wait, or lower `limits.concurrency`' })
 }
 
-function unknownModelError(
-  site: ModelErrorContext,
-  said: string,
-  what = `no model ${site.name}: ${said}`,
-): TroupeError {
-  const alternatives = similarModels(site.name)
-  const known = alternatives.length > 0 ? `known here: ${alternatives.slice(0, 4).join(', ')}` : ''
-  return createError('unknown_model', what, {
+function unknownModelError({ name }: ModelErrorContext, message: string): TroupeError {
+  const alternatives = similarModels(name)
+  const known = alternatives.length > 0 ? `; known models: ${alternatives.slice(0, 4).join(', ')}` : ''
+  return new TroupeError('unknown_model', message, {
     alternatives,
-    hint: ['check the name with the provider', known].filter((part) => part !== '').join('; '),
+    hint: `check the model name with the provider${known}`,
   })
 }
 
 function keyHint({ name, variables }: ModelErrorContext): TroupeErrorOptions {
-  return { hint: variables.key ? `set ${variables.key} to a valid key` : `give the provider of ${name} a valid key` }
+  const hint = variables.key
+    ? `set ${variables.key} to a valid API key`
+    : `give the provider of ${name} a valid API key`
+  return { hint }
 }
 
 function unsupportedHint({ name, tools, images }: ModelErrorContext): TroupeErrorOptions {
-  const asked = [tools ? 'tools' : '', images ? 'images' : ''].filter((part) => part !== '').join(' and ')
-  return { hint: `use a model that takes ${asked === '' ? 'this' : asked} instead of ${name}` }
+  const features = [tools ? 'tools' : '', images ? 'images' : ''].filter((feature) => feature !== '').join(' and ')
+  return { hint: `use a model that supports ${features === '' ? 'the request' : features} instead of ${name}` }
 }
 
 function networkHint({ variables }: ModelErrorContext, message: string): TroupeErrorOptions {
   const base = variables.base ? ` (${variables.base})` : ''
   if (/ECONNREFUSED/.test(message))
-    return { hint: `nothing listens there: start the server, or check its address${base}` }
-  return { hint: `check the network and the base address${base}` }
-}
-
-function createError(code: ErrorCode, message: string, detail: TroupeErrorOptions = {}): TroupeError {
-  return new TroupeError(code, message, detail)
+    return { hint: `no server listens at this address: start it, or check the base URL${base}` }
+  return { hint: `check the network and the base URL${base}` }
 }
 
 function redactMessage(message: string, { secrets }: ModelErrorContext): string {
@@ -139,13 +138,13 @@ function redactMessage(message: string, { secrets }: ModelErrorContext): string 
 
 type Headers = Readonly<Record<string, string | undefined>>
 
-/** How long a provider asks to be left alone: milliseconds, seconds, or a date. */
+/** The delay of a `retry-after` header in milliseconds; its value is milliseconds, seconds or a date. */
 function retryAfterMs(headers: Headers, now: number): number | undefined {
   const ms = Number.parseFloat(headers['retry-after-ms'] ?? '')
   if (Number.isFinite(ms)) return Math.max(0, Math.ceil(ms))
-  const wait = headers['retry-after']?.trim()
-  if (!wait) return undefined
-  if (/^\d+(\.\d+)?$/.test(wait)) return Math.ceil(Number(wait) * 1000)
-  const at = Date.parse(wait)
-  return Number.isNaN(at) ? undefined : Math.max(0, at - now)
+  const value = headers['retry-after']?.trim()
+  if (!value) return undefined
+  if (/^\d+(\.\d+)?$/.test(value)) return Math.ceil(Number(value) * 1000)
+  const date = Date.parse(value)
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now)
 }

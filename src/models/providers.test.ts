@@ -4,7 +4,7 @@ import { ENDPOINTS, resolveBaseUrl } from './endpoints.ts'
 import { loadProviderModel, parseModelName, providerNames } from './providers.ts'
 
 describe('models by name', () => {
-  test('MO27 the provider ends at the first slash, and the limits of common models are known', async () => {
+  test('MO27 the provider name ends at the first slash, and the limits of common models are known', async () => {
     expect(parseModelName('openrouter/anthropic/claude-x').id).toBe('anthropic/claude-x')
     const env = { ANTHROPIC_API_KEY: 'k' }
     const haiku = await loadProviderModel('anthropic/claude-haiku-4-5', { env })
@@ -24,7 +24,7 @@ describe('models by name', () => {
     }
   })
 
-  test('MO29 a mistyped provider or name is answered with the known ones, a missing key with its variable', async () => {
+  test('MO29 an unknown provider or model lists the known ones; a missing key names its variable', async () => {
     await expect(loadProviderModel('antropic/claude', { env: {} })).rejects.toMatchObject({
       code: 'unknown_model',
       alternatives: expect.objectContaining({ 0: 'anthropic', length: ENDPOINTS.length }),
@@ -45,24 +45,28 @@ describe('models by name', () => {
         hint: expect.stringContaining(`set ${variable}`),
       })
     }
-    const nowhere = loadProviderModel('compatible/x', { env: {} })
-    await expect(nowhere).rejects.toMatchObject({ hint: expect.stringContaining('TROUPE_COMPATIBLE_BASE_URL') })
+    const withoutBaseUrl = loadProviderModel('compatible/x', { env: {} })
+    await expect(withoutBaseUrl).rejects.toMatchObject({ hint: expect.stringContaining('TROUPE_COMPATIBLE_BASE_URL') })
   })
 
-  test('MO48 addresses are completed as other tools leave them', () => {
-    const at = (provider: string, env: EnvironmentVariables) =>
+  test('MO48 base URLs come from the usual variables, and a missing API version is appended', () => {
+    const baseUrl = (provider: string, env: EnvironmentVariables) =>
       resolveBaseUrl(parseModelName(`${provider}/m`).endpoint, env)
-    expect(at('anthropic', {})).toBe('https://api.anthropic.com/v1')
-    expect(at('anthropic', { ANTHROPIC_BASE_URL: 'http://127.0.0.1:1/proxy/' })).toBe('http://127.0.0.1:1/proxy/v1')
-    expect(at('anthropic', { ANTHROPIC_BASE_URL: 'http://127.0.0.1:1/v1' })).toBe('http://127.0.0.1:1/v1')
-    expect(at('openai', { OPENAI_BASE_URL: 'http://127.0.0.1:1' })).toBe('http://127.0.0.1:1/v1')
-    expect(at('openai', { OPENAI_BASE_URL: 'http://127.0.0.1:1/azure' })).toBe('http://127.0.0.1:1/azure')
-    expect(at('google', { GEMINI_BASE_URL: 'http://127.0.0.1:1' })).toBe('http://127.0.0.1:1/v1beta')
-    expect(at('ollama', {})).toBe('http://127.0.0.1:11434/v1')
-    expect(at('ollama', { OLLAMA_HOST: '0.0.0.0' })).toBe('http://127.0.0.1:11434/v1')
-    expect(at('ollama', { OLLAMA_HOST: ':9999' })).toBe('http://127.0.0.1:9999/v1')
-    expect(at('ollama', { OLLAMA_HOST: 'box:1234' })).toBe('http://box:1234/v1')
-    expect(at('ollama', { OLLAMA_HOST: 'https://box' })).toBe('https://box/v1')
-    expect(() => at('vllm', { VLLM_BASE_URL: 'nowhere' })).toThrow("VLLM_BASE_URL is no address: 'nowhere'")
+    expect(baseUrl('anthropic', {})).toBe('https://api.anthropic.com/v1')
+    expect(baseUrl('anthropic', { ANTHROPIC_BASE_URL: 'http://127.0.0.1:1/proxy/' })).toBe(
+      'http://127.0.0.1:1/proxy/v1',
+    )
+    expect(baseUrl('anthropic', { ANTHROPIC_BASE_URL: 'http://127.0.0.1:1/v1' })).toBe('http://127.0.0.1:1/v1')
+    expect(baseUrl('openai', { OPENAI_BASE_URL: 'http://127.0.0.1:1' })).toBe('http://127.0.0.1:1/v1')
+    expect(baseUrl('openai', { OPENAI_BASE_URL: 'http://127.0.0.1:1/azure' })).toBe('http://127.0.0.1:1/azure')
+    expect(baseUrl('google', { GEMINI_BASE_URL: 'http://127.0.0.1:1' })).toBe('http://127.0.0.1:1/v1beta')
+    expect(baseUrl('ollama', {})).toBe('http://127.0.0.1:11434/v1')
+    expect(baseUrl('ollama', { OLLAMA_HOST: '0.0.0.0' })).toBe('http://127.0.0.1:11434/v1')
+    expect(baseUrl('ollama', { OLLAMA_HOST: ':9999' })).toBe('http://127.0.0.1:9999/v1')
+    expect(baseUrl('ollama', { OLLAMA_HOST: 'box:1234' })).toBe('http://box:1234/v1')
+    expect(baseUrl('ollama', { OLLAMA_HOST: 'https://box' })).toBe('https://box/v1')
+    expect(() => baseUrl('vllm', { VLLM_BASE_URL: 'nowhere' })).toThrow(
+      "VLLM_BASE_URL is not an http(s) URL: 'nowhere'",
+    )
   })
 })

@@ -13,7 +13,7 @@ export interface ProviderModelOptions {
   now?: () => number
 }
 
-/** A model by `provider/model`. Its package is loaded now, not before. */
+/** Loads a model by `provider/model`, importing the provider package on demand. */
 export async function loadProviderModel(name: string, options: ProviderModelOptions): Promise<Model> {
   const { endpoint, id } = parseModelName(name)
   const { env, fetch = globalThis.fetch, now } = options
@@ -22,24 +22,24 @@ export async function loadProviderModel(name: string, options: ProviderModelOpti
   const baseURL = resolveBaseUrl(endpoint, env)
   const variables = variableNames(endpoint, env)
   const secrets = key ? [key.value] : []
-  const wire: ProviderConnection = {
+  const connection: ProviderConnection = {
     id,
     key,
     baseURL,
     fetch: requireEventStream(fetch, { name, variables, secrets }),
     endpoint,
   }
-  const [{ fromLanguageModel }, model] = await Promise.all([import('./ai-sdk.ts'), loadLanguageModel(wire)])
+  const [{ fromLanguageModel }, model] = await Promise.all([import('./ai-sdk.ts'), loadLanguageModel(connection)])
   const limits = knownLimits(endpoint.provider, id)
   return fromLanguageModel(model, { name, variables, secrets, ...(limits && { limits }), ...(now && { now }) })
 }
 
-/** `openrouter/anthropic/claude-…`: the provider ends at the first slash. */
+/** Splits `provider/model` at the first slash: model ids may contain slashes, as in `openrouter/anthropic/claude-…`. */
 export function parseModelName(name: string): { endpoint: Endpoint; id: string } {
   const slash = name.indexOf('/')
   if (slash <= 0 || slash === name.length - 1) {
     const alternatives = nearestNames(name, knownModelNames())
-    throw new TroupeError('unknown_model', `no model '${name}'; models are named provider/model, or by role`, {
+    throw new TroupeError('unknown_model', `no model '${name}'; use provider/model, or a role`, {
       alternatives,
       hint: didYouMean(name, alternatives),
     })
@@ -62,7 +62,7 @@ interface ProviderConnection {
   endpoint: Endpoint
 }
 
-// Key and address are always passed: left out, the packages would look for them in the process on their own.
+// Key and base URL are always passed; otherwise the packages would read them from `process.env`.
 async function loadLanguageModel({ id, key, baseURL, fetch, endpoint }: ProviderConnection): Promise<LanguageModel> {
   const apiKey = key?.value ?? ''
   switch (endpoint.protocol) {
@@ -91,7 +91,7 @@ async function loadLanguageModel({ id, key, baseURL, fetch, endpoint }: Provider
   }
 }
 
-/** The variables in use, or those to use. */
+/** The variables that hold key and base URL, or the first candidates if none is set. */
 function variableNames(
   { keyVariables, baseUrlVariables }: Endpoint,
   env: EnvironmentVariables,
@@ -103,8 +103,8 @@ function variableNames(
 
 function missingKeyError(name: string, { provider, keyVariables }: Endpoint): TroupeError {
   const [first, ...others] = keyVariables
-  const or = others.length > 0 ? ` (or ${others.join(', ')})` : ''
-  return new TroupeError('model_auth', `there is no key for ${name}`, {
-    hint: `set ${first}${or} to a key of ${provider}`,
+  const alternatives = others.length > 0 ? ` (or ${others.join(', ')})` : ''
+  return new TroupeError('model_auth', `no API key for ${name}`, {
+    hint: `set ${first}${alternatives} to an API key of ${provider}`,
   })
 }

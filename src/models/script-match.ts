@@ -5,7 +5,7 @@ import type { ScriptRule } from './script.ts'
 
 const MAX_SHOWN_CHARACTERS = 160
 
-/** A rule's conditions, ready to be asked; an absent one always holds. */
+/** The compiled conditions of a rule; an undefined condition always holds. */
 export interface RuleConditions {
   agent: string | undefined
   turn: number | undefined
@@ -13,7 +13,7 @@ export interface RuleConditions {
   historyPattern: RegExp | undefined
   tool: string | undefined
   times: number
-  /** Recorded with every call that used the rule: what `times` counts. */
+  /** Recorded with every request that the rule served; `times` counts these marks. */
   mark: string
 }
 
@@ -51,15 +51,17 @@ export function findMatchingRule(rules: readonly RuleConditions[], request: Mode
   return -1
 }
 
-/** The request that no rule answers, beside the rule that came closest and what it missed. */
+/** Error for a request that no rule matches, with the nearest rule and its unmet conditions. */
 export function scriptMissError(model: string, rules: readonly RuleConditions[], request: ModelRequest): TroupeError {
   const { agent, turn } = request.session
   const input = lastInput(request.messages)
   const from = input?.role === 'tool' ? ` from ${input.content.map(({ name }) => name).join(', ')}` : ''
-  const asked = `agent '${agent}', turn ${turn}, last input${from}: ${JSON.stringify(truncateText(inputText(input)))}`
-  const near = nearestRule(rules, request)
-  const reason = near ? `nearest is rules[${near.index}]: ${near.unmet.join('; ')}` : 'the script has no rules'
-  const error = new TroupeError('script_miss', `${model} has no rule for ${asked}. ${reason}`, {
+  const summary = `agent '${agent}', turn ${turn}, last input${from}: ${JSON.stringify(truncateText(inputText(input)))}`
+  const nearest = nearestRule(rules, request)
+  const reason = nearest
+    ? `the nearest is rules[${nearest.index}]: ${nearest.unmet.join('; ')}`
+    : 'the script has no rules'
+  const error = new TroupeError('script_miss', `${model} has no rule for ${summary}. ${reason}`, {
     hint: 'add a rule for this request, or set "otherwise" to a reply',
   })
   return Object.assign(error, { mark: 'miss', usage: NO_USAGE })
@@ -70,8 +72,8 @@ function nearestRule(
   request: ModelRequest,
 ): { index: number; unmet: string[] } | undefined {
   return rules
-    .map((rule, index) => ({ index, unmet: unmetConditions(rule, request), met: conditionCount(rule) }))
-    .map((near) => ({ ...near, met: near.met - near.unmet.length }))
+    .map((rule, index) => ({ index, unmet: unmetConditions(rule, request), total: conditionCount(rule) }))
+    .map(({ index, unmet, total }) => ({ index, unmet, met: total - unmet.length }))
     .sort((a, b) => a.unmet.length - b.unmet.length || b.met - a.met || a.index - b.index)[0]
 }
 
@@ -83,22 +85,22 @@ function conditionCount({ agent, turn, inputPattern, historyPattern, tool, times
 function unmetConditions(rule: RuleConditions, { session, messages }: ModelRequest): string[] {
   const input = lastInput(messages)
   const unmet: string[] = []
-  if (rule.agent !== undefined && rule.agent !== session.agent) unmet.push(`it wants agent '${rule.agent}'`)
-  if (rule.turn !== undefined && rule.turn !== session.turn) unmet.push(`it wants turn ${rule.turn}`)
+  if (rule.agent !== undefined && rule.agent !== session.agent) unmet.push(`agent must be '${rule.agent}'`)
+  if (rule.turn !== undefined && rule.turn !== session.turn) unmet.push(`turn must be ${rule.turn}`)
   if (rule.inputPattern && !rule.inputPattern.test(inputText(input)))
-    unmet.push(`${rule.inputPattern} does not match the last input`)
+    unmet.push(`says ${rule.inputPattern} does not match the last input`)
   if (rule.historyPattern && !matchesHistory(rule.historyPattern, messages))
-    unmet.push(`${rule.historyPattern} matches nothing that was said before`)
+    unmet.push(`heard ${rule.historyPattern} matches no earlier message`)
   if (rule.tool !== undefined && !hasToolResult(input, rule.tool))
-    unmet.push(`it wants a result of tool '${rule.tool}'`)
+    unmet.push(`the last input must be a result of tool '${rule.tool}'`)
   const uses = useCount(rule, session.marks)
-  if (uses >= rule.times) unmet.push(`its times are used up in this session (${uses} of ${rule.times})`)
+  if (uses >= rule.times) unmet.push(`times is used up in this session (${uses} of ${rule.times})`)
   return unmet
 }
 
 function useCount({ mark }: RuleConditions, marks: readonly string[]): number {
   let uses = 0
-  for (const known of marks) if (known === mark) uses++
+  for (const recorded of marks) if (recorded === mark) uses++
   return uses
 }
 
@@ -110,9 +112,9 @@ function lastInput(messages: readonly Message[]): UserMessage | ToolMessage | un
   return undefined
 }
 
-function matchesHistory(heard: RegExp, messages: readonly Message[]): boolean {
+function matchesHistory(pattern: RegExp, messages: readonly Message[]): boolean {
   const last = lastInput(messages)
-  return messages.some((message) => message !== last && heard.test(messageText(message)))
+  return messages.some((message) => message !== last && pattern.test(messageText(message)))
 }
 
 function messageText(message: Message): string {

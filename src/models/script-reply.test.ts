@@ -9,7 +9,7 @@ function result(text: string): Message {
   return { role: 'tool', content: [{ type: 'tool-result', id: 'c', name: 'task', text, is_error: false }] }
 }
 
-async function answer(reply: ScriptReply, messages: Message[]): Promise<ModelChunk[]> {
+async function replyChunks(reply: ScriptReply, messages: Message[]): Promise<ModelChunk[]> {
   const model = scriptedModel({ rules: [{ reply }] })
   const request = {
     key: 'k',
@@ -28,13 +28,13 @@ async function answer(reply: ScriptReply, messages: Message[]): Promise<ModelChu
 describe('session ids in a script', () => {
   const toolCalls = [{ name: 'task', input: { session_id: '{{session_id:deep thinker}}', instruction: 'go on' } }]
 
-  test('M18 the last session of an agent that the conversation names stands for {{session_id:AGENT}}', async () => {
+  test('M18 {{session_id:AGENT}} is replaced by the latest session id of the agent in the tool results', async () => {
     const messages = [
       result(JSON.stringify({ response: 'a', session_id: id('deep-thinker', 'a'), agent: 'deep thinker' })),
       result(JSON.stringify({ response: 'b', session_id: id('deep-thinker', 'b'), agent: 'deep thinker' })),
       result(JSON.stringify({ response: 'c', session_id: id('deep-thinker-2', 'c'), agent: 'deep thinker 2' })),
     ]
-    const chunks = await answer({ text: 'Back to {{session_id:deep thinker}}.', toolCalls }, messages)
+    const chunks = await replyChunks({ text: 'Back to {{session_id:deep thinker}}.', toolCalls }, messages)
     const text = chunks.flatMap((chunk) => (chunk.type === 'text' ? chunk.text : [])).join('')
     expect(text).toBe(`Back to ${id('deep-thinker', 'b')}.`)
     expect(chunks.find((chunk) => chunk.type === 'tool-call')).toMatchObject({
@@ -42,7 +42,7 @@ describe('session ids in a script', () => {
     })
   })
 
-  test('M18 a session that no result has named is a miss', async () => {
-    await expect(answer({ toolCalls }, [result('nothing here')])).rejects.toMatchObject({ code: 'script_miss' })
+  test('M18 without a session id of the agent in a tool result, the request is a script_miss', async () => {
+    await expect(replyChunks({ toolCalls }, [result('nothing here')])).rejects.toMatchObject({ code: 'script_miss' })
   })
 })

@@ -5,31 +5,31 @@ import type { ScriptReply, ScriptRule } from './script.ts'
 const CHUNK_CHARACTERS = 24
 const MAX_CHUNKS = 64
 
-/** A tool call as the model would have written it: its arguments are text until they are sent. */
+/** A tool call with its arguments as JSON text, as a model writes them. */
 interface PlannedToolCall {
   name: string
   arguments: string
   invalid: string | undefined
 }
 
-/** A reply with everything done that does not depend on the request. */
+/** A reply prepared as far as possible without the request. */
 export interface PlannedReply {
   mark: string
   delayMs: number
   textChunks: readonly string[]
   toolCalls: readonly PlannedToolCall[]
-  /** `undefined` for a stream that is cut before it says why it stopped. */
+  /** `undefined` for a stream that is interrupted before its finish. */
   stop: ModelStop | undefined
-  failure: { status: number; message: string; place: string } | undefined
-  /** What the rule says; `null` never arrives, `undefined` is counted. */
+  failure: { status: number; message: string; path: string } | undefined
+  /** Usage given by the rule; `null` is not reported, `undefined` is computed. */
   usage: Usage | null | undefined
-  /** Characters of the answer. */
+  /** Characters of the response. */
   characterCount: number
-  /** True when it names sessions that only the conversation knows: see `filled`. */
+  /** True when `fillPlaceholders` has session ids to insert. */
   hasPlaceholders: boolean
 }
 
-/** Where in the script a reply stands, and what its rule adds to it. */
+/** The path of a reply in the script, and the settings of its rule. */
 export interface ReplyOrigin {
   path: string
   mark: string
@@ -47,7 +47,7 @@ export function planReply(reply: ScriptReply, { path, mark, usage }: ReplyOrigin
     textChunks: splitIntoChunks(text),
     toolCalls,
     stop: reply.cut ? undefined : (reply.stop ?? (toolCalls.length > 0 ? 'tool_calls' : 'end')),
-    failure: reply.error && { ...reply.error, place: `${path}.error` },
+    failure: reply.error && { ...reply.error, path: `${path}.error` },
     usage: reportedUsage(reply, characterCount, usage),
     characterCount,
     hasPlaceholders:
@@ -57,10 +57,7 @@ export function planReply(reply: ScriptReply, { path, mark, usage }: ReplyOrigin
 
 const SESSION_ID_PLACEHOLDER = /\{\{session_id:([^{}]+)\}\}/
 
-/**
- * A script cannot know the ids of sessions before they are opened: `{{session_id:AGENT}}` in a text or in a call's input
- * stands for the last session of this agent that a tool result of the conversation names.
- */
+/** Replaces `{{session_id:AGENT}}` by the agent's latest session id in the tool results of the conversation. */
 export function fillPlaceholders(reply: PlannedReply, messages: readonly Message[]): PlannedReply {
   if (!reply.hasPlaceholders) return reply
   const fill = (text: string) =>
@@ -75,12 +72,16 @@ function latestSessionId(agent: string, messages: readonly Message[]): string {
   const results = messages.flatMap((message) => (message.role === 'tool' ? message.content : []))
   const found = results.flatMap(({ text }) => text.match(id) ?? []).at(-1)
   if (found !== undefined) return found
-  throw new TroupeError('script_miss', `the script names the session of '${agent}', and no result so far has one`, {
-    hint: 'delegate to this agent in an earlier turn of the same session',
-  })
+  throw new TroupeError(
+    'script_miss',
+    `{{session_id:${agent}}}: no tool result so far contains a session of '${agent}'`,
+    {
+      hint: `delegate to '${agent}' in an earlier turn of the same session`,
+    },
+  )
 }
 
-/** A fresh copy for each call: a tool that changes its input would otherwise change the script. */
+/** Parses the input anew for each request: a tool that mutates its input must not change the script. */
 export function toolCallChunk({ name, arguments: text, invalid }: PlannedToolCall, id: string): ModelChunk {
   if (invalid !== undefined) return { type: 'tool-call', id, name, input: text, invalid }
   return { type: 'tool-call', id, name, input: JSON.parse(text) }
@@ -89,10 +90,10 @@ export function toolCallChunk({ name, arguments: text, invalid }: PlannedToolCal
 export function scriptedError(reply: PlannedReply, usage: Usage | undefined): TroupeError | undefined {
   const { failure, mark } = reply
   if (!failure) return undefined
-  const { status, message, place } = failure
-  const error = new TroupeError('model_failed', `the model answered ${status}: ${message}`, {
+  const { status, message, path } = failure
+  const error = new TroupeError('model_failed', `the model returned ${status}: ${message}`, {
     retry: status === 408 || status === 409 || status === 429 || status >= 500,
-    hint: `the script asked for this failure in ${place}`,
+    hint: `the script sets this failure in ${path}`,
   })
   return Object.assign(error, { status, mark, ...(usage ? { usage } : {}) })
 }
@@ -107,7 +108,7 @@ function planToolCall({ name, input }: { name: string; input?: unknown }): Plann
   }
 }
 
-/** A provider that refuses a request bills nothing, so a failure without an answer counts nothing either. */
+/** The usage of a rule. Providers do not bill a rejected request, so an error without text has zero usage. */
 function reportedUsage(reply: ScriptReply, size: number, usage: ScriptRule['usage']): Usage | null | undefined {
   if (usage) return { ...usage, cache_read: 0, cache_write: 0, reasoning: 0 }
   if (usage === undefined && reply.error && size === 0) {
@@ -116,23 +117,23 @@ function reportedUsage(reply: ScriptReply, size: number, usage: ScriptRule['usag
   return usage
 }
 
-/** Pieces that join to the text again, broken after white space where there is any. */
+/** Splits a text into chunks, preferably after white space. */
 function splitIntoChunks(text: string): string[] {
   const size = Math.max(CHUNK_CHARACTERS, Math.ceil(text.length / MAX_CHUNKS))
-  const pieces: string[] = []
+  const chunks: string[] = []
   let start = 0
   while (text.length - start > size) {
     let end = start + size
     while (end > start && !/\s/.test(text.charAt(end - 1))) end--
     if (end === start) end = characterBoundary(text, start + size)
-    pieces.push(text.slice(start, end))
+    chunks.push(text.slice(start, end))
     start = end
   }
-  if (start < text.length) pieces.push(text.slice(start))
-  return pieces
+  if (start < text.length) chunks.push(text.slice(start))
+  return chunks
 }
 
-/** Half a surrogate pair would reach the journal as a replacement character. */
+/** Moves a split point past a surrogate pair; half a pair would reach the journal as a replacement character. */
 function characterBoundary(text: string, end: number): number {
   const last = text.charCodeAt(end - 1)
   return last >= 0xd800 && last <= 0xdbff ? end + 1 : end

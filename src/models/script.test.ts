@@ -6,7 +6,7 @@ import { TroupeError } from '../errors.ts'
 import { loadScript, parseScript, scriptedModel } from './scripted.ts'
 
 describe('scripts from text', () => {
-  test('M17 the format reads as written, with a byte order mark too', () => {
+  test('M17 a valid script is parsed, also with a byte order mark', () => {
     const text = `\uFEFF{"rules":[{"when":{"agent":"a","turn":1,"says":"x","tool":"t"},"reply":{"text":"t","toolCalls":
       [{"name":"n","input":{}}],"delayMs":5},"usage":{"input":1,"output":2},"times":3},
       {"reply":{"object":{"a":1}}},{"reply":{"error":{"status":500,"message":"m"}}}],"otherwise":{"text":"o"}}`
@@ -15,9 +15,9 @@ describe('scripts from text', () => {
 
   const rule = (inner: string) => `{"rules":[{"reply":{"text":"a"}},${inner}]}`
   test.each<[string, string, RegExp]>([
-    ['no JSON', '{"rules":[', /^script demo\.json: not JSON: .*JSON/],
-    ['not an object', '[]', /expected object, received array/],
-    ['no rules', '{}', /^script demo\.json: rules: .*expected array/],
+    ['text that is not JSON', '{"rules":[', /^script demo\.json: not JSON: .*JSON/],
+    ['an array', '[]', /expected object, received array/],
+    ['missing rules', '{}', /^script demo\.json: rules: .*expected array/],
     ['an unknown key', '{"rules":[],"otherwize":"error"}', /unknown key 'otherwize'; did you mean 'otherwise'\?/],
     [
       'an unknown condition',
@@ -31,48 +31,48 @@ describe('scripts from text', () => {
       /rules\[1\]: unknown key 'time'; did you mean 'times'/,
     ],
     [
-      'an unknown call key',
+      'an unknown key of a tool call',
       rule('{"reply":{"toolCalls":[{"name":"a","args":{}}]}}'),
       /rules\[1\]\.reply\.toolCalls\[0\]: unknown key 'args'/,
     ],
-    ['a missing input', rule('{"reply":{"toolCalls":[{"name":"a"}]}}'), /toolCalls\[0\]\.input: is missing/],
+    ['a missing tool input', rule('{"reply":{"toolCalls":[{"name":"a"}]}}'), /toolCalls\[0\]\.input: is missing/],
     [
-      'a bad expression',
+      'an invalid regular expression',
       rule('{"when":{"says":"(["},"reply":{"text":"x"}}'),
       /rules\[1\]\.when\.says: not a regular expression: /,
     ],
     ['a turn of zero', rule('{"when":{"turn":0},"reply":{"text":"x"}}'), /rules\[1\]\.when\.turn: /],
-    ['times of a half', rule('{"reply":{"text":"x"},"times":0.5}'), /rules\[1\]\.times: /],
-    ['no reply', rule('{"when":{}}'), /rules\[1\]\.reply: /],
-    ['an empty reply', rule('{"reply":{"delayMs":1}}'), /rules\[1\]\.reply: says nothing; give one of text/],
+    ['fractional times', rule('{"reply":{"text":"x"},"times":0.5}'), /rules\[1\]\.times: /],
+    ['a missing reply', rule('{"when":{}}'), /rules\[1\]\.reply: /],
+    ['an empty reply', rule('{"reply":{"delayMs":1}}'), /rules\[1\]\.reply: is empty; set one of text/],
     ['text and object', rule('{"reply":{"text":"x","object":{}}}'), /both text and object/],
-    ['a cut error', rule('{"reply":{"cut":true,"error":{"status":500,"message":"m"}}}'), /both cut and error/],
-    ['a stop that never comes', rule('{"reply":{"text":"x","cut":true,"stop":"length"}}'), /a stop that never comes/],
+    ['cut and error', rule('{"reply":{"cut":true,"error":{"status":500,"message":"m"}}}'), /both cut and error/],
+    ['cut and stop', rule('{"reply":{"text":"x","cut":true,"stop":"length"}}'), /stop together with cut or error/],
     ['a status of 42', rule('{"reply":{"error":{"status":42,"message":"m"}}}'), /reply\.error\.status: /],
-    ['half a usage', rule('{"reply":{"text":"x"},"usage":{"input":1}}'), /rules\[1\]\.usage\.output: /],
-    ['a delay beyond timers', rule('{"reply":{"text":"x","delayMs":3e9}}'), /rules\[1\]\.reply\.delayMs: /],
-    ['an odd otherwise', '{"rules":[],"otherwise":"fail"}', /otherwise: must be "error" or a reply/],
+    ['an incomplete usage', rule('{"reply":{"text":"x"},"usage":{"input":1}}'), /rules\[1\]\.usage\.output: /],
+    ['a too long delay', rule('{"reply":{"text":"x","delayMs":3e9}}'), /rules\[1\]\.reply\.delayMs: /],
+    ['an unknown otherwise', '{"rules":[],"otherwise":"fail"}', /otherwise: must be "error" or a reply/],
     [
-      'a misspelt otherwise',
+      'an unknown key in otherwise',
       '{"rules":[],"otherwise":{"txt":"x"}}',
       /otherwise: unknown key 'txt'; did you mean 'text'/,
     ],
-    ['an empty otherwise', '{"rules":[],"otherwise":{}}', /otherwise: says nothing/],
-  ])('M17 refuses %s and says where', (_, text, problem) => {
-    const refused = thrownBy(() => parseScript(text, 'demo.json'))
-    expect(refused).toMatchObject({ code: 'invalid_script', hint: expect.stringContaining('"rules"') })
-    expect(refused.message).toMatch(/^script demo\.json: /)
-    expect(refused.message).toMatch(problem)
+    ['an empty otherwise', '{"rules":[],"otherwise":{}}', /otherwise: is empty/],
+  ])('M17 %s is rejected with its path', (_, text, problem) => {
+    const error = catchError(() => parseScript(text, 'demo.json'))
+    expect(error).toMatchObject({ code: 'invalid_script', hint: expect.stringContaining('"rules"') })
+    expect(error.message).toMatch(/^script demo\.json: /)
+    expect(error.message).toMatch(problem)
   })
 
-  test('M17 a script made in a program is checked as well', () => {
+  test('M17 a script object is validated too', () => {
     const script = { rules: [{ when: { says: '(' }, reply: { text: 'x' } }] }
-    expect(thrownBy(() => scriptedModel(script, { name: 'mine' })).message).toMatch(
+    expect(catchError(() => scriptedModel(script, { name: 'mine' })).message).toMatch(
       /^script mine: rules\[0\]\.when\.says/,
     )
   })
 
-  test('M17 a file is read, and a missing one is named', async () => {
+  test('M17 a script file is loaded, and a missing one is reported by name', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'troupe-script-'))
     try {
       const path = join(folder, 'script.json')
@@ -87,11 +87,11 @@ describe('scripts from text', () => {
   })
 })
 
-function thrownBy(act: () => unknown): TroupeError {
+function catchError(act: () => unknown): TroupeError {
   try {
     act()
   } catch (error) {
     if (error instanceof TroupeError) return error
   }
-  throw new Error('nothing was refused')
+  throw new Error('no TroupeError was thrown')
 }

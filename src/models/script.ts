@@ -15,14 +15,14 @@ const when = z.strictObject({
   agent: z.string().min(1).optional(),
   turn: z.int().min(1).optional(),
   says: regexSource.optional(),
-  /** On anything that was said before the last input. */
+  /** Matched against every message before the last input. */
   heard: regexSource.optional(),
   tool: z.string().min(1).optional(),
 })
 
 const toolCall = z.strictObject({
   name: z.string().min(1),
-  input: z.unknown().refine((input) => input !== undefined, 'is missing; write {} for no arguments'),
+  input: z.unknown().refine((input) => input !== undefined, 'is missing; use {} for no arguments'),
 })
 
 const failure = z.strictObject({ status: z.int().min(100).max(599), message: z.string().min(1) })
@@ -31,13 +31,13 @@ const reply = z
   .strictObject({
     text: z.string().optional(),
     toolCalls: z.array(toolCall).min(1).optional(),
-    /** Answered as its JSON text. */
+    /** Sent as JSON text. */
     object: z.unknown().optional(),
     error: failure.optional(),
     delayMs: z.number().min(0).max(MAX_DELAY_MS).optional(),
-    /** The stream stops half-way through the text, without a finish. */
+    /** Interrupts the stream half-way through the text, without a finish. */
     cut: z.boolean().optional(),
-    /** Why the model says that it stopped, where that is not the end or its tool calls. */
+    /** Stop reason, if not `end` or `tool_calls`. */
     stop: z.enum(['length', 'refusal', 'other']).optional(),
   })
   .superRefine((value, context) => {
@@ -50,9 +50,9 @@ const usage = z.strictObject({ input: z.int().min(0), output: z.int().min(0) })
 const rule = z.strictObject({
   when: when.optional(),
   reply,
-  /** `null`: the usage never arrives. Absent: counted from the characters. */
+  /** `null`: no usage is reported. Absent: computed from the number of characters. */
   usage: usage.nullable().optional(),
-  /** How often one session may use this rule. */
+  /** Maximum uses of this rule per session. */
   times: z.int().min(1).optional(),
 })
 
@@ -65,7 +65,7 @@ export type ScriptReply = z.infer<typeof reply>
 export type ScriptRule = z.infer<typeof rule>
 export type Script = z.infer<typeof script>
 
-/** The keys known at a place, found by the last word of its path. */
+/** Known keys of each object, by the last name in its path. */
 const KNOWN_KEYS: Record<string, readonly string[]> = {
   '': Object.keys(script.shape),
   rules: Object.keys(rule.shape),
@@ -77,22 +77,22 @@ const KNOWN_KEYS: Record<string, readonly string[]> = {
   usage: Object.keys(usage.shape),
 }
 
-/** Reads a script; what is wrong with it is said with its place in `where`. */
-export function parseScript(text: string, where: string): Script {
+/** Parses a script; `source` names it in error messages. */
+export function parseScript(text: string, source: string): Script {
   let value: unknown
   try {
     value = JSON.parse(text.replace(/^\uFEFF/, ''))
   } catch (error) {
-    throw invalidScriptError(where, `not JSON: ${(error as Error).message}`, error)
+    throw invalidScriptError(source, `not JSON: ${(error as Error).message}`, error)
   }
-  return checkScript(value, where)
+  return checkScript(value, source)
 }
 
-export function checkScript(value: unknown, where: string): Script {
+export function checkScript(value: unknown, source: string): Script {
   const checked = script.safeParse(value)
   if (checked.success) return checked.data
   const problems = checked.error.issues.flatMap((issue) => formatScriptIssues(issue, []))
-  throw invalidScriptError(where, problems.slice(0, 5).join('; '))
+  throw invalidScriptError(source, problems.slice(0, 5).join('; '))
 }
 
 export async function loadScript(path: string): Promise<Script> {
@@ -101,16 +101,16 @@ export async function loadScript(path: string): Promise<Script> {
   try {
     text = await readFile(path, 'utf8')
   } catch (error) {
-    throw new TroupeError('invalid_script', `script ${path} cannot be read: ${(error as Error).message}`, {
-      hint: 'check the path; it is taken from the current folder',
+    throw new TroupeError('invalid_script', `cannot read the script ${path}: ${(error as Error).message}`, {
+      hint: 'check the path; it is relative to the current folder',
       cause: error,
     })
   }
   return parseScript(text, path)
 }
 
-function invalidScriptError(where: string, problem: string, cause?: unknown): TroupeError {
-  return new TroupeError('invalid_script', `script ${where}: ${problem}`, {
+function invalidScriptError(source: string, problem: string, cause?: unknown): TroupeError {
+  return new TroupeError('invalid_script', `script ${source}: ${problem}`, {
     hint: 'a script looks like {"rules":[{"when":{"turn":1},"reply":{"text":"Hello"}}],"otherwise":"error"}',
     cause,
   })
@@ -119,11 +119,11 @@ function invalidScriptError(where: string, problem: string, cause?: unknown): Tr
 function replyContradiction(value: z.infer<z.ZodObject<typeof reply.shape>>): string | undefined {
   const { text, toolCalls, object, error, cut, stop } = value
   if (text === undefined && toolCalls === undefined && object === undefined && error === undefined) {
-    return 'says nothing; give one of text, toolCalls, object, error'
+    return 'is empty; set one of text, toolCalls, object, error'
   }
-  if (text !== undefined && object !== undefined) return 'has both text and object; give one'
-  if (cut && error) return 'has both cut and error; give one'
-  if (stop && (cut || error)) return 'has a stop that never comes, because of cut or error'
+  if (text !== undefined && object !== undefined) return 'has both text and object; set one'
+  if (cut && error) return 'has both cut and error; set one'
+  if (stop && (cut || error)) return 'has stop together with cut or error; set one'
   return undefined
 }
 

@@ -7,31 +7,31 @@ import { collectChunks, modelContract, modelRequest } from '../testing/model-con
 import type { Script, ScriptReply, ScriptRule } from './scripted.ts'
 import { scriptedModel } from './scripted.ts'
 
-modelContract('the scripted model', () => ({ createModel: play, dispose: () => {} }), { describe, test })
+modelContract('the scripted model', () => ({ createModel, dispose: () => {} }), { describe, test })
 
-function play(situations: Record<string, ModelBehavior>) {
-  const rules = Object.entries(situations).map(([says, situation]) => ruleFor(`^${says}$`, situation))
+function createModel(behaviors: Record<string, ModelBehavior>) {
+  const rules = Object.entries(behaviors).map(([says, behavior]) => ruleFor(`^${says}$`, behavior))
   return scriptedModel({ rules, otherwise: 'error' })
 }
 
-function ruleFor(says: string, situation: ModelBehavior): ScriptRule {
+function ruleFor(says: string, behavior: ModelBehavior): ScriptRule {
   const rule = (reply: ScriptReply): ScriptRule => ({ when: { says }, reply })
-  switch (situation.kind) {
+  switch (behavior.kind) {
     case 'text':
-      return { ...rule({ text: situation.text, stop: situation.stop }), usage: situation.usage }
+      return { ...rule({ text: behavior.text, stop: behavior.stop }), usage: behavior.usage }
     case 'tool-calls':
-      return rule({ toolCalls: situation.calls.map((call) => ({ name: call.name, input: call.arguments })) })
+      return rule({ toolCalls: behavior.calls.map((call) => ({ name: call.name, input: call.arguments })) })
     case 'error':
-      return rule({ error: { status: situation.status, message: situation.message } })
+      return rule({ error: { status: behavior.status, message: behavior.message } })
     case 'slow':
       return rule({ text: 'at last', delayMs: 60_000 })
     case 'cut':
-      return rule({ text: situation.text, cut: true })
+      return rule({ text: behavior.text, cut: true })
   }
 }
 
-function session(facts: Partial<SessionInfo>): SessionInfo {
-  return { run_id: 'run', session_id: 'session', agent: 'default', turn: 1, marks: [], ...facts }
+function session(changes: Partial<SessionInfo>): SessionInfo {
+  return { run_id: 'run', session_id: 'session', agent: 'default', turn: 1, marks: [], ...changes }
 }
 
 function toolMessage(...results: [name: string, text: string][]): Message {
@@ -45,31 +45,31 @@ function toolMessage(...results: [name: string, text: string][]): Message {
   return { role: 'tool', content }
 }
 
-const open = () => new AbortController().signal
+const neverAborted = () => new AbortController().signal
 
-async function chunksOf(script: Script, request: ModelRequest): Promise<ModelChunk[]> {
-  const { chunks, thrown } = await collectChunks(scriptedModel(script).stream(request, open()))
+async function collectReply(script: Script, request: ModelRequest): Promise<ModelChunk[]> {
+  const { chunks, thrown } = await collectChunks(scriptedModel(script).stream(request, neverAborted()))
   if (thrown) throw thrown
   return chunks
 }
 
-async function answer(script: Script, request: ModelRequest): Promise<string> {
-  return (await chunksOf(script, request)).map((chunk) => (chunk.type === 'text' ? chunk.text : '')).join('')
+async function replyText(script: Script, request: ModelRequest): Promise<string> {
+  return (await collectReply(script, request)).map((chunk) => (chunk.type === 'text' ? chunk.text : '')).join('')
 }
 
 async function failure(
   script: Script,
   request: ModelRequest,
 ): Promise<TroupeError & { mark?: string; usage?: unknown }> {
-  const { thrown } = await collectChunks(scriptedModel(script).stream(request, open()))
+  const { thrown } = await collectChunks(scriptedModel(script).stream(request, neverAborted()))
   expect(thrown).toBeInstanceOf(TroupeError)
   return thrown as TroupeError
 }
 
-const finishOf = (chunks: ModelChunk[]) => chunks.find((chunk) => chunk.type === 'finish')
+const finishChunk = (chunks: ModelChunk[]) => chunks.find((chunk) => chunk.type === 'finish')
 
-describe('which rule answers', () => {
-  test('M10 the first rule whose conditions all hold answers', async () => {
+describe('rule matching', () => {
+  test('M10 the first rule whose conditions all hold is used', async () => {
     const script: Script = {
       rules: [
         { when: { agent: 'reviewer', turn: 2 }, reply: { text: 'second look' } },
@@ -78,13 +78,14 @@ describe('which rule answers', () => {
         { reply: { text: 'never' } },
       ],
     }
-    const asked = (facts: Partial<SessionInfo>) => answer(script, modelRequest('hi', { session: session(facts) }))
-    expect(await asked({ agent: 'reviewer', turn: 1 })).toBe('first look')
-    expect(await asked({ agent: 'reviewer', turn: 2 })).toBe('second look')
-    expect(await asked({ agent: 'default', turn: 2 })).toBe('anyone')
+    const textFor = (changes: Partial<SessionInfo>) =>
+      replyText(script, modelRequest('hi', { session: session(changes) }))
+    expect(await textFor({ agent: 'reviewer', turn: 1 })).toBe('first look')
+    expect(await textFor({ agent: 'reviewer', turn: 2 })).toBe('second look')
+    expect(await textFor({ agent: 'default', turn: 2 })).toBe('anyone')
   })
 
-  test('M11 says reads the last input: a user message, or the results of the last tools', async () => {
+  test('M11 says and tool are matched against the last input: the last user message or tool results', async () => {
     const script: Script = {
       rules: [
         { when: { says: 'needle' }, reply: { text: 'found' } },
@@ -92,33 +93,35 @@ describe('which rule answers', () => {
       ],
       otherwise: { text: 'nothing' },
     }
-    const said: Message = { role: 'assistant', content: [{ type: 'text', text: 'no matter' }] }
-    const asked = (...messages: Message[]) => answer(script, modelRequest('', { messages }))
-    expect(await asked(userMessage('a needle here'))).toBe('found')
-    expect(await asked(userMessage('a needle here'), said)).toBe('found')
-    expect(await asked(userMessage('a needle here'), said, userMessage('hay'))).toBe('nothing')
-    expect(await asked(userMessage('x'), said, toolMessage(['list', 'hay'], ['list', 'a needle']))).toBe('found')
-    expect(await asked(userMessage('x'), said, toolMessage(['list', 'hay'], ['read', 'hay']))).toBe('was read')
-    expect(await asked(userMessage('x'), said, toolMessage(['read', 'hay']), said, userMessage('y'))).toBe('nothing')
-    expect(await asked()).toBe('nothing')
+    const response: Message = { role: 'assistant', content: [{ type: 'text', text: 'no matter' }] }
+    const textFor = (...messages: Message[]) => replyText(script, modelRequest('', { messages }))
+    expect(await textFor(userMessage('a needle here'))).toBe('found')
+    expect(await textFor(userMessage('a needle here'), response)).toBe('found')
+    expect(await textFor(userMessage('a needle here'), response, userMessage('hay'))).toBe('nothing')
+    expect(await textFor(userMessage('x'), response, toolMessage(['list', 'hay'], ['list', 'a needle']))).toBe('found')
+    expect(await textFor(userMessage('x'), response, toolMessage(['list', 'hay'], ['read', 'hay']))).toBe('was read')
+    expect(await textFor(userMessage('x'), response, toolMessage(['read', 'hay']), response, userMessage('y'))).toBe(
+      'nothing',
+    )
+    expect(await textFor()).toBe('nothing')
   })
 
-  test('M19 heard reads what was said before the last input, by anyone', async () => {
+  test('M19 heard is matched against every message before the last input', async () => {
     const script: Script = {
       rules: [{ when: { heard: '"round":3' }, reply: { text: 'again' } }],
       otherwise: 'error',
     }
-    const asked = (...messages: Message[]) => answer(script, modelRequest('', { messages }))
-    const said: Message = { role: 'assistant', content: [{ type: 'text', text: '{"round":3}' }] }
-    expect(await asked(userMessage('{"round":3}'), userMessage('go'))).toBe('again')
-    expect(await asked(userMessage('go'), said, userMessage('on'))).toBe('again')
-    await expect(asked(userMessage('{"round":2}'), userMessage('{"round":3}'))).rejects.toMatchObject({
+    const textFor = (...messages: Message[]) => replyText(script, modelRequest('', { messages }))
+    const response: Message = { role: 'assistant', content: [{ type: 'text', text: '{"round":3}' }] }
+    expect(await textFor(userMessage('{"round":3}'), userMessage('go'))).toBe('again')
+    expect(await textFor(userMessage('go'), response, userMessage('on'))).toBe('again')
+    await expect(textFor(userMessage('{"round":2}'), userMessage('{"round":3}'))).rejects.toMatchObject({
       code: 'script_miss',
-      message: expect.stringContaining('matches nothing that was said before'),
+      message: expect.stringContaining('matches no earlier message'),
     })
   })
 
-  test('M12 a rule is used up after its times, counted from the marks of the session', async () => {
+  test('M12 a session uses a rule at most times times, counted from the marks in its journal', async () => {
     const script: Script = {
       rules: [
         { reply: { error: { status: 429, message: 'slow down' } }, times: 2 },
@@ -127,16 +130,16 @@ describe('which rule answers', () => {
       otherwise: { text: 'again' },
     }
     const marks: string[] = []
-    const heard: string[] = []
+    const replies: string[] = []
     for (let turn = 1; turn <= 4; turn++) {
-      // A new model each time: a restarted process has no memory of the earlier calls.
+      // A new model each time: a restarted process has no memory of earlier requests.
       const request = modelRequest('hi', { session: session({ turn, marks: [...marks] }) })
-      const { chunks, thrown } = await collectChunks(scriptedModel(script).stream(request, open()))
+      const { chunks, thrown } = await collectChunks(scriptedModel(script).stream(request, neverAborted()))
       const last = chunks.at(-1)
       marks.push((thrown as { mark: string } | undefined)?.mark ?? (last?.type === 'finish' ? (last.mark ?? '') : ''))
-      heard.push(thrown ? 'error' : chunks.map((chunk) => (chunk.type === 'text' ? chunk.text : '')).join(''))
+      replies.push(thrown ? 'error' : chunks.map((chunk) => (chunk.type === 'text' ? chunk.text : '')).join(''))
     }
-    expect(heard).toEqual(['error', 'error', 'there', 'again'])
+    expect(replies).toEqual(['error', 'error', 'there', 'again'])
     expect(marks).toEqual(['rule:0', 'rule:0', 'rule:1', 'otherwise'])
     const other = modelRequest('hi', { session: session({ session_id: 'other', marks: [] }) })
     expect((await failure(script, other)).code).toBe('model_failed')
@@ -144,7 +147,7 @@ describe('which rule answers', () => {
 })
 
 describe('a miss', () => {
-  test('M13 shows the request, the nearest rule and the condition that did not hold', async () => {
+  test('M13 a miss shows the request, the nearest rule and its unmet conditions', async () => {
     const script: Script = {
       rules: [
         { when: { agent: 'writer', turn: 1, says: 'poem' }, reply: { text: 'a' } },
@@ -157,32 +160,37 @@ describe('a miss', () => {
     const miss = await failure(script, request)
     expect(miss.code).toBe('script_miss')
     expect(miss.message).toMatch(/agent 'reviewer', turn 3, last input: "look x+… \(505 characters\)"/)
-    expect(miss.message).toContain('nearest is rules[1]: it wants turn 2')
+    expect(miss.message).toContain('the nearest is rules[1]: turn must be 2')
     expect(miss.message.length).toBeLessThan(400)
     expect(miss.hint).toContain('otherwise')
     expect(miss.usage).toEqual({ input: 0, output: 0, cache_read: 0, cache_write: 0, reasoning: 0 })
   })
 
   test.each<[string, ScriptRule, ModelRequest, RegExp]>([
-    ['agent', { when: { agent: 'a' }, reply: { text: '' } }, modelRequest('x'), /rules\[0\]: it wants agent 'a'$/],
+    ['agent', { when: { agent: 'a' }, reply: { text: '' } }, modelRequest('x'), /rules\[0\]: agent must be 'a'$/],
     [
       'says',
       { when: { says: 'y+' }, reply: { text: '' } },
       modelRequest('x'),
-      /\/y\+\/ does not match the last input$/,
+      /says \/y\+\/ does not match the last input$/,
     ],
-    ['tool', { when: { tool: 'read' }, reply: { text: '' } }, modelRequest('x'), /wants a result of tool 'read'$/],
+    [
+      'tool',
+      { when: { tool: 'read' }, reply: { text: '' } },
+      modelRequest('x'),
+      /the last input must be a result of tool 'read'$/,
+    ],
     [
       'times',
       { reply: { text: '' }, times: 1 },
       modelRequest('x', { session: session({ turn: 2, marks: ['rule:0'] }) }),
-      /its times are used up in this session \(1 of 1\)$/,
+      /times is used up in this session \(1 of 1\)$/,
     ],
-  ])('M13 names a missed %s', async (_, rule, request, reason) => {
+  ])('M13 an unmet %s condition is named', async (_, rule, request, reason) => {
     expect((await failure({ rules: [rule] }, request)).message).toMatch(reason)
   })
 
-  test('M13 names the tools whose results nobody answers, and an empty script', async () => {
+  test('M13 the tools of the last results are named, and an empty script is reported', async () => {
     const request = modelRequest('', { messages: [toolMessage(['read', 'hay'], ['list', 'straw'])] })
     expect((await failure({ rules: [] }, request)).message).toBe(
       `scripted has no rule for agent 'default', turn 1, last input from read, list: "hay\\nstraw". the script has no rules`,
@@ -190,20 +198,20 @@ describe('a miss', () => {
   })
 })
 
-describe('what a reply plays', () => {
-  test('M1 short and long, spaced and unspaced texts arrive whole, never with half a character', async () => {
+describe('replies', () => {
+  test('M1 short and long texts are streamed completely, never with half a surrogate pair', async () => {
     const texts = ['', 'short', 'a '.repeat(40), '🎭'.repeat(60), `x${'🎭'.repeat(60)}`, 'word\n'.repeat(2_000)]
     for (const text of texts) {
-      const chunks = await chunksOf({ rules: [{ reply: { text } }] }, modelRequest('x'))
-      const pieces = chunks.flatMap((chunk) => (chunk.type === 'text' ? [chunk.text] : []))
-      expect(pieces.join('')).toBe(text)
-      expect(pieces.every((piece) => piece !== '' && piece.isWellFormed())).toBe(true)
-      expect(pieces.length).toBeLessThanOrEqual(130)
-      if (text.length > 24) expect(pieces.length).toBeGreaterThan(1)
+      const chunks = await collectReply({ rules: [{ reply: { text } }] }, modelRequest('x'))
+      const texts = chunks.flatMap((chunk) => (chunk.type === 'text' ? [chunk.text] : []))
+      expect(texts.join('')).toBe(text)
+      expect(texts.every((chunk) => chunk !== '' && chunk.isWellFormed())).toBe(true)
+      expect(texts.length).toBeLessThanOrEqual(130)
+      if (text.length > 24) expect(texts.length).toBeGreaterThan(1)
     }
   })
 
-  test('M2 ids of tool calls follow from turn and ordinal, and inputs belong to the receiver', async () => {
+  test('M2 tool call ids derive from turn and ordinal, and mutating an input does not change the script', async () => {
     const script: Script = {
       rules: [
         {
@@ -220,7 +228,7 @@ describe('what a reply plays', () => {
     const model = scriptedModel(script)
     const request = modelRequest('x', { session: session({ turn: 7 }) })
     for (let round = 0; round < 2; round++) {
-      const { chunks } = await collectChunks(model.stream(request, open()))
+      const { chunks } = await collectChunks(model.stream(request, neverAborted()))
       expect(chunks.slice(1, 3)).toEqual([
         { type: 'tool-call', id: 'call_7_0', name: 'look', input: { at: [1] } },
         { type: 'tool-call', id: 'call_7_1', name: 'go', input: null },
@@ -230,23 +238,23 @@ describe('what a reply plays', () => {
     }
   })
 
-  test('M8 a string as input is what the model wrote: parsed when it is JSON, handed on when it is not', async () => {
+  test('M8 a string input is parsed if it is JSON, and passed on with invalid if it is not', async () => {
     const toolCalls = [
       { name: 'look', input: '{"path":"a"}' },
       { name: 'look', input: 'look at a' },
     ]
-    const chunks = await chunksOf({ rules: [{ reply: { toolCalls } }] }, modelRequest('x'))
+    const chunks = await collectReply({ rules: [{ reply: { toolCalls } }] }, modelRequest('x'))
     expect(chunks[0]).toEqual({ type: 'tool-call', id: 'call_1_0', name: 'look', input: { path: 'a' } })
     expect(chunks[1]).toMatchObject({ input: 'look at a', invalid: expect.stringContaining('not JSON') })
   })
 
-  test('M14 an object answers as its JSON text', async () => {
+  test('M14 an object is sent as JSON text', async () => {
     const object = { plan: ['a', 'b'], done: false }
-    expect(JSON.parse(await answer({ rules: [{ reply: { object } }] }, modelRequest('x')))).toEqual(object)
-    expect(await answer({ rules: [{ reply: { object: null } }] }, modelRequest('x'))).toBe('null')
+    expect(JSON.parse(await replyText({ rules: [{ reply: { object } }] }, modelRequest('x')))).toEqual(object)
+    expect(await replyText({ rules: [{ reply: { object: null } }] }, modelRequest('x'))).toBe('null')
   })
 
-  test('M5 an error carries status, mark, usage and where the script asked for it', async () => {
+  test('M5 an error carries status, mark, usage and its path in the script', async () => {
     const reply = { error: { status: 500, message: 'boom' } }
     const error = await failure({ rules: [{ reply, usage: { input: 9, output: 1 } }] }, modelRequest('x'))
     expect(error).toMatchObject({ code: 'model_failed', status: 500, mark: 'rule:0', retry: true })
@@ -260,14 +268,14 @@ describe('what a reply plays', () => {
 
   test('M5 text before an error is streamed and counted', async () => {
     const script: Script = { rules: [{ reply: { text: 'Half a thought', error: { status: 500, message: 'boom' } } }] }
-    const { chunks, thrown } = await collectChunks(scriptedModel(script).stream(modelRequest('x'), open()))
+    const { chunks, thrown } = await collectChunks(scriptedModel(script).stream(modelRequest('x'), neverAborted()))
     expect(chunks).toEqual([{ type: 'text', text: 'Half a thought' }])
     expect(thrown).toMatchObject({ code: 'model_failed', usage: { output: 4 } })
   })
 })
 
 describe('usage', () => {
-  test('M15 usage that a rule does not give is counted at four characters to a token, the same every time', async () => {
+  test('M15 without usage in the rule, four characters count as one token, deterministically', async () => {
     const script: Script = { rules: [{ reply: { text: '12345678' } }] }
     const messages: Message[] = [
       userMessage('abcd'),
@@ -276,27 +284,34 @@ describe('usage', () => {
     ]
     const request = modelRequest('', { system: '123', messages })
     const usage = { input: 6, output: 2, cache_read: 0, cache_write: 0, reasoning: 0 }
-    expect(finishOf(await chunksOf(script, request))).toEqual({ type: 'finish', stop: 'end', usage, mark: 'rule:0' })
+    expect(finishChunk(await collectReply(script, request))).toEqual({
+      type: 'finish',
+      stop: 'end',
+      usage,
+      mark: 'rule:0',
+    })
     const copy = structuredClone(request)
-    expect(finishOf(await chunksOf(script, copy))).toMatchObject({ usage })
+    expect(finishChunk(await collectReply(script, copy))).toMatchObject({ usage })
   })
 
-  test('M15 usage null never arrives', async () => {
-    const finish = finishOf(await chunksOf({ rules: [{ reply: { text: 'x' }, usage: null }] }, modelRequest('x')))
+  test('M15 with "usage": null, no usage is reported', async () => {
+    const finish = finishChunk(
+      await collectReply({ rules: [{ reply: { text: 'x' }, usage: null }] }, modelRequest('x')),
+    )
     expect(finish).toEqual({ type: 'finish', stop: 'end', mark: 'rule:0' })
   })
 })
 
-describe('time', () => {
-  test('M16 a delay passes in the world that was given, before the first text', async () => {
+describe('delays', () => {
+  test('M16 delayMs is slept in the given world, before the first chunk', async () => {
     const slept: number[] = []
     const world = { sleep: async (ms: number) => void slept.push(ms) }
     const model = scriptedModel({ rules: [{ reply: { text: 'x', delayMs: 250 } }] }, { world })
-    await collectChunks(model.stream(modelRequest('x'), open()))
+    await collectChunks(model.stream(modelRequest('x'), neverAborted()))
     expect(slept).toEqual([250])
   })
 
-  test('M4 an abort during a delay rejects with its reason', async () => {
+  test('M4 an abort during a delay rejects with the abort reason', async () => {
     const model = scriptedModel({ rules: [{ reply: { text: 'x', delayMs: 60_000 } }] })
     const controller = new AbortController()
     const next = model.stream(modelRequest('x'), controller.signal)[Symbol.asyncIterator]().next()

@@ -12,15 +12,15 @@ export { loadScript, parseScript } from './script.ts'
 
 export interface ScriptedModelOptions {
   name?: string
-  /** Whose time `delayMs` passes in; real timers when absent. */
+  /** Clock for `delayMs`. Default: real timers. */
   world?: Pick<World, 'sleep'>
 }
 
 /**
- * A model that plays a script.
+ * A model that responds from a script, for tests and offline runs.
  *
- * 1. It remembers nothing: what it answers follows from the request alone, so a restarted run continues where it was.
- * 2. Every call that a rule answered carries that rule's mark, also when the answer is an error.
+ * 1. It is stateless: the response depends only on the request, so a resumed run continues where it stopped.
+ * 2. Every response and error carries the mark of the rule that produced it.
  */
 export function scriptedModel(script: Script, options: ScriptedModelOptions = {}): Model {
   const name = options.name ?? 'scripted'
@@ -45,7 +45,7 @@ interface ScriptPlayer {
   sleep: World['sleep']
 }
 
-// One generator for everything: a nested one would pay for each chunk twice.
+// A single generator: a nested one would double the cost of every chunk.
 async function* streamReply(
   player: ScriptPlayer,
   request: ModelRequest,
@@ -79,11 +79,17 @@ async function realSleep(ms: number, signal?: AbortSignal): Promise<void> {
   }
 }
 
-/** Four characters to a token: this model's own tokenizer, so what it reports is exact. */
-function countUsage(request: ModelRequest, answer: number): Usage {
+/** Counts four characters as one token. */
+function countUsage(request: ModelRequest, responseCharacters: number): Usage {
   let input = request.system.length
   for (const message of request.messages) input += countCharacters(message)
-  return { input: Math.ceil(input / 4), output: Math.ceil(answer / 4), cache_read: 0, cache_write: 0, reasoning: 0 }
+  return {
+    input: Math.ceil(input / 4),
+    output: Math.ceil(responseCharacters / 4),
+    cache_read: 0,
+    cache_write: 0,
+    reasoning: 0,
+  }
 }
 
 function countCharacters(message: Message): number {
@@ -95,12 +101,12 @@ function countCharacters(message: Message): number {
   return sum
 }
 
-type CallPart = Extract<AssistantMessage['content'][number], { type: 'tool-call' }>
+type ToolCallPart = Extract<AssistantMessage['content'][number], { type: 'tool-call' }>
 
-const toolCallCharacters = new WeakMap<CallPart, number>()
+const toolCallCharacters = new WeakMap<ToolCallPart, number>()
 
-/** Kept for each part: a long conversation would otherwise be serialised anew in every turn. */
-function countToolCallCharacters(part: CallPart): number {
+/** Memoised per part; otherwise every turn would serialise the whole conversation. */
+function countToolCallCharacters(part: ToolCallPart): number {
   let size = toolCallCharacters.get(part)
   if (size === undefined) {
     size = part.name.length + (JSON.stringify(part.input)?.length ?? 0)

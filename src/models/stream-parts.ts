@@ -14,7 +14,7 @@ export type StreamPart = LanguageModelV4StreamPart | LanguageModelV3StreamPart |
 type FinishPart = Extract<StreamPart, { type: 'finish' }>
 type ToolCallStreamPart = Extract<StreamPart, { type: 'tool-call' }>
 
-/** Reads the parts of one answer. What it does not know is passed over: providers add kinds of parts as they go. */
+/** Converts the stream parts of one response. Unknown part types are skipped, because providers keep adding new ones. */
 export class StreamPartReader {
   readonly #model: string
   readonly #toolNames: ToolNameMap
@@ -22,14 +22,14 @@ export class StreamPartReader {
   #toolCallCount = 0
   #finish: FinishPart | undefined
 
-  constructor(model: string, names: ToolNameMap) {
+  constructor(model: string, toolNames: ToolNameMap) {
     this.#model = model
-    this.#toolNames = names
+    this.#toolNames = toolNames
   }
 
-  /** Whether the provider said that the answer is complete. */
+  /** True when the provider has reported the end of the response. */
   get isComplete(): boolean {
-    return this.#finish !== undefined && toStopReason(this.#finish) !== 'cut'
+    return this.#finish !== undefined && toStopReason(this.#finish) !== 'interrupted'
   }
 
   read(part: StreamPart): ModelChunk | undefined {
@@ -57,27 +57,27 @@ export class StreamPartReader {
     }
   }
 
-  /** The last chunk; nothing when the stream was cut. */
+  /** The finish chunk; `undefined` when the stream was interrupted. */
   finish(): ModelChunk | undefined {
     const part = this.#finish
     if (!part) return undefined
     const stop = toStopReason(part)
-    if (stop === 'cut') return undefined
+    if (stop === 'interrupted') return undefined
     const usage = toUsage(part.usage)
     if (stop === 'error') throw finishError(this.#model, part, usage)
-    const calling = this.#toolCallCount > 0 && (stop === 'end' || stop === 'other')
-    return { type: 'finish', stop: calling ? 'tool_calls' : stop, ...(usage ? { usage } : undefined) }
+    const hasToolCalls = this.#toolCallCount > 0 && (stop === 'end' || stop === 'other')
+    return { type: 'finish', stop: hasToolCalls ? 'tool_calls' : stop, ...(usage ? { usage } : undefined) }
   }
 
-  /** A block's signature comes in pieces: some with its start, some with a delta, some with its end. */
+  /** Providers send the signature of a reasoning block with its start, a delta or its end. */
   #addReasoningMetadata(id: string, metadata: SharedV4ProviderMetadata | undefined): void {
     if (!metadata) return
     const known = this.#reasoningMetadata.get(id) ?? {}
-    for (const [provider, facts] of Object.entries(metadata)) known[provider] = { ...known[provider], ...facts }
+    for (const [provider, fields] of Object.entries(metadata)) known[provider] = { ...known[provider], ...fields }
     this.#reasoningMetadata.set(id, known)
   }
 
-  /** Closes a block of reasoning: its words are out, this carries what goes back with them. */
+  /** Ends a reasoning block with an empty chunk that carries its metadata. */
   #reasoningEnd(id: string): ModelChunk | undefined {
     const metadata = this.#reasoningMetadata.get(id)
     return metadata && { type: 'reasoning', text: '', provider: this.#withModel(metadata) }
@@ -104,31 +104,31 @@ export class StreamPartReader {
   }
 }
 
-const STOP_REASONS: Readonly<Record<string, ModelStop | 'cut' | 'error'>> = {
+const STOP_REASONS: Readonly<Record<string, ModelStop | 'interrupted' | 'error'>> = {
   stop: 'end',
   length: 'length',
   'tool-calls': 'tool_calls',
   'content-filter': 'refusal',
   error: 'error',
-  // The provider's connection closed in order, and its protocol's last word is missing.
-  interrupted: 'cut',
-  unknown: 'cut',
+  // The connection closed cleanly, but the final event of the protocol is missing.
+  interrupted: 'interrupted',
+  unknown: 'interrupted',
 }
 
-function toStopReason({ finishReason }: FinishPart): ModelStop | 'cut' | 'error' {
+function toStopReason({ finishReason }: FinishPart): ModelStop | 'interrupted' | 'error' {
   const reason = typeof finishReason === 'string' ? finishReason : finishReason.unified
   return STOP_REASONS[reason] ?? 'other'
 }
 
 function finishError(model: string, { finishReason }: FinishPart, usage: Usage | undefined): TroupeError {
-  const why = typeof finishReason === 'string' ? finishReason : (finishReason.raw ?? finishReason.unified)
-  const error = new TroupeError('model_invalid_response', `${model} ended its answer with ${why}`, {
-    hint: 'the model wrote something its provider could not read; trying again often helps',
+  const reason = typeof finishReason === 'string' ? finishReason : (finishReason.raw ?? finishReason.unified)
+  const error = new TroupeError('model_invalid_response', `${model} ended its response with ${reason}`, {
+    hint: 'the provider could not parse the output of the model; a retry often helps',
   })
   return Object.assign(error, usage ? { usage } : undefined)
 }
 
-/** Input counts what came from the cache, output counts the reasoning. A provider that counted nothing says nothing. */
+/** Usage with cached tokens included in `input` and reasoning in `output`; `undefined` when the provider reports none. */
 export function toUsage(reported: FinishPart['usage']): Usage | undefined {
   const { inputTokens, outputTokens } = reported
   if (typeof inputTokens === 'object' && typeof outputTokens === 'object') {

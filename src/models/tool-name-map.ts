@@ -1,21 +1,21 @@
 import type { ToolSpec } from '../kernel/model.ts'
 
-/** Providers refuse a whole request for one `.` or `:` in a tool's name. */
+/** Characters that make providers reject the whole request, such as `.` and `:`. */
 const INVALID_CHARACTERS = /[^A-Za-z0-9_-]/g
 
-/** Names of tools as they go over the wire, and back. */
+/** Maps tool names to names that every provider accepts, and back. */
 export class ToolNameMap {
   readonly #wire = new Map<string, string>()
   readonly #own = new Map<string, string>()
 
   constructor(tools: readonly ToolSpec[]) {
-    // Names that fit keep themselves, so a rewritten one can never take a fitting tool's place.
+    // Valid names are mapped first, so that a rewritten name never shadows one of them.
     for (const { name } of tools) if (name.search(INVALID_CHARACTERS) === -1) this.#pair(name, name)
     for (const { name } of tools)
       if (!this.#wire.has(name)) this.#pair(name, this.#unusedName(name.replace(INVALID_CHARACTERS, '_')))
   }
 
-  /** Also for tools that only earlier messages mention. */
+  /** Also maps tools that occur only in earlier messages. */
   toWire(name: string): string {
     return this.#wire.get(name) ?? name.replace(INVALID_CHARACTERS, '_')
   }
@@ -30,8 +30,8 @@ export class ToolNameMap {
   }
 
   #unusedName(wire: string): string {
-    let free = wire
-    for (let n = 2; this.#own.has(free); n++) free = `${wire}_${n}`
-    return free
+    let candidate = wire
+    for (let n = 2; this.#own.has(candidate); n++) candidate = `${wire}_${n}`
+    return candidate
   }
 }

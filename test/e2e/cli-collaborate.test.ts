@@ -110,8 +110,8 @@ describe('what comes of it', () => {
     const broken = (agent: string) => ({ when: { agent }, reply: { error: { status: 401, message: `no ${agent}` } } })
     const done = await here.troupe(...(await prepareRun(here, [broken('ann'), broken('bob')], {})))
     expect(done).toMatchObject({ code: 1, out: '' })
-    expect(done.err).toMatch(/ann {2}✗ failed {2}model_failed: the model answered 401: no ann/)
-    expect(done.err).toMatch(/not heard: bob, model_failed: the model answered 401: no bob/)
+    expect(done.err).toMatch(/ann {2}✗ failed {2}model_failed: the model returned 401: no ann/)
+    expect(done.err).toMatch(/not heard: bob, model_failed: the model returned 401: no bob/)
     expect(done.err).toMatch(/^error: all 2 agents failed/m)
   })
 
