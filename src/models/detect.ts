@@ -43,7 +43,10 @@ export function detectModels(env: EnvironmentVariables, config: ModelConfig = {}
   return { roles, found, missing }
 }
 
-function configuredVariable(env: EnvironmentVariables, endpoint: Endpoint): { variable: string; reason: string } | undefined {
+function configuredVariable(
+  env: EnvironmentVariables,
+  endpoint: Endpoint,
+): { variable: string; reason: string } | undefined {
   const { keyVariables, baseUrlVariables, keyOptional } = endpoint
   const key = firstSetVariable(env, keyVariables)
   const base = firstSetVariable(env, baseUrlVariables)

@@ -13,7 +13,7 @@ export async function detectConfiguredModels(cli: Cli): Promise<DetectedModels> 
   const model = modelName(cli)
   const detected = detectModels(process.env, model === undefined ? {} : { model })
   const by = cli.options.model ? '--model' : 'TROUPE_MODEL'
-  for (const choice of Object.values(detected.roles)) if (choice.model === model) choice.why = `${by} says so`
+  for (const choice of Object.values(detected.roles)) if (choice.model === model) choice.reason = `set by ${by}`
   return detected
 }
 
@@ -21,7 +21,7 @@ export async function detectConfiguredModels(cli: Cli): Promise<DetectedModels> 
 export function modelChecks(detected: DetectedModels): DoctorCheck[] {
   const { roles, found } = detected
   const chosen = Object.entries(roles)
-  const seen = found.map(({ provider, why }) => `${provider} (${why})`).join(', ')
+  const seen = found.map(({ provider, reason }) => `${provider} (${reason})`).join(', ')
   const providers: DoctorCheck = {
     name: 'models',
     status: 'ok',
@@ -30,7 +30,7 @@ export function modelChecks(detected: DetectedModels): DoctorCheck[] {
   }
   if (chosen.length === 0) return [{ ...providers, status: 'warning', hint: setupHint(detected) }]
   if (seen === '') providers.message = 'by name only: no key and no address is set'
-  return [providers, ...chosen.map(([role, { model, why }]) => roleCheck(role, { model, why }, detected))]
+  return [providers, ...chosen.map(([role, { model, reason }]) => roleCheck(role, { model, why: reason }, detected))]
 }
 
 function roleCheck(
