@@ -1,56 +1,55 @@
 import type { Effort } from './model.ts'
 
-/** Who wrote an agent down. Only a user's words can grant; what a model wrote can only narrow what it was given. */
+/** The author of an agent definition. Only a user's can grant tools; a model's can only narrow the inherited ones. */
 export type AgentOrigin = { by: 'user'; path?: string; dialect?: string; collection?: string } | { by: 'model' }
 
-/** Rules such as `Bash(npm test:*)`. A tool with `allow` rules of its own may be used only as they say. */
+/** Permission rules such as `Bash(npm test:*)`. A tool with `allow` rules may be used only as they allow. */
 export interface AgentPermissions {
   allow?: string[]
   ask?: string[]
   deny?: string[]
 }
 
-/** One who works: plain data. Running it is the turn's business. */
+/** An agent definition: plain data, run by a session. */
 export interface Agent {
   name: string
   description: string
   /** The system prompt. */
   instructions: string
-  /** `provider/model` or a role; absent means what its caller uses. */
+  /** `provider/model` or a role. Default: the caller's model. */
   model?: string
   temperature?: number
-  /** How much it thinks, where its model can be told. */
+  /** Reasoning effort, for models that support it. */
   effort?: Effort
-  /** The tools it has; absent means those of its caller. */
+  /** Default: the caller's tools. */
   tools?: string[]
-  /** Taken away from what it would otherwise have. */
+  /** Tools removed from its own or inherited list. */
   exclude_tools?: string[]
-  /** How it may use them. */
   permissions?: AgentPermissions
-  /** It may look, and change nothing; nor may those it calls. */
+  /** It and the agents it calls change nothing. */
   read_only?: true
-  /** MCP servers it brings along, as its file says; `null` names one of the configuration. */
+  /** Its own MCP servers, by name; `null` refers to a configured server. */
   mcp_servers?: Record<string, unknown>
-  /** Whom it may delegate to; absent means the whole roster. */
+  /** Names of the agents it may delegate to. Default: the whole roster. */
   agents?: string[]
-  /** Model calls for one instruction. */
+  /** Model calls per instruction. */
   max_turns?: number
-  /** Milliseconds for one instruction, waiting for people not counted. */
+  /** Milliseconds per instruction, not counting time at gates. */
   timeout_ms?: number
-  /** Those who call it do not wait for it, unless they say so. */
+  /** Callers do not wait for it, unless they ask to. */
   background?: true
-  /** What it is told before the instruction, where it is the first agent of a run. */
+  /** Message before the instruction when it is the first agent of a run. */
   initial_prompt?: string
   origin?: AgentOrigin
-  /** What its file says beyond this, by the file's own keys. */
+  /** Further keys of its agent file. */
   extra?: Record<string, unknown>
 }
 
-/** Effective tools = (inherited − excluded) + explicit; a definition written by a model adds nothing. */
+/** The agent's own tools, or else the inherited ones, without `exclude_tools`. A model's definition adds none. */
 export function effectiveTools(agent: Agent, inherited: readonly string[]): string[] {
   const excluded = new Set(agent.exclude_tools)
   const mayGrant = agent.origin?.by !== 'model'
-  const wanted = agent.tools ?? inherited
-  const allowed = mayGrant ? wanted : wanted.filter((name) => inherited.includes(name))
+  const listed = agent.tools ?? inherited
+  const allowed = mayGrant ? listed : listed.filter((name) => inherited.includes(name))
   return [...new Set(allowed)].filter((name) => !excluded.has(name))
 }

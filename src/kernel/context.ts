@@ -14,36 +14,36 @@ import type { SteeringCommand } from './steer-action.ts'
 import type { Thread } from './thread.ts'
 import type { ToolKind } from './tool.ts'
 
-/** The session whose tool call a pattern answers. */
+/** The session whose tool call started a pattern. */
 export interface Caller {
   session_id: string
   opening: SessionOpen
   tools: readonly string[]
-  /** In plan mode: it and those it starts may change nothing. */
+  /** In plan mode the session and its sub-sessions change nothing. */
   planMode: boolean
-  /** Its conversation up to the call. */
+  /** The conversation up to the call. */
   messages: readonly Message[]
 }
 
 export interface PerformRequest {
   instruction: string
-  /** Continue this session instead of opening a new one; it keeps its agent, model, tools and depth. */
+  /** Id of a session to continue. It keeps its agent, model, tools and depth. */
   resume?: string
   model?: string
-  /** The tools a top-level agent starts from; a sub-agent inherits from its caller. */
+  /** Base tools of a top-level agent; a sub-agent inherits its caller's. */
   tools?: readonly string[]
-  /** Of the tools it would have, only those that look and nothing more: none that acts, delegates or asks anybody. */
+  /** Keep only tools of kind `read`: none that acts, delegates or asks a person. */
   readOnly?: true
-  /** The pattern's own work, such as writing up what others said: by an agent without tools that nobody chose. */
+  /** An internal call of the pattern, such as a synthesis, by a system agent without tools. */
   internal?: true
-  /** What was said before, shared with other sessions; such a session cannot be resumed by itself. */
+  /** Shared conversation prefix. A session with a thread cannot be resumed by id. */
   thread?: Thread
   cache_key?: string
   background?: boolean
   images?: readonly ImagePart[]
-  /** The answer is to be an object of this shape: checked, and sent back once if it does not fit. */
+  /** Schema of the structured output. A response that does not match goes back to the model once. */
   output?: z.ZodType
-  /** An answer in words will do as well: it ends the session as it is, without an object. */
+  /** With `output`: accept a response that does not match, as text without an object. */
   allowText?: true
 }
 
@@ -53,28 +53,27 @@ export interface RecallQuery {
   limit?: number
 }
 
-/** A completed run: what was asked and what came of it. */
+/** A completed run. */
 export interface RecalledRun {
   run_id: string
   input: unknown
   output: unknown
 }
 
-/** Where another pattern runs, and what it is told that no input says. */
 export interface SubRunOptions {
   key: string
-  /** Whose part it is: it returns to that one instead of the user. */
+  /** The agent on whose behalf the pattern runs; it returns to that agent instead of the user. */
   parentName?: string
-  /** Agents that it finds by their names before those of the roster. */
+  /** Agents that take precedence over the roster's. */
   agents?: readonly Agent[]
 }
 
 export type SettledResult<T> = { ok: true; value: T } | { ok: false; error: TroupeError }
 
 export interface StepOptions {
-  /** What a repetition would do; an effect that acts is begun in the journal first. Default `read`. */
+  /** Effect of a repetition. `act` is write-ahead: `step:begin` is committed first. Default: `read`. */
   kind?: Exclude<ToolKind, 'pattern'>
-  /** Hashed and compared on resume, to notice that the code now asks something else. */
+  /** Hashed and compared on resume to detect drift. */
   input?: unknown
   version?: number
 }

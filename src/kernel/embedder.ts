@@ -1,10 +1,10 @@
-/** Turns sentences into vectors whose angles say how close their meanings are. */
+/** Text embeddings, compared by cosine similarity. */
 export interface Embedder {
-  /** Which model: vectors of two models must never be compared. */
+  /** The embedding model. Vectors of different models must not be compared. */
   readonly id: string
-  /** At or over it two sentences may mean the same, once the guard agrees. */
+  /** Minimum similarity at which two texts may count as equivalent. */
   readonly threshold: number
-  /** One vector of length 1 for each text, in their order. What is longer than the model's window is cut. */
+  /** One unit vector per text, in order. Texts over the model's window are truncated. */
   embed(texts: readonly string[], signal?: AbortSignal): Promise<Float32Array[]>
   close?(): Promise<void>
 }

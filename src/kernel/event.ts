@@ -21,7 +21,7 @@ export type StopReason =
   | 'refused'
   | 'failed'
 
-/** What a call may use at the most, set aside before it is made. */
+/** Upper bound of a model call's usage, reserved before the call. */
 export interface ReservedBudget {
   calls: number
   tokens: number
@@ -29,7 +29,7 @@ export interface ReservedBudget {
 }
 
 export interface RunStart {
-  /** The shape of the events that follow; older shapes are upcast when read. */
+  /** Event format; older formats are upcast on read. */
   format: 1
   project: string
   pattern: string
@@ -37,14 +37,14 @@ export interface RunStart {
   input: unknown
   limits: Limits
   model?: string
-  /** The folder that its agents work in. */
+  /** The agents' working folder. */
   workspace?: string
-  /** Rules for tool calls that were set when it was started. */
+  /** Permission rules given at the start of the run. */
   permissions?: unknown
   forked_from?: ForkedFrom
 }
 
-/** A run that began as another one: its first `inherited` events are that one's up to `seq`, but for the changes. */
+/** Origin of a forked run: its first `inherited` events are those of `run_id` up to `seq`, with the changes applied. */
 export interface ForkedFrom {
   run_id: string
   seq: number
@@ -52,12 +52,11 @@ export interface ForkedFrom {
   changes: ForkChanges
 }
 
-/** What a fork does differently. */
 export interface ForkChanges {
   model?: string
   agents?: Record<string, { instructions?: string; model?: string }>
   limits?: Partial<Limits>
-  /** By the id of the question. */
+  /** By `gate_id`. */
   answers?: Record<string, unknown>
   input?: Record<string, unknown>
 }
@@ -67,47 +66,47 @@ export interface RunEnd {
   stop_reason: StopReason
   output: unknown
   error: ErrorRecord | null
-  /** Further steps that failed and are tried again when the run is resumed. */
+  /** Further failed steps that `resume` retries. */
   retry_keys?: string[]
 }
 
 export interface SessionOpen {
   key: string
   agent: Agent
-  /** The model it was given by name, if any; resuming restores it. */
+  /** The requested model; resuming restores it. */
   model?: string
   tools: string[]
   parent_session_id: string | null
   depth: number
   self_depth: number
   max_depth: number
-  /** Names of the agents above it, the topmost first. */
+  /** Names of the agents above, root first. */
   path: string[]
-  /** From 1; a session resumed later opens its next segment. */
+  /** From 1; resuming a session opens its next segment. */
   segment: number
-  /** The last event of the segments before this one; with `session_id` where the session had another id there. */
+  /** Last event of the previous segments; `session_id` if the session had another id there. */
   base?: { run_id: string; seq: number; session_id?: string }
   cache_key?: string
-  /** It began with what others had said: how many messages, and the hash of them. */
+  /** Length and hash of the shared thread it began with. */
   thread?: { length: number; hash: string }
-  /** Started in plan mode: it may change nothing. */
+  /** Opened in plan mode: the session changes nothing. */
   read_only?: true
-  /** Rules of those above it that came with the tools it has from them, the topmost first. */
+  /** Permission rules of the callers whose tools it inherits, root first. */
   inherited_rules?: AgentPermissions[]
-  /** It works while its caller goes on; a restart enters it again by itself. */
+  /** Runs while its caller continues; a restart resumes it. */
   background?: true
 }
 
-/** What was dropped from a conversation to make room; the events it came from keep it. */
+/** Context compaction. The dropped text stays in its original events. */
 export interface SessionCompress {
   key: string
-  /** Indexes of messages whose tool results were cut. */
+  /** Indexes of messages whose tool results were omitted. */
   truncated_messages: number[]
-  /** The messages that the summary stands for; `to` is not among them. */
+  /** The messages that `summary` replaces, `to` exclusive. */
   from: number
   to: number
   summary: string | null
-  /** Bytes of the conversation before. */
+  /** Size of the conversation before compaction. */
   bytes_before: number
 }
 
@@ -116,9 +115,9 @@ export interface SessionEnd {
   status: 'completed' | 'failed' | 'cancelled'
   stop_reason: StopReason
   text: string
-  /** The answer as an object, where one of a given shape was asked for. */
+  /** The structured output. */
   object?: unknown
-  /** Where nothing was said at all: the call that could be tried again. */
+  /** The step key of an empty model response, which `resume` can repeat. */
   empty_response_key?: string
   turn_count: number
   usage: Usage & { calls: number }
@@ -130,7 +129,7 @@ interface ToolEventFields {
   tool: string
   tool_call_id: string
   parallel_group_id: string
-  /** For delegation: the specification's fields. */
+  /** Set for delegation. */
   agent?: string
   sub_session_id?: string
   parent_session_id?: string
@@ -143,11 +142,11 @@ export interface ToolPre extends ToolEventFields {
   idempotency_key: string
   instruction?: string
   depth?: number
-  /** What the call is about, as permission rules saw it. */
+  /** The subject that permission rules matched: a path, a command, a URL. */
   subject?: string
-  /** Patterns of files that rules keep from a search. */
+  /** Files that permission rules hide from a search. */
   excluded_globs?: readonly string[]
-  /** Set when a hook changed the input: what the model had asked for. */
+  /** The model's input, if a hook changed it. */
   original_input?: unknown
 }
 
@@ -157,9 +156,9 @@ export interface ToolPost extends ToolEventFields {
   files?: string[]
   truncated?: number
   recovered?: true
-  /** Sessions that this call left working in the background. */
+  /** Background sessions that this call started. */
   started?: string[]
-  /** Background sessions whose results this call brought. */
+  /** Background sessions whose results this call returned. */
   collected?: string[]
   plan_mode?: boolean
 }
@@ -180,7 +179,7 @@ export interface LimitHit {
   error: ErrorRecord
 }
 
-/** Every event type and what it carries. Names given by the specifications are kept to the letter. */
+/** The data of every event type. Names given by the specifications are kept verbatim. */
 export interface EventData extends PatternEventData {
   'run:start': RunStart
   'run:attempt': { epoch: number; owner: string }
@@ -188,7 +187,7 @@ export interface EventData extends PatternEventData {
   'run:park': { gates: string[] }
   'run:interrupt': { reason: string }
   'run:cancel': { reason: string }
-  /** `command` is the id of the command it was: none is obeyed twice. */
+  /** `command` is the id of the stored command, for deduplication. */
   'run:steer': SteeringCommand & { command: number }
   'run:end': RunEnd
   'session:open': SessionOpen
@@ -202,7 +201,7 @@ export interface EventData extends PatternEventData {
     model: string
     reserved: ReservedBudget
     input_hash: string
-    /** What the call is for, when it is not a turn of the conversation. */
+    /** Set if the call is not a turn of the conversation. */
     phase?: 'summary'
   }
   'model:end': {
@@ -220,16 +219,16 @@ export interface EventData extends PatternEventData {
     key: string
     attempt: number
     error: ErrorRecord
-    /** What had arrived when it broke off. */
+    /** The text received before the error. */
     partial_text: string
-    /** Set when it is tried again: the step is not settled by this. */
+    /** Set if the call is retried; this error then does not settle the step. */
     retry?: RetryAttempt
     usage: Usage
     usd: number | null
     estimated?: true
     mark?: string
   }
-  /** `partial` is what had arrived of an answer that was cut short. */
+  /** A call without an outcome, counted at its reservation. */
   'model:lost': {
     key: string
     attempt: number
@@ -250,19 +249,19 @@ export interface EventData extends PatternEventData {
   'artifact:write': Artifact
 }
 
-/** Programs may add their own facts under `custom:`. */
+/** Programs emit their own events under `custom:`. */
 export type CustomEventType = `custom:${string}`
 export type EventType = keyof EventData | CustomEventType
-/** What a pattern may say itself; all else is said by what it does. */
+/** The events that a pattern may emit itself. */
 export type PatternEventType = keyof PatternEventData | CustomEventType
 export type EventDataOf<T extends EventType> = T extends keyof EventData
   ? EventData[T]
   : { key: string; [field: string]: unknown }
 
-/** One fact in a journal. */
+/** One journal entry. */
 export interface EventOf<T extends EventType> {
   run_id: string
-  /** From 1, without holes. */
+  /** From 1, without gaps. */
   seq: number
   at: number
   type: T
@@ -273,7 +272,6 @@ export interface EventOf<T extends EventType> {
 export type KnownEvent = { [T in keyof EventData]: EventOf<T> }[keyof EventData]
 export type Event = KnownEvent | EventOf<CustomEventType>
 
-/** Narrows an event without a cast at the place of use. */
 export function isEvent<T extends EventType>(event: Event | undefined, type: T): event is Extract<Event, EventOf<T>> {
   return event?.type === type
 }

@@ -1,11 +1,11 @@
-/** A question to a human that a run waits for. All open gates together are the inbox. */
+/** A question to a person that a run waits for (human-in-the-loop). The inbox lists all open gates. */
 export interface Gate {
   key: string
   gate_id: string
   question: string
-  /** When given, the answer is one of these. */
+  /** If set, the answer must be one of these. */
   choices?: string[]
-  /** Who asks, for the person who reads it. */
+  /** The agent that asks. */
   asked_by?: string
   detail?: unknown
 }

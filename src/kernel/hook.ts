@@ -1,6 +1,6 @@
 import type { Event } from './event.ts'
 
-/** A tool call before it is made. */
+/** A tool call before it executes. */
 export interface ProposedToolCall {
   run_id: string
   session_id: string
@@ -9,13 +9,13 @@ export interface ProposedToolCall {
   input: unknown
 }
 
-/** `undefined` lets the call pass as it is. */
+/** `deny` refuses the call with a reason, `input` replaces its input, `undefined` lets it pass. */
 export type HookVerdict = { deny: string } | { input: unknown } | undefined
 
-/** Text for the conversation; pinned, it stays whole when the conversation is compressed. */
+/** Text for the conversation; with `pin`, compaction keeps it whole. */
 export type AddedContext = string | { text: string; pin: true } | undefined
 
-/** A model call before it is made. */
+/** A turn before its model call. */
 export interface ProposedTurn {
   run_id: string
   session_id: string
@@ -24,8 +24,8 @@ export interface ProposedTurn {
 }
 
 /**
- * What programs may attach. Decisions are recorded with the call they belong to, so a resumed run does not ask again.
- * Observers run after the commit, at least once.
+ * Hooks of a program. Decisions are recorded with their call, so a resumed run does not ask again. `onEvent` runs after
+ * the commit, at least once per event.
  */
 export interface Hooks {
   onEvent?(event: Event): void

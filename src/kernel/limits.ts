@@ -1,4 +1,4 @@
-/** What bounds a run. All are on by default; `null` takes a limit away and has to be said. */
+/** Limits of a run. All have defaults; `null` removes a limit. */
 export interface Limits {
   /** Model calls. */
   calls: number | null
@@ -6,19 +6,19 @@ export interface Limits {
   tokens: number | null
   /** Cost in US dollars, where prices are known. */
   usd: number | null
-  /** Working time; waiting for people does not count. */
+  /** Working time in milliseconds; time at gates does not count. */
   wall_ms: number | null
   /** Levels of delegation below the first agent (max_recursion_depth). */
   depth: number
-  /** Levels an agent may delegate to itself. */
+  /** Levels of an agent delegating to itself. */
   self_depth: number
-  /** Sub-sessions that one session may start. */
+  /** Sub-sessions per session. */
   breadth: number
   /** Model calls in flight at once. */
   concurrency: number
-  /** Model calls that one session may make for one instruction. */
+  /** Model calls per instruction. */
   turns: number
-  /** The most tokens one answer may have. */
+  /** Maximum tokens of one model response. */
   output: number
 }
 

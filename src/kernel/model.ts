@@ -1,6 +1,6 @@
 import type { JsonSchema } from './schema.ts'
 
-/** What a model call used, as the provider reported it. Never guessed; see `estimated` on the event. */
+/** Token usage of a model call as the provider reported it; an estimate has `estimated` on its event. */
 export interface Usage {
   input: number
   output: number
@@ -29,14 +29,14 @@ export interface TextPart {
 export interface ReasoningPart {
   type: 'reasoning'
   text: string
-  /** What the provider wants back unchanged, such as a signature. */
+  /** Provider data to send back unchanged, such as a signature. */
   provider?: unknown
 }
 
 export interface ImagePart {
   type: 'image'
   media_type: string
-  /** Base64, or an address the provider may fetch. */
+  /** Base64, or a URL that the provider fetches. */
   data: string
 }
 
@@ -44,10 +44,10 @@ export interface ToolCallPart {
   type: 'tool-call'
   id: string
   name: string
-  /** Parsed arguments, or the raw text when it was not JSON (then `invalid` says why). */
+  /** Parsed arguments; the raw text if it was not JSON (`invalid` has the reason). */
   input: unknown
   invalid?: string
-  /** What the provider wants back unchanged, such as a signature. */
+  /** Provider data to send back unchanged, such as a signature. */
   provider?: unknown
 }
 
@@ -55,7 +55,6 @@ export interface ToolResultPart {
   type: 'tool-result'
   id: string
   name: string
-  /** What the model reads. */
   text: string
   is_error: boolean
 }
@@ -63,7 +62,7 @@ export interface ToolResultPart {
 export interface UserMessage {
   role: 'user'
   content: (TextPart | ImagePart)[]
-  /** Kept whole when the conversation is compressed. */
+  /** Kept whole by context compaction. */
   pinned?: true
 }
 
@@ -86,41 +85,41 @@ export interface ToolSpec {
   input: JsonSchema
 }
 
-/** How much a model is to think before it answers, from least to most. */
+/** Reasoning effort, from least to most. */
 export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const
 export type Effort = (typeof EFFORTS)[number]
 
 export interface ModelSettings {
   temperature?: number
-  /** Ignored by models that do not think, or not in degrees. */
+  /** Ignored by models without a reasoning effort. */
   effort?: Effort
-  /** The cap that the budget leaves for this call. */
+  /** Output token cap that the budget granted. */
   max_output?: number
-  /** The tools are shown but must not be called: the agent is to have its last word. */
+  /** Shows the tools but forbids calling them: the agent has to write its final text. */
   tool_choice?: 'none'
 }
 
 export interface ModelRequest {
-  /** The step key of this call: unique in its run. */
+  /** Step key, unique in the run. */
   key: string
   model: string
   system: string
   messages: readonly Message[]
   tools: readonly ToolSpec[]
   settings: ModelSettings
-  /** When given, the answer's text is JSON of this shape. */
+  /** Schema of the structured output. */
   output?: JsonSchema
   session: SessionInfo
 }
 
-/** What a model double may want to know of the conversation; a provider ignores it. */
+/** Identifies the conversation for scripted and recorded models; providers ignore it. */
 export interface SessionInfo {
   run_id: string
   session_id: string
   agent: string
-  /** The ordinal of this model call in its session, from 1, counted from the journal. */
+  /** Ordinal of this model call in its session, from 1. */
   turn: number
-  /** `mark` of every earlier call of this session that ended, in journal order. */
+  /** The `mark` of every ended model call of this session, in journal order. */
   marks: readonly string[]
 }
 
@@ -132,9 +131,9 @@ export type ModelChunk =
   | { type: 'tool-call'; id: string; name: string; input: unknown; invalid?: string; provider?: unknown }
   | { type: 'finish'; stop: ModelStop; usage?: Usage; mark?: string }
 
-/** What an error thrown by a model may carry beside its message; it is recorded with the failed call. */
+/** Properties of an error thrown by a model, recorded with the failed call. */
 export interface ModelErrorInfo {
-  /** The HTTP status the provider answered with: a call that was answered with an error used nothing. */
+  /** HTTP status of the provider's error response; such a call used nothing. */
   status?: number
   retry_after_ms?: number
   usage?: Usage
@@ -142,20 +141,20 @@ export interface ModelErrorInfo {
 }
 
 /**
- * The model port. A stream either ends with one `finish` chunk or throws; a stream that just stops was cut, and the
- * kernel says so. An error may carry `mark` and `usage` properties, which are recorded with it.
+ * The model port. A stream ends with one `finish` chunk or throws an error, which may have the properties of
+ * `ModelErrorInfo`. A stream that stops without either fails with `stream_interrupted`.
  */
 export interface Model {
   readonly name: string
-  /** The window and the largest answer, where known; unknown means the budget alone caps the output. */
+  /** Context window and maximum output, if known. Without them only the budget caps the output. */
   readonly limits?: { context?: number; output?: number }
   stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelChunk>
 }
 
-/** Finds a model by `provider/model`, by role or by scheme (`scripted:FILE`). */
+/** Resolves a model by `provider/model`, role or scheme (`scripted:FILE`). */
 export interface Models {
   resolve(name: string | undefined): Model | Promise<Model>
-  /** Models to go to when the named one keeps failing, in order. */
+  /** Fallback models, in order. */
   fallbacks?(name: string | undefined): readonly string[]
 }
 

@@ -1,14 +1,14 @@
 import type { ErrorRecord } from '../errors.ts'
 import type { TeamEventData } from './team-event.ts'
 
-/** Whether a pattern said this itself. */
+/** True for events that patterns emit themselves. */
 export function isPatternEvent(type: string): boolean {
   return PATTERN_EVENT.test(type)
 }
 
 const PATTERN_EVENT = /^(custom|tool:collaborative|team):/
 
-/** What patterns tell of their own work, under the specifications' names. */
+/** Events emitted by patterns, with the names of the specifications. */
 export interface PatternEventData extends TeamEventData {
   'tool:collaborative:start': { key: string; task: string; agents: string[]; mode: string; synthesis: string }
   'tool:collaborative:agent:start': { key: string; agent: string; role: string; subtask?: string }

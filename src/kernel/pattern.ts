@@ -6,10 +6,7 @@ import type { Roster } from './roster.ts'
 import type { SteerAction } from './steer-action.ts'
 import type { ToolCategory, ToolMetadata, ToolResult } from './tool.ts'
 
-/**
- * One definition of a way to work together. The library function, the tool an agent sees and the command are all made
- * from it.
- */
+/** A collaboration pattern. The library function, the tool and the command are all derived from this definition. */
 export interface PatternDefinition<Input> {
   name: string
   description: string
@@ -17,26 +14,26 @@ export interface PatternDefinition<Input> {
   input: z.ZodType<Input>
   output: z.ZodType
   category: ToolCategory
-  /** True when it puts other agents to work, which the depth limit bounds. */
+  /** True if it delegates to other agents, which `limits.depth` bounds. */
   delegates: boolean
-  /** True when an agent has it only if its file names it. */
+  /** Only for agents whose file lists it. */
   on_request?: true
-  /** Keys of older versions that this version calls differently, by whole path segments. */
+  /** Step keys of older versions and their new names, by whole path segments. */
   renamedKeys?: Readonly<Record<string, string>>
-  /** Refuses an input that cannot work, before a run is made of it. */
+  /** Throws `invalid_input` before a run is created. */
   check?(roster: Roster, input: Input): void
-  /** Refuses what people ask of a run of it when it cannot be meant; absent: it cannot be steered. */
+  /** Throws for an invalid steering command. A pattern without it cannot be steered. */
   checkSteer?(input: Input, action: SteerAction): void
-  /** What a call is about, for permission rules: names as the roster spells them. */
+  /** The subject that permission rules match: agent names as the roster spells them. */
   subject?(input: Input, context: Context): string
-  /** What `tool:pre`, `tool:post` and `tool:error` say beyond the call itself. */
+  /** Extra fields of `tool:pre`, `tool:post` and `tool:error`. */
   eventFields?(context: Context, input: Input): Record<string, unknown>
-  /** The tool's input schema for one caller: enum values come from the live roster. */
+  /** The tool's input schema for one caller, with enum values from the roster. */
   inputFor?(context: Context): z.ZodType
   execute(context: Context, input: Input): Promise<PatternResult>
 }
 
-/** A pattern whose input type is forgotten: inputs are checked against its schema before they reach it. */
+/** A pattern with its input type erased; inputs are validated against the schema first. */
 export interface Pattern extends Omit<PatternDefinition<never>, 'input'> {
   input: z.ZodType
 }
@@ -45,18 +42,19 @@ export function definePattern<Input>(pattern: PatternDefinition<Input>): Pattern
   return pattern
 }
 
-/** What a pattern returns; the run that it is takes its stop reason and its error from here. */
+/** A pattern's result; its run takes `stop_reason` and `detail` as its own. */
 export interface PatternResult extends ToolResult {
   stop_reason?: StopReason
   detail?: ErrorRecord
-  /** When several steps failed: those beside the one of `detail` that a resumed run tries again too. */
+  /** Further failed steps that `resume` retries, besides the one of `detail`. */
   retry_keys?: string[]
-  /** The session that did the work, where that is known only afterwards. */
+  /** The session that did the work, if known only afterwards. */
   performed_by?: { agent: string; sub_session_id: string }
-  /** Sessions it left working in the background, and those whose results it brought. */
+  /** Background sessions that it started. */
   started?: string[]
+  /** Background sessions whose results it returned. */
   collected?: string[]
-  /** Enters or leaves plan mode: while it is on, the session and those it starts may change nothing. */
+  /** Enters or leaves plan mode, in which the session and its sub-sessions change nothing. */
   plan_mode?: boolean
 }
 

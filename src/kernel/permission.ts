@@ -2,32 +2,32 @@ import type { Agent, AgentPermissions } from './agent.ts'
 
 export interface PermissionRequest {
   agent: Agent
-  /** Rules of those above it, under which it has its tools. */
+  /** Rules of the callers whose tools it inherits. */
   inheritedRules: readonly AgentPermissions[]
   tool: string
-  /** What the call is about: a path, a command, an address. */
+  /** A path, a command or a URL. */
   subject: string | undefined
   acts: boolean
-  /** True while only looking is allowed: plan mode. */
+  /** True in plan mode. */
   read_only: boolean
-  /** True for the agent that whoever started the run named. */
+  /** True for the agent that the run was started with. */
   isRootAgent: boolean
-  /** Rules that were set when the run was started; those in force now can only add to them. */
+  /** Rules given at the start of the run; the current rules can only add to them. */
   runRules: unknown
-  /** Rules that people granted in this run; with `=` in front, the one call they said `always` to. */
+  /** Rules that people granted in this run; `=FINGERPRINT` grants one exact call. */
   grantedRules: readonly string[]
-  /** Tells exactly this call from any other. */
+  /** Hash of exactly this call. */
   fingerprint: string
 }
 
 export interface PermissionDecision {
   decision: 'allow' | 'ask' | 'deny'
   reason: string
-  /** Rules that would have allowed it. */
+  /** Rules that would allow the call. */
   allowedRules: readonly string[]
-  /** It is asked for because it may be denied: a rule cannot answer that, only a yes to this very call. */
+  /** A deny rule may apply: only a yes to this exact call allows it, a new rule does not. */
   needsExactApproval?: true
-  /** Patterns of files that a search must leave out. */
+  /** Files that a search must skip. */
   excludedGlobs?: readonly string[]
 }
 
@@ -35,10 +35,10 @@ export interface Permissions {
   decide(call: PermissionRequest): PermissionDecision
 }
 
-/** Whatever an agent was given it may use. */
+/** Allows every call outside plan mode. */
 export const ALLOW_ALL: Permissions = {
   decide: ({ acts, read_only }) =>
     acts && read_only
-      ? { decision: 'deny', reason: 'nothing may be changed in plan mode', allowedRules: [] }
+      ? { decision: 'deny', reason: 'plan mode allows no changes', allowedRules: [] }
       : { decision: 'allow', reason: 'no rules are set', allowedRules: [] },
 }

@@ -17,7 +17,7 @@ import type { SessionResult } from './session-result.ts'
 import type { Tool } from './tool.ts'
 import type { World } from './world.ts'
 
-/** Words of an answer while it is written. `offset` counts the characters before it; a new attempt starts over. */
+/** A piece of a streamed model response. `offset` counts the characters before it; a new attempt restarts at 0. */
 export interface Delta {
   run_id: string
   session_id: string
@@ -28,7 +28,7 @@ export interface Delta {
   text: string
 }
 
-/** What a session's past looks like to someone who wants to continue it. */
+/** The recorded segments of a session, for resuming it. */
 export interface SessionHistory {
   session_id: string
   segment: number
@@ -36,7 +36,7 @@ export interface SessionHistory {
   events: readonly Event[]
 }
 
-/** Models, their prices, and when to ask again after a failure. */
+/** Models, prices and the retry policy. */
 export interface ModelPorts {
   models: Models
   prices: PriceBook
@@ -98,6 +98,6 @@ export interface RunInfo {
   project: string
   limits: Limits
   model: string | undefined
-  /** Rules for tool calls that were set when the run was started. */
+  /** Permission rules given at the start of the run. */
   permissions?: unknown
 }

@@ -1,8 +1,8 @@
 import type { Usage } from './model.ts'
 
-/** What calls cost. `undefined` means that nobody knows, which is never the same as nothing. */
+/** Prices of model calls. `undefined` means an unknown price, not a free call. */
 export interface PriceBook {
-  cost(model: string, usage: Usage, at: number): number | undefined
+  cost(model: string, usage: Usage, time: number): number | undefined
 }
 
 export const NO_PRICES: PriceBook = { cost: () => undefined }

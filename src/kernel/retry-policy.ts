@@ -1,35 +1,30 @@
 import type { TroupeError } from '../errors.ts'
 
-/** A model call that failed. */
 export interface FailedModelCall {
   model: string
   error: TroupeError
-  /** Attempts at this call so far, this one included. */
+  /** Attempts so far, including this one. */
   attempts: number
   /** Milliseconds since the first attempt of this execution. */
   elapsed_ms: number
   status?: number
   retry_after_ms?: number
-  /** The models that were asked for, in order: the first, then its fallbacks. */
+  /** The requested model, then its fallbacks. */
   models: readonly string[]
 }
 
-/** Try again after a while, with the same model or another. */
+/** The next attempt: when, and with which model. */
 export interface RetryAttempt {
   model: string
   delay_ms: number
 }
 
-/**
- * How hard to knock on a provider's door. One for the whole process: what one agent learns about a rate limit slows the
- * others down too.
- */
+/** Retries with backoff. Shared by the whole process, so one agent's rate limit also holds back the others. */
 export interface RetryPolicy {
-  /** Resolves when calls to this model may be made; `undefined` when at once. */
+  /** Resolves when the rate limit allows a call to this model; `undefined` if it may be made now. */
   ready(model: string, signal: AbortSignal): Promise<void> | undefined
-  /** What to do after a failure; `undefined` when trying again cannot help. */
+  /** The next attempt after a failure; `undefined` if the failure is final. */
   next(failed: FailedModelCall): RetryAttempt | undefined
 }
 
-/** Never waits and never tries again. */
 export const NO_RETRIES: RetryPolicy = { ready: () => undefined, next: () => undefined }

@@ -1,10 +1,10 @@
 import { TroupeError, unknownNameError } from '../errors.ts'
 import type { Agent } from './agent.ts'
 
-/** The agents a run may use, by name; one of a collection also as `collection:name`. */
+/** Registry of the agents that a run may use, by `name` or `collection:name`. */
 export interface Roster {
   readonly names: readonly string[]
-  /** The agent of this name; an unknown one gives an error that lists the known, nearest first. */
+  /** Throws `unknown_agent`, which lists the known names, nearest first. */
   get(name: string): Agent
   has(name: string): boolean
 }
@@ -13,31 +13,33 @@ export function createRoster(agents: readonly Agent[]): Roster {
   const byName = new Map<string, Agent>()
   for (const agent of agents) {
     if (byName.has(agent.name)) {
-      throw new TroupeError('invalid_input', `two agents are called '${agent.name}'`, { hint: 'rename one of them' })
+      throw new TroupeError('invalid_input', `two agents have the name '${agent.name}'`, { hint: 'rename one of them' })
     }
     byName.set(agent.name, agent)
   }
   const names = [...byName.keys()]
-  const full = new Map([...agents].reverse().flatMap((agent) => qualifiedNames(agent).map((name) => [name, agent])))
+  const byQualifiedName = new Map(
+    [...agents].reverse().flatMap((agent) => qualifiedNames(agent).map((name) => [name, agent])),
+  )
   return {
     names,
-    has: (name) => byName.has(name) || full.has(name),
+    has: (name) => byName.has(name) || byQualifiedName.has(name),
     get(name) {
-      const agent = byName.get(name) ?? full.get(name)
+      const agent = byName.get(name) ?? byQualifiedName.get(name)
       if (!agent) throw unknownNameError('unknown_agent', { kind: 'agent', name, known: names })
       return agent
     },
   }
 }
 
-/** A roster in which these are found first, whoever else is called the same. */
+/** A roster in which these agents take precedence. */
 export function extendRoster(roster: Roster, agents: readonly Agent[]): Roster {
   if (agents.length === 0) return roster
-  const first = new Map(agents.map((agent) => [agent.name, agent]))
+  const added = new Map(agents.map((agent) => [agent.name, agent]))
   return {
-    names: [...new Set([...first.keys(), ...roster.names])],
-    has: (name) => first.has(name) || roster.has(name),
-    get: (name) => first.get(name) ?? roster.get(name),
+    names: [...new Set([...added.keys(), ...roster.names])],
+    has: (name) => added.has(name) || roster.has(name),
+    get: (name) => added.get(name) ?? roster.get(name),
   }
 }
 

@@ -4,7 +4,7 @@ export type JsonSchema = { [key: string]: unknown }
 
 const schemaCache = new WeakMap<z.ZodType, JsonSchema>()
 
-/** The JSON Schema of a zod schema, made once. */
+/** The JSON Schema of a zod schema, memoised. */
 export function toJsonSchema(schema: z.ZodType): JsonSchema {
   let json = schemaCache.get(schema)
   if (!json) {
@@ -14,13 +14,13 @@ export function toJsonSchema(schema: z.ZodType): JsonSchema {
   return json
 }
 
-/** Shows this JSON Schema instead of the one that the zod schema would give: for inputs whose schema is somebody else's. */
+/** Overrides the JSON Schema of a zod schema, e.g. with the one that an MCP server declares. */
 export function withJsonSchema<T extends z.ZodType>(schema: T, json: JsonSchema): T {
   schemaCache.set(schema, json)
   return schema
 }
 
-/** Where and why an input does not fit, in one line that a person or a model can act on. */
+/** Formats validation issues as one line of `path: problem`. */
 export function formatIssues(error: z.ZodError): string {
   return error.issues
     .flatMap((issue) => innermostIssues(issue, []))
@@ -31,18 +31,20 @@ export function formatIssues(error: z.ZodError): string {
 
 type IssueLocation = Pick<z.core.$ZodIssue, 'path' | 'message'>
 
-/** What fits none of several forms is told by the form that it comes nearest to: that of which some of it fits. */
+/** Issues of a union: those of the branch that matches in part, or else only that no branch matches. */
 function innermostIssues(issue: z.core.$ZodIssue, outer: readonly PropertyKey[]): IssueLocation[] {
   const path = [...outer, ...issue.path]
-  const near =
+  const nearest =
     issue.code === 'invalid_union'
-      ? issue.errors.find((inner) => inner.every(({ path: at, code }) => at.length > 0 || code === 'unrecognized_keys'))
+      ? issue.errors.find((inner) =>
+          inner.every(({ path: innerPath, code }) => innerPath.length > 0 || code === 'unrecognized_keys'),
+        )
       : undefined
-  return near ? near.flatMap((inner) => innermostIssues(inner, path)) : [{ path, message: issue.message }]
+  return nearest ? nearest.flatMap((inner) => innermostIssues(inner, path)) : [{ path, message: issue.message }]
 }
 
 function formatIssue({ path, message }: IssueLocation): string {
-  const where = path.map(String).join('.')
-  if (where !== '' && message.endsWith('received undefined')) return `${where} is missing`
-  return where === '' ? message : `${where}: ${message}`
+  const field = path.map(String).join('.')
+  if (field !== '' && message.endsWith('received undefined')) return `${field} is missing`
+  return field === '' ? message : `${field}: ${message}`
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** What people may ask of a run that is under way, beside answers and cancellation. */
+/** Steering commands for a running run. */
 export const steerSchema = z.discriminatedUnion('do', [
   z.strictObject({ do: z.literal('pause') }),
   z.strictObject({ do: z.literal('step') }),

@@ -1,13 +1,13 @@
 import type { SteerAction } from './steer-action.ts'
 
-/** Who decided that the work goes there. */
+/** The decider of a handoff. */
 export type HandoffSource = 'exact' | 'verdict' | 'model' | 'after_work' | 'person' | 'supervisor'
 
 type Truth = boolean | 'unknown'
 
-/** Every rule that was tried, with each part's value and reason. */
+/** Explanation of a handoff: every rule that was evaluated, with the value and reason of each part. */
 export interface HandoffTrace {
-  /** `to` is null where nobody comes next. */
+  /** `to` is null if the team ends. */
   decision: { to: string | null; by: HandoffSource }
   rules: {
     from: string
@@ -18,16 +18,16 @@ export interface HandoffTrace {
   }[]
 }
 
-/** What the pattern `team` tells of its work. */
+/** Events of the `team` pattern. */
 export interface TeamEventData {
   'team:start': {
     key: string
     team: string
     agents: number
     first: string
-    /** Who fills open places, and by which words of the role. */
+    /** Agents chosen for open roles, and the role terms that matched. */
     filled_roles?: { name: string; uses: string; by: string[] }[]
-    /** What `troupe team check` would have warned of. */
+    /** Warnings of `troupe team check`. */
     warnings?: string[]
   }
   'team:turn': { key: string; round: number; agent: string }
@@ -39,13 +39,13 @@ export interface TeamEventData {
     by: HandoffSource
     handoff_reason: string
     explanation: HandoffTrace
-    /** Whom the speaker would have chosen; it decides nothing. */
+    /** The agent's own suggestion, without effect on the decision. */
     suggested?: string
-    /** What it said beside the point: wrong types, unknown names. */
+    /** Invalid parts of the agent's response, such as wrong types or unknown names. */
     problems?: string[]
     /** The variables that this turn set. */
     variables?: Readonly<Record<string, number | string | boolean>>
-    /** What a group agreed on: no session holds these words. */
+    /** A group's agreed text, which is in no session. */
     agreed?: string
   }
   'team:group': { key: string; round: number; group: string; kind: 'parallel' | 'consensus'; members: string[] }

@@ -2,14 +2,13 @@ import type { z } from 'zod'
 import { TroupeError } from '../errors.ts'
 
 /**
- * What repeating a call would do. `read` changes nothing; `idempotent` may be repeated under the same key; `act` must
- * never be repeated blindly; `pattern` is made of steps of its own and is entered again instead of repeated.
+ * Effect of repeating a call. `read` changes nothing; `idempotent` is safe to repeat with the same idempotency key; `act`
+ * must never be repeated blindly; `pattern` has steps of its own and is re-entered instead.
  */
 export type ToolKind = 'read' | 'idempotent' | 'act' | 'pattern'
 
 export type ToolCategory = 'perception' | 'action' | 'interaction' | 'planning' | 'task_management'
 
-/** What every tool returns, whatever it does. */
 export interface ToolResult {
   success: boolean
   output?: unknown
@@ -18,34 +17,33 @@ export interface ToolResult {
   files?: string[]
 }
 
-/** What a tool may know of the call it carries out. */
+/** The call that a tool executes. */
 export interface ToolCall {
   run_id: string
   session_id: string
   agent: string
   tool_call_id: string
-  /** The same for every attempt at this call, so that an outside system can refuse the second one. */
+  /** The same for every attempt at this call, so that an external system can reject duplicates. */
   idempotency_key: string
-  /** What leave was given for, where rules look at it; a call that would touch something else must refuse. */
+  /** The subject that permission was granted for. Prevents TOCTOU: a call that would touch another must refuse. */
   subject?: string
-  /** Patterns of files that rules keep from this call: a search leaves them out. */
+  /** Files that permission rules hide from this call; a search skips them. */
   excluded_globs?: readonly string[]
-  /** The agent has no other way to write: nor may this call. */
+  /** The agent has no tool that writes, so this call must not write either. */
   read_only?: true
   signal: AbortSignal
 }
 
-/** What an agent sees of a tool, and what the runtime needs to know before it calls it. */
 export interface ToolMetadata {
   name: string
   description: string
   input: z.ZodType
   category: ToolCategory
-  /** True for tools that change files as their purpose. */
+  /** True for tools whose purpose is editing files. */
   edits?: true
-  /** After this the call is answered as timed out and its signal aborted. */
+  /** After this the call fails with `tool_timeout` and its signal aborts. */
   timeout_ms?: number
-  /** Only for agents that bring it along, and for those they call. */
+  /** Provided by an agent's own MCP server: only for that agent and the agents it calls. */
   agent_provided?: true
 }
 
@@ -53,21 +51,21 @@ export interface ToolDefinition<Input> extends ToolMetadata {
   input: z.ZodType<Input>
   kind: 'read' | 'idempotent' | 'act'
   execute(input: Input, call: ToolCall): Promise<ToolResult> | ToolResult
-  /** What a call is about, for permission rules: a path, a command, an address. */
+  /** The subject that permission rules match: a path, a command, a URL. */
   subject?(input: Input): string
   /**
-   * For `act`: asked after a crash between begin and end. Looks, without acting, whether the call had taken effect:
-   * its result if it had, `undefined` if it surely had not. Throwing means that nobody knows.
+   * For `act`, after a crash between `tool:pre` and `tool:post`: checks, without acting, whether the call took effect.
+   * Returns its result if it did, `undefined` if it did not; throws if that cannot be known.
    */
   recover?(input: Input, call: ToolCall): Promise<ToolResult | undefined> | ToolResult | undefined
 }
 
-/** A tool whose input type is forgotten: inputs are checked against its schema before they reach it. */
+/** A tool with its input type erased; inputs are validated against the schema first. */
 export interface Tool extends ToolMetadata, Pick<ToolDefinition<never>, 'kind' | 'execute' | 'recover' | 'subject'> {}
 
 export function defineTool<Input>(tool: ToolDefinition<Input>): Tool {
   if (!/^[A-Za-z0-9_.:-]{1,64}$/.test(tool.name)) {
-    throw new TroupeError('invalid_input', `'${tool.name}' is not a tool name`, {
+    throw new TroupeError('invalid_input', `\`name\` of a tool is invalid: '${tool.name}'`, {
       hint: 'use 1 to 64 letters, digits, or _ . : -',
     })
   }

@@ -1,15 +1,15 @@
 /**
- * Everything a run could otherwise read from nowhere: the clock, timers, ids, randomness. Kernel and patterns take
- * them from here, so that a simulated world can replay a run move by move.
+ * The clock, timers and randomness, injected. Kernel and patterns use nothing else, so that a simulated world can replay
+ * a run deterministically.
  */
 export interface World {
-  /** Milliseconds since the epoch, by the wall clock. */
+  /** Wall clock time in milliseconds since the epoch. */
   now(): number
-  /** Resolves after `ms`; rejects with the signal's reason when aborted. */
+  /** Resolves after `ms`; an abort rejects with the signal's reason. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
-  /** Runs `task` after `ms`, unless the returned function is called before. */
+  /** Runs `task` after `ms`; the returned function cancels it. */
   after(ms: number, task: () => void): () => void
-  /** Runs `task` once everything already queued has run: the end of this turn of the event loop. */
+  /** Runs `task` after everything already queued, at the end of this turn of the event loop. */
   defer(task: () => void): void
   /** `bytes` random bytes in hex. */
   randomHex(bytes: number): string
@@ -17,13 +17,13 @@ export interface World {
   random(): number
 }
 
-/** Lets an effect outlive nothing: races a promise against an abort, and takes its listener away again. */
+/** Rejects on abort, even if `promise` never settles; removes its listener afterwards. */
 export function withAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   if (signal.aborted) return Promise.reject(signal.reason)
   return new Promise<T>((resolve, reject) => {
-    const aborted = () => reject(signal.reason)
-    signal.addEventListener('abort', aborted, { once: true })
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', aborted))
+    const onAbort = () => reject(signal.reason)
+    signal.addEventListener('abort', onAbort, { once: true })
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
   })
 }
 

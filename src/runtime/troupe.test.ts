@@ -78,7 +78,7 @@ describe('asking for what is not there', () => {
 
   test('P2 two agents of one name are refused', async () => {
     const twins = createTroupe({ store: 'memory', agents: [worker, worker] })
-    await expect(twins).rejects.toMatchObject({ code: 'invalid_input', message: "two agents are called 'worker'" })
+    await expect(twins).rejects.toMatchObject({ code: 'invalid_input', message: "two agents have the name 'worker'" })
   })
 })
 
