@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { didYouMean, errorFromRecord, nearestNames, TroupeError, toTroupeError, unknownNameError } from './errors.ts'
 
 describe('errors', () => {
-  test('ER1 an error says what happened, whose turn it is, whether a retry helps and what to do next', () => {
+  test('ER1 an error has a code, a message, the responsible party, whether a retry helps, and a hint', () => {
     const error = new TroupeError('session_busy', 'it is in use', { hint: 'wait', step: 'a/b' })
     expect(error.toJSON()).toEqual({
       code: 'session_busy',
@@ -19,7 +19,7 @@ describe('errors', () => {
     })
   })
 
-  test('ER2 a record becomes the same error again', () => {
+  test('ER2 errorFromRecord restores the error that toJSON stored', () => {
     const error = new TroupeError('denied', 'no', {
       alternatives: ['a'],
       hint: 'h',
@@ -29,16 +29,16 @@ describe('errors', () => {
     expect(errorFromRecord(JSON.parse(JSON.stringify(error)))).toEqual(error)
   })
 
-  test('ER3 whatever was thrown becomes one of ours, with its words and its cause', () => {
+  test('ER3 toTroupeError wraps any thrown value with its message and cause', () => {
     const cause = new TypeError('x is not a function')
     expect(toTroupeError(cause, 'tool_failed')).toMatchObject({ code: 'tool_failed', message: cause.message, cause })
-    const ours = new TroupeError('denied', 'no')
-    expect(toTroupeError(ours)).toBe(ours)
+    const own = new TroupeError('denied', 'no')
+    expect(toTroupeError(own)).toBe(own)
     for (const odd of ['text', 0, null, undefined, {}, new Error('')])
       expect(toTroupeError(odd)).toMatchObject({ code: 'internal', message: expect.stringMatching(/./) })
   })
 
-  test('ER4 an unknown name is answered with the known ones, nearest first', () => {
+  test('ER4 an unknown name error lists the known names, nearest first', () => {
     const known = ['reviewer', 'developer', 'architect']
     const error = unknownNameError('unknown_agent', { kind: 'agent', name: 'architct', known })
     expect(error.message).toBe("no agent 'architct'; known: architect, reviewer, developer")
@@ -58,7 +58,7 @@ describe('errors', () => {
     expect(nearestNames('', known)).toHaveLength(3)
   })
 
-  test('ER5 what was meant is only guessed where a known name is like it, and an id is never guessed', () => {
+  test('ER5 the hint suggests a name only if it is similar, and never an id', () => {
     expect(didYouMean('leats', ['most', 'least'])).toBe("did you mean 'least'?")
     expect(didYouMean('wrter', ['reviewer', 'writer'])).toBe("did you mean 'writer'?")
     expect(didYouMean('moods', ['mood'])).toBe("did you mean 'mood'?")

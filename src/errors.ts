@@ -1,7 +1,7 @@
-/** Whose turn it is when something went wrong: who wrote the program, the model, or whoever operates the machine. */
+/** The party that can fix an error: the author of the program, the model, or the operator of the machine. */
 export type ResponsibleParty = 'developer' | 'model' | 'operator'
 
-/** The closed list of what can go wrong, with whose turn it is and whether trying again can help. */
+/** The closed list of error codes, each with the responsible party and whether a retry can help. */
 const ERROR_CODES = {
   invalid_input: ['developer', false],
   unknown_agent: ['developer', false],
@@ -59,7 +59,7 @@ const ERROR_CODES = {
 
 export type ErrorCode = keyof typeof ERROR_CODES
 
-/** An error as it is written to journals and printed with `--json`. */
+/** An error as stored in journals and printed with `--json`. */
 export interface ErrorRecord {
   code: ErrorCode
   message: string
@@ -67,7 +67,7 @@ export interface ErrorRecord {
   retry: boolean
   hint: string
   alternatives: string[]
-  /** The step whose failure this is: what `resume` reopens. */
+  /** Key of the failed step, which `resume` reopens. */
   step?: string
 }
 
@@ -80,7 +80,7 @@ export interface TroupeErrorOptions {
   cause?: unknown
 }
 
-/** The one error class of the runtime: what happened, whose turn it is, whether a retry helps, and what to do next. */
+/** The error class of the runtime. `hint` says what to do next, `alternatives` lists valid choices. */
 export class TroupeError extends Error {
   override readonly name = 'TroupeError'
   readonly code: ErrorCode
@@ -90,15 +90,15 @@ export class TroupeError extends Error {
   readonly alternatives: string[]
   step: string | undefined
 
-  constructor(code: ErrorCode, message: string, detail: TroupeErrorOptions = {}) {
-    super(message, detail.cause === undefined ? undefined : { cause: detail.cause })
-    const [blame, retry] = ERROR_CODES[code]
+  constructor(code: ErrorCode, message: string, options: TroupeErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    const [responsible, retry] = ERROR_CODES[code]
     this.code = code
-    this.responsible = detail.responsible ?? blame
-    this.retry = detail.retry ?? retry
-    this.hint = detail.hint ?? ''
-    this.alternatives = detail.alternatives ?? []
-    this.step = detail.step
+    this.responsible = options.responsible ?? responsible
+    this.retry = options.retry ?? retry
+    this.hint = options.hint ?? ''
+    this.alternatives = options.alternatives ?? []
+    this.step = options.step
   }
 
   toJSON(): ErrorRecord {
@@ -118,18 +118,18 @@ export function errorFromRecord(record: ErrorRecord): TroupeError {
   return new TroupeError(record.code, record.message, record)
 }
 
-/** Whatever was thrown, as one of ours; foreign errors keep their message and become the cause. */
+/** Wraps any thrown value. A foreign error keeps its message and becomes the `cause`. */
 export function toTroupeError(thrown: unknown, code: ErrorCode = 'internal'): TroupeError {
   if (thrown instanceof TroupeError) return thrown
   const message = thrown instanceof Error ? thrown.message : String(thrown)
-  return new TroupeError(code, message || 'an error without a message', { cause: thrown })
+  return new TroupeError(code, message || 'unknown error without a message', { cause: thrown })
 }
 
 const MAX_LISTED_NAMES = 8
-/** An id that looks like another is another: whoever types a guess would act on what nobody meant. */
+/** Codes about ids: "did you mean" on a similar id would lead people to act on the wrong run, gate or session. */
 const ID_ERROR_CODES: ReadonlySet<ErrorCode> = new Set(['unknown_run', 'unknown_gate', 'unknown_session'])
 
-/** "No agent 'architct'": an unknown name, answered with the known ones, nearest first. */
+/** "no agent 'architct'; known: architect, reviewer": lists the known names, nearest first. */
 export function unknownNameError(
   code: ErrorCode,
   { kind, name, known }: { kind: string; name: string; known: readonly string[] },
@@ -143,15 +143,15 @@ export function unknownNameError(
   })
 }
 
-/** A guess at what was meant; none where nothing known is like it. */
+/** A hint with the nearest known name, or an empty string if none is similar. */
 export function didYouMean(name: string, known: readonly string[]): string {
   const [first] = nearestNames(name, known)
-  const most = Math.max(1, Math.floor(name.length / 3))
-  if (first === undefined || editDistance(name.toLowerCase(), first.toLowerCase()) > most) return ''
+  const maxDistance = Math.max(1, Math.floor(name.length / 3))
+  if (first === undefined || editDistance(name.toLowerCase(), first.toLowerCase()) > maxDistance) return ''
   return `did you mean '${first}'?`
 }
 
-/** The known names ordered by how close they are to what was typed. */
+/** The known names, nearest first. */
 export function nearestNames(name: string, known: readonly string[]): string[] {
   const wanted = name.toLowerCase()
   return known
@@ -160,7 +160,7 @@ export function nearestNames(name: string, known: readonly string[]): string[] {
     .map(({ candidate }) => candidate)
 }
 
-/** Letters to change, add or leave out; two that changed places count once. */
+/** Damerau-Levenshtein distance: a transposition counts once. Substrings count as near. */
 function editDistance(a: string, b: string): number {
   if (b.includes(a) || a.includes(b)) return Math.abs(a.length - b.length) / 4
   let [before, previous]: number[][] = [[], Array.from({ length: b.length + 1 }, (_, column) => column)]

@@ -5,127 +5,127 @@ import { addUsage, NO_USAGE } from '../kernel/model.ts'
 import type { CheckScope, JournalCheck } from './finding.ts'
 
 /*
- * Sessions: one segment at a time, everything of a session inside its segments, and usage that is the sum of its calls.
+ * Sessions: one open segment at a time, all events inside a segment, and usage that equals the sum of the model calls.
  */
 
-interface SeenSession {
-  open: SessionOpen
+interface SessionRecord {
+  opening: SessionOpen
   segment: number
-  /** The key of the newest segment. */
+  /** Key of the newest segment. */
   key: string
-  /** False when its first segment lies in another run, whose calls this journal does not show. */
-  whole: boolean
+  /** False if its first segment is in another run, whose model calls this journal does not have. */
+  isComplete: boolean
   usage: Usage & { calls: number }
 }
 
 export function checkSessions(): JournalCheck {
-  const sessions = new Map<string, SeenSession>()
+  const sessions = new Map<string, SessionRecord>()
   const children = new Map<string, number>()
   let breadth = Number.POSITIVE_INFINITY
-  return (event, before) => {
+  return (event, scope) => {
     if (isEvent(event, 'run:start') || isEvent(event, 'run:reopen')) breadth = event.data.limits.breadth
-    if (isEvent(event, 'run:end') && event.data.status === 'completed') checkTotals(sessions, before)
+    if (isEvent(event, 'run:end') && event.data.status === 'completed') checkTotals(sessions, scope)
     const id = event.session_id
     if (id === undefined) return
     if (isEvent(event, 'session:open')) {
-      const seen = trackOpening(event, sessions, before)
-      sessions.set(id, seen)
+      sessions.set(id, trackOpening(event, sessions, scope))
       const parent = event.data.parent_session_id
       if (parent === null || event.data.segment > 1) return
       const count = (children.get(parent) ?? 0) + 1
       children.set(parent, count)
-      if (count > breadth) before.report('limit', `${parent} has ${count} sub-sessions, ${breadth} are allowed`)
+      if (count > breadth) scope.report('limit', `${parent} has ${count} sub-sessions, limit \`breadth\` is ${breadth}`)
       return
     }
-    const seen = sessions.get(id)
-    if (!seen || before.journalIndex.outcome(seen.key)) {
-      before.report('session_closed', `${event.type} of ${id}, which is not open`)
+    const session = sessions.get(id)
+    if (!session || scope.journalIndex.outcome(session.key)) {
+      scope.report('session_closed', `${event.type} of session ${id}, which is not open`)
     }
-    if (!seen) return
+    if (!session) return
     if (isEvent(event, 'model:end') || isEvent(event, 'model:error')) {
-      seen.usage = { ...addUsage(seen.usage, event.data.usage), calls: seen.usage.calls + 1 }
+      session.usage = { ...addUsage(session.usage, event.data.usage), calls: session.usage.calls + 1 }
     }
-    if (isEvent(event, 'session:end')) checkEnd(event, seen, before)
+    if (isEvent(event, 'session:end')) checkEnd(event, session, scope)
   }
 }
 
 function trackOpening(
   event: EventOf<'session:open'>,
-  sessions: Map<string, SeenSession>,
-  before: CheckScope,
-): SeenSession {
+  sessions: ReadonlyMap<string, SessionRecord>,
+  scope: CheckScope,
+): SessionRecord {
   const { data } = event
   const id = event.session_id ?? ''
   const earlier = sessions.get(id)
-  checkSegment(id, data, earlier, before)
-  checkPlacement(id, data, sessions, before)
+  checkSegment({ id, opening: data, earlier }, scope)
+  checkPlacement({ id, opening: data, parent: sessions.get(data.parent_session_id ?? '') }, scope)
   return {
-    open: data,
+    opening: data,
     segment: data.segment,
     key: data.key,
-    whole: earlier ? earlier.whole : data.segment === 1,
+    isComplete: earlier ? earlier.isComplete : data.segment === 1,
     usage: earlier?.usage ?? { ...NO_USAGE, calls: 0 },
   }
 }
 
 function checkSegment(
-  id: string,
-  open: SessionOpen,
-  earlier: SeenSession | undefined,
+  { id, opening, earlier }: { id: string; opening: SessionOpen; earlier: SessionRecord | undefined },
   { journalIndex, report }: CheckScope,
 ): void {
-  const expected = earlier ? earlier.segment + 1 : Math.max(open.segment, 1)
-  if (open.segment !== expected) report('segment', `segment ${open.segment} of ${id} where ${expected} belongs`)
+  const { segment, base, key } = opening
+  const expected = earlier ? earlier.segment + 1 : Math.max(segment, 1)
+  if (segment !== expected) report('segment', `session ${id} has segment ${segment}, expected ${expected}`)
   if (earlier && !journalIndex.outcome(earlier.key))
-    report('segment', `${id} is opened while its last segment is at work`)
-  if (open.segment > 1 !== (open.base !== undefined))
-    report('segment', `segment ${open.segment} of ${id} has a wrong base`)
-  if (journalIndex.opening(open.key)) report('begun_twice', `the session at ${open.key} is opened twice`)
+    report('segment', `session ${id} is opened while its last segment is open`)
+  if (segment > 1 !== (base !== undefined)) report('segment', `segment ${segment} of session ${id} has a wrong base`)
+  if (journalIndex.opening(key)) report('begun_twice', `the session at ${key} is opened twice`)
 }
 
 function checkPlacement(
-  id: string,
-  open: SessionOpen,
-  sessions: Map<string, SeenSession>,
+  { id, opening, parent }: { id: string; opening: SessionOpen; parent: SessionRecord | undefined },
   { report }: CheckScope,
 ): void {
-  const { parent_session_id: parent, depth, max_depth, path, segment } = open
-  if (depth > max_depth) report('depth', `${id} is at depth ${depth} of ${max_depth}`)
-  if (path.length !== depth) report('depth', `${id} is at depth ${depth} and has ${path.length} agents above it`)
-  if (parent === null) {
-    if (depth !== 0) report('parent', `${id} has no parent and depth ${depth}`)
+  const { parent_session_id, depth, max_depth, path, segment } = opening
+  if (depth > max_depth) report('depth', `session ${id} has depth ${depth}, the maximum is ${max_depth}`)
+  if (path.length !== depth) report('depth', `session ${id} has depth ${depth} but ${path.length} agents above it`)
+  if (parent_session_id === null) {
+    if (depth !== 0) report('parent', `session ${id} has no parent but depth ${depth}`)
     return
   }
-  const above = sessions.get(parent)
-  if (above && above.open.depth + 1 !== depth) report('depth', `${id} is not one level below ${parent}`)
-  if (!above && segment === 1) report('parent', `the parent ${parent} of ${id} is not in this journal`)
+  if (parent && parent.opening.depth + 1 !== depth)
+    report('depth', `session ${id} is not one level below its parent ${parent_session_id}`)
+  if (!parent && segment === 1) report('parent', `the parent ${parent_session_id} of ${id} is not in this journal`)
 }
 
-function checkEnd(event: EventOf<'session:end'>, seen: SeenSession, { report }: CheckScope): void {
+function checkEnd(event: EventOf<'session:end'>, session: SessionRecord, { report }: CheckScope): void {
   const { key, usage } = event.data
-  if (key !== seen.key) report('segment', `${event.session_id} ended at ${key} and is open at ${seen.key}`)
-  if (!seen.whole || sameUsage(usage, seen.usage)) return
-  report('session_usage', `${event.session_id} says ${JSON.stringify(usage)}, its calls ${JSON.stringify(seen.usage)}`)
+  if (key !== session.key)
+    report('segment', `session ${event.session_id} is open at ${session.key} but ended at ${key}`)
+  if (!session.isComplete || isSameUsage(usage, session.usage)) return
+  const [reported, actual] = [JSON.stringify(usage), JSON.stringify(session.usage)]
+  report('session_usage', `session ${event.session_id} reports usage ${reported}, its model calls used ${actual}`)
 }
 
-/** What the sessions say they used is what the run's calls used. */
-function checkTotals(sessions: ReadonlyMap<string, SeenSession>, { journalIndex, report }: CheckScope): void {
-  let total = { ...NO_USAGE, calls: 0 }
-  let made = { ...NO_USAGE, calls: 0 }
-  for (const seen of sessions.values()) {
-    const end: Event | undefined = journalIndex.outcome(seen.key)
-    if (!seen.whole || !isEvent(end, 'session:end')) continue
-    total = sum(total, end.data.usage)
-    made = sum(made, seen.usage)
+/** The sessions' usage adds up to the usage of the run's model calls. */
+function checkTotals(sessions: ReadonlyMap<string, SessionRecord>, { journalIndex, report }: CheckScope): void {
+  let reported = { ...NO_USAGE, calls: 0 }
+  let actual = { ...NO_USAGE, calls: 0 }
+  for (const session of sessions.values()) {
+    const end: Event | undefined = journalIndex.outcome(session.key)
+    if (!session.isComplete || !isEvent(end, 'session:end')) continue
+    reported = addCalls(reported, end.data.usage)
+    actual = addCalls(actual, session.usage)
   }
-  if (!sameUsage(total, made)) report('ledger', `sessions say ${JSON.stringify(total)}, calls ${JSON.stringify(made)}`)
+  if (isSameUsage(reported, actual)) return
+  report('ledger', `sessions report usage ${JSON.stringify(reported)}, model calls used ${JSON.stringify(actual)}`)
 }
 
-function sum(a: Usage & { calls: number }, b: Usage & { calls: number }): Usage & { calls: number } {
+type CallUsage = SessionRecord['usage']
+
+function addCalls(a: CallUsage, b: CallUsage): CallUsage {
   return { ...addUsage(a, b), calls: a.calls + b.calls }
 }
 
-function sameUsage(a: Usage & { calls: number }, b: Usage & { calls: number }): boolean {
+function isSameUsage(a: CallUsage, b: CallUsage): boolean {
   const fields = ['calls', 'input', 'output', 'cache_read', 'cache_write', 'reasoning'] as const
   return fields.every((field) => a[field] === b[field])
 }

@@ -5,95 +5,94 @@ import { INTERRUPTED_REASONS, OUTCOME_TYPES } from '../kernel/journal/journal-in
 import type { CheckScope, JournalCheck } from './finding.ts'
 
 /*
- * Steps: what begins ends at most once, what ended had begun, and an action is never begun again.
+ * Steps: a step that begins ends at most once, an outcome has a begin, and an action never begins twice.
  */
 
-/** The calls of one turn share a group, and no other turn has it. */
+/** The tool calls of a turn share one group id, which no other turn uses. */
 interface ParallelGroups {
-  ofTurn: Map<string, string>
-  known: Set<string>
+  byTurn: Map<string, string>
+  ids: Set<string>
 }
 
-/** The key of a step event; run events and free facts have none. */
-function keyOf(event: Event): string | undefined {
+function stepKeyFrom(event: Event): string | undefined {
   return (event.data as { key?: string | null }).key ?? undefined
 }
 
 export function checkSteps(): JournalCheck {
-  const begun = new Set<string>()
-  const acted = new Map<string, number>()
-  const groups = { ofTurn: new Map<string, string>(), known: new Set<string>() }
+  const begunKeys = new Set<string>()
+  /** Action keys, and the number of reopens when they began. */
+  const actions = new Map<string, number>()
+  const groups: ParallelGroups = { byTurn: new Map(), ids: new Set() }
   let reopens = 0
-  return (event, before) => {
-    const { journalIndex, report } = before
-    const key = keyOf(event)
+  return (event, scope) => {
+    const { journalIndex, report } = scope
+    const key = stepKeyFrom(event)
     if (isEvent(event, 'run:reopen')) reopens += 1
-    if (isEvent(event, 'run:end') && event.data.status === 'completed') checkLeftOpen(begun, journalIndex, before)
+    if (isEvent(event, 'run:end') && event.data.status === 'completed') checkLeftOpen(begunKeys, scope)
     if (key === undefined || isEvent(event, 'run:reopen')) return
-    // A second answer of a gate is reported by checkGates.
+    // `checkGates` reports a second answer to a gate.
     if (OUTCOME_TYPES.has(event.type) && !isEvent(event, 'gate:answer') && journalIndex.outcome(key))
-      report('settled_twice', `${key} has an outcome already`)
+      report('settled_twice', `${key} already has an outcome`)
     if (isEvent(event, 'tool:pre') || isEvent(event, 'step:begin') || isEvent(event, 'model:begin')) {
-      begun.add(key)
-      if (journalIndex.opening(key) || journalIndex.outcome(key)) report('begun_twice', `${key} had begun before`)
+      begunKeys.add(key)
+      if (journalIndex.opening(key) || journalIndex.outcome(key)) report('begun_twice', `${key} has already begun`)
     }
-    if (isEvent(event, 'session:open') || isEvent(event, 'gate:open')) begun.add(key)
+    if (isEvent(event, 'session:open') || isEvent(event, 'gate:open')) begunKeys.add(key)
     if ((isEvent(event, 'tool:pre') || isEvent(event, 'step:begin')) && event.data.kind === 'act') {
-      const at = acted.get(key)
-      if (at === reopens) report('acted_twice', `the action ${key} is begun a second time`)
-      acted.set(key, reopens)
+      if (actions.get(key) === reopens) report('acted_twice', `action ${key} begins a second time`)
+      actions.set(key, reopens)
     }
-    checkModel(event, before)
-    checkTool(event, before, groups)
+    checkModelCall(event, scope)
+    checkToolCall(event, scope, groups)
   }
 }
 
-function checkModel(event: Event, { journalIndex, report }: CheckScope): void {
+function checkModelCall(event: Event, { journalIndex, report }: CheckScope): void {
   if (isEvent(event, 'model:begin')) {
     const { key, attempt } = event.data
     const expected = journalIndex.attemptCount(key) + 1
-    if (attempt !== expected) report('model_pair', `attempt ${attempt} of ${key} where ${expected} belongs`)
+    if (attempt !== expected) report('model_pair', `${key} has attempt ${attempt}, expected ${expected}`)
   }
   if (!isEvent(event, 'model:end') && !isEvent(event, 'model:error') && !isEvent(event, 'model:lost')) return
   const { key, attempt } = event.data
   const begin = journalIndex.opening(key)
   if (!isEvent(begin, 'model:begin') || begin.data.attempt !== attempt || journalIndex.outcome(key)) {
-    report('model_pair', `${event.type} of ${key}, attempt ${attempt}, has no open begin`)
+    report('model_pair', `${event.type} of ${key}, attempt ${attempt}, has no open model:begin`)
   } else if (begin.session_id !== event.session_id) report('model_pair', `${key} changed its session`)
 }
 
-/** Post and error belong to the call that began; only a call refused before it began has an error alone. */
-function checkTool(event: Event, { journalIndex, report }: CheckScope, groups: ParallelGroups): void {
+/** `tool:post` and `tool:error` match their `tool:pre`; only a call refused before it began has no `tool:pre`. */
+function checkToolCall(event: Event, { journalIndex, report }: CheckScope, groups: ParallelGroups): void {
   if (!isEvent(event, 'tool:pre') && !isEvent(event, 'tool:post') && !isEvent(event, 'tool:error')) return
   const { key, tool, tool_call_id, parallel_group_id } = event.data
   const turn = key.slice(0, key.lastIndexOf('/tool/'))
-  const known = groups.ofTurn.get(turn)
-  if (known === undefined && !groups.known.has(parallel_group_id)) {
-    groups.ofTurn.set(turn, parallel_group_id)
-    groups.known.add(parallel_group_id)
-  } else if (known !== parallel_group_id) report('parallel_group', `${key} is in the group of another turn`)
+  const group = groups.byTurn.get(turn)
+  if (group === undefined && !groups.ids.has(parallel_group_id)) {
+    groups.byTurn.set(turn, parallel_group_id)
+    groups.ids.add(parallel_group_id)
+  } else if (group !== parallel_group_id) report('parallel_group', `${key} has the group id of another turn`)
   if (isEvent(event, 'tool:pre')) return
   const pre = journalIndex.opening(key)
   if (!isEvent(pre, 'tool:pre')) {
-    if (isEvent(event, 'tool:post')) report('tool_pair', `${key} has a result and never began`)
+    if (isEvent(event, 'tool:post')) report('tool_pair', `${key} has a tool:post but no tool:pre`)
     return
   }
   const same = pre.data.tool === tool && pre.data.tool_call_id === tool_call_id && pre.session_id === event.session_id
-  if (!same) report('tool_pair', `${key} ended as another call than it began`)
+  if (!same) report('tool_pair', `${event.type} of ${key} does not match its tool:pre`)
 }
 
-/** After a completed run nothing is open, except under sessions that were cut short. */
-function checkLeftOpen(begun: ReadonlySet<string>, recorded: JournalIndex, { report }: CheckScope): void {
-  for (const key of begun) {
-    if (!recorded.opening(key) || recorded.outcome(key) || wasInterrupted(key, recorded)) continue
+/** A completed run has no open steps, except under interrupted sessions. */
+function checkLeftOpen(begunKeys: ReadonlySet<string>, { journalIndex, report }: CheckScope): void {
+  for (const key of begunKeys) {
+    if (!journalIndex.opening(key) || journalIndex.outcome(key) || wasInterrupted(key, journalIndex)) continue
     report('left_open', `the run completed while ${key} was open`)
   }
 }
 
-function wasInterrupted(key: string, recorded: JournalIndex): boolean {
+function wasInterrupted(key: string, journalIndex: JournalIndex): boolean {
   for (let end = key.lastIndexOf('/'); end > 0; end = key.lastIndexOf('/', end - 1)) {
-    const above = recorded.outcome(key.slice(0, end)) as EventOf<'session:end'> | undefined
-    if (isEvent(above, 'session:end') && INTERRUPTED_REASONS.has(above.data.stop_reason)) return true
+    const ancestor = journalIndex.outcome(key.slice(0, end)) as EventOf<'session:end'> | undefined
+    if (isEvent(ancestor, 'session:end') && INTERRUPTED_REASONS.has(ancestor.data.stop_reason)) return true
   }
   return false
 }

@@ -8,66 +8,66 @@ import { verifyJournal } from './verify-journal.ts'
 type Line = [type: keyof EventData, data: object, session_id?: string]
 
 const usage = { ...NO_USAGE, input: 10, output: 5 }
-const used = (calls: number) => ({ ...NO_USAGE, input: 10 * calls, output: 5 * calls, calls })
+const usageFor = (calls: number) => ({ ...NO_USAGE, input: 10 * calls, output: 5 * calls, calls })
 const reserved = { calls: 1, tokens: 100, usd: 0 }
 const limits = { ...DEFAULT_LIMITS, depth: 2, calls: 10, tokens: 2_000, concurrency: 2 }
 const error = { code: 'model_failed', message: 'no', responsible: 'operator', retry: true, hint: '', alternatives: [] }
 
 const start: Line = ['run:start', { format: 1, project: 'p', pattern: 'task', version: 1, input: {}, limits }]
-const attempt = (epoch: number): Line => ['run:attempt', { epoch, owner: 'me' }]
+const runAttempt = (epoch: number): Line => ['run:attempt', { epoch, owner: 'me' }]
 const done: Line = ['run:end', { status: 'completed', stop_reason: 'completed', output: null, error: null }]
 
 function open(key: string, id: string, more: Partial<SessionOpen> = {}): Line {
-  const place = { parent_session_id: null, depth: 0, self_depth: 0, max_depth: 2, path: [], segment: 1 }
-  return ['session:open', { key, agent: agent('lead'), tools: [], ...place, ...more }, id]
+  const placement = { parent_session_id: null, depth: 0, self_depth: 0, max_depth: 2, path: [], segment: 1 }
+  return ['session:open', { key, agent: agent('lead'), tools: [], ...placement, ...more }, id]
 }
 
 function end(key: string, id: string, calls: number, more: object = {}): Line {
   const rest = { status: 'completed', stop_reason: 'completed', text: 'x', turn_count: 1, error: null, ...more }
-  return ['session:end', { key, usage: used(calls), ...rest }, id]
+  return ['session:end', { key, usage: usageFor(calls), ...rest }, id]
 }
 
-function begin(key: string, id: string, number = 1, held = reserved): Line {
-  return ['model:begin', { key, attempt: number, model: 'm', reserved: held, input_hash: 'h' }, id]
+function begin(key: string, id: string, attempt = 1, reservation = reserved): Line {
+  return ['model:begin', { key, attempt, model: 'm', reserved: reservation, input_hash: 'h' }, id]
 }
 
-function answer(key: string, id: string, number = 1): Line {
+function modelEnd(key: string, id: string, attempt = 1): Line {
   const message = { role: 'assistant', content: [] }
-  return ['model:end', { key, attempt: number, message, stop: 'end', usage, usd: 0 }, id]
+  return ['model:end', { key, attempt, message, stop: 'end', usage, usd: 0 }, id]
 }
 
 function tool(type: 'tool:pre' | 'tool:post' | 'tool:error', key: string, more: object = {}): Line {
-  const about = { key, tool: 'ship', tool_call_id: 'c1', parallel_group_id: 'pg_1', kind: 'act', ...more }
-  return [type, type === 'tool:error' ? { error: 'no', detail: error, ...about } : about, 'a']
+  const fields = { key, tool: 'ship', tool_call_id: 'c1', parallel_group_id: 'pg_1', kind: 'act', ...more }
+  return [type, type === 'tool:error' ? { error: 'no', detail: error, ...fields } : fields, 'a']
 }
 
-const kid = { parent_session_id: 'a', depth: 1, path: ['lead'] }
+const child = { parent_session_id: 'a', depth: 1, path: ['lead'] }
 const T = 's/turn/1/tool'
 
-/** A run that keeps every rule: two levels, an action, a gate, a crash, a resumed session. */
-const good: Line[] = [
+/** A valid run: two levels, an action, a gate, a crash, a resumed session. */
+const valid: Line[] = [
   start,
-  attempt(1),
+  runAttempt(1),
   open('s', 'a'),
   begin('s/turn/1/model', 'a'),
-  answer('s/turn/1/model', 'a'),
+  modelEnd('s/turn/1/model', 'a'),
   tool('tool:pre', `${T}/0`),
   tool('tool:pre', `${T}/1`, { tool: 'task', tool_call_id: 'c2', kind: 'pattern' }),
   tool('tool:error', `${T}/2`, { tool: 'bad', tool_call_id: 'c3' }),
-  open(`${T}/1/session`, 'b', kid),
+  open(`${T}/1/session`, 'b', child),
   begin(`${T}/1/session/turn/1/model`, 'b'),
-  attempt(3),
+  runAttempt(3),
   ['model:lost', { key: `${T}/1/session/turn/1/model`, attempt: 1, reserved, reason: 'crash' }, 'b'],
   begin(`${T}/1/session/turn/1/model`, 'b', 2),
-  answer(`${T}/1/session/turn/1/model`, 'b', 2),
+  modelEnd(`${T}/1/session/turn/1/model`, 'b', 2),
   end(`${T}/1/session`, 'b', 1),
   tool('tool:post', `${T}/1`, { tool: 'task', tool_call_id: 'c2' }),
   ['gate:open', { key: 's/gate', gate_id: 'g', question: '?' }, 'a'],
   tool('tool:post', `${T}/0`),
   ['gate:answer', { key: 's/gate', gate_id: 'g', answer: 'yes', by: 'me' }],
-  open('s/turn/2/tool/0/session', 'b', { ...kid, segment: 2, base: { run_id: 'r', seq: 15 } }),
+  open('s/turn/2/tool/0/session', 'b', { ...child, segment: 2, base: { run_id: 'r', seq: 15 } }),
   begin('s/turn/2/tool/0/session/turn/2/model', 'b'),
-  answer('s/turn/2/tool/0/session/turn/2/model', 'b'),
+  modelEnd('s/turn/2/tool/0/session/turn/2/model', 'b'),
   end('s/turn/2/tool/0/session', 'b', 2),
   end('s', 'a', 1),
   done,
@@ -80,128 +80,139 @@ function events(lines: readonly Line[]): Event[] {
   })
 }
 
-function rulesOf(lines: readonly Line[]): string[] {
+function violatedRules(lines: readonly Line[]): string[] {
   return [...new Set(verifyJournal(events(lines)).map(({ rule }) => rule))].sort()
 }
 
-const inserted = (index: number, ...lines: Line[]) => good.toSpliced(index, 0, ...lines)
-const without = (index: number) => good.toSpliced(index, 1)
-const instead = (index: number, ...lines: Line[]) => good.toSpliced(index, 1, ...lines)
+const insert = (index: number, ...lines: Line[]) => valid.toSpliced(index, 0, ...lines)
+const remove = (index: number) => valid.toSpliced(index, 1)
+const replace = (index: number, ...lines: Line[]) => valid.toSpliced(index, 1, ...lines)
 const failed: Line = ['run:end', { status: 'failed', stop_reason: 'failed', output: null, error }]
 
-describe('a journal that keeps the rules', () => {
-  test('V1 a whole run has no findings, and neither has one that broke off', () => {
-    for (let length = 1; length <= good.length; length++)
-      expect(verifyJournal(events(good.slice(0, length)))).toEqual([])
+describe('valid journals', () => {
+  test('V1 a valid journal has no findings, complete or truncated after any event', () => {
+    for (let length = 1; length <= valid.length; length++)
+      expect(verifyJournal(events(valid.slice(0, length)))).toEqual([])
   })
 
-  test('V2 a step that was reopened may end again, and a session above it too', () => {
+  test('V2 a reopened step and the sessions above it may end a second time', () => {
     const key = 's/turn/1/model'
     const lines: Line[] = [
       start,
-      attempt(1),
+      runAttempt(1),
       open('s', 'a'),
       begin(key, 'a'),
       ['model:error', { key, attempt: 1, error, partial_text: '', usage, usd: 0 }, 'a'],
       end('s', 'a', 1, { status: 'failed', stop_reason: 'failed', error }),
       failed,
       ['run:reopen', { key, limits }],
-      attempt(2),
+      runAttempt(2),
       begin(key, 'a', 2),
-      answer(key, 'a', 2),
+      modelEnd(key, 'a', 2),
       end('s', 'a', 2),
       done,
     ]
     expect(verifyJournal(events(lines))).toEqual([])
-    expect(rulesOf(lines.toSpliced(7, 1))).toContain('after_end')
+    expect(violatedRules(lines.toSpliced(7, 1))).toContain('after_end')
   })
 
-  test('V3 what a cut-short session left open is no finding', () => {
-    const cut = { status: 'cancelled', stop_reason: 'cancelled' }
-    const lines: Line[] = [start, attempt(1), open('s', 'a'), tool('tool:pre', `${T}/0`)]
-    expect(rulesOf([...lines, end('s', 'a', 0, cut), done])).toEqual([])
-    expect(rulesOf([...lines, end('s', 'a', 0), done])).toEqual(['left_open'])
+  test('V3 steps left open by an interrupted session are no findings', () => {
+    const cancelled = { status: 'cancelled', stop_reason: 'cancelled' }
+    const lines: Line[] = [start, runAttempt(1), open('s', 'a'), tool('tool:pre', `${T}/0`)]
+    expect(violatedRules([...lines, end('s', 'a', 0, cancelled), done])).toEqual([])
+    expect(violatedRules([...lines, end('s', 'a', 0), done])).toEqual(['left_open'])
   })
 })
 
-describe('each rule can fail', () => {
-  test('V4 numbers have no holes, and one run has one start', () => {
+describe('violations', () => {
+  test('V4 seq has no gaps, and run:start comes first and once', () => {
     expect(verifyJournal([])).toEqual([{ seq: 0, rule: 'start', message: 'the journal is empty' }])
-    expect(verifyJournal(events(good).toSpliced(4, 1)).map(({ rule }) => rule)).toContain('seq')
-    expect(rulesOf(without(0))).toContain('start')
-    expect(rulesOf(inserted(5, start))).toContain('start')
-    const foreign = events(good).with(6, { ...(events(good)[6] as Event), run_id: 'other' })
-    expect(verifyJournal(foreign).map(({ rule }) => rule)).toContain('run_id')
+    expect(verifyJournal(events(valid).toSpliced(4, 1)).map(({ rule }) => rule)).toContain('seq')
+    expect(violatedRules(remove(0))).toContain('start')
+    expect(violatedRules(insert(5, start))).toContain('start')
+    const mixed = events(valid).with(6, { ...(events(valid)[6] as Event), run_id: 'other' })
+    expect(verifyJournal(mixed).map(({ rule }) => rule)).toContain('run_id')
   })
 
-  test('V5 epochs rise, and nothing follows the end', () => {
-    expect(rulesOf(instead(10, attempt(1)))).toEqual(['epoch'])
-    expect(rulesOf([...good, attempt(4)])).toEqual(['after_end'])
+  test('V5 epochs rise, and only run:reopen follows run:end', () => {
+    expect(violatedRules(replace(10, runAttempt(1)))).toEqual(['epoch'])
+    expect(violatedRules([...valid, runAttempt(4)])).toEqual(['after_end'])
   })
 
-  test('V6 a step ends once, and what ends had begun, in the same attempt', () => {
-    expect(rulesOf(inserted(5, answer('s/turn/1/model', 'a')))).toContain('settled_twice')
-    expect(rulesOf(without(3))).toEqual(['model_pair'])
-    expect(rulesOf(instead(4, answer('s/turn/1/model', 'a', 2)))).toContain('model_pair')
-    expect(rulesOf(without(11))).toContain('begun_twice')
-    expect(rulesOf(instead(12, begin(`${T}/1/session/turn/1/model`, 'b', 5)))).toContain('model_pair')
+  test('V6 a step settles once, and a model outcome has an open begin of the same attempt', () => {
+    expect(violatedRules(insert(5, modelEnd('s/turn/1/model', 'a')))).toContain('settled_twice')
+    expect(violatedRules(remove(3))).toEqual(['model_pair'])
+    expect(violatedRules(replace(4, modelEnd('s/turn/1/model', 'a', 2)))).toContain('model_pair')
+    expect(violatedRules(remove(11))).toContain('begun_twice')
+    expect(violatedRules(replace(12, begin(`${T}/1/session/turn/1/model`, 'b', 5)))).toContain('model_pair')
   })
 
-  test('V7 a tool call ends as the call that it began as, in the group of its turn', () => {
-    expect(rulesOf(without(5))).toEqual(['tool_pair'])
-    expect(rulesOf(instead(17, tool('tool:post', `${T}/0`, { tool_call_id: 'c9' })))).toEqual(['tool_pair'])
-    expect(rulesOf(instead(17, tool('tool:post', `${T}/0`, { parallel_group_id: 'pg_2' })))).toEqual(['parallel_group'])
-    const other = tool('tool:error', 's/turn/2/tool/5', { parallel_group_id: 'pg_1' })
-    expect(rulesOf(inserted(18, other))).toEqual(['parallel_group'])
-  })
-
-  test('V8 an action is never begun twice', () => {
-    expect(rulesOf(inserted(11, tool('tool:pre', `${T}/0`)))).toEqual(['acted_twice', 'begun_twice'])
-    const acts: Line = ['step:begin', { key: 'act', kind: 'act' }]
-    expect(rulesOf([start, attempt(1), acts, attempt(2), acts])).toEqual(['acted_twice', 'begun_twice'])
-  })
-
-  test('V9 segments follow each other, one at a time, and hold all that a session does', () => {
-    expect(rulesOf(instead(19, open('s/turn/2/tool/0/session', 'b', { ...kid, segment: 3 })))).toContain('segment')
-    expect(rulesOf(without(14))).toContain('segment')
-    expect(rulesOf(inserted(19, begin('s/x/model', 'b')))).toContain('session_closed')
-    expect(rulesOf(instead(22, end(`${T}/1/session`, 'b', 2)))).toContain('segment')
-  })
-
-  test('V10 a session says it used what its calls used', () => {
-    expect(rulesOf(instead(14, end(`${T}/1/session`, 'b', 2)))).toEqual(['session_usage'])
-    expect(rulesOf(instead(23, end('s', 'a', 0)))).toEqual(['ledger', 'session_usage'])
-  })
-
-  test('V11 a gate is opened once and answered once, after it was opened', () => {
-    const [gate, reply] = [good[16] as Line, good[18] as Line]
-    expect(rulesOf(inserted(19, reply))).toContain('gate')
-    expect(rulesOf(without(16))).toEqual(['gate'])
-    expect(rulesOf(inserted(17, gate))).toContain('gate')
-  })
-
-  test('V12 a sub-session has a parent, stands one level below it, and not too deep', () => {
-    expect(rulesOf(instead(8, open(`${T}/1/session`, 'b', { ...kid, parent_session_id: 'z' })))).toContain('parent')
-    expect(rulesOf(instead(8, open(`${T}/1/session`, 'b', { ...kid, depth: 2, path: ['x', 'y'] })))).toContain('depth')
-    expect(rulesOf(instead(8, open(`${T}/1/session`, 'b', { ...kid, max_depth: 0 })))).toContain('depth')
-    expect(rulesOf(instead(2, open('s', 'a', { depth: 1, path: ['x'] })))).toContain('parent')
-  })
-
-  test('V13 spent, lost and reserved together stay within every limit', () => {
-    expect(rulesOf(instead(12, begin(`${T}/1/session/turn/1/model`, 'b', 2, { ...reserved, tokens: 1_900 })))).toEqual([
-      'limit',
+  test('V7 a tool outcome matches its tool:pre and the group of its turn', () => {
+    expect(violatedRules(remove(5))).toEqual(['tool_pair'])
+    expect(violatedRules(replace(17, tool('tool:post', `${T}/0`, { tool_call_id: 'c9' })))).toEqual(['tool_pair'])
+    expect(violatedRules(replace(17, tool('tool:post', `${T}/0`, { parallel_group_id: 'pg_2' })))).toEqual([
+      'parallel_group',
     ])
-    const many = Array.from({ length: 3 }, (_, n) => begin(`s/turn/9/${n}/model`, 'a'))
-    expect(rulesOf([...good.slice(0, 5), ...many])).toEqual(['limit'])
-    const calls = Array.from({ length: 10 }, (_, n) => [begin(`s/${n}/model`, 'a'), answer(`s/${n}/model`, 'a')]).flat()
-    expect(rulesOf([...good.slice(0, 5), ...calls])).toEqual(['limit'])
-    const children = Array.from({ length: 21 }, (_, n) => open(`s/${n}`, `k${n}`, kid))
-    expect(rulesOf([...good.slice(0, 3), ...children])).toEqual(['limit'])
+    const other = tool('tool:error', 's/turn/2/tool/5', { parallel_group_id: 'pg_1' })
+    expect(violatedRules(insert(18, other))).toEqual(['parallel_group'])
   })
 
-  test('V14 a run that completed left nothing open', () => {
-    expect(rulesOf(without(17))).toEqual(['left_open'])
-    expect(rulesOf(without(18))).toEqual(['left_open'])
-    expect(rulesOf([...good.slice(0, 17), failed])).toEqual([])
+  test('V8 an action never begins twice', () => {
+    expect(violatedRules(insert(11, tool('tool:pre', `${T}/0`)))).toEqual(['acted_twice', 'begun_twice'])
+    const acts: Line = ['step:begin', { key: 'act', kind: 'act' }]
+    expect(violatedRules([start, runAttempt(1), acts, runAttempt(2), acts])).toEqual(['acted_twice', 'begun_twice'])
+  })
+
+  test('V9 segments follow each other, one open at a time, and contain all events of their session', () => {
+    expect(violatedRules(replace(19, open('s/turn/2/tool/0/session', 'b', { ...child, segment: 3 })))).toContain(
+      'segment',
+    )
+    expect(violatedRules(remove(14))).toContain('segment')
+    expect(violatedRules(insert(19, begin('s/x/model', 'b')))).toContain('session_closed')
+    expect(violatedRules(replace(22, end(`${T}/1/session`, 'b', 2)))).toContain('segment')
+  })
+
+  test('V10 the usage of a session is the sum of its model calls', () => {
+    expect(violatedRules(replace(14, end(`${T}/1/session`, 'b', 2)))).toEqual(['session_usage'])
+    expect(violatedRules(replace(23, end('s', 'a', 0)))).toEqual(['ledger', 'session_usage'])
+  })
+
+  test('V11 a gate is opened once and then answered once', () => {
+    const [gateOpen, gateAnswer] = [valid[16] as Line, valid[18] as Line]
+    expect(violatedRules(insert(19, gateAnswer))).toContain('gate')
+    expect(violatedRules(remove(16))).toEqual(['gate'])
+    expect(violatedRules(insert(17, gateOpen))).toContain('gate')
+  })
+
+  test('V12 a sub-session is one level below a known parent, within max_depth', () => {
+    expect(violatedRules(replace(8, open(`${T}/1/session`, 'b', { ...child, parent_session_id: 'z' })))).toContain(
+      'parent',
+    )
+    expect(violatedRules(replace(8, open(`${T}/1/session`, 'b', { ...child, depth: 2, path: ['x', 'y'] })))).toContain(
+      'depth',
+    )
+    expect(violatedRules(replace(8, open(`${T}/1/session`, 'b', { ...child, max_depth: 0 })))).toContain('depth')
+    expect(violatedRules(replace(2, open('s', 'a', { depth: 1, path: ['x'] })))).toContain('parent')
+  })
+
+  test('V13 spent, lost and reserved together stay within the limits', () => {
+    expect(
+      violatedRules(replace(12, begin(`${T}/1/session/turn/1/model`, 'b', 2, { ...reserved, tokens: 1_900 }))),
+    ).toEqual(['limit'])
+    const concurrent = Array.from({ length: 3 }, (_, n) => begin(`s/turn/9/${n}/model`, 'a'))
+    expect(violatedRules([...valid.slice(0, 5), ...concurrent])).toEqual(['limit'])
+    const calls = Array.from({ length: 10 }, (_, n) => [
+      begin(`s/${n}/model`, 'a'),
+      modelEnd(`s/${n}/model`, 'a'),
+    ]).flat()
+    expect(violatedRules([...valid.slice(0, 5), ...calls])).toEqual(['limit'])
+    const children = Array.from({ length: 21 }, (_, n) => open(`s/${n}`, `k${n}`, child))
+    expect(violatedRules([...valid.slice(0, 3), ...children])).toEqual(['limit'])
+  })
+
+  test('V14 a completed run has no open steps', () => {
+    expect(violatedRules(remove(17))).toEqual(['left_open'])
+    expect(violatedRules(remove(18))).toEqual(['left_open'])
+    expect(violatedRules([...valid.slice(0, 17), failed])).toEqual([])
   })
 })
