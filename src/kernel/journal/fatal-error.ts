@@ -1,6 +1,6 @@
 import type { ErrorCode, TroupeError } from '../../errors.ts'
 
-/** Errors that end this execution instead of becoming somebody's answer: going on would write or do the wrong thing. */
+/** Errors that end the execution instead of becoming a step's outcome: continuing could write or do the wrong thing. */
 const FATAL_CODES = new Set<ErrorCode>([
   'duplicate_step',
   'step_drift',

@@ -5,29 +5,30 @@ import type { World } from '../world.ts'
 
 /*
  * Invariants
- * 1. Only the owner of a run appends to it; the store checks the epoch in the same transaction that advances the head.
- * 2. Events commit in the order they were appended: what is committed is always a prefix, without holes.
- * 3. Nothing leaves the process before what it rests on is committed: effects await `committed()`, pure code does not.
- * 4. A failed flush poisons its journal for good: every later wait fails with the first error. Other journals go on.
+ * 1. Only the owner of a run appends to it: the store checks the epoch (fencing token) in the transaction that advances
+ *    the head.
+ * 2. Events commit in append order: the committed events are always a prefix, without gaps.
+ * 3. Write-ahead: an effect awaits `commit()` before it leaves the process; pure code does not wait.
+ * 4. A failed flush poisons its journal for good: every later commit fails with the first error. Other journals continue.
  * 5. Listeners see committed events only, in order.
  */
 
 export type Sync = 'normal' | 'full'
 
-/** Events of one run that become durable together. */
+/** Events of one run that commit atomically. */
 export interface Append {
   run_id: string
   project: string
   epoch: number
   events: readonly Event[]
   sync: Sync
-  /** Refuse when a command newer than this one waits: a run must not park past a wake-up it has not seen. */
+  /** Refuse if a newer command is waiting. Prevents a lost wake-up: a run must not park before it has read it. */
   seen_command?: number
 }
 
 export type AppendOutcome = { ok: true } | { ok: false; error: TroupeError }
 
-/** What a journal needs of a store: one outcome per append, in order; one refusal never fails its neighbours. */
+/** The store port. Returns one outcome per append, in order; a refused append does not fail the others. */
 export interface JournalStore {
   append(batch: readonly Append[]): AppendOutcome[] | Promise<AppendOutcome[]>
 }
@@ -36,16 +37,16 @@ export interface JournalOptions {
   run_id: string
   project: string
   epoch: number
-  /** The last seq that is already stored. */
+  /** The last stored `seq`. */
   head: number
 }
 
-/** Effects that begin in one turn of the event loop. */
+/** Effects that may begin per turn of the event loop. */
 const EFFECT_BATCH_SIZE = 64
 
-/** Collects the appends of every run in this process and commits them in groups. */
+/** Group commit for all runs of this process. */
 export class Committer {
-  /** Effects in flight in this process. Many: commit once per turn of the event loop; few: at once. */
+  /** Effects in flight. With few, commits are immediate; with many, there is one per turn of the event loop. */
   inFlight = 0
   readonly world: World
   readonly #store: JournalStore
@@ -54,7 +55,7 @@ export class Committer {
   #scheduled: 'no' | 'later' | 'soon' = 'no'
   #flushing: Promise<void> | undefined
   #begunInBatch = 0
-  readonly #waiting: (() => void)[] = []
+  readonly #slotQueue: (() => void)[] = []
 
   constructor(store: JournalStore, world: World, listener: (events: readonly Event[]) => void) {
     this.#store = store
@@ -62,31 +63,31 @@ export class Committer {
     this.#listener = listener
   }
 
-  open(facts: JournalOptions): Journal {
-    return new Journal(this, facts)
+  open(options: JournalOptions): Journal {
+    return new Journal(this, options)
   }
 
   /**
-   * Lets an effect begin: at once, or in a later turn of the event loop when many want to. A thousand answers that
-   * arrive together would otherwise be worked on, and committed, in one go that nobody can interrupt.
+   * Resolves when an effect may begin; `undefined` means now. Back-pressure against a thundering herd: a thousand
+   * responses that arrive together would otherwise block the event loop until all are committed.
    */
   acquireSlot(): Promise<void> | undefined {
-    if (this.#begunInBatch === 0) this.world.defer(() => this.#nextBatch())
-    if (this.#begunInBatch < EFFECT_BATCH_SIZE && this.#waiting.length === 0) {
+    if (this.#begunInBatch === 0) this.world.defer(() => this.#startBatch())
+    if (this.#begunInBatch < EFFECT_BATCH_SIZE && this.#slotQueue.length === 0) {
       this.#begunInBatch += 1
       return undefined
     }
-    return new Promise((resolve) => this.#waiting.push(resolve))
+    return new Promise((resolve) => this.#slotQueue.push(resolve))
   }
 
-  #nextBatch(): void {
-    const portion = this.#waiting.splice(0, EFFECT_BATCH_SIZE)
-    this.#begunInBatch = portion.length
-    if (portion.length > 0) this.world.defer(() => this.#nextBatch())
-    for (const begin of portion) begin()
+  #startBatch(): void {
+    const batch = this.#slotQueue.splice(0, EFFECT_BATCH_SIZE)
+    this.#begunInBatch = batch.length
+    if (batch.length > 0) this.world.defer(() => this.#startBatch())
+    for (const begin of batch) begin()
   }
 
-  /** @internal A journal has something new; `urgent` when an effect waits for it. */
+  /** @internal Schedules a flush; `urgent` if an effect waits for it. */
   schedule(journal: Journal, urgent: boolean): void {
     this.#dirty.add(journal)
     if (this.#flushing) return
@@ -100,9 +101,9 @@ export class Committer {
     }
   }
 
-  #flush(as: 'later' | 'soon'): void {
+  #flush(urgency: 'later' | 'soon'): void {
     if (this.#flushing || this.#scheduled === 'no') return
-    if (as === 'later' && this.#scheduled === 'soon') return
+    if (urgency === 'later' && this.#scheduled === 'soon') return
     this.#scheduled = 'no'
     const journals = [...this.#dirty].filter((journal) => !journal.poisoned)
     this.#dirty.clear()
@@ -143,11 +144,11 @@ function failAll(batch: readonly Append[], thrown: unknown): AppendOutcome[] {
   return batch.map(() => ({ ok: false, error }))
 }
 
-/** The journal of one run, as its owner writes it. */
+/** The journal of one run, written by its owner. */
 export class Journal {
   readonly run_id: string
   readonly epoch: number
-  /** Called once when the journal can no longer be written. */
+  /** Called once, when a flush has failed. */
   onPoisoned: ((error: TroupeError) => void) | undefined
   readonly #committer: Committer
   readonly #project: string
@@ -155,18 +156,20 @@ export class Journal {
   #pending: Event[] = []
   #sync: Sync = 'normal'
   #seenCommand: number | undefined
-  #next: PromiseWithResolvers<void> | undefined
-  #taken: PromiseWithResolvers<void> | undefined
+  /** Waits for the next flush. */
+  #nextCommit: PromiseWithResolvers<void> | undefined
+  /** Waits for the flush in flight. */
+  #currentCommit: PromiseWithResolvers<void> | undefined
   #inFlight = false
   #poison: TroupeError | undefined
   #closed = false
 
-  constructor(committer: Committer, facts: JournalOptions) {
+  constructor(committer: Committer, options: JournalOptions) {
     this.#committer = committer
-    this.run_id = facts.run_id
-    this.#project = facts.project
-    this.epoch = facts.epoch
-    this.#head = facts.head
+    this.run_id = options.run_id
+    this.#project = options.project
+    this.epoch = options.epoch
+    this.#head = options.head
   }
 
   get head(): number {
@@ -177,12 +180,11 @@ export class Journal {
     return this.#poison !== undefined
   }
 
-  /** True while something appended is not yet committed. */
   get hasUncommitted(): boolean {
     return this.#pending.length > 0 || this.#inFlight
   }
 
-  /** Adds an event; it commits soon, in order. Await `committed()` before anything may rest on it outside. */
+  /** Adds an event, which commits soon and in order. Await `commit()` before an effect that depends on it. */
   append<T extends EventType>(type: T, data: EventDataOf<T>, session_id?: string): Event {
     const { run_id } = this
     const seq = ++this.#head
@@ -190,32 +192,31 @@ export class Journal {
     const event = (
       session_id === undefined ? { run_id, seq, at, type, data } : { run_id, seq, at, type, session_id, data }
     ) as Event
-    // A store that committed what it reported as failed would take what follows it for the next events.
+    // After a failed flush the store's head is unknown: an event sent now could take the wrong place.
     if (this.#poison || this.#closed) return event
     this.#pending.push(event)
     this.#committer.schedule(this, false)
     return event
   }
 
-  /** Nothing more is written: what comes after the last event of a run is lost on purpose. */
+  /** Drops all later appends: nothing may follow the last event of a run. */
   close(): void {
     this.#closed = true
   }
 
-  /** Resolves once everything appended so far is in the store, synced as asked. */
+  /** Resolves once everything appended so far is in the store, with this durability. */
   commit(sync: Sync = 'normal', seenCommand?: number): Promise<void> {
     if (this.#poison) return Promise.reject(this.#poison)
     if (this.#pending.length === 0 && sync === 'normal') {
       if (!this.#inFlight) return RESOLVED
-      // Nobody may have waited yet when the flush under way began.
-      this.#taken ??= Promise.withResolvers<void>()
-      return this.#taken.promise
+      this.#currentCommit ??= Promise.withResolvers<void>()
+      return this.#currentCommit.promise
     }
     if (sync === 'full') this.#sync = 'full'
     if (seenCommand !== undefined) this.#seenCommand = seenCommand
-    this.#next ??= Promise.withResolvers<void>()
+    this.#nextCommit ??= Promise.withResolvers<void>()
     this.#committer.schedule(this, true)
-    return this.#next.promise
+    return this.#nextCommit.promise
   }
 
   /** @internal */
@@ -231,27 +232,27 @@ export class Journal {
     this.#pending = []
     this.#sync = 'normal'
     this.#seenCommand = undefined
-    this.#taken = this.#next
-    this.#next = undefined
+    this.#currentCommit = this.#nextCommit
+    this.#nextCommit = undefined
     this.#inFlight = true
     return append
   }
 
   /** @internal */
   settle(outcome: AppendOutcome): void {
-    const waiting = this.#taken
-    this.#taken = undefined
+    const current = this.#currentCommit
+    this.#currentCommit = undefined
     this.#inFlight = false
     if (outcome.ok) {
-      waiting?.resolve()
+      current?.resolve()
       return
     }
     this.#poison = outcome.error
-    // Sent on, these would follow a hole.
+    // Flushed later, these would leave a gap in `seq`.
     this.#pending = []
-    for (const waiters of [waiting, this.#next]) {
-      waiters?.promise.catch(() => {})
-      waiters?.reject(outcome.error)
+    for (const commit of [current, this.#nextCommit]) {
+      commit?.promise.catch(() => {})
+      commit?.reject(outcome.error)
     }
     this.onPoisoned?.(outcome.error)
   }

@@ -1,15 +1,15 @@
-/** What an answer grants for the rest of the run, if it does: a rule, or with `=` in front exactly one call. */
+/** The permission that an answer grants for the rest of the run: a rule, or `=FINGERPRINT` for one exact call. */
 export function ruleFromAnswer(
-  said: unknown,
-  asked: { permission?: unknown; exact?: unknown } | undefined,
+  answer: unknown,
+  detail: { permission?: unknown; exact?: unknown } | undefined,
 ): string | undefined {
-  if (typeof said !== 'string' || typeof asked?.permission !== 'string') return undefined
-  if (/^always$/i.test(said.trim())) return `=${String(asked.exact)}`
-  return isRuleFor(said, asked.permission.split('(')[0] ?? '') ? said.trim() : undefined
+  if (typeof answer !== 'string' || typeof detail?.permission !== 'string') return undefined
+  if (/^always$/i.test(answer.trim())) return `=${String(detail.exact)}`
+  return isRuleFor(answer, detail.permission.split('(')[0] ?? '') ? answer.trim() : undefined
 }
 
-/** True when a person's words are a rule about this tool. */
-export function isRuleFor(said: string, tool: string): boolean {
-  const trimmed = said.trim()
-  return trimmed === tool || (trimmed.startsWith(`${tool}(`) && trimmed.endsWith(')'))
+/** True for `Tool` and `Tool(...)`. */
+export function isRuleFor(answer: string, tool: string): boolean {
+  const rule = answer.trim()
+  return rule === tool || (rule.startsWith(`${tool}(`) && rule.endsWith(')'))
 }

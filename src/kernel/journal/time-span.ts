@@ -1,4 +1,4 @@
-/** From when to when, in milliseconds. */
+/** Milliseconds since the epoch. */
 export interface TimeSpan {
   from: number
   to: number
