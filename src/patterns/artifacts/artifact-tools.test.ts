@@ -5,7 +5,7 @@ import type { Context } from '../../kernel/context.ts'
 import { artifactRead } from './artifact-read.ts'
 import { artifactWrite } from './artifact-write.ts'
 
-test('TO56 a piece of work is written in versions, by name', async () => {
+test('TO56 each ArtifactWrite call creates a new version of the named artifact', async () => {
   const write = (content: string) => ({ name: 'ArtifactWrite', input: { name: 'design/api.md', content } })
   const steps = [write('one'), write('two'), { name: 'ArtifactWrite', input: { name: '../x', content: '' } }]
   const model = functionModel(({ session }) => {
@@ -25,35 +25,35 @@ test('TO56 a piece of work is written in versions, by name', async () => {
   await troupe.close()
 })
 
-/** A context that holds these pieces of work. */
-function holding(contents: readonly string[]): Context {
-  const all = contents.map((content, at): Artifact => {
-    const about = { key: '', name: 'report', media_type: 'text/plain', checksum: '', by: 'writer' }
-    return { ...about, version: at + 1, content }
+/** A context that stores these versions of the artifact `report`. */
+function contextWithVersions(contents: readonly string[]): Context {
+  const all = contents.map((content, index): Artifact => {
+    const fields = { key: '', name: 'report', media_type: 'text/plain', checksum: '', by: 'writer' }
+    return { ...fields, version: index + 1, content }
   })
-  const reading = {
+  const context = {
     readArtifact: async (_key: string, { name, version = all.length }: { name: string; version?: number }) =>
       all.find((artifact) => artifact.name === name && artifact.version === version),
     artifacts: async () =>
       all.map(({ name, version, checksum, content }) => ({ name, version, checksum, size: content.length })),
   }
-  return reading as unknown as Context
+  return context as unknown as Context
 }
 
 const read = (context: Context, input: { name: string; version?: number; offset?: number }) =>
   artifactRead.execute(context, input as never)
 
-test('TO57 a piece of work is read: the newest, an older one, or page by page', async () => {
-  const context = holding(['old', `new ${'x'.repeat(60_000)}`])
+test('TO57 ArtifactRead returns the newest version, an older one, or one page of it', async () => {
+  const context = contextWithVersions(['old', `new ${'x'.repeat(60_000)}`])
   expect((await read(context, { name: 'report', version: 1 })).output).toMatchObject({ version: 1, content: 'old' })
   const newest = (await read(context, { name: 'report' })).output as { content: string; more: string }
-  expect([newest.content.length, newest.more]).toEqual([50_000, 'go on with offset 50000 of 60004'])
+  expect([newest.content.length, newest.more]).toEqual([50_000, 'continue with offset 50000 of 60004'])
   const rest = (await read(context, { name: 'report', offset: 50_000 })).output as { content: string; more?: string }
   expect([rest.content.length, rest.more]).toEqual([10_004, undefined])
 })
 
-test('TO58 an unknown name or version is told with the known ones', async () => {
-  const context = holding(['old', 'new'])
+test('TO58 an unknown name or version is an error that lists the known ones', async () => {
+  const context = contextWithVersions(['old', 'new'])
   await expect(read(context, { name: 'raport' })).rejects.toThrow("no artifact 'raport'; known: report")
   await expect(read(context, { name: 'report', version: 7 })).rejects.toThrow('report (version 1), report (version 2)')
 })

@@ -4,17 +4,17 @@ import { artifactName } from './artifact-name.ts'
 
 const input = z.object({
   name: artifactName,
-  content: z.string().max(1_000_000).describe('All of it; every write makes a new version.'),
-  media_type: z.string().max(100).optional().describe('For example text/markdown; text/plain unless given.'),
+  content: z.string().max(1_000_000).describe('The whole content. Every write creates a new version.'),
+  media_type: z.string().max(100).optional().describe('For example text/markdown. Default: text/plain.'),
 })
 
-/** A named piece of work that others in the run can refer to and read. */
+/** Stores a new version of an artifact that all agents of the run can read. */
 export const artifactWrite = definePattern<z.output<typeof input>>({
   name: 'ArtifactWrite',
   version: 1,
   description:
-    'Keep a piece of work (a report, a design, a list) under a name, for others in this run. Writing the same name again ' +
-    'makes its next version; older ones stay readable.',
+    'Store an artifact (a report, a design, a list) under a name, for other agents in this run. Writing the same name ' +
+    'again creates a new version; older versions stay readable.',
   category: 'action',
   delegates: false,
   on_request: true,

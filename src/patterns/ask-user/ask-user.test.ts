@@ -10,15 +10,16 @@ import { agent, createTestTroupe, lastMessageText } from '../../../test/support/
 
 const asker = agent('asker')
 
-async function asking(input: Record<string, unknown>, name = 'ask_user') {
+/** Runs an agent that calls the tool once. */
+async function runWithQuestion(input: Record<string, unknown>, name = 'ask_user') {
   const model = chunkModel(chunksByTurn(toolCallChunks({ name, input }), textChunks('done')))
-  const staged = await createTestTroupe({ model, agents: [asker] })
-  return { ...staged, model, result: await staged.task('asker', 'go') }
+  const harness = await createTestTroupe({ model, agents: [asker] })
+  return { ...harness, model, result: await harness.task('asker', 'go') }
 }
 
-describe('asking a person', () => {
-  test('G8 the agent reads the answer as the result of its call', async () => {
-    const { troupe, model, result } = await asking({ question: 'Deploy?', choices: ['yes', 'no'] })
+describe('ask_user', () => {
+  test('G8 the answer of the user is the result of the tool call', async () => {
+    const { troupe, model, result } = await runWithQuestion({ question: 'Deploy?', choices: ['yes', 'no'] })
     expect(result.gates).toMatchObject([{ question: 'Deploy?', choices: ['yes', 'no'], asked_by: 'asker' }])
     await (await troupe.answer(result.gates[0]?.gate_id ?? '', 'no')).result
     expect(model.requests[1] && lastMessageText(model.requests[1])).toBe('{"answer":"no"}')
@@ -28,15 +29,15 @@ describe('asking a person', () => {
     ])
   })
 
-  test('G8 an open question takes any answer, also one that is no text', async () => {
-    const { troupe, model, result } = await asking({ question: 'Which?' }, 'AskUserQuestion')
+  test('G8 a question without choices accepts any answer, also structured data', async () => {
+    const { troupe, model, result } = await runWithQuestion({ question: 'Which?' }, 'AskUserQuestion')
     await (await troupe.answer(result.gates[0]?.gate_id ?? '', { files: ['a', 'b'] })).result
     expect(model.requests[1] && lastMessageText(model.requests[1])).toBe('{"answer":{"files":["a","b"]}}')
   })
 
-  test('G8 an empty question, or one with a single choice, goes back to the agent and reaches nobody', async () => {
+  test('G8 an empty question or a single choice is a tool error and opens no gate', async () => {
     for (const input of [{ question: '  ' }, { question: 'x', choices: ['only'] }, {}]) {
-      const { troupe, model, result } = await asking(input)
+      const { troupe, model, result } = await runWithQuestion(input)
       expect(result.status).toBe('completed')
       expect(model.requests[1] && lastMessageText(model.requests[1])).toMatch(/^Error/)
       expect(await troupe.inbox()).toEqual([])

@@ -3,23 +3,28 @@ import { TroupeError } from '../../errors.ts'
 import { definePattern } from '../../kernel/pattern.ts'
 
 const input = z.strictObject({
-  question: z.string().describe('The question, with all a person needs to know to answer it.'),
-  choices: z.array(z.string().min(1)).min(2).max(10).optional().describe('When only some answers make sense: these.'),
+  question: z.string().describe('The question, with everything a person needs to know to answer it.'),
+  choices: z
+    .array(z.string().min(1))
+    .min(2)
+    .max(10)
+    .optional()
+    .describe('The possible answers, if only some make sense.'),
 })
 
-/** A question to the person behind the run, from any depth. It lands in the inbox; the run waits without cost. */
+/** Human-in-the-loop: asks the user from any depth. The question opens a gate, and the run waits without cost. */
 export const askUser = definePattern<z.output<typeof input>>({
   name: 'ask_user',
   version: 1,
   description:
-    'Ask the person you work for. Use it only for what you cannot find out or decide yourself: the answer may take ' +
-    'long. What they say is final.',
+    'Ask the user a question. Use it only for what you cannot find out or decide yourself: the answer may take long. ' +
+    'The answer of the user is final.',
   category: 'interaction',
   delegates: false,
   input,
   output: z.object({ answer: z.unknown() }),
   async execute(context, { question, choices }) {
-    if (question.trim() === '') throw new TroupeError('invalid_input', 'the question is empty')
+    if (question.trim() === '') throw new TroupeError('invalid_input', '`question` is empty')
     const answer = await context.ask('gate', { question, ...(choices ? { choices } : undefined) })
     return { success: true, output: { answer } }
   },

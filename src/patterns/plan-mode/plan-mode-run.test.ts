@@ -19,20 +19,21 @@ const write = defineTool({
 const planner = agent('planner', { tools: ['EnterPlanMode', 'ExitPlanMode', 'Write', 'task'] })
 const call = (name: string, input: object = {}) => ({ calls: [{ name, input }] })
 
-async function plays(...moves: object[]) {
+/** Runs the planner, which answers each turn with the next of these replies. */
+async function runPlanner(...replies: object[]) {
   written.length = 0
   const model = functionModel((request) => {
     if (request.session.agent === 'helper') {
-      return request.session.turn === 1 ? call('Write', { path: 'below' }) : { text: lastMessageText(request) }
+      return request.session.turn === 1 ? call('Write', { path: 'sub-agent' }) : { text: lastMessageText(request) }
     }
-    return moves[request.session.turn - 1] ?? { text: lastMessageText(request) }
+    return replies[request.session.turn - 1] ?? { text: lastMessageText(request) }
   })
   const { troupe, task } = await createTestTroupe({ model, agents: [planner, agent('helper')], tools: [write] })
   return { model, troupe, result: await task('planner', 'go') }
 }
 
-test('PM13 in plan mode nothing is written, not even by those below; a person’s yes to the plan ends it', async () => {
-  const { troupe, result, model } = await plays(
+test('PM13 plan mode blocks writes, also of sub-agents, until the plan is approved', async () => {
+  const { troupe, result, model } = await runPlanner(
     call('EnterPlanMode'),
     call('Write', { path: 'early' }),
     call('task', { agent: 'helper', instruction: 'write' }),
@@ -47,8 +48,8 @@ test('PM13 in plan mode nothing is written, not even by those below; a person’
   expect(written).toEqual(['late'])
 })
 
-test('PM14 anything but a yes keeps plan mode on and goes back to the agent', async () => {
-  const { troupe, result, model } = await plays(
+test('PM14 an answer other than an approval is feedback, and plan mode stays on', async () => {
+  const { troupe, result, model } = await runPlanner(
     call('EnterPlanMode'),
     call('ExitPlanMode', { plan: 'write' }),
     call('Write', { path: 'still' }),

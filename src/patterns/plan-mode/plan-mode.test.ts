@@ -6,7 +6,7 @@ import { defineTool } from '../../kernel/tool.ts'
 import { enterPlanMode } from './enter-plan-mode.ts'
 import { exitPlanMode } from './exit-plan-mode.ts'
 
-function changing(done: string[]) {
+function changeTool(done: string[]) {
   return defineTool({
     name: 'Change',
     description: 'Changes something.',
@@ -20,31 +20,33 @@ function changing(done: string[]) {
   })
 }
 
-async function planning(steps: { name: string; input: unknown }[]) {
+async function runArchitect(steps: { name: string; input: unknown }[]) {
   const done: string[] = []
   const model = functionModel(({ session }) => {
     const step = steps[session.turn - 1]
     return step ? { calls: [step] } : { text: 'done' }
   })
   const tools = ['EnterPlanMode', 'ExitPlanMode', 'Change']
-  const made = await createTestTroupe({
+  const harness = await createTestTroupe({
     model,
-    tools: [changing(done)],
+    tools: [changeTool(done)],
     patterns: [enterPlanMode, exitPlanMode],
     agents: [agent('architect', { tools })],
   })
-  const { run_id, status } = await made.task('architect', 'Plan it.')
+  const { run_id, status } = await harness.task('architect', 'Plan it.')
   const errors = async () =>
-    (await made.troupe.events(run_id)).filter(({ type }) => type === 'tool:error').map(({ data }) => data as ToolError)
-  return { ...made, done, model, run_id, status, errors }
+    (await harness.troupe.events(run_id))
+      .filter(({ type }) => type === 'tool:error')
+      .map(({ data }) => data as ToolError)
+  return { ...harness, done, model, run_id, status, errors }
 }
 
 const change = (what: string) => ({ name: 'Change', input: { what } })
 const enter = { name: 'EnterPlanMode', input: {} }
 const exit = { name: 'ExitPlanMode', input: { plan: '1. change it' } }
 
-test('TO53 in plan mode nothing is changed until a person approves the plan', async () => {
-  const { troupe, done, status, errors } = await planning([enter, change('early'), exit, change('late')])
+test('TO53 plan mode blocks changes until a person approves the plan', async () => {
+  const { troupe, done, status, errors } = await runArchitect([enter, change('early'), exit, change('late')])
   expect(status).toBe('waiting')
   expect(done).toEqual([])
   expect((await errors()).map(({ detail }) => detail.code)).toEqual(['denied'])
@@ -56,8 +58,8 @@ test('TO53 in plan mode nothing is changed until a person approves the plan', as
   await troupe.close()
 })
 
-test('TO54 a plan that is not approved goes back with what was said, and plan mode stays', async () => {
-  const { troupe, done, model } = await planning([enter, exit, change('anyway')])
+test('TO54 a plan that is not approved returns the feedback, and plan mode stays on', async () => {
+  const { troupe, done, model } = await runArchitect([enter, exit, change('anyway')])
   const [gate] = await troupe.inbox()
   await (await troupe.answer(gate?.gate_id ?? '', 'smaller steps, please')).result
   expect(done).toEqual([])
@@ -65,8 +67,8 @@ test('TO54 a plan that is not approved goes back with what was said, and plan mo
   await troupe.close()
 })
 
-test('TO55 leaving plan mode without being in it is a mistake that asks nobody', async () => {
-  const { troupe, status, errors } = await planning([exit])
+test('TO55 ExitPlanMode outside plan mode is a tool error and opens no gate', async () => {
+  const { troupe, status, errors } = await runArchitect([exit])
   expect(status).toBe('completed')
   expect((await errors())[0]?.error).toContain('not in plan mode')
   expect(await troupe.inbox()).toEqual([])

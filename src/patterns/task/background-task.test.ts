@@ -12,19 +12,19 @@ import type { ModelRequest } from '../../kernel/model.ts'
 
 const lead = agent('lead')
 const helper = agent('helper')
-const inBackground = {
+const backgroundCall = {
   calls: [{ name: 'task', input: { agent: 'helper', instruction: 'dig', background: true } }],
 }
 
 test('TK18 a background task returns at once, and task_result waits for its result', async () => {
-  const collecting = Promise.withResolvers<void>()
+  const helperMayFinish = Promise.withResolvers<void>()
   const model = functionModel(async (request) => {
     const { agent: name, turn } = request.session
     if (name === 'helper') {
-      await collecting.promise
+      await helperMayFinish.promise
       return { text: 'found' }
     }
-    if (turn === 1) return inBackground
+    if (turn === 1) return backgroundCall
     if (turn === 2) {
       expect(lastMessageText(request)).toContain('"status":"running"')
       const session_id = lastResultSessionId(request)
@@ -32,7 +32,7 @@ test('TK18 a background task returns at once, and task_result waits for its resu
     }
     if (turn === 3) {
       expect(lastMessageText(request)).toContain('"status":"running"')
-      collecting.resolve()
+      helperMayFinish.resolve()
       return { calls: [{ name: 'task_result', input: { session_id: lastResultSessionId(request) } }] }
     }
     return { text: lastMessageText(request) }
@@ -43,27 +43,27 @@ test('TK18 a background task returns at once, and task_result waits for its resu
   expect(result.usage.calls).toBe(5)
 })
 
-test('TK19 results that were never collected are handed to the caller, who has the last word', async () => {
+test('TK19 results that were not collected are delivered to the caller for one more turn', async () => {
   const model = functionModel((request) => {
     const { agent: name, turn } = request.session
     if (name === 'helper') return { text: 'found' }
-    if (turn === 1) return inBackground
-    return turn === 2 ? { text: 'I am done' } : { text: `now I know: ${lastMessageText(request)}` }
+    if (turn === 1) return backgroundCall
+    return turn === 2 ? { text: 'I am done' } : { text: `collected: ${lastMessageText(request)}` }
   })
   const { task } = await createTestTroupe({ model, agents: [lead, helper] })
   const { response } = (await task('lead', 'go')).output as { response: string }
-  expect(response).toContain('now I know')
+  expect(response).toContain('collected')
   expect(response).toContain('"response":"found"')
 })
 
-test('TK20 a background task goes on after a restart, also when its call had long been answered', async () => {
+test('TK20 a background task continues after a restart, also if its tool call had returned', async () => {
   const model = functionModel((request) => {
     const { agent: name, turn } = request.session
     if (name === 'helper') {
       const calls = [{ name: 'ask_user', input: { question: 'where?' } }]
       return turn === 1 ? { calls } : { text: `dug ${lastMessageText(request)}` }
     }
-    if (turn === 1) return inBackground
+    if (turn === 1) return backgroundCall
     return turn === 2 ? { text: 'waiting' } : { text: lastMessageText(request) }
   })
   const { troupe, task } = await createTestTroupe({ model, agents: [lead, helper] })
@@ -76,28 +76,28 @@ test('TK20 a background task goes on after a restart, also when its call had lon
   expect(model.requests).toHaveLength(5)
 })
 
-test('TK21 the first task of a run and a resumed session cannot be in the background', async () => {
+test('TK21 background is refused for the first task of a run', async () => {
   const { troupe } = await createTestTroupe({ model: functionModel(() => ({ text: 'x' })), agents: [lead] })
   const result = await troupe.run('task', { agent: 'lead', instruction: 'x', background: true })
   expect(result.error).toMatchObject({ code: 'invalid_input' })
 })
 
-test('TK22 task_result brings the result of any earlier session again; an unknown id lists what is known', async () => {
-  let wanted = ''
+test('TK22 task_result returns the result of any earlier session; an unknown id is an error', async () => {
+  let sessionId = ''
   const model = functionModel((request) => {
     if (request.session.agent === 'helper') return { text: 'old result' }
-    const calls = [{ name: 'task_result', input: { session_id: wanted } }]
+    const calls = [{ name: 'task_result', input: { session_id: sessionId } }]
     return request.session.turn === 1 ? { calls } : { text: lastMessageText(request) }
   })
   const { task } = await createTestTroupe({ model, agents: [lead, helper] })
   const earlier = (await task('helper', 'x')).output as { session_id: string }
-  wanted = earlier.session_id
+  sessionId = earlier.session_id
   expect(((await task('lead', 'go')).output as { response: string }).response).toContain('old result')
-  wanted = 'nonsense'
+  sessionId = 'nonsense'
   expect(((await task('lead', 'go')).output as { response: string }).response).toContain('unknown_session')
 })
 
-test('TK23 with cache, the same task is answered from the earlier session, in this run and in later ones', async () => {
+test('TK23 with cache, an identical task returns the earlier result, in this run and in later ones', async () => {
   const model = functionModel((request) => {
     if (request.session.agent === 'helper') return { text: `fresh ${model.requests.length}` }
     const calls = [{ name: 'task', input: { agent: 'helper', instruction: 'same', cache: true } }]
@@ -110,7 +110,7 @@ test('TK23 with cache, the same task is answered from the earlier session, in th
   expect(model.requests.filter(({ session }) => session.agent === 'helper')).toHaveLength(1)
 })
 
-test('TK24 a task whose agent could act is never answered from the cache', async () => {
+test('TK24 the cache is not used for an agent with an acting tool', async () => {
   const act = defineTool({
     name: 'act',
     description: 'acts',
@@ -129,9 +129,9 @@ test('TK24 a task whose agent could act is never answered from the cache', async
   expect(model.requests.filter(({ session }) => session.agent === 'helper')).toHaveLength(2)
 })
 
-test('A21 an agent set up for the background does not keep its caller waiting, unless the call says otherwise', async () => {
+test('A21 an agent with background: true runs in the background unless the call sets background: false', async () => {
   const digger = agent('digger', { background: true })
-  const asked = async (more: object) => {
+  const taskResultFor = async (more: object) => {
     const model = functionModel((request) => {
       const { agent: name, turn } = request.session
       if (name === 'digger') return { text: 'found' }
@@ -142,28 +142,28 @@ test('A21 an agent set up for the background does not keep its caller waiting, u
     await task('lead', 'go')
     return lastMessageText(model.requests.filter(({ session }) => session.agent === 'lead')[1] as ModelRequest)
   }
-  expect(await asked({})).toContain('"status":"running"')
-  expect(await asked({ background: true })).toContain('"status":"running"')
-  expect(await asked({ background: false })).toContain('"response":"found"')
+  expect(await taskResultFor({})).toContain('"status":"running"')
+  expect(await taskResultFor({ background: true })).toContain('"status":"running"')
+  expect(await taskResultFor({ background: false })).toContain('"response":"found"')
 })
 
-test('A21 such an agent works in the foreground as the first of a run, and when its session is resumed', async () => {
+test('A21 an agent with background: true runs in the foreground as first agent and when resumed', async () => {
   const digger = agent('digger', { background: true })
-  let old = ''
+  let oldSession = ''
   const model = functionModel((request) => {
     const { agent: name, turn } = request.session
     if (name === 'digger') return { text: `found ${turn}` }
-    const calls = [{ name: 'task', input: { session_id: old, instruction: 'again' } }]
+    const calls = [{ name: 'task', input: { session_id: oldSession, instruction: 'again' } }]
     return turn === 1 ? { calls } : { text: lastMessageText(request) }
   })
   const { task } = await createTestTroupe({ model, agents: [lead, digger] })
   const first = (await task('digger', 'dig')).output as { session_id: string; response: string }
   expect(first.response).toBe('found 1')
-  old = first.session_id
+  oldSession = first.session_id
   expect(((await task('lead', 'go')).output as { response: string }).response).toContain('"response":"found 2"')
 })
 
-test('A22 an initial prompt stands before the first instruction of a run’s first agent, and nowhere else', async () => {
+test('A22 initial_prompt precedes only the first instruction of the first agent of a run', async () => {
   const scout = agent('scout', { initial_prompt: 'Look around first.' })
   const model = functionModel((request) => {
     const { agent: name, turn } = request.session
@@ -171,17 +171,17 @@ test('A22 an initial prompt stands before the first instruction of a run’s fir
     return name === 'lead' && turn === 1 ? { calls } : { text: 'done' }
   })
   const { task, troupe } = await createTestTroupe({ model, agents: [lead, scout] })
-  const heard = () =>
+  const lastPrompt = () =>
     lastMessageText(model.requests.findLast(({ session }) => session.agent === 'scout') as ModelRequest)
   const first = (await task('scout', 'go')).output as { session_id: string }
-  expect(heard()).toBe('Look around first.\n\ngo')
+  expect(lastPrompt()).toBe('Look around first.\n\ngo')
   await troupe.run('task', { session_id: first.session_id, instruction: 'on' })
-  expect(heard()).toBe('on')
+  expect(lastPrompt()).toBe('on')
   await task('lead', 'x')
-  expect(heard()).toBe('go')
+  expect(lastPrompt()).toBe('go')
 })
 
-test('A23 the effort of an agent is a setting of its model calls', async () => {
+test('A23 effort of an agent is sent with its model requests', async () => {
   const model = functionModel(() => ({ text: 'done' }))
   const { task } = await createTestTroupe({ model, agents: [agent('thinker', { effort: 'high' }), lead] })
   await task('thinker', 'x')

@@ -4,29 +4,34 @@ export const contextScopes = ['conversation', 'agents', 'full'] as const
 export type ContextScope = (typeof contextScopes)[number]
 
 const fields = {
-  instruction: z.string().describe('What to do, with all that the agent needs to know.'),
+  instruction: z.string().describe('What the agent has to do, with everything it needs to know.'),
   session_id: z.string().optional().describe('Continue this earlier session instead of starting a new one.'),
   context_depth: z
     .enum(['none', 'recent', 'all'])
     .default('none')
-    .describe('How much of this conversation the agent sees: nothing, the last turns, or all.'),
-  context_turns: z.int().min(1).max(10).default(5).describe('How many turns `recent` means.'),
+    .describe('How much of this conversation the agent sees: nothing, the most recent turns, or all of it.'),
+  context_turns: z.int().min(1).max(10).default(5).describe('The number of turns that `recent` includes.'),
   context_scope: z
     .enum(contextScopes)
     .default('conversation')
-    .describe('What it sees of them: the words, also results of agents, or also results of every tool.'),
-  model: z.string().optional().describe('A model or role for this agent instead of its own.'),
+    .describe(
+      'Which parts of those turns it sees: messages only, messages and agent results, or all tool results too.',
+    ),
+  model: z.string().optional().describe('The model or model role to use instead of the one configured for the agent.'),
   background: z
     .boolean()
     .optional()
     .describe(
-      'Return at once with the session_id; collect the result later with task_result. Unless given, as the agent is set up.',
+      'Return the session_id at once and collect the result later with task_result. Default: the setting of the agent.',
     ),
-  cache: z.boolean().default(false).describe('Use an earlier result of exactly this task, if its agent only reads.'),
+  cache: z
+    .boolean()
+    .default(false)
+    .describe('Reuse the result of an identical earlier task if the agent is read-only.'),
 }
 
 export const taskInput = z.strictObject({
-  agent: z.string().optional().describe("An agent's name, or 'self'. Needed to start a new session."),
+  agent: z.string().optional().describe("The name of an agent, or 'self'. Required to start a new session."),
   ...fields,
 })
 
@@ -50,7 +55,7 @@ const finishedOutput = z.object({
   cached: z.literal(true).optional(),
 })
 
-/** A task answers when it has ended; in the background it answers at once that it runs. */
+/** The result of a finished task, or `status: running` for a background task. */
 export const taskOutput = z.union([
   finishedOutput,
   z.strictObject({ session_id: z.string(), agent: z.string().optional(), status: z.literal('running') }),
@@ -59,27 +64,27 @@ export const taskOutput = z.union([
 export type TaskOutput = z.output<typeof finishedOutput>
 
 export const taskResultInput = z.strictObject({
-  session_id: z.string().describe('The session_id that task returned.'),
+  session_id: z.string().describe('The session_id returned by task.'),
   wait: z
     .boolean()
     .default(true)
-    .describe('Wait until it has ended; else answer at once, with status running if it works.'),
+    .describe('Wait until the task has ended. If false, return at once, with status running if it has not ended.'),
 })
 
 const inputSchemaCache = new Map<string, typeof taskInput>()
 
-/** The input as one caller sees it: the agents of the live roster, by name. Made once per list of names. */
+/** The input schema with the agents the caller may use as an enum. Cached per list of names. */
 export function taskInputFor(names: readonly string[]): typeof taskInput {
-  const list = names.join('\n')
-  let schema = inputSchemaCache.get(list)
+  const cacheKey = names.join('\n')
+  let schema = inputSchemaCache.get(cacheKey)
   if (!schema) {
     const agent = z
       .enum([...names, 'self'])
       .optional()
-      .describe('Who does it. Needed to start a new session.')
+      .describe('The agent to delegate to. Required to start a new session.')
     schema = z.strictObject({ agent, ...fields }) as unknown as typeof taskInput
     if (inputSchemaCache.size > 100) inputSchemaCache.clear()
-    inputSchemaCache.set(list, schema)
+    inputSchemaCache.set(cacheKey, schema)
   }
   return schema
 }

@@ -19,20 +19,22 @@ const write = defineTool({
 const call = (name: string, input: object = {}) => ({ calls: [{ name, input }] })
 const lead = agent('lead', { tools: ['task', 'task_result', 'EnterPlanMode', 'Write'] })
 
-test('TK25 a resumed session may not do more than a new one could there: depth, path and plan mode hold', async () => {
+test('TK25 plan mode of the caller applies to a resumed session', async () => {
   written.length = 0
-  let old = ''
+  let oldSession = ''
   const model = functionModel((request) => {
     const { agent: name, turn } = request.session
     if (name === 'worker') return turn % 2 === 1 ? call('Write') : { text: lastMessageText(request) }
-    if (old === '') return { text: 'first' }
+    if (oldSession === '') return { text: 'first' }
     if (turn === 1) return call('EnterPlanMode')
-    return turn === 2 ? call('task', { session_id: old, instruction: 'again' }) : { text: lastMessageText(request) }
+    return turn === 2
+      ? call('task', { session_id: oldSession, instruction: 'again' })
+      : { text: lastMessageText(request) }
   })
   const { troupe, task: run } = await createTestTroupe({ model, agents: [lead, agent('worker')], tools: [write] })
   const worked = (await run('worker', 'write')).output as { session_id: string }
   expect(written).toHaveLength(1)
-  old = worked.session_id
+  oldSession = worked.session_id
   const planned = await run('lead', 'go')
   expect(written).toHaveLength(1)
   expect(JSON.stringify(planned.output)).toContain('denied')
@@ -40,20 +42,20 @@ test('TK25 a resumed session may not do more than a new one could there: depth, 
   expect(sessions.map((session) => session.agent).sort()).toEqual(['lead', 'worker'])
 })
 
-test('TK25 an agent cannot go deeper by resuming older sessions of its own kind', async () => {
-  let old = ''
+test('TK25 resuming a session of the same agent counts towards limits.self_depth', async () => {
+  let oldSession = ''
   const model = functionModel((request) =>
-    old === '' || request.session.turn > 2
+    oldSession === '' || request.session.turn > 2
       ? { text: lastMessageText(request) }
-      : call('task', { session_id: old, instruction: 'x' }),
+      : call('task', { session_id: oldSession, instruction: 'x' }),
   )
   const { task: run } = await createTestTroupe({ model, agents: [lead], limits: { self_depth: 0 } })
-  old = ((await run('lead', 'first')).output as { session_id: string }).session_id
+  oldSession = ((await run('lead', 'first')).output as { session_id: string }).session_id
   const second = await run('lead', 'second')
   expect(JSON.stringify(second.output)).toContain('depth_exceeded')
 })
 
-test('TK2 tool:error carries the specification’s fields too, under the tool’s own name', async () => {
+test('TK2 tool:error carries the fields of the specification and the canonical tool name', async () => {
   const model = functionModel((request) =>
     request.session.turn === 1 ? call('Task', { instruction: 'x' }) : { text: 'end' },
   )
@@ -69,7 +71,7 @@ test('TK2 tool:error carries the specification’s fields too, under the tool’
   })
 })
 
-test('TK2 a resumed session is named by the agent it is, not by how its id is spelled', async () => {
+test('TK2 events of a resumed session carry the agent’s name, not the slug in the session_id', async () => {
   const model = functionModel((request) => {
     const { agent: name, turn } = request.session
     if (name !== 'lead') return { text: 'here' }
@@ -83,19 +85,19 @@ test('TK2 a resumed session is named by the agent it is, not by how its id is sp
   expect(posts.map(({ data }) => ('agent' in data ? data.agent : ''))).toEqual(['my:cool_agent', 'my:cool_agent'])
 })
 
-test('TK22 a failed session that is fetched again brings its reason along', async () => {
+test('TK22 task_result of a failed session includes the error', async () => {
   let failed = ''
   const model = functionModel((request) => {
-    if (request.session.agent === 'worker') throw Object.assign(new Error('no luck'), { status: 400 })
+    if (request.session.agent === 'worker') throw Object.assign(new Error('worker failed'), { status: 400 })
     return request.session.turn === 1 ? call('task_result', { session_id: failed }) : { text: lastMessageText(request) }
   })
   const { troupe, task: run } = await createTestTroupe({ model, agents: [lead, agent('worker')] })
   const first = await run('worker', 'try')
   failed = (await troupe.sessions(first.run_id))[0]?.session_id ?? ''
-  expect(JSON.stringify((await run('lead', 'go')).output)).toContain('no luck')
+  expect(JSON.stringify((await run('lead', 'go')).output)).toContain('worker failed')
 })
 
-test('TK1 what a task answers is what its schema says, in the background too', async () => {
+test('TK1 the output matches the schema, also for background tasks', async () => {
   const model = functionModel((request) => {
     if (request.session.agent === 'worker') return { text: 'done' }
     const input = { agent: 'worker', instruction: 'x', background: request.session.turn === 2 }

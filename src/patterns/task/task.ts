@@ -12,17 +12,17 @@ import type { TaskInput, TaskOutput } from './input.ts'
 import { taskInput, taskInputFor, taskOutput, taskResultInput } from './input.ts'
 import { instructionWithContext, quoteConversation } from './prompts.ts'
 
-/** The session a task opens hangs under this key of its call. */
+/** Step key of the sub-session, relative to the tool call. */
 const SESSION_KEY = 'session'
 
-/** Delegation to a sub-session that can be resumed. At the top of a run it starts the first agent. */
+/** Delegates an instruction to an agent in a resumable sub-session. At the top of a run it starts the first agent. */
 export const task = definePattern<TaskInput>({
   name: 'task',
   version: 1,
   description:
-    'Delegate a subtask to another agent. It works in a session of its own and answers with its result and a session_id; ' +
-    'give that session_id again, with a new instruction, to continue the same conversation. Several calls in one turn ' +
-    'run in parallel.',
+    'Delegate a subtask to another agent. The agent works in its own session and returns its result and a session_id. ' +
+    'To continue that conversation, call task with the session_id and a new instruction. Several calls in one turn run ' +
+    'in parallel.',
   category: 'task_management',
   delegates: true,
   subject: (input, context) => resolveAgentName(context, input),
@@ -46,8 +46,8 @@ export const task = definePattern<TaskInput>({
     )
     const cache_key =
       agent && input.cache && context.isReadOnly(agent) ? cacheKey(agent, instruction, input) : undefined
-    const known = cache_key === undefined ? undefined : await context.cachedResult('cached', cache_key)
-    if (known) return toPatternResult(known, true)
+    const cachedSession = cache_key === undefined ? undefined : await context.cachedResult('cached', cache_key)
+    if (cachedSession) return toPatternResult(cachedSession, true)
     const request = {
       instruction,
       ...(input.session_id === undefined ? undefined : { resume: input.session_id }),
@@ -59,12 +59,12 @@ export const task = definePattern<TaskInput>({
   },
 })
 
-/** Brings the result of a background task, or again that of any earlier session. */
+/** Returns the result of a background task or of any earlier session. */
 export const taskResult = definePattern<z.output<typeof taskResultInput>>({
   name: 'task_result',
   version: 1,
   description:
-    'The result of a task by its session_id: of one that works in the background, or again of an earlier one.',
+    'Get the result of a task by its session_id: of a task that runs in the background, or again of an earlier one.',
   category: 'task_management',
   delegates: true,
   input: taskResultInput,
@@ -76,17 +76,17 @@ export const taskResult = definePattern<z.output<typeof taskResultInput>>({
   },
 })
 
-/** The instruction, after what the first agent of a run is always told. */
+/** The instruction, preceded by `initial_prompt` for the first agent of a run. */
 function openingInstruction(
   context: Context,
   agent: Agent | undefined,
   { instruction, session_id }: TaskInput,
 ): string {
-  const first = context.caller || session_id !== undefined ? undefined : agent?.initial_prompt
-  return first === undefined ? instruction : `${first}\n\n${instruction}`
+  const initialPrompt = context.caller || session_id !== undefined ? undefined : agent?.initial_prompt
+  return initialPrompt === undefined ? instruction : `${initialPrompt}\n\n${instruction}`
 }
 
-/** The call decides, then the agent; nobody would collect what the first agent of a run does in the background. */
+/** The input decides, then the agent's setting. The first agent of a run has no caller to collect its result. */
 function isBackground({ caller }: Context, agent: Agent | undefined, { background, session_id }: TaskInput): boolean {
   return background ?? (caller !== undefined && session_id === undefined && agent?.background === true)
 }
@@ -97,12 +97,14 @@ async function startInBackground(
   request: PerformRequest,
 ): Promise<PatternResult> {
   if (!context.caller) {
-    throw new TroupeError('invalid_input', 'the first task of a run cannot be in the background', {
-      hint: 'start the run without waiting for it instead',
+    throw new TroupeError('invalid_input', '`background` cannot be used for the first task of a run', {
+      hint: 'remove `background` and start the run without waiting for it',
     })
   }
   if (!agent || request.resume !== undefined) {
-    throw new TroupeError('invalid_input', 'a session is resumed in the foreground', { hint: 'leave background out' })
+    throw new TroupeError('invalid_input', '`background` cannot be combined with `session_id`', {
+      hint: 'remove `background`',
+    })
   }
   const session_id = await context.startBackground(agent, request, { key: SESSION_KEY })
   return { success: true, output: { session_id, agent: agent.name, status: 'running' }, started: [session_id] }
@@ -110,18 +112,18 @@ async function startInBackground(
 
 function checkTaskInput(roster: Roster, input: TaskInput): void {
   if (input.instruction.trim() === '') {
-    throw new TroupeError('invalid_input', 'the instruction is empty', { hint: 'say what the agent should do' })
+    throw new TroupeError('invalid_input', '`instruction` is empty', { hint: 'describe what the agent should do' })
   }
   if (input.agent !== undefined) roster.get(input.agent)
   else if (input.session_id === undefined) {
-    throw new TroupeError('invalid_input', 'neither agent nor session_id is given', {
-      hint: 'name an agent to start a new session, or give the session_id of an earlier one',
+    throw new TroupeError('invalid_input', 'neither `agent` nor `session_id` is given', {
+      hint: 'set `agent` to start a new session, or `session_id` to continue an earlier one',
       alternatives: [...roster.names],
     })
   }
 }
 
-/** The agent to start, or the one a resumed session is expected to be. */
+/** The agent to start, or the expected agent of the session to resume. */
 function requestedAgent(context: Context, input: TaskInput): Agent | undefined {
   if (input.agent === 'self' && context.caller) return context.caller.opening.agent
   return input.agent === undefined ? undefined : context.roster.get(input.agent)
@@ -132,20 +134,20 @@ function requestedAgentName(context: Context, input: TaskInput): string {
   return input.agent ?? input.session_id?.split('_').slice(1).join('_') ?? ''
 }
 
-/** The agent by the one name that it has in the roster, also where it is called by another or by its session. */
+/** The canonical roster name, also when the input uses an alias or a session_id. */
 function resolveAgentName(context: Context, input: TaskInput): string {
-  const named = requestedAgentName(context, input)
-  if (input.agent !== undefined) return context.roster.has(named) ? context.roster.get(named).name : named
-  const meant = context.roster.names.filter((name) => agentSlug(name) === named)
-  return meant.length === 1 ? (meant[0] ?? named) : named
+  const requested = requestedAgentName(context, input)
+  if (input.agent !== undefined) return context.roster.has(requested) ? context.roster.get(requested).name : requested
+  const matches = context.roster.names.filter((name) => agentSlug(name) === requested)
+  return matches.length === 1 ? (matches[0] ?? requested) : requested
 }
 
 function inheritedContext(context: Context, input: TaskInput): string {
   if (!context.caller || input.context_depth === 'none') return ''
-  // The last message is the caller's own call of this task.
-  const before = context.caller.messages.slice(0, -1)
+  // The last message is the caller's own call of `task`.
+  const messages = context.caller.messages.slice(0, -1)
   const turns = input.context_depth === 'all' ? Number.POSITIVE_INFINITY : input.context_turns
-  return quoteConversation(before, turns, input.context_scope, context.delegates)
+  return quoteConversation(messages, { turns, scope: input.context_scope, delegates: context.delegates })
 }
 
 function cacheKey(agent: Agent, instruction: string, input: TaskInput): string {
@@ -158,12 +160,12 @@ function toPatternResult(session: SessionResult, cached = false): PatternResult 
   const output: TaskOutput = { response: text, ...facts, ...(cached ? { cached } : undefined) }
   const performed_by = { agent: session.agent, sub_session_id: session.session_id }
   if (session.status === 'completed') return { success: true, output, performed_by, stop_reason: session.stop_reason }
-  const why = error?.message ?? `the session ended: ${session.stop_reason}`
+  const message = error?.message ?? `the session ended with stop_reason ${session.stop_reason}`
   return {
     success: false,
     output,
     performed_by,
-    error: why,
+    error: message,
     stop_reason: session.stop_reason,
     ...(error ? { detail: error } : undefined),
   }
