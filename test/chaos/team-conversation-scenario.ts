@@ -46,7 +46,7 @@ function respond(request: ModelRequest): { calls: PlannedCall[]; text?: string }
   switch (agent) {
     case 'router':
       return inWords({ verdicts: [{ condition: 1, holds: true }] })
-    case 'scribe':
+    case 'summarizer':
       return inWords(`the sum of ${lines.length}`)
     case 'p':
     case 'q':

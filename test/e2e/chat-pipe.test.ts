@@ -76,7 +76,7 @@ describe('talking with a team in a pipe', () => {
       ...[replyRule('writer', 'Draft.'), replyRule('editor', 'Edited.'), replyRule('lawyer', 'Lawful.')],
     ])
     const yes = await runChat(here, ['Go.', 'perhaps', 'yes'], 'gate.yaml', '--model', model)
-    expect(yes.err).toMatch(/\? writer wants to hand over to editor/)
+    expect(yes.err).toMatch(/\? writer wants to hand off to editor/)
     expect(yes.err).toMatch(/answer one of: yes, no, writer, editor, lawyer/)
     expect(yes.out).toBe('writer: Draft.\neditor: Edited.\n')
     const no = await runChat(here, ['Go.', 'n'], 'gate.yaml', '--model', model)

@@ -145,7 +145,7 @@ describe('coming back to a team', () => {
     const model = await here.script('s.json', [replyRule('a', 'A.'), replyRule('b', 'B.'), ...bothReplies])
     const open = await runChat(here, ['Go.'], 'gate.yaml', '--model', model, '-q')
     expect(open.code).toBe(3)
-    expect(open.err).toMatch(/\? a wants to hand over to b[\s\S]*come back with/)
+    expect(open.err).toMatch(/\? a wants to hand off to b[\s\S]*come back with/)
     const quiet = await runChat(here, ['Go.'], 'pair.yaml', '--model', model, '-q')
     expect(quiet).toMatchObject({ code: 0, err: '', out: 'writer: Draft.\nreviewer: Fine.\n' })
   })

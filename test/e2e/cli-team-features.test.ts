@@ -111,7 +111,7 @@ after_work_behavior: terminate
     await here.write('nobody.yaml', formed('flies aeroplanes'))
     const refused = await here.troupe(...runArguments(model, 'nobody.yaml', '--no-tools'))
     expect(refused.code).toBe(2)
-    expect(refused.err).toMatch(/nobody in the roster fits 'flies aeroplanes' \(watcher\)[\s\S]*stargazer/)
+    expect(refused.err).toMatch(/no agent of the roster fits the role 'flies aeroplanes' \(watcher\)[\s\S]*stargazer/)
   })
 
   test('TM20 a long conversation is summed up: request, decisions and artifacts stay, and the history has all of it', async () => {
@@ -126,7 +126,7 @@ after_work_behavior: terminate
     const kept = '"summary":"In short: red\\.","decisions":\\["1: a → b: .*"artifacts":\\["map@1"\\]'
     const model = await here.script('s.json', [
       { when: { agent: 'a', turn: 1 }, reply: { toolCalls: [write] } },
-      { when: { agent: 'scribe' }, reply: { text: 'In short: red.' } },
+      { when: { agent: 'summarizer' }, reply: { text: 'In short: red.' } },
       { when: { agent: 'keeper', heard: '"text":"Report on Mars\\."' }, reply: { text: 'The request is there.' } },
       { when: { agent: 'closer', heard: kept }, reply: { text: 'All is kept.' } },
       ...names.slice(0, -2).map((name) => replyRule(name, `${name} says ${'very much '.repeat(20)}`)),

@@ -184,7 +184,7 @@ describe('steering from another terminal', () => {
       [['next', id, 'publishr'], /no agent or group 'publishr'; known: publisher/],
       [['set', id, 'strict=maybe'], /'strict' is a boolean, and 'maybe' is not/],
       [['set', id, 'stric=true'], /no variable 'stric'; known: strict/],
-      [['set', id, 'round=1'], /'round' is set by Troupe itself/],
+      [['set', id, 'round=1'], /'round' is a system variable/],
       [['set', id, 'strict'], /'strict' is no variable with a value/],
     ]
     for (const [words, problem] of refusals) {
@@ -203,7 +203,7 @@ describe('steering from another terminal', () => {
     const model = await here.script('s.json', [replyRule('writer', 'Draft.'), replyRule('editor', 'Edited.')])
     const asked = await here.troupe('run', 'team', 'Go.', '--team', 'gate.yaml', '--model', model, '--no-tools')
     expect(asked.code).toBe(3)
-    expect(asked.err).toMatch(/writer wants to hand over to editor: "always" holds/)
+    expect(asked.err).toMatch(/writer wants to hand off to editor: "always" holds/)
     const [, gate = ''] = /troupe answer (g_\w+)/.exec(asked.err) ?? []
     const approved = await here.troupe('answer', gate, 'yes')
     expect(approved).toMatchObject({ code: 0, out: 'Edited.\n' })

@@ -7,81 +7,56 @@ import { matchRoles } from './form-team.ts'
 import type { TeamRunInput } from './input.ts'
 import { checkVariable } from './team-steering.ts'
 
-/** Teams within teams within teams. */
 const MAX_NESTING = 8
 
-/** Refuses a team that cannot work as it is written, before anything is paid for. */
+/** Rejects a team that cannot run, before the first model request. */
 export function checkTeamInput(roster: Roster, { team, message, variables }: TeamRunInput): void {
   if (message.trim() === '') {
-    throw new TroupeError('invalid_input', 'the message is empty', { hint: 'say what the team should do' })
+    throw new TroupeError('invalid_input', '`message` is empty', { hint: 'describe what the team should do' })
   }
-  const levels = nestingDepth(team)
-  if (levels > MAX_NESTING) {
-    throw new TroupeError(
-      'depth_exceeded',
-      `the team '${team.name}' holds ${levels} levels of teams, ${MAX_NESTING} are allowed`,
-      {
-        hint: 'put inner teams side by side',
-      },
-    )
-  }
-  const path = findUnreadTeamPath(team)
-  if (path !== undefined) {
-    throw new TroupeError(
-      'invalid_input',
-      `'${path}' is the path of a team file: it has to be read before the team can run`,
-      {
-        hint: 'read the team with readTeamFile, which reads the files of teams inside it',
-      },
-    )
-  }
+  checkNesting(team)
+  checkTeamFilesLoaded(team)
   const problems = validateTeam(team, { roster: roster.names, given: Object.keys(variables) }).problems.filter(
     ({ severity }) => severity === 'error',
   )
   const [first] = problems
   if (first) {
-    const others = problems.length > 1 ? ` (and ${problems.length - 1} more)` : ''
+    const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : ''
     throw new TroupeError(
       'invalid_input',
-      `the team '${team.name}': ${formatFieldPath(first.place)}: ${first.message}${others}`,
-      {
-        ...(first.hint === undefined ? undefined : { hint: first.hint }),
-      },
+      `team '${team.name}': ${formatFieldPath(first.place)}: ${first.message}${more}`,
+      first.hint === undefined ? {} : { hint: first.hint },
     )
   }
   for (const [name, value] of Object.entries(variables)) checkVariable(team, name, value)
   checkOpenRoles(team, roster)
 }
 
-/** Nobody works before every open place has somebody, also in teams that may never get their turn. */
-function checkOpenRoles(team: Team, roster: Roster): void {
-  if (team.form) matchRoles(team, roster)
-  for (const { team: inner } of team.agents) if (typeof inner === 'object') checkOpenRoles(inner, roster)
-}
-
-const MAX_WARNINGS = 20
-
-/** Looking into a large team takes longer than a handoff in it: an input is looked into once. */
-const warningsCache = new WeakMap<TeamRunInput, string[]>()
-
-/** What is odd about a team that works all the same. What is said of a team inside it is said with the one above. */
-export function teamWarnings(input: TeamRunInput): string[] {
-  const before = warningsCache.get(input)
-  if (before) return before
-  const { problems } = validateTeam(input.team, { given: Object.keys(input.variables) })
-  const warnings = problems
-    .filter(({ severity }) => severity === 'warning')
-    .slice(0, MAX_WARNINGS)
-    .map(({ place, message }) => `${formatFieldPath(place)}: ${message}`)
-  warningsCache.set(input, warnings)
-  return warnings
+function checkNesting(team: Team): void {
+  const depth = nestingDepth(team)
+  if (depth <= MAX_NESTING) return
+  throw new TroupeError(
+    'depth_exceeded',
+    `team '${team.name}' nests ${depth} levels of teams, the limit is ${MAX_NESTING}`,
+    {
+      hint: 'move inner teams to a higher level',
+    },
+  )
 }
 
 function nestingDepth(team: Team): number {
   return team.agents.reduce(
-    (most, { team: inner }) => (typeof inner === 'object' ? Math.max(most, 1 + nestingDepth(inner)) : most),
+    (deepest, { team: inner }) => (typeof inner === 'object' ? Math.max(deepest, 1 + nestingDepth(inner)) : deepest),
     0,
   )
+}
+
+function checkTeamFilesLoaded(team: Team): void {
+  const path = findUnreadTeamPath(team)
+  if (path === undefined) return
+  throw new TroupeError('invalid_input', `the team file '${path}' in \`agents[].team\` was not loaded`, {
+    hint: 'load the team with readTeamFile, which also loads the team files it refers to',
+  })
 }
 
 function findUnreadTeamPath(team: Team): string | undefined {
@@ -90,4 +65,28 @@ function findUnreadTeamPath(team: Team): string | undefined {
     if (path !== undefined) return path
   }
   return undefined
+}
+
+/** Matches the open roles of all nested teams up front: a missing agent must not stop a run half way. */
+function checkOpenRoles(team: Team, roster: Roster): void {
+  if (team.form) matchRoles(team, roster)
+  for (const { team: inner } of team.agents) if (typeof inner === 'object') checkOpenRoles(inner, roster)
+}
+
+const MAX_WARNINGS = 20
+
+/** Memoised: validating a large team takes longer than one of its handoffs. */
+const warningsCache = new WeakMap<TeamRunInput, string[]>()
+
+/** Validation warnings of a team and of the teams nested in it. */
+export function teamWarnings(input: TeamRunInput): string[] {
+  const cached = warningsCache.get(input)
+  if (cached) return cached
+  const { problems } = validateTeam(input.team, { given: Object.keys(input.variables) })
+  const warnings = problems
+    .filter(({ severity }) => severity === 'warning')
+    .slice(0, MAX_WARNINGS)
+    .map(({ place, message }) => `${formatFieldPath(place)}: ${message}`)
+  warningsCache.set(input, warnings)
+  return warnings
 }

@@ -20,48 +20,50 @@ const chain = {
 }
 const long = Object.fromEntries(names.map((name) => [name, [`${name} says: ${'word '.repeat(80)}`]]))
 
-describe('a conversation that gets long', () => {
-  test('TM20 older messages become a summary; what was asked, every handoff and every artifact stay to the letter', async () => {
-    const scene = await runTeam(chain, { ...long, scribe: ['What matters so far.'] }, { message: 'The request.' })
-    expect([scene.result.status, scene.route]).toEqual(['completed', names])
-    const told = scene.events.flatMap((event) => (isEvent(event, 'team:compress') ? event.data : []))
-    expect(told.length).toBeGreaterThan(0)
-    for (const { before, after } of told) expect(after).toBeLessThan(before)
-    const first = told[0]?.round ?? 0
-    const [asked] = requestsFrom(scene, `agent_${first - 1}`)
-    if (!asked) throw new Error('nobody read the summary')
-    const [request, summary, ...whole] = conversationFrom(asked)
+describe('a long conversation', () => {
+  test('TM20 a summary replaces older messages; the request, handoffs and artifacts are kept verbatim', async () => {
+    const run = await runTeam(chain, { ...long, summarizer: ['The summary.'] }, { message: 'The request.' })
+    expect([run.result.status, run.route]).toEqual(['completed', names])
+    const compressions = run.events.flatMap((event) => (isEvent(event, 'team:compress') ? event.data : []))
+    expect(compressions.length).toBeGreaterThan(0)
+    for (const { before, after } of compressions) expect(after).toBeLessThan(before)
+    const first = compressions[0]?.round ?? 0
+    const [modelRequest] = requestsFrom(run, `agent_${first - 1}`)
+    if (!modelRequest) throw new Error('no request has the summary')
+    const [request, summary, ...rest] = conversationFrom(modelRequest)
     expect(request).toEqual({ from: 'user', text: 'The request.' })
-    expect(summary).toMatchObject({ from: 'team', summary: 'What matters so far.' })
+    expect(summary).toMatchObject({ from: 'team', summary: 'The summary.' })
     expect((summary as { decisions: string[] }).decisions).toEqual(
-      scene.output.handoffs
+      run.output.handoffs
         .slice(0, first - 1)
         .map(({ round, from, to, handoff_reason }) => `${round}: ${from} → ${to}: ${handoff_reason}`),
     )
-    expect(whole).toHaveLength(4)
-    expect(whole.at(-1)).toMatchObject({ from: `agent_${first - 2}`, text: long[`agent_${first - 2}`]?.[0] })
-    expect(scene.output.history).toHaveLength(1 + names.length)
-    expect(await scene.troupe.replay(scene.result.run_id)).toMatchObject({ same: true })
+    expect(rest).toHaveLength(4)
+    expect(rest.at(-1)).toMatchObject({ from: `agent_${first - 2}`, text: long[`agent_${first - 2}`]?.[0] })
+    expect(run.output.history).toHaveLength(1 + names.length)
+    expect(await run.troupe.replay(run.result.run_id)).toMatchObject({ same: true })
   })
 
-  test('TM20 the scribe reads the shared conversation itself, so that its request begins as the others do', async () => {
-    const scene = await runTeam(chain, { ...long, scribe: ['Short.'] })
-    const [asked] = requestsFrom(scene, 'scribe')
-    const before = scene.model.requests[scene.model.requests.indexOf(asked as never) - 1]
-    expect(asked?.system).toBe(before?.system)
-    expect(asked?.messages.slice(0, before ? before.messages.length - 1 : 0)).toEqual(before?.messages.slice(0, -1))
+  test('TM20 the request of the summarizer starts like the others, so that the prompt cache applies', async () => {
+    const run = await runTeam(chain, { ...long, summarizer: ['Short.'] })
+    const [modelRequest] = requestsFrom(run, 'summarizer')
+    const before = run.model.requests[run.model.requests.indexOf(modelRequest as never) - 1]
+    expect(modelRequest?.system).toBe(before?.system)
+    expect(modelRequest?.messages.slice(0, before ? before.messages.length - 1 : 0)).toEqual(
+      before?.messages.slice(0, -1),
+    )
   })
 
-  test('TM20 a summary that fails leaves everything as it is, and is not tried in every turn', async () => {
+  test('TM20 a failed summary changes nothing and is not retried in every turn', async () => {
     const broken = Object.assign(new Error('no'), { status: 404 })
-    const scene = await runTeam(chain, { ...long, scribe: [broken] })
-    expect([scene.result.status, scene.route]).toEqual(['completed', names])
-    expect(requestsFrom(scene, 'scribe').length).toBeLessThan(4)
-    const last = scene.model.requests.at(-1)
+    const run = await runTeam(chain, { ...long, summarizer: [broken] })
+    expect([run.result.status, run.route]).toEqual(['completed', names])
+    expect(requestsFrom(run, 'summarizer').length).toBeLessThan(4)
+    const last = run.model.requests.at(-1)
     expect(last && conversationFrom(last)).toHaveLength(names.length)
   })
 
-  test('TM20 in a conversation that goes on, the last thing that was asked stays as well as the first', async () => {
+  test('TM20 the first and the latest user message are kept', async () => {
     const team = {
       name: 'Long',
       agents: [...chain.agents, { name: 'sub', team: { name: 'In', agents: [{ name: 'w' }] } }],
@@ -73,9 +75,9 @@ describe('a conversation that gets long', () => {
       limits: { context_tokens: 600 },
       after_work_behavior: 'terminate',
     }
-    const replies = { ...long, scribe: ['So far.'], w: ['W'] }
-    const asked = await runTeam(team, replies, { message: 'FIRST REQUEST' })
-    const done = await answerQuestion(asked, 'NEW REQUEST')
+    const replies = { ...long, summarizer: ['So far.'], w: ['W'] }
+    const waiting = await runTeam(team, replies, { message: 'FIRST REQUEST' })
+    const done = await answerQuestion(waiting, 'NEW REQUEST')
     expect(done.events.map(({ type }) => type)).toContain('team:compress')
     const users = (name: string) =>
       requestsFrom(done, name).map((request) =>
@@ -85,26 +87,26 @@ describe('a conversation that gets long', () => {
     expect(users('w')).toEqual([['FIRST REQUEST', 'NEW REQUEST']])
   })
 
-  test('TM20 a team within keeps the request, not the first of what it was told beside it', async () => {
-    const within = { ...chain, agents: chain.agents.slice(1), handoffs: chain.handoffs.slice(1) }
+  test('TM20 a sub-team keeps its request, not the first inherited message', async () => {
+    const subTeam = { ...chain, agents: chain.agents.slice(1), handoffs: chain.handoffs.slice(1) }
     const team = {
       name: 'Top',
-      agents: [{ name: 'agent_0' }, { name: 'sub', team: within }],
+      agents: [{ name: 'agent_0' }, { name: 'sub', team: subTeam }],
       handoffs: [{ from_agent: 'agent_0', to_agent: 'sub' }],
       after_work_behavior: 'terminate',
     }
-    const rules = within.handoffs.map(({ from_agent, to_agent }) => ({ from_agent, to_agent }))
-    const whole = { ...team, agents: [{ name: 'agent_0' }, { name: 'sub', team: { ...within, handoffs: rules } }] }
-    const scene = await runTeam(whole, { ...long, scribe: ['So far.'] }, { message: 'THE REQUEST' })
-    const [asked] = requestsFrom(scene, 'agent_9')
-    const [first, second] = asked ? conversationFrom(asked) : []
+    const rules = subTeam.handoffs.map(({ from_agent, to_agent }) => ({ from_agent, to_agent }))
+    const rest = { ...team, agents: [{ name: 'agent_0' }, { name: 'sub', team: { ...subTeam, handoffs: rules } }] }
+    const run = await runTeam(rest, { ...long, summarizer: ['So far.'] }, { message: 'THE REQUEST' })
+    const [modelRequest] = requestsFrom(run, 'agent_9')
+    const [first, second] = modelRequest ? conversationFrom(modelRequest) : []
     expect([first, second]).toMatchObject([
       { from: 'user', text: 'THE REQUEST' },
       { from: 'team', summary: 'So far.' },
     ])
   })
 
-  test('TM20 users who say very much do not keep a conversation from being compressed: the request and the newest stay', async () => {
+  test('TM20 long user messages are summarized too, except the request and the newest', async () => {
     const team = {
       name: 'Talk',
       agents: [{ name: 'a' }],
@@ -112,10 +114,10 @@ describe('a conversation that gets long', () => {
       limits: { context_tokens: 600 },
       after_work_behavior: 'terminate',
     }
-    let scene = await runTeam(team, { a: ['Go on.'], scribe: ['So far.'] }, { message: 'THE REQUEST' })
-    for (let n = 1; n < 8; n++) scene = await answerQuestion(scene, `part ${n}: ${'word '.repeat(80)}`)
-    expect(scene.result.status).toBe('completed')
-    const last = scene.model.requests.findLast(({ session }) => session.agent === 'a')
+    let run = await runTeam(team, { a: ['Go on.'], summarizer: ['So far.'] }, { message: 'THE REQUEST' })
+    for (let n = 1; n < 8; n++) run = await answerQuestion(run, `part ${n}: ${'word '.repeat(80)}`)
+    expect(run.result.status).toBe('completed')
+    const last = run.model.requests.findLast(({ session }) => session.agent === 'a')
     const users = (last ? conversationFrom(last) : []).flatMap(({ from, text }) =>
       from === 'user' ? String(text) : [],
     )
@@ -124,8 +126,8 @@ describe('a conversation that gets long', () => {
     expect(users.length).toBeLessThan(8)
   })
 
-  test('TM20 artifacts that the older messages named are named in their place', async () => {
-    const model = teamModel({ ...long, scribe: ['Short.'] })
+  test('TM20 the summary lists the artifacts of the replaced messages', async () => {
+    const model = teamModel({ ...long, summarizer: ['Short.'] })
     const stream = model.stream.bind(model)
     model.stream = async function* (request, signal) {
       if (request.session.agent === 'agent_0' && request.session.turn === 1) {
@@ -142,8 +144,8 @@ describe('a conversation that gets long', () => {
     const troupe = await createTroupe({ store: 'memory', model })
     const agents = chain.agents.map((agent, n) => (n === 0 ? { ...agent, tools: ['ArtifactWrite'] } : agent))
     const result = await troupe.run('team', { team: { ...chain, agents }, message: 'Go.' })
-    const scene = await readTeamRun(troupe, model, result)
-    const last = scene.model.requests.at(-1)
+    const run = await readTeamRun(troupe, model, result)
+    const last = run.model.requests.at(-1)
     expect(last && conversationFrom(last)[1]).toMatchObject({ from: 'team', artifacts: ['plan@1'] })
   })
 })

@@ -7,77 +7,72 @@ import { runSystemAgent } from './system-agent.ts'
 import type { TeamState } from './team-state.ts'
 import { contextLimitBytes } from './team-state.ts'
 
-/** The newest messages, which stay whole. */
+/** The number of newest messages that are never summarized. */
 const KEEP_RECENT = 4
-/** The share of the conversation that has to go for a summary to be worth its price. */
+/** The share of the conversation that a summary must replace to be worth a model request. */
 const MIN_SAVING = 0.2
-/** How much of the room what the user said may take. */
+/** The share of the context limit reserved for user messages. */
 const USER_SHARE = 0.5
 
 /**
- * Keeps the conversation within the team's limit: older messages become a summary. What was asked, every handoff with its
- * reason and every artifact's name stay to the letter. The history of the run keeps all of it.
+ * Replaces older messages with a summary when the conversation exceeds `limits.context_tokens`. User messages, handoffs with
+ * their reasons and artifact names are kept verbatim. The history of the run stays complete.
  */
-export async function compressConversation(floor: TeamState): Promise<void> {
-  const { context, thread, conversation, round } = floor
-  if (thread.bytes <= floor.compressAtBytes) return
-  const older = conversation.slice(0, -KEEP_RECENT)
-  const asked = userMessagesToKeep(older, floor)
-  const replaced = older.filter((line) => !asked.includes(line))
-  // What little stands between the words of the user is not worth a call, and its summary might be longer.
+export async function compressConversation(state: TeamState): Promise<void> {
+  const { context, conversation, round } = state
+  const { thread, messages } = conversation
+  if (thread.bytes <= conversation.compressAtBytes) return
+  const older = messages.slice(0, -KEEP_RECENT)
+  const userMessages = userMessagesToKeep(older, state)
+  const replaced = older.filter((message) => !userMessages.includes(message))
   if (replaced.length < 2 || totalBytes(replaced) < thread.bytes * MIN_SAVING) return
   const key = `round/${round}/compress`
   const before = thread.bytes
   const request = { key: `${key}/summary`, thread, instruction: SUMMARY_PROMPT }
-  const result = await runSystemAgent(floor, summarizerAgent(floor.plan.preamble), request)
-  const messages = replaced.length
-  // Pinned: a summary that was cut short, and succeeds when the run is resumed, must not change what later turns had read.
-  const summed = await context.step(`${key}/summed`, () => result.status === 'completed' && result.text.trim() !== '')
-  if (!summed) {
-    // Left as it is, and tried again when it has doubled: a summary that fails in every turn would cost more than it saves.
-    floor.compressAtBytes = before * 2
+  const result = await runSystemAgent(state, summarizerAgent(state.plan.preamble), request)
+  // Recorded: a summary that fails now and succeeds on resume must not change what later turns have read.
+  const hasSummary = await context.step(
+    `${key}/summed`,
+    () => result.status === 'completed' && result.text.trim() !== '',
+  )
+  if (!hasSummary) {
+    // Exponential backoff: a summary that fails in every turn would cost more than it saves.
+    conversation.compressAtBytes = before * 2
     const error = result.error?.message ?? 'the summary was empty'
     context.emit(key, 'team:compress', { round, before, after: before, messages: 0, error })
     return
   }
-  const kept: TeamMessage[] = [
-    ...asked,
-    {
-      from: TEAM,
-      summary: result.text,
-      decisions: floor.handoffs.map(
-        ({ round: at, from, to, handoff_reason }) => `${at}: ${from} → ${to ?? 'nobody'}: ${handoff_reason}`,
-      ),
-      artifacts: [...new Set(floor.artifacts)],
-    },
-    ...conversation.slice(-KEEP_RECENT),
-  ]
-  conversation.splice(0, conversation.length, ...kept)
+  const kept = [...userMessages, summaryMessage(state, result.text), ...messages.slice(-KEEP_RECENT)]
+  messages.splice(0, messages.length, ...kept)
   thread.replace(kept.map(toUserMessage))
-  floor.compressAtBytes = Math.max(floor.compressAtBytes, thread.bytes * 2)
-  context.emit(key, 'team:compress', { round, before, after: thread.bytes, messages })
+  conversation.compressAtBytes = Math.max(conversation.compressAtBytes, thread.bytes * 2)
+  context.emit(key, 'team:compress', { round, before, after: thread.bytes, messages: replaced.length })
 }
 
-/**
- * What the user said stays to the letter: the request and the newest of it, as far as that leaves room for the others.
- * Of a conversation that goes on for long, a summary would keep the first thing that was asked and lose the last.
- */
-function userMessagesToKeep(older: readonly TeamMessage[], floor: TeamState): TeamMessage[] {
-  const request = findRequestMessage(floor)
+function summaryMessage({ record: { handoffs, artifacts } }: TeamState, summary: string): TeamMessage {
+  const decisions = handoffs.map(
+    ({ round, from, to, handoff_reason }) => `${round}: ${from} → ${to ?? 'nobody'}: ${handoff_reason}`,
+  )
+  return { from: TEAM, summary, decisions, artifacts: [...new Set(artifacts)] }
+}
+
+/** The request and the newest user messages up to `USER_SHARE`. A summary would keep the first request and lose later ones. */
+function userMessagesToKeep(older: readonly TeamMessage[], state: TeamState): TeamMessage[] {
+  const request = findRequestMessage(state)
   const kept = new Set<TeamMessage>()
-  let room = contextLimitBytes(floor.plan) * USER_SHARE
-  for (const line of older.filter(({ from }) => from === USER).reverse()) {
-    room -= totalBytes([line])
-    if (room > 0 || kept.size === 0 || line === request) kept.add(line)
+  let remainingBytes = contextLimitBytes(state.plan) * USER_SHARE
+  for (const message of older.filter(({ from }) => from === USER).reverse()) {
+    remainingBytes -= totalBytes([message])
+    if (remainingBytes > 0 || kept.size === 0 || message === request) kept.add(message)
   }
-  return older.filter((line) => kept.has(line))
+  return older.filter((message) => kept.has(message))
 }
 
-function totalBytes(lines: readonly TeamMessage[]): number {
-  return lines.reduce((sum, line) => sum + Buffer.byteLength(formatTeamMessage(line)), 0)
+function totalBytes(messages: readonly TeamMessage[]): number {
+  return messages.reduce((sum, message) => sum + Buffer.byteLength(formatTeamMessage(message)), 0)
 }
 
 function summarizerAgent(preamble: string): Agent {
-  const description = 'Writes down what a team has come to when its conversation gets long'
-  return { name: 'scribe', description, instructions: preamble, temperature: 0, tools: [] }
+  const description = 'Summarizes a team conversation that exceeds its context limit'
+  return { name: 'summarizer', description, instructions: preamble, temperature: 0, tools: [] }
 }

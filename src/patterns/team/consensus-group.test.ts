@@ -9,7 +9,13 @@ import { validateTeam } from '../../judgement/team/validate-team.ts'
 import { isEvent } from '../../kernel/event.ts'
 import { teamInput } from './input.ts'
 
-const voice = (text: string) => ({ response: text, recommendation: text, confidence: 0.9, concerns: [], questions: [] })
+const contribution = (text: string) => ({
+  response: text,
+  recommendation: text,
+  confidence: 0.9,
+  concerns: [],
+  questions: [],
+})
 
 const tool = (name: string) =>
   defineTool({
@@ -17,7 +23,7 @@ const tool = (name: string) =>
     execute: async () => ({ success: true, output: '' }),
   })
 
-const safe = agent('safe', {
+const restricted = agent('safe', {
   exclude_tools: ['Shell', 'Change'],
   permissions: { deny: ['Look'] },
   read_only: true,
@@ -38,57 +44,61 @@ function panel(kind: 'parallel' | 'consensus') {
   }
 }
 
-const openings = (events: readonly Event[]) =>
+const openedSessions = (events: readonly Event[]) =>
   Object.fromEntries(
     events.flatMap((event) => (isEvent(event, 'session:open') ? [[event.data.agent.name, event.data] as const] : [])),
   )
 
-const play = (team: unknown, replies: TeamReplies, options: TeamRunOptions = {}) =>
-  runTeam(team, replies, { tools: [tool('Shell'), tool('Change'), tool('Look')], agents: [safe], ...options })
+const runPanel = (team: unknown, replies: TeamReplies, options: TeamRunOptions = {}) =>
+  runTeam(team, replies, { tools: [tool('Shell'), tool('Change'), tool('Look')], agents: [restricted], ...options })
 
-describe('those who are to agree', () => {
-  test('TM26 have the rights that they have in a turn of their own, whatever their group is', async () => {
-    const replies: TeamReplies = { p: [voice('P')], q: [voice('Q')] }
-    const together = openings((await play(panel('parallel'), replies)).events)
-    const agreeing = openings((await play(panel('consensus'), replies)).events)
-    expect(together.p?.tools).toContain('Look')
-    expect(together.p?.tools).not.toContain('Shell')
-    for (const name of ['p', 'q']) expect(agreeing[name]?.tools).toEqual(together[name]?.tools)
+describe('members of a consensus group', () => {
+  test('TM26 members have the same tools and permissions as in their own turn', async () => {
+    const replies: TeamReplies = { p: [contribution('P')], q: [contribution('Q')] }
+    const parallel = openedSessions((await runPanel(panel('parallel'), replies)).events)
+    const consensus = openedSessions((await runPanel(panel('consensus'), replies)).events)
+    expect(parallel.p?.tools).toContain('Look')
+    expect(parallel.p?.tools).not.toContain('Shell')
+    for (const name of ['p', 'q']) expect(consensus[name]?.tools).toEqual(parallel[name]?.tools)
     for (const { permissions, read_only, max_turns, exclude_tools } of [
-      together.q?.agent,
-      agreeing.q?.agent,
+      parallel.q?.agent,
+      consensus.q?.agent,
     ] as never[]) {
       expect({ permissions, read_only, max_turns, exclude_tools }).toEqual({
         ...{ permissions: { deny: ['Look'] }, read_only: true, max_turns: 7 },
         exclude_tools: ['Shell', 'Change'],
       })
     }
-    expect(agreeing.q?.read_only).toBe(true)
+    expect(consensus.q?.read_only).toBe(true)
   })
 
-  test('TM26 are who the team says, even where somebody in the roster is called the same', async () => {
-    const namesake = agent('p', { instructions: 'I am somebody else.', tools: ['Shell'] })
-    const scene = await play(panel('consensus'), { p: [voice('P')], q: [voice('Q')] }, { agents: [safe, namesake] })
-    expect(openings(scene.events).p?.tools).not.toContain('Shell')
-    const [asked] = requestsFrom(scene, 'p')
-    const told = asked ? lastMessageText(asked) : ''
-    expect(told).toMatch(/You know most of law\.[\s\S]*Read all of it\./)
-    expect(told).not.toContain('somebody else')
+  test('TM26 a member is the agent of the team, not a roster agent of the same name', async () => {
+    const sameName = agent('p', { instructions: 'I am another agent.', tools: ['Shell'] })
+    const run = await runPanel(
+      panel('consensus'),
+      { p: [contribution('P')], q: [contribution('Q')] },
+      { agents: [restricted, sameName] },
+    )
+    expect(openedSessions(run.events).p?.tools).not.toContain('Shell')
+    const [request] = requestsFrom(run, 'p')
+    const prompt = request ? lastMessageText(request) : ''
+    expect(prompt).toMatch(/Your expertise: law\.[\s\S]*Read all of it\./)
+    expect(prompt).not.toContain('another agent')
   })
 
-  const problemsOf = (agents: unknown[], more = {}) => {
+  const teamProblems = (agents: unknown[], more = {}) => {
     const groups = [{ name: 'g', kind: 'consensus', members: ['x', 'y'] }]
     const team = { name: 'T', entry: 'g', agents: [...agents, { name: 'z' }], groups, ...more }
     return validateTeam(teamInput.parse({ team, message: 'm' }).team).problems
   }
 
-  test('TM28 are agents: a person or a team among them is refused, since no model may answer in its place', async () => {
+  test('TM28 a human or a sub-team in a consensus group is an error', async () => {
     const inner = { name: 'In', agents: [{ name: 'i' }] }
-    const people = problemsOf([
+    const problems = teamProblems([
       { name: 'x', kind: 'human' },
       { name: 'y', team: inner },
     ])
-    expect(people.filter(({ severity }) => severity === 'error')).toMatchObject([
+    expect(problems.filter(({ severity }) => severity === 'error')).toMatchObject([
       {
         place: ['groups', 0, 'members', 0],
         message: "a consensus group has agents only; 'x' is a person",
@@ -100,17 +110,17 @@ describe('those who are to agree', () => {
     await expect(run).rejects.toThrow(/'p' is a person/)
   })
 
-  test('TM28 set no variables: whose only work is there is warned of', () => {
+  test('TM28 outputs of an agent that works only in a consensus group are a warning', () => {
     const agents = [{ name: 'x', outputs: { score: 'number' } }, { name: 'y' }]
     const handoffs = [{ from_agent: 'g', to_agent: 'z', condition: 'score > 3' }]
-    const said = (more = {}) =>
-      problemsOf(agents, { handoffs, entry: 'g', ...more }).filter(({ message }) =>
+    const warnings = (more = {}) =>
+      teamProblems(agents, { handoffs, entry: 'g', ...more }).filter(({ message }) =>
         message.includes('sets no variables'),
       )
-    expect(said({ agents: [{ name: 'z' }, ...agents] })).toMatchObject([
+    expect(warnings({ agents: [{ name: 'z' }, ...agents] })).toMatchObject([
       { severity: 'warning', place: ['groups', 0, 'members', 0], message: expect.stringContaining('score') },
     ])
-    const alone = [...handoffs, { from_agent: 'z', to_agent: 'x' }]
-    expect(said({ agents: [{ name: 'z' }, ...agents], handoffs: alone })).toEqual([])
+    const ownTurn = [...handoffs, { from_agent: 'z', to_agent: 'x' }]
+    expect(warnings({ agents: [{ name: 'z' }, ...agents], handoffs: ownTurn })).toEqual([])
   })
 })

@@ -13,11 +13,11 @@ const rule = (from_agent: string, to_agent: string, condition?: string, more = {
   ...{ from_agent, to_agent, ...(condition === undefined ? undefined : { condition }), ...more },
 })
 
-/** An object literal with this key would look like a promise. */
-const next = (name: string) => Object.fromEntries([['then', name]])
+/** Avoids a literal `then` key: the object would look like a promise. */
+const thenTarget = (name: string) => Object.fromEntries([['then', name]])
 
-describe('the ways of working together', () => {
-  test('TM1 sequential: each gets the work from the one before, and the history has the shape of the specification', async () => {
+describe('orchestration patterns', () => {
+  test('TM1 sequential: each member hands off to the next, and the history has the fields of the specification', async () => {
     const team = {
       name: 'Content',
       agents: agents('researcher', 'writer', 'reviewer', 'publisher'),
@@ -57,7 +57,7 @@ describe('the ways of working together', () => {
     expect(output.totals).toMatchObject({ turns: 4, router_calls: 0 })
   })
 
-  test('TM1 iterative: the work goes back until it is approved, within its limit', async () => {
+  test('TM1 iterative: the work goes back until it is approved or the limit is reached', async () => {
     const team = {
       name: 'Iterative',
       agents: agents('writer', 'reviewer', 'publisher'),
@@ -84,12 +84,12 @@ describe('the ways of working together', () => {
     expect(handoffsFrom(never.events).at(-2)).toMatchObject({ to: 'publisher', by: 'exact' })
   })
 
-  test('TM11 parallel: members work at once on the same conversation, and join it in the order of the members', async () => {
+  test('TM11 parallel: members read the same conversation, and their answers join it in member order', async () => {
     const team = {
       name: 'Parallel',
       agents: agents('a', 'b', 'c', 'writer'),
       entry: 'research',
-      groups: [{ name: 'research', kind: 'parallel', members: ['a', 'b', 'c'], ...next('writer') }],
+      groups: [{ name: 'research', kind: 'parallel', members: ['a', 'b', 'c'], ...thenTarget('writer') }],
       after_work_behavior: 'terminate',
     }
     const { route, output, model, events } = await runTeam(team, {
@@ -116,7 +116,7 @@ describe('the ways of working together', () => {
     })
   })
 
-  test('TM11 a member of a group that fails is reported, and the others count', async () => {
+  test('TM11 a failed group member is reported, and the others continue', async () => {
     const team = {
       name: 'Parallel',
       agents: agents('a', 'b', 'writer'),
@@ -135,7 +135,7 @@ describe('the ways of working together', () => {
     expect(output.history[1]).toMatchObject({ agent_name: 'a', error: expect.stringContaining('no such model') })
   })
 
-  test('TM11 what all members of a group judge alike is settled; where they differ, a model is asked', async () => {
+  test('TM11 a unanimous verdict of a group counts; otherwise the router is asked', async () => {
     const team = {
       name: 'Jury',
       agents: agents('a', 'b', 'yes', 'no'),
@@ -156,21 +156,21 @@ describe('the ways of working together', () => {
   })
 })
 
-test('TM24 timestamps are those of the recorded clock, in UTC', async () => {
+test('TM24 timestamps come from the recorded clock, in UTC', async () => {
   const alone = { name: 'One', agents: [{ name: 'a' }], after_work_behavior: 'terminate' }
   const { output, events } = await runTeam(alone, { a: ['x'] })
-  const at = (key: string) =>
+  const stepResults = (key: string) =>
     events.flatMap((event) =>
       isEvent(event, 'step:end') && event.data.key === key ? (event.data.result as number) : [],
     )
   expect(output.history.map(({ timestamp }) => timestamp)).toEqual([
-    ...[...at('start/at'), ...at('round/1/at')].map((ms) => new Date(ms).toISOString()),
+    ...[...stepResults('start/at'), ...stepResults('round/1/at')].map((ms) => new Date(ms).toISOString()),
   ])
   expect(output.history[0]?.timestamp).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
 })
 
-describe('who gets the work', () => {
-  test('TM6 branching: priority is global, and every rule is explained with its parts', async () => {
+describe('handoff target', () => {
+  test('TM6 branching: the highest priority wins, and each rule is explained part by part', async () => {
     const team = {
       name: 'Branching',
       agents: agents('analyzer', 'simple_writer', 'expert_writer', 'researcher'),
@@ -204,7 +204,7 @@ describe('who gets the work', () => {
     })
   })
 
-  test('TM8 quality gates count revisions, and load decides between two', async () => {
+  test('TM8 revision_count limits revisions, and <agent>_load balances the load', async () => {
     const gates = {
       name: 'Gates',
       agents: [
@@ -249,7 +249,7 @@ describe('who gets the work', () => {
     )
   })
 
-  test('TM8 a synchronisation point waits for both, and a dependency for what it depends on', async () => {
+  test('TM8 <name>_complete serves as synchronisation point and dependency', async () => {
     const team = {
       name: 'Sync',
       agents: agents('researcher_a', 'researcher_b', 'synthesizer'),
@@ -277,7 +277,7 @@ describe('who gets the work', () => {
     expect((await runTeam(dependent, replies)).route).toEqual(['requirements', 'architect', 'developer'])
   })
 
-  test('TM10 the first speaker and follow-ups are routed by rules from the user; expertise is shown to its owner', async () => {
+  test('TM10 rules from user choose the first member; each agent sees its own expertise', async () => {
     const team = {
       name: 'Triage',
       agents: [
@@ -296,7 +296,7 @@ describe('who gets the work', () => {
     const poem = await runTeam(team, { creative_writer: ['Roses.'], router }, { message: 'A poem, please' })
     expect([poem.route, poem.output.totals.router_calls]).toEqual([['creative_writer'], 1])
     expect(requestsFrom(poem, 'creative_writer')[0]?.messages.at(-1)?.content).toMatchObject([
-      { text: expect.stringContaining('You know most of poems.') },
+      { text: expect.stringContaining('Your expertise: poems.') },
     ])
     const manual = await runTeam(team, {
       triager: [replyWithVerdicts('A compiler.', true, false)],

@@ -13,7 +13,7 @@ import {
 import { agent } from '../../../test/support/test-troupe.ts'
 import { createTroupe } from '../../index.ts'
 
-const broken = () => Object.assign(new Error('the line is dead'), { status: 404 })
+const broken = () => Object.assign(new Error('the provider is down'), { status: 404 })
 
 const team = {
   name: 'Careful',
@@ -39,39 +39,39 @@ const team = {
   ],
   after_work_behavior: 'terminate',
 }
-const fine = { researcher: [replyWithVerdicts('facts', false)], publisher: [replyWithVerdicts('out', false)] }
+const succeeding = { researcher: [replyWithVerdicts('facts', false)], publisher: [replyWithVerdicts('out', false)] }
 
-describe('a turn that fails', () => {
-  test('TM15 rules that speak of errors take it up; the error is in the conversation, and previous_agent is who failed', async () => {
-    const scene = await runTeam(team, {
-      ...fine,
+describe('a failed turn', () => {
+  test('TM15 rules with error_detected handle a failed turn, and previous_agent is the failed agent', async () => {
+    const run = await runTeam(team, {
+      ...succeeding,
       writer: (turn) => (turn === 1 ? broken() : replyWithVerdicts('draft', false)),
       error_handler: [replyWithVerdicts('Put right.', true, true, false)],
     })
-    expect(scene.result.status).toBe('completed')
-    expect(scene.route).toEqual(['researcher', 'writer', 'error_handler', 'writer', 'publisher'])
-    expect(handoffsFrom(scene.events)[1]).toMatchObject({ from: 'writer', to: 'error_handler', by: 'exact' })
-    const [asked] = requestsFrom(scene, 'error_handler')
-    expect(asked && conversationFrom(asked).at(-1)).toMatchObject({
+    expect(run.result.status).toBe('completed')
+    expect(run.route).toEqual(['researcher', 'writer', 'error_handler', 'writer', 'publisher'])
+    expect(handoffsFrom(run.events)[1]).toMatchObject({ from: 'writer', to: 'error_handler', by: 'exact' })
+    const [request] = requestsFrom(run, 'error_handler')
+    expect(request && conversationFrom(request).at(-1)).toMatchObject({
       from: 'writer',
-      error: expect.stringContaining('the line is dead'),
+      error: expect.stringContaining('the provider is down'),
     })
-    expect(scene.output.totals.router_calls).toBe(0)
+    expect(run.output.totals.router_calls).toBe(0)
   })
 
-  test('TM16 after an error handler and a person previous_agent is still the one that failed', async () => {
-    const asked = await runTeam(team, {
-      ...fine,
+  test('TM16 after an error handler and a person, previous_agent is still the failed agent', async () => {
+    const waiting = await runTeam(team, {
+      ...succeeding,
       writer: (turn) => (turn === 1 ? broken() : replyWithVerdicts('draft', false)),
       error_handler: [replyWithVerdicts('Too hard.', false, false, true)],
       router: routerVerdicts({ 'quality issues found': false }),
     })
-    expect(asked.result.gates[0]).toMatchObject({ question: 'Too hard.', detail: { as: 'supervisor' } })
-    const scene = await answerQuestion(asked, 'Try again')
-    expect(scene.route).toEqual(['researcher', 'writer', 'error_handler', 'supervisor', 'writer', 'publisher'])
+    expect(waiting.result.gates[0]).toMatchObject({ question: 'Too hard.', detail: { as: 'supervisor' } })
+    const run = await answerQuestion(waiting, 'Try again')
+    expect(run.route).toEqual(['researcher', 'writer', 'error_handler', 'supervisor', 'writer', 'publisher'])
   })
 
-  test('TM16 previous_agent is who spoke before this one; with nobody before, the rule is reported and not taken', async () => {
+  test('TM16 previous_agent is the agent of the previous turn; without one the rule is reported and skipped', async () => {
     const back = {
       name: 'Back',
       agents: [{ name: 'a' }, { name: 'b' }],
@@ -82,12 +82,12 @@ describe('a turn that fails', () => {
       ],
       after_work_behavior: 'terminate',
     }
-    const scene = await runTeam(back, { a: ['1', '2'], b: ['3'] })
-    expect(scene.route).toEqual(['a', 'b', 'a'])
-    expect(handoffsFrom(scene.events)[0]?.problems?.[0]).toMatch(/nobody spoke before a/)
+    const run = await runTeam(back, { a: ['1', '2'], b: ['3'] })
+    expect(run.route).toEqual(['a', 'b', 'a'])
+    expect(handoffsFrom(run.events)[0]?.problems?.[0]).toMatch(/no agent had a turn before a/)
   })
 
-  test('TM15 without such a rule the team fails with that error, keeps what it has, and resume tries that turn again', async () => {
+  test('TM15 without such a rule the team fails, keeps its output, and resume repeats the turn', async () => {
     const plain = { ...team, handoffs: team.handoffs.slice(0, 2), agents: team.agents.slice(0, 3) }
     const replies = {
       researcher: ['facts'],
@@ -97,7 +97,7 @@ describe('a turn that fails', () => {
     const failed = await runTeam(plain, replies)
     expect(failed.result).toMatchObject({
       status: 'failed',
-      error: { message: expect.stringMatching(/^writer, round 2: .*dead/) },
+      error: { message: expect.stringMatching(/^writer, round 2: .*down/) },
     })
     expect(failed.output).toMatchObject({ status: 'failed', reason: 'failed', agent: 'writer', rounds: 2 })
     expect(failed.output.history.map(({ agent_name, error }) => [agent_name, error !== undefined])).toEqual([
@@ -116,17 +116,17 @@ describe('a turn that fails', () => {
     expect(handoffsFrom(done.events).map(({ to }) => to)).toEqual(['writer', 'publisher', null])
   })
 
-  test('TM15 a failed turn is not passed on by rules that know nothing of errors, and nobody judges its words', async () => {
+  test('TM15 rules without error_detected do not apply to a failed turn, and the router is not asked', async () => {
     const handoffs = [
       { from_agent: 'writer', to_agent: 'publisher' },
       { from_agent: 'writer', to_agent: 'error_handler', condition: 'the draft is good' },
     ]
-    const scene = await runTeam({ ...team, entry: 'writer', handoffs }, { writer: [broken()] })
-    expect([scene.result.status, scene.route]).toEqual(['failed', ['writer']])
-    expect(requestsFrom(scene, 'router')).toHaveLength(0)
+    const run = await runTeam({ ...team, entry: 'writer', handoffs }, { writer: [broken()] })
+    expect([run.result.status, run.route]).toEqual(['failed', ['writer']])
+    expect(requestsFrom(run, 'router')).toHaveLength(0)
   })
 
-  test('TM15 a router that cannot be reached fails the team where resume asks it again', async () => {
+  test('TM15 a router failure fails the team, and resume asks the router again', async () => {
     const two = {
       name: 'Two',
       agents: [{ name: 'a' }, { name: 'b' }],
@@ -142,7 +142,7 @@ describe('a turn that fails', () => {
     expect([done.route, requestsFrom(done, 'a').length]).toEqual([['a', 'b'], 1])
   })
 
-  test('TM15 a limit that fires says which, keeps what was done, and the team goes on with a higher one', async () => {
+  test('TM15 a reached limit is named, keeps the output, and a higher limit resumes the team', async () => {
     const names = ['a', 'b', 'c', 'd']
     const chain = {
       name: 'Chain',
@@ -163,7 +163,7 @@ describe('a turn that fails', () => {
     expect([done.result.status, done.route]).toEqual(['completed', names])
   })
 
-  test('TM15 a turn that was cut short and taken care of stays as it was when the run is resumed for something else', async () => {
+  test('TM15 a handled timeout is not repeated when the run is resumed after another failure', async () => {
     const slow = agent('slow', { timeout_ms: 1 })
     const careful = {
       name: 'Cut',
@@ -185,8 +185,10 @@ describe('a turn that fails', () => {
     expect(failed.error?.message).toMatch(/^last, round 3/)
     const done = await readTeamRun(troupe, model, await (await troupe.resume(failed.run_id)).result)
     expect([done.result.status, done.route]).toEqual(['completed', ['first', 'handler', 'last']])
-    const openings = done.events.filter((event) => event.type === 'model:begin' && event.session_id?.endsWith('_first'))
-    expect(openings).toHaveLength(1)
+    const modelCalls = done.events.filter(
+      (event) => event.type === 'model:begin' && event.session_id?.endsWith('_first'),
+    )
+    expect(modelCalls).toHaveLength(1)
   })
 
   test('TM15 a cancelled team ends as cancelled', async () => {

@@ -2,7 +2,7 @@ import { TroupeError } from '../../errors.ts'
 import type { ConditionVerdict } from '../../judgement/team/handoff-routing.ts'
 import type { TeamGroup } from '../../judgement/team/team-schema.ts'
 import type { Agent } from '../../kernel/agent.ts'
-import type { TurnResult } from './member-turn.ts'
+import type { SingleMember, TurnRequest, TurnResult } from './member-turn.ts'
 import {
   addSpentTokens,
   emptyTurnResult,
@@ -12,130 +12,124 @@ import {
   toTeamMessage,
   writtenArtifacts,
 } from './member-turn.ts'
-import { formatTeamMessage } from './prompts.ts'
+import { formatTeamMessage, memberInstructions } from './prompts.ts'
 import { inheritedMessages } from './sub-team-context.ts'
 import type { TeamMember } from './team-plan.ts'
 import type { TeamState } from './team-state.ts'
 import { recordTurnEnd, recordTurnStart } from './team-state.ts'
 
-/** The turn of a group: its members at once, or one answer that is made of theirs. */
-export async function runGroupTurn(
-  floor: TeamState,
-  group: TeamGroup,
-  at: { key: string; leaves: readonly string[] },
-): Promise<TurnResult> {
-  floor.context.emit(`${at.key}/group`, 'team:group', {
-    ...{ round: floor.round, group: group.name, kind: group.kind, members: [...new Set(group.members)] },
+/** Runs the turn of a group: its members in parallel, or one answer synthesized from theirs. */
+export async function runGroupTurn(state: TeamState, group: TeamGroup, request: TurnRequest): Promise<TurnResult> {
+  state.context.emit(`${request.key}/group`, 'team:group', {
+    ...{ round: state.round, group: group.name, kind: group.kind, members: [...new Set(group.members)] },
   })
   if (group.kind === 'consensus') {
-    const spoken = await runConsensusGroup(floor, group, at.key)
-    recordTurn(floor, group.name, spoken)
-    return spoken
+    const result = await runConsensusGroup(state, group, request.key)
+    recordTurn(state, group.name, result)
+    return result
   }
-  const spoken = await runParallelGroup(floor, group, at)
-  recordTurnEnd(floor, group.name, spoken.failure !== undefined)
-  return spoken
+  const result = await runParallelGroup(state, group, request)
+  recordTurnEnd(state, group.name, result.failure !== undefined)
+  return result
 }
 
-/** All members on the same conversation; their answers join it in the order of the members. */
+interface MemberResult {
+  name: string
+  result: TurnResult
+}
+
+/** All members read the same conversation; their answers join it in the order of `members`. */
 async function runParallelGroup(
-  floor: TeamState,
+  state: TeamState,
   group: TeamGroup,
-  { key, leaves }: { key: string; leaves: readonly string[] },
+  { key, conditions }: TurnRequest,
 ): Promise<TurnResult> {
-  const { context, plan } = floor
-  const members = [...new Set(group.members)].map((name) => plan.member(name) as Exclude<TeamMember, { kind: 'group' }>)
+  const { context, plan } = state
+  const members = [...new Set(group.members)].map((name) => plan.member(name) as SingleMember)
   const settled = await context.parallel(members, plan.team.limits.max_parallel, (member) =>
-    runMemberTurn(floor, member, { key: `${key}/member/${member.name}`, leaves }),
+    runMemberTurn(state, member, { key: `${key}/member/${member.name}`, conditions }),
   )
-  const all = settled.map((one, index) => {
+  const results = settled.map((outcome, index): MemberResult => {
     const { name } = members[index] as TeamMember
-    const spoken = one.ok ? one.value : toFailedTurn(floor, name, { key: `${key}/member/${name}`, thrown: one.error })
-    recordTurn(floor, name, spoken)
-    return { name, spoken }
+    const thrownAt = { key: `${key}/member/${name}` }
+    const result = outcome.ok ? outcome.value : toFailedTurn(state, name, { ...thrownAt, thrown: outcome.error })
+    recordTurn(state, name, result)
+    return { name, result }
   })
-  const heard = all.filter(({ spoken }) => !spoken.failure).map(({ spoken }) => spoken)
-  const beside = all.flatMap(({ name, spoken }) => [
-    ...spoken.problems.map((problem) => `${name}: ${problem}`),
-    ...(spoken.failure ? [`${name} failed: ${spoken.failure.error.message}`] : []),
-  ])
-  const problems = [...beside, ...variableConflicts(all)]
-  const lines = all.flatMap(({ spoken }) => spoken.lines)
-  const text = lines.map(({ from, text: words, error }) => `${from}: ${words ?? error ?? ''}`).join('\n\n')
-  const artifacts = all.flatMap(({ spoken }) => spoken.artifacts)
-  const variables = new Map(heard.flatMap((spoken) => [...spoken.variables]))
-  const joint = {
+  return joinResults(results)
+}
+
+function joinResults(all: readonly MemberResult[]): TurnResult {
+  const succeeded = all.filter(({ result }) => !result.failure).map(({ result }) => result)
+  const messages = all.flatMap(({ result }) => result.messages)
+  const joined = {
     ...emptyTurnResult(),
-    text,
-    lines,
-    artifacts,
-    variables,
-    verdicts: unanimousVerdicts(heard),
-    problems,
+    text: messages.map(({ from, text, error }) => `${from}: ${text ?? error ?? ''}`).join('\n\n'),
+    messages,
+    artifacts: all.flatMap(({ result }) => result.artifacts),
+    variables: new Map(succeeded.flatMap(({ variables }) => [...variables])),
+    verdicts: unanimousVerdicts(succeeded),
+    problems: [...all.flatMap(memberProblems), ...variableConflicts(all)],
   }
-  const failures = all.flatMap(({ spoken }) => spoken.failure ?? [])
+  const failures = all.flatMap(({ result }) => result.failure ?? [])
   const [first] = failures
-  // A limit of the run stops everyone; else one voice that is missing is reported, and the others count.
+  // A limit of the run stops the group; any other failure counts only if all members failed.
   const failure =
-    failures.find(({ error }) => error.code === 'limit_reached') ?? (heard.length === 0 ? first : undefined)
-  return failure ? { ...joint, failure } : joint
+    failures.find(({ error }) => error.code === 'limit_reached') ?? (succeeded.length === 0 ? first : undefined)
+  return failure ? { ...joined, failure } : joined
 }
 
-/** What everyone who was heard says of a sentence alike; who said nothing about it has not agreed. */
-function unanimousVerdicts(heard: readonly TurnResult[]): Map<string, ConditionVerdict> {
-  const [first, ...others] = heard
-  const agreed = [...(first?.verdicts ?? [])].filter(([leaf, { value }]) =>
-    others.every(({ verdicts }) => verdicts.get(leaf)?.value === value),
+function memberProblems({ name, result: { problems, failure } }: MemberResult): string[] {
+  return [
+    ...problems.map((problem) => `${name}: ${problem}`),
+    ...(failure ? [`${name} failed: ${failure.error.message}`] : []),
+  ]
+}
+
+/** The verdicts that all members share; a member without a verdict on a condition does not agree. */
+function unanimousVerdicts(results: readonly TurnResult[]): Map<string, ConditionVerdict> {
+  const [first, ...others] = results
+  const shared = [...(first?.verdicts ?? [])].filter(([condition, { value }]) =>
+    others.every(({ verdicts }) => verdicts.get(condition)?.value === value),
   )
-  return new Map(agreed)
+  return new Map(shared)
 }
 
-/** Where members set a variable to different values: the last in the order of members counts, and it is said. */
-function variableConflicts(all: readonly { name: string; spoken: TurnResult }[]): string[] {
-  const set = new Map<string, { name: string; value: unknown }>()
-  return all.flatMap(({ name, spoken }) =>
-    [...spoken.variables].flatMap(([variable, value]) => {
-      const other = set.get(variable)
-      set.set(variable, { name, value })
-      if (other === undefined || other.value === value) return []
-      const [was, is] = [JSON.stringify(other.value), JSON.stringify(value)]
-      return [`${other.name} set '${variable}' to ${was}, ${name} to ${is}: ${is} counts`]
+/** Reports variables that members set to different values; the last member in order wins. */
+function variableConflicts(all: readonly MemberResult[]): string[] {
+  const setters = new Map<string, { name: string; value: unknown }>()
+  return all.flatMap(({ name, result }) =>
+    [...result.variables].flatMap(([variable, value]) => {
+      const earlier = setters.get(variable)
+      setters.set(variable, { name, value })
+      if (earlier === undefined || earlier.value === value) return []
+      const [before, after] = [JSON.stringify(earlier.value), JSON.stringify(value)]
+      return [`${earlier.name} set '${variable}' to ${before}, ${name} to ${after}; ${after} is used`]
     }),
   )
 }
 
-/** One answer of all members, by the pattern that makes one of several. */
-async function runConsensusGroup(floor: TeamState, group: TeamGroup, key: string): Promise<TurnResult> {
-  const { context, plan, input } = floor
-  const members = [...new Set(group.members)]
-  for (const name of members) recordTurnStart(floor, name)
-  const voices = members.map((name) => toConsensusMember(plan.member(name)))
-  const inner = {
-    task: input.message,
-    agents: voices.map(({ agent: { name }, role }) => (role === undefined ? { name } : { name, role })),
-    mode: 'parallel',
-    synthesis: group.synthesis ?? 'coordinator',
-    context: { conversation: inheritedMessages(floor).map((line) => formatTeamMessage(line)) },
-    limits: { max_agents: members.length, max_parallel: plan.team.limits.max_parallel },
-    ...(group.weights
-      ? { weights: Object.fromEntries(members.map((name) => [name, group.weights?.[name] ?? 1])) }
-      : undefined),
-    ...(group.threshold ? { consensus_threshold: group.threshold } : undefined),
-  }
+/** Runs `collaborate` on the members and returns its result as the message of the group. */
+async function runConsensusGroup(state: TeamState, group: TeamGroup, key: string): Promise<TurnResult> {
+  const { context, plan, record } = state
+  const names = [...new Set(group.members)]
+  for (const name of names) recordTurnStart(state, name)
+  const members = names.map((name) => toConsensusMember(plan.member(name)))
   try {
-    const agents = voices.map(({ agent }) => agent)
-    const output = (await context.run('collaborate', inner, { key, agents })) as ConsensusOutput
-    for (const [index, name] of members.entries()) {
-      recordTurnEnd(floor, name, output.contributions[index]?.status === 'failed')
+    const agents = members.map(({ agent }) => agent)
+    const collaborateInput = toCollaborateInput(state, group, members)
+    const output = (await context.run('collaborate', collaborateInput, { key, agents })) as ConsensusOutput
+    for (const [index, name] of names.entries()) {
+      recordTurnEnd(state, name, output.contributions[index]?.status === 'failed')
     }
-    floor.totals.tokens += output.metadata?.total_tokens ?? 0
-    const artifacts = writtenArtifacts(floor, key)
-    const line = toTeamMessage(floor, { from: group.name, text: output.result, artifacts })
-    return { ...emptyTurnResult(), text: output.result, lines: [line], artifacts, synthesized: true }
+    record.totals.tokens += output.metadata?.total_tokens ?? 0
+    const artifacts = writtenArtifacts(state, key)
+    const message = toTeamMessage(state, { from: group.name, text: output.result, artifacts })
+    return { ...emptyTurnResult(), text: output.result, messages: [message], artifacts, synthesized: true }
   } catch (thrown) {
-    const spoken = toFailedTurn(floor, group.name, { key, thrown })
-    await addSpentTokens(floor, key)
-    return spoken
+    const result = toFailedTurn(state, group.name, { key, thrown })
+    await addSpentTokens(state, key)
+    return result
   }
 }
 
@@ -145,16 +139,32 @@ interface ConsensusOutput {
   metadata?: { total_tokens?: number }
 }
 
-/**
- * A member as one of those who are to agree: the same agent with the same rights, told of itself what it is told in a turn
- * of its own.
- */
-function toConsensusMember(member: TeamMember): { agent: Agent; role: string | undefined } {
+interface ConsensusMember {
+  agent: Agent
+  role: string | undefined
+}
+
+function toCollaborateInput(state: TeamState, group: TeamGroup, members: readonly ConsensusMember[]) {
+  const { plan, input } = state
+  const { weights, threshold } = group
+  const names = members.map(({ agent }) => agent.name)
+  return {
+    task: input.message,
+    agents: members.map(({ agent: { name }, role }) => (role === undefined ? { name } : { name, role })),
+    mode: 'parallel',
+    synthesis: group.synthesis ?? 'coordinator',
+    context: { conversation: inheritedMessages(state).map(formatTeamMessage) },
+    limits: { max_agents: names.length, max_parallel: plan.team.limits.max_parallel },
+    ...(weights ? { weights: Object.fromEntries(names.map((name) => [name, weights[name] ?? 1])) } : undefined),
+    ...(threshold ? { consensus_threshold: threshold } : undefined),
+  }
+}
+
+/** The member with the same tools and permissions as in its own turn. */
+function toConsensusMember(member: TeamMember): ConsensusMember {
   if (member.kind !== 'agent') {
-    throw new TroupeError('internal', `${member.name} cannot be one of those who are to agree: it is no agent`)
+    throw new TroupeError('internal', `${member.name} cannot be in a consensus group: it is not an agent`)
   }
   const { agent, profile } = member
-  const known = profile.expertise.length > 0 ? [`You know most of ${profile.expertise.join(', ')}.`] : []
-  const instructions = [...known, profile.instructions].filter((text) => text !== '').join('\n')
-  return { agent: { ...agent, instructions }, role: profile.role }
+  return { agent: { ...agent, instructions: memberInstructions(profile).join('\n') }, role: profile.role }
 }

@@ -16,13 +16,13 @@ const pair = {
   handoffs: [{ from_agent: 'writer', to_agent: 'reviewer', condition: 'draft is complete' }],
 }
 
-describe('the user', () => {
-  test('TM9 return_to_user asks the user what the agent said, and the answer goes back to it as the words of the user', async () => {
-    const asked = await runTeam(pair, {
+describe('returning to the user', () => {
+  test('TM9 return_to_user asks the user with the last answer, and the reply goes back to the agent', async () => {
+    const waiting = await runTeam(pair, {
       writer: [replyWithVerdicts('Which colour?', false), replyWithVerdicts('Blue it is.', false)],
     })
-    expect([asked.result.status, asked.result.gates[0]?.question]).toEqual(['waiting', 'Which colour?'])
-    const again = await answerQuestion(asked, 'Blue')
+    expect([waiting.result.status, waiting.result.gates[0]?.question]).toEqual(['waiting', 'Which colour?'])
+    const again = await answerQuestion(waiting, 'Blue')
     expect([again.result.status, again.route]).toEqual(['waiting', ['writer', 'writer']])
     const [, second] = requestsFrom(again, 'writer')
     expect(second && conversationFrom(second).at(-1)).toEqual({ from: 'user', round: 1, text: 'Blue' })
@@ -32,7 +32,7 @@ describe('the user', () => {
     expect(ended.output.history.map(({ agent_name }) => agent_name)).toEqual(['user', 'writer', 'user', 'writer'])
   })
 
-  test('TM10 a rule from the user sends a follow-up elsewhere; what was complete counts anew', async () => {
+  test('TM10 a rule from user routes a reply, and <name>_complete is reset', async () => {
     const team = {
       ...pair,
       handoffs: [
@@ -41,13 +41,13 @@ describe('the user', () => {
         { from_agent: 'reviewer', to_agent: 'user' },
       ],
     }
-    const asked = await runTeam(team, { writer: ['first'], reviewer: ['second'] })
-    const next = await answerQuestion(asked, 'go on')
+    const waiting = await runTeam(team, { writer: ['first'], reviewer: ['second'] })
+    const next = await answerQuestion(waiting, 'continue please')
     expect(next.route).toEqual(['writer', 'reviewer'])
     expect(handoffsFrom(next.events).at(-2)).toMatchObject({ from: 'user', to: 'reviewer', by: 'exact' })
   })
 
-  test('TM9 terminate ends the team; continue keeps the agent at work until it goes in circles', async () => {
+  test('TM9 terminate ends the team; continue repeats the agent until a loop is detected', async () => {
     const ended = await runTeam(
       { ...pair, after_work_behavior: 'terminate' },
       { writer: [replyWithVerdicts('x', false)] },
@@ -55,13 +55,13 @@ describe('the user', () => {
     expect(ended.output.reason).toBe('terminated')
     const handoffs = [...pair.handoffs, { from_agent: 'any_agent', to_agent: 'user', condition: 'all is said' }]
     const more = { handoffs, after_work_behavior: 'continue' }
-    const going = await runTeam({ ...pair, ...more }, { writer: [replyWithVerdicts('same', false, false)] })
-    expect([going.result.status, going.result.gates[0]?.detail]).toMatchObject(['waiting', { kind: 'loop' }])
-    expect(going.route.length).toBeLessThan(10)
+    const repeating = await runTeam({ ...pair, ...more }, { writer: [replyWithVerdicts('same', false, false)] })
+    expect([repeating.result.status, repeating.result.gates[0]?.detail]).toMatchObject(['waiting', { kind: 'loop' }])
+    expect(repeating.route.length).toBeLessThan(10)
   })
 })
 
-describe('people in a team', () => {
+describe('human members', () => {
   const team = {
     name: 'Supervised',
     agents: [{ name: 'worker' }, { name: 'supervisor', kind: 'human', role: 'decides' }, { name: 'closer' }],
@@ -73,11 +73,11 @@ describe('people in a team', () => {
     after_work_behavior: 'terminate',
   }
 
-  test('TM17 a handoff to a human agent asks a person, and the rules from that agent apply to the answer', async () => {
+  test('TM17 a handoff to a human asks a person, and the rules from that human apply to the answer', async () => {
     const router = routerVerdicts({ 'the answer is a yes': true })
-    const asked = await runTeam(team, { worker: [replyWithVerdicts('May I?', true)], closer: ['closed'], router })
-    expect(asked.result.gates[0]).toMatchObject({ question: 'May I?', detail: { kind: 'person', as: 'supervisor' } })
-    const done = await answerQuestion(asked, 'Yes, go ahead')
+    const waiting = await runTeam(team, { worker: [replyWithVerdicts('May I?', true)], closer: ['closed'], router })
+    expect(waiting.result.gates[0]).toMatchObject({ question: 'May I?', detail: { kind: 'person', as: 'supervisor' } })
+    const done = await answerQuestion(waiting, 'Yes, go ahead')
     expect(done.route).toEqual(['worker', 'supervisor', 'closer'])
     const [request] = requestsFrom(done, 'closer')
     expect(request && conversationFrom(request).at(-1)).toEqual({
@@ -88,9 +88,9 @@ describe('people in a team', () => {
     })
   })
 
-  test('TM18 a rule that has to be approved waits for a person: yes, no, or somebody else', async () => {
-    const guarded = {
-      name: 'Guarded',
+  test('TM18 a rule with approve waits for yes, no or the name of another member', async () => {
+    const withApproval = {
+      name: 'Approval',
       agents: [{ name: 'writer' }, { name: 'publisher' }, { name: 'editor' }, { name: 'archive' }],
       handoffs: [
         { from_agent: 'writer', to_agent: 'publisher', approve: true, priority: 2 },
@@ -100,11 +100,11 @@ describe('people in a team', () => {
     }
     const replies = { writer: ['draft'], publisher: ['out'], editor: ['edited'], archive: ['kept'] }
     const route = async (...answers: unknown[]) => {
-      let scene = await runTeam(guarded, replies)
-      expect(scene.result.gates[0]).toMatchObject({ detail: { kind: 'approve', from: 'writer', to: 'publisher' } })
-      for (const answer of answers) scene = await answerQuestion(scene, answer)
-      expect(scene.result.status).toBe('completed')
-      return scene.route
+      let run = await runTeam(withApproval, replies)
+      expect(run.result.gates[0]).toMatchObject({ detail: { kind: 'approve', from: 'writer', to: 'publisher' } })
+      for (const answer of answers) run = await answerQuestion(run, answer)
+      expect(run.result.status).toBe('completed')
+      return run.route
     }
     expect(await route('yes')).toEqual(['writer', 'publisher'])
     expect(await route('no')).toEqual(['writer', 'archive'])
@@ -113,9 +113,9 @@ describe('people in a team', () => {
   })
 })
 
-describe('work that goes in circles', () => {
-  const circle = {
-    name: 'Circle',
+describe('loop detection', () => {
+  const loop = {
+    name: 'Loop',
     agents: [{ name: 'a' }, { name: 'b', outputs: { done: 'boolean' } }, { name: 'c' }],
     handoffs: [
       { from_agent: 'a', to_agent: 'b' },
@@ -126,8 +126,8 @@ describe('work that goes in circles', () => {
   }
   const busy = { a: (n: number) => `a${n}`, b: (n: number) => `b${n}`, c: ['end'] }
 
-  test('TM19 an edge taken too often stops at a person, who lets it go on, sends it elsewhere, or ends it', async () => {
-    const stuck = await runTeam(circle, busy)
+  test('TM19 a handoff repeated too often asks a person, who continues, redirects or stops the team', async () => {
+    const stuck = await runTeam(loop, busy)
     expect(stuck.result.gates[0]).toMatchObject({ detail: { kind: 'loop', loop: 'edge_repeats', from: 'a', to: 'b' } })
     expect(stuck.events.filter(({ type }) => type === 'team:loop')).toHaveLength(1)
     const again = await answerQuestion(stuck, 'continue')
@@ -135,39 +135,39 @@ describe('work that goes in circles', () => {
     expect(again.route.length).toBeGreaterThan(stuck.route.length)
     const ended = await answerQuestion(again, 'stop')
     expect([ended.result.status, ended.output.reason]).toEqual(['completed', 'stopped'])
-    const elsewhere = await answerQuestion(await runTeam(circle, busy), 'c')
-    expect(elsewhere.route.at(-1)).toBe('c')
-    const where = elsewhere.output.history.at(-2)
-    expect([where?.agent_name, where?.handoff_target, where?.handoff_reason]).toEqual([
+    const redirected = await answerQuestion(await runTeam(loop, busy), 'c')
+    expect(redirected.route.at(-1)).toBe('c')
+    const entry = redirected.output.history.at(-2)
+    expect([entry?.agent_name, entry?.handoff_target, entry?.handoff_reason]).toEqual([
       ...['a', 'c', expect.stringMatching(/^a handed over to b 4 times.*: a person chose c over b$/)],
     ])
-    expect(elsewhere.output.handoffs.at(-2)).toMatchObject({ from: 'a', to: 'c', by: 'person' })
+    expect(redirected.output.handoffs.at(-2)).toMatchObject({ from: 'a', to: 'c', by: 'person' })
     expect(ended.output.history.at(-1)).toMatchObject({ handoff_triggered: false, handoff_target: null })
     expect(ended.output.handoffs.at(-1)).toMatchObject({ to: null, by: 'person' })
-    expect(handoffsFrom(again.events)[stuck.route.length - 1]?.problems?.[0]).toMatch(/a person let it go on/)
+    expect(handoffsFrom(again.events)[stuck.route.length - 1]?.problems?.[0]).toMatch(/a person chose to continue/)
   })
 
-  test('TM19 the same words to and fro are noticed before any limit', async () => {
+  test('TM19 ping_pong detects repeated answers before any limit', async () => {
     const limits = { max_repeats_per_edge: 50, ping_pong: 2 }
-    const stuck = await runTeam({ ...circle, limits }, { a: ['no'], b: ['yes'] })
+    const stuck = await runTeam({ ...loop, limits }, { a: ['no'], b: ['yes'] })
     expect(stuck.result.gates[0]?.detail).toMatchObject({ loop: 'ping_pong' })
     expect(stuck.route).toEqual(['a', 'b', 'a', 'b'])
   })
 
-  test('TM19 max_rounds stops a team that keeps bringing something new', async () => {
+  test('TM19 max_rounds stops a team that makes progress', async () => {
     const limits = { max_repeats_per_edge: 50, max_rounds: 6 }
-    const stuck = await runTeam({ ...circle, limits }, busy)
+    const stuck = await runTeam({ ...loop, limits }, busy)
     expect(stuck.result.gates[0]).toMatchObject({
       detail: { loop: 'max_rounds' },
-      question: expect.stringMatching(/^The team has come to its limit: 6 turns/),
+      question: expect.stringMatching(/^The team has reached its limit: 6 turns/),
     })
     expect(stuck.route).toHaveLength(6)
-    const once = await runTeam({ ...circle, limits: { max_rounds: 1 } }, busy)
+    const once = await runTeam({ ...loop, limits: { max_rounds: 1 } }, busy)
     expect(once.route).toEqual(['a'])
   })
 
-  test('TM19 a supervisor that is an agent has one try before a person is asked', async () => {
-    const team = { ...circle, supervisor: 'c', handoffs: [...circle.handoffs, { from_agent: 'c', to_agent: 'a' }] }
+  test('TM19 a supervisor agent gets one turn before a person is asked', async () => {
+    const team = { ...loop, supervisor: 'c', handoffs: [...loop.handoffs, { from_agent: 'c', to_agent: 'a' }] }
     const stuck = await runTeam(team, { ...busy, c: (n: number) => `c${n}` })
     expect(stuck.route.filter((name) => name === 'c')).toHaveLength(1)
     const [sent] = stuck.events.flatMap((event) =>

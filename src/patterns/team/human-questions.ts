@@ -2,48 +2,48 @@ import type { Context } from '../../kernel/context.ts'
 import type { Question } from '../../kernel/gate.ts'
 
 /*
- * Questions to people. A gate that takes steering actions as answers says so in `detail.takes`.
+ * Human-in-the-loop questions of a team. `detail.takes` of a gate lists the steering actions it accepts as answers.
  */
 
-/** Asks until the answer is one that can be read. */
+/** Asks a person until the answer is valid. */
 export async function askUntilValid<T>(
   context: Context,
   key: string,
-  { question, read }: { question: Question; read(answer: unknown): T | undefined },
+  { question, parse }: { question: Question; parse(answer: unknown): T | undefined },
 ): Promise<T> {
-  let asked = withoutSteeringInSubTeam(context, question)
-  for (let times = 1; ; times++) {
-    const answer = await context.ask(times === 1 ? key : `${key}/${times}`, asked)
-    const choice = read(answer)
+  let current = withoutSteeringInSubTeam(context, question)
+  for (let attempt = 1; ; attempt++) {
+    const answer = await context.ask(attempt === 1 ? key : `${key}/${attempt}`, current)
+    const choice = parse(answer)
     if (choice !== undefined) return choice
-    asked = { ...asked, question: `${JSON.stringify(answer)} is no answer here. ${question.question}` }
+    current = { ...current, question: `${JSON.stringify(answer)} is not a valid answer. ${question.question}` }
   }
 }
 
-/** What a person says, in words. */
+/** Asks a person a question that any text answers. */
 export async function askHuman(context: Context, key: string, question: Question): Promise<string> {
   const detail = { ...(question.detail as object), takes: ['say'] }
   return answerText(await context.ask(key, withoutSteeringInSubTeam(context, { ...question, detail }))) ?? ''
 }
 
-/** People steer the team at the top: what they ask of it must not become the answer to a question from within. */
+/** Steering is addressed to the top team: it must not answer a question of a sub-team. */
 function withoutSteeringInSubTeam({ parentName }: Context, question: Question): Question {
   if (parentName === undefined) return question
   const { takes: _takes, ...detail } = question.detail as { takes?: unknown }
   return { ...question, detail }
 }
 
-/** The words of an answer; nothing for one who has nothing more to say. */
+/** The text of an answer, or `undefined` for an empty answer or `stop`. */
 export function answerText(answer: unknown): string | undefined {
   if (answer === null || answer === undefined) return undefined
   const { do: action, text } = (typeof answer === 'object' ? answer : {}) as { do?: unknown; text?: unknown }
   if (action === 'stop') return undefined
-  const words = action === 'say' && typeof text === 'string' ? text : answer
-  const said = typeof words === 'string' ? words : JSON.stringify(words)
-  return said.trim() === '' ? undefined : said
+  const content = action === 'say' && typeof text === 'string' ? text : answer
+  const plainText = typeof content === 'string' ? content : JSON.stringify(content)
+  return plainText.trim() === '' ? undefined : plainText
 }
 
-/** A choice between going on and going elsewhere: a word, a name, or a steering action. */
+/** A choice of a person: a keyword, the name of a member, or a steering action. */
 export type HumanChoice = { do: 'continue' | 'step' | 'stop' } | { do: 'override'; agent: string }
 
 const CHOICE_WORDS: Readonly<Record<string, HumanChoice>> = {
@@ -61,9 +61,9 @@ export function parseHumanChoice(answer: unknown, names: readonly string[]): Hum
     return typeof action === 'string' && Object.hasOwn(CHOICE_WORDS, action) ? CHOICE_WORDS[action] : undefined
   }
   if (typeof answer !== 'string') return undefined
-  const said = answer.trim()
-  const named = said.replace(/^override\s+/i, '')
-  if (names.includes(named)) return { do: 'override', agent: named }
-  const word = said.toLowerCase()
+  const text = answer.trim()
+  const name = text.replace(/^override\s+/i, '')
+  if (names.includes(name)) return { do: 'override', agent: name }
+  const word = text.toLowerCase()
   return Object.hasOwn(CHOICE_WORDS, word) ? CHOICE_WORDS[word] : undefined
 }

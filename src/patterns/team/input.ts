@@ -3,21 +3,25 @@ import { teamSchema } from '../../judgement/team/team-schema.ts'
 
 const value = z.union([z.number(), z.string(), z.boolean()])
 
-/** How many messages a team can be told that were said before it came in. */
+/** The maximum number of earlier messages in `before`. */
 export const MAX_PRIOR_MESSAGES = 100
 
-/** What was said before this team came in: quoted, with its origin. */
 const priorMessage = z.strictObject({ from: z.string(), text: z.string(), artifacts: z.array(z.string()).default([]) })
 
 export const teamInput = z.strictObject({
-  team: teamSchema.describe('The team, as data: a team file that was read. It is kept with the run.'),
-  message: z.string().describe('What the team is asked to do.'),
-  variables: z.record(z.string(), value).default({}).describe('Values for variables, instead of the configured ones.'),
+  team: teamSchema.describe('The team as data, for example a parsed team file. It is stored with the run.'),
+  message: z.string().describe('What the team has to do.'),
+  variables: z
+    .record(z.string(), value)
+    .default({})
+    .describe('Initial values of variables, instead of those in context_variables.'),
   before: z
     .array(priorMessage)
     .max(MAX_PRIOR_MESSAGES)
     .default([])
-    .describe('What was said before: by others, to a team within a team; in an earlier run, to one that goes on.'),
+    .describe(
+      'Earlier messages: of the parent team for a sub-team, or of an earlier run for a conversation that continues.',
+    ),
 })
 
 export type TeamRunInput = z.output<typeof teamInput>
@@ -32,7 +36,7 @@ const historyEntry = z.object({
   handoff_target: z.string().nullable(),
   handoff_reason: z.string().nullable(),
   error: z.string().optional(),
-  /** Why the answer ended, where it was cut short. */
+  /** Set when the answer is incomplete. */
   stop_reason: z.string().optional(),
 })
 
@@ -45,7 +49,6 @@ export const teamOutput = z.object({
   response: z.string(),
   agent: z.string(),
   status: z.enum(['completed', 'failed', 'cancelled']),
-  /** Why it ended: the rules, a return to the team above, a person, or a failure. */
   reason: z.enum(teamEndReasons),
   rounds: z.int(),
   history: z.array(historyEntry),
@@ -63,9 +66,9 @@ export const teamOutput = z.object({
   ),
   totals: z.object({
     turns: z.int(),
-    /** Model calls that were made only to decide who goes on. */
+    /** Model requests made only to decide a handoff. */
     router_calls: z.int(),
-    /** In and out, of everyone who worked for the team. */
+    /** Input and output tokens of all sessions of the team. */
     tokens: z.int(),
   }),
 })

@@ -10,41 +10,41 @@ import type { TeamState } from './team-state.ts'
 import { resetLoopDetection } from './team-state.ts'
 
 /**
- * Watches for work that goes in circles. The supervisor is asked first, if it is no person; then a person, who lets the
- * team go on, sends the work elsewhere, or stops it. Nothing goes round silently, and the handover says who decided.
+ * Loop detection for handoffs. A detected loop goes to the supervisor first, if it is an agent, then to a person, who
+ * continues, redirects or stops the team.
  */
 export async function guardLoop(
-  floor: TeamState,
-  { from, spoken }: CompletedTurn,
-  handover: HandoffDecision,
+  state: TeamState,
+  { from, result }: CompletedTurn,
+  handoff: HandoffDecision,
 ): Promise<HandoffDecision> {
-  const { context, plan, round, loopDetector } = floor
-  const { to } = handover
-  if (to === null || to === USER) return handover
-  // Words of a person are always something new.
-  if (spoken.lines.some(({ person }) => person)) resetLoopDetection(floor)
-  const verdict = loopDetector.add({ from, to, result: turnFingerprint(floor, spoken) })
-  if (verdict.ok) return handover
+  const { context, plan, round, loop } = state
+  const { to } = handoff
+  if (to === null || to === USER) return handoff
+  // An answer of a person is always progress.
+  if (result.messages.some(({ person }) => person)) resetLoopDetection(state)
+  const verdict = loop.detector.add({ from, to, result: turnFingerprint(state, result) })
+  if (verdict.ok) return handoff
   const { kind, message } = verdict
   context.emit(`stuck/${round}`, 'team:loop', { round, kind, message, from, to })
   const { supervisor } = plan.team
-  if (supervisor !== undefined && isAgent(plan, supervisor) && !floor.supervisorConsulted && to !== supervisor) {
-    floor.supervisorConsulted = true
-    return { ...handover, to: supervisor, by: 'supervisor', reason: `${message}: to ${supervisor} instead of ${to}` }
+  if (supervisor !== undefined && isAgent(plan, supervisor) && !loop.supervisorConsulted && to !== supervisor) {
+    loop.supervisorConsulted = true
+    return { ...handoff, to: supervisor, by: 'supervisor', reason: `${message}: to ${supervisor} instead of ${to}` }
   }
-  const choice = await askAboutLoop(floor, verdict, { from, to })
-  resetLoopDetection(floor)
-  if (choice.do === 'stop') return { ...handover, to: null, by: 'person', reason: `${message}: a person stopped it` }
+  const choice = await askAboutLoop(state, verdict, { from, to })
+  resetLoopDetection(state)
+  if (choice.do === 'stop') return { ...handoff, to: null, by: 'person', reason: `${message}: a person stopped it` }
   if (choice.do === 'override') {
     const reason = `${message}: a person chose ${choice.agent} over ${to}`
-    return { ...handover, to: choice.agent, by: 'person', reason }
+    return { ...handoff, to: choice.agent, by: 'person', reason }
   }
-  return { ...handover, problems: [...handover.problems, `${message}: a person let it go on`] }
+  return { ...handoff, problems: [...handoff.problems, `${message}: a person chose to continue`] }
 }
 
 function turnFingerprint({ context, round }: TeamState, { text, variables }: TurnResult): string {
-  const written = context.artifactsUnder(`round/${round}`).map(({ name, checksum }) => [name, checksum])
-  const artifacts = Object.fromEntries(written) as Record<string, string>
+  const checksums = context.artifactsUnder(`round/${round}`).map(({ name, checksum }) => [name, checksum])
+  const artifacts = Object.fromEntries(checksums) as Record<string, string>
   return resultFingerprint({ text, variables: Object.fromEntries(variables), artifacts })
 }
 
@@ -55,24 +55,23 @@ async function askAboutLoop(
   { kind, message, moves }: DetectedLoop,
   move: { from: string; to: string },
 ): Promise<HumanChoice> {
-  // A long way is no circle.
-  const what = kind === 'max_rounds' ? 'The team has come to its limit' : 'The team goes in circles'
+  const title = kind === 'max_rounds' ? 'The team has reached its limit' : 'The team is in a loop'
   return askUntilValid(context, `stuck/${round}/person`, {
     question: {
-      question: `${what}: ${message}. Answer continue (to ${move.to}), stop, or who goes on instead.`,
+      question: `${title}: ${message}. Answer continue (to ${move.to}), stop, or the name of another member.`,
       detail: {
         ...{ kind: 'loop', loop: kind, ...move, moves: moves.map(({ from, to }) => `${from} → ${to}`) },
         ...{ takes: ['continue', 'override'], answers: ['continue', 'stop', ...plan.names] },
       },
     },
-    read: (answer) => {
+    parse: (answer) => {
       const choice = parseHumanChoice(answer, plan.names)
       return choice?.do === 'step' ? undefined : choice
     },
   })
 }
 
-/** A person is asked what to do about the loop, not what to do next. */
+/** A human supervisor gets the question about the loop instead of a turn. */
 function isAgent(plan: TeamPlan, name: string): boolean {
   return plan.names.includes(name) && plan.member(name).kind !== 'human'
 }

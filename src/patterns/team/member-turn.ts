@@ -14,19 +14,19 @@ import type { TeamState } from './team-state.ts'
 import { appendMessage, recordTurnEnd, recordTurnStart, setVariable } from './team-state.ts'
 import { parseTurnOutput, turnOutputSchema } from './turn-output.ts'
 
-/** What came of one turn, before anyone decides who goes on. */
+/** The result of one turn, before the handoff is decided. */
 export interface TurnResult {
   text: string
-  /** As the conversation has it: one line for each who spoke. */
-  lines: readonly TeamMessage[]
+  /** The messages for the conversation: one per member that spoke. */
+  messages: readonly TeamMessage[]
   verdicts: ReadonlyMap<string, ConditionVerdict>
   variables: ReadonlyMap<string, VariableValue>
   artifacts: readonly string[]
-  /** Who the speaker thinks should go on. */
+  /** The member the agent suggests for the next turn, unchecked. */
   suggestedNext: unknown
   problems: readonly string[]
   failure?: TurnFailure
-  /** Nobody said it in these words: they were made of what several said. */
+  /** Set when the text was synthesized from the answers of several members. */
   synthesized?: true
 }
 
@@ -35,128 +35,137 @@ export interface TurnFailure {
   error: ErrorRecord
 }
 
-type SingleMember = Exclude<TeamMember, { kind: 'group' }>
+export type SingleMember = Exclude<TeamMember, { kind: 'group' }>
 
-/** The turn of one who is no group; `leaves` are the sentences it is asked to judge. */
-export async function runMemberTurn(
-  floor: TeamState,
-  member: SingleMember,
-  at: { key: string; leaves: readonly string[] },
-): Promise<TurnResult> {
-  recordTurnStart(floor, member.name)
-  if (member.kind === 'agent') return runAgentTurn(floor, member, at)
-  if (member.kind === 'human') return runHumanTurn(floor, member, at.key)
-  return runSubTeamTurn(floor, member, at.key)
+export interface TurnRequest {
+  key: string
+  /** The natural-language conditions the member is asked to judge. */
+  conditions: readonly string[]
 }
 
-/** Lets the floor take note of what one said: the conversation, its variables, its artifacts. */
-export function recordTurn(floor: TeamState, name: string, spoken: TurnResult): void {
-  for (const [variable, value] of spoken.variables) setVariable(floor, variable, value)
-  floor.artifacts.push(...spoken.artifacts)
-  for (const line of spoken.lines) appendMessage(floor, line)
-  recordTurnEnd(floor, name, spoken.failure !== undefined)
+/** Runs the turn of an agent, a human or a sub-team. */
+export async function runMemberTurn(state: TeamState, member: SingleMember, request: TurnRequest): Promise<TurnResult> {
+  recordTurnStart(state, member.name)
+  if (member.kind === 'agent') return runAgentTurn(state, member, request)
+  if (member.kind === 'human') return runHumanTurn(state, member, request.key)
+  return runSubTeamTurn(state, member, request.key)
+}
+
+/** Applies a turn to the state: conversation, variables and artifacts. */
+export function recordTurn(state: TeamState, name: string, result: TurnResult): void {
+  for (const [variable, value] of result.variables) setVariable(state, variable, value)
+  state.record.artifacts.push(...result.artifacts)
+  for (const message of result.messages) appendMessage(state, message)
+  recordTurnEnd(state, name, result.failure !== undefined)
 }
 
 async function runAgentTurn(
-  floor: TeamState,
+  state: TeamState,
   { name, agent, profile }: Extract<TeamMember, { kind: 'agent' }>,
-  { key, leaves: conditions }: { key: string; leaves: readonly string[] },
+  { key, conditions }: TurnRequest,
 ): Promise<TurnResult> {
-  const { context, plan, thread } = floor
-  const asks = conditions.length > 0 || Object.keys(profile.outputs).length > 0
+  const { context, plan, record } = state
+  const { thread } = state.conversation
+  const wantsObject = conditions.length > 0 || Object.keys(profile.outputs).length > 0
   const request = {
     thread,
     instruction: plan.turnPrompt(profile, conditions),
-    ...(asks ? { output: turnOutputSchema, allowText: true as const } : undefined),
+    ...(wantsObject ? { output: turnOutputSchema, allowText: true as const } : undefined),
   }
-  const result = await context.perform(agent, request, { key })
-  floor.totals.tokens += result.usage.input + result.usage.output
-  // What one model counted is no bound for another.
-  if (result.usage.calls === 1 && plan.sharesOneModel) thread.setTokenCount(result.usage.input)
-  const { text, verdicts, variables, suggestedNext, problems } = parseTurnOutput(result.text, result.object, {
+  const session = await context.perform(agent, request, { key })
+  record.totals.tokens += session.usage.input + session.usage.output
+  // Token counts of different models are not comparable.
+  if (session.usage.calls === 1 && plan.sharesOneModel) thread.setTokenCount(session.usage.input)
+  const { text, verdicts, variables, suggestedNext, problems } = parseTurnOutput(session.text, session.object, {
     conditions,
     outputs: profile.outputs,
   })
-  const artifacts = writtenArtifacts(floor, key)
-  const failure = result.status === 'completed' ? emptyAnswerFailure(name, result) : failureFrom(result)
-  const line = toTeamMessage(floor, { from: name, text, artifacts, ...partialStopReason(result) }, failure)
-  // What a turn that failed says beside its words was not meant as its last word.
-  if (failure) return { ...emptyTurnResult(), text, lines: [line], artifacts, failure }
-  const cut = line.stop_reason === undefined ? [] : [`its answer was cut short: ${line.stop_reason}`]
-  return { text, lines: [line], verdicts, variables, artifacts, suggestedNext, problems: [...problems, ...cut] }
+  const artifacts = writtenArtifacts(state, key)
+  const failure = session.status === 'completed' ? emptyAnswerFailure(name, session) : failureFrom(session)
+  const message = toTeamMessage(state, { from: name, text, artifacts, ...partialStopReason(session) }, failure)
+  // Verdicts and variables of a failed turn may be incomplete: drop them.
+  if (failure) return { ...emptyTurnResult(), text, messages: [message], artifacts, failure }
+  const { stop_reason } = message
+  const incomplete = stop_reason === undefined ? [] : [`the answer is incomplete: stop_reason ${stop_reason}`]
+  const allProblems = [...problems, ...incomplete]
+  return { text, messages: [message], verdicts, variables, artifacts, suggestedNext, problems: allProblems }
 }
 
-/** Why a session that has an answer ended, where that was not the end of its work. */
+/** The `stop_reason` of a session that has an answer but did not finish its work. */
 function partialStopReason({ status, stop_reason }: SessionResult): Pick<TeamMessage, 'stop_reason'> {
   return status === 'completed' && stop_reason !== 'completed' ? { stop_reason } : {}
 }
 
-/** One who was cut off before it said anything has not done its work, whatever others would make of an empty answer. */
+/** Treats an empty answer as a failure: the rules would otherwise take it for completed work. */
 function emptyAnswerFailure(
   name: string,
   { empty_response_key: step, stop_reason }: SessionResult,
 ): TurnFailure | undefined {
   if (step === undefined) return undefined
-  const error = new TroupeError('model_invalid_response', `${name} said nothing: it ended with ${stop_reason}`, {
-    hint: 'resume asks it for its last word again; more turns are max_turns of the agent and limits.turns of the run',
+  const error = new TroupeError('model_invalid_response', `${name} gave an empty answer (stop_reason ${stop_reason})`, {
+    hint: 'resume to request the final answer again; for more turns raise `max_turns` of the agent or `limits.turns`',
     step,
   })
   return { stop_reason, error: error.toJSON() }
 }
 
 async function runHumanTurn(
-  floor: TeamState,
+  state: TeamState,
   { name, role }: Extract<TeamMember, { kind: 'human' }>,
   key: string,
 ): Promise<TurnResult> {
-  const { context, conversation } = floor
-  const last = conversation.at(-1)
+  const { context, conversation, input, round } = state
+  const last = conversation.messages.at(-1)
   const text = await askHuman(context, key, {
-    question: last?.text ?? last?.error ?? floor.input.message,
+    question: last?.text ?? last?.error ?? input.message,
     detail: { kind: 'person', as: name, ...(role === undefined ? undefined : { role }), from: last?.from ?? 'user' },
   })
-  return { ...emptyTurnResult(), text, lines: [{ from: name, person: true, round: floor.round, text }] }
+  return { ...emptyTurnResult(), text, messages: [{ from: name, person: true, round, text }] }
 }
 
-async function runSubTeamTurn(
-  floor: TeamState,
-  member: Extract<TeamMember, { kind: 'team' }>,
-  key: string,
-): Promise<TurnResult> {
-  const { context, input, plan, variables } = floor
-  const { team, name, outputs, acceptedVariables } = member
-  const given = Object.entries(variables).filter(
-    ([variable, value]) =>
-      acceptedVariables.has(variable) && (acceptedVariables.get(variable) ?? typeof value) === typeof value,
-  )
-  const inner = { team, message: input.message, variables: Object.fromEntries(given), before: toSubTeamContext(floor) }
+type SubTeamMember = Extract<TeamMember, { kind: 'team' }>
+
+async function runSubTeamTurn(state: TeamState, member: SubTeamMember, key: string): Promise<TurnResult> {
+  const { context, input, plan, record } = state
+  const { team, name, outputs } = member
+  const variables = inheritedVariables(state, member)
+  const subTeamInput = { team, message: input.message, variables, before: toSubTeamContext(state) }
   try {
-    const output = (await context.run('team', inner, { key, parentName: plan.team.name })) as TeamOutput
-    floor.totals.tokens += output.totals.tokens
-    floor.totals.router_calls += output.totals.router_calls
-    const set = Object.entries(outputs).flatMap(([variable, type]): [string, VariableValue][] => {
+    const output = (await context.run('team', subTeamInput, { key, parentName: plan.team.name })) as TeamOutput
+    record.totals.tokens += output.totals.tokens
+    record.totals.router_calls += output.totals.router_calls
+    const returned = Object.entries(outputs).flatMap(([variable, type]): [string, VariableValue][] => {
       const value = output.variables[variable]
       return typeof value === type && value !== undefined ? [[variable, value]] : []
     })
-    const artifacts = writtenArtifacts(floor, key)
-    const line = toTeamMessage(floor, { from: name, text: output.response, artifacts })
-    return { ...emptyTurnResult(), text: output.response, lines: [line], variables: new Map(set), artifacts }
+    const artifacts = writtenArtifacts(state, key)
+    const message = toTeamMessage(state, { from: name, text: output.response, artifacts })
+    return { ...emptyTurnResult(), text: output.response, messages: [message], variables: new Map(returned), artifacts }
   } catch (thrown) {
-    const spoken = toFailedTurn(floor, name, { key, thrown })
-    await addSpentTokens(floor, key)
-    return spoken
+    const result = toFailedTurn(state, name, { key, thrown })
+    await addSpentTokens(state, key)
+    return result
   }
 }
 
-/** Who failed has no output that says what it took: the run's own books do. */
-export async function addSpentTokens({ context, totals }: TeamState, key: string): Promise<void> {
-  const { input, output } = await context.readSpend(`${key}/spent`, { under: key })
-  totals.tokens += input + output
+/** The variables that the sub-team accepts, if their types fit. */
+function inheritedVariables({ variables }: TeamState, { acceptedVariables }: SubTeamMember) {
+  const accepted = Object.entries(variables).filter(
+    ([variable, value]) =>
+      acceptedVariables.has(variable) && (acceptedVariables.get(variable) ?? typeof value) === typeof value,
+  )
+  return Object.fromEntries(accepted)
 }
 
-/** A failure under a key as the failure of the member that stands there. */
+/** Adds the tokens a failed sub-run has used, from the ledger: it has no output with totals. */
+export async function addSpentTokens({ context, record }: TeamState, key: string): Promise<void> {
+  const { input, output } = await context.readSpend(`${key}/spent`, { under: key })
+  record.totals.tokens += input + output
+}
+
+/** The turn of a member whose sub-run threw. Fatal errors and cancellation are rethrown. */
 export function toFailedTurn(
-  floor: TeamState,
+  state: TeamState,
   name: string,
   { key, thrown }: { key: string; thrown: unknown },
 ): TurnResult {
@@ -164,14 +173,15 @@ export function toFailedTurn(
   if (isFatal(error) || error.code === 'cancelled') throw error
   const stop_reason = error.code === 'limit_reached' ? 'budget' : 'failed'
   const failure = { stop_reason, error: error.toJSON() } as const
-  const artifacts = writtenArtifacts(floor, key)
-  return { ...emptyTurnResult(), lines: [toTeamMessage(floor, { from: name, artifacts }, failure)], artifacts, failure }
+  const artifacts = writtenArtifacts(state, key)
+  const message = toTeamMessage(state, { from: name, artifacts }, failure)
+  return { ...emptyTurnResult(), messages: [message], artifacts, failure }
 }
 
 export function emptyTurnResult(): TurnResult {
   return {
     text: '',
-    lines: [],
+    messages: [],
     verdicts: new Map(),
     variables: new Map(),
     artifacts: [],
@@ -184,8 +194,8 @@ export function writtenArtifacts({ context }: TeamState, key: string): string[] 
   return context.artifactsUnder(key).map(({ name, version }) => `${name}@${version}`)
 }
 
-export function toTeamMessage({ round }: TeamState, line: TeamMessage, failure?: TurnFailure): TeamMessage {
-  const { from, text, artifacts, stop_reason } = line
+export function toTeamMessage({ round }: TeamState, message: TeamMessage, failure?: TurnFailure): TeamMessage {
+  const { from, text, artifacts, stop_reason } = message
   return {
     from,
     round,
@@ -197,5 +207,6 @@ export function toTeamMessage({ round }: TeamState, line: TeamMessage, failure?:
 }
 
 export function failureFrom({ stop_reason, error }: SessionResult): TurnFailure {
-  return { stop_reason, error: error ?? new TroupeError('internal', `the session ended: ${stop_reason}`).toJSON() }
+  const fallback = () => new TroupeError('internal', `the session ended with stop_reason ${stop_reason}`).toJSON()
+  return { stop_reason, error: error ?? fallback() }
 }

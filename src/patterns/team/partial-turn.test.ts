@@ -10,11 +10,11 @@ const look = defineTool({
   execute: async () => ({ success: true, output: 'x' }),
 })
 
-/** `a` only ever looks, until it is out of turns; then it says this. */
-async function outOfTurns(lastWords: string, handoffs: unknown[]) {
+/** Runs a team in which `a` calls a tool until `limits.turns`; then it gives this final answer. */
+async function runWithTurnLimit(finalAnswer: string, handoffs: unknown[]) {
   const model = functionModel(({ session, tools }) => {
     if (session.agent !== 'a') return { text: session.agent }
-    return tools.length > 0 && session.turn <= 2 ? { calls: [{ name: 'Look', input: {} }] } : { text: lastWords }
+    return tools.length > 0 && session.turn <= 2 ? { calls: [{ name: 'Look', input: {} }] } : { text: finalAnswer }
   })
   const troupe = await createTroupe({ store: 'memory', model, tools: [look] })
   const team = { name: 'T', agents: [{ name: 'a' }, { name: 'b' }, { name: 'h' }], handoffs }
@@ -22,48 +22,54 @@ async function outOfTurns(lastWords: string, handoffs: unknown[]) {
   return readTeamRun(troupe, model, await troupe.run('team', input, { limits: { turns: 2 } }))
 }
 
-const onward = { from_agent: 'a', to_agent: 'b', condition: 'a complete and not error detected' }
+const handoffToB = { from_agent: 'a', to_agent: 'b', condition: 'a complete and not error detected' }
 
-describe('an agent that ran out of turns', () => {
-  test('TM38 without a word has failed: it is not complete, and rules for errors apply', async () => {
-    const failed = await outOfTurns('', [onward])
+describe('an agent that reached limits.turns', () => {
+  test('TM38 an empty final answer is a failure, and error rules apply', async () => {
+    const failed = await runWithTurnLimit('', [handoffToB])
     expect(failed.result).toMatchObject({ status: 'failed', stop_reason: 'max_turns' })
-    expect(failed.result.error?.message).toBe('a, round 1: a said nothing: it ended with max_turns')
-    const taken = await outOfTurns('', [onward, { from_agent: 'a', to_agent: 'h', condition: 'error detected' }])
-    expect([taken.result.status, taken.route]).toEqual(['completed', ['a', 'h']])
-    const [asked] = requestsFrom(taken, 'h')
-    expect(asked && conversationFrom(asked).at(-1)).toMatchObject({
+    expect(failed.result.error?.message).toBe('a, round 1: a gave an empty answer (stop_reason max_turns)')
+    const handled = await runWithTurnLimit('', [
+      handoffToB,
+      { from_agent: 'a', to_agent: 'h', condition: 'error detected' },
+    ])
+    expect([handled.result.status, handled.route]).toEqual(['completed', ['a', 'h']])
+    const [request] = requestsFrom(handled, 'h')
+    expect(request && conversationFrom(request).at(-1)).toMatchObject({
       from: 'a',
-      error: 'a said nothing: it ended with max_turns',
+      error: 'a gave an empty answer (stop_reason max_turns)',
     })
   })
 
-  test('TM38 is asked for its last word again when the run is resumed', async () => {
+  test('TM38 resume requests the final answer again', async () => {
     const model = functionModel(({ session }) => {
-      const asked = model.requests.filter((request) => request.session.agent === 'a').length
+      const count = model.requests.filter((request) => request.session.agent === 'a').length
       if (session.agent !== 'a') return { text: session.agent }
-      if (asked <= 2) return { calls: [{ name: 'Look', input: {} }] }
-      return { text: asked > 3 ? 'at last' : '' }
+      if (count <= 2) return { calls: [{ name: 'Look', input: {} }] }
+      return { text: count > 3 ? 'final answer' : '' }
     })
     const troupe = await createTroupe({ store: 'memory', model, tools: [look] })
-    const team = { name: 'T', agents: [{ name: 'a' }, { name: 'b' }], handoffs: [onward] }
+    const team = { name: 'T', agents: [{ name: 'a' }, { name: 'b' }], handoffs: [handoffToB] }
     const input = { team: { ...team, after_work_behavior: 'terminate' }, message: 'x' }
     const failed = await troupe.run('team', input, { limits: { turns: 2 } })
     expect(failed.status).toBe('failed')
     const done = await readTeamRun(troupe, model, await (await troupe.resume(failed.run_id)).result)
     expect([done.result.status, requestsFrom(done, 'a').length, done.route]).toEqual(['completed', 4, ['a', 'b']])
-    expect(done.output.history.find(({ agent_name }) => agent_name === 'a')?.parts[0]?.text).toBe('at last')
+    expect(done.output.history.find(({ agent_name }) => agent_name === 'a')?.parts[0]?.text).toBe('final answer')
   })
 
-  test('TM38 with a last word goes on, and everybody is told that it was cut short', async () => {
-    const scene = await outOfTurns('half of it', [onward])
-    expect(scene.route).toEqual(['a', 'b'])
-    const [asked] = requestsFrom(scene, 'b')
-    expect(asked && conversationFrom(asked).at(-1)).toMatchObject({ text: 'half of it', stop_reason: 'max_turns' })
-    const entry = scene.output.history.find(({ agent_name }) => agent_name === 'a')
+  test('TM38 a partial answer carries its stop_reason in conversation, history and problems', async () => {
+    const run = await runWithTurnLimit('partial answer', [handoffToB])
+    expect(run.route).toEqual(['a', 'b'])
+    const [request] = requestsFrom(run, 'b')
+    expect(request && conversationFrom(request).at(-1)).toMatchObject({
+      text: 'partial answer',
+      stop_reason: 'max_turns',
+    })
+    const entry = run.output.history.find(({ agent_name }) => agent_name === 'a')
     expect(entry).toMatchObject({ stop_reason: 'max_turns' })
-    const [told] = handoffsFrom(scene.events).filter(({ from }) => from === 'a')
-    expect(told?.problems).toContain('its answer was cut short: max_turns')
-    expect(scene.output.history.find(({ agent_name }) => agent_name === 'b')).not.toHaveProperty('stop_reason')
+    const [handoff] = handoffsFrom(run.events).filter(({ from }) => from === 'a')
+    expect(handoff?.problems).toContain('the answer is incomplete: stop_reason max_turns')
+    expect(run.output.history.find(({ agent_name }) => agent_name === 'b')).not.toHaveProperty('stop_reason')
   })
 })

@@ -9,43 +9,43 @@ interface RequiredResources {
 }
 
 /**
- * Looks for the models and tools that members name, those of teams within too, before anything is paid for. A model that
- * cannot be had ends the run here; tools that are not there are told, since their agents work without them.
+ * Checks the models and tools of all members, also in sub-teams, before the first model request. An unavailable model fails
+ * the run; an unknown tool is a warning, since the agent can work without it.
  */
 export async function runPreflight(context: Context, team: Team): Promise<string[]> {
-  const wanted = requiredResources(team, context.roster)
-  if (wanted.models.length === 0 && wanted.tools.length === 0) return []
-  return context.step('supplies', () => findMissingTools(context, wanted), { input: wanted })
+  const required = requiredResources(team, context.roster)
+  if (required.models.length === 0 && required.tools.length === 0) return []
+  return context.step('supplies', () => checkResources(context, required), { input: required })
 }
 
-async function findMissingTools(context: Context, { models, tools }: RequiredResources): Promise<string[]> {
+async function checkResources(context: Context, { models, tools }: RequiredResources): Promise<string[]> {
   for (const { agent, model } of models) {
     const problem = await context.modelProblem(model)
     if (problem === undefined) continue
-    throw new TroupeError('unknown_model', `${agent} cannot have the model '${model}': ${problem}`, {
-      hint: 'name one that can be had, or none: then it uses that of the run',
+    throw new TroupeError('unknown_model', `${agent}: \`model\` '${model}' is not available: ${problem}`, {
+      hint: 'set `model` to an available model, or remove it to use the model of the run',
     })
   }
   return tools.flatMap(({ agent, tool }) =>
     context.unknownTools([tool]).map(({ known: [nearest] }) => {
-      const instead = nearest === undefined ? '' : `; did you mean '${nearest}'?`
-      return `${agent}: there is no tool '${tool}', it works without${instead}`
+      const suggestion = nearest === undefined ? '' : `; did you mean '${nearest}'?`
+      return `${agent}: unknown tool '${tool}', the agent works without it${suggestion}`
     }),
   )
 }
 
-/** Each model once, with the first who asks for it. */
+/** Each model once, with the first agent that needs it. */
 function requiredResources(team: Team, roster: Roster): RequiredResources {
   const models = new Map<string, string>()
   const tools: RequiredResources['tools'] = []
-  const look = ({ agents }: Team) => {
-    for (const { name, uses, model, tools: own = [], team: inner } of agents) {
+  const collect = ({ agents }: Team) => {
+    for (const { name, uses, model, tools: ownTools = [], team: inner } of agents) {
       const needed = model ?? (uses === undefined ? undefined : roster.get(uses).model)
       if (needed !== undefined && !models.has(needed)) models.set(needed, name)
-      tools.push(...own.map((tool) => ({ agent: name, tool })))
-      if (typeof inner === 'object') look(inner)
+      tools.push(...ownTools.map((tool) => ({ agent: name, tool })))
+      if (typeof inner === 'object') collect(inner)
     }
   }
-  look(team)
+  collect(team)
   return { models: [...models].map(([model, agent]) => ({ agent, model })), tools }
 }

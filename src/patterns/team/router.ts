@@ -13,7 +13,7 @@ import { parseVerdicts } from './turn-output.ts'
 
 const routerAgent: Agent = {
   name: 'router',
-  description: 'Judges what is still open before a team hands over',
+  description: 'Judges open handoff conditions of a team',
   instructions: ROUTER_PROMPT,
   temperature: 0,
   tools: [],
@@ -23,37 +23,38 @@ const verdictsSchema = z.strictObject({
   verdicts: z.array(z.strictObject({ condition: z.int(), holds: z.boolean().nullable() })),
 })
 
-/** The answer of one that could not keep to the shape, or would not answer, settles nothing; the work goes on without. */
+/** Errors after which the conditions stay open and the team continues. */
 const NO_VERDICT_CODES = new Set(['model_invalid_response', 'model_refused'])
 
 export type RouterResult =
   | { ok: true; verdicts: Map<string, ConditionVerdict>; problems: string[] }
   | { ok: false; failure: TurnFailure }
 
-/** One call for all sentences that are open and matter; the same question about the same words is asked once. */
-export async function judgeConditions(floor: TeamState, key: string, judged: RouterRequest): Promise<RouterResult> {
-  const { context, totals } = floor
+/** Judges all open conditions in one model request. Identical requests are answered from the cache. */
+export async function judgeConditions(state: TeamState, key: string, judged: RouterRequest): Promise<RouterResult> {
   const instruction = formatRouterRequest(judged)
   const cache_key = sha256(canonicalJson({ router: 2, instruction }))
-  const known = await context.cachedResult(`${key}/known`, cache_key)
+  const cachedSession = await state.context.cachedResult(`${key}/known`, cache_key)
   const request = { key: `${key}/router`, instruction, output: verdictsSchema, cache_key }
-  const result = known ?? (await runSystemAgent(floor, routerAgent, request))
-  if (!known) totals.router_calls += 1
-  const { status, error } = result
+  const session = cachedSession ?? (await runSystemAgent(state, routerAgent, request))
+  if (!cachedSession) state.record.totals.router_calls += 1
+  const { status, error } = session
   if (status !== 'completed') {
-    if (!error || !NO_VERDICT_CODES.has(error.code)) return { ok: false, failure: asRouterFailure(failureFrom(result)) }
+    if (!error || !NO_VERDICT_CODES.has(error.code))
+      return { ok: false, failure: asRouterFailure(failureFrom(session)) }
     return { ok: true, verdicts: new Map(), problems: [`the router gave no verdict: ${error.message}`] }
   }
-  // A cached result brings its words alone.
-  const read = parseStructuredOutput(verdictsSchema, result.text)
+  // A cached result has only its text.
+  const parsed = parseStructuredOutput(verdictsSchema, session.text)
   const problems: string[] = []
-  const said = read.ok ? (read.object as z.output<typeof verdictsSchema>).verdicts : undefined
-  const verdicts = parseVerdicts(said, judged.conditions, problems)
-  const byModel = [...verdicts].map(([leaf, { value }]) => [leaf, { value, by: 'model' }] as [string, ConditionVerdict])
-  return { ok: true, verdicts: new Map(byModel), problems: problems.map((problem) => `router: ${problem}`) }
+  const list = parsed.ok ? (parsed.object as z.output<typeof verdictsSchema>).verdicts : undefined
+  const verdicts = [...parseVerdicts(list, judged.conditions, problems)].map(
+    ([condition, { value }]) => [condition, { value, by: 'model' }] as [string, ConditionVerdict],
+  )
+  return { ok: true, verdicts: new Map(verdicts), problems: problems.map((problem) => `router: ${problem}`) }
 }
 
-/** Whoever was judged did nothing wrong. */
+/** Names the router in the error, so that it is not attributed to the member whose turn was judged. */
 function asRouterFailure({ stop_reason, error }: TurnFailure): TurnFailure {
-  return { stop_reason, error: { ...error, message: `the router: ${error.message}` } }
+  return { stop_reason, error: { ...error, message: `the router failed: ${error.message}` } }
 }

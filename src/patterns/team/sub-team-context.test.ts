@@ -20,8 +20,8 @@ const inner = (name: string, worker: string, more = {}) => ({
   ...more,
 })
 
-/** `a` returns to the user once, then hands on. */
-const asksFirst = (next: unknown, more = {}) => ({
+/** A team in which `a` returns to the user once, then hands off to `next`. */
+const replyThenHandoff = (next: unknown, more = {}) => ({
   name: 'Outer',
   agents: [{ name: 'a' }, next],
   handoffs: [
@@ -32,12 +32,12 @@ const asksFirst = (next: unknown, more = {}) => ({
   ...more,
 })
 
-describe('a team within a team, or a group that is to agree', () => {
-  test('TM30 works on the request; what the user says later is told to it as well, in order, and replaces nothing', async () => {
-    const team = asksFirst({ name: 'next', team: inner('Inner', 'w') })
+describe('context of a sub-team or consensus group', () => {
+  test('TM30 a sub-team works on the request and gets later user messages in order', async () => {
+    const team = replyThenHandoff({ name: 'next', team: inner('Inner', 'w') })
     const replies = { a: ['Which colour?', 'Blue it is.'], w: ['Painted.'] }
-    const asked = await runTeam(team, replies, { message: 'Paint the house.' })
-    const done = await answerQuestion(asked, 'blue')
+    const waiting = await runTeam(team, replies, { message: 'Paint the house.' })
+    const done = await answerQuestion(waiting, 'blue')
     expect(done.result.status).toBe('completed')
     const [request] = requestsFrom(done, 'w')
     expect(request && conversationFrom(request).map(({ from, text }) => `${from}: ${text}`)).toEqual([
@@ -45,36 +45,36 @@ describe('a team within a team, or a group that is to agree', () => {
     ])
   })
 
-  test('TM30 the same for a group that is to agree: its task is the request', async () => {
+  test('TM30 a consensus group works on the request and gets later user messages', async () => {
     const team = {
-      ...asksFirst({ name: 'one' }, { agents: [{ name: 'a' }, { name: 'one' }, { name: 'two' }] }),
+      ...replyThenHandoff({ name: 'one' }, { agents: [{ name: 'a' }, { name: 'one' }, { name: 'two' }] }),
       groups: [{ name: 'next', kind: 'consensus', members: ['one', 'two'], synthesis: 'merge' }],
     }
-    const voice = { response: 'Yes.', recommendation: 'Yes.', confidence: 1, concerns: [], questions: [] }
-    const replies = { a: ['Which colour?', 'Blue it is.'], one: [voice], two: [voice] }
+    const contribution = { response: 'Yes.', recommendation: 'Yes.', confidence: 1, concerns: [], questions: [] }
+    const replies = { a: ['Which colour?', 'Blue it is.'], one: [contribution], two: [contribution] }
     const done = await answerQuestion(await runTeam(team, replies, { message: 'Paint the house.' }), 'blue')
     const [request] = requestsFrom(done, 'one')
-    const told = JSON.stringify(request?.messages)
-    expect(told).toMatch(/Task[^"]*Paint the house\./)
-    expect(told.match(/blue/g)).not.toBeNull()
+    const prompt = JSON.stringify(request?.messages)
+    expect(prompt).toMatch(/Task[^"]*Paint the house\./)
+    expect(prompt.match(/blue/g)).not.toBeNull()
   })
 
-  test('TM32 whoever spoke in the team above is named with that team, so that two writers are not taken for one', async () => {
+  test('TM32 inherited messages name their author as Team/name, and no agent can be called team', async () => {
     const team = {
       name: 'Press',
       agents: [{ name: 'writer' }, { name: 'sub', team: inner('Desk', 'writer') }],
       handoffs: [{ from_agent: 'writer', to_agent: 'sub' }],
       after_work_behavior: 'terminate',
     }
-    const scene = await runTeam(team, { writer: ['outer words', 'inner words'] })
-    const [, within] = requestsFrom(scene, 'writer')
-    expect(within && conversationFrom(within).map(({ from }) => from)).toEqual(['user', 'Press/writer'])
-    expect(scene.output.response).toBe('inner words')
-    const called = runTeam({ name: 'T', agents: [{ name: 'team' }] }, {})
-    await expect(called).rejects.toThrow(/nobody can be called 'team'/)
+    const run = await runTeam(team, { writer: ['outer words', 'inner words'] })
+    const [, subTeamRequest] = requestsFrom(run, 'writer')
+    expect(subTeamRequest && conversationFrom(subTeamRequest).map(({ from }) => from)).toEqual(['user', 'Press/writer'])
+    expect(run.output.response).toBe('inner words')
+    const reservedName = runTeam({ name: 'T', agents: [{ name: 'team' }] }, {})
+    await expect(reservedName).rejects.toThrow(/nobody can be called 'team'/)
   })
 
-  test('TM34 is given the variables that its conditions use, of the types it says, through teams between as well', async () => {
+  test('TM34 a sub-team gets the variables that it or a nested team uses, if their types fit', async () => {
     const deep = (more = {}) => ({
       name: 'Deep',
       agents: [{ name: 'i', outputs: { count: 'number' } }, { name: 'j' }],
@@ -95,28 +95,28 @@ describe('a team within a team, or a group that is to agree', () => {
     expect((await runTeam(team({ mood: 'bad' }), replies)).output.response).toBe('I')
     expect((await runTeam(team(), replies, { variables: { mood: 'good' } })).output.response).toBe('J')
     await expect(runTeam(team(), replies, { variables: { count: 'many' } })).rejects.toThrow(/'count' is a number/)
-    const warned = (whole: unknown) =>
+    const problemMessages = (whole: unknown) =>
       validateTeam(teamInput.parse({ team: whole, message: 'm' }).team).problems.map(({ message }) => message)
-    expect(warned(team())).toEqual(["nobody sets 'mood', so this stays unknown"])
-    expect(warned(team({ mood: 'bad' }))).toEqual([])
+    expect(problemMessages(team())).toEqual(["nobody sets 'mood', so this stays unknown"])
+    expect(problemMessages(team({ mood: 'bad' }))).toEqual([])
     await expect(runTeam(team(), replies, { variables: { moot: 'good' } })).rejects.toMatchObject({
       hint: "did you mean 'mood'?",
     })
   })
 
-  test('TM36 is within another one only where that one runs it: no input says so, and an entry that is nobody is refused', async () => {
+  test('TM36 no input can claim to be a sub-team, and an unknown entry is rejected', async () => {
     const troupe = await createTroupe({ store: 'memory', model: teamModel({ nobody: ['invented'] }) })
     const team = { name: 'T', agents: [{ name: 'a' }], entry: 'nobody' }
     await expect(troupe.run('team', { team, message: 'x', nested: 1 })).rejects.toThrow(/nested/)
     await expect(troupe.run('team', { team, message: 'x' })).rejects.toThrow(/no agent or group 'nobody'/)
   })
 
-  test('TM40 that fails is counted with what it took', async () => {
-    const within = { ...inner('Inner', 'w'), agents: [{ name: 'w' }, { name: 'x' }] }
+  test('TM40 totals.tokens includes failed sub-teams and consensus groups', async () => {
+    const subTeam = { ...inner('Inner', 'w'), agents: [{ name: 'w' }, { name: 'x' }] }
     const team = {
       name: 'Outer',
       agents: [
-        { name: 'sub', team: { ...within, handoffs: [{ from_agent: 'w', to_agent: 'x' }] } },
+        { name: 'sub', team: { ...subTeam, handoffs: [{ from_agent: 'w', to_agent: 'x' }] } },
         ...[{ name: 'one' }, { name: 'two' }, { name: 'last' }],
       ],
       groups: [{ name: 'g', kind: 'consensus', members: ['one', 'two'], synthesis: 'merge' }],
@@ -131,16 +131,16 @@ describe('a team within a team, or a group that is to agree', () => {
       return agent === 'one' || agent === 'two' ? { calls: [{ name: 'Nothing', input: {} }] } : { text: agent }
     })
     const troupe = await createTroupe({ store: 'memory', model })
-    const scene = await readTeamRun(troupe, model, await troupe.run('team', { team, message: 'x' }))
-    expect([scene.result.status, scene.route.at(-1)]).toEqual(['completed', 'last'])
-    const paid = scene.events.flatMap((event) => (isEvent(event, 'model:end') ? event.data.usage : []))
-    expect(paid).toHaveLength(4)
-    expect(scene.output.totals.tokens).toBe(paid.reduce((sum, { input, output }) => sum + input + output, 0))
-    expect(await scene.troupe.replay(scene.result.run_id)).toMatchObject({ same: true })
+    const run = await readTeamRun(troupe, model, await troupe.run('team', { team, message: 'x' }))
+    expect([run.result.status, run.route.at(-1)]).toEqual(['completed', 'last'])
+    const usages = run.events.flatMap((event) => (isEvent(event, 'model:end') ? event.data.usage : []))
+    expect(usages).toHaveLength(4)
+    expect(run.output.totals.tokens).toBe(usages.reduce((sum, { input, output }) => sum + input + output, 0))
+    expect(await run.troupe.replay(run.result.run_id)).toMatchObject({ same: true })
   })
 })
 
-describe('what members need', () => {
+describe('preflight', () => {
   const chain = (more: object) => ({
     name: 'T',
     agents: [{ name: 'a' }, { name: 'b', ...more }],
@@ -148,36 +148,36 @@ describe('what members need', () => {
     after_work_behavior: 'terminate',
   })
 
-  test('TM42 a model that cannot be had, of a team within too, ends the run before anybody has worked', async () => {
-    const inside = { team: inner('Inner', 'w', { agents: [{ name: 'w', model: 'nowhere/at-all' }] }) }
-    for (const more of [{ model: 'nowhere/at-all' }, inside]) {
-      const scene = await runTeam(chain(more), { a: ['A'], b: ['B'], w: ['W'] })
-      expect(scene.result).toMatchObject({ status: 'failed', error: { code: 'unknown_model' } })
-      expect(scene.result.error?.message).toContain("cannot have the model 'nowhere/at-all'")
-      expect(scene.model.requests).toEqual([])
+  test('TM42 an unavailable model, also in a sub-team, fails the run before the first model request', async () => {
+    const subTeam = { team: inner('Inner', 'w', { agents: [{ name: 'w', model: 'nowhere/at-all' }] }) }
+    for (const more of [{ model: 'nowhere/at-all' }, subTeam]) {
+      const run = await runTeam(chain(more), { a: ['A'], b: ['B'], w: ['W'] })
+      expect(run.result).toMatchObject({ status: 'failed', error: { code: 'unknown_model' } })
+      expect(run.result.error?.message).toContain("`model` 'nowhere/at-all' is not available")
+      expect(run.model.requests).toEqual([])
     }
   })
 
-  test('TM42 an open place of a team within that nobody fits is refused before the run', async () => {
+  test('TM42 an open role of a sub-team that no agent fits is rejected before the run', async () => {
     const form = { roles: [{ name: 'pilot', role: 'flies aeroplanes' }] }
-    const within = { name: 'Inner', form, after_work_behavior: 'terminate' }
-    await expect(runTeam(chain({ team: within }), { a: ['A'] })).rejects.toThrow(/nobody in the roster fits/)
+    const subTeam = { name: 'Inner', form, after_work_behavior: 'terminate' }
+    await expect(runTeam(chain({ team: subTeam }), { a: ['A'] })).rejects.toThrow(/no agent of the roster fits/)
   })
 
-  test('TM42 a tool that is not there is told when the team starts, and its agent works without it', async () => {
-    const scene = await runTeam(chain({ tools: ['ArtifactRaed'] }), { a: ['A'], b: ['B'] })
-    const start = scene.events.find((event) => isEvent(event, 'team:start'))
+  test('TM42 an unknown tool is a warning in team:start, and the agent works without it', async () => {
+    const run = await runTeam(chain({ tools: ['ArtifactRaed'] }), { a: ['A'], b: ['B'] })
+    const start = run.events.find((event) => isEvent(event, 'team:start'))
     expect(start?.data.warnings).toEqual([
-      "b: there is no tool 'ArtifactRaed', it works without; did you mean 'ArtifactRead'?",
+      "b: unknown tool 'ArtifactRaed', the agent works without it; did you mean 'ArtifactRead'?",
     ])
-    expect([scene.result.status, scene.route]).toEqual(['completed', ['a', 'b']])
-    expect(await scene.troupe.replay(scene.result.run_id)).toMatchObject({ same: true })
-    expect(requestsFrom(scene, 'b').map(lastMessageText)).toHaveLength(1)
+    expect([run.result.status, run.route]).toEqual(['completed', ['a', 'b']])
+    expect(await run.troupe.replay(run.result.run_id)).toMatchObject({ same: true })
+    expect(requestsFrom(run, 'b').map(lastMessageText)).toHaveLength(1)
   })
 })
 
-describe('what the user said in a run before', () => {
-  test('TM30 comes before the request, which is then the last word', async () => {
+describe('messages of an earlier run', () => {
+  test('TM30 messages of an earlier run come before the request', async () => {
     const model = teamModel({ a: ['A'] })
     const troupe = await createTroupe({ store: 'memory', model })
     const before = [
@@ -185,8 +185,12 @@ describe('what the user said in a run before', () => {
       { from: 'a', text: 'answered' },
     ]
     const team = { name: 'T', agents: [{ name: 'a' }], after_work_behavior: 'terminate' }
-    const scene = await readTeamRun(troupe, model, await troupe.run('team', { team, message: 'now', before }))
-    const [asked] = requestsFrom(scene, 'a')
-    expect(asked && conversationFrom(asked).map(({ text }) => text)).toEqual(['earlier', 'answered', 'now'])
+    const run = await readTeamRun(troupe, model, await troupe.run('team', { team, message: 'now', before }))
+    const [modelRequest] = requestsFrom(run, 'a')
+    expect(modelRequest && conversationFrom(modelRequest).map(({ text }) => text)).toEqual([
+      'earlier',
+      'answered',
+      'now',
+    ])
   })
 })

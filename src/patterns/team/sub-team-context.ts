@@ -5,41 +5,41 @@ import type { TeamState } from './team-state.ts'
 import { appendMessage } from './team-state.ts'
 
 /*
- * What those are told who work on a part of the request: a team within the team, a group that is to agree. The request
- * stays the request: what the user says later is said to them as well, and never takes its place.
+ * The context of a sub-team or consensus group. It works on the original request; later user messages are passed along and
+ * never replace the request.
  */
 
-/** How many of the last messages they are given. */
+/** The number of latest member messages that are passed along. */
 const MAX_RECENT_MESSAGES = 6
 
-/** The last messages, and whatever the user said beside the request, in the order of the conversation. */
-export function inheritedMessages(floor: TeamState): TeamMessage[] {
-  const { conversation } = floor
-  const request = findRequestMessage(floor)
-  const last = new Set(conversation.filter(({ from }) => from !== USER).slice(-MAX_RECENT_MESSAGES))
-  return conversation
-    .filter((line) => line !== request && (line.from === USER || last.has(line)))
+/** The latest member messages and all user messages except the request, in order. */
+export function inheritedMessages(state: TeamState): TeamMessage[] {
+  const { messages } = state.conversation
+  const request = findRequestMessage(state)
+  const recent = new Set(messages.filter(({ from }) => from !== USER).slice(-MAX_RECENT_MESSAGES))
+  return messages
+    .filter((message) => message !== request && (message.from === USER || recent.has(message)))
     .slice(-MAX_PRIOR_MESSAGES)
 }
 
-/** The line that says what the team was asked to do. */
+/** The message with the request of the run. */
 export function findRequestMessage({ conversation, input }: TeamState): TeamMessage | undefined {
-  return conversation.findLast(
+  return conversation.messages.findLast(
     ({ from, round, text }) => from === USER && round === undefined && text === input.message,
   )
 }
 
-/** The same for another team, in which others may be called the same: names are those of this team. */
-export function toSubTeamContext(floor: TeamState): { from: string; text: string; artifacts: string[] }[] {
-  const { name: team } = floor.plan.team
-  return inheritedMessages(floor).map(({ from, text, summary, error, artifacts = [] }) => ({
+/** The inherited messages with qualified author names, since members of the sub-team can have the same names. */
+export function toSubTeamContext(state: TeamState): { from: string; text: string; artifacts: string[] }[] {
+  const { name: team } = state.plan.team
+  return inheritedMessages(state).map(({ from, text, summary, error, artifacts = [] }) => ({
     from: from === USER || from.includes('/') ? from : `${team}/${from}`,
     text: text ?? summary ?? error ?? '',
     artifacts: [...artifacts],
   }))
 }
 
-/** What was said before this team came in. */
-export function appendPriorMessages(floor: TeamState): void {
-  for (const { from, text, artifacts } of floor.input.before) appendMessage(floor, { from, text, artifacts })
+/** Adds the messages of `before` in the input to the conversation. */
+export function appendPriorMessages(state: TeamState): void {
+  for (const { from, text, artifacts } of state.input.before) appendMessage(state, { from, text, artifacts })
 }

@@ -36,8 +36,8 @@ const outer = {
   after_work_behavior: 'terminate',
 }
 
-describe('teams within teams', () => {
-  test('TM13 one team hands to another: it returns to the team above, with its variables and artifacts', async () => {
+describe('sub-teams', () => {
+  test('TM13 a sub-team returns to its parent with its variables and artifacts', async () => {
     const model = teamModel({
       searcher: (turn) =>
         turn === 1
@@ -47,38 +47,33 @@ describe('teams within teams', () => {
       editor: ['Edited.'],
     })
     const stream = model.stream.bind(model)
-    model.stream = (request, signal) => withCalls(stream(request, signal))
+    model.stream = (request, signal) => withToolCalls(stream(request, signal))
     const troupe = await createTroupe({ store: 'memory', model })
-    const scene = await readTeamRun(troupe, model, await troupe.run('team', { team: outer, message: 'Go.' }))
-    expect([scene.result.status, scene.result.error]).toEqual(['completed', null])
-    expect(scene.output.history.map(({ agent_name }) => agent_name)).toEqual([
-      'user',
-      'research',
-      'production',
-      'editor',
-    ])
-    expect(scene.output).toMatchObject({ response: 'Edited.', variables: { sources: 4 }, artifacts: ['notes@1'] })
-    const [asked] = requestsFrom(scene, 'maker')
-    expect(asked && conversationFrom(asked)).toEqual([
+    const run = await readTeamRun(troupe, model, await troupe.run('team', { team: outer, message: 'Go.' }))
+    expect([run.result.status, run.result.error]).toEqual(['completed', null])
+    expect(run.output.history.map(({ agent_name }) => agent_name)).toEqual(['user', 'research', 'production', 'editor'])
+    expect(run.output).toMatchObject({ response: 'Edited.', variables: { sources: 4 }, artifacts: ['notes@1'] })
+    const [modelRequest] = requestsFrom(run, 'maker')
+    expect(modelRequest && conversationFrom(modelRequest)).toEqual([
       { from: 'user', text: 'Go.' },
       { from: 'Company/research', text: 'Found.', artifacts: ['notes@1'] },
     ])
-    expect(asked?.system).toContain('"Production"')
-    const [last] = requestsFrom(scene, 'editor')
+    expect(modelRequest?.system).toContain('"Production"')
+    const [last] = requestsFrom(run, 'editor')
     expect(last && conversationFrom(last).at(1)).toEqual({
       from: 'research',
       round: 1,
       text: 'Found.',
       artifacts: ['notes@1'],
     })
-    expect(handoffsFrom(scene.events).map(({ from, to }) => `${from} ${to}`)).toContain('research production')
+    expect(handoffsFrom(run.events).map(({ from, to }) => `${from} ${to}`)).toContain('research production')
   })
 
-  test('TM13 a team within that fails is the failure of its place, and resume goes on inside it', async () => {
-    const failing = (turn: number) => (turn === 1 ? Object.assign(new Error('down'), { status: 404 }) : 'Made.')
+  test('TM13 a failed sub-team fails its turn, and resume continues inside it', async () => {
+    const failOnce = (turn: number) => (turn === 1 ? Object.assign(new Error('down'), { status: 404 }) : 'Made.')
     const replies = {
       searcher: [{ response: 'Found.', variables: { sources: 3 } }],
-      maker: failing,
+      maker: failOnce,
       editor: ['Edited.'],
     }
     const failed = await runTeam(outer, replies)
@@ -91,20 +86,20 @@ describe('teams within teams', () => {
     expect([done.result.status, requestsFrom(done, 'searcher').length]).toEqual(['completed', 1])
   })
 
-  test('TM13 a person within an inner team is asked from there', async () => {
+  test('TM13 a human member of a sub-team is asked', async () => {
     const team = {
       name: 'Outer',
-      agents: [{ name: 'desk', team: { name: 'Desk', agents: [{ name: 'clerk', kind: 'human' }] } }],
+      agents: [{ name: 'desk', team: { name: 'Desk', agents: [{ name: 'signer', kind: 'human' }] } }],
       after_work_behavior: 'terminate',
     }
-    const asked = await runTeam(team, {}, { message: 'Sign this' })
-    expect(asked.result.gates[0]).toMatchObject({ question: 'Sign this', detail: { as: 'clerk' } })
-    expect((await answerQuestion(asked, 'Signed')).output.response).toBe('Signed')
+    const waiting = await runTeam(team, {}, { message: 'Sign this' })
+    expect(waiting.result.gates[0]).toMatchObject({ question: 'Sign this', detail: { as: 'signer' } })
+    expect((await answerQuestion(waiting, 'Signed')).output.response).toBe('Signed')
   })
 })
 
-/** Turns a text that names a tool into a call of it. */
-async function* withCalls(chunks: AsyncIterable<unknown>): AsyncGenerator<never> {
+/** Turns a text that names a tool into a tool call. */
+async function* withToolCalls(chunks: AsyncIterable<unknown>): AsyncGenerator<never> {
   for await (const chunk of chunks) {
     const { type, text } = chunk as { type: string; text?: string }
     const call =
@@ -118,7 +113,7 @@ async function* withCalls(chunks: AsyncIterable<unknown>): AsyncGenerator<never>
 }
 
 describe('artifacts', () => {
-  test('TM21 the conversation names artifacts by version, and never holds what is in them', async () => {
+  test('TM21 the conversation references artifacts by version and never contains their content', async () => {
     const team = {
       name: 'Makers',
       agents: [{ name: 'a', tools: ['ArtifactWrite'] }, { name: 'b', tools: ['ArtifactWrite'] }, { name: 'c' }],
@@ -135,12 +130,12 @@ describe('artifacts', () => {
       c: ['seen'],
     })
     const stream = model.stream.bind(model)
-    model.stream = (request, signal) => withCalls(stream(request, signal))
+    model.stream = (request, signal) => withToolCalls(stream(request, signal))
     const troupe = await createTroupe({ store: 'memory', model })
-    const scene = await readTeamRun(troupe, model, await troupe.run('team', { team, message: 'Go.' }))
-    expect(scene.output.history.slice(1).map(({ artifacts }) => artifacts)).toEqual([['draft@1'], ['draft@2'], []])
-    expect(scene.output.artifacts).toEqual(['draft@1', 'draft@2'])
-    const [last] = requestsFrom(scene, 'c')
+    const run = await readTeamRun(troupe, model, await troupe.run('team', { team, message: 'Go.' }))
+    expect(run.output.history.slice(1).map(({ artifacts }) => artifacts)).toEqual([['draft@1'], ['draft@2'], []])
+    expect(run.output.artifacts).toEqual(['draft@1', 'draft@2'])
+    const [last] = requestsFrom(run, 'c')
     expect(JSON.stringify(last?.messages)).not.toContain('SECRET')
     expect(last && conversationFrom(last).map(({ artifacts }) => artifacts)).toEqual([
       undefined,
@@ -150,7 +145,7 @@ describe('artifacts', () => {
   })
 })
 
-describe('a team formed at run time', () => {
+describe('open roles', () => {
   const roster = [
     agent('poet', { description: 'Writes poems and songs' }),
     agent('db-expert', { description: 'Knows databases, indexes and queries', instructions: 'Think in tables.' }),
@@ -168,35 +163,35 @@ describe('a team formed at run time', () => {
     after_work_behavior: 'terminate',
   }
 
-  test('TM14 places are filled from the roster by the words of their roles, and the choice is kept with the run', async () => {
-    const scene = await runTeam(team, { designer: ['tables'], checker: ['checked'] }, { agents: roster })
-    expect(scene.route).toEqual(['designer', 'checker'])
-    const start = scene.events.find((event) => isEvent(event, 'team:start'))
+  test('TM14 open roles are filled from the roster by matching words, and the choice is recorded', async () => {
+    const run = await runTeam(team, { designer: ['tables'], checker: ['checked'] }, { agents: roster })
+    expect(run.route).toEqual(['designer', 'checker'])
+    const start = run.events.find((event) => isEvent(event, 'team:start'))
     expect(start?.data).toMatchObject({
       filled_roles: [
         { name: 'designer', uses: 'db-expert', by: expect.arrayContaining(['databas']) },
         { name: 'checker', uses: 'sql-reviewer', by: expect.arrayContaining(['review']) },
       ],
     })
-    expect(scene.events.some((event) => isEvent(event, 'step:end') && event.data.key === 'form')).toBe(true)
-    const [asked] = requestsFrom(scene, 'designer')
-    expect(asked && lastMessageText(asked)).toContain('Think in tables.')
+    expect(run.events.some((event) => isEvent(event, 'step:end') && event.data.key === 'form')).toBe(true)
+    const [request] = requestsFrom(run, 'designer')
+    expect(request && lastMessageText(request)).toContain('Think in tables.')
   })
 
-  test('TM14 nobody who fits, or more places than allowed, is refused with the roster', async () => {
+  test('TM14 a role that no agent fits, or more roles than max_agents, is rejected', async () => {
     const roles = [{ name: 'pilot', role: 'flies aeroplanes' }]
-    const nobody = runTeam({ ...team, handoffs: [], form: { roles } }, {}, { agents: roster })
-    await expect(nobody).rejects.toMatchObject({
+    const noMatch = runTeam({ ...team, handoffs: [], form: { roles } }, {}, { agents: roster })
+    await expect(noMatch).rejects.toMatchObject({
       code: 'unknown_agent',
       alternatives: expect.arrayContaining(['poet', 'db-expert']),
     })
     const many = runTeam({ ...team, form: { ...team.form, max_agents: 1 } }, {}, { agents: roster })
-    await expect(many).rejects.toThrow(/asks for 2 agents of the roster, max_agents is 1/)
+    await expect(many).rejects.toThrow(/`form.roles` has 2 roles, but `form.max_agents` is 1/)
   })
 })
 
 describe('a consensus group', () => {
-  test('TM12 its members are asked apart, and the one answer that is made of theirs is the message of the group', async () => {
+  test('TM12 the message of the group is the answer collaborate makes of its members’ answers', async () => {
     const team = {
       name: 'Experts',
       agents: [{ name: 'one', role: 'first' }, { name: 'two', role: 'second' }, { name: 'decider' }],
@@ -205,14 +200,14 @@ describe('a consensus group', () => {
       handoffs: [{ from_agent: 'panel', to_agent: 'decider', condition: 'panel complete and one complete' }],
       after_work_behavior: 'terminate',
     }
-    const voice = (text: string) => [
+    const contribution = (text: string) => [
       { response: text, recommendation: text, confidence: 0.9, concerns: [], questions: [] },
     ]
-    const scene = await runTeam(team, { one: voice('Left.'), two: voice('Right.'), decider: ['Decided.'] })
-    expect([scene.result.status, scene.result.error, scene.route]).toEqual(['completed', null, ['panel', 'decider']])
-    const [asked] = requestsFrom(scene, 'decider')
-    const line = asked && (conversationFrom(asked as ModelRequest).at(-1) as { from: string; text: string })
-    expect(line?.from).toBe('panel')
-    expect(line?.text).toMatch(/Left\.[\s\S]*Right\./)
+    const run = await runTeam(team, { one: contribution('Left.'), two: contribution('Right.'), decider: ['Decided.'] })
+    expect([run.result.status, run.result.error, run.route]).toEqual(['completed', null, ['panel', 'decider']])
+    const [request] = requestsFrom(run, 'decider')
+    const message = request && (conversationFrom(request as ModelRequest).at(-1) as { from: string; text: string })
+    expect(message?.from).toBe('panel')
+    expect(message?.text).toMatch(/Left\.[\s\S]*Right\./)
   })
 })

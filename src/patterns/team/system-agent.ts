@@ -5,16 +5,16 @@ import type { TeamState } from './team-state.ts'
 
 const MISSING_MODEL_CODES = new Set(['unknown_model', 'no_model'])
 
-/** Work of the team's own, by the role `fast`; where nobody says which model that is, by the model of the run. */
+/** Runs a system agent of the team on the model role `fast`, or on the model of the run if that role has no model. */
 export async function runSystemAgent(
-  { context, totals }: TeamState,
+  { context, record }: TeamState,
   agent: Agent,
   { key, ...request }: PerformRequest & { key: string },
 ): Promise<SessionResult> {
-  const asked = { ...request, internal: true as const }
-  const fast = await context.perform({ ...agent, model: 'fast' }, asked, { key })
+  const internalRequest = { ...request, internal: true as const }
+  const fast = await context.perform({ ...agent, model: 'fast' }, internalRequest, { key })
   const missing = fast.error !== null && MISSING_MODEL_CODES.has(fast.error.code)
-  const result = missing ? await context.perform(agent, asked, { key: `${key}/own` }) : fast
-  totals.tokens += result.usage.input + result.usage.output
+  const result = missing ? await context.perform(agent, internalRequest, { key: `${key}/own` }) : fast
+  record.totals.tokens += result.usage.input + result.usage.output
   return result
 }

@@ -15,37 +15,37 @@ import { lastMessageText } from '../../../test/support/test-troupe.ts'
 
 const broken = () => Object.assign(new Error('broke'), { status: 404 })
 
-const lines: TeamReplies = { a: ['A'], b: ['B'], c: ['C'] }
+const replies: TeamReplies = { a: ['A'], b: ['B'], c: ['C'] }
 
-describe('the record says what happened', () => {
-  test('TM25 an override is a handoff by a person, and the history names who went on', async () => {
-    const scene = await runSteeredTeam(trio, lines, ['a', { do: 'override', agent: 'c' }])
-    expect(scene.route).toEqual(['a', 'c'])
-    expect(handoffSummary(scene)).toEqual(['a → b exact', 'a → c person', 'c → null after_work'])
-    expect(historyRows(scene)).toEqual([
+describe('history and handoffs', () => {
+  test('TM25 an override is recorded as a handoff by a person with its target', async () => {
+    const run = await runSteeredTeam(trio, replies, ['a', { do: 'override', agent: 'c' }])
+    expect(run.route).toEqual(['a', 'c'])
+    expect(handoffSummary(run)).toEqual(['a → b exact', 'a → c person', 'c → null after_work'])
+    expect(historyRows(run)).toEqual([
       ['user', 'Go.', 'a'],
       ['a', 'A', 'c'],
       ['c', 'C', null],
     ])
-    expect(scene.output.history[1]?.handoff_reason).toBe('a person chose c over b')
-    const late = await runSteeredTeam(trio, lines, ['b', { do: 'override', agent: 'c' }])
+    expect(run.output.history[1]?.handoff_reason).toBe('a person chose c over b')
+    const late = await runSteeredTeam(trio, replies, ['b', { do: 'override', agent: 'c' }])
     expect(handoffSummary(late).slice(1)).toEqual(['b → null after_work', 'b → c person', 'c → null after_work'])
   })
 
-  test('TM25 an override of who answers the user is told as well', async () => {
+  test('TM25 an override of the reply’s target is recorded', async () => {
     const team = { ...trio, after_work_behavior: 'return_to_user', handoffs: [] }
-    const asked = await runTeam(team, lines)
-    await asked.troupe.steer(asked.result.run_id, { do: 'override', agent: 'c' })
-    const scene = await answerQuestion(asked, 'go on')
-    expect(scene.route).toEqual(['a', 'c'])
-    const found = handoffsFrom(scene.events).map(({ from, to, by: who }) => `${from} → ${to} ${who}`)
-    expect(found.slice(1)).toEqual(['user → a after_work', 'user → c person', 'c → user after_work'])
+    const waiting = await runTeam(team, replies)
+    await waiting.troupe.steer(waiting.result.run_id, { do: 'override', agent: 'c' })
+    const run = await answerQuestion(waiting, 'continue please')
+    expect(run.route).toEqual(['a', 'c'])
+    const handoffs = handoffsFrom(run.events).map(({ from, to, by }) => `${from} → ${to} ${by}`)
+    expect(handoffs.slice(1)).toEqual(['user → a after_work', 'user → c person', 'c → user after_work'])
   })
 
-  test('TM31 what was said in a round that fails is in the output, and a router that fails is named', async () => {
+  test('TM31 the answer of a failed round is in the output, and the error names the router', async () => {
     const team = { ...trio, handoffs: [{ from_agent: 'a', to_agent: 'b', condition: 'it is done' }] }
     const failed = await runTeam(team, { a: ['words'], router: [broken()] })
-    expect(failed.result.error?.message).toMatch(/^after a, round 1: the router: .*broke/)
+    expect(failed.result.error?.message).toMatch(/^after a, round 1: the router failed: .*broke/)
     expect(historyRows(failed)).toEqual([
       ['user', 'Please do it.', 'a'],
       ['a', 'words', null],
@@ -53,10 +53,10 @@ describe('the record says what happened', () => {
     expect(failed.output.response).toBe('words')
   })
 
-  test('TM31 members of a group that answered before a limit was reached are heard', async () => {
+  test('TM31 answers of group members before a limit was reached are in the output', async () => {
     const groups = [{ name: 'g', kind: 'parallel', members: ['a', 'b', 'c'] }]
     const team = { ...trio, entry: 'g', handoffs: [], groups, limits: { max_parallel: 1 } }
-    const stopped = await runTeam(team, lines, { limits: { calls: 2 } })
+    const stopped = await runTeam(team, replies, { limits: { calls: 2 } })
     expect(stopped.result.error?.code).toBe('limit_reached')
     expect(historyRows(stopped).map(([name, text]) => [name, text])).toEqual([
       ...[
@@ -69,26 +69,26 @@ describe('the record says what happened', () => {
   })
 })
 
-describe('what a router is asked', () => {
+describe('router request', () => {
   const team = {
     ...trio,
     handoffs: [{ from_agent: 'a', to_agent: 'b', condition: 'all requirements are satisfied' }],
     context_variables: { pages: 3 },
   }
 
-  test('TM37 it is told what the user asked and what the variables say', async () => {
+  test('TM37 the router gets the user messages and the variables', async () => {
     const router = routerVerdicts({ 'all requirements are satisfied': true })
-    const scene = await runTeam(team, { ...lines, router }, { message: 'Three pages.' })
-    const [asked] = requestsFrom(scene, 'router')
-    expect(asked && JSON.parse(lastMessageText(asked))).toMatchObject({
+    const run = await runTeam(team, { ...replies, router }, { message: 'Three pages.' })
+    const [request] = requestsFrom(run, 'router')
+    expect(request && JSON.parse(lastMessageText(request))).toMatchObject({
       asked: ['Three pages.'],
       variables: { pages: 3 },
     })
   })
 
-  test('TM37 the same words after another request are judged anew', async () => {
+  test('TM37 a cached verdict is reused only for an identical request', async () => {
     const router = routerVerdicts({ 'all requirements are satisfied': true })
-    const first = await runTeam(team, { ...lines, router }, { message: 'Three pages.' })
+    const first = await runTeam(team, { ...replies, router }, { message: 'Three pages.' })
     const again = (message: string) => first.troupe.run('team', { team, message })
     await again('Three pages.')
     expect(requestsFrom(first, 'router')).toHaveLength(1)

@@ -5,19 +5,19 @@ import type { TurnResult } from './member-turn.ts'
 import type { TeamMessage } from './prompts.ts'
 import type { TeamState } from './team-state.ts'
 
-/** What was said under a key, with the key of the moment in which it was said. */
 interface MessageRecord {
   key: string
+  /** Step key of the timestamp. */
   timeKey: string
   messages: readonly TeamMessage[]
 }
 
-/** Writes what was said into the history before anything is decided: what breaks off after it does not lose it. */
+/** Adds messages to the history before the handoff is decided, so that a failure in between does not lose them. */
 export async function recordMessages(
-  floor: TeamState,
+  { context, record }: TeamState,
   { key, timeKey, messages }: MessageRecord,
 ): Promise<HistoryEntry[]> {
-  const timestamp = new Date(await floor.context.now(timeKey)).toISOString()
+  const timestamp = new Date(await context.now(timeKey)).toISOString()
   const entries = messages.map(({ from, text = '', artifacts = [], error, stop_reason }, index) => ({
     step_id: messages.length === 1 ? key : `${key}/${index + 1}`,
     agent_name: from,
@@ -28,34 +28,38 @@ export async function recordMessages(
     ...(error === undefined ? undefined : { error }),
     ...(stop_reason === undefined ? undefined : { stop_reason }),
   }))
-  floor.history.push(...entries)
+  record.history.push(...entries)
   return entries
 }
 
-/** Where the work goes after these words. What is decided anew before anyone has gone on takes the place of the first. */
+/** Sets the handoff of the latest history entries. A later decision in the same round overwrites it. */
 export function recordHandoffTarget(
-  { latestEntries }: TeamState,
+  { record }: TeamState,
   from: string,
   { to, reason }: { to: string | null; reason: string },
 ): void {
-  const goesOn = to !== null && to !== USER && to !== from
-  for (const entry of latestEntries) {
-    Object.assign(entry, { handoff_triggered: goesOn, handoff_target: goesOn ? to : null, handoff_reason: reason })
+  const triggered = to !== null && to !== USER && to !== from
+  for (const entry of record.latestEntries) {
+    Object.assign(entry, {
+      handoff_triggered: triggered,
+      handoff_target: triggered ? to : null,
+      handoff_reason: reason,
+    })
   }
 }
 
-/** One decision: in the output of the run, and as an event with everything that led to it. */
+/** Adds a handoff to the output and emits `team:handoff`. */
 export function recordHandoff(
-  { context, round, handoffs }: TeamState,
-  { key, from, handover, spoken }: { key: string; from: string; handover: HandoffDecision; spoken?: TurnResult },
+  { context, round, record }: TeamState,
+  { key, from, handoff, result }: { key: string; from: string; handoff: HandoffDecision; result?: TurnResult },
 ): void {
-  const { to, by, reason, explanation, problems } = handover
-  handoffs.push({ round, from, to, by, handoff_reason: reason })
+  const { to, by, reason, explanation, problems } = handoff
+  record.handoffs.push({ round, from, to, by, handoff_reason: reason })
   context.emit(key, 'team:handoff', {
     ...{ round, from, to, by, handoff_reason: reason, explanation },
-    ...(typeof spoken?.suggestedNext === 'string' ? { suggested: spoken.suggestedNext } : undefined),
+    ...(typeof result?.suggestedNext === 'string' ? { suggested: result.suggestedNext } : undefined),
     ...(problems.length > 0 ? { problems } : undefined),
-    ...(spoken && spoken.variables.size > 0 ? { variables: Object.fromEntries(spoken.variables) } : undefined),
-    ...(spoken?.synthesized ? { agreed: spoken.text } : undefined),
+    ...(result && result.variables.size > 0 ? { variables: Object.fromEntries(result.variables) } : undefined),
+    ...(result?.synthesized ? { agreed: result.text } : undefined),
   })
 }

@@ -17,7 +17,7 @@ import { formatTurnPrompt, nameWithRole, teamPreamble } from './prompts.ts'
 
 type Outputs = Readonly<Record<string, VariableType>>
 
-/** Who stands behind a name of the team. */
+/** A member of the team by kind. */
 export type TeamMember =
   | { kind: 'agent'; name: string; agent: Agent; profile: MemberProfile }
   | { kind: 'human'; name: string; role: string | undefined }
@@ -30,58 +30,58 @@ export type TeamMember =
     }
   | { kind: 'group'; name: string; group: TeamGroup }
 
-/** What a team is, made ready once: nothing in it changes while the team works. */
+/** The static plan of a team: prepared once, unchanged while the team runs. */
 export interface TeamPlan {
   team: Team
   preamble: string
   /** Names of agents and groups. */
   names: readonly string[]
-  /** Types of the variables that configuration and agents set. */
+  /** Types of the variables set by the configuration and by agents. */
   variableTypes: ReadonlyMap<string, VariableType>
   systemVariables: ReadonlyMap<string, VariableType>
-  /** Nobody has a model of its own. */
+  /** True when no member has its own model. */
   sharesOneModel: boolean
   member(name: string): TeamMember
   rules(from: string, failed?: boolean): readonly HandoffRule[]
-  /** The sentences that the rules from here leave to somebody's judgement, with the values of now put in. */
+  /** The natural-language conditions of the rules from `from`, with the current variable values filled in. */
   semanticConditions(from: string, variables: Readonly<Record<string, VariableValue>>): readonly string[]
-  turnPrompt(part: MemberProfile, leaves: readonly string[]): string
+  turnPrompt(profile: MemberProfile, conditions: readonly string[]): string
 }
 
-/** An agent found in the roster for a place that the team left open. */
+/** An agent of the roster matched to an open role of the team. */
 export interface FilledRole {
   name: string
   role: string
   uses: string
   expertise: string[]
-  /** The words, without their endings, by which it was found. */
+  /** The word stems that matched. */
   by?: string[]
 }
 
-export function createTeamPlan(team: Team, roster: Roster, formed: readonly FilledRole[]): TeamPlan {
+export function createTeamPlan(team: Team, roster: Roster, filledRoles: readonly FilledRole[]): TeamPlan {
   const preamble = teamPreamble(
     team,
-    formed.map(({ name, role }) => nameWithRole(name, role)),
+    filledRoles.map(({ name, role }) => nameWithRole(name, role)),
   )
   const { agents, groups } = teamMembers(team)
   const rules = createRuleLookup(parseHandoffRules(team).rules)
   const entries = new Map<string, TeamAgent>([
     ...team.agents.map((agent) => [agent.name, agent] as const),
-    ...formed.map((place) => [place.name, { ...place, kind: 'agent' as const }] as const),
+    ...filledRoles.map((role) => [role.name, { ...role, kind: 'agent' as const }] as const),
   ])
   const groupsByName = new Map(team.groups.map((group) => [group.name, group]))
-  const roleOf = (name: string) => nameWithRole(name, entries.get(name)?.role ?? entries.get(name)?.description)
-  const sentences = memoize((from) =>
+  const formatTarget = (name: string) => nameWithRole(name, entries.get(name)?.role ?? entries.get(name)?.description)
+  const semanticLeaves = memoize((from) =>
     rules(from).flatMap(({ condition }) => conditionLeaves(condition).filter(isSemantic)),
   )
-  const fixed = memoize((from) => [...new Set(sentences(from).map(({ text }) => text))])
-  const tails = new WeakMap<MemberProfile, { leaves: readonly string[]; text: string }>()
-  const made = (name: string): TeamMember => {
+  const fixedConditions = memoize((from) => [...new Set(semanticLeaves(from).map(({ text }) => text))])
+  const promptCache = new WeakMap<MemberProfile, { conditions: readonly string[]; text: string }>()
+  const createMember = (name: string): TeamMember => {
     const group = groupsByName.get(name)
     if (group) return { kind: 'group', name, group }
     const entry = entries.get(name)
     if (!entry) throw unknownNameError('unknown_agent', { kind: 'agent or group', name, known: [...agents, ...groups] })
-    const targets = [...new Set(rules(name).map(({ to }) => to))].map(roleOf)
+    const targets = [...new Set(rules(name).map(({ to }) => to))].map(formatTarget)
     return toTeamMember(entry, { roster, preamble, targets })
   }
   return {
@@ -91,33 +91,33 @@ export function createTeamPlan(team: Team, roster: Roster, formed: readonly Fill
     variableTypes: variableTypes(team),
     systemVariables: systemVariableTypes(team),
     sharesOneModel:
-      formed.length === 0 && team.agents.every(({ model, uses }) => model === undefined && uses === undefined),
-    member: memoize(made),
+      filledRoles.length === 0 && team.agents.every(({ model, uses }) => model === undefined && uses === undefined),
+    member: memoize(createMember),
     rules,
     semanticConditions(from, variables) {
-      if (sentences(from).every((leaf) => leaf.variables.length === 0)) return fixed(from)
-      const open = sentences(from).flatMap(
+      if (semanticLeaves(from).every((leaf) => leaf.variables.length === 0)) return fixedConditions(from)
+      const open = semanticLeaves(from).flatMap(
         (leaf) => evaluateCondition(leaf, { variables, verdict: () => undefined }).open,
       )
       return [...new Set(open)]
     },
-    turnPrompt(part, leaves) {
-      const known = tails.get(part)
-      if (known?.leaves === leaves) return known.text
-      const text = formatTurnPrompt(part, leaves)
-      tails.set(part, { leaves, text })
+    turnPrompt(profile, conditions) {
+      const cached = promptCache.get(profile)
+      if (cached?.conditions === conditions) return cached.text
+      const text = formatTurnPrompt(profile, conditions)
+      promptCache.set(profile, { conditions, text })
       return text
     },
   }
 }
 
-function memoize<T>(make: (name: string) => T): (name: string) => T {
-  const made = new Map<string, T>()
+function memoize<T>(compute: (name: string) => T): (name: string) => T {
+  const cache = new Map<string, T>()
   return (name) => {
-    const known = made.get(name)
-    if (known !== undefined) return known
-    const value = make(name)
-    made.set(name, value)
+    const cached = cache.get(name)
+    if (cached !== undefined) return cached
+    const value = compute(name)
+    cache.set(name, value)
     return value
   }
 }
@@ -146,18 +146,23 @@ function toTeamMember(entry: TeamAgent, { roster, preamble, targets }: MemberCon
       acceptedVariables: settableVariables(entry.team),
     }
   }
-  const known = entry.uses === undefined ? undefined : roster.get(entry.uses)
-  const own = [known?.instructions, entry.instructions].filter((text) => text !== undefined && text !== '')
+  const base = entry.uses === undefined ? undefined : roster.get(entry.uses)
+  const instructions = [base?.instructions, entry.instructions].filter((text) => text !== undefined && text !== '')
   const agent: Agent = {
-    ...known,
+    ...base,
     name,
-    description: entry.description ?? known?.description ?? role ?? '',
+    description: entry.description ?? base?.description ?? role ?? '',
     instructions: preamble,
     ...(entry.model === undefined ? undefined : { model: entry.model }),
     ...(entry.temperature === undefined ? undefined : { temperature: entry.temperature }),
     ...(entry.tools === undefined ? undefined : { tools: entry.tools }),
     ...(entry.exclude_tools === undefined ? undefined : { exclude_tools: entry.exclude_tools }),
   }
-  const part = { name, role, expertise: entry.expertise ?? [], instructions: own.join('\n'), targets }
-  return { kind: 'agent', name, agent, profile: { ...part, outputs: entry.outputs ?? {} } }
+  const { expertise = [], outputs = {} } = entry
+  return {
+    kind: 'agent',
+    name,
+    agent,
+    profile: { name, role, expertise, instructions: instructions.join('\n'), targets, outputs },
+  }
 }

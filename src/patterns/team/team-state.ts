@@ -10,166 +10,179 @@ import { toUserMessage } from './prompts.ts'
 import type { TeamPlan } from './team-plan.ts'
 
 /*
- * What a team has come to so far. It is made anew on every resume, from what the steps of the run say:
- * 1. nothing in it comes from anywhere else;
- * 2. a turn changes it in ways that do not depend on how many turns there were before.
+ * The state of a running team. It is not stored: every resume rebuilds it from the recorded steps.
+ * 1. All of it derives from the input and from recorded steps.
+ * 2. The cost of a turn does not grow with the number of earlier turns.
  */
 export interface TeamState {
   readonly context: Context
   readonly plan: TeamPlan
   readonly input: TeamRunInput
-  /** What everyone reads. */
-  readonly thread: Thread
-  /** The lines of the thread, for whoever needs only the last of them. */
-  readonly conversation: TeamMessage[]
-  /** All that conditions can see: the team's own variables, and those that the runtime sets. */
-  readonly conditionValues: Record<string, VariableValue>
-  /** The team's own variables. */
+  readonly conversation: TeamConversation
+  /** The variables of the team. */
   readonly variables: Record<string, VariableValue>
+  /** The values conditions can use: the variables of the team and the system variables. */
+  readonly conditionValues: Record<string, VariableValue>
+  readonly record: TeamRecord
+  readonly turns: TurnTracker
+  readonly loop: LoopState
+  readonly pause: PauseState
+  round: number
+}
+
+/** The conversation all members share. */
+export interface TeamConversation {
+  /** The messages as sent to the models. */
+  readonly thread: Thread
+  readonly messages: TeamMessage[]
+  /** The size in bytes above which the conversation is compressed. */
+  compressAtBytes: number
+}
+
+/** The parts of the team's output that accumulate while it runs. */
+export interface TeamRecord {
   readonly history: HistoryEntry[]
   readonly handoffs: HandoffRecord[]
   readonly artifacts: string[]
   readonly totals: { turns: number; router_calls: number; tokens: number }
-  loopDetector: LoopDetector
-  round: number
-  /** Who had a turn since the user last spoke: how often, and in which round first. */
-  readonly turnCounts: Map<string, { times: number; first: number }>
-  /** Who has the turn, or had the last one: an agent or a group. Members of a group have no turn of their own. */
-  currentMember: string
-  /** Who had the last turns, the newest last; nobody twice in a row. */
-  readonly recentSpeakers: string[]
-  /** Whose turn failed and was not made good since, and who took over from it. */
-  unresolvedFailure: { name: string; handler?: string } | undefined
-  /** The entries of the history whose words led to the decision that holds now. */
+  /** The history entries to which the next handoff belongs. */
   latestEntries: readonly HistoryEntry[]
-  /** What was said in the last turn in which anything was. */
+  /** The text of the last turn that had any. */
   response: string
-  /** A person wants it to stop before the next turn. */
-  pauseRequested: boolean
-  /** A person asked for one turn and a pause after it, when so many rounds were over. */
-  stepAfterRound: number | undefined
-  /** Where the thread is compressed next, in bytes. */
-  compressAtBytes: number
-  /** The supervisor had its say since a person last spoke. */
+}
+
+/** The turns of agents and groups. Members of a group have no turn of their own. */
+export interface TurnTracker {
+  /** Since the last user message, by member: the number of turns and the round of the first one. */
+  readonly counts: Map<string, { times: number; first: number }>
+  /** The member whose turn it is, or was last. */
+  current: string
+  /** The members of earlier turns, newest last, without direct repetition. */
+  readonly recent: string[]
+  /** The member whose turn failed without a recovery so far, and the member that handles the error. */
+  failure: { name: string; handler?: string } | undefined
+}
+
+interface LoopState {
+  readonly detector: LoopDetector
+  /** True when the supervisor was asked since the last message of a person. */
   supervisorConsulted: boolean
+}
+
+interface PauseState {
+  /** True when a person asked to pause before the next turn. */
+  requested: boolean
+  /** The round after which a single step ends with a pause. */
+  stepAfterRound: number | undefined
 }
 
 const BYTES_PER_TOKEN = 4
 const DEFAULT_CONTEXT_TOKENS = 100_000
 
-/** How much of the conversation a team wants its members to read, in bytes. */
+/** `limits.context_tokens` of the team in bytes. */
 export function contextLimitBytes({ team }: TeamPlan): number {
   return (team.limits.context_tokens ?? DEFAULT_CONTEXT_TOKENS) * BYTES_PER_TOKEN
 }
 
+const INITIAL_VALUES = { number: 0, string: '', boolean: false }
+
 export function createTeamState(context: Context, plan: TeamPlan, input: TeamRunInput): TeamState {
   const variables = { ...plan.team.context_variables, ...input.variables }
-  const system = [...plan.systemVariables].map(([name, type]) => [
-    name,
-    type === 'number' ? 0 : type === 'string' ? '' : false,
-  ])
+  const systemValues = [...plan.systemVariables].map(([name, type]) => [name, INITIAL_VALUES[type]] as const)
   return {
     context,
     plan,
     input,
-    thread: new Thread(),
-    conversation: [],
-    conditionValues: { ...variables, ...(Object.fromEntries(system) as Record<string, VariableValue>) },
+    conversation: { thread: new Thread(), messages: [], compressAtBytes: contextLimitBytes(plan) },
     variables,
-    history: [],
-    handoffs: [],
-    artifacts: [],
-    totals: { turns: 0, router_calls: 0, tokens: 0 },
-    loopDetector: createLoopDetector(plan.team.limits),
+    conditionValues: { ...variables, ...Object.fromEntries<VariableValue>(systemValues) },
+    record: {
+      history: [],
+      handoffs: [],
+      artifacts: [],
+      totals: { turns: 0, router_calls: 0, tokens: 0 },
+      latestEntries: [],
+      response: '',
+    },
+    turns: { counts: new Map(), current: '', recent: [], failure: undefined },
+    loop: { detector: createLoopDetector(plan.team.limits), supervisorConsulted: false },
+    pause: { requested: false, stepAfterRound: undefined },
     round: 0,
-    turnCounts: new Map(),
-    currentMember: '',
-    recentSpeakers: [],
-    unresolvedFailure: undefined,
-    latestEntries: [],
-    response: '',
-    pauseRequested: false,
-    stepAfterRound: undefined,
-    compressAtBytes: contextLimitBytes(plan),
-    supervisorConsulted: false,
   }
 }
 
-export function appendMessage(floor: TeamState, line: TeamMessage): void {
-  floor.conversation.push(line)
-  floor.thread.add(toUserMessage(line))
+export function appendMessage({ conversation }: TeamState, message: TeamMessage): void {
+  conversation.messages.push(message)
+  conversation.thread.add(toUserMessage(message))
 }
 
-export function setVariable(floor: TeamState, name: string, value: VariableValue): void {
-  floor.variables[name] = value
-  floor.conditionValues[name] = value
+export function setVariable(state: TeamState, name: string, value: VariableValue): void {
+  state.variables[name] = value
+  state.conditionValues[name] = value
 }
 
-/** The work is with this one now. An error is taken care of once its handler has passed the work to another agent. */
-export function startRound(floor: TeamState, name: string): void {
-  const { unresolvedFailure, plan } = floor
-  floor.round += 1
-  floor.currentMember = name
-  if (!unresolvedFailure || name === unresolvedFailure.name) return
-  if (unresolvedFailure.handler === undefined) unresolvedFailure.handler = name
-  else if (name !== unresolvedFailure.handler && plan.member(name).kind !== 'human') floor.unresolvedFailure = undefined
+/** Starts the next round. A failure is resolved once its handler has passed the work to another agent. */
+export function startRound(state: TeamState, name: string): void {
+  const { turns, plan } = state
+  const { failure } = turns
+  state.round += 1
+  turns.current = name
+  if (!failure || name === failure.name) return
+  if (failure.handler === undefined) failure.handler = name
+  else if (name !== failure.handler && plan.member(name).kind !== 'human') turns.failure = undefined
 }
 
-/** One begins a turn: it counts as its load, whatever comes of it. */
-export function recordTurnStart({ conditionValues, totals }: TeamState, name: string): void {
+/** Counts a turn in `<name>_load` and in the totals, also if it fails later. */
+export function recordTurnStart({ conditionValues, record }: TeamState, name: string): void {
   conditionValues[`${name}_load`] = ((conditionValues[`${name}_load`] as number | undefined) ?? 0) + 1
-  totals.turns += 1
+  record.totals.turns += 1
 }
 
-/** One has had its turn. */
-export function recordTurnEnd(floor: TeamState, name: string, failed: boolean): void {
-  const { conditionValues, turnCounts, recentSpeakers } = floor
+export function recordTurnEnd({ conditionValues, turns, round }: TeamState, name: string, failed: boolean): void {
   conditionValues[`${name}_complete`] = !failed
-  const before = turnCounts.get(name)
-  turnCounts.set(name, { times: (before?.times ?? 0) + 1, first: before?.first ?? floor.round })
-  // Who worked as a part of a group is not who had the work.
-  if (name !== floor.currentMember) return
-  if (recentSpeakers.at(-1) !== name) recentSpeakers.push(name)
-  if (failed) floor.unresolvedFailure = { name }
-  else if (floor.unresolvedFailure?.name === name) floor.unresolvedFailure = undefined
+  const earlier = turns.counts.get(name)
+  turns.counts.set(name, { times: (earlier?.times ?? 0) + 1, first: earlier?.first ?? round })
+  // The turn belongs to the group, not to its members.
+  if (name !== turns.current) return
+  if (turns.recent.at(-1) !== name) turns.recent.push(name)
+  if (failed) turns.failure = { name }
+  else if (turns.failure?.name === name) turns.failure = undefined
 }
 
-/** What the runtime knows at the moment one has spoken, for the rules that are tried now. */
-export function updateSystemVariables(floor: TeamState, from: string, failed: boolean): void {
-  const { conditionValues, round, turnCounts } = floor
+/** Sets the system variables that the rules from `from` can use. */
+export function updateSystemVariables({ conditionValues, round, turns }: TeamState, from: string, failed: boolean) {
   conditionValues.round = round
   if (from !== USER) conditionValues.last_agent = from
   conditionValues.error_detected = failed
-  conditionValues.iteration_count = turnCounts.get(from)?.times ?? 0
+  conditionValues.iteration_count = turns.counts.get(from)?.times ?? 0
 }
 
-/** Work that goes back to one who had it earlier than the one who hands it over is a revision. */
-export function updateRevisionCount({ turnCounts, conditionValues }: TeamState, from: string, to: string): void {
-  const [giver, taker] = [turnCounts.get(from), turnCounts.get(to)]
-  if (giver && taker && taker.first < giver.first)
+/** Counts a revision: a handoff back to a member whose first turn came before the sender's. */
+export function updateRevisionCount({ turns, conditionValues }: TeamState, from: string, to: string): void {
+  const sender = turns.counts.get(from)
+  const receiver = turns.counts.get(to)
+  if (sender && receiver && receiver.first < sender.first)
     conditionValues.revision_count = (conditionValues.revision_count as number) + 1
 }
 
-/** A person had a say: what goes round from here has not gone round yet. */
-export function resetLoopDetection(floor: TeamState): void {
-  floor.loopDetector.reset()
-  floor.supervisorConsulted = false
+/** Restarts loop detection after a message of a person. */
+export function resetLoopDetection({ loop }: TeamState): void {
+  loop.detector.reset()
+  loop.supervisorConsulted = false
 }
 
-/** The user spoke: what was complete, counted and failed before was about something else. */
-export function resetAfterUserMessage(floor: TeamState): void {
-  resetLoopDetection(floor)
-  floor.turnCounts.clear()
-  floor.unresolvedFailure = undefined
-  floor.conditionValues.revision_count = 0
-  for (const name of floor.plan.names) floor.conditionValues[`${name}_complete`] = false
+/** A user message starts a new request: counters, `<name>_complete` and failures of the previous one no longer apply. */
+export function resetAfterUserMessage(state: TeamState): void {
+  const { turns, conditionValues, plan } = state
+  resetLoopDetection(state)
+  turns.counts.clear()
+  turns.failure = undefined
+  conditionValues.revision_count = 0
+  for (const name of plan.names) conditionValues[`${name}_complete`] = false
 }
 
-/** For those who take care of an error the one that failed; else who had the turn before this one. */
-export function resolvePreviousAgent(
-  { unresolvedFailure, recentSpeakers }: TeamState,
-  current: string,
-): string | undefined {
-  if (unresolvedFailure && unresolvedFailure.name !== current) return unresolvedFailure.name
-  return recentSpeakers.findLast((name) => name !== current)
+/** The target of `previous_agent`: for an error handler the member that failed, else the member of the previous turn. */
+export function resolvePreviousAgent({ turns }: TeamState, current: string): string | undefined {
+  if (turns.failure && turns.failure.name !== current) return turns.failure.name
+  return turns.recent.findLast((name) => name !== current)
 }

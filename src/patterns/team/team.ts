@@ -22,16 +22,16 @@ import type { TeamState } from './team-state.ts'
 import { createTeamState, startRound, updateRevisionCount } from './team-state.ts'
 import type { SteeringResult } from './team-steering.ts'
 import { applyFinalSteering, applySteering, checkSteerAction } from './team-steering.ts'
-import { appendUserRemarks, handleUserMessages, overrideHandoff } from './user-messages.ts'
+import { handleUserMessages, overrideHandoff, recordUserMessages } from './user-messages.ts'
 
 /**
- * A team that hands work from one to the other by rules that a person wrote. One round is one turn: people's wishes are
- * taken, the member works, its answer joins the conversation that all share, and the rules say who goes on.
+ * A team whose members hand off work by rules. One round is one turn: steering is applied, the member works, its answer joins
+ * the shared conversation, and the rules decide the next member.
  */
 export const team = definePattern<TeamRunInput>({
   name: 'team',
   version: 1,
-  description: 'A team of agents that hand work to each other by rules in plain language.',
+  description: 'A team of agents that hand off work to each other by rules in plain language.',
   category: 'task_management',
   delegates: true,
   input: teamInput,
@@ -40,169 +40,169 @@ export const team = definePattern<TeamRunInput>({
   subject: ({ team: { name } }) => name,
   checkSteer: (input, action) => checkSteerAction(input.team, action),
   async execute(context, input) {
-    // A team within another one hears the request first, and then what came of it so far.
-    const within = context.parentName !== undefined
-    const missing = within ? [] : await runPreflight(context, input.team)
-    const formed = await formTeam(context, input.team)
-    const floor = createTeamState(context, createTeamPlan(input.team, context.roster, formed), input)
-    if (!within) appendPriorMessages(floor)
-    const fallback = { to: entryMember(input.team) ?? '', reason: 'no rule from user holds; the entry begins' }
-    const first = await handleUserMessages(floor, { key: 'start', texts: [input.message], fallback })
-    if ('error' in first) return failTeam(floor, first, { agent: '', where: '' })
-    if (within) appendPriorMessages(floor)
-    const warnings = within ? [] : [...teamWarnings(input), ...missing]
+    const isSubTeam = context.parentName !== undefined
+    const missingTools = isSubTeam ? [] : await runPreflight(context, input.team)
+    const filledRoles = await formTeam(context, input.team)
+    const state = createTeamState(context, createTeamPlan(input.team, context.roster, filledRoles), input)
+    // For a sub-team `before` is the progress on the request, for a top team an earlier conversation.
+    if (!isSubTeam) appendPriorMessages(state)
+    const fallback = { to: entryMember(input.team) ?? '', reason: 'no rule from user holds; the entry agent starts' }
+    const first = await handleUserMessages(state, { key: 'start', texts: [input.message], fallback })
+    if ('error' in first) return failTeam(state, first, { agent: '', where: '' })
+    if (isSubTeam) appendPriorMessages(state)
+    const warnings = isSubTeam ? [] : [...teamWarnings(input), ...missingTools]
+    const filled_roles = filledRoles.map(({ name, uses, by = [] }) => ({ name, uses, by }))
     context.emit('start', 'team:start', {
-      ...{ team: input.team.name, agents: floor.plan.names.length, first: first.to },
-      ...(formed.length > 0
-        ? { filled_roles: formed.map(({ name, uses, by = [] }) => ({ name, uses, by })) }
-        : undefined),
+      ...{ team: input.team.name, agents: state.plan.names.length, first: first.to },
+      ...(filled_roles.length > 0 ? { filled_roles } : undefined),
       ...(warnings.length > 0 ? { warnings } : undefined),
     })
-    // Where no rule speaks of the user there was nothing to decide.
-    if (floor.plan.rules(USER).length > 0) recordHandoff(floor, { key: 'start/handoff', from: USER, handover: first })
-    return runRounds(floor, { from: USER, next: first.to })
+    // Without rules from `user` there was no decision to record.
+    if (state.plan.rules(USER).length > 0) recordHandoff(state, { key: 'start/handoff', from: USER, handoff: first })
+    return runRounds(state, { from: USER, next: first.to })
   },
 })
 
 type NextStep = { from: string; next: string } | { end: PatternResult }
 
-async function runRounds(floor: TeamState, first: { from: string; next: string }): Promise<PatternResult> {
+async function runRounds(state: TeamState, first: { from: string; next: string }): Promise<PatternResult> {
   for (let { from, next } = first; ; ) {
-    const key = `steer/${floor.round + 1}`
-    const changed = await applySteering(floor, next, key)
-    await appendUserRemarks(floor, key, changed.texts)
-    if (changed.next !== null && changed.next !== next)
-      next = overrideHandoff(floor, key, { from, over: next, to: changed.next })
-    const course = await runRound(floor, next)
-    if ('end' in course) return course.end
-    ;({ from, next } = course)
+    const key = `steer/${state.round + 1}`
+    const steering = await applySteering(state, next, key)
+    await recordUserMessages(state, key, steering.texts)
+    if (steering.next !== null && steering.next !== next)
+      next = overrideHandoff(state, key, { from, over: next, to: steering.next })
+    const step = await runRound(state, next)
+    if ('end' in step) return step.end
+    ;({ from, next } = step)
   }
 }
 
-async function runRound(floor: TeamState, name: string): Promise<NextStep> {
-  const { context } = floor
-  startRound(floor, name)
-  const key = `round/${floor.round}`
-  context.emit(`${key}/turn`, 'team:turn', { round: floor.round, agent: name })
-  await compressConversation(floor)
-  const spoken = await runTurn(floor, name)
-  const { failure } = spoken
-  const where = `${name}, round ${floor.round}: `
-  if (failure?.stop_reason === 'cancelled') return { end: failTeam(floor, failure, { agent: name, where }) }
-  await recordResponse(floor, key, spoken)
-  // Who has used up a limit of the run has nobody left who could take care of it.
-  if (failure?.error.code === 'limit_reached') return { end: failTeam(floor, failure, { agent: name, where }) }
-  const speaking = { from: name, key, spoken }
-  const handover = await decideHandoff(floor, speaking, afterWorkTarget(floor, name))
-  if ('error' in handover) {
-    return { end: failTeam(floor, handover, { agent: name, where: handover === failure ? where : `after ${where}` }) }
+async function runRound(state: TeamState, name: string): Promise<NextStep> {
+  startRound(state, name)
+  const key = `round/${state.round}`
+  state.context.emit(`${key}/turn`, 'team:turn', { round: state.round, agent: name })
+  await compressConversation(state)
+  const result = await runTurn(state, name)
+  const { failure } = result
+  const where = `${name}, round ${state.round}: `
+  if (failure?.stop_reason === 'cancelled') return { end: failTeam(state, failure, { agent: name, where }) }
+  await recordResponse(state, key, result)
+  // At a limit of the run no error handler could work either.
+  if (failure?.error.code === 'limit_reached') return { end: failTeam(state, failure, { agent: name, where }) }
+  const turn = { from: name, key, result }
+  const decided = await decideHandoff(state, turn, afterWorkTarget(state, name))
+  if ('error' in decided) {
+    return { end: failTeam(state, decided, { agent: name, where: decided === failure ? where : `after ${where}` }) }
   }
-  const guarded = await guardLoop(floor, speaking, handover)
-  recordHandoffTarget(floor, name, guarded)
-  recordHandoff(floor, { key, from: name, handover: guarded, spoken })
-  return followHandoff(floor, { name, spoken, stopped: guarded.to === null && guarded.by === 'person' }, guarded)
+  const handoff = await guardLoop(state, turn, decided)
+  recordHandoffTarget(state, name, handoff)
+  recordHandoff(state, { key, from: name, handoff, result })
+  return followHandoff(state, { name, result, handoff })
 }
 
-async function runTurn(floor: TeamState, name: string): Promise<TurnResult> {
-  const { plan } = floor
+async function runTurn(state: TeamState, name: string): Promise<TurnResult> {
+  const { plan, round } = state
   const member = plan.member(name)
-  const leaves = plan.semanticConditions(name, floor.conditionValues)
-  const key = `round/${floor.round}`
-  if (member.kind === 'group') return runGroupTurn(floor, member.group, { key: `${key}/group`, leaves })
-  const spoken = await runMemberTurn(floor, member, { key: `${key}/${member.kind}`, leaves })
-  recordTurn(floor, name, spoken)
-  return spoken
+  const conditions = plan.semanticConditions(name, state.conditionValues)
+  if (member.kind === 'group') return runGroupTurn(state, member.group, { key: `round/${round}/group`, conditions })
+  const result = await runMemberTurn(state, member, { key: `round/${round}/${member.kind}`, conditions })
+  recordTurn(state, name, result)
+  return result
 }
 
-/** A turn that failed is tried again on resume, and then has been at another time. */
-async function recordResponse(floor: TeamState, key: string, { lines: messages, failure }: TurnResult): Promise<void> {
-  floor.latestEntries = await recordMessages(floor, { key, timeKey: failure ? `${key}/failed` : `${key}/at`, messages })
-  const words = messages.map(({ text = '' }) => text).join('\n\n')
-  if (!failure || words.trim() !== '') floor.response = words
+/** A failed turn has its own timestamp step: resume repeats the turn at another time. */
+async function recordResponse(state: TeamState, key: string, { messages, failure }: TurnResult): Promise<void> {
+  const { record } = state
+  const timeKey = failure ? `${key}/failed` : `${key}/at`
+  record.latestEntries = await recordMessages(state, { key, timeKey, messages })
+  const response = messages.map(({ text = '' }) => text).join('\n\n')
+  if (!failure || response.trim() !== '') record.response = response
 }
 
 async function followHandoff(
-  floor: TeamState,
-  { name, spoken, stopped }: { name: string; spoken: TurnResult; stopped: boolean },
-  { to }: HandoffDecision,
+  state: TeamState,
+  { name, result, handoff: { to, by } }: { name: string; result: TurnResult; handoff: HandoffDecision },
 ): Promise<NextStep> {
-  if (to === null) return endTeam(floor, name, stopped ? 'stopped' : 'terminated')
-  if (to === USER) return returnToUser(floor, name, spoken)
-  updateRevisionCount(floor, name, to)
+  if (to === null) return endTeam(state, name, by === 'person' ? 'stopped' : 'terminated')
+  if (to === USER) return returnToUser(state, name, result)
+  updateRevisionCount(state, name, to)
   return { from: name, next: to }
 }
 
-/** The question is what was said last. Within a team, the team above is the one to return to. */
-async function returnToUser(floor: TeamState, from: string, spoken: TurnResult): Promise<NextStep> {
-  const { context, round: at } = floor
-  if (context.parentName !== undefined) return { end: completeTeam(floor, from, 'returned') }
-  // Whoever spoke while it worked has answered before being asked.
-  const key = `reply/${at}/early`
-  const early = await followSteering(floor, from, { key, over: USER, changed: await applySteering(floor, null, key) })
+/** Asks the user for a reply, with the last answer as the question. A sub-team returns to its parent team instead. */
+async function returnToUser(state: TeamState, from: string, result: TurnResult): Promise<NextStep> {
+  const { context, round } = state
+  if (context.parentName !== undefined) return { end: completeTeam(state, from, 'returned') }
+  // A message sent during the turn is already the reply.
+  const key = `reply/${round}/early`
+  const steering = await applySteering(state, null, key)
+  const early = await followSteering(state, from, { key, over: USER, steering })
   if (early) return early
-  const answer = await context.ask(`reply/${at}/gate`, {
-    question: spoken.text.trim() === '' ? `${from} returns to you.` : spoken.text,
+  const answer = await context.ask(`reply/${round}/gate`, {
+    question: result.text.trim() === '' ? `${from} returns to you.` : result.text,
     detail: { kind: 'reply', agent: from, takes: ['say'], ends: 'an empty answer ends the conversation' },
   })
   const text = answerText(answer)
-  return text === undefined ? endTeam(floor, from, 'ended_by_user') : handleUserReply(floor, from, [text])
+  return text === undefined ? endTeam(state, from, 'ended_by_user') : handleUserReply(state, from, [text])
 }
 
-/** What people asked for while the team was about to stop: somebody else goes on, or what they said is answered. */
+/** Applies steering where the team would stop: another member continues, or a user message is answered. */
 async function followSteering(
-  floor: TeamState,
+  state: TeamState,
   from: string,
-  { key, over, changed: { next, texts } }: { key: string; over: string; changed: SteeringResult },
+  { key, over, steering: { next, texts } }: { key: string; over: string; steering: SteeringResult },
 ): Promise<NextStep | undefined> {
-  if (next === null) return texts.length > 0 ? handleUserReply(floor, from, texts) : undefined
-  await appendUserRemarks(floor, key, texts)
-  return { from, next: overrideHandoff(floor, key, { from, over, to: next }) }
+  if (next === null) return texts.length > 0 ? handleUserReply(state, from, texts) : undefined
+  await recordUserMessages(state, key, texts)
+  return { from, next: overrideHandoff(state, key, { from, over, to: next }) }
 }
 
-/** The user has spoken to the one that returned, unless a rule from the user says otherwise. */
-async function handleUserReply(floor: TeamState, from: string, texts: readonly string[]): Promise<NextStep> {
-  const key = `reply/${floor.round}`
-  const fallback = { to: from, reason: `no rule from ${USER} holds; the answer goes to the one that returned` }
-  const handover = await handleUserMessages(floor, { key, texts, fallback })
-  if ('error' in handover) return { end: failTeam(floor, handover, { agent: from, where: '' }) }
-  recordHandoff(floor, { key, from: USER, handover })
-  return { from: USER, next: handover.to }
+/** The reply goes to the member that returned, unless a rule from `user` holds. */
+async function handleUserReply(state: TeamState, from: string, texts: readonly string[]): Promise<NextStep> {
+  const key = `reply/${state.round}`
+  const fallback = { to: from, reason: `no rule from ${USER} holds; the reply goes to the member that returned` }
+  const handoff = await handleUserMessages(state, { key, texts, fallback })
+  if ('error' in handoff) return { end: failTeam(state, handoff, { agent: from, where: '' }) }
+  recordHandoff(state, { key, from: USER, handoff })
+  return { from: USER, next: handoff.to }
 }
 
-/** The team would end here; what people asked meanwhile is not lost. */
-async function endTeam(floor: TeamState, from: string, reason: TeamEndReason): Promise<NextStep> {
-  const key = `ending/${floor.round}`
-  const changed = await applyFinalSteering(floor, key)
-  const course = await followSteering(floor, from, { key, over: 'the end', changed })
-  return course ?? { end: completeTeam(floor, from, reason) }
+/** Ends the team, unless pending steering commands continue it. */
+async function endTeam(state: TeamState, from: string, reason: TeamEndReason): Promise<NextStep> {
+  const key = `ending/${state.round}`
+  const steering = await applyFinalSteering(state, key)
+  const step = await followSteering(state, from, { key, over: 'the end', steering })
+  return step ?? { end: completeTeam(state, from, reason) }
 }
 
-function completeTeam(floor: TeamState, agent: string, reason: TeamEndReason): PatternResult {
-  floor.context.emit('complete', 'team:complete', { rounds: floor.round, agent, reason })
+function completeTeam(state: TeamState, agent: string, reason: TeamEndReason): PatternResult {
+  state.context.emit('complete', 'team:complete', { rounds: state.round, agent, reason })
   return {
     success: true,
-    output: toTeamOutput(floor, { agent, status: 'completed', reason }),
+    output: toTeamOutput(state, { agent, status: 'completed', reason }),
     stop_reason: 'completed',
   }
 }
 
-/** Everything that was done is in the output; whoever resumes the run tries the failed step again. */
+/** Fails with everything done so far in the output. Resume repeats the failed step. */
 function failTeam(
-  floor: TeamState,
+  state: TeamState,
   { error, stop_reason }: TurnFailure,
   { agent, where }: { agent: string; where: string },
 ): PatternResult {
   const status = stop_reason === 'cancelled' ? 'cancelled' : 'failed'
-  const output = toTeamOutput(floor, { agent, status, reason: status })
+  const output = toTeamOutput(state, { agent, status, reason: status })
   const detail = { ...error, message: `${where}${error.message}` }
   return { success: false, output, error: detail.message, stop_reason, detail }
 }
 
-function toTeamOutput(floor: TeamState, end: Pick<TeamOutput, 'agent' | 'status' | 'reason'>): TeamOutput {
-  const { response, history, round: rounds, variables, artifacts, handoffs, totals } = floor
+function toTeamOutput(state: TeamState, end: Pick<TeamOutput, 'agent' | 'status' | 'reason'>): TeamOutput {
+  const { response, history, artifacts, handoffs, totals } = state.record
   return {
     response,
     ...end,
-    ...{ rounds, history, variables, artifacts: [...new Set(artifacts)], handoffs, totals },
+    ...{ rounds: state.round, history, variables: state.variables },
+    ...{ artifacts: [...new Set(artifacts)], handoffs, totals },
   }
 }

@@ -6,12 +6,12 @@ import type { ConditionVerdict } from '../../judgement/team/handoff-routing.ts'
 import { withJsonSchema } from '../../kernel/schema.ts'
 
 /*
- * What an agent says beside its answer: what it judges, the variables it sets, who it thinks should go on.
- * 1. Only what was asked of this agent counts, and only from these fields: nothing is read out of the answer's words.
- * 2. What does not fit is kept out and reported; it never spoils the answer.
+ * Structured output of a turn: the answer, verdicts on conditions, variables and a suggested next member.
+ * 1. Only requested conditions and variables count, and only from these fields: the text of the answer decides nothing.
+ * 2. An invalid field is reported and ignored; the answer stays valid.
  */
 
-/** One schema for all agents of all teams: its JSON Schema is made once. */
+/** One schema for all agents: its JSON Schema is built once. */
 export const turnOutputSchema = withJsonSchema(
   z.looseObject({
     response: z.string(),
@@ -39,7 +39,6 @@ function strictObjectSchema(properties: Record<string, unknown>) {
   return { type: 'object', properties, required: Object.keys(properties), additionalProperties: false }
 }
 
-/** What was asked of one agent. */
 export interface RequestedOutput {
   conditions: readonly string[]
   outputs: Readonly<Record<string, VariableType>>
@@ -50,28 +49,25 @@ export interface TurnOutput {
   verdicts: Map<string, ConditionVerdict>
   variables: Map<string, VariableValue>
   suggestedNext: unknown
-  /** What it said beside the point, for people. */
+  /** Invalid fields, described for people. */
   problems: string[]
 }
 
-/** An answer in words, or as the object that was asked for. */
-export function parseTurnOutput(text: string, object: unknown, asked: RequestedOutput): TurnOutput {
+/** Parses an answer that is plain text or the requested object. */
+export function parseTurnOutput(text: string, object: unknown, requested: RequestedOutput): TurnOutput {
   const fields = (object ?? parseUnrequestedObject(text)) as z.output<typeof turnOutputSchema> | undefined
   const problems: string[] = []
   if (!fields) return { text, verdicts: new Map(), variables: new Map(), suggestedNext: undefined, problems }
   return {
     text: fields.response,
-    verdicts: parseVerdicts(fields.verdicts, asked.conditions, problems),
-    variables: parseVariables(fields.variables, asked.outputs, problems),
+    verdicts: parseVerdicts(fields.verdicts, requested.conditions, problems),
+    variables: parseVariables(fields.variables, requested.outputs, problems),
     suggestedNext: fields.next ?? undefined,
     problems,
   }
 }
 
-/**
- * Some answer with the object although nothing was asked of them: others are to read their words, not JSON. An object with
- * other keys is the answer itself.
- */
+/** Unwraps the object of a model that sends it unrequested. An object with other keys is the answer itself. */
 function parseUnrequestedObject(text: string): unknown {
   if (!text.startsWith('{')) return undefined
   try {
@@ -82,41 +78,42 @@ function parseUnrequestedObject(text: string): unknown {
   }
 }
 
-/** Verdicts by the text of the leaf; a leaf that was judged both ways was not judged. */
+/** Verdicts by the text of the condition. Contradictory verdicts on one condition are dropped. */
 export function parseVerdicts(
-  said: unknown,
-  leaves: readonly string[],
+  list: unknown,
+  conditions: readonly string[],
   problems: string[],
 ): Map<string, ConditionVerdict> {
   const verdicts = new Map<string, ConditionVerdict>()
-  if (said === undefined || said === null) return verdicts
-  if (!Array.isArray(said)) {
-    problems.push('its verdicts are no list')
+  if (list === undefined || list === null) return verdicts
+  if (!Array.isArray(list)) {
+    problems.push('`verdicts` is not a list')
     return verdicts
   }
   const contradicted = new Set<string>()
-  for (const entry of said as { condition?: unknown; holds?: unknown }[]) {
-    const leaf = findCondition(entry?.condition, leaves)
+  for (const entry of list as { condition?: unknown; holds?: unknown }[]) {
+    const condition = findCondition(entry?.condition, conditions)
     const holds = entry?.holds
-    if (leaf === undefined) problems.push(`it judged what it was not asked: ${truncate(entry?.condition)}`)
+    if (condition === undefined) problems.push(`\`verdicts\` has an unknown condition: ${truncate(entry?.condition)}`)
     else if (typeof holds === 'boolean') {
-      const earlier = verdicts.get(leaf)
-      if (earlier && earlier.value !== holds) contradicted.add(leaf)
-      verdicts.set(leaf, { value: holds, by: 'verdict' })
-    } else if (holds !== null && holds !== undefined) problems.push(`no verdict on '${leaf}': ${truncate(holds)}`)
+      const earlier = verdicts.get(condition)
+      if (earlier && earlier.value !== holds) contradicted.add(condition)
+      verdicts.set(condition, { value: holds, by: 'verdict' })
+    } else if (holds !== null && holds !== undefined)
+      problems.push(`the verdict on '${condition}' is not a boolean: ${truncate(holds)}`)
   }
-  for (const leaf of contradicted) {
-    verdicts.delete(leaf)
-    problems.push(`it judged '${leaf}' both ways`)
+  for (const condition of contradicted) {
+    verdicts.delete(condition)
+    problems.push(`the verdicts on '${condition}' contradict each other`)
   }
   return verdicts
 }
 
-function findCondition(condition: unknown, leaves: readonly string[]): string | undefined {
-  const number = typeof condition === 'string' && /^\d+$/.test(condition.trim()) ? Number(condition) : condition
-  if (typeof number === 'number') return leaves[number - 1]
-  return typeof condition === 'string'
-    ? leaves.find((leaf) => normalizeCondition(leaf) === normalizeCondition(condition))
+function findCondition(reference: unknown, conditions: readonly string[]): string | undefined {
+  const number = typeof reference === 'string' && /^\d+$/.test(reference.trim()) ? Number(reference) : reference
+  if (typeof number === 'number') return conditions[number - 1]
+  return typeof reference === 'string'
+    ? conditions.find((condition) => normalizeCondition(condition) === normalizeCondition(reference))
     : undefined
 }
 
@@ -125,34 +122,34 @@ function normalizeCondition(text: string): string {
 }
 
 function parseVariables(
-  said: unknown,
+  list: unknown,
   outputs: RequestedOutput['outputs'],
   problems: string[],
 ): Map<string, VariableValue> {
   const variables = new Map<string, VariableValue>()
-  for (const [name, value] of toEntries(said)) {
+  for (const [name, value] of toEntries(list)) {
     const type = Object.hasOwn(outputs, name) ? outputs[name] : undefined
-    if (type === undefined) problems.push(`it may not set '${truncate(name)}'${settableHint(name, outputs)}`)
+    if (type === undefined) problems.push(`'${truncate(name)}' is not in \`outputs\`${declaredHint(name, outputs)}`)
     else if (typeof value !== type)
-      problems.push(`'${name}' is a ${type}, and it said ${typeof value} ${truncate(value)}: kept out`)
+      problems.push(`'${name}' is a ${type}, not the ${typeof value} ${truncate(value)}; ignored`)
     else variables.set(name, value as VariableValue)
   }
   return variables
 }
 
-function settableHint(name: string, outputs: RequestedOutput['outputs']): string {
-  const known = nearestNames(name, Object.keys(outputs))
-  return known.length > 0 ? `; it may set: ${known.join(', ')}` : ''
+function declaredHint(name: string, outputs: RequestedOutput['outputs']): string {
+  const declared = nearestNames(name, Object.keys(outputs))
+  return declared.length > 0 ? `; declared: ${declared.join(', ')}` : ''
 }
 
-/** Models write a list of names and values, as asked, or an object. */
-function toEntries(said: unknown): [string, unknown][] {
-  if (Array.isArray(said)) {
-    return (said as { name?: unknown; value?: unknown }[]).flatMap((entry): [string, unknown][] =>
+/** Accepts a list of names and values, as requested, or an object. */
+function toEntries(list: unknown): [string, unknown][] {
+  if (Array.isArray(list)) {
+    return (list as { name?: unknown; value?: unknown }[]).flatMap((entry): [string, unknown][] =>
       typeof entry?.name === 'string' ? [[entry.name, entry.value]] : [],
     )
   }
-  return typeof said === 'object' && said !== null ? Object.entries(said) : []
+  return typeof list === 'object' && list !== null ? Object.entries(list) : []
 }
 
 function truncate(value: unknown): string {

@@ -13,15 +13,15 @@ import {
 } from '../../../test/support/team-harness.ts'
 import type { SteerAction } from '../../index.ts'
 
-const lines: TeamReplies = { a: ['A'], b: ['B'], c: ['C'] }
+const replies: TeamReplies = { a: ['A'], b: ['B'], c: ['C'] }
 const say = (text: string): SteerAction => ({ do: 'say', text })
 
-describe('the message of the user is handed over like any other', () => {
+describe('rules from user', () => {
   const fromUser = (rule: object) => ({
     ...{ ...trio, handoffs: [{ from_agent: 'user', to_agent: 'b', priority: 2, ...rule }] },
   })
 
-  test('TM27 the first handoff is told and explained, with what its router said beside the point', async () => {
+  test('TM27 the first handoff is recorded and explained, with the problems of the router', async () => {
     const router = () =>
       ({
         verdicts: [
@@ -29,47 +29,47 @@ describe('the message of the user is handed over like any other', () => {
           { condition: 7, holds: true },
         ],
       }) as never
-    const scene = await runTeam(fromUser({ condition: 'it is urgent' }), { ...lines, router })
-    expect(scene.route).toEqual(['b'])
-    expect(handoffsFrom(scene.events)[0]).toMatchObject({
+    const run = await runTeam(fromUser({ condition: 'it is urgent' }), { ...replies, router })
+    expect(run.route).toEqual(['b'])
+    expect(handoffsFrom(run.events)[0]).toMatchObject({
       ...{ round: 0, from: 'user', to: 'b', by: 'model', explanation: { rules: [{ holds: true }] } },
-      problems: [expect.stringMatching(/^router: it judged what it was not asked/)],
+      problems: [expect.stringMatching(/^router: `verdicts` has an unknown condition/)],
     })
-    expect(handoffSummary(scene)).toEqual(['user → b model', 'b → null after_work'])
+    expect(handoffSummary(run)).toEqual(['user → b model', 'b → null after_work'])
   })
 
-  test('TM27 a rule from the user that needs approval waits for a person', async () => {
-    const asked = await runTeam(fromUser({ approve: true }), lines)
-    expect(asked.result.gates[0]?.detail).toMatchObject({ kind: 'approve', from: 'user', to: 'b' })
-    expect(asked.route).toEqual([])
-    expect((await answerQuestion(asked, 'no')).route).toEqual(['a'])
-    const other = await answerQuestion(await runTeam(fromUser({ approve: true }), lines), 'c')
+  test('TM27 a rule from user with approve waits for a person', async () => {
+    const waiting = await runTeam(fromUser({ approve: true }), replies)
+    expect(waiting.result.gates[0]?.detail).toMatchObject({ kind: 'approve', from: 'user', to: 'b' })
+    expect(waiting.route).toEqual([])
+    expect((await answerQuestion(waiting, 'no')).route).toEqual(['a'])
+    const other = await answerQuestion(await runTeam(fromUser({ approve: true }), replies), 'c')
     expect([other.route, handoffSummary(other)[0]]).toEqual([['c'], 'user → c person'])
   })
 
-  test('TM27 previous_agent with nobody before is reported, and the next rule has its turn', async () => {
+  test('TM27 previous_agent without an earlier turn is reported, and the next rule is tried', async () => {
     const handoffs = [
       { from_agent: 'user', to_agent: 'previous_agent', priority: 5 },
       { from_agent: 'user', to_agent: 'b' },
     ]
-    const scene = await runTeam({ ...trio, handoffs }, lines)
-    expect(scene.route).toEqual(['b'])
-    expect(handoffsFrom(scene.events)[0]?.problems).toEqual([
-      'rule 1 hands to previous_agent, and nobody spoke before user',
+    const run = await runTeam({ ...trio, handoffs }, replies)
+    expect(run.route).toEqual(['b'])
+    expect(handoffsFrom(run.events)[0]?.problems).toEqual([
+      'rule 1: previous_agent is unknown, no agent had a turn before user',
     ])
   })
 })
 
-describe('whatever the user says is heard', () => {
+describe('messages of the user', () => {
   const urgent = [
     { from_agent: 'user', to_agent: 'c', condition: 'round > 0' },
     { from_agent: 'a', to_agent: 'b' },
   ]
 
-  test('TM29 words to a team at work join conversation and history, and leave the turn where it is', async () => {
-    const scene = await runSteeredTeam({ ...trio, handoffs: urgent }, lines, ['a', say('ONE'), say('TWO')])
-    expect(scene.route).toEqual(['a', 'b'])
-    expect(historyRows(scene).slice(1)).toEqual([
+  test('TM29 messages during a turn join conversation and history without changing the next member', async () => {
+    const run = await runSteeredTeam({ ...trio, handoffs: urgent }, replies, ['a', say('ONE'), say('TWO')])
+    expect(run.route).toEqual(['a', 'b'])
+    expect(historyRows(run).slice(1)).toEqual([
       ...[
         ['a', 'A', 'b'],
         ['user', 'ONE', null],
@@ -79,10 +79,10 @@ describe('whatever the user says is heard', () => {
     ])
   })
 
-  test('TM29 what is said while the last one works is routed like an answer, all of it', async () => {
-    const scene = await runSteeredTeam({ ...trio, handoffs: urgent }, lines, ['b', say('ONE'), say('TWO')])
-    expect(scene.route).toEqual(['a', 'b', 'c'])
-    expect(historyRows(scene).slice(2)).toEqual([
+  test('TM29 messages during the last turn are routed by the rules from user', async () => {
+    const run = await runSteeredTeam({ ...trio, handoffs: urgent }, replies, ['b', say('ONE'), say('TWO')])
+    expect(run.route).toEqual(['a', 'b', 'c'])
+    expect(historyRows(run).slice(2)).toEqual([
       ...[
         ['b', 'B', null],
         ['user', 'ONE', 'c'],
@@ -90,22 +90,22 @@ describe('whatever the user says is heard', () => {
         ['c', 'C', null],
       ],
     ])
-    const [request] = requestsFrom(scene, 'c')
+    const [request] = requestsFrom(run, 'c')
     expect(request && conversationFrom(request).slice(-2)).toMatchObject([{ text: 'ONE' }, { text: 'TWO' }])
-    expect(await scene.troupe.replay(scene.result.run_id)).toMatchObject({ same: true })
+    expect(await run.troupe.replay(run.result.run_id)).toMatchObject({ same: true })
   })
 
-  test('TM29 what is said before the team asks is the answer, and nobody is asked', async () => {
+  test('TM29 a message before the team returns to the user counts as the reply', async () => {
     const team = { ...trio, after_work_behavior: 'return_to_user', handoffs: urgent }
-    const scene = await runSteeredTeam(team, lines, ['b', say('ONE'), say('TWO')])
-    expect([scene.route, scene.result.gates.length]).toEqual([['a', 'b', 'c'], 1])
-    const words = handoffsFrom(scene.events).map(({ from, to }) => `${from} → ${to}`)
-    expect(words).toEqual(['user → a', 'a → b', 'b → user', 'user → c', 'c → user'])
+    const run = await runSteeredTeam(team, replies, ['b', say('ONE'), say('TWO')])
+    expect([run.route, run.result.gates.length]).toEqual([['a', 'b', 'c'], 1])
+    const handoffs = handoffsFrom(run.events).map(({ from, to }) => `${from} → ${to}`)
+    expect(handoffs).toEqual(['user → a', 'a → b', 'b → user', 'user → c', 'c → user'])
   })
 })
 
-describe('people and circles', () => {
-  test('TM19 a person who is one of two keeps the team from going in circles', async () => {
+describe('loop detection and people', () => {
+  test('TM19 an answer of a human member resets loop detection', async () => {
     const team = {
       ...{ name: 'Talk', agents: [{ name: 'w' }, { name: 'chief', kind: 'human' }] },
       handoffs: [
@@ -114,16 +114,16 @@ describe('people and circles', () => {
         { from_agent: 'w', to_agent: 'user', condition: 'round > 20', priority: 2 },
       ],
     }
-    let scene = await runTeam(team, { w: (n) => `w${n}` })
+    let run = await runTeam(team, { w: (n) => `w${n}` })
     for (let n = 1; n <= 8; n++) {
-      expect(scene.result.gates[0]?.detail).toMatchObject({ kind: 'person' })
-      scene = await answerQuestion(scene, `again ${n}`)
+      expect(run.result.gates[0]?.detail).toMatchObject({ kind: 'person' })
+      run = await answerQuestion(run, `again ${n}`)
     }
-    expect(scene.route).toHaveLength(18)
+    expect(run.route).toHaveLength(18)
   })
 
-  test('TM19 what the user says to a team at work begins the counts again', async () => {
-    const circle = {
+  test('TM19 a user message during a turn resets loop detection', async () => {
+    const loop = {
       ...{ ...trio, agents: [{ name: 'a' }, { name: 'b', outputs: { done: 'boolean' } }] },
       handoffs: [
         { from_agent: 'a', to_agent: 'b' },
@@ -132,8 +132,8 @@ describe('people and circles', () => {
       ],
     }
     const busy: TeamReplies = { a: (n) => `a${n}`, b: (n) => `b${n}` }
-    const alone = await runTeam(circle, busy)
-    const talked = await runSteeredTeam(circle, busy, ['b', say('be quick')])
-    expect([alone.route.length, talked.route.length]).toEqual([7, 9])
+    const alone = await runTeam(loop, busy)
+    const steered = await runSteeredTeam(loop, busy, ['b', say('be quick')])
+    expect([alone.route.length, steered.route.length]).toEqual([7, 9])
   })
 })

@@ -8,54 +8,54 @@ import { recordHandoff, recordHandoffTarget, recordMessages } from './team-histo
 import type { TeamState } from './team-state.ts'
 import { appendMessage, resetAfterUserMessage, resetLoopDetection } from './team-state.ts'
 
-/** Words of the user, and who is to answer them unless a rule from `user` says otherwise. */
 interface UserMessages {
   key: string
   texts: readonly string[]
+  /** The target when no rule from `user` holds. */
   fallback: { to: string; reason: string }
 }
 
 /**
- * The user spoke: the request, a follow-up, what was said before the team asked or while it was about to end. It joins
- * conversation and history, what was counted before counts no more, and the rules from `user` say who answers.
+ * Adds user messages (the request, a follow-up, or steering text before the end) to the conversation and the history, resets
+ * the counters of the previous request, and decides by the rules from `user` which member answers.
  */
 export async function handleUserMessages(
-  floor: TeamState,
+  state: TeamState,
   { key, texts, fallback }: UserMessages,
 ): Promise<(HandoffDecision & { to: string }) | TurnFailure> {
-  const messages = appendUserMessages(floor, texts)
-  resetAfterUserMessage(floor)
-  floor.latestEntries = await recordMessages(floor, { key, timeKey: `${key}/at`, messages })
-  const spoken = { ...emptyTurnResult(), text: texts.join('\n'), lines: messages }
-  const handover = await decideHandoff(floor, { from: USER, key, spoken }, fallback)
-  if ('error' in handover) return handover
-  const to = handover.to ?? fallback.to
-  recordHandoffTarget(floor, USER, { ...handover, to })
-  return { ...handover, to }
+  const messages = appendUserMessages(state, texts)
+  resetAfterUserMessage(state)
+  state.record.latestEntries = await recordMessages(state, { key, timeKey: `${key}/at`, messages })
+  const result = { ...emptyTurnResult(), text: texts.join('\n'), messages }
+  const handoff = await decideHandoff(state, { from: USER, key, result }, fallback)
+  if ('error' in handoff) return handoff
+  const to = handoff.to ?? fallback.to
+  recordHandoffTarget(state, USER, { ...handoff, to })
+  return { ...handoff, to }
 }
 
-/** What the user says to a team at work: the next one reads it, and whose turn it is stays as it was. */
-export async function appendUserRemarks(floor: TeamState, key: string, texts: readonly string[]): Promise<void> {
+/** Adds user messages that arrive between two turns. The next member reads them; the turn order does not change. */
+export async function recordUserMessages(state: TeamState, key: string, texts: readonly string[]): Promise<void> {
   if (texts.length === 0) return
-  resetLoopDetection(floor)
-  await recordMessages(floor, { key, timeKey: `${key}/at`, messages: appendUserMessages(floor, texts) })
+  resetLoopDetection(state)
+  await recordMessages(state, { key, timeKey: `${key}/at`, messages: appendUserMessages(state, texts) })
 }
 
-function appendUserMessages(floor: TeamState, texts: readonly string[]): TeamMessage[] {
-  const at = floor.round > 0 ? { round: floor.round } : undefined
-  const lines = texts.map((text) => ({ from: USER, ...at, text }))
-  for (const line of lines) appendMessage(floor, line)
-  return lines
+function appendUserMessages(state: TeamState, texts: readonly string[]): TeamMessage[] {
+  const round = state.round > 0 ? { round: state.round } : undefined
+  const messages = texts.map((text) => ({ from: USER, ...round, text }))
+  for (const message of messages) appendMessage(state, message)
+  return messages
 }
 
-/** A person sends the work elsewhere than it would have gone. */
+/** Records that a person sent the work to `to` instead of `over`, and returns `to`. */
 export function overrideHandoff(
-  floor: TeamState,
+  state: TeamState,
   key: string,
   { from, over, to }: { from: string; over: string; to: string },
 ): string {
-  const handover = handoffByPerson(to, `a person chose ${to} over ${over}`)
-  recordHandoffTarget(floor, from, handover)
-  recordHandoff(floor, { key: `${key}/handoff`, from, handover })
+  const handoff = handoffByPerson(to, `a person chose ${to} over ${over}`)
+  recordHandoffTarget(state, from, handoff)
+  recordHandoff(state, { key: `${key}/handoff`, from, handoff })
   return to
 }
