@@ -12,10 +12,10 @@ import { exitPlanMode } from '../patterns/plan-mode/exit-plan-mode.ts'
 import { task, taskResult } from '../patterns/task/task.ts'
 import { team } from '../patterns/team/team.ts'
 
-/** The ways of working together that come with Troupe: what a run can be of. */
+/** The patterns that runs can be started with. */
 export const BUILT_IN_PATTERNS: readonly Pattern[] = [task, collaborate, outcome, team]
 
-/** Patterns as tools, with the names that other hosts know them by. */
+/** Patterns that agents can call as tools, with the aliases other hosts use. */
 const PATTERN_TOOLS: readonly (readonly [Pattern, readonly string[]])[] = [
   [task, ['task', 'Task', 'Agent']],
   [taskResult, ['task_result', 'TaskOutput']],
@@ -29,31 +29,31 @@ const PATTERN_TOOLS: readonly (readonly [Pattern, readonly string[]])[] = [
 
 export const PATTERN_TOOL_NAMES: readonly string[] = PATTERN_TOOLS.flatMap(([, names]) => names)
 
-/** Those of them whose calls are about nothing that rules could tell apart. */
+/** Tools whose permission rules take no argument, unlike `Bash(git *)`. */
 export const UNSCOPED_TOOL_NAMES: readonly string[] = PATTERN_TOOLS.flatMap(([pattern, names]) =>
   pattern.subject ? [] : names,
 )
 
-/** The names of each of these tools, by the one it is registered under. */
+/** All names of each tool, by the name of its pattern. */
 export const PATTERN_TOOL_ALIASES: ReadonlyMap<string, readonly string[]> = new Map(
   PATTERN_TOOLS.map(([pattern, names]) => [pattern.name, names]),
 )
 
 export interface BuiltInPatterns {
   patterns: Pattern[]
-  /** Every pattern that agents can call, those of a program's own among them, by each of its names. */
-  patternTools(own: readonly Pattern[]): Map<string, PatternTool>
+  /** The pattern tools, built-in and custom, by each of their names. */
+  patternTools(custom: readonly Pattern[]): Map<string, PatternTool>
 }
 
-/** What comes with Troupe, as a program configures it. */
+/** The built-in patterns with the configured `collaborate`. */
 export function builtInPatterns(config: Partial<CollaborateConfig> = {}): BuiltInPatterns {
   const configured = createCollaboratePattern(parseCollaborateConfig(config))
-  const now = (pattern: Pattern) => (pattern === collaborate ? configured : pattern)
+  const configure = (pattern: Pattern) => (pattern === collaborate ? configured : pattern)
   return {
-    patterns: BUILT_IN_PATTERNS.map(now),
-    patternTools(own) {
-      const named = [...PATTERN_TOOLS, ...own.map((pattern) => [pattern, [pattern.name]] as const)]
-      return new Map(named.flatMap(([pattern, names]) => names.map((name) => [name, patternTool(now(pattern))])))
+    patterns: BUILT_IN_PATTERNS.map(configure),
+    patternTools(custom) {
+      const named = [...PATTERN_TOOLS, ...custom.map((pattern) => [pattern, [pattern.name]] as const)]
+      return new Map(named.flatMap(([pattern, names]) => names.map((name) => [name, patternTool(configure(pattern))])))
     },
   }
 }

@@ -5,13 +5,15 @@ import type { Limits } from '../kernel/limits.ts'
 import type { GateRow } from '../store/store.ts'
 
 export interface RunOptions {
+  /** The model for agents that name none. */
   model?: string
   limits?: Partial<Limits>
 }
 
 export interface AnswerOptions {
+  /** The name recorded with the answer. Default: `user`. */
   by?: string
-  /** `false` only writes the answer down: the run goes on where it is under way, or when it is resumed. */
+  /** `false` only stores the answer; the run continues where it is executed, or when it is resumed. Default: `true`. */
   resume?: boolean
 }
 
@@ -23,11 +25,11 @@ export interface RunResult {
   error: ErrorRecord | null
   usage: { calls: number; input: number; output: number; cache_read: number; cache_write: number; usd: number | null }
   duration_ms: number
-  /** Questions that the run waits for. */
+  /** Open questions of the run. */
   gates: GateRow[]
 }
 
-/** A run that was written down and is under way: leaving it alone does not cancel it. */
+/** A stored run. Dropping the handle does not cancel the run. */
 export interface RunHandle extends AsyncIterable<StreamItem> {
   readonly run_id: string
   readonly result: Promise<RunResult>

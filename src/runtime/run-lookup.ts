@@ -1,13 +1,13 @@
-import { TroupeError, unknownNameError } from '../errors.ts'
 import { isEvent } from '../kernel/event.ts'
 import type { World } from '../kernel/world.ts'
+import { unknownGateError, unknownRunError } from '../store/preconditions.ts'
 import type { GateRow, RunRow, Store } from '../store/store.ts'
 import type { RunResult } from './run-handle.ts'
 
-/** A run as it stands now. */
+/** The current status and result of a run. */
 export async function readRunResult(store: Store, world: World, run_id: string): Promise<RunResult> {
   const row = await store.run(run_id)
-  if (!row) throw unknownNameError('unknown_run', { kind: 'run', name: run_id, known: [] })
+  if (!row) throw unknownRunError(run_id, [])
   const ended = row.ended_at !== null
   const [last] = ended ? (await store.events(run_id, { after: row.head - 1 })).slice(-1) : []
   const end = isEvent(last, 'run:end') ? last.data : undefined
@@ -24,28 +24,24 @@ export async function readRunResult(store: Store, world: World, run_id: string):
   }
 }
 
-/** A run of this project; another is as unknown as none. */
+/** Finds a run of this project. A run of another project is `unknown_run`. */
 export async function requireRun(store: Store, project: string, run_id: string): Promise<RunRow> {
   const row = await store.run(run_id)
-  if (row && row.project === project) return row
+  if (row?.project === project) return row
   const known = await store.runs({ project, limit: 100 })
-  throw unknownNameError('unknown_run', { kind: 'run', name: run_id, known: known.map((run) => run.run_id) })
+  throw unknownRunError(
+    run_id,
+    known.map((run) => run.run_id),
+  )
 }
 
-export async function gateNotFoundError(store: Store, project: string, gate_id: string): Promise<TroupeError> {
+/** Finds a gate of this project. A gate of another project is `unknown_gate`. */
+export async function requireGate(store: Store, project: string, gate_id: string): Promise<GateRow> {
+  const gate = await store.gate(gate_id)
+  if (gate?.project === project) return gate
   const open = await store.openGates({ project })
-  return unknownNameError('unknown_gate', { kind: 'question', name: gate_id, known: open.map((gate) => gate.gate_id) })
-}
-
-export function checkChoice(gate: GateRow, answer: unknown): void {
-  if (!gate.choices || gate.choices.some((choice) => choice === answer)) return
-  throw new TroupeError('invalid_input', `'${String(answer)}' is no answer to "${gate.question}"`, {
-    alternatives: gate.choices,
-    hint: `answer one of: ${gate.choices.join(', ')}`,
-  })
-}
-
-/** Another process works on the run: it will see the command. */
-export function ignoreBusy(error: unknown): void {
-  if (!(error instanceof TroupeError) || error.code !== 'run_busy') throw error
+  throw unknownGateError(
+    gate_id,
+    open.map((row) => row.gate_id),
+  )
 }

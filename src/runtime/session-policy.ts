@@ -1,6 +1,6 @@
 import type { SessionPolicy } from '../kernel/session-policy.ts'
 
-/** When conversations are compacted, and what agents are told by the session loop. */
+/** The thresholds for compacting a conversation, and the prompts of the session loop. */
 export const DEFAULT_SESSION_POLICY: SessionPolicy = {
   compaction: {
     threshold: 0.8,

@@ -26,21 +26,21 @@ import { createTroupe } from './troupe.ts'
 const worker = agent('worker')
 const go = { agent: 'worker', instruction: 'go' }
 
-/** A model that answers when the door opens. */
-function doored() {
-  const door = Promise.withResolvers<void>()
-  const model = chunkModel(() => door.promise.then(() => textChunks('hello')))
-  return { model, open: () => door.resolve() }
+/** A model that responds once `release` is called. */
+function blockedModel() {
+  const released = Promise.withResolvers<void>()
+  const model = chunkModel(() => released.promise.then(() => textChunks('hello')))
+  return { model, release: () => released.resolve() }
 }
 
-async function types(signals: AsyncIterable<StreamItem>): Promise<string[]> {
-  const told: string[] = []
-  for await (const signal of signals) told.push('delta' in signal ? 'delta' : signal.event.type)
-  return told
+async function itemTypes(items: AsyncIterable<StreamItem>): Promise<string[]> {
+  const types: string[] = []
+  for await (const item of items) types.push('delta' in item ? 'delta' : item.event.type)
+  return types
 }
 
-describe('asking for what is not there', () => {
-  test('P1 an unknown pattern, run or question is answered with those that are known, nearest first', async () => {
+describe('unknown names and invalid input', () => {
+  test('P1 an unknown pattern, run or gate is rejected with the known names, nearest first', async () => {
     const { troupe } = await createTestTroupe({ model: chunkModel(() => textChunks('hi')), agents: [worker] })
     const { run_id } = await troupe.run('task', go)
     const mistyped = await troupe.run('taks', go).catch((error: TroupeError) => error)
@@ -55,7 +55,7 @@ describe('asking for what is not there', () => {
     await expect(troupe.answer('g_1', 'yes')).rejects.toMatchObject({ code: 'unknown_gate', alternatives: [] })
   })
 
-  test('P1 what belongs to another project is not there', async () => {
+  test('P1 runs and sessions of another project are not visible', async () => {
     const store = new MemoryStore()
     const options = { store, model: chunkModel(() => textChunks('hi')), agents: [worker] }
     const mine = await createTestTroupe(options)
@@ -68,7 +68,7 @@ describe('asking for what is not there', () => {
     await expect(other.resume(run_id)).rejects.toMatchObject(unknown)
   })
 
-  test('P2 input that does not fit is refused before anything is written', async () => {
+  test('P2 invalid input is rejected before anything is written', async () => {
     const { troupe } = await createTestTroupe({ model: chunkModel(() => textChunks('hi')), agents: [worker] })
     const wrong = troupe.run('task', { agent: 'worker', instruction: 7, colour: 'red' })
     await expect(wrong).rejects.toMatchObject({ code: 'invalid_input' })
@@ -76,45 +76,45 @@ describe('asking for what is not there', () => {
     expect(await troupe.runs()).toEqual([])
   })
 
-  test('P2 two agents of one name are refused', async () => {
+  test('P2 two agents with the same name are rejected', async () => {
     const twins = createTroupe({ store: 'memory', agents: [worker, worker] })
     await expect(twins).rejects.toMatchObject({ code: 'invalid_input', message: "two agents have the name 'worker'" })
   })
 })
 
-describe('watching', () => {
-  test('P3 a stream begins with run:start and ends with run:end, without a hole, whenever it is watched', async () => {
+describe('streaming', () => {
+  test('P3 a stream has every event from run:start to run:end, whenever it is read', async () => {
     const { troupe, eventTypes: stored } = await createTestTroupe({
       model: chunkModel(() => textChunks('hi')),
       agents: [worker],
     })
     const handle = await troupe.stream('task', go)
-    const live = await types(handle)
+    const live = await itemTypes(handle)
     expect([live[0], live.at(-1)]).toEqual(['run:start', 'run:end'])
     expect(live.filter((type) => type !== 'delta')).toEqual(await stored(handle.run_id))
     expect(live).toContain('delta')
-    expect(await types(handle)).toEqual(await stored(handle.run_id))
-    expect(await types(await troupe.resume(handle.run_id))).toEqual(await stored(handle.run_id))
+    expect(await itemTypes(handle)).toEqual(await stored(handle.run_id))
+    expect(await itemTypes(await troupe.resume(handle.run_id))).toEqual(await stored(handle.run_id))
   })
 
   test('P4 leaving a stream does not cancel the run', async () => {
-    const { model, open } = doored()
+    const { model, release } = blockedModel()
     const { troupe } = await createTestTroupe({ model, agents: [worker] })
     const handle = await troupe.stream('task', go)
-    for await (const signal of handle) if ('event' in signal && signal.event.type === 'model:begin') break
-    open()
+    for await (const item of handle) if ('event' in item && item.event.type === 'model:begin') break
+    release()
     expect((await handle.result).status).toBe('completed')
   })
 
-  test('P4 a run that nobody watches or awaits goes on to its end', async () => {
-    const { model, open } = doored()
+  test('P4 a run that is neither streamed nor awaited continues to its end', async () => {
+    const { model, release } = blockedModel()
     const { troupe } = await createTestTroupe({ model, agents: [worker] })
     const { run_id } = await troupe.stream('task', go)
-    open()
+    release()
     while ((await troupe.result(run_id)).status !== 'completed') await flushEventLoop(1)
   })
 
-  test('P5 a slow reader slows no run and loses no event', async () => {
+  test('P5 a slow reader does not slow the run and loses no event', async () => {
     const busy = patternFrom('busy', async (context) => {
       for (let n = 0; n < 6000; n++) context.emit(`${n}`, 'custom:tick', { n })
       return 'done'
@@ -132,8 +132,8 @@ describe('watching', () => {
   })
 })
 
-describe('going on', () => {
-  test('P6 resume of a run that has ended tells its result and does nothing', async () => {
+describe('resuming, closing and sharing a store', () => {
+  test('P6 resume of a run that has ended returns its result and writes nothing', async () => {
     const model = chunkModel(() => textChunks('hi'))
     const { troupe, eventTypes: stored } = await createTestTroupe({ model, agents: [worker] })
     const first = await troupe.run('task', go)
@@ -142,30 +142,32 @@ describe('going on', () => {
     expect(await stored(first.run_id)).toEqual(before)
   })
 
-  test('P6 resume of a run that is under way joins it', async () => {
-    const { model, open } = doored()
+  test('P6 resume of a running run joins it', async () => {
+    const { model, release } = blockedModel()
     const { troupe } = await createTestTroupe({ model, agents: [worker] })
     const handle = await troupe.stream('task', go)
     const again = await troupe.resume(handle.run_id)
-    open()
+    release()
     expect(await again.result).toEqual(await handle.result)
     expect([model.requests.length, eventData(await troupe.events(handle.run_id), 'run:attempt').length]).toEqual([1, 1])
   })
 
-  test('P7 close lets what is in flight finish, starts nothing new, and leaves the run resumable', async () => {
+  test('P7 close waits for calls in flight, starts no new ones, and leaves the run resumable', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'troupe-close-'))
     const store = join(folder, 'troupe.db')
     let asked = 0
-    const door = Promise.withResolvers<void>()
+    const released = Promise.withResolvers<void>()
     const model = chunkModel(({ session }) => {
       asked += 1
-      return session.turn === 1 ? door.promise.then(() => toolCallChunks({ name: 'ask_nobody' })) : textChunks('done')
+      return session.turn === 1
+        ? released.promise.then(() => toolCallChunks({ name: 'no_such_tool' }))
+        : textChunks('done')
     })
     const first = await createTroupe({ store, model, agents: [worker] })
     const handle = await first.stream('task', go)
     while (asked === 0) await flushEventLoop(1)
     const closing = first.close()
-    door.resolve()
+    released.resolve()
     await closing
     expect(await handle.result).toMatchObject({ status: 'pending', stop_reason: null })
     expect(asked).toBe(1)
@@ -176,7 +178,7 @@ describe('going on', () => {
     await rm(folder, { recursive: true, force: true })
   })
 
-  test('P7 a run that had only just been started is left as well', async () => {
+  test('P7 close leaves a run that has just been started pending', async () => {
     const model = chunkModel(() => new Promise(() => {}))
     const { troupe } = await createTestTroupe({ model, agents: [worker] })
     const handle = await troupe.stream('task', go)
@@ -185,37 +187,37 @@ describe('going on', () => {
     expect(model.requests).toEqual([])
   })
 
-  test('P7 runs over the concurrency of the engine queue, and a close leaves them pending', async () => {
-    const { model, open } = doored()
+  test('P7 runs above engine.concurrency queue, and close leaves them pending', async () => {
+    const { model, release } = blockedModel()
     const { troupe } = await createTestTroupe({ model, agents: [worker], engine: { concurrency: 1 } })
     const [one, two] = [await troupe.stream('task', go), await troupe.stream('task', go)]
     while (model.requests.length === 0) await flushEventLoop(1)
     await flushEventLoop()
     expect((await troupe.result(two.run_id)).status).toBe('pending')
     const closing = troupe.close()
-    open()
+    release()
     await closing
     expect([(await one.result).status, (await two.result).status]).toEqual(['completed', 'pending'])
   })
 
-  test('P8 two troupes on one store: the second is told that a run is taken, and sees what the first does', async () => {
+  test('P8 a second troupe on the same store gets run_busy and sees the progress of the run', async () => {
     const store = new MemoryStore()
-    const { model, open } = doored()
+    const { model, release } = blockedModel()
     const one = (await createTestTroupe({ store, model, agents: [worker] })).troupe
     const two = (await createTestTroupe({ store, model, agents: [worker] })).troupe
     const handle = await one.stream('task', go)
     while (model.requests.length === 0) await flushEventLoop(1)
     await expect((await two.resume(handle.run_id)).result).rejects.toMatchObject({ code: 'run_busy', retry: true })
     expect((await two.result(handle.run_id)).status).toBe('running')
-    open()
+    release()
     await handle.result
     expect(await two.result(handle.run_id)).toMatchObject({ status: 'completed', output: { response: 'hello' } })
     expect(model.requests).toHaveLength(1)
   })
 
-  test('P8 a cancellation from the other one reaches the run', async () => {
+  test('P8 a cancellation from a second troupe reaches the run', async () => {
     const world = simulatedWorld(1)
-    const options = { store: new MemoryStore(), model: doored().model, agents: [worker], engine: { world } }
+    const options = { store: new MemoryStore(), model: blockedModel().model, agents: [worker], engine: { world } }
     const [one, two] = [(await createTestTroupe(options)).troupe, (await createTestTroupe(options)).troupe]
     const handle = await one.stream('task', go)
     await world.runUntil(world.sleep(10))
@@ -226,7 +228,7 @@ describe('going on', () => {
     })
   })
 
-  test('P6 a run that failed is tried again as often as it is resumed', async () => {
+  test('P6 a failed run is tried again each time it is resumed', async () => {
     let tries = 0
     const model = chunkModel(() => {
       if (++tries < 4) throw Object.assign(new Error(`down ${tries}`), { status: 503 })
@@ -240,7 +242,7 @@ describe('going on', () => {
   })
 })
 
-test('P9 a run that starts in the moment when the last one ends is not starved by an engine that never waits', async () => {
+test('a run that starts in the tick in which the last one ends does not turn the poll loop into a busy loop', async () => {
   const quick = patternFrom('quick', (context) => context.step('a', () => flushEventLoop(1).then(() => 'done')))
   const start = { format: 1 as const, project: 'default', pattern: 'quick', version: 1, input: {} }
   for (let ticks = 0; ticks < 40; ticks++) {
@@ -249,13 +251,13 @@ test('P9 a run that starts in the moment when the last one ends is not starved b
       const data = { ...start, limits: DEFAULT_LIMITS }
       await store.createRun({ run_id, seq: 1, at: 0, type: 'run:start', data })
     }
-    let stale = 0
+    let busySleeps = 0
     const real = realWorld()
     const world: World = {
       ...real,
       sleep(ms, signal) {
-        if (signal?.aborted) stale += 1
-        return stale > 100 ? real.sleep(ms) : real.sleep(ms, signal)
+        if (signal?.aborted) busySleeps += 1
+        return busySleeps > 100 ? real.sleep(ms) : real.sleep(ms, signal)
       },
     }
     const second = Promise.withResolvers<RunHandle>()
@@ -276,6 +278,6 @@ test('P9 a run that starts in the moment when the last one ends is not starved b
       engine: { world },
     })
     await troupe.resume('one')
-    expect([(await (await second.promise).result).output, stale]).toEqual(['done', 0])
+    expect([(await (await second.promise).result).output, busySleeps]).toEqual(['done', 0])
   }
 })

@@ -98,7 +98,7 @@ describe('random plans', () => {
     LONG,
   )
 
-  test('X9 the same seed plays the same run, event for event', async () => {
+  test('the same seed plays the same run, event for event', async () => {
     for (const seed of [3, 14, 15]) {
       const [one, two] = [await runChaos(randomPlan(seed)), await runChaos(randomPlan(seed))]
       expect(two.processes).toEqual(one.processes)
@@ -109,7 +109,7 @@ describe('random plans', () => {
 
 describe('the suite can fail', () => {
   test(
-    'X10 a store that forgets its last commit is noticed, and so are tools that repeat what was begun',
+    'a store that forgets its last commit is noticed, and so are tools that repeat what was begun',
     async () => {
       const forgetful = await problemsAtEveryBoundary(busy, (at) => ({ kind: 'forget', at }))
       expect(forgetful.join('\n')).toMatch(/called again|done 2 times|fewer calls|lost/)

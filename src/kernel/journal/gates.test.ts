@@ -11,8 +11,8 @@ import {
   toolCallChunks,
 } from '../../../test/support/manual-doubles.ts'
 import { agent, createTestTroupe, lastMessageText } from '../../../test/support/test-troupe.ts'
-import type { TroupeOptions } from '../../runtime/compose.ts'
 import { createTroupe } from '../../runtime/troupe.ts'
+import type { TroupeOptions } from '../../runtime/troupe-options.ts'
 import { MemoryStore } from '../../store/memory.ts'
 import type { Store } from '../../store/store.ts'
 import { simulatedWorld } from '../../testing/simulated-world.ts'

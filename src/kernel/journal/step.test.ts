@@ -8,7 +8,7 @@ import {
 } from '../../../test/support/manual-doubles.ts'
 import { createTestTroupe } from '../../../test/support/test-troupe.ts'
 import type { TroupeError } from '../../errors.ts'
-import type { TroupeOptions } from '../../runtime/compose.ts'
+import type { TroupeOptions } from '../../runtime/troupe-options.ts'
 import { MemoryStore } from '../../store/memory.ts'
 import type { Store } from '../../store/store.ts'
 import type { Context } from '../context.ts'

@@ -9,7 +9,7 @@ import {
   toolCallChunks,
 } from '../../../test/support/manual-doubles.ts'
 import { agent, createTestTroupe, lastMessageText } from '../../../test/support/test-troupe.ts'
-import type { TroupeOptions } from '../../runtime/compose.ts'
+import type { TroupeOptions } from '../../runtime/troupe-options.ts'
 import { simulatedWorld } from '../../testing/simulated-world.ts'
 import type { ToolMessage } from '../model.ts'
 import type { Tool, ToolResult } from '../tool.ts'

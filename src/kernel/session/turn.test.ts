@@ -10,7 +10,7 @@ import {
 } from '../../../test/support/manual-doubles.ts'
 import { agent, createTestTroupe, lastMessageText } from '../../../test/support/test-troupe.ts'
 import type { StreamItem } from '../../engine/engine.ts'
-import type { TroupeOptions } from '../../runtime/compose.ts'
+import type { TroupeOptions } from '../../runtime/troupe-options.ts'
 import { isEvent } from '../event.ts'
 import type { ModelChunk } from '../model.ts'
 import type { PriceBook } from '../price.ts'

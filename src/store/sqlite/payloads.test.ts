@@ -89,7 +89,7 @@ test('ST31 an event just below 32 MB is stored', async () => {
   expect((await store.events('r1'))[1]?.data).toEqual({ key: 'k', value })
 })
 
-test('ST32 a small append has happened when the call returns; a large one is hashed elsewhere first', async () => {
+test('a small append has happened when the call returns; a large one is hashed elsewhere first', async () => {
   const writer = await createLeasedRun(store, 'r1')
   const small = store.append([writer.toAppend([writer.nextEvent('custom:note', { key: 'k' })])])
   expect(small).toEqual([{ ok: true }])

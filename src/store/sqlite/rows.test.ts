@@ -116,7 +116,7 @@ test('ST36 values that JSON changes or leaves out are read as JSON has them', as
   for (const event of (await store.events('r1')).slice(1)) expect(event.data).toEqual(JSON.parse(JSON.stringify(data)))
 })
 
-test('ST39 what a batch that was undone had named is named again', async () => {
+test('what a batch that was undone had named is named again', async () => {
   const writer = await createLeasedRun(store, 'r1')
   side.exec("CREATE TRIGGER broken BEFORE INSERT ON events WHEN new.seq = 4 BEGIN SELECT RAISE(ABORT, 'broken'); END")
   const events = [
@@ -136,7 +136,7 @@ test('ST39 what a batch that was undone had named is named again', async () => {
   await again.close()
 })
 
-test('ST39 what a process remembers holds when another one wrote in between', async () => {
+test('what a process remembers holds when another one wrote in between', async () => {
   const second = await openSqlite(path)
   const take = async (from: Store) =>
     new RunWriter(from, await from.lease('r1', testClaimant('x', { isDead: () => true })))
@@ -159,7 +159,7 @@ test('ST39 what a process remembers holds when another one wrote in between', as
   await second.close()
 })
 
-test('ST40 opening and ending a segment writes as much at the hundredth as at the third', async () => {
+test('opening and ending a segment writes as much at the hundredth as at the third', async () => {
   const pages: number[] = []
   for (let segment = 1; segment <= 100; segment++) {
     const writer = await createLeasedRun(store, `r${segment}`)
@@ -173,7 +173,7 @@ test('ST40 opening and ending a segment writes as much at the hundredth as at th
   expect(one('SELECT count(*) AS earlier FROM segments').earlier).toBe(99)
 })
 
-test('ST40 an answer writes three pages: the event, its number, the spend', async () => {
+test('an answer writes three pages: the event, its number, the spend', async () => {
   const writer = await createLeasedRun(store, 'r1')
   for (let n = 0; n < 3; n++) await writer.append('model:end', answer('short'))
   expect(await pagesOf(() => writer.append('model:end', answer('short')))).toBe(3)

@@ -16,7 +16,7 @@ export async function workspaceOptions(cli: Cli): Promise<WorkspaceOptions> {
   if (!options.tools) return {}
   const hosts = options.allowHost ?? []
   const confined = options.sandbox !== false
-  const { sandboxReport } = await import('../../runtime/compose.ts')
+  const { sandboxReport } = await import('../../runtime/tool-ports.ts')
   const { searchProviderFromEnv } = await import('../../index.ts')
   const search = hosts.length > 0 ? await searchProviderFromEnv(process.env) : undefined
   const report = confined ? await sandboxReport({ network: hosts.length > 0 }) : undefined

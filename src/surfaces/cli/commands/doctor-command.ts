@@ -51,7 +51,7 @@ function nodeCheck(): DoctorCheck {
 
 /** Without a sandbox agents have no commands: worth knowing, and no fault. */
 async function sandboxCheck(): Promise<DoctorCheck> {
-  const { sandboxReport } = await import('../../../runtime/compose.ts')
+  const { sandboxReport } = await import('../../../runtime/tool-ports.ts')
   const { available, kind, problems } = await sandboxReport({ network: false })
   if (available) return { name: 'sandbox', status: 'ok', message: kind, hint: '' }
   const hint = 'without it agents run no commands; --no-sandbox lets them, unconfined'

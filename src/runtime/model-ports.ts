@@ -1,0 +1,50 @@
+import type { Embedder } from '../kernel/embedder.ts'
+import type { Models } from '../kernel/model.ts'
+import type { Ports } from '../kernel/ports.ts'
+import type { PriceBook } from '../kernel/price.ts'
+import type { World } from '../kernel/world.ts'
+import { createModelRegistry } from '../models/model-registry.ts'
+import { loadPrices } from '../models/pricing.ts'
+import { createRetryPolicy } from '../models/retry.ts'
+import type { TroupeOptions } from './troupe-options.ts'
+
+/** Models and retry policy; with a cassette, both record or replay. */
+export async function modelPorts(options: TroupeOptions, world: World): Promise<Pick<Ports, 'models' | 'retryPolicy'>> {
+  const models = options.models?.resolver ?? modelRegistry(options, world)
+  const retryPolicy = options.engine?.retryPolicy ?? createRetryPolicy({ world })
+  if (!options.cassette) return { models, retryPolicy }
+  const { withCassette } = await import('../models/cassette-file.ts')
+  const { findSecrets, secretEnvValues } = await import('../judgement/redaction.ts')
+  const secrets = secretEnvValues(process.env)
+  return withCassette({ models, retryPolicy }, options.cassette, {
+    findSecrets: (text) => findSecrets(text, secrets),
+    warn: (message) => process.emitWarning(message),
+  })
+}
+
+function modelRegistry({ model, models }: TroupeOptions, world: World): Models {
+  return createModelRegistry({
+    world,
+    env: process.env,
+    customModels: models?.custom ?? [],
+    ...(models?.config ? { config: models.config } : undefined),
+    ...(model === undefined ? undefined : { fallback: model }),
+  })
+}
+
+/** Price files named by `TROUPE_PRICES` override the built-in prices. */
+export async function pricesFrom({ models }: TroupeOptions): Promise<PriceBook> {
+  const files = (process.env.TROUPE_PRICES ?? '').split(',').filter((path) => path !== '')
+  return models?.prices ?? loadPrices(files)
+}
+
+export function summaryModelPort({ models }: TroupeOptions): Pick<Ports, 'summaryModel'> {
+  const summaryModel = models?.summary ?? (models?.resolver ? undefined : 'fast')
+  return summaryModel === undefined ? {} : { summaryModel }
+}
+
+/** The local embedder starts its worker thread on first use. */
+export async function embedderPort({ embedder }: TroupeOptions): Promise<{ embedder?: Embedder }> {
+  if (embedder === false) return {}
+  return { embedder: embedder ?? (await import('../knowledge/local-embedder.ts')).localEmbedder() }
+}

@@ -1,0 +1,183 @@
+import type { ReopenOptions } from '../engine/engine.ts'
+import { checkGateAnswer } from '../engine/gate-answer.ts'
+import type { ReplayReport } from '../engine/replay-run.ts'
+import { streamRun } from '../engine/run-stream.ts'
+import { TroupeError, unknownNameError } from '../errors.ts'
+import type { Event, ForkChanges, RunStart } from '../kernel/event.ts'
+import { DEFAULT_LIMITS } from '../kernel/limits.ts'
+import { parseLimits, parsePatternInput } from '../kernel/run-input.ts'
+import type { SteerAction } from '../kernel/steer-action.ts'
+import type { RuntimeParts } from './compose.ts'
+import type { AnswerOptions, RunHandle, RunOptions, RunResult } from './run-handle.ts'
+import { readRunResult, requireGate, requireRun } from './run-lookup.ts'
+
+/** The parts that the operations of a troupe work on. */
+export interface RunController {
+  parts: RuntimeParts
+  /** Results being read. `closeTroupe` waits for them: the store must not close under a reader. */
+  pendingResults: Set<Promise<void>>
+}
+
+/** A request to start a run. */
+export interface RunRequest {
+  pattern: string
+  input: unknown
+  options: RunOptions | undefined
+}
+
+export async function startRun(controller: RunController, request: RunRequest): Promise<RunHandle> {
+  const { world, store, engine } = controller.parts
+  const data = runStartFrom(controller.parts, request)
+  const run_id = `r_${world.randomHex(6)}`
+  await store.createRun({ run_id, seq: 1, at: world.now(), type: 'run:start', data })
+  return createHandle(controller, run_id, engine.execute(run_id))
+}
+
+/** Validates the request and returns the data of `run:start`. Nothing is written if it throws. */
+function runStartFrom(
+  { patterns, ports, project, limits, policy }: RuntimeParts,
+  { pattern: name, input, options = {} }: RunRequest,
+): RunStart {
+  const pattern = patterns.find((candidate) => candidate.name === name)
+  const known = patterns.map((candidate) => candidate.name)
+  if (!pattern) throw unknownNameError('unknown_pattern', { kind: 'pattern', name, known })
+  const parsed = parsePatternInput(pattern, input)
+  pattern.check?.(ports.roster, parsed as never)
+  return {
+    format: 1,
+    project,
+    pattern: name,
+    version: pattern.version,
+    input: parsed,
+    limits: parseLimits(limits, options.limits),
+    ...(options.model === undefined ? undefined : { model: options.model }),
+    ...(ports.workspace === undefined ? undefined : { workspace: ports.workspace }),
+    ...(Object.keys(policy).length === 0 ? undefined : { permissions: policy }),
+  }
+}
+
+export async function resumeRun(
+  controller: RunController,
+  run_id: string,
+  { limits = {}, force = false }: Partial<ReopenOptions> = {},
+): Promise<RunHandle> {
+  const { store, project, engine } = controller.parts
+  const row = await requireRun(store, project, run_id)
+  if (row.status === 'completed' || row.status === 'cancelled') return idleHandle(controller, run_id)
+  const changesLimits = Object.keys(limits).length > 0
+  if (changesLimits && engine.active.includes(run_id)) {
+    throw new TroupeError('run_busy', `\`limits\` of run ${run_id} cannot change while it is running`, {
+      hint: 'wait until it stops, or cancel it',
+    })
+  }
+  parseLimits(DEFAULT_LIMITS, limits)
+  const reopen = row.status === 'failed' || changesLimits ? { limits, force } : undefined
+  return createHandle(controller, run_id, engine.execute(run_id, reopen))
+}
+
+export async function cancelRun({ parts }: RunController, run_id: string, reason = ''): Promise<RunResult> {
+  const { store, project, engine, world } = parts
+  await requireRun(store, project, run_id)
+  await store.enqueueCommand(run_id, { kind: 'cancel', reason, by: 'user' }, world.now())
+  engine.wake(run_id)
+  await executeUnlessBusy(parts, run_id)
+  return readRunResult(store, world, run_id)
+}
+
+export async function replayStoredRun({ parts }: RunController, run_id: string): Promise<ReplayReport> {
+  const { store, project, ports } = parts
+  await requireRun(store, project, run_id)
+  const { replayRun } = await import('../engine/replay-run.ts')
+  return replayRun({ store, ports }, run_id)
+}
+
+export async function startFork(
+  controller: RunController,
+  run_id: string,
+  { seq, changes = {} }: { seq: number; changes?: ForkChanges | undefined },
+): Promise<RunHandle> {
+  const { store, project, ports, engine } = controller.parts
+  await requireRun(store, project, run_id)
+  const { forkRun } = await import('../engine/fork-run.ts')
+  const fork = await forkRun({ store, ...ports }, run_id, { at: seq, changes })
+  return createHandle(controller, fork, engine.execute(fork))
+}
+
+export async function answerGate(
+  controller: RunController,
+  { gate_id, answer }: { gate_id: string; answer: unknown },
+  { by = 'user', resume = true }: AnswerOptions = {},
+): Promise<RunHandle> {
+  const { store, project, engine, world } = controller.parts
+  const gate = await requireGate(store, project, gate_id)
+  checkGateAnswer(gate, answer)
+  await store.enqueueCommand(gate.run_id, { kind: 'answer', gate_id, answer, by }, world.now())
+  engine.wake(gate.run_id)
+  return resume ? continueRun(controller, gate.run_id) : idleHandle(controller, gate.run_id)
+}
+
+export async function sendSteering(
+  controller: RunController,
+  { run_id, action }: { run_id: string; action: SteerAction },
+  { by = 'user', resume = true }: AnswerOptions = {},
+): Promise<RunHandle> {
+  const { store, project, ports, engine, world } = controller.parts
+  await requireRun(store, project, run_id)
+  const { steerRun } = await import('../engine/steer-run.ts')
+  const deps = { store, patterns: ports.patterns, now: () => world.now() }
+  const { resumes } = await steerRun(deps, run_id, { action, by })
+  engine.wake(run_id)
+  const continues = (resumes && resume) || engine.active.includes(run_id)
+  return continues ? continueRun(controller, run_id) : idleHandle(controller, run_id)
+}
+
+export async function readResult({ parts }: RunController, run_id: string): Promise<RunResult> {
+  const { store, project, world } = parts
+  await requireRun(store, project, run_id)
+  return readRunResult(store, world, run_id)
+}
+
+export async function readEvents({ parts }: RunController, run_id: string): Promise<Event[]> {
+  const { store, project } = parts
+  await requireRun(store, project, run_id)
+  return store.events(run_id)
+}
+
+/** Drains the engine, waits for readers, then closes everything, the store last. */
+export async function closeTroupe({ parts, pendingResults }: RunController): Promise<void> {
+  const { engine, mcp, ports, toolbox, store } = parts
+  await engine.drain()
+  await Promise.all(pendingResults)
+  await mcp?.close()
+  await ports.embedder?.close?.()
+  await toolbox?.close()
+  await store.close()
+}
+
+function createHandle({ parts, pendingResults }: RunController, run_id: string, work: Promise<void>): RunHandle {
+  const { engine, store, world } = parts
+  const result = work.then(() => readRunResult(store, world, run_id))
+  const settled = result.then(
+    () => undefined,
+    () => undefined,
+  )
+  pendingResults.add(settled)
+  void settled.then(() => pendingResults.delete(settled))
+  return { run_id, result, [Symbol.asyncIterator]: () => streamRun({ engine, store }, run_id, result) }
+}
+
+/** A handle for a run that this call does not execute. */
+function idleHandle(controller: RunController, run_id: string): RunHandle {
+  return createHandle(controller, run_id, Promise.resolve())
+}
+
+function continueRun(controller: RunController, run_id: string): RunHandle {
+  return createHandle(controller, run_id, executeUnlessBusy(controller.parts, run_id))
+}
+
+/** Ignores `run_busy`: the process that executes the run will read the command. */
+function executeUnlessBusy({ engine }: RuntimeParts, run_id: string): Promise<void> {
+  return engine.execute(run_id).catch((error: unknown) => {
+    if (!(error instanceof TroupeError) || error.code !== 'run_busy') throw error
+  })
+}

@@ -1,0 +1,78 @@
+import type { Policy } from '../judgement/permission/permission-policy.ts'
+import type { Agent } from '../kernel/agent.ts'
+import type { Embedder } from '../kernel/embedder.ts'
+import type { Hooks } from '../kernel/hook.ts'
+import type { Limits } from '../kernel/limits.ts'
+import type { Model, Models } from '../kernel/model.ts'
+import type { Pattern } from '../kernel/pattern.ts'
+import type { PriceBook } from '../kernel/price.ts'
+import type { RetryPolicy } from '../kernel/retry-policy.ts'
+import type { Tool } from '../kernel/tool.ts'
+import type { World } from '../kernel/world.ts'
+import type { CassetteOptions } from '../models/cassette-file.ts'
+import type { ModelConfig } from '../models/detect.ts'
+import type { CollaborateConfig } from '../patterns/collaborate/collaborate-config.ts'
+import type { Store } from '../store/store.ts'
+import type { McpLimits } from '../tools/mcp/mcp-server.ts'
+import type { McpServerConfig } from '../tools/mcp/mcp-server-config.ts'
+import type { Sandbox } from '../tools/sandbox/sandbox.ts'
+import type { ToolsOptions } from '../tools/tools.ts'
+
+export interface TroupeOptions {
+  /** A folder, a database file, `memory`, or a `Store`. Default: the folder `.troupe`. */
+  store?: string | Store
+  /** `full` syncs every step to disk, so that all steps survive a power failure. Default: `normal`. */
+  durability?: 'normal' | 'full'
+  /** A namespace: runs and sessions of other projects are not visible. Default: `default`. */
+  project?: string
+  /** The model for agents that name none: a role, `PROVIDER/MODEL`, `scripted:FILE`, or a `Model`. */
+  model?: string | Model
+  /** Added to the built-in agents; an agent with the name of a built-in one replaces it. */
+  agents?: readonly Agent[]
+  tools?: readonly Tool[]
+  /** Gives agents the built-in tools (read, search, write, run commands, fetch pages), confined to this folder. */
+  workspace?: ToolsOptions
+  /** Names of built-in workspace tools that agents do not get. */
+  disabledTools?: readonly string[]
+  /** Your own patterns, in addition to the built-in ones. */
+  patterns?: readonly Pattern[]
+  /** Defaults and limits of the pattern `collaborate`. */
+  collaborate?: Partial<CollaborateConfig>
+  /** Compares statements by meaning. Default: a small local model; `false` compares them as text only. */
+  embedder?: Embedder | false
+  hooks?: readonly Hooks[]
+  limits?: Partial<Limits>
+  /** Rules for tool calls, such as `{ ask: ['Bash'], deny: ['Write(.env*)'] }`. Agent files can only restrict further. */
+  permissions?: Policy
+  engine?: { concurrency?: number; strict?: boolean; world?: World; retryPolicy?: RetryPolicy }
+  /** Models and prices, instead of those found in the environment. */
+  models?: ModelOptions
+  /** Records every model request into a file, or replays such a file without a model or an API key. */
+  cassette?: CassetteOptions
+  /** MCP servers for all agents, in addition to those that agent files configure. */
+  mcp?: TroupeMcpOptions
+}
+
+export interface TroupeMcpOptions {
+  /** By name: `{ command, args, env }`, or `{ type: 'http', url, headers }`. */
+  servers?: Readonly<Record<string, McpServerConfig>>
+  /** The sandbox for stdio servers. Default: the sandbox of the workspace. */
+  sandbox?: Sandbox
+  /** Runs stdio servers without a sandbox, with the rights of this process. */
+  unconfined?: boolean
+  /** Environment variables that servers in agent files may use. */
+  exposeEnv?: readonly string[]
+  limits?: Partial<McpLimits>
+}
+
+export interface ModelOptions {
+  /** Your own models, found by their names. */
+  custom?: readonly Model[]
+  /** The models for the roles `fast`, `general` and `reasoning`. */
+  config?: ModelConfig
+  prices?: PriceBook
+  /** The model that summarises long conversations. Default: the role `fast`. */
+  summary?: string
+  /** Resolves model names instead of the built-in registry. */
+  resolver?: Models
+}
