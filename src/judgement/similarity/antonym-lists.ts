@@ -1,4 +1,4 @@
-/** Each line has two sides; words of one side stand against words of the other. */
+/** Each line has two sides; words of one side contradict words of the other. */
 export const ANTONYMS = `
 increase increment raise grow bump extend lengthen expand enlarge maximize higher longer larger bigger more greater | decrease decrement reduce lower shrink shorten cut diminish minimize lessen shorter smaller fewer less limit
 enable activate | disable deactivate
@@ -78,14 +78,14 @@ tabs tab | spaces space
 ram memory | disk
 hard | soft
 `
-/** Common in other senses: they count only when each side uses just one of the two. */
+/** Ambiguous words: they count only when each statement uses just one side of the line. */
 export const WEAK_ANTONYMS = `
 on | off
 up | down
 in into inside | out outside
 much many | little few
 `
-/** Any two of a line exclude each other. Lists of what teams choose between, so that lower case hides no name. */
+/** Any two words on a line exclude each other. Catches product names in lower case, which `properNamesDiffer` misses. */
 export const EXCLUSIVE_ALTERNATIVES = `
 monday tuesday wednesday thursday friday saturday sunday
 january february march april june july august september october november december

@@ -1,7 +1,7 @@
 import { ANTONYMS, EXCLUSIVE_ALTERNATIVES, WEAK_ANTONYMS } from './antonym-lists.ts'
 import { neitherIncludesOther } from './quantities.ts'
 import type { Word } from './tokenizer.ts'
-import { isContentWord, stem } from './tokenizer.ts'
+import { isContentWord, stem, wordTexts } from './tokenizer.ts'
 
 interface PolarSide {
   line: number
@@ -12,7 +12,7 @@ const ANTONYM_SIDES = sidesByStem(ANTONYMS)
 const WEAK_ANTONYM_SIDES = sidesByStem(WEAK_ANTONYMS)
 const ALTERNATIVE_SIDES = sidesByStem(EXCLUSIVE_ALTERNATIVES.replaceAll(' ', ' | '))
 
-/** Prefixes that turn a word round, and pairs of them that point apart. */
+/** Prefixes that turn a word into its opposite. */
 const NEGATIVE_PREFIX = /^(?:un|dis|in|im|ir|il|non|de|a|anti|mis|counter)-?/
 const OPPOSITE_PREFIXES: readonly (readonly [string, string])[] = [
   ['up', 'down'],
@@ -29,41 +29,37 @@ const OPPOSITE_PREFIXES: readonly (readonly [string, string])[] = [
   ['as', 'des'],
 ]
 
-/** True when the statements use words that exclude each other. */
+/** Whether two statements use words that exclude each other. */
 export function containAntonyms(a: readonly Word[], b: readonly Word[]): boolean {
-  const [mine, theirs] = [wordTexts(a), wordTexts(b)]
+  const [textsA, textsB] = [wordTexts(a), wordTexts(b)]
   return (
-    takesOtherSide(mine, theirs, ANTONYM_SIDES) ||
-    takesOtherSide(theirs, mine, ANTONYM_SIDES) ||
-    takeDisjointSides(mine, theirs, WEAK_ANTONYM_SIDES) ||
-    takeDisjointSides(mine, theirs, ALTERNATIVE_SIDES) ||
-    hasOppositeAffix(mine, theirs) ||
-    hasOppositeAffix(theirs, mine) ||
-    bindsAntonymsDifferently(mine, theirs)
+    takesOtherSide(textsA, textsB, ANTONYM_SIDES) ||
+    takesOtherSide(textsB, textsA, ANTONYM_SIDES) ||
+    takeDisjointSides(textsA, textsB, WEAK_ANTONYM_SIDES) ||
+    takeDisjointSides(textsA, textsB, ALTERNATIVE_SIDES) ||
+    hasOppositeAffix(textsA, textsB) ||
+    hasOppositeAffix(textsB, textsA) ||
+    bindsAntonymsDifferently(textsA, textsB)
   )
 }
 
-function wordTexts(words: readonly Word[]): string[] {
-  return words.map(({ text }) => text)
-}
-
 function sidesByStem(table: string): Map<string, PolarSide[]> {
-  const stands = new Map<string, PolarSide[]>()
+  const sides = new Map<string, PolarSide[]>()
   table
     .trim()
     .split('\n')
     .forEach((row, line) => {
       row.split('|').forEach((words, side) => {
         for (const word of words.trim().split(' ')) {
-          const known = stands.get(stem(word)) ?? []
-          stands.set(stem(word), [...known, { line, side }])
+          const known = sides.get(stem(word)) ?? []
+          sides.set(stem(word), [...known, { line, side }])
         }
       })
     })
-  return stands
+  return sides
 }
 
-/** Which sides of each line a statement takes. */
+/** The sides of each line whose words a statement uses. */
 function sidesTaken(
   words: readonly string[],
   table: ReadonlyMap<string, readonly PolarSide[]>,
@@ -80,41 +76,41 @@ function sidesTaken(
 type SideTable = ReadonlyMap<string, readonly PolarSide[]>
 type Sides = ReadonlySet<PolarSide['side']>
 
-/** True when this holds of the sides that both take on some line of the table. */
+/** Whether the predicate is true for the sides that both statements take on some line of the table. */
 function someLineMatches(
   table: SideTable,
   [a, b]: readonly [readonly string[], readonly string[]],
-  holds: (mine: Sides, theirs: Sides) => boolean,
+  predicate: (sidesOfA: Sides, sidesOfB: Sides) => boolean,
 ): boolean {
-  const theirs = sidesTaken(b, table)
-  return [...sidesTaken(a, table)].some(([line, sides]) => {
-    const others = theirs.get(line)
-    return others !== undefined && holds(sides, others)
+  const takenByB = sidesTaken(b, table)
+  return [...sidesTaken(a, table)].some(([line, sidesOfA]) => {
+    const sidesOfB = takenByB.get(line)
+    return sidesOfB !== undefined && predicate(sidesOfA, sidesOfB)
   })
 }
 
-/** One takes a side of a line on which the other one has only other sides. */
+/** Whether `a` takes a side of a line on which `b` takes only other sides. */
 function takesOtherSide(a: readonly string[], b: readonly string[], table: SideTable): boolean {
-  return someLineMatches(table, [a, b], (mine, theirs) => [...mine].some((side) => !theirs.has(side)))
+  return someLineMatches(table, [a, b], (sidesOfA, sidesOfB) => [...sidesOfA].some((side) => !sidesOfB.has(side)))
 }
 
 function takeDisjointSides(a: readonly string[], b: readonly string[], table: SideTable): boolean {
-  return someLineMatches(table, [a, b], (mine, theirs) =>
-    neitherIncludesOther([...mine].map(String), [...theirs].map(String)),
+  return someLineMatches(table, [a, b], (sidesOfA, sidesOfB) =>
+    neitherIncludesOther([...sidesOfA].map(String), [...sidesOfB].map(String)),
   )
 }
 
 /** lock and unlock, valid and invalid, upscale and downscale, stateful and stateless. */
 function hasOppositeAffix(a: readonly string[], b: readonly string[]): boolean {
-  const [mine, theirs] = [new Set(a.map(stem)), new Set(b.map(stem))]
-  const [mineOnly, theirsOnly] = [difference(mine, theirs), difference(theirs, mine)]
-  return mineOnly.some((word) => {
-    const bare = word.replace(NEGATIVE_PREFIX, '')
-    if (bare !== word && bare.length >= 3 && theirsOnly.includes(bare)) return true
-    if (/(?:ful|less)$/.test(word) && theirsOnly.some((other) => other !== word && sameRoot(other, word))) return true
-    return OPPOSITE_PREFIXES.some(([one, other]) => {
-      const rest = word.startsWith(one) ? word.slice(one.length) : ''
-      return rest.length >= 3 && theirsOnly.includes(`${other}${rest}`)
+  const [stemsOfA, stemsOfB] = [new Set(a.map(stem)), new Set(b.map(stem))]
+  const [onlyInA, onlyInB] = [difference(stemsOfA, stemsOfB), difference(stemsOfB, stemsOfA)]
+  return onlyInA.some((word) => {
+    const root = word.replace(NEGATIVE_PREFIX, '')
+    if (root !== word && root.length >= 3 && onlyInB.includes(root)) return true
+    if (/(?:ful|less)$/.test(word) && onlyInB.some((other) => other !== word && sameRoot(other, word))) return true
+    return OPPOSITE_PREFIXES.some(([prefix, opposite]) => {
+      const rest = word.startsWith(prefix) ? word.slice(prefix.length) : ''
+      return rest.length >= 3 && onlyInB.includes(`${opposite}${rest}`)
     })
   })
 }
@@ -127,26 +123,26 @@ function difference(set: ReadonlySet<string>, other: ReadonlySet<string>): strin
   return [...set].filter((word) => !other.has(word))
 }
 
-/** "Raise the timeout and lower the limit" against "lower the timeout and raise the limit": the same words, bound otherwise. */
+/** "Raise the timeout and lower the limit" against "lower the timeout and raise the limit": the antonyms are swapped. */
 function bindsAntonymsDifferently(a: readonly string[], b: readonly string[]): boolean {
-  const [mine, theirs] = [boundAntonyms(a), boundAntonyms(b)]
-  return [...mine].some(([word, stands]) => {
-    const others = theirs.get(word)
+  const [boundInA, boundInB] = [boundAntonyms(a), boundAntonyms(b)]
+  return [...boundInA].some(([word, sidesInA]) => {
+    const sidesInB = boundInB.get(word)
     return (
-      others !== undefined &&
-      [...stands].some((stand) => others.has(oppositeSide(stand))) &&
-      neitherIncludesOther([...stands], [...others])
+      sidesInB !== undefined &&
+      [...sidesInA].some((side) => sidesInB.has(oppositeSide(side))) &&
+      neitherIncludesOther([...sidesInA], [...sidesInB])
     )
   })
 }
 
-/** For each content word the polar words that went before it most closely. */
+/** For each content word the sides of the closest antonym before it. */
 function boundAntonyms(words: readonly string[]): Map<string, Set<string>> {
   const bound = new Map<string, Set<string>>()
   let current: readonly PolarSide[] = []
   for (const word of words) {
-    const stands = ANTONYM_SIDES.get(stem(word))
-    if (stands) current = stands
+    const sides = ANTONYM_SIDES.get(stem(word))
+    if (sides) current = sides
     else if (isContentWord(word) || word.length === 1) {
       const known = bound.get(stem(word)) ?? new Set<string>()
       for (const { line, side } of current) known.add(`${line}:${side}`)
@@ -156,7 +152,7 @@ function boundAntonyms(words: readonly string[]): Map<string, Set<string>> {
   return bound
 }
 
-function oppositeSide(stand: string): string {
-  const [line, side] = stand.split(':')
+function oppositeSide(lineAndSide: string): string {
+  const [line, side] = lineAndSide.split(':')
   return `${line}:${side === '0' ? 1 : 0}`
 }

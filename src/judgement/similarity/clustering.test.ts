@@ -23,15 +23,15 @@ const statements = [
   '?',
 ]
 const some = fc.array(fc.constantFrom(...statements), { maxLength: 9 })
-/** A similarity that follows from the texts, whatever their places. */
-const like = (texts: readonly string[], salt: number) => (a: number, b: number) => {
+/** A similarity that depends on the texts only, not on their positions. */
+const hashSimilarity = (texts: readonly string[], salt: number) => (a: number, b: number) => {
   const [x, y] = [normalizeStatement(texts[a] ?? ''), normalizeStatement(texts[b] ?? '')].sort()
   let hash = salt
   for (const letter of `${x}|${y}`) hash = (hash * 31 + letter.charCodeAt(0)) % 1009
-  // In steps of a quarter: who is bound equally strongly to two others must not choose by their places.
+  // In steps of a quarter, so that equal similarities occur: ties must not be broken by position.
   return Math.round((hash / 1009) * 4) / 4
 }
-const together = (texts: readonly string[], groups: readonly (readonly number[])[]) =>
+const groupTexts = (texts: readonly string[], groups: readonly (readonly number[])[]) =>
   groups
     .map((group) =>
       group
@@ -41,60 +41,61 @@ const together = (texts: readonly string[], groups: readonly (readonly number[])
     )
     .sort()
 
-describe('clustered', () => {
-  test('VO6 equal normalised texts are one group, groups stand in the order of their first members', () => {
+describe('clusterTexts', () => {
+  test('VO6 equal normalised texts form one group, and groups are ordered by their first members', () => {
     const { groups, unclear } = clusterTexts(['Use Redis', 'Wait', 'use redis!', 'wait.', 'Buy it'])
     expect(groups).toEqual([[0, 2], [1, 3], [4]])
     expect(unclear).toEqual([])
   })
 
-  test('VO6 pairs at the threshold are joined, below it they are not', () => {
+  test('VO6 pairs at the threshold are merged, pairs below it are not', () => {
     const texts = ['Offer the customer a refund', 'Give the customer their money back']
     expect(clusterTexts(texts, { similarity: () => 0.75, threshold: 0.75 }).groups).toEqual([[0, 1]])
     expect(clusterTexts(texts, { similarity: () => 0.7499, threshold: 0.75 }).groups).toEqual([[0], [1]])
     expect(clusterTexts(texts, { similarity: () => Number.NaN }).groups).toEqual([[0], [1]])
   })
 
-  test('VO6 the order of the texts never changes who is with whom', () => {
+  test('VO6 the order of the texts never changes the groups', () => {
     fc.assert(
-      fc.property(some, fc.nat(1000), fc.infiniteStream(fc.nat()), (texts, salt, places) => {
-        const order = texts.map((text) => ({ text, place: places.next().value ?? 0 }))
-        const shuffled = order.sort((a, b) => a.place - b.place).map(({ text }) => text)
-        const known = (list: readonly string[]) => ({ similarity: like(list, salt), threshold: 0.5, margin: 0.2 })
-        const [one, other] = [clusterTexts(texts, known(texts)), clusterTexts(shuffled, known(shuffled))]
-        expect(together(shuffled, other.groups)).toEqual(together(texts, one.groups))
-        expect(other.unclear.length).toBe(one.unclear.length)
+      fc.property(some, fc.nat(1000), fc.infiniteStream(fc.nat()), (texts, salt, ranks) => {
+        const ranked = texts.map((text) => ({ text, rank: ranks.next().value ?? 0 }))
+        const shuffled = ranked.sort((a, b) => a.rank - b.rank).map(({ text }) => text)
+        const cluster = (list: readonly string[]) =>
+          clusterTexts(list, { similarity: hashSimilarity(list, salt), threshold: 0.5, margin: 0.2 })
+        const [original, reordered] = [cluster(texts), cluster(shuffled)]
+        expect(groupTexts(shuffled, reordered.groups)).toEqual(groupTexts(texts, original.groups))
+        expect(reordered.unclear.length).toBe(original.unclear.length)
       }),
       { numRuns: 500 },
     )
   })
 
-  test('VO6 every text is in exactly one group, and its members in order', () => {
+  test('VO6 every text is in exactly one group, and members are in order', () => {
     fc.assert(
       fc.property(some, fc.nat(1000), (texts, salt) => {
-        const { groups } = clusterTexts(texts, { similarity: like(texts, salt), threshold: 0.4 })
+        const { groups } = clusterTexts(texts, { similarity: hashSimilarity(texts, salt), threshold: 0.4 })
         expect(groups.flat().sort((a, b) => a - b)).toEqual(texts.map((_, index) => index))
         for (const group of groups) expect(group).toEqual([...group].sort((a, b) => a - b))
       }),
     )
   })
 
-  test('VO7 what the guard forbids is never in one group: not by a third text, not by a model’s word', () => {
+  test('VO7 texts with a contradiction are never in one group, neither through a third text nor by a verdict', () => {
     const texts = ['Increase the timeout', 'Change the value of it somehow', 'Decrease the timeout']
-    const judged = [
+    const allSame = [
       { a: 0, b: 1, same: true },
       { a: 1, b: 2, same: true },
       { a: 0, b: 2, same: true },
     ]
     for (const { groups } of [
       clusterTexts(texts, { similarity: () => 1 }),
-      clusterTexts(texts, { verdicts: judged }),
+      clusterTexts(texts, { verdicts: allSame }),
     ]) {
       expect(groups.some((group) => group.includes(0) && group.includes(2))).toBe(false)
     }
     fc.assert(
       fc.property(some, fc.array(fc.record({ a: fc.nat(8), b: fc.nat(8), same: fc.boolean() })), (list, verdicts) => {
-        for (const group of clusterTexts(list, { similarity: () => 1, verdicts: verdicts }).groups) {
+        for (const group of clusterTexts(list, { similarity: () => 1, verdicts }).groups) {
           for (const a of group)
             for (const b of group) expect(findContradiction(list[a] ?? '', list[b] ?? '')).toBeUndefined()
         }
@@ -109,7 +110,7 @@ describe('clustered', () => {
     expect(clusterTexts(texts, { similarity, threshold: 0.75 }).groups).toEqual([[0, 1], [2]])
   })
 
-  test('VO8 pairs within the margin, and pairs that vectors say nothing about, are unclear; a verdict settles them', () => {
+  test('VO8 pairs within the margin and pairs with unreliable embeddings are unclear; a verdict decides them', () => {
     const texts = ['Offer the customer a refund', 'Give the customer their money back', 'Give the customer nothing']
     const near = clusterTexts(texts.slice(0, 2), { similarity: () => 0.7, threshold: 0.75, margin: 0.1 })
     expect(near).toEqual({ groups: [[0], [1]], unclear: [[0, 1]] })
@@ -121,7 +122,7 @@ describe('clustered', () => {
     expect(no).toEqual({ groups: [[0], [1]], unclear: [] })
   })
 
-  test('VO8 verdicts that contradict each other are a no', () => {
+  test('VO8 contradicting verdicts count as not the same', () => {
     const verdicts = [
       { a: 0, b: 1, same: true },
       { a: 2, b: 1, same: false },
@@ -129,41 +130,40 @@ describe('clustered', () => {
     expect(clusterTexts(['Use it now', 'Go ahead', 'use it now.'], { verdicts }).groups).toEqual([[0, 2], [1]])
   })
 
-  test('VO8 without an embedder nothing is joined beyond the text, and what shares its words is unclear', () => {
+  test('VO8 without an embedder only equal texts are merged, and pairs with a large word overlap are unclear', () => {
     const texts = ['Hash passwords with bcrypt', 'Use bcrypt to hash passwords', 'Buy a house', 'Hash no passwords']
     expect(clusterTexts(texts)).toEqual({ groups: [[0], [1], [2], [3]], unclear: [[0, 1]] })
   })
 
-  const kept = (groups: readonly (readonly number[])[], earlier: readonly string[]) =>
+  const restrictTo = (groups: readonly (readonly number[])[], earlier: readonly string[]) =>
     groups.map((group) => group.filter((index) => index < earlier.length)).filter(({ length }) => length > 0)
 
-  test('VO9 texts of a later wave change nothing in who of the earlier ones is with whom', () => {
+  test('VO9 texts of a later wave never change the grouping of earlier texts', () => {
     fc.assert(
       fc.property(some, some, fc.nat(1000), (earlier, later, salt) => {
         const all = [...earlier, ...later]
         const options = {
-          similarity: like(all, salt),
+          similarity: hashSimilarity(all, salt),
           threshold: 0.4,
-          wave: (at: number) => (at < earlier.length ? 0 : 1),
+          wave: (index: number) => (index < earlier.length ? 0 : 1),
         }
         const before = clusterTexts(earlier, options).groups
-        expect(kept(clusterTexts(all, options).groups, earlier)).toEqual(before)
+        expect(restrictTo(clusterTexts(all, options).groups, earlier)).toEqual(before)
       }),
       { numRuns: 500 },
     )
   })
 
-  test('VO25 a model’s word joins whole groups and takes nobody out of one, however close two texts are', () => {
+  test('VO25 a verdict merges whole groups and never splits one, however similar two texts are', () => {
     const texts = ['Stop using Redis', 'Avoid Redis', 'Avoid Redis for every tenant']
     const close: Record<string, number> = { '0 1': 0.8, '1 2': 0.99, '0 2': 0.3 }
     const similarity = (a: number, b: number) => close[[a, b].sort().join(' ')] ?? 0
-    const judged = [{ a: 1, b: 2, same: true }]
-    expect(clusterTexts(texts, { similarity, verdicts: judged }).groups).toEqual([[0, 1], [2]])
+    expect(clusterTexts(texts, { similarity, verdicts: [{ a: 1, b: 2, same: true }] }).groups).toEqual([[0, 1], [2]])
     const verdict = fc.record({ a: fc.nat(8), b: fc.nat(8), same: fc.boolean() })
     fc.assert(
       fc.property(some, fc.nat(1000), fc.array(verdict), (list, salt, verdicts) => {
-        const options = { similarity: like(list, salt), threshold: 0.5 }
-        const after = clusterTexts(list, { ...options, verdicts: verdicts }).groups
+        const options = { similarity: hashSimilarity(list, salt), threshold: 0.5 }
+        const after = clusterTexts(list, { ...options, verdicts }).groups
         for (const group of clusterTexts(list, options).groups) {
           expect(after.some((other) => group.every((index) => other.includes(index)))).toBe(true)
         }
@@ -172,7 +172,7 @@ describe('clustered', () => {
     )
   })
 
-  test('VO25 of what only a model joined, what was said in an earlier wave goes first', () => {
+  test('VO25 verdicts about texts of earlier waves are applied first', () => {
     const texts = ['Offer the customer a refund', 'Give the customer their money back', 'Return the money of customers']
     const close: Record<string, number> = { '0 1': 0.65, '1 2': 0.7 }
     const similarity = (a: number, b: number) => close[[a, b].sort().join(' ')] ?? 0

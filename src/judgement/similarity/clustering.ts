@@ -7,21 +7,21 @@ import {
 } from './similarity.ts'
 
 /*
- * Invariants
- * 1. The order of the texts never changes who is with whom: everything is decided in the order of the normalised texts.
- * 2. What the guard forbids is never in one group, not even by way of a third text or of a model's word.
- * 3. Texts of a later wave change nothing in who of the earlier ones is with whom.
- * 4. A model's word joins whole groups that were found without it, and takes nobody out of one: it comes after a vote may
- *    have been stopped for who leads.
+ * Complete-linkage clustering of recommendations.
+ * 1. The order of the texts never changes the groups: all decisions follow the order of the normalised texts.
+ * 2. Two texts with a contradiction are never in one group, neither through a third text nor by a verdict.
+ * 3. Texts of a later wave never change the grouping of earlier texts.
+ * 4. A verdict of a model merges whole groups and never splits one: a vote may already have stopped early because of the
+ *    group in the lead.
  */
 
 export interface Clusters {
   groups: number[][]
-  /** Pairs text cannot settle and a model might. */
+  /** Pairs that need the verdict of a model. */
   unclear: [number, number][]
 }
 
-/** A pair that was settled by somebody who read both texts. */
+/** The decision of a model about one pair of texts. */
 export interface PairVerdict {
   a: number
   b: number
@@ -33,22 +33,23 @@ export interface ClusterOptions {
   threshold?: number
   margin?: number
   verdicts?: readonly PairVerdict[]
-  /** In which wave a text came. */
+  /** The wave in which a text was contributed. */
   wave?: (index: number) => number
 }
 
 const DEFAULT_THRESHOLD = 0.75
 const DEFAULT_MARGIN = 0.15
-/** Without an embedder: texts that share so many words are worth a question to a model, and nothing more. */
+/** Without an embedder, texts with this word overlap are unclear; they are never merged without a verdict. */
 const UNCLEAR_OVERLAP = 0.5
+
 /**
- * Groups equivalent recommendations: equal normalised text, then pairs at or over the threshold that pass the guard. Every
- * two members of a group are such a pair. Pairs between `threshold - margin` and `threshold` that pass the guard are
- * unclear, and so are those over it about which vectors say nothing. `judged` are pairs a model settled.
+ * Groups equivalent recommendations: equal normalised texts, then pairs at or above `threshold` without a contradiction. Every
+ * two members of a group are such a pair. Pairs between `threshold - margin` and `threshold` are unclear, and so are pairs
+ * above it whose embeddings are unreliable. `verdicts` decide unclear pairs.
  */
-export function clusterTexts(texts: readonly string[], known: ClusterOptions = {}): Clusters {
-  const atoms = groupEqualTexts(texts, known.wave ?? (() => 0))
-  const bonds = findBonds(texts, atoms, known)
+export function clusterTexts(texts: readonly string[], options: ClusterOptions = {}): Clusters {
+  const atoms = groupEqualTexts(texts, options.wave ?? (() => 0))
+  const bonds = findBonds(texts, atoms, options)
   const groups = linkCompletely(atoms.length, bonds.links).map((members) =>
     members.flatMap((member) => atoms[member]?.members ?? []).sort((a, b) => a - b),
   )
@@ -58,21 +59,21 @@ export function clusterTexts(texts: readonly string[], known: ClusterOptions = {
   }
 }
 
-/** Equal normalised texts. Only the first of them are held against others: how later ones are written must not matter. */
+/** Texts with the same normalised form. */
 interface EqualTexts {
   members: number[]
+  /** Members of the earliest wave. Only these are compared, so that later texts never change earlier groups. */
   representatives: number[]
   wave: number
 }
 
-/** In the order of the normalised texts. */
 function groupEqualTexts(texts: readonly string[], wave: (index: number) => number): EqualTexts[] {
   const byText = new Map<string, number[]>()
   texts.forEach((text, index) => {
-    const form = normalizeStatement(text)
-    const members = byText.get(form)
+    const normalized = normalizeStatement(text)
+    const members = byText.get(normalized)
     if (members) members.push(index)
-    else byText.set(form, [index])
+    else byText.set(normalized, [index])
   })
   return [...byText]
     .sort(([a], [b]) => (a < b ? -1 : 1))
@@ -85,7 +86,7 @@ function groupEqualTexts(texts: readonly string[], wave: (index: number) => numb
 const EMPTY_SET: ReadonlySet<string> = new Set()
 
 interface Bond {
-  by: 'similarity' | 'verdict'
+  source: 'similarity' | 'verdict'
   strength: number
 }
 
@@ -100,22 +101,22 @@ interface Bonds {
   unclear: [number, number][]
 }
 
-function findBonds(texts: readonly string[], atoms: readonly EqualTexts[], known: ClusterOptions): Bonds {
-  const verdicts = verdictsByPair(atoms, known.verdicts ?? [])
+function findBonds(texts: readonly string[], atoms: readonly EqualTexts[], options: ClusterOptions): Bonds {
+  const verdicts = verdictsByPair(atoms, options.verdicts ?? [])
   const bonds: Bonds = { links: [], unclear: [] }
-  const contents = known.similarity
+  const stems = options.similarity
     ? []
     : atoms.map(({ representatives }) => contentStemSet(texts[first(representatives)] ?? ''))
-  atoms.forEach((mine, a) => {
-    atoms.slice(a + 1).forEach((theirs, offset) => {
+  atoms.forEach((atomA, a) => {
+    atoms.slice(a + 1).forEach((atomB, offset) => {
       const b = a + 1 + offset
-      const alike = known.similarity
-        ? lowestSimilarity(known.similarity, mine.representatives, theirs.representatives)
-        : diceCoefficient(contents[a] ?? EMPTY_SET, contents[b] ?? EMPTY_SET)
-      const question = { texts, known, alike, verdict: verdicts.get(`${a} ${b}`) }
-      const bond = bondBetween(question, mine.representatives, theirs.representatives)
-      if (bond === 'unclear') bonds.unclear.push(orderedPair(first(mine.members), first(theirs.members)))
-      else if (bond !== undefined) bonds.links.push({ a, b, wave: Math.max(mine.wave, theirs.wave), ...bond })
+      const similarity = options.similarity
+        ? lowestSimilarity(options.similarity, atomA.representatives, atomB.representatives)
+        : diceCoefficient(stems[a] ?? EMPTY_SET, stems[b] ?? EMPTY_SET)
+      const pair = { texts, options, similarity, verdict: verdicts.get(`${a} ${b}`) }
+      const bond = bondBetween(pair, atomA.representatives, atomB.representatives)
+      if (bond === 'unclear') bonds.unclear.push(orderedPair(first(atomA.members), first(atomB.members)))
+      else if (bond !== undefined) bonds.links.push({ a, b, wave: Math.max(atomA.wave, atomB.wave), ...bond })
     })
   })
   return bonds
@@ -123,63 +124,64 @@ function findBonds(texts: readonly string[], atoms: readonly EqualTexts[], known
 
 interface PairContext {
   texts: readonly string[]
-  known: ClusterOptions
-  alike: number
+  options: ClusterOptions
+  similarity: number
   verdict: boolean | undefined
 }
 
-/** How strongly two texts are bound, or that nobody knows; undefined when they are not. */
+/** The bond of two sets of equal texts; `undefined` when they differ. */
 function bondBetween(
-  { texts, known, alike, verdict }: PairContext,
-  mine: readonly number[],
-  theirs: readonly number[],
+  { texts, options, similarity, verdict }: PairContext,
+  membersA: readonly number[],
+  membersB: readonly number[],
 ): Bond | 'unclear' | undefined {
-  const { similarity, threshold = DEFAULT_THRESHOLD, margin = DEFAULT_MARGIN } = known
-  if (verdict !== true && !(alike >= (similarity ? threshold - margin : UNCLEAR_OVERLAP))) return undefined
-  const pairs = mine.flatMap((a) => theirs.map((b) => [texts[a] ?? '', texts[b] ?? ''] as const))
+  const { similarity: embedded, threshold = DEFAULT_THRESHOLD, margin = DEFAULT_MARGIN } = options
+  if (verdict !== true && !(similarity >= (embedded ? threshold - margin : UNCLEAR_OVERLAP))) return undefined
+  const pairs = membersA.flatMap((a) => membersB.map((b) => [texts[a] ?? '', texts[b] ?? ''] as const))
   if (pairs.some(([a, b]) => findContradiction(a, b) !== undefined)) return undefined
-  const measured = similarity && alike >= threshold && !pairs.some(([a, b]) => isEmbeddingUnreliable(a, b))
-  if (measured) return { by: 'similarity', strength: alike }
+  const isSimilar = embedded && similarity >= threshold && !pairs.some(([a, b]) => isEmbeddingUnreliable(a, b))
+  if (isSimilar) return { source: 'similarity', strength: similarity }
   if (verdict === undefined) return 'unclear'
-  return verdict ? { by: 'verdict', strength: alike } : undefined
+  return verdict ? { source: 'verdict', strength: similarity } : undefined
 }
 
 function lowestSimilarity(
   similarity: (a: number, b: number) => number,
-  mine: readonly number[],
-  theirs: readonly number[],
+  membersA: readonly number[],
+  membersB: readonly number[],
 ): number {
-  return Math.min(...mine.flatMap((a) => theirs.map((b) => similarity(a, b))))
+  return Math.min(...membersA.flatMap((a) => membersB.map((b) => similarity(a, b))))
 }
 
-/** By pair of atoms. Two verdicts that contradict each other are a no. */
-function verdictsByPair(atoms: readonly EqualTexts[], judged: readonly PairVerdict[]): Map<string, boolean> {
-  const atomOf = new Map(atoms.flatMap(({ members }, atom) => members.map((member) => [member, atom] as const)))
+/** Verdicts by pair of atoms. Contradicting verdicts count as "not the same". */
+function verdictsByPair(atoms: readonly EqualTexts[], pairVerdicts: readonly PairVerdict[]): Map<string, boolean> {
+  const atomByMember = new Map(atoms.flatMap(({ members }, atom) => members.map((member) => [member, atom] as const)))
   const verdicts = new Map<string, boolean>()
-  for (const { a, b, same } of judged) {
-    const [one, other] = [atomOf.get(a), atomOf.get(b)]
-    if (one === undefined || other === undefined || one === other) continue
-    const key = orderedPair(one, other).join(' ')
+  for (const { a, b, same } of pairVerdicts) {
+    const [atomA, atomB] = [atomByMember.get(a), atomByMember.get(b)]
+    if (atomA === undefined || atomB === undefined || atomA === atomB) continue
+    const key = orderedPair(atomA, atomB).join(' ')
     verdicts.set(key, same && verdicts.get(key) !== false)
   }
   return verdicts
 }
 
-/** Joins the earliest first, then what is bound most strongly; two groups only when all of both are bound to each other. */
+/** Complete linkage: merges two groups only when every pair of their members has a link. Earliest wave, then strongest, first. */
 function linkCompletely(count: number, links: readonly Link[]): number[][] {
-  const bound = new Set<string>()
-  const groupOf = Array.from({ length: count }, (_, atom) => [atom])
-  for (const by of ['similarity', 'verdict'] as const) {
-    const here = links.filter((link) => link.by === by).sort(compareLinks)
-    for (const { a, b } of here) bound.add(`${a} ${b}`).add(`${b} ${a}`)
-    for (const { a, b } of here) {
-      const [one, other] = [groupOf[a] ?? [], groupOf[b] ?? []]
-      if (one === other || !one.every((left) => other.every((right) => bound.has(`${left} ${right}`)))) continue
-      const joined = [...one, ...other]
-      for (const member of joined) groupOf[member] = joined
+  const linkedPairs = new Set<string>()
+  const groups = Array.from({ length: count }, (_, atom) => [atom])
+  for (const source of ['similarity', 'verdict'] as const) {
+    const candidates = links.filter((link) => link.source === source).sort(compareLinks)
+    for (const { a, b } of candidates) linkedPairs.add(`${a} ${b}`).add(`${b} ${a}`)
+    for (const { a, b } of candidates) {
+      const [groupA, groupB] = [groups[a] ?? [], groups[b] ?? []]
+      if (groupA === groupB) continue
+      if (!groupA.every((left) => groupB.every((right) => linkedPairs.has(`${left} ${right}`)))) continue
+      const merged = [...groupA, ...groupB]
+      for (const member of merged) groups[member] = merged
     }
   }
-  return [...new Set(groupOf)]
+  return [...new Set(groups)]
 }
 
 function compareLinks(x: Link, y: Link): number {

@@ -1,6 +1,6 @@
 import type { Word } from './tokenizer.ts'
 
-/** How people begin a recommendation. What follows is the recommendation; the longest opening first. */
+/** Phrases that introduce a recommendation and add nothing to it; sorted longest first. */
 const OPENINGS: readonly string[][] = [
   'my recommendation is to',
   'my recommendation is that we',
@@ -49,35 +49,35 @@ const OPENINGS: readonly string[][] = [
   .sort((a, b) => b.length - a.length)
 
 const EMPTY_WORDS = new Set(['please', 'kindly', 'really', 'basically', 'actually', 'definitely', 'certainly'])
-/** Only with a comma behind it: "Overall, …" and not "overall performance". */
+/** Filler only before a comma: "Overall, …" but not "overall performance". */
 const INTERJECTIONS = new Set(['overall', 'well', 'so', 'recommendation', 'okay', 'sure'])
 const ARTICLES = new Set(['a', 'an', 'the'])
-/** Behind these a letter is a name: option A, type a. */
+/** Nouns after which a single letter is a name: option A, type a. */
 const LETTERED_NOUNS = new Set(
   'option plan variant version type class tier grade choice alternative approach design proposal candidate model vitamin'.split(
     ' ',
   ),
 )
-/** No noun: what stands before is no article but a name, as in "A over B". */
+/** Words that never follow an article: an "A" before them is a name, as in "A over B". */
 const NON_NOUNS = new Set(
   'over and or than instead rather before after is are was to with not nor if then versus vs because for in on as but should few little bit lot'.split(
     ' ',
   ),
 )
 
-/** A statement without polite openings, articles and words that add nothing. */
+/** Removes polite openings, articles and filler words. */
 export function stripFiller(words: readonly Word[]): Word[] {
-  const told = stripOpening(words)
-  return told.filter(({ text, raw, endsClause }, index) => {
-    // "not really safe" says less than "not safe".
-    if (EMPTY_WORDS.has(text)) return told[index - 1]?.text === 'not'
-    // "do not" and "not": the auxiliary says nothing.
-    if (/^(?:do|does|did)$/.test(text) && told[index + 1]?.text === 'not') return false
+  const statement = stripOpening(words)
+  return statement.filter(({ text, raw, endsClause }, index) => {
+    // "not really safe" is weaker than "not safe".
+    if (EMPTY_WORDS.has(text)) return statement[index - 1]?.text === 'not'
+    // "do not" equals "not".
+    if (/^(?:do|does|did)$/.test(text) && statement[index + 1]?.text === 'not') return false
     if (!ARTICLES.has(text)) return true
-    const [previous, next] = [told[index - 1], told[index + 1]]
-    const named = raw === 'A' && index > 0 && previous?.endsClause !== true
+    const [previous, next] = [statement[index - 1], statement[index + 1]]
+    const isName = raw === 'A' && index > 0 && previous?.endsClause !== true
     return (
-      named || endsClause || next === undefined || NON_NOUNS.has(next.text) || LETTERED_NOUNS.has(previous?.text ?? '')
+      isName || endsClause || next === undefined || NON_NOUNS.has(next.text) || LETTERED_NOUNS.has(previous?.text ?? '')
     )
   })
 }

@@ -2,16 +2,15 @@ import { neitherIncludesOther } from './quantities.ts'
 import type { Word } from './tokenizer.ts'
 import { isContentWord, stem } from './tokenizer.ts'
 
-/** So many capitals make a headline, in which every word looks like a name. */
+/** Above this share of capitalised words a text is a headline, in which capitals do not mark names. */
 const HEADLINE_SHARE = 0.5
 
-/** True when each statement names something that the other one does not: Redis here, Memcached there. */
+/** Whether each statement has a proper name that the other lacks, such as Redis and Memcached. */
 export function properNamesDiffer(a: readonly Word[], b: readonly Word[]): boolean {
-  const [all, others] = [stemsFrom(a), stemsFrom(b)]
-  const [mine, theirs] = [properNames(a), properNames(b)]
+  const [stemsOfA, stemsOfB] = [stemsFrom(a), stemsFrom(b)]
   return neitherIncludesOther(
-    mine.filter((name) => !others.includes(name)),
-    theirs.filter((name) => !all.includes(name)),
+    properNames(a).filter((name) => !stemsOfB.includes(name)),
+    properNames(b).filter((name) => !stemsOfA.includes(name)),
   )
 }
 
@@ -20,20 +19,20 @@ function stemsFrom(words: readonly Word[]): string[] {
 }
 
 function properNames(words: readonly Word[]): string[] {
-  const headline =
+  const isHeadline =
     words.filter(({ raw }) => /^\p{Lu}/u.test(raw)).length > HEADLINE_SHARE * words.length && words.length > 2
   return words
     .filter(({ raw, text }, index) => {
       if (!isContentWord(text)) return false
-      // Capitals inside of a word make it a name wherever it stands: PostgreSQL, JWT, gRPC.
+      // A capital inside a word marks a name in any position: PostgreSQL, JWT, gRPC.
       if (/^.+\p{Lu}/u.test(raw)) return raw !== raw.toUpperCase() || !isAllCaps(words)
-      const opens = index === 0 || words[index - 1]?.endsClause === true
-      return !opens && !headline && /^\p{Lu}/u.test(raw)
+      const startsClause = index === 0 || words[index - 1]?.endsClause === true
+      return !startsClause && !isHeadline && /^\p{Lu}/u.test(raw)
     })
     .map(({ text }) => stem(text))
 }
 
-/** EVERYTHING IN CAPITALS has no names. */
+/** In a TEXT ALL IN CAPITALS, capitals do not mark names. */
 function isAllCaps(words: readonly Word[]): boolean {
   return words.length > 1 && words.every(({ raw }) => raw === raw.toUpperCase())
 }

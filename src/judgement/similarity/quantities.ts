@@ -1,4 +1,4 @@
-/** Units of time in milliseconds. `m` is missing on purpose: minutes, metres or millions. */
+/** `m` is not listed because it is ambiguous: minutes, metres or millions. */
 const MILLISECONDS_PER_UNIT: Readonly<Record<string, number>> = {
   ms: 1,
   msec: 1,
@@ -45,11 +45,11 @@ const NUMBER_WORD = new RegExp(`\\b(?:${Object.keys(NUMBER_WORDS).join('|')})\\b
 const NUMBER = '(?<![\\w.])(?<sign>(?<!\\S)[-−])?(?<amount>\\d+(?:[.,]\\d+)*)'
 const QUANTITY = new RegExp(`${NUMBER}(?:\\s?(?<unit>[a-zA-Zµ]{1,12}(?!\\w)|%|per ?cent\\b))?(?!\\w|\\.\\d)`, 'gu')
 
-/** Rewrites numbers with their units into one word each: "30s", "30 seconds" and "0.5 min" are all `30000ms`. */
+/** Rewrites numbers with their units as one word each: "30s", "30 seconds" and "0.5 min" become `30000ms`. */
 export function normalizeQuantities(text: string): string {
-  const counted = text.replace(NUMBER_WORD, (word) => NUMBER_WORDS[word.toLowerCase()] ?? word)
-  const versions = counted.replace(/\b(?:version|ver\.?|v\.?)\s?(?=\d)/gi, 'v')
-  return versions.replace(QUANTITY, (whole: string, ...rest: unknown[]) => {
+  const withDigits = text.replace(NUMBER_WORD, (word) => NUMBER_WORDS[word.toLowerCase()] ?? word)
+  const withVersions = withDigits.replace(/\b(?:version|ver\.?|v\.?)\s?(?=\d)/gi, 'v')
+  return withVersions.replace(QUANTITY, (whole: string, ...rest: unknown[]) => {
     const { sign = '', amount = '', unit = '' } = rest.at(-1) as Record<string, string | undefined>
     return (
       formatQuantity(`${sign && '-'}${normalizeNumber(amount)}`, unit) ??
@@ -62,10 +62,10 @@ function replaceAmount(whole: string, amount: string): string {
   return whole.replace(amount, normalizeNumber(amount))
 }
 
-/** 1,000 is 1000 and 2.0 is 2; 3.10 stays, for as a version it is not 3.1. */
+/** 1,000 becomes 1000 and 2.0 becomes 2; 3.10 stays, because as a version it is not 3.1. */
 function normalizeNumber(amount: string): string {
-  const joined = /^\d{1,3}(?:,\d{3})+(?:\.\d+)?$/.test(amount) ? amount.replaceAll(',', '') : amount
-  return joined.replace(/^(\d+)\.0$/, '$1')
+  const digits = /^\d{1,3}(?:,\d{3})+(?:\.\d+)?$/.test(amount) ? amount.replaceAll(',', '') : amount
+  return digits.replace(/^(\d+)\.0$/, '$1')
 }
 
 function formatQuantity(amount: string, unit: string): string | undefined {
@@ -74,23 +74,23 @@ function formatQuantity(amount: string, unit: string): string | undefined {
   if (lower === '%' || /^per ?cent$/.test(lower)) return `${word}%`
   if (lower === 'x' || lower === 'times') return `${word}x`
   if (unit === 'k') return `${word}000`.replace(/^(\d+)\.(\d)000$/, '$1$200')
-  const time = MILLISECONDS_PER_UNIT[lower] ?? MILLISECONDS_PER_UNIT[lower.replace(/s$/, '')]
+  const milliseconds = MILLISECONDS_PER_UNIT[lower] ?? MILLISECONDS_PER_UNIT[lower.replace(/s$/, '')]
   const value = Number(amount)
-  if (time !== undefined && Number.isFinite(value))
-    return `${Math.round(value * time * 1e6) / 1e6}ms`.replace('-', 'minus')
+  if (milliseconds !== undefined && Number.isFinite(value))
+    return `${Math.round(value * milliseconds * 1e6) / 1e6}ms`.replace('-', 'minus')
   if (/^[kmgtp]i?b$/.test(lower)) return `${word}${lower}`
   return undefined
 }
 
 const ORDINALS = new Set(['first', 'second', 'third', 'fourth', 'fifth', 'last', '1st', '2nd', '3rd', '4th', '5th'])
 
-/** True when the words name other amounts, versions, or numbered things. */
+/** Whether two statements mention different amounts, versions or ordinals. */
 export function amountsDiffer(a: readonly string[], b: readonly string[]): boolean {
-  const [mine, theirs] = [a.filter(hasNumber), b.filter(hasNumber)]
-  const [lonely, others] = [multisetDifference(mine, theirs), multisetDifference(theirs, mine)]
-  // "one" is a number only beside another text that says 1.
-  if (lonely.some((word) => word !== '1' || !b.includes('one'))) return true
-  if (others.some((word) => word !== '1' || !a.includes('one'))) return true
+  const [numbersOfA, numbersOfB] = [a.filter(hasNumber), b.filter(hasNumber)]
+  const [onlyInA, onlyInB] = [multisetDifference(numbersOfA, numbersOfB), multisetDifference(numbersOfB, numbersOfA)]
+  // "one" counts as a number only when the other statement has the digit 1.
+  if (onlyInA.some((word) => word !== '1' || !b.includes('one'))) return true
+  if (onlyInB.some((word) => word !== '1' || !a.includes('one'))) return true
   return neitherIncludesOther(a.filter(isOrdinal), b.filter(isOrdinal))
 }
 
@@ -102,13 +102,13 @@ function isOrdinal(word: string): boolean {
   return ORDINALS.has(word)
 }
 
-/** What is left of a list when each of the others has taken its like away; a leading v is no difference. */
+/** Words of `list` that exceed their count in `others`; a leading v is ignored. */
 function multisetDifference(list: readonly string[], others: readonly string[]): string[] {
-  const left = new Map<string, number>()
-  for (const word of others.map(stripVersionPrefix)) left.set(word, (left.get(word) ?? 0) + 1)
+  const counts = new Map<string, number>()
+  for (const word of others.map(stripVersionPrefix)) counts.set(word, (counts.get(word) ?? 0) + 1)
   return list.map(stripVersionPrefix).filter((word) => {
-    const count = left.get(word) ?? 0
-    left.set(word, count - 1)
+    const count = counts.get(word) ?? 0
+    counts.set(word, count - 1)
     return count < 1
   })
 }
@@ -117,7 +117,7 @@ function stripVersionPrefix(word: string): string {
   return word.replace(/^v(?=\d)/, '')
 }
 
-/** Each side has something that the other one lacks. */
+/** Whether each list has an element that the other lacks. */
 export function neitherIncludesOther(a: readonly string[], b: readonly string[]): boolean {
   return a.some((word) => !b.includes(word)) && b.some((word) => !a.includes(word))
 }

@@ -15,7 +15,7 @@ const words =
   'use not raise lower the a A few Redis redis 30 s ms v2 v3 before after and , . no all only I we should'.split(' ')
 const statement = fc.array(fc.constantFrom(...words), { maxLength: 8 }).map((chosen) => chosen.join(' '))
 
-describe('normalised', () => {
+describe('normalizeStatement', () => {
   test.each([
     ['Use Redis.', 'use redis'],
     ['USE   “Redis”!', 'use redis'],
@@ -40,7 +40,7 @@ describe('normalised', () => {
     ['**Use** `Redis`', 'use redis'],
     ['Redis + Postgres', 'Redis and Postgres'],
     ['Overall, use Redis', 'use Redis'],
-  ])('VO1 "%s" and "%s" are one text', (a, b) => {
+  ])('VO1 "%s" and "%s" have the same normalised text', (a, b) => {
     expect(normalizeStatement(a)).toBe(normalizeStatement(b))
     expect(findContradiction(a, b)).toBeUndefined()
   })
@@ -63,11 +63,11 @@ describe('normalised', () => {
     ['well tested', 'tested'],
     ['10 m', '10 min'],
     ['512 kb', '512 kib'],
-  ])('VO2 "%s" and "%s" stay two texts', (a, b) => {
+  ])('VO2 "%s" and "%s" have different normalised texts', (a, b) => {
     expect(normalizeStatement(a)).not.toBe(normalizeStatement(b))
   })
 
-  test('VO1 normalising a second time changes nothing that would be compared', () => {
+  test('VO1 surrounding blanks and the Unicode form do not change the normalised text', () => {
     fc.assert(
       fc.property(fc.oneof(statement, fc.string({ unit: 'grapheme' })), (text) => {
         expect(normalizeStatement(text)).toBe(normalizeStatement(`  ${text}\n`))
@@ -76,14 +76,14 @@ describe('normalised', () => {
     )
   })
 
-  test('VO2 a text of punctuation alone is kept as it is, and nothing is only equal to nothing', () => {
+  test('VO2 a text of punctuation alone is kept, and only a blank text normalises to the empty text', () => {
     expect(normalizeStatement('')).toBe('')
     expect(normalizeStatement(' ')).toBe('')
     expect(normalizeStatement(' ?! ')).toBe('?!')
   })
 })
 
-describe('guard', () => {
+describe('findContradiction', () => {
   const reasons: readonly [ContradictionKind, string, string][] = [
     ['negation', 'Use Redis', 'Do not use Redis'],
     ['negation', 'Use Redis', 'Avoid Redis'],
@@ -112,7 +112,7 @@ describe('guard', () => {
     ['opposites', 'Raise the timeout and lower the limit', 'Lower the timeout and raise the limit'],
     ['opposites', 'Keep Berlin and close Paris', 'Keep Paris and close Berlin'],
   ]
-  test.each(reasons)('VO3 %s keeps "%s" from "%s"', (reason, a, b) => {
+  test.each(reasons)('VO3 the contradiction "%s" is found between "%s" and "%s"', (reason, a, b) => {
     expect(findContradiction(a, b)).toBe(reason)
     expect(findContradiction(b, a)).toBe(reason)
   })
@@ -127,11 +127,11 @@ describe('guard', () => {
     ['Use Redis instead of Memcached', 'Use Redis, not Memcached'],
     ['Do not deploy on Fridays', 'Never deploy on a Friday'],
     ['Hire one engineer', 'Hire 1 engineer'],
-  ])('VO3 nothing keeps "%s" from "%s"', (a, b) => {
+  ])('VO3 no contradiction is found between "%s" and "%s"', (a, b) => {
     expect(findContradiction(a, b)).toBeUndefined()
   })
 
-  test('VO3 the order of two statements does not matter to the guard or to the doubt', () => {
+  test('VO3 findContradiction, isEmbeddingUnreliable and diceCoefficient are symmetric', () => {
     fc.assert(
       fc.property(statement, statement, (a, b) => {
         expect(findContradiction(a, b)).toBe(findContradiction(b, a))
@@ -150,11 +150,11 @@ describe('guard', () => {
     }
   })
 
-  test('VO2 no two of the statements that must stay apart have one normal form', () => {
+  test('VO2 statements that mean different things never have the same normalised text', () => {
     expect(DIFFERENT_PAIRS.filter(([a, b]) => normalizeStatement(a) === normalizeStatement(b))).toEqual([])
   })
 
-  test('VO3 huge and odd texts are taken', () => {
+  test('VO3 very long texts and invalid Unicode are compared quickly', () => {
     const huge = 'use redis and not 30 s '.repeat(5000)
     expect(findContradiction(huge, `${huge} never`)).toBe('negation')
     expect(findContradiction('', '\ud800')).toBeUndefined()
@@ -165,25 +165,25 @@ describe('guard', () => {
   })
 })
 
-describe('what vectors are not trusted with', () => {
+describe('isEmbeddingUnreliable', () => {
   test.each([
-    ['one word is exchanged', 'Encrypt the database', 'Encrypt the backups'],
+    ['one word is replaced', 'Encrypt the database', 'Encrypt the backups'],
     ['one word is added', 'Release it to users', 'Release it to internal users'],
     ['a phrase is added', 'Approve', 'Approve, pending legal review'],
-    ['one word stands for two', 'Use the newest version', 'Use the oldest supported version'],
+    ['one word is replaced by two', 'Use the newest version', 'Use the oldest supported version'],
     ['most words are shared', 'Store dates in UTC', 'Store dates in local time'],
-    ['how much is said', 'It works most of the time', 'It works all of the time'],
-    ['things hang together otherwise', 'Approve with changes', 'Approve the change'],
-    ['only one says how things hang together', 'Delete from the backup', 'Delete the backup'],
-    ['both say it, and not the same', 'Deploy with approval', 'Deploy for approval'],
-    ['a word joins or describes', 'Approve pending review', 'Approve the pending review'],
-    ['the letters are unknown to the model', '增加超时时间', '减少超时时间'],
-    ['the text is longer than what is read', `Use it ${'so that it is good '.repeat(50)}`, 'Use it'],
+    ['the quantifier differs', 'It works most of the time', 'It works all of the time'],
+    ['the same words are related differently', 'Approve with changes', 'Approve the change'],
+    ['only one has a preposition', 'Delete from the backup', 'Delete the backup'],
+    ['the prepositions differ', 'Deploy with approval', 'Deploy for approval'],
+    ['a word is a preposition or an adjective', 'Approve pending review', 'Approve the pending review'],
+    ['the script is unknown to the model', '增加超时时间', '减少超时时间'],
+    ['the text is longer than the embedder reads', `Use it ${'so that it is good '.repeat(50)}`, 'Use it'],
   ])('VO4 %s: "%s" and "%s"', (_, a, b) => {
     expect(isEmbeddingUnreliable(a, b)).toBe(true)
   })
 
-  test('VO4 the same words, synonyms and other words for the whole are trusted to them', () => {
+  test('VO4 embeddings are reliable for the same words, synonyms and complete paraphrases', () => {
     expect(isEmbeddingUnreliable('Hash passwords with bcrypt', 'Use bcrypt to hash passwords')).toBe(false)
     expect(isEmbeddingUnreliable('Raise the timeout', 'Increase the timeout')).toBe(false)
     expect(isEmbeddingUnreliable('Add an index on the email column', 'Create an index for the email column')).toBe(
@@ -194,14 +194,14 @@ describe('what vectors are not trusted with', () => {
   })
 })
 
-describe('cosine', () => {
-  test('VO5 it is 1 for one direction, 0 for a right angle, -1 for the opposite', () => {
+describe('cosineSimilarity', () => {
+  test('VO5 it is 1 for the same direction, 0 for a right angle and -1 for the opposite', () => {
     expect(cosineSimilarity([1, 2], [2, 4])).toBeCloseTo(1, 12)
     expect(cosineSimilarity([1, 0], [0, 3])).toBe(0)
     expect(cosineSimilarity(new Float32Array([1, 1]), [-1, -1])).toBeCloseTo(-1, 12)
   })
 
-  test('VO5 vectors that cannot be compared are not alike', () => {
+  test('VO5 it is 0 for vectors that cannot be compared', () => {
     for (const [a, b] of [
       [[], []],
       [

@@ -5,28 +5,28 @@ import { properNamesDiffer } from './proper-names.ts'
 import { amountsDiffer } from './quantities.ts'
 import { areSynonyms } from './synonyms.ts'
 import type { Word } from './tokenizer.ts'
-import { contentStems, stem, tokenize } from './tokenizer.ts'
+import { contentStems, stem, tokenize, wordTexts } from './tokenizer.ts'
 import { optionLettersDiffer, relationsSwapped, wordOrderDiffers } from './word-order.ts'
 
 export type ContradictionKind = 'negation' | 'numbers' | 'opposites'
 
-/** Spelling, case, punctuation, unicode form and filler words do not matter. Never merges what differs in meaning. */
+/** A canonical form that ignores spelling, case, punctuation, Unicode form and filler, but keeps the meaning. */
 export function normalizeStatement(text: string): string {
   const words = stripFiller(tokenize(text))
-  // What consists of punctuation alone is not nothing.
+  // A text of punctuation alone must not equal the empty text.
   return words.map(formatWord).join(' ') || text.normalize('NFKC').trim().toLowerCase()
 }
 
-/** Why two statements that look alike must not be merged. Symmetric. */
+/** Why two similar statements must not be merged, or `undefined`. Symmetric. */
 export function findContradiction(a: string, b: string): ContradictionKind | undefined {
   if (normalizeStatement(a) === normalizeStatement(b)) return undefined
-  const [mine, theirs] = [tokenize(a), tokenize(b)]
-  if (negationsDiffer(mine, theirs)) return 'negation'
-  if (amountsDiffer(wordTexts(mine), wordTexts(theirs))) return 'numbers'
-  return isContrary(mine.slice(0, MAX_COMPARED_WORDS), theirs.slice(0, MAX_COMPARED_WORDS)) ? 'opposites' : undefined
+  const [wordsA, wordsB] = [tokenize(a), tokenize(b)]
+  if (negationsDiffer(wordsA, wordsB)) return 'negation'
+  if (amountsDiffer(wordTexts(wordsA), wordTexts(wordsB))) return 'numbers'
+  return isContrary(wordsA.slice(0, MAX_COMPARED_WORDS), wordsB.slice(0, MAX_COMPARED_WORDS)) ? 'opposites' : undefined
 }
 
-/** Every word is held against every other one: beyond so many, which are doubtful anyway, that takes too long. */
+/** Bounds the quadratic comparison of words; longer texts are unreliable for embeddings anyway. */
 const MAX_COMPARED_WORDS = 300
 
 function isContrary(a: readonly Word[], b: readonly Word[]): boolean {
@@ -39,49 +39,47 @@ function isContrary(a: readonly Word[], b: readonly Word[]): boolean {
   )
 }
 
-/** Beyond it an embedder may not have seen the end of a text, and what differs may stand there. */
+/** An embedder may truncate a longer text, and the difference may be in the part it does not see. */
 const MAX_RELIABLE_LENGTH = 800
 
 /**
- * True when vectors say nothing about two statements although nothing forbids to merge them: they share most words and
- * differ in a few, which makes any two look alike; or they are long; or in letters that the model hardly knows.
+ * Whether the embedding similarity of two statements without a contradiction means nothing: they differ in a few words only,
+ * which makes any two statements look alike; or they are long; or in a script the model hardly knows.
  */
 export function isEmbeddingUnreliable(a: string, b: string): boolean {
   if (Math.max(a.length, b.length) > MAX_RELIABLE_LENGTH || isNonLatin(a) || isNonLatin(b)) return true
-  const [mine, theirs] = [keyStems(a), keyStems(b)]
-  const [lonely, others] = [unmatched(mine, theirs), unmatched(theirs, mine)]
-  const [fewest, most] = [Math.min(lonely.length, others.length), Math.max(lonely.length, others.length)]
+  const [stemsOfA, stemsOfB] = [keyStems(a), keyStems(b)]
+  const [onlyInA, onlyInB] = [unmatched(stemsOfA, stemsOfB), unmatched(stemsOfB, stemsOfA)]
+  const [fewest, most] = [Math.min(onlyInA.length, onlyInB.length), Math.max(onlyInA.length, onlyInB.length)]
   if (most === 0) return hedgeWords(a) !== hedgeWords(b) || prepositionsDiffer(a, b)
-  return fewest <= 1 || Math.max(mine.size - lonely.length, theirs.size - others.length) >= most
+  return fewest <= 1 || Math.max(stemsOfA.size - onlyInA.length, stemsOfB.size - onlyInB.length) >= most
 }
 
-/** The cosine of the angle between two vectors; 0 when one of them is empty, unknown or of another length. */
+/** Cosine similarity; 0 when a vector is empty, not finite or of a different length. */
 export function cosineSimilarity(a: ArrayLike<number>, b: ArrayLike<number>): number {
   if (a.length !== b.length) return 0
-  let [dot, left, right] = [0, 0, 0]
+  let [dot, squaresA, squaresB] = [0, 0, 0]
   for (let index = 0; index < a.length; index++) {
     const [x, y] = [a[index] ?? 0, b[index] ?? 0]
     dot += x * y
-    left += x * x
-    right += y * y
+    squaresA += x * x
+    squaresB += y * y
   }
-  const length = Math.sqrt(left) * Math.sqrt(right)
-  const found = dot / length
-  return Number.isFinite(found) ? Math.max(-1, Math.min(1, found)) : 0
+  const cosine = dot / (Math.sqrt(squaresA) * Math.sqrt(squaresB))
+  return Number.isFinite(cosine) ? Math.max(-1, Math.min(1, cosine)) : 0
 }
 
-/** How many of their content words two statements share, from 0 to 1: what is left to go by without an embedder. */
+/** Share of common elements from 0 to 1 (Sørensen–Dice): the measure without an embedder. */
 export function diceCoefficient(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
   const shared = [...a].filter((word) => b.has(word)).length
   return a.size + b.size === 0 ? 0 : (2 * shared) / (a.size + b.size)
 }
 
-/** The content words of a statement, without their endings. */
 export function contentStemSet(text: string): Set<string> {
   return new Set(contentStems(tokenize(text)))
 }
 
-/** "No, use it" is not "no use": a comma behind a negation stays. */
+/** Keeps the comma after a negation: "No, use it" differs from "no use". */
 function formatWord({ text, endsClause }: Word, index: number, words: readonly Word[]): string {
   return endsClause && index < words.length - 1 && isNegationWord(text) ? `${text},` : text
 }
@@ -89,47 +87,46 @@ function formatWord({ text, endsClause }: Word, index: number, words: readonly W
 const HEDGES =
   /^(?:all|any|both|most|more|less|least|some|few|little|much|many|same|own|now|ever|even|still|yet|may|might|can|could|up|down|out|off|over|under|this|that|too|very|about)$/
 
-/** Small words that change how much, how often or how surely something is said. */
+/** Quantifiers and modals that change how much, how often or how certainly something is stated. */
 function hedgeWords(text: string): string {
   const words = tokenize(text).map(({ text: word }) => (word === 'each' || word === 'every' ? 'all' : word))
-  const found = words.flatMap((word, index) =>
+  const hedges = words.flatMap((word, index) =>
     HEDGES.test(word) ? (words[index - 1] === 'a' ? `a ${word}` : word) : [],
   )
-  return [...new Set(found)].sort().join(' ')
+  return [...new Set(hedges)].sort().join(' ')
 }
 
 const PREPOSITIONS =
   /^(?:to|of|in|on|at|by|for|from|with|without|as|into|onto|over|under|about|per|via|through|within|during|between|behind|before|after|until|against|around|across|pending|toward|towards|upon|beyond|near|past)$/
 
 /**
- * "Approve with changes" and "approve the change" have the same telling words and are two things; so are "deploy with
- * approval" and "deploy for approval". Where one says how things hang together and the other does not, or says it otherwise,
- * vectors are no help.
+ * Whether the prepositions alone make the difference: "approve with changes" and "approve the change" have the same content
+ * words, and so have "deploy with approval" and "deploy for approval".
  */
 function prepositionsDiffer(a: string, b: string): boolean {
-  const [mine, theirs] = [tokenize(a), tokenize(b)]
-  const [one, other] = [prepositionsIn(mine), prepositionsIn(theirs)]
-  if ((one === '') !== (other === '')) return true
-  return one !== other && contentStems(mine).join(' ') === contentStems(theirs).join(' ')
+  const [wordsA, wordsB] = [tokenize(a), tokenize(b)]
+  const [prepositionsA, prepositionsB] = [prepositionsIn(wordsA), prepositionsIn(wordsB)]
+  if ((prepositionsA === '') !== (prepositionsB === '')) return true
+  return prepositionsA !== prepositionsB && contentStems(wordsA).join(' ') === contentStems(wordsB).join(' ')
 }
 
-/** "The pending review" relates nothing, and "instead of" is the guard's business. */
+/** Skips the adjective in "the pending review", and "instead of", which counts as a negation. */
 function prepositionsIn(words: readonly Word[]): string {
-  const found = words.filter(({ text }, index) => {
-    const before = words[index - 1]?.text ?? ''
-    return PREPOSITIONS.test(text) && !(text === 'pending' && /^(?:the|a)$/.test(before)) && before !== 'instead'
+  const prepositions = words.filter(({ text }, index) => {
+    const previous = words[index - 1]?.text ?? ''
+    return PREPOSITIONS.test(text) && !(text === 'pending' && /^(?:the|a)$/.test(previous)) && previous !== 'instead'
   })
-  return [...new Set(wordTexts(found))].sort().join(' ')
+  return [...new Set(wordTexts(prepositions))].sort().join(' ')
 }
 
-/** Verbs that a recommendation can have or lack: "use bcrypt to hash" is "hash with bcrypt". */
+/** Verbs without meaning in a recommendation: "use bcrypt to hash" equals "hash with bcrypt". */
 const EMPTY_VERBS = new Set(
   'use adopt choose pick select take go recommend suggest prefer favor put make do need perform apply ensure have get'
     .split(' ')
     .map(stem),
 )
 
-/** The words that make a statement what it is; negations are the guard's business. */
+/** Content stems without negations, which `findContradiction` compares, and without empty verbs. */
 function keyStems(text: string): Set<string> {
   const words = tokenize(text).filter(({ text: word }) => !isNegationWord(word))
   return new Set(contentStems(words).filter((word) => !EMPTY_VERBS.has(word)))
@@ -139,11 +136,7 @@ function unmatched(words: ReadonlySet<string>, others: ReadonlySet<string>): str
   return [...words].filter((word) => !others.has(word) && ![...others].some((other) => areSynonyms(word, other)))
 }
 
-function wordTexts(words: readonly Word[]): string[] {
-  return words.map(({ text }) => text)
-}
-
-/** More than a foreign name or two is not in Latin letters. */
+/** Allows for a foreign name or two in a Latin text. */
 function isNonLatin(text: string): boolean {
   const letters = text.match(/\p{L}/gu)?.length ?? 0
   return letters > 0 && (text.match(/\p{Script=Latin}/gu)?.length ?? 0) < 0.8 * letters

@@ -1,4 +1,4 @@
-/** British and American spelling, and names of the same thing. Only what means the same everywhere belongs here. */
+/** Spelling variants and aliases. Add only words that mean the same in every context. */
 const ALIASES: Readonly<Record<string, string>> = {
   postgres: 'postgresql',
   k8s: 'kubernetes',
@@ -58,11 +58,11 @@ export function resolveAlias(word: string): string {
   return Object.hasOwn(ALIASES, word) ? (ALIASES[word] ?? word) : word
 }
 
-/** Words in -ise whose other spelling is no word, or another one. */
+/** Words in -ise that have no -ize spelling. */
 const ISE_ONLY =
   /^(?:pr[eo]c|conc|rev|adv|dev|surpr|exerc|prom|comprom|superv|telev|r|w|ra|pra|no|otherw|likew|expert|franch|disgu|adverti|improv|enterpr|excis|cru|bru|pa|po|cla|prem|trea|ar)is/
 
-/** optimise and optimize, optimisation and optimization, analyse and analyze are one word each. */
+/** Maps optimise, optimisation and analyse to optimize, optimization and analyze. */
 export function americanSpelling(word: string): string {
   if (word.length < 6 || ISE_ONLY.test(word)) return word
   return word

@@ -1,6 +1,6 @@
 import { stem } from './tokenizer.ts'
 
-/** Words of a line can stand for each other in a recommendation. Short on purpose: a wrong line merges what differs. */
+/** Words on one line are interchangeable in a recommendation. Keep it short: a wrong line merges different statements. */
 const SYNONYMS = `
 use adopt choose pick select employ utilize take
 increase raise bump lengthen extend
@@ -61,8 +61,7 @@ SYNONYMS.trim()
     for (const word of row.split(' ')) SYNONYM_LINES.set(stem(word), [...(SYNONYM_LINES.get(stem(word)) ?? []), line])
   })
 
-/** True for two stems that a recommendation can exchange without saying something else. */
 export function areSynonyms(a: string, b: string): boolean {
-  const others = SYNONYM_LINES.get(b)
-  return others !== undefined && (SYNONYM_LINES.get(a) ?? []).some((line) => others.includes(line))
+  const linesOfB = SYNONYM_LINES.get(b)
+  return linesOfB !== undefined && (SYNONYM_LINES.get(a) ?? []).some((line) => linesOfB.includes(line))
 }

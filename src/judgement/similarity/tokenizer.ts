@@ -1,10 +1,13 @@
 import { normalizeQuantities } from './quantities.ts'
 import { americanSpelling, resolveAlias } from './spelling.ts'
 
-/** A word of a statement as it is compared. `raw` keeps the case; `ends` says that a clause ends behind it. */
+/** A token of a statement. */
 export interface Word {
+  /** Normalised: the form that is compared. */
   text: string
+  /** As written, with its case. */
   raw: string
+  /** A clause ends after this word. */
   endsClause: boolean
 }
 
@@ -21,18 +24,18 @@ const CONTRACTIONS: readonly [RegExp, string][] = [
 
 const INVISIBLE_CHARACTERS = /[\u200B-\u200D\u2060\uFEFF\u00AD]/g
 
-/** The words of a statement: unicode form, case, punctuation, contractions, units and spelling are settled. */
+/** Splits a statement into words with normalised Unicode, case, punctuation, contractions, units and spelling. */
 export function tokenize(text: string): Word[] {
-  let plain = text
+  let normalized = text
     .normalize('NFKC')
     .replace(INVISIBLE_CHARACTERS, '')
     .replace(/[`´^~|]/g, ' ')
     .replace(/\s[+&]\s/g, ' and ')
-  for (const [pattern, instead] of CONTRACTIONS) plain = plain.replace(pattern, instead)
-  plain = normalizeQuantities(plain)
-  return [...plain.matchAll(TOKEN)].map(({ 0: token, index }) => {
+  for (const [pattern, expansion] of CONTRACTIONS) normalized = normalized.replace(pattern, expansion)
+  normalized = normalizeQuantities(normalized)
+  return [...normalized.matchAll(TOKEN)].map(({ 0: token, index }) => {
     const lower = token.toLowerCase()
-    const rest = plain.slice(index + token.length, index + token.length + 3)
+    const rest = normalized.slice(index + token.length, index + token.length + 3)
     return {
       text: resolveAlias(americanSpelling(lower)),
       raw: token,
@@ -41,20 +44,20 @@ export function tokenize(text: string): Word[] {
   })
 }
 
-/** Names such as C++, C#, node.js and at_rest stay whole, signs that say something (✅, ≥, $) are words of their own. */
+/** Names such as C++, C#, node.js and at_rest stay whole; symbols (✅, ≥, $) are separate tokens. */
 const TOKEN = /[\p{L}\p{M}\p{N}_]+(?:[.’'@][\p{L}\p{N}_]+)*[+#]*%?|\p{S}+/gu
 
-/** What is left of a word without its ending, so that caching, caches and cached are one. */
+/** Removes inflection endings: caching, caches and cached have one stem. */
 export function stem(word: string): string {
   if (/^us(?:e|es|ed|ing)$/.test(word)) return 'use'
   if (word.length < 4 || /[^a-z]/.test(word)) return word
-  const cut = word
+  const stripped = word
     .replace(/(?:ies|ied)$/, 'y')
     .replace(/(?<=[a-z]{3})(?:ing|ed|er|est)$/, '')
     .replace(/(?<=(?:s|x|z|ch|sh))es$/, '')
     .replace(/(?<=[^su])s$/, '')
     .replace(/(?<=[a-z]{2})e$/, '')
-  return cut.length > 3 ? cut.replace(/([bdgklmnprt])\1$/, '$1') : cut
+  return stripped.length > 3 ? stripped.replace(/([bdgklmnprt])\1$/, '$1') : stripped
 }
 
 const FUNCTION_WORDS = new Set(
@@ -66,9 +69,13 @@ const FUNCTION_WORDS = new Set(
   ).split(' '),
 )
 
-/** Words that carry the meaning of a statement; the others hold it together. */
+/** Whether a word carries meaning, unlike function words such as articles and auxiliaries. */
 export function isContentWord(word: string): boolean {
   return !FUNCTION_WORDS.has(word)
+}
+
+export function wordTexts(words: readonly Word[]): string[] {
+  return words.map(({ text }) => text)
 }
 
 export function contentStems(words: readonly Word[]): string[] {

@@ -1,6 +1,6 @@
 import { nearestNames } from '../../errors.ts'
 
-/** The known name that was probably meant, when the letters are nearly the same. */
+/** The known name that a misspelled name most likely refers to. */
 export function closestName(name: string, known: readonly string[]): string | undefined {
   const [candidate] = nearestNames(name, known)
   if (candidate === undefined || name.length < 4) return undefined
@@ -8,12 +8,12 @@ export function closestName(name: string, known: readonly string[]): string | un
 }
 
 function letterDistance(a: string, b: string): number {
-  const left = [...b]
-  let alone = 0
+  const unmatched = [...b]
+  let missing = 0
   for (const letter of a) {
-    const at = left.indexOf(letter)
-    if (at < 0) alone++
-    else left.splice(at, 1)
+    const index = unmatched.indexOf(letter)
+    if (index < 0) missing++
+    else unmatched.splice(index, 1)
   }
-  return alone + left.length
+  return missing + unmatched.length
 }

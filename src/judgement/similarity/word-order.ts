@@ -1,13 +1,13 @@
 import { neitherIncludesOther } from './quantities.ts'
 import type { Word } from './tokenizer.ts'
-import { isContentWord, stem } from './tokenizer.ts'
+import { isContentWord, stem, wordTexts } from './tokenizer.ts'
 
 interface Relation {
   kind: string
   reversed: boolean
 }
 
-/** Words that say on which side of a relation something stands. `before` and `after` are one relation, read both ways. */
+/** Words that relate their left and right side. `before` and `after` are one relation in opposite directions. */
 const RELATIONS: ReadonlyMap<string, Relation> = new Map(
   Object.entries({
     over: { ahead: 'over above than >', behind: 'below under <' },
@@ -26,15 +26,15 @@ const RELATIONS: ReadonlyMap<string, Relation> = new Map(
   ]),
 )
 
-/** True when the same relation holds between the same things the other way round: "A over B" and "B over A". */
+/** Whether the same relation holds in the opposite direction: "A over B" and "B over A". */
 export function relationsSwapped(a: readonly Word[], b: readonly Word[]): boolean {
-  const theirs = relationSides(b)
-  return relationSides(a).some((mine) =>
-    theirs.some((other) => {
-      if (other.kind !== mine.kind) return false
-      const [there, back] = [hasSwappedWord(mine, other), hasSwappedWord(other, mine)]
-      // Of two times one is enough: "test before the release" and "test after shipping".
-      return mine.kind === 'time' ? there || back : there && back
+  const relationsOfB = relationSides(b)
+  return relationSides(a).some((relationA) =>
+    relationsOfB.some((relationB) => {
+      if (relationB.kind !== relationA.kind) return false
+      const [forward, backward] = [hasSwappedWord(relationA, relationB), hasSwappedWord(relationB, relationA)]
+      // For time one side is enough: "test before the release" and "test after shipping".
+      return relationA.kind === 'time' ? forward || backward : forward && backward
     }),
   )
 }
@@ -45,9 +45,9 @@ interface RelationSides {
   far: Set<string>
 }
 
-/** Something that is near in the one is far in the other, and in neither of them on both sides. */
-function hasSwappedWord(one: RelationSides, other: RelationSides): boolean {
-  return [...one.near].some((word) => other.far.has(word) && !one.far.has(word) && !other.near.has(word))
+/** Whether a word that is only on the near side of `a` is only on the far side of `b`. */
+function hasSwappedWord(a: RelationSides, b: RelationSides): boolean {
+  return [...a.near].some((word) => b.far.has(word) && !a.far.has(word) && !b.near.has(word))
 }
 
 function relationSides(words: readonly Word[]): RelationSides[] {
@@ -60,9 +60,9 @@ function relationSides(words: readonly Word[]): RelationSides[] {
   })
 }
 
-/** The content words before and behind a place; "Before deploying, run the tests" is read from its comma. */
+/** The content words before and after an index. In "Before deploying, run the tests" the left side is after the comma. */
 function surroundingWords(words: readonly Word[], index: number): [Set<string>, Set<string>] {
-  const comma = words.findIndex(({ endsClause }, at) => at > index && endsClause)
+  const comma = words.findIndex(({ endsClause }, position) => position > index && endsClause)
   const [left, right] =
     index === 0 && comma > 0 && comma < words.length - 1
       ? [words.slice(comma + 1), words.slice(1, comma + 1)]
@@ -79,7 +79,7 @@ function isNameable(text: string): boolean {
   return isContentWord(text) || /^[a-z]$/.test(text)
 }
 
-/** Options that have letters for names. */
+/** Whether each statement names a lettered option that the other lacks: "Option A" and "Option B". */
 export function optionLettersDiffer(a: readonly Word[], b: readonly Word[]): boolean {
   const letters = (words: readonly Word[]) =>
     words.map(({ raw }) => raw).filter((raw) => /^[A-Z]$/.test(raw) && raw !== 'I')
@@ -87,57 +87,56 @@ export function optionLettersDiffer(a: readonly Word[], b: readonly Word[]): boo
 }
 
 /**
- * True when the same words stand in another order and the order says something: "the gateway calls the worker" and "the
- * worker calls the gateway". Whole clauses may change places, and a passive may move the verb.
+ * Whether the same words in a different order change the meaning: "the gateway calls the worker" and "the worker calls the
+ * gateway". Clauses in a different order and the passive voice do not count.
  */
 export function wordOrderDiffers(a: readonly Word[], b: readonly Word[]): boolean {
   if (sameWords(a, b)) return sortedClauses(splitClauses(a, wordTexts)) !== sortedClauses(splitClauses(b, wordTexts))
-  const [mine, theirs] = [nameableStems(a), nameableStems(b)]
-  if (mine.join(' ') === theirs.join(' ') || [...mine].sort().join(' ') !== [...theirs].sort().join(' ')) return false
+  const [stemsOfA, stemsOfB] = [nameableStems(a), nameableStems(b)]
+  if (stemsOfA.join(' ') === stemsOfB.join(' ') || sortedText(stemsOfA) !== sortedText(stemsOfB)) return false
   if ([...a, ...b].some(({ text }) => RELATIONS.get(text)?.kind === 'time')) return false
-  if (isPassiveForm(mine, theirs, b) || isPassiveForm(theirs, mine, a)) return false
-  const [clauses, others] = [splitClauses(a, nameableStems), splitClauses(b, nameableStems)]
-  return sortedClauses(clauses) !== sortedClauses(others) && !isRotation(clauses, others)
+  if (isPassiveForm(stemsOfA, stemsOfB, b) || isPassiveForm(stemsOfB, stemsOfA, a)) return false
+  const [clausesOfA, clausesOfB] = [splitClauses(a, nameableStems), splitClauses(b, nameableStems)]
+  return sortedClauses(clausesOfA) !== sortedClauses(clausesOfB) && !isRotation(clausesOfA, clausesOfB)
 }
 
 function sameWords(a: readonly Word[], b: readonly Word[]): boolean {
-  const rest = b.map(({ text }) => text)
   return (
     a.length === b.length &&
-    [...wordTexts(a)].sort().join(' ') === rest.sort().join(' ') &&
+    sortedText(wordTexts(a)) === sortedText(wordTexts(b)) &&
     !isRotation(splitClauses(a, wordTexts), splitClauses(b, wordTexts))
   )
 }
 
-function wordTexts(words: readonly Word[]): string[] {
-  return words.map(({ text }) => text)
+function sortedText(words: readonly string[]): string {
+  return [...words].sort().join(' ')
 }
 
 function sortedClauses(clauses: readonly string[]): string {
   return [...clauses].sort().join('; ')
 }
 
-function splitClauses(words: readonly Word[], told: (words: readonly Word[]) => string[]): string[] {
+function splitClauses(words: readonly Word[], toTexts: (words: readonly Word[]) => string[]): string[] {
   const clauses: Word[][] = [[]]
   for (const word of words) {
     if (/^(?:and|or|to|by)$/.test(word.text)) clauses.push([])
     else clauses.at(-1)?.push(word)
     if (word.endsClause) clauses.push([])
   }
-  return clauses.map((clause) => told(clause).join(' ')).filter((clause) => clause !== '')
+  return clauses.map((clause) => toTexts(clause).join(' ')).filter((clause) => clause !== '')
 }
 
 /** "In production, enable caching" and "enable caching in production". */
 function isRotation(a: readonly string[], b: readonly string[]): boolean {
-  const turned = (clauses: readonly string[]) => [...clauses.slice(1), ...clauses.slice(0, 1)].join(' ')
-  return turned(a) === b.join(' ') || a.join(' ') === turned(b)
+  const rotate = (clauses: readonly string[]) => [...clauses.slice(1), ...clauses.slice(0, 1)].join(' ')
+  return rotate(a) === b.join(' ') || a.join(' ') === rotate(b)
 }
 
-/** "Encrypt the data at rest" and "data at rest should be encrypted": only the verb has moved. */
+/** "Encrypt the data at rest" and "data at rest should be encrypted": only the position of the verb differs. */
 function isPassiveForm(active: readonly string[], passive: readonly string[], words: readonly Word[]): boolean {
   const [verb, ...rest] = active
-  const participle = words.some(({ text }) => /^(?:be|is|are)$/.test(text)) || /ed$/.test(words.at(-1)?.text ?? '')
-  return participle && rest.join(' ') === passive.filter((word) => word !== verb).join(' ')
+  const isPassive = words.some(({ text }) => /^(?:be|is|are)$/.test(text)) || /ed$/.test(words.at(-1)?.text ?? '')
+  return isPassive && rest.join(' ') === passive.filter((word) => word !== verb).join(' ')
 }
 
 function nameableStems(words: readonly Word[]): string[] {
