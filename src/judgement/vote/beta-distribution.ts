@@ -1,14 +1,14 @@
-/** P(p > 1/2) for Beta(first+1, second+1): the leader beats the runner-up. */
+/** P(p > 1/2) for Beta(first+1, second+1): the probability that the leader beats the runner-up. */
 export function leadProbability(first: number, second: number): number {
   const [a, b] = [Math.max(0, first) + 1, Math.max(0, second) + 1]
   if (Number.isNaN(a) || Number.isNaN(b) || a === b) return 0.5
   if (a === Number.POSITIVE_INFINITY) return 1
   if (b === Number.POSITIVE_INFINITY) return 0
-  // The continued fraction converges fast only on its own side of the mean; the other side is the complement.
+  // The continued fraction converges fast only for a > b; otherwise use the complement.
   return a > b ? 1 - incompleteBetaAtHalf(a, b) : incompleteBetaAtHalf(b, a)
 }
 
-/** P(p ≤ 1/2) for Beta(a, b) with a > b: the regularised incomplete beta function at one half. */
+/** P(p ≤ 1/2) for Beta(a, b) with a > b: the regularised incomplete beta function at 1/2. */
 function incompleteBetaAtHalf(a: number, b: number): number {
   const front = Math.exp(logGamma(a + b) - logGamma(a) - logGamma(b) - (a + b) * Math.LN2)
   return Math.min(0.5, (front * continuedFraction(a, b)) / a)
@@ -18,7 +18,7 @@ const SMALLEST_VALUE = 1e-300
 const TOLERANCE = 1e-14
 const MAX_ITERATIONS = 10_000
 
-/** Lentz's way to evaluate the continued fraction of the incomplete beta function, here always at one half. */
+/** The continued fraction of the incomplete beta function at 1/2, by Lentz's algorithm. */
 function continuedFraction(a: number, b: number): number {
   const x = 0.5
   let c = 1
@@ -42,7 +42,7 @@ function awayFromZero(value: number): number {
   return Math.abs(value) < SMALLEST_VALUE ? SMALLEST_VALUE : value
 }
 
-/** Stirling's series, moved up to where it is exact to some fifteen digits. */
+/** Stirling's series, shifted to x ≥ 12, where it is accurate to about fifteen digits. */
 function logGamma(value: number): number {
   let [x, shift] = [value, 0]
   while (x < 12) {

@@ -1,12 +1,12 @@
-/** What somebody counts of whom nothing is known yet. */
+/** The weight of a voter without a track record. */
 const NEUTRAL_WEIGHT = 1
-/** How many cases the first assumption is worth: a few lucky guesses must not outweigh everybody else. */
+/** Strength of the prior in cases: a few lucky guesses must not outweigh all other voters. */
 const PRIOR_CASES = 4
-/** With fewer cases nothing is said of anybody: one outcome must not turn a vote. */
+/** With fewer outcomes the weight stays neutral: a single outcome must not turn a vote. */
 const MIN_OUTCOMES = 5
 const PRIOR_ACCURACY = 1 / (1 + Math.exp(-NEUTRAL_WEIGHT))
 
-/** Weight of a voter who was right `right` of `total` times: log odds with smoothing, never negative, 1 for the unknown. */
+/** Weight of a voter who was right `right` of `total` times: smoothed log odds, never negative. */
 export function accuracyWeight(right: number, total: number): number {
   const cases = Number.isFinite(total) && total > 0 ? total : 0
   const correct = Math.min(cases, Number.isFinite(right) && right > 0 ? right : 0)
@@ -14,12 +14,12 @@ export function accuracyWeight(right: number, total: number): number {
   return cases < MIN_OUTCOMES ? NEUTRAL_WEIGHT : Math.max(0, Math.log(odds))
 }
 
-/** So far from the level a case still says something about it. */
+/** Maximum distance of a past case from the agreement level. */
 const AGREEMENT_BANDWIDTH = 0.1
 const MIN_CASES = 10
 const ROUNDING = 1e-9
 
-/** What an agreement level was worth in the past: share correct among cases near it; undefined with too few cases. */
+/** The share of correct past cases near an agreement level; `undefined` with too few cases. */
 export function calibrateAgreement(
   level: number,
   cases: readonly { agreement: number; correct: boolean }[],

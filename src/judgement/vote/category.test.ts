@@ -14,7 +14,7 @@ describe('categories in prose', () => {
     ['I would reject this.', 'reject'],
     ['My recommendation is to approve.', 'approve'],
     ['Verdict: reject', 'reject'],
-  ])('VO26 a text that is a category, or begins with it, has chosen it: %s', (text, chosen) => {
+  ])('VO26 a text that is a category or begins with it chooses it: %s', (text, chosen) => {
     expect(parseChosenCategory(text, two)).toBe(chosen)
   })
 
@@ -32,11 +32,11 @@ describe('categories in prose', () => {
     'disapprove',
     'We cannot approve',
     '',
-  ])('VO26 a text that denies, doubts or merely mentions one has chosen none: %s', (text) => {
+  ])('VO26 a text that negates, questions or merely mentions a category chooses none: %s', (text) => {
     expect(parseChosenCategory(text, two)).toBeNull()
   })
 
-  test('VO26 one category within another, and names with signs, are told apart', () => {
+  test('VO26 a category within another one, and names with symbols, are distinguished', () => {
     const changes = ['approve', 'approve with changes', 'c++', 'c']
     expect(parseChosenCategory('Approve with changes, please.', changes)).toBe('approve with changes')
     expect(parseChosenCategory('Approve.', changes)).toBe('approve')
@@ -45,12 +45,12 @@ describe('categories in prose', () => {
     expect(findCategory('Do not approve', changes)).toBeNull()
   })
 
-  test('VO26 whatever stands before a category that is not its own clause, the text has not chosen it', () => {
-    const before = fc.constantFrom('Do not', 'I would never', 'Nobody should', 'Hardly', 'They want to', 'We refuse to')
-    const behind = fc.constantFrom('', '.', ', because it is fine', ' this', '!')
+  test('VO26 a category after other words of its clause is not chosen', () => {
+    const prefix = fc.constantFrom('Do not', 'I would never', 'Nobody should', 'Hardly', 'They want to', 'We refuse to')
+    const suffix = fc.constantFrom('', '.', ', because it is fine', ' this', '!')
     fc.assert(
-      fc.property(before, fc.constantFrom(...two), behind, (opening, category, rest) => {
-        expect(parseChosenCategory(`${opening} ${category}${rest}`, two)).toBeNull()
+      fc.property(prefix, fc.constantFrom(...two), suffix, (before, category, after) => {
+        expect(parseChosenCategory(`${before} ${category}${after}`, two)).toBeNull()
       }),
     )
   })

@@ -3,13 +3,13 @@ import { normalizeStatement } from '../similarity/similarity.ts'
 import type { Word } from '../similarity/tokenizer.ts'
 import { tokenize } from '../similarity/tokenizer.ts'
 
-/** What stands before a choice and says only that one follows. */
+/** Labels that introduce a choice. */
 const LABEL =
   /^(?:(?:my|our|the|final|overall)\s+)*(?:recommendation|verdict|vote|choice|answer|decision)\s*(?:is(?:\s+to)?\b|:|[-–—])\s*/iu
 const OPENING = /^i(?:['’]d| would| will| vote(?: to)?)\s+/iu
-/** A choice may be of "this"; it is the same choice. */
+/** Pronouns that may follow a choice without changing it: "approve this". */
 const OBJECT_PRONOUNS = new Set(['this', 'it', 'that', 'here'])
-/** What takes back or restricts what was said before it. */
+/** Words that restrict or retract the choice before them. */
 const QUALIFIERS = new Set(
   (
     'but if unless only not no never provided assuming once after when until except though although or however maybe ' +
@@ -17,15 +17,15 @@ const QUALIFIERS = new Set(
   ).split(' '),
 )
 
-/** The category that is the given text but for case, punctuation and filler. */
+/** The category that equals the text, ignoring case, punctuation and filler. */
 export function findCategory(text: string, categories: readonly string[]): string | null {
-  const form = normalizeStatement(text)
-  return categories.find((category) => normalizeStatement(category) === form) ?? null
+  const normalized = normalizeStatement(text)
+  return categories.find((category) => normalizeStatement(category) === normalized) ?? null
 }
 
 /**
- * What a text in prose has chosen: it is the category, or begins with it as a clause of its own ("Approve, because …"), and
- * names no other. A category somewhere in a text says nothing: "I would never approve this".
+ * The category that a prose answer chooses: the text is the category, or begins with it as a separate clause ("Approve,
+ * because …"), and mentions no other. A category elsewhere in the text is not a choice: "I would never approve this".
  */
 export function parseChosenCategory(prose: string, categories: readonly string[]): string | null {
   const text = prose
@@ -51,7 +51,7 @@ function meaningfulWords(text: string): Word[] {
   return stripFiller(tokenize(text))
 }
 
-/** What follows the clause that consists of these words; undefined when the text does not begin with such a clause. */
+/** The words after a leading clause of exactly these words; `undefined` when the text does not begin with it. */
 function wordsAfterClause(words: readonly Word[], wanted: readonly Word[]): Word[] | undefined {
   if (wanted.length === 0 || !startsWith(words, wanted)) return undefined
   const object = OBJECT_PRONOUNS.has(words[wanted.length]?.text ?? '') && !words[wanted.length - 1]?.endsClause ? 1 : 0

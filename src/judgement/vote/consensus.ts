@@ -5,7 +5,7 @@ import { stableSum, tally } from './vote.ts'
 export const severities = ['minor', 'moderate', 'critical'] as const
 export type Severity = (typeof severities)[number]
 
-/** What one specialist brings to the count. */
+/** The vote of one agent. */
 export interface AgentVote {
   agent: string
   role: string
@@ -18,9 +18,9 @@ export interface AgentVote {
 export interface Consensus {
   agents_count: number
   has_consensus: boolean
-  /** Heads in the largest group / heads with a recommendation; null for fewer than two, who have nobody to agree with. */
+  /** Voters in the largest group / voters with a recommendation; null for fewer than two voters. */
   agreement_score: number | null
-  /** The winner's score / all scores; null without a winner or without any confidence. */
+  /** The winner's score / the total score; null without a winner or without any confidence. */
   consensus_score: number | null
   key_agreements: string[]
   key_disagreements: {
@@ -28,7 +28,7 @@ export interface Consensus {
     positions: { recommendation: string; agents: string[] }[]
     severity: Severity
   }[]
-  /** Roles; with the agent's name where a role is not the only one of its kind. */
+  /** Roles, with the agent's name when several agents have the same role. */
   supporting: string[]
   dissenting: string[]
   minority_report: { agents: string[]; recommendation: string; score: number; concerns: string[] }[]
@@ -37,7 +37,7 @@ export interface Consensus {
   kappa?: number
 }
 
-/** A lead of so much of the whole score is a lead; below, the two are close. */
+/** The top two are close when their shares of the score differ by no more than this. */
 const CLOSE_MARGIN = 0.1
 const SIZEABLE_MINORITY = 0.25
 const ROUNDING = 1e-9
@@ -50,35 +50,36 @@ interface Position {
 }
 
 /**
- * How far the voices agree. The winner has the highest score; equal scores are a tie, which has no winner and no supporters.
- * There is consensus when at least two recommend something and the winner's group has the threshold's share of heads.
+ * Measures the agreement of votes. The position with the highest score wins; equal top scores are a tie without a winner or
+ * supporters. There is consensus when at least two agents recommend something and the winner's share of voters reaches
+ * `threshold`.
  */
 export function tallyConsensus(
-  voices: readonly AgentVote[],
+  votes: readonly AgentVote[],
   groups: readonly (readonly number[])[],
   options: { threshold: number; categories?: readonly string[] },
 ): Consensus {
-  const positions = buildPositions(voices, groups)
+  const positions = buildPositions(votes, groups)
   const { winner, tie } = tally('weighted', toBallots(positions))
-  const won = winner === null ? undefined : positions[winner]
-  const lost = positions.filter((position) => position !== won)
-  const heads = positions.reduce((sum, position) => sum + position.votes.length, 0)
+  const winning = winner === null ? undefined : positions[winner]
+  const losing = positions.filter((position) => position !== winning)
+  const voters = positions.reduce((sum, position) => sum + position.votes.length, 0)
   const largest = Math.max(0, ...positions.map((position) => position.votes.length))
-  const share = won && heads > 1 ? won.votes.length / heads : 0
+  const voterShare = winning && voters > 1 ? winning.votes.length / voters : 0
   const kappa = options.categories && categoryKappa(positions, options.categories)
   return {
-    agents_count: voices.length,
-    has_consensus: won !== undefined && heads > 1 && share + ROUNDING >= options.threshold,
-    agreement_score: heads < 2 ? null : largest / heads,
-    consensus_score: won && won.score > 0 ? won.share : null,
-    key_agreements: keyAgreements(voices, won),
-    key_disagreements: keyDisagreements(positions, won),
-    supporting: roleLabels(won?.votes ?? [], voices),
+    agents_count: votes.length,
+    has_consensus: winning !== undefined && voters > 1 && voterShare + ROUNDING >= options.threshold,
+    agreement_score: voters < 2 ? null : largest / voters,
+    consensus_score: winning && winning.score > 0 ? winning.share : null,
+    key_agreements: keyAgreements(votes, winning),
+    key_disagreements: keyDisagreements(positions, winning),
+    supporting: roleLabels(winning?.votes ?? [], votes),
     dissenting: roleLabels(
-      lost.flatMap((position) => position.votes),
-      voices,
+      losing.flatMap((position) => position.votes),
+      votes,
     ),
-    minority_report: lost.map(({ recommendation, score, votes: minority }) => ({
+    minority_report: losing.map(({ recommendation, score, votes: minority }) => ({
       agents: voterNames(minority),
       recommendation,
       score,
@@ -95,11 +96,11 @@ export function tallyConsensus(
   }
 }
 
-/** The groups with what they are worth, the heaviest first. A voice without a recommendation has no position. */
-function buildPositions(voices: readonly AgentVote[], groups: readonly (readonly number[])[]): Position[] {
-  const filled = groups
+/** The groups with their scores, highest first. A vote without a recommendation has no position. */
+function buildPositions(votes: readonly AgentVote[], groups: readonly (readonly number[])[]): Position[] {
+  const scored = groups
     .map((members) =>
-      members.flatMap((index) => voices[index] ?? []).filter(({ recommendation }) => recommendation.trim()),
+      members.flatMap((index) => votes[index] ?? []).filter(({ recommendation }) => recommendation.trim()),
     )
     .filter((members) => members.length > 0)
     .map((members) => ({
@@ -107,25 +108,25 @@ function buildPositions(voices: readonly AgentVote[], groups: readonly (readonly
       recommendation: representativeText(members),
       score: stableSum(members.map(voteScore)),
     }))
-  const total = stableSum(filled.map(({ score }) => score))
-  return filled
+  const total = stableSum(scored.map(({ score }) => score))
+  return scored
     .map((position) => ({ ...position, share: total > 0 ? position.score / total : 0 }))
     .sort((a, b) => (Math.abs(a.score - b.score) <= ROUNDING * total ? 0 : b.score - a.score))
 }
 
-/** What a voice counts: confidence × weight. Numbers that are none count nothing. */
+/** Confidence × weight; invalid numbers count as 0. */
 export function voteScore({ confidence, weight }: { confidence: number; weight: number }): number {
-  const sure = Number.isNaN(confidence) ? 0 : Math.min(1, Math.max(0, confidence))
-  return Number.isFinite(weight) && weight > 0 ? sure * weight : 0
+  const bounded = Number.isNaN(confidence) ? 0 : Math.min(1, Math.max(0, confidence))
+  return Number.isFinite(weight) && weight > 0 ? bounded * weight : 0
 }
 
 function toBallots(positions: readonly Position[]) {
   return positions.flatMap((position, group) =>
-    position.votes.map((voice) => ({
+    position.votes.map((vote) => ({
       group,
-      score: voteScore(voice),
-      agent: voice.agent,
-      critical: hasCriticalConcern(voice),
+      score: voteScore(vote),
+      agent: vote.agent,
+      critical: hasCriticalConcern(vote),
     })),
   )
 }
@@ -134,7 +135,7 @@ export function hasCriticalConcern({ concerns }: Pick<AgentVote, 'concerns'>): b
   return concerns.some(({ severity }) => severity === 'critical')
 }
 
-/** The words of the surest member speak for a group; then the fewest words, then the alphabet: never who came first. */
+/** The text of the member with the highest score; then the shortest, then alphabetical, so that order decides nothing. */
 function representativeText(members: readonly AgentVote[]): string {
   const [best] = [...members].sort(
     (a, b) => voteScore(b) - voteScore(a) || compareByLength(a.recommendation, b.recommendation),
@@ -146,12 +147,12 @@ function compareByLength(a: string, b: string): number {
   return a.length - b.length || (a < b ? -1 : a > b ? 1 : 0)
 }
 
-function voterNames(voices: readonly AgentVote[]): string[] {
-  return voices.map(({ agent }) => agent)
+function voterNames(votes: readonly AgentVote[]): string[] {
+  return votes.map(({ agent }) => agent)
 }
 
-function roleLabels(voices: readonly AgentVote[], all: readonly AgentVote[]): string[] {
-  return voices.map(({ agent, role }) => {
+function roleLabels(votes: readonly AgentVote[], all: readonly AgentVote[]): string[] {
+  return votes.map(({ agent, role }) => {
     if (role.trim() === '') return agent
     return all.filter((other) => other.role === role).length > 1 ? `${role} (${agent})` : role
   })
@@ -162,55 +163,58 @@ interface SharedConcern {
   agents: number
 }
 
-/** Concerns by how many voices raise them. One voice that repeats itself is one voice. */
-function rankConcerns(voices: readonly AgentVote[]): SharedConcern[] {
-  const raised = new Map<string, { texts: string[]; by: Set<AgentVote> }>()
-  for (const voice of voices) {
-    for (const { concern } of voice.concerns) {
+/** Concerns by the number of agents that raise them; repeats by the same agent count once. */
+function rankConcerns(votes: readonly AgentVote[]): SharedConcern[] {
+  const concerns = new Map<string, { texts: string[]; votes: Set<AgentVote> }>()
+  for (const vote of votes) {
+    for (const { concern } of vote.concerns) {
       if (concern.trim() === '') continue
-      const known = raised.get(normalizeStatement(concern)) ?? { texts: [], by: new Set() }
+      const known = concerns.get(normalizeStatement(concern)) ?? { texts: [], votes: new Set() }
       known.texts.push(concern.trim())
-      known.by.add(voice)
-      raised.set(normalizeStatement(concern), known)
+      known.votes.add(vote)
+      concerns.set(normalizeStatement(concern), known)
     }
   }
-  return [...raised.values()]
-    .map(({ texts, by }) => ({ concern: texts.sort(compareByLength)[0] ?? '', agents: by.size }))
+  return [...concerns.values()]
+    .map(({ texts, votes }) => ({ concern: texts.sort(compareByLength)[0] ?? '', agents: votes.size }))
     .sort((a, b) => b.agents - a.agents)
 }
 
-function keyAgreements(voices: readonly AgentVote[], won: Position | undefined): string[] {
-  const shared = rankConcerns(voices).filter(({ agents }) => agents > 1)
-  const recommended = won && won.votes.length > 1 ? [won.recommendation] : []
+function keyAgreements(votes: readonly AgentVote[], winning: Position | undefined): string[] {
+  const shared = rankConcerns(votes).filter(({ agents }) => agents > 1)
+  const recommended = winning && winning.votes.length > 1 ? [winning.recommendation] : []
   return [...recommended, ...shared.map(({ concern }) => concern)]
 }
 
-function keyDisagreements(positions: readonly Position[], won: Position | undefined): Consensus['key_disagreements'] {
+function keyDisagreements(
+  positions: readonly Position[],
+  winning: Position | undefined,
+): Consensus['key_disagreements'] {
   if (positions.length < 2) return []
   return [
     {
       topic: 'recommendation',
       positions: positions.map(({ recommendation, votes }) => ({ recommendation, agents: voterNames(votes) })),
-      severity: disagreementSeverity(positions, won),
+      severity: disagreementSeverity(positions, winning),
     },
   ]
 }
 
-function disagreementSeverity(positions: readonly Position[], won: Position | undefined): Severity {
+function disagreementSeverity(positions: readonly Position[], winning: Position | undefined): Severity {
   const [first, second] = positions
-  if (!won || !first || !second || first.share - second.share <= CLOSE_MARGIN + ROUNDING) return 'critical'
-  if (positions.some((position) => position !== won && position.votes.some(hasCriticalConcern))) return 'critical'
-  return 1 - won.share + ROUNDING >= SIZEABLE_MINORITY ? 'moderate' : 'minor'
+  if (!winning || !first || !second || first.share - second.share <= CLOSE_MARGIN + ROUNDING) return 'critical'
+  if (positions.some((position) => position !== winning && position.votes.some(hasCriticalConcern))) return 'critical'
+  return 1 - winning.share + ROUNDING >= SIZEABLE_MINORITY ? 'moderate' : 'minor'
 }
 
-/** Over the given categories, with an equal chance for each; a group that fits none of them is a category of its own. */
+/** Randolph's kappa over the categories; each group outside of them counts as one further category. */
 function categoryKappa(positions: readonly Position[], categories: readonly string[]): number | null {
   const known = [...new Set(categories.map(normalizeStatement))]
   const counts = known.map(() => 0)
   for (const { votes } of positions) {
-    const chosen = votes.map(({ recommendation }) => known.indexOf(normalizeStatement(recommendation)))
-    for (const category of chosen) if (category >= 0) counts[category] = (counts[category] ?? 0) + 1
-    const others = chosen.filter((category) => category < 0).length
+    const choices = votes.map(({ recommendation }) => known.indexOf(normalizeStatement(recommendation)))
+    for (const category of choices) if (category >= 0) counts[category] = (counts[category] ?? 0) + 1
+    const others = choices.filter((category) => category < 0).length
     if (others > 0) counts.push(others)
   }
   return kappaStatistic([counts], 'free')

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { kappaStatistic } from './kappa.ts'
 
-describe('beyondChance', () => {
+describe('kappaStatistic', () => {
   test('VO22 Fleiss’ own example: fourteen raters, ten subjects, five categories', () => {
     const table = [
       [0, 0, 0, 0, 14],
@@ -18,14 +18,14 @@ describe('beyondChance', () => {
     expect(kappaStatistic(table, 'fixed')).toBeCloseTo(0.21, 2)
   })
 
-  test('VO22 for one subject chance is the same for each category: 1 for agreement, below 0 for an even split', () => {
+  test('VO22 with free marginals it is 1 for full agreement and below 0 for an even split', () => {
     expect(kappaStatistic([[4, 0, 0]], 'free')).toBe(1)
     expect(kappaStatistic([[2, 2]], 'free')).toBeCloseTo(-1 / 3, 12)
     expect(kappaStatistic([[3, 1]], 'free')).toBe(0)
     expect(kappaStatistic([[2, 1, 1]], 'free')).toBeCloseTo(-0.25, 12)
   })
 
-  test('VO22 without two voices, two categories or room for chance there is none', () => {
+  test('VO22 it is null without two raters, without two categories, or when chance agreement is certain', () => {
     for (const table of [[], [[]], [[5]], [[1, 0]], [[0, 0]]]) expect(kappaStatistic(table, 'free')).toBeNull()
     expect(
       kappaStatistic(

@@ -1,8 +1,8 @@
 /**
- * Agreement beyond chance. Rows are subjects, columns categories, cells how many chose that category. `fixed` takes what
- * chance would do from how often each category was chosen, as Fleiss does; `free` gives each category the same chance, as
- * Randolph does, which a single subject needs. Null when nothing can be said: fewer than two voices, fewer than two
- * categories, or no room for chance.
+ * Kappa, the agreement beyond chance. Rows are subjects, columns are categories, cells count the raters who chose the
+ * category. With `fixed` marginals the chance follows from how often each category was chosen (Fleiss); with `free` marginals
+ * every category has the same chance (Randolph), which a single subject needs. `null` when it is undefined: fewer than two
+ * raters or categories, or a chance agreement of 1.
  */
 export function kappaStatistic(table: readonly (readonly number[])[], marginals: 'fixed' | 'free'): number | null {
   const categories = Math.max(0, ...table.map((row) => row.length))
@@ -13,10 +13,10 @@ export function kappaStatistic(table: readonly (readonly number[])[], marginals:
   return chance >= 1 ? null : (observed - chance) / (1 - chance)
 }
 
-/** The share of pairs of voices on one subject that agree. */
+/** The share of rater pairs that agree on one subject. */
 function observedAgreement(row: readonly number[]): number {
-  const voices = total(row)
-  return total(row.map((count) => count * (count - 1))) / (voices * (voices - 1))
+  const raters = total(row)
+  return total(row.map((count) => count * (count - 1))) / (raters * (raters - 1))
 }
 
 function chanceAgreement(rows: readonly (readonly number[])[], categories: number): number {

@@ -1,4 +1,4 @@
-/** What is known after one was asked alone. */
+/** The answer of the first agent, asked alone. */
 export interface SoloAnswer {
   confidence: number | null
   recommendation: string | null
@@ -7,33 +7,34 @@ export interface SoloAnswer {
 }
 
 export interface SoloVerdict {
-  /** True when more voices are worth their price. */
+  /** Whether to ask more agents. */
   more: boolean
   reason: string
 }
 
 const HIGH_CONFIDENCE = 0.85
 const LONG_TASK_WORDS = 120
-/** Words of tasks that have more than one side. */
-const MULTIPLE_SIDES =
+/** Phrases of tasks that benefit from several perspectives. */
+const MULTIPLE_PERSPECTIVES =
   /\b(should (we|i|they)|versus|vs\.?|trade-?offs?|pros and cons|compare|comparison|risks?|review|audit|debate|decide|decision|alternatives?|which is better)\b/i
 
-/** Whether others should be asked too, from the first answer and the shape of the task. */
+/** Decides from the first answer and the wording of the task whether to ask more agents. */
 export function shouldCollaborate(task: string, answer: SoloAnswer): SoloVerdict {
   const serious = answer.concerns.filter(({ severity }) => severity !== 'minor').length
   if (answer.recommendation === null || answer.confidence === null) {
-    return { more: true, reason: 'the first answer does not say how sure it is' }
+    return { more: true, reason: 'the first answer has no recommendation or no confidence' }
   }
   if (answer.confidence < HIGH_CONFIDENCE)
-    return { more: true, reason: `the first answer is only ${percent(answer.confidence)} sure` }
+    return { more: true, reason: `the confidence of the first answer is only ${percent(answer.confidence)}` }
   if (serious > 0)
     return { more: true, reason: `the first answer has ${serious} serious ${plural(serious, 'concern')}` }
-  if (answer.questions.length > 0) return { more: true, reason: 'the first answer leaves questions open' }
-  const sides = MULTIPLE_SIDES.exec(task)?.[0]
-  if (sides !== undefined) return { more: true, reason: `the task has more than one side ('${sides.toLowerCase()}')` }
+  if (answer.questions.length > 0) return { more: true, reason: 'the first answer has open questions' }
+  const phrase = MULTIPLE_PERSPECTIVES.exec(task)?.[0]
+  if (phrase !== undefined)
+    return { more: true, reason: `the task calls for several perspectives ('${phrase.toLowerCase()}')` }
   if (task.split(/\s+/).length > LONG_TASK_WORDS) return { more: true, reason: 'the task is long' }
   if ((task.match(/\?/g) ?? []).length > 1) return { more: true, reason: 'the task asks several questions' }
-  return { more: false, reason: `one voice is ${percent(answer.confidence)} sure, and the task has one side` }
+  return { more: false, reason: `the confidence of the first answer is ${percent(answer.confidence)}` }
 }
 
 function percent(share: number): string {

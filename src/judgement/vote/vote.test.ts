@@ -16,41 +16,41 @@ const withAgents = (list: readonly Ballot[]) =>
   list.map((ballot, index) => ({ ...ballot, agent: `agent-${index}`, critical: false }))
 
 describe('tally', () => {
-  test('VO10 the highest score wins, however many heads are behind another one', () => {
+  test('VO10 the highest score wins, however many voters another group has', () => {
     const outcome = tally('weighted', cast([0, 0.3], [0, 0.3], [1, 0.9]))
     expect(outcome).toMatchObject({ winner: 1, tie: false, scores: [0.6, 0.9] })
   })
 
-  test('VO10 scores are those of the ballots and nothing else, in whatever order they come', () => {
+  test('VO10 scores are the sums of the ballots in any order', () => {
     fc.assert(
-      fc.property(ballots, fc.array(fc.nat(), { minLength: 12, maxLength: 12 }), (list, places) => {
+      fc.property(ballots, fc.array(fc.nat(), { minLength: 12, maxLength: 12 }), (list, ranks) => {
         const shuffled = list
-          .map((ballot, index) => ({ ballot, place: places[index] ?? 0 }))
-          .sort((a, b) => a.place - b.place)
+          .map((ballot, index) => ({ ballot, rank: ranks[index] ?? 0 }))
+          .sort((a, b) => a.rank - b.rank)
           .map(({ ballot }) => ballot)
-        const [one, other] = [tally('weighted', withAgents(list)), tally('weighted', withAgents(shuffled))]
-        expect(other).toEqual(one)
+        const result = tally('weighted', withAgents(list))
+        expect(tally('weighted', withAgents(shuffled))).toEqual(result)
         const total = list.reduce((sum, ballot) => sum + ballot.score, 0)
-        expect(one.scores.reduce((sum, value) => sum + value, 0)).toBeCloseTo(total, 9)
+        expect(result.scores.reduce((sum, value) => sum + value, 0)).toBeCloseTo(total, 9)
       }),
     )
   })
 
-  test('VO10 one voice that is garbled leaves the count of the others as it was', () => {
+  test('VO10 a ballot with an invalid score does not change the scores of other groups', () => {
     fc.assert(
       fc.property(
         ballots,
         fc.constantFrom(Number.NaN, -5, Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY),
         (list, bad) => {
           const without = tally('weighted', withAgents(list)).scores
-          const garbled = tally('weighted', withAgents([...list, { group: 0, score: bad }])).scores
-          expect(garbled.slice(0, without.length)).toEqual(without)
+          const withInvalid = tally('weighted', withAgents([...list, { group: 0, score: bad }])).scores
+          expect(withInvalid.slice(0, without.length)).toEqual(without)
         },
       ),
     )
   })
 
-  test('VO11 equal top scores are a tie without a winner, also when rounding tells them apart', () => {
+  test('VO11 equal top scores are a tie without a winner, even when rounding makes them differ', () => {
     expect(tally('weighted', cast([0, 0.5], [1, 0.5]))).toMatchObject({ winner: null, tie: true })
     expect(0.1 + 0.2).not.toBe(0.3)
     expect(tally('weighted', cast([0, 0.1], [0, 0.2], [1, 0.3]))).toMatchObject({ winner: null, tie: true })
@@ -61,16 +61,16 @@ describe('tally', () => {
     expect(tally('weighted', cast([0, 0.501], [1, 0.5]))).toMatchObject({ winner: 0, tie: false })
   })
 
-  test('VO11 nobody voted: no winner and no tie', () => {
+  test('VO11 without ballots there is neither a winner nor a tie', () => {
     expect(tally('weighted', [])).toMatchObject({ winner: null, tie: false, scores: [] })
   })
 
-  test('VO12 unanimous has a winner only when all are in one group', () => {
+  test('VO12 unanimous has a winner only when all ballots are for one group', () => {
     expect(tally('unanimous', cast([1, 0.2], [1, 0.9]))).toMatchObject({ winner: 1 })
     expect(tally('unanimous', cast([1, 0.9], [1, 0.9], [0, 0.01]))).toMatchObject({ winner: null, tie: false })
   })
 
-  test('VO12 with veto a critical concern blocks, on whichever side, and says whose it is', () => {
+  test('VO12 with veto a critical concern on any side blocks, and blocked_by names the agents', () => {
     const blocked = tally('veto', cast([0, 0.9, true], [0, 0.9], [1, 0.1, true]))
     expect(blocked).toMatchObject({ winner: null, blocked_by: ['agent-0', 'agent-2'] })
     expect(tally('veto', cast([0, 0.9], [1, 0.1]))).toMatchObject({ winner: 0 })
@@ -79,8 +79,8 @@ describe('tally', () => {
   })
 })
 
-describe('settled', () => {
-  test('VO13 it stops when the rest cannot even make it a tie', () => {
+describe('checkEarlyStop', () => {
+  test('VO13 it stops when the outstanding votes cannot even cause a tie', () => {
     const ahead = cast([0, 1], [0, 1], [1, 0.5])
     expect(checkEarlyStop(ahead, [1], weighted)).toEqual({ stop: true, why: 'cannot_change' })
     expect(checkEarlyStop(ahead, [1.5], weighted)).toEqual({ stop: false, why: null })
@@ -89,20 +89,20 @@ describe('settled', () => {
     expect(checkEarlyStop([], [1], weighted).stop).toBe(false)
   })
 
-  test('VO13 whatever the rest would have said, the winner is the same', () => {
+  test('VO13 after a stop no outstanding votes could have changed the winner', () => {
     let stops = 0
     fc.assert(
       fc.property(
         ballots,
         fc.array(fc.tuple(fc.nat(4), score, fc.integer({ min: 0, max: 100 })), { maxLength: 6 }),
-        (heard, rest) => {
+        (received, rest) => {
           const remaining = rest.map(([, most]) => most)
-          if (!checkEarlyStop(heard, remaining, weighted).stop || rest.length === 0) return
+          if (!checkEarlyStop(received, remaining, weighted).stop || rest.length === 0) return
           stops++
-          const completed = rest.map(([group, most, share]) => ({ group, score: (most * share) / 100 }))
-          const [now, then] = [heard, [...heard, ...completed]].map((list) => tally('weighted', withAgents(list)))
-          expect(then?.winner).toBe(now?.winner)
-          expect(then?.tie).toBe(false)
+          const outstanding = rest.map(([group, most, share]) => ({ group, score: (most * share) / 100 }))
+          const final = tally('weighted', withAgents([...received, ...outstanding]))
+          expect(final.winner).toBe(tally('weighted', withAgents(received)).winner)
+          expect(final.tie).toBe(false)
         },
       ),
       { numRuns: 5000 },
@@ -110,22 +110,22 @@ describe('settled', () => {
     expect(stops).toBeGreaterThan(500)
   })
 
-  test('VO13 it goes on as long as some completion would change the winner', () => {
+  test('VO13 it does not stop while some outstanding votes could change the winner', () => {
     fc.assert(
-      fc.property(ballots, fc.array(score, { minLength: 1, maxLength: 6 }), (heard, remaining) => {
-        const now = tally('weighted', withAgents(heard))
-        const against = now.scores.map((_, group) => [...heard, ...remaining.map((most) => ({ group, score: most }))])
-        const changed = against.some((list) => {
-          const then = tally('weighted', withAgents(list))
-          return then.tie || then.winner !== now.winner
+      fc.property(ballots, fc.array(score, { minLength: 1, maxLength: 6 }), (received, remaining) => {
+        const current = tally('weighted', withAgents(received))
+        const canChange = current.scores.some((_, group) => {
+          const outstanding = remaining.map((most) => ({ group, score: most }))
+          const final = tally('weighted', withAgents([...received, ...outstanding]))
+          return final.tie || final.winner !== current.winner
         })
-        if (changed) expect(checkEarlyStop(heard, remaining, weighted).stop).toBe(false)
+        if (canChange) expect(checkEarlyStop(received, remaining, weighted).stop).toBe(false)
       }),
       { numRuns: 2000 },
     )
   })
 
-  test('VO14 by Beta it stops from four equal voices on that agree, at 0.95', () => {
+  test('VO14 with beta 0.95 it stops after four equal votes that agree', () => {
     const agree = (count: number) => Array.from({ length: count }, () => ({ group: 0, score: 1 }))
     const rest = Array.from({ length: 40 }, () => 1)
     const three = checkEarlyStop(agree(3), rest, { ...weighted, beta: 0.95 })
@@ -137,7 +137,7 @@ describe('settled', () => {
     expect(checkEarlyStop(agree(4), rest, weighted)).toEqual({ stop: false, why: null })
   })
 
-  test('VO14 neither the unit of weights nor one heavy voice passes for many voices', () => {
+  test('VO14 neither the unit of the weights nor one heavy vote counts as many voters', () => {
     const rest = Array.from({ length: 40 }, () => 100)
     const beta = { ...weighted, beta: 0.95 }
     expect(checkEarlyStop([{ group: 0, score: 100 }], rest, beta).stop).toBe(false)
@@ -146,7 +146,7 @@ describe('settled', () => {
     expect(checkEarlyStop([{ group: 0, score: 0 }], rest, beta)).toMatchObject({ stop: false, probability: 0.5 })
   })
 
-  test('VO14 unanimous and veto are never stopped early', () => {
+  test('VO14 unanimous and veto never stop early', () => {
     const sure = Array.from({ length: 9 }, () => ({ group: 0, score: 1 }))
     for (const strategy of ['unanimous', 'veto'] as const) {
       expect(checkEarlyStop(sure, [1], { strategy, beta: 0.5 })).toEqual({ stop: false, why: null })
@@ -156,7 +156,7 @@ describe('settled', () => {
 })
 
 describe('leadProbability', () => {
-  test('VO15 for whole votes it is the binomial sum', () => {
+  test('VO15 for integer votes it equals the binomial sum', () => {
     for (let first = 0; first <= 30; first++) {
       for (let second = 0; second <= 30; second++) {
         expect(leadProbability(first, second)).toBeCloseTo(binomial(first, second), 11)
@@ -164,20 +164,20 @@ describe('leadProbability', () => {
     }
   })
 
-  test('VO15 it grows with the leader, falls with the runner-up, and the two sides make one', () => {
+  test('VO15 it grows with the leader, falls with the runner-up, and both sides add up to 1', () => {
     const votes = fc.double({ min: 0, max: 500, noNaN: true })
     fc.assert(
       fc.property(votes, votes, (first, second) => {
-        const found = leadProbability(first, second)
-        expect(found).toBeGreaterThanOrEqual(0)
-        expect(found).toBeLessThanOrEqual(1)
-        expect(found + leadProbability(second, first)).toBeCloseTo(1, 9)
-        expect(leadProbability(first + 1, second)).toBeGreaterThanOrEqual(found - 1e-9)
+        const probability = leadProbability(first, second)
+        expect(probability).toBeGreaterThanOrEqual(0)
+        expect(probability).toBeLessThanOrEqual(1)
+        expect(probability + leadProbability(second, first)).toBeCloseTo(1, 9)
+        expect(leadProbability(first + 1, second)).toBeGreaterThanOrEqual(probability - 1e-9)
       }),
     )
   })
 
-  test('VO15 numbers without bounds and numbers that are none have an answer', () => {
+  test('VO15 infinite and invalid numbers have a defined result', () => {
     expect(leadProbability(Number.POSITIVE_INFINITY, 3)).toBe(1)
     expect(leadProbability(3, Number.POSITIVE_INFINITY)).toBe(0)
     expect(leadProbability(Number.NaN, 3)).toBe(0.5)
@@ -197,8 +197,8 @@ describe('leadProbability', () => {
   }
 })
 
-describe('track record', () => {
-  test('VO16 the unknown weigh 1, who is right weighs more, who guesses or worse nothing', () => {
+describe('calibration', () => {
+  test('VO16 a voter without a record weighs 1, an accurate one more, a guessing one nothing', () => {
     expect(accuracyWeight(0, 0)).toBe(1)
     expect(accuracyWeight(50, 100)).toBeLessThan(0.1)
     expect(accuracyWeight(0, 100)).toBe(0)
@@ -207,14 +207,14 @@ describe('track record', () => {
     expect(accuracyWeight(200, 100)).toBe(accuracyWeight(100, 100))
   })
 
-  test('VO16 one lucky case moves a weight little, many cases settle it at the log odds', () => {
+  test('VO16 a few outcomes change a weight little, many bring it close to the log odds', () => {
     expect(accuracyWeight(0, 4)).toBe(1)
     expect(accuracyWeight(4, 4)).toBe(1)
     expect(accuracyWeight(5, 5)).toBeLessThan(2.2)
     expect(accuracyWeight(90_000, 100_000)).toBeCloseTo(Math.log(9), 3)
   })
 
-  test('VO17 an agreement level is worth what it was worth in at least ten cases near it', () => {
+  test('VO17 an agreement level is calibrated by at least ten past cases near it', () => {
     const past = Array.from({ length: 12 }, (_, index) => ({
       agreement: index < 10 ? 0.8 : 0.3,
       correct: index % 2 === 0,

@@ -2,12 +2,12 @@ import { leadProbability } from './beta-distribution.ts'
 
 /*
  * Invariants
- * 1. The order of ballots decides nothing: scores are added in an order that follows from their sizes.
- * 2. Two scores that only rounding tells apart are equal, so rounding neither makes a winner nor hides a tie.
- * 3. A tie is reported and never broken.
+ * 1. The order of ballots never changes the result: scores are added sorted by size.
+ * 2. Scores that differ only by rounding are equal, so rounding neither makes a winner nor hides a tie.
+ * 3. A tie is reported, never broken.
  */
 
-/** What one voice puts behind a group of equivalent recommendations: confidence × weight. A group below zero abstains. */
+/** One vote for a group of equivalent recommendations; `score` is confidence × weight. A negative group abstains. */
 export interface Ballot {
   group: number
   score: number
@@ -16,18 +16,18 @@ export interface Ballot {
 export type VoteStrategy = 'weighted' | 'unanimous' | 'veto'
 
 export interface TallyResult {
-  /** The group that carries the day; none after a tie, a veto, or without unanimity. */
+  /** The winning group; null after a tie or a veto, or without unanimity. */
   winner: number | null
-  /** Two or more groups share the highest score, whatever the strategy makes of it. */
+  /** Several groups share the highest score, whatever the strategy. */
   tie: boolean
   /** By group. */
   scores: number[]
-  /** Who raised the critical concerns that block. */
+  /** Agents whose critical concerns block the decision. */
   blocked_by?: string[]
   reason: string
 }
 
-/** Relative to everything that was cast. Sums of a few thousand products of two-digit decimals stay far below it. */
+/** Relative to the total score; the rounding error of a few thousand ballots is far smaller. */
 const ROUNDING = 1e-9
 
 export function tally(
@@ -37,20 +37,20 @@ export function tally(
   const { scores, top, tie } = rankGroups(ballots)
   const [first] = top
   const groups = scores.filter((score) => score !== undefined).length
-  const found = { tie, scores: Array.from(scores, (score) => score ?? 0) }
-  if (first === undefined) return { winner: null, ...found, reason: 'nobody recommended anything' }
+  const result = { tie, scores: Array.from(scores, (score) => score ?? 0) }
+  if (first === undefined) return { winner: null, ...result, reason: 'no recommendations' }
   if (strategy === 'unanimous' && groups > 1) {
-    return { winner: null, ...found, reason: `not unanimous: ${groups} different recommendations` }
+    return { winner: null, ...result, reason: `not unanimous: ${groups} different recommendations` }
   }
   const blockers = strategy === 'veto' ? [...new Set(ballots.filter(({ critical }) => critical).map(agentName))] : []
   if (blockers.length > 0) {
-    return { winner: null, ...found, blocked_by: blockers.sort(), reason: 'a critical concern blocks the decision' }
+    return { winner: null, ...result, blocked_by: blockers.sort(), reason: 'a critical concern blocks the decision' }
   }
-  if (tie) return { winner: null, ...found, reason: `a tie between ${top.length} recommendations` }
-  return { winner: first, ...found, reason: groups === 1 ? 'all recommend the same' : 'the highest score' }
+  if (tie) return { winner: null, ...result, reason: `a tie between ${top.length} recommendations` }
+  return { winner: first, ...result, reason: groups === 1 ? 'all recommendations agree' : 'highest score' }
 }
 
-/** Whether asking the rest could still matter. `remaining` = the largest score each unheard voice could give. */
+/** Whether the remaining votes can be skipped. `remaining` has the largest possible score of each outstanding vote. */
 export function checkEarlyStop(
   ballots: readonly Ballot[],
   remaining: readonly number[],
@@ -59,27 +59,27 @@ export function checkEarlyStop(
   if (remaining.length === 0) return { stop: true, why: 'cannot_change' }
   if (options.strategy !== 'weighted' || ballots.length === 0) return { stop: false, why: null }
   const { first, second, total } = topScores(ballots)
-  // What cannot be bounded can still change everything.
-  const open = stableSum(
+  // An outstanding vote without an upper bound can still change the result.
+  const outstanding = stableSum(
     remaining.map((most) => (Number.isFinite(most) ? Math.max(0, most) : Number.POSITIVE_INFINITY)),
   )
-  if (first - second - open > ROUNDING * (total + open)) return { stop: true, why: 'cannot_change' }
+  if (first - second - outstanding > ROUNDING * (total + outstanding)) return { stop: true, why: 'cannot_change' }
   if (options.beta === undefined) return { stop: false, why: null }
-  const voices = effectiveVoters(ballots)
-  const probability = total > 0 ? leadProbability((first / total) * voices, (second / total) * voices) : 0.5
+  const voters = effectiveVoters(ballots)
+  const probability = total > 0 ? leadProbability((first / total) * voters, (second / total) * voters) : 0.5
   const stop = probability >= options.beta && first - second > ROUNDING * total
   return { stop, why: stop ? 'beta' : null, probability }
 }
 
-/** The groups by score; `top` are all that share the highest one, the lowest number first. */
+/** Scores by group; `top` has all groups that share the highest score, in ascending order. */
 function rankGroups(ballots: readonly Ballot[]): { scores: (number | undefined)[]; top: number[]; tie: boolean } {
-  const cast: number[][] = []
+  const scoresByGroup: number[][] = []
   for (const { group, score } of ballots) {
-    const column = cast[group]
-    if (column) column.push(validScore(score))
-    else cast[group] = [validScore(score)]
+    const groupScores = scoresByGroup[group]
+    if (groupScores) groupScores.push(validScore(score))
+    else scoresByGroup[group] = [validScore(score)]
   }
-  const scores = Array.from(cast, (column) => column && stableSum(column))
+  const scores = Array.from(scoresByGroup, (groupScores) => groupScores && stableSum(groupScores))
   const known = scores.flatMap((score, group) => (score === undefined ? [] : [{ score, group }]))
   const highest = Math.max(...known.map(({ score }) => score))
   const rounding = ROUNDING * stableSum(known.map(({ score }) => score))
@@ -94,8 +94,8 @@ function topScores(ballots: readonly Ballot[]): { first: number; second: number;
 }
 
 /**
- * As how many equal voices these count. Without it a weight of ten would look like ten people who agree, and the unit in
- * which weights are given would decide when to stop.
+ * Effective sample size: the number of equally weighted voters. Without it a weight of ten would count as ten voters who
+ * agree, and the unit of the weights would decide when to stop.
  */
 function effectiveVoters(ballots: readonly Ballot[]): number {
   const scores = ballots.map(({ score }) => validScore(score))
@@ -111,7 +111,7 @@ function validScore(score: number): number {
   return Number.isFinite(score) && score > 0 ? score : 0
 }
 
-/** In order of size: floating-point addition gives another result in another order. */
+/** Adds in order of size: floating-point addition depends on the order. */
 export function stableSum(numbers: readonly number[]): number {
   return [...numbers].sort((a, b) => a - b).reduce((sum, number) => sum + number, 0)
 }

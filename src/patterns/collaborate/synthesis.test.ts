@@ -56,7 +56,7 @@ describe('merge', () => {
 describe('vote', () => {
   test('CO18 the score is confidence × weight over equivalent recommendations; winner, sides and minority are reported', async () => {
     const { output, model } = await runCollaboration(lines, { synthesis: 'vote' })
-    expect(output.vote).toEqual({ strategy: 'weighted', winner: 'go', tie: false, reason: 'the highest score' })
+    expect(output.vote).toEqual({ strategy: 'weighted', winner: 'go', tie: false, reason: 'highest score' })
     expect(output.consensus).toMatchObject({
       agents_count: 3,
       has_consensus: true,
@@ -145,7 +145,7 @@ describe('vote', () => {
 
   test('CO18 when nobody recommends anything there is no decision, and it is said', async () => {
     const { output } = await runCollaboration({ everybody: 'Hm.' }, { synthesis: 'vote' })
-    expect(output.vote).toMatchObject({ winner: null, tie: false, reason: 'nobody recommended anything' })
+    expect(output.vote).toMatchObject({ winner: null, tie: false, reason: 'no recommendations' })
     expect(output.consensus).toMatchObject({ agreement_score: null, consensus_score: null, has_consensus: false })
   })
 })

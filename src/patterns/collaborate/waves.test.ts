@@ -195,7 +195,7 @@ describe('asking one first', () => {
     expect(output.result).toBe('because of Paris')
     expect(output.decision).toEqual({
       collaborated: false,
-      reason: 'one voice is 95 % sure, and the task has one side',
+      reason: 'the confidence of the first answer is 95 %',
     })
     expect(output.metadata).toMatchObject({ synthesis: 'solo', saved: { agents: ['b', 'c'], calls: 2, why: 'solo' } })
     expect(output.metadata.status).toBe('completed')
@@ -204,7 +204,7 @@ describe('asking one first', () => {
   test('CO27 otherwise the others are asked too, the first is not asked again, and the reason is given', async () => {
     const { output, model } = await runCollaboration({ ...all('Paris', 0.5), coordinator: 'Paris.' }, solo)
     expect(model.requests.map(({ session }) => session.agent)).toEqual(['a', 'b', 'c', 'coordinator'])
-    expect(output.decision).toEqual({ collaborated: true, reason: 'the first answer is only 50 % sure' })
+    expect(output.decision).toEqual({ collaborated: true, reason: 'the confidence of the first answer is only 50 %' })
     expect(output.contributions.map(({ agent }) => agent)).toEqual(['a', 'b', 'c'])
     const failed = await runCollaboration(
       { ...all('Paris', 0.95), a: Object.assign(new Error('x'), { status: 400 }), coordinator: 'P' },
