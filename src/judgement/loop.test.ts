@@ -6,24 +6,28 @@ import { createLoopDetector, resultFingerprint } from './loop.ts'
 const limits: LoopLimits = { max_rounds: 50, max_repeats_per_edge: 3, ping_pong: 4 }
 const wide: LoopLimits = { max_rounds: 1000, max_repeats_per_edge: 1000, ping_pong: 4 }
 
-/** `a>b:x` is a move from a to b with the result x; without one the result is new. */
+/** `a>b:x` is a move from a to b with the result x; without `:x` the result is new. */
 function moves(text: string): Move[] {
-  return text.split(' ').map((each, index) => {
-    const [edge = '', result = `new ${index}`] = each.split(':')
+  return text.split(' ').map((move, index) => {
+    const [edge = '', result = `new ${index}`] = move.split(':')
     const [from = '', to = ''] = edge.split('>')
     return { from, to, result }
   })
 }
 
 /** The first loop in a list of moves. */
-function checkLoop(list: readonly Move[], within: LoopLimits): LoopVerdict {
-  const watch = createLoopDetector(within)
-  return list.map((move) => watch.add(move)).find(({ ok }) => !ok) ?? { ok: true }
+function checkLoop(list: readonly Move[], loopLimits: LoopLimits): LoopVerdict {
+  const detector = createLoopDetector(loopLimits)
+  return list.map((move) => detector.add(move)).find(({ ok }) => !ok) ?? { ok: true }
 }
 
 describe('LP1 rounds', () => {
-  test('LP1 max_rounds counts turns: the move that would lead to one more is not allowed', () => {
-    const chain = Array.from({ length: 50 }, (_, at) => ({ from: `a${at}`, to: `a${at + 1}`, result: `${at}` }))
+  test('LP1 max_rounds counts turns: the move that would lead to one more is a loop', () => {
+    const chain = Array.from({ length: 50 }, (_, index) => ({
+      from: `a${index}`,
+      to: `a${index + 1}`,
+      result: `${index}`,
+    }))
     expect(checkLoop(chain.slice(0, 49), limits)).toEqual({ ok: true })
     expect(checkLoop(chain, limits)).toMatchObject({
       ok: false,
@@ -35,30 +39,30 @@ describe('LP1 rounds', () => {
 })
 
 describe('LP2 repeats of an edge', () => {
-  test('LP2 one edge may be taken max_repeats_per_edge times, progress or not', () => {
+  test('LP2 one edge may be taken max_repeats_per_edge times, with or without progress', () => {
     const thrice = 'a>b b>c c>a a>b b>d d>a a>b'
     expect(checkLoop(moves(thrice), limits)).toEqual({ ok: true })
     const verdict = checkLoop(moves(`${thrice} b>e e>a a>b`), limits)
     expect(verdict).toMatchObject({
       ok: false,
       kind: 'edge_repeats',
-      message: expect.stringContaining('a handed over to b 4 times'),
+      message: expect.stringContaining('a handed off to b 4 times'),
     })
     expect(verdict.ok ? [] : verdict.moves.map(({ from, to }) => from + to)).toEqual(['ab', 'ab', 'ab', 'ab'])
   })
 
-  test('LP2 the way back is an edge of its own, and names that run together are not confused', () => {
+  test('LP2 the opposite direction is a separate edge, and names are never concatenated ambiguously', () => {
     expect(checkLoop(moves('a>b b>a a>b b>a a>b b>a'), limits)).toEqual({ ok: true })
     expect(checkLoop(moves('a>bc ab>c a>bc ab>c a>bc ab>c'), limits)).toEqual({ ok: true })
   })
 
-  test('LP2 an agent that goes on by itself takes an edge to itself', () => {
+  test('LP2 an agent that continues by itself takes an edge to itself', () => {
     expect(checkLoop(moves('a>a a>a a>a a>a'), limits)).toMatchObject({ kind: 'edge_repeats' })
   })
 })
 
-describe('LP3 to and fro', () => {
-  test('LP3 two that hand over to and fro with nothing new are stopped after ping_pong such moves', () => {
+describe('LP3 back and forth', () => {
+  test('LP3 two agents that hand off back and forth without a new result are stopped after ping_pong moves', () => {
     const start = 'a>b:x b>a:y a>b:x b>a:y a>b:x'
     expect(checkLoop(moves(start), wide)).toEqual({ ok: true })
     const verdict = checkLoop(moves(`${start} b>a:y`), wide)
@@ -66,30 +70,30 @@ describe('LP3 to and fro', () => {
     expect(verdict.ok ? 0 : verdict.moves.length).toBe(4)
   })
 
-  test('LP3 one new result among them starts the count again', () => {
+  test('LP3 a new result resets the count', () => {
     expect(checkLoop(moves('a>b:x b>a:y a>b:x b>a:y a>b:z b>a:y a>b:x b>a:y'), wide)).toEqual({ ok: true })
     expect(checkLoop(moves('a>b b>a a>b b>a a>b b>a a>b b>a a>b b>a a>b b>a'), wide)).toEqual({ ok: true })
   })
 
-  test('LP3 a result is new for each agent by itself: passing on what the other said is no repetition', () => {
+  test('LP3 results are compared per agent: repeating the result of another agent is new', () => {
     expect(checkLoop(moves('a>b:1 b>a:1 a>b:2 b>a:2 a>b:3 b>a:3 a>b:4 b>a:4'), wide)).toEqual({ ok: true })
   })
 
-  test('LP3 an old result that comes back in turns is nothing new', () => {
+  test('LP3 alternating between earlier results is not progress', () => {
     const turns = 'a>b:1 b>a:k a>b:2 b>a:l a>b:1 b>a:k a>b:2 b>a:l'
     expect(checkLoop(moves(turns), wide)).toMatchObject({ ok: false, kind: 'ping_pong' })
   })
 })
 
 describe('LP4 stall', () => {
-  test('LP4 a longer circle is stopped when everyone in it has repeated itself twice', () => {
+  test('LP4 a longer cycle is stopped when every agent in it has repeated itself twice', () => {
     const round = 'a>b:x b>c:y c>a:z'
     expect(checkLoop(moves(`${round} ${round} a>b:x b>c:y`), wide)).toEqual({ ok: true })
     const verdict = checkLoop(moves(`${round} ${round} ${round}`), wide)
     expect(verdict).toMatchObject({ ok: false, kind: 'stall', message: expect.stringMatching(/6 moves.*a, b, c/) })
   })
 
-  test('LP4 an agent that goes on by itself and says the same again stalls', () => {
+  test('LP4 an agent that continues by itself with the same result stalls', () => {
     expect(checkLoop(moves('a>a:x a>a:x a>a:x a>a:x'), wide)).toEqual({ ok: true })
     expect(checkLoop(moves('a>a:x a>a:x a>a:x a>a:x a>a:x'), wide)).toMatchObject({ kind: 'stall' })
     const others = 'c>b:x b>a:x a>a:x'
@@ -98,24 +102,24 @@ describe('LP4 stall', () => {
 })
 
 describe('LP5 people', () => {
-  test('LP5 with what a person says every count starts again', () => {
+  test('LP5 a message of a person resets every count', () => {
     const chat = Array.from({ length: 60 }, () => 'user>a:hi a>user:x').join(' ')
     expect(checkLoop(moves(chat), limits)).toEqual({ ok: true })
     expect(checkLoop(moves('a>b:x b>a:y a>b:x b>a:y a>b:x user>a:go b>a:y a>b:x'), wide)).toEqual({ ok: true })
   })
 
-  test('LP5 a person who steps in elsewhere is told to the watch', () => {
-    const watch = createLoopDetector({ ...limits, max_rounds: 2 })
+  test('LP5 reset resets every count', () => {
+    const detector = createLoopDetector({ ...limits, max_rounds: 2 })
     const [first, second] = moves('a>b b>c') as [Move, Move]
-    watch.add(first)
-    watch.reset()
-    expect(watch.add(second)).toEqual({ ok: true })
-    expect(watch.add(first)).toMatchObject({ kind: 'max_rounds' })
+    detector.add(first)
+    detector.reset()
+    expect(detector.add(second)).toEqual({ ok: true })
+    expect(detector.add(first)).toMatchObject({ kind: 'max_rounds' })
   })
 })
 
 describe('LP6 fingerprints', () => {
-  test('LP6 wording, not dress, makes a result: case, blanks and marks do not count', () => {
+  test('LP6 case, blanks and punctuation do not change the fingerprint', () => {
     expect(resultFingerprint({ text: '  The Draft,\nis ready! ' })).toBe(
       resultFingerprint({ text: 'the draft is “ready”.' }),
     )
@@ -123,7 +127,7 @@ describe('LP6 fingerprints', () => {
     expect(resultFingerprint({ text: 'ﬁne Größe' })).toBe(resultFingerprint({ text: 'fine gro\u0308ße' }))
   })
 
-  test('LP6 a changed artifact or variable is something new, whatever is said, and order is not', () => {
+  test('LP6 a changed artifact or variable changes the fingerprint, their order does not', () => {
     const one = resultFingerprint({ text: 'done', artifacts: { a: '1', b: '2' }, variables: { n: 1 } })
     expect(one).toBe(resultFingerprint({ text: 'done', artifacts: { b: '2', a: '1' }, variables: { n: 1 } }))
     expect(one).not.toBe(resultFingerprint({ text: 'done', artifacts: { a: '1', b: '3' }, variables: { n: 1 } }))
@@ -132,14 +136,14 @@ describe('LP6 fingerprints', () => {
   })
 })
 
-describe('LP7 the watch', () => {
+describe('LP7 detector', () => {
   const move = fc.record({
     from: fc.constantFrom('a', 'b', 'c'),
     to: fc.constantFrom('a', 'b', 'c', 'user'),
     result: fc.constantFrom('1', '2', '3'),
   })
 
-  test('LP7 a watch that was reset judges what comes after as a new one does', () => {
+  test('LP7 a detector after reset behaves like a new one', () => {
     const list = fc.array(move, { maxLength: 40 })
     fc.assert(
       fc.property(list, list, (before, after) => {
@@ -147,44 +151,44 @@ describe('LP7 the watch', () => {
           createLoopDetector({ ...limits, max_rounds: 20 }),
           createLoopDetector({ ...limits, max_rounds: 20 }),
         ]
-        for (const each of before) used.add(each)
+        for (const earlier of before) used.add(earlier)
         used.reset()
-        expect(after.map((each) => used.add(each))).toEqual(after.map((each) => fresh.add(each)))
+        expect(after.map((later) => used.add(later))).toEqual(after.map((later) => fresh.add(later)))
       }),
     )
   })
 
-  test('LP7 whoever always brings something new is stopped by the plain counts only', () => {
+  test('LP7 moves with only new results are stopped by max_rounds and max_repeats_per_edge only', () => {
     fc.assert(
       fc.property(fc.array(move, { maxLength: 60 }), (list) => {
-        const progress = list.map((each, index) => ({ ...each, result: `${index}` }))
+        const progress = list.map((step, index) => ({ ...step, result: `${index}` }))
         const verdict = checkLoop(progress, { ...limits, max_rounds: 20 })
         expect(verdict.ok || verdict.kind === 'edge_repeats' || verdict.kind === 'max_rounds').toBe(true)
       }),
     )
   })
 
-  test('LP7 to and fro is found exactly where a look back over the last moves finds it', () => {
+  test('LP7 ping_pong is detected exactly where a scan of the last moves detects it', () => {
     fc.assert(
       fc.property(fc.array(move, { maxLength: 40 }), (list) => {
-        const found = list.findIndex((_, at) => wentToAndFro(list.slice(0, at + 1), wide.ping_pong))
+        const expected = list.findIndex((_, index) => endsInPingPong(list.slice(0, index + 1), wide.ping_pong))
         const verdict = checkLoop(list, wide)
-        if (found === -1) expect(verdict).not.toMatchObject({ kind: 'ping_pong' })
-        else expect(checkLoop(list.slice(0, found + 1), wide).ok).toBe(false)
+        if (expected === -1) expect(verdict).not.toMatchObject({ kind: 'ping_pong' })
+        else expect(checkLoop(list.slice(0, expected + 1), wide).ok).toBe(false)
       }),
       { numRuns: 500 },
     )
   })
 })
 
-function wentToAndFro(list: Move[], length: number): boolean {
+function endsInPingPong(list: Move[], length: number): boolean {
   const last = list.slice(-length)
   if (last.length < length) return false
-  const isOld = (at: number) =>
-    list.slice(0, at).some(({ from, result }) => from === list[at]?.from && result === list[at]?.result)
-  const turns = last.every(({ from, to }, at) => {
-    const next = last[at + 1]
+  const isRepeated = (index: number) =>
+    list.slice(0, index).some(({ from, result }) => from === list[index]?.from && result === list[index]?.result)
+  const alternates = last.every(({ from, to }, index) => {
+    const next = last[index + 1]
     return from !== to && (next === undefined || (next.from === to && next.to === from))
   })
-  return turns && last.every((_, at) => isOld(list.length - length + at))
+  return alternates && last.every((_, index) => isRepeated(list.length - length + index))
 }

@@ -1,22 +1,22 @@
 /*
- * Work that goes round in circles.
- * 1. Progress is judged by results: a result is new when this agent has not brought it before.
- * 2. What a person says is always progress: every count starts again with it.
- * 3. A move costs the same however many came before it.
+ * Detects loops of handoffs.
+ * 1. Progress is measured by results: a result is new when this agent has not produced it before.
+ * 2. A message of a person is always progress and resets every count.
+ * 3. Each move takes constant time, however many came before it.
  */
 
 export interface LoopLimits {
-  /** Turns; a person's word begins the count again. */
+  /** Turns since the last message of a person. */
   max_rounds: number
   max_repeats_per_edge: number
-  /** Moves to and fro between two, nothing new among them. */
+  /** Moves back and forth between two agents without a new result. */
   ping_pong: number
 }
 
 export interface Move {
   from: string
   to: string
-  /** Fingerprint of the result: artifacts' checksums, variables, normalised text. See `fingerprintOf`. */
+  /** Fingerprint of the result; see `resultFingerprint`. */
   result: string
 }
 
@@ -25,9 +25,9 @@ export type LoopVerdict =
   | { ok: false; kind: 'max_rounds' | 'edge_repeats' | 'ping_pong' | 'stall'; message: string; moves: Move[] }
 
 export interface LoopDetector {
-  /** What the moves so far amount to, this one included. */
+  /** Adds a move and checks all moves so far. */
   add(move: Move): LoopVerdict
-  /** A person had a say: counting starts again, as after a move from `user`. */
+  /** Resets all counts, as a move from `user` does. */
   reset(): void
 }
 
@@ -37,66 +37,67 @@ const MAX_REPORTED_MOVES = 10
 interface LoopState {
   moves: Move[]
   edges: Map<string, number>
-  seen: Map<string, Set<string>>
-  /** How many moves in a row brought nothing new, whose they were, and how many of the last went to and fro. */
+  /** Results by agent. */
+  results: Map<string, Set<string>>
+  /** The latest moves without a new result: their number, their agents, and how many of the last alternate. */
   idle: { moves: number; agents: Set<string>; alternating: number }
 }
 
-/** Follows moves one by one. */
 export function createLoopDetector(limits: LoopLimits): LoopDetector {
-  let count = emptyState()
+  let state = emptyState()
   return {
     add(move) {
       if (move.from === PERSON) {
-        count = emptyState()
+        state = emptyState()
         return { ok: true }
       }
-      recordMove(count, move)
-      return checkLimits(count, move, limits)
+      recordMove(state, move)
+      return checkLimits(state, move, limits)
     },
     reset() {
-      count = emptyState()
+      state = emptyState()
     },
   }
 }
 
 function emptyState(): LoopState {
-  return { moves: [], edges: new Map(), seen: new Map(), idle: { moves: 0, agents: new Set(), alternating: 0 } }
+  return { moves: [], edges: new Map(), results: new Map(), idle: { moves: 0, agents: new Set(), alternating: 0 } }
 }
 
-function recordMove(count: LoopState, move: Move): void {
-  const previous = count.moves.at(-1)
-  count.moves.push(move)
-  count.edges.set(edgeKey(move), (count.edges.get(edgeKey(move)) ?? 0) + 1)
-  const seen = count.seen.get(move.from) ?? new Set()
-  const isNew = !seen.has(move.result)
-  count.seen.set(move.from, seen.add(move.result))
+function recordMove(state: LoopState, move: Move): void {
+  const previous = state.moves.at(-1)
+  state.moves.push(move)
+  state.edges.set(edgeKey(move), (state.edges.get(edgeKey(move)) ?? 0) + 1)
+  const results = state.results.get(move.from) ?? new Set()
+  const isNew = !results.has(move.result)
+  state.results.set(move.from, results.add(move.result))
   if (isNew) {
-    count.idle = { moves: 0, agents: new Set(), alternating: 0 }
+    state.idle = { moves: 0, agents: new Set(), alternating: 0 }
     return
   }
-  const back = previous !== undefined && previous.from === move.to && previous.to === move.from
-  count.idle.moves++
-  count.idle.agents.add(move.from)
-  count.idle.alternating = back && move.from !== move.to ? count.idle.alternating + 1 : 1
+  const returns = previous !== undefined && previous.from === move.to && previous.to === move.from
+  state.idle.moves++
+  state.idle.agents.add(move.from)
+  state.idle.alternating = returns && move.from !== move.to ? state.idle.alternating + 1 : 1
 }
 
 function checkLimits({ moves, edges, idle }: LoopState, move: Move, limits: LoopLimits): LoopVerdict {
   if (idle.alternating >= limits.ping_pong && idle.agents.size > 1) {
-    const message = `${move.from} and ${move.to} handed over ${idle.alternating} times to and fro without anything new`
+    const message = `${move.from} and ${move.to} handed off back and forth ${idle.alternating} times without a new result`
     return { ok: false, kind: 'ping_pong', message, moves: moves.slice(-idle.alternating) }
   }
-  // Everyone in the circle has repeated itself twice: a third time brings nothing either.
+  // Every agent in the cycle has repeated its result twice.
   if (idle.moves >= Math.max(limits.ping_pong, 2 * idle.agents.size)) {
-    const message = `${idle.moves} moves in a row brought nothing new (${[...idle.agents].join(', ')})`
+    const message = `${idle.moves} moves in a row without a new result (${[...idle.agents].join(', ')})`
     return { ok: false, kind: 'stall', message, moves: moves.slice(-idle.moves) }
   }
   const repeats = edges.get(edgeKey(move)) ?? 0
   if (repeats > limits.max_repeats_per_edge) {
-    const message = `${move.from} handed over to ${move.to} ${repeats} times; max_repeats_per_edge is ${limits.max_repeats_per_edge}`
-    return { ok: false, kind: 'edge_repeats', message, moves: moves.filter((each) => edgeKey(each) === edgeKey(move)) }
+    const message = `${move.from} handed off to ${move.to} ${repeats} times; max_repeats_per_edge is ${limits.max_repeats_per_edge}`
+    const sameEdge = moves.filter((earlier) => edgeKey(earlier) === edgeKey(move))
+    return { ok: false, kind: 'edge_repeats', message, moves: sameEdge }
   }
-  // Each move followed a turn, and leads to one more.
+  // Each move follows a turn and leads to one more.
   if (moves.length < limits.max_rounds) return { ok: true }
   const message = `${moves.length} turns; max_rounds is ${limits.max_rounds}`
   return { ok: false, kind: 'max_rounds', message, moves: moves.slice(-MAX_REPORTED_MOVES) }
@@ -107,8 +108,8 @@ function edgeKey({ from, to }: Move): string {
 }
 
 /**
- * What a turn brought, for comparison with what came before. Leave out what changes by itself (a round's number, a
- * load): with it every result is new and no loop is ever seen.
+ * Fingerprint of the result of a turn. Exclude values that change by themselves (round numbers, loads): with them every
+ * result is new and no loop is ever detected.
  */
 export function resultFingerprint(result: {
   text: string

@@ -5,7 +5,7 @@ import { findSecrets, redact, secretEnvValues } from './redaction.ts'
 const JWT = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abc_DEF-123'
 const PEM = '-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nAAAA\n-----END RSA PRIVATE KEY-----'
 
-describe('CA9 what looks like a secret', () => {
+describe('CA9 secrets in texts', () => {
   test.each([
     ['an OpenAI key', 'use sk-proj-abcdEFGH1234567890 now', 'use [redacted] now'],
     ['an Anthropic key', 'sk-ant-api03-AAAAbbbbCCCC-dddd_1234', '[redacted]'],
@@ -18,15 +18,19 @@ describe('CA9 what looks like a secret', () => {
     ['a private key', `x\n${PEM}\ny`, 'x\n[redacted]\ny'],
     ['a private key that was cut off', PEM.slice(0, 50), '[redacted]'],
     ['an authorization header', 'Authorization: Bearer abcdef1234567890', 'Authorization: Bearer [redacted]'],
-    ['one with basic credentials', 'authorization: Basic dXNlcjpwYXNzd29yZA==', 'authorization: Basic [redacted]'],
-    ['one in JSON', '{"Authorization":"Token abcdef1234567890"}', '{"Authorization":"Token [redacted]"}'],
+    ['a basic authorization header', 'authorization: Basic dXNlcjpwYXNzd29yZA==', 'authorization: Basic [redacted]'],
+    [
+      'an authorization header in JSON',
+      '{"Authorization":"Token abcdef1234567890"}',
+      '{"Authorization":"Token [redacted]"}',
+    ],
     ['an assignment', 'OPENAI_API_KEY=abc123def', 'OPENAI_API_KEY=[redacted]'],
     ['a token in an .env file', 'X=1\nSLACK_TOKEN=abc123def\nY=2', 'X=1\nSLACK_TOKEN=[redacted]\nY=2'],
     ['a password', 'password=hunter22 user=ann', 'password=[redacted] user=ann'],
     ['a quoted password', 'password = "correct horse"', 'password = "[redacted]"'],
     ['a password in JSON', '{"db_password": "hunter2", "user": "ann"}', '{"db_password": "[redacted]", "user": "ann"}'],
-    ['a password in an address', 'postgres://ann:hunter2@db/x', 'postgres://ann:[redacted]@db/x'],
-  ])('CA9 %s is redacted, and what is around it stays', (_what, text, expected) => {
+    ['a password in a URL', 'postgres://ann:hunter2@db/x', 'postgres://ann:[redacted]@db/x'],
+  ])('CA9 %s is redacted, and the text around it is kept', (_kind, text, expected) => {
     expect(redact(text)).toBe(expected)
   })
 
@@ -41,12 +45,12 @@ describe('CA9 what looks like a secret', () => {
     '0123456789abcdef-fedcba9876543210_coder',
     'a basic question about bearer tokens',
     'ey.ey.ey',
-  ])('CA9 %s holds no secret', (text) => {
+  ])('CA9 %s contains no secret', (text) => {
     expect(redact(text)).toBe(text)
   })
 })
 
-test('CA9 values that are known to be secret are redacted wherever they stand, the longer one first', () => {
+test('CA9 known secret values are redacted everywhere, longer values first', () => {
   const values = secretEnvValues({
     MY_TOKEN: 'plain-looking',
     MY_TOKEN_2: 'plain-looking-value',
@@ -59,7 +63,7 @@ test('CA9 values that are known to be secret are redacted wherever they stand, t
   expect(redact('a plain-looking-value, a plain-looking one', values)).toBe('a [redacted], a [redacted] one')
 })
 
-test('CA9 redacting twice is redacting once, and every secret lies within the text', () => {
+test('CA9 redaction is idempotent, and every secret is within the text', () => {
   const fragment = fc.oneof(
     fc.string(),
     fc.constantFrom('sk-ant-0123456789abcdef01', JWT, PEM, 'AKIAIOSFODNN7EXAMPLE', 'value-in-env', 'password="'),

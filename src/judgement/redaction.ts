@@ -1,9 +1,9 @@
 /*
- * What looks like a secret in a text. Redacting a redacted text changes nothing, so what is recorded and what is compared
- * with it later agree, whoever redacted first.
+ * Finds and redacts secrets in texts. Redaction is idempotent: a recorded text and a fresh one stay comparable, whichever
+ * was redacted first.
  */
 
-/** A part of a text that is not to be kept, and what stands in its place. */
+/** A secret in a text, with its replacement. */
 export interface Secret {
   start: number
   end: number
@@ -11,10 +11,10 @@ export interface Secret {
 }
 
 const PLACEHOLDER = '[redacted]'
-/** Shorter values of the environment are words that texts contain for other reasons. */
+/** Shorter environment values also occur as ordinary words. */
 const MIN_SECRET_LENGTH = 8
 
-/** Where a pattern has a group, the group is the secret and the rest is left standing. */
+/** When a pattern has a group, only the group is redacted. */
 const SECRET_PATTERNS: readonly RegExp[] = [
   /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$(?![\s\S]))/dg,
   /\bsk-[A-Za-z0-9_-]{16,}/dg,
@@ -36,61 +36,63 @@ const SECRET_PATTERNS: readonly RegExp[] = [
   /(?<![\w-])(?:[\w-]{0,80}[_-])?(?:api_?key|secret(?:_?key)?|access_?token|auth_?token|passw(?:or)?d|passphrase)["']?\s*[:=]\s*'([^'\n]{4,})'/dgi,
 ]
 
-/** Every secret in a text, in order, without overlaps. `extra` are values that are known to be secret. */
+/** All secrets in a text, in order and without overlaps. `extra` has values that are known to be secret. */
 export function findSecrets(text: string, extra: readonly string[] = []): Secret[] {
   let secrets: Secret[] = []
-  // With one secret gone, what stood beside it may look like another: we look until nothing new appears.
+  // Redacting one secret can make its surroundings look like another: repeat until nothing new appears.
   for (;;) {
-    const kept = applyRedactions(text, secrets)
-    const found = scanSecrets(kept.text, extra).map(({ start, end }) =>
-      toSecret(kept.at(start, 'start'), kept.at(end, 'end')),
+    const redacted = applyRedactions(text, secrets)
+    const scanned = scanSecrets(redacted.text, extra).map(({ start, end }) =>
+      toSecret(redacted.toOriginal(start, 'start'), redacted.toOriginal(end, 'end')),
     )
-    const all = mergeOverlaps([...secrets, ...found])
+    const all = mergeOverlaps([...secrets, ...scanned])
     if (redactedLength(all) === redactedLength(secrets)) return secrets
     secrets = all
   }
 }
 
-/** The text without its secrets. */
+/** Replaces all secrets in a text by `[redacted]`. */
 export function redact(text: string, extra: readonly string[] = []): string {
   return applyRedactions(text, findSecrets(text, extra)).text
 }
 
 function scanSecrets(text: string, extra: readonly string[]): Secret[] {
-  const found: Secret[] = []
+  const secrets: Secret[] = []
   for (const pattern of SECRET_PATTERNS) {
     for (const match of text.matchAll(pattern)) {
       const [start, end] = match.indices?.[1] ?? match.indices?.[0] ?? [0, 0]
-      if (end > start && !text.startsWith(PLACEHOLDER, start)) found.push(toSecret(start, end))
+      if (end > start && !text.startsWith(PLACEHOLDER, start)) secrets.push(toSecret(start, end))
     }
   }
   for (const value of extra) {
     if (value === '') continue
-    for (let at = text.indexOf(value); at >= 0; at = text.indexOf(value, at + value.length)) {
-      found.push(toSecret(at, at + value.length))
+    for (let index = text.indexOf(value); index >= 0; index = text.indexOf(value, index + value.length)) {
+      secrets.push(toSecret(index, index + value.length))
     }
   }
-  return found
+  return secrets
 }
 
-/** The text with something else in the place of its secrets, and where its places lie in the original. */
+/** The redacted text, and a function that maps its positions to the original text. */
 function applyRedactions(text: string, secrets: readonly Secret[]) {
-  const parts: { from: number; start: number; end: number; secret: boolean }[] = []
-  let kept = ''
-  let from = 0
-  for (const { start, end, text: instead } of [...secrets, { start: text.length, end: text.length, text: '' }]) {
-    parts.push({ from: kept.length, start: from, end: start, secret: false })
-    kept += text.slice(from, start)
-    parts.push({ from: kept.length, start, end, secret: true })
-    kept += instead
-    from = end
+  const parts: { position: number; start: number; end: number; secret: boolean }[] = []
+  let redacted = ''
+  let previousEnd = 0
+  for (const { start, end, text: replacement } of [...secrets, { start: text.length, end: text.length, text: '' }]) {
+    parts.push({ position: redacted.length, start: previousEnd, end: start, secret: false })
+    redacted += text.slice(previousEnd, start)
+    parts.push({ position: redacted.length, start, end, secret: true })
+    redacted += replacement
+    previousEnd = end
   }
-  const at = (place: number, side: 'start' | 'end') => {
-    const part = parts.findLast((candidate) => candidate.from < place || (side === 'start' && candidate.from === place))
+  const toOriginal = (position: number, side: 'start' | 'end') => {
+    const part = parts.findLast(
+      (candidate) => candidate.position < position || (side === 'start' && candidate.position === position),
+    )
     if (!part) return 0
-    return part.secret ? part[side] : part.start + (place - part.from)
+    return part.secret ? part[side] : part.start + (position - part.position)
   }
-  return { text: kept, at }
+  return { text: redacted, toOriginal }
 }
 
 function redactedLength(secrets: readonly Secret[]): number {
@@ -99,14 +101,14 @@ function redactedLength(secrets: readonly Secret[]): number {
 
 const SECRET_NAME = /(^|_)(KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?)(_|$)|APIKEY/i
 
-/** Values of environment variables whose names say that they are secret. Paths are not: they name where one lies. */
+/** Values of environment variables with secret-sounding names. Paths are excluded: they only locate a secret. */
 export function secretEnvValues(env: Readonly<Record<string, string | undefined>>): string[] {
   const values = Object.entries(env).flatMap(([name, value]) =>
     value !== undefined && SECRET_NAME.test(name) && value.length >= MIN_SECRET_LENGTH && !/^[./~]/.test(value)
       ? value
       : [],
   )
-  // The longest first: a value that contains another must not be broken by it.
+  // Longest first: redacting a shorter value must not break a longer one that contains it.
   return [...new Set(values)].sort((a, b) => b.length - a.length)
 }
 
@@ -114,12 +116,12 @@ function toSecret(start: number, end: number): Secret {
   return { start, end, text: PLACEHOLDER }
 }
 
-function mergeOverlaps(found: readonly Secret[]): Secret[] {
-  const whole: Secret[] = []
-  for (const each of [...found].sort((a, b) => a.start - b.start || b.end - a.end)) {
-    const last = whole.at(-1)
-    if (last && each.start < last.end) last.end = Math.max(last.end, each.end)
-    else whole.push({ ...each })
+function mergeOverlaps(secrets: readonly Secret[]): Secret[] {
+  const merged: Secret[] = []
+  for (const secret of [...secrets].sort((a, b) => a.start - b.start || b.end - a.end)) {
+    const last = merged.at(-1)
+    if (last && secret.start < last.end) last.end = Math.max(last.end, secret.end)
+    else merged.push({ ...secret })
   }
-  return whole
+  return merged
 }

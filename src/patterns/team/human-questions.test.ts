@@ -139,7 +139,7 @@ describe('loop detection', () => {
     expect(redirected.route.at(-1)).toBe('c')
     const entry = redirected.output.history.at(-2)
     expect([entry?.agent_name, entry?.handoff_target, entry?.handoff_reason]).toEqual([
-      ...['a', 'c', expect.stringMatching(/^a handed over to b 4 times.*: a person chose c over b$/)],
+      ...['a', 'c', expect.stringMatching(/^a handed off to b 4 times.*: a person chose c over b$/)],
     ])
     expect(redirected.output.handoffs.at(-2)).toMatchObject({ from: 'a', to: 'c', by: 'person' })
     expect(ended.output.history.at(-1)).toMatchObject({ handoff_triggered: false, handoff_target: null })
