@@ -16,21 +16,21 @@ import { simulatedWorld } from '../../src/testing/simulated-world.ts'
 import { agent } from '../support/test-troupe.ts'
 
 /*
- * One lead, many children at once, and a budget that is too small for them: what the model double saw against what the
- * limits allow and what the ledger says.
+ * One lead with many parallel children and a budget that is too small for them: compares the requests that the model
+ * received with the limits and with the recorded usage.
  */
 
-interface Crowd {
+interface BudgetCase {
   seed: number
   children: number
   limits: Partial<Limits>
-  /** The process is killed when the double sees this call; the run is then resumed by another. */
-  killAt?: number
-  /** Most milliseconds of one call. */
-  slow: number
+  /** Kills the process at this model request; another process resumes the run. */
+  kill_at?: number
+  /** Maximum latency of a model request in milliseconds. */
+  latency: number
 }
 
-interface Seen {
+interface BudgetOutcome {
   usages: Usage[]
   usd: number
   journal: Event[]
@@ -38,36 +38,35 @@ interface Seen {
   sessions: Usage
 }
 
-const ZERO = { model: 'm', input: 0 }
-const dollars = ({ input, output }: Usage) => input / 1_000 + output / 100
+const toUsd = ({ input, output }: Usage) => input / 1_000 + output / 100
 
-/** As long as it may be, or shorter; the lead delegates once and then sums up. */
-function crowdModel(crowd: Crowd, seen: Seen, world: SimulatedWorld): Model {
-  const random = seededRandom(crowd.seed ^ world.now())
+/** Responds with a random length up to the limit; the lead delegates once and then finishes. */
+function delegatingModel(budgetCase: BudgetCase, outcome: BudgetOutcome, world: SimulatedWorld): Model {
+  const random = seededRandom(budgetCase.seed ^ world.now())
   async function* stream(request: ModelRequest): AsyncGenerator<ModelChunk> {
     if (world.killed) await new Promise<never>(() => {})
-    const most = request.settings.max_output ?? 50
+    const limit = request.settings.max_output ?? 50
     const text = JSON.stringify(request.messages).length + request.system.length
-    const output = Math.min(most, 1 + Math.floor(random() * 60))
+    const output = Math.min(limit, 1 + Math.floor(random() * 60))
     const usage = { ...NO_USAGE, input: Math.ceil(text / 4), output }
-    seen.usages.push(usage)
-    seen.usd += dollars(usage)
-    if (seen.usages.length === crowd.killAt) world.kill()
-    await world.sleep(Math.floor(random() * crowd.slow))
-    const calls = callsOf(request, crowd)
+    outcome.usages.push(usage)
+    outcome.usd += toUsd(usage)
+    if (outcome.usages.length === budgetCase.kill_at) world.kill()
+    await world.sleep(Math.floor(random() * budgetCase.latency))
+    const calls = taskCallsFor(request, budgetCase)
     yield* calls
     if (calls.length === 0) yield { type: 'text', text: 'done' }
     yield { type: 'finish', stop: calls.length > 0 ? 'tool_calls' : 'end', usage }
   }
-  return { name: ZERO.model, stream }
+  return { name: 'm', stream }
 }
 
-/** The lead has many hands, and every second hand has one of its own. */
-function callsOf({ session, messages }: ModelRequest, crowd: Crowd): ModelChunk[] {
+/** The lead delegates to many helpers, and every second helper delegates once. */
+function taskCallsFor({ session, messages }: ModelRequest, budgetCase: BudgetCase): ModelChunk[] {
   if (session.turn !== 1 || session.agent === 'leaf') return []
   const odd = /[13579]$/.test(textFrom(messages[0]))
-  const count = session.agent === 'lead' ? crowd.children : odd ? 1 : 0
-  const next = session.agent === 'lead' ? 'hand' : 'leaf'
+  const count = session.agent === 'lead' ? budgetCase.children : odd ? 1 : 0
+  const next = session.agent === 'lead' ? 'helper' : 'leaf'
   return Array.from({ length: count }, (_, n) => ({
     type: 'tool-call',
     id: `c${n}`,
@@ -76,64 +75,64 @@ function callsOf({ session, messages }: ModelRequest, crowd: Crowd): ModelChunk[
   }))
 }
 
-async function play(crowd: Crowd): Promise<Seen> {
+async function runBudgetCase(budgetCase: BudgetCase): Promise<BudgetOutcome> {
   const store = new MemoryStore()
-  const seen: Seen = { usages: [], usd: 0, journal: [], totals: NO_SPEND, sessions: NO_USAGE }
+  const outcome: BudgetOutcome = { usages: [], usd: 0, journal: [], totals: NO_SPEND, sessions: NO_USAGE }
   let run_id = ''
-  for (let life = 0, start = Date.UTC(2030, 0, 1); life < 3; life++, start += 60_000) {
-    const world = simulatedWorld(crowd.seed + life, { start })
+  for (let attempt = 0, start = Date.UTC(2030, 0, 1); attempt < 3; attempt++, start += 60_000) {
+    const world = simulatedWorld(budgetCase.seed + attempt, { start })
     const troupe = await createTroupe({
       store,
-      model: crowdModel(crowd, seen, world),
-      models: { prices: { cost: (_model, usage) => dollars(usage) } },
-      agents: [agent('lead'), agent('hand'), agent('leaf')],
-      limits: { depth: 2, breadth: 60, concurrency: 60, output: 50, ...crowd.limits },
+      model: delegatingModel(budgetCase, outcome, world),
+      models: { prices: { cost: (_model, usage) => toUsd(usage) } },
+      agents: [agent('lead'), agent('helper'), agent('leaf')],
+      limits: { depth: 2, breadth: 60, concurrency: 60, output: 50, ...budgetCase.limits },
       engine: { world },
     })
-    const working = run_id === '' ? troupe.stream('task', { agent: 'lead', instruction: 'go' }) : troupe.resume(run_id)
-    const handle = await world.runUntil(working)
+    const starting = run_id === '' ? troupe.stream('task', { agent: 'lead', instruction: 'go' }) : troupe.resume(run_id)
+    const handle = await world.runUntil(starting)
     run_id = handle.run_id
-    const over = await world.runUntil(handle.result).then(
+    const ended = await world.runUntil(handle.result).then(
       () => true,
       () => false,
     )
-    if (over) break
+    if (ended) break
   }
-  seen.journal = structuredClone(await store.events(run_id))
-  seen.totals = (await store.run(run_id))?.usage ?? NO_SPEND
+  outcome.journal = structuredClone(await store.events(run_id))
+  outcome.totals = (await store.run(run_id))?.usage ?? NO_SPEND
   const rows = await store.sessions({ project: 'default', run_id })
-  seen.sessions = rows.reduce((sum: Usage, { usage }) => addUsage(sum, usage), NO_USAGE)
-  return seen
+  outcome.sessions = rows.reduce((sum: Usage, { usage }) => addUsage(sum, usage), NO_USAGE)
+  return outcome
 }
 
-const sumOf = (usages: readonly Usage[]) => usages.reduce(addUsage, NO_USAGE)
+const totalUsage = (usages: readonly Usage[]) => usages.reduce(addUsage, NO_USAGE)
 
-describe('many at once', () => {
-  test('B1 fifty children against a limit of twenty calls never make the twenty-first', async () => {
-    for (const slow of [1, 50, 3_000]) {
-      const seen = await play({ seed: slow, children: 50, limits: { calls: 20 }, slow })
-      expect(seen.usages).toHaveLength(20)
-      expect(seen.totals.calls).toBe(20)
-      expect(verifyJournal(seen.journal)).toEqual([])
-      expect(seen.journal.filter((event) => isEvent(event, 'limit:hit')).length).toBeGreaterThan(30)
+describe('parallel sessions under a call limit', () => {
+  test('B1 fifty parallel sessions never exceed a limit of twenty calls', async () => {
+    for (const latency of [1, 50, 3_000]) {
+      const outcome = await runBudgetCase({ seed: latency, children: 50, limits: { calls: 20 }, latency })
+      expect(outcome.usages).toHaveLength(20)
+      expect(outcome.totals.calls).toBe(20)
+      expect(verifyJournal(outcome.journal)).toEqual([])
+      expect(outcome.journal.filter((event) => isEvent(event, 'limit:hit')).length).toBeGreaterThan(30)
     }
   })
 
-  test('B2 killed in the middle and resumed, it still makes no more calls than the limit', async () => {
-    for (let killAt = 1; killAt <= 40; killAt++) {
-      const seen = await play({ seed: killAt, children: 20, limits: { calls: 40 }, slow: 100, killAt })
-      expect(verifyJournal(seen.journal), `killed at call ${killAt}`).toEqual([])
-      expect(seen.usages.length, `killed at call ${killAt}`).toBeLessThanOrEqual(40)
+  test('B2 a run that is killed and resumed does not exceed the limit of calls', async () => {
+    for (let kill_at = 1; kill_at <= 40; kill_at++) {
+      const outcome = await runBudgetCase({ seed: kill_at, children: 20, limits: { calls: 40 }, latency: 100, kill_at })
+      expect(verifyJournal(outcome.journal), `killed at call ${kill_at}`).toEqual([])
+      expect(outcome.usages.length, `killed at call ${kill_at}`).toBeLessThanOrEqual(40)
     }
   })
 })
 
-const crowds = fc.record(
+const budgetCases = fc.record(
   {
     seed: fc.nat(1_000_000),
     children: fc.integer({ min: 1, max: 25 }),
-    slow: fc.constantFrom(1, 20, 5_000),
-    killAt: fc.integer({ min: 1, max: 30 }),
+    latency: fc.constantFrom(1, 20, 5_000),
+    kill_at: fc.integer({ min: 1, max: 30 }),
     limits: fc.record({
       calls: fc.integer({ min: 1, max: 40 }),
       tokens: fc.integer({ min: 500, max: 60_000 }),
@@ -141,33 +140,33 @@ const crowds = fc.record(
       concurrency: fc.integer({ min: 1, max: 30 }),
     }),
   },
-  { requiredKeys: ['seed', 'children', 'slow', 'limits'] },
+  { requiredKeys: ['seed', 'children', 'latency', 'limits'] },
 )
 
-describe('any latencies', () => {
-  test('B3 calls, tokens and dollars never exceed their limits, whatever the latencies, killed or not', async () => {
+describe('random latencies', () => {
+  test('B3 calls, tokens and cost never exceed their limits, whatever the latency, killed or not', async () => {
     await fc.assert(
-      fc.asyncProperty(crowds, async (crowd) => {
-        const seen = await play(crowd as Crowd)
-        expect(verifyJournal(seen.journal)).toEqual([])
-        expect(seen.usages.length).toBeLessThanOrEqual(crowd.limits.calls)
-        expect(totalTokens(sumOf(seen.usages))).toBeLessThanOrEqual(crowd.limits.tokens)
-        expect(seen.usd).toBeLessThanOrEqual(crowd.limits.usd + 1e-9)
+      fc.asyncProperty(budgetCases, async (budgetCase) => {
+        const outcome = await runBudgetCase(budgetCase as BudgetCase)
+        expect(verifyJournal(outcome.journal)).toEqual([])
+        expect(outcome.usages.length).toBeLessThanOrEqual(budgetCase.limits.calls)
+        expect(totalTokens(totalUsage(outcome.usages))).toBeLessThanOrEqual(budgetCase.limits.tokens)
+        expect(outcome.usd).toBeLessThanOrEqual(budgetCase.limits.usd + 1e-9)
       }),
       { numRuns: 60 },
     )
   }, 60_000)
 
-  test('B4 the ledger sums exactly: the run, its sessions, its journal and what the model double reported', async () => {
-    const whole = crowds.map(({ killAt: _killed, ...crowd }) => crowd)
+  test('B4 the usage of the run, its sessions and its journal equals the usage that the model reported', async () => {
+    const undisturbed = budgetCases.map(({ kill_at: _ignored, ...budgetCase }) => budgetCase)
     await fc.assert(
-      fc.asyncProperty(whole, async (crowd) => {
-        const { usages, usd, totals, sessions, journal } = await play(crowd as Crowd)
-        const reported = sumOf(usages)
-        const { calls, usd: paid, known_usd: _known, lost, estimated: _estimated, ...used } = totals
+      fc.asyncProperty(undisturbed, async (budgetCase) => {
+        const { usages, usd, totals, sessions, journal } = await runBudgetCase(budgetCase as BudgetCase)
+        const reported = totalUsage(usages)
+        const { calls, usd: cost, known_usd: _known, lost, estimated: _estimated, ...used } = totals
         expect(calls).toBe(usages.length)
         expect(used).toEqual(reported)
-        expect(paid ?? Number.NaN).toBeCloseTo(usd, 6)
+        expect(cost ?? Number.NaN).toBeCloseTo(usd, 6)
         expect(lost).toEqual({ calls: 0, tokens: 0, usd: 0 })
         expect(addUsage(sessions, NO_USAGE)).toEqual(reported)
         expect(journal.reduce(addSpend, NO_SPEND)).toEqual(totals)

@@ -8,52 +8,52 @@ import { SimulatedDisk } from './simulated-disk.ts'
 import type { Fault, ProcessPlan } from './simulated-process.ts'
 import { ExternalLedger, SimulatedProcess } from './simulated-process.ts'
 
-/** How a run is disturbed, one fault for each life; after those, nothing more happens to it. */
+/** One fault per process; processes after the last fault run undisturbed. */
 export interface ChaosPlan {
   seed: number
   faults: readonly Fault[]
-  slow: ProcessPlan['slow']
-  /** When the person answers: once the run waits, as soon as the question is there, or that at another process. */
+  latency: ProcessPlan['latency']
+  /** The user answers a gate when the run is parked, as soon as the gate opens, or the latter from another process. */
   answer_timing: 'parked' | 'early' | 'elsewhere'
-  /** How long the person thinks, when not waiting for the run to wait. */
+  /** Delay before an answer, unless `answer_timing` is `parked`. */
   answer_delay_ms: number
   skip_recovery?: boolean
-  /** Another run than the reference run: how it starts, what is asked of it first, and what its models say. */
+  /** Replaces the reference run. */
   scenario?: RunScenario
 }
 
 export interface RunScenario {
   start(at: number): Event
+  /** Commands queued before the first process starts. */
   commands: readonly CommandBody[]
   respond: Respond
   options?: TroupeOptions
-  /** What a person says to the run, and how long after what came before; said again only if it was not written down. */
-  later_messages?: readonly { after: number; text: string }[]
+  /** User messages, each sent `delay_ms` after the previous one; repeated only if the command was lost. */
+  later_messages?: readonly { delay_ms: number; text: string }[]
 }
 
-/** What is left when everything is over, for the oracle. */
+/** Everything that the oracle checks after the last process. */
 export interface ChaosResult {
   plan: ChaosPlan
   result: RunResult | undefined
   journal: Event[]
   sessions: SessionRow[]
-  /** What people had asked of it. */
   commands?: Command[]
   ledger: ExternalLedger
-  /** Model calls in flight when a process ended. */
+  /** Number of model requests in flight when a process ended. */
   inFlight: number
-  /** Boundaries of each life. */
+  /** Boundaries passed by each process. */
   processes: string[][]
-  /** What a process died of that nobody had killed. */
+  /** Errors of processes that were not killed. */
   errors: unknown[]
-  /** Events that a power failure would have taken back and must not. */
+  /** Events that required a full sync and did not get one. */
   unsynced: readonly string[]
 }
 
 const START = Date.UTC(2030, 0, 1)
 const MAX_PROCESSES = 12
 
-/** Plays the reference run under a plan, restarting it until it has ended. */
+/** Executes a run under a plan, starting new processes until it has completed. */
 export async function runChaos(plan: ChaosPlan): Promise<ChaosResult> {
   const disk = new SimulatedDisk()
   const ledger = new ExternalLedger(disk)
@@ -61,7 +61,7 @@ export async function runChaos(plan: ChaosPlan): Promise<ChaosResult> {
   for (const body of plan.scenario?.commands ?? []) {
     await disk.change(true, (store) => store.enqueueCommand(RUN_ID, body, START))
   }
-  const played: ChaosResult = {
+  const outcome: ChaosResult = {
     plan,
     result: undefined,
     journal: [],
@@ -74,33 +74,41 @@ export async function runChaos(plan: ChaosPlan): Promise<ChaosResult> {
     unsynced: disk.unsynced,
   }
   let start = START
-  for (let n = 0; n < MAX_PROCESSES && played.result?.status !== 'completed'; n++) {
-    const fault = plan.faults[n] ?? { kind: 'none' as const }
-    const life = new SimulatedProcess(toProcessPlan(plan, { seed: plan.seed * 16 + n, start, fault }), disk, ledger)
-    const made = ledger.calls.length
-    played.processes.push(life.boundaries)
-    const work = driveRun(life, plan, await openTroupes(life, plan))
-    const took = fault.kind === 'suspend' ? await takeOverRun(life, work, disk, played) : await awaitOutcome(life, work)
-    if (took.result) played.result = took.result
-    if (took.error !== undefined && !life.dead) played.errors.push(took.error)
-    if (took.error === undefined && (await missedWakeUp(disk))) played.errors.push(new Error('the answer woke nobody'))
-    played.inFlight += ledger.unanswered(made)
-    await life.applyFaultToDisk()
-    start = await restartTime(disk, life.world.now())
+  for (let index = 0; index < MAX_PROCESSES && outcome.result?.status !== 'completed'; index++) {
+    const fault = plan.faults[index] ?? { kind: 'none' as const }
+    const simulated = new SimulatedProcess(
+      toProcessPlan(plan, { seed: plan.seed * 16 + index, start, fault }),
+      disk,
+      ledger,
+    )
+    const callsBefore = ledger.calls.length
+    outcome.processes.push(simulated.boundaries)
+    const running = driveRun(simulated, plan, await openTroupes(simulated, plan))
+    const finished =
+      fault.kind === 'suspend'
+        ? await takeOverRun({ suspended: simulated, running, disk, outcome })
+        : await awaitOutcome(simulated, running)
+    if (finished.result) outcome.result = finished.result
+    if (finished.error !== undefined && !simulated.dead) outcome.errors.push(finished.error)
+    if (finished.error === undefined && (await missedWakeUp(disk)))
+      outcome.errors.push(new Error('the answer did not wake the run'))
+    outcome.inFlight += ledger.countUnanswered(callsBefore)
+    await simulated.applyFaultToDisk()
+    start = await restartTime(disk, simulated.world.now())
   }
-  played.journal = await disk.journal(RUN_ID)
-  played.commands = await disk.store.commands(RUN_ID, 0)
-  played.sessions = await disk.store.sessions({ project: 'default', run_id: RUN_ID })
-  return played
+  outcome.journal = await disk.journal(RUN_ID)
+  outcome.commands = await disk.store.commands(RUN_ID, 0)
+  outcome.sessions = await disk.store.sessions({ project: 'default', run_id: RUN_ID })
+  return outcome
 }
 
 function toProcessPlan(
   { scenario, ...plan }: ChaosPlan,
-  life: Pick<ProcessPlan, 'seed' | 'start' | 'fault'>,
+  own: Pick<ProcessPlan, 'seed' | 'start' | 'fault'>,
 ): ProcessPlan {
   return {
     ...plan,
-    ...life,
+    ...own,
     ...(scenario ? { respond: scenario.respond, options: scenario.options ?? {} } : undefined),
   }
 }
@@ -110,62 +118,64 @@ interface ProcessOutcome {
   error?: unknown
 }
 
-async function awaitOutcome(life: SimulatedProcess, work: Promise<RunResult>): Promise<ProcessOutcome> {
+async function awaitOutcome(simulated: SimulatedProcess, running: Promise<RunResult>): Promise<ProcessOutcome> {
   try {
-    return { result: await life.world.runUntil(work) }
+    return { result: await simulated.world.runUntil(running) }
   } catch (error) {
     return { error }
   }
 }
 
-/** The process freezes; another one takes the run, gets some tasks ahead, and then both are awake. */
-async function takeOverRun(
-  frozen: SimulatedProcess,
-  work: Promise<RunResult>,
-  disk: SimulatedDisk,
-  played: ChaosResult,
-): Promise<ProcessOutcome> {
-  const first = await awaitOutcome(frozen, Promise.race([work, frozen.frozen.promise]) as Promise<RunResult>)
+interface Suspension {
+  suspended: SimulatedProcess
+  running: Promise<RunResult>
+  disk: SimulatedDisk
+  outcome: ChaosResult
+}
+
+/** A process is suspended; another one takes over the run, executes some tasks, and then both run (zombie writer). */
+async function takeOverRun({ suspended, running, disk, outcome }: Suspension): Promise<ProcessOutcome> {
+  const first = await awaitOutcome(suspended, Promise.race([running, suspended.frozen.promise]) as Promise<RunResult>)
   if (first.error !== undefined || typeof first.result === 'object') return first
-  const { plan, ledger } = played
-  for (const key of frozen.active_calls) ledger.suspended_calls.add(key)
-  const called = new Set(ledger.calls.map(({ key }) => key))
-  const aboutTo = [...frozen.active_calls].filter((key) => key.endsWith('/model') && !called.has(key))
-  played.inFlight += ledger.unanswered(0) + aboutTo.length
-  const fault = plan.faults[played.processes.length - 1]
-  const start = await restartTime(disk, frozen.world.now())
+  const { plan, ledger } = outcome
+  for (const key of suspended.active_calls) ledger.suspended_calls.add(key)
+  const started = new Set(ledger.calls.map(({ key }) => key))
+  const pending = [...suspended.active_calls].filter((key) => key.endsWith('/model') && !started.has(key))
+  outcome.inFlight += ledger.countUnanswered(0) + pending.length
+  const fault = plan.faults[outcome.processes.length - 1]
+  const start = await restartTime(disk, suspended.world.now())
   const other = new SimulatedProcess(
     toProcessPlan(plan, { seed: plan.seed * 16 + 9, start, fault: { kind: 'none' } }),
     disk,
     ledger,
   )
-  played.processes.push(other.boundaries)
-  const working = driveRun(other, plan, await openTroupes(other, plan))
-  const outcomes = Promise.all([captureOutcome(work), captureOutcome(working)])
-  let over = false
+  outcome.processes.push(other.boundaries)
+  const otherRunning = driveRun(other, plan, await openTroupes(other, plan))
+  const outcomes = Promise.all([captureOutcome(running), captureOutcome(otherRunning)])
+  let bothEnded = false
   void outcomes.then(() => {
-    over = true
+    bothEnded = true
   })
-  let otherOver = false
-  void captureOutcome(working).then(() => {
-    otherOver = true
+  let otherEnded = false
+  void captureOutcome(otherRunning).then(() => {
+    otherEnded = true
   })
-  const ahead = fault?.kind === 'suspend' ? fault.steps : 0
-  for (let steps = 0; steps < ahead && !otherOver; steps++) await other.world.step()
-  frozen.world.suspend(Math.max(0, other.world.now() - frozen.world.now()))
-  frozen.thaw()
-  for (let steps = 0, idle = 0; !over && idle < 200 && steps < 20_000; steps++) {
-    const moved = [await other.world.step(), await frozen.world.step()]
-    idle = moved.includes(true) ? 0 : idle + 1
+  const headStart = fault?.kind === 'suspend' ? fault.steps : 0
+  for (let steps = 0; steps < headStart && !otherEnded; steps++) await other.world.step()
+  suspended.world.suspend(Math.max(0, other.world.now() - suspended.world.now()))
+  suspended.thaw()
+  for (let steps = 0, idle = 0; !bothEnded && idle < 200 && steps < 20_000; steps++) {
+    const progress = [await other.world.step(), await suspended.world.step()]
+    idle = progress.includes(true) ? 0 : idle + 1
   }
-  if (!over) return { error: new Error('two processes wait for each other for ever') }
-  const [, taken] = await outcomes
-  return taken
+  if (!bothEnded) return { error: new Error('deadlock between two processes') }
+  const [, otherOutcome] = await outcomes
+  return otherOutcome
 }
 
-async function captureOutcome(work: Promise<RunResult>): Promise<ProcessOutcome> {
+async function captureOutcome(running: Promise<RunResult>): Promise<ProcessOutcome> {
   try {
-    return { result: await work }
+    return { result: await running }
   } catch (error) {
     return { error }
   }
@@ -173,25 +183,29 @@ async function captureOutcome(work: Promise<RunResult>): Promise<ProcessOutcome>
 
 interface OpenTroupes {
   local: Troupe
-  /** Where the person answers: another process on the same store, or this one. */
+  /** Receives the user's answers: another troupe on the same store, or the local one. */
   remote: Troupe
 }
 
-async function openTroupes(life: SimulatedProcess, plan: ChaosPlan): Promise<OpenTroupes> {
-  const local = await life.open()
-  return { local, remote: plan.answer_timing === 'elsewhere' ? await life.open() : local }
+async function openTroupes(simulated: SimulatedProcess, plan: ChaosPlan): Promise<OpenTroupes> {
+  const local = await simulated.open()
+  return { local, remote: plan.answer_timing === 'elsewhere' ? await simulated.open() : local }
 }
 
-/** What the program of a process does: goes on with the run, and answers its question. */
-async function driveRun(life: SimulatedProcess, plan: ChaosPlan, { local, remote }: OpenTroupes): Promise<RunResult> {
+/** The program of a process: resumes the run and answers its gates. */
+async function driveRun(
+  simulated: SimulatedProcess,
+  plan: ChaosPlan,
+  { local, remote }: OpenTroupes,
+): Promise<RunResult> {
   const troupe = local
   const run_state = { lost: false }
   const answering =
-    plan.answer_timing === 'parked' ? Promise.resolve() : answerQuestions(life, remote, { plan, run_state })
+    plan.answer_timing === 'parked' ? Promise.resolve() : answerQuestions(simulated, remote, { plan, run_state })
   answering.catch(() => {})
-  void sendLaterMessages(life, remote, plan.scenario?.later_messages ?? []).catch(() => {})
+  void sendLaterMessages(simulated, remote, plan.scenario?.later_messages ?? []).catch(() => {})
   const first = await captureOutcome(troupe.resume(RUN_ID, { force: true }).then((handle) => handle.result))
-  // Whoever answers may have taken the run up meanwhile, and is not left alone with it.
+  // The answering troupe may have resumed the run meanwhile: wait for it.
   run_state.lost = !first.result
   if (!first.result) await answering
   if (!first.result) throw first.error
@@ -200,27 +214,27 @@ async function driveRun(life: SimulatedProcess, plan: ChaosPlan, { local, remote
     await answering
     result = await troupe.result(RUN_ID)
     if (result.status !== 'waiting') return result
-    if (await hasPendingAnswer(life.store)) return result
+    if (await hasPendingAnswer(simulated.store)) return result
   }
   while (result.status === 'waiting') {
     const [gate] = result.gates
-    if (!gate) throw new Error('the run waits and asks nothing')
-    const mine = await troupe.answer(gate.gate_id, 'yes').catch(ignoreLateAnswer)
-    result = await (mine ?? (await troupe.resume(RUN_ID))).result
+    if (!gate) throw new Error('the run waits without an open gate')
+    const handle = await troupe.answer(gate.gate_id, 'yes').catch(ignoreLateAnswer)
+    result = await (handle ?? (await troupe.resume(RUN_ID))).result
   }
   return result
 }
 
-/** Whether there is an answer that the run has not taken up. */
+/** True if the journal lacks an answer that is in the command queue. */
 async function hasPendingAnswer(store: Store): Promise<boolean> {
   const answers = (await store.commands(RUN_ID, 0)).flatMap(({ body }) => (body.kind === 'answer' ? body.gate_id : []))
-  const heard = (await store.events(RUN_ID)).flatMap((event) =>
+  const recorded = (await store.events(RUN_ID)).flatMap((event) =>
     isEvent(event, 'gate:answer') ? event.data.gate_id : [],
   )
-  return answers.some((gate_id) => !heard.includes(gate_id))
+  return answers.some((gate_id) => !recorded.includes(gate_id))
 }
 
-/** Everyone has gone home, nobody was killed, the answer is there, and the run still waits. */
+/** True if the run still waits although its answer arrived and no process was killed: a lost wake-up. */
 async function missedWakeUp(disk: SimulatedDisk): Promise<boolean> {
   const row = await disk.store.run(RUN_ID)
   return row?.status === 'waiting' && (await hasPendingAnswer(disk.store))
@@ -228,39 +242,43 @@ async function missedWakeUp(disk: SimulatedDisk): Promise<boolean> {
 
 interface AnswerContext {
   plan: ChaosPlan
-  /** Lost when nobody works on the run any more who could still ask. */
+  /** Lost when no process executes the run any more. */
   run_state: { lost: boolean }
 }
 
 async function sendLaterMessages(
-  life: SimulatedProcess,
-  at: Troupe,
-  later: NonNullable<RunScenario['later_messages']>,
+  simulated: SimulatedProcess,
+  troupe: Troupe,
+  messages: NonNullable<RunScenario['later_messages']>,
 ): Promise<void> {
-  for (const [index, { after, text }] of later.entries()) {
-    await life.world.sleep(after)
-    const said = (await life.store.commands(RUN_ID, 0)).flatMap(({ body }) =>
+  for (const [index, { delay_ms, text }] of messages.entries()) {
+    await simulated.world.sleep(delay_ms)
+    const actions = (await simulated.store.commands(RUN_ID, 0)).flatMap(({ body }) =>
       body.kind === 'steer' ? body.action : [],
     )
-    if (said.filter((action) => action.do === 'say').length > index) continue
-    await at.steer(RUN_ID, { do: 'say', text })
+    if (actions.filter((action) => action.do === 'say').length > index) continue
+    await troupe.steer(RUN_ID, { do: 'say', text })
   }
 }
 
-/** Answers every question the moment it can be seen, here or at another process. */
-async function answerQuestions(life: SimulatedProcess, at: Troupe, { plan, run_state }: AnswerContext): Promise<void> {
+/** Answers every gate as soon as the store shows it. */
+async function answerQuestions(
+  simulated: SimulatedProcess,
+  troupe: Troupe,
+  { plan, run_state }: AnswerContext,
+): Promise<void> {
   const answered = new Set<string>()
   while (!run_state.lost) {
-    const row = await life.store.run(RUN_ID)
+    const row = await simulated.store.run(RUN_ID)
     if (row && row.ended_at !== null) return
-    const gate = (await life.store.openGates({ run_id: RUN_ID })).find(({ gate_id }) => !answered.has(gate_id))
+    const gate = (await simulated.store.openGates({ run_id: RUN_ID })).find(({ gate_id }) => !answered.has(gate_id))
     if (gate) {
-      await life.world.sleep(plan.answer_delay_ms)
+      await simulated.world.sleep(plan.answer_delay_ms)
       answered.add(gate.gate_id)
-      const handle = await at.answer(gate.gate_id, 'yes').catch(ignoreLateAnswer)
+      const handle = await troupe.answer(gate.gate_id, 'yes').catch(ignoreLateAnswer)
       await handle?.result
     } else if (answered.size > 0 && row?.status === 'waiting') return
-    else await life.world.sleep(plan.slow.store === 0 ? 1 : plan.slow.store)
+    else await simulated.world.sleep(plan.latency.store === 0 ? 1 : plan.latency.store)
   }
 }
 
@@ -268,7 +286,7 @@ function ignoreLateAnswer(error: { code?: string }): undefined {
   if (error.code !== 'gate_answered' && error.code !== 'run_ended') throw error
 }
 
-/** When a process may be started again: once the lease of the last one has run out. */
+/** The next process starts when the lease of the last one has expired. */
 async function restartTime(disk: SimulatedDisk, now: number): Promise<number> {
   const row = await disk.store.run(RUN_ID)
   return Math.max(now, row?.lease_until ?? 0) + 1

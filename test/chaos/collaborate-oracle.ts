@@ -1,7 +1,7 @@
 import { verifyJournal } from '../../src/audit/verify-journal.ts'
 import type { ChaosResult } from './chaos-run.ts'
 
-/** What an undisturbed collaboration comes to, whatever the order of its steps. */
+/** Result of an undisturbed collaboration, independent of the order of its steps. */
 export interface CollaborationOutcome {
   output: string
   calls: number
@@ -9,12 +9,12 @@ export interface CollaborationOutcome {
   sessions: string[]
 }
 
-export function collaborationOutcome(played: ChaosResult): CollaborationOutcome {
+export function collaborationOutcome(outcome: ChaosResult): CollaborationOutcome {
   return {
-    output: outputText(played),
-    calls: played.ledger.calls.length,
-    events: collaborationEvents(played),
-    sessions: played.sessions
+    output: outputText(outcome),
+    calls: outcome.ledger.calls.length,
+    events: collaborationEvents(outcome),
+    sessions: outcome.sessions
       .map(
         ({ session_id, status, segment, turn_count, text }) =>
           `${session_id} ${status} ${segment} ${turn_count} ${maskDuration(text)}`,
@@ -23,21 +23,21 @@ export function collaborationOutcome(played: ChaosResult): CollaborationOutcome 
   }
 }
 
-/** Everything that is wrong with how a disturbed collaboration went. */
-export function collaborationProblems(played: ChaosResult, expected: CollaborationOutcome): string[] {
-  const { plan, ledger, inFlight, errors, result } = played
-  const found = errors.map((error) => `died of ${String(error)}`)
+/** All problems of a disturbed collaboration compared with the expected one. */
+export function collaborationProblems(outcome: ChaosResult, expected: CollaborationOutcome): string[] {
+  const { plan, ledger, inFlight, errors, result } = outcome
+  const found = errors.map((error) => `process failed with ${String(error)}`)
   if (result?.status !== 'completed') return [...found, `ended ${result?.status}: ${JSON.stringify(result?.error)}`]
-  const now = collaborationOutcome(played)
-  if (now.output !== expected.output) found.push(`came to ${now.output} instead of ${expected.output}`)
-  if (now.sessions.join('\n') !== expected.sessions.join('\n'))
-    found.push(`sessions differ: ${now.sessions.join('; ')}`)
-  if (now.events.join('\n') !== expected.events.join('\n')) found.push(`told ${now.events.join('; ')}`)
-  for (const { seq, rule, message } of verifyJournal(played.journal)) found.push(`journal ${seq} ${rule}: ${message}`)
+  const actual = collaborationOutcome(outcome)
+  if (actual.output !== expected.output) found.push(`returned ${actual.output} instead of ${expected.output}`)
+  if (actual.sessions.join('\n') !== expected.sessions.join('\n'))
+    found.push(`sessions differ: ${actual.sessions.join('; ')}`)
+  if (actual.events.join('\n') !== expected.events.join('\n')) found.push(`events differ: ${actual.events.join('; ')}`)
+  for (const { seq, rule, message } of verifyJournal(outcome.journal)) found.push(`journal ${seq} ${rule}: ${message}`)
   if (plan.faults.some(({ kind }) => kind === 'power')) return found
-  for (const { key, again } of ledger.calls) if (again) found.push(`${key} had its answer and was called again`)
+  for (const { key, repeated } of ledger.calls) if (repeated) found.push(`${key} was answered and requested again`)
   if (ledger.calls.length > expected.calls + inFlight) {
-    found.push(`${ledger.calls.length} calls, ${expected.calls} needed, ${inFlight} in flight at the end of a process`)
+    found.push(`${ledger.calls.length} requests, expected ${expected.calls} and ${inFlight} in flight`)
   }
   return found
 }
@@ -46,12 +46,11 @@ function outputText({ result }: ChaosResult): string {
   return maskDuration(JSON.stringify(result?.output))
 }
 
-/** How long it took is all that may differ. */
+/** The duration is the only value that may differ. */
 function maskDuration(text: string): string {
   return text.replace(/("duration_ms\\*":)\d+/g, '$10')
 }
 
-/** What was told, each thing once. */
 function collaborationEvents({ journal }: ChaosResult): string[] {
   return journal
     .filter(({ type }) => type.startsWith('tool:collaborative:'))

@@ -9,15 +9,14 @@ import type { RunScenario } from './chaos-run.ts'
 import { startEvent } from './reference-run.ts'
 
 /*
- * Collaborations for the crash tests: every mode with every synthesis, and every way in which one goes on after that. What
- * an agent says follows from the request alone.
+ * Collaborations for the crash tests: every mode with every synthesis, and every conflict path. A response depends only on
+ * the request.
  */
 
 type ReplyText = (request: ModelRequest) => string | undefined
 interface CollaborationCase {
   input: Record<string, unknown>
   reply?: ReplyText
-  /** Compared by vectors too. */
   use_embedder?: true
 }
 
@@ -44,16 +43,16 @@ const evaluationReply = JSON.stringify({
 function defaultReply({ session, output }: ModelRequest): string {
   if (session.agent === 'evaluator') return evaluationReply
   if (session.agent === 'judge') return JSON.stringify({ pairs: [{ number: 1, same: true }] })
-  if (session.agent === 'lead') return output ? planReply('b') : 'The lead has written.'
-  return REPLIES[session.agent] ?? `${session.agent} has written.`
+  if (session.agent === 'lead') return output ? planReply('b') : 'The lead wrote the result.'
+  return REPLIES[session.agent] ?? `${session.agent} wrote the result.`
 }
 
 const replyFor =
-  (name: string, words: ReplyText): ReplyText =>
+  (name: string, reply: ReplyText): ReplyText =>
   (request) =>
-    request.session.agent === name ? words(request) : undefined
+    request.session.agent === name ? reply(request) : undefined
 
-/** The first and the last are one by their vectors; of the one between, only a model can say. */
+/** Embeddings equate the first and the last; only a model can decide about the second. */
 const SIMILAR_REPLIES: Record<string, string> = {
   a: contributionJson('Use Redis caching', 0.75),
   b: contributionJson('Redis caching everywhere soon', 0.5),
@@ -67,31 +66,34 @@ const CASES: Record<string, CollaborationCase> = {
     reply: replyFor('b', ({ session }) => (session.turn > 1 ? contributionJson('go', 0.25) : undefined)),
   },
   escalate: { input: { ...highThreshold, on_conflict: 'escalate', synthesis: 'vote' } },
-  'escalate to the coordinator': { input: { ...highThreshold, on_conflict: 'escalate' } },
-  'solo, and enough': {
+  'escalate, coordinator': { input: { ...highThreshold, on_conflict: 'escalate' } },
+  'solo_first that suffices': {
     input: { task: 'Name it.', solo_first: true },
     reply: replyFor('a', () => contributionJson('go', 1)),
   },
-  'solo, and more': { input: { solo_first: true, synthesis: 'vote' } },
-  'waves that stop': {
+  'solo_first that collaborates': { input: { solo_first: true, synthesis: 'vote' } },
+  'early stop': {
     input: { synthesis: 'vote', limits: { max_parallel: 1 } },
     reply: ({ session }) => (session.agent === 'c' ? undefined : contributionJson('go', 1)),
   },
-  'a judge': { input: { synthesis: 'vote' }, reply: replyFor('b', () => contributionJson('go to the shop now', 0.5)) },
-  'by meaning': {
+  'equivalence judge': {
+    input: { synthesis: 'vote' },
+    reply: replyFor('b', () => contributionJson('go to the shop now', 0.5)),
+  },
+  embeddings: {
     input: { synthesis: 'vote', limits: { max_parallel: 2 } },
     reply: ({ session }) => SIMILAR_REPLIES[session.agent],
     use_embedder: true,
   },
-  prose: { input: { synthesis: 'auto' }, reply: replyFor('a', () => 'I would rather not say.') },
-  'a correction': {
+  'plain text reply': { input: { synthesis: 'auto' }, reply: replyFor('a', () => 'I have no recommendation.') },
+  'invalid plan': {
     input: { mode: 'hierarchical' },
     reply: replyFor('lead', ({ session, output }) => (output && session.turn === 1 ? planReply('nobody') : undefined)),
   },
-  'a division that disagrees': {
+  'hierarchical conflict': {
     input: { ...highThreshold, mode: 'hierarchical', synthesis: 'vote', on_conflict: 'mediate' },
   },
-  'a coordinator without words': { input: {}, reply: replyFor('coordinator', () => ' ') },
+  'empty coordinator reply': { input: {}, reply: replyFor('coordinator', () => ' ') },
 }
 
 for (const mode of ['parallel', 'sequential', 'hierarchical']) {
@@ -100,7 +102,7 @@ for (const mode of ['parallel', 'sequential', 'hierarchical']) {
   }
 }
 
-export const COLLABORATION_NAMES: readonly string[] = [...Object.keys(CASES), 'as a tool']
+export const COLLABORATION_NAMES: readonly string[] = [...Object.keys(CASES), 'tool call']
 
 export function collaborationScenario(name: string): RunScenario {
   const {
@@ -109,31 +111,31 @@ export function collaborationScenario(name: string): RunScenario {
     use_embedder,
   }: CollaborationCase = CASES[name] ?? { input: { synthesis: 'vote' } }
   const names = input.mode === 'hierarchical' ? ['lead', 'b', 'c'] : ['a', 'b', 'c']
-  const whole = { task: 'What now?', agents: names.map((one) => ({ name: one })), ...input }
-  const say = (request: ModelRequest) => reply(request) ?? defaultReply(request)
-  const called = name === 'as a tool'
+  const fullInput = { task: 'What now?', agents: names.map((agentName) => ({ name: agentName })), ...input }
+  const respondText = (request: ModelRequest) => reply(request) ?? defaultReply(request)
+  const asTool = name === 'tool call'
   return {
     start(at) {
       const start = startEvent(at)
-      if (called) return start
-      const data = { ...start.data, pattern: 'collaborate', input: collaborateInput.parse(whole) }
+      if (asTool) return start
+      const data = { ...start.data, pattern: 'collaborate', input: collaborateInput.parse(fullInput) }
       return { ...start, data } as Event
     },
     commands: [],
-    respond: (request) => (called ? callerResponse(request, whole) : { calls: [], text: say(request) }),
+    respond: (request) => (asTool ? callerResponse(request, fullInput) : { calls: [], text: respondText(request) }),
     options: {
-      // Every life makes use of the same one: none may close it.
+      // All processes share this embedder: none may close it.
       embedder: use_embedder ? { ...wordEmbedder(), close: async () => {} } : false,
-      agents: called ? [agent('lead', { tools: ['collaborate', 'look'] })] : [],
+      agents: asTool ? [agent('lead', { tools: ['collaborate', 'look'] })] : [],
     },
   }
 }
 
-/** The lead collaborates beside another call, and says what it heard. */
+/** The lead calls `collaborate` together with another tool and returns the results. */
 function callerResponse(request: ModelRequest, input: Record<string, unknown>) {
   if (request.session.agent !== 'lead') return { calls: [], text: defaultReply(request) }
   const look = { name: 'look', input: { topic: 'sky' } }
   if (request.session.turn === 1) return { calls: [{ name: 'collaborate', input }, look] }
-  const heard = request.messages.at(-1)
-  return { calls: [], text: JSON.stringify(heard?.role === 'tool' ? heard.content : textFrom(heard)) }
+  const last = request.messages.at(-1)
+  return { calls: [], text: JSON.stringify(last?.role === 'tool' ? last.content : textFrom(last)) }
 }

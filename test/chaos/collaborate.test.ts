@@ -1,97 +1,68 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { ChaosPlan } from './chaos-run.ts'
+import type { ChaosPlan, ChaosResult } from './chaos-run.ts'
 import { runChaos } from './chaos-run.ts'
-import type { CollaborationOutcome } from './collaborate-oracle.ts'
 import { collaborationOutcome, collaborationProblems } from './collaborate-oracle.ts'
 import { COLLABORATION_NAMES, collaborationScenario } from './collaborate-scenarios.ts'
-import type { Fault } from './simulated-process.ts'
+import type { FaultSweep } from './fault-sweep.ts'
+import { busyPlan, calmPlan, problemsAtEveryBoundary } from './fault-sweep.ts'
 
-const LONG = 3_600_000
-const calm: ChaosPlan = {
-  seed: 1,
-  faults: [],
-  slow: { model: 0, tool: 0, store: 0 },
-  answer_timing: 'parked',
-  answer_delay_ms: 0,
-}
-const busy: ChaosPlan = { ...calm, seed: 2, slow: { model: 40, tool: 20, store: 3 } }
-
+const TIMEOUT_MS = 3_600_000
 beforeAll(async () => {
-  // Whatever is imported late is there before time is simulated.
-  await runChaos({ ...calm, scenario: collaborationScenario('mediate') })
+  // Warm-up: dynamic imports must be loaded before time is simulated.
+  await runChaos(calmPlan(collaborationScenario('mediate')))
 })
 
-/** Strikes once at every boundary; the first complaints, with where they arose. */
-async function problemsAtEveryBoundary(plan: ChaosPlan, fault: (at: number) => Fault): Promise<string[]> {
-  const undisturbed = await runChaos(plan)
-  const expected: CollaborationOutcome = collaborationOutcome(
-    await runChaos({ ...calm, ...(plan.scenario ? { scenario: plan.scenario } : undefined) }),
-  )
-  const boundaries = undisturbed.processes[0] ?? []
-  expect(boundaries.length).toBeGreaterThan(10)
-  const found = collaborationProblems(undisturbed, expected).map((wrong) => `undisturbed: ${wrong}`)
-  for (let at = 1; at <= boundaries.length && found.length < 10; at++) {
-    const struck = await runChaos({ ...plan, faults: [fault(at)] })
-    for (const wrong of collaborationProblems(struck, expected)) found.push(`${at} ${boundaries[at - 1]}: ${wrong}`)
-  }
-  return found
+async function sweep(plan: ChaosPlan, name: string, fault: FaultSweep['fault']): Promise<string[]> {
+  const scenario = collaborationScenario(name)
+  const expected = collaborationOutcome(await runChaos(calmPlan(scenario)))
+  const findProblems = (outcome: ChaosResult) => collaborationProblems(outcome, expected)
+  return problemsAtEveryBoundary({ plan: { ...plan, scenario }, fault, findProblems, min_boundaries: 10 })
 }
 
-describe('the collaborations', () => {
-  const facts: [string, { calls: number; with?: RegExp }][] = [
-    ['mediate', { calls: 7, with: /"before":\{"recommendation":"wait"/ }],
-    ['escalate', { calls: 3, with: /"ruling":\{"by":"person","decision":"yes"/ }],
-    ['solo, and enough', { calls: 1, with: /"synthesis":"solo"/ }],
-    ['solo, and more', { calls: 3, with: /"collaborated":true/ }],
-    ['waves that stop', { calls: 2, with: /"why":"cannot_change"/ }],
-    ['a judge', { calls: 4, with: /"method":"model"/ }],
-    ['prose', { calls: 4, with: /"recommendation":null/ }],
-    ['a correction', { calls: 6 }],
-    ['a division that disagrees', { calls: 6, with: /"before"/ }],
-    ['by meaning', { calls: 4, with: /"agents":\["a","c"\].*"method":"model"/ }],
-    ['a coordinator without words', { calls: 5, with: /"status":"partial"/ }],
-    ['parallel best_of', { calls: 4, with: /"best_of":\{"index":1/ }],
-    ['hierarchical merge', { calls: 4, with: /"subtask":"three"/ }],
-    ['as a tool', { calls: 5, with: /consensus_score/ }],
+describe('the undisturbed collaborations', () => {
+  const cases: [string, { calls: number; output?: RegExp }][] = [
+    ['mediate', { calls: 7, output: /"before":\{"recommendation":"wait"/ }],
+    ['escalate', { calls: 3, output: /"ruling":\{"by":"person","decision":"yes"/ }],
+    ['solo_first that suffices', { calls: 1, output: /"synthesis":"solo"/ }],
+    ['solo_first that collaborates', { calls: 3, output: /"collaborated":true/ }],
+    ['early stop', { calls: 2, output: /"why":"cannot_change"/ }],
+    ['equivalence judge', { calls: 4, output: /"method":"model"/ }],
+    ['plain text reply', { calls: 4, output: /"recommendation":null/ }],
+    ['invalid plan', { calls: 6 }],
+    ['hierarchical conflict', { calls: 6, output: /"before"/ }],
+    ['embeddings', { calls: 4, output: /"agents":\["a","c"\].*"method":"model"/ }],
+    ['empty coordinator reply', { calls: 5, output: /"status":"partial"/ }],
+    ['parallel best_of', { calls: 4, output: /"best_of":\{"index":1/ }],
+    ['hierarchical merge', { calls: 4, output: /"subtask":"three"/ }],
+    ['tool call', { calls: 5, output: /consensus_score/ }],
   ]
-  test.each(facts)('CO59 %s is what is played', async (name, { calls, with: within = /./ }) => {
-    const { output, calls: made } = collaborationOutcome(
-      await runChaos({ ...calm, scenario: collaborationScenario(name) }),
-    )
-    expect(made).toBe(calls)
-    expect(output).toMatch(within)
+  test.each(cases)('CO59 %s takes the intended path', async (name, { calls, output = /./ }) => {
+    const outcome = collaborationOutcome(await runChaos(calmPlan(collaborationScenario(name))))
+    expect(outcome.calls).toBe(calls)
+    expect(outcome.output).toMatch(output)
   })
 })
 
-describe('a collaboration that is killed at every boundary goes on to the same result, and nothing is paid twice', () => {
+describe('a collaboration that crashes resumes to the same result without repeating model requests', () => {
   test.each(COLLABORATION_NAMES)(
-    'CO59 %s',
+    'CO59 %s, killed at every boundary',
     async (name) => {
-      expect(
-        await problemsAtEveryBoundary({ ...calm, scenario: collaborationScenario(name) }, (at) => ({
-          kind: 'kill',
-          at,
-        })),
-      ).toEqual([])
+      expect(await sweep(calmPlan(), name, (boundary) => ({ kind: 'kill', boundary }))).toEqual([])
     },
-    LONG,
+    TIMEOUT_MS,
   )
 
-  test.each(['mediate', 'escalate', 'a correction', 'parallel vote', 'as a tool'])(
-    'CO59 %s, with slow calls, and when the power fails',
+  test.each(['mediate', 'escalate', 'invalid plan', 'parallel vote', 'tool call'])(
+    'CO59 %s, with latency, killed and with a power failure at every boundary',
     async (name) => {
-      const scenario = collaborationScenario(name)
-      expect(await problemsAtEveryBoundary({ ...busy, scenario }, (at) => ({ kind: 'kill', at }))).toEqual([])
-      expect(await problemsAtEveryBoundary({ ...busy, scenario }, (at) => ({ kind: 'power', at }))).toEqual([])
+      expect(await sweep(busyPlan(), name, (boundary) => ({ kind: 'kill', boundary }))).toEqual([])
+      expect(await sweep(busyPlan(), name, (boundary) => ({ kind: 'power', boundary }))).toEqual([])
     },
-    LONG,
+    TIMEOUT_MS,
   )
 
-  test('CO59 the oracle can see: a store that forgets its last commit is noticed', async () => {
-    const found = await problemsAtEveryBoundary({ ...busy, scenario: collaborationScenario('mediate') }, (at) => ({
-      kind: 'forget',
-      at,
-    }))
-    expect(found.join('\n')).toMatch(/had its answer and was called again|calls, \d+ needed/)
+  test('CO59 the oracle detects a store that loses its last commit', async () => {
+    const found = await sweep(busyPlan(), 'mediate', (boundary) => ({ kind: 'forget', boundary }))
+    expect(found.join('\n')).toMatch(/was answered and requested again|requests, expected \d+/)
   })
 })

@@ -4,46 +4,46 @@ import type { Append, AppendOutcome } from '../../src/kernel/journal/journal.ts'
 import type { Store } from '../../src/store/store.ts'
 
 /*
- * A store as one process sees it: every call passes the boundaries before and after what it does, and a process that is
- * gone reaches nothing any more.
+ * The store of one simulated process: each call passes a boundary before and after its effect, where a fault may be
+ * injected. Calls of a dead process never return.
  */
 
-/** How a process reaches its store, and what may come between. */
+/** Faults between a process and its store. */
 export interface StoreFaults {
   readonly dead: boolean
-  passBoundary(place: string): Promise<void> | undefined
-  delay(what: string): Promise<void> | undefined
-  /** An append may be refused, once, as by a full disk. */
+  passBoundary(name: string): Promise<void> | undefined
+  delay(operation: string): Promise<void> | undefined
+  /** Returns an error to refuse the next append, as a full disk does. */
   refuseAppend(): TroupeError | undefined
 }
 
-/** The writing half, which a double may want to see. */
+/** The writing half of a store, so that a double can observe it. */
 export interface StoreWrites {
   append(batch: readonly Append[]): AppendOutcome[] | Promise<AppendOutcome[]>
-  /** Carries out a change other than an append. */
-  change<T>(synced: boolean, redo: (store: Store) => Promise<T>): Promise<T>
+  /** Applies a change other than an append. */
+  change<T>(synced: boolean, apply: (store: Store) => Promise<T>): Promise<T>
 }
 
 const NEVER = new Promise<never>(() => {})
 
-export function processStore(scene: StoreFaults, inner: () => Store, writes: StoreWrites): Store {
-  const write = async <T>(name: string, synced: boolean, redo: (store: Store) => Promise<T>): Promise<T> => {
-    await (scene.passBoundary(`${name}:before`) ?? scene.delay(name))
-    if (scene.dead) return NEVER
-    const result = writes.change(synced, redo)
+export function processStore(faults: StoreFaults, inner: () => Store, writes: StoreWrites): Store {
+  const write = async <T>(name: string, synced: boolean, apply: (store: Store) => Promise<T>): Promise<T> => {
+    await (faults.passBoundary(`${name}:before`) ?? faults.delay(name))
+    if (faults.dead) return NEVER
+    const result = writes.change(synced, apply)
     result.catch(() => {})
-    await (scene.passBoundary(`${name}:after`) ?? scene.delay(name))
-    return plain(await result)
+    await (faults.passBoundary(`${name}:after`) ?? faults.delay(name))
+    return copy(await result)
   }
-  const read = async <T>(name: string, ask: (store: Store) => Promise<T>): Promise<T> => {
-    if (scene.dead) return NEVER
-    await scene.delay(name)
-    const result = await ask(inner())
-    return scene.dead ? NEVER : plain(result)
+  const read = async <T>(name: string, query: (store: Store) => Promise<T>): Promise<T> => {
+    if (faults.dead) return NEVER
+    await faults.delay(name)
+    const result = await query(inner())
+    return faults.dead ? NEVER : copy(result)
   }
   return {
     location: 'a process of the chaos suite',
-    append: (batch) => append(scene, batch, writes),
+    append: (batch) => append(faults, batch, writes),
     createRun: (start: Event) => write('createRun', true, (store) => store.createRun(start)),
     lease: (run_id, claimant) => write('lease', false, (store) => store.lease(run_id, claimant)),
     renew: (leases, until) => write('renew', false, (store) => store.renew(leases, until)),
@@ -69,27 +69,27 @@ export function processStore(scene: StoreFaults, inner: () => Store, writes: Sto
   }
 }
 
-/** Answers at once when nothing comes between, as a store in this process does. */
-function append(scene: StoreFaults, batch: readonly Append[], writes: StoreWrites) {
-  if (scene.dead) return NEVER
-  const wait = scene.passBoundary('append:before') ?? scene.delay('append')
-  return wait ? wait.then(() => commit(scene, batch, writes)) : commit(scene, batch, writes)
+/** Returns synchronously without a delay, as an in-process store does. */
+function append(faults: StoreFaults, batch: readonly Append[], writes: StoreWrites) {
+  if (faults.dead) return NEVER
+  const wait = faults.passBoundary('append:before') ?? faults.delay('append')
+  return wait ? wait.then(() => commit(faults, batch, writes)) : commit(faults, batch, writes)
 }
 
-function commit(scene: StoreFaults, batch: readonly Append[], writes: StoreWrites) {
-  if (scene.dead) return NEVER
-  const error = scene.refuseAppend()
+function commit(faults: StoreFaults, batch: readonly Append[], writes: StoreWrites) {
+  if (faults.dead) return NEVER
+  const error = faults.refuseAppend()
   if (error) return batch.map(() => ({ ok: false as const, error }))
   const outcomes = writes.append(batch)
-  const wait = scene.passBoundary('append:after') ?? scene.delay('append')
+  const wait = faults.passBoundary('append:after') ?? faults.delay('append')
   if (!wait) return outcomes
   return Promise.all([outcomes, wait]).then(([settled]) => settled)
 }
 
-function plain<T>(value: T): T {
+function copy<T>(value: T): T {
   return value === undefined ? value : structuredClone(value)
 }
 
 export function diskFullError(): TroupeError {
-  return new TroupeError('store_full', 'the disk is full', { hint: 'make room, then resume' })
+  return new TroupeError('store_full', 'the disk is full', { hint: 'free space, then resume the run' })
 }

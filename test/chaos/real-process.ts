@@ -13,16 +13,16 @@ import type { ExternalSystem, FaultHooks } from './reference-run.ts'
 import { agents, limits, prices, RUN_ID, referenceTools, startEvent } from './reference-run.ts'
 
 /*
- * The reference run in a real process, on a real store. What happens outside is a file that every process appends to;
- * what passes a boundary is counted, and at one of them the process kills itself.
+ * The reference run in a real process on a real store. The external systems are a file that every process appends to. A
+ * process counts the boundaries it passes and may kill itself at one of them.
  */
 
 export type Trace = { call: string; usage: Usage } | { act: string; key: string }
 
-const NOBODY: AbortSignal = new AbortController().signal
+const NEVER_ABORTED: AbortSignal = new AbortController().signal
 
 export function fileExternalSystem(folder: string): ExternalSystem {
-  const path = join(folder, 'outside.jsonl')
+  const path = join(folder, 'external.jsonl')
   appendFileSync(path, '')
   const write = (trace: Trace) => {
     const file = openSync(path, 'a')
@@ -38,47 +38,47 @@ export function fileExternalSystem(folder: string): ExternalSystem {
 }
 
 export function readTraces(folder: string): Trace[] {
-  const lines = readFileSync(join(folder, 'outside.jsonl'), 'utf8').split('\n')
+  const lines = readFileSync(join(folder, 'external.jsonl'), 'utf8').split('\n')
   return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as Trace)
 }
 
-/** A scene that calls `strike` at each boundary, with how many it has passed. */
-export function realFaultHooks(folder: string, strike: (passed: number) => void): FaultHooks & { passed: number } {
-  const scene = {
+/** Hooks that call `onBoundary` with the number of boundaries passed. */
+export function realFaultHooks(folder: string, onBoundary: (passed: number) => void): FaultHooks & { passed: number } {
+  const hooks = {
     external: fileExternalSystem(folder),
     active_calls: new Set<string>(),
     passed: 0,
     passBoundary() {
-      scene.passed += 1
-      strike(scene.passed)
+      hooks.passed += 1
+      onBoundary(hooks.passed)
       return undefined
     },
-    delay: (what: string) => (what === 'model' ? nextTurn(undefined, { signal: NOBODY }) : undefined),
+    delay: (operation: string) => (operation === 'model' ? nextTurn(undefined, { signal: NEVER_ABORTED }) : undefined),
   }
-  return scene
+  return hooks
 }
 
-export function openRealTroupe(store: Store, scene: FaultHooks, other?: RunScenario): Promise<Troupe> {
-  const between = {
+export function openRealTroupe(store: Store, hooks: FaultHooks, scenario?: RunScenario): Promise<Troupe> {
+  const faults = {
     dead: false,
-    passBoundary: scene.passBoundary,
+    passBoundary: hooks.passBoundary,
     delay: () => undefined,
     refuseAppend: () => undefined,
   }
   const writes = {
     append: store.append.bind(store),
-    change: <T>(_synced: boolean, redo: (inner: Store) => Promise<T>) => redo(store),
+    change: <T>(_synced: boolean, apply: (inner: Store) => Promise<T>) => apply(store),
   }
-  const wrapped = processStore(between, () => store, writes)
-  const model = referenceModel(scene, other?.respond)
-  const usual = { store: wrapped, model, tools: referenceTools(scene), agents, limits, models: { prices } }
-  return createTroupe({ ...usual, ...other?.options })
+  const wrapped = processStore(faults, () => store, writes)
+  const model = referenceModel(hooks, scenario?.respond)
+  const options = { store: wrapped, model, tools: referenceTools(hooks), agents, limits, models: { prices } }
+  return createTroupe({ ...options, ...scenario?.options })
 }
 
-/** Starts the run unless it is there, goes on with it, and answers its question. */
+/** Creates the run unless it exists, resumes it, and answers its gates. */
 export async function runToEnd(troupe: Troupe, start: RunScenario['start'] = startEvent): Promise<RunResult> {
-  const known = await troupe.store.run(RUN_ID)
-  if (!known) await troupe.store.createRun(start(Date.now()))
+  const existing = await troupe.store.run(RUN_ID)
+  if (!existing) await troupe.store.createRun(start(Date.now()))
   let result = await (await troupe.resume(RUN_ID, { force: true })).result
   while (result.status === 'waiting') {
     const [gate] = result.gates

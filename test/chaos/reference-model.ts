@@ -3,8 +3,8 @@ import { textFrom } from '../../src/kernel/model.ts'
 import type { FaultHooks } from './reference-run.ts'
 
 /*
- * The model of the reference run. What it says follows from the request alone: the agent, its last instruction, and how
- * often it has spoken since.
+ * Model of the reference run. Its response depends only on the request: the agent, its last instruction, and the number of
+ * responses since.
  */
 
 export interface PlannedCall {
@@ -20,7 +20,7 @@ const task = (agent: string, instruction: string, more = {}): PlannedCall => ({
 })
 const act = (name: string, input: Record<string, unknown>): PlannedCall => ({ name, input })
 
-/** What each agent calls, by its instruction: one entry for each turn before its last words. */
+/** Tool calls by agent and instruction, one entry per turn before the final text. */
 const PLANNED_TURNS: Record<string, PlannedTurn[]> = {
   'lead begin': [
     () => [
@@ -36,7 +36,7 @@ const PLANNED_TURNS: Record<string, PlannedTurn[]> = {
       act('boom', {}),
       act('put', { name: 'lead' }),
     ],
-    () => [act('ask_user', { question: 'Go on?', choices: ['yes', 'no'] }), act('ship', { item: 'lead' })],
+    () => [act('ask_user', { question: 'Continue?', choices: ['yes', 'no'] }), act('ship', { item: 'lead' })],
     (_, all) => [act('task_result', { session_id: findSessionId(all, 'gamma') }), act('ship', { item: 'last' })],
     (_, all) => [{ name: 'task', input: { session_id: findSessionId(all, 'gamma'), instruction: 'again' } }],
   ],
@@ -52,50 +52,50 @@ const PLANNED_TURNS: Record<string, PlannedTurn[]> = {
   'leaf y': [() => [act('ship', { item: 'y' })]],
 }
 
-/** What a model says to a request, which says all. */
+/** Computes the response of a model from the request alone. */
 export type Respond = (request: ModelRequest) => { calls: PlannedCall[]; text?: string }
 
-export function referenceModel(scene: FaultHooks, answers: Respond = referenceResponse): Model {
-  return { name: 'reference', stream: (request) => streamResponse(scene, request, answers) }
+export function referenceModel(hooks: FaultHooks, respond: Respond = referenceResponse): Model {
+  return { name: 'reference', stream: (request) => streamResponse(hooks, request, respond) }
 }
 
-async function* streamResponse(scene: FaultHooks, request: ModelRequest, answers: Respond): AsyncGenerator<ModelChunk> {
-  scene.active_calls.add(request.key)
-  await scene.passBoundary('model:before')
+async function* streamResponse(hooks: FaultHooks, request: ModelRequest, respond: Respond): AsyncGenerator<ModelChunk> {
+  hooks.active_calls.add(request.key)
+  await hooks.passBoundary('model:before')
   const usage = usageFor(request)
-  scene.external.recordCall(request.key, usage)
-  await scene.delay('model')
-  const { calls, text } = answers(request)
+  hooks.external.recordCall(request.key, usage)
+  await hooks.delay('model')
+  const { calls, text } = respond(request)
   if (text !== undefined) {
     yield { type: 'text', text: text.slice(0, 3) }
-    await scene.passBoundary('model:mid')
+    await hooks.passBoundary('model:mid')
     yield { type: 'text', text: text.slice(3) }
   }
   for (const [index, { name, input }] of calls.entries()) {
     yield { type: 'tool-call', id: `c${request.session.turn}_${index}`, name, input }
-    if (index === 0) await scene.passBoundary('model:mid')
+    if (index === 0) await hooks.passBoundary('model:mid')
   }
-  await scene.passBoundary('model:after')
-  scene.active_calls.delete(request.key)
+  await hooks.passBoundary('model:after')
+  hooks.active_calls.delete(request.key)
   yield { type: 'finish', stop: text === undefined ? 'tool_calls' : 'end', usage }
 }
 
 function referenceResponse({ messages, session }: ModelRequest): { calls: PlannedCall[]; text?: string } {
-  const from = messages.findLastIndex((message) => message.role === 'user')
-  const spoken = messages.slice(from).filter((message) => message.role === 'assistant').length
-  const parts = PLANNED_TURNS[`${session.agent} ${textFrom(messages[from])}`]
-  if (!parts) throw new Error(`nothing planned for ${session.agent}: ${textFrom(messages[from])}`)
-  const since = toolResultsFrom(messages.slice(from))
-  const part = parts[spoken]
-  if (part) return { calls: part(since, toolResultsFrom(messages)) }
-  return { calls: [], text: `[${session.agent}: ${since.map(formatResult).join(', ')}]` }
+  const start = messages.findLastIndex((message) => message.role === 'user')
+  const turnsTaken = messages.slice(start).filter((message) => message.role === 'assistant').length
+  const turns = PLANNED_TURNS[`${session.agent} ${textFrom(messages[start])}`]
+  if (!turns) throw new Error(`no planned turns for ${session.agent}: ${textFrom(messages[start])}`)
+  const recent = toolResultsFrom(messages.slice(start))
+  const turn = turns[turnsTaken]
+  if (turn) return { calls: turn(recent, toolResultsFrom(messages)) }
+  return { calls: [], text: `[${session.agent}: ${recent.map(formatResult).join(', ')}]` }
 }
 
 export function toolResultsFrom(messages: readonly Message[]): ToolResultPart[] {
   return messages.flatMap((message) => (message.role === 'tool' ? message.content : []))
 }
 
-/** What a result says, without what may differ from run to run. */
+/** Text of a tool result without values that differ between runs. */
 export function formatResult({ name, text, is_error }: ToolResultPart): string {
   if (is_error) return `${name} ${/^Error \((\w+)\)/.exec(text)?.[1]?.replace('outcome_', '') ?? text}`
   if (!name.startsWith('task')) return name === 'ask_user' ? `answer ${text}` : text
@@ -109,7 +109,7 @@ function findSessionId(results: readonly ToolResultPart[], agent: string): strin
     const output = JSON.parse(text) as { agent: string; session_id: string }
     if (output.agent === agent) return output.session_id
   }
-  throw new Error(`no session of ${agent} yet`)
+  throw new Error(`no session of ${agent}`)
 }
 
 function usageFor({ messages }: ModelRequest): Usage {

@@ -9,28 +9,28 @@ import type { Tool, ToolCall } from '../../src/kernel/tool.ts'
 import { defineTool } from '../../src/kernel/tool.ts'
 
 /*
- * The reference run: three levels, parallel children, a background child, a resumed child, acting tools with and without
- * `recover`, an idempotent and a reading one, a call that has to be corrected, a failing tool and a gate. Its answer
- * names everything that happened below, so that two runs that differ anywhere differ in their result.
+ * The reference run: three levels, parallel, background and resumed children, `act` tools with and without `recover`, an
+ * idempotent and a read tool, an invalid tool call, a failing tool and a gate. Its response contains all results below it,
+ * so that two runs that differ anywhere differ in their output.
  */
 
-/** What lies outside of the process and outlives it. */
+/** External systems that outlive the process. */
 export interface ExternalSystem {
-  /** A provider received this call. */
+  /** Records a model request that reached the provider. */
   recordCall(key: string, usage: Usage): void
-  /** An effect takes place. */
+  /** Records a side effect of a tool. */
   recordAction(tool: string, idempotency_key: string): void
   hasActed(idempotency_key: string): boolean
 }
 
-/** Where a process may be struck, and what it sees of the world. */
+/** Fault injection points of a process, and the external systems it uses. */
 export interface FaultHooks {
   external: ExternalSystem
-  /** A boundary: the process may end here, or stand still. `undefined` means go on at once. */
-  passBoundary(place: string): Promise<void> | undefined
-  /** Passes time, if this scene has any to pass. */
-  delay(what: string): Promise<void> | undefined
-  /** Keys of the calls that this process has handed to a provider or a tool, and that have not returned. */
+  /** A point where the process may be killed or suspended; `undefined` means continue at once. */
+  passBoundary(name: string): Promise<void> | undefined
+  /** Simulates latency; `undefined` means none. */
+  delay(operation: string): Promise<void> | undefined
+  /** Keys of the model requests and tool calls in flight. */
   readonly active_calls: Set<string>
 }
 
@@ -38,7 +38,7 @@ export const RUN_ID = 'r_reference'
 
 export const limits: Limits = Object.freeze({ ...DEFAULT_LIMITS, depth: 2, calls: 100, tokens: 2_000_000, usd: 5 })
 
-/** One dollar for a million tokens, in and out alike. */
+/** One dollar per million input or output tokens. */
 export const prices: PriceBook = { cost: (_model, { input, output }) => (input + output) / 1_000_000 }
 
 export const agents: Agent[] = ['lead', 'alpha', 'beta', 'gamma', 'leaf'].map((name) => ({
@@ -54,56 +54,60 @@ export function startEvent(at: number): Event {
   return { run_id: RUN_ID, seq: 1, at, type: 'run:start', data: { ...run, input: { ...input, ...rest } } }
 }
 
-export function referenceTools(scene: FaultHooks): Tool[] {
-  const acting = async (tool: string, call: ToolCall) => {
+export function referenceTools(hooks: FaultHooks): Tool[] {
+  const executeAction = async (tool: string, call: ToolCall) => {
     const { idempotency_key } = call
-    scene.active_calls.add(idempotency_key)
-    await (scene.passBoundary(`${tool}:before`) ?? scene.delay(tool))
-    scene.external.recordAction(tool, idempotency_key)
-    await scene.passBoundary(`${tool}:after`)
-    scene.active_calls.delete(idempotency_key)
+    hooks.active_calls.add(idempotency_key)
+    await (hooks.passBoundary(`${tool}:before`) ?? hooks.delay(tool))
+    hooks.external.recordAction(tool, idempotency_key)
+    await hooks.passBoundary(`${tool}:after`)
+    hooks.active_calls.delete(idempotency_key)
     return { success: true, output: `${tool} ok` }
   }
-  const facts = (name: string) => ({ name, description: `${name} something`, category: 'action' as const })
+  const metadata = (name: string) => ({
+    name,
+    description: `Tool ${name} of the reference run.`,
+    category: 'action' as const,
+  })
   return [
     defineTool({
-      ...facts('ship'),
+      ...metadata('ship'),
       kind: 'act',
       input: z.object({ item: z.string() }),
-      execute: (_input, call) => acting('ship', call),
+      execute: (_input, call) => executeAction('ship', call),
       async recover(_input, call) {
-        await scene.passBoundary('ship:recover')
-        return scene.external.hasActed(call.idempotency_key) ? { success: true, output: 'ship ok' } : undefined
+        await hooks.passBoundary('ship:recover')
+        return hooks.external.hasActed(call.idempotency_key) ? { success: true, output: 'ship ok' } : undefined
       },
     }),
     defineTool({
-      ...facts('charge'),
+      ...metadata('charge'),
       kind: 'act',
       input: z.object({ amount: z.number() }),
-      execute: (_input, call) => acting('charge', call),
+      execute: (_input, call) => executeAction('charge', call),
     }),
     defineTool({
-      ...facts('put'),
+      ...metadata('put'),
       kind: 'idempotent',
       input: z.object({ name: z.string() }),
-      execute: (_input, call) => acting('put', call),
+      execute: (_input, call) => executeAction('put', call),
     }),
     defineTool({
-      ...facts('look'),
+      ...metadata('look'),
       kind: 'read',
       input: z.object({ topic: z.string() }),
       async execute({ topic }) {
-        await (scene.passBoundary('look:before') ?? scene.delay('look'))
+        await (hooks.passBoundary('look:before') ?? hooks.delay('look'))
         return { success: true, output: `saw ${topic}` }
       },
     }),
     defineTool({
-      ...facts('boom'),
+      ...metadata('boom'),
       kind: 'read',
       input: z.object({}),
       async execute() {
-        await (scene.passBoundary('boom:before') ?? scene.delay('boom'))
-        throw new Error('it broke')
+        await (hooks.passBoundary('boom:before') ?? hooks.delay('boom'))
+        throw new Error('tool failure')
       },
     }),
   ]

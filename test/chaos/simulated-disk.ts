@@ -4,19 +4,19 @@ import type { Append, AppendOutcome } from '../../src/kernel/journal/journal.ts'
 import { MemoryStore } from '../../src/store/memory.ts'
 
 /*
- * What survives a process.
- * 1. Only what was committed is here, as a copy: no object is shared with a process, so none can change it afterwards.
- * 2. Power loss takes back everything after the last full sync, and nothing before it.
+ * The data that survives a process.
+ * 1. It contains copies of committed changes only, so that no process can modify them afterwards.
+ * 2. Power loss reverts every change after the last full sync, and none before it.
  */
 
 interface Change {
-  redo(store: MemoryStore): unknown
+  apply(store: MemoryStore): unknown
   synced: boolean
   append: boolean
 }
 
-/** Begins of actions, answers of people, and results outlive a power failure. */
-function mustBeSynced(event: Event): boolean {
+/** Begins of actions, human answers and run results must survive a power failure (write-ahead). */
+function requiresSync(event: Event): boolean {
   if (isEvent(event, 'tool:pre')) return event.data.kind === 'act'
   return isEvent(event, 'gate:answer') || isEvent(event, 'run:end')
 }
@@ -25,37 +25,37 @@ export class SimulatedDisk {
   store = new MemoryStore()
   /** Keys whose `model:end` was committed. */
   readonly answered_calls = new Set<string>()
-  /** What must be synced before anything rests on it, and was only committed. */
+  /** Types of events that required a full sync and did not get one. */
   readonly unsynced: string[] = []
   #log: Change[] = []
 
   append(batch: readonly Append[]): AppendOutcome[] {
     const json = JSON.stringify(batch)
     const synced = batch.some(({ sync }) => sync === 'full')
-    const redo = (store: MemoryStore) => store.append(JSON.parse(json) as Append[])
-    this.#log.push({ redo, synced, append: true })
-    const outcomes = redo(this.store)
+    const apply = (store: MemoryStore) => store.append(JSON.parse(json) as Append[])
+    this.#log.push({ apply, synced, append: true })
+    const outcomes = apply(this.store)
     batch.forEach(({ events, sync }, index) => {
       if (!outcomes[index]?.ok) return
       for (const event of events) {
         if (isEvent(event, 'model:end')) this.answered_calls.add(event.data.key)
-        if (sync !== 'full' && mustBeSynced(event)) this.unsynced.push(event.type)
+        if (sync !== 'full' && requiresSync(event)) this.unsynced.push(event.type)
       }
     })
     return outcomes
   }
 
-  change<T>(synced: boolean, redo: (store: MemoryStore) => T): T {
-    this.#log.push({ redo, synced, append: false })
-    return redo(this.store)
+  change<T>(synced: boolean, apply: (store: MemoryStore) => T): T {
+    this.#log.push({ apply, synced, append: false })
+    return apply(this.store)
   }
 
-  /** The power fails: what was not synced is gone. */
+  /** Reverts all changes after the last full sync. */
   losePower(): Promise<void> {
     return this.#keep(this.#log.findLastIndex(({ synced }) => synced) + 1)
   }
 
-  /** What no store may do: forgets the last append. */
+  /** Reverts the last append: a store bug that the oracle must detect. */
   forgetLastAppend(): Promise<void> {
     const last = this.#log.findLastIndex(({ append }) => append)
     return this.#keep(last === -1 ? this.#log.length : last)
@@ -69,6 +69,6 @@ export class SimulatedDisk {
     this.#log = this.#log.slice(0, Math.max(0, changes))
     this.store = new MemoryStore()
     this.answered_calls.clear()
-    for (const { redo } of this.#log) await Promise.resolve(redo(this.store)).catch(() => {})
+    for (const { apply } of this.#log) await Promise.resolve(apply(this.store)).catch(() => {})
   }
 }

@@ -13,35 +13,35 @@ import type { ExternalSystem, FaultHooks } from './reference-run.ts'
 import { agents, limits, prices, referenceTools } from './reference-run.ts'
 import type { SimulatedDisk } from './simulated-disk.ts'
 
-/** What strikes a process when it passes its `at`-th boundary. */
+/** A fault injected when a process passes its n-th `boundary`. */
 export type Fault =
   | { kind: 'none' }
-  | { kind: 'kill' | 'power' | 'forget' | 'full'; at: number }
-  | { kind: 'jump'; at: number; ms: number }
-  /** Stands still for longer than its lease while another process takes over, which gets `steps` tasks ahead. */
-  | { kind: 'suspend'; at: number; steps: number }
+  | { kind: 'kill' | 'power' | 'forget' | 'full'; boundary: number }
+  | { kind: 'jump'; boundary: number; ms: number }
+  /** Suspends the process for longer than its lease while another process takes over and runs `steps` tasks. */
+  | { kind: 'suspend'; boundary: number; steps: number }
 
 export interface ProcessPlan {
   seed: number
   start: number
   fault: Fault
-  /** The longest a call takes, in milliseconds; 0 answers at once. */
-  slow: { model: number; tool: number; store: number }
-  /** Another run than the reference run: what its models say. */
+  /** Maximum latency in milliseconds; 0 means synchronous. */
+  latency: { model: number; tool: number; store: number }
+  /** Model responses of a scenario other than the reference run. */
   respond?: Respond
-  /** For proving that the oracle sees it: tools that say of every action in doubt that it did not happen. */
+  /** Makes `recover` claim that no action happened: a bug that the oracle must detect. */
   skip_recovery?: boolean
-  /** What its troupe has that the reference run's has not. */
+  /** Additional options of the troupe. */
   options?: TroupeOptions
 }
 
 const NEVER = new Promise<never>(() => {})
 
-/** What the providers and systems outside have seen, over all lives of a run. */
+/** Everything that the external systems received from all processes of a run. */
 export class ExternalLedger {
-  readonly calls: { key: string; usage: Usage; again: boolean }[] = []
+  readonly calls: { key: string; usage: Usage; repeated: boolean }[] = []
   readonly effects = new Map<string, { tool: string; times: number }>()
-  /** Calls that a process was in the middle of when it stood still: it cannot be kept from finishing them. */
+  /** Calls in flight when a process was suspended; nothing can stop it from finishing them. */
   readonly suspended_calls = new Set<string>()
   readonly #disk: SimulatedDisk
 
@@ -50,7 +50,7 @@ export class ExternalLedger {
   }
 
   recordCall(key: string, usage: Usage): void {
-    this.calls.push({ key, usage, again: this.#disk.answered_calls.has(key) && !this.suspended_calls.has(key) })
+    this.calls.push({ key, usage, repeated: this.#disk.answered_calls.has(key) && !this.suspended_calls.has(key) })
   }
 
   recordAction(tool: string, idempotency_key: string): void {
@@ -58,21 +58,21 @@ export class ExternalLedger {
     this.effects.set(idempotency_key, { tool, times })
   }
 
-  /** Calls after the first `from` that a provider got and whose answers are nowhere. */
-  unanswered(from: number): number {
-    return this.calls.slice(from).filter(({ key }) => !this.#disk.answered_calls.has(key)).length
+  /** Number of model requests from index `start` on whose response was not committed. */
+  countUnanswered(start: number): number {
+    return this.calls.slice(start).filter(({ key }) => !this.#disk.answered_calls.has(key)).length
   }
 }
 
-/** One process: from its start to its end, whatever brings it about. */
+/** One simulated process with its own world, store view and fault. */
 export class SimulatedProcess implements FaultHooks {
   readonly world: SimulatedWorld
   readonly external: ExternalSystem
   readonly store: Store
-  /** Boundaries passed so far, with what each was. */
+  /** Names of the boundaries passed so far. */
   readonly boundaries: string[] = []
   readonly active_calls = new Set<string>()
-  /** Resolves when this process stands still. */
+  /** Resolves when this process is suspended. */
   readonly frozen = Promise.withResolvers<'frozen'>()
   readonly #plan: ProcessPlan
   readonly #disk: SimulatedDisk
@@ -96,7 +96,7 @@ export class SimulatedProcess implements FaultHooks {
     }
     const writes = {
       append: disk.append.bind(disk),
-      change: <T>(synced: boolean, redo: (store: Store) => Promise<T>) => disk.change(synced, redo),
+      change: <T>(synced: boolean, apply: (store: Store) => Promise<T>) => disk.change(synced, apply),
     }
     this.store = processStore(this, () => disk.store, writes)
   }
@@ -108,17 +108,19 @@ export class SimulatedProcess implements FaultHooks {
   open(): Promise<Troupe> {
     const engine = { world: this.world }
     const model = referenceModel(this, this.#plan.respond)
-    const careful = referenceTools(this)
-    const own = this.#plan.skip_recovery ? careful.map((tool) => ({ ...tool, recover: () => undefined })) : careful
-    const usual = { store: this.store, model, tools: own, agents, limits, engine, models: { prices } }
-    return createTroupe({ ...usual, ...this.#plan.options })
+    const recovering = referenceTools(this)
+    const tools = this.#plan.skip_recovery
+      ? recovering.map((tool) => ({ ...tool, recover: () => undefined }))
+      : recovering
+    const options = { store: this.store, model, tools, agents, limits, engine, models: { prices } }
+    return createTroupe({ ...options, ...this.#plan.options })
   }
 
-  passBoundary(place: string): Promise<void> | undefined {
+  passBoundary(name: string): Promise<void> | undefined {
     if (this.dead) return NEVER
-    this.boundaries.push(place)
+    this.boundaries.push(name)
     const { fault } = this.#plan
-    if (fault.kind === 'none' || this.boundaries.length !== fault.at) return undefined
+    if (fault.kind === 'none' || this.boundaries.length !== fault.boundary) return undefined
     if (fault.kind === 'full') this.#full = true
     if (fault.kind === 'jump') this.world.shiftClock(fault.ms)
     if (fault.kind === 'suspend') {
@@ -130,12 +132,12 @@ export class SimulatedProcess implements FaultHooks {
     return NEVER
   }
 
-  delay(what: string): Promise<void> | undefined {
+  delay(operation: string): Promise<void> | undefined {
     if (this.dead) return NEVER
-    const { model, tool, store } = this.#plan.slow
-    const most = what === 'model' ? model : TOOL_NAMES.has(what) ? tool : store
-    if (most === 0) return undefined
-    return this.world.sleep(Math.floor(this.#random() * (most + 1)))
+    const { model, tool, store } = this.#plan.latency
+    const maximum = operation === 'model' ? model : TOOL_NAMES.has(operation) ? tool : store
+    if (maximum === 0) return undefined
+    return this.world.sleep(Math.floor(this.#random() * (maximum + 1)))
   }
 
   refuseAppend(): TroupeError | undefined {
@@ -148,7 +150,7 @@ export class SimulatedProcess implements FaultHooks {
     this.#thaw.resolve()
   }
 
-  /** What the end of this process does to the disk. */
+  /** Applies the fault of a killed process to the disk. */
   async applyFaultToDisk(): Promise<void> {
     if (!this.dead) return
     if (this.#plan.fault.kind === 'power') await this.#disk.losePower()

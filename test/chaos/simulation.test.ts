@@ -1,104 +1,93 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { ChaosPlan, ChaosResult } from './chaos-run.ts'
 import { runChaos } from './chaos-run.ts'
+import type { FaultSweep } from './fault-sweep.ts'
+import { busyPlan, calmPlan, MANY_STEPS, problemsAtEveryBoundary } from './fault-sweep.ts'
 import type { ExpectedRun } from './oracle.ts'
 import { expectedFrom, runProblems } from './oracle.ts'
 import { randomPlan } from './random-plan.ts'
-import type { Fault } from './simulated-process.ts'
 
 /*
- * The reference run in simulated processes. CHAOS_SEEDS=n plays n random plans, CHAOS_SEED=n plays plan n alone and prints
- * it. Everything follows from the seed: the order of tasks, the latencies, the faults, and when the person answers.
+ * The reference run in simulated processes (deterministic simulation testing). CHAOS_SEEDS=n runs n random plans,
+ * CHAOS_SEED=n runs and prints plan n alone. The seed decides the order of tasks, latencies, faults and answer times.
  */
 
 const SEEDS = Number(process.env.CHAOS_SEEDS ?? 400)
-const ONE = process.env.CHAOS_SEED === undefined ? undefined : Number(process.env.CHAOS_SEED)
-const LONG = 3_600_000
-/** Seeds that found something once. */
-const KNOWN = [703, 866, 4383, 6335, 9054]
+const SINGLE_SEED = process.env.CHAOS_SEED === undefined ? undefined : Number(process.env.CHAOS_SEED)
+const TIMEOUT_MS = 3_600_000
+/** Seeds that once found a bug. */
+const REGRESSION_SEEDS = [703, 866, 4383, 6335, 9054]
 
-const calm: ChaosPlan = {
-  seed: 1,
-  faults: [],
-  slow: { model: 0, tool: 0, store: 0 },
-  answer_timing: 'parked',
-  answer_delay_ms: 0,
-}
-const busy: ChaosPlan = { ...calm, seed: 2, slow: { model: 40, tool: 20, store: 3 } }
+const calm = calmPlan()
+const busy = busyPlan()
 let expected: ExpectedRun
 
 beforeAll(async () => {
-  // Whatever is imported late is there before time is simulated.
+  // Warm-up: dynamic imports must be loaded before time is simulated.
   await runChaos(calm)
   expected = expectedFrom(await runChaos(calm))
 })
 
-/** Strikes once at every boundary that the undisturbed run passes; the first complaints, with where they arose. */
-async function problemsAtEveryBoundary(plan: ChaosPlan, fault: (at: number) => Fault): Promise<string[]> {
-  const undisturbed = await runChaos(plan)
-  const boundaries = undisturbed.processes[0] ?? []
-  expect(boundaries.length).toBeGreaterThan(150)
-  expect(runProblems(undisturbed, expected)).toEqual([])
-  const found: string[] = []
-  for (let at = 1; at <= boundaries.length && found.length < 20; at++) {
-    const struck = await runChaos({ ...plan, faults: [fault(at)] })
-    for (const complaint of runProblems(struck, expected)) found.push(`${at} ${boundaries[at - 1]}: ${complaint}`)
-  }
-  return found
+function sweep(plan: ChaosPlan, fault: FaultSweep['fault']): Promise<string[]> {
+  const findProblems = (outcome: ChaosResult) => runProblems(outcome, expected)
+  return problemsAtEveryBoundary({ plan, fault, findProblems, min_boundaries: 150 })
 }
 
 describe('one fault at every boundary of the reference run', () => {
   test(
-    'X1 X2 X3 killed before or after any effect or commit, it goes on to the same result, acts once and pays once',
+    'X1 X2 X3 killed before or after any effect or commit, it resumes to the same result; no action or model request is repeated',
     async () => {
-      expect(await problemsAtEveryBoundary(calm, (at) => ({ kind: 'kill', at }))).toEqual([])
-      expect(await problemsAtEveryBoundary(busy, (at) => ({ kind: 'kill', at }))).toEqual([])
+      expect(await sweep(calm, (boundary) => ({ kind: 'kill', boundary }))).toEqual([])
+      expect(await sweep(busy, (boundary) => ({ kind: 'kill', boundary }))).toEqual([])
     },
-    LONG,
+    TIMEOUT_MS,
   )
 
   test(
-    'X4 when the power fails, what was not synced is gone, and no action is repeated, no answer and no result lost',
+    'X4 a power failure loses only unsynced events: no action is repeated, no answer and no result is lost',
     async () => {
-      expect(await problemsAtEveryBoundary(busy, (at) => ({ kind: 'power', at }))).toEqual([])
+      expect(await sweep(busy, (boundary) => ({ kind: 'power', boundary }))).toEqual([])
     },
-    LONG,
+    TIMEOUT_MS,
   )
 
   test(
-    'X5 a process that stood still past its lease is refused when it wakes up, and neither acts nor calls again',
+    'X5 a process suspended past its lease is fenced off when it wakes up, and neither acts nor sends model requests',
     async () => {
-      expect(await problemsAtEveryBoundary(calm, (at) => ({ kind: 'suspend', at, steps: LONG }))).toEqual([])
-      expect(await problemsAtEveryBoundary(busy, (at) => ({ kind: 'suspend', at, steps: at % 90 }))).toEqual([])
+      expect(await sweep(calm, (boundary) => ({ kind: 'suspend', boundary, steps: MANY_STEPS }))).toEqual([])
+      expect(await sweep(busy, (boundary) => ({ kind: 'suspend', boundary, steps: boundary % 90 }))).toEqual([])
     },
-    LONG,
+    TIMEOUT_MS,
   )
 
   test(
-    'X6 a commit that the disk refuses stops the run where it can be resumed',
+    'X6 a full disk stops the run in a resumable state',
     async () => {
-      expect(await problemsAtEveryBoundary(busy, (at) => ({ kind: 'full', at }))).toEqual([])
+      expect(await sweep(busy, (boundary) => ({ kind: 'full', boundary }))).toEqual([])
     },
-    LONG,
+    TIMEOUT_MS,
   )
 })
 
 describe('random plans', () => {
   test(
-    'X7 X8 one to three faults, any latencies, any order, and an answer at any moment: every seed ends well',
+    'X7 X8 one to three random faults, latencies, orders and answer times do not change the result',
     async () => {
-      const seeds = ONE === undefined ? [...KNOWN, ...Array.from({ length: SEEDS }, (_, n) => n + 1)] : [ONE]
+      const seeds =
+        SINGLE_SEED === undefined
+          ? [...REGRESSION_SEEDS, ...Array.from({ length: SEEDS }, (_, n) => n + 1)]
+          : [SINGLE_SEED]
       for (const seed of seeds) {
-        const played = await runChaos(randomPlan(seed))
-        const found = runProblems(played, expected)
-        if (ONE !== undefined) console.log(describeRun(played))
-        if (found.length > 0) throw new Error(`CHAOS_SEED=${seed} ${JSON.stringify(played.plan)}\n${found.join('\n')}`)
+        const outcome = await runChaos(randomPlan(seed))
+        const found = runProblems(outcome, expected)
+        if (SINGLE_SEED !== undefined) console.log(describeRun(outcome))
+        if (found.length > 0) throw new Error(`CHAOS_SEED=${seed} ${JSON.stringify(outcome.plan)}\n${found.join('\n')}`)
       }
     },
-    LONG,
+    TIMEOUT_MS,
   )
 
-  test('the same seed plays the same run, event for event', async () => {
+  test('the same seed gives the same run, event for event', async () => {
     for (const seed of [3, 14, 15]) {
       const [one, two] = [await runChaos(randomPlan(seed)), await runChaos(randomPlan(seed))]
       expect(two.processes).toEqual(one.processes)
@@ -107,26 +96,28 @@ describe('random plans', () => {
   })
 })
 
-describe('the suite can fail', () => {
+describe('the oracle detects bugs', () => {
   test(
-    'a store that forgets its last commit is noticed, and so are tools that repeat what was begun',
+    'a store that loses its last commit and tools without recovery are detected',
     async () => {
-      const forgetful = await problemsAtEveryBoundary(busy, (at) => ({ kind: 'forget', at }))
-      expect(forgetful.join('\n')).toMatch(/called again|done 2 times|fewer calls|lost/)
-      const careless = await problemsAtEveryBoundary({ ...busy, skip_recovery: true }, (at) => ({ kind: 'kill', at }))
-      expect(careless.join('\n')).toMatch(/was done 2 times/)
+      const lostCommit = await sweep(busy, (boundary) => ({ kind: 'forget', boundary }))
+      expect(lostCommit.join('\n')).toMatch(/requested again|executed 2 times|fewer requests|lost/)
+      const skippedRecovery = await sweep({ ...busy, skip_recovery: true }, (boundary) => ({ kind: 'kill', boundary }))
+      expect(skippedRecovery.join('\n')).toMatch(/was executed 2 times/)
     },
-    LONG,
+    TIMEOUT_MS,
   )
 })
 
 function describeRun({ plan, processes, journal, errors }: ChaosResult): string {
   const events = journal.map(({ seq, type, data }) => `${seq} ${type} ${JSON.stringify(data).slice(0, 160)}`)
-  const boundaries = processes.map((passed, n) => `life ${n}: ${passed.length} boundaries, the last ${passed.at(-1)}`)
+  const boundaries = processes.map(
+    (passed, n) => `process ${n}: ${passed.length} boundaries, the last ${passed.at(-1)}`,
+  )
   return [JSON.stringify(plan), ...boundaries, ...errors.map(String), ...events].join('\n')
 }
 
-/** Processes are named after the real one. */
+/** The owner contains the id of the real process. */
 function withoutOwner({ seq, type, data, at }: ChaosResult['journal'][number]): unknown {
   return type === 'run:attempt' ? { seq, type, at } : { seq, type, data, at }
 }

@@ -7,9 +7,9 @@ import type { PlannedCall } from './reference-model.ts'
 import { limits, RUN_ID } from './reference-run.ts'
 
 /*
- * Another team for the chaos suite, in which people have much to say: a router decides who begins, two go in circles until a
- * person lets them go on, a conversation that gets long is summed up, a panel agrees, a person is asked, one that was
- * found in the roster works, the user is asked and answers. Its answer names everything that its last member read.
+ * A team with human-in-the-loop for the crash tests: a router chooses the first agent, two agents loop until a person lets
+ * them continue, a long conversation is compressed, a panel reaches consensus, a person is asked, an agent from the roster
+ * works, and the user is asked. The response contains everything that the last agent read.
  */
 
 const PADDING = 'long '.repeat(30)
@@ -24,7 +24,7 @@ const team = {
   form: { roles: [{ name: 'guide', role: 'alpha' }] },
   groups: [{ name: 'panel', kind: 'consensus', members: ['p', 'q'], synthesis: 'coordinator' }],
   handoffs: [
-    { from_agent: 'user', to_agent: 'w', condition: 'it is a new thing and round == 0' },
+    { from_agent: 'user', to_agent: 'w', condition: 'the request is new and round == 0' },
     { from_agent: 'w', to_agent: 'panel', condition: 'round >= 7', priority: 2 },
     { from_agent: 'w', to_agent: 'v' },
     { from_agent: 'v', to_agent: 'w' },
@@ -42,25 +42,28 @@ const team = {
 function respond(request: ModelRequest): { calls: PlannedCall[]; text?: string } {
   const { agent } = request.session
   const lines = readConversation(request)
-  const inWords = (text: unknown) => ({ calls: [], text: typeof text === 'string' ? text : JSON.stringify(text) })
+  const reply = (content: unknown) => ({
+    calls: [],
+    text: typeof content === 'string' ? content : JSON.stringify(content),
+  })
   switch (agent) {
     case 'router':
-      return inWords({ verdicts: [{ condition: 1, holds: true }] })
+      return reply({ verdicts: [{ condition: 1, holds: true }] })
     case 'summarizer':
-      return inWords(`the sum of ${lines.length}`)
+      return reply(`summary of ${lines.length}`)
     case 'p':
     case 'q':
-      return inWords({ response: agent, recommendation: 'do it', confidence: 0.9, concerns: [] })
+      return reply({ response: agent, recommendation: 'do it', confidence: 0.9, concerns: [] })
     case 'coordinator':
-      return inWords('All say: do it.')
+      return reply('All say: do it.')
     case 'asker': {
       const value = lines.filter(({ from }) => from === 'user').length > 1 ? 1 : 0
-      return inWords({ response: `asked ${value}`, variables: [{ name: 'asked', value }] })
+      return reply({ response: `asked ${value}`, variables: [{ name: 'asked', value }] })
     }
     case 'closer':
-      return inWords(`[closer: ${lines.map(formatEntry).join(' | ')}]`)
+      return reply(`[closer: ${lines.map(formatEntry).join(' | ')}]`)
     default:
-      return inWords(`${agent} after ${lines.length} ${agent === 'guide' ? '' : PADDING}`)
+      return reply(`${agent} after ${lines.length} ${agent === 'guide' ? '' : PADDING}`)
   }
 }
 

@@ -8,9 +8,9 @@ import { formatResult, toolResultsFrom } from './reference-model.ts'
 import { limits, RUN_ID } from './reference-run.ts'
 
 /*
- * A team for the chaos suite: a handoff by verdict, a parallel group, a handoff that a router decides, a team within, one
- * that a person approves, and a wish of the user that was there before the first turn. Its answer names everything that
- * was said, so that two runs that differ anywhere differ in their result.
+ * A team for the crash tests: a handoff by verdict, a parallel group, a handoff decided by a router, a sub-team, a handoff
+ * that needs approval, and a user message queued before the first turn. Its response contains the whole conversation, so
+ * that two runs that differ anywhere differ in their output.
  */
 
 const team = {
@@ -57,7 +57,7 @@ function respond(request: ModelRequest): { calls: PlannedCall[]; text?: string }
   return { calls: [], text: response }
 }
 
-/** Everything that others said before, as the closer reads it. */
+/** The conversation as the closer reads it, without its own messages. */
 function conversationText({ messages }: ModelRequest): string {
   const lines = messages.slice(0, -1).map((message) => JSON.parse(textFrom(message)) as Record<string, unknown>)
   const others = lines.filter(({ from }) => from !== 'closer')
