@@ -47,9 +47,9 @@ export async function parseTeamText({ text, path, roster }: TeamTextInput): Prom
   const plain = text.replace(/^\uFEFF/, '')
   const document = yaml.parseDocument(plain, { lineCounter: lines, logLevel: 'error', merge: true })
   const source: YamlSource = { yaml, document, lines, text: plain }
-  const locate = ({ place, severity, message, hint, key, at }: TeamProblem): TeamFileProblem => ({
-    ...{ severity, message, path, field: formatFieldPath(place) },
-    ...findYamlPosition(source, { place, ...(key && { key }), ...(at !== undefined && { at }) }),
+  const locate = ({ field, severity, message, hint, key, offset }: TeamProblem): TeamFileProblem => ({
+    ...{ severity, message, path, field: formatFieldPath(field) },
+    ...findYamlPosition(source, { place: field, ...(key && { key }), ...(offset !== undefined && { at: offset }) }),
     ...(hint === undefined ? undefined : { hint }),
   })
   const broken = document.errors.slice(0, MAX_YAML_ERRORS).map((error) => yamlProblem(error, path))

@@ -22,7 +22,7 @@ export function toolProblems(team: Team): TeamProblem[] {
     if (typeof agent.team !== 'object') return named
     const inside = toolProblems(agent.team).map((problem) => ({
       ...problem,
-      place: ['agents', index, 'team', ...problem.place],
+      field: ['agents', index, 'team', ...problem.field],
     }))
     return [...named, ...inside]
   })

@@ -52,22 +52,23 @@ export function tokenizeCondition(source: string): TokenizeResult {
 }
 
 /** Reads what begins at `at` and says how long it is. */
-function readToken(source: string, at: number, found: TokenizeResult): number {
-  const first = source.charAt(at)
-  if (first === '(' || first === ')') return addToken(found, { kind: first, text: first, start: at, end: at + 1 })
-  if (CLOSING_QUOTES[first] !== undefined && !isApostrophe(source, at)) return readString(source, at, found)
-  if (source.startsWith('{{', at)) return readTemplate(source, at, found)
-  if (source.startsWith('}}', at)) {
+function readToken(source: string, offset: number, found: TokenizeResult): number {
+  const first = source.charAt(offset)
+  if (first === '(' || first === ')')
+    return addToken(found, { kind: first, text: first, start: offset, end: offset + 1 })
+  if (CLOSING_QUOTES[first] !== undefined && !isApostrophe(source, offset)) return readString(source, offset, found)
+  if (source.startsWith('{{', offset)) return readTemplate(source, offset, found)
+  if (source.startsWith('}}', offset)) {
     return addProblem(found, {
       message: "'}}' closes nothing",
-      at,
+      offset,
       length: 2,
       hint: 'a variable is written {{ name }}',
     })
   }
-  const operator = matchAt(OPERATOR, source, at)
-  if (operator !== undefined) return readOperator(operator, at, found)
-  return readWord(matchAt(WORD, source, at) ?? first, at, found)
+  const operator = matchAt(OPERATOR, source, offset)
+  if (operator !== undefined) return readOperator(operator, offset, found)
+  return readWord(matchAt(WORD, source, offset) ?? first, offset, found)
 }
 
 /** In `{{ agent }}'s draft` nothing is quoted. */
@@ -75,45 +76,46 @@ function isApostrophe(source: string, at: number): boolean {
   return source.charAt(at) === "'" && at > 0 && /[^\s(<>=]/.test(source.charAt(at - 1))
 }
 
-function readString(source: string, at: number, found: TokenizeResult): number {
-  const closing = CLOSING_QUOTES[source.charAt(at)] ?? ''
+function readString(source: string, offset: number, found: TokenizeResult): number {
+  const closing = CLOSING_QUOTES[source.charAt(offset)] ?? ''
   let text = ''
-  for (let end = at + 1; end < source.length; end++) {
+  for (let end = offset + 1; end < source.length; end++) {
     const character = source.charAt(end)
     const next = source.charAt(end + 1)
     if (character === '\\' && (next === closing || next === '\\')) {
       text += next
       end++
     } else if (character === closing && !(closing === "'" && /[\p{L}\p{N}]/u.test(next))) {
-      return addToken(found, { kind: 'string', text, start: at, end: end + 1 })
+      return addToken(found, { kind: 'string', text, start: offset, end: end + 1 })
     } else text += character
   }
   return addProblem(found, {
-    message: `the text that ${source.charAt(at)} opens is never closed`,
-    at,
-    length: source.length - at,
+    message: `the text that ${source.charAt(offset)} opens is never closed`,
+    offset,
+    length: source.length - offset,
     hint: `close it with ${closing}`,
   })
 }
 
-function readTemplate(source: string, at: number, found: TokenizeResult): number {
-  const closed = source.indexOf('}}', at)
+function readTemplate(source: string, offset: number, found: TokenizeResult): number {
+  const closed = source.indexOf('}}', offset)
   if (closed === -1) {
     const hint = 'a variable is written {{ name }}'
-    return addProblem(found, { message: "'{{' is never closed", at, length: source.length - at, hint })
+    return addProblem(found, { message: "'{{' is never closed", offset, length: source.length - offset, hint })
   }
   const end = closed + 2
-  const problem = templateProblem(source.slice(at, end))
-  if (problem !== undefined) return addProblem(found, { ...problem, at, length: end - at })
-  return addToken(found, { kind: 'template', text: source.slice(at + 2, closed).trim(), start: at, end })
+  const problem = templateProblem(source.slice(offset, end))
+  if (problem !== undefined) return addProblem(found, { ...problem, offset, length: end - offset })
+  return addToken(found, { kind: 'template', text: source.slice(offset + 2, closed).trim(), start: offset, end })
 }
 
-function readOperator(text: string, at: number, found: TokenizeResult): number {
-  if (COMPARATORS.includes(text)) return addToken(found, { kind: 'operator', text, start: at, end: at + text.length })
+function readOperator(text: string, offset: number, found: TokenizeResult): number {
+  if (COMPARATORS.includes(text))
+    return addToken(found, { kind: 'operator', text, start: offset, end: offset + text.length })
   const instead = OPERATOR_ALIASES[text]
   return addProblem(found, {
     message: instead === undefined ? `'${text}' is no operator` : `'${text}' is not known here`,
-    at,
+    offset,
     length: text.length,
     hint:
       instead === undefined

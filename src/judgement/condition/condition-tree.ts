@@ -8,7 +8,7 @@ export type Comparator = '==' | '!=' | '<' | '<=' | '>' | '>='
 /** What is wrong in a condition's text, with its place as offsets into the text. */
 export interface ConditionProblem {
   message: string
-  at: number
+  offset: number
   length: number
   hint?: string
 }

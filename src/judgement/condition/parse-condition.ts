@@ -85,7 +85,7 @@ function reportMissingPart(reading: ParserState, token: ConditionToken | undefin
   const before = reading.tokens[reading.at - 1]
   if (before === undefined && token === undefined) {
     if (!reading.broken)
-      reading.problems.push({ message: 'the condition is empty', at: 0, length: reading.source.length })
+      reading.problems.push({ message: 'the condition is empty', offset: 0, length: reading.source.length })
     return EMPTY_NODE
   }
   const isOpen = before === undefined || before.kind === '('
@@ -124,7 +124,7 @@ function abortParsing(
   token: ConditionToken,
   problem: { message: string; hint?: string },
 ): ConditionNode {
-  if (!reading.broken) reading.problems.push({ ...problem, at: token.start, length: token.end - token.start })
+  if (!reading.broken) reading.problems.push({ ...problem, offset: token.start, length: token.end - token.start })
   reading.broken = true
   reading.at = reading.tokens.length
   return EMPTY_NODE

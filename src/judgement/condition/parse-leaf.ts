@@ -53,7 +53,7 @@ function parseOperand(side: readonly ConditionToken[], operator: ConditionToken,
 function missingOperandProblem(operator: ConditionToken, where: 'after' | 'beside'): ConditionProblem {
   return {
     message: `nothing to compare with stands ${where} '${operator.text}'`,
-    at: operator.start,
+    offset: operator.start,
     length: operator.end - operator.start,
     hint: `a comparison has one value on each side and no parentheses; ${QUOTE_SENTENCE_HINT}`,
   }
@@ -178,7 +178,7 @@ function sourceText(run: readonly ConditionToken[], source: string): string {
   return source.slice(run[0]?.start, run.at(-1)?.end).replaceAll(/\s+/g, ' ')
 }
 
-function sourceSpan(run: readonly ConditionToken[]): { at: number; length: number } {
-  const at = run[0]?.start ?? 0
-  return { at, length: (run.at(-1)?.end ?? at) - at }
+function sourceSpan(run: readonly ConditionToken[]): { offset: number; length: number } {
+  const offset = run[0]?.start ?? 0
+  return { offset, length: (run.at(-1)?.end ?? offset) - offset }
 }

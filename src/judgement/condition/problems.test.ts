@@ -13,8 +13,8 @@ function problemsOf(text: string): ConditionProblem[] {
 function complaint(text: string): [string, string] {
   const [problem] = problemsOf(text)
   if (problem === undefined) return ['no problem', '']
-  const { at, length, message, hint } = problem
-  return [text.slice(at, at + length), `${message}; ${hint ?? ''}`]
+  const { offset, length, message, hint } = problem
+  return [text.slice(offset, offset + length), `${message}; ${hint ?? ''}`]
 }
 
 describe('CN10 what cannot be read', () => {
@@ -101,7 +101,7 @@ describe('CN10 what cannot be read', () => {
   })
 
   test('CN10 several wrong parts are all named, in order', () => {
-    expect(problemsOf('source count > 3 and 1 < x < 2 or ready').map(({ at }) => at)).toEqual([0, 21])
+    expect(problemsOf('source count > 3 and 1 < x < 2 or ready').map(({ offset }) => offset)).toEqual([0, 21])
     expect(problemsOf('a && b || c').map(({ hint }) => hint)).toEqual(["write 'and'", "write 'or'"])
   })
 
@@ -155,9 +155,9 @@ describe('CN13 size', () => {
       '!=',
       '<',
     ]) {
-      for (const { at, length } of problemsOf(text)) {
-        expect(at).toBeGreaterThanOrEqual(0)
-        expect(at + length).toBeLessThanOrEqual(text.length)
+      for (const { offset, length } of problemsOf(text)) {
+        expect(offset).toBeGreaterThanOrEqual(0)
+        expect(offset + length).toBeLessThanOrEqual(text.length)
       }
     }
   })

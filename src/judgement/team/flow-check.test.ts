@@ -19,8 +19,8 @@ function said(names: string, handoffs: Handoff[], more: Partial<TeamInput> = {})
   const agents = names.split(' ').map((name) => ({ name }))
   const team = teamSchema.parse({ name: 'T', agents, handoffs, ...more })
   return validateTeam(team).problems.map(
-    ({ severity, place, message, at }) =>
-      `${severity} ${formatFieldPath(place)}${at === undefined ? '' : `@${at}`} ${message}`,
+    ({ severity, field, message, offset }) =>
+      `${severity} ${formatFieldPath(field)}${offset === undefined ? '' : `@${offset}`} ${message}`,
   )
 }
 
@@ -65,14 +65,14 @@ describe('variables', () => {
     expect(validateTeam(team).problems).toEqual([
       {
         severity: 'warning',
-        place: ['handoffs', 0, 'condition'],
+        field: ['handoffs', 0, 'condition'],
         at: text.indexOf('word_cont'),
         message: "nobody sets 'word_cont', so this stays unknown",
         hint: expect.stringMatching(/known: word_count, /),
       },
       {
         severity: 'warning',
-        place: ['handoffs', 0, 'condition'],
+        field: ['handoffs', 0, 'condition'],
         at: text.indexOf('min_words'),
         message: "nobody sets 'min_words', so this stays unknown",
         hint: expect.stringMatching(/known: max_words, /),
@@ -192,6 +192,6 @@ test('TF15 teams inside a team are looked into, and places say where', () => {
   const team = teamSchema.parse({ name: 'T', agents: [{ name: 'a', team: inner }] })
   expect(validateTeam(team)).toMatchObject({
     runnable: true,
-    problems: [{ place: ['agents', 0, 'team', 'agents', 1, 'name'] }],
+    problems: [{ field: ['agents', 0, 'team', 'agents', 1, 'name'] }],
   })
 })

@@ -122,10 +122,10 @@ function unreachableMembers(team: Team, { next, starts }: FlowGraph): TeamProble
     ...(team.form?.roles ?? []).map(({ name }, index): [string, FieldPath] => [name, ['form', 'roles', index, 'name']]),
     ...team.groups.map(({ name }, index): [string, FieldPath] => [name, ['groups', index, 'name']]),
   ])
-  return [...places].flatMap(([name, place]) =>
+  return [...places].flatMap(([name, field]) =>
     seen.has(name)
       ? []
-      : [teamWarning(place, `nobody ever hands to '${name}'`, `add a handoff with to_agent: ${name}`)],
+      : [teamWarning(field, `nobody ever hands to '${name}'`, `add a handoff with to_agent: ${name}`)],
   )
 }
 

@@ -36,9 +36,9 @@ export function parseHandoffRules(team: Team): TeamRules {
     if (text === undefined) return [{ ...shared, condition: ALWAYS_TRUE }]
     const parsed = parseCondition(text, names)
     if (parsed.ok) return [{ ...shared, condition: parsed.tree }]
-    const place: FieldPath = ['handoffs', index, 'condition']
-    for (const { message, at, hint } of parsed.problems) {
-      problems.push({ severity: 'error', message, place, at, ...(hint === undefined ? undefined : { hint }) })
+    const field: FieldPath = ['handoffs', index, 'condition']
+    for (const { message, offset, hint } of parsed.problems) {
+      problems.push({ severity: 'error', message, field, offset, ...(hint === undefined ? undefined : { hint }) })
     }
     return []
   })
@@ -79,12 +79,12 @@ function conflictProblems(rules: readonly HandoffRule[]): TeamProblem[] {
     const rival = seen.get(key)
     seen.set(same, twin ?? rule)
     seen.set(key, rival ?? rule)
-    const place: FieldPath = ['handoffs', rule.index]
-    if (twin) return [teamWarning(place, `says the same as handoff ${twin.index + 1}`, 'remove one of them')]
+    const field: FieldPath = ['handoffs', rule.index]
+    if (twin) return [teamWarning(field, `says the same as handoff ${twin.index + 1}`, 'remove one of them')]
     if (!rival) return []
     const both = `both lead away from '${rule.from}' ${when === 'always' ? 'always' : 'on the same condition'}`
     const message = `conflicts with handoff ${rival.index + 1}: ${both} with priority ${rule.priority}; '${rival.to}' wins`
-    return [teamWarning([...place, 'to_agent'], message, 'give them different priorities or conditions')]
+    return [teamWarning([...field, 'to_agent'], message, 'give them different priorities or conditions')]
   })
 }
 

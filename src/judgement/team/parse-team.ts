@@ -50,13 +50,13 @@ export function parseTeam(value: unknown): ParsedTeam {
 /** Nobody could use such a variable: a schema passes over the key without a word. */
 const PROTO_KEY = '__proto__'
 
-function protoKeyProblems(value: unknown, place: FieldPath = []): TeamProblem[] {
+function protoKeyProblems(value: unknown, field: FieldPath = []): TeamProblem[] {
   if (!isObject(value)) return []
   const own = Object.hasOwn(value, PROTO_KEY)
   const found = own
     ? [
         {
-          ...teamError([...place, PROTO_KEY], `nothing can be called '${PROTO_KEY}'`, 'use another name'),
+          ...teamError([...field, PROTO_KEY], `nothing can be called '${PROTO_KEY}'`, 'use another name'),
           key: true as const,
         },
       ]
@@ -64,7 +64,7 @@ function protoKeyProblems(value: unknown, place: FieldPath = []): TeamProblem[] 
   const inside = Object.entries(value).filter(([key]) => key !== PROTO_KEY)
   return [
     ...found,
-    ...inside.flatMap(([key, each]) => protoKeyProblems(each, [...place, Array.isArray(value) ? Number(key) : key])),
+    ...inside.flatMap(([key, each]) => protoKeyProblems(each, [...field, Array.isArray(value) ? Number(key) : key])),
   ]
 }
 
@@ -72,28 +72,28 @@ function removeUnknownKeys(data: Data): TeamProblem[] {
   const issues = flattenUnionIssues(teamSchema.safeParse(data).error?.issues ?? [], data)
   const found = issues.flatMap((issue) => {
     if (issue.code !== 'unrecognized_keys') return []
-    const place = issuePath(issue)
-    const holder = valueAt(data, place)
+    const field = issuePath(issue)
+    const holder = valueAt(data, field)
     return issue.keys.map((key) => {
       if (isRecord(holder)) delete holder[key]
-      return unknownKeyProblem(place, key)
+      return unknownKeyProblem(field, key)
     })
   })
   return found.slice(0, MAX_PROBLEMS)
 }
 
-function unknownKeyProblem(place: FieldPath, key: string): TeamProblem {
-  const known = nearestNames(key, allowedKeysAt(place))
+function unknownKeyProblem(field: FieldPath, key: string): TeamProblem {
+  const known = nearestNames(key, allowedKeysAt(field))
   const meant = didYouMean(key, known)
   const hint = known[0] === undefined ? undefined : `${meant === '' ? '' : `${meant} `}known: ${known.join(', ')}`
-  return { ...teamWarning([...place, key], `unknown key '${key}' is left out`, hint), key: true }
+  return { ...teamWarning([...field, key], `unknown key '${key}' is left out`, hint), key: true }
 }
 
 /** What is wrong inside a sub-team, instead of "neither a path nor a team". */
 function flattenUnionIssues(issues: readonly Issue[], data: Data): Issue[] {
   return issues.flatMap((issue) => {
-    const place = issuePath(issue)
-    if (issue.code !== 'invalid_union' || place.at(-1) !== 'team' || !isRecord(valueAt(data, place))) return [issue]
+    const field = issuePath(issue)
+    if (issue.code !== 'invalid_union' || field.at(-1) !== 'team' || !isRecord(valueAt(data, field))) return [issue]
     const asTeam = issue.errors.at(-1) ?? []
     const inside = asTeam.map((each) => ({ ...each, path: [...issue.path, ...each.path] }) as Issue)
     return flattenUnionIssues(inside, data)
@@ -101,13 +101,13 @@ function flattenUnionIssues(issues: readonly Issue[], data: Data): Issue[] {
 }
 
 /** What was wrong is left out; where something has to be, what names nothing stands for it. */
-function repairDraft(data: Data, place: FieldPath): void {
-  const [list = '', index = 0, key] = place
+function repairDraft(data: Data, field: FieldPath): void {
+  const [list = '', index = 0, key] = field
   const entries = valueAt(data, [list])
-  if (place.length < 2 || typeof index !== 'number' || !Array.isArray(entries)) {
+  if (field.length < 2 || typeof index !== 'number' || !Array.isArray(entries)) {
     // Without them every name would look undefined: a draft that does not parse is none.
     if (['name', 'agents', 'groups', 'form'].includes(String(list))) data[list] = MISSING_NAME
-    else if (place.length > 1 && isRecord(entries)) delete entries[index]
+    else if (field.length > 1 && isRecord(entries)) delete entries[index]
     else delete data[list]
     return
   }
@@ -124,8 +124,8 @@ function placeholderEntry(list: string, index: number): Data {
   return { name: `${UNNAMED_PREFIX}${index + 1}`, kind: 'parallel', members: [MISSING_NAME] }
 }
 
-export function valueAt(value: unknown, place: FieldPath): unknown {
-  return place.reduce<unknown>((inside, part) => (isObject(inside) ? inside[part] : undefined), value)
+export function valueAt(value: unknown, field: FieldPath): unknown {
+  return field.reduce<unknown>((inside, part) => (isObject(inside) ? inside[part] : undefined), value)
 }
 
 function isRecord(value: unknown): value is Data {

@@ -7,38 +7,38 @@ type Issue = z.core.$ZodIssue
 
 /** What a schema says about a value, in the words of people who write team files. */
 export function toTeamProblem(issue: Issue, value: unknown): TeamProblem {
-  const place = issuePath(issue)
-  const label = describePath(place)
+  const field = issuePath(issue)
+  const label = describePath(field)
   if (issue.code === 'invalid_key') {
-    return { ...teamError(place, `'${place.at(-1)}' ${issue.issues[0]?.message ?? 'is no key'}`), key: true }
+    return { ...teamError(field, `'${field.at(-1)}' ${issue.issues[0]?.message ?? 'is no key'}`), key: true }
   }
-  if (value === undefined) return teamError(place.slice(0, -1), `${label} is missing`)
-  if (value === null) return teamError(place, `${label} is empty`)
+  if (value === undefined) return teamError(field.slice(0, -1), `${label} is missing`)
+  if (value === null) return teamError(field, `${label} is empty`)
   if (issue.code === 'invalid_value') return invalidChoiceProblem(issue, value)
-  if (issue.code === 'invalid_format') return teamError(place, `${formatExcerpt(value)} ${issue.message}`)
-  if (issue.code === 'too_small' || issue.code === 'too_big') return teamError(place, `${label} ${describeSize(issue)}`)
+  if (issue.code === 'invalid_format') return teamError(field, `${formatExcerpt(value)} ${issue.message}`)
+  if (issue.code === 'too_small' || issue.code === 'too_big') return teamError(field, `${label} ${describeSize(issue)}`)
   const expected = describeExpected(issue)
-  if (expected === undefined) return teamError(place, `${label}: ${issue.message}`)
-  return teamError(place, `${label} has to be ${expected}, not ${describeValue(value)}`, quotingHint(issue, value))
+  if (expected === undefined) return teamError(field, `${label}: ${issue.message}`)
+  return teamError(field, `${label} has to be ${expected}, not ${describeValue(value)}`, quotingHint(issue, value))
 }
 
 export function issuePath(issue: Issue): FieldPath {
   return issue.path.map((part) => (typeof part === 'number' ? part : String(part)))
 }
 
-function describePath(place: FieldPath): string {
-  const key = place.at(-1)
+function describePath(field: FieldPath): string {
+  const key = field.at(-1)
   if (key === undefined) return 'the team'
-  return typeof key === 'number' ? `entry ${key + 1} of '${place.at(-2)}'` : `'${key}'`
+  return typeof key === 'number' ? `entry ${key + 1} of '${field.at(-2)}'` : `'${key}'`
 }
 
 function invalidChoiceProblem(issue: Issue & { code: 'invalid_value' }, value: unknown): TeamProblem {
-  const place = issuePath(issue)
+  const field = issuePath(issue)
   const values = issue.values.map(String)
   const [first] = typeof value === 'string' ? nearestNames(value, withSamePrefix(value, values)) : []
   const known = `known: ${values.join(', ')}`
   const hint = first === undefined ? known : `did you mean '${first}'? ${known}`
-  return teamError(place, `${describePath(place)} cannot be ${formatExcerpt(value)}`, hint)
+  return teamError(field, `${describePath(field)} cannot be ${formatExcerpt(value)}`, hint)
 }
 
 /** Those that begin alike, if there are any: a long word is further from its beginning than from another short word. */

@@ -61,42 +61,42 @@ function duplicateNames(team: Team): TeamProblem[] {
     ...team.groups.map(({ name }, index): [string, FieldPath] => [name, ['groups', index, 'name']]),
   ]
   const seen = new Set<string>()
-  return places.flatMap(([name, place]) => {
+  return places.flatMap(([name, field]) => {
     if ((reservedNames as readonly string[]).includes(name)) {
       const user = name === TEAM ? 'summaries of the conversation' : 'handoffs'
-      return [teamError(place, `nobody can be called '${name}': ${user} use this name`)]
+      return [teamError(field, `nobody can be called '${name}': ${user} use this name`)]
     }
     if (seen.has(name))
-      return [teamError(place, `'${name}' is there already`, 'each agent and group needs a name of its own')]
+      return [teamError(field, `'${name}' is there already`, 'each agent and group needs a name of its own')]
     seen.add(name)
     return []
   })
 }
 
-function unknownReference(place: FieldPath, name: string | undefined, known: readonly string[]): TeamProblem[] {
+function unknownReference(field: FieldPath, name: string | undefined, known: readonly string[]): TeamProblem[] {
   if (name === undefined || name === MISSING_NAME || known.includes(name)) return []
   if (known.some((each) => each.startsWith(UNNAMED_PREFIX))) return []
   const [first, ...others] = nearestNames(name, known)
   const list = [first, ...others].slice(0, 8).join(', ')
-  return [teamError(place, `no agent or group '${name}'; known: ${list}`, `did you mean '${first}'?`)]
+  return [teamError(field, `no agent or group '${name}'; known: ${list}`, `did you mean '${first}'?`)]
 }
 
-function agentProblems(agent: TeamAgent, place: FieldPath, roster: readonly string[] | undefined): TeamProblem[] {
+function agentProblems(agent: TeamAgent, field: FieldPath, roster: readonly string[] | undefined): TeamProblem[] {
   const problems: TeamProblem[] = []
   if (agent.uses !== undefined && agent.team !== undefined) {
     problems.push(
-      teamError([...place, 'team'], "an agent is either one of the roster ('uses') or a team ('team'), not both"),
+      teamError([...field, 'team'], "an agent is either one of the roster ('uses') or a team ('team'), not both"),
     )
   }
   if (agent.uses !== undefined && roster && !roster.includes(agent.uses)) {
     const [first, ...others] = nearestNames(agent.uses, roster)
     const known = first === undefined ? 'the roster is empty' : `known: ${[first, ...others].slice(0, 8).join(', ')}`
     const hint = first === undefined ? undefined : `did you mean '${first}'?`
-    problems.push(teamError([...place, 'uses'], `no agent '${agent.uses}' in the roster; ${known}`, hint))
+    problems.push(teamError([...field, 'uses'], `no agent '${agent.uses}' in the roster; ${known}`, hint))
   }
   const unused = unusedKeys(agent)
   for (const key of unused.keys)
-    problems.push({ ...teamWarning([...place, key], `'${key}' means nothing for ${unused.why}`), key: true })
+    problems.push({ ...teamWarning([...field, key], `'${key}' means nothing for ${unused.why}`), key: true })
   return problems
 }
 
@@ -113,16 +113,16 @@ function unusedKeys(agent: TeamAgent): { keys: string[]; why: string } {
 
 type KnownMembers = { agents: readonly string[]; everyone: readonly string[] }
 
-function groupProblems(group: TeamGroup, place: FieldPath, { agents, everyone }: KnownMembers): TeamProblem[] {
+function groupProblems(group: TeamGroup, field: FieldPath, { agents, everyone }: KnownMembers): TeamProblem[] {
   const problems = group.members.flatMap((member, index) => {
-    const at = [...place, 'members', index]
+    const at = [...field, 'members', index]
     if (group.members.indexOf(member) < index) return [teamWarning(at, `'${member}' is a member already`)]
     return unknownReference(at, member, agents)
   })
-  problems.push(...unknownReference([...place, 'then'], group.then, [...everyone, PREVIOUS_AGENT, USER]))
-  if (group.then === group.name) problems.push(teamError([...place, 'then'], `'${group.name}' cannot hand to itself`))
+  problems.push(...unknownReference([...field, 'then'], group.then, [...everyone, PREVIOUS_AGENT, USER]))
+  if (group.then === group.name) problems.push(teamError([...field, 'then'], `'${group.name}' cannot hand to itself`))
   for (const member of Object.keys(group.weights ?? {})) {
-    problems.push(...unknownReference([...place, 'weights', member], member, group.members))
+    problems.push(...unknownReference([...field, 'weights', member], member, group.members))
   }
   if (group.kind === 'consensus') return problems
   const idle = (['synthesis', 'threshold', 'weights'] as const).filter((key) => group[key] !== undefined)
@@ -130,7 +130,7 @@ function groupProblems(group: TeamGroup, place: FieldPath, { agents, everyone }:
     ...problems,
     ...idle.map((key) => ({
       ...teamWarning(
-        [...place, key],
+        [...field, key],
         `'${key}' means nothing for a parallel group`,
         'kind: consensus makes one answer of all',
       ),
@@ -140,11 +140,11 @@ function groupProblems(group: TeamGroup, place: FieldPath, { agents, everyone }:
 }
 
 /** Those who are to agree are asked for their answer alone: there is nobody who could answer for a person or a team. */
-function consensusMemberProblems(team: Team, group: TeamGroup, place: FieldPath): TeamProblem[] {
+function consensusMemberProblems(team: Team, group: TeamGroup, field: FieldPath): TeamProblem[] {
   if (group.kind !== 'consensus') return []
   return group.members.flatMap((member, index) => {
     const entry = team.agents.find(({ name }) => name === member)
-    const at = [...place, index]
+    const at = [...field, index]
     const other = entry?.kind === 'human' ? 'a person' : entry?.team === undefined ? undefined : 'a team'
     const hint = 'kind: parallel lets everybody work, and an agent can make one of their answers'
     if (other) return [teamError(at, `a consensus group has agents only; '${member}' is ${other}`, hint)]

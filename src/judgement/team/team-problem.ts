@@ -5,23 +5,23 @@ export type FieldPath = readonly (string | number)[]
 export interface TeamProblem {
   severity: 'error' | 'warning'
   message: string
-  place: FieldPath
+  field: FieldPath
   /** How far into the text at this place. */
-  at?: number
+  offset?: number
   /** It is the key at this place that is wrong, not its value. */
   key?: true
   hint?: string
 }
 
-export function teamError(place: FieldPath, message: string, hint?: string): TeamProblem {
-  return { severity: 'error', message, place, ...(hint === undefined ? undefined : { hint }) }
+export function teamError(field: FieldPath, message: string, hint?: string): TeamProblem {
+  return { severity: 'error', message, field, ...(hint === undefined ? undefined : { hint }) }
 }
 
-export function teamWarning(place: FieldPath, message: string, hint?: string): TeamProblem {
-  return { severity: 'warning', message, place, ...(hint === undefined ? undefined : { hint }) }
+export function teamWarning(field: FieldPath, message: string, hint?: string): TeamProblem {
+  return { severity: 'warning', message, field, ...(hint === undefined ? undefined : { hint }) }
 }
 
 /** `handoffs[2].condition`, as people write it. */
-export function formatFieldPath(place: FieldPath): string {
-  return place.map((part, index) => (typeof part === 'number' ? `[${part}]` : index > 0 ? `.${part}` : part)).join('')
+export function formatFieldPath(field: FieldPath): string {
+  return field.map((part, index) => (typeof part === 'number' ? `[${part}]` : index > 0 ? `.${part}` : part)).join('')
 }

@@ -125,8 +125,8 @@ export type TeamLimits = Team['limits']
 export type AfterWorkBehavior = Team['after_work_behavior']
 
 /** The keys that the map at this place of a team may have. */
-export function allowedKeysAt(place: readonly (string | number)[]): string[] {
-  const own = place.slice(place.lastIndexOf('team') + 1).filter((part) => typeof part === 'string')
+export function allowedKeysAt(field: readonly (string | number)[]): string[] {
+  const own = field.slice(field.lastIndexOf('team') + 1).filter((part) => typeof part === 'string')
   const shapes: Readonly<Record<string, object>> = {
     '': teamSchema.shape,
     agents: agentSchema.shape,

@@ -28,7 +28,7 @@ export function constantVariables(team: Team): Map<string, VariableValue> {
 interface Setter {
   name: string
   type: VariableType
-  place: FieldPath
+  field: FieldPath
   where: string
 }
 
@@ -36,12 +36,12 @@ function variableSetters(team: Team): Setter[] {
   return [
     ...Object.entries(team.context_variables).map(([name, value]) => ({
       ...{ name, type: typeof value as VariableType },
-      ...{ place: ['context_variables', name], where: 'in context_variables' },
+      ...{ field: ['context_variables', name], where: 'in context_variables' },
     })),
     ...team.agents.flatMap((agent, index) =>
       Object.entries(agent.outputs ?? {}).map(([name, type]) => ({
         ...{ name, type },
-        ...{ place: ['agents', index, 'outputs', name], where: `from '${agent.name}'` },
+        ...{ field: ['agents', index, 'outputs', name], where: `from '${agent.name}'` },
       })),
     ),
   ]
@@ -54,17 +54,17 @@ export function variableProblems(team: Team): TeamProblem[] {
   const system = systemVariableTypes(team)
   const first = new Map<string, Setter>()
   return variableSetters(team).flatMap((setter) => {
-    const { name, type, place } = setter
+    const { name, type, field } = setter
     if (system.has(name))
-      return [{ ...teamError(place, `'${name}' is set by Troupe itself`, 'use another name'), key: true }]
+      return [{ ...teamError(field, `'${name}' is set by Troupe itself`, 'use another name'), key: true }]
     if (KEYWORDS.has(name.toLowerCase())) {
       const message = `'${name}' means something else in conditions: no variable can be called like this`
-      return [{ ...teamError(place, message, 'use another name'), key: true }]
+      return [{ ...teamError(field, message, 'use another name'), key: true }]
     }
     const before = first.get(name)
     if (!before) first.set(name, setter)
     if (!before || before.type === type) return []
-    return [teamError(place, `'${name}' is a ${type} here and a ${before.type} ${before.where}`, 'give it one type')]
+    return [teamError(field, `'${name}' is a ${type} here and a ${before.type} ${before.where}`, 'give it one type')]
   })
 }
 

@@ -30,7 +30,7 @@ export function validateTeam(team: Team, options: TeamValidationOptions = {}): T
   const inside = team.agents.flatMap(({ team: inner }, index) => {
     if (typeof inner !== 'object') return []
     const { runnable, problems } = validateTeam(inner, handedDown)
-    const placed = problems.map((problem) => ({ ...problem, place: ['agents', index, 'team', ...problem.place] }))
+    const placed = problems.map((problem) => ({ ...problem, field: ['agents', index, 'team', ...problem.field] }))
     return [{ sound: runnable, problems: placed }]
   })
   return {

@@ -24,7 +24,7 @@ export function checkTeamInput(roster: Roster, { team, message, variables }: Tea
     const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : ''
     throw new TroupeError(
       'invalid_input',
-      `team '${team.name}': ${formatFieldPath(first.place)}: ${first.message}${more}`,
+      `team '${team.name}': ${formatFieldPath(first.field)}: ${first.message}${more}`,
       first.hint === undefined ? {} : { hint: first.hint },
     )
   }
@@ -86,7 +86,7 @@ export function teamWarnings(input: TeamRunInput): string[] {
   const warnings = problems
     .filter(({ severity }) => severity === 'warning')
     .slice(0, MAX_WARNINGS)
-    .map(({ place, message }) => `${formatFieldPath(place)}: ${message}`)
+    .map(({ field, message }) => `${formatFieldPath(field)}: ${message}`)
   warningsCache.set(input, warnings)
   return warnings
 }

@@ -100,11 +100,11 @@ describe('members of a consensus group', () => {
     ])
     expect(problems.filter(({ severity }) => severity === 'error')).toMatchObject([
       {
-        place: ['groups', 0, 'members', 0],
+        field: ['groups', 0, 'members', 0],
         message: "a consensus group has agents only; 'x' is a person",
         hint: expect.stringContaining('parallel'),
       },
-      { place: ['groups', 0, 'members', 1], message: "a consensus group has agents only; 'y' is a team" },
+      { field: ['groups', 0, 'members', 1], message: "a consensus group has agents only; 'y' is a team" },
     ])
     const run = runTeam({ ...panel('consensus'), agents: [{ name: 'p', kind: 'human' }, { name: 'q' }] }, {})
     await expect(run).rejects.toThrow(/'p' is a person/)
@@ -118,7 +118,7 @@ describe('members of a consensus group', () => {
         message.includes('sets no variables'),
       )
     expect(warnings({ agents: [{ name: 'z' }, ...agents] })).toMatchObject([
-      { severity: 'warning', place: ['groups', 0, 'members', 0], message: expect.stringContaining('score') },
+      { severity: 'warning', field: ['groups', 0, 'members', 0], message: expect.stringContaining('score') },
     ])
     const ownTurn = [...handoffs, { from_agent: 'z', to_agent: 'x' }]
     expect(warnings({ agents: [{ name: 'z' }, ...agents], handoffs: ownTurn })).toEqual([])
