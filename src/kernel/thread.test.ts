@@ -6,8 +6,8 @@ import { textFrom, userMessage } from './model.ts'
 import { definePattern } from './pattern.ts'
 import { Thread } from './thread.ts'
 
-describe('a thread by itself', () => {
-  test('TH1 the same messages have the same hash and size, in whatever way they came; another order has another', () => {
+describe('thread', () => {
+  test('equal messages give an equal hash and size, and another order another hash', () => {
     const [one, two, three] = [new Thread(), new Thread(), new Thread()]
     for (const text of ['a', 'b', 'ü']) one.add(userMessage(text))
     two.add(userMessage('x'))
@@ -19,7 +19,7 @@ describe('a thread by itself', () => {
     expect(one.bytes).toBe(3 * (Buffer.byteLength(JSON.stringify(userMessage('a'))) + 8) + 1)
   })
 
-  test('TH2 what a provider counted holds for what was there then, and for nothing once it was replaced', () => {
+  test('a token count covers the messages of its time and is dropped by replace', () => {
     const thread = new Thread()
     thread.add(userMessage('a'))
     const { bytes } = thread
@@ -33,10 +33,10 @@ describe('a thread by itself', () => {
   })
 })
 
-/** Three agents, one after the other, who share what was said. */
+/** Three agents in turn that share a thread. */
 const talk = definePattern({
   name: 'talk',
-  description: 'Agents who share a thread',
+  description: 'Agents that share a thread',
   version: 1,
   category: 'planning',
   delegates: true,
@@ -44,25 +44,25 @@ const talk = definePattern({
   output: z.unknown(),
   async execute(context) {
     const thread = new Thread()
-    thread.add(userMessage('shared beginning'))
+    thread.add(userMessage('shared prefix'))
     for (const name of ['a', 'b', 'c']) {
       const request = { thread, instruction: `only for ${name}` }
       const { text } = await context.perform(agent(name, { instructions: 'the same for all' }), request, { key: name })
       thread.add(userMessage(`${name}: ${text}`))
-      if (name === 'b') await context.ask('gate', { question: 'Go on?' })
+      if (name === 'b') await context.ask('gate', { question: 'Continue?' })
     }
     return { success: true, output: thread.messages.map((message) => textFrom(message)) }
   },
 })
 
 describe('sessions that share a thread', () => {
-  test('TH3 a session sees the thread as it was when it began, then its own instruction, which joins no other session', async () => {
-    const model = functionModel(({ session }) => ({ text: `word of ${session.agent}` }))
+  test('TH3 a session sees the thread as it was when it opened, then its own instruction', async () => {
+    const model = functionModel(({ session }) => ({ text: `text of ${session.agent}` }))
     const { troupe } = await createTestTroupe({ model, patterns: [talk] })
     const waiting = await troupe.run('talk', {})
     const [gate] = waiting.gates
     const result = await (await troupe.answer(gate?.gate_id ?? '', 'yes')).result
-    const shared = ['shared beginning', 'a: word of a', 'b: word of b', 'c: word of c']
+    const shared = ['shared prefix', 'a: text of a', 'b: text of b', 'c: text of c']
     expect(result.output).toEqual(shared)
     expect(model.requests.map(({ messages }) => messages.map((message) => textFrom(message)))).toEqual([
       [...shared.slice(0, 1), 'only for a'],
@@ -73,12 +73,12 @@ describe('sessions that share a thread', () => {
     const openings = events.flatMap((event) => (isEvent(event, 'session:open') ? event.data.thread?.length : []))
     expect(openings).toEqual([1, 2, 3])
     expect(events.some(({ type }) => type === 'step:drift')).toBe(false)
-    // What was said stands in the journal as its speaker's answer, not again with every session that reads it.
-    expect(JSON.stringify(events).split('shared beginning').length - 1).toBe(1)
+    // The thread is not stored again with every session that reads it.
+    expect(JSON.stringify(events).split('shared prefix').length - 1).toBe(1)
   })
 
-  test('TH4 such a session is one turn of a conversation that several agents share, and cannot be resumed by itself', async () => {
-    const model = functionModel(() => ({ text: 'word' }))
+  test('TH4 a session with a thread cannot be resumed by id', async () => {
+    const model = functionModel(() => ({ text: 'ok' }))
     const { troupe, task } = await createTestTroupe({ model, patterns: [talk] })
     const { run_id } = await troupe.run('talk', {})
     const [first] = await troupe.sessions(run_id)
@@ -89,30 +89,34 @@ describe('sessions that share a thread', () => {
     })
   })
 
-  test('TH5 where words will do, an answer that is no object of the wanted shape ends the session as it is', async () => {
-    const words = definePattern({
-      ...{ name: 'words', description: '', version: 1, category: 'planning', delegates: true },
+  test('TH5 with allowText a response that does not match the schema ends the session as text', async () => {
+    const lenient = definePattern({
+      ...{ name: 'lenient', description: '', version: 1, category: 'planning', delegates: true },
       ...{ input: z.unknown(), output: z.unknown() },
       async execute(context) {
         const output = z.object({ n: z.number() })
-        const kept = await context.perform(agent('a'), { instruction: 'x', output, allowText: true }, { key: 'kept' })
+        const text = await context.perform(agent('a'), { instruction: 'x', output, allowText: true }, { key: 'text' })
         const object = await context.perform(
           agent('b'),
           { instruction: 'x', output, allowText: true },
           { key: 'object' },
         )
         const strict = await context.perform(agent('a'), { instruction: 'x', output }, { key: 'strict' })
-        const shown = [kept, object, strict].map(({ status, text, object: found }) => ({ status, text, found }))
+        const shown = [text, object, strict].map((result) => ({
+          status: result.status,
+          text: result.text,
+          object: result.object,
+        }))
         return { success: true, output: shown }
       },
     })
-    const model = functionModel(({ session }) => ({ text: session.agent === 'b' ? '{"n":1}' : 'plain words' }))
-    const { troupe } = await createTestTroupe({ model, patterns: [words] })
-    const { output } = await troupe.run('words', {})
+    const model = functionModel(({ session }) => ({ text: session.agent === 'b' ? '{"n":1}' : 'plain text' }))
+    const { troupe } = await createTestTroupe({ model, patterns: [lenient] })
+    const { output } = await troupe.run('lenient', {})
     expect(output).toEqual([
-      { status: 'completed', text: 'plain words' },
-      { status: 'completed', text: '{"n":1}', found: { n: 1 } },
-      { status: 'failed', text: 'plain words' },
+      { status: 'completed', text: 'plain text' },
+      { status: 'completed', text: '{"n":1}', object: { n: 1 } },
+      { status: 'failed', text: 'plain text' },
     ])
     expect(model.requests).toHaveLength(4)
   })

@@ -23,8 +23,8 @@ function tool(name: string, kind: 'read' | 'act', execute: () => Promise<{ succe
 
 const done = async () => ({ success: true, output: 'done' })
 
-describe('effects wait for the journal', () => {
-  test('J2 a model is not called before its begin is in the store', async () => {
+describe('write-ahead', () => {
+  test('J2 a model is not called before model:begin is in the store', async () => {
     const { store, pause, resume, appends } = pausableStore()
     const model = chunkModel(() => textChunks('hello'))
     const { task } = await createTestTroupe({ store, model, agents: [worker] })
@@ -38,7 +38,7 @@ describe('effects wait for the journal', () => {
     expect(model.requests).toHaveLength(1)
   })
 
-  test.each(['read', 'act'] as const)('J2 a tool (%s) is not called before its begin is in the store', async (kind) => {
+  test.each(['read', 'act'] as const)('J2 a tool (%s) is not called before tool:pre is in the store', async (kind) => {
     const { store, pause, resume, appends } = pausableStore()
     let called = 0
     const model = chunkModel(chunksByTurn(toolCallChunks({ name: 'look' }), textChunks('seen')))
@@ -78,7 +78,7 @@ describe('effects wait for the journal', () => {
     expect((await running).output).toEqual([0, 1, 2])
   })
 
-  test('J7 action begins, gate answers and results are written with full sync, calls of models and reads are not', async () => {
+  test('J7 actions, gate answers and stops of a run are written with full sync, model calls and reads are not', async () => {
     const { store, appends } = pausableStore()
     const model = chunkModel(
       chunksByTurn(
@@ -102,75 +102,75 @@ describe('effects wait for the journal', () => {
     expect(synced[0]?.data).toMatchObject({ tool: 'push' })
   })
 
-  test('J5 when the store fails, the run stops there, tells its caller, and can be resumed later', async () => {
-    const held = pausableStore()
+  test('J5 when the store fails, the run stops with the error and can be resumed later', async () => {
+    const controlled = pausableStore()
     const model = chunkModel(chunksByTurn(toolCallChunks({ name: 'look' }), textChunks('seen')))
     let looks = 0
     const look = tool('look', 'read', async () => {
-      if (++looks === 1) held.failWith(new TroupeError('store_full', 'the disk is full'))
+      if (++looks === 1) controlled.failWith(new TroupeError('store_full', 'the disk is full'))
       return { success: true }
     })
-    const { troupe } = await createTestTroupe({ store: held.store, model, agents: [worker], tools: [look] })
+    const { troupe } = await createTestTroupe({ store: controlled.store, model, agents: [worker], tools: [look] })
     const handle = await troupe.stream('task', { agent: 'worker', instruction: 'go' })
     await expect(handle.result).rejects.toMatchObject({ code: 'store_full' })
     await flushEventLoop()
     expect(model.requests).toHaveLength(1)
-    held.failWith(undefined)
+    controlled.failWith(undefined)
     const resumed = await (await troupe.resume(handle.run_id)).result
     expect([resumed.status, model.requests.length]).toEqual(['completed', 2])
   })
 
-  test('J5 a failing store ends only the runs that write to it then: the engine goes on', async () => {
-    const held = pausableStore()
+  test('J5 a failing store ends only the runs that write meanwhile; the engine continues', async () => {
+    const controlled = pausableStore()
     const { task } = await createTestTroupe({
-      store: held.store,
+      store: controlled.store,
       model: chunkModel(() => textChunks('hello')),
       agents: [worker],
     })
-    held.failWith(new Error('gone'))
+    controlled.failWith(new Error('gone'))
     await expect(task('worker', 'go')).rejects.toMatchObject({ code: 'store_failed' })
-    held.failWith(undefined)
+    controlled.failWith(undefined)
     expect((await task('worker', 'go')).status).toBe('completed')
   })
 })
 
 describe('aborts', () => {
-  test('J19 a tool that the run was cancelled before is not called, though its begin was being written', async () => {
-    const held = pausableStore()
+  test('J19 a tool is not called if the run is cancelled while tool:pre is being written', async () => {
+    const controlled = pausableStore()
     let called = 0
     const push = tool('push', 'act', async () => {
       called += 1
       return { success: true }
     })
-    const asked = Promise.withResolvers<void>()
-    const answer = Promise.withResolvers<ReturnType<typeof toolCallChunks>>()
+    const modelCalled = Promise.withResolvers<void>()
+    const response = Promise.withResolvers<ReturnType<typeof toolCallChunks>>()
     const model = chunkModel(() => {
-      asked.resolve()
-      return answer.promise
+      modelCalled.resolve()
+      return response.promise
     })
-    const { troupe } = await createTestTroupe({ store: held.store, model, agents: [worker], tools: [push] })
+    const { troupe } = await createTestTroupe({ store: controlled.store, model, agents: [worker], tools: [push] })
     const handle = await troupe.stream('task', { agent: 'worker', instruction: 'go' })
-    await asked.promise
-    held.pause()
+    await modelCalled.promise
+    controlled.pause()
     const cancelling = troupe.cancel(handle.run_id)
     await flushEventLoop()
-    answer.resolve(toolCallChunks({ name: 'push' }))
+    response.resolve(toolCallChunks({ name: 'push' }))
     await flushEventLoop()
-    held.resume()
+    controlled.resume()
     await cancelling
     expect([(await handle.result).status, called]).toEqual(['cancelled', 0])
   })
 
-  test('J19 a cancelled run ends although an effect of its pattern does not listen', async () => {
+  test('J19 a cancelled run ends even if an effect ignores its signal', async () => {
     const begun = Promise.withResolvers<void>()
-    const deaf = patternFrom('deaf', (context) =>
+    const unresponsive = patternFrom('unresponsive', (context) =>
       context.step('hang', () => {
         begun.resolve()
         return new Promise(() => {})
       }),
     )
-    const { troupe } = await createTestTroupe({ model: chunkModel(() => []), patterns: [deaf] })
-    const handle = await troupe.stream('deaf', {})
+    const { troupe } = await createTestTroupe({ model: chunkModel(() => []), patterns: [unresponsive] })
+    const handle = await troupe.stream('unresponsive', {})
     await begun.promise
     await troupe.cancel(handle.run_id, 'enough')
     expect(await handle.result).toMatchObject({
@@ -180,7 +180,7 @@ describe('aborts', () => {
     expect(eventData(await troupe.events(handle.run_id), 'step:error')).toEqual([])
   })
 
-  test('J19 an effect that ended with the timeout of its session is not recorded as its outcome', async () => {
+  test('J19 an effect aborted by the timeout of its session records no outcome', async () => {
     const wait = patternFrom('wait', (context) =>
       context.step(
         'hang',

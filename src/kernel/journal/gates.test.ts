@@ -19,36 +19,39 @@ import { simulatedWorld } from '../../testing/simulated-world.ts'
 
 const folders: string[] = []
 
-async function folder(): Promise<string> {
-  const made = await mkdtemp(join(tmpdir(), 'troupe-gates-'))
-  folders.push(made)
-  return made
+async function makeFolder(): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), 'troupe-gates-'))
+  folders.push(path)
+  return path
 }
 
 afterEach(async () => {
-  for (const made of folders.splice(0)) await rm(made, { recursive: true, force: true })
+  for (const path of folders.splice(0)) await rm(path, { recursive: true, force: true })
 })
 
 const delegate = (...to: string[]) =>
   toolCallChunks(...to.map((name) => ({ name: 'task', input: { agent: name, instruction: `for ${name}` } })))
-const asks = (question: string, choices?: string[]) =>
+const askUser = (question: string, choices?: string[]) =>
   toolCallChunks({ name: 'ask_user', input: { question, ...(choices ? { choices } : undefined) } })
 
-/** The lead delegates to the middle, the middle to the asker, who asks; each repeats what it heard. */
-const chain = () =>
+/** lead delegates to middle, middle to asker, which asks; each repeats the result it gets. */
+const chainModel = () =>
   chunkModel((request) => {
-    const { agent: who, turn } = request.session
-    if (turn > 1) return textChunks(`${who} heard: ${lastMessageText(request)}`)
-    if (who === 'lead') return delegate('middle')
-    return who === 'middle' ? delegate('asker') : asks('Which colour?', ['red', 'blue'])
+    const { agent: name, turn } = request.session
+    if (turn > 1) return textChunks(`${name} got: ${lastMessageText(request)}`)
+    if (name === 'lead') return delegate('middle')
+    return name === 'middle' ? delegate('asker') : askUser('Which colour?', ['red', 'blue'])
   })
 
-const people: TroupeOptions = { agents: ['lead', 'middle', 'asker'].map((name) => agent(name)), limits: { depth: 2 } }
+const chainOptions: TroupeOptions = {
+  agents: ['lead', 'middle', 'asker'].map((name) => agent(name)),
+  limits: { depth: 2 },
+}
 
-describe('a question from below', () => {
-  test('G1 it parks the run, shows who asks, and the answer goes on to the right end', async () => {
-    const model = chain()
-    const { troupe, task, eventTypes } = await createTestTroupe({ model, ...people })
+describe('a question of a sub-agent', () => {
+  test('G1 a question parks the run with asked_by, and the answer returns to the agent that asked', async () => {
+    const model = chainModel()
+    const { troupe, task, eventTypes } = await createTestTroupe({ model, ...chainOptions })
     const waiting = await task('lead', 'go')
     expect(waiting).toMatchObject({ status: 'waiting', stop_reason: null })
     const [gate] = await troupe.inbox()
@@ -58,20 +61,20 @@ describe('a question from below', () => {
     expect((await eventTypes(waiting.run_id)).at(-1)).toBe('run:park')
     const result = await (await troupe.answer(gate?.gate_id ?? '', 'blue', { by: 'ann' })).result
     expect(result.status).toBe('completed')
-    expect((result.output as { response: string }).response).toMatch(/lead heard.*middle heard.*asker heard.*blue/)
+    expect((result.output as { response: string }).response).toMatch(/lead got.*middle got.*asker got.*blue/)
     expect(model.requests).toHaveLength(6)
     const events = await troupe.events(waiting.run_id)
     expect(eventData(events, 'gate:answer')).toMatchObject([{ answer: 'blue', by: 'ann' }])
     expect(await troupe.inbox()).toEqual([])
   })
 
-  test('G2 the question and the place survive the end of the process', async () => {
-    const store = join(await folder(), 'troupe.db')
-    const first = await createTroupe({ store, model: chain(), ...people })
+  test('G2 open gates survive the end of the process', async () => {
+    const store = join(await makeFolder(), 'troupe.db')
+    const first = await createTroupe({ store, model: chainModel(), ...chainOptions })
     const { run_id } = await first.run('task', { agent: 'lead', instruction: 'go' })
     await first.close()
-    const model = chain()
-    const second = await createTroupe({ store, model, ...people })
+    const model = chainModel()
+    const second = await createTroupe({ store, model, ...chainOptions })
     const [gate] = await second.inbox()
     expect(gate).toMatchObject({ run_id, question: 'Which colour?', asked_by: 'asker' })
     const result = await (await second.answer(gate?.gate_id ?? '', 'red')).result
@@ -84,8 +87,8 @@ describe('a question from below', () => {
     await second.close()
   })
 
-  test('G3 the first answer wins; a second one is told who gave it', async () => {
-    const { troupe, task } = await createTestTroupe({ model: chain(), ...people })
+  test('G3 the first answer wins, and the second fails with gate_answered', async () => {
+    const { troupe, task } = await createTestTroupe({ model: chainModel(), ...chainOptions })
     const { gates } = await task('lead', 'go')
     const gate_id = gates[0]?.gate_id ?? ''
     const answers = await Promise.allSettled([
@@ -96,35 +99,35 @@ describe('a question from below', () => {
     expect(answers[1]).toMatchObject({ reason: { code: 'gate_answered', message: expect.stringContaining('ann') } })
   })
 
-  test('G4 an answer that is none of the choices is refused with the choices', async () => {
-    const { troupe, task } = await createTestTroupe({ model: chain(), ...people })
+  test('G4 an answer that is not one of the choices fails and lists them', async () => {
+    const { troupe, task } = await createTestTroupe({ model: chainModel(), ...chainOptions })
     const { gates } = await task('lead', 'go')
     const refused = troupe.answer(gates[0]?.gate_id ?? '', 'green')
     await expect(refused).rejects.toMatchObject({ code: 'invalid_input', alternatives: ['red', 'blue'] })
     expect(await troupe.inbox()).toHaveLength(1)
   })
 
-  test('G4 an unknown question is answered with the open ones, and one of another project is unknown', async () => {
-    const { troupe, task } = await createTestTroupe({ model: chain(), ...people })
+  test('G4 an unknown gate lists the open ones, and gates of other projects are unknown', async () => {
+    const { troupe, task } = await createTestTroupe({ model: chainModel(), ...chainOptions })
     const { gates } = await task('lead', 'go')
     const gate_id = gates[0]?.gate_id ?? ''
     await expect(troupe.answer('g_0', 'red')).rejects.toMatchObject({ code: 'unknown_gate', alternatives: [gate_id] })
-    const other = await createTroupe({ store: troupe.store, project: 'other', model: chain(), ...people })
+    const other = await createTroupe({ store: troupe.store, project: 'other', model: chainModel(), ...chainOptions })
     expect(await other.inbox()).toEqual([])
     await expect(other.answer(gate_id, 'red')).rejects.toMatchObject({ code: 'unknown_gate' })
   })
 })
 
-describe('several at once', () => {
+describe('several branches and gates', () => {
   const pair: TroupeOptions = { agents: ['lead', 'asker', 'worker'].map((name) => agent(name)) }
 
-  test('G5 other branches go on while one waits, and an answer given meanwhile arrives without a restart', async () => {
+  test('G5 other branches continue while one waits, and an answer given meanwhile needs no restart', async () => {
     const working = Promise.withResolvers<void>()
     const step = Promise.withResolvers<void>()
     const model = chunkModel((request) => {
-      const { agent: who, turn } = request.session
-      if (who === 'lead') return turn === 1 ? delegate('asker', 'worker') : textChunks('both are back')
-      if (who === 'asker') return turn === 1 ? asks('May I?') : textChunks('asker done')
+      const { agent: name, turn } = request.session
+      if (name === 'lead') return turn === 1 ? delegate('asker', 'worker') : textChunks('both are back')
+      if (name === 'asker') return turn === 1 ? askUser('May I?') : textChunks('asker done')
       working.resolve()
       return step.promise.then(() => textChunks('worker done'))
     })
@@ -148,12 +151,12 @@ describe('several at once', () => {
   })
 
   test('G5 a run does not park while a branch is still loading its model', async () => {
-    const script = join(await folder(), 'script.json')
+    const script = join(await makeFolder(), 'script.json')
     await writeFile(script, JSON.stringify({ rules: [{ reply: { text: 'worker done' } }] }))
     const model = chunkModel(({ session }) => {
       if (session.agent === 'lead')
         return session.turn === 1 ? delegate('asker', 'worker') : textChunks('both are back')
-      return session.turn === 1 ? asks('May I?') : textChunks('asker done')
+      return session.turn === 1 ? askUser('May I?') : textChunks('asker done')
     })
     const agents = [agent('lead'), agent('asker'), agent('worker', { model: `scripted:${script}` })]
     const { troupe, task } = await createTestTroupe({ model, agents })
@@ -162,7 +165,7 @@ describe('several at once', () => {
     expect(eventData(await troupe.events(run_id), 'session:end').map(({ text }) => text)).toEqual(['worker done'])
   })
 
-  test('G6 several questions can be answered in any order, and only the last answer ends the wait', async () => {
+  test('G6 several gates can be answered in any order, and the last answer ends the wait', async () => {
     const many = patternFrom('many', async (context) => {
       const answers = await context.parallel([0, 1, 2], 3, (n) => context.ask(`${n}`, { question: `question ${n}` }))
       return answers.map((answer) => (answer.ok ? answer.value : 'lost'))
@@ -178,7 +181,7 @@ describe('several at once', () => {
     expect((await troupe.result(run_id)).output).toEqual(['answer 0', 'answer 1', 'answer 2'])
   })
 
-  test('G6 an answer that comes when the run has just parked, and is not yet let go, wakes it', async () => {
+  test('G6 an answer between run:park and the release of the lease wakes the run', async () => {
     const store: Store = new MemoryStore()
     const release = store.release.bind(store)
     const parked = Promise.withResolvers<void>()
@@ -198,7 +201,7 @@ describe('several at once', () => {
     expect(await handle.result).toMatchObject({ status: 'completed', output: 'yes' })
   })
 
-  test('G6 the same when the answer comes from another process, which finds the run still taken', async () => {
+  test('G6 an answer from another process between run:park and the release wakes the run', async () => {
     const store: Store = new MemoryStore()
     const release = store.release.bind(store)
     const parked = Promise.withResolvers<void>()
@@ -221,9 +224,9 @@ describe('several at once', () => {
   })
 })
 
-test('G7 waiting counts against no limit', async () => {
+test('G7 time at a gate counts towards no limit', async () => {
   const world = simulatedWorld(1)
-  const model = chunkModel(chunksByTurn(asks('May I?'), textChunks('done')))
+  const model = chunkModel(chunksByTurn(askUser('May I?'), textChunks('done')))
   const { troupe, task } = await createTestTroupe({
     model,
     agents: [agent('asker')],

@@ -18,52 +18,50 @@ const model = chunkModel(() => [])
 
 type Work = (context: Context) => Promise<unknown>
 
-/** One pattern, in as many versions as a test likes, over one store. */
-function play(store: Store = new MemoryStore()) {
-  const on = async (work: Work, more: Partial<Pattern> = {}, options: TroupeOptions = {}) =>
-    (await createTestTroupe({ store, model, patterns: [patternFrom('play', work, more)], ...options })).troupe
+/** Runs and resumes different versions of one pattern over one store. */
+function patternVersions(store: Store = new MemoryStore()) {
+  const troupeWith = async (work: Work, more: Partial<Pattern> = {}, options: TroupeOptions = {}) =>
+    (await createTestTroupe({ store, model, patterns: [patternFrom('work', work, more)], ...options })).troupe
   return {
     store,
-    run: async (work: Work) => (await on(work)).run('play', {}),
+    run: async (work: Work) => (await troupeWith(work)).run('work', {}),
     resume: async (run_id: string, work: Work, more?: Partial<Pattern>, options?: TroupeOptions) =>
-      (await (await on(work, more, options)).resume(run_id)).result,
+      (await (await troupeWith(work, more, options)).resume(run_id)).result,
     events: () => store.runs({ project: 'default' }).then(([run]) => store.events(run?.run_id ?? '')),
   }
 }
 
-const breaks = () => {
+const fail = () => {
   throw new Error('not yet')
 }
 
-describe('steps are remembered by their key', () => {
-  test('J8 J17 a resumed run gets what it knows and repeats only the step whose error ended it', async () => {
-    const { run, resume } = play()
-    const made: string[] = []
+describe('steps', () => {
+  test('J8 J17 a resumed run uses recorded outcomes and repeats only the step whose error ended it', async () => {
+    const { run, resume } = patternVersions()
+    const effects: string[] = []
     const work = (last: () => unknown) => async (context: Context) => {
-      const a = await context.step('a', () => made.push('a'))
-      const b = await context.step('b', () => made.push('b'))
+      const a = await context.step('a', () => effects.push('a'))
+      const b = await context.step('b', () => effects.push('b'))
       return [a, b, await context.step('c', last)]
     }
-    const failed = await run(work(breaks))
+    const failed = await run(work(fail))
     expect(failed).toMatchObject({ status: 'failed', error: { message: 'not yet', step: 'c' } })
     const resumed = await resume(
       failed.run_id,
       work(() => 'there'),
     )
     expect(resumed).toMatchObject({ status: 'completed', output: [1, 2, 'there'] })
-    expect(made).toEqual(['a', 'b'])
+    expect(effects).toEqual(['a', 'b'])
   })
 
-  test('J17 an error that the code caught stays what it was', async () => {
-    const { run, resume } = play()
+  test('J17 an error that the code caught stays recorded', async () => {
+    const { run, resume } = patternVersions()
     let tries = 0
     const work = (last: () => unknown) => async (context: Context) => {
-      const caught = await context
-        .step('flaky', () => (tries++ === 0 ? breaks() : 'fine'))
-        .catch((e: Error) => e.message)
+      const caught = await context.step('flaky', () => (tries++ === 0 ? fail() : 'fine')).catch((e: Error) => e.message)
       return [caught, await context.step('c', last)]
     }
-    const failed = await run(work(breaks))
+    const failed = await run(work(fail))
     expect(
       await resume(
         failed.run_id,
@@ -73,7 +71,7 @@ describe('steps are remembered by their key', () => {
     expect(tries).toBe(1)
   })
 
-  test('J8 keys nest under the pattern that asks, so the same key in two places is two steps', async () => {
+  test('J8 keys are relative to their pattern, so the same key in two patterns is two steps', async () => {
     const store = new MemoryStore()
     const inner = patternFrom('inner', (context) => context.step('x', () => context.run_id.length))
     const outer = patternFrom('outer', async (context) => [
@@ -87,8 +85,8 @@ describe('steps are remembered by their key', () => {
     expect(eventData(await troupe.events(run_id), 'step:end').map(({ key }) => key)).toEqual(['one/x', 'two/x', 'x'])
   })
 
-  test('J9 a key asked for twice in one execution is an error that names it', async () => {
-    const { run } = play()
+  test('J9 claiming the same key twice in one execution fails with duplicate_step', async () => {
+    const { run } = patternVersions()
     const failed = await run(async (context) => {
       await context.step('a', () => 1)
       return context.step('a', () => 2)
@@ -97,14 +95,14 @@ describe('steps are remembered by their key', () => {
     expect(failed.error?.message).toContain("'a'")
   })
 
-  test('J10 an error is recorded, and thrown again with the same code, message, hint and step', async () => {
-    const { run, resume, events } = play()
+  test('J10 an error is recorded and thrown again with the same code, message, hint and step', async () => {
+    const { run, resume, events } = patternVersions()
     const seen: unknown[] = []
     const work = (last: () => unknown) => async (context: Context) => {
-      await context.step('a', breaks).catch((error: TroupeError) => seen.push(error.toJSON()))
+      await context.step('a', fail).catch((error: TroupeError) => seen.push(error.toJSON()))
       return context.step('b', last)
     }
-    const { run_id } = await run(work(breaks))
+    const { run_id } = await run(work(fail))
     await resume(
       run_id,
       work(() => 1),
@@ -114,15 +112,15 @@ describe('steps are remembered by their key', () => {
     expect(eventData(await events(), 'step:error').filter(({ key }) => key === 'a')).toHaveLength(1)
   })
 
-  test('J11 a result is what JSON can hold, the same live and on resume', async () => {
-    const { run, resume } = play()
+  test('J11 a result has its JSON form, live and on resume', async () => {
+    const { run, resume } = patternVersions()
     const seen: unknown[] = []
     const work = (last: () => unknown) => async (context: Context) => {
       const odd = { at: new Date(0), none: undefined, not: Number.NaN, deep: [new Map([[1, 2]])] }
       seen.push(await context.step('a', () => odd), await context.step('b', () => undefined))
       return context.step('c', last)
     }
-    const { run_id } = await run(work(breaks))
+    const { run_id } = await run(work(fail))
     await resume(
       run_id,
       work(() => 1),
@@ -131,8 +129,8 @@ describe('steps are remembered by their key', () => {
     expect(seen).toEqual([plain, null, plain, null])
   })
 
-  test('J11 a result that JSON cannot hold at all is an error of the step', async () => {
-    const { run } = play()
+  test('J11 a result that JSON cannot represent fails the step', async () => {
+    const { run } = patternVersions()
     const circle: { self?: unknown } = {}
     circle.self = circle
     expect((await run((context) => context.step('a', () => circle))).error).toMatchObject({ step: 'a' })
@@ -140,48 +138,51 @@ describe('steps are remembered by their key', () => {
     expect((await run((context) => context.step('a', () => () => 1))).status).toBe('failed')
   })
 
-  test('J20 a pattern that throws, or returns nonsense, fails its run with the reason', async () => {
-    const nonsense = patternFrom('nonsense', async () => 1, { execute: (async () => undefined) as never })
-    const sudden = patternFrom('sudden', async () => 1, {
+  test('J20 a pattern that throws, or returns no valid result, fails its run with the reason', async () => {
+    const noResult = patternFrom('no-result', async () => 1, { execute: (async () => undefined) as never })
+    const throwing = patternFrom('throwing', async () => 1, {
       execute: (() => {
         throw new Error('before any promise')
       }) as never,
     })
-    const endless = patternFrom('endless', async () => 10n)
-    const { troupe } = await createTestTroupe({ model, patterns: [nonsense, sudden, endless] })
-    expect(await troupe.run('endless', {})).toMatchObject({ status: 'failed', error: { code: 'internal' } })
-    expect(await troupe.run('nonsense', {})).toMatchObject({ status: 'failed', error: { code: 'internal' } })
-    expect(await troupe.run('sudden', {})).toMatchObject({ status: 'failed', error: { message: 'before any promise' } })
+    const bigint = patternFrom('bigint', async () => 10n)
+    const { troupe } = await createTestTroupe({ model, patterns: [noResult, throwing, bigint] })
+    expect(await troupe.run('bigint', {})).toMatchObject({ status: 'failed', error: { code: 'internal' } })
+    expect(await troupe.run('no-result', {})).toMatchObject({ status: 'failed', error: { code: 'internal' } })
+    expect(await troupe.run('throwing', {})).toMatchObject({
+      status: 'failed',
+      error: { message: 'before any promise' },
+    })
   })
 })
 
-describe('newer code on an older journal', () => {
-  const asking = (input: string, last: () => unknown) => async (context: Context) => {
+describe('newer code with an older journal', () => {
+  const withInput = (input: string, last: () => unknown) => async (context: Context) => {
     const a = await context.step('a', () => input, { input })
     return [a, await context.step('b', last)]
   }
 
-  test('J12 a step that now asks something else is reported, and the record is used', async () => {
-    const { run, resume, events } = play()
-    const { run_id } = await run(asking('old', breaks))
+  test('J12 a changed step input emits step:drift, and the record is used', async () => {
+    const { run, resume, events } = patternVersions()
+    const { run_id } = await run(withInput('old', fail))
     expect(
       (
         await resume(
           run_id,
-          asking('new', () => 1),
+          withInput('new', () => 1),
         )
       ).output,
     ).toEqual(['old', 1])
     expect(eventData(await events(), 'step:drift')).toMatchObject([{ key: 'a' }])
   })
 
-  test('J12 strict mode fails instead', async () => {
-    const { run, resume, events } = play()
-    const { run_id } = await run(asking('old', breaks))
+  test('J12 with engine.strict a changed step input fails the run', async () => {
+    const { run, resume, events } = patternVersions()
+    const { run_id } = await run(withInput('old', fail))
     const strict = { engine: { strict: true } }
     const failed = await resume(
       run_id,
-      asking('new', () => 1),
+      withInput('new', () => 1),
       {},
       strict,
     )
@@ -189,13 +190,13 @@ describe('newer code on an older journal', () => {
     expect(eventData(await events(), 'step:drift')).toEqual([])
   })
 
-  test('J12 equal input in another order of keys is no drift', async () => {
-    const { run, resume, events } = play()
+  test('J12 equal input with another key order is no drift', async () => {
+    const { run, resume, events } = patternVersions()
     const work = (input: object, last: () => unknown) => async (context: Context) => {
       await context.step('a', () => 1, { input })
       return context.step('b', last)
     }
-    const { run_id } = await run(work({ x: 1, y: { a: 1, b: 2 } }, breaks))
+    const { run_id } = await run(work({ x: 1, y: { a: 1, b: 2 } }, fail))
     await resume(
       run_id,
       work({ y: { b: 2, a: 1 }, x: 1 }, () => 1),
@@ -203,14 +204,14 @@ describe('newer code on an older journal', () => {
     expect(eventData(await events(), 'step:drift')).toEqual([])
   })
 
-  test('J13 keys that a newer version calls differently are found under their new names', async () => {
-    const { run, resume } = play()
+  test('J13 records are found under the new names of renamedKeys', async () => {
+    const { run, resume } = patternVersions()
     let paid = 0
-    const work = (place: string, last: () => unknown) => async (context: Context) => {
-      await context.step(`${place}/pay`, () => ++paid, { kind: 'act' })
-      return [await context.step(`${place}/look`, () => ++paid), await context.step('c', last)]
+    const work = (prefix: string, last: () => unknown) => async (context: Context) => {
+      await context.step(`${prefix}/pay`, () => ++paid, { kind: 'act' })
+      return [await context.step(`${prefix}/look`, () => ++paid), await context.step('c', last)]
     }
-    const { run_id } = await run(work('old/shop', breaks))
+    const { run_id } = await run(work('old/shop', fail))
     const renamedKeys = { 'old/shop': 'store', old: 'nowhere' }
     expect(
       (
@@ -224,14 +225,14 @@ describe('newer code on an older journal', () => {
     expect(paid).toBe(2)
   })
 
-  test('J14 a recorded action that no code asks for any more stops the run before any new action', async () => {
-    const { run, resume } = play()
+  test('J14 a recorded action that the code no longer claims stops the run before any new action', async () => {
+    const { run, resume } = patternVersions()
     const done: string[] = []
     const work = (action: string, last: () => unknown) => async (context: Context) => {
       await context.step(action, () => done.push(action), { kind: 'act' })
       return context.step('c', last)
     }
-    const { run_id } = await run(work('pay', breaks))
+    const { run_id } = await run(work('pay', fail))
     const stopped = await resume(
       run_id,
       work('charge', () => 1),
@@ -242,19 +243,19 @@ describe('newer code on an older journal', () => {
     expect(
       await resume(
         run_id,
-        work('pay', () => 'went on'),
+        work('pay', () => 'continued'),
       ),
-    ).toMatchObject({ output: 'went on' })
+    ).toMatchObject({ output: 'continued' })
   })
 
-  test('J14 an action that begun without an end is not repeated but reported as unknown', async () => {
-    const held = pausableStore()
-    const { run, resume } = play(held.store)
+  test('J14 an action that began without an outcome fails with outcome_unknown and is not repeated', async () => {
+    const controlled = pausableStore()
+    const { run, resume } = patternVersions(controlled.store)
     const work = (act: () => unknown) => (context: Context) => context.step('pay', act, { kind: 'act' })
-    const crashing = run(work(() => held.failWith(new Error('power cut'))))
+    const crashing = run(work(() => controlled.failWith(new Error('power cut'))))
     await expect(crashing).rejects.toMatchObject({ code: 'store_failed' })
-    held.failWith(undefined)
-    const [row] = await held.store.runs({ project: 'default' })
+    controlled.failWith(undefined)
+    const [row] = await controlled.store.runs({ project: 'default' })
     let again = 0
     const resumed = await resume(
       row?.run_id ?? '',
@@ -265,9 +266,9 @@ describe('newer code on an older journal', () => {
   })
 })
 
-describe('what steers the code between steps', () => {
-  test('J15 the time, a random number, the spend and who was first are the same on resume', async () => {
-    const { run, resume } = play()
+describe('recorded values', () => {
+  test('J15 now, random, readSpend and first return the same on resume', async () => {
+    const { run, resume } = patternVersions()
     const seen: unknown[] = []
     const work = (slow: string, last: () => unknown) => async (context: Context) => {
       const branch = (name: string) => context.step(name, () => (name === slow ? flushEventLoop(3) : undefined))
@@ -275,7 +276,7 @@ describe('what steers the code between steps', () => {
       seen.push([await context.now('now'), await context.random('random'), await context.readSpend('spent'), winner])
       return context.step('c', last)
     }
-    const { run_id } = await run(work('a', breaks))
+    const { run_id } = await run(work('a', fail))
     await resume(
       run_id,
       work('b', () => 1),
@@ -285,14 +286,14 @@ describe('what steers the code between steps', () => {
     expect(seen[1]).toEqual(seen[0])
   })
 
-  test('J16 a fact of a program is emitted once, under its key, however often the run is resumed', async () => {
-    const { run, resume, events } = play()
+  test('J16 an emitted event is written once per key, however often the run is resumed', async () => {
+    const { run, resume, events } = patternVersions()
     const work = (last: () => unknown) => async (context: Context) => {
       context.emit('note', 'custom:note', { text: 'hello' })
       return context.step('c', last)
     }
-    const { run_id } = await run(work(breaks))
-    await resume(run_id, work(breaks))
+    const { run_id } = await run(work(fail))
+    await resume(run_id, work(fail))
     await resume(
       run_id,
       work(() => 1),
@@ -300,34 +301,34 @@ describe('what steers the code between steps', () => {
     expect(eventData(await events(), 'custom:note')).toEqual([{ key: 'note', text: 'hello' }])
   })
 
-  test('J18 work on many items keeps its order, its limit, and its failures apart', async () => {
-    const { run } = play()
-    let atWork = 0
-    let most = 0
-    const doors = Array.from({ length: 5 }, () => Promise.withResolvers<void>())
+  test('J18 parallel keeps the order of the items, its limit, and failures apart', async () => {
+    const { run } = patternVersions()
+    let inFlight = 0
+    let maxInFlight = 0
+    const gates = Array.from({ length: 5 }, () => Promise.withResolvers<void>())
     const running = run((context) =>
       context.parallel([0, 1, 2, 3, 4], 2, (item) =>
         context.step(`${item}`, async () => {
-          most = Math.max(most, ++atWork)
-          await doors[item]?.promise
-          atWork -= 1
-          if (item === 1) throw new Error('item 1 broke')
+          maxInFlight = Math.max(maxInFlight, ++inFlight)
+          await gates[item]?.promise
+          inFlight -= 1
+          if (item === 1) throw new Error('item 1 failed')
           return item * 10
         }),
       ),
     )
     for (const item of [1, 0, 3, 2, 4]) {
       await flushEventLoop(2)
-      doors[item]?.resolve()
+      gates[item]?.resolve()
     }
     const { output, status } = await running
     expect(output).toMatchObject([
       { ok: true, value: 0 },
-      { ok: false, error: { message: 'item 1 broke' } },
+      { ok: false, error: { message: 'item 1 failed' } },
       { ok: true, value: 20 },
       { ok: true, value: 30 },
       { ok: true, value: 40 },
     ])
-    expect([status, most]).toEqual(['completed', 2])
+    expect([status, maxInFlight]).toEqual(['completed', 2])
   })
 })

@@ -13,14 +13,14 @@ import { sha256 } from '../hash.ts'
 
 const model = chunkModel(() => [])
 
-test('R1 an artifact has a version of its own name, a checksum and a size', async () => {
-  const writing = patternFrom('writing', async (context) => [
+test('R1 writing an artifact gives it the next version of its name, a checksum and a size', async () => {
+  const writer = patternFrom('writer', async (context) => [
     await context.writeArtifact('a', { name: 'plan', content: 'Füße' }),
     await context.writeArtifact('b', { name: 'plan', content: 'two' }),
     await context.writeArtifact('c', { name: 'notes', content: '', media_type: 'text/markdown' }),
   ])
-  const { troupe } = await createTestTroupe({ model, patterns: [writing] })
-  const { run_id, output } = await troupe.run('writing', {})
+  const { troupe } = await createTestTroupe({ model, patterns: [writer] })
+  const { run_id, output } = await troupe.run('writer', {})
   expect(output).toEqual([
     { name: 'plan', version: 1, checksum: sha256('Füße'), size: 6 },
     { name: 'plan', version: 2, checksum: sha256('two'), size: 3 },
@@ -35,7 +35,7 @@ test('R1 an artifact has a version of its own name, a checksum and a size', asyn
   ])
 })
 
-test('R2 a resumed run writes no version twice, and goes on counting where it was', async () => {
+test('R2 a resumed run writes no version twice and keeps counting', async () => {
   let broken = true
   const work = async (context: Context) => {
     const one = await context.writeArtifact('a', { name: 'plan', content: broken ? 'first' : 'changed code' })
@@ -44,8 +44,8 @@ test('R2 a resumed run writes no version twice, and goes on counting where it wa
     })
     return [one, await context.writeArtifact('b', { name: 'plan', content: 'second' })]
   }
-  const { troupe } = await createTestTroupe({ model, patterns: [patternFrom('writing', work)] })
-  const { run_id } = await troupe.run('writing', {})
+  const { troupe } = await createTestTroupe({ model, patterns: [patternFrom('writer', work)] })
+  const { run_id } = await troupe.run('writer', {})
   broken = false
   const { output } = await (await troupe.resume(run_id)).result
   expect(output).toMatchObject([
@@ -55,12 +55,12 @@ test('R2 a resumed run writes no version twice, and goes on counting where it wa
   expect(eventData(await troupe.events(run_id), 'artifact:write')).toHaveLength(2)
 })
 
-test('R1 an artifact names the agent on whose behalf it was written', async () => {
-  const writing = patternFrom('writing', (context) => context.writeArtifact('a', { name: 'plan', content: 'x' }))
+test('R1 an artifact names the agent that wrote it', async () => {
+  const writer = patternFrom('writer', (context) => context.writeArtifact('a', { name: 'plan', content: 'x' }))
   const { troupe, task } = await createTestTroupe({
-    model: chunkModel(chunksByTurn(toolCallChunks({ name: 'writing' }), textChunks('done'))),
+    model: chunkModel(chunksByTurn(toolCallChunks({ name: 'writer' }), textChunks('done'))),
     agents: [agent('author')],
-    patterns: [writing],
+    patterns: [writer],
   })
   const { run_id } = await task('author', 'go')
   expect(await troupe.store.artifact(run_id, 'plan')).toMatchObject({ by: 'author' })

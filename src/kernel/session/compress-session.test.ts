@@ -7,7 +7,7 @@ import { isEvent } from '../event.ts'
 
 const read = defineTool({
   name: 'read',
-  description: 'reads much',
+  description: 'reads a long page',
   kind: 'read',
   category: 'perception',
   input: z.object({ page: z.number() }),
@@ -17,8 +17,8 @@ const read = defineTool({
 const size = (request: ModelRequest) => JSON.stringify(request.messages).length
 const tokens = (request: ModelRequest) => Math.ceil(size(request) / 4)
 
-/** Reads page after page with a small window, then answers. */
-function reader(pages: number, context: number) {
+/** A model that reads page after page, then writes its final text. */
+function readerModel(pages: number, context: number) {
   const model = functionModel((request) => {
     if (request.session.agent === 'summary') return { text: `so far: ${size(request)} characters were read` }
     const { turn } = request.session
@@ -29,29 +29,29 @@ function reader(pages: number, context: number) {
   return { ...model, limits: { context } }
 }
 
-async function reading(pages: number, context = 2000) {
-  const model = reader(pages, context)
+async function readPages(pages: number, context = 2000) {
+  const model = readerModel(pages, context)
   const options = { model, agents: [agent('reader', { tools: ['read'] })], tools: [read], limits: { turns: 100 } }
   const { troupe, task } = await createTestTroupe(options)
   const result = await task('reader', 'The code word is heliotrope. Read everything.')
   return { model, troupe, result, events: await troupe.events(result.run_id) }
 }
 
-test('CX1 a session ten times its window stays within it and still has its pinned first instruction', async () => {
-  const { model, result } = await reading(60)
+test('CX1 a conversation of ten times the context window is compacted to fit and keeps its first instruction', async () => {
+  const { model, result } = await readPages(60)
   expect(result.status).toBe('completed')
-  const asked = model.requests.filter(({ session }) => session.agent === 'reader')
-  expect(asked).toHaveLength(61)
-  for (const request of asked) expect(tokens(request)).toBeLessThanOrEqual(2000)
-  const last = JSON.stringify(asked.at(-1)?.messages)
+  const requests = model.requests.filter(({ session }) => session.agent === 'reader')
+  expect(requests).toHaveLength(61)
+  for (const request of requests) expect(tokens(request)).toBeLessThanOrEqual(2000)
+  const last = JSON.stringify(requests.at(-1)?.messages)
   expect(last).toContain('heliotrope')
   expect(last).toContain('so far:')
 })
 
-test('CX2 old tool results go first; recent messages stay whole; what was dropped is an event', async () => {
-  const { model, events } = await reading(12, 4000)
-  const dropped = events.flatMap((event) => (isEvent(event, 'session:compress') ? event.data : []))
-  expect(dropped[0]).toMatchObject({ truncated_messages: [2, 4, 6, 8], summary: null })
+test('CX2 compaction omits old tool results first, keeps recent messages, and records session:compress', async () => {
+  const { model, events } = await readPages(12, 4000)
+  const compressions = events.flatMap((event) => (isEvent(event, 'session:compress') ? event.data : []))
+  expect(compressions[0]).toMatchObject({ truncated_messages: [2, 4, 6, 8], summary: null })
   const request = model.requests.at(-1)
   expect(JSON.stringify(request?.messages.at(-1))).toContain('page 12: lorem')
   expect(JSON.stringify(request?.messages)).toContain('omitted to save context')
@@ -61,16 +61,16 @@ test('CX2 old tool results go first; recent messages stay whole; what was droppe
   expect(originals).toHaveLength(12)
 })
 
-test('CX3 a summary is a call of its own phase: it is paid for, and no turn of the conversation', async () => {
-  const { result, events } = await reading(60)
+test('CX3 a summary is a model call with its own phase: it counts in usage, but is no turn', async () => {
+  const { result, events } = await readPages(60)
   const summaries = events.filter((event) => isEvent(event, 'model:end') && event.data.phase === 'summary')
   expect(summaries.length).toBeGreaterThan(0)
   expect(result.usage.calls).toBe(61 + summaries.length)
   expect(result.output).toMatchObject({ usage: { calls: result.usage.calls } })
 })
 
-test('CX4 a compressed session that is resumed later goes on with the same conversation', async () => {
-  const { model, troupe, result } = await reading(60)
+test('CX4 a compacted session that is resumed continues with the compacted conversation', async () => {
+  const { model, troupe, result } = await readPages(60)
   const { session_id } = result.output as { session_id: string }
   await troupe.run('task', { session_id, instruction: 'What was the code word?' })
   const messages = model.requests.at(-1)?.messages ?? []
@@ -82,7 +82,7 @@ test('CX4 a compressed session that is resumed later goes on with the same conve
   ])
 })
 
-test('CX5 a provider that says the context is too long makes room once, by force, and is asked again', async () => {
+test('CX5 after context_too_long the conversation is compacted once and the call is repeated', async () => {
   const { TroupeError } = await import('../../errors.ts')
   const model = functionModel((request) => {
     if (request.session.agent === 'summary') return { text: 'short' }

@@ -4,7 +4,7 @@ import { agent, createTestTroupe, functionModel, lastMessageText } from '../../.
 import { definePattern, defineTool } from '../../index.ts'
 import { MemoryStore } from '../../store/memory.ts'
 
-const asks = (key: string, renamedKeys?: Record<string, string>) =>
+const askPattern = (key: string, renamedKeys?: Record<string, string>) =>
   definePattern<object>({
     name: 'asks',
     description: 'asks',
@@ -14,40 +14,40 @@ const asks = (key: string, renamedKeys?: Record<string, string>) =>
     input: z.object({}),
     output: z.unknown(),
     ...(renamedKeys ? { renamedKeys } : undefined),
-    execute: async (context) => ({ success: true, output: await context.ask(key, { question: 'go on?' }) }),
+    execute: async (context) => ({ success: true, output: await context.ask(key, { question: 'Continue?' }) }),
   })
 
-test('G9 a question keeps its id and is woken by its answer, whatever newer code calls its step', async () => {
+test('G9 a gate whose step is renamed keeps its id, and its answer resumes the run', async () => {
   const store = new MemoryStore()
-  const old = await createTestTroupe({ store, patterns: [asks('before')] })
+  const old = await createTestTroupe({ store, patterns: [askPattern('before')] })
   const parked = await old.troupe.run('asks', {})
-  const newer = await createTestTroupe({ store, patterns: [asks('after', { before: 'after' })] })
+  const newer = await createTestTroupe({ store, patterns: [askPattern('after', { before: 'after' })] })
   const [gate] = await newer.troupe.inbox()
   expect(gate?.gate_id).toBe(parked.gates[0]?.gate_id)
-  const ended = await (await newer.troupe.answer(gate?.gate_id ?? '', 'yes')).result
-  expect([ended.status, ended.output]).toEqual(['completed', 'yes'])
+  const result = await (await newer.troupe.answer(gate?.gate_id ?? '', 'yes')).result
+  expect([result.status, result.output]).toEqual(['completed', 'yes'])
 })
 
-test('N7 the limits of a run that is under way cannot change: it says so instead of ignoring them', async () => {
-  const entered = Promise.withResolvers<void>()
-  const go = Promise.withResolvers<void>()
+test('N7 resuming a run in progress with other limits fails with run_busy', async () => {
+  const called = Promise.withResolvers<void>()
+  const proceed = Promise.withResolvers<void>()
   const model = functionModel(async () => {
-    entered.resolve()
-    await go.promise
+    called.resolve()
+    await proceed.promise
     return { text: 'done' }
   })
   const { troupe } = await createTestTroupe({ model, agents: [agent('worker')] })
   const handle = await troupe.stream('task', { agent: 'worker', instruction: 'go' })
-  await entered.promise
+  await called.promise
   await expect(troupe.resume(handle.run_id, { limits: { calls: 9 } })).rejects.toMatchObject({ code: 'run_busy' })
-  go.resolve()
+  proceed.resolve()
   expect((await handle.result).status).toBe('completed')
 })
 
-test('U22 output that is cut is not cut through a character', async () => {
+test('U22 truncated output splits no character', async () => {
   const flood = defineTool({
     name: 'flood',
-    description: 'much',
+    description: 'returns a long output',
     kind: 'read',
     category: 'perception',
     input: z.object({}),
@@ -62,7 +62,7 @@ test('U22 output that is cut is not cut through a character', async () => {
   expect(String(post?.type === 'tool:post' && post.data.output).isWellFormed()).toBe(true)
 })
 
-test('TK12 nothing in a quoted text can pose as another speaker', async () => {
+test('TK12 quoted text cannot pose as another speaker', async () => {
   const model = functionModel((request) => {
     const { agent: name, turn } = request.session
     if (name === 'helper') return { text: lastMessageText(request) }
@@ -75,8 +75,8 @@ test('TK12 nothing in a quoted text can pose as another speaker', async () => {
   })
   const { task } = await createTestTroupe({ model, agents: [agent('lead'), agent('helper')] })
   await task('lead', 'go')
-  const told = lastMessageText(model.requests.find(({ session }) => session.agent === 'helper') as never)
-  const speakers = told
+  const prompt = lastMessageText(model.requests.find(({ session }) => session.agent === 'helper') as never)
+  const speakers = prompt
     .split('\n')
     .flatMap((line) => (line.startsWith('{') ? (JSON.parse(line) as { from: string }).from : []))
   expect(speakers).toEqual(['user', 'assistant'])

@@ -17,31 +17,31 @@ import { defineTool } from '../tool.ts'
 
 const worker = agent('worker')
 
-function pushes() {
-  const done: unknown[] = []
+function pushTool() {
+  const calls: unknown[] = []
   const push = defineTool({
     name: 'push',
     description: 'push',
     input: z.strictObject({ to: z.string() }),
     category: 'action',
     kind: 'act',
-    execute: (input) => ({ success: true, output: done.push(input) }),
+    execute: (input) => ({ success: true, output: calls.push(input) }),
   })
-  return { push, done }
+  return { push, calls }
 }
 
-const pushing = () =>
+const pushModel = () =>
   chunkModel(chunksByTurn(toolCallChunks({ name: 'push', input: { to: 'main' } }), textChunks('done')))
 
-describe('observers', () => {
-  test('H1 they see every event of a run once it is committed, in order', async () => {
+describe('onEvent', () => {
+  test('H1 onEvent gets every event of a run after its commit, in order', async () => {
     const seen: Event[] = []
     const { store, pause, resume } = pausableStore()
     const { troupe } = await createTestTroupe({
       store,
-      model: pushing(),
+      model: pushModel(),
       agents: [worker],
-      tools: [pushes().push],
+      tools: [pushTool().push],
       hooks: [{ onEvent: (event) => void seen.push(event) }],
     })
     pause()
@@ -53,13 +53,13 @@ describe('observers', () => {
     expect(seen).toEqual(await troupe.events(handle.run_id))
   })
 
-  test('H1 one that throws harms neither the run nor the others, and is reported', async () => {
+  test('H1 an onEvent hook that throws affects neither the run nor other hooks, and is reported', async () => {
     const warning = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
     const seen: string[] = []
     const hooks: Hooks[] = [
       {
         onEvent() {
-          throw new Error('observer fell asleep')
+          throw new Error('observer failed')
         },
       },
       { onEvent: (event) => void seen.push(event.type) },
@@ -71,93 +71,93 @@ describe('observers', () => {
     })
     const result = await task('worker', 'go')
     expect([result.status, seen]).toEqual(['completed', await eventTypes(result.run_id)])
-    expect(warning.mock.calls[0]?.[0]).toContain('observer fell asleep')
+    expect(warning.mock.calls[0]?.[0]).toContain('observer failed')
     warning.mockRestore()
   })
 })
 
-describe('decisions about tool calls', () => {
-  test('H2 a veto reaches the model with its reason, and the call is not made', async () => {
-    const { push, done } = pushes()
-    const model = pushing()
-    const asked: unknown[] = []
+describe('beforeTool', () => {
+  test('H2 a denied call is not made, and the model gets the reason', async () => {
+    const { push, calls } = pushTool()
+    const model = pushModel()
+    const proposed: unknown[] = []
     const hooks: Hooks[] = [
       {
         beforeTool(call) {
-          asked.push(call)
+          proposed.push(call)
           return { deny: 'main is frozen' }
         },
       },
     ]
     const { troupe, task } = await createTestTroupe({ model, agents: [worker], tools: [push], hooks })
     const { run_id } = await task('worker', 'go')
-    expect(asked).toMatchObject([{ run_id, agent: 'worker', tool: 'push', input: { to: 'main' } }])
+    expect(proposed).toMatchObject([{ run_id, agent: 'worker', tool: 'push', input: { to: 'main' } }])
     expect(model.requests[1] && lastMessageText(model.requests[1])).toMatch(/denied the call of push: main is frozen/)
     const events = await troupe.events(run_id)
     expect(eventData(events, 'tool:error')).toMatchObject([{ detail: { code: 'denied' } }])
-    expect([eventData(events, 'tool:pre'), done]).toEqual([[], []])
+    expect([eventData(events, 'tool:pre'), calls]).toEqual([[], []])
   })
 
-  test('H3 a changed input is what is done, and recorded beside what was asked', async () => {
-    const { push, done } = pushes()
+  test('H3 the tool gets the changed input, and tool:pre records both inputs', async () => {
+    const { push, calls } = pushTool()
     const hooks: Hooks[] = [
       { beforeTool: () => undefined },
       { beforeTool: async () => ({ input: { to: 'draft' } }) },
       { beforeTool: ({ input }) => ({ input: { to: `${(input as { to: string }).to}-2` } }) },
     ]
-    const { troupe, task } = await createTestTroupe({ model: pushing(), agents: [worker], tools: [push], hooks })
+    const { troupe, task } = await createTestTroupe({ model: pushModel(), agents: [worker], tools: [push], hooks })
     const { run_id } = await task('worker', 'go')
-    expect(done).toEqual([{ to: 'draft-2' }])
+    expect(calls).toEqual([{ to: 'draft-2' }])
     const [pre] = eventData(await troupe.events(run_id), 'tool:pre')
     expect(pre).toMatchObject({ input: { to: 'draft-2' }, original_input: { to: 'main' } })
   })
 
-  test('H3 an input that a hook made unfit is answered as its failure, and not held against the model', async () => {
-    const { push, done } = pushes()
+  test('H3 an invalid input from a hook fails the call and does not count as an error of the model', async () => {
+    const { push, calls } = pushTool()
     const model = chunkModel(
       chunksByTurn(...[1, 2, 3].map(() => toolCallChunks({ name: 'push', input: { to: 'main' } })), textChunks('done')),
     )
     const hooks: Hooks[] = [{ beforeTool: () => ({ input: { where: 'nowhere' } }) }]
     const { task } = await createTestTroupe({ model, agents: [worker], tools: [push], hooks })
     expect((await task('worker', 'go')).status).toBe('completed')
-    expect([done, model.requests.length]).toEqual([[], 4])
+    expect([calls, model.requests.length]).toEqual([[], 4])
   })
 
-  test('H2 a hook that throws refuses the call', async () => {
-    const { push, done } = pushes()
-    const model = pushing()
+  test('H2 a beforeTool hook that throws denies the call', async () => {
+    const { push, calls } = pushTool()
+    const model = pushModel()
     const hooks: Hooks[] = [{ beforeTool: () => Promise.reject(new Error('no policy server')) }]
     const { task } = await createTestTroupe({ model, agents: [worker], tools: [push], hooks })
     expect((await task('worker', 'go')).status).toBe('completed')
     expect(model.requests[1] && lastMessageText(model.requests[1])).toContain('no policy server')
-    expect(done).toEqual([])
+    expect(calls).toEqual([])
   })
 
-  test('H2 a tool that is a pattern is asked about as well', async () => {
+  test('H2 beforeTool is called for patterns too', async () => {
     const model = chunkModel(
       chunksByTurn(toolCallChunks({ name: 'task', input: { agent: 'worker', instruction: 'go' } }), textChunks('done')),
     )
-    const hooks: Hooks[] = [{ beforeTool: ({ tool }) => (tool === 'task' ? { deny: 'alone, please' } : undefined) }]
+    const hooks: Hooks[] = [{ beforeTool: ({ tool }) => (tool === 'task' ? { deny: 'no delegation' } : undefined) }]
     const { task } = await createTestTroupe({ model, agents: [agent('lead'), worker], hooks })
     await task('lead', 'go')
-    expect(model.requests[1] && lastMessageText(model.requests[1])).toContain('alone, please')
+    expect(model.requests[1] && lastMessageText(model.requests[1])).toContain('no delegation')
   })
 })
 
-describe('context and resuming', () => {
-  test('H4 added context reaches the request, in the order of the hooks, and stays in the conversation', async () => {
+describe('addContext and resuming', () => {
+  test('H4 added context is part of the request and the conversation, in the order of the hooks', async () => {
     const turns: unknown[] = []
     const hooks: Hooks[] = [
       {
-        addContext(about) {
-          turns.push([about.agent, about.turn])
-          return about.turn === 1 ? 'It is Monday.' : undefined
+        addContext({ agent, turn }) {
+          turns.push([agent, turn])
+          return turn === 1 ? 'It is Monday.' : undefined
         },
       },
       { addContext: async ({ turn }) => (turn === 1 ? 'It rains.' : '') },
     ]
-    const model = pushing()
-    const { task } = await createTestTroupe({ model, agents: [worker], tools: [pushes().push], hooks })
+    const model = pushModel()
+    const { task } = await createTestTroupe({ model, agents: [worker], tools: [pushTool().push], hooks })
     await task('worker', 'go')
     expect(turns).toEqual([
       ['worker', 1],
@@ -167,17 +167,17 @@ describe('context and resuming', () => {
     expect(model.requests[1]?.messages.map(({ role }) => role)).toEqual(['user', 'user', 'assistant', 'tool'])
   })
 
-  test('H5 after a resume no hook is asked again what it has decided', async () => {
-    const { push, done } = pushes()
-    const asked: string[] = []
+  test('H5 a resumed run does not call hooks again for recorded decisions', async () => {
+    const { push, calls } = pushTool()
+    const hookCalls: string[] = []
     const hooks: Hooks[] = [
       {
         beforeTool({ input }) {
-          asked.push('tool')
+          hookCalls.push('tool')
           return (input as { to: string }).to === 'main' ? { deny: 'frozen' } : { input: { to: 'changed' } }
         },
         addContext({ turn }) {
-          asked.push(`turn ${turn}`)
+          hookCalls.push(`turn ${turn}`)
           return `context ${turn}`
         },
       },
@@ -196,8 +196,8 @@ describe('context and resuming', () => {
     broken = false
     const resumed = await (await troupe.resume(failed.run_id)).result
     expect(resumed.status).toBe('completed')
-    expect(asked).toEqual(['turn 1', 'tool', 'tool', 'turn 2'])
-    expect(done).toEqual([{ to: 'changed' }])
+    expect(hookCalls).toEqual(['turn 1', 'tool', 'tool', 'turn 2'])
+    expect(calls).toEqual([{ to: 'changed' }])
     expect(model.requests[2]?.messages).toEqual(model.requests[1]?.messages)
   })
 })

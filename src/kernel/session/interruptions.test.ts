@@ -21,13 +21,13 @@ const act = defineTool({
   },
 })
 
-test('H6 what hooks decided stands while a person is asked: the call that was approved is the call that is made', async () => {
+test('H6 the call that a person approved is the call that is made, with the recorded hook decision', async () => {
   acts.length = 0
-  let asked = 0
+  let hookCalls = 0
   const model = functionModel((request) =>
     request.session.turn === 1 ? { calls: [{ name: 'act', input: { n: 0 } }] } : { text: lastMessageText(request) },
   )
-  const hooks = [{ beforeTool: () => ({ input: { n: ++asked } }) }]
+  const hooks = [{ beforeTool: () => ({ input: { n: ++hookCalls } }) }]
   const store = new MemoryStore()
   const permissions = { ask: ['act'] }
   const first = await createTestTroupe({ store, model, agents: [worker], tools: [act], hooks, permissions })
@@ -35,20 +35,20 @@ test('H6 what hooks decided stands while a person is asked: the call that was ap
   expect(parked.gates[0]?.detail).toMatchObject({ input: { n: 1 } })
   const later = await createTestTroupe({ store, model, agents: [worker], tools: [act], hooks, permissions })
   const ended = await (await later.troupe.answer(parked.gates[0]?.gate_id ?? '', 'allow')).result
-  expect([ended.status, acts, asked]).toEqual(['completed', [1], 1])
+  expect([ended.status, acts, hookCalls]).toEqual(['completed', [1], 1])
 })
 
-/** Models that are found later than at once, as files and providers are. */
-function found(model: Model) {
+/** Resolves the model asynchronously, as files and providers do. */
+function asyncModels(model: Model) {
   return { resolver: { resolve: async () => model } }
 }
 
-test('U19 a run that is cancelled while it waits keeps what was said and what was spent', async () => {
+test('U19 a run cancelled at a gate keeps its text and usage', async () => {
   const model = functionModel((request) => {
     if (request.session.turn === 1) return { text: 'First I looked.', calls: [{ name: 'act', input: { n: 1 } }] }
-    return { text: 'Then I asked.', calls: [{ name: 'ask_user', input: { question: 'go on?' } }] }
+    return { text: 'Then I asked.', calls: [{ name: 'ask_user', input: { question: 'Continue?' } }] }
   })
-  const { troupe, task } = await createTestTroupe({ models: found(model), agents: [worker], tools: [act] })
+  const { troupe, task } = await createTestTroupe({ models: asyncModels(model), agents: [worker], tools: [act] })
   const parked = await task('worker', 'go')
   const cancelled = await troupe.cancel(parked.run_id)
   expect(cancelled).toMatchObject({ status: 'cancelled', usage: { calls: 2 } })
@@ -56,48 +56,48 @@ test('U19 a run that is cancelled while it waits keeps what was said and what wa
   expect(verifyJournal(await troupe.events(parked.run_id))).toEqual([])
 })
 
-describe('those who do not listen', () => {
+describe('code that never settles', () => {
   const forever = () => new Promise<never>(() => {})
 
-  /** Runs until `entered`, cancels, and expects the end. */
-  async function cancels(options: Parameters<typeof createTestTroupe>[0], entered: Promise<void>) {
+  /** Runs until `entered`, then cancels. */
+  async function expectCancellable(options: Parameters<typeof createTestTroupe>[0], entered: Promise<void>) {
     const { troupe } = await createTestTroupe({ agents: [worker], tools: [act], ...options })
     const handle = await troupe.stream('task', { agent: 'worker', instruction: 'go' })
     await entered
     expect(await troupe.cancel(handle.run_id)).toMatchObject({ status: 'cancelled' })
   }
 
-  test('U20 a model that ignores an abort is left behind; the words that had come are kept', async () => {
+  test('U20 a model that ignores its abort signal does not block cancelling, and its partial text is kept', async () => {
     const entered = Promise.withResolvers<void>()
     async function* stream(): AsyncGenerator<ModelChunk> {
       yield { type: 'text', text: 'Half of' }
       entered.resolve()
       await forever()
     }
-    const { troupe } = await createTestTroupe({ agents: [worker], model: { name: 'deaf', stream } })
+    const { troupe } = await createTestTroupe({ agents: [worker], model: { name: 'unresponsive', stream } })
     const handle = await troupe.stream('task', { agent: 'worker', instruction: 'go' })
     await entered.promise
     const cancelled = await troupe.cancel(handle.run_id)
     expect(cancelled.output).toMatchObject({ response: 'Half of', stop_reason: 'cancelled' })
   })
 
-  test('U20 hooks that never decide hold up no cancellation', async () => {
+  test('U20 hooks that never settle do not block cancelling', async () => {
     const model = functionModel(() => ({ calls: [{ name: 'act', input: { n: 1 } }] }))
     const deciding = Promise.withResolvers<void>()
     const beforeTool = () => {
       deciding.resolve()
       return forever()
     }
-    await cancels({ model, hooks: [{ beforeTool }] }, deciding.promise)
+    await expectCancellable({ model, hooks: [{ beforeTool }] }, deciding.promise)
     const adding = Promise.withResolvers<void>()
     const addContext = () => {
       adding.resolve()
       return forever()
     }
-    await cancels({ model, hooks: [{ addContext }] }, adding.promise)
+    await expectCancellable({ model, hooks: [{ addContext }] }, adding.promise)
   })
 
-  test('U21 a model that says nothing for long is taken to have gone, and may be asked again', async () => {
+  test('U21 a model that sends nothing for the idle timeout fails with stream_interrupted, which is retryable', async () => {
     const world = simulatedWorld(1)
     async function* stream(): AsyncGenerator<ModelChunk> {
       yield { type: 'text', text: 'Well' }
@@ -114,7 +114,7 @@ describe('those who do not listen', () => {
   })
 })
 
-test('E14 a tool that kills the process each time has its run put aside in the end', async () => {
+test('E14 crashes are counted in total and without progress', async () => {
   const { JournalIndex } = await import('../journal/journal-index.ts')
   const attempt = (epoch: number) => ({
     run_id: 'r',
@@ -130,6 +130,6 @@ test('E14 a tool that kills the process each time has its run put aside in the e
     type: 'step:end' as const,
     data: { key: `k${epoch}`, v: 1, input_hash: null, result: null },
   })
-  const lives = [1, 2, 3].flatMap((epoch) => [attempt(epoch), progress(epoch)])
-  expect(new JournalIndex(lives)).toMatchObject({ crashes: 3, crashesWithoutProgress: 1 })
+  const events = [1, 2, 3].flatMap((epoch) => [attempt(epoch), progress(epoch)])
+  expect(new JournalIndex(events)).toMatchObject({ crashes: 3, crashesWithoutProgress: 1 })
 })

@@ -20,8 +20,8 @@ function troupeWith(patterns: Pattern[], more: TroupeOptions = {}) {
   return createTroupe({ store: 'memory', embedder: false, model: model(), agents: [lead, helper], patterns, ...more })
 }
 
-describe('what a pattern can ask of its run', () => {
-  test('CO51 spent here is what hangs under the pattern, also beside other calls; spent is the whole run', async () => {
+describe('pattern context', () => {
+  test('CO51 readSpend here covers the subtree of the pattern, even with parallel calls; the default is the whole run', async () => {
     const talk = patternFrom(
       'talk',
       async (context) => {
@@ -39,14 +39,14 @@ describe('what a pattern can ask of its run', () => {
     expect((await troupe.result(run_id)).usage).toMatchObject({ input: 60, output: 30 })
   })
 
-  test('CO51 it is read once: a resumed run sees what was seen', async () => {
+  test('CO51 readSpend is recorded: a resumed run sees the same value', async () => {
     const store = new MemoryStore()
     const seen: number[] = []
     const talk = patternFrom('talk', async (context) => {
       await context.perform(helper, { instruction: 'x' }, { key: 'one' })
       const spent = await context.readSpend('spent', 'here')
       seen.push(totalTokens(spent))
-      await context.ask('wait', { question: 'Go on?' })
+      await context.ask('wait', { question: 'Continue?' })
       await context.perform(helper, { instruction: 'y' }, { key: 'two' })
       return totalTokens(spent)
     })
@@ -57,7 +57,7 @@ describe('what a pattern can ask of its run', () => {
     expect(seen).toEqual([15, 15])
   })
 
-  test('CO52 recall finds completed runs of a pattern in this project, the newest first, with input and output', async () => {
+  test('CO52 recall returns completed runs of a pattern in this project, newest first, with input and output', async () => {
     const note = patternFrom('note', async (context) => {
       if (context.project === 'bad') throw new Error('no')
       return `of ${context.project}`
@@ -72,11 +72,11 @@ describe('what a pattern can ask of its run', () => {
     let ticks = Date.UTC(2030, 0, 1)
     const world = Object.assign(realWorld(), { now: () => ticks++ })
     const troupe = await troupeWith([note, look], { store, engine: { world } })
-    const elsewhere = await troupeWith([note], { store, project: 'other' })
+    const otherProject = await troupeWith([note], { store, project: 'other' })
     const failing = await troupeWith([note], { store, project: 'bad' })
     const first = await troupe.run('note', { n: 1 })
     const second = await troupe.run('note', { n: 2 })
-    await elsewhere.run('note', { n: 3 })
+    await otherProject.run('note', { n: 3 })
     await failing.run('note', { n: 4 })
     const found = (await troupe.run('look', {})).output as Record<string, { run_id: string }[]>
     const newest = { run_id: second.run_id, input: { n: 2 }, output: 'of default' }
@@ -87,12 +87,12 @@ describe('what a pattern can ask of its run', () => {
     expect(found.wrong).toEqual([])
   })
 
-  test('CO52 what was recalled is remembered: runs that end later change nothing for a resumed run', async () => {
+  test('CO52 recall is recorded: runs that end later do not change it', async () => {
     const store = new MemoryStore()
     const note = patternFrom('note', async () => 'noted')
     const look = patternFrom('look', async (context) => {
       const before = await context.recall('notes', { pattern: 'note' })
-      await context.ask('wait', { question: 'Go on?' })
+      await context.ask('wait', { question: 'Continue?' })
       return before.length
     })
     const troupe = await troupeWith([note, look], { store })
@@ -102,32 +102,32 @@ describe('what a pattern can ask of its run', () => {
     expect(done.output).toBe(0)
   })
 
-  test('CO53 an errand is not asked of the caller’s list of agents; the depth holds for it all the same', async () => {
+  test('CO53 an internal call ignores the agents list of the caller, but keeps to limits.depth', async () => {
     const talk = patternFrom(
       'talk',
       async (context) => {
-        const clerk = { ...helper, name: 'clerk' }
-        const errand = await context.perform(clerk, { instruction: 'x', internal: true }, { key: 'errand' })
+        const systemAgent = { ...helper, name: 'system' }
+        const internal = await context.perform(systemAgent, { instruction: 'x', internal: true }, { key: 'internal' })
         const chosen = await context
-          .perform(clerk, { instruction: 'x' }, { key: 'chosen' })
+          .perform(systemAgent, { instruction: 'x' }, { key: 'chosen' })
           .catch((error: Error) => error.message)
-        return [errand.status, chosen]
+        return [internal.status, chosen]
       },
       { delegates: true },
     )
-    const careful = { ...lead, agents: ['helper'] }
-    const once = chunkModel(({ session }) =>
+    const restricted = { ...lead, agents: ['helper'] }
+    const callsOnce = chunkModel(({ session }) =>
       session.agent === 'lead' && session.turn === 1 ? toolCallChunks({ name: 'talk' }) : textChunks('ok'),
     )
-    const troupe = await troupeWith([talk], { agents: [careful, helper], model: once })
+    const troupe = await troupeWith([talk], { agents: [restricted, helper], model: callsOnce })
     const { run_id } = await troupe.run('task', { agent: 'lead', instruction: 'go' })
     const post = (await troupe.events(run_id)).find(({ type }) => type === 'tool:post')
-    expect(post?.data).toMatchObject({ output: ['completed', 'lead may not delegate to clerk'] })
+    expect(post?.data).toMatchObject({ output: ['completed', 'lead may not delegate to system'] })
     const deep = patternFrom('talk', (context) =>
-      context.perform({ ...helper, name: 'clerk' }, { instruction: 'x', internal: true }, { key: 'e' }),
+      context.perform({ ...helper, name: 'system' }, { instruction: 'x', internal: true }, { key: 'e' }),
     )
     const flat = await troupeWith([deep], {
-      agents: [careful, helper],
+      agents: [restricted, helper],
       model: chunkModel(({ session }) => (session.turn === 1 ? toolCallChunks({ name: 'talk' }) : textChunks('ok'))),
       limits: { depth: 0 },
     })

@@ -16,16 +16,16 @@ import { effectiveTools } from '../agent.ts'
 import { defineTool } from '../tool.ts'
 import { sessionId } from './session-state.ts'
 
-const reads = (name: string) =>
+const readTool = (name: string) =>
   defineTool({
     name,
     description: name,
     input: z.object({}),
     category: 'perception',
     kind: 'read',
-    execute: () => ({ success: true, output: `${name} was here` }),
+    execute: () => ({ success: true, output: `result of ${name}` }),
   })
-const tools = ['look', 'listen', 'smell'].map(reads)
+const tools = ['look', 'listen', 'smell'].map(readTool)
 const delegate = (to: string, more: object = {}) =>
   toolCallChunks({ name: 'task', input: { agent: to, instruction: 'go', ...more } })
 
@@ -33,10 +33,10 @@ interface TaskOutput {
   session_id: string
   response: string
 }
-const outputOf = (result: { output: unknown }) => result.output as TaskOutput
+const taskOutput = (result: { output: unknown }) => result.output as TaskOutput
 
-describe('ids', () => {
-  test('S1 a session id is parent span, own span and the agent, with a root parent of zeros', () => {
+describe('session ids', () => {
+  test('S1 a session id is parent span, own span and agent, with zeros as parent of a root session', () => {
     const root = sessionId({ run_id: 'r_1', key: 'session', agent: 'lead', parent: null })
     expect(root).toMatch(/^0{16}-[0-9a-f]{16}_lead$/)
     const child = sessionId({ run_id: 'r_1', key: 'session/turn/1/tool/0/session', agent: 'helper', parent: root })
@@ -44,7 +44,7 @@ describe('ids', () => {
     expect(child.slice(0, 16)).toBe(root.slice(17, 33))
   })
 
-  test('S1 it follows from run and key, and the name is sanitised', () => {
+  test('S1 a session id is derived from run and key, and the agent name is sanitised', () => {
     const id = (run_id: string, key: string, agent = 'a') => sessionId({ run_id, key, agent, parent: null })
     expect(id('r_1', 'x')).toBe(id('r_1', 'x'))
     expect(new Set([id('r_1', 'x'), id('r_2', 'x'), id('r_1', 'y')]).size).toBe(3)
@@ -52,7 +52,7 @@ describe('ids', () => {
     expect(id('r', 'x', '--odd--').split('_')[1]).toBe('odd')
   })
 
-  test('S1 the ids of a run are those of its tree', async () => {
+  test('S1 the ids of sub-sessions start with the span of their parent', async () => {
     const model = chunkModel(({ session }) =>
       session.agent === 'lead' && session.turn === 1 ? delegate('helper') : textChunks('done'),
     )
@@ -66,7 +66,7 @@ describe('ids', () => {
 })
 
 describe('resuming a session', () => {
-  test('S2 a later run restores prompt, model, tools, depth and conversation, whatever the roster says now', async () => {
+  test('S2 a session resumed in a later run keeps its prompt, model, tools, depth and conversation', async () => {
     const store = new MemoryStore()
     const first = chunkModel(({ session }) => {
       if (session.agent === 'lead') return session.turn === 1 ? delegate('helper') : textChunks('lead done')
@@ -80,7 +80,7 @@ describe('resuming a session', () => {
     const after = agent('helper', { instructions: 'You are new.', tools: ['smell'] })
     const two = await createTestTroupe({ store, model: second, agents: [after], tools, limits: { depth: 5 } })
     const result = await two.troupe.run('task', { session_id: helper?.session_id, instruction: 'What did you see?' })
-    expect(outputOf(result)).toMatchObject({ session_id: helper?.session_id, response: 'As I said.', turn_count: 2 })
+    expect(taskOutput(result)).toMatchObject({ session_id: helper?.session_id, response: 'As I said.', turn_count: 2 })
     const [request] = second.requests
     expect(request?.system).toBe('You are the old helper.')
     expect(request?.settings.temperature).toBe(0.5)
@@ -93,68 +93,68 @@ describe('resuming a session', () => {
     expect(open).toMatchObject({ depth: 1, max_depth: 1, segment: 2, base: { run_id }, path: ['lead'] })
   })
 
-  test('S2 the model it was given by name is restored as well', async () => {
+  test('S2 a resumed session keeps the model that was requested by name', async () => {
     const store = new MemoryStore()
     const model = chunkModel(() => textChunks('ok'))
     const named = { ...model, name: 'special' }
     const options = { store, agents: [agent('helper')] }
     const one = await createTestTroupe({ ...options, models: { resolver: { resolve: () => named } } })
     const { output } = await one.task('helper', 'go', { model: 'special' })
-    const wanted: (string | undefined)[] = []
+    const resolved: (string | undefined)[] = []
     const two = await createTestTroupe({
       ...options,
       models: {
         resolver: {
           resolve(name) {
-            wanted.push(name)
+            resolved.push(name)
             return named
           },
         },
       },
     })
-    await two.troupe.run('task', { session_id: outputOf({ output }).session_id, instruction: 'more' })
-    expect(wanted).toEqual(['special'])
+    await two.troupe.run('task', { session_id: taskOutput({ output }).session_id, instruction: 'more' })
+    expect(resolved).toEqual(['special'])
   })
 
-  test('S3 one run holds a session at a time: a second is refused, and may have it afterwards', async () => {
-    const door = Promise.withResolvers<void>()
+  test('S3 a session in use by one run is busy for others until that run ends', async () => {
+    const gate = Promise.withResolvers<void>()
     let turns = 0
-    const model = chunkModel(() => (++turns === 2 ? door.promise.then(() => textChunks('held')) : textChunks('free')))
+    const model = chunkModel(() => (++turns === 2 ? gate.promise.then(() => textChunks('held')) : textChunks('free')))
     const { troupe, task } = await createTestTroupe({ model, agents: [agent('helper')] })
-    const { session_id } = outputOf(await task('helper', 'go'))
+    const { session_id } = taskOutput(await task('helper', 'go'))
     const again = { session_id, instruction: 'again' }
     const holding = await troupe.stream('task', again)
     while (turns < 2) await flushEventLoop(1)
     const refused = await troupe.run('task', again)
     expect(refused).toMatchObject({ status: 'failed', error: { code: 'session_busy', retry: true } })
     expect(refused.error?.message).toContain(holding.run_id)
-    door.resolve()
+    gate.resolve()
     expect((await holding.result).status).toBe('completed')
     expect((await troupe.run('task', again)).status).toBe('completed')
   })
 
-  test('S3 nor can it be resumed twice at the same time within one run', async () => {
+  test('S3 a session cannot be resumed twice at the same time in one run', async () => {
     const { troupe, task } = await createTestTroupe({
       model: chunkModel(({ session, messages }) => {
         if (session.agent === 'helper') return textChunks('here')
         const resume = {
           name: 'task',
-          input: { session_id: String(messages[0] && textIn(messages[0])), instruction: 'x' },
+          input: { session_id: String(messages[0] && firstText(messages[0])), instruction: 'x' },
         }
         return session.turn === 1 ? toolCallChunks(resume, resume) : textChunks('done')
       }),
       agents: [agent('lead'), agent('helper')],
     })
-    const { session_id } = outputOf(await task('helper', 'go'))
+    const { session_id } = taskOutput(await task('helper', 'go'))
     const { run_id } = await task('lead', session_id)
     const events = await troupe.events(run_id)
     expect(eventData(events, 'tool:post')).toHaveLength(1)
     expect(eventData(events, 'tool:error')).toMatchObject([{ detail: { code: 'session_busy' } }])
   })
 
-  test('S4 calls that a broken-off segment left unanswered are closed before the conversation goes on', async () => {
+  test('S4 open tool calls of an interrupted segment get an error result before the conversation continues', async () => {
     const begun = Promise.withResolvers<void>()
-    const hang = { ...reads('hang'), execute: () => new Promise<never>(() => begun.resolve()) }
+    const hang = { ...readTool('hang'), execute: () => new Promise<never>(() => begun.resolve()) }
     const model = chunkModel(
       chunksByTurn(toolCallChunks({ name: 'look', id: 'a' }, { name: 'hang', id: 'b' }), textChunks('Where were we?')),
     )
@@ -162,35 +162,35 @@ describe('resuming a session', () => {
     const handle = await troupe.stream('task', { agent: 'helper', instruction: 'go' })
     await begun.promise
     const { output } = await troupe.cancel(handle.run_id)
-    const resumed = await troupe.run('task', { session_id: outputOf({ output }).session_id, instruction: 'go on' })
+    const resumed = await troupe.run('task', { session_id: taskOutput({ output }).session_id, instruction: 'continue' })
     expect(resumed.status).toBe('completed')
     const [, , answers, last] = model.requests[1]?.messages ?? []
     expect(answers?.content).toMatchObject([
-      { id: 'a', text: 'look was here', is_error: false },
+      { id: 'a', text: 'result of look', is_error: false },
       { id: 'b', text: expect.stringContaining('interrupted'), is_error: true },
     ])
     expect(last?.role).toBe('user')
   })
 
-  test('S5 an unknown session names the nearest, another agent is refused, another project sees nothing', async () => {
+  test('S5 an unknown session lists the nearest, another agent is refused, and another project sees no sessions', async () => {
     const store = new MemoryStore()
     const { troupe, task } = await createTestTroupe({
       store,
       model: chunkModel(() => textChunks('x')),
       agents: [agent('helper'), agent('b')],
     })
-    const { session_id } = outputOf(await task('helper', 'go'))
+    const { session_id } = taskOutput(await task('helper', 'go'))
     const wrong = await troupe.run('task', { session_id: `${session_id}x`, instruction: 'go' })
     expect(wrong.error).toMatchObject({ code: 'unknown_session', alternatives: [session_id] })
     expect(wrong.error?.hint).toContain('start a new session')
     const other = await troupe.run('task', { session_id, agent: 'b', instruction: 'go' })
     expect(other.error).toMatchObject({ code: 'invalid_input', alternatives: ['helper'] })
-    const elsewhere = await createTroupe({ store, project: 'other', model: chunkModel(() => textChunks('x')) })
-    const foreign = await elsewhere.run('task', { session_id, instruction: 'go' })
+    const otherProject = await createTroupe({ store, project: 'other', model: chunkModel(() => textChunks('x')) })
+    const foreign = await otherProject.run('task', { session_id, instruction: 'go' })
     expect(foreign.error).toMatchObject({ code: 'unknown_session', alternatives: [] })
   })
 
-  test('S5 a run that failed because a model was missing goes on when it is there', async () => {
+  test('S5 a run that failed with no_model can be resumed once there is a model', async () => {
     const store = new MemoryStore()
     const bare = await createTroupe({ store, agents: [agent('helper')] })
     const failed = await bare.run('task', { agent: 'helper', instruction: 'go' })
@@ -204,22 +204,22 @@ describe('resuming a session', () => {
   })
 })
 
-describe('rights', () => {
-  test('S6 effective tools are the inherited without the excluded, or those that a user wrote down', () => {
-    const given = ['look', 'listen']
-    expect(effectiveTools(agent('a'), given)).toEqual(given)
-    expect(effectiveTools(agent('a', { exclude_tools: ['look'] }), given)).toEqual(['listen'])
-    expect(effectiveTools(agent('a', { tools: ['smell', 'look', 'look'] }), given)).toEqual(['smell', 'look'])
-    expect(effectiveTools(agent('a', { tools: [] }), given)).toEqual([])
+describe('tools of an agent', () => {
+  test('S6 effective tools are the listed or else the inherited ones, without exclude_tools', () => {
+    const inherited = ['look', 'listen']
+    expect(effectiveTools(agent('a'), inherited)).toEqual(inherited)
+    expect(effectiveTools(agent('a', { exclude_tools: ['look'] }), inherited)).toEqual(['listen'])
+    expect(effectiveTools(agent('a', { tools: ['smell', 'look', 'look'] }), inherited)).toEqual(['smell', 'look'])
+    expect(effectiveTools(agent('a', { tools: [] }), inherited)).toEqual([])
   })
 
-  test('S6 an agent that a model wrote can only narrow', () => {
+  test('S6 an agent written by a model gets only inherited tools', () => {
     const origin = { by: 'model' as const }
     expect(effectiveTools(agent('a', { origin, tools: ['smell', 'look'] }), ['look', 'listen'])).toEqual(['look'])
     expect(effectiveTools(agent('a', { origin }), ['look'])).toEqual(['look'])
   })
 
-  test('S6 a sub-agent sees and may call only what it effectively has', async () => {
+  test('S6 a sub-agent sees and can call only its effective tools', async () => {
     const model = chunkModel(({ session }) => {
       if (session.agent === 'lead') return session.turn === 1 ? delegate('helper') : textChunks('done')
       return session.turn === 1 ? toolCallChunks({ name: 'look' }, { name: 'listen' }) : textChunks('done')
@@ -233,14 +233,12 @@ describe('rights', () => {
   })
 })
 
-describe('who may call whom', () => {
-  /** Runs the script for each agent: on its first turn it delegates there, then repeats what it was told. */
-  async function delegating(to: Record<string, string>, options: Parameters<typeof createTestTroupe>[0] = {}) {
+describe('delegation', () => {
+  /** Each agent delegates to the given one on its first turn; returns the errors. */
+  async function delegationErrors(to: Record<string, string>, options: Parameters<typeof createTestTroupe>[0] = {}) {
     const model = chunkModel((request) => {
       const next = to[request.session.agent]
-      return next !== undefined && request.session.turn === 1
-        ? delegate(next)
-        : textChunks(`heard: ${lastMessageText(request)}`)
+      return next !== undefined && request.session.turn === 1 ? delegate(next) : textChunks(lastMessageText(request))
     })
     const agents = ['a', 'b', 'c'].map((name) => agent(name))
     const { troupe, task } = await createTestTroupe({ model, agents, limits: { depth: 5 }, ...options })
@@ -248,31 +246,31 @@ describe('who may call whom', () => {
     return eventData(await troupe.events(run_id), 'tool:error').map(({ detail }) => detail)
   }
 
-  test('S7 an agent that is already on the path above is refused, with the path', async () => {
-    const [refused] = await delegating({ a: 'b', b: 'c', c: 'a' })
+  test('S7 delegating to an agent above fails with cycle_refused, which names the path', async () => {
+    const [refused] = await delegationErrors({ a: 'b', b: 'c', c: 'a' })
     expect(refused).toMatchObject({ code: 'cycle_refused', message: expect.stringContaining('a → b → c → a') })
   })
 
-  test('S7 an agent may call itself as deep as self_depth allows', async () => {
-    expect(await delegating({ a: 'self' })).toMatchObject([{ code: 'depth_exceeded' }])
-    expect(await delegating({ a: 'self' }, { limits: { depth: 5, self_depth: 3 } })).toMatchObject([
+  test('S7 an agent can delegate to itself up to limits.self_depth', async () => {
+    expect(await delegationErrors({ a: 'self' })).toMatchObject([{ code: 'depth_exceeded' }])
+    expect(await delegationErrors({ a: 'self' }, { limits: { depth: 5, self_depth: 3 } })).toMatchObject([
       { message: expect.stringContaining('depth 4 is over the limit of 3') },
     ])
-    expect(await delegating({ a: 'self' }, { limits: { depth: 5, self_depth: 0 } })).toHaveLength(1)
+    expect(await delegationErrors({ a: 'self' }, { limits: { depth: 5, self_depth: 0 } })).toHaveLength(1)
   })
 
-  test('S7 nobody below the depth limit has a tool to delegate with, and by default children have none', async () => {
-    const [refused] = await delegating({ a: 'b', b: 'c' }, { limits: {} })
+  test('S7 an agent at the depth limit has no tool to delegate with; by default sub-agents have none', async () => {
+    const [refused] = await delegationErrors({ a: 'b', b: 'c' }, { limits: {} })
     expect(refused).toMatchObject({ code: 'unknown_tool' })
   })
 
-  test('S7 an agent delegates only to those it may', async () => {
+  test('S7 an agent can delegate only to its agents list', async () => {
     const agents = [agent('a', { agents: ['c'] }), agent('b'), agent('c')]
-    const [refused] = await delegating({ a: 'b' }, { agents })
+    const [refused] = await delegationErrors({ a: 'b' }, { agents })
     expect(refused).toMatchObject({ code: 'denied', alternatives: ['c'] })
   })
 
-  test('S7 one session starts as many sub-sessions as the breadth allows', async () => {
+  test('S7 a session can start up to limits.breadth sub-sessions', async () => {
     const model = chunkModel(({ session }) => {
       if (session.agent !== 'lead' || session.turn > 1) return textChunks('done')
       return toolCallChunks(...[1, 2, 3].map(() => ({ name: 'task', input: { agent: 'helper', instruction: 'go' } })))
@@ -288,38 +286,38 @@ describe('who may call whom', () => {
   })
 })
 
-test('S8 on resume, no new action is taken before a session that waits for its model has shown its old ones', async () => {
+test('J14 on resume, no new action is taken before a session that loads its model late has claimed its recorded ones', async () => {
   const store = new MemoryStore()
   const done: string[] = []
-  const act = { ...reads('act'), kind: 'act' as const, execute: () => ({ success: true, output: done.push('act') }) }
+  const act = { ...readTool('act'), kind: 'act' as const, execute: () => ({ success: true, output: done.push('act') }) }
   const both = patternFrom('both', (context) =>
     context.parallel(['early', 'late'], 2, (name) =>
       context.perform(context.roster.get(name), { instruction: 'go' }, { key: name }),
     ),
   )
-  const door = Promise.withResolvers<void>()
+  const gate = Promise.withResolvers<void>()
   const model = chunkModel(({ session }) => {
     if (session.turn === 1) return toolCallChunks({ name: 'act' })
-    return session.turn === 2 ? door.promise.then(() => toolCallChunks({ name: 'act' })) : textChunks('done')
+    return session.turn === 2 ? gate.promise.then(() => toolCallChunks({ name: 'act' })) : textChunks('done')
   })
   const resolver = {
     resolve: (name: string | undefined) => (name === 'late' ? flushEventLoop(20).then(() => model) : model),
   }
   const agents = [agent('early'), agent('late', { model: 'late' })]
   const options = { store, patterns: [both], agents, tools: [act], models: { resolver } }
-  const one = await createTestTroupe(options)
-  const handle = await one.troupe.stream('both', {})
+  const first = await createTestTroupe(options)
+  const handle = await first.troupe.stream('both', {})
   while (model.requests.length < 4) await flushEventLoop(1)
-  const draining = one.troupe.drain()
-  door.resolve()
+  const draining = first.troupe.drain()
+  gate.resolve()
   await draining
   expect([(await handle.result).status, done.length]).toEqual(['pending', 2])
-  const two = await createTestTroupe(options)
-  const resumed = await (await two.troupe.resume(handle.run_id)).result
+  const second = await createTestTroupe(options)
+  const resumed = await (await second.troupe.resume(handle.run_id)).result
   expect([resumed.error, resumed.status, done.length]).toEqual([null, 'completed', 4])
 })
 
-function textIn(message: { content: readonly object[] }): string {
+function firstText(message: { content: readonly object[] }): string {
   const [part] = message.content
   return part && 'text' in part ? String(part.text) : ''
 }

@@ -7,9 +7,9 @@ import { MemoryStore } from '../../store/memory.ts'
 import { isEvent } from '../event.ts'
 import { definePattern } from '../pattern.ts'
 
-/** Works in two turns, says what it was asked before each, and waits for a person in between. */
-const steered = definePattern({
-  name: 'steered',
+/** Two sessions with a gate in between; returns the steering commands taken before, between and after. */
+const steerable = definePattern({
+  name: 'steerable',
   description: 'Can be steered',
   version: 1,
   category: 'planning',
@@ -18,21 +18,21 @@ const steered = definePattern({
   output: z.unknown(),
   checkSteer: () => {},
   async execute(context) {
-    const taken = [await context.takeSteering('before')]
+    const commands = [await context.takeSteering('before')]
     await context.perform(agent('a'), { instruction: 'first' }, { key: 'one' })
-    taken.push(await context.takeSteering('middle'))
-    await context.ask('gate', { question: 'Go on?', detail: { takes: ['continue'] } })
-    taken.push(await context.takeSteering('after'))
+    commands.push(await context.takeSteering('middle'))
+    await context.ask('gate', { question: 'Continue?', detail: { takes: ['continue'] } })
+    commands.push(await context.takeSteering('after'))
     await context.perform(agent('a'), { instruction: 'second' }, { key: 'two' })
-    return { success: true, output: taken }
+    return { success: true, output: commands }
   },
 })
 
 const say = (text: string) => ({ do: 'say', text }) as const
-const taken = (...texts: string[]) => texts.map((text) => ({ action: say(text), by: 'user' }))
+const sayCommands = (...texts: string[]) => texts.map((text) => ({ action: say(text), by: 'user' }))
 
-/** Lets everything else go on until the journal holds so many wishes. */
-async function noticed(troupe: Troupe, run_id: string, count: number): Promise<void> {
+/** Waits until the journal has this many `run:steer` events. */
+async function waitForSteering(troupe: Troupe, run_id: string, count: number): Promise<void> {
   for (;;) {
     const events = await troupe.events(run_id)
     if (events.filter(({ type }) => type === 'run:steer').length >= count) return
@@ -41,21 +41,21 @@ async function noticed(troupe: Troupe, run_id: string, count: number): Promise<v
 }
 
 describe('steering a run', () => {
-  test('SE1 what a person asks becomes an event of the run, and is handed out once, at the next place that asks', async () => {
+  test('SE1 a steering command is recorded as run:steer and taken once, at the next takeSteering', async () => {
     let troupe: Troupe
     const model = functionModel(async ({ session, messages }) => {
       if (messages.length === 1 && session.turn === 1 && model.requests.length === 1) {
         await troupe.steer(session.run_id, say('one'))
         await troupe.steer(session.run_id, say('two'))
-        await noticed(troupe, session.run_id, 2)
+        await waitForSteering(troupe, session.run_id, 2)
       }
       return { text: 'ok' }
     })
-    troupe = (await createTestTroupe({ model, patterns: [steered] })).troupe
-    const waiting = await troupe.run('steered', {})
+    troupe = (await createTestTroupe({ model, patterns: [steerable] })).troupe
+    const waiting = await troupe.run('steerable', {})
     expect(waiting.status).toBe('waiting')
     const result = await (await troupe.steer(waiting.run_id, { do: 'continue' })).result
-    expect([result.status, result.output]).toEqual(['completed', [[], taken('one', 'two'), []]])
+    expect([result.status, result.output]).toEqual(['completed', [[], sayCommands('one', 'two'), []]])
     const events = await troupe.events(result.run_id)
     expect(events.flatMap((event) => (isEvent(event, 'run:steer') ? event.data.action : []))).toEqual([
       say('one'),
@@ -64,29 +64,29 @@ describe('steering a run', () => {
     expect(await troupe.replay(result.run_id)).toMatchObject({ same: true, differences: [] })
   })
 
-  test('SE2 what arrives while the run waits is taken when it goes on, in another process too, and never twice', async () => {
+  test('SE2 commands that arrive while the run waits are taken once when it continues, also in another process', async () => {
     const store = new MemoryStore()
     const model = () => functionModel(() => ({ text: 'ok' }))
-    const first = await createTroupe({ store, model: model(), patterns: [steered] })
-    const waiting = await first.run('steered', {})
+    const first = await createTroupe({ store, model: model(), patterns: [steerable] })
+    const waiting = await first.run('steerable', {})
     await first.steer(waiting.run_id, say('while waiting'))
     expect((await first.result(waiting.run_id)).status).toBe('waiting')
-    // Entered again without an answer: it takes the wish up as an event, and waits on.
+    // Resumed without an answer: the run records the command and waits again.
     await (await first.resume(waiting.run_id)).result
     await (await first.resume(waiting.run_id)).result
     await first.drain()
-    const second = await createTroupe({ store, model: model(), patterns: [steered] })
+    const second = await createTroupe({ store, model: model(), patterns: [steerable] })
     await second.steer(waiting.run_id, say('later'))
     const [gate] = await second.inbox()
     const result = await (await second.answer(gate?.gate_id ?? '', 'yes')).result
-    expect(result.output).toEqual([[], [], taken('while waiting', 'later')])
+    expect(result.output).toEqual([[], [], sayCommands('while waiting', 'later')])
     const events = await second.events(result.run_id)
     expect(events.filter(({ type }) => type === 'run:steer')).toHaveLength(2)
   })
 
-  test('SE3 a question that takes such an action is answered with it; all else waits', async () => {
-    const { troupe } = await createTestTroupe({ model: functionModel(() => ({ text: 'ok' })), patterns: [steered] })
-    const { run_id } = await troupe.run('steered', {})
+  test('SE3 a command answers a question that accepts its action; other commands wait', async () => {
+    const { troupe } = await createTestTroupe({ model: functionModel(() => ({ text: 'ok' })), patterns: [steerable] })
+    const { run_id } = await troupe.run('steerable', {})
     await troupe.steer(run_id, { do: 'pause' })
     expect((await troupe.result(run_id)).status).toBe('waiting')
     const result = await (await troupe.steer(run_id, { do: 'continue' }, { by: 'eve' })).result
@@ -95,10 +95,10 @@ describe('steering a run', () => {
     expect(answer?.data).toMatchObject({ answer: { do: 'continue' }, by: 'eve' })
   })
 
-  test('SE4 a pattern that cannot be steered, an unknown action, an unknown or ended run are refused with what there is', async () => {
+  test('SE4 steering fails for a pattern without checkSteer, an unknown action, and an unknown or ended run', async () => {
     const { troupe, task } = await createTestTroupe({
       model: functionModel(() => ({ text: 'ok' })),
-      patterns: [steered],
+      patterns: [steerable],
       agents: [agent('a')],
     })
     const done = await task('a', 'x')
@@ -109,7 +109,7 @@ describe('steering a run', () => {
         hint: expect.stringContaining('team'),
       },
     })
-    const { run_id } = await troupe.run('steered', {})
+    const { run_id } = await troupe.run('steerable', {})
     await expect(troupe.steer(run_id, { do: 'dance' } as never)).rejects.toMatchObject({
       ...{ code: 'invalid_input', alternatives: ['pause', 'step', 'continue', 'override', 'set', 'say'] },
     })
@@ -118,14 +118,14 @@ describe('steering a run', () => {
     await expect(troupe.steer(run_id, { do: 'pause' })).rejects.toMatchObject({ code: 'run_ended' })
   })
 
-  test('SE2 a fork keeps what was taken before the cut', async () => {
-    const { troupe } = await createTestTroupe({ model: functionModel(() => ({ text: 'ok' })), patterns: [steered] })
-    const { run_id } = await troupe.run('steered', {})
+  test('SE2 a fork keeps the commands before its cut', async () => {
+    const { troupe } = await createTestTroupe({ model: functionModel(() => ({ text: 'ok' })), patterns: [steerable] })
+    const { run_id } = await troupe.run('steerable', {})
     await troupe.steer(run_id, say('early'))
     const result = await (await troupe.steer(run_id, { do: 'continue' })).result
     const events = await troupe.events(result.run_id)
-    const at = events.find((event) => isEvent(event, 'step:end') && event.data.key === 'after')?.seq ?? 0
-    const fork = await (await troupe.fork(run_id, at)).result
+    const seq = events.find((event) => isEvent(event, 'step:end') && event.data.key === 'after')?.seq ?? 0
+    const fork = await (await troupe.fork(run_id, seq)).result
     expect(fork.output).toEqual(result.output)
   })
 })

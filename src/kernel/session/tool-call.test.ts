@@ -18,7 +18,7 @@ import { MAX_TOOL_OUTPUT_CHARS } from './tool-result.ts'
 
 const worker = agent('worker')
 
-function reads(
+function readTool(
   name: string,
   execute: (input: { n?: number }, signal: AbortSignal) => unknown,
   more: Partial<Tool> = {},
@@ -34,58 +34,60 @@ function reads(
   })
 }
 
-/** One turn with these calls, then a last word; what the model was told is returned. */
-async function told(made: ReturnType<typeof toolCallChunks>, options: TroupeOptions) {
-  const model = chunkModel(chunksByTurn(made, textChunks('done')))
+/** One turn with these tool calls, then a final text; returns the results that the model got. */
+async function runToolCalls(calls: ReturnType<typeof toolCallChunks>, options: TroupeOptions) {
+  const model = chunkModel(chunksByTurn(calls, textChunks('done')))
   const { troupe, task } = await createTestTroupe({ model, agents: [worker], ...options })
   const result = await task('worker', 'go')
   const events = await troupe.events(result.run_id)
   const last = model.requests[1]
-  return { result, events, model, answers: (last?.messages.at(-1) as ToolMessage | undefined)?.content ?? [] }
+  return { result, events, model, results: (last?.messages.at(-1) as ToolMessage | undefined)?.content ?? [] }
 }
 
-describe('calls of one turn', () => {
-  test('U1 they run at the same time, and their results come in call order', async () => {
-    const doors = [0, 1, 2].map(() => Promise.withResolvers<void>())
+describe('tool calls of one turn', () => {
+  test('U1 tool calls run in parallel, and their results are in call order', async () => {
+    const gates = [0, 1, 2].map(() => Promise.withResolvers<void>())
     const order: string[] = []
     const allBegun = Promise.withResolvers<void>()
-    const look = reads('look', async ({ n = 0 }) => {
+    const look = readTool('look', async ({ n = 0 }) => {
       order.push(`begin ${n}`)
       if (order.length === 3) allBegun.resolve()
-      await doors[n]?.promise
+      await gates[n]?.promise
       order.push(`end ${n}`)
       return { success: true, output: `seen ${n}` }
     })
     const three = [0, 1, 2].map((n) => ({ name: 'look', input: { n } }))
-    const running = told(toolCallChunks(...three), { tools: [look] })
+    const running = runToolCalls(toolCallChunks(...three), { tools: [look] })
     await allBegun.promise
     for (const n of [2, 0, 1]) {
       await flushEventLoop()
-      doors[n]?.resolve()
+      gates[n]?.resolve()
     }
-    const { answers, events } = await running
+    const { results, events } = await running
     expect(order).toEqual(['begin 0', 'begin 1', 'begin 2', 'end 2', 'end 0', 'end 1'])
-    expect(answers.map(({ text }) => text)).toEqual(['seen 0', 'seen 1', 'seen 2'])
+    expect(results.map(({ text }) => text)).toEqual(['seen 0', 'seen 1', 'seen 2'])
     const groups = new Set(eventData(events, 'tool:pre').map((pre) => pre.parallel_group_id))
     expect(groups.size).toBe(1)
   })
 
-  test('U2 every call is answered under its own id, whatever became of it', async () => {
+  test('U2 every call has a result with its own id, also a failed one', async () => {
     const tools = [
-      reads('fine', () => ({ success: true, output: { a: 1 } })),
-      reads('throws', () => {
+      readTool('fine', () => ({ success: true, output: { a: 1 } })),
+      readTool('throws', () => {
         throw new Error('the disk is on fire')
       }),
-      reads('rejects', async () => Promise.reject(new Error('no route'))),
-      reads('fails', () => ({ success: false, error: 'nothing found', output: 'empty list' })),
-      reads('mute', () => ({ success: false })),
+      readTool('rejects', async () => Promise.reject(new Error('no route'))),
+      readTool('fails', () => ({ success: false, error: 'nothing found', output: 'empty list' })),
+      readTool('mute', () => ({ success: false })),
     ]
     const names = ['fine', 'throws', 'rejects', 'fails', 'mute', 'fien']
-    const { answers, events, result } = await told(toolCallChunks(...names.map((name) => ({ name }))), { tools })
-    expect(answers.map(({ id, name, is_error }) => [id, name, is_error])).toEqual(
+    const { results, events, result } = await runToolCalls(toolCallChunks(...names.map((name) => ({ name }))), {
+      tools,
+    })
+    expect(results.map(({ id, name, is_error }) => [id, name, is_error])).toEqual(
       names.map((name, index) => [`call_${index}`, name, name !== 'fine']),
     )
-    const texts = answers.map(({ text }) => text)
+    const texts = results.map(({ text }) => text)
     expect(texts[0]).toBe('{"a":1}')
     expect(texts[1]).toContain('the disk is on fire')
     expect(texts[2]).toContain('no route')
@@ -95,52 +97,52 @@ describe('calls of one turn', () => {
     expect(result.status).toBe('completed')
   })
 
-  test('U2 an unknown tool is answered with the known ones, nearest first', async () => {
-    const tools = ['search', 'write', 'read'].map((name) => reads(name, () => ({ success: true })))
-    const { answers, events } = await told(toolCallChunks({ name: 'serch' }), { tools })
-    expect(answers[0]?.text).toMatch(/no tool 'serch'; known: search/)
+  test('U2 calling an unknown tool lists the known ones, nearest first', async () => {
+    const tools = ['search', 'write', 'read'].map((name) => readTool(name, () => ({ success: true })))
+    const { results, events } = await runToolCalls(toolCallChunks({ name: 'serch' }), { tools })
+    expect(results[0]?.text).toMatch(/no tool 'serch'; known: search/)
     expect(eventData(events, 'tool:error')[0]?.detail).toMatchObject({ code: 'unknown_tool', responsible: 'model' })
   })
 
-  test('U2 a tool that the agent was not given is unknown to it', async () => {
-    const tools = ['look', 'push'].map((name) => reads(name, () => ({ success: true })))
-    const { answers } = await told(toolCallChunks({ name: 'push' }), {
+  test('U2 a tool that the agent does not have is unknown', async () => {
+    const tools = ['look', 'push'].map((name) => readTool(name, () => ({ success: true })))
+    const { results } = await runToolCalls(toolCallChunks({ name: 'push' }), {
       tools,
       agents: [agent('worker', { tools: ['look'] })],
     })
-    expect(answers[0]?.text).toContain("no tool 'push'; known: look")
+    expect(results[0]?.text).toContain("no tool 'push'; known: look")
   })
 
-  test('U6 a tool that returns nonsense is answered as failed', async () => {
+  test('U6 a tool without a valid result fails', async () => {
     const circle: { self?: unknown } = {}
     circle.self = circle
-    const given = [undefined, null, 'text', { output: 1 }, { success: true, output: circle }]
-    const tools = given.map((value, index) => reads(`odd${index}`, () => value))
-    const { answers, result } = await told(toolCallChunks(...tools.map(({ name }) => ({ name }))), { tools })
-    expect(answers.map(({ is_error }) => is_error)).toEqual([true, true, true, true, true])
-    expect(answers[0]?.text).toContain('odd0 did not return {success, output, error}')
+    const values = [undefined, null, 'text', { output: 1 }, { success: true, output: circle }]
+    const tools = values.map((value, index) => readTool(`odd${index}`, () => value))
+    const { results, result } = await runToolCalls(toolCallChunks(...tools.map(({ name }) => ({ name }))), { tools })
+    expect(results.map(({ is_error }) => is_error)).toEqual([true, true, true, true, true])
+    expect(results[0]?.text).toContain('odd0 did not return {success, output, error}')
     expect(result.status).toBe('completed')
   })
 
-  test('U6 what a tool does to its answer afterwards changes nothing that was recorded', async () => {
+  test('U6 changing a returned object later does not change the record', async () => {
     const list = ['one']
-    const look = reads('look', () => {
+    const look = readTool('look', () => {
       queueMicrotask(() => queueMicrotask(() => list.push('two')))
       return { success: true, output: list }
     })
-    const { events, answers } = await told(toolCallChunks({ name: 'look' }), { tools: [look] })
-    expect(eventData(events, 'tool:post')[0]?.output).toEqual(JSON.parse(answers[0]?.text ?? ''))
+    const { events, results } = await runToolCalls(toolCallChunks({ name: 'look' }), { tools: [look] })
+    expect(eventData(events, 'tool:post')[0]?.output).toEqual(JSON.parse(results[0]?.text ?? ''))
     list.push('three')
     expect(eventData(events, 'tool:post')[0]?.output).not.toContain('three')
   })
 })
 
-describe('a tool that is slow or talks too much', () => {
-  test('U4 a tool that hangs is answered as timed out, and its signal aborted', async () => {
+describe('timeouts and long output', () => {
+  test('U4 a tool that exceeds its timeout_ms fails, and its signal aborts', async () => {
     const world = simulatedWorld(1)
     const began = world.now()
     let aborted: number | undefined
-    const hang = reads(
+    const hang = readTool(
       'hang',
       (_, signal) =>
         new Promise(() => {
@@ -148,55 +150,58 @@ describe('a tool that is slow or talks too much', () => {
         }),
       { timeout_ms: 3000 },
     )
-    const { answers, result } = await world.runUntil(
-      told(toolCallChunks({ name: 'hang' }), { tools: [hang], engine: { world } }),
+    const { results, result } = await world.runUntil(
+      runToolCalls(toolCallChunks({ name: 'hang' }), { tools: [hang], engine: { world } }),
     )
-    expect(answers[0]?.text).toContain('hang did not return within 3000 ms')
+    expect(results[0]?.text).toContain('hang did not return within 3000 ms')
     expect([aborted, result.status]).toEqual([3000, 'completed'])
   })
 
-  test('U4 a tool without a timeout of its own has two minutes, and a late result is ignored', async () => {
+  test('U4 the default timeout is two minutes, and a late result is ignored', async () => {
     const world = simulatedWorld(1)
     const began = world.now()
-    const hang = reads('hang', () => world.sleep(200_000).then(() => ({ success: true, output: 'late' })))
-    const wait = reads('wait', () => world.sleep(100_000).then(() => ({ success: true, output: 'in time' })))
-    const { answers, events } = await world.runUntil(
-      told(toolCallChunks({ name: 'hang' }, { name: 'wait' }), { tools: [hang, wait], engine: { world } }),
+    const hang = readTool('hang', () => world.sleep(200_000).then(() => ({ success: true, output: 'late' })))
+    const wait = readTool('wait', () => world.sleep(100_000).then(() => ({ success: true, output: 'in time' })))
+    const { results, events } = await world.runUntil(
+      runToolCalls(toolCallChunks({ name: 'hang' }, { name: 'wait' }), { tools: [hang, wait], engine: { world } }),
     )
-    expect(answers.map(({ is_error }) => is_error)).toEqual([true, false])
+    expect(results.map(({ is_error }) => is_error)).toEqual([true, false])
     expect(world.now() - began).toBe(120_000)
     expect(eventData(events, 'tool:post')).toHaveLength(1)
   })
 
-  test('U5 fifty megabytes are cut, and the answer says how much was left out', async () => {
-    const flood = reads('flood', () => ({ success: true, output: 'x'.repeat(50_000_000) }))
-    const table = reads('table', () => ({ success: true, output: Array.from({ length: 100_000 }, (_, n) => ({ n })) }))
-    const { answers, events } = await told(toolCallChunks({ name: 'flood' }, { name: 'table' }), {
+  test('U5 long output is truncated, and the text says by how much', async () => {
+    const flood = readTool('flood', () => ({ success: true, output: 'x'.repeat(50_000_000) }))
+    const table = readTool('table', () => ({
+      success: true,
+      output: Array.from({ length: 100_000 }, (_, n) => ({ n })),
+    }))
+    const { results, events } = await runToolCalls(toolCallChunks({ name: 'flood' }, { name: 'table' }), {
       tools: [flood, table],
     })
-    const left = 50_000_000 - MAX_TOOL_OUTPUT_CHARS
-    expect(answers[0]?.text.length).toBeLessThan(MAX_TOOL_OUTPUT_CHARS + 200)
-    expect(answers[0]?.text).toContain(`[truncated: ${left} more characters`)
-    expect(answers[1]?.text).toMatch(/truncated: \d+ more characters/)
-    expect(eventData(events, 'tool:post')[0]?.truncated).toBe(left)
+    const omitted = 50_000_000 - MAX_TOOL_OUTPUT_CHARS
+    expect(results[0]?.text.length).toBeLessThan(MAX_TOOL_OUTPUT_CHARS + 200)
+    expect(results[0]?.text).toContain(`[truncated: ${omitted} more characters`)
+    expect(results[1]?.text).toMatch(/truncated: \d+ more characters/)
+    expect(eventData(events, 'tool:post')[0]?.truncated).toBe(omitted)
   })
 
-  test('U5 the words of a failure are cut as well', async () => {
-    const loud = reads('loud', () => {
+  test('U5 long error messages are truncated too', async () => {
+    const loud = readTool('loud', () => {
       throw new Error('y'.repeat(1_000_000))
     })
-    const { answers } = await told(toolCallChunks({ name: 'loud' }), { tools: [loud] })
-    expect(answers[0]?.text.length).toBeLessThan(MAX_TOOL_OUTPUT_CHARS + 1000)
+    const { results } = await runToolCalls(toolCallChunks({ name: 'loud' }), { tools: [loud] })
+    expect(results[0]?.text.length).toBeLessThan(MAX_TOOL_OUTPUT_CHARS + 1000)
   })
 })
 
-describe('arguments that do not fit', () => {
-  const look = reads('look', ({ n }) => ({ success: true, output: n }))
-  const bad = toolCallChunks({ name: 'look', input: { n: 'three' } })
-  const good = toolCallChunks({ name: 'look', input: { n: 3 } })
+describe('invalid arguments', () => {
+  const look = readTool('look', ({ n }) => ({ success: true, output: n }))
+  const invalid = toolCallChunks({ name: 'look', input: { n: 'three' } })
+  const valid = toolCallChunks({ name: 'look', input: { n: 3 } })
 
-  test('U3 they go back with the reason, and the corrected call is made', async () => {
-    const model = chunkModel(chunksByTurn(bad, good, textChunks('done')))
+  test('U3 invalid arguments go back with the reason, and the corrected call is made', async () => {
+    const model = chunkModel(chunksByTurn(invalid, valid, textChunks('done')))
     const { task } = await createTestTroupe({ model, agents: [worker], tools: [look] })
     expect((await task('worker', 'go')).status).toBe('completed')
     const [, second, third] = model.requests
@@ -204,28 +209,28 @@ describe('arguments that do not fit', () => {
     expect(third && lastMessageText(third)).toBe('3')
   })
 
-  test('U3 arguments that are not JSON go back as well', async () => {
-    const made = toolCallChunks({ name: 'look', input: '{"n":', invalid: 'unexpected end' })
-    const { answers } = await told(made, { tools: [look] })
-    expect(answers[0]?.text).toContain('unexpected end')
+  test('U3 arguments that are not JSON go back too', async () => {
+    const calls = toolCallChunks({ name: 'look', input: '{"n":', invalid: 'unexpected end' })
+    const { results } = await runToolCalls(calls, { tools: [look] })
+    expect(results[0]?.text).toContain('unexpected end')
   })
 
-  test('U3 a second misfit in a row ends the session; one between good calls does not', async () => {
-    const failing = chunkModel(chunksByTurn(bad, bad, textChunks('never')))
-    const one = await createTestTroupe({ model: failing, agents: [worker], tools: [look] })
+  test('U3 invalid arguments in two turns in a row end the session; between valid calls they do not', async () => {
+    const failingModel = chunkModel(chunksByTurn(invalid, invalid, textChunks('never')))
+    const one = await createTestTroupe({ model: failingModel, agents: [worker], tools: [look] })
     const failed = await one.task('worker', 'go')
     expect(failed).toMatchObject({ status: 'failed', stop_reason: 'failed', error: { code: 'invalid_tool_input' } })
-    expect(failing.requests).toHaveLength(2)
-    const stumbling = chunkModel(chunksByTurn(bad, good, bad, good, textChunks('done')))
-    const two = await createTestTroupe({ model: stumbling, agents: [worker], tools: [look] })
+    expect(failingModel.requests).toHaveLength(2)
+    const recoveringModel = chunkModel(chunksByTurn(invalid, valid, invalid, valid, textChunks('done')))
+    const two = await createTestTroupe({ model: recoveringModel, agents: [worker], tools: [look] })
     expect((await two.task('worker', 'go')).status).toBe('completed')
   })
 
-  test('U3 resumed, the model has another chance, and no call is made twice', async () => {
-    const push = reads('push', () => ({ success: true, output: ++pushed }), { kind: 'act' })
+  test('U3 a resume gives the model another try, and no call is made twice', async () => {
+    const push = readTool('push', () => ({ success: true, output: ++pushed }), { kind: 'act' })
     let pushed = 0
     const both = toolCallChunks({ name: 'push' }, { name: 'look', input: { n: 'x' } })
-    const model = chunkModel(chunksByTurn(both, both, good, textChunks('done')))
+    const model = chunkModel(chunksByTurn(both, both, valid, textChunks('done')))
     const { troupe, task } = await createTestTroupe({ model, agents: [worker], tools: [look, push] })
     const failed = await task('worker', 'go')
     expect(failed.status).toBe('failed')
@@ -233,8 +238,8 @@ describe('arguments that do not fit', () => {
     expect([resumed.status, pushed, model.requests.length]).toEqual(['completed', 2, 4])
   })
 
-  test('U3 a new instruction starts afresh: its first misfit goes back again', async () => {
-    const model = chunkModel(chunksByTurn(bad, bad, bad, good, textChunks('done')))
+  test('U3 a new instruction resets the count', async () => {
+    const model = chunkModel(chunksByTurn(invalid, invalid, invalid, valid, textChunks('done')))
     const { troupe, task } = await createTestTroupe({ model, agents: [worker], tools: [look] })
     const failed = await task('worker', 'go')
     const { session_id } = failed.output as { session_id: string }

@@ -18,8 +18,8 @@ const shell = defineTool({
   },
 })
 
-/** Runs these commands one after the other, in the given session, and repeats the last answer. */
-function running(...commands: string[]) {
+/** A model whose worker runs these commands, one per turn, and then repeats the last result. */
+function commandModel(...commands: string[]) {
   return functionModel((request) => {
     if (request.session.agent === 'lead' && request.session.turn === 1) {
       return { calls: [{ name: 'task', input: { agent: 'worker', instruction: 'go' } }] }
@@ -32,16 +32,16 @@ function running(...commands: string[]) {
   })
 }
 
-async function runs(commands: string[], permissions: object, name = 'worker', worker = {}) {
+async function runCommands(commands: string[], permissions: object, name = 'worker', worker = {}) {
   done.length = 0
-  const model = running(...commands)
+  const model = commandModel(...commands)
   const agents = [agent('lead'), agent('worker', worker)]
   const { troupe, task } = await createTestTroupe({ model, agents, tools: [shell], permissions })
   return { model, troupe, result: await task(name, 'go') }
 }
 
-test('PM8 what is to be asked for becomes a question, also from below; allowed, the call is made', async () => {
-  const { troupe, result } = await runs(['npm test'], { ask: ['Bash'] }, 'lead')
+test('PM8 an ask rule opens a gate, also for a sub-agent, and an allowed call is made', async () => {
+  const { troupe, result } = await runCommands(['npm test'], { ask: ['Bash'] }, 'lead')
   expect(result.status).toBe('waiting')
   expect(result.gates[0]).toMatchObject({ question: 'May worker call Bash(npm test)?', asked_by: 'worker' })
   expect(done).toEqual([])
@@ -50,8 +50,8 @@ test('PM8 what is to be asked for becomes a question, also from below; allowed, 
   expect(done).toEqual(['npm test'])
 })
 
-test('PM9 a denial is final for the call, and the model reads the reason', async () => {
-  const { troupe, result } = await runs(['rm x'], { ask: ['Bash'] })
+test('PM9 a denial is final for the call, and the model gets the reason', async () => {
+  const { troupe, result } = await runCommands(['rm x'], { ask: ['Bash'] })
   const ended = await (await troupe.answer(result.gates[0]?.gate_id ?? '', 'not while I watch')).result
   expect(done).toEqual([])
   expect((ended.output as { response: string }).response).toMatch(/denied.*a person said no: not while I watch/)
@@ -59,8 +59,10 @@ test('PM9 a denial is final for the call, and the model reads the reason', async
   expect(refused).toHaveLength(1)
 })
 
-test('PM10 always grants exactly this for the run, a rule grants what it says; a new run asks again', async () => {
-  const { troupe, result } = await runs(['npm test', 'npm test', 'npm run lint', 'npm run build'], { ask: ['Bash'] })
+test('PM10 always grants exactly this call for the run, a rule grants what it matches, and a new run asks again', async () => {
+  const { troupe, result } = await runCommands(['npm test', 'npm test', 'npm run lint', 'npm run build'], {
+    ask: ['Bash'],
+  })
   const second = await (await troupe.answer(result.gates[0]?.gate_id ?? '', 'always')).result
   expect(second.gates.map((gate) => gate.question)).toEqual(['May worker call Bash(npm run lint)?'])
   const third = await (await troupe.answer(second.gates[0]?.gate_id ?? '', 'Bash(npm run:*)')).result
@@ -70,33 +72,33 @@ test('PM10 always grants exactly this for the run, a rule grants what it says; a
   expect(later.status).toBe('waiting')
 })
 
-test('PM11 a rule of the run or of the agent’s file denies with the list of what is allowed', async () => {
+test('PM11 a call denied by a rule of the run or of the agent file lists what is allowed', async () => {
   const allow = ['Bash(npm test:*)']
-  const { result } = await runs(['rm x'], {}, 'worker', { permissions: { allow } })
+  const { result } = await runCommands(['rm x'], {}, 'worker', { permissions: { allow } })
   expect(done).toEqual([])
   expect((result.output as { response: string }).response).toContain('allowed: Bash(npm test:*)')
-  await runs(['npm test'], { deny: ['Bash(npm:*)'] }, 'worker', { permissions: { allow } })
+  await runCommands(['npm test'], { deny: ['Bash(npm:*)'] }, 'worker', { permissions: { allow } })
   expect(done).toEqual([])
 })
 
-test('PM12 a rule for another tool is not an answer, and nothing but a clear yes lets a call pass', async () => {
-  for (const said of ['Write(x)', 'allowed?', 'Bash', '']) {
-    const { troupe, result } = await runs(['ls'], { ask: ['Bash'] })
-    await (await troupe.answer(result.gates[0]?.gate_id ?? '', said)).result
-    expect([said, done.length]).toEqual([said, said === 'Bash' ? 1 : 0])
+test('PM12 only a clear yes or a rule for this tool allows the call', async () => {
+  for (const answer of ['Write(x)', 'allowed?', 'Bash', '']) {
+    const { troupe, result } = await runCommands(['ls'], { ask: ['Bash'] })
+    await (await troupe.answer(result.gates[0]?.gate_id ?? '', answer)).result
+    expect([answer, done.length]).toEqual([answer, answer === 'Bash' ? 1 : 0])
   }
 })
 
-test('PM41 a rule that does not cover the call is told so and asked again, and refused after the third', async () => {
-  const { troupe, result } = await runs(['npm test 2>out'], { ask: ['Bash'] })
+test('PM41 an answer with a rule that does not cover the call is asked again', async () => {
+  const { troupe, result } = await runCommands(['npm test 2>out'], { ask: ['Bash'] })
   let next = await (await troupe.answer(result.gates[0]?.gate_id ?? '', 'Bash(npm test:*)')).result
   expect(next.gates[0]?.question).toContain('But the rule Bash(npm test:*) does not cover it.')
   next = await (await troupe.answer(next.gates[0]?.gate_id ?? '', 'allow')).result
   expect([next.status, done]).toEqual(['completed', ['npm test 2>out']])
 })
 
-test('PM41 where a rule may deny the call, a rule is neither offered nor taken as the answer', async () => {
-  const { troupe, result } = await runs(['git $x'], { deny: ['Bash(git push:*)'] })
+test('PM41 when a deny rule may apply, a rule is neither offered nor accepted as the answer', async () => {
+  const { troupe, result } = await runCommands(['git $x'], { deny: ['Bash(git push:*)'] })
   expect(result.gates[0]?.detail).toMatchObject({ answers: ['allow', 'always', 'deny'] })
   let next = result
   for (let time = 1; time <= 3; time++) {
@@ -106,13 +108,13 @@ test('PM41 where a rule may deny the call, a rule is neither offered nor taken a
   expect(done).toEqual([])
 })
 
-test('PM40 what an agent has from its caller it has under the rules of its caller', async () => {
+test('PM40 inherited tools stay under the rules of the caller', async () => {
   done.length = 0
   const lead = agent('lead', { permissions: { allow: ['Bash(npm test:*)'], deny: ['Bash(curl:*)'] } })
   const commands = ['touch x', 'npm test']
   const run = async (worker: Partial<Agent>) => {
     const { task } = await createTestTroupe({
-      model: running(...commands),
+      model: commandModel(...commands),
       agents: [lead, agent('worker', worker)],
       tools: [shell],
     })
@@ -125,20 +127,20 @@ test('PM40 what an agent has from its caller it has under the rules of its calle
   expect(await run({ tools: ['Bash'] })).toEqual(commands)
 })
 
-test('PM40 the rules go all the way down, and with a session that is taken up again', async () => {
+test('PM40 inherited rules apply at every depth and to a resumed session', async () => {
   done.length = 0
   let session_id = ''
   const model = functionModel((request) => {
-    const { agent: who, turn } = request.session
+    const { agent: name, turn } = request.session
     const text = lastMessageText(request)
     session_id ||= /"session_id":"([^"]+_worker)"/.exec(text)?.[1] ?? ''
     const call = (input: object) => ({ calls: [{ name: 'task', input }] })
-    if (who === 'free' && turn === 1) return call({ agent: 'worker', instruction: 'wait' })
-    if (who === 'free' && turn === 2) return call({ agent: 'lead', instruction: 'go' })
-    if (who === 'lead' && turn === 1) return call({ agent: 'between', instruction: 'go' })
-    if (who === 'lead' && turn === 2) return call({ session_id, instruction: 'make' })
-    if (who === 'between' && turn === 1) return call({ agent: 'worker', instruction: 'make' })
-    return who === 'worker' && text.startsWith('make')
+    if (name === 'free' && turn === 1) return call({ agent: 'worker', instruction: 'wait' })
+    if (name === 'free' && turn === 2) return call({ agent: 'lead', instruction: 'go' })
+    if (name === 'lead' && turn === 1) return call({ agent: 'between', instruction: 'go' })
+    if (name === 'lead' && turn === 2) return call({ session_id, instruction: 'make' })
+    if (name === 'between' && turn === 1) return call({ agent: 'worker', instruction: 'make' })
+    return name === 'worker' && text.startsWith('make')
       ? { calls: [{ name: 'Bash', input: { command: 'touch x' } }] }
       : { text }
   })

@@ -28,33 +28,33 @@ const look = defineTool({
   execute: () => ({ success: true, output: 'a tree' }),
 })
 
-async function plays(answers: ChunkSource[], options: TroupeOptions = {}) {
-  const model = chunkModel(chunksByTurn(...answers))
-  const staged = await createTestTroupe({
+async function runTurns(responses: ChunkSource[], options: TroupeOptions = {}) {
+  const model = chunkModel(chunksByTurn(...responses))
+  const created = await createTestTroupe({
     model,
     agents: [worker],
     tools: [look],
     engine: { retryPolicy: NO_RETRIES },
     ...options,
   })
-  const result = await staged.task('worker', 'go')
-  return { ...staged, model, result, response: (result.output as { response: string } | null)?.response }
+  const result = await created.task('worker', 'go')
+  return { ...created, model, result, response: (result.output as { response: string } | null)?.response }
 }
 
-async function* cut(...chunks: ModelChunk[]): AsyncGenerator<ModelChunk> {
+async function* interrupt(...chunks: ModelChunk[]): AsyncGenerator<ModelChunk> {
   yield* chunks
 }
 
-const status = (code: number, message: string) => Object.assign(new Error(message), { status: code })
+const httpError = (code: number, message: string) => Object.assign(new Error(message), { status: code })
 
-async function* breaking(error: Error, ...chunks: ModelChunk[]): AsyncGenerator<ModelChunk> {
+async function* throwAfter(error: Error, ...chunks: ModelChunk[]): AsyncGenerator<ModelChunk> {
   yield* chunks
   throw error
 }
 
 describe('the end of a session', () => {
-  test('U7 an empty final text brings one more turn, without tools, that asks for the result in words', async () => {
-    const { model, result, response } = await plays([
+  test('U7 after an empty final text the model gets one more turn without tools', async () => {
+    const { model, result, response } = await runTurns([
       toolCallChunks({ name: 'look' }),
       textChunks('  '),
       textChunks('A tree.'),
@@ -64,16 +64,16 @@ describe('the end of a session', () => {
     expect(model.requests[2] && lastMessageText(model.requests[2])).toContain('Your last message was empty')
   })
 
-  test('U7 empty once more, it ends partial with the last words it had', async () => {
-    const words: ModelChunk[] = [{ type: 'text', text: 'Let me look.' }, ...toolCallChunks({ name: 'look' })]
-    const { model, result, response } = await plays([words, textChunks(''), textChunks('')])
+  test('U7 after a second empty text the session ends partial with its last text', async () => {
+    const textAndCall: ModelChunk[] = [{ type: 'text', text: 'Let me look.' }, ...toolCallChunks({ name: 'look' })]
+    const { model, result, response } = await runTurns([textAndCall, textChunks(''), textChunks('')])
     expect([result.stop_reason, result.status, response]).toEqual(['partial', 'completed', 'Let me look.'])
     expect(model.requests).toHaveLength(3)
   })
 
-  test('U8 out of turns, it has a last word without tools and ends max_turns with what it said', async () => {
+  test('U8 a session out of turns gets one last turn without tools and ends max_turns', async () => {
     const busy = agent('worker', { max_turns: 2 })
-    const { model, result, response } = await plays(
+    const { model, result, response } = await runTurns(
       [toolCallChunks({ name: 'look' }), toolCallChunks({ name: 'look' }), textChunks('So far.')],
       {
         agents: [busy],
@@ -84,18 +84,18 @@ describe('the end of a session', () => {
     expect(model.requests[2] && lastMessageText(model.requests[2])).toContain('used all your turns')
   })
 
-  test('U8 the last word may not call tools either: calls in it are not made', async () => {
+  test('U8 tool calls in the last turn are not made', async () => {
     const busy = agent('worker', { max_turns: 1 })
-    const { model, result, troupe } = await plays([toolCallChunks({ name: 'look' })], { agents: [busy] })
+    const { model, result, troupe } = await runTurns([toolCallChunks({ name: 'look' })], { agents: [busy] })
     expect([result.stop_reason, model.requests.length]).toEqual(['max_turns', 2])
     expect(eventData(await troupe.events(result.run_id), 'tool:pre')).toHaveLength(1)
   })
 
-  test('U9 a refusal ends refused, naming the call; an answer cut off by length is kept as partial', async () => {
-    const refused = await plays([textChunks('I cannot help with that.', { stop: 'refusal' })])
+  test('U9 a refusal ends refused and names the call; a response cut off by length ends partial', async () => {
+    const refused = await runTurns([textChunks('I cannot help with that.', { stop: 'refusal' })])
     expect(refused.result).toMatchObject({ status: 'failed', stop_reason: 'refused', error: { code: 'model_refused' } })
     expect([refused.result.error?.step, refused.response]).toEqual(['session/turn/1/model', 'I cannot help with that.'])
-    const long = await plays([textChunks('Once upon a', { stop: 'length' })])
+    const long = await runTurns([textChunks('Once upon a', { stop: 'length' })])
     expect([long.result.status, long.result.stop_reason, long.response]).toEqual([
       'completed',
       'partial',
@@ -103,10 +103,12 @@ describe('the end of a session', () => {
     ])
   })
 
-  test('U9 a refusal that is asked again after a resume is no part of the conversation', async () => {
-    let asked = 0
-    const { troupe, result } = await plays([], {
-      model: chunkModel(() => (++asked === 1 ? textChunks('No.', { stop: 'refusal' }) : textChunks(`answer ${asked}`))),
+  test('U9 a refused call that is repeated after a resume is not part of the conversation', async () => {
+    let calls = 0
+    const { troupe, result } = await runTurns([], {
+      model: chunkModel(() =>
+        ++calls === 1 ? textChunks('No.', { stop: 'refusal' }) : textChunks(`response ${calls}`),
+      ),
     })
     const resumed = await (await troupe.resume(result.run_id)).result
     const { session_id } = resumed.output as { session_id: string }
@@ -114,21 +116,21 @@ describe('the end of a session', () => {
     const later = await createTestTroupe({ model, store: troupe.store, agents: [worker] })
     await later.troupe.run('task', { session_id, instruction: 'more' })
     expect(model.requests[0]?.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'user'])
-    expect(model.requests[0]?.messages[1]?.content).toEqual([{ type: 'text', text: 'answer 2' }])
+    expect(model.requests[0]?.messages[1]?.content).toEqual([{ type: 'text', text: 'response 2' }])
   })
 })
 
-describe('models that misbehave', () => {
-  test('U10 a stream that is cut keeps what had arrived; resume asks that call again and repeats nothing else', async () => {
-    let looked = 0
-    const counting = { ...look, execute: () => ({ success: true, output: ++looked }) }
-    let asked = 0
+describe('failing models', () => {
+  test('U10 an interrupted stream keeps its partial text, and a resume repeats only that call', async () => {
+    let toolCalls = 0
+    const countingLook = { ...look, execute: () => ({ success: true, output: ++toolCalls }) }
+    let modelCalls = 0
     const model = chunkModel(({ session }) => {
-      asked += 1
+      modelCalls += 1
       if (session.turn === 1) return toolCallChunks({ name: 'look' })
-      return asked === 2 ? cut({ type: 'text', text: 'I see a t' }) : textChunks('I see a tree.')
+      return modelCalls === 2 ? interrupt({ type: 'text', text: 'I see a t' }) : textChunks('I see a tree.')
     })
-    const { troupe, result } = await plays([], { model, tools: [counting] })
+    const { troupe, result } = await runTurns([], { model, tools: [countingLook] })
     expect(result).toMatchObject({
       status: 'failed',
       error: { code: 'stream_interrupted', step: 'session/turn/2/model' },
@@ -137,33 +139,33 @@ describe('models that misbehave', () => {
     expect(eventData(await troupe.events(result.run_id), 'model:error')).toMatchObject([{ partial_text: 'I see a t' }])
     const resumed = await (await troupe.resume(result.run_id)).result
     expect(resumed).toMatchObject({ status: 'completed', output: { response: 'I see a tree.' } })
-    expect([asked, looked]).toEqual([3, 1])
+    expect([modelCalls, toolCalls]).toEqual([3, 1])
     expect(model.requests[2]?.messages).toEqual(model.requests[1]?.messages)
     expect(eventData(await troupe.events(result.run_id), 'model:begin').map(({ attempt }) => attempt)).toEqual([
       1, 1, 2,
     ])
   })
 
-  test('U11 a chunk of unknown type is garbage and says so', async () => {
-    const odd = { type: 'hologram', text: '?' } as unknown as ModelChunk
-    const { result } = await plays([[odd, ...textChunks('x')]])
+  test('U11 a chunk of unknown type fails with model_invalid_response', async () => {
+    const unknown = { type: 'hologram', text: '?' } as unknown as ModelChunk
+    const { result } = await runTurns([[unknown, ...textChunks('x')]])
     expect(result).toMatchObject({ status: 'failed', error: { code: 'model_invalid_response' } })
     expect(result.error?.message).toContain('hologram')
   })
 
-  test('U12 calls with the same id, or none, get ids of their own, and each is answered', async () => {
+  test('U12 tool calls with the same id, or none, get ids of their own and a result each', async () => {
     const twice = toolCallChunks({ name: 'look', id: 'x' }, { name: 'look', id: 'x' }, { name: 'look', id: '' })
-    const { model } = await plays([twice, textChunks('done')])
-    const [, assistant, answers] = model.requests[1]?.messages ?? []
-    const ids = (message: typeof answers) => message?.content.map((part) => ('id' in part ? part.id : ''))
+    const { model } = await runTurns([twice, textChunks('done')])
+    const [, assistant, results] = model.requests[1]?.messages ?? []
+    const ids = (message: typeof results) => message?.content.map((part) => ('id' in part ? part.id : ''))
     expect(ids(assistant)).toEqual(['x', 'x~2', 'call'])
-    expect(ids(answers)).toEqual(['x', 'x~2', 'call'])
+    expect(ids(results)).toEqual(['x', 'x~2', 'call'])
   })
 
-  test('U13 an error of the model fails the run with the step named, and the words that had come are kept', async () => {
-    const { result, troupe } = await plays([
+  test('U13 a model error fails the run with its step, and the partial text is kept', async () => {
+    const { result, troupe } = await runTurns([
       toolCallChunks({ name: 'look' }),
-      breaking(status(529, 'overloaded'), { type: 'text', text: 'Well' }),
+      throwAfter(httpError(529, 'overloaded'), { type: 'text', text: 'Well' }),
     ])
     expect(result).toMatchObject({ status: 'failed', stop_reason: 'failed', output: { response: 'Well' } })
     expect(result.error).toMatchObject({ code: 'model_failed', message: 'overloaded', step: 'session/turn/2/model' })
@@ -172,7 +174,7 @@ describe('models that misbehave', () => {
     expect(error?.estimated).toBeUndefined()
   })
 
-  test('U13 a failed call counts as made after a resume too', async () => {
+  test('U13 a failed call still counts in usage after a resume', async () => {
     const rules = [
       { reply: { error: { status: 500, message: 'down' } }, usage: { input: 7, output: 0 }, times: 1 },
       { reply: { text: 'up again' }, usage: { input: 7, output: 3 } },
@@ -185,10 +187,10 @@ describe('models that misbehave', () => {
   })
 })
 
-describe('usage and words', () => {
-  test('U16 usage that never arrives counts at the reservation and is marked estimated', async () => {
+describe('usage and deltas', () => {
+  test('U16 a call without reported usage counts at its reservation and is marked estimated', async () => {
     const prices: PriceBook = { cost: (_model, usage) => (usage.input + usage.output) / 1000 }
-    const { troupe, result } = await plays(
+    const { troupe, result } = await runTurns(
       [
         [
           { type: 'text', text: 'hi' },
@@ -208,13 +210,13 @@ describe('usage and words', () => {
     expect((await troupe.runs())[0]?.usage.estimated).toBe(true)
   })
 
-  test('U16 a stream that broke without a word from the provider counts at the reservation as well', async () => {
-    const { troupe, result } = await plays([cut({ type: 'text', text: 'h' })])
+  test('U16 an interrupted stream counts at its reservation too', async () => {
+    const { troupe, result } = await runTurns([interrupt({ type: 'text', text: 'h' })])
     expect(eventData(await troupe.events(result.run_id), 'model:error')[0]).toMatchObject({ estimated: true })
     expect(result.usage.input).toBeGreaterThan(0)
   })
 
-  test('U17 words are told as they come, with key, attempt and offset; a new attempt starts over', async () => {
+  test('U17 deltas have key, attempt and offset, and a new attempt restarts at 0', async () => {
     const chunks: ModelChunk[] = [
       { type: 'reasoning', text: 'Hmm. ' },
       { type: 'text', text: 'I see ' },
@@ -222,16 +224,16 @@ describe('usage and words', () => {
       { type: 'finish', stop: 'end' },
     ]
     let tries = 0
-    const model = chunkModel(() => (++tries === 1 ? cut(...chunks.slice(0, 2)) : chunks))
+    const model = chunkModel(() => (++tries === 1 ? interrupt(...chunks.slice(0, 2)) : chunks))
     const { troupe } = await createTestTroupe({ model, agents: [worker], engine: { retryPolicy: NO_RETRIES } })
-    const heard: StreamItem[] = []
-    const listen = async (handle: AsyncIterable<StreamItem>) => {
-      for await (const signal of handle) heard.push(signal)
+    const items: StreamItem[] = []
+    const collect = async (handle: AsyncIterable<StreamItem>) => {
+      for await (const item of handle) items.push(item)
     }
     const first = await troupe.stream('task', { agent: 'worker', instruction: 'go' })
-    await listen(first)
-    await listen(await troupe.resume(first.run_id))
-    const deltas = heard.flatMap((signal) => ('delta' in signal ? [signal.delta] : []))
+    await collect(first)
+    await collect(await troupe.resume(first.run_id))
+    const deltas = items.flatMap((item) => ('delta' in item ? [item.delta] : []))
     expect(deltas.map(({ attempt, offset, type, text }) => [attempt, offset, type, text])).toEqual([
       [1, 0, 'reasoning', 'Hmm. '],
       [1, 5, 'text', 'I see '],
@@ -240,14 +242,14 @@ describe('usage and words', () => {
       [2, 11, 'text', 'a tree.'],
     ])
     expect(new Set(deltas.map(({ key }) => key))).toEqual(new Set(['session/turn/1/model']))
-    const places = heard.map((signal) => ('delta' in signal ? 'delta' : signal.event.type))
-    expect(places.indexOf('model:begin')).toBeLessThan(places.indexOf('delta'))
-    expect(places.lastIndexOf('delta')).toBeLessThan(places.lastIndexOf('model:end'))
+    const types = items.map((item) => ('delta' in item ? 'delta' : item.event.type))
+    expect(types.indexOf('model:begin')).toBeLessThan(types.indexOf('delta'))
+    expect(types.lastIndexOf('delta')).toBeLessThan(types.lastIndexOf('model:end'))
   })
 })
 
-test('U18 the conversation folded from the journal is the one that the model saw', async () => {
-  const shapes: ChunkSource[] = [
+test('U18 the conversation folded from the journal equals the messages that the model got', async () => {
+  const responses: ChunkSource[] = [
     [
       { type: 'reasoning', text: 'r', provider: { signature: 's' } },
       { type: 'text', text: 'T' },
@@ -257,10 +259,12 @@ test('U18 the conversation folded from the journal is the one that the model saw
     toolCallChunks({ name: 'look', id: '' }, { name: 'look', id: '' }),
     textChunks(''),
   ]
-  for (let choice = 0; choice < shapes.length ** 2; choice++) {
-    const picked = [shapes[choice % 4], shapes[Math.floor(choice / 4)]].flatMap((shape) => (shape ? [shape] : []))
+  for (let choice = 0; choice < responses.length ** 2; choice++) {
+    const picked = [responses[choice % 4], responses[Math.floor(choice / 4)]].flatMap((response) =>
+      response ? [response] : [],
+    )
     const hooks = [{ addContext: () => (choice % 2 ? 'by the way' : undefined) }]
-    const { troupe, result, model } = await plays([...picked, textChunks('end')], { hooks })
+    const { troupe, result, model } = await runTurns([...picked, textChunks('end')], { hooks })
     const events = await troupe.events(result.run_id)
     const open = events.find((event) => event.type === 'session:open')
     const last = events.findLast((event) => event.type === 'model:begin')

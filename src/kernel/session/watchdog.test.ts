@@ -6,12 +6,12 @@ import { simulatedWorld } from '../../testing/simulated-world.ts'
 import type { ModelChunk } from '../model.ts'
 import { defineTool } from '../tool.ts'
 
-const thinks = (text: string): ModelChunk => ({ type: 'text', text })
+const textChunk = (text: string): ModelChunk => ({ type: 'text', text })
 const delegate = (to: string) => toolCallChunks({ name: 'task', input: { agent: to, instruction: 'go' } })
-const asks = toolCallChunks({ name: 'ask_user', input: { question: 'May I?' } })
+const askUser = toolCallChunks({ name: 'ask_user', input: { question: 'May I?' } })
 
-/** A tool that takes its time in a simulated world. */
-function naps(sleep: (ms: number, signal: AbortSignal) => Promise<void>) {
+/** A tool that sleeps in a simulated world. */
+function napTool(sleep: (ms: number, signal: AbortSignal) => Promise<void>) {
   return defineTool({
     name: 'nap',
     description: 'nap',
@@ -23,18 +23,18 @@ function naps(sleep: (ms: number, signal: AbortSignal) => Promise<void>) {
   })
 }
 
-describe('the time of an agent', () => {
-  test('U14 an agent over its time ends timeout, with what it had said, and its caller goes on', async () => {
+describe('timeout_ms of an agent', () => {
+  test('U14 an agent over its timeout_ms ends timeout with its text, and its caller continues', async () => {
     const world = simulatedWorld(1)
     const model = chunkModel(({ session }) => {
       if (session.agent === 'lead') return session.turn === 1 ? delegate('slow') : textChunks('the helper was too slow')
-      return [thinks('First I nap.'), ...toolCallChunks({ name: 'nap', input: { ms: 5000 } })]
+      return [textChunk('First I nap.'), ...toolCallChunks({ name: 'nap', input: { ms: 5000 } })]
     })
     const { troupe, task } = await createTestTroupe({
       model,
       engine: { world },
       agents: [agent('lead'), agent('slow', { timeout_ms: 12_000 })],
-      tools: [naps((ms, signal) => world.sleep(ms, signal))],
+      tools: [napTool((ms, signal) => world.sleep(ms, signal))],
     })
     const result = await world.runUntil(task('lead', 'go'))
     expect(result).toMatchObject({ status: 'completed', output: { response: 'the helper was too slow' } })
@@ -42,11 +42,13 @@ describe('the time of an agent', () => {
     expect(end).toMatchObject({ status: 'failed', stop_reason: 'timeout', error: { code: 'timeout' } })
     expect(end?.text).toBe('First I nap.\n\nFirst I nap.\n\nFirst I nap.')
     expect(world.now() - Date.UTC(2030, 0, 1)).toBe(12_000)
-    const told = model.requests.at(-1)?.messages.at(-1)?.content[0]
-    expect(told && 'text' in told && told.text).toMatch(/slow did not finish within 12000 ms[\s\S]*First I nap\./)
+    const toolResult = model.requests.at(-1)?.messages.at(-1)?.content[0]
+    expect(toolResult && 'text' in toolResult && toolResult.text).toMatch(
+      /slow did not finish within 12000 ms[\s\S]*First I nap\./,
+    )
   })
 
-  test('U14 its session can be resumed afterwards, with its time anew', async () => {
+  test('U14 a timed-out session can be resumed with a new timeout', async () => {
     const world = simulatedWorld(1)
     let nap = 5000
     const model = chunkModel(({ session }) =>
@@ -56,17 +58,17 @@ describe('the time of an agent', () => {
       model,
       engine: { world },
       agents: [agent('slow', { timeout_ms: 3000 })],
-      tools: [naps((ms, signal) => world.sleep(ms, signal))],
+      tools: [napTool((ms, signal) => world.sleep(ms, signal))],
     })
-    const late = await world.runUntil(task('slow', 'go'))
-    expect(late.stop_reason).toBe('timeout')
+    const timedOut = await world.runUntil(task('slow', 'go'))
+    expect(timedOut.stop_reason).toBe('timeout')
     nap = 2500
-    const { session_id } = late.output as { session_id: string }
-    const again = await world.runUntil(troupe.run('task', { session_id, instruction: 'go on' }))
+    const { session_id } = timedOut.output as { session_id: string }
+    const again = await world.runUntil(troupe.run('task', { session_id, instruction: 'continue' }))
     expect(again).toMatchObject({ status: 'completed', output: { response: 'rested', turn_count: 2 } })
   })
 
-  test('U14 time in which a person is asked does not count, though others work meanwhile', async () => {
+  test('U14 time at a gate does not count, even while other agents work', async () => {
     const world = simulatedWorld(1)
     const model = chunkModel(({ session }) => {
       if (session.agent === 'lead') {
@@ -74,13 +76,13 @@ describe('the time of an agent', () => {
         return session.turn === 1 ? toolCallChunks(...both) : textChunks('both are back')
       }
       if (session.turn > 1) return textChunks(`${session.agent} done`)
-      return session.agent === 'asker' ? asks : toolCallChunks({ name: 'nap', input: { ms: 60_000 } })
+      return session.agent === 'asker' ? askUser : toolCallChunks({ name: 'nap', input: { ms: 60_000 } })
     })
     const { troupe, task } = await createTestTroupe({
       model,
       engine: { world },
       agents: [agent('lead'), agent('asker', { timeout_ms: 1000 }), agent('worker')],
-      tools: [naps((ms, signal) => world.sleep(ms, signal))],
+      tools: [napTool((ms, signal) => world.sleep(ms, signal))],
     })
     const waiting = await world.runUntil(task('lead', 'go'))
     expect(waiting.status).toBe('waiting')
@@ -98,9 +100,9 @@ describe('the time of an agent', () => {
     ])
   })
 
-  test('U14 two questions at the same time are one wait, not two', async () => {
+  test('U14 two gates at the same time count as one wait', async () => {
     const world = simulatedWorld(1)
-    const twice = [...asks.slice(0, 1), ...asks]
+    const twice = [...askUser.slice(0, 1), ...askUser]
     const nap = (ms: number) => toolCallChunks({ name: 'nap', input: { ms } })
     const model = chunkModel(({ session }) => {
       if (session.turn > 2) return textChunks('done')
@@ -112,7 +114,7 @@ describe('the time of an agent', () => {
       model,
       engine: { world },
       agents: [agent('lead'), agent('asker', { timeout_ms: 1000 }), agent('worker')],
-      tools: [naps((ms, signal) => world.sleep(ms, signal))],
+      tools: [napTool((ms, signal) => world.sleep(ms, signal))],
     })
     const handle = await troupe.stream('task', { agent: 'lead', instruction: 'go' })
     await world.runUntil(world.sleep(30_000))
@@ -124,7 +126,7 @@ describe('the time of an agent', () => {
 })
 
 describe('cancelling', () => {
-  /** Three levels, each with a word before it delegates; the last one waits for ever. */
+  /** Three levels, each with a text before it delegates; the last one waits forever. */
   async function threeLevels(bottom: 'model' | 'tool' | 'person') {
     const reached = Promise.withResolvers<void>()
     const hang = defineTool({
@@ -139,10 +141,10 @@ describe('cancelling', () => {
       },
     })
     const model = chunkModel(({ session }) => {
-      if (session.agent === 'one') return [thinks('One says.'), ...delegate('two')]
-      if (session.agent === 'two') return [thinks('Two says.'), ...delegate('three')]
-      if (bottom === 'tool') return [thinks('Three says.'), ...toolCallChunks({ name: 'hang' })]
-      if (bottom === 'person') return [thinks('Three says.'), ...asks]
+      if (session.agent === 'one') return [textChunk('One says.'), ...delegate('two')]
+      if (session.agent === 'two') return [textChunk('Two says.'), ...delegate('three')]
+      if (bottom === 'tool') return [textChunk('Three says.'), ...toolCallChunks({ name: 'hang' })]
+      if (bottom === 'person') return [textChunk('Three says.'), ...askUser]
       reached.resolve()
       return new Promise(() => {})
     })
@@ -153,7 +155,7 @@ describe('cancelling', () => {
   }
 
   test.each(['model', 'tool', 'person'] as const)(
-    'U15 it reaches every descendant (the last one waits for a %s), and keeps what each had',
+    'U15 cancelling ends every sub-session and keeps its text (the last one waits for a %s)',
     async (bottom) => {
       const { troupe, handle, reached, model } = await threeLevels(bottom)
       if (bottom === 'person') expect((await handle.result).status).toBe('waiting')
@@ -173,7 +175,7 @@ describe('cancelling', () => {
     },
   )
 
-  test('U15 what was in flight counts as lost, so the account stays an upper bound', async () => {
+  test('U15 a model call in flight counts as lost', async () => {
     const { troupe, handle, reached } = await threeLevels('model')
     await reached
     await troupe.cancel(handle.run_id)
@@ -186,7 +188,7 @@ describe('cancelling', () => {
     expect(row?.usage).toMatchObject({ calls: 2, lost: { calls: 1, tokens: open?.reserved.tokens } })
   })
 
-  test('U15 cancelled twice, or after its end, a run says that it has ended', async () => {
+  test('U15 cancelling an ended run fails with run_ended', async () => {
     const { troupe, handle, reached } = await threeLevels('model')
     await reached
     await troupe.cancel(handle.run_id)
