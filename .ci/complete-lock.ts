@@ -1,6 +1,6 @@
-// A registry mirror may hold a tool's binary for one platform only. npm then leaves the other platforms out of the
-// lock file, and `npm ci` refuses that lock everywhere. This writes the missing optional entries, by name and version.
-// Run it after every change of dependencies: `npm run lock`.
+// A registry mirror may host a binary package for one platform only. npm then omits the other platforms from the lock
+// file, and `npm ci` fails everywhere else. This script adds the missing optional entries by name and version.
+// Run it after every dependency change: `npm run lock`.
 import { readFileSync, writeFileSync } from 'node:fs'
 
 type LockEntry = {
@@ -14,13 +14,24 @@ type LockEntry = {
   optionalDependencies?: Record<string, string>
 }
 
-const systems = ['android', 'darwin', 'freebsd', 'linux', 'openharmony', 'win32', 'sunos', 'aix', 'netbsd', 'openbsd']
+const operatingSystems = [
+  'android',
+  'darwin',
+  'freebsd',
+  'linux',
+  'openharmony',
+  'win32',
+  'sunos',
+  'aix',
+  'netbsd',
+  'openbsd',
+]
 const processors = ['arm64', 'arm', 'x64', 'ia32', 'ppc64', 'riscv64', 's390x', 'loong64', 'mips64el', 'wasm32']
 
-function platformOf(name: string): Pick<LockEntry, 'os' | 'cpu' | 'libc'> | undefined {
+function parsePlatform(name: string): Pick<LockEntry, 'os' | 'cpu' | 'libc'> | undefined {
   const words = name.split(/[-/]/)
   const cpu = processors.find((word) => words.includes(word))
-  const os = systems.find((word) => words.includes(word))
+  const os = operatingSystems.find((word) => words.includes(word))
   if (cpu === undefined || (os === undefined && cpu !== 'wasm32')) return undefined
   const libc = words.some((word) => word.startsWith('musl')) ? 'musl' : 'glibc'
   return { cpu: [cpu], ...(os ? { os: [os] } : {}), ...(os === 'linux' ? { libc: [libc] } : {}) }
@@ -30,12 +41,15 @@ function missingEntries(packages: Record<string, LockEntry>): Record<string, Loc
   const found: Record<string, LockEntry> = {}
   for (const [owner, entry] of Object.entries(packages)) {
     for (const [name, range] of Object.entries(entry.optionalDependencies ?? {})) {
-      const place = `node_modules/${name}`
-      if (packages[place] || packages[`${owner}/${place}`]) continue
-      const platform = platformOf(name)
-      if (!platform) throw new Error(`${owner} wants ${name}, which the registry lacks and whose platform is unclear`)
+      const path = `node_modules/${name}`
+      if (packages[path] || packages[`${owner}/${path}`]) continue
+      const platform = parsePlatform(name)
+      if (!platform)
+        throw new Error(
+          `${owner} depends on ${name}, which is not in the lock file and whose platform cannot be derived from its name`,
+        )
       const version = range.replace(/^[~^=v]+/, '')
-      found[place] = { version, ...(entry.dev ? { dev: true } : {}), optional: true, ...platform }
+      found[path] = { version, ...(entry.dev ? { dev: true } : {}), optional: true, ...platform }
     }
   }
   return found

@@ -3,14 +3,14 @@ import { readdirSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 
-// Team files are data; their tests stand beside the code that reads them.
+// Team files are tested in test/e2e/team-examples.test.ts.
 const examples = readdirSync('examples').filter((name) => name !== 'teams')
 
 test('there are examples', () => {
   expect(examples.length).toBeGreaterThan(0)
 })
 
-test.each(examples)('the example %s runs offline and finds its own result right', async (name) => {
+test.each(examples)('the example %s runs offline and its assertions hold', async (name) => {
   const offline = new URL('docs/offline-troupe.ts', import.meta.url).href
   const run = promisify(execFile)(process.execPath, ['--import', offline, `examples/${name}/main.ts`], {
     timeout: 20_000,

@@ -2,23 +2,26 @@ import { parseDocument } from 'yaml'
 import type { CodeBlock, MarkdownFile } from './markdown.ts'
 import { codeBlocks } from './markdown.ts'
 
-/** What a command in a shell block may name. */
+/** npm scripts and subcommands that a shell block may use. */
 export type KnownCommands = { scripts: readonly string[]; subcommands: readonly string[] }
 
 const languages = ['ts', 'json', 'yaml', 'sh', 'console', 'text', 'mermaid', 'diff']
 const npmCommands = ['ci', 'install', 'i', 'test', 'exec', 'pack', 'help']
 
 export function blockProblems(block: CodeBlock, commands: KnownCommands): string[] {
-  const where = `${block.path}:${block.line}`
+  const location = `${block.path}:${block.line}`
   if (!languages.includes(block.language)) {
-    return [`${where} "${block.language}" is not a language we check; known: ${languages.join(', ')}`]
+    return [`${location} "${block.language}" is not a checked language; known: ${languages.join(', ')}`]
   }
-  if (block.language === 'json') return parseProblems(() => JSON.parse(block.body)).map((why) => `${where} ${why}`)
+  if (block.language === 'json')
+    return parseProblems(() => JSON.parse(block.body)).map((problem) => `${location} ${problem}`)
   if (block.language === 'yaml') {
-    return parseDocument(block.body).errors.map((error) => `${where} ${error.message.split('\n')[0]}`)
+    return parseDocument(block.body).errors.map((error) => `${location} ${error.message.split('\n')[0]}`)
   }
   if (block.language === 'sh' || block.language === 'console') {
-    return shellCommands(block).flatMap((words) => commandProblems(words, commands).map((why) => `${where} ${why}`))
+    return shellCommands(block).flatMap((words) =>
+      commandProblems(words, commands).map((problem) => `${location} ${problem}`),
+    )
   }
   return []
 }
@@ -32,7 +35,7 @@ function parseProblems(parse: () => unknown): string[] {
   }
 }
 
-/** In `sh` every line is a command; in `console` those after `$`, the rest is output. */
+/** In `sh` every line is a command; in `console` only lines after `$`, the rest is output. */
 export function shellCommands({ language, body }: CodeBlock): string[][] {
   return body
     .replaceAll('\\\n', ' ')
@@ -44,7 +47,7 @@ export function shellCommands({ language, body }: CodeBlock): string[][] {
       command
         .trim()
         .split(/\s+/)
-        .filter((word, at) => word !== '' && !(at === 0 && /^\w+=/.test(word))),
+        .filter((word, index) => word !== '' && !(index === 0 && /^\w+=/.test(word))),
     )
     .filter((words) => words.length > 0)
 }
@@ -55,18 +58,18 @@ function commandProblems(words: readonly string[], { scripts, subcommands }: Kno
   if (program !== 'npm') return []
   const [verb, ...after] = rest.filter((word) => word !== '-s' && word !== '--silent')
   if (verb === undefined || npmCommands.includes(verb)) return []
-  if (verb !== 'run') return [`"npm ${verb}" is not a command we document; use "npm run"`]
+  if (verb !== 'run') return [`"npm ${verb}" is not a documented command; use "npm run"`]
   const [script = '', ...forwarded] = after
-  if (!scripts.includes(script)) return [`there is no npm script "${script}"; known: ${scripts.join(', ')}`]
+  if (!scripts.includes(script)) return [`unknown npm script "${script}"; known: ${scripts.join(', ')}`]
   return script === 'troupe' ? subcommandProblems(forwarded.slice(forwarded.indexOf('--') + 1), subcommands) : []
 }
 
 function subcommandProblems([name]: readonly string[], subcommands: readonly string[]): string[] {
   if (name === undefined || name.startsWith('-') || name === 'help' || subcommands.includes(name)) return []
-  return [`there is no command "troupe ${name}"; known: ${subcommands.join(', ')}`]
+  return [`unknown command "troupe ${name}"; known: ${subcommands.join(', ')}`]
 }
 
-/** A newcomer meets a program that runs before eighty words have passed. */
+/** The README must show a short runnable program within its first 80 words. */
 export function readmeProblems(readme: MarkdownFile): string[] {
   const [first] = codeBlocks(readme)
   if (!first) return ['README.md has no code block']
@@ -78,8 +81,8 @@ export function readmeProblems(readme: MarkdownFile): string[] {
   const words = before.split(/\s+/).filter((word) => /\w/.test(word)).length
   const lines = first.body.split('\n').length - 1
   return [
-    ...(words < 80 ? [] : [`README.md has ${words} words before its first code block; fewer than 80 are wanted`]),
-    ...(lines <= 15 ? [] : [`the first code block of README.md has ${lines} lines; at most 15 are wanted`]),
+    ...(words < 80 ? [] : [`README.md has ${words} words before its first code block; the limit is 79`]),
+    ...(lines <= 15 ? [] : [`the first code block of README.md has ${lines} lines; the limit is 15`]),
     ...(isRunnable(first) ? [] : ['the first code block of README.md is not marked "ts run"']),
   ]
 }
@@ -88,15 +91,15 @@ export function isRunnable({ language, flags }: CodeBlock): boolean {
   return language === 'ts' && flags.includes('run')
 }
 
-/** The words after `troupe` of every documented command line, however it is started. */
+/** The arguments of `troupe` in every documented command line. */
 export function troupeCommands(blocks: readonly CodeBlock[]): string[][] {
   return blocks
     .filter(({ language }) => language === 'sh' || language === 'console')
     .flatMap(shellCommands)
     .flatMap((words) => {
-      const at = words.indexOf('troupe')
-      if (at === -1) return []
-      const rest = words.slice(at + 1)
+      const index = words.indexOf('troupe')
+      if (index === -1) return []
+      const rest = words.slice(index + 1)
       return [rest[0] === '--' ? rest.slice(1) : rest]
     })
 }

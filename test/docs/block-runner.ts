@@ -1,5 +1,5 @@
-// Code blocks are checked in a folder outside the repository: node does not strip types below node_modules, and what
-// a program writes (`.troupe/`) must not land in the clone. A block keeps its line numbers, so an error names README's.
+// Code blocks are checked in a folder outside the repository: Node does not strip types below node_modules, and files
+// that a program writes (`.troupe/`) must not land in the clone. Line numbers stay those of the Markdown page.
 import { spawn } from 'node:child_process'
 import { mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -17,7 +17,7 @@ export function createWorkspace(): { folder: string; close: () => void } {
   return { folder, close: () => rmSync(folder, { recursive: true, force: true }) }
 }
 
-/** Runs a block as a reader would after `npm install troupe`, without network and without the caller's keys. */
+/** Runs a block as after `npm install troupe`, without network and without the API keys of the caller. */
 export async function runBlock(folder: string, block: CodeBlock): Promise<ProcessResult> {
   const file = writeBlock(folder, block)
   const offline = pathToFileURL(join(repositoryRoot, 'test/docs/offline-troupe.ts')).href
@@ -26,7 +26,7 @@ export async function runBlock(folder: string, block: CodeBlock): Promise<Proces
   return await runProcess(process.execPath, ['--import', offline, file], { cwd, env, timeout: 15_000 })
 }
 
-/** Type-checks all blocks with one compiler run; only complaints about the blocks themselves are returned. */
+/** Type-checks all blocks in one compiler run and returns only errors in the blocks themselves. */
 export async function typeProblems(folder: string, blocks: readonly CodeBlock[]): Promise<string[]> {
   const files = blocks.map((block) => writeBlock(folder, block))
   const paths = {

@@ -9,7 +9,7 @@ const page = (source: string) => ({ path: 'README.md', source })
 const block = (language: string, body: string): CodeBlock => ({ path: 'a.md', line: 3, language, flags: [], body })
 
 describe('markdown', () => {
-  test('blocks carry language, flags, line and body, also when indented or holding fences', () => {
+  test('blocks have language, flags, line and body, also when indented or containing fences', () => {
     const found = codeBlocks(page(`x\n  ${fence}ts run\n  a\n  ${fence}\n~~~~text\n${fence}\n~~~\n~~~~\n`))
     expect(found).toEqual([
       { path: 'README.md', line: 2, language: 'ts', flags: ['run'], body: 'a\n' },
@@ -17,11 +17,11 @@ describe('markdown', () => {
     ])
   })
 
-  test('a block that never ends is an error', () => {
+  test('an unterminated block is an error', () => {
     expect(() => codeBlocks(page(`${fence}ts\na\n`))).toThrow('README.md:1')
   })
 
-  test('only links into the repository are followed', () => {
+  test('only relative links are returned', () => {
     const text = `[a](docs/a.md#part) [b](https://b) [c](#c) ![d](d%20e.png "t")\n\`[no](no.md)\`\n[r]: ../r.md\n`
     expect(relativeLinks(page(text)).map(({ target }) => target)).toEqual(['docs/a.md', 'd e.png', '../r.md'])
     expect(relativeLinks(page(`${fence}text\n[no](no.md)\n${fence}\n`))).toEqual([])
@@ -39,20 +39,20 @@ describe('blocks', () => {
     ['console', '$ troupe show R1\ntroupe frobnicate is only output'],
     ['sh', 'TROUPE_STORE=x npx troupe --help'],
     ['text', 'anything'],
-  ])('%s: %s passes', (language, body) => {
+  ])('%s: %s is accepted', (language, body) => {
     expect(blockProblems(block(language, `${body}\n`), known)).toEqual([])
   })
 
   test.each([
     ['json', '{a: 1}', 'a.md:3'],
     ['yaml', 'a: [1', 'a.md:3'],
-    ['python', 'x', 'not a language we check'],
-    ['', 'x', 'not a language we check'],
-    ['sh', 'npm run dmeo', 'no npm script "dmeo"'],
-    ['sh', 'npm run -s troupe -- shwo', 'no command "troupe shwo"'],
-    ['console', '$ npm ci && troupe rnu', 'no command "troupe rnu"'],
+    ['python', 'x', 'not a checked language'],
+    ['', 'x', 'not a checked language'],
+    ['sh', 'npm run dmeo', 'unknown npm script "dmeo"'],
+    ['sh', 'npm run -s troupe -- shwo', 'unknown command "troupe shwo"'],
+    ['console', '$ npm ci && troupe rnu', 'unknown command "troupe rnu"'],
     ['sh', 'npm start', 'use "npm run"'],
-  ])('%s: %s is refused', (language, body, message) => {
+  ])('%s: %s is rejected', (language, body, message) => {
     expect(blockProblems(block(language, `${body}\n`), known).join()).toContain(message)
   })
 })
@@ -61,7 +61,7 @@ describe('the README', () => {
   const readme = (words: number, lines: number, info = 'ts run') =>
     readmeProblems(page(`${'word '.repeat(words)}\n${fence}${info}\n${'a\n'.repeat(lines)}${fence}\n`))
 
-  test('79 words and 15 lines pass; one more of either, or a block that does not run, is refused', () => {
+  test('79 words and 15 lines are accepted; more of either or a block without `run` is rejected', () => {
     expect(readme(79, 15)).toEqual([])
     expect(readme(80, 15)).toHaveLength(1)
     expect(readme(79, 16)).toHaveLength(1)
@@ -71,24 +71,24 @@ describe('the README', () => {
 })
 
 describe('programs', () => {
-  const workshop = createWorkspace()
-  afterAll(workshop.close)
-  const run = (body: string) => runBlock(workshop.folder, block('ts', body))
+  const workspace = createWorkspace()
+  afterAll(workspace.close)
+  const run = (body: string) => runBlock(workspace.folder, block('ts', body))
 
-  test('a program that works ends with 0, one that throws or goes online does not', async () => {
+  test('a program exits with 0 unless it throws or opens a connection', async () => {
     expect(await run('const x: number = 1\nconsole.log(x)\n')).toEqual({ status: 0, output: '1\n' })
     const thrown = await run(`throw new Error('no')\n`)
     expect(thrown.status).toBe(1)
     expect(thrown.output).toContain('a.md.3.ts:4')
     const online = await run(`import { connect } from 'node:net'\nconnect(9, '127.0.0.1')\n`)
-    expect(online.output).toContain('runs offline')
+    expect(online.output).toContain('must run offline')
     expect(online.status).toBe(1)
   })
 
   test('a type error is reported at the line of the page', { timeout: 60_000 }, async () => {
     const wrong = { ...block('ts', `const ok = 1\nexport const x: string = ok\n`), path: 'docs/b.md', line: 10 }
     const right = block('ts', `import { z } from 'zod'\nexport const n: number = z.number().parse(1)\n`)
-    const found = await typeProblems(workshop.folder, [wrong, right])
+    const found = await typeProblems(workspace.folder, [wrong, right])
     expect(found).toHaveLength(1)
     expect(found[0]).toMatch(/docs__b\.md:12: error TS2322/)
   })

@@ -18,13 +18,13 @@ export function codeBlocks({ path, source }: MarkdownFile): CodeBlock[] {
       open.lines.push(line.startsWith(open.indent) ? line.slice(open.indent.length) : line)
     }
   }
-  if (open) throw new Error(`${path}:${open.block.line} opens a code block that never ends`)
+  if (open) throw new Error(`${path}:${open.block.line} opens a code block without an end`)
   return blocks
 }
 
-/** The targets of links and images that point into the repository, without their anchors. */
+/** Targets of relative links and images, without anchors. */
 export function relativeLinks(file: MarkdownFile): { target: string; line: number }[] {
-  return prose(file.source)
+  return blankCode(file.source)
     .split('\n')
     .flatMap((line, index) => {
       const inline = [...line.matchAll(/\]\(\s*<?([^)\s>]+)>?[^)]*\)/g)]
@@ -35,8 +35,8 @@ export function relativeLinks(file: MarkdownFile): { target: string; line: numbe
     .map(({ target, line }) => ({ target: decodeURIComponent(target.replace(/[#?].*$/, '')), line }))
 }
 
-/** The text with every code block and code span blanked, line for line. */
-function prose(source: string): string {
+/** Blanks code blocks and code spans and keeps the line numbers. */
+function blankCode(source: string): string {
   let fence: string | undefined
   const lines = source.split('\n').map((line) => {
     const mark = /^\s*(`{3,}|~{3,})/.exec(line)?.[1]

@@ -1,4 +1,4 @@
-// Loaded before a documented program: `troupe` means this clone's source, and no socket leaves the machine.
+// Loaded before a documented program: resolves `troupe` to the source of this clone and blocks network connections.
 import { registerHooks } from 'node:module'
 import { Socket } from 'node:net'
 
@@ -12,5 +12,5 @@ registerHooks({
 })
 
 Socket.prototype.connect = () => {
-  throw new Error('a documented program runs offline, and this one opened a connection')
+  throw new Error('documented programs must run offline, but this one opened a connection')
 }

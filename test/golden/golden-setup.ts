@@ -3,7 +3,7 @@ import type { Agent, Tool, TroupeOptions } from '../../src/index.ts'
 import { defineTool } from '../../src/index.ts'
 import { functionModel, lastMessageText, lastResultSessionId } from '../support/test-troupe.ts'
 
-/** Who plays in the golden journals. Frozen: journals of old releases are resumed with exactly these. */
+/** Agents, tools and model of the golden journals. Frozen: journals of old releases resume with exactly these. */
 
 const agents: Agent[] = ['lead', 'scout', 'scribe'].map((name) => ({
   name,
@@ -11,9 +11,9 @@ const agents: Agent[] = ['lead', 'scout', 'scribe'].map((name) => ({
   instructions: `You are ${name}.`,
 }))
 
-/** What really happened outside, by idempotency key. */
-export function externalSystem(): { done: Map<string, string>; tools: Tool[] } {
-  const done = new Map<string, string>()
+/** Tools that record their effects by idempotency key. */
+export function externalSystem(): { effects: Map<string, string>; tools: Tool[] } {
+  const effects = new Map<string, string>()
   const write = defineTool({
     name: 'write',
     description: 'Writes a line.',
@@ -21,11 +21,11 @@ export function externalSystem(): { done: Map<string, string>; tools: Tool[] } {
     category: 'action',
     input: z.object({ line: z.string() }),
     execute({ line }, { idempotency_key }) {
-      done.set(idempotency_key, line)
+      effects.set(idempotency_key, line)
       return { success: true, output: 'written', files: ['log.txt'] }
     },
     recover: (_input, { idempotency_key }) =>
-      done.has(idempotency_key) ? { success: true, output: 'written' } : undefined,
+      effects.has(idempotency_key) ? { success: true, output: 'written' } : undefined,
   })
   const look = defineTool({
     name: 'look',
@@ -35,12 +35,12 @@ export function externalSystem(): { done: Map<string, string>; tools: Tool[] } {
     input: z.object({}),
     execute: () => ({ success: true, output: 'a tree' }),
   })
-  return { done, tools: [write, look] }
+  return { effects, tools: [write, look] }
 }
 
 const taskCall = (agent: string, instruction: string) => ({ name: 'task', input: { agent, instruction } })
 
-/** A lead asks two at once, resumes one, asks a person, acts, and sums up. */
+/** The lead delegates to two sessions, resumes one, asks a human question, acts, and responds. */
 function goldenModel() {
   return functionModel((request) => {
     const { agent, turn } = request.session

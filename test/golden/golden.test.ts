@@ -5,10 +5,7 @@ import { createTroupe, verifyJournal } from '../../src/index.ts'
 import { MemoryStore } from '../../src/store/memory.ts'
 import { externalSystem, goldenInput, goldenOptions } from './golden-setup.ts'
 
-/*
- * Journals that releases wrote are resumed by today's code, from every event on. A journal, once released, is never
- * rewritten: UPDATE_GOLDEN=1 only adds the one of the present version if it is missing.
- */
+/* Backward compatibility of journals: see README.md in this folder. */
 
 const folder = new URL('journals/', import.meta.url)
 const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
@@ -26,13 +23,13 @@ async function recordGoldenRun(): Promise<Event[]> {
   return troupe.events(ended.run_id)
 }
 
-/** A store that holds the first events of a journal, as a process that died left them. */
-async function storeWith(events: readonly Event[]): Promise<MemoryStore> {
+/** Creates a store with the first events of a journal, as a crashed process leaves them. */
+async function createStore(events: readonly Event[]): Promise<MemoryStore> {
   const store = new MemoryStore()
   const [start, ...rest] = events
-  if (!start) throw new Error('an empty journal')
+  if (!start) throw new Error('the journal is empty')
   await store.createRun(start)
-  const claimant = { owner: 'gone', now: 0, ttl_ms: 0, isDead: () => true }
+  const claimant = { owner: 'dead process', now: 0, ttl_ms: 0, isDead: () => true }
   const attempts = rest.filter((event) => event.type === 'run:attempt').length
   let lease = await store.lease(start.run_id, claimant)
   while (lease.epoch < attempts) lease = await store.lease(start.run_id, claimant)
@@ -43,30 +40,30 @@ async function storeWith(events: readonly Event[]): Promise<MemoryStore> {
 
 const journals = readdirSync(folder).map((name) => [name] as const)
 
-test('there is a golden journal of this version', () => {
+test('there is a golden journal of the current version', () => {
   expect(existsSync(current)).toBe(true)
 })
 
-test.each(journals)('X20 the journal %s is resumed from every event to the same result, acting once', async (name) => {
+test.each(journals)('X20 the journal %s resumes from every event to the same result and acts once', async (name) => {
   const events = JSON.parse(readFileSync(new URL(name, folder), 'utf8')) as Event[]
   const end = events.at(-1)
   for (let length = 1; length <= events.length; length++) {
-    const { done, tools } = externalSystem()
-    const begun = events.slice(0, length)
-    for (const event of begun) {
-      if (event.type === 'tool:post' && event.data.tool === 'write') done.set('before', 'tree')
+    const { effects, tools } = externalSystem()
+    const prefix = events.slice(0, length)
+    for (const event of prefix) {
+      if (event.type === 'tool:post' && event.data.tool === 'write') effects.set('before', 'tree')
     }
-    await using troupe = await createTroupe({ store: await storeWith(begun), ...goldenOptions(tools) })
+    await using troupe = await createTroupe({ store: await createStore(prefix), ...goldenOptions(tools) })
     const run_id = end?.run_id ?? ''
     let result = await (await troupe.resume(run_id)).result
     const [gate] = result.gates
     if (gate) result = await (await troupe.answer(gate.gate_id, 'yes')).result
-    expect([length, result.status, result.output]).toEqual([length, 'completed', end?.data && stepOutput(end)])
+    expect([length, result.status, result.output]).toEqual([length, 'completed', end && runOutput(end)])
     expect([length, verifyJournal(await troupe.events(run_id))]).toEqual([length, []])
-    expect([length, done.size]).toEqual([length, 1])
+    expect([length, effects.size]).toEqual([length, 1])
   }
 })
 
-function stepOutput(event: Event): unknown {
+function runOutput(event: Event): unknown {
   return event.type === 'run:end' ? event.data.output : undefined
 }

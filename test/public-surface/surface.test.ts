@@ -17,7 +17,7 @@ const files: Record<string, string> = {
 }
 const read = (path: string) => files[path] ?? ''
 
-test('names are followed to their declarations', () => {
+test('re-exports are resolved to their declarations', () => {
   expect(publicNames('src/index.ts', read)).toEqual([
     { name: 'Code', kind: 'type' },
     { name: 'createTroupe', kind: 'function' },
@@ -27,7 +27,7 @@ test('names are followed to their declarations', () => {
   ])
 })
 
-test('a value and a type of one name are both reported, overloads once', () => {
+test('a value and a type with the same name are both reported, overloads once', () => {
   const source = `export const Input = 1\nexport type Input = 1\nexport function f(): void\nexport function f() {}\n`
   expect(publicNames('a.ts', () => source)).toEqual([
     { name: 'f', kind: 'function' },
@@ -35,19 +35,19 @@ test('a value and a type of one name are both reported, overloads once', () => {
   ])
 })
 
-test('the report changes with a name and with a kind', () => {
+test('the report contains the name and the kind', () => {
   const report = (kind: string, name = 'run') => surfaceReport([{ entry: '.', names: [{ name, kind }] }])
   expect(report('function')).toContain('| `run` | function |')
   expect(report('function')).not.toBe(report('const'))
   expect(report('function')).not.toBe(report('function', 'runs'))
 })
 
-test('a name that its file does not export is an error, and so is export *', () => {
+test('a missing export and export * are errors', () => {
   expect(() => publicNames('a.ts', () => `export { gone } from './b.ts'`)).toThrow()
   expect(() => publicNames('a.ts', () => `export * from './b.ts'`)).toThrow('list the names')
 })
 
-test('the entries of package.json lead to their sources', () => {
+test('the entry points of package.json map to their sources', () => {
   const field = { '.': { default: './dist/index.js' }, './testing': { default: './dist/testing/index.js' } }
   expect(entrySources({ ...field, './package.json': './package.json' })).toEqual([
     { entry: '.', source: 'src/index.ts' },

@@ -5,15 +5,15 @@ import { identifierName, isNode, parseSource } from '../support/syntax-tree.ts'
 
 export type PublicName = { name: string; kind: string }
 
-/** Where a name is exported in a file: declared here, or taken from another file under `original`. */
+/** An export: declared in the file, or re-exported from another file under `original`. */
 type Export = { kind: string } | { from: string; original: string; typeOnly: boolean }
 
-/** The names that a program can import from `entry`, each with the kind of its declaration, sorted. */
+/** The names that a program can import from `entry`, with the kind of each declaration, sorted. */
 export function publicNames(entry: string, read: (path: string) => string): PublicName[] {
-  const exported = exportsOf({ path: entry, source: read(entry) })
+  const exported = exportsIn({ path: entry, source: read(entry) })
   return [...exported.keys()]
     .sort((a, b) => a.localeCompare(b, 'en'))
-    .map((name) => ({ name, kind: kindOf({ path: entry, name }, read) }))
+    .map((name) => ({ name, kind: findKind({ path: entry, name }, read) }))
 }
 
 /** `./dist/testing/index.js` is built from `src/testing/index.ts`. */
@@ -34,17 +34,17 @@ export function surfaceReport(entries: readonly { entry: string; names: readonly
   return `# Public surface\n\n${note}\n\n${sections.join('\n')}`
 }
 
-function kindOf({ path, name }: { path: string; name: string }, read: (path: string) => string): string {
-  const found = exportsOf({ path, source: read(path) }).get(name)
-  if (!found) throw new Error(`${path} exports no ${name}`)
+function findKind({ path, name }: { path: string; name: string }, read: (path: string) => string): string {
+  const found = exportsIn({ path, source: read(path) }).get(name)
+  if (!found) throw new Error(`${path} does not export ${name}`)
   if ('kind' in found) return found.kind
   const base = new URL(`file:///${path}`)
   const origin = decodeURIComponent(new URL(found.from, base).pathname.slice(1))
-  const kind = kindOf({ path: origin, name: found.original }, read)
+  const kind = findKind({ path: origin, name: found.original }, read)
   return found.typeOnly && !/^(type|interface)/.test(kind) ? `${kind.replace(/ \(type only\)$/, '')} (type only)` : kind
 }
 
-function exportsOf(file: SourceFile): Map<string, Export> {
+function exportsIn(file: SourceFile): Map<string, Export> {
   const { body } = parseSource(file)
   const local = kindsByName(body.flatMap(declarations))
   const imported = new Map(body.flatMap(importedNames))
@@ -64,7 +64,7 @@ function exportsOf(file: SourceFile): Map<string, Export> {
   return exported
 }
 
-/** One name may be a value and a type (`const` and `type`), or a function with several signatures. */
+/** A name may be both a value and a type, or a function with several signatures. */
 function kindsByName(declared: readonly [name: string, kind: string][]): Map<string, string> {
   const kinds = new Map<string, string>()
   for (const [name, kind] of declared) {
