@@ -120,7 +120,7 @@ describe('CN10 what cannot be read', () => {
 
   test('CN10 places are offsets into the text, whatever script stands before', () => {
     const text = '报告 🎉 完成 and x = 3'
-    expect(problemsOf(text)).toMatchObject([{ at: text.indexOf('='), length: 1 }])
+    expect(problemsOf(text)).toMatchObject([{ offset: text.indexOf('='), length: 1 }])
   })
 })
 

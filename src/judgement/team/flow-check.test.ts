@@ -66,14 +66,14 @@ describe('variables', () => {
       {
         severity: 'warning',
         field: ['handoffs', 0, 'condition'],
-        at: text.indexOf('word_cont'),
+        offset: text.indexOf('word_cont'),
         message: "nobody sets 'word_cont', so this stays unknown",
         hint: expect.stringMatching(/known: word_count, /),
       },
       {
         severity: 'warning',
         field: ['handoffs', 0, 'condition'],
-        at: text.indexOf('min_words'),
+        offset: text.indexOf('min_words'),
         message: "nobody sets 'min_words', so this stays unknown",
         hint: expect.stringMatching(/known: max_words, /),
       },

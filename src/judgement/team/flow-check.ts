@@ -71,16 +71,16 @@ function conditionPath({ index }: HandoffRule): FieldPath {
   return ['handoffs', index, 'condition']
 }
 
-function findOffset({ condition_text: text }: HandoffRule, part: string): { at?: number } {
+function findOffset({ condition_text: text }: HandoffRule, part: string): { offset?: number } {
   const escaped = part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')
-  const at = text.search(new RegExp(`(?<![\\p{L}\\p{N}_])${escaped}(?![\\p{L}\\p{N}_])`, 'u'))
-  return at < 0 ? {} : { at }
+  const offset = text.search(new RegExp(`(?<![\\p{L}\\p{N}_])${escaped}(?![\\p{L}\\p{N}_])`, 'u'))
+  return offset < 0 ? {} : { offset }
 }
 
 /** In a sentence the variable's name may stand as an ordinary word as well. */
-function findTemplateOffset({ condition_text: text }: HandoffRule, name: string): { at: number } | undefined {
+function findTemplateOffset({ condition_text: text }: HandoffRule, name: string): { offset: number } | undefined {
   const found = [...text.matchAll(/\{\{\s*([^{}]*?)\s*\}\}/g)].find((match) => match[1] === name)
-  return found && { at: found.index + found[0].indexOf(name) }
+  return found && { offset: found.index + found[0].indexOf(name) }
 }
 
 /** Rules behind one that always holds: it comes first and takes every case. */
