@@ -130,7 +130,7 @@ export interface StepContext {
     limit: number,
     work: (item: T, index: number) => Promise<R>,
   ): Promise<SettledResult<R>[]>
-  /** The name of the branch that finished first. The other branches go on. */
+  /** The name of the branch that finished first. The other branches continue. */
   first(key: string, branches: Readonly<Record<string, Promise<unknown>>>): Promise<string>
   emit<T extends PatternEventType>(key: string, type: T, data: Omit<EventDataOf<T>, 'key'>): void
   /** The spend of the run, of this pattern's subtree, or of everything under one of its keys. */

@@ -1,7 +1,7 @@
+import { z } from 'zod'
 import { TroupeError, unknownNameError } from '../errors.ts'
 import type { Limits } from './limits.ts'
 import { DEFAULT_LIMITS } from './limits.ts'
-import { limitsSchema } from './limits-schema.ts'
 import type { Pattern } from './pattern.ts'
 import { formatIssues } from './schema.ts'
 
@@ -31,3 +31,16 @@ export function parseLimits(base: Limits, changes: Partial<Limits> & { max_recur
     hint: `the limits are ${known.join(', ')}`,
   })
 }
+
+const limitsSchema: z.ZodType<Limits> = z.strictObject({
+  calls: z.int().positive().nullable().describe('model calls'),
+  tokens: z.int().positive().nullable().describe('input and output tokens together'),
+  usd: z.number().positive().nullable().describe('cost in US dollars, where prices are known'),
+  wall_ms: z.int().positive().nullable().describe('working time in milliseconds; time at gates does not count'),
+  depth: z.int().min(0).describe('levels of delegation below the first agent (max_recursion_depth)'),
+  self_depth: z.int().min(0).describe('levels of an agent delegating to itself'),
+  breadth: z.int().positive().describe('sub-sessions per session'),
+  concurrency: z.int().positive().describe('model calls in flight at once'),
+  turns: z.int().positive().describe('model calls per instruction'),
+  output: z.int().positive().describe('maximum tokens of one model response'),
+})

@@ -2,7 +2,7 @@ import { appendFileSync, existsSync, readFileSync, truncateSync } from 'node:fs'
 import { TroupeError } from '../errors.ts'
 import type { Cassette, CassetteSink } from './cassette.ts'
 import { parseCassette } from './cassette.ts'
-import type { ModelPorts } from './cassette-record.ts'
+import type { CassettePorts } from './cassette-record.ts'
 import { recordModels } from './cassette-record.ts'
 import { replayModels } from './cassette-replay.ts'
 import type { SecretFinder } from './cassette-request.ts'
@@ -16,7 +16,11 @@ interface CassetteDeps {
 }
 
 /** Wraps the model ports with a cassette, if one is configured. */
-export function withCassette(ports: ModelPorts, options: CassetteOptions | undefined, deps: CassetteDeps): ModelPorts {
+export function withCassette(
+  ports: CassettePorts,
+  options: CassetteOptions | undefined,
+  deps: CassetteDeps,
+): CassettePorts {
   if (!options) return ports
   if ('record' in options) return recordToFile(options.record, ports, deps)
   const cassette = readCassette(options.replay)
@@ -30,7 +34,7 @@ export function readCassette(path: string): Cassette {
 }
 
 /** Appends to an existing cassette, so a resumed run is one recording. A file that is not a cassette is never overwritten. */
-function recordToFile(path: string, ports: ModelPorts, { findSecrets, warn }: CassetteDeps): ModelPorts {
+function recordToFile(path: string, ports: CassettePorts, { findSecrets, warn }: CassetteDeps): CassettePorts {
   const text = existsSync(path) ? readCassetteText(path) : ''
   const existing = text === '' ? undefined : parseCassette(text, path)
   if (existing?.truncatedLine !== undefined)

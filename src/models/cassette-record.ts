@@ -14,8 +14,8 @@ import { createRequestRedactor, fingerprint, redactValue } from './cassette-requ
  * 3. Identical requests are numbered when they start, not when they end, so concurrency cannot swap their responses.
  */
 
-/** The ports through which a run reaches models. */
-export interface ModelPorts {
+/** The ports that a cassette records and replays. */
+export interface CassettePorts {
   models: Models
   retryPolicy: RetryPolicy
 }
@@ -27,7 +27,7 @@ export interface RecordingOptions {
 }
 
 /** Wraps the ports so that every model lookup, request and retry is written to the sink. */
-export function recordModels(ports: ModelPorts, write: CassetteSink, options: RecordingOptions): ModelPorts {
+export function recordModels(ports: CassettePorts, write: CassetteSink, options: RecordingOptions): CassettePorts {
   const recorder = new CassetteRecorder(write, options)
   return {
     models: { resolve: (name) => recorder.resolve(ports.models, name) },

@@ -4,7 +4,7 @@ import { NO_USAGE } from '../kernel/model.ts'
 import type { Cassette, CassetteEntry } from './cassette.ts'
 import { replaceInChunks } from './cassette-chunks.ts'
 import { describeMiss } from './cassette-miss.ts'
-import type { ModelPorts } from './cassette-record.ts'
+import type { CassettePorts } from './cassette-record.ts'
 import type { SecretFinder } from './cassette-request.ts'
 import { createRequestRedactor, fingerprint, idReplacements } from './cassette-request.ts'
 
@@ -16,7 +16,7 @@ import { createRequestRedactor, fingerprint, idReplacements } from './cassette-r
  */
 
 /** Models that respond from a cassette, without key, network or delay. */
-export function replayModels(cassette: Cassette, options: { findSecrets: SecretFinder }): ModelPorts {
+export function replayModels(cassette: Cassette, options: { findSecrets: SecretFinder }): CassettePorts {
   const player = new CassettePlayer(cassette, options.findSecrets)
   return {
     models: { resolve: (name) => player.resolve(name) },

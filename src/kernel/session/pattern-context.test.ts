@@ -51,8 +51,8 @@ describe('pattern context', () => {
       return totalTokens(spent)
     })
     const troupe = await troupeWith([talk], { store })
-    const asked = await troupe.run('talk', {})
-    const done = await (await troupe.answer(asked.gates[0]?.gate_id ?? '', 'yes')).result
+    const waiting = await troupe.run('talk', {})
+    const done = await (await troupe.answer(waiting.gates[0]?.gate_id ?? '', 'yes')).result
     expect(done.output).toBe(15)
     expect(seen).toEqual([15, 15])
   })
@@ -96,9 +96,9 @@ describe('pattern context', () => {
       return before.length
     })
     const troupe = await troupeWith([note, look], { store })
-    const asked = await troupe.run('look', {})
+    const waiting = await troupe.run('look', {})
     await troupe.run('note', {})
-    const done = await (await troupe.answer(asked.gates[0]?.gate_id ?? '', 'yes')).result
+    const done = await (await troupe.answer(waiting.gates[0]?.gate_id ?? '', 'yes')).result
     expect(done.output).toBe(0)
   })
 
