@@ -5,16 +5,18 @@ import type { Problem } from './file-problem.ts'
 import { lineWarning } from './file-problem.ts'
 import type { ToolNameContext } from './tool-list.ts'
 
-/** An agent while its file is read. */
+/** An agent under construction while its file is read. */
 export interface AgentDraft {
   agent: Agent
-  /** What is kept although the agent has no place for it. */
+  /** Keys without a field in `Agent`, kept for `agent.extra`. */
   extra: Map<string, unknown>
   problems: Problem[]
   toolContext: ToolNameContext
-  /** The key that its tools came from, of several that can name them. */
+  /** The key that set `agent.tools`: several keys can. */
   toolsKey?: string
 }
+
+export const MISSING_DESCRIPTION = "'description' is missing: other agents cannot tell when to call this one"
 
 export function createDraft(agent: Agent, dialect: Dialect, known: readonly string[]): AgentDraft {
   return { agent, extra: new Map(), problems: [], toolContext: { dialect, known } }
@@ -24,7 +26,7 @@ export function addWarning(draft: AgentDraft, line: number, message: string): vo
   draft.problems.push(lineWarning(line, message))
 }
 
-/** Adds rules to those that the agent has. */
+/** Adds permission rules to the agent. */
 export function addRules(agent: Agent, kind: keyof AgentPermissions, rules: readonly string[]): void {
   if (rules.length === 0) return
   const permissions = agent.permissions ?? {}
@@ -32,15 +34,15 @@ export function addRules(agent: Agent, kind: keyof AgentPermissions, rules: read
   agent.permissions = permissions
 }
 
-/** The agent is refused: with what cannot be read it would keep what was meant to be taken away. */
+/** Rejects the agent: ignoring an unreadable restriction would grant more than its author intended. */
 export function rejectAgent(draft: AgentDraft, key: string): never {
   const { name } = draft.agent
-  throw new TroupeError('invalid_agent_file', `agent '${name}': '${key}' cannot be read`, {
-    hint: 'write names separated by commas, or a list',
+  throw new TroupeError('invalid_agent_file', `agent '${name}': '${key}' is invalid`, {
+    hint: 'use a list, or names separated by commas',
   })
 }
 
-/** The agent with what is kept beside it. Only what JSON can hold is kept: the agent goes into journals. */
+/** Completes the agent with `extra`, converted to JSON values because agents are written to journals. */
 export function finishDraft({ agent, extra, problems }: AgentDraft): { agent: Agent; problems: Problem[] } {
   const kept = Object.fromEntries([...extra].filter(([, value]) => value !== undefined))
   if (Object.keys(kept).length > 0) agent.extra = JSON.parse(JSON.stringify(kept)) as Record<string, unknown>

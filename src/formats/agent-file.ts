@@ -2,7 +2,7 @@ import { TroupeError } from '../errors.ts'
 import type { Agent } from '../kernel/agent.ts'
 import { AGENT_KEYS, agentNameFromPath, detectDialect, normalizeKey } from './agent-dialect.ts'
 import type { AgentDraft } from './agent-draft.ts'
-import { addWarning, createDraft, finishDraft } from './agent-draft.ts'
+import { addWarning, createDraft, finishDraft, MISSING_DESCRIPTION } from './agent-draft.ts'
 import { applyEntry } from './agent-keys.ts'
 import type { Problem } from './file-problem.ts'
 import { parseFrontmatter, splitLines } from './frontmatter.ts'
@@ -14,11 +14,11 @@ export interface AgentFile {
 }
 
 export interface AgentFileOptions {
-  /** Tools that a file may name beside those that come with Troupe, such as the program's own. */
+  /** Names of tools that agents may use in addition to the built-in ones. */
   tools?: readonly string[]
 }
 
-/** Reads a markdown file with an agent in any of the dialects; `undefined` when the file is no agent. */
+/** Parses a markdown agent file of any dialect; `undefined` when the file does not define an agent. */
 export async function parseAgentFile(
   text: string,
   path: string,
@@ -36,23 +36,23 @@ export async function parseAgentFile(
   const agent: Agent = { name: agentNameFromPath(path), description: '', instructions: body, origin }
   const draft = createDraft(agent, dialect, tools)
   draft.problems.push(...problems)
-  const own = dialect === 'amplifier' ? flattenAmplifierEntries(entries) : entries
-  applyEntries(draft, own)
-  warnMissingFields(draft, own)
+  const fields = dialect === 'amplifier' ? flattenAmplifierEntries(entries) : entries
+  applyEntries(draft, fields)
+  warnMissingFields(draft, fields)
   return finishDraft(draft)
 }
 
 function applyEntries(draft: AgentDraft, entries: readonly YamlEntry[]): void {
   const seen = new Set<string>()
   for (const entry of entries) {
-    const plain = normalizeKey(entry.key)
-    if (seen.has(plain)) addWarning(draft, entry.line, `'${entry.key}' is given twice; the last one counts`)
-    seen.add(plain)
+    const key = normalizeKey(entry.key)
+    if (seen.has(key)) addWarning(draft, entry.line, `duplicate key '${entry.key}'; the last one is used`)
+    seen.add(key)
     applyEntry(draft, entry)
   }
 }
 
-/** Amplifier keeps name and description below `meta`, and a model of its own among `providers`. */
+/** Amplifier nests name and description under `meta` and the model under `providers`. */
 function flattenAmplifierEntries(entries: readonly YamlEntry[]): YamlEntry[] {
   return entries.flatMap((entry): YamlEntry[] => {
     const { key, value, line } = entry
@@ -76,20 +76,20 @@ function amplifierModel(value: unknown): string | undefined {
 
 function warnMissingFields(draft: AgentDraft, entries: readonly YamlEntry[]): void {
   const { agent, toolContext } = draft
-  const named = toolContext.dialect === 'copilot' || entries.some(({ key }) => normalizeKey(key) === 'name')
-  if (!named) addWarning(draft, 1, `has no name; called '${agent.name}' after its file`)
-  if (!agent.description) addWarning(draft, 1, 'has no description: nobody will know when to call it')
-  if (!agent.instructions) addWarning(draft, 1, 'has no instructions below its frontmatter')
+  const hasName = toolContext.dialect === 'copilot' || entries.some(({ key }) => normalizeKey(key) === 'name')
+  if (!hasName) addWarning(draft, 1, `'name' is missing; the agent is named '${agent.name}' after its file`)
+  if (!agent.description) addWarning(draft, 1, MISSING_DESCRIPTION)
+  if (!agent.instructions) addWarning(draft, 1, 'the instructions below the frontmatter are missing')
 }
 
-/** Without an end the whole file would be frontmatter: only what begins like an agent is worth an error. */
+/** Unclosed frontmatter is an error only in a file that starts like an agent; other markdown may open with a rule. */
 function looksLikeAgent(text: string): boolean {
   const start = splitLines(text.slice(0, 4000)).filter((line) => line.trim() !== '')
   return start.slice(1, 12).some((line) => /^\s{0,4}(name|description|tools|meta)[ \t]*:/.test(line))
 }
 
 function unclosedFrontmatterError(path: string): TroupeError {
-  return new TroupeError('invalid_agent_file', `${path}: the frontmatter that begins in line 1 never ends`, {
-    hint: 'close it with a line of three dashes',
+  return new TroupeError('invalid_agent_file', `${path}: the frontmatter is not closed`, {
+    hint: 'close it with a line that contains only ---',
   })
 }

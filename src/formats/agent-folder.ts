@@ -17,7 +17,7 @@ export interface LoadedAgents {
 }
 
 export interface AgentFolderOptions extends AgentFileOptions {
-  /** What the agents of the folder belong to; those of a folder below it belong to that folder. */
+  /** Collection of the agents in the folder; agents of a subfolder belong to that subfolder's collection. */
   collection?: string
 }
 
@@ -26,8 +26,8 @@ const YAML = /\.ya?ml$/i
 const MAY_HOLD_AGENT = /^\uFEFF?\s*(?:(?:`{3,}|~{3,})\w*\s*\n\s*)?---[ \t]*\r?$/m
 
 /**
- * The agents of the markdown and YAML files in a folder and below it, or of a single file. A file that cannot be used is a
- * problem, not the end of the others. Two agents of one name are both returned; `resolveNames` decides.
+ * Reads the agents of all markdown and YAML files below a folder, or of a single file. An invalid file is reported and does
+ * not affect the others. Agents with the same name are all returned; `resolveNameConflicts` decides.
  */
 export async function readAgentFolder(folder: string, options: AgentFolderOptions = {}): Promise<LoadedAgents> {
   const found: LoadedAgents = { agents: [], problems: [] }
@@ -35,9 +35,9 @@ export async function readAgentFolder(folder: string, options: AgentFolderOption
   for (const path of files) {
     const collection = [options.collection, ...subfolderParts(folder, path)].filter(Boolean).join('/')
     try {
-      const read = await readAgentsInFile(path, options)
-      found.problems.push(...read.problems.map((problem) => ({ ...problem, path })))
-      for (const { agent, problems } of read.agents) {
+      const file = await readAgentsInFile(path, options)
+      found.problems.push(...file.problems.map((problem) => ({ ...problem, path })))
+      for (const { agent, problems } of file.agents) {
         if (collection !== '' && agent.origin?.by === 'user') agent.origin.collection = collection
         found.agents.push(agent)
         found.problems.push(...problems.map((problem) => ({ ...problem, path, agent: agent.name })))
@@ -56,8 +56,8 @@ async function listAgentFiles(folder: string): Promise<{ files: string[]; proble
     if ((await stat(folder)).isFile()) return { files: [folder], problems: [] }
     return await listFilesBelow(folder, (name) => MARKDOWN.test(name) || YAML.test(name))
   } catch (error) {
-    throw new TroupeError('invalid_agent_file', `no agents can be read from ${folder}: ${(error as Error).message}`, {
-      hint: 'name a folder with one markdown file for each agent',
+    throw new TroupeError('invalid_agent_file', `cannot read agents from ${folder}: ${(error as Error).message}`, {
+      hint: 'name a folder with one markdown file per agent',
       responsible: 'operator',
       cause: error,
     })
@@ -70,33 +70,33 @@ function subfolderParts(root: string, path: string): string[] {
 }
 
 async function readAgentsInFile(path: string, options: AgentFileOptions): Promise<RosterFile> {
-  const nothing = { agents: [], problems: [] }
   const isRoster = YAML.test(path)
-  const wanted = (head: string) => isRoster || /\.(agent|chatmode)\.md$/i.test(path) || MAY_HOLD_AGENT.test(head)
-  const read = await readTextFile(path, wanted)
-  if (read === undefined || (read === 'too large' && isRoster)) return nothing
-  if (read === 'too large') {
-    throw new TroupeError('too_large', `has more than ${MAX_TEXT_FILE_BYTES} bytes, too many for an agent file`)
+  const mayDefineAgent = (head: string) =>
+    isRoster || /\.(agent|chatmode)\.md$/i.test(path) || MAY_HOLD_AGENT.test(head)
+  const content = await readTextFile(path, mayDefineAgent)
+  if (content === undefined || (content === 'too large' && isRoster)) return { agents: [], problems: [] }
+  if (content === 'too large') {
+    throw new TroupeError('too_large', `larger than ${MAX_TEXT_FILE_BYTES} bytes, the limit for an agent file`)
   }
-  const agent = isRoster ? undefined : await parseAgentFile(read.text, path, options)
+  const agent = isRoster ? undefined : await parseAgentFile(content.text, path, options)
   const readSibling = (name: string) => readSiblingFile(path, name)
   const file = isRoster
-    ? await parseRosterFile(read.text, path, { ...options, readSibling })
+    ? await parseRosterFile(content.text, path, { ...options, readSibling })
     : { agents: agent ? [agent] : [], problems: [] }
-  if (!read.isValidUtf8) file.agents[0]?.problems.unshift(lineWarning(1, INVALID_UTF8))
+  if (!content.isValidUtf8) file.agents[0]?.problems.unshift(lineWarning(1, INVALID_UTF8))
   return file
 }
 
-const INVALID_UTF8 = 'is not valid UTF-8; what could not be read was replaced'
+const INVALID_UTF8 = 'not valid UTF-8; invalid bytes were replaced'
 
-/** A file that a roster names, if it lies in the roster's folder or below. */
+/** Reads a file named in a roster. Prevents path traversal: after symlinks it must be in the roster's folder or below. */
 async function readSiblingFile(path: string, name: string): Promise<string | undefined> {
   const folder = dirname(path)
   try {
-    const inside = relative(await realpath(folder), await realpath(join(folder, name)))
-    if (inside.startsWith('..') || isAbsolute(inside)) return undefined
-    const read = await readTextFile(join(folder, name), () => true)
-    return read === 'too large' ? undefined : read?.text
+    const relativePath = relative(await realpath(folder), await realpath(join(folder, name)))
+    if (relativePath.startsWith('..') || isAbsolute(relativePath)) return undefined
+    const content = await readTextFile(join(folder, name), () => true)
+    return content === 'too large' ? undefined : content?.text
   } catch {
     return undefined
   }

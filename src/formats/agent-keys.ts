@@ -7,20 +7,20 @@ import { addWarning } from './agent-draft.ts'
 import { applyAgents, applyExcludedTools, applyMcpServers, applyPermissions, applyTools } from './agent-permissions.ts'
 import type { YamlEntry } from './yaml-entries.ts'
 
-/** Puts one key into the agent, and says what is wrong with it. */
+/** Applies one key to the agent; returns a warning if its value is invalid. */
 type KeyHandler = (draft: AgentDraft, entry: YamlEntry) => string | undefined
 
-/** Keys that say something we do not act on, and why: reported, so that nobody relies on them. */
+/** Unsupported keys with the reason, which a warning shows so that nobody relies on them. */
 const IGNORED_KEYS: Readonly<Record<string, string>> = {
-  skills: 'there are no skills; write what it has to know into its text',
-  hooks: 'commands of agent files are not run by themselves',
-  memory: 'nothing is remembered between runs but sessions, which can be resumed',
+  skills: 'skills are not supported; put the knowledge into the instructions',
+  hooks: 'commands in agent files are not executed',
+  memory: 'agents keep no memory between runs; resume a session instead',
   isolation: 'all agents of a run share its workspace',
 }
-/** Keys that sound as if they limited somebody: whoever wrote one relies on it. */
+/** Unknown keys that look like restrictions: ignoring them silently would be a security risk. */
 const PERMISSION_LIKE = /tool|permi|allow|den(y|ied)|forbid|forbidden|exclud|restrict|block/
-const PERMISSION_HINT = "write 'tools', 'disallowedTools' or 'permissions'"
-/** How a model is named that is the caller's. */
+const PERMISSION_HINT = "use 'tools', 'disallowedTools' or 'permissions'"
+/** Values of `model` that mean the caller's model. */
 const INHERITED_MODEL = /^(inherit|default|auto)$/i
 const MODEL_ROLE_NAMES = ['fast', 'general', 'reasoning']
 
@@ -48,26 +48,26 @@ const KEY_HANDLERS: Readonly<Record<string, KeyHandler>> = {
   initialprompt: applyInitialPrompt,
 }
 
-/** Puts one key into the agent, keeps what has no place there, and reports what is wrong. */
+/** Applies one key to the agent. Unknown keys are kept in `extra`; invalid values are reported. */
 export function applyEntry(draft: AgentDraft, entry: YamlEntry): void {
-  const plain = normalizeKey(entry.key)
-  const take = (Object.hasOwn(KEY_HANDLERS, plain) ? KEY_HANDLERS[plain] : undefined) ?? keepUnknownKey
-  const message = take(draft, entry)
+  const key = normalizeKey(entry.key)
+  const apply = (Object.hasOwn(KEY_HANDLERS, key) ? KEY_HANDLERS[key] : undefined) ?? keepUnknownKey
+  const message = apply(draft, entry)
   if (message !== undefined) addWarning(draft, entry.line, message)
 }
 
 function keepUnknownKey(draft: AgentDraft, { key, value }: YamlEntry): string | undefined {
-  const plain = normalizeKey(key)
+  const normalized = normalizeKey(key)
   draft.extra.set(key, value)
-  const why = Object.hasOwn(IGNORED_KEYS, plain) ? IGNORED_KEYS[plain] : undefined
-  if (why !== undefined) return isMeaningful(value) ? `'${key}' has no effect here: ${why}` : undefined
-  if (AGENT_KEYS.some((known) => normalizeKey(known) === plain)) return undefined
-  const meant = closestName(key, AGENT_KEYS)
-  if (meant !== undefined) return `unknown key '${key}'; did you mean '${meant}'?`
-  return PERMISSION_LIKE.test(plain) ? `unknown key '${key}' grants and forbids nothing; ${PERMISSION_HINT}` : undefined
+  const reason = Object.hasOwn(IGNORED_KEYS, normalized) ? IGNORED_KEYS[normalized] : undefined
+  if (reason !== undefined) return isSet(value) ? `'${key}' has no effect: ${reason}` : undefined
+  if (AGENT_KEYS.some((known) => normalizeKey(known) === normalized)) return undefined
+  const suggestion = closestName(key, AGENT_KEYS)
+  if (suggestion !== undefined) return `unknown key '${key}'; did you mean '${suggestion}'?`
+  return PERMISSION_LIKE.test(normalized) ? `unknown key '${key}' restricts nothing; ${PERMISSION_HINT}` : undefined
 }
 
-function isMeaningful(value: unknown): boolean {
+function isSet(value: unknown): boolean {
   return value !== null && value !== false && value !== '' && value !== 'default'
 }
 
@@ -77,53 +77,53 @@ function toText(value: unknown): string {
 
 function applyName(draft: AgentDraft, { key, value }: YamlEntry): string | undefined {
   const name = toText(value).normalize('NFC')
-  if (name === '') return `'${key}' must be a text`
-  if (/\p{Cc}/u.test(name)) return `'${key}' must be one line`
+  if (name === '') return `'${key}' must be a string`
+  if (/\p{Cc}/u.test(name)) return `'${key}' must be a single line`
   draft.agent.name = name
   return undefined
 }
 
-// Some editors write line breaks of a description as two characters, and read them back the same way.
+// Some editors store the line breaks of a description as a literal `\n`.
 function applyDescription(draft: AgentDraft, { key, value }: YamlEntry): string | undefined {
   const text = Array.isArray(value) ? value.map(toText).join('\n').trim() : toText(value)
-  if (text === '') return `'${key}' must be a text`
+  if (text === '') return `'${key}' must be a string`
   draft.agent.description = /\\n(\\n|<)/.test(text) ? text.replaceAll('\\n', '\n') : text
   return undefined
 }
 
-/** A list of models is tried in order where it comes from; the first one counts here, and the list is kept. */
+/** Uses the first model of a list and keeps the list in `extra`. */
 function applyModel(draft: AgentDraft, { key, value }: YamlEntry): string | undefined {
-  const list = Array.isArray(value)
-  const name = toText(list ? value[0] : value)
-  if (list) draft.extra.set(key, value)
-  if (name === '' || value === null) return `'${key}' must be a text`
+  const isList = Array.isArray(value)
+  const name = toText(isList ? value[0] : value)
+  if (isList) draft.extra.set(key, value)
+  if (name === '' || value === null) return `'${key}' must be a string`
   if (!INHERITED_MODEL.test(name)) draft.agent.model = name
   return undefined
 }
 
-/** The first role of the list that means something here, else the first. */
+/** Uses the first known role of a list, or else its first entry. */
 function applyModelRole(draft: AgentDraft, { key, value }: YamlEntry): string | undefined {
   const roles = (Array.isArray(value) ? value : [value]).map(toText).filter(Boolean)
   const role = roles.find((each) => MODEL_ROLE_NAMES.includes(each)) ?? roles[0]
   draft.extra.set(key, value)
-  if (role === undefined) return `'${key}' must be a text`
+  if (role === undefined) return `'${key}' must be a string`
   draft.agent.model ??= role
   return undefined
 }
 
 function applyPermissionMode(draft: AgentDraft, { key, value }: YamlEntry): string | undefined {
-  const written = toText(value)
-  const mode = written.toLowerCase()
+  const text = toText(value)
+  const mode = text.toLowerCase()
   draft.extra.set(key, value)
   if (mode === 'plan') draft.agent.read_only = true
   if (mode === 'plan' || mode === 'default') return undefined
-  return `'${key}: ${written}' grants nothing here; write rules as 'permissions'`
+  return `'${key}: ${text}' has no effect; use rules in 'permissions'`
 }
 
 function applyCount(field: 'max_turns' | 'timeout_ms'): KeyHandler {
   return ({ agent }, { key, value }) => {
     const number = toNumber(value)
-    if (!Number.isSafeInteger(number) || number < 1) return `'${key}' must be a whole number above 0`
+    if (!Number.isSafeInteger(number) || number < 1) return `'${key}' must be a positive integer`
     agent[field] = number
     return undefined
   }
@@ -137,23 +137,23 @@ function applyTemperature({ agent }: AgentDraft, { key, value }: YamlEntry): str
 }
 
 function applyEffort({ agent }: AgentDraft, { key, value }: YamlEntry): string | undefined {
-  const word = toText(value).toLowerCase()
-  if (value === null || word === 'default' || word === 'auto') return undefined
-  const effort = EFFORTS.find((known): known is Effort => known === word)
-  if (effort === undefined) return `'${key}' must be one of ${EFFORTS.join(', ')}; it is left to the model`
+  const name = toText(value).toLowerCase()
+  if (value === null || name === 'default' || name === 'auto') return undefined
+  const effort = EFFORTS.find((known): known is Effort => known === name)
+  if (effort === undefined) return `'${key}' must be one of ${EFFORTS.join(', ')}; the default of the model is used`
   agent.effort = effort
   return undefined
 }
 
 function applyBackground({ agent }: AgentDraft, { key, value }: YamlEntry): string | undefined {
-  const word = toText(value).toLowerCase()
-  if (/^(true|yes|on)$/.test(word)) agent.background = true
-  return value === null || /^(true|yes|on|false|no|off)$/.test(word) ? undefined : `'${key}' must be true or false`
+  const text = toText(value).toLowerCase()
+  if (/^(true|yes|on)$/.test(text)) agent.background = true
+  return value === null || /^(true|yes|on|false|no|off)$/.test(text) ? undefined : `'${key}' must be true or false`
 }
 
 function applyInitialPrompt({ agent }: AgentDraft, { key, value }: YamlEntry): string | undefined {
   const text = toText(value)
-  if (typeof value === 'object' && value !== null) return `'${key}' must be a text`
+  if (typeof value === 'object' && value !== null) return `'${key}' must be a string`
   if (value !== null && text !== '') agent.initial_prompt = text
   return undefined
 }

@@ -3,12 +3,12 @@ import type { LoadedAgents } from './agent-folder.ts'
 import type { FileProblem } from './file-problem.ts'
 
 /**
- * Gives each name to one agent: the first counts. A later one that belongs to a collection stays reachable as
- * `collection:name`; one that does not is left out. Both are reported.
+ * Makes agent names unique: the first agent keeps the name. A later one of a collection is renamed `collection:name`, any
+ * other is dropped; both are reported.
  */
 export function resolveNameConflicts({ agents, problems }: LoadedAgents): LoadedAgents {
   const byName = new Map<string, Agent>()
-  const said: FileProblem[] = [...problems]
+  const allProblems: FileProblem[] = [...problems]
   for (const agent of agents) {
     const first = byName.get(agent.name)
     if (!first) {
@@ -16,35 +16,39 @@ export function resolveNameConflicts({ agents, problems }: LoadedAgents): Loaded
       continue
     }
     const path = agentPath(agent) ?? ''
-    const twin = `a second agent '${agent.name}'; the one in ${agentPath(first) ?? 'the program'} counts`
-    const full = qualifiedName(agent)
-    if (full === undefined || byName.has(full)) {
-      said.push({ level: 'warning', path, line: 1, message: twin, agent: agent.name })
+    const conflict = `duplicate agent '${agent.name}': the one in ${agentPath(first) ?? 'the program'} is used`
+    const fullName = qualifiedName(agent)
+    if (fullName === undefined || byName.has(fullName)) {
+      allProblems.push({ level: 'warning', path, line: 1, message: conflict, agent: agent.name })
       continue
     }
-    byName.set(full, { ...agent, name: full })
-    said.push({ level: 'warning', path, line: 1, message: `${twin}, this one is '${full}'`, agent: full })
+    byName.set(fullName, { ...agent, name: fullName })
+    const message = `${conflict}; this one is available as '${fullName}'`
+    allProblems.push({ level: 'warning', path, line: 1, message, agent: fullName })
   }
-  return { agents: resolveCallees(byName, said), problems: said }
+  return { agents: resolveCallees(byName, allProblems), problems: allProblems }
 }
 
-/** The name with its collection. */
+/** The name prefixed with the collection, as in `security:scout`. */
 export function qualifiedName({ name, origin }: Agent): string | undefined {
   return origin?.by === 'user' && origin.collection !== undefined ? `${origin.collection}:${name}` : undefined
 }
 
-/** Whom an agent may call is said in the names that count; those that nobody has are reported. */
-function resolveCallees(byName: ReadonlyMap<string, Agent>, said: FileProblem[]): Agent[] {
+/** Resolves qualified names in `agent.agents` to the unique names and reports unknown ones. */
+function resolveCallees(byName: ReadonlyMap<string, Agent>, allProblems: FileProblem[]): Agent[] {
   const agents = [...byName.values()]
-  const full = new Map(agents.map((agent) => [qualifiedName(agent), agent.name]))
+  const byQualifiedName = new Map(agents.map((agent) => [qualifiedName(agent), agent.name]))
   return agents.map((agent) => {
     if (!agent.agents) return agent
-    const missing = agent.agents.filter((name) => !byName.has(name) && !full.has(name))
+    const missing = agent.agents.filter((name) => !byName.has(name) && !byQualifiedName.has(name))
     if (missing.length > 0) {
-      const message = `may call agents that are not there: ${missing.map((name) => `'${name}'`).join(', ')}`
-      said.push({ level: 'warning', path: agentPath(agent) ?? '', line: 1, message, agent: agent.name })
+      const message = `'agents' names unknown agents: ${missing.map((name) => `'${name}'`).join(', ')}`
+      allProblems.push({ level: 'warning', path: agentPath(agent) ?? '', line: 1, message, agent: agent.name })
     }
-    return { ...agent, agents: agent.agents.map((name) => (byName.has(name) ? name : (full.get(name) ?? name))) }
+    return {
+      ...agent,
+      agents: agent.agents.map((name) => (byName.has(name) ? name : (byQualifiedName.get(name) ?? name))),
+    }
   })
 }
 

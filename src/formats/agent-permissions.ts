@@ -1,7 +1,7 @@
 import { TroupeError } from '../errors.ts'
 import { parsePermissionRule } from '../judgement/permission/permission-rule.ts'
 import { lintRules, validateRules } from '../judgement/permission/rule-lint.ts'
-import type { AgentPermissions } from '../kernel/agent.ts'
+import type { Agent, AgentPermissions } from '../kernel/agent.ts'
 import type { AgentDraft } from './agent-draft.ts'
 import { addRules, addWarning, rejectAgent } from './agent-draft.ts'
 import type { ToolList } from './tool-list.ts'
@@ -9,42 +9,45 @@ import { parseNames, parseToolList, unknownToolsMessage } from './tool-list.ts'
 import type { YamlEntry } from './yaml-entries.ts'
 
 /*
- * What an agent may do.
- * 1. A list that cannot be read grants nothing: taking the caller's tools instead would give rights nobody wrote down.
- * 2. An agent whose exclusions or rules cannot be read is refused, for the same reason.
- * 3. A name that nobody knows grants nothing, and is reported.
+ * Tools, permissions and delegation of an agent file. All of it fails closed:
+ * 1. An invalid tool list grants no tools; falling back to the caller's tools would escalate privileges.
+ * 2. An agent with invalid exclusions or rules is rejected, for the same reason.
+ * 3. An unknown name grants nothing and is reported.
  */
 
 export function applyTools(draft: AgentDraft, entry: YamlEntry): string | undefined {
   const { agent, toolContext } = draft
   const { key, value } = entry
-  if (value === null || value === '') return `'${key}' is empty and was left out; write [] for no tools`
+  if (value === null || value === '') return `'${key}' is empty and ignored; use [] for no tools`
   const switches = toToolSwitches(value)
   const list = switches ? readToolSwitches(draft, switches) : parseToolList(value, toolContext)
   if (!list) {
     agent.tools = []
-    return `'${key}' must be names separated by commas, or a list; this agent gets none`
+    return `'${key}' must be a list, or names separated by commas; the agent gets no tools`
   }
   warnUnknownTools(draft, list, entry)
   if (list.all) return undefined
   checkDraftRules(draft, entry.line, list.rules)
   addRules(agent, 'allow', list.rules)
   if (list.agents) agent.agents = list.agents
-  const before = draft.toolsKey === key ? undefined : agent.tools
+  const previous = draft.toolsKey === key ? undefined : agent.tools
   draft.toolsKey = key
-  agent.tools = before ? list.tools.filter((name) => before.includes(name)) : list.tools
-  return before ? `'${key}' is a second list of tools; only what is in both is given` : undefined
+  agent.tools = previous ? list.tools.filter((name) => previous.includes(name)) : list.tools
+  return previous ? `'${key}' is a second tool list; only tools in both lists are granted` : undefined
 }
 
-/** OpenCode turns tools on and off by name. Only those that are on are given; where none is, the others stay. */
+/** OpenCode switches tools on and off by name. With only `false` switches, all other tools stay. */
 function readToolSwitches({ agent, toolContext }: AgentDraft, switches: Record<string, boolean>): ToolList | undefined {
-  const named = (on: boolean) => Object.keys(switches).filter((name) => switches[name] === on)
-  const off = parseToolList(named(false), toolContext)
-  const on = parseToolList(named(true), toolContext)
-  if (!on || !off) return undefined
-  const taken = [...off.tools, ...off.unknown]
-  if (taken.length > 0) agent.exclude_tools = [...new Set([...(agent.exclude_tools ?? []), ...taken])]
-  return named(true).length === 0 && !off.all ? { ...on, all: true } : on
+  const namesSwitched = (state: boolean) => Object.keys(switches).filter((name) => switches[name] === state)
+  const disabled = parseToolList(namesSwitched(false), toolContext)
+  const enabled = parseToolList(namesSwitched(true), toolContext)
+  if (!enabled || !disabled) return undefined
+  excludeTools(agent, [...disabled.tools, ...disabled.unknown])
+  return namesSwitched(true).length === 0 && !disabled.all ? { ...enabled, all: true } : enabled
+}
+
+function excludeTools(agent: Agent, names: readonly string[]): void {
+  if (names.length > 0) agent.exclude_tools = [...new Set([...(agent.exclude_tools ?? []), ...names])]
 }
 
 function toToolSwitches(value: unknown): Record<string, boolean> | undefined {
@@ -56,33 +59,28 @@ function toToolSwitches(value: unknown): Record<string, boolean> | undefined {
 
 export function applyExcludedTools(draft: AgentDraft, { key, value, line }: YamlEntry): string | undefined {
   const { agent } = draft
-  if (value === null || value === '') return `'${key}' is empty and was left out`
+  if (value === null || value === '') return `'${key}' is empty and ignored`
   const list = parseToolList(value, draft.toolContext)
   if (!list || list.invalidCount > 0) return rejectAgent(draft, key)
   if (list.all) agent.tools = []
   checkDraftRules(draft, line, [...list.rules, ...list.unknown])
-  const whole = [...list.unrestricted, ...list.unknown]
-  if (whole.length > 0) agent.exclude_tools = [...new Set([...(agent.exclude_tools ?? []), ...whole])]
+  excludeTools(agent, [...list.unrestricted, ...list.unknown])
   addRules(agent, 'deny', [...list.rules, ...(list.agents ?? []).map((name) => `task(${name})`)])
   if (list.unknown.length === 0) return undefined
-  addWarning(
-    draft,
-    line,
-    `'${key}' takes away what nobody knows: ${list.unknown.map((name) => `'${name}'`).join(', ')}`,
-  )
+  addWarning(draft, line, `'${key}' excludes unknown tools: ${list.unknown.map((name) => `'${name}'`).join(', ')}`)
   return undefined
 }
 
-/** Rules as `{allow: […], ask: […], deny: […]}`, or as OpenCode has them: `{bash: {'git push': ask}, edit: deny}`. */
+/** Rules as `{allow: […], ask: […], deny: […]}`, or in OpenCode's form `{bash: {'git push': ask}, edit: deny}`. */
 export function applyPermissions(draft: AgentDraft, { key, value, line }: YamlEntry): string | undefined {
   if (!isMap(value)) return rejectAgent(draft, key)
-  for (const [name, said] of Object.entries(value)) {
+  for (const [name, rules] of Object.entries(value)) {
     const kind = toPermissionKind(name)
-    if (kind) applyRules(draft, { key: name, value: said, line }, kind)
-    else if (isMap(said)) {
-      for (const [pattern, answer] of Object.entries(said))
-        applyPatternRule(draft, { key: name, value: answer, line }, pattern)
-    } else applyPatternRule(draft, { key: name, value: said, line }, '*')
+    if (kind) applyRules(draft, { key: name, value: rules, line }, kind)
+    else if (isMap(rules)) {
+      for (const [pattern, permission] of Object.entries(rules))
+        applyPatternRule(draft, { key: name, value: permission, line }, pattern)
+    } else applyPatternRule(draft, { key: name, value: rules, line }, '*')
   }
   return undefined
 }
@@ -99,41 +97,41 @@ function applyRules(draft: AgentDraft, entry: YamlEntry, kind: keyof AgentPermis
   warnUnknownTools(draft, list, entry)
   const denied = kind === 'deny' ? list.unknown : []
   const agents = (list.agents ?? []).map((name) => `task(${name})`)
-  // An entry that is no rule at all is not merely unknown: nobody can say what it was to forbid.
+  // An unknown entry may also be a malformed rule, whose intended restriction is unknowable: then reject the agent.
   checkDraftRules(draft, entry.line, [...list.rules, ...list.unknown])
   addRules(draft.agent, kind, [...(list.all ? ['*'] : []), ...list.unrestricted, ...list.rules, ...agents, ...denied])
 }
 
-function toPermissionKind(word: unknown): keyof AgentPermissions | undefined {
-  return word === 'allow' || word === 'ask' || word === 'deny' ? word : undefined
+function toPermissionKind(value: unknown): keyof AgentPermissions | undefined {
+  return value === 'allow' || value === 'ask' || value === 'deny' ? value : undefined
 }
 
-/** Servers by name: with what starts them, or `null` for one that the configuration knows. */
+/** MCP servers by name, with their configuration or `null` for a server of Troupe's configuration. */
 export function applyMcpServers(draft: AgentDraft, { key, value, line }: YamlEntry): string | undefined {
   const servers = new Map<string, unknown>()
   const items = Array.isArray(value) ? value : [value]
   for (const item of items) {
     if (typeof item === 'string') for (const name of parseNames(item)) servers.set(name, null)
-    if (isMap(item)) for (const [name, how] of Object.entries(item)) servers.set(name, how)
+    if (isMap(item)) for (const [name, config] of Object.entries(item)) servers.set(name, config)
   }
-  for (const [name, how] of servers) {
-    const why = mcpServerProblem(how)
-    if (why === undefined) continue
+  for (const [name, config] of servers) {
+    const problem = mcpServerProblem(config)
+    if (problem === undefined) continue
     servers.delete(name)
-    draft.problems.push({ level: 'error', line, message: `the server '${name}' is left out: ${why}` })
+    draft.problems.push({ level: 'error', line, message: `the MCP server '${name}' is ignored: ${problem}` })
   }
   if (servers.size > 0) draft.agent.mcp_servers = Object.fromEntries(servers)
-  const readable = items.every((item) => item === null || typeof item === 'string' || isMap(item))
-  return readable ? undefined : `'${key}' must be names, or servers by name`
+  const isValid = items.every((item) => item === null || typeof item === 'string' || isMap(item))
+  return isValid ? undefined : `'${key}' must be a list of names, or a map of servers`
 }
 
-/** Whom it may call: all for a star, nobody for an empty list. */
+/** Agents that this one may call: all for `*`, none for an empty list. */
 export function applyAgents(draft: AgentDraft, { key, value }: YamlEntry): string | undefined {
   const names = typeof value === 'string' ? parseNames(value) : value
   if (!Array.isArray(names) || names.some((name) => typeof name !== 'string')) {
     draft.agent.agents = []
     draft.extra.set(key, value)
-    return `'${key}' must be a list of names; this agent may call nobody`
+    return `'${key}' must be a list of names; the agent may call no other agents`
   }
   if (names.includes('*') || names.includes('all')) return undefined
   draft.agent.agents = names.filter((name) => name !== 'none').map((name: string) => name.trim())
@@ -143,20 +141,17 @@ export function applyAgents(draft: AgentDraft, { key, value }: YamlEntry): strin
 function warnUnknownTools(draft: AgentDraft, list: ToolList, { key, line }: YamlEntry): void {
   if (list.unknown.length > 0) {
     addWarning(draft, line, unknownToolsMessage(list.unknown, draft.toolContext))
-    const before = draft.extra.get('unknown_tools')
-    draft.extra.set('unknown_tools', [...(Array.isArray(before) ? before : []), ...list.unknown])
+    const previous = draft.extra.get('unknown_tools')
+    draft.extra.set('unknown_tools', [...(Array.isArray(previous) ? previous : []), ...list.unknown])
   }
-  if (list.invalidCount > 0) addWarning(draft, line, `'${key}' holds entries that are no names; they are left out`)
+  if (list.invalidCount > 0) addWarning(draft, line, `'${key}' has entries that are not names; they are ignored`)
 }
 
 function isMap(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/**
- * Refuses the agent for a rule that nobody can read: in a run every call would fail, or what was to be forbidden would not
- * be. Rules that cannot match what they seem to are told of.
- */
+/** Rejects the agent for a malformed rule, which could not be enforced, and warns about rules that never match. */
 function checkDraftRules(draft: AgentDraft, line: number, rules: readonly string[]): void {
   try {
     validateRules({ deny: rules })
@@ -164,22 +159,22 @@ function checkDraftRules(draft: AgentDraft, line: number, rules: readonly string
     const { message, hint } = thrown as TroupeError
     throw new TroupeError('invalid_agent_file', `agent '${draft.agent.name}': ${message}`, { hint: hint ?? '' })
   }
-  // Which tools and servers there are is known only where the agent works.
+  // The available tools are known only at run time, so every named tool counts as known.
   const tools = rules.map((rule) => parsePermissionRule(rule).tool)
   for (const { rule, reason } of lintRules({ deny: rules }, { tools }))
-    addWarning(draft, line, `the rule '${rule}' does not do what it seems to: ${reason}`)
+    addWarning(draft, line, `the rule '${rule}' may not work as intended: ${reason}`)
 }
 
-/** Why nothing could be started or reached from what a file says about a server; `undefined` when something could. */
-function mcpServerProblem(entry: unknown): string | undefined {
-  if (entry === null) return undefined
-  if (typeof entry !== 'object' || Array.isArray(entry)) return 'it must be a map with a command or a url'
-  const { command, url } = entry as { command?: unknown; url?: unknown }
-  if (command === undefined && url === undefined) return 'it has neither a command nor a url'
+/** The problem with a server configuration; `undefined` when it has a valid `command` or `url`. */
+function mcpServerProblem(config: unknown): string | undefined {
+  if (config === null) return undefined
+  if (typeof config !== 'object' || Array.isArray(config)) return "must be a map with 'command' or 'url'"
+  const { command, url } = config as { command?: unknown; url?: unknown }
+  if (command === undefined && url === undefined) return "'command' or 'url' is missing"
   const program: unknown = Array.isArray(command) ? command[0] : command
   if (command !== undefined && (typeof program !== 'string' || program.trim() === '')) {
-    return 'its command must be a text, or a list that begins with one'
+    return "'command' must be a string, or a list that starts with one"
   }
-  if (url !== undefined && (typeof url !== 'string' || url.trim() === '')) return 'its url must be a text'
+  if (url !== undefined && (typeof url !== 'string' || url.trim() === '')) return "'url' must be a string"
   return undefined
 }

@@ -1,11 +1,11 @@
-/** What is wrong with a file: a warning says what was made of it, an error that nothing was. */
+/** A problem in a file: after a warning the definition is still used, after an error it is not. */
 export interface Problem {
   level: 'error' | 'warning'
   line: number
   message: string
 }
 
-/** A problem with the file it is in, and the agent it concerns where there is one. */
+/** A problem with its file and, if known, the agent it concerns. */
 export interface FileProblem extends Problem {
   path: string
   agent?: string

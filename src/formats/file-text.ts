@@ -1,37 +1,37 @@
 import { open, stat } from 'node:fs/promises'
 
-/** More than any agent needs; beyond it a file is a mistake, or a trap. */
+/** Limits memory use: a larger file is not a legitimate agent or team file. */
 export const MAX_TEXT_FILE_BYTES = 1024 * 1024
 const HEAD_BYTES = 4096
 
 export interface FileText {
   text: string
-  /** False when some bytes are no UTF-8; they were replaced. */
+  /** False when invalid UTF-8 bytes were replaced. */
   isValidUtf8: boolean
 }
 
-/** The text of a file; `undefined` when it is no text, or when its beginning is not `wanted`. */
+/** Reads a text file; `undefined` when it is binary or `acceptsHead` rejects its beginning. */
 export async function readTextFile(
   path: string,
-  wanted: (head: string) => boolean,
+  acceptsHead: (head: string) => boolean,
 ): Promise<FileText | 'too large' | undefined> {
-  // Opening a pipe would wait for whoever writes into it.
+  // Opening a named pipe would block until a writer appears.
   if (!(await stat(path)).isFile()) return undefined
   const file = await open(path)
   try {
     const { size } = await file.stat()
     const head = Buffer.alloc(Math.min(HEAD_BYTES, size))
     const { bytesRead } = await file.read(head, 0, head.length, 0)
-    if (!wanted(decodeText(head.subarray(0, bytesRead)).text)) return undefined
+    if (!acceptsHead(decodeText(head.subarray(0, bytesRead)).text)) return undefined
     if (size > MAX_TEXT_FILE_BYTES) return 'too large'
-    const read = decodeText(await file.readFile())
-    return read.text.includes('\0') ? undefined : read
+    const content = decodeText(await file.readFile())
+    return content.text.includes('\0') ? undefined : content
   } finally {
     await file.close()
   }
 }
 
-/** Text in UTF-8, or in UTF-16 where a byte order mark says so. */
+/** Decodes UTF-8, or UTF-16 with a byte order mark. */
 function decodeText(bytes: Uint8Array): FileText {
   if (bytes[0] === 0xff && bytes[1] === 0xfe)
     return { text: new TextDecoder('utf-16le').decode(bytes), isValidUtf8: true }

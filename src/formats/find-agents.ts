@@ -11,15 +11,15 @@ import type { FileProblem } from './file-problem.ts'
 import { lineWarning } from './file-problem.ts'
 
 export interface FindAgentsOptions extends AgentFileOptions {
-  /** The folder of the project. */
+  /** Project folder. */
   project: string
-  /** The user's home; without it no agents of the user are looked for. */
+  /** Home folder of the user; without it, the user's agents are not searched. */
   home?: string
-  /** Only these folders or files, instead of the search path. */
+  /** Folders or files to search instead of the default search path. */
   dirs?: readonly string[]
-  /** Packages of the project whose `agents` folder is used. */
+  /** npm packages whose `agents` folder is searched. */
   packages?: readonly string[]
-  /** False leaves out those that come with Troupe. */
+  /** False skips the agents that come with Troupe. Default: true. */
   builtIn?: boolean
 }
 
@@ -27,42 +27,42 @@ const BUILT_IN_COLLECTION = 'troupe'
 const PROJECT_FOLDERS = ['.troupe/agents', '.claude/agents', '.github/agents', '.amplifier/agents']
 const USER_FOLDERS = ['.config/troupe/agents', '.claude/agents', '.copilot/agents', '.amplifier/agents']
 
-/** The folders in a user's home. */
+/** The agent folders in a user's home. */
 export function userAgentFolders(home: string): string[] {
   return USER_FOLDERS.map((name) => join(home, ...name.split('/')))
 }
 
-/** Where agents come from, the first that has a name wins: the project, the user, packages, Troupe itself. */
+/** A folder on the search path. */
 export interface AgentSource {
   folder: string
   collection?: string
-  /** It is no mistake when the folder is missing. */
+  /** True when the folder may be missing. */
   optional: boolean
 }
 
-/** The folders that are searched, in order. */
+/** The search path in order of precedence: project, user, packages, Troupe. */
 export async function agentSources(options: FindAgentsOptions): Promise<AgentSource[]> {
   const { project, home, dirs, packages = [], builtIn = true } = options
   if (dirs) return dirs.map((folder) => ({ folder, optional: false }))
   const optional = (folder: string): AgentSource => ({ folder, optional: true })
-  const ofProject = PROJECT_FOLDERS.map((name) => optional(join(project, ...name.split('/'))))
-  const ofUser = home === undefined ? [] : userAgentFolders(home).map(optional)
+  const projectSources = PROJECT_FOLDERS.map((name) => optional(join(project, ...name.split('/'))))
+  const userSources = home === undefined ? [] : userAgentFolders(home).map(optional)
   return [
-    ...ofProject,
-    // In a home folder that is a project the two share folders.
-    ...ofUser.filter(({ folder }) => !ofProject.some((source) => source.folder === folder)),
+    ...projectSources,
+    // When the project is the home folder, project and user share folders.
+    ...userSources.filter(({ folder }) => !projectSources.some((source) => source.folder === folder)),
     ...(await Promise.all(packages.map((name) => packageSource(project, name)))),
     ...(builtIn ? [{ folder: builtInAgentsFolder(), collection: BUILT_IN_COLLECTION, optional: false }] : []),
   ]
 }
 
-/** Finds the agents of a project. Each has a name of its own; what was wrong or hidden is among the problems. */
+/** Finds the agents of a project under unique names; invalid and shadowed agents are reported as problems. */
 export async function findAgents(options: FindAgentsOptions): Promise<LoadedAgents> {
   const found: LoadedAgents = { agents: [], problems: await untrustedAgentWarnings(options) }
   for (const { folder, collection, optional } of await agentSources(options)) {
     if (optional && !(await pathExists(folder))) continue
-    const reading = { tools: options.tools ?? [], ...(collection === undefined ? undefined : { collection }) }
-    const { agents, problems } = await readAgentFolder(folder, reading)
+    const folderOptions = { tools: options.tools ?? [], ...(collection === undefined ? undefined : { collection }) }
+    const { agents, problems } = await readAgentFolder(folder, folderOptions)
     found.agents.push(...agents)
     found.problems.push(...problems)
   }
@@ -70,19 +70,19 @@ export async function findAgents(options: FindAgentsOptions): Promise<LoadedAgen
 }
 
 /**
- * What to know before the agents of a project are used: it lies in a folder where agents work. Commands of theirs can make
- * agent folders below that folder, where none were before, and whoever starts here takes them for his own.
+ * Warns about a project inside another agent workspace: an agent working there may have planted agent files (prompt
+ * injection, privilege escalation), which a run started here would trust.
  */
 export async function untrustedAgentWarnings({ project, home, dirs }: FindAgentsOptions): Promise<FileProblem[]> {
-  const around = dirs ? undefined : await enclosingWorkspace(project, home)
-  if (around === undefined) return []
+  const workspace = dirs ? undefined : await enclosingWorkspace(project, home)
+  if (workspace === undefined) return []
   const folders = PROJECT_FOLDERS.map((name) => join(project, ...name.split('/')))
-  const there = await Promise.all(folders.map(pathExists))
-  const words = `lies in ${around}, where agents work: one of them may have written it; read it before you use it`
-  return folders.flatMap((path, index) => (there[index] ? { ...lineWarning(1, words), path } : []))
+  const exists = await Promise.all(folders.map(pathExists))
+  const message = `is inside the agent workspace ${workspace}: an agent may have written it; review it before use`
+  return folders.flatMap((path, index) => (exists[index] ? { ...lineWarning(1, message), path } : []))
 }
 
-/** The nearest folder above a project in which Troupe keeps its own; a home, and what holds it, is nobody's workspace. */
+/** The nearest folder above a project with a `.troupe` folder; the home folder and its parents do not count. */
 async function enclosingWorkspace(project: string, home: string | undefined): Promise<string | undefined> {
   for (let folder = dirname(project); dirname(folder) !== folder; folder = dirname(folder)) {
     if (folder === home) return undefined
@@ -91,19 +91,19 @@ async function enclosingWorkspace(project: string, home: string | undefined): Pr
   return undefined
 }
 
-/** The agents of one folder or file, without any other place. */
+/** Loads the agents of one folder or file only. */
 export function loadAgents(folder: string, options: AgentFileOptions = {}): Promise<LoadedAgents> {
   return findAgents({ ...options, project: folder, dirs: [folder] })
 }
 
-/** A program's own agents with those that come with Troupe; one whose name is taken is called `troupe:name`. */
-export async function withBuiltInAgents(own: readonly Agent[]): Promise<Agent[]> {
-  const { agents } = await readAgentFolder(builtInAgentsFolder(), { collection: BUILT_IN_COLLECTION })
-  const names = new Set(own.map(({ name }) => name))
-  const shipped = agents.map((agent) =>
+/** Adds the built-in agents to the given ones; a built-in agent whose name is taken becomes `troupe:name`. */
+export async function withBuiltInAgents(agents: readonly Agent[]): Promise<Agent[]> {
+  const loaded = await readAgentFolder(builtInAgentsFolder(), { collection: BUILT_IN_COLLECTION })
+  const names = new Set(agents.map(({ name }) => name))
+  const builtIn = loaded.agents.map((agent) =>
     names.has(agent.name) ? { ...agent, name: `${BUILT_IN_COLLECTION}:${agent.name}` } : agent,
   )
-  return [...own, ...shipped.filter(({ name }) => !names.has(name))]
+  return [...agents, ...builtIn.filter(({ name }) => !names.has(name))]
 }
 
 /** The folder of the agents that come with Troupe. */
@@ -111,20 +111,20 @@ export function builtInAgentsFolder(): string {
   return fileURLToPath(new URL('../../agents', import.meta.url))
 }
 
-/** A package is looked for as Node does: in `node_modules` here and in every folder above. */
+/** Finds a package as Node does, in `node_modules` of the project and every folder above. */
 async function packageSource(project: string, name: string): Promise<AgentSource> {
-  if (!/^(@[\w.-]+\/)?[\w-][\w.-]*$/.test(name)) throw packageError(name, 'that is no name of a package')
+  if (!/^(@[\w.-]+\/)?[\w-][\w.-]*$/.test(name)) throw packageError(name, 'not a valid package name')
   for (let folder = project; ; folder = dirname(folder)) {
     const agents = join(folder, 'node_modules', ...name.split('/'), 'agents')
     if (await pathExists(agents)) return { folder: agents, collection: name, optional: false }
-    if (dirname(folder) === folder) throw packageError(name, 'it is not installed, or has no folder `agents`')
+    if (dirname(folder) === folder) throw packageError(name, 'it is not installed, or has no `agents` folder')
   }
 }
 
-function packageError(name: string, why: string): TroupeError {
-  return new TroupeError('invalid_agent_file', `no agents can be read from the package '${name}': ${why}`, {
+function packageError(name: string, reason: string): TroupeError {
+  return new TroupeError('invalid_agent_file', `cannot read agents from the package '${name}': ${reason}`, {
     responsible: 'operator',
-    hint: 'install it, or take its name out of the configuration',
+    hint: 'install the package, or remove it from the configuration',
   })
 }
 

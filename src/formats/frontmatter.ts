@@ -5,19 +5,19 @@ import { parseYamlEntries } from './yaml-entries.ts'
 
 export interface Frontmatter {
   entries: YamlEntry[]
-  /** What follows, trimmed. */
+  /** The text after the frontmatter, trimmed. */
   body: string
   problems: Problem[]
 }
 
 const FENCE = /^---[ \t]*$/
-/** Frontmatter is a page at most; what goes on for longer is text between two rules. */
+/** Longer blocks are text between two horizontal rules, not frontmatter. */
 const MAX_LINES = 1000
 const MAX_CHARACTERS = 65_536
-/** Some editors keep the whole file inside a code block. */
+/** Some editors wrap the whole file in a code block. */
 const WRAPPER = /^(`{3,}|~{3,})[ \t]*(chatagent|chatmode|markdown|md|yaml)?[ \t]*$/
 
-/** The frontmatter of a markdown file; `undefined` when it has none, `'open'` when it has no end in sight. */
+/** Parses the frontmatter of a markdown file; `undefined` when it has none, `'unclosed'` when its end is missing. */
 export async function parseFrontmatter(
   text: string,
   known: readonly string[],
@@ -29,13 +29,13 @@ export async function parseFrontmatter(
   const end = lines.findIndex((line, index) => index > start && FENCE.test(line))
   const head = lines.slice(start + 1, end)
   if (end < 0 || head.length > MAX_LINES || head.join('\n').length > MAX_CHARACTERS) return 'unclosed'
-  const read = await parseYamlEntries(head, { known, first: start + 2 })
-  if (!read) return undefined
+  const parsed = await parseYamlEntries(head, { known, first: start + 2 })
+  if (!parsed) return undefined
   const rest = lines.slice(end + 1)
   const last = wrapper ? rest.findLastIndex((line) => line.trim() === wrapper) : -1
   const body = (last < 0 ? rest : rest.toSpliced(last, 1)).join('\n').trim()
-  const late = start > 0 ? [lineWarning(start + 1, 'the frontmatter does not begin in the first line')] : []
-  return { entries: read.entries, body, problems: [...late, ...read.problems] }
+  const late = start > 0 ? [lineWarning(start + 1, 'the frontmatter must start in the first line')] : []
+  return { entries: parsed.entries, body, problems: [...late, ...parsed.problems] }
 }
 
 export function splitLines(text: string): string[] {

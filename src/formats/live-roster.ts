@@ -7,55 +7,55 @@ import type { WatchAgentsOptions } from './watch-agents.ts'
 import { watchAgentFolders } from './watch-agents.ts'
 
 /*
- * 1. An agent whose file cannot be read stays as it was: a file that is half saved takes nobody away.
- * 2. Loads do not overtake each other; a change during one is followed by another.
- * 3. After it is closed nobody is told anything, not even of a load that was under way.
+ * 1. An agent whose file has an error keeps its previous definition: a half-saved file must not remove it.
+ * 2. Reloads never run concurrently; a change during a reload triggers another one.
+ * 3. After `close`, `onReload` is not called, not even for a reload in progress.
  */
 
-/** Agents that follow their files. */
+/** A roster that reloads when agent files change. */
 export interface LiveRoster {
-  /** Looks agents up as they are now. */
+  /** Always reads the latest agents. */
   readonly roster: Roster
   readonly loaded: LoadedAgents
   close(): void
 }
 
 export interface LiveRosterOptions extends WatchAgentsOptions {
-  /** Called after each new load, and with what prevented one. */
+  /** Called after each reload, with the agents or the error that prevented it. */
   onReload?(loaded: LoadedAgents | Error): void
 }
 
-/** For commands that run for long: loads the agents, and again when their files change. */
-export async function openLiveRoster(find: FindAgentsOptions, options: LiveRosterOptions = {}): Promise<LiveRoster> {
-  let loaded = await findAgents(find)
+/** Loads the agents and reloads them when their files change, for long-running commands. */
+export async function openLiveRoster(search: FindAgentsOptions, options: LiveRosterOptions = {}): Promise<LiveRoster> {
+  let loaded = await findAgents(search)
   let roster = createRoster(loaded.agents)
-  let loading = false
-  let again = false
-  let closed = false
+  let isReloading = false
+  let isStale = false
+  let isClosed = false
 
   async function reload(): Promise<void> {
-    loading = true
+    isReloading = true
     do {
-      again = false
+      isStale = false
       try {
-        const next = keepUnreadableAgents(await findAgents(find), loaded)
-        if (closed) return
+        const next = keepUnreadableAgents(await findAgents(search), loaded)
+        if (isClosed) return
         roster = createRoster(next.agents)
         loaded = next
         options.onReload?.(next)
       } catch (error) {
-        if (!closed) options.onReload?.(error as Error)
+        if (!isClosed) options.onReload?.(error as Error)
       }
-    } while (again)
-    loading = false
+    } while (isStale)
+    isReloading = false
   }
 
-  const folders = (await agentSources(find)).map(({ folder }) => folder)
-  const watch = watchAgentFolders(
+  const folders = (await agentSources(search)).map(({ folder }) => folder)
+  const watcher = watchAgentFolders(
     folders,
     () => {
-      again = true
-      if (!loading) void reload()
+      isStale = true
+      if (!isReloading) void reload()
     },
     options,
   )
@@ -71,17 +71,17 @@ export async function openLiveRoster(find: FindAgentsOptions, options: LiveRoste
       return loaded
     },
     close() {
-      closed = true
-      watch.close()
+      isClosed = true
+      watcher.close()
     },
   }
 }
 
-function keepUnreadableAgents(next: LoadedAgents, before: LoadedAgents): LoadedAgents {
-  const broken = new Set(next.problems.flatMap(({ level, path }) => (level === 'error' ? [path] : [])))
+function keepUnreadableAgents(next: LoadedAgents, previous: LoadedAgents): LoadedAgents {
+  const brokenPaths = new Set(next.problems.flatMap(({ level, path }) => (level === 'error' ? [path] : [])))
   const names = new Set(next.agents.map(({ name }) => name))
-  const kept = before.agents.filter(
-    ({ name, origin }) => !names.has(name) && origin?.by === 'user' && broken.has(origin.path ?? ''),
+  const kept = previous.agents.filter(
+    ({ name, origin }) => !names.has(name) && origin?.by === 'user' && brokenPaths.has(origin.path ?? ''),
   )
   return { agents: [...next.agents, ...kept], problems: next.problems }
 }

@@ -1,11 +1,11 @@
 import type { TeamFileResult } from './team-file.ts'
 
-/** Reads a team file, with the files of teams inside it: the team for a run of `team`, and what is wrong at which line. */
+/** Reads a team file with its sub-team files; returns the team for the `team` pattern and the problems by line. */
 export async function readTeamFile(
   path: string,
   options: { roster?: readonly string[] } = {},
 ): Promise<TeamFileResult> {
-  // Loaded here: whoever only runs agents pays neither for YAML nor for schemas.
-  const files = await import('./team-tree.ts')
-  return files.readTeamTree(path, options)
+  // Loaded on demand: YAML and the team schema are heavy, and most programs do not read team files.
+  const { readTeamTree } = await import('./team-tree.ts')
+  return readTeamTree(path, options)
 }

@@ -2,7 +2,7 @@ import type { Agent } from '../kernel/agent.ts'
 import type { Dialect } from './agent-dialect.ts'
 import { agentNameFromPath, normalizeKey } from './agent-dialect.ts'
 import type { AgentDraft } from './agent-draft.ts'
-import { addWarning, createDraft, finishDraft } from './agent-draft.ts'
+import { addWarning, createDraft, finishDraft, MISSING_DESCRIPTION } from './agent-draft.ts'
 import type { AgentFile, AgentFileOptions } from './agent-file.ts'
 import { applyEntry } from './agent-keys.ts'
 import type { Problem } from './file-problem.ts'
@@ -11,53 +11,52 @@ import type { YamlEntries, YamlEntry } from './yaml-entries.ts'
 import { parseYamlEntries } from './yaml-entries.ts'
 
 export interface RosterFileOptions extends AgentFileOptions {
-  /** The text of a file named in the roster, relative to it; `undefined` when it cannot be read. */
+  /** Reads a file named in the roster, relative to it; `undefined` when it cannot be read. */
   readSibling?(path: string): Promise<string | undefined>
 }
 
 type Fields = Record<string, unknown>
 
-/** Where an agent's instructions stand, by what others call them. */
+/** Keys that hold the instructions, in all dialects. */
 const INSTRUCTION_KEYS = ['instructions', 'instruction', 'prompt', 'system_prompt', 'system_message', 'prompt_template']
 const MAX_CHARACTERS = 262_144
-/** A file that has none of these words defines no agent; most YAML files are something else. */
+/** Cheap pre-check: a YAML file without one of these keys defines no agent. */
 const MAY_DEFINE_AGENTS = /^\s*(-\s+)?["']?(agents|role|goal|backstory|prompt|instructions?|system_prompt)["']?\s*:/m
 
 export interface RosterFile {
   agents: AgentFile[]
-  /** What concerns none of them. */
+  /** Problems that concern no agent. */
   problems: Problem[]
 }
 
-/** The agents of a YAML file: CrewAI's `agents.yaml`, the agents of a team, or one agent. None when it is no roster. */
+/** Parses the agents of a YAML file: CrewAI's `agents.yaml`, a team, a list or one agent. Other YAML yields none. */
 export async function parseRosterFile(
   text: string,
   path: string,
   options: RosterFileOptions = {},
 ): Promise<RosterFile> {
-  const nothing = { agents: [], problems: [] }
-  if (text.length > MAX_CHARACTERS || !MAY_DEFINE_AGENTS.test(text)) return nothing
+  if (text.length > MAX_CHARACTERS || !MAY_DEFINE_AGENTS.test(text)) return { agents: [], problems: [] }
   const lines = splitLines(text)
-  const read = await parseRoster(lines)
-  if (!read) return nothing
-  const members = toMembers(read.entries, path).map((member) => ({ ...member, line: memberLine(lines, member) }))
+  const roster = await parseRoster(lines)
+  if (!roster) return { agents: [], problems: [] }
+  const members = toMembers(roster.entries, path).map((member) => ({ ...member, line: memberLine(lines, member) }))
   const agents: AgentFile[] = []
   for (const member of members) agents.push(await toAgentFile(member, { path, options }))
-  for (const problem of read.problems) {
+  for (const problem of roster.problems) {
     const owner = members.findLastIndex(({ line }) => line <= problem.line)
     agents[Math.max(0, owner)]?.problems.push(problem)
   }
-  const lost = agents.length === 0 && /^agents\s*:|^\s+goal\s*:/m.test(text) ? read.problems : []
-  return { agents, problems: lost.map(({ line }) => ({ level: 'error', line, message: 'is not valid YAML' })) }
+  const unassigned = agents.length === 0 && /^agents\s*:|^\s+goal\s*:/m.test(text) ? roster.problems : []
+  return { agents, problems: unassigned.map(({ line }) => ({ level: 'error', line, message: 'not valid YAML' })) }
 }
 
 function parseRoster(lines: readonly string[]): Promise<YamlEntries | undefined> {
   const known = ['name', 'description', 'role', 'goal', 'backstory', 'llm', 'tools', 'model', 'agents', 'handoffs']
-  const isBare = /^- /.test(lines.find((line) => line.trim() !== '' && !/^(#|---)/.test(line)) ?? '')
-  if (!isBare) return parseYamlEntries(lines, { known, first: 1 })
-  // A bare list is the list of a team without a name.
-  const list = lines.map((line) => (/^---[ \t]*$/.test(line) ? '' : line))
-  return parseYamlEntries(['agents:', ...list], { known, first: 0 })
+  const isList = /^- /.test(lines.find((line) => line.trim() !== '' && !/^(#|---)/.test(line)) ?? '')
+  if (!isList) return parseYamlEntries(lines, { known, first: 1 })
+  // A top-level list is parsed as the `agents` of a team.
+  const items = lines.map((line) => (/^---[ \t]*$/.test(line) ? '' : line))
+  return parseYamlEntries(['agents:', ...items], { known, first: 0 })
 }
 
 interface Member {
@@ -65,14 +64,14 @@ interface Member {
   fields: Fields
   dialect: Dialect
   line: number
-  /** The team it belongs to, in words. */
+  /** Name of the team, or empty. */
   team: string
 }
 
 function toMembers(entries: readonly YamlEntry[], path: string): Member[] {
-  const of = (key: string) => entries.find((entry) => entry.key === key)
-  const agents = of('agents')
-  const team = String(of('name')?.value ?? '')
+  const findEntry = (key: string) => entries.find((entry) => entry.key === key)
+  const agents = findEntry('agents')
+  const team = String(findEntry('name')?.value ?? '')
   if (agents) return teamMembers(agents, team)
   const crew = entries.filter(
     ({ value }) => isFields(value) && 'role' in value && ('goal' in value || 'backstory' in value),
@@ -87,32 +86,34 @@ function toMembers(entries: readonly YamlEntry[], path: string): Member[] {
     }))
   }
   const single = Object.fromEntries(entries.map(({ key, value }) => [key, value]))
-  const defines =
+  const hasInstructions =
     INSTRUCTION_KEYS.some((key) => typeof single[key] === 'string') || ('role' in single && 'goal' in single)
-  if (!defines || !('name' in single || 'role' in single)) return []
+  if (!hasInstructions || !('name' in single || 'role' in single)) return []
   const dialect = 'goal' in single ? 'crewai' : 'agentx'
   return [{ name: agentNameFromPath(path), fields: single, dialect, line: 1, team: '' }]
 }
 
-/** Entries that only name an agent, or point to a roster or a team, define none. */
+/** The agents that a team defines; entries that only name an agent or refer to a roster or team define none. */
 function teamMembers({ value, line }: YamlEntry, team: string): Member[] {
-  const named: [string, unknown][] = Array.isArray(value)
+  const entries: [string, unknown][] = Array.isArray(value)
     ? value.map((fields) => [isFields(fields) ? String(fields.name ?? fields.role ?? '').trim() : '', fields])
     : isFields(value)
       ? Object.entries(value)
       : []
-  return named.flatMap(([name, fields]): Member[] => {
+  return entries.flatMap(([name, fields]): Member[] => {
     if (name === '' || !isFields(fields) || 'uses' in fields || 'team' in fields) return []
     const dialect = 'backstory' in fields || 'goal' in fields ? 'crewai' : 'agentx'
     return Object.keys(fields).length > 1 || !('name' in fields) ? [{ name, fields, dialect, line, team }] : []
   })
 }
 
-/** The line that names a member, searched from where the members begin. */
+/** The line that names a member, searched from the first line of the members. */
 function memberLine(lines: readonly string[], { name, line }: Member): number {
   const escaped = name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
-  const naming = new RegExp(`^\\s*(-\\s+)?(name\\s*:\\s*["']?${escaped}["']?\\s*(#.*)?$|["']?${escaped}["']?\\s*:)`)
-  const index = lines.findIndex((each, at) => at >= line - 1 && naming.test(each))
+  const namePattern = new RegExp(
+    `^\\s*(-\\s+)?(name\\s*:\\s*["']?${escaped}["']?\\s*(#.*)?$|["']?${escaped}["']?\\s*:)`,
+  )
+  const index = lines.findIndex((text, candidate) => candidate >= line - 1 && namePattern.test(text))
   return index < 0 ? line : index + 1
 }
 
@@ -127,25 +128,29 @@ async function toAgentFile(
   for (const [key, value] of Object.entries(fields)) applyField(draft, { key, value, line })
   agent.description ||= memberDescription(fields)
   agent.instructions = await memberInstructions(draft, member, options)
-  if (!agent.description) addWarning(draft, line, 'has no description: nobody will know when to call it')
-  const places = /\{\w+\}/.exec(agent.instructions)?.[0]
-  if (dialect === 'crewai' && places !== undefined) {
-    addWarning(draft, line, `'${agent.name}' has places to fill in, such as ${places}; they are left as they are`)
+  if (!agent.description) addWarning(draft, line, MISSING_DESCRIPTION)
+  const placeholder = /\{\w+\}/.exec(agent.instructions)?.[0]
+  if (dialect === 'crewai' && placeholder !== undefined) {
+    addWarning(
+      draft,
+      line,
+      `placeholders such as ${placeholder} in the instructions of '${agent.name}' are not filled in`,
+    )
   }
   return finishDraft(draft)
 }
 
-/** What the fields of these dialects come to in ours; fields that are the same pass unchanged. */
+/** Applies a field after translating it to Troupe's keys; unknown fields are applied unchanged. */
 function applyField(draft: AgentDraft, entry: YamlEntry): void {
   const { key, value, line } = entry
-  const ours = Object.entries(translateField(key, value))
-  const known = ours.length > 0 || TRANSLATED_FIELDS.includes(normalizeKey(key))
-  if (known && !INSTRUCTION_KEYS.includes(key)) draft.extra.set(key, value)
-  for (const [name, said] of ours) applyEntry(draft, { key: name, value: said, line })
-  if (!known && !INSTRUCTION_KEYS.includes(key)) applyEntry(draft, entry)
+  const translated = Object.entries(translateField(key, value))
+  const isKnown = translated.length > 0 || TRANSLATED_FIELDS.includes(normalizeKey(key))
+  if (isKnown && !INSTRUCTION_KEYS.includes(key)) draft.extra.set(key, value)
+  for (const [name, translatedValue] of translated) applyEntry(draft, { key: name, value: translatedValue, line })
+  if (!isKnown && !INSTRUCTION_KEYS.includes(key)) applyEntry(draft, entry)
 }
 
-/** Fields that become part of the instructions, or that say what is so anyway. */
+/** Fields that become part of the instructions or are translated by `translateField`. */
 const TRANSLATED_FIELDS = ['role', 'goal', 'backstory', 'allowdelegation', 'llm', 'llmconfig']
 
 function translateField(key: string, value: unknown): Fields {
@@ -178,20 +183,20 @@ async function memberInstructions(
   options: RosterFileOptions,
 ): Promise<string> {
   const key = INSTRUCTION_KEYS.find((each) => typeof fields[each] === 'string')
-  const said = key === undefined ? '' : String(fields[key]).trim()
-  if (/^[\w./-]+\.(md|txt|j2)$/.test(said)) {
-    draft.extra.set(key ?? '', said)
-    const text = await options.readSibling?.(said)
+  const instructions = key === undefined ? '' : String(fields[key]).trim()
+  if (/^[\w./-]+\.(md|txt|j2)$/.test(instructions)) {
+    draft.extra.set(key ?? '', instructions)
+    const text = await options.readSibling?.(instructions)
     if (text !== undefined) return splitLines(text).join('\n').trim()
-    addWarning(draft, line, `the instructions of '${name}' cannot be read from ${said}`)
-  } else if (said !== '') return said
+    addWarning(draft, line, `cannot read the instructions of '${name}' from ${instructions}`)
+  } else if (instructions !== '') return instructions
   const text = (value: unknown) => (typeof value === 'string' ? value.trim() : '')
   const role = text(fields.role)
-  const who = team === '' ? `You are ${role || name}.` : `You are ${name}, of the team ${team}.`
-  const part = team === '' || role === '' ? '' : `Your part: ${role}`
-  const goal = text(fields.goal) === '' ? '' : `Your goal: ${text(fields.goal)}`
-  const about = goal === '' && role === '' ? text(fields.description) : ''
-  return [who, part, text(fields.backstory), goal, about].filter(Boolean).join('\n\n')
+  const identity = team === '' ? `You are ${role || name}.` : `You are ${name}, a member of the team ${team}.`
+  const roleLine = team === '' || role === '' ? '' : `Your role: ${role}`
+  const goalLine = text(fields.goal) === '' ? '' : `Your goal: ${text(fields.goal)}`
+  const description = goalLine === '' && role === '' ? text(fields.description) : ''
+  return [identity, roleLine, text(fields.backstory), goalLine, description].filter(Boolean).join('\n\n')
 }
 
 function isFields(value: unknown): value is Fields {

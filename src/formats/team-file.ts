@@ -9,13 +9,13 @@ import { toolProblems } from './team-tools.ts'
 import type { YamlSource } from './yaml-positions.ts'
 import { findYamlPosition } from './yaml-positions.ts'
 
-/** What is wrong in a team file, with the place it is wrong at; lines and columns count from 1. */
+/** A problem in a team file with its position; lines and columns start at 1. */
 export interface TeamFileProblem {
   severity: 'error' | 'warning'
   message: string
-  /** The file. */
+  /** Path of the file. */
   path: string
-  /** The key in it, such as `handoffs[2].condition`; empty for the file as a whole. */
+  /** Path of the key in the file, such as `handoffs[2].condition`; empty for the whole file. */
   field: string
   line: number
   column: number
@@ -23,7 +23,7 @@ export interface TeamFileProblem {
 }
 
 export interface TeamFileResult {
-  /** There whenever the team can be run: its course may still have flaws. */
+  /** Set when the team can be run, even if it has warnings. */
   team?: Team
   problems: TeamFileProblem[]
 }
@@ -31,59 +31,56 @@ export interface TeamFileResult {
 export interface TeamTextInput {
   text: string
   path: string
-  /** The names that `uses` may name; absent means that they are not checked. */
+  /** Agent names that `uses` may refer to; when absent, `uses` is not checked. */
   roster?: readonly string[]
 }
 
-/** A team with a function that says where its parts stand. */
+/** A team with a function that adds file positions to problems. */
 export interface LocatedTeam extends TeamFileResult {
   locate(problem: TeamProblem): TeamFileProblem
 }
 
-/** Reads a team from YAML text, or says at which line and column it is wrong. Sub-team files are left as paths. */
+/** Parses and validates a team from YAML text. Sub-team files stay paths. */
 export async function parseTeamText({ text, path, roster }: TeamTextInput): Promise<LocatedTeam> {
   const yaml = await import('yaml')
   const lines = new yaml.LineCounter()
-  const plain = text.replace(/^\uFEFF/, '')
-  const document = yaml.parseDocument(plain, { lineCounter: lines, logLevel: 'error', merge: true })
-  const source: YamlSource = { yaml, document, lines, text: plain }
+  const content = text.replace(/^\uFEFF/, '')
+  const document = yaml.parseDocument(content, { lineCounter: lines, logLevel: 'error', merge: true })
+  const source: YamlSource = { yaml, document, lines, text: content }
   const locate = ({ field, severity, message, hint, key, offset }: TeamProblem): TeamFileProblem => ({
     ...{ severity, message, path, field: formatFieldPath(field) },
-    ...findYamlPosition(source, { place: field, ...(key && { key }), ...(offset !== undefined && { at: offset }) }),
+    ...findYamlPosition(source, { path: field, ...(key && { key }), ...(offset !== undefined && { offset }) }),
     ...(hint === undefined ? undefined : { hint }),
   })
-  const broken = document.errors.slice(0, MAX_YAML_ERRORS).map((error) => yamlProblem(error, path))
-  if (broken.length > 0) return { problems: broken, locate }
-  const read = documentData(source, path)
-  if ('problem' in read) return { problems: [read.problem], locate }
-  const { team, draft, problems } = parseTeam(read.value)
-  const { runnable, problems: more } = draft
+  const yamlProblems = document.errors.slice(0, MAX_YAML_ERRORS).map((error) => yamlProblem(error, path))
+  if (yamlProblems.length > 0) return { problems: yamlProblems, locate }
+  const data = documentData(source, path)
+  if ('problem' in data) return { problems: [data.problem], locate }
+  const { team, draft, problems: schemaProblems } = parseTeam(data.value)
+  const validation = draft
     ? validateTeam(draft, { ...(roster && { roster }), draft: team === undefined })
     : { runnable: false, problems: [] }
-  const ofTools = draft ? toolProblems(draft) : []
-  const all = sortByPosition([...problems, ...more, ...ofTools].map(locate))
-  return { ...(team && runnable ? { team } : undefined), problems: all, locate }
+  const unknownTools = draft ? toolProblems(draft) : []
+  const problems = sortByPosition([...schemaProblems, ...validation.problems, ...unknownTools].map(locate))
+  return { ...(team && validation.runnable ? { team } : undefined), problems, locate }
 }
 
-/** The data of a document. Anchors that multiply themselves are refused by the library. */
+/** The data of a document. The library rejects alias bombs ("billion laughs"). */
 function documentData({ document }: YamlSource, path: string): { value: unknown } | { problem: TeamFileProblem } {
   if (document.contents === null) return { problem: wholeFileProblem(path, 'the file is empty', EMPTY_FILE_HINT) }
   try {
     return { value: document.toJS() as unknown }
   } catch (thrown) {
     return {
-      problem: wholeFileProblem(
-        path,
-        `is no usable YAML: ${thrown instanceof Error ? thrown.message : String(thrown)}`,
-      ),
+      problem: wholeFileProblem(path, `invalid YAML: ${thrown instanceof Error ? thrown.message : String(thrown)}`),
     }
   }
 }
 
-/** After the first errors of a broken text the others are mostly their echo. */
+/** Later YAML errors mostly follow from the first ones. */
 const MAX_YAML_ERRORS = 10
 
-const EMPTY_FILE_HINT = 'a team begins with name: and agents:'
+const EMPTY_FILE_HINT = 'start the team with name: and agents:'
 
 export function wholeFileProblem(path: string, message: string, hint?: string): TeamFileProblem {
   const place = { path, field: '', line: 1, column: 1 }
@@ -94,22 +91,22 @@ type YamlError = { message: string; code: string; linePos?: [{ line: number; col
 
 function yamlProblem(error: YamlError, path: string): TeamFileProblem {
   const [first = ''] = error.message.split(/ at line \d/)
-  const said = first.includes('call stack') ? 'it is nested too deep' : first
+  const reason = first.includes('call stack') ? 'it is nested too deeply' : first
   const { line, col } = error.linePos?.[0] ?? { line: 1, col: 1 }
   const hint = YAML_ERROR_HINTS[error.code]
   return {
-    ...{ severity: 'error', message: `is not valid YAML: ${said.trim().replace(/[:.]$/, '')}`, path },
+    ...{ severity: 'error', message: `invalid YAML: ${reason.trim().replace(/[:.]$/, '')}`, path },
     ...{ field: '', line, column: col, ...(hint === undefined ? undefined : { hint }) },
   }
 }
 
-const QUOTES_HINT = 'text with : or # in it, or with { or [ at its beginning, has to stand in quotes'
+const QUOTES_HINT = 'quote text that contains : or #, or starts with { or ['
 const YAML_ERROR_HINTS: Readonly<Record<string, string>> = {
-  BAD_INDENT: 'keys of one map stand in the same column',
+  BAD_INDENT: 'start all keys of a map in the same column',
   BLOCK_AS_IMPLICIT_KEY: QUOTES_HINT,
-  DUPLICATE_KEY: 'a key can be written once',
-  MULTIPLE_DOCS: 'one file holds one team',
-  TAB_AS_INDENT: 'indent with blanks',
+  DUPLICATE_KEY: 'remove the duplicate key',
+  MULTIPLE_DOCS: 'use one file per team',
+  TAB_AS_INDENT: 'indent with spaces',
   UNEXPECTED_TOKEN: QUOTES_HINT,
 }
 
@@ -117,18 +114,19 @@ function sortByPosition(problems: readonly TeamFileProblem[]): TeamFileProblem[]
   return problems.toSorted((a, b) => a.line - b.line || a.column - b.column)
 }
 
-/** The text of a file that may hold a team. */
+/** Reads the text of a team file, or reports why it cannot be read. */
 export async function readTeamText(path: string): Promise<{ text: string } | { problem: TeamFileProblem }> {
   try {
     if ((await stat(path)).isDirectory()) return { problem: wholeFileProblem(path, 'is a folder, not a team file') }
-    const read = await readTextFile(path, () => true)
-    if (read === undefined) return { problem: wholeFileProblem(path, 'is no text file') }
-    if (read === 'too large') return { problem: wholeFileProblem(path, 'is too large for a team file (1 MB)') }
-    if (!read.isValidUtf8) return { problem: wholeFileProblem(path, 'is not written in UTF-8') }
-    return { text: read.text }
+    const content = await readTextFile(path, () => true)
+    if (content === undefined) return { problem: wholeFileProblem(path, 'is not a text file') }
+    if (content === 'too large')
+      return { problem: wholeFileProblem(path, 'is larger than 1 MB, the limit for a team file') }
+    if (!content.isValidUtf8) return { problem: wholeFileProblem(path, 'is not valid UTF-8') }
+    return { text: content.text }
   } catch (thrown) {
     const code = (thrown as NodeJS.ErrnoException).code
-    const why = code === 'ENOENT' ? 'there is no such file' : `cannot be read (${code ?? String(thrown)})`
-    return { problem: wholeFileProblem(path, why) }
+    const reason = code === 'ENOENT' ? 'no such file' : `cannot be read (${code ?? String(thrown)})`
+    return { problem: wholeFileProblem(path, reason) }
   }
 }

@@ -4,35 +4,36 @@ import { teamWarning } from '../judgement/team/team-problem.ts'
 import type { Team } from '../judgement/team/team-schema.ts'
 import { BUILT_IN_TOOLS, resolveToolNames } from './tool-aliases.ts'
 
-/** What agents have only by name, and other names of the same. */
+/** Tools that agents get only when they name them, with their aliases. */
 const NAME_ONLY_TOOLS = ['collaborate', 'outcome', 'Task', 'Agent']
 
 /**
- * Names of tools that nothing here answers to. An agent whose tool is not there works without it, so this is the last
- * place where somebody notices. A program may have tools of its own, so it is no error.
+ * Warns about unknown tools: at run time an agent silently works without them. Not an error, because a program may register
+ * its own tools.
  */
 export function toolProblems(team: Team): TeamProblem[] {
   return team.agents.flatMap((agent, index) => {
-    const named = (['tools', 'exclude_tools'] as const).flatMap((key) =>
-      (agent[key] ?? []).flatMap((name, at) => {
+    const problems = (['tools', 'exclude_tools'] as const).flatMap((key) =>
+      (agent[key] ?? []).flatMap((name, position) => {
         const problem = unknownToolProblem(name)
-        return problem ? [teamWarning(['agents', index, key, at], ...problem)] : []
+        return problem ? [teamWarning(['agents', index, key, position], ...problem)] : []
       }),
     )
-    if (typeof agent.team !== 'object') return named
-    const inside = toolProblems(agent.team).map((problem) => ({
+    if (typeof agent.team !== 'object') return problems
+    const subTeamProblems = toolProblems(agent.team).map((problem) => ({
       ...problem,
       field: ['agents', index, 'team', ...problem.field],
     }))
-    return [...named, ...inside]
+    return [...problems, ...subTeamProblems]
   })
 }
 
 function unknownToolProblem(name: string): [message: string, hint: string] | undefined {
   const known = [...BUILT_IN_TOOLS, ...NAME_ONLY_TOOLS]
   if (known.includes(name) || name.startsWith('mcp__')) return undefined
-  const ours = resolveToolNames(name, { dialect: 'claude-code', known: NAME_ONLY_TOOLS })
-  if (ours?.includes(name)) return undefined
-  const meant = ours ?? nearestNames(name, known).slice(0, 1)
-  return [`no tool '${name}' comes with Troupe`, `did you mean ${meant.map((each) => `'${each}'`).join(' and ')}?`]
+  const resolved = resolveToolNames(name, { dialect: 'claude-code', known: NAME_ONLY_TOOLS })
+  if (resolved?.includes(name)) return undefined
+  const suggestions = resolved ?? nearestNames(name, known).slice(0, 1)
+  const quoted = suggestions.map((suggestion) => `'${suggestion}'`).join(' and ')
+  return [`'${name}' is not a built-in tool`, `did you mean ${quoted}?`]
 }

@@ -1,22 +1,22 @@
 import { realpath } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import type { FieldPath } from '../judgement/team/team-problem.ts'
+import type { FieldPath, TeamProblem } from '../judgement/team/team-problem.ts'
 import { teamError } from '../judgement/team/team-problem.ts'
 import type { Team, TeamAgent } from '../judgement/team/team-schema.ts'
 import type { LocatedTeam, TeamFileProblem, TeamFileResult } from './team-file.ts'
 import { parseTeamText, readTeamText } from './team-file.ts'
 
 /*
- * A team file with the files of its sub-teams.
- * 1. Only files in the folder of the first file, and below, are read; links are followed before that is checked.
- * 2. A file that is on the way to itself is refused, and the way is shown.
+ * Reads a team file with its sub-team files.
+ * 1. Prevents path traversal: only files in the folder of the root file or below are read, checked after resolving symlinks.
+ * 2. A team that contains itself is rejected with the cycle.
  * 3. Each file is read and reported once, however many teams use it.
  */
 
 interface TeamTreeState {
   root: string
-  /** The first file as the caller wrote it: problems name files in the same way. */
+  /** Real path and path as given by the caller, which problems use. */
   rootFile: { file: string; path: string }
   roster: readonly string[] | undefined
   files: Map<string, Promise<LocatedTeam>>
@@ -24,46 +24,47 @@ interface TeamTreeState {
   subTeamCount: number
 }
 
-/** Teams inside teams inside teams; deeper ones are a mistake. */
 const MAX_DEPTH = 8
-/** Eight levels of files that each name the next one twice would be 256 teams. */
+/** Limits exponential growth: eight levels of files that each use the next one twice are 256 teams. */
 const MAX_TEAMS = 100
 
-/** Reads a team and its sub-teams, each in its agent's place; the team is there only if all of them can be run. */
+/** Reads a team and replaces sub-team paths by their teams; `team` is set only if all of them can be run. */
 export async function readTeamTree(
   path: string,
   options: { roster?: readonly string[] } = {},
 ): Promise<TeamFileResult> {
-  const read = await readTeamText(path)
-  if ('problem' in read) return { problems: [read.problem] }
+  const content = await readTeamText(path)
+  if ('problem' in content) return { problems: [content.problem] }
   const file = await realpath(path)
-  const reading: TeamTreeState = {
+  const state: TeamTreeState = {
     ...{ root: dirname(file), rootFile: { file, path }, roster: options.roster },
     ...{ files: new Map(), problems: [], subTeamCount: 0 },
   }
-  const team = await readTeamAt(reading, file, [])
-  return { ...(team && { team }), problems: reading.problems }
+  const team = await readTeamAt(state, file, [])
+  return { ...(team && { team }), problems: state.problems }
 }
 
-async function readTeamAt(reading: TeamTreeState, file: string, chain: readonly string[]): Promise<Team | undefined> {
-  const known = reading.files.get(file)
-  const first = known ?? readLocatedTeam(reading, file)
-  if (!known) reading.files.set(file, first)
-  const located = await first
-  if (!known) reading.problems.push(...located.problems)
+async function readTeamAt(state: TeamTreeState, file: string, chain: readonly string[]): Promise<Team | undefined> {
+  const cached = state.files.get(file)
+  const pending = cached ?? readLocatedTeam(state, file)
+  if (!cached) state.files.set(file, pending)
+  const located = await pending
+  if (!cached) state.problems.push(...located.problems)
   if (!located.team) return undefined
-  return resolveSubTeams(reading, located.team, { inside: { located, file, chain: [...chain, file] }, place: [] })
+  return resolveSubTeams(state, located.team, { parent: { located, file, chain: [...chain, file] }, place: [] })
 }
 
-async function readLocatedTeam(reading: TeamTreeState, file: string): Promise<LocatedTeam> {
-  const path = displayPath(reading, file)
-  const read = await readTeamText(file)
-  if ('problem' in read)
-    return { problems: [{ ...read.problem, path }], locate: (it) => ({ ...it, path, field: '', line: 1, column: 1 }) }
-  return parseTeamText({ text: read.text, path, ...(reading.roster && { roster: reading.roster }) })
+async function readLocatedTeam(state: TeamTreeState, file: string): Promise<LocatedTeam> {
+  const path = displayPath(state, file)
+  const content = await readTeamText(file)
+  if ('problem' in content) {
+    const locate = (problem: TeamProblem) => ({ ...problem, path, field: '', line: 1, column: 1 })
+    return { problems: [{ ...content.problem, path }], locate }
+  }
+  return parseTeamText({ text: content.text, path, ...(state.roster && { roster: state.roster }) })
 }
 
-/** A file as the caller would write it. */
+/** The path of a file relative to the same base as the caller's path. */
 function displayPath({ root, rootFile }: TeamTreeState, file: string): string {
   return file === rootFile.file ? rootFile.path : join(dirname(rootFile.path), relative(root, file))
 }
@@ -75,63 +76,65 @@ interface EnclosingFile {
 }
 
 async function resolveSubTeams(
-  reading: TeamTreeState,
+  state: TeamTreeState,
   team: Team,
-  { inside, place }: { inside: EnclosingFile; place: FieldPath },
+  { parent, place }: { parent: EnclosingFile; place: FieldPath },
 ): Promise<Team | undefined> {
   const agents: (TeamAgent | undefined)[] = []
   for (const [index, agent] of team.agents.entries()) {
-    const at = [...place, 'agents', index, 'team']
-    agents.push(await resolveSubTeam(reading, agent, { inside, place: at }))
+    const agentPlace = [...place, 'agents', index, 'team']
+    agents.push(await resolveSubTeam(state, agent, { parent, place: agentPlace }))
   }
-  const whole = agents.filter((agent) => agent !== undefined)
-  return whole.length === agents.length ? { ...team, agents: whole } : undefined
+  const resolved = agents.filter((agent) => agent !== undefined)
+  return resolved.length === agents.length ? { ...team, agents: resolved } : undefined
 }
 
 async function resolveSubTeam(
-  reading: TeamTreeState,
+  state: TeamTreeState,
   agent: TeamAgent,
-  { inside, place }: { inside: EnclosingFile; place: FieldPath },
+  { parent, place }: { parent: EnclosingFile; place: FieldPath },
 ): Promise<TeamAgent | undefined> {
   if (agent.team === undefined) return agent
   const team =
     typeof agent.team === 'object'
-      ? await resolveSubTeams(reading, agent.team, { inside, place })
-      : await resolveSubTeamFile(reading, agent.team, { inside, place })
+      ? await resolveSubTeams(state, agent.team, { parent, place })
+      : await resolveSubTeamFile(state, agent.team, { parent, place })
   return team && { ...agent, team }
 }
 
 async function resolveSubTeamFile(
-  reading: TeamTreeState,
+  state: TeamTreeState,
   path: string,
-  { inside, place }: { inside: EnclosingFile; place: FieldPath },
+  { parent, place }: { parent: EnclosingFile; place: FieldPath },
 ): Promise<Team | undefined> {
-  const refuse = (message: string, hint?: string) => {
-    const problem = inside.located.locate(teamError(place, message, hint))
-    // A file that is used twice would tell its problems twice.
-    if (!reading.problems.some((told) => isDeepStrictEqual(told, problem))) reading.problems.push(problem)
+  const reject = (message: string, hint?: string) => {
+    const problem = parent.located.locate(teamError(place, message, hint))
+    // A file that is used twice would report its problems twice.
+    if (!state.problems.some((reported) => isDeepStrictEqual(reported, problem))) state.problems.push(problem)
     return undefined
   }
-  const wanted = resolve(dirname(inside.file), path)
-  if (isAbsolute(path) || !isBelow(reading.root, wanted))
-    return refuse(`'${path}' is outside the folder of the team`, OUTSIDE_HINT)
-  const file = await realpath(wanted).catch(() => undefined)
-  if (file === undefined)
-    return refuse(`there is no team file '${path}'`, 'paths are seen from the file that names them')
-  if (!isBelow(reading.root, file)) return refuse(`'${path}' leads outside the folder of the team`, OUTSIDE_HINT)
-  const ring = inside.chain.indexOf(file)
-  if (ring >= 0) {
-    const way = [...inside.chain.slice(ring), file].map((each) => basename(each)).join(' → ')
-    return refuse(`a team cannot contain itself: ${way}`)
+  const target = resolve(dirname(parent.file), path)
+  if (isAbsolute(path) || !isBelow(state.root, target))
+    return reject(`'${path}' is outside the folder of the team`, OUTSIDE_HINT)
+  const file = await realpath(target).catch(() => undefined)
+  if (file === undefined) return reject(`no team file '${path}'`, 'paths are relative to the file that names them')
+  if (!isBelow(state.root, file))
+    return reject(`'${path}' resolves to a file outside the folder of the team`, OUTSIDE_HINT)
+  const cycleStart = parent.chain.indexOf(file)
+  if (cycleStart >= 0) {
+    const cycle = [...parent.chain.slice(cycleStart), file].map((each) => basename(each)).join(' → ')
+    return reject(`a team cannot contain itself: ${cycle}`)
   }
-  if (inside.chain.length >= MAX_DEPTH) return refuse(`teams are nested more than ${MAX_DEPTH} deep`)
-  if (++reading.subTeamCount > MAX_TEAMS) return refuse(`more than ${MAX_TEAMS} sub-teams`)
-  return (await readTeamAt(reading, file, inside.chain)) ?? refuse(`the team in '${path}' has errors`)
+  if (parent.chain.length >= MAX_DEPTH) return reject(`teams are nested more than ${MAX_DEPTH} levels deep`)
+  if (++state.subTeamCount > MAX_TEAMS) return reject(`more than ${MAX_TEAMS} sub-teams`)
+  return (await readTeamAt(state, file, parent.chain)) ?? reject(`the team in '${path}' has errors`)
 }
 
-const OUTSIDE_HINT = 'move it beside the team file, or below'
+const OUTSIDE_HINT = 'move it into the folder of the team file, or below'
 
 function isBelow(root: string, path: string): boolean {
-  const inside = relative(root, path)
-  return inside !== '' && inside !== '..' && !inside.startsWith(`..${sep}`) && !isAbsolute(inside)
+  const relativePath = relative(root, path)
+  return (
+    relativePath !== '' && relativePath !== '..' && !relativePath.startsWith(`..${sep}`) && !isAbsolute(relativePath)
+  )
 }

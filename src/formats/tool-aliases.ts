@@ -1,6 +1,6 @@
 import type { Dialect } from './agent-dialect.ts'
 
-/** The names by which agents know our tools. */
+/** The names of Troupe's own tools. */
 export const BUILT_IN_TOOLS: readonly string[] = [
   ...['Read', 'Write', 'Edit', 'Glob', 'Grep', 'Bash', 'LSP'],
   ...['TaskCreate', 'TaskGet', 'TaskUpdate', 'TaskList'],
@@ -11,10 +11,10 @@ export const BUILT_IN_TOOLS: readonly string[] = [
 const TASK_TOOLS = ['TaskCreate', 'TaskGet', 'TaskUpdate', 'TaskList']
 
 /**
- * What others call the same thing, without case, blanks, hyphens and underscores. A name stands for no more than it does
- * where it comes from: what runs only tests, or changes only notebooks, has no counterpart here.
+ * Normalized tool names of other products. An alias never grants more than the original tool: one that only runs tests or
+ * only edits notebooks has no entry.
  */
-const ALIASES: readonly (readonly [ours: readonly string[], theirs: string])[] = [
+const ALIASES: readonly (readonly [tools: readonly string[], aliases: string])[] = [
   [['Read'], 'readfile fileread view open notebookread readmanyfiles read/readfile read/getnotebooksummary'],
   [['Write'], 'writefile filewrite createfile writetofile edit/createfile'],
   [['Edit'], 'multiedit editfile replace strreplace searchreplace'],
@@ -33,7 +33,7 @@ const ALIASES: readonly (readonly [ours: readonly string[], theirs: string])[] =
   [['ask_user'], 'askuserquestion askquestions vscode/askquestions askfollowupquestion'],
   [TASK_TOOLS, 'todo todos todowrite managetodolist updatetodolist'],
   [['TaskList', 'TaskGet'], 'todoread'],
-  // Amplifier: a module brings several tools.
+  // Amplifier: one module provides several tools.
   [['Read', 'Write', 'Edit', 'Glob'], 'toolfilesystem'],
   [['Grep', 'Glob'], 'toolsearch'],
   [['Grep'], 'toolgrep'],
@@ -43,7 +43,7 @@ const ALIASES: readonly (readonly [ours: readonly string[], theirs: string])[] =
   [['task'], 'tooltask tooldelegate'],
   [TASK_TOOLS, 'tooltodo'],
   [['LSP'], 'toollsp'],
-  // CrewAI: the classes of its tool box.
+  // CrewAI: tool classes.
   [['Read'], 'filereadtool'],
   [['Write'], 'filewritertool filewritetool'],
   [['Glob'], 'directoryreadtool'],
@@ -56,32 +56,29 @@ const ALIASES: readonly (readonly [ours: readonly string[], theirs: string])[] =
 ]
 
 const TOOLS_BY_ALIAS = new Map(
-  ALIASES.flatMap(([ours, theirs]) => theirs.split(' ').map((name) => [name, ours] as const)),
+  ALIASES.flatMap(([tools, aliases]) => aliases.split(' ').map((alias) => [alias, tools] as const)),
 )
 
-/** Sets of tools that an editor has itself; `name/…` with any other name is a tool of an MCP server. */
+/** Tool sets of editors; `name/…` with any other name is a tool of an MCP server. */
 const EDITOR_SET_NAMES = 'agent browser edit execute new read runcommands runnotebooks runtasks search todo vscode web'
 const EDITOR_TOOL_SETS = new Set(EDITOR_SET_NAMES.split(' '))
 
-/**
- * What a tool of a file is called here: none, one or several; `undefined` when nobody knows the name. Tools of MCP servers
- * keep theirs.
- */
+/** Maps a tool name of a file to Troupe's tools; `undefined` when it is unknown. MCP tools keep their names. */
 export function resolveToolNames(
   name: string,
   { dialect, known }: { dialect: Dialect; known: readonly string[] },
 ): readonly string[] | undefined {
   if (known.includes(name) || BUILT_IN_TOOLS.includes(name)) return [name]
   if (/^mcp__[\w.*-]+$/.test(name)) return [name]
-  const plain = normalizeToolName(name)
-  if (dialect === 'copilot' && plain === 'edit') return ['Edit', 'Write']
-  const ours = [...BUILT_IN_TOOLS, ...known].find((each) => normalizeToolName(each) === plain)
-  if (ours !== undefined) return [ours]
-  const alias = TOOLS_BY_ALIAS.get(plain)
-  if (alias) return alias
-  const [set = '', ...rest] = name.split('/')
-  const ofServer = rest.length > 0 && rest.every((part) => part !== '') && /^[\w@]/.test(set)
-  return ofServer && !EDITOR_TOOL_SETS.has(normalizeToolName(set)) ? [name] : undefined
+  const normalized = normalizeToolName(name)
+  if (dialect === 'copilot' && normalized === 'edit') return ['Edit', 'Write']
+  const tool = [...BUILT_IN_TOOLS, ...known].find((each) => normalizeToolName(each) === normalized)
+  if (tool !== undefined) return [tool]
+  const aliased = TOOLS_BY_ALIAS.get(normalized)
+  if (aliased) return aliased
+  const [server = '', ...rest] = name.split('/')
+  const isServerTool = rest.length > 0 && rest.every((part) => part !== '') && /^[\w@]/.test(server)
+  return isServerTool && !EDITOR_TOOL_SETS.has(normalizeToolName(server)) ? [name] : undefined
 }
 
 function normalizeToolName(name: string): string {

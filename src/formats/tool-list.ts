@@ -2,33 +2,33 @@ import { closestName } from '../judgement/similarity/typo.ts'
 import type { Dialect } from './agent-dialect.ts'
 import { BUILT_IN_TOOLS, resolveToolNames } from './tool-aliases.ts'
 
-/** What a list of tools comes to. */
+/** A parsed list of tools. */
 export interface ToolList {
-  /** Everything the caller has: the list holds a star. */
+  /** True when the list contains `*`: all tools of the caller. */
   all: boolean
   tools: string[]
-  /** Those of them that are named without a pattern. */
+  /** Tools that are named without a pattern. */
   unrestricted: string[]
-  /** The entries with a pattern, by our names. */
+  /** Entries with a pattern, under Troupe's tool names. */
   rules: string[]
-  /** The agents named in `Agent(a, b)`; absent where delegation is not limited. */
+  /** Agents named in `Agent(a, b)`; absent when delegation is not restricted. */
   agents?: string[]
-  /** Names that nobody knows, as they are written. */
+  /** Unknown names, as written. */
   unknown: string[]
-  /** Entries that are no names at all. */
+  /** Number of entries that are not names. */
   invalidCount: number
 }
 
 export interface ToolNameContext {
   dialect: Dialect
-  /** Tools beside ours, such as those of the program. */
+  /** Tools in addition to the built-in ones. */
   known: readonly string[]
 }
 
 const RULE = /^([^()\s][^()]*)\(([\s\S]*)\)$/
 
-/** Reads a list of tools, as text or as a list; `undefined` when it is neither. */
-export function parseToolList(value: unknown, terms: ToolNameContext): ToolList | undefined {
+/** Parses a list of tools, given as a string or a list; `undefined` when it is neither. */
+export function parseToolList(value: unknown, context: ToolNameContext): ToolList | undefined {
   const items = toItems(value)
   if (!items) return undefined
   const list: ToolList = { all: false, tools: [], unrestricted: [], rules: [], unknown: [], invalidCount: 0 }
@@ -36,31 +36,31 @@ export function parseToolList(value: unknown, terms: ToolNameContext): ToolList 
     const text = itemName(item)
     if (text === undefined) list.invalidCount++
     else if (text === '*') list.all = true
-    else addItem(list, text, terms)
+    else addItem(list, text, context)
   }
   list.tools = [...new Set(list.tools)]
-  // A tool that is also named without a pattern is not limited by one.
+  // A tool that is also listed without a pattern is not restricted by one.
   list.rules = list.rules.filter((rule) => !list.unrestricted.includes(RULE.exec(rule)?.[1]?.trimEnd() ?? ''))
   if (list.unrestricted.includes('task')) delete list.agents
   return list
 }
 
-function addItem(list: ToolList, text: string, terms: ToolNameContext): void {
-  const [, named = text, pattern = ''] = RULE.exec(text) ?? []
-  const ours = resolveToolNames(named.trimEnd(), terms)
-  if (!ours) {
-    const words = text.split(/\s+/)
-    if (words.length < 2 || !words.every((word) => resolveToolNames(word, terms))) list.unknown.push(text)
-    else for (const word of words) addItem(list, word, terms)
+function addItem(list: ToolList, text: string, context: ToolNameContext): void {
+  const [, name = text, pattern = ''] = RULE.exec(text) ?? []
+  const tools = resolveToolNames(name.trimEnd(), context)
+  if (!tools) {
+    const parts = text.split(/\s+/)
+    if (parts.length < 2 || !parts.every((part) => resolveToolNames(part, context))) list.unknown.push(text)
+    else for (const part of parts) addItem(list, part, context)
     return
   }
-  list.tools.push(...ours)
-  if (pattern.trim() === '' || pattern.trim() === '*') list.unrestricted.push(...ours)
-  else if (ours.includes('task')) list.agents = [...(list.agents ?? []), ...parseNames(pattern)]
-  else list.rules.push(...ours.map((each) => `${each}(${pattern})`))
+  list.tools.push(...tools)
+  if (pattern.trim() === '' || pattern.trim() === '*') list.unrestricted.push(...tools)
+  else if (tools.includes('task')) list.agents = [...(list.agents ?? []), ...parseNames(pattern)]
+  else list.rules.push(...tools.map((tool) => `${tool}(${pattern})`))
 }
 
-/** Names separated by commas, also when brackets or quotes of a broken list are left around them. */
+/** Splits comma-separated names and removes brackets and quotes left over from an invalid list. */
 export function parseNames(text: string): string[] {
   return splitAtCommas(text.trim().replace(/^\[|\]$/g, ''))
     .map((name) => {
@@ -70,7 +70,7 @@ export function parseNames(text: string): string[] {
     .filter((name) => name !== '')
 }
 
-/** Split at commas and line ends, except within parentheses: a pattern may hold commas. */
+/** Splits at commas and line breaks outside parentheses: patterns may contain commas. */
 function splitAtCommas(text: string): string[] {
   const parts = ['']
   let depth = 0
@@ -89,21 +89,21 @@ function toItems(value: unknown): unknown[] | undefined {
   return value.flatMap((item) => (typeof item === 'string' ? parseNames(item) : [item]))
 }
 
-/** A name, or the name in an entry such as `{module: tool-bash, source: …}`. */
+/** The name of an item: a string, or the name in an entry such as `{module: tool-bash, source: …}`. */
 function itemName(item: unknown): string | undefined {
   if (typeof item === 'string') return item
   if (typeof item !== 'object' || item === null) return undefined
   const { module, name } = item as { module?: unknown; name?: unknown }
-  const said = module ?? name
-  return typeof said === 'string' && said.trim() !== '' ? said.trim() : undefined
+  const text = module ?? name
+  return typeof text === 'string' && text.trim() !== '' ? text.trim() : undefined
 }
 
-/** Says which names were left out, and what was probably meant. */
-export function unknownToolsMessage(names: readonly string[], terms: ToolNameContext): string {
-  const known = [...BUILT_IN_TOOLS, ...terms.known]
+/** A warning about ignored tool names, with a suggestion. */
+export function unknownToolsMessage(names: readonly string[], context: ToolNameContext): string {
+  const known = [...BUILT_IN_TOOLS, ...context.known]
   const [first = ''] = names
-  const meant = names.length === 1 ? closestName(first, known) : undefined
-  if (meant !== undefined) return `unknown tool '${first}' is left out; did you mean '${meant}'?`
-  const listed = names.map((name) => `'${name}'`).join(', ')
-  return names.length === 1 ? `unknown tool ${listed} is left out` : `unknown tools are left out: ${listed}`
+  const suggestion = names.length === 1 ? closestName(first, known) : undefined
+  if (suggestion !== undefined) return `unknown tool '${first}' is ignored; did you mean '${suggestion}'?`
+  const list = names.map((name) => `'${name}'`).join(', ')
+  return names.length === 1 ? `unknown tool ${list} is ignored` : `unknown tools are ignored: ${list}`
 }

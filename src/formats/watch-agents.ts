@@ -1,33 +1,32 @@
 import { statSync, watch as watchFolder } from 'node:fs'
 import { dirname } from 'node:path'
 
-/** What tells about changes below a folder; `close` ends it. */
 export interface FolderWatcher {
   close(): void
 }
 
-export type WatchFolder = (folder: string, how: { recursive: boolean }, on: WatchHandlers) => FolderWatcher
+export type WatchFolder = (folder: string, options: { recursive: boolean }, handlers: WatchHandlers) => FolderWatcher
 
 export interface WatchHandlers {
   change(): void
-  /** Watching ended by itself. */
+  /** The watcher failed and stopped. */
   error(): void
 }
 
 export interface WatchAgentsOptions {
-  /** Milliseconds without a change before it is told: editors save in several steps. */
+  /** Milliseconds without further changes before `onChange` is called: editors save in several steps. */
   debounce_ms?: number
-  /** How folders are watched; tests bring their own. */
+  /** Watches a folder. Default: the file system. */
   watch?: WatchFolder
   schedule?: (task: () => void, ms: number) => { cancel(): void }
 }
 
-/** A folder that cannot be watched again and again is left alone. */
+/** Failures after which a folder is no longer watched. */
 const MAX_WATCH_ERRORS = 5
 
 /**
- * Calls back after something changed in one of the folders, also in one that is made later. Neither the watching nor the
- * waiting keeps a process alive.
+ * Calls `onChange`, debounced, after a change in one of the folders, even if it is created later. Neither watchers nor
+ * timers keep the process alive.
  */
 export function watchAgentFolders(
   dirs: readonly string[],
@@ -36,48 +35,48 @@ export function watchAgentFolders(
 ): FolderWatcher {
   const { debounce_ms = 100, watch = watchFileSystem, schedule = scheduleTimer } = options
   const watched = new Map<string, WatchedFolder>()
-  let waiting: { cancel(): void } | undefined
-  const dirty = new Set<string>()
+  let timer: { cancel(): void } | undefined
+  const changedDirs = new Set<string>()
   let errors = 0
-  let closed = false
+  let isClosed = false
 
-  function arm(dir: string): WatchedFolder | undefined {
+  function startWatching(dir: string): WatchedFolder | undefined {
     watched.get(dir)?.close()
-    const found = watchNearest(dir, (folder) => {
-      const error = () => (errors++ < MAX_WATCH_ERRORS ? tell(dir) : watched.get(dir)?.close())
-      return watch(folder, { recursive: folder === dir }, { change: () => changed(dir), error })
+    const watcher = watchNearest(dir, (folder) => {
+      const error = () => (errors++ < MAX_WATCH_ERRORS ? scheduleChange(dir) : watched.get(dir)?.close())
+      return watch(folder, { recursive: folder === dir }, { change: () => handleChange(dir), error })
     })
-    if (found) watched.set(dir, found)
+    if (watcher) watched.set(dir, watcher)
     else watched.delete(dir)
-    return found
+    return watcher
   }
 
-  function changed(dir: string): void {
-    if (closed) return
-    const before = watched.get(dir)?.folder
-    // While a folder is missing, what happens beside it is not its concern.
-    if (before !== dir && arm(dir)?.folder === before) return
-    tell(dir)
+  function handleChange(dir: string): void {
+    if (isClosed) return
+    const previous = watched.get(dir)?.folder
+    // While a folder is missing, changes to its siblings do not matter.
+    if (previous !== dir && startWatching(dir)?.folder === previous) return
+    scheduleChange(dir)
   }
 
-  function tell(dir: string): void {
-    if (closed) return
-    dirty.add(dir)
-    waiting?.cancel()
-    waiting = schedule(() => {
-      waiting = undefined
-      // It may have been removed or replaced: a watch holds on to the old one.
-      for (const each of dirty) arm(each)
-      dirty.clear()
+  function scheduleChange(dir: string): void {
+    if (isClosed) return
+    changedDirs.add(dir)
+    timer?.cancel()
+    timer = schedule(() => {
+      timer = undefined
+      // The folder may have been removed or replaced, and its watcher would keep watching the old inode.
+      for (const each of changedDirs) startWatching(each)
+      changedDirs.clear()
       onChange()
     }, debounce_ms)
   }
 
-  for (const dir of new Set(dirs)) arm(dir)
+  for (const dir of new Set(dirs)) startWatching(dir)
   return {
     close() {
-      closed = true
-      waiting?.cancel()
+      isClosed = true
+      timer?.cancel()
       for (const each of watched.values()) each.close()
       watched.clear()
     },
@@ -88,23 +87,27 @@ interface WatchedFolder extends FolderWatcher {
   folder: string
 }
 
-/** Watches the folder, or, while it is missing, the nearest one above it in which it would appear. */
+/** Watches the folder or, while it is missing, its nearest existing parent. */
 function watchNearest(dir: string, watch: (folder: string) => FolderWatcher): WatchedFolder | undefined {
   for (let folder = dir; ; folder = dirname(folder)) {
     try {
-      const found = watch(folder)
-      return { folder, close: () => found.close() }
+      const watcher = watch(folder)
+      return { folder, close: () => watcher.close() }
     } catch {
       if (dirname(folder) === folder) return undefined
     }
   }
 }
 
-function watchFileSystem(folder: string, { recursive }: { recursive: boolean }, on: WatchHandlers): FolderWatcher {
-  // Watching what is not there fails on some systems and is silent on others.
+function watchFileSystem(
+  folder: string,
+  { recursive }: { recursive: boolean },
+  handlers: WatchHandlers,
+): FolderWatcher {
+  // Throws for a missing folder: `fs.watch` does so on some platforms only.
   statSync(folder)
-  const watcher = watchFolder(folder, { persistent: false, recursive }, on.change)
-  watcher.on('error', on.error)
+  const watcher = watchFolder(folder, { persistent: false, recursive }, handlers.change)
+  watcher.on('error', handlers.error)
   return watcher
 }
 

@@ -2,7 +2,7 @@ import type { Problem } from './file-problem.ts'
 import { lineWarning } from './file-problem.ts'
 import { repairIndentation } from './yaml-repair.ts'
 
-/** One key of a map, with the line of the file it stands in. */
+/** One key of a map, with its line in the file. */
 export interface YamlEntry {
   key: string
   value: unknown
@@ -15,33 +15,33 @@ export interface YamlEntries {
 }
 
 const KEY_LINE = /^([A-Za-z_][\w.-]*)[ \t]*:(?:[ \t]|$)/
-/** How deep a map is searched for the value that is not YAML. */
+/** Nesting depth up to which an invalid value is isolated. */
 const MAX_DEPTH = 3
-/** In a description these begin a line of somebody's speech. */
+/** Keys that start a line of dialogue inside a description. */
 const DIALOGUE_KEY =
   /^(user|assistant|human|system|context|commentary|examples?|note|question|answer|agent|input|output)$/i
 
 /**
- * The keys of a map. What is not valid YAML is read key by key, since descriptions with an unquoted `: ` are what people
- * write; the keys in `known` always begin a new entry. `undefined` when there is no map at all.
+ * Parses the entries of a map. Invalid YAML is read key by key, because descriptions with an unquoted `: ` are common; the
+ * keys in `known` always start a new entry. `undefined` when there is no map.
  */
 export async function parseYamlEntries(
   lines: readonly string[],
   { known, first }: { known: readonly string[]; first: number },
 ): Promise<YamlEntries | undefined> {
   const { lines: repaired, repairedLines } = repairIndentation(lines)
-  const notes = (places: readonly number[]) =>
-    places.map((index) => lineWarning(first + index, 'is not indented as YAML wants; it was read all the same'))
+  const indentationWarnings = (indexes: readonly number[]) =>
+    indexes.map((index) => lineWarning(first + index, 'invalid YAML indentation; it was corrected'))
   const strict = await parseStrict(lines, first)
   if (strict === 'not a map') return undefined
-  // Our reader forgives a bracket at the left margin; others do not.
-  const margin = repairedLines.filter((index) => /^[^\s#]/.test(lines[index] ?? ''))
-  if (strict) return { entries: strict.entries, problems: [...notes(margin), ...strict.problems] }
-  const again = repairedLines.length > 0 ? await parseStrict(repaired, first) : undefined
-  if (again && again !== 'not a map')
-    return { entries: again.entries, problems: [...notes(repairedLines), ...again.problems] }
-  const loose = await parseLenient(repaired, { known, depth: 0 }, first)
-  return loose.entries.length > 0 ? loose : undefined
+  // The `yaml` package accepts a bracket at the left margin; other parsers do not.
+  const unindented = repairedLines.filter((index) => /^[^\s#]/.test(lines[index] ?? ''))
+  if (strict) return { entries: strict.entries, problems: [...indentationWarnings(unindented), ...strict.problems] }
+  const corrected = repairedLines.length > 0 ? await parseStrict(repaired, first) : undefined
+  if (corrected && corrected !== 'not a map')
+    return { entries: corrected.entries, problems: [...indentationWarnings(repairedLines), ...corrected.problems] }
+  const lenient = await parseLenient(repaired, { known, depth: 0 }, first)
+  return lenient.entries.length > 0 ? lenient : undefined
 }
 
 async function parseStrict(lines: readonly string[], first: number): Promise<YamlEntries | 'not a map' | undefined> {
@@ -54,15 +54,15 @@ async function parseStrict(lines: readonly string[], first: number): Promise<Yam
   const values = document.toJS() as Record<string, unknown>
   const written = document.contents.items.flatMap(({ key }) => {
     const name = String(isScalar(key) ? key.value : key)
-    const place = isScalar(key) ? (key.range?.[0] ?? 0) : 0
+    const offset = isScalar(key) ? (key.range?.[0] ?? 0) : 0
     if (!Object.hasOwn(values, name)) return []
-    return [{ key: name, value: values[name] ?? null, line: lineCounter.linePos(place).line - 1 + first }]
+    return [{ key: name, value: values[name] ?? null, line: lineCounter.linePos(offset).line - 1 + first }]
   })
   const merged = Object.keys(values).filter((key) => !written.some((entry) => entry.key === key))
   const entries = [...written, ...merged.map((key) => ({ key, value: values[key], line: first }))]
   const problems = document.warnings.map(({ linePos, message }) => {
-    const [said = ''] = message.split(/ at line \d/)
-    return lineWarning((linePos?.[0].line ?? 1) - 1 + first, `is not strict YAML: ${said.trim()}`)
+    const [reason = ''] = message.split(/ at line \d/)
+    return lineWarning((linePos?.[0].line ?? 1) - 1 + first, `not strict YAML: ${reason.trim()}`)
   })
   return { entries, problems }
 }
@@ -91,27 +91,27 @@ async function parseLenient(
       continue
     }
     entries.push({ key, value: foldText(own), line })
-    problems.push(lineWarning(line, `'${key}' is not valid YAML and was read as plain text; put it in quotes`))
+    problems.push(lineWarning(line, `'${key}' is not valid YAML and was read as plain text; quote its value`))
   }
   return { entries, problems }
 }
 
-/** A map below a key, one of whose values is not valid YAML. */
+/** Parses the nested map of a key, one of whose values is not valid YAML. */
 async function parseNestedMap(
   own: readonly string[],
-  how: LenientOptions,
+  options: LenientOptions,
   line: number,
 ): Promise<YamlEntries | undefined> {
   const [head = '', ...rest] = own
   const margin = /^ +(?=[A-Za-z_][\w.-]*[ \t]*:(?:[ \t]|$))/.exec(rest.find((each) => each.trim() !== '') ?? '')?.[0]
   if (margin === undefined || !/:\s*(#.*)?$/.test(head)) return undefined
-  const inside = rest.map((each) => (each.startsWith(margin) ? each.slice(margin.length) : each))
-  return parseLenient(inside, how, line + 1)
+  const unindented = rest.map((each) => (each.startsWith(margin) ? each.slice(margin.length) : each))
+  return parseLenient(unindented, options, line + 1)
 }
 
 type KeyChunk = { key: string; start: number; lines: string[] }
 
-/** A key with the lines that belong to it. In a description, `user: …` at the left margin is text, not a key. */
+/** Splits lines into keys with their values. In a description, `user: …` at the left margin is text, not a key. */
 function splitByKey(lines: readonly string[], known: readonly string[]): KeyChunk[] {
   const chunks: KeyChunk[] = []
   lines.forEach((text, index) => {
@@ -126,8 +126,8 @@ function splitByKey(lines: readonly string[], known: readonly string[]): KeyChun
 
 function isDialogue(key: string, current: KeyChunk | undefined): boolean {
   if (current?.key !== 'description') return false
-  const said = current.lines.join('\n')
-  const inExample = said.lastIndexOf('<example>') > said.lastIndexOf('</example>')
+  const text = current.lines.join('\n')
+  const inExample = text.lastIndexOf('<example>') > text.lastIndexOf('</example>')
   return inExample || DIALOGUE_KEY.test(key) || !/^[a-z]/.test(key)
 }
 
@@ -139,12 +139,12 @@ function foldText(lines: readonly string[]): string {
   return (inside?.replaceAll("''", "'") ?? value).replace(/^[|>][+-]?\s+/, '')
 }
 
-/** Lines become one line, an empty line a line break, as YAML folds text. */
+/** Joins lines as YAML folds text: an empty line becomes a line break. */
 function joinParagraphs(lines: readonly string[]): string {
   return lines.join('\n').replace(/\n+/g, (breaks) => (breaks.length === 1 ? ' ' : breaks.slice(1)))
 }
 
 function unescapeText(text: string): string {
-  const signs: Record<string, string> = { n: '\n', t: '\t', r: '', '"': '"', '\\': '\\', '/': '/' }
-  return text.replace(/\\([ntr"\\/])/g, (_, sign: string) => signs[sign] ?? '')
+  const escapes: Record<string, string> = { n: '\n', t: '\t', r: '', '"': '"', '\\': '\\', '/': '/' }
+  return text.replace(/\\([ntr"\\/])/g, (_, character: string) => escapes[character] ?? '')
 }

@@ -1,16 +1,18 @@
 import type { Document, LineCounter, Scalar } from 'yaml'
 
-/** A place in a file, both counted from 1. */
+/** A position in a file; both numbers start at 1. */
 export interface YamlPosition {
   line: number
   column: number
 }
 
-/** Where a value stands in a document; `key` asks for its key, `at` for a character inside its text. */
+/** The path of a value in a document, or of its key, or of a character inside its text. */
 export interface PositionQuery {
-  place: readonly (string | number)[]
+  path: readonly (string | number)[]
+  /** Position of the key instead of the value. */
   key?: boolean
-  at?: number
+  /** Character offset inside the text of the value. */
+  offset?: number
 }
 
 type Yaml = typeof import('yaml')
@@ -22,28 +24,28 @@ export interface YamlSource {
   text: string
 }
 
-/** The spot of a value in a YAML text; what is not written down (a missing key, a merged one) is where it should be. */
+/** The position of a value in a YAML text; a missing or merged key has the position of its parent. */
 export function findYamlPosition(
   { yaml, document, lines, text }: YamlSource,
-  { place, key, at }: PositionQuery,
+  { path, key, offset }: PositionQuery,
 ): YamlPosition {
   let node: unknown = document.contents
-  let offset = nodeStart(node)
-  for (const [depth, part] of place.entries()) {
+  let start = nodeStart(node)
+  for (const [depth, part] of path.entries()) {
     if (yaml.isAlias(node)) node = node.resolve(document)
     if (yaml.isSeq(node)) node = node.items[Number(part)]
     else if (yaml.isMap(node)) {
       const pair = node.items.find(
         (each) => (yaml.isScalar(each.key) ? String(each.key.value) : undefined) === String(part),
       )
-      const last = depth === place.length - 1
-      node = last && key ? pair?.key : (pair?.value ?? pair?.key)
+      const isLast = depth === path.length - 1
+      node = isLast && key ? pair?.key : (pair?.value ?? pair?.key)
     } else node = undefined
     if (node === undefined) break
-    offset = nodeStart(node) ?? offset
+    start = nodeStart(node) ?? start
   }
-  if (yaml.isScalar(node) && at !== undefined) offset = scalarOffset(node, text, at)
-  const { line, col } = lines.linePos(offset ?? 0)
+  if (yaml.isScalar(node) && offset !== undefined) start = scalarOffset(node, text, offset)
+  const { line, col } = lines.linePos(start ?? 0)
   return { line: Math.max(1, line), column: Math.max(1, col) }
 }
 
@@ -52,16 +54,16 @@ function nodeStart(node: unknown): number | undefined {
   return (node.range as [number, number, number] | null | undefined)?.[0]
 }
 
-/** The offset in the file of a character of a scalar's value: quotes, escapes and folded lines make them differ. */
-function scalarOffset(scalar: Scalar, text: string, at: number): number {
+/** Maps a character index of a scalar's value to its offset in the file: quotes, escapes and folding shift it. */
+function scalarOffset(scalar: Scalar, text: string, target: number): number {
   const [start, end] = scalar.range ?? [0, 0]
   const value = String(scalar.value)
   let offset = contentStart(scalar, text)
-  for (let index = 0; index < at && offset < end; index++) {
+  for (let index = 0; index < target && offset < end; index++) {
     offset = skipWhitespace(value[index] ?? '', text, offset)
     offset += sourceWidth(scalar, text, offset)
   }
-  return offset < end ? skipWhitespace(value[at] ?? '', text, offset) : start
+  return offset < end ? skipWhitespace(value[target] ?? '', text, offset) : start
 }
 
 function contentStart({ type, range }: Scalar, text: string): number {
@@ -72,7 +74,7 @@ function contentStart({ type, range }: Scalar, text: string): number {
   return line < 0 ? start : line + 1
 }
 
-/** Passes the line breaks and margins that the value does not have. */
+/** Skips line breaks and indentation that are not part of the value. */
 function skipWhitespace(character: string, text: string, offset: number): number {
   if (/\s/.test(character)) return offset
   let next = offset
@@ -80,11 +82,11 @@ function skipWhitespace(character: string, text: string, offset: number): number
   return next
 }
 
-/** How many characters of the file make one of the value. */
+/** The number of file characters that encode one character of the value. */
 function sourceWidth({ type }: Scalar, text: string, offset: number): number {
   if (type === 'QUOTE_SINGLE' && text.startsWith("''", offset)) return 2
   if (type !== 'QUOTE_DOUBLE' || text[offset] !== '\\') {
-    // A folded line break is one blank of the value, with the margin of the next line.
+    // A folded line break and the indentation after it are one space of the value.
     return /\s/.test(text[offset] ?? '') && type !== 'BLOCK_LITERAL' ? foldWidth(text, offset) : 1
   }
   return { x: 4, u: 6, U: 10 }[text[offset + 1] ?? ''] ?? 2

@@ -1,39 +1,39 @@
 export interface RepairedYaml {
-  /** As many lines as before, so that line numbers stay true. */
+  /** The same number of lines, so that line numbers stay valid. */
   lines: string[]
-  /** Where a value begins that was repaired. */
+  /** Indexes of the lines where a repaired value starts. */
   repairedLines: number[]
 }
 
 const OPENING_VALUE = /^(\s*)(?:- +)?[\w.-]+[ \t]*:[ \t]+(["'[{].*)$/
-/** Text in quotes is not longer than this; looking further would make a hostile file slow. */
+/** Bounds the search for a closing quote: an unbounded one is quadratic in a hostile file. */
 const MAX_QUOTED_LINES = 400
 const CLOSING_BRACKET = { '[': ']', '{': '}' } as const
 
 /**
- * Values in quotes or brackets that go on at the left margin are indented, and tabs at the margin become blanks. YAML
- * forbids both; other readers do not mind.
+ * Indents quoted or bracketed values that continue at the left margin, and replaces tabs in the indentation. YAML forbids
+ * both, but other parsers accept them.
  */
 export function repairIndentation(lines: readonly string[]): RepairedYaml {
   const repaired = lines.map((line) => line.replace(/^[ ]*\t[ \t]*/, (margin) => margin.replaceAll('\t', '  ')))
-  const at = repaired.flatMap((line, index) => (line === lines[index] ? [] : [index]))
+  const changed = repaired.flatMap((line, index) => (line === lines[index] ? [] : [index]))
   for (let index = 0; index < repaired.length; index++) {
     const [, margin = '', value] = OPENING_VALUE.exec(repaired[index] ?? '') ?? []
     const end = value === undefined ? index : endOfValue(repaired, index, value)
-    let moved = false
+    let isIndented = false
     for (let next = index + 1; next <= end; next++) {
       const line = repaired[next] ?? ''
       if (line.trim() === '' || line.startsWith(`${margin} `)) continue
       repaired[next] = `${margin}  ${line.trimStart()}`
-      moved = true
+      isIndented = true
     }
-    if (moved) at.push(index)
+    if (isIndented) changed.push(index)
     index = end
   }
-  return { lines: repaired, repairedLines: [...new Set(at)].sort((a, b) => a - b) }
+  return { lines: repaired, repairedLines: [...new Set(changed)].sort((a, b) => a - b) }
 }
 
-/** The line in which a value in quotes or brackets ends; the same line when it ends nowhere. */
+/** The line where a quoted or bracketed value ends; the start line when it never ends. */
 function endOfValue(lines: readonly string[], start: number, value: string): number {
   const isEnd = value.startsWith('"') || value.startsWith("'") ? quoteEnd(value) : bracketEnd(value)
   for (let index = start; index < Math.min(lines.length, start + MAX_QUOTED_LINES); index++) {
@@ -44,7 +44,7 @@ function endOfValue(lines: readonly string[], start: number, value: string): num
 
 type IsEnd = (line: string) => boolean
 
-/** A quote ends the value where nothing but a comment follows it: text in quotes often holds quotes of its own. */
+/** Only a quote at the end of a line, or before a comment, closes the value: quoted text often contains quotes. */
 function quoteEnd(value: string): IsEnd {
   const quote = value[0] ?? ''
   const end = quote === '"' ? /(?:^|[^\\])(?:\\\\)*"[ \t]*(?:#.*)?$/ : /'[ \t]*(?:#.*)?$/
@@ -61,8 +61,8 @@ function bracketEnd(value: string): IsEnd {
   const close = CLOSING_BRACKET[open]
   let depth = 0
   return (line) => {
-    const bare = line.replace(/"(?:[^"\\]|\\.)*"|'[^']*'/g, '')
-    for (const character of bare) depth += character === open ? 1 : character === close ? -1 : 0
+    const unquoted = line.replace(/"(?:[^"\\]|\\.)*"|'[^']*'/g, '')
+    for (const character of unquoted) depth += character === open ? 1 : character === close ? -1 : 0
     return depth <= 0
   }
 }
