@@ -11,11 +11,11 @@ const markdown = (...head: string[]) => `---\n${head.join('\n')}\n---\n\nDo it w
 
 async function read(text: string, path = 'agents/scout.md') {
   const file = await parseAgentFile(text, path)
-  if (!file) throw new Error('read as no agent')
+  if (!file) throw new Error('not an agent file')
   return { agent: file.agent, problems: file.problems.map(({ line, message }) => `${line}: ${message}`) }
 }
 
-describe('one file', () => {
+describe('a markdown file', () => {
   test('A1 frontmatter and text become an agent', async () => {
     const { agent, problems } = await read(
       markdown(
@@ -45,11 +45,11 @@ describe('one file', () => {
     })
   })
 
-  test('A2 what a file leaves out comes from the caller', async () => {
+  test('A2 fields that a file omits are not set; tools: [] means no tools', async () => {
     const { agent } = await read(markdown('name: scout', 'description: d', 'model: inherit', 'tools: "*"'))
     expect(Object.keys(agent).sort()).toEqual(['description', 'instructions', 'name', 'origin'])
-    const { agent: bare } = await read(markdown('name: scout', 'description: d', 'tools: []'))
-    expect(bare.tools).toEqual([])
+    const { agent: withoutTools } = await read(markdown('name: scout', 'description: d', 'tools: []'))
+    expect(withoutTools.tools).toEqual([])
     const { agent: listed } = await read(markdown('name: scout', 'description: d', 'tools:', '  - Read', '  - Grep'))
     expect(listed.tools).toEqual(['Read', 'Grep'])
   })
@@ -60,7 +60,7 @@ describe('one file', () => {
     ['a page with a title', markdown('title: Scouts', 'description: All about scouts.')],
     ['a rule at the top', '---\n\nA page.\n'],
     ['empty frontmatter', '---\n---\nA page.'],
-  ])('A3 %s is no agent', async (_, text) => {
+  ])('A3 %s does not define an agent', async (_, text) => {
     expect(await parseAgentFile(text, 'README.md')).toBeUndefined()
   })
 
@@ -72,40 +72,45 @@ describe('one file', () => {
       {},
     ],
     [
-      'a key without effect',
+      'an unsupported key',
       ['name: a', 'description: d', 'hooks: {}'],
-      ["4: 'hooks' has no effect here: commands of agent files are not run by themselves"],
+      ["4: 'hooks' has no effect: commands in agent files are not executed"],
       {},
     ],
     [
-      'a mode that would grant',
+      'a permissive permissionMode',
       ['name: a', 'description: d', 'permissionMode: bypassPermissions'],
-      [expect.stringMatching(/^4: .*grants nothing here/)],
+      [expect.stringMatching(/^4: .*has no effect/)],
       {},
     ],
     [
-      'a hot temperature',
+      'a temperature that is text',
       ['name: a', 'description: d', 'temperature: hot'],
       ["4: 'temperature' must be a number from 0 to 2"],
       {},
     ],
-    ['a true temperature', ['name: a', 'description: d', 'temperature: true'], [expect.stringMatching(/^4: /)], {}],
-    ['no turns', ['maxTurns: 0', 'name: a', 'description: d'], ["2: 'maxTurns' must be a whole number above 0"], {}],
+    ['a boolean temperature', ['name: a', 'description: d', 'temperature: true'], [expect.stringMatching(/^4: /)], {}],
     [
-      'a number of tools',
+      'maxTurns of zero',
+      ['maxTurns: 0', 'name: a', 'description: d'],
+      ["2: 'maxTurns' must be a positive integer"],
+      {},
+    ],
+    [
+      'a number as tools',
       ['name: a', 'description: d', 'tools: 5'],
-      [expect.stringMatching(/^4: .*this agent gets none/)],
+      [expect.stringMatching(/^4: .*the agent gets no tools/)],
       { tools: [] },
     ],
     ['empty tools', ['name: a', 'description: d', 'tools:'], [expect.stringMatching(/^4: 'tools' is empty/)], {}],
     [
-      'no name',
+      'a missing name',
       ['tools: Read', 'description: d'],
-      ["1: has no name; called 'scout' after its file"],
+      ["1: 'name' is missing; the agent is named 'scout' after its file"],
       { name: 'scout' },
     ],
-    ['no description', ['name: a'], [expect.stringMatching(/^1: has no description/)], {}],
-    ['a name that is a number', ['name: 42', 'description: d'], [], { name: '42' }],
+    ['a missing description', ['name: a'], [expect.stringMatching(/^1: 'description' is missing/)], {}],
+    ['a numeric name', ['name: 42', 'description: d'], [], { name: '42' }],
   ])('A4 %s is reported with its line', async (_, head, expected, agent) => {
     const file = await read(markdown(...head))
     expect(file.problems).toEqual(expected)
@@ -113,28 +118,28 @@ describe('one file', () => {
   })
 
   test.each(['denied-tools: Write', 'forbidden: [Bash]', 'blocked_commands: rm', 'toolRestrictions: x'])(
-    'PM44 the unknown key in %j, which sounds as if it limited the agent, is told of',
+    'PM44 the unknown key in %j, which looks like a restriction, is reported',
     async (head) => {
       const { problems } = await read(markdown('name: a', 'description: d', head))
-      expect(problems.join()).toMatch(/unknown key '[\w-]+' (grants and forbids nothing|;)/)
+      expect(problems.join()).toMatch(/unknown key '[\w-]+' (restricts nothing|;)/)
     },
   )
 
-  test('A4 exclusions that cannot be read refuse the agent: it would keep what was meant to be taken away', async () => {
+  test('A4 an agent with invalid exclusions is rejected instead of loaded without them', async () => {
     const text = markdown('name: a', 'description: d', 'disallowedTools: {Write: true}')
     await expect(parseAgentFile(text, 'a.md')).rejects.toMatchObject({ code: 'invalid_agent_file' })
   })
 
-  test('A4 aliases that multiply are refused instead of expanded', async () => {
+  test('A4 a YAML alias bomb is rejected instead of expanded', async () => {
     const bomb = Array.from({ length: 9 }, (_, n) => `x${n + 1}: &x${n + 1} [${Array(9).fill(`*x${n}`).join(', ')}]`)
     const text = markdown('name: a', 'description: d', 'x0: &x0 [lol]', ...bomb)
-    const refused = await parseAgentFile(text, 'a.md').catch((error: unknown) => error)
-    expect(String(refused)).toMatch(/alias/i)
+    const error = await parseAgentFile(text, 'a.md').catch((thrown: unknown) => thrown)
+    expect(String(error)).toMatch(/alias/i)
   })
 
-  test('A4 instructions that are missing are reported, and a frontmatter without an end is refused', async () => {
+  test('A4 missing instructions are reported, and unclosed frontmatter is rejected', async () => {
     const file = await read('---\nname: a\ndescription: d\n---\n')
-    expect(file.problems).toEqual(['1: has no instructions below its frontmatter'])
+    expect(file.problems).toEqual(['1: the instructions below the frontmatter are missing'])
     await expect(parseAgentFile('---\nname: a\ndescription: d\n\nDo it.', 'a.md')).rejects.toMatchObject({
       code: 'invalid_agent_file',
       message: expect.stringContaining('a.md: the frontmatter'),
@@ -142,8 +147,8 @@ describe('one file', () => {
   })
 })
 
-describe('a folder', () => {
-  test('A6 agents come in the order of their files, and a bad file costs only itself', async () => {
+describe('an agent folder', () => {
+  test('A6 agents are in the order of their files, and an invalid file does not affect the others', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'troupe-agents-'))
     try {
       await writeFile(join(folder, 'b.md'), markdown('name: beta', 'description: d'))
@@ -157,22 +162,22 @@ describe('a folder', () => {
       expect(agents.map(({ name }) => name)).toEqual(['alpha', 'beta'])
       expect(problems.map(({ path, line, message }) => [path.slice(folder.length + 1), line, message])).toEqual([
         ['a.md', 4, expect.stringContaining("'tols'")],
-        ['d.md', 1, expect.stringContaining('never ends')],
-        ['c.md', 1, expect.stringMatching(/^a second agent 'beta'; the one in .*b\.md counts$/)],
+        ['d.md', 1, expect.stringContaining('not closed')],
+        ['c.md', 1, expect.stringMatching(/^duplicate agent 'beta': the one in .*b\.md is used$/)],
       ])
     } finally {
       await rm(folder, { recursive: true })
     }
   })
 
-  test('A6 a folder that is not there is named', async () => {
+  test('A6 a missing folder is reported by name', async () => {
     await expect(loadAgents('no/such/folder')).rejects.toMatchObject({
       code: 'invalid_agent_file',
       message: expect.stringContaining('no/such/folder'),
     })
   })
 
-  test('A7 the five agent types come as agent files without a problem', async () => {
+  test('A7 the five built-in agents load without a problem', async () => {
     const { agents, problems } = await loadAgents(fileURLToPath(new URL('../../agents/', import.meta.url)))
     expect(problems).toEqual([])
     const facts = agents.map(({ name, tools, temperature }) => ({ name, tools, temperature }))
@@ -183,9 +188,9 @@ describe('a folder', () => {
       { name: 'researcher', tools: ['WebSearch', 'WebFetch', 'Grep', 'Glob'], temperature: undefined },
       { name: 'reviewer', tools: ['Read', 'Glob', 'Grep', 'Bash'], temperature: undefined },
     ])
-    const said = (name: string) => agents.find((agent) => agent.name === name)?.instructions
-    expect(said('architect')).toMatch(/^You are a zen architect valuing simplicity\./)
-    expect(said('reviewer')).toMatch(/^You are a code reviewer\. Find issues and suggest improvements\./)
+    const instructions = (name: string) => agents.find((agent) => agent.name === name)?.instructions
+    expect(instructions('architect')).toMatch(/^You are a zen architect valuing simplicity\./)
+    expect(instructions('reviewer')).toMatch(/^You are a code reviewer\. Find issues and suggest improvements\./)
     expect(agents.every(({ description }) => description.length > 40)).toBe(true)
   })
 })

@@ -16,41 +16,41 @@ test.each([
   ['permissions:\n  deny: ["Write x"]', 'Write x'],
   ['permissions:\n  ask: ["Write({a)"]', '{a'],
   ['disallowedTools: ["Bash(rm:*"]', 'Bash(rm:*'],
-])('PM35 an agent with a rule that nobody can read is refused: %j', async (head, named) => {
+])('PM35 an agent with a malformed rule is rejected: %j', async (head, rule) => {
   await expect(read(head)).rejects.toMatchObject({
     code: 'invalid_agent_file',
-    message: expect.stringContaining(named),
+    message: expect.stringContaining(rule),
   })
 })
 
-test('PM35 rules of a file that cannot do what they seem to are told of', async () => {
+test('PM35 rules of a file that may not work as intended are reported', async () => {
   const { agent, problems } = await read(
     'permissions:\n  deny: ["Write(~/x)", "WebFetch(https://a.org/b)", "Write({*.pem,*.key})"]',
   )
   expect(agent?.permissions?.deny).toHaveLength(3)
   expect(problems).toEqual([
-    expect.stringMatching(/^warning: the rule 'Write\(~\/x\)' does not do what it seems to/),
-    expect.stringMatching(/^warning: the rule 'WebFetch\(https:\/\/a.org\/b\)' does not do what it seems to/),
+    expect.stringMatching(/^warning: the rule 'Write\(~\/x\)' may not work as intended/),
+    expect.stringMatching(/^warning: the rule 'WebFetch\(https:\/\/a.org\/b\)' may not work as intended/),
   ])
 })
 
-test('PM35 a server that could not be started is left out with an error', async () => {
+test('PM35 an MCP server with an invalid configuration is ignored with an error', async () => {
   const { agent, problems } = await read(
     'mcpServers:\n  x: { command: [], url: 3 }\n  y: text\n  z: { command: node }\n  w:',
   )
   expect(agent?.mcp_servers).toEqual({ z: { command: 'node' }, w: null })
   expect(problems).toEqual([
-    expect.stringMatching(/^error: the server 'x'/),
-    expect.stringMatching(/^error: the server 'y'/),
+    expect.stringMatching(/^error: the MCP server 'x'/),
+    expect.stringMatching(/^error: the MCP server 'y'/),
   ])
 })
 
-test('PM35 plan mode is plan mode in any case', async () => {
+test('PM35 permissionMode: plan is case-insensitive', async () => {
   expect(await read('permissionMode: Plan')).toMatchObject({ agent: { read_only: true }, problems: [] })
 })
 
-test('PM35 of two lists of tools only what is in both is given, and the file is told so', async () => {
+test('PM35 of two tool lists only the common tools are granted, with a warning', async () => {
   const { agent, problems } = await read('tools: [Read, Grep]', 'allowed-tools: Bash, Read')
   expect(agent?.tools).toEqual(['Read'])
-  expect(problems).toEqual([expect.stringContaining('second list of tools')])
+  expect(problems).toEqual([expect.stringContaining('second tool list')])
 })

@@ -5,8 +5,8 @@ const markdown = (...head: string[]) => `---\n${head.join('\n')}\n---\n\nDo it w
 
 async function read(text: string, path = 'agents/scout.md', tools: string[] = []) {
   const file = await parseAgentFile(text, path, { tools })
-  if (!file) throw new Error('read as no agent')
-  return { agent: file.agent, said: file.problems.map(({ line, message }) => `${line}: ${message}`) }
+  if (!file) throw new Error('not an agent file')
+  return { agent: file.agent, warnings: file.problems.map(({ line, message }) => `${line}: ${message}`) }
 }
 
 const claude = (...head: string[]) => read(markdown('name: scout', 'description: d', ...head))
@@ -14,59 +14,64 @@ const copilot = (...head: string[]) => read(markdown('description: d', ...head),
 const amplifier = (...head: string[]) => read(markdown('meta:', '  name: scout', '  description: d', ...head))
 
 describe('dialects', () => {
-  test('A8 a file of Copilot is named after its file, and needs nothing but its text', async () => {
-    const { agent, said } = await copilot('model: [GPT-5.4, Claude Sonnet 4.6]', 'handoffs: [{label: Go, agent: b}]')
+  test('A8 a Copilot agent is named after its file and needs no frontmatter', async () => {
+    const { agent, warnings } = await copilot(
+      'model: [GPT-5.4, Claude Sonnet 4.6]',
+      'handoffs: [{label: Go, agent: b}]',
+    )
     expect(agent).toMatchObject({ name: 'scout', model: 'GPT-5.4', origin: { dialect: 'copilot' } })
     expect(agent.extra).toEqual({
       model: ['GPT-5.4', 'Claude Sonnet 4.6'],
       handoffs: [{ label: 'Go', agent: 'b' }],
     })
-    expect(said).toEqual([])
+    expect(warnings).toEqual([])
     const bare = await read('Just do it.\n', 'scout.agent.md')
     expect(bare.agent).toMatchObject({ name: 'scout', instructions: 'Just do it.' })
-    expect(bare.said).toEqual([expect.stringContaining('no description')])
+    expect(bare.warnings).toEqual([expect.stringContaining("'description' is missing")])
     const placed = await read(markdown('description: d'), '.github/agents/scout.md')
     expect(placed.agent).toMatchObject({ name: 'scout', origin: { dialect: 'copilot' } })
   })
 
-  test('A8 whom an agent of Copilot may call is kept: a star means all, an empty list nobody', async () => {
+  test("A8 Copilot's agents key is kept: * means all agents, an empty list none", async () => {
     expect((await copilot("agents: ['a', 'b']")).agent.agents).toEqual(['a', 'b'])
     expect((await copilot("agents: ['*']")).agent.agents).toBeUndefined()
     expect((await copilot('agents: []')).agent.agents).toEqual([])
     const odd = await copilot('agents: {a: b}')
     expect(odd.agent.agents).toEqual([])
-    expect(odd.said).toEqual([expect.stringContaining('may call nobody')])
+    expect(odd.warnings).toEqual([expect.stringContaining('may call no other agents')])
   })
 
-  test('A8 a role or a provider of Amplifier becomes the model', async () => {
+  test("A8 Amplifier's model_role or providers becomes the model", async () => {
     expect((await amplifier('model_role: [coding, reasoning, general]')).agent.model).toBe('reasoning')
     expect((await amplifier('model_role: vision')).agent.model).toBe('vision')
     const own = ['providers:', '  - module: provider-anthropic', '    config: {default_model: claude-opus-5-5}']
     expect((await amplifier('model_role: fast', ...own)).agent.model).toBe('anthropic/claude-opus-5-5')
-    expect((await amplifier('model_role: []')).said).toEqual([expect.stringContaining("'model_role' must be a text")])
+    expect((await amplifier('model_role: []')).warnings).toEqual([
+      expect.stringContaining("'model_role' must be a string"),
+    ])
   })
 
   test.each([
     ['a skill', 'skills/pdf/SKILL.md', ['name: pdf', 'description: d']],
     ['a command', 'commands/fix.md', ['description: d', 'allowed-tools: Bash', 'model: opus']],
-    ['a command with a hint', 'commands/fix.md', ['description: d', 'argument-hint: "[n]"', 'model: opus']],
+    ['a command with argument-hint', 'commands/fix.md', ['description: d', 'argument-hint: "[n]"', 'model: opus']],
     ['a prompt', 'fix.prompt.md', ['description: d', 'tools: [edit]', 'model: x']],
-    ['a template for issues', 'bug.md', ['name: Bug', 'about: A bug', 'labels: bug']],
-    ['a bundle of Amplifier', 'bundle.md', ['bundle:', '  name: x', 'tools: []']],
+    ['an issue template', 'bug.md', ['name: Bug', 'about: A bug', 'labels: bug']],
+    ['an Amplifier bundle', 'bundle.md', ['bundle:', '  name: x', 'tools: []']],
     ['a page', 'page.md', ['layout: post', 'name: x', 'title: y']],
     ['a list', 'list.md', ['- name: a', '- name: b']],
-  ])('A8 %s is no agent', async (_, path, head) => {
+  ])('A8 %s does not define an agent', async (_, path, head) => {
     expect(await parseAgentFile(markdown(...head), path)).toBeUndefined()
   })
 
-  test('A8 a file that an editor keeps in a code block, or that begins late, is read and reported', async () => {
+  test('A8 a file inside a code block, or with blank lines before the frontmatter, is read with a warning', async () => {
     const inside = markdown('name: scout', 'description: d')
-    const { agent, said } = await read(`\`\`\`chatagent\n${inside}\`\`\`\n`, 'x.agent.md')
+    const { agent, warnings } = await read(`\`\`\`chatagent\n${inside}\`\`\`\n`, 'x.agent.md')
     expect(agent).toMatchObject({ name: 'scout', instructions: 'Do it well.' })
-    expect(said).toEqual([expect.stringMatching(/^2: .*first line/)])
+    expect(warnings).toEqual([expect.stringMatching(/^2: .*first line/)])
     const late = await read(`\n\n${inside}`)
     expect(late.agent.name).toBe('scout')
-    expect(late.said).toEqual([expect.stringMatching(/^3: /)])
+    expect(late.warnings).toEqual([expect.stringMatching(/^3: /)])
   })
 })
 
@@ -79,18 +84,18 @@ describe('tools', () => {
     ],
     ['Claude Code', 'Task, AskUserQuestion, TaskOutput', ['task', 'ask_user', 'task_result']],
     ['another case', 'read, GREP, web_search, webfetch, edit', ['Read', 'Grep', 'WebSearch', 'WebFetch', 'Edit']],
-    ['words', 'Read Grep Glob', ['Read', 'Grep', 'Glob']],
-    ['modules', '[tool-filesystem, tool-web]', ['Read', 'Write', 'Edit', 'Glob', 'WebFetch', 'WebSearch']],
-    ['classes', '[FileReadTool, SerperDevTool, ScrapeWebsiteTool]', ['Read', 'WebSearch', 'WebFetch']],
+    ['space-separated lists', 'Read Grep Glob', ['Read', 'Grep', 'Glob']],
+    ['Amplifier modules', '[tool-filesystem, tool-web]', ['Read', 'Write', 'Edit', 'Glob', 'WebFetch', 'WebSearch']],
+    ['CrewAI classes', '[FileReadTool, SerperDevTool, ScrapeWebsiteTool]', ['Read', 'WebSearch', 'WebFetch']],
     [
-      'servers',
+      'MCP servers',
       'mcp__github__create_issue, mcp__docs, playwright/*',
       ['mcp__github__create_issue', 'mcp__docs', 'playwright/*'],
     ],
-  ])('A9 names of %s become ours: %s', async (_, list, ours) => {
-    const { agent, said } = await claude(`tools: ${list}`)
-    expect(agent.tools).toEqual(ours)
-    expect(said).toEqual([])
+  ])("A9 tool names of %s are mapped to Troupe's tools: %s", async (_, list, tools) => {
+    const { agent, warnings } = await claude(`tools: ${list}`)
+    expect(agent.tools).toEqual(tools)
+    expect(warnings).toEqual([])
   })
 
   test.each<[string, string[]]>([
@@ -110,32 +115,32 @@ describe('tools', () => {
     ['problems', ['LSP']],
     ['Codacy MCP Server/*', ['Codacy MCP Server/*']],
     ['io.github.upstash/context7/*', ['io.github.upstash/context7/*']],
-  ])("A9 Copilot's %s becomes ours", async (name, ours) => {
-    const { agent, said } = await copilot(`tools: ['${name}']`)
-    expect(agent.tools).toEqual(ours)
-    expect(said).toEqual([])
+  ])("A9 Copilot's %s is mapped to Troupe's tools", async (name, tools) => {
+    const { agent, warnings } = await copilot(`tools: ['${name}']`)
+    expect(agent.tools).toEqual(tools)
+    expect(warnings).toEqual([])
   })
 
-  test('A10 an unknown tool grants nothing, is reported, and is kept for the reader', async () => {
-    const { agent, said } = await claude('tools: Read, Raed, SendMessage, vscode/memory, ../x, __proto__')
+  test('A10 an unknown tool grants nothing, is reported and kept in unknown_tools', async () => {
+    const { agent, warnings } = await claude('tools: Read, Raed, SendMessage, vscode/memory, ../x, __proto__')
     expect(agent.tools).toEqual(['Read'])
     expect(agent.extra).toEqual({ unknown_tools: ['Raed', 'SendMessage', 'vscode/memory', '../x', '__proto__'] })
-    expect(said).toEqual([expect.stringMatching(/^4: unknown tools are left out: 'Raed', 'SendMessage'/)])
-    expect((await claude('tools: Raed')).said).toEqual(["4: unknown tool 'Raed' is left out; did you mean 'Read'?"])
+    expect(warnings).toEqual([expect.stringMatching(/^4: unknown tools are ignored: 'Raed', 'SendMessage'/)])
+    expect((await claude('tools: Raed')).warnings).toEqual(["4: unknown tool 'Raed' is ignored; did you mean 'Read'?"])
     expect((await claude('tools: Raed')).agent.tools).toEqual([])
   })
 
-  test("A10 tools of the program may be named, and an editor's narrow tools do not become broad ones", async () => {
+  test('A10 tools of the program can be named, and narrow editor tools are not mapped to broader ones', async () => {
     const { agent } = await read(markdown('name: a', 'description: d', 'tools: lookup_order'), 'a.md', ['lookup_order'])
     expect(agent.tools).toEqual(['lookup_order'])
     const narrow = await copilot("tools: ['execute/runTests', 'edit/editNotebook', 'search/changes']")
     expect(narrow.agent.tools).toEqual([])
   })
 
-  test('A10 entries that are no names are left out, a map turns tools on and off', async () => {
-    const odd = await claude('tools: [Read, 5, {source: x}, null]')
-    expect(odd.agent.tools).toEqual(['Read'])
-    expect(odd.said).toEqual([expect.stringContaining('no names')])
+  test('A10 entries that are not names are ignored, and a map switches tools on and off', async () => {
+    const invalid = await claude('tools: [Read, 5, {source: x}, null]')
+    expect(invalid.agent.tools).toEqual(['Read'])
+    expect(invalid.warnings).toEqual([expect.stringContaining('not names')])
     const off = await claude('tools: {write: false, edit: false}')
     expect(off.agent).toMatchObject({ exclude_tools: ['Write', 'Edit'] })
     expect(off.agent.tools).toBeUndefined()
@@ -148,7 +153,7 @@ describe('tools', () => {
 })
 
 describe('rules', () => {
-  test('A11 a pattern in a list of tools becomes a rule, unless the tool is given without one', async () => {
+  test('A11 a pattern in a tool list becomes an allow rule, unless the tool is also listed without one', async () => {
     const { agent } = await claude('tools: Read, Bash(npm test:*), Bash(git log:*, git diff:*), WebFetch(domain:x.org)')
     expect(agent.tools).toEqual(['Read', 'Bash', 'WebFetch'])
     expect(agent.permissions).toEqual({
@@ -161,21 +166,21 @@ describe('rules', () => {
     })
   })
 
-  test('A11 a pattern among the exclusions denies, and leaves the tool', async () => {
-    const { agent, said } = await claude('disallowedTools: Write, Bash(rm:*), Task(deployer), Wirte')
+  test('A11 a pattern among the exclusions becomes a deny rule and keeps the tool', async () => {
+    const { agent, warnings } = await claude('disallowedTools: Write, Bash(rm:*), Task(deployer), Wirte')
     expect(agent.exclude_tools).toEqual(['Write', 'Wirte'])
     expect(agent.permissions).toEqual({ deny: ['Bash(rm:*)', 'task(deployer)'] })
-    expect(said).toEqual([expect.stringMatching(/^4: 'disallowedTools' takes away what nobody knows: 'Wirte'/)])
+    expect(warnings).toEqual([expect.stringMatching(/^4: 'disallowedTools' excludes unknown tools: 'Wirte'/)])
   })
 
-  test('A11 agents named with the tool for delegating are the ones it may call', async () => {
+  test('A11 Agent(a, b) restricts the agents that may be called', async () => {
     const { agent } = await claude('tools: Read, Agent(worker, helper)')
     expect(agent).toMatchObject({ tools: ['Read', 'task'], agents: ['worker', 'helper'] })
     expect(agent.permissions).toBeUndefined()
     expect((await claude('tools: Agent(worker), Task')).agent.agents).toBeUndefined()
   })
 
-  test('A11 rules may be written as such; those that cannot be read refuse the agent', async () => {
+  test('A11 permissions are read as rules; invalid ones reject the agent', async () => {
     const { agent } = await claude(
       'permissions:',
       '  allow: [Read]',
@@ -183,40 +188,40 @@ describe('rules', () => {
       '  deny: ["Write(secret/**)", Nix]',
     )
     expect(agent.permissions).toEqual({ allow: ['Read'], ask: ['Bash'], deny: ['Write(secret/**)', 'Nix'] })
-    const theirs = await claude('permission: {edit: deny, bash: {"git push": ask, "*": allow}}')
-    expect(theirs.agent.permissions).toEqual({ deny: ['Edit'], ask: ['Bash(git push)'], allow: ['Bash'] })
-    for (const bad of ['permissions: all', 'permissions: {deny: 5}', 'permission: {edit: maybe}']) {
-      await expect(claude(bad)).rejects.toMatchObject({ code: 'invalid_agent_file' })
+    const openCode = await claude('permission: {edit: deny, bash: {"git push": ask, "*": allow}}')
+    expect(openCode.agent.permissions).toEqual({ deny: ['Edit'], ask: ['Bash(git push)'], allow: ['Bash'] })
+    for (const invalid of ['permissions: all', 'permissions: {deny: 5}', 'permission: {edit: maybe}']) {
+      await expect(claude(invalid)).rejects.toMatchObject({ code: 'invalid_agent_file' })
     }
   })
 
-  test('A11 plan mode takes away what changes things, other modes grant nothing', async () => {
+  test('A11 permissionMode: plan makes the agent read-only; other modes grant nothing', async () => {
     expect((await claude('permissionMode: plan')).agent.read_only).toBe(true)
-    const { agent, said } = await claude('permissionMode: acceptEdits')
+    const { agent, warnings } = await claude('permissionMode: acceptEdits')
     expect(agent.permissions).toBeUndefined()
     expect(agent.extra).toEqual({ permissionMode: 'acceptEdits' })
-    expect(said).toHaveLength(1)
+    expect(warnings).toHaveLength(1)
   })
 
-  test('A12 servers of an agent are kept by name, with what starts them', async () => {
+  test('A12 MCP servers are kept by name with their configuration', async () => {
     const { agent } = await claude('mcpServers:', '  - github', '  - docs: {command: npx, args: [docs]}')
     expect(agent.mcp_servers).toEqual({ github: null, docs: { command: 'npx', args: ['docs'] } })
     const map = await copilot('mcp-servers: {docs: {type: http, url: "https://x.org"}}')
     expect(map.agent.mcp_servers).toEqual({ docs: { type: 'http', url: 'https://x.org' } })
-    expect((await claude('mcpServers: 5')).said).toEqual([expect.stringContaining('must be names')])
+    expect((await claude('mcpServers: 5')).warnings).toEqual([expect.stringContaining('must be a list of names')])
   })
 
-  test('A12 keys without a place are kept as they are, and only near misses are reported', async () => {
+  test('A12 unknown keys are kept in extra, and only near misses of known keys are reported', async () => {
     const keys = ['color: red', 'version: 1.2', 'tags: [a, b]', '__proto__: x', 'nothing: .nan', 'skils: [a]']
-    const { agent, said } = await claude(...keys)
+    const { agent, warnings } = await claude(...keys)
     expect(agent.extra).toMatchObject({ color: 'red', version: 1.2, tags: ['a', 'b'], nothing: null, skils: ['a'] })
     expect(Object.getPrototypeOf(agent.extra)).toBe(Object.prototype)
-    expect(said).toEqual(["9: unknown key 'skils'; did you mean 'skills'?"])
+    expect(warnings).toEqual(["9: unknown key 'skils'; did you mean 'skills'?"])
     expect(JSON.parse(JSON.stringify(agent.extra))).toEqual(agent.extra)
   })
 
-  test('A20 effort, background and initialPrompt are taken; values that cannot be meant are reported and left out', async () => {
-    const { agent, said } = await claude(
+  test('A20 effort, background and initialPrompt are read; invalid values are reported and ignored', async () => {
+    const { agent, warnings } = await claude(
       'effort: HIGH',
       'background: "yes"',
       'initialPrompt: |',
@@ -224,27 +229,27 @@ describe('rules', () => {
       '  Then do.',
     )
     expect(agent).toMatchObject({ effort: 'high', background: true, initial_prompt: 'Look first.\nThen do.' })
-    expect(said).toEqual([])
-    const wrong = await claude('effort: enormous', 'background: 7', 'initialPrompt: [a]')
-    expect(wrong.said).toEqual([
-      "4: 'effort' must be one of none, minimal, low, medium, high, xhigh, max; it is left to the model",
+    expect(warnings).toEqual([])
+    const invalid = await claude('effort: enormous', 'background: 7', 'initialPrompt: [a]')
+    expect(invalid.warnings).toEqual([
+      "4: 'effort' must be one of none, minimal, low, medium, high, xhigh, max; the default of the model is used",
       "5: 'background' must be true or false",
-      "6: 'initialPrompt' must be a text",
+      "6: 'initialPrompt' must be a string",
     ])
-    const nothing = await claude('effort: default', 'background: false', 'initialPrompt:')
-    expect(nothing.said).toEqual([])
-    for (const { agent } of [wrong, nothing]) {
+    const defaults = await claude('effort: default', 'background: false', 'initialPrompt:')
+    expect(defaults.warnings).toEqual([])
+    for (const { agent } of [invalid, defaults]) {
       expect([agent.effort, agent.background, agent.initial_prompt]).toEqual([undefined, undefined, undefined])
     }
   })
 
-  test('A20 what has no effect says why', async () => {
-    const { said } = await claude('skills: [a]', 'hooks: {Stop: []}', 'memory: user', 'isolation: worktree')
-    expect(said).toHaveLength(4)
-    for (const words of said) expect(words).toMatch(/has no effect here: \w+/)
+  test('A20 unsupported keys are reported with the reason', async () => {
+    const { warnings } = await claude('skills: [a]', 'hooks: {Stop: []}', 'memory: user', 'isolation: worktree')
+    expect(warnings).toHaveLength(4)
+    for (const warning of warnings) expect(warning).toMatch(/has no effect: \w+/)
   })
 
-  test('A12 every key of Claude Code has its place', async () => {
+  test('A12 every key of Claude Code is read or kept', async () => {
     const { agent } = await claude(
       ...['maxTurns: 3', 'skills: [x]', 'hooks: {}', 'memory: project', 'background: true', 'effort: high'],
       ...['isolation: worktree', 'initialPrompt: Hello', 'color: blue', 'temperature: 1', 'timeout_ms: 1000'],

@@ -21,16 +21,16 @@ async function put(path: string, name: string, ...head: string[]): Promise<void>
 const project = () => join(root, 'project')
 const find = (more: Partial<FindAgentsOptions> = {}) =>
   findAgents({ project: project(), home: join(root, 'home'), builtIn: false, ...more })
-const facts = async (more: Partial<FindAgentsOptions> = {}) => {
+const summary = async (more: Partial<FindAgentsOptions> = {}) => {
   const { agents, problems } = await find(more)
   return {
     found: agents.map(({ name, description }) => `${name} ${description.replace('from ', '')}`),
-    said: problems.map(({ path, message }) => `${path.slice(root.length + 1)} ${message.replaceAll(root, '')}`),
+    warnings: problems.map(({ path, message }) => `${path.slice(root.length + 1)} ${message.replaceAll(root, '')}`),
   }
 }
 
-describe('where agents are found', () => {
-  test('A14 the project comes before the user, the user before packages, packages before Troupe', async () => {
+describe('the agent search path', () => {
+  test('A14 the order is project, user, packages, built-in agents', async () => {
     await put('project/.troupe/agents/a.md', 'a')
     await put('project/.claude/agents/b.md', 'b')
     await put('project/.github/agents/c.agent.md', 'c')
@@ -47,29 +47,31 @@ describe('where agents are found', () => {
     expect(problems).toEqual([])
   })
 
-  test('A14 the first of a name counts, the others are reported', async () => {
+  test('A14 the first agent of a name is used, the others are reported', async () => {
     await put('project/.troupe/agents/scout.md', 'scout')
     await put('project/.claude/agents/scout.md', 'scout')
     await put('home/.claude/agents/scout.md', 'scout')
-    expect(await facts()).toEqual({
+    expect(await summary()).toEqual({
       found: ['scout project/.troupe/agents/scout.md'],
-      said: [
-        "project/.claude/agents/scout.md a second agent 'scout'; the one in /project/.troupe/agents/scout.md counts",
-        "home/.claude/agents/scout.md a second agent 'scout'; the one in /project/.troupe/agents/scout.md counts",
+      warnings: [
+        "project/.claude/agents/scout.md duplicate agent 'scout': the one in /project/.troupe/agents/scout.md is used",
+        "home/.claude/agents/scout.md duplicate agent 'scout': the one in /project/.troupe/agents/scout.md is used",
       ],
     })
   })
 
-  test('A14 an agent of a folder or package stays reachable by its collection', async () => {
+  test('A14 a shadowed agent of a subfolder or package is available as collection:name', async () => {
     await put('project/.troupe/agents/scout.md', 'scout')
     await put('project/.troupe/agents/security/scout.md', 'scout')
     await put('project/.troupe/agents/security/guard.md', 'guard')
-    await put('project/node_modules/crew/agents/scout.md', 'scout', 'agents: [security:guard, nobody]')
+    await put('project/node_modules/crew/agents/scout.md', 'scout', 'agents: [security:guard, missing]')
     const { agents, problems } = await find({ packages: ['crew'] })
     expect(agents.map(({ name }) => name)).toEqual(['scout', 'guard', 'security:scout', 'crew:scout'])
-    expect(problems.map(({ message }) => message)).toContainEqual(expect.stringContaining("this one is 'crew:scout'"))
-    expect(problems.map(({ message }) => message)).toContain("may call agents that are not there: 'nobody'")
-    expect(agents[3]?.agents).toEqual(['guard', 'nobody'])
+    expect(problems.map(({ message }) => message)).toContainEqual(
+      expect.stringContaining("this one is available as 'crew:scout'"),
+    )
+    expect(problems.map(({ message }) => message)).toContain("'agents' names unknown agents: 'missing'")
+    expect(agents[3]?.agents).toEqual(['guard', 'missing'])
     const roster = createRoster(agents)
     expect(roster.get('security:scout').description).toContain('security/scout.md')
     expect(roster.get('security:guard')).toBe(roster.get('guard'))
@@ -77,7 +79,7 @@ describe('where agents are found', () => {
     expect(() => roster.get('crew:guard')).toThrow(/no agent 'crew:guard'/)
   })
 
-  test('A14 one of ours that a project replaces stays reachable as troupe:name', async () => {
+  test('A14 a built-in agent replaced by a project is available as troupe:name', async () => {
     await put('project/.troupe/agents/architect.md', 'architect')
     const { agents } = await find({ builtIn: true })
     expect(agents[0]?.description).toContain('.troupe/agents')
@@ -87,45 +89,45 @@ describe('where agents are found', () => {
     expect(names).toEqual(['architect', 'troupe:architect', 'default', 'implementer', 'researcher', 'reviewer'])
   })
 
-  test('A14 folders of the search path may be missing; those that are named may not', async () => {
-    expect(await facts()).toEqual({ found: [], said: [] })
-    const named = { code: 'invalid_agent_file', responsible: 'operator' }
-    await expect(find({ dirs: [join(root, 'gone')] })).rejects.toMatchObject(named)
-    await expect(find({ packages: ['gone'] })).rejects.toMatchObject(named)
-    await expect(find({ packages: ['../../etc'] })).rejects.toMatchObject(named)
+  test('A14 folders of the default search path may be missing; named folders and packages may not', async () => {
+    expect(await summary()).toEqual({ found: [], warnings: [] })
+    const error = { code: 'invalid_agent_file', responsible: 'operator' }
+    await expect(find({ dirs: [join(root, 'gone')] })).rejects.toMatchObject(error)
+    await expect(find({ packages: ['gone'] })).rejects.toMatchObject(error)
+    await expect(find({ packages: ['../../etc'] })).rejects.toMatchObject(error)
   })
 
-  test('A14 a named folder is the only one', async () => {
+  test('A14 with dirs, only the named folders are searched', async () => {
     await put('project/.troupe/agents/a.md', 'a')
     await put('elsewhere/b.md', 'b')
-    expect((await facts({ dirs: [join(root, 'elsewhere')], builtIn: true })).found).toEqual(['b elsewhere/b.md'])
+    expect((await summary({ dirs: [join(root, 'elsewhere')], builtIn: true })).found).toEqual(['b elsewhere/b.md'])
   })
 
-  test('A19 agents of folders below the project are never looked for', async () => {
+  test('A19 agent folders in subfolders of the project are not searched', async () => {
     await put('project/.claude/agents/mine.md', 'mine')
     const below = ['.troupe/agents/a.md', '.claude/agents/b.md', '.github/agents/c.agent.md', '.amplifier/agents/d.md']
     for (const path of below) await put(`project/sub/${path}`, 'stranger')
     await put('project/agents/e.md', 'stranger')
-    expect(await facts()).toEqual({ found: ['mine project/.claude/agents/mine.md'], said: [] })
+    expect(await summary()).toEqual({ found: ['mine project/.claude/agents/mine.md'], warnings: [] })
   })
 
-  test('A19 a project inside a folder where agents work is told so, for each of its folders of agents', async () => {
+  test('A19 a project inside an agent workspace gets a warning for each of its agent folders', async () => {
     await put('project/sub/.claude/agents/b.md', 'b')
     await put('project/sub/.troupe/agents/a.md', 'a')
     const sub = { project: join(project(), 'sub') }
-    expect((await facts(sub)).said).toEqual([])
+    expect((await summary(sub)).warnings).toEqual([])
     await mkdir(join(project(), '.troupe'))
-    const words = 'lies in /project, where agents work: one of them may have written it; read it before you use it'
-    const said = [`project/sub/.troupe/agents ${words}`, `project/sub/.claude/agents ${words}`]
-    expect(await facts(sub)).toMatchObject({
+    const message = 'is inside the agent workspace /project: an agent may have written it; review it before use'
+    const warnings = [`project/sub/.troupe/agents ${message}`, `project/sub/.claude/agents ${message}`]
+    expect(await summary(sub)).toMatchObject({
       found: [expect.stringMatching('^a '), expect.stringMatching('^b ')],
-      said,
+      warnings,
     })
-    expect((await facts({ ...sub, home: project() })).said).toEqual([])
-    expect((await facts({ ...sub, dirs: [join(project(), 'sub')] })).said).toEqual([])
+    expect((await summary({ ...sub, home: project() })).warnings).toEqual([])
+    expect((await summary({ ...sub, dirs: [join(project(), 'sub')] })).warnings).toEqual([])
   })
 
-  test('A14 the search path can be told, and a project in the home folder is not searched twice', async () => {
+  test('A14 when the project is the home folder, shared folders are searched once', async () => {
     const sources = await agentSources({ project: root, home: root, builtIn: false })
     expect(sources.map(({ folder }) => folder.slice(root.length))).toEqual([
       ...['/.troupe/agents', '/.claude/agents', '/.github/agents', '/.amplifier/agents'],

@@ -5,11 +5,11 @@ const markdown = (...head: string[]) => `---\n${head.join('\n')}\n---\n\nDo it w
 
 async function read(text: string) {
   const file = await parseAgentFile(text, 'agents/scout.md')
-  if (!file) throw new Error('read as no agent')
+  if (!file) throw new Error('not an agent file')
   return { agent: file.agent, problems: file.problems.map(({ line, message }) => `${line}: ${message}`) }
 }
 
-describe('frontmatter that is not YAML', () => {
+describe('frontmatter that is not valid YAML', () => {
   test('A5 a description with colons, examples and folded lines is kept as text', async () => {
     const { agent, problems } = await read(
       markdown(
@@ -28,7 +28,7 @@ describe('frontmatter that is not YAML', () => {
     expect(problems).toEqual([expect.stringMatching(/^3: 'description' is not valid YAML/)])
   })
 
-  test('A5 a list, a key given twice, tabs and a star do not lose the rest', async () => {
+  test('A5 lists, duplicate keys, tabs and an unquoted * do not affect other keys', async () => {
     const text = markdown(
       'name: scout',
       'description: a: b',
@@ -40,11 +40,11 @@ describe('frontmatter that is not YAML', () => {
     )
     const { agent, problems } = await read(text)
     expect(agent).toMatchObject({ name: 'scout', description: 'a: b', model: 'general', tools: ['Read', 'Grep'] })
-    expect(problems).toContainEqual("8: 'model' is given twice; the last one counts")
+    expect(problems).toContainEqual("8: duplicate key 'model'; the last one is used")
     expect((await read(markdown('name: a', 'description: b: c', 'tools: *'))).agent.tools).toBeUndefined()
   })
 
-  test('A5 quoted text and lists that go on at the left margin are read as their writers meant them', async () => {
+  test('A5 quoted text and lists that continue at the left margin are parsed with a warning', async () => {
     const { agent, problems } = await read(
       markdown(
         'name: scout',
@@ -61,22 +61,22 @@ describe('frontmatter that is not YAML', () => {
     )
     expect(agent).toMatchObject({ description: 'First line second: line\na new paragraph', tools: ['Read', 'Grep'] })
     expect(agent.model).toBe('fast')
-    expect(problems).toEqual([expect.stringMatching(/^3: .*not indented/), expect.stringMatching(/^7: .*not indented/)])
+    expect(problems).toEqual([expect.stringMatching(/^3: .*indentation/), expect.stringMatching(/^7: .*indentation/)])
   })
 
-  test('A5 quotes within quotes, an apostrophe and a hash do not end a text early', async () => {
-    const said = async (line: string) => (await read(markdown('name: a', line, 'model: fast'))).agent
-    expect(await said('description: "Say "hello" when: asked\\nand go"')).toMatchObject({
+  test('A5 nested quotes, apostrophes and special characters do not end a text early', async () => {
+    const parse = async (line: string) => (await read(markdown('name: a', line, 'model: fast'))).agent
+    expect(await parse('description: "Say "hello" when: asked\\nand go"')).toMatchObject({
       description: 'Say "hello" when: asked\nand go',
       model: 'fast',
     })
-    expect((await said("description: 'It's time: now'")).description).toBe("It's time: now")
-    expect((await said('description: @mentions and: so on')).description).toBe('@mentions and: so on')
-    expect((await said('description: `code` first')).description).toBe('`code` first')
-    expect((await said('description: % of what')).description).toBe('% of what')
+    expect((await parse("description: 'It's time: now'")).description).toBe("It's time: now")
+    expect((await parse('description: @mentions and: so on')).description).toBe('@mentions and: so on')
+    expect((await parse('description: `code` first')).description).toBe('`code` first')
+    expect((await parse('description: % of what')).description).toBe('% of what')
   })
 
-  test('A5 a value below a key is read although one of its neighbours is not YAML', async () => {
+  test('A5 nested values are read although one of their siblings is not valid YAML', async () => {
     const { agent, problems } = await read(
       markdown(
         'meta:',
@@ -93,7 +93,7 @@ describe('frontmatter that is not YAML', () => {
     expect(problems).toEqual([expect.stringMatching(/^4: 'description' is not valid YAML/)])
   })
 
-  test('A5 a key after a long description is a key, a speaker in it is not', async () => {
+  test('A5 a key after a long description is a key, a dialogue line in it is text', async () => {
     const { agent } = await read(
       markdown('name: a', 'description: Ask: then', 'user: hi', 'Context: a room', 'version: 2', 'model: fast'),
     )
@@ -104,13 +104,13 @@ describe('frontmatter that is not YAML', () => {
     })
   })
 
-  test('A5 line breaks that an editor wrote as two characters are line breaks', async () => {
+  test('A5 a literal \\n in a description becomes a line break', async () => {
     const { agent } = await read(markdown('name: a', 'description: Use it. Examples:\\n\\n<example>\\nuser: hi'))
     expect(agent.description).toBe('Use it. Examples:\n\n<example>\nuser: hi')
     expect((await read(markdown('name: a', 'description: reads C:\\new files'))).agent.description).toContain('C:\\new')
   })
 
-  test('A5 line ends and a byte order mark of other systems are read', async () => {
+  test('A5 CRLF line ends and a byte order mark are accepted', async () => {
     const text = `\uFEFF${markdown('name: scout', 'description: d', 'tols: x')}`.replaceAll('\n', '\r\n')
     const { agent, problems } = await read(text)
     expect(agent).toMatchObject({ name: 'scout', description: 'd', instructions: 'Do it well.' })

@@ -6,90 +6,90 @@ import { findAgents } from './find-agents.ts'
 import { openLiveRoster } from './live-roster.ts'
 import type { WatchHandlers } from './watch-agents.ts'
 
-test('A16 a roster follows its files; what cannot be read takes nobody away', async () => {
+test('A16 a live roster reloads when files change, and an invalid file keeps the previous agent', async () => {
   const project = await mkdtemp(join(tmpdir(), 'troupe-live-'))
   const folder = join(project, '.troupe', 'agents')
   await mkdir(folder, { recursive: true })
   const put = (name: string) => writeFile(join(folder, `${name}.md`), `---\nname: ${name}\ndescription: d\n---\nGo.`)
-  const events: WatchHandlers[] = []
-  let told = Promise.withResolvers<unknown>()
-  const changed = async () => {
-    told = Promise.withResolvers()
-    for (const on of [...events]) on.change()
-    return told.promise
+  const watchers: WatchHandlers[] = []
+  let reloaded = Promise.withResolvers<unknown>()
+  const reload = async () => {
+    reloaded = Promise.withResolvers()
+    for (const handlers of [...watchers]) handlers.change()
+    return reloaded.promise
   }
   try {
     await put('first')
     const live = await openLiveRoster(
       { project, builtIn: false },
       {
-        watch(watched, _, on) {
-          if (watched === folder) events.push(on)
-          return { close: () => events.splice(events.indexOf(on), 1) }
+        watch(watched, _, handlers) {
+          if (watched === folder) watchers.push(handlers)
+          return { close: () => watchers.splice(watchers.indexOf(handlers), 1) }
         },
         schedule(task) {
           task()
           return { cancel() {} }
         },
-        onReload: (loaded) => told.resolve(loaded),
+        onReload: (loaded) => reloaded.resolve(loaded),
       },
     )
     expect(live.roster.names).toEqual(['first'])
     await put('second')
-    await changed()
+    await reload()
     expect(live.roster.names).toEqual(['first', 'second'])
     expect(live.roster.get('second').instructions).toBe('Go.')
     expect(live.loaded.problems).toEqual([])
     await writeFile(join(folder, 'first.md'), '---\nname: first\ndescr')
-    await changed()
+    await reload()
     expect(live.roster.names).toEqual(['second', 'first'])
     expect(live.loaded.problems).toMatchObject([{ level: 'error', path: join(folder, 'first.md') }])
     await rm(join(folder, 'first.md'))
-    await changed()
+    await reload()
     expect(live.roster.names).toEqual(['second'])
     await rm(folder, { recursive: true })
-    await changed()
+    await reload()
     expect(live.roster.has('second')).toBe(false)
     live.close()
-    expect(events).toEqual([])
+    expect(watchers).toEqual([])
   } finally {
     await rm(project, { recursive: true })
   }
 })
 
-test('A16 a load that was under way when the roster was closed is told to nobody', async () => {
+test('A16 a reload in progress when the roster is closed does not call onReload', async () => {
   const project = await mkdtemp(join(tmpdir(), 'troupe-live-'))
   const folder = join(project, '.troupe', 'agents')
   await mkdir(folder, { recursive: true })
-  const events: WatchHandlers[] = []
-  const told: unknown[] = []
+  const watchers: WatchHandlers[] = []
+  const reloads: unknown[] = []
   const open = () =>
     openLiveRoster(
       { project, builtIn: false },
       {
-        watch(_folder, _how, on) {
-          events.push(on)
+        watch(_folder, _options, handlers) {
+          watchers.push(handlers)
           return { close() {} }
         },
         schedule(task) {
           task()
           return { cancel() {} }
         },
-        onReload: (loaded) => told.push(loaded),
+        onReload: (loaded) => reloads.push(loaded),
       },
     )
-  const settled = async () => {
+  const waitForReloads = async () => {
     for (let count = 0; count < 5; count++) await findAgents({ project, builtIn: false })
   }
   try {
     const live = await open()
-    events[0]?.change()
-    await settled()
-    expect(told).toHaveLength(1)
-    events[0]?.change()
+    watchers[0]?.change()
+    await waitForReloads()
+    expect(reloads).toHaveLength(1)
+    watchers[0]?.change()
     live.close()
-    await settled()
-    expect(told).toHaveLength(1)
+    await waitForReloads()
+    expect(reloads).toHaveLength(1)
   } finally {
     await rm(project, { recursive: true })
   }

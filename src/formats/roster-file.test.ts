@@ -7,12 +7,12 @@ const folder = fileURLToPath(new URL('../../test/fixtures/rosters/', import.meta
 
 async function load(name: string) {
   const { agents, problems } = await loadAgents(`${folder}${name}`)
-  return { agents, said: problems.map(({ line, message, agent }) => `${line} ${agent}: ${message}`) }
+  return { agents, warnings: problems.map(({ line, message, agent }) => `${line} ${agent}: ${message}`) }
 }
 
-describe('rosters in YAML', () => {
-  test("A13 CrewAI's agents are read: role, goal and story become description and instructions", async () => {
-    const { agents, said } = await load('agents.yaml')
+describe('YAML rosters', () => {
+  test("A13 CrewAI's agents are read: role, goal and backstory become description and instructions", async () => {
+    const { agents, warnings } = await load('agents.yaml')
     expect(agents.map(({ name }) => name)).toEqual(['researcher', 'writer', 'editor'])
     expect(agents[0]).toMatchObject({
       name: 'researcher',
@@ -34,15 +34,15 @@ describe('rosters in YAML', () => {
     expect(agents[1]?.agents).toBeUndefined()
     expect(agents[1]?.instructions).toContain('You write: short, plain, true')
     expect(agents[2]?.instructions).toBe('You are Editor.\n\nYour goal: Shorten it')
-    expect(said).toEqual([
+    expect(warnings).toEqual([
       expect.stringMatching(/^2 researcher: unknown tool 'CodeInterpreterTool'/),
-      expect.stringMatching(/^2 researcher: .*places to fill in, such as \{topic\}/),
+      expect.stringMatching(/^2 researcher: placeholders such as \{topic\}/),
       expect.stringMatching(/^27 writer: 'backstory' is not valid YAML/),
     ])
   })
 
-  test("A13 a team's agents are read; those that it only names are not", async () => {
-    const { agents, said } = await load('team.yaml')
+  test("A13 a team's agents are read; entries that only name an agent are not", async () => {
+    const { agents, warnings } = await load('team.yaml')
     expect(agents.map(({ name }) => name)).toEqual(['scribe', 'checker', 'layouter', 'printer'])
     expect(agents[0]).toMatchObject({
       description: 'Drafts the text',
@@ -54,14 +54,16 @@ describe('rosters in YAML', () => {
     })
     expect(agents[1]).toMatchObject({
       description: 'Checks every fact',
-      instructions: 'You are checker, of the team Content.\n\nYour part: Checks every fact',
+      instructions: 'You are checker, a member of the team Content.\n\nYour role: Checks every fact',
     })
     expect(agents[2]?.instructions).toBe('You format texts.\n\nNothing else.')
     expect(agents[3]?.instructions).toContain('Prints it')
-    expect(said).toEqual([expect.stringMatching(/^20 printer: .*cannot be read from prompts\/missing\.md/)])
+    expect(warnings).toEqual([
+      expect.stringMatching(/^20 printer: cannot read the instructions of 'printer' from prompts\/missing\.md/),
+    ])
   })
 
-  test('A13 a bare list, a single agent and shared settings are read', async () => {
+  test('A13 a list, a single agent and YAML anchors are read', async () => {
     const list = await load('list.yml')
     expect(list.agents).toMatchObject([
       { name: 'Market researcher', tools: ['Read'], origin: { dialect: 'crewai' } },
@@ -76,29 +78,29 @@ describe('rosters in YAML', () => {
     ])
   })
 
-  test.each(['tasks.yaml', 'compose.yaml'])('A13 %s defines no agent, and is no error', async (name) => {
-    expect(await load(name)).toEqual({ agents: [], said: [] })
+  test.each(['tasks.yaml', 'compose.yaml'])('A13 %s defines no agent and is not an error', async (name) => {
+    expect(await load(name)).toEqual({ agents: [], warnings: [] })
   })
 
-  test('A13 instructions are taken only from files beside the roster', async () => {
-    const asked: string[] = []
+  test('A13 instructions are read through readSibling only, and an unreadable file is reported', async () => {
+    const requested: string[] = []
     const text = 'agents:\n  - name: a\n    description: d\n    prompt_template: ../../secret.md\n'
     const { agents } = await parseRosterFile(text, 'team.yaml', {
       readSibling: async (path) => {
-        asked.push(path)
+        requested.push(path)
         return undefined
       },
     })
-    expect(asked).toEqual(['../../secret.md'])
+    expect(requested).toEqual(['../../secret.md'])
     const [file] = agents
     expect(file?.agent.instructions).not.toContain('secret')
     expect(file?.problems).toHaveLength(1)
   })
 
-  test('A13 a roster that cannot be read is an error with its line', async () => {
+  test('A13 an invalid roster is an error with its line', async () => {
     const text = 'name: t\nagents:\n  - name: a\n    role: b: c\n   tools: [\n'
     const { agents, problems } = await parseRosterFile(text, 'team.yaml')
     expect(agents).toEqual([])
-    expect(problems).toEqual([{ level: 'error', line: expect.any(Number), message: 'is not valid YAML' }])
+    expect(problems).toEqual([{ level: 'error', line: expect.any(Number), message: 'not valid YAML' }])
   })
 })

@@ -6,7 +6,7 @@ const read = (text: string, roster?: readonly string[]) =>
   parseTeamText({ text, path: 'team.yaml', ...(roster && { roster }) })
 
 /** Each problem as one line: `error 3:5 message | hint`. */
-async function said(text: string, roster?: readonly string[]): Promise<string[]> {
+async function problemLines(text: string, roster?: readonly string[]): Promise<string[]> {
   const { problems } = await read(text, roster)
   return problems.map(
     ({ severity, line, column, message, hint }) =>
@@ -19,7 +19,7 @@ const team = (...lines: string[]) =>
 const linked = (...lines: string[]) => team('handoffs:', '  - { from_agent: writer, to_agent: reviewer }', ...lines)
 
 describe('YAML', () => {
-  test('TF1 what a team file does not say has a default', async () => {
+  test('TF1 omitted fields have defaults', async () => {
     const { team: whole, problems } = await read(linked())
     expect(problems).toEqual([])
     expect(whole).toEqual({
@@ -36,15 +36,15 @@ describe('YAML', () => {
     })
   })
 
-  test('TF2 malformed YAML is an error with its line and column', async () => {
-    expect(await said('name: T\nagents:\n  - name: "writer\n')).toEqual([
-      'error 4:1 is not valid YAML: Missing closing "quote',
+  test('TF2 invalid YAML is an error with its line and column', async () => {
+    expect(await problemLines('name: T\nagents:\n  - name: "writer\n')).toEqual([
+      'error 4:1 invalid YAML: Missing closing "quote',
     ])
-    expect(await said('name: T\nagents:\n\t- name: writer\n')).toContainEqual(
-      'error 3:1 is not valid YAML: Tabs are not allowed as indentation | indent with blanks',
+    expect(await problemLines('name: T\nagents:\n\t- name: writer\n')).toContainEqual(
+      'error 3:1 invalid YAML: Tabs are not allowed as indentation | indent with spaces',
     )
-    expect(await said('name: T\nname: U\n')).toEqual([
-      'error 2:1 is not valid YAML: Map keys must be unique | a key can be written once',
+    expect(await problemLines('name: T\nname: U\n')).toEqual([
+      'error 2:1 invalid YAML: Map keys must be unique | remove the duplicate key',
     ])
     const unquoted = team(
       'handoffs:',
@@ -52,40 +52,40 @@ describe('YAML', () => {
       '    to_agent: reviewer',
       '    condition: done: really',
     )
-    expect(await said(unquoted)).toEqual([
-      expect.stringMatching(/^error 8:16 is not valid YAML: .* \| text with : or #/),
+    expect(await problemLines(unquoted)).toEqual([
+      expect.stringMatching(/^error 8:16 invalid YAML: .* \| quote text that contains : or #/),
     ])
   })
 
-  test('TF2 several documents, an empty file and data that is no map are refused', async () => {
-    expect(await said('name: T\n---\nname: U\n')).toEqual([
-      expect.stringMatching(/^error 2:1 .*one file holds one team$/),
+  test('TF2 several documents, an empty file and data that is not a map are rejected', async () => {
+    expect(await problemLines('name: T\n---\nname: U\n')).toEqual([
+      expect.stringMatching(/^error 2:1 .*use one file per team$/),
     ])
-    expect(await said('')).toEqual(['error 1:1 the file is empty | a team begins with name: and agents:'])
-    expect(await said('# only a comment\n')).toEqual([expect.stringContaining('the file is empty')])
-    expect(await said('- a\n- b\n')).toEqual(['error 1:1 a team is a map of keys, not a list'])
-    expect(await said('just words')).toEqual(["error 1:1 a team is a map of keys, not the text 'just words'"])
+    expect(await problemLines('')).toEqual(['error 1:1 the file is empty | start the team with name: and agents:'])
+    expect(await problemLines('# only a comment\n')).toEqual([expect.stringContaining('the file is empty')])
+    expect(await problemLines('- a\n- b\n')).toEqual(['error 1:1 a team is a map of keys, not a list'])
+    expect(await problemLines('just words')).toEqual(["error 1:1 a team is a map of keys, not the text 'just words'"])
   })
 
-  test('TF2 anchors that multiply themselves are refused, not unfolded', async () => {
+  test('TF2 a YAML alias bomb is rejected, not expanded', async () => {
     const rows = Array.from(
       { length: 12 },
-      (_, at) => `l${at + 1}: &l${at + 1} [${Array(9).fill(`*l${at}`).join(', ')}]`,
+      (_, level) => `l${level + 1}: &l${level + 1} [${Array(9).fill(`*l${level}`).join(', ')}]`,
     )
-    expect(await said(['l0: &l0 [x]', ...rows].join('\n'))).toEqual([
-      expect.stringMatching(/^error 1:1 is no usable YAML: Excessive alias count/),
+    expect(await problemLines(['l0: &l0 [x]', ...rows].join('\n'))).toEqual([
+      expect.stringMatching(/^error 1:1 invalid YAML: Excessive alias count/),
     ])
   })
 
-  test('TF2 what is nested without end is refused in few words', async () => {
-    const found = await said(`name: T\nagents: ${'['.repeat(50_000)}`)
-    expect(found[0]).toMatch(/^error 2:\d+ is not valid YAML: it is nested too deep$/)
+  test('TF2 too deeply nested YAML is rejected', async () => {
+    const found = await problemLines(`name: T\nagents: ${'['.repeat(50_000)}`)
+    expect(found[0]).toMatch(/^error 2:\d+ invalid YAML: it is nested too deeply$/)
     expect(found).toHaveLength(10)
   })
 
-  test('TF2 a byte order mark and windows line ends change no place', async () => {
+  test('TF2 a byte order mark and CRLF line ends do not shift positions', async () => {
     const text = '\uFEFFnme: T\r\nname: T\r\nagents:\r\n  - name: writer\r\n    rol: x\r\n'
-    expect(await said(text)).toEqual([
+    expect(await problemLines(text)).toEqual([
       expect.stringMatching(/^warning 1:1 unknown key 'nme'/),
       expect.stringMatching(/^warning 5:5 unknown key 'rol'/),
     ])
@@ -93,9 +93,9 @@ describe('YAML', () => {
 })
 
 describe('keys and values', () => {
-  test('TF3 an unknown key is left out and reported where it stands, with the nearest known one', async () => {
+  test('TF3 an unknown key is ignored and reported at its position, with the nearest known one', async () => {
     const text = linked('limts: { max_rounds: 3 }').replace('  - name: writer', '  - name: writer\n    rolle: Writes')
-    expect(await said(text)).toEqual([
+    expect(await problemLines(text)).toEqual([
       expect.stringMatching(/^warning 4:5 unknown key 'rolle' is left out \| did you mean 'role'\?/),
       expect.stringMatching(/^warning 8:1 unknown key 'limts' is left out \| did you mean 'limits'\?/),
     ])
@@ -104,7 +104,7 @@ describe('keys and values', () => {
     expect(whole).not.toHaveProperty('limts')
   })
 
-  test('TF3 unknown keys are found in handoffs, groups, limits, form and teams inside', async () => {
+  test('TF3 unknown keys are found in handoffs, groups, limits, form and sub-teams', async () => {
     const text = [
       'name: T',
       'agents:',
@@ -115,7 +115,7 @@ describe('keys and values', () => {
       'limits: { max_round: 4 }',
       'form: { roles: [{ name: b, role: r, expertize: [] }], max_agent: 2 }',
     ].join('\n')
-    const found = (await said(text)).filter((line) => line.includes('unknown key'))
+    const found = (await problemLines(text)).filter((line) => line.includes('unknown key'))
     expect(
       found.map((line) => /^warning (\d+:\d+) .*'(\w+)' is left out \| did you mean '(\w+)'/.exec(line)?.slice(1)),
     ).toEqual([
@@ -128,7 +128,7 @@ describe('keys and values', () => {
     ])
   })
 
-  test('TF4 a value of the wrong kind is an error at the value', async () => {
+  test('TF4 an invalid value is an error at the position of the value', async () => {
     const text = team(
       'after_work_behavior: return_to_usr',
       'limits: { max_rounds: 0, max_parallel: many }',
@@ -142,7 +142,7 @@ describe('keys and values', () => {
       '  - writer to reviewer',
       'groups: [{ name: g, kind: paralel, members: [] }]',
     ).replace('- name: reviewer', '- name: the reviewer\n    temperature: 9\n    outputs: { a: int }\n    role:')
-    expect(await said(text)).toEqual([
+    expect(await problemLines(text)).toEqual([
       "error 4:11 'the reviewer' is no name: letters, digits, - and _",
       "error 5:18 'temperature' has to be at most 2",
       "error 6:19 'a' cannot be 'int' | did you mean 'string'? known: number, string, boolean",
@@ -163,97 +163,103 @@ describe('keys and values', () => {
     ])
   })
 
-  test('TF4 the choice that begins alike is meant, however long it is', async () => {
-    expect(await said(linked('after_work_behavior: retrun'))).toEqual([
+  test('TF4 the choice with the same beginning is suggested first', async () => {
+    expect(await problemLines(linked('after_work_behavior: retrun'))).toEqual([
       expect.stringMatching(/^error 7:22 .*did you mean 'return_to_user'\?/),
     ])
-    expect(await said(linked('after_work_behavior: eminate'))).toEqual([
+    expect(await problemLines(linked('after_work_behavior: eminate'))).toEqual([
       expect.stringMatching(/did you mean 'terminate'\?/),
     ])
   })
 
-  test('TF4 a template without quotes is a map for YAML, and that is said', async () => {
-    expect(await said(linked('  - { from_agent: reviewer, to_agent: writer, condition: {{ ready }} }'))).toEqual([
-      expect.stringMatching(/quotes$/),
-    ])
+  test('TF4 an unquoted template, which YAML reads as a map, gets a hint about quotes', async () => {
+    expect(
+      await problemLines(linked('  - { from_agent: reviewer, to_agent: writer, condition: {{ ready }} }')),
+    ).toEqual([expect.stringMatching(/quotes$/)])
   })
 
-  test('TF4 a name that is missing is reported at its agent, and names of its own make no further noise', async () => {
-    expect(await said('name: T\nagents:\n  - role: Writes\n  - name: a\n')).toEqual(["error 3:5 'name' is missing"])
+  test('TF4 a missing name is reported once, at its agent', async () => {
+    expect(await problemLines('name: T\nagents:\n  - role: Writes\n  - name: a\n')).toEqual([
+      "error 3:5 'name' is missing",
+    ])
   })
 })
 
 describe('names', () => {
-  test('TF5 an agent that is not there is an error at its place, and the known ones are named, nearest first', async () => {
-    expect(await said(linked('  - { from_agent: reviwer, to_agent: publisher }', 'entry: wrter'))).toEqual([
+  test('TF5 an unknown agent is an error that lists the known ones, nearest first', async () => {
+    expect(await problemLines(linked('  - { from_agent: reviwer, to_agent: publisher }', 'entry: wrter'))).toEqual([
       "error 7:19 no agent or group 'reviwer'; known: reviewer, writer, user, any_agent | did you mean 'reviewer'?",
       expect.stringMatching(/^error 7:38 no agent or group 'publisher'; known: .*reviewer/),
       "error 8:8 no agent or group 'wrter'; known: writer, reviewer | did you mean 'writer'?",
     ])
   })
 
-  test('TF5 members, then, weights, supervisor and uses name what is there', async () => {
+  test('TF5 members, then, weights, supervisor and uses must name known agents', async () => {
     const text = linked(
       'supervisor: boss',
       'groups:',
       '  - { name: g, kind: consensus, members: [writer, reviewr], then: publisher, weights: { wrter: 2 } }',
     ).replace('- name: writer', '- { name: writer, uses: architct }')
-    expect(await said(text, ['architect', 'developer'])).toEqual([
+    expect(await problemLines(text, ['architect', 'developer'])).toEqual([
       "error 3:27 no agent 'architct' in the roster; known: architect, developer | did you mean 'architect'?",
       expect.stringMatching(/^error 7:13 no agent or group 'boss'; known: user, /),
       expect.stringMatching(/^error 9:51 no agent or group 'reviewr'; .* \| did you mean 'reviewer'\?/),
       expect.stringMatching(/^error 9:67 no agent or group 'publisher'/),
       expect.stringMatching(/^error 9:96 no agent or group 'wrter'; known: writer, reviewr/),
     ])
-    expect(await said(text.replace('architct', 'nobody'))).not.toContainEqual(expect.stringContaining('roster'))
+    expect(await problemLines(text.replace('architct', 'nobody'))).not.toContainEqual(expect.stringContaining('roster'))
   })
 
-  test('TF5 any_agent is no target, and previous_agent no source', async () => {
-    expect(await said(linked('  - { from_agent: previous_agent, to_agent: any_agent }'))).toEqual([
+  test('TF5 any_agent cannot be a target, nor previous_agent a source', async () => {
+    expect(await problemLines(linked('  - { from_agent: previous_agent, to_agent: any_agent }'))).toEqual([
       expect.stringMatching(/^error 7:19 no agent or group 'previous_agent'/),
       expect.stringMatching(/^error 7:45 no agent or group 'any_agent'/),
     ])
   })
 
-  test('TF6 nobody hands to itself', async () => {
-    const found = await said(linked('  - { from_agent: writer, to_agent: writer, condition: "more is needed" }'))
+  test('TF6 an agent cannot hand off to itself', async () => {
+    const found = await problemLines(
+      linked('  - { from_agent: writer, to_agent: writer, condition: "more is needed" }'),
+    )
     expect(found).toEqual([
       expect.stringMatching(/^error 7:37 'writer' cannot hand to itself \| .*others: reviewer, user$/),
     ])
   })
 
-  test('TF6 each agent and group has a name of its own, and none that handoffs use', async () => {
+  test('TF6 names of agents and groups are unique and not reserved by handoffs', async () => {
     const text = team(
       '  - name: writer',
       '  - name: user',
       'groups: [{ name: reviewer, kind: parallel, members: [writer] }]',
     )
-    expect(await said(text)).toEqual([
+    expect(await problemLines(text)).toEqual([
       "error 5:11 'writer' is there already | each agent and group needs a name of its own",
       "error 6:11 nobody can be called 'user': handoffs use this name",
       "error 7:18 'reviewer' is there already | each agent and group needs a name of its own",
     ])
   })
 
-  test('TF6 a team is not empty', async () => {
-    expect(await said('name: T\n')).toEqual([
+  test('TF6 a team cannot be empty', async () => {
+    expect(await problemLines('name: T\n')).toEqual([
       expect.stringMatching(/^error 1:1 the team is empty \| give it at least one/),
     ])
-    expect(await said('name: T\nagents: []\n')).toEqual([expect.stringMatching(/^error 2:9 the team is empty/)])
+    expect(await problemLines('name: T\nagents: []\n')).toEqual([expect.stringMatching(/^error 2:9 the team is empty/)])
     const formed = 'name: T\nform: { roles: [{ name: scout, role: Looks around }] }\n'
     expect((await read(formed)).team).toMatchObject({ agents: [], form: { max_agents: 5 } })
   })
 
-  test('TF6 an agent is one thing: of the roster, a team, or a person', async () => {
+  test('TF6 an agent is exactly one of: roster agent, team, human', async () => {
     const text = team().replace('- name: writer', '- { name: writer, uses: a, team: b.yaml }')
-    expect(await said(text)).toContainEqual(expect.stringMatching(/^error 3:36 an agent is either one of the roster/))
+    expect(await problemLines(text)).toContainEqual(
+      expect.stringMatching(/^error 3:36 an agent is either one of the roster/),
+    )
     const human = linked().replace('- name: writer', '- { name: writer, kind: human, model: fast }')
-    expect(await said(human)).toEqual(["warning 3:34 'model' means nothing for a human agent"])
+    expect(await problemLines(human)).toEqual(["warning 3:34 'model' means nothing for a human agent"])
     const parallel = linked(
       'groups: [{ name: g, kind: parallel, members: [writer, writer], threshold: 1 }]',
       'entry: g',
     )
-    expect(await said(parallel)).toEqual([
+    expect(await problemLines(parallel)).toEqual([
       "warning 7:55 'writer' is a member already",
       "warning 7:64 'threshold' means nothing for a parallel group | kind: consensus makes one answer of all",
     ])
@@ -261,28 +267,30 @@ describe('names', () => {
 })
 
 describe('rules', () => {
-  test('TF7 a rule that is there twice is reported, however it is spelled', async () => {
+  test('TF7 a duplicate rule is reported, whatever its spelling', async () => {
     const twice = [
       '  - { from_agent: reviewer, to_agent: writer, condition: "needs work" }',
       '  - { from_agent: reviewer, to_agent: writer, condition: "Needs  work", priority: 4 }',
     ]
-    expect(await said(linked(...twice))).toEqual(['warning 8:5 says the same as handoff 2 | remove one of them'])
+    expect(await problemLines(linked(...twice))).toEqual([
+      'warning 8:5 says the same as handoff 2 | remove one of them',
+    ])
   })
 
-  test('TF7 two rules that send one case to two places at one priority are a conflict', async () => {
+  test('TF7 two rules with the same condition and priority but different targets conflict', async () => {
     const rules = (...more: string[]) => team('  - name: publisher', 'handoffs:', ...more)
     const always = '  - { from_agent: writer, to_agent: reviewer }'
-    expect(await said(rules(always, '  - { from_agent: writer, to_agent: publisher }'))).toContainEqual(
+    expect(await problemLines(rules(always, '  - { from_agent: writer, to_agent: publisher }'))).toContainEqual(
       "warning 8:37 conflicts with handoff 1: both lead away from 'writer' always with priority 1; 'reviewer' wins | give them different priorities or conditions",
     )
     const when = (to: string, priority: number) =>
       `  - { from_agent: writer, to_agent: ${to}, condition: done and good, priority: ${priority} }`
-    expect(await said(rules(when('reviewer', 2), when('publisher', 2)))).toEqual([
+    expect(await problemLines(rules(when('reviewer', 2), when('publisher', 2)))).toEqual([
       expect.stringMatching(/^warning 8:37 conflicts with handoff 1: .* on the same condition with priority 2/),
     ])
-    expect(await said(rules(when('reviewer', 2), when('publisher', 3)))).toEqual([])
+    expect(await problemLines(rules(when('reviewer', 2), when('publisher', 3)))).toEqual([])
     const itself = '  - { from_agent: writer, to_agent: writer }'
-    expect(await said(rules(itself, always))).not.toContainEqual(expect.stringContaining('conflicts'))
+    expect(await problemLines(rules(itself, always))).not.toContainEqual(expect.stringContaining('conflicts'))
   })
 
   test.each([
@@ -293,17 +301,17 @@ describe('rules', () => {
     ['literal', '    condition: |\n      it is done\n      and', 9, 7],
     ['over several plain lines', '    condition: it is done\n      and', 8, 7],
     ['with an escaped letter', '    condition: "caf\\u00e9 and"', 7, 27],
-  ])('TF8 a condition that is written %s is wrong at its own column', async (_, condition, line, column) => {
+  ])('TF8 a problem in a condition written %s has its exact line and column', async (_, condition, line, column) => {
     const text = team('handoffs:', `  - from_agent: writer\n    to_agent: reviewer\n${condition}`)
     const { problems } = await read(text)
     expect(problems).toMatchObject([{ severity: 'error', field: 'handoffs[0].condition', line: line + 1, column }])
     expect(problems[0]?.message).toContain("nothing follows 'and'")
   })
 
-  test('TF8 = instead of == is told where it stands', async () => {
-    expect(await said(linked('  - { from_agent: reviewer, to_agent: writer, condition: "score = 3" }'))).toEqual([
-      expect.stringMatching(/^error 7:65 .*==/),
-    ])
+  test('TF8 = instead of == is reported at its position', async () => {
+    expect(
+      await problemLines(linked('  - { from_agent: reviewer, to_agent: writer, condition: "score = 3" }')),
+    ).toEqual([expect.stringMatching(/^error 7:65 .*==/)])
   })
 
   test('TF9 a variable has one type', async () => {
@@ -311,31 +319,31 @@ describe('rules', () => {
       '- name: writer',
       '- { name: writer, outputs: { score: number } }',
     )
-    expect(await said(text)).toEqual([
+    expect(await problemLines(text)).toEqual([
       "error 3:39 'score' is a number here and a string in context_variables | give it one type",
     ])
   })
 
-  test('TF9 words that mean something else in conditions, and keys that nobody could read, are no variables', async () => {
-    expect(await said(linked('context_variables: { And: 3, false: 1, __proto__: 2, android: 1 }'))).toEqual([
+  test('TF9 condition keywords and __proto__ cannot be variable names', async () => {
+    expect(await problemLines(linked('context_variables: { And: 3, false: 1, __proto__: 2, android: 1 }'))).toEqual([
       "error 7:22 'And' means something else in conditions: no variable can be called like this | use another name",
       "error 7:30 'false' means something else in conditions: no variable can be called like this | use another name",
       "error 7:40 nothing can be called '__proto__' | use another name",
     ])
     const inside = linked().replace('- name: writer', '- { name: writer, outputs: { not: number } }')
-    expect(await said(inside)).toEqual([expect.stringMatching(/^error 3:32 'not' means something else/)])
+    expect(await problemLines(inside)).toEqual([expect.stringMatching(/^error 3:32 'not' means something else/)])
   })
 
-  test('TF9 what Troupe sets itself cannot be set', async () => {
-    expect(await said(linked('context_variables: { round: 3, writer_load: 1 }'))).toEqual([
+  test('TF9 variables set by the runtime cannot be set by a team', async () => {
+    expect(await problemLines(linked('context_variables: { round: 3, writer_load: 1 }'))).toEqual([
       "error 7:22 'round' is set by Troupe itself | use another name",
       "error 7:32 'writer_load' is set by Troupe itself | use another name",
     ])
   })
 })
 
-describe('all that is wrong', () => {
-  test('TF10 one reading reports everything, in the order of the file, and there is a team only without errors', async () => {
+describe('all problems', () => {
+  test('TF10 all problems are reported at once, in file order, and a team is returned only without errors', async () => {
     const text = linked('  - { from_agent: reviewer, to_agent: nobody, condition: "and" }', 'limits: 3', 'entry: wrter')
     const { team: none, problems } = await read(text)
     expect(none).toBeUndefined()
@@ -348,7 +356,7 @@ describe('all that is wrong', () => {
     expect((await read(linked('colour: red'))).team).toBeDefined()
   })
 
-  test('TF10 whatever a text holds, reading ends with an answer', async () => {
+  test('TF10 any input yields a team or an error', async () => {
     const word = fc.constantFrom(
       'name',
       'agents',
@@ -385,7 +393,7 @@ describe('all that is wrong', () => {
     )
   })
 
-  test('TF10 a file full of mistakes names the first hundred', async () => {
+  test('TF10 at most a hundred problems are reported', async () => {
     const text = `name: T\nagents:\n${'  - { role: x }\n'.repeat(5000)}`
     expect((await read(text)).problems).toHaveLength(100)
   })

@@ -7,94 +7,95 @@ import { describe, expect, test } from 'vitest'
 import type { WatchHandlers } from './watch-agents.ts'
 import { watchAgentFolders } from './watch-agents.ts'
 
-/** A file system in which folders come and go by hand, and a clock that runs on command. */
-function stage(...folders: string[]) {
-  const there = new Set(folders)
-  const watches = new Map<object, { folder: string; on: WatchHandlers }>()
-  let waiting: (() => void) | undefined
+/** Watches two folders in a simulated file system, with a debounce timer that the test fires. */
+function watchSimulated(...folders: string[]) {
+  const existing = new Set(folders)
+  const watchers = new Map<object, { folder: string; handlers: WatchHandlers }>()
+  let pending: (() => void) | undefined
   let calls = 0
   const watcher = watchAgentFolders(['/p/agents', '/h/agents'], () => calls++, {
-    watch(folder, _, on) {
-      if (!there.has(folder)) throw new Error('ENOENT')
-      const watch = { close: () => watches.delete(watch) }
-      watches.set(watch, { folder, on })
-      return watch
+    watch(folder, _, handlers) {
+      if (!existing.has(folder)) throw new Error('ENOENT')
+      const created = { close: () => watchers.delete(created) }
+      watchers.set(created, { folder, handlers })
+      return created
     },
     schedule(task) {
-      waiting = task
-      return { cancel: () => (waiting = undefined) }
+      pending = task
+      return { cancel: () => (pending = undefined) }
     },
   })
   return {
     watcher,
-    there,
-    watched: () => [...watches.values()].map(({ folder }) => folder).sort(),
-    fire(folder: string, kind: keyof WatchHandlers = 'change') {
-      for (const each of [...watches.values()]) if (each.folder === folder) each.on[kind]()
+    existing,
+    watchedFolders: () => [...watchers.values()].map(({ folder }) => folder).sort(),
+    emit(folder: string, kind: keyof WatchHandlers = 'change') {
+      for (const each of [...watchers.values()]) if (each.folder === folder) each.handlers[kind]()
     },
-    quiet() {
-      const task = waiting
-      waiting = undefined
+    /** Fires the debounce timer; returns how often `onChange` was called. */
+    fireTimer() {
+      const task = pending
+      pending = undefined
       task?.()
       return calls
     },
   }
 }
 
-describe('watching', () => {
-  test('A16 many changes are told once, when it is quiet', () => {
-    const { fire, quiet } = stage('/', '/p/agents', '/h/agents')
-    fire('/p/agents')
-    fire('/p/agents')
-    fire('/h/agents')
-    expect(quiet()).toBe(1)
-    expect(quiet()).toBe(1)
-    fire('/h/agents')
-    expect(quiet()).toBe(2)
+describe('watching agent folders', () => {
+  test('A16 several changes are debounced into one callback', () => {
+    const { emit, fireTimer } = watchSimulated('/', '/p/agents', '/h/agents')
+    emit('/p/agents')
+    emit('/p/agents')
+    emit('/h/agents')
+    expect(fireTimer()).toBe(1)
+    expect(fireTimer()).toBe(1)
+    emit('/h/agents')
+    expect(fireTimer()).toBe(2)
   })
 
-  test('A16 a folder that is made later is watched; what happens beside it is not told', () => {
-    const { there, watched, fire, quiet } = stage('/', '/p', '/h/agents')
-    expect(watched()).toEqual(['/h/agents', '/p'])
-    fire('/p')
-    expect(quiet()).toBe(0)
-    there.add('/p/agents')
-    fire('/p')
-    expect(quiet()).toBe(1)
-    expect(watched()).toEqual(['/h/agents', '/p/agents'])
-    there.delete('/p/agents')
-    fire('/p/agents')
-    expect(quiet()).toBe(2)
-    expect(watched()).toEqual(['/h/agents', '/p'])
+  test('A16 a folder created later is watched, and changes to its siblings are ignored', () => {
+    const { existing, watchedFolders, emit, fireTimer } = watchSimulated('/', '/p', '/h/agents')
+    expect(watchedFolders()).toEqual(['/h/agents', '/p'])
+    emit('/p')
+    expect(fireTimer()).toBe(0)
+    existing.add('/p/agents')
+    emit('/p')
+    expect(fireTimer()).toBe(1)
+    expect(watchedFolders()).toEqual(['/h/agents', '/p/agents'])
+    existing.delete('/p/agents')
+    emit('/p/agents')
+    expect(fireTimer()).toBe(2)
+    expect(watchedFolders()).toEqual(['/h/agents', '/p'])
   })
 
-  test('A16 a watch that fails is begun again, but not for ever', () => {
-    const { watched, fire, quiet } = stage('/', '/p/agents', '/h/agents')
+  test('A16 a failed watcher is restarted a limited number of times', () => {
+    const { watchedFolders, emit, fireTimer } = watchSimulated('/', '/p/agents', '/h/agents')
     for (let time = 0; time < 20; time++) {
-      fire('/p/agents', 'error')
-      quiet()
+      emit('/p/agents', 'error')
+      fireTimer()
     }
-    expect(quiet()).toBe(5)
-    expect(watched()).toEqual(['/h/agents'])
+    expect(fireTimer()).toBe(5)
+    expect(watchedFolders()).toEqual(['/h/agents'])
   })
 
-  test('A16 after closing nothing is told', () => {
-    const { watcher, watched, fire, quiet } = stage('/', '/p/agents', '/h/agents')
-    fire('/p/agents')
+  test('A16 after close there are no callbacks', () => {
+    const { watcher, watchedFolders, emit, fireTimer } = watchSimulated('/', '/p/agents', '/h/agents')
+    emit('/p/agents')
     watcher.close()
-    expect(quiet()).toBe(0)
-    expect(watched()).toEqual([])
+    expect(fireTimer()).toBe(0)
+    expect(watchedFolders()).toEqual([])
   })
 
-  test('A16 a file that is really written is told', async () => {
+  test('A16 a file written to disk triggers a callback', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'troupe-watch-'))
     try {
       const agents = join(folder, '.troupe', 'agents')
-      const told = Promise.withResolvers<void>()
-      const watcher = watchAgentFolders([agents], told.resolve, { debounce_ms: 1 })
+      const changed = Promise.withResolvers<void>()
+      const watcher = watchAgentFolders([agents], changed.resolve, { debounce_ms: 1 })
       await mkdir(agents, { recursive: true })
       await writeFile(join(agents, 'a.md'), 'x')
-      await told.promise
+      await changed.promise
       watcher.close()
     } finally {
       await rm(folder, { recursive: true })

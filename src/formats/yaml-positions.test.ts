@@ -7,7 +7,7 @@ import { findYamlPosition } from './yaml-positions.ts'
 
 const styles = ['PLAIN', 'QUOTE_SINGLE', 'QUOTE_DOUBLE', 'BLOCK_FOLDED', 'BLOCK_LITERAL'] as const
 
-function written(text: string, type: Scalar['type']): string {
+function writeYaml(text: string, type: Scalar['type']): string {
   const scalar = new YamlScalar(text)
   if (type) scalar.type = type
   const document = new yaml.Document({ list: [{ other: 1, condition: null }] })
@@ -15,7 +15,7 @@ function written(text: string, type: Scalar['type']): string {
   return document.toString({ lineWidth: 24 })
 }
 
-test('TF8 every letter of a text is found where it stands in the file', () => {
+test('TF8 every letter of a text has its exact position in the file', () => {
   const word = fc.string({
     unit: fc.constantFrom('a', 'b', 'é', '中', "'", '"', '\\', '>', '#', ':', '{', '1'),
     minLength: 1,
@@ -25,17 +25,17 @@ test('TF8 every letter of a text is found where it stands in the file', () => {
   let letters = 0
   fc.assert(
     fc.property(text, fc.constantFrom(...styles), (value, type) => {
-      const file = written(value, type)
+      const file = writeYaml(value, type)
       const lines = new LineCounter()
       const document = parseDocument(file, { lineCounter: lines })
-      const place = ['list', 0, 'condition']
-      // The library may break a folded line where the value gets a line break: what counts is what is read back.
-      const read = String(document.getIn(place))
+      const path = ['list', 0, 'condition']
+      // The library may fold lines so that the value gains a line break: compare with the parsed value.
+      const parsed = String(document.getIn(path))
       const rows = file.split('\n')
-      for (const [at, letter] of [...read].entries()) {
+      for (const [offset, letter] of [...parsed].entries()) {
         if (!/\p{L}/u.test(letter)) continue
         letters++
-        const { line, column } = findYamlPosition({ yaml, document, lines, text: file }, { place, at })
+        const { line, column } = findYamlPosition({ yaml, document, lines, text: file }, { path, offset })
         expect(rows[line - 1]?.[column - 1]).toBe(letter)
       }
     }),
@@ -44,19 +44,19 @@ test('TF8 every letter of a text is found where it stands in the file', () => {
   expect(letters).toBeGreaterThan(1000)
 })
 
-test('TF8 keys, missing keys, aliases and merged keys have the nearest place', () => {
+test('TF8 keys, missing keys, aliases and merged keys have the nearest position', () => {
   const file = 'base: &b\n  x: 1\nlist:\n  - <<: *b\n    y: 2\n  - *b\n'
   const lines = new LineCounter()
   const document = parseDocument(file, { lineCounter: lines, merge: true })
-  const spot = (place: (string | number)[], key = false) => {
-    const { line, column } = findYamlPosition({ yaml, document, lines, text: file }, { place, key })
+  const position = (path: (string | number)[], key = false) => {
+    const { line, column } = findYamlPosition({ yaml, document, lines, text: file }, { path, key })
     return `${line}:${column}`
   }
-  expect(spot(['list', 0, 'y'])).toBe('5:8')
-  expect(spot(['list', 0, 'y'], true)).toBe('5:5')
-  expect(spot(['list', 0, 'x'])).toBe('4:5')
-  expect(spot(['list', 0, 'gone'])).toBe('4:5')
-  expect(spot(['list', 1])).toBe('6:5')
-  expect(spot(['list', 1, 'x'])).toBe('2:6')
-  expect(spot([])).toBe('1:1')
+  expect(position(['list', 0, 'y'])).toBe('5:8')
+  expect(position(['list', 0, 'y'], true)).toBe('5:5')
+  expect(position(['list', 0, 'x'])).toBe('4:5')
+  expect(position(['list', 0, 'gone'])).toBe('4:5')
+  expect(position(['list', 1])).toBe('6:5')
+  expect(position(['list', 1, 'x'])).toBe('2:6')
+  expect(position([])).toBe('1:1')
 })

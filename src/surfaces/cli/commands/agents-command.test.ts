@@ -55,7 +55,7 @@ describe('troupe agents', () => {
     const { agents, problems } = json()
     expect(code).toBe(0)
     const path = join(process.cwd(), '.troupe', 'agents', 'scout.md')
-    const warning = { level: 'warning', path, line: 4, message: "unknown tool 'Nothing' is left out", agent: 'scout' }
+    const warning = { level: 'warning', path, line: 4, message: "unknown tool 'Nothing' is ignored", agent: 'scout' }
     expect(agents[0]).toMatchObject({
       ...{ name: 'scout', tools: ['Read'], model: 'fast' },
       ...{ origin: { path, dialect: 'claude-code' }, problems: [warning] },
@@ -68,7 +68,7 @@ describe('troupe agents', () => {
         level: 'error',
         path: expect.stringMatching(/open\.md$/),
         line: 1,
-        message: expect.stringContaining('never ends'),
+        message: expect.stringContaining('not closed'),
       },
     ])
   })
@@ -88,7 +88,7 @@ describe('troupe agents', () => {
     await put('a/warned.md', agent('warned', 'tools: Nothing'))
     const warned = await troupe('agents', 'check', '--dir', 'a')
     expect(warned.code).toBe(0)
-    expect(warned.out).toEqual(['! a/warned.md:4', "  unknown tool 'Nothing' is left out", '1 agent · 1 warning'])
+    expect(warned.out).toEqual(['! a/warned.md:4', "  unknown tool 'Nothing' is ignored", '1 agent · 1 warning'])
     await put('a/broken.md', '---\nname: open\n')
     const broken = await troupe('agents', 'check', '--dir', 'a')
     expect(broken.code).toBe(1)
@@ -101,7 +101,7 @@ describe('troupe agents', () => {
   test('A17 a folder that is missing and a word that is unknown are named', async () => {
     const missing = await troupe('agents', '--dir', 'gone')
     expect(missing.code).toBe(1)
-    expect(missing.err.join(' ')).toContain('no agents can be read from gone')
+    expect(missing.err.join(' ')).toContain('cannot read agents from gone')
     const word = await troupe('agents', 'chek')
     expect(word.code).toBe(2)
     expect(word.err.join(' ')).toContain("knows no 'chek'")

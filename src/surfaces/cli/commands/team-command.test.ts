@@ -101,7 +101,7 @@ describe('troupe team check', () => {
   test('TF23 a file that is not there, and a team command that is not there, are said', async () => {
     expect(await team('check', 'gone.yaml')).toMatchObject({
       code: 1,
-      out: ['✗ gone.yaml:1:1', '  there is no such file', '1 error'],
+      out: ['✗ gone.yaml:1:1', '  no such file', '1 error'],
     })
     expect(await team('chek', 't.yaml')).toMatchObject({
       code: 2,
