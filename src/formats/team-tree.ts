@@ -51,7 +51,7 @@ async function readTeamAt(state: TeamTreeState, file: string, chain: readonly st
   const located = await pending
   if (!cached) state.problems.push(...located.problems)
   if (!located.team) return undefined
-  return resolveSubTeams(state, located.team, { parent: { located, file, chain: [...chain, file] }, place: [] })
+  return resolveSubTeams(state, located.team, { parent: { located, file, chain: [...chain, file] }, field: [] })
 }
 
 async function readLocatedTeam(state: TeamTreeState, file: string): Promise<LocatedTeam> {
@@ -78,12 +78,12 @@ interface EnclosingFile {
 async function resolveSubTeams(
   state: TeamTreeState,
   team: Team,
-  { parent, place }: { parent: EnclosingFile; place: FieldPath },
+  { parent, field }: { parent: EnclosingFile; field: FieldPath },
 ): Promise<Team | undefined> {
   const agents: (TeamAgent | undefined)[] = []
   for (const [index, agent] of team.agents.entries()) {
-    const agentPlace = [...place, 'agents', index, 'team']
-    agents.push(await resolveSubTeam(state, agent, { parent, place: agentPlace }))
+    const agentField = [...field, 'agents', index, 'team']
+    agents.push(await resolveSubTeam(state, agent, { parent, field: agentField }))
   }
   const resolved = agents.filter((agent) => agent !== undefined)
   return resolved.length === agents.length ? { ...team, agents: resolved } : undefined
@@ -92,23 +92,23 @@ async function resolveSubTeams(
 async function resolveSubTeam(
   state: TeamTreeState,
   agent: TeamAgent,
-  { parent, place }: { parent: EnclosingFile; place: FieldPath },
+  { parent, field }: { parent: EnclosingFile; field: FieldPath },
 ): Promise<TeamAgent | undefined> {
   if (agent.team === undefined) return agent
   const team =
     typeof agent.team === 'object'
-      ? await resolveSubTeams(state, agent.team, { parent, place })
-      : await resolveSubTeamFile(state, agent.team, { parent, place })
+      ? await resolveSubTeams(state, agent.team, { parent, field })
+      : await resolveSubTeamFile(state, agent.team, { parent, field })
   return team && { ...agent, team }
 }
 
 async function resolveSubTeamFile(
   state: TeamTreeState,
   path: string,
-  { parent, place }: { parent: EnclosingFile; place: FieldPath },
+  { parent, field }: { parent: EnclosingFile; field: FieldPath },
 ): Promise<Team | undefined> {
   const reject = (message: string, hint?: string) => {
-    const problem = parent.located.locate(teamError(place, message, hint))
+    const problem = parent.located.locate(teamError(field, message, hint))
     // A file that is used twice would report its problems twice.
     if (!state.problems.some((reported) => isDeepStrictEqual(reported, problem))) state.problems.push(problem)
     return undefined
