@@ -305,7 +305,7 @@ describe('rules', () => {
     const text = team('handoffs:', `  - from_agent: writer\n    to_agent: reviewer\n${condition}`)
     const { problems } = await read(text)
     expect(problems).toMatchObject([{ severity: 'error', field: 'handoffs[0].condition', line: line + 1, column }])
-    expect(problems[0]?.message).toContain("nothing follows 'and'")
+    expect(problems[0]?.message).toContain("a condition is missing after 'and'")
   })
 
   test('TF8 = instead of == is reported at its position', async () => {

@@ -1,4 +1,5 @@
 import type { Comparator, ConditionLeaf, Operand, Truth, VariableValue } from './condition-tree.ts'
+import type { VariableType } from './system-variables.ts'
 
 export interface LeafResult {
   value: Truth
@@ -9,7 +10,7 @@ type Variables = Readonly<Record<string, VariableValue>>
 
 const MAX_SHOWN_LENGTH = 60
 
-/** A comparison of two values of one kind; anything else is unknown, and says why. */
+/** Compares two values of the same type; a missing value or a type mismatch is `unknown`, with the reason. */
 export function evaluateComparison(
   leaf: Extract<ConditionLeaf, { kind: 'compare' }>,
   variables: Variables,
@@ -23,24 +24,24 @@ export function evaluateComparison(
   )
   const value = compareValues(left.value, leaf.op, right.value)
   if (value === undefined) return unknownResult(mismatchReason(left.value, leaf.op, right.value), ...sides)
-  return { value, reason: sides.length > 0 ? sides.join(', ') : 'both sides are written out' }
+  return { value, reason: sides.length > 0 ? sides.join(', ') : 'both sides are literals' }
 }
 
-/** A variable that is true or false by itself. */
+/** The value of a boolean variable. */
 export function evaluateFact(name: string, variables: Variables): LeafResult {
-  const found = readOperand({ variable: name, templated: true }, variables)
-  if ('missing' in found) return unknownResult(found.missing)
-  if (typeof found.value === 'boolean') return { value: found.value, reason: `${name} is ${found.value}` }
-  return unknownResult(
-    `${describeOperand({ variable: name, templated: true }, found.value)}, ${describeKind(found.value)}, not true or false`,
-  )
+  const operand: Operand = { variable: name, templated: true }
+  const result = readOperand(operand, variables)
+  if ('missing' in result) return unknownResult(result.missing)
+  const { value } = result
+  if (typeof value === 'boolean') return { value, reason: `${name} is ${value}` }
+  return unknownResult(`${describeOperand(operand, value)}, ${describeType(value)}, not a boolean`)
 }
 
-/** The value of a variable, if there is one that a condition can use. */
+/** The value of a variable, if a condition can use it. */
 export function usableValue(name: string, variables: Variables): VariableValue | undefined {
   const value: unknown = Object.hasOwn(variables, name) ? variables[name] : undefined
   if (typeof value === 'string' || typeof value === 'boolean') return value
-  // NaN compares with nothing: every rule over it would be false, and nobody would see why.
+  // NaN makes every comparison false without a visible reason.
   return typeof value === 'number' && !Number.isNaN(value) ? value : undefined
 }
 
@@ -49,9 +50,9 @@ function readOperand(operand: Operand, variables: Variables): { value: VariableV
   const { variable, templated } = operand
   const value = usableValue(variable, variables)
   if (value !== undefined) return { value }
-  const present = Object.hasOwn(variables, variable) && variables[variable] !== undefined
-  if (present) return { missing: `${variable} is no number, no text and not true or false` }
-  return { missing: `${variable} is not set${templated ? '' : ` (a text would stand in quotes: "${variable}")`}` }
+  const isSet = Object.hasOwn(variables, variable) && variables[variable] !== undefined
+  if (isSet) return { missing: `${variable} is not a number, text or boolean` }
+  return { missing: `${variable} is not set${templated ? '' : ` (put text in quotes: "${variable}")`}` }
 }
 
 function compareValues(left: VariableValue, op: Comparator, right: VariableValue): boolean | undefined {
@@ -65,22 +66,22 @@ function compareValues(left: VariableValue, op: Comparator, right: VariableValue
 }
 
 function mismatchReason(left: VariableValue, op: Comparator, right: VariableValue): string {
-  if (typeof left === typeof right) return `'${op}' orders numbers only, and these are ${KINDS[valueKind(left)].many}`
-  return `${describeKind(left)} cannot be compared with ${describeKind(right)}`
+  if (typeof left === typeof right) return `'${op}' compares numbers only, not ${TYPES[valueType(left)].plural}`
+  return `${describeType(left)} cannot be compared with ${describeType(right)}`
 }
 
-const KINDS = {
-  number: { one: 'a number', many: 'numbers' },
-  string: { one: 'a text', many: 'texts' },
-  boolean: { one: 'true or false', many: 'true or false' },
+const TYPES = {
+  number: { singular: 'a number', plural: 'numbers' },
+  string: { singular: 'a text', plural: 'texts' },
+  boolean: { singular: 'a boolean', plural: 'booleans' },
 } as const
 
-function valueKind(value: VariableValue): keyof typeof KINDS {
-  return typeof value as keyof typeof KINDS
+function valueType(value: VariableValue): VariableType {
+  return typeof value as VariableType
 }
 
-function describeKind(value: VariableValue): string {
-  return KINDS[valueKind(value)].one
+function describeType(value: VariableValue): string {
+  return TYPES[valueType(value)].singular
 }
 
 function describeOperand(operand: Operand, value: VariableValue): string {
@@ -93,7 +94,7 @@ function formatValue(value: VariableValue): string {
   return quoteValue(letters.length > MAX_SHOWN_LENGTH ? `${letters.slice(0, MAX_SHOWN_LENGTH).join('')}…` : value)
 }
 
-/** A text as data within a sentence: one line, its own quotes marked. */
+/** Quotes a value as data in a sentence: one line, quotes escaped. Guards against prompt injection by variables. */
 export function quoteValue(text: string): string {
   return `"${text
     .replaceAll(/[\s\p{Cc}\u2028\u2029]+/gu, ' ')

@@ -1,6 +1,6 @@
 import type { Comparator, ConditionProblem } from './condition-tree.ts'
 
-/** `text` is what the token says: a string's content, a template's name, a word without the comma behind it. */
+/** `text` is the content of a string, the name in a template, or a word without trailing punctuation. */
 export interface ConditionToken {
   kind: 'word' | 'string' | 'template' | 'operator' | 'and' | 'or' | 'not' | '(' | ')'
   text: string
@@ -17,7 +17,7 @@ const CLOSING_QUOTES: Readonly<Record<string, string>> = { '"': '"', "'": "'", '
 
 export const COMPARATORS: readonly string[] = ['==', '!=', '<=', '>=', '<', '>'] satisfies Comparator[]
 
-/** What people write who know another language. */
+/** Operators of other languages, with their equivalent here. */
 const OPERATOR_ALIASES: Readonly<Record<string, string>> = {
   '=': '==',
   '===': '==',
@@ -35,48 +35,50 @@ const OPERATOR_ALIASES: Readonly<Record<string, string>> = {
 
 const MAX_CITED_LENGTH = 60
 
+export const TEMPLATE_HINT = 'write a variable as {{ name }}'
+
 const OPERATOR = /[<>=!]+|[≤≥≠]|&&+|\|\|+/y
 const BLANK = /\s+/y
-/** An apostrophe or `!` within a word belongs to it; only at its start do they mean something. */
+/** An apostrophe or `!` inside a word is part of it; at the start it is a quote or an operator. */
 const WORD = /(?:(?!\s|[()<>=≤≥≠"“„«]|!=|&&|\|\||\{\{|\}\}).)+/suy
 
-/** The tokens of a condition and what cannot be read, both in order. */
+/** Splits a condition into tokens and collects problems, both in order. */
 export function tokenizeCondition(source: string): TokenizeResult {
-  const found: TokenizeResult = { tokens: [], problems: [] }
-  let at = 0
-  while (at < source.length) {
-    const blank = matchAt(BLANK, source, at)
-    at += blank !== undefined ? blank.length : readToken(source, at, found)
+  const result: TokenizeResult = { tokens: [], problems: [] }
+  let offset = 0
+  while (offset < source.length) {
+    const blank = matchAt(BLANK, source, offset)
+    offset += blank !== undefined ? blank.length : readToken(source, offset, result)
   }
-  return found
+  return result
 }
 
-/** Reads what begins at `at` and says how long it is. */
-function readToken(source: string, offset: number, found: TokenizeResult): number {
+/** Reads the token that begins at `offset` and returns its length. */
+function readToken(source: string, offset: number, result: TokenizeResult): number {
   const first = source.charAt(offset)
   if (first === '(' || first === ')')
-    return addToken(found, { kind: first, text: first, start: offset, end: offset + 1 })
-  if (CLOSING_QUOTES[first] !== undefined && !isApostrophe(source, offset)) return readString(source, offset, found)
-  if (source.startsWith('{{', offset)) return readTemplate(source, offset, found)
+    return addToken(result, { kind: first, text: first, start: offset, end: offset + 1 })
+  if (CLOSING_QUOTES[first] !== undefined && !isApostrophe(source, offset)) return readString(source, offset, result)
+  if (source.startsWith('{{', offset)) return readTemplate(source, offset, result)
   if (source.startsWith('}}', offset)) {
-    return addProblem(found, {
-      message: "'}}' closes nothing",
+    return addProblem(result, {
+      message: "'}}' has no matching '{{'",
       offset,
       length: 2,
-      hint: 'a variable is written {{ name }}',
+      hint: TEMPLATE_HINT,
     })
   }
   const operator = matchAt(OPERATOR, source, offset)
-  if (operator !== undefined) return readOperator(operator, offset, found)
-  return readWord(matchAt(WORD, source, offset) ?? first, offset, found)
+  if (operator !== undefined) return readOperator(operator, offset, result)
+  return readWord(matchAt(WORD, source, offset) ?? first, offset, result)
 }
 
-/** In `{{ agent }}'s draft` nothing is quoted. */
-function isApostrophe(source: string, at: number): boolean {
-  return source.charAt(at) === "'" && at > 0 && /[^\s(<>=]/.test(source.charAt(at - 1))
+/** In `{{ agent }}'s draft` the apostrophe does not open a string. */
+function isApostrophe(source: string, offset: number): boolean {
+  return source.charAt(offset) === "'" && offset > 0 && /[^\s(<>=]/.test(source.charAt(offset - 1))
 }
 
-function readString(source: string, offset: number, found: TokenizeResult): number {
+function readString(source: string, offset: number, result: TokenizeResult): number {
   const closing = CLOSING_QUOTES[source.charAt(offset)] ?? ''
   let text = ''
   for (let end = offset + 1; end < source.length; end++) {
@@ -86,52 +88,52 @@ function readString(source: string, offset: number, found: TokenizeResult): numb
       text += next
       end++
     } else if (character === closing && !(closing === "'" && /[\p{L}\p{N}]/u.test(next))) {
-      return addToken(found, { kind: 'string', text, start: offset, end: end + 1 })
+      return addToken(result, { kind: 'string', text, start: offset, end: end + 1 })
     } else text += character
   }
-  return addProblem(found, {
-    message: `the text that ${source.charAt(offset)} opens is never closed`,
+  return addProblem(result, {
+    message: `the quote ${source.charAt(offset)} is never closed`,
     offset,
     length: source.length - offset,
     hint: `close it with ${closing}`,
   })
 }
 
-function readTemplate(source: string, offset: number, found: TokenizeResult): number {
-  const closed = source.indexOf('}}', offset)
-  if (closed === -1) {
-    const hint = 'a variable is written {{ name }}'
-    return addProblem(found, { message: "'{{' is never closed", offset, length: source.length - offset, hint })
+function readTemplate(source: string, offset: number, result: TokenizeResult): number {
+  const closing = source.indexOf('}}', offset)
+  if (closing === -1) {
+    const length = source.length - offset
+    return addProblem(result, { message: "'{{' is never closed", offset, length, hint: TEMPLATE_HINT })
   }
-  const end = closed + 2
+  const end = closing + 2
   const problem = templateProblem(source.slice(offset, end))
-  if (problem !== undefined) return addProblem(found, { ...problem, offset, length: end - offset })
-  return addToken(found, { kind: 'template', text: source.slice(offset + 2, closed).trim(), start: offset, end })
+  if (problem !== undefined) return addProblem(result, { ...problem, offset, length: end - offset })
+  return addToken(result, { kind: 'template', text: source.slice(offset + 2, closing).trim(), start: offset, end })
 }
 
-function readOperator(text: string, offset: number, found: TokenizeResult): number {
+function readOperator(text: string, offset: number, result: TokenizeResult): number {
   if (COMPARATORS.includes(text))
-    return addToken(found, { kind: 'operator', text, start: offset, end: offset + text.length })
-  const instead = OPERATOR_ALIASES[text]
-  return addProblem(found, {
-    message: instead === undefined ? `'${text}' is no operator` : `'${text}' is not known here`,
+    return addToken(result, { kind: 'operator', text, start: offset, end: offset + text.length })
+  const equivalent = OPERATOR_ALIASES[text]
+  return addProblem(result, {
+    message: `'${text}' is not an operator of conditions`,
     offset,
     length: text.length,
     hint:
-      instead === undefined
-        ? `the operators are ${COMPARATORS.join(' ')}; a sentence that holds such signs stands in quotes`
-        : `write '${instead}'`,
+      equivalent === undefined
+        ? `use one of ${COMPARATORS.join(' ')}, or put a sentence that contains operators in quotes`
+        : `write '${equivalent}'`,
   })
 }
 
-function readWord(raw: string, at: number, found: TokenizeResult): number {
+function readWord(raw: string, offset: number, result: TokenizeResult): number {
   let length = raw.length
   while (length > 0 && ',;.'.includes(raw.charAt(length - 1))) length--
   if (length === 0) return raw.length
   const text = raw.slice(0, length)
   const keyword = text.toLowerCase()
   const kind = keyword === 'and' || keyword === 'or' || keyword === 'not' ? keyword : 'word'
-  addToken(found, { kind, text, start: at, end: at + text.length })
+  addToken(result, { kind, text, start: offset, end: offset + text.length })
   return raw.length
 }
 
@@ -141,33 +143,32 @@ export function isVariableName(text: string): boolean {
   return NAME.test(text)
 }
 
-/** What is wrong with one `{{ … }}`. */
 export function templateProblem(template: string): Pick<ConditionProblem, 'message' | 'hint'> | undefined {
   const name = template.slice(2, -2).trim()
-  if (name === '') return { message: "'{{ }}' names no variable", hint: 'a variable is written {{ name }}' }
+  if (name === '') return { message: "'{{ }}' has no variable name", hint: TEMPLATE_HINT }
   if (isVariableName(name)) return undefined
   return {
-    message: `'${truncateCited(name)}' is no name of a variable`,
-    hint: 'between {{ and }} stands one name and nothing else',
+    message: `'${truncateCited(name)}' is not a variable name`,
+    hint: 'write a single name between {{ and }}',
   }
 }
 
-/** A part of the text as it is cited in a message: whoever pastes a page into a condition need not read it again. */
+/** Shortens a cited part of the text for a message. */
 export function truncateCited(text: string): string {
   return text.length > MAX_CITED_LENGTH ? `${text.slice(0, MAX_CITED_LENGTH)}…` : text
 }
 
-function addToken(found: TokenizeResult, token: ConditionToken): number {
-  found.tokens.push(token)
+function addToken(result: TokenizeResult, token: ConditionToken): number {
+  result.tokens.push(token)
   return token.end - token.start
 }
 
-function addProblem(found: TokenizeResult, problem: ConditionProblem): number {
-  found.problems.push(problem)
+function addProblem(result: TokenizeResult, problem: ConditionProblem): number {
+  result.problems.push(problem)
   return problem.length
 }
 
-function matchAt(pattern: RegExp, source: string, at: number): string | undefined {
-  pattern.lastIndex = at
+function matchAt(pattern: RegExp, source: string, offset: number): string | undefined {
+  pattern.lastIndex = offset
   return pattern.exec(source)?.[0]
 }

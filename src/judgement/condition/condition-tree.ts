@@ -1,11 +1,11 @@
-/** Three values: what is unknown is neither taken nor denied. */
+/** Three-valued logic. */
 export type Truth = true | false | 'unknown'
 
 export type VariableValue = number | string | boolean
 
 export type Comparator = '==' | '!=' | '<' | '<=' | '>' | '>='
 
-/** What is wrong in a condition's text, with its place as offsets into the text. */
+/** A problem in the text of a condition; `offset` and `length` mark the part it is about. */
 export interface ConditionProblem {
   message: string
   offset: number
@@ -13,13 +13,13 @@ export interface ConditionProblem {
   hint?: string
 }
 
-/** A condition: leaves joined by `and`, `or` and `not`. */
+/** The syntax tree of a condition. */
 export type ConditionNode =
   | { kind: 'and' | 'or'; parts: ConditionNode[] }
   | { kind: 'not'; part: ConditionNode }
   | ConditionLeaf
 
-/** Exact leaves are settled in code; a semantic leaf is a sentence that somebody has to judge. */
+/** Exact leaves are evaluated in code; a semantic leaf is a sentence that an agent or a model has to judge. */
 export type ConditionLeaf =
   | { kind: 'compare'; text: string; left: Operand; op: Comparator; right: Operand }
   | { kind: 'fact'; text: string; variable: string }
@@ -28,7 +28,7 @@ export type ConditionLeaf =
 
 export type Operand = { literal: VariableValue } | { variable: string; templated: boolean }
 
-/** The names that a condition may mean. */
+/** The names that a condition may refer to. */
 export interface ConditionNames {
   agents: readonly string[]
   groups: readonly string[]
@@ -41,7 +41,7 @@ export function conditionLeaves(tree: ConditionNode): ConditionLeaf[] {
   return 'part' in tree ? conditionLeaves(tree.part) : [tree]
 }
 
-/** The variables that a leaf speaks of. */
+/** The variables that a leaf refers to. */
 export function leafVariables(leaf: ConditionLeaf): string[] {
   if (leaf.kind === 'fact') return [leaf.variable]
   if (leaf.kind === 'semantic') return leaf.variables

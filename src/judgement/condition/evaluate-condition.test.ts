@@ -26,13 +26,13 @@ const variables: Record<string, VariableValue> = {
   last_agent: 'writer',
 }
 
-function evaluated(text: string, verdicts: Record<string, boolean> = {}): ConditionResult {
+function evaluate(text: string, verdicts: Record<string, boolean> = {}): ConditionResult {
   const result = parseCondition(text, names)
   if (!result.ok) throw new Error(result.problems.map(({ message }) => message).join('; '))
   return evaluateCondition(result.tree, { variables, verdict: (leaf) => verdicts[leaf] })
 }
 
-describe('CN5 comparisons by kind', () => {
+describe('CN5 comparisons by type', () => {
   test.each([
     ['count == 7', true],
     ['count != 7', false],
@@ -66,30 +66,30 @@ describe('CN5 comparisons by kind', () => {
     ['true == true', true],
     ['iteration_count < {{ five }}', true],
   ])('CN5 %j is %s', (text, value) => {
-    expect(evaluated(text).value).toBe(value)
+    expect(evaluate(text).value).toBe(value)
   })
 
   test.each([
     ['digits == 7', /a text cannot be compared with a number.*digits is "7"/],
     ['digits > 5', /a text cannot be compared with a number/],
     ['count == "7"', /a number cannot be compared with a text.*count is 7/],
-    ['yes == 1', /true or false cannot be compared with a number/],
-    ['yes == "true"', /true or false cannot be compared with a text/],
-    ['zero == no', /a number cannot be compared with true or false/],
-    ['name < "z"', /'<' orders numbers only, and these are texts/],
-    ['name >= shout', /'>=' orders numbers only/],
-    ['yes > no', /'>' orders numbers only, and these are true or false/],
+    ['yes == 1', /a boolean cannot be compared with a number/],
+    ['yes == "true"', /a boolean cannot be compared with a text/],
+    ['zero == no', /a number cannot be compared with a boolean/],
+    ['name < "z"', /'<' compares numbers only, not texts/],
+    ['name >= shout', /'>=' compares numbers only/],
+    ['yes > no', /'>' compares numbers only, not booleans/],
     ['blank == 0', /a text cannot be compared with a number/],
-  ])('CN5 %j compares what cannot be compared: unknown, and it says why', (text, reason) => {
-    const { value, parts } = evaluated(text)
+  ])('CN5 %j compares different types: unknown, with the reason', (text, reason) => {
+    const { value, parts } = evaluate(text)
     expect(value).toBe('unknown')
     expect(parts).toMatchObject([{ kind: 'exact', value: 'unknown', reason: expect.stringMatching(reason) }])
   })
 })
 
-describe('CN6 what is missing', () => {
+describe('CN6 missing values', () => {
   test.each([
-    ['missing > 3', /^missing is not set \(a text would stand in quotes: "missing"\)$/],
+    ['missing > 3', /^missing is not set \(put text in quotes: "missing"\)$/],
     ['3 > {{ missing }}', /^missing is not set$/],
     ['missing == missing', /^missing is not set/],
     ['missing != other', /missing is not set.*other is not set/],
@@ -97,23 +97,23 @@ describe('CN6 what is missing', () => {
     ['lost', /^lost is not set$/],
     ['{{ missing }}', /^missing is not set$/],
     ['the plan fits {{ missing }}', /^missing is not set$/],
-    ['nan == nan', /nan is no number/],
-    ['nan > 3', /nan is no number/],
+    ['nan == nan', /nan is not a number/],
+    ['nan > 3', /nan is not a number/],
     ['constructor == 3', /constructor is not set/],
     ['__proto__ == 3', /__proto__ is not set/],
     ['toString_', /toString_ is not set/],
     ['round', /round is not set/],
     ['count_', /count_ is not set/],
-    ['iteration_count', /iteration_count is 2, a number, not true or false/],
-    ['last_agent', /last_agent is "writer", a text, not true or false/],
-  ])('CN6 %j is unknown and names what is missing', (text, reason) => {
-    const { value, parts, open } = evaluated(text, { 'the plan fits {{ missing }}': true })
+    ['iteration_count', /iteration_count is 2, a number, not a boolean/],
+    ['last_agent', /last_agent is "writer", a text, not a boolean/],
+  ])('CN6 %j is unknown, and the reason names the variable', (text, reason) => {
+    const { value, parts, open } = evaluate(text, { 'the plan fits {{ missing }}': true })
     expect(value).toBe('unknown')
     expect(parts[0]?.reason).toMatch(reason)
     expect(open).toEqual([])
   })
 
-  test('CN6 what a record inherits is not set', () => {
+  test('CN6 inherited properties are not variables', () => {
     const inherited: Record<string, VariableValue> = Object.create({ yes: true, count: 7 })
     const result = parseCondition('yes or count == 7', names)
     const evaluation = result.ok
@@ -122,7 +122,7 @@ describe('CN6 what is missing', () => {
     expect(evaluation?.value).toBe('unknown')
   })
 
-  test('CN6 a value that is no number, text, true or false is unknown, not converted', () => {
+  test('CN6 a value of another type is unknown and never converted', () => {
     const result = parseCondition('a == 1 or b or c == "x" or d > 0', names)
     const strange = { a: [1], b: {}, c: null, d: undefined } as unknown as Record<string, VariableValue>
     const evaluation = result.ok
@@ -130,16 +130,16 @@ describe('CN6 what is missing', () => {
       : undefined
     expect(evaluation).toMatchObject({ value: 'unknown', open: ['b'] })
     expect(evaluation?.parts.map(({ reason }) => reason)).toEqual([
-      'a is no number, no text and not true or false',
-      'nobody has judged it',
-      'c is no number, no text and not true or false',
-      'd is not set (a text would stand in quotes: "d")',
+      'a is not a number, text or boolean',
+      'not judged yet',
+      'c is not a number, text or boolean',
+      'd is not set (put text in quotes: "d")',
     ])
   })
 })
 
 describe('CN7 variables in sentences', () => {
-  test('CN7 the value is put in as data: quoted, on one line, once', () => {
+  test('CN7 a value is inserted as data: quoted, on one line, in a single pass', () => {
     const result = parseCondition('{{ title }} has {{ n }} words and fits {{ title }}', names)
     const asked: string[] = []
     const verdict = (leaf: string) => {
@@ -148,20 +148,20 @@ describe('CN7 variables in sentences', () => {
     }
     const title = 'A "bold"\n\nstart {{ n }} \u2028 end\\'
     if (result.ok) evaluateCondition(result.tree, { variables: { title, n: 3 }, verdict })
-    const said = '"A \\"bold\\" start {{ n }} end\\\\"'
-    expect(asked).toEqual([`${said} has 3 words`, `fits ${said}`])
+    const quoted = '"A \\"bold\\" start {{ n }} end\\\\"'
+    expect(asked).toEqual([`${quoted} has 3 words`, `fits ${quoted}`])
   })
 
-  test('CN7 the verdict is asked for, and the part is reported, with the values in it', () => {
-    const { parts, open } = evaluated('topic {{ name }} is done')
+  test('CN7 verdicts and reported parts use the text with the values inserted', () => {
+    const { parts, open } = evaluate('topic {{ name }} is done')
     expect(parts[0]?.text).toBe('topic "writer" is done')
     expect(open).toEqual(['topic "writer" is done'])
-    expect(evaluated('topic {{ name }} is done', { 'topic "writer" is done': true }).value).toBe(true)
+    expect(evaluate('topic {{ name }} is done', { 'topic "writer" is done': true }).value).toBe(true)
   })
 })
 
-describe('CN8 three values', () => {
-  const said = { t: true, f: false }
+describe('CN8 three-valued logic', () => {
+  const verdicts = { t: true, f: false }
   test.each([
     ['t and t', true],
     ['t and f', false],
@@ -200,21 +200,21 @@ describe('CN8 three values', () => {
     ['error detected or f', false],
     ['yes and (no or t) and not f', true],
   ])('CN8 %j is %s', (text, value) => {
-    expect(evaluated(text, said).value).toBe(value)
+    expect(evaluate(text, verdicts).value).toBe(value)
   })
 
-  test('CN8 every leaf is reported, also where the rest settled the value', () => {
-    const { value, parts } = evaluated('count > 9 and draft is ready and missing > 1', {})
+  test('CN8 every leaf is reported, even when other leaves decide the value', () => {
+    const { value, parts } = evaluate('count > 9 and draft is ready and missing > 1', {})
     expect(value).toBe(false)
     expect(parts).toEqual([
       { text: 'count > 9', kind: 'exact', value: false, reason: 'count is 7' },
-      { text: 'draft is ready', kind: 'semantic', value: 'unknown', reason: 'nobody has judged it' },
+      { text: 'draft is ready', kind: 'semantic', value: 'unknown', reason: 'not judged yet' },
       { text: 'missing > 1', kind: 'exact', value: 'unknown', reason: expect.stringContaining('missing is not set') },
     ])
   })
 })
 
-describe('CN9 what is still worth asking', () => {
+describe('CN9 open semantic leaves', () => {
   test.each([
     ['draft is ready', ['draft is ready'], ['draft is ready']],
     ['not draft is ready', ['draft is ready'], ['draft is ready']],
@@ -233,13 +233,13 @@ describe('CN9 what is still worth asking', () => {
     ['(lost and a) and lost', ['a'], []],
     ['(lost or a) and lost', [], []],
     ['a and b and a', ['a', 'b'], ['a', 'b']],
-    ['told and a', ['a'], ['a']],
-    ['told or a', [], []],
+    ['judged and a', ['a'], ['a']],
+    ['judged or a', [], []],
     ['fits {{ gone }} or a', ['a'], ['a']],
     ['true', [], []],
-  ])('CN9 of %j %j can change the value and %j can make it hold', (text, open, hopes) => {
-    const evaluation = evaluated(text, { told: true })
+  ])('CN9 in %j, %j can change the value and %j can make it true', (text, open, neededForTrue) => {
+    const evaluation = evaluate(text, { judged: true })
     expect(evaluation.open).toEqual(open)
-    expect(evaluation.neededForTrue).toEqual(hopes)
+    expect(evaluation.neededForTrue).toEqual(neededForTrue)
   })
 })

@@ -1,7 +1,7 @@
 import { evaluateComparison, evaluateFact, quoteValue, usableValue } from './comparison.ts'
 import type { ConditionLeaf, ConditionNode, Truth, VariableValue } from './condition-tree.ts'
 
-/** What one leaf came to, and why. The text of a semantic part is the one that was judged, values put in. */
+/** The result of one leaf. The text of a semantic leaf has the values of its variables inserted. */
 export interface PartResult {
   text: string
   kind: 'exact' | 'semantic'
@@ -12,34 +12,37 @@ export interface PartResult {
 export interface ConditionResult {
   value: Truth
   parts: PartResult[]
-  /** Semantic leaves (after templates) without a verdict that can still change the value. */
+  /** Semantic leaves without a verdict that can still change the value. */
   open: string[]
-  /** Those of them that can still make it true: empty when it is settled, or can no longer hold. */
+  /** Those of `open` that can still make it true; empty when the value is known or can no longer be true. */
   neededForTrue: string[]
 }
 
 export interface ConditionContext {
   variables: Readonly<Record<string, VariableValue>>
   verdict(leaf: string): boolean | undefined
-  /** Why a semantic leaf has its verdict, in words. */
+  /** The explanation of a verdict. */
   verdictReason?(leaf: string): string | undefined
 }
 
 /**
- * The value of a condition in three-valued logic: unknown stays unknown unless the rest settles it. Nothing in a
- * variable or a verdict is ever read as a condition.
+ * Evaluates a condition in three-valued (Kleene) logic: unknown stays unknown unless the other parts decide. The content of a
+ * variable or a verdict is never parsed as a condition.
  */
-export function evaluateCondition(tree: ConditionNode, state: ConditionContext): ConditionResult {
+export function evaluateCondition(tree: ConditionNode, context: ConditionContext): ConditionResult {
   const parts: PartResult[] = []
-  const { value, neededForTrue, neededForFalse } = evaluateNode(tree, state, parts)
-  const asked = new Set(parts.flatMap(({ kind, text }) => (kind === 'semantic' ? [text] : [])))
-  const hopes = new Set(neededForTrue)
-  const open = new Set([...neededForTrue, ...neededForFalse])
-  const inOrder = (leaves: ReadonlySet<string>) => [...asked].filter((leaf) => leaves.has(leaf))
-  return { value, parts, open: inOrder(open), neededForTrue: inOrder(hopes) }
+  const { value, neededForTrue, neededForFalse } = evaluateNode(tree, context, parts)
+  const semanticTexts = new Set(parts.flatMap(({ kind, text }) => (kind === 'semantic' ? [text] : [])))
+  const inOrder = (leaves: ReadonlySet<string>) => [...semanticTexts].filter((leaf) => leaves.has(leaf))
+  return {
+    value,
+    parts,
+    open: inOrder(new Set([...neededForTrue, ...neededForFalse])),
+    neededForTrue: inOrder(new Set(neededForTrue)),
+  }
 }
 
-/** A node's value; whether it can still hold or fail; and the open leaves on which that depends. */
+/** The value of a node, whether it can still become true or false, and the open leaves on which that depends. */
 interface NodeState {
   value: Truth
   canBeTrue: boolean
@@ -48,13 +51,13 @@ interface NodeState {
   neededForFalse: readonly string[]
 }
 
-function evaluateNode(node: ConditionNode, state: ConditionContext, parts: PartResult[]): NodeState {
-  if ('part' in node) return negate(evaluateNode(node.part, state, parts))
+function evaluateNode(node: ConditionNode, context: ConditionContext, parts: PartResult[]): NodeState {
+  if ('part' in node) return negate(evaluateNode(node.part, context, parts))
   if ('parts' in node) {
-    const standings = node.parts.map((part) => evaluateNode(part, state, parts))
-    return node.kind === 'and' ? conjunction(standings) : negate(conjunction(standings.map(negate)))
+    const states = node.parts.map((part) => evaluateNode(part, context, parts))
+    return node.kind === 'and' ? conjunction(states) : negate(conjunction(states.map(negate)))
   }
-  const { part, open } = evaluateLeaf(node, state)
+  const { part, open } = evaluateLeaf(node, context)
   parts.push(part)
   if (open)
     return {
@@ -85,48 +88,48 @@ function negate({ value, canBeTrue, canBeFalse, neededForTrue, neededForFalse }:
 }
 
 function conjunction(parts: readonly NodeState[]): NodeState {
-  const fails = parts.some(({ value }) => value === false)
-  const holds = parts.every(({ value }) => value === true)
+  const isFalse = parts.some(({ value }) => value === false)
+  const isTrue = parts.every(({ value }) => value === true)
   const canBeTrue = parts.every((part) => part.canBeTrue)
   return {
-    value: fails ? false : holds ? true : 'unknown',
+    value: isFalse ? false : isTrue ? true : 'unknown',
     canBeTrue,
     canBeFalse: parts.some((part) => part.canBeFalse),
     neededForTrue: canBeTrue ? parts.flatMap((part) => part.neededForTrue) : [],
-    neededForFalse: fails ? [] : parts.flatMap((part) => (part.canBeFalse ? part.neededForFalse : [])),
+    neededForFalse: isFalse ? [] : parts.flatMap((part) => (part.canBeFalse ? part.neededForFalse : [])),
   }
 }
 
-function evaluateLeaf(leaf: ConditionLeaf, state: ConditionContext): { part: PartResult; open: boolean } {
-  if (leaf.kind === 'semantic') return evaluateSemantic(leaf, state)
-  const settled =
+function evaluateLeaf(leaf: ConditionLeaf, context: ConditionContext): { part: PartResult; open: boolean } {
+  if (leaf.kind === 'semantic') return evaluateSemantic(leaf, context)
+  const result =
     leaf.kind === 'compare'
-      ? evaluateComparison(leaf, state.variables)
+      ? evaluateComparison(leaf, context.variables)
       : leaf.kind === 'fact'
-        ? evaluateFact(leaf.variable, state.variables)
-        : { value: leaf.value, reason: 'it says so itself' }
-  return { part: { text: leaf.text, kind: 'exact', ...settled }, open: false }
+        ? evaluateFact(leaf.variable, context.variables)
+        : { value: leaf.value, reason: 'a constant' }
+  return { part: { text: leaf.text, kind: 'exact', ...result }, open: false }
 }
 
 function evaluateSemantic(
   leaf: Extract<ConditionLeaf, { kind: 'semantic' }>,
-  state: ConditionContext,
+  context: ConditionContext,
 ): { part: PartResult; open: boolean } {
-  const missing = leaf.variables.filter((name) => usableValue(name, state.variables) === undefined)
+  const missing = leaf.variables.filter((name) => usableValue(name, context.variables) === undefined)
   if (missing.length > 0) {
     const reason = missing.map((name) => `${name} is not set`).join('; ')
     return { part: { text: leaf.text, kind: 'semantic', value: 'unknown', reason }, open: false }
   }
-  const text = leaf.variables.length === 0 ? leaf.text : renderTemplate(leaf.text, state.variables)
-  const verdict = state.verdict(text)
+  const text = leaf.variables.length === 0 ? leaf.text : renderTemplate(leaf.text, context.variables)
+  const verdict = context.verdict(text)
   if (verdict === undefined) {
-    return { part: { text, kind: 'semantic', value: 'unknown', reason: 'nobody has judged it' }, open: true }
+    return { part: { text, kind: 'semantic', value: 'unknown', reason: 'not judged yet' }, open: true }
   }
-  const reason = state.verdictReason?.(text) ?? (verdict ? 'judged to be so' : 'judged not to be so')
+  const reason = context.verdictReason?.(text) ?? (verdict ? 'judged true' : 'judged false')
   return { part: { text, kind: 'semantic', value: verdict, reason }, open: false }
 }
 
-/** The sentence with values in the place of its variables, once: a value that looks like a variable stays text. */
+/** Inserts the values of variables in a single pass: a value that looks like a template stays text. */
 function renderTemplate(text: string, variables: Readonly<Record<string, VariableValue>>): string {
   return text.replaceAll(/\{\{([^{}]*)\}\}/g, (_, name: string) => {
     const value = usableValue(name.trim(), variables)

@@ -10,22 +10,24 @@ const names: ConditionNames = {
   variables: ['approved', 'source_count', 'min_sources'],
 }
 
-function parsed(text: string): ConditionNode {
+function parseTree(text: string): ConditionNode {
   const result = parseCondition(text, names)
   if (!result.ok) throw new Error(result.problems.map(({ message }) => message).join('; '))
   return result.tree
 }
 
 /** A tree on one line: sentences in brackets, facts with a question mark, comparisons with their operands. */
-function shape(node: ConditionNode): string {
-  if ('parts' in node) return `(${node.parts.map(shape).join(` ${node.kind} `)})`
-  if ('part' in node) return `not ${shape(node.part)}`
+function formatTree(node: ConditionNode): string {
+  if ('parts' in node) return `(${node.parts.map(formatTree).join(` ${node.kind} `)})`
+  if ('part' in node) return `not ${formatTree(node.part)}`
   if (node.kind === 'semantic') return `[${node.text}]`
   if (node.kind === 'fact') return `${node.variable}?`
-  return node.kind === 'constant' ? `${node.value}!` : `${side(node.left)}${node.op}${side(node.right)}`
+  return node.kind === 'constant'
+    ? `${node.value}!`
+    : `${formatOperand(node.left)}${node.op}${formatOperand(node.right)}`
 }
 
-function side(operand: Operand): string {
+function formatOperand(operand: Operand): string {
   if ('literal' in operand) return JSON.stringify(operand.literal)
   return operand.templated ? `{${operand.variable}}` : operand.variable
 }
@@ -66,8 +68,8 @@ describe('CN1 precedence', () => {
     ['\ta\tor\tb ', '([a] or [b])'],
     ['a, and b', '([a] and [b])'],
     ['a and, b; or c.', '(([a] and [b]) or [c])'],
-  ])('CN1 %j is read as %s', (text, expected) => {
-    expect(shape(parsed(text))).toBe(expected)
+  ])('CN1 %j is parsed as %s', (text, expected) => {
+    expect(formatTree(parseTree(text))).toBe(expected)
   })
 })
 
@@ -106,8 +108,8 @@ describe('CN2 sentences', () => {
     ['use { braces } freely', '[use { braces } freely]'],
     ['no errors found', '[no errors found]'],
     ['at least 3 sources', '[at least 3 sources]'],
-  ])('CN2 %j is read as %s', (text, expected) => {
-    expect(shape(parsed(text))).toBe(expected)
+  ])('CN2 %j is parsed as %s', (text, expected) => {
+    expect(formatTree(parseTree(text))).toBe(expected)
   })
 })
 
@@ -127,12 +129,12 @@ describe('CN3 single words', () => {
     ['well-written', '[well-written]'],
     ['snake_case?', '[snake_case?]'],
     ['writer', '[writer]'],
-  ])('CN3 %j is read as %s', (text, expected) => {
-    expect(shape(parsed(text))).toBe(expected)
+  ])('CN3 %j is parsed as %s', (text, expected) => {
+    expect(formatTree(parseTree(text))).toBe(expected)
   })
 })
 
-describe('CN4 what the runtime itself knows', () => {
+describe('CN4 system variables', () => {
   test.each([
     ['writer complete', 'writer_complete?'],
     ['writer is complete', 'writer_complete?'],
@@ -161,11 +163,11 @@ describe('CN4 what the runtime itself knows', () => {
     ['panel_load < 3', 'panel_load<3'],
     ['complete', '[complete]'],
     ['is complete', '[is complete]'],
-  ])('CN4 %j is read as %s', (text, expected) => {
-    expect(shape(parsed(text))).toBe(expected)
+  ])('CN4 %j is parsed as %s', (text, expected) => {
+    expect(formatTree(parseTree(text))).toBe(expected)
   })
 
-  test('CN4 the system variables are a closed list with their kinds', () => {
+  test('CN4 the system variables are a closed list with their types', () => {
     expect(Object.fromEntries(systemVariables({ agents: ['a', 'b-c'], groups: ['g'] }))).toEqual({
       a_load: 'number',
       'b-c_load': 'number',
@@ -180,14 +182,14 @@ describe('CN4 what the runtime itself knows', () => {
     })
   })
 
-  test('CN4 a variable of the team wins over another way to write a system variable', () => {
+  test('CN4 a variable of the team takes precedence over a spelling of a system variable', () => {
     const own = { ...names, variables: ['fact_checker_load'] }
     expect(parseCondition('fact_checker_load < 2', own)).toMatchObject({
       tree: { left: { variable: 'fact_checker_load' } },
     })
   })
 
-  test('CN4 of two agents that differ in a hyphen the one spelled exactly so is meant', () => {
+  test('CN4 when two agent names differ only in a hyphen, the exact spelling takes precedence', () => {
     const alike = { agents: ['a-b', 'a_b'], groups: [], variables: [] }
     expect(parseCondition('a_b complete', alike)).toMatchObject({ tree: { variable: 'a_b_complete' } })
     expect(parseCondition('a-b complete', alike)).toMatchObject({ tree: { variable: 'a-b_complete' } })
@@ -224,12 +226,12 @@ describe('CN5 comparisons', () => {
     ['x > 3, and y < 2.', '(x>3 and y<2)'],
     ['status == "done", or ready', '(status=="done" or [ready])'],
     ['1 == 1', '1==1'],
-  ])('CN5 %j is read as %s', (text, expected) => {
-    expect(shape(parsed(text))).toBe(expected)
+  ])('CN5 %j is parsed as %s', (text, expected) => {
+    expect(formatTree(parseTree(text))).toBe(expected)
   })
 
-  test('CN5 the leaves are listed from left to right, with the text they were written as', () => {
-    const tree = parsed('not (writer  complete or x>=3) and "ready, set and go" and {{ approved }}')
+  test('CN5 conditionLeaves lists the leaves from left to right with their source text', () => {
+    const tree = parseTree('not (writer  complete or x>=3) and "ready, set and go" and {{ approved }}')
     expect(conditionLeaves(tree).map(({ kind, text }) => `${kind}: ${text}`)).toEqual([
       'fact: writer complete',
       'compare: x>=3',
@@ -238,8 +240,8 @@ describe('CN5 comparisons', () => {
     ])
   })
 
-  test('CN7 a sentence knows the variables it holds, each once', () => {
-    expect(parsed('{{ a }} beats {{b}} and "over {{ c }} or {{ c }}"')).toMatchObject({
+  test('CN7 a sentence lists its variables, each once', () => {
+    expect(parseTree('{{ a }} beats {{b}} and "over {{ c }} or {{ c }}"')).toMatchObject({
       parts: [{ variables: ['a', 'b'] }, { text: 'over {{ c }} or {{ c }}', variables: ['c'] }],
     })
   })

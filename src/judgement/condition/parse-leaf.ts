@@ -1,5 +1,5 @@
 import type { ConditionToken } from './condition-tokens.ts'
-import { isVariableName, templateProblem, truncateCited } from './condition-tokens.ts'
+import { isVariableName, TEMPLATE_HINT, templateProblem, truncateCited } from './condition-tokens.ts'
 import type { Comparator, ConditionNames, ConditionNode, ConditionProblem, Operand } from './condition-tree.ts'
 import { resolveSystemVariable } from './system-variables.ts'
 
@@ -7,17 +7,17 @@ export type ParsedLeaf = { node: ConditionNode } | { problem: ConditionProblem }
 
 const TEMPLATE = /\{\{[^{}]*\}\}/g
 const NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i
-const QUOTE_SENTENCE_HINT = 'a sentence that holds such signs stands in quotes'
+const QUOTE_SENTENCE_HINT = 'put a sentence that contains operators in quotes'
 
-/** The leaf that a run of words, texts, variables and operators is. */
+/** Parses a run of words, strings, templates and operators as one leaf. */
 export function parseLeaf(run: readonly ConditionToken[], source: string, names: ConditionNames): ParsedLeaf {
   const [operator, second] = run.filter(({ kind }) => kind === 'operator')
   if (operator === undefined) return parseSentence(run, source, names)
   if (second !== undefined) return chainedComparisonProblem(run, operator, second)
-  const at = run.indexOf(operator)
-  const left = parseOperand(run.slice(0, at), operator, names)
+  const index = run.indexOf(operator)
+  const left = parseOperand(run.slice(0, index), operator, names)
   if ('problem' in left) return left
-  const right = parseOperand(run.slice(at + 1), operator, names)
+  const right = parseOperand(run.slice(index + 1), operator, names)
   if ('problem' in right) return right
   const op = operator.text as Comparator
   return { node: { kind: 'compare', text: sourceText(run, source), left: left.operand, op, right: right.operand } }
@@ -36,7 +36,7 @@ function chainedComparisonProblem(
     another === undefined && run.length === 5
       ? `write '${before} ${first.text} ${shared.text} and ${shared.text} ${second.text} ${after}'`
       : "join comparisons with 'and' or 'or'"
-  return { problem: { message: 'two comparisons in one', ...sourceSpan(run), hint } }
+  return { problem: { message: 'two comparisons without and or or between them', ...sourceSpan(run), hint } }
 }
 
 type ParsedOperand = { operand: Operand } | { problem: ConditionProblem }
@@ -52,10 +52,10 @@ function parseOperand(side: readonly ConditionToken[], operator: ConditionToken,
 
 function missingOperandProblem(operator: ConditionToken, where: 'after' | 'beside'): ConditionProblem {
   return {
-    message: `nothing to compare with stands ${where} '${operator.text}'`,
+    message: `a value to compare is missing ${where} '${operator.text}'`,
     offset: operator.start,
     length: operator.end - operator.start,
-    hint: `a comparison has one value on each side and no parentheses; ${QUOTE_SENTENCE_HINT}`,
+    hint: `write one value on each side of a comparison, without parentheses; ${QUOTE_SENTENCE_HINT}`,
   }
 }
 
@@ -64,19 +64,19 @@ function multipleWordsProblem(side: readonly ConditionToken[], names: ConditionN
   const joined = words.replaceAll(' ', '_')
   const known = names.variables.includes(joined) ? joined : resolveSystemVariable(joined, names)
   return {
-    message: `a comparison has one value on each side, and '${truncateCited(words)}' is several`,
+    message: `a comparison takes one value on each side, but '${truncateCited(words)}' is several words`,
     ...sourceSpan(side),
     hint:
       known === undefined
-        ? `a name is one word, such as '${truncateCited(joined)}'; ${QUOTE_SENTENCE_HINT}`
+        ? `write a variable name as one word, such as '${truncateCited(joined)}'; ${QUOTE_SENTENCE_HINT}`
         : `did you mean '${known}'?`,
   }
 }
 
 function parseStringOperand(token: ConditionToken): ParsedOperand {
   if (!token.text.includes('{{')) return { operand: { literal: token.text } }
-  const hint = 'without the quotes {{ name }} is the value of the variable'
-  return { problem: { message: 'in quotes {{ }} is only text', ...sourceSpan([token]), hint } }
+  const hint = 'remove the quotes to compare with the value of the variable'
+  return { problem: { message: '{{ }} in quotes is literal text', ...sourceSpan([token]), hint } }
 }
 
 function parseWordOperand(token: ConditionToken, names: ConditionNames): ParsedOperand {
@@ -87,10 +87,10 @@ function parseWordOperand(token: ConditionToken, names: ConditionNames): ParsedO
   if (!isVariableName(text) || token.kind === 'not') {
     const hint = /^[\d.,_]+$/.test(text)
       ? `write '${text.replaceAll(/[,_]/g, '')}'`
-      : `a text stands in quotes: "${truncateCited(text)}"`
+      : `put text in quotes: "${truncateCited(text)}"`
     return {
       problem: {
-        message: `'${truncateCited(text)}' is neither a number nor the name of a variable`,
+        message: `'${truncateCited(text)}' is neither a number nor a variable name`,
         ...sourceSpan([token]),
         hint,
       },
@@ -99,12 +99,12 @@ function parseWordOperand(token: ConditionToken, names: ConditionNames): ParsedO
   const variable = resolveVariable(text, names)
   const isMember = names.agents.includes(text) || names.groups.includes(text)
   if (isMember && !names.variables.includes(variable)) {
-    const message = `'${text}' is one of the team and has no value`
+    const message = `'${text}' is an agent or group and has no value`
     return {
       problem: {
         message,
         ...sourceSpan([token]),
-        hint: `its name as a text stands in quotes: "${truncateCited(text)}"`,
+        hint: `to compare with the name, put it in quotes: "${truncateCited(text)}"`,
       },
     }
   }
@@ -114,7 +114,7 @@ function parseWordOperand(token: ConditionToken, names: ConditionNames): ParsedO
 function parseNumberOperand(token: ConditionToken): ParsedOperand {
   const number = Number(token.text)
   if (Number.isFinite(number)) return { operand: { literal: number } }
-  return { problem: { message: `'${token.text}' is too large for a number`, ...sourceSpan([token]) } }
+  return { problem: { message: `the number '${token.text}' is too large`, ...sourceSpan([token]) } }
 }
 
 function parseSentence(run: readonly ConditionToken[], source: string, names: ConditionNames): ParsedLeaf {
@@ -134,8 +134,8 @@ function parseWordLeaf(token: ConditionToken, names: ConditionNames): ParsedLeaf
   const lower = text.toLowerCase()
   if (lower === 'true' || lower === 'false') return { node: { kind: 'constant', text, value: lower === 'true' } }
   if (NUMBER.test(text)) {
-    const hint = `compare it, as in 'word_count >= ${text}'`
-    return { problem: { message: 'a number by itself is neither true nor false', ...sourceSpan([token]), hint } }
+    const hint = `compare it with a variable, as in 'word_count >= ${text}'`
+    return { problem: { message: 'a number alone is not a condition', ...sourceSpan([token]), hint } }
   }
   const variable = resolveVariable(text, names)
   const isFact = names.variables.includes(variable) || resolveSystemVariable(variable, names) !== undefined
@@ -143,32 +143,32 @@ function parseWordLeaf(token: ConditionToken, names: ConditionNames): ParsedLeaf
   return parseSemantic(text, [token])
 }
 
-/** `writer complete`, `writer is not complete`, `error detected`: what the runtime itself knows. */
+/** `writer complete`, `writer is not complete`, `error detected`: system variables written as words. */
 function parseFact(run: readonly ConditionToken[], text: string, names: ConditionNames): ParsedLeaf | undefined {
   if (run.some(({ kind }) => kind === 'string' || kind === 'template')) return undefined
-  const denied = run.at(-2)?.kind === 'not'
-  const words = (denied ? run.toSpliced(-2, 1) : run).map((token) => token.text)
+  const negated = run.at(-2)?.kind === 'not'
+  const words = (negated ? run.toSpliced(-2, 1) : run).map((token) => token.text)
   const name = words.at(-2)?.toLowerCase() === 'is' ? words.toSpliced(-2, 1) : words
   const variable = name.length < 2 ? undefined : resolveSystemVariable(name.join('_'), names)
   if (variable === undefined) return undefined
-  if (!denied) return { node: { kind: 'fact', text, variable } }
+  if (!negated) return { node: { kind: 'fact', text, variable } }
   return { node: { kind: 'not', part: { kind: 'fact', text: words.join(' '), variable } } }
 }
 
-/** A variable of the team's own wins over a way of writing a system variable. */
+/** A variable of the team takes precedence over a spelling of a system variable. */
 function resolveVariable(word: string, names: ConditionNames): string {
   return names.variables.includes(word) ? word : (resolveSystemVariable(word, names) ?? word)
 }
 
 function parseSemantic(text: string, run: readonly ConditionToken[]): ParsedLeaf {
   const plain = text.replaceAll(/\s+/g, ' ').trim()
-  if (plain === '') return { problem: { message: 'an empty text says nothing', ...sourceSpan(run) } }
+  if (plain === '') return { problem: { message: 'the quotes are empty', ...sourceSpan(run) } }
   const templates = plain.match(TEMPLATE) ?? []
-  const problem = templates.map(templateProblem).find((found) => found !== undefined)
+  const problem = templates.map(templateProblem).find((candidate) => candidate !== undefined)
   if (problem !== undefined) return { problem: { ...problem, ...sourceSpan(run) } }
   if (/\{\{|\}\}/.test(plain.replaceAll(TEMPLATE, ''))) {
     const message = "'{{' and '}}' do not match"
-    return { problem: { message, ...sourceSpan(run), hint: 'a variable is written {{ name }}' } }
+    return { problem: { message, ...sourceSpan(run), hint: TEMPLATE_HINT } }
   }
   const variables = [...new Set(templates.map((template) => template.slice(2, -2).trim()))]
   return { node: { kind: 'semantic', text: plain, variables } }

@@ -4,7 +4,7 @@ import { conditionLeaves } from './condition-tree.ts'
 import { evaluateCondition } from './evaluate-condition.ts'
 import { parseCondition } from './parse-condition.ts'
 
-/* The conditions that the specification of teams shows, each with what it is made of and when it holds and fails. */
+/* The conditions in the specification of teams, with their leaves and values that make them true and false. */
 
 const names: ConditionNames = {
   agents: ['researcher', 'writer', 'reviewer', 'publisher', 'error_handler', 'writer_a', 'writer_b'],
@@ -16,7 +16,7 @@ type State = Record<string, VariableValue>
 interface Case {
   text: string
   leaves: string[]
-  /** Variables with which it holds and fails, all sentences being true; without them the sentences decide. */
+  /** Variables that make it true or false while all sentences are true; absent when only the sentences decide. */
   holds?: State
   fails?: State
 }
@@ -131,40 +131,40 @@ const cases: Case[] = [
   sentence('quality standards met'),
 ]
 
-function parsed(text: string): ConditionNode {
+function parseTree(text: string): ConditionNode {
   const result = parseCondition(text, names)
   if (!result.ok) throw new Error(result.problems.map(({ message }) => message).join('; '))
   return result.tree
 }
 
 describe('CN14 the conditions of the specification', () => {
-  test.each(cases)('CN14 "$text" is made of $leaves', ({ text, leaves }) => {
-    const found = conditionLeaves(parsed(text)).map((leaf) => {
+  test.each(cases)('CN14 "$text" has the leaves $leaves', ({ text, leaves }) => {
+    const actual = conditionLeaves(parseTree(text)).map((leaf) => {
       if (leaf.kind === 'fact') return `fact ${leaf.variable}`
       return leaf.kind === 'semantic' ? leaf.text : `${leaf.kind} ${leaf.text}`
     })
-    expect(found).toEqual(leaves)
+    expect(actual).toEqual(leaves)
   })
 
-  test.each(cases)('CN14 "$text" holds, fails, and is unknown where nothing is known', (each) => {
-    const tree = parsed(each.text)
+  test.each(cases)('CN14 "$text" can be true, false and unknown', ({ text, holds, fails }) => {
+    const tree = parseTree(text)
     const value = (variables: State, verdict: boolean | undefined) =>
       evaluateCondition(tree, { variables, verdict: () => verdict }).value
-    expect(value(each.holds ?? {}, true)).toBe(true)
-    expect(each.fails ? value(each.fails, true) : value({ error_detected: false }, false)).toBe(false)
+    expect(value(holds ?? {}, true)).toBe(true)
+    expect(fails ? value(fails, true) : value({ error_detected: false }, false)).toBe(false)
     expect(value({}, undefined)).toBe('unknown')
   })
 
-  test('CN14 an error that was detected needs no judgement of the quality', () => {
+  test('CN14 when error_detected is true, no verdict on the quality is needed', () => {
     const variables = { error_detected: true }
-    const evaluation = evaluateCondition(parsed('error detected or quality issues found'), {
+    const evaluation = evaluateCondition(parseTree('error detected or quality issues found'), {
       variables,
       verdict: () => undefined,
     })
     expect(evaluation).toMatchObject({ value: true, open: [] })
   })
 
-  test('CN14 where nobody of that name is in the team, "research_a complete" is a sentence', () => {
+  test('CN14 without a group research_a, "research_a complete" is a sentence', () => {
     const result = parseCondition('research_a complete', { agents: ['researcher_a'], groups: [], variables: [] })
     expect(result).toEqual({ ok: true, tree: { kind: 'semantic', text: 'research_a complete', variables: [] } })
   })

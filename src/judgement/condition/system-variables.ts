@@ -11,7 +11,7 @@ const TEAM_VARIABLES: Readonly<Record<string, VariableType>> = {
   error_detected: 'boolean',
 }
 
-/** Every variable that the runtime itself sets for a team with these names: a closed list. */
+/** All variables that the runtime sets for a team with these agents and groups, with their types. */
 export function systemVariables({
   agents,
   groups,
@@ -23,7 +23,7 @@ export function systemVariables({
   ])
 }
 
-/** The system variable that a word stands for, however its case, blanks and hyphens are written. */
+/** The system variable that a word refers to, ignoring case and treating blanks and hyphens as `_`. */
 export function resolveSystemVariable(word: string, { agents, groups }: ConditionNames): string | undefined {
   const plain = normalizeName(word)
   if (Object.hasOwn(TEAM_VARIABLES, plain)) return plain
@@ -33,7 +33,7 @@ export function resolveSystemVariable(word: string, { agents, groups }: Conditio
   ] as const) {
     if (!plain.endsWith(suffix)) continue
     const stem = word.slice(0, -suffix.length)
-    // Two agents may differ in a hyphen only: the one spelled exactly so is meant.
+    // Two agent names may differ only in a hyphen: the exact spelling takes precedence.
     const owner =
       owners.find((name) => name === stem) ?? owners.find((name) => normalizeName(name) === normalizeName(stem))
     if (owner !== undefined) return `${owner}${suffix}`
