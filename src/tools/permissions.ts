@@ -6,86 +6,93 @@ import type { Agent } from '../kernel/agent.ts'
 import type { PermissionRequest, Permissions } from '../kernel/permission.ts'
 import { agentSlug } from '../kernel/session/session-state.ts'
 
-/** The names by which rules may speak of tools and agents. */
+/** The tool and agent names that rules can refer to. */
 export interface KnownNames {
-  /** Every name of each tool that has more than one, by the name it is registered under. */
+  /** All names of a tool that has several, keyed by its registered name. */
   aliases: ReadonlyMap<string, readonly string[]>
   agents: readonly Agent[]
 }
 
 /**
- * The rules of now, those the run was started with, the agent's own and those it has its tools under hold together. What people granted in this run
- * answers what would be asked. The agent that the operator named may use the tools that its file names without asking.
+ * Combines the current policy, the policy of the run's start, the agent's own rules and the rules inherited from its callers;
+ * the strictest wins. Grants that people gave in this run answer an `ask`. The root agent may use the tools that its file
+ * lists without asking.
  */
 export function createPermissions(policy: Policy, names: KnownNames): Permissions {
   return {
-    decide(asked) {
-      const { agent, inheritedRules, grantedRules, read_only, isRootAgent, runRules, fingerprint } = asked
-      const given = isRootAgent && agent.origin?.by !== 'model' && agent.tools?.includes(asked.tool) === true
-      const start = (runRules ?? {}) as Policy
-      const rules = [policy, start].map(({ mode, ...lists }) => (given || !mode ? lists : { ...lists, mode }))
-      const call = toJudgedCall(asked, names)
-      const planning = read_only ? [{ mode: 'read' as const }] : []
-      const judged = evaluatePolicies([...rules, ...inheritedRules, agent.permissions ?? {}, ...planning], call)
-      if (judged.decision !== 'ask') return judged
-      const { excludedGlobs } = judged
-      const kept = excludedGlobs ? { excludedGlobs } : undefined
+    decide(request) {
+      const { agent, inheritedRules, grantedRules, read_only, isRootAgent, runRules, fingerprint } = request
+      const isListedTool = isRootAgent && agent.origin?.by !== 'model' && agent.tools?.includes(request.tool) === true
+      const startPolicy = (runRules ?? {}) as Policy
+      const policies = [policy, startPolicy].map(({ mode, ...lists }) =>
+        isListedTool || !mode ? lists : { ...lists, mode },
+      )
+      const call = toCheckedCall(request, names)
+      const planMode = read_only ? [{ mode: 'read' as const }] : []
+      const decision = evaluatePolicies([...policies, ...inheritedRules, agent.permissions ?? {}, ...planMode], call)
+      if (decision.decision !== 'ask') return decision
+      const exclusions = decision.excludedGlobs ? { excludedGlobs: decision.excludedGlobs } : undefined
       if (grantedRules.includes(`=${fingerprint}`))
-        return { decision: 'allow', reason: 'a person said always', allowedRules: [], ...kept }
-      if (judged.needsExactApproval) return judged
-      const again = evaluatePolicies([{ allow: grantedRules.filter((rule) => !rule.startsWith('=')) }], call)
-      return again.decision === 'allow' && again.allowedRules.length > 0 ? { ...again, ...kept } : judged
+        return { decision: 'allow', reason: 'a person answered `always`', allowedRules: [], ...exclusions }
+      if (decision.needsExactApproval) return decision
+      const granted = evaluatePolicies([{ allow: grantedRules.filter((rule) => !rule.startsWith('=')) }], call)
+      const isGranted = granted.decision === 'allow' && granted.allowedRules.length > 0
+      return isGranted ? { ...granted, ...exclusions } : decision
     },
   }
 }
 
-/** The call under all names that rules may know it by. */
-function toJudgedCall({ agent, tool, subject, acts }: PermissionRequest, { aliases, agents }: KnownNames): CheckedCall {
+/** The call with all names that rules can match. */
+function toCheckedCall(
+  { agent, tool, subject, acts }: PermissionRequest,
+  { aliases, agents }: KnownNames,
+): CheckedCall {
   const call = { tool, aliases: aliases.get(tool) ?? [], acts }
   if (subject === undefined) return call
   if (tool === 'collaborate') {
-    const put = subject.split(', ')
-    return { ...call, subject, relatedSubjects: [...put, ...put.flatMap((name) => agentAliases(name, agent, agents))] }
+    const members = subject.split(', ')
+    const aliases = members.flatMap((name) => agentAliases(name, agent, agents))
+    return { ...call, subject, relatedSubjects: [...members, ...aliases] }
   }
   if (tool !== 'task') return { ...call, subject }
-  // A session's id may stand for several agents: any of them may be the one that is forbidden.
+  // Several agents can share a session slug: a deny rule for any of them must match.
   const relatedSubjects = agents.flatMap(({ name }) => (agentSlug(name) === subject ? name : []))
   return { ...call, subject, subjectAliases: agentAliases(subject, agent, agents), relatedSubjects }
 }
 
 function agentAliases(subject: string, caller: Agent, agents: readonly Agent[]): string[] {
-  const names = agents.filter((each) => agentNames(each).includes(subject)).flatMap(agentNames)
+  const names = agents.filter((other) => agentNames(other).includes(subject)).flatMap(agentNames)
   return subject === caller.name ? [...names, 'self'] : names
 }
 
-/** An agent by its name, and in its collection. */
+/** The name of an agent, plain and qualified with its collection. */
 export function agentNames({ name, origin }: Agent): string[] {
   return origin?.by === 'user' && origin.collection !== undefined ? [name, `${origin.collection}:${name}`] : [name]
 }
 
-/** Refuses rules that are none; tells of those that cannot be meant. */
-export function checkPolicy(policy: Policy, terms: RuleLintContext, warn: (problem: string) => void): void {
+/** Throws on invalid rules; warns about rules that cannot have their apparent effect. */
+export function checkPolicy(policy: Policy, context: RuleLintContext, warn: (problem: string) => void): void {
   validateRules(policy)
-  for (const { rule, reason } of lintRules(policy, terms))
+  for (const { rule, reason } of lintRules(policy, context))
     warn(`troupe: the rule ${rule} does not do what it seems to: ${reason}`)
 }
 
-/** The same for rules of agents' files. Tools that are not here are no mistake there. */
+/** Warns about the rules of agents. A tool name that is unknown here is no mistake: agent files are portable. */
 export function checkAgentRules(
   agents: readonly Agent[],
-  terms: RuleLintContext,
+  context: RuleLintContext,
   warn: (problem: string) => void,
 ): void {
   for (const { name, permissions, origin } of agents) {
-    // What stands in a file was looked at when the file was read.
+    // Rules of agent files were checked when the file was parsed.
     if (!permissions || (origin?.by === 'user' && origin.path !== undefined)) continue
     try {
       validateRules(permissions)
-      const odd = lintRules(permissions, terms).filter(({ reason }) => reason !== 'no tool has this name')
-      for (const { rule, reason } of odd)
-        warn(`troupe: in the file of ${name}, the rule ${rule} does not do what it seems to: ${reason}`)
+      const problems = lintRules(permissions, context).filter(({ reason }) => reason !== 'no tool has this name')
+      for (const { rule, reason } of problems)
+        warn(`troupe: agent ${name}: the rule ${rule} does not do what it seems to: ${reason}`)
     } catch (thrown) {
-      warn(`troupe: in the file of ${name}: ${(thrown as Error).message}`)
+      warn(`troupe: agent ${name}: ${(thrown as Error).message}`)
     }
   }
 }

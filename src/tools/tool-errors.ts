@@ -1,21 +1,21 @@
 import { TroupeError } from '../errors.ts'
 
-/** The call asks for something that a tool never does, whoever asks. */
+/** The call violates a security rule of the tool; no permission can allow it. */
 export function accessDeniedError(message: string, hint = ''): TroupeError {
   return new TroupeError('denied', message, { hint })
 }
 
-/** The call could not be carried out as it stands; the model can put it right. */
+/** The model can correct the call and try again. */
 export function invalidCallError(message: string, hint = '', alternatives: string[] = []): TroupeError {
   return new TroupeError('tool_failed', message, { hint, responsible: 'model', alternatives })
 }
 
-/** Something on the machine is missing or broken; whoever operates it has to act. */
+/** Something on the machine is missing or broken; only the operator can fix it. */
 export function operatorError(message: string, hint = '', cause?: unknown): TroupeError {
   return new TroupeError('tool_failed', message, { hint, responsible: 'operator', retry: false, cause })
 }
 
-/** The code of a system call's error, such as `ENOENT`. */
+/** The code of a system error, such as `ENOENT`. */
 export function errorCode(thrown: unknown): string {
   return typeof thrown === 'object' && thrown !== null && 'code' in thrown ? String(thrown.code) : ''
 }

@@ -30,26 +30,26 @@ import type { SearchProvider } from './web/web-search-tool.ts'
 import { webSearchTool } from './web/web-search-tool.ts'
 
 export interface ToolsOptions {
-  /** The folder that all tools work in and never leave. */
+  /** The folder that all tools are confined to. */
   workspace: string
-  /** How commands are confined. `'none'` accepts that they are not. */
+  /** Sandbox settings for commands. `'none'` runs commands unsandboxed. */
   sandbox?: SandboxOptions | 'none'
   /**
-   * Off unless given. Hosts by name, `*.name` for all below it; `*` lets pages be fetched from anywhere on the public
-   * internet, while commands still reach only hosts that are named.
+   * Network access; off by default. `hosts` are names or `*.name` for subdomains. `*` allows `WebFetch` any public host;
+   * sandboxed commands only reach hosts that are listed by name.
    */
   network?: { hosts: readonly string[]; search?: SearchProvider; addresses?: AddressPolicy }
   /**
-   * Files and folders that agents may read and not write, there or not, beside the definitions and settings of agents that
-   * are known by name. Absolute, or relative to the workspace.
+   * Paths that agents may read but not write, existing or not, in addition to agent definitions and settings. Absolute, or
+   * relative to the workspace.
    */
   protect?: readonly string[]
-  /** What agents do not even see, in the same way: where runs are kept. */
+  /** Paths that agents can neither read nor write, such as the run store. */
   hide?: readonly string[]
   world?: Pick<World, 'sleep'>
-  /** The program to search with, `false` for none. Default: `rg` of the `PATH`. */
+  /** Path of ripgrep; `false` searches in JavaScript. Default: `rg` from `PATH`. */
   ripgrep?: string | false
-  /** The language server for TypeScript, instead of the workspace's own. */
+  /** Command of the TypeScript language server. Default: the one installed in the workspace. */
   lsp?: LanguageServerCommand
 }
 
@@ -57,20 +57,20 @@ export interface Toolbox {
   tools: Tool[]
   workspace: Workspace
   sandbox: Sandbox
-  /** Stops what works in the background. */
+  /** Stops background processes. */
   close(): Promise<void>
 }
 
-/** The tools that agents know by name, for one workspace. Refuses where commands cannot be confined as asked. */
+/** Creates the built-in tools for one workspace. Throws when the requested sandbox is not available. */
 export function createTools(options: ToolsOptions): Toolbox {
   const { network } = options
   const workspace = openWorkspace(options.workspace, options.protect, options.hide)
-  const named = (network?.hosts ?? []).filter((host) => host !== '*')
-  const sandbox = openSandbox({ workspace, sandbox: options.sandbox ?? {}, hosts: named })
+  const namedHosts = (network?.hosts ?? []).filter((host) => host !== '*')
+  const sandbox = openSandbox({ workspace, sandbox: options.sandbox ?? {}, hosts: namedHosts })
   const { sleep } = options.world ?? wallClock
-  const files = { workspace, seenFiles: new SeenFiles(workspace), mutex: new KeyedMutex() }
+  const fileToolDeps = { workspace, seenFiles: new SeenFiles(workspace), mutex: new KeyedMutex() }
   const searcher = createSearcher(workspace, selectSearchEngine(options, workspace, sandbox))
-  const servers = new LanguageServerHost({
+  const languageServers = new LanguageServerHost({
     workspace,
     sandbox,
     sleep,
@@ -78,19 +78,19 @@ export function createTools(options: ToolsOptions): Toolbox {
   })
   const web = network && { hosts: network.hosts, addresses: network.addresses ?? PUBLIC_ADDRESSES }
   const tools = [
-    readTool(files),
-    writeTool(files),
-    editTool(files),
+    readTool(fileToolDeps),
+    writeTool(fileToolDeps),
+    editTool(fileToolDeps),
     globTool(searcher, workspace),
     grepTool(searcher, workspace),
     bashTool({ workspace, sandbox, sleep }),
-    lspTool(workspace, servers),
+    lspTool(workspace, languageServers),
     ...taskTools(new TaskLists(workspace)),
     webFetchTool(web),
     webSearchTool(web, network?.search),
   ]
   const close = () => {
-    servers.stop()
+    languageServers.stop()
     return sandbox.close()
   }
   return { tools, workspace, sandbox, close }

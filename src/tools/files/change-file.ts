@@ -8,97 +8,102 @@ import type { ResolvedPath } from './resolve-path.ts'
 import { resolveRelativePath, withResolvedPath } from './resolve-path.ts'
 import { parseWorkspacePath } from './workspace-path.ts'
 
-/** What is there before a change; `undefined` when there is no file. */
+/** The file before a change; `undefined` when it does not exist. */
 export type PreviousContent = { bytes: Buffer; path: string } | undefined
 
 export interface FileChange {
   content: Buffer
-  /** What the model is told. */
+  /** The result text for the model. */
   summary: string
 }
 
-/**
- * Changes one file as a whole. Refused unless the session knows what is there now: it read or wrote exactly that content.
- * Two changes of one file never overlap.
- */
-export async function changeFile(
-  tools: FileToolDeps,
-  file_path: string,
-  call: ToolCall,
-  make: (before: PreviousContent) => FileChange,
-): Promise<ToolResult> {
-  const { workspace, seenFiles, mutex } = tools
-  const place = parseWorkspacePath(workspace, file_path)
-  // Before folders are made on a way that nobody agreed to; what counts is the look at the spot itself.
-  if (call.subject !== undefined) assertPermittedPath(call, resolveRelativePath(workspace, file_path))
-  return withResolvedPath(workspace, place, { purpose: 'write', create: true }, (spot) =>
-    mutex.runExclusive(spot.segments.join('/'), async () => {
-      const path = spot.segments.join('/')
-      assertPermittedPath(call, path)
-      if (spot.stat?.isDirectory()) throw invalidCallError(`'${path}' is a folder`)
-      const there = await readFileWithHash(await refreshStat(spot))
-      await assertUnchangedSinceRead(tools, call.session_id, path, there?.hash)
-      const change = make(there && { bytes: there.bytes, path })
-      const after = sha256(change.content)
-      await seenFiles.recordPendingChange(call.session_id, path, call.idempotency_key, {
-        before: there?.hash ?? null,
-        after,
-      })
-      await replaceFileAtomically({ ...spot, stat: there?.stat }, change.content)
-      await seenFiles.recordSeen(call.session_id, path, after)
-      const others = (there?.stat.nlink ?? 1) - 1
-      const note = others > 0 ? ` The file had ${others} more name(s) elsewhere; they keep the old content.` : ''
-      return { success: true, output: change.summary + note, files: [path] }
-    }),
-  )
+export interface ChangeRequest {
+  file_path: string
+  call: ToolCall
 }
 
-/** After a crash between begin and end: whether the change was made, by the hashes it had announced. */
-export async function recoverChange(
-  tools: FileToolDeps,
-  file_path: string,
-  call: ToolCall,
-): Promise<ToolResult | undefined> {
-  const announced = await tools.seenFiles.pendingChange(call.session_id, call.idempotency_key)
-  if (!announced) return undefined
-  const place = parseWorkspacePath(tools.workspace, file_path)
-  return withResolvedPath(tools.workspace, place, { purpose: 'write' }, async (spot) => {
-    const path = spot.segments.join('/')
-    const now = (await readFileWithHash(spot))?.hash ?? null
-    if (now === announced.after) {
-      await tools.seenFiles.recordSeen(call.session_id, path, announced.after)
-      return { success: true, output: `${path} was changed before the interruption.`, files: [path] }
-    }
-    if (now === announced.before) return undefined
-    throw invalidCallError(`'${path}' is neither as it was before the change nor as it would be after it`)
+/**
+ * Replaces one file as a whole. Optimistic concurrency: fails unless the current content hash is the one that the session
+ * last read or wrote. A per-file mutex keeps two changes of the same file from overlapping.
+ */
+export async function changeFile(
+  deps: FileToolDeps,
+  { file_path, call }: ChangeRequest,
+  makeChange: (before: PreviousContent) => FileChange,
+): Promise<ToolResult> {
+  const { workspace, seenFiles, mutex } = deps
+  const target = parseWorkspacePath(workspace, file_path)
+  // Checked before `create` makes folders on an unapproved path; the check on the resolved path below is the binding one.
+  if (call.subject !== undefined) assertPermittedPath(call, resolveRelativePath(workspace, file_path))
+  return withResolvedPath(workspace, { target, purpose: 'write', create: true }, (resolved) => {
+    const path = resolved.segments.join('/')
+    return mutex.runExclusive(path, async () => {
+      assertPermittedPath(call, path)
+      if (resolved.stat?.isDirectory()) throw invalidCallError(`'${path}' is a folder`)
+      const current = await readFileWithHash(await refreshStat(resolved))
+      await assertUnchangedSinceRead(deps, { session: call.session_id, path, hash: current?.hash })
+      const change = makeChange(current && { bytes: current.bytes, path })
+      const before = current?.hash ?? null
+      const after = sha256(change.content)
+      await seenFiles.recordPendingChange(call.session_id, { path, key: call.idempotency_key, before, after })
+      await replaceFileAtomically({ ...resolved, stat: current?.stat }, change.content)
+      await seenFiles.recordSeen(call.session_id, path, after)
+      const hardLinks = (current?.stat.nlink ?? 1) - 1
+      const note = hardLinks > 0 ? ` The file had ${hardLinks} more hard link(s); they keep the old content.` : ''
+      return { success: true, output: change.summary + note, files: [path] }
+    })
   })
 }
 
-/** While a person was asked, a link may have been put where the file was. */
+/** After a crash, compares the file with the write-ahead hashes to decide whether the change was made. */
+export async function recoverChange(
+  { seenFiles, workspace }: FileToolDeps,
+  { file_path, call }: ChangeRequest,
+): Promise<ToolResult | undefined> {
+  const pending = await seenFiles.pendingChange(call.session_id, call.idempotency_key)
+  if (!pending) return undefined
+  const target = parseWorkspacePath(workspace, file_path)
+  return withResolvedPath(workspace, { target, purpose: 'write' }, async (resolved) => {
+    const path = resolved.segments.join('/')
+    const hash = (await readFileWithHash(resolved))?.hash ?? null
+    if (hash === pending.after) {
+      await seenFiles.recordSeen(call.session_id, path, pending.after)
+      return { success: true, output: `${path} was changed before the interruption.`, files: [path] }
+    }
+    if (hash === pending.before) return undefined
+    throw invalidCallError(`'${path}' has neither the content before the change nor the content after it`)
+  })
+}
+
+/** Prevents TOCTOU: while a person decided, the approved path may have become a symlink to another file. */
 function assertPermittedPath({ subject }: ToolCall, path: string): void {
   if (subject === undefined || subject === path) return
   throw accessDeniedError(
-    `permission was given for '${subject}', which now leads to '${path}'`,
-    'look what changed, then ask again',
+    `permission was granted for '${subject}', but that path now resolves to '${path}'`,
+    'check what changed, then make a new call',
   )
+}
+
+interface ContentCheck {
+  session: string
+  path: string
+  hash: string | undefined
 }
 
 async function assertUnchangedSinceRead(
   { seenFiles }: FileToolDeps,
-  session: string,
-  path: string,
-  hash: string | undefined,
+  { session, path, hash }: ContentCheck,
 ): Promise<void> {
   if (hash === undefined) return
-  const known = await seenFiles.lastSeenHash(session, path)
-  if (known === hash) return
-  throw known === undefined
+  const lastSeen = await seenFiles.lastSeenHash(session, path)
+  if (lastSeen === hash) return
+  throw lastSeen === undefined
     ? invalidCallError(`'${path}' exists and you have not read it`, 'read it first, then change it')
     : invalidCallError(`'${path}' has changed since you read it`, 'read it again first, then change it')
 }
 
-/** Another change may have come first while this one waited for its turn. */
-async function refreshStat(spot: ResolvedPath): Promise<ResolvedPath> {
-  const stat = await lstat(spot.path).catch(() => undefined)
-  return { ...spot, stat }
+/** Another change may have replaced the file while this one waited for the mutex. */
+async function refreshStat(resolved: ResolvedPath): Promise<ResolvedPath> {
+  const stat = await lstat(resolved.path).catch(() => undefined)
+  return { ...resolved, stat }
 }

@@ -2,47 +2,49 @@ import { accessDeniedError } from '../tool-errors.ts'
 import type { ProtectionRules } from './protected-paths.ts'
 import { isAgentConfig, isHiddenPath, isWithin, protectedPaths } from './protected-paths.ts'
 
-/** What someone wants with a file: `own` is Troupe itself keeping its state. */
+/** Why a path is opened; `internal` is Troupe itself storing its state. */
 export type AccessPurpose = 'read' | 'write' | 'internal'
 
-/** Troupe's own folder in a workspace; agents see nothing of it but the outputs of their commands. */
+/** Troupe's own folder in a workspace. Agents can only read `.troupe/output`, the stored outputs of their commands. */
 export const TROUPE_FOLDER = '.troupe'
 export const OUTPUT_FOLDER = 'output'
 
-/** Refuses names that a workspace holds and an agent may not touch. `names` is where a path really leads. */
-export function checkProtected(workspace: ProtectionRules, names: readonly string[], purpose: AccessPurpose): void {
+/** Denies access to protected paths. `segments` must be the resolved path: a symlink must not bypass the check. */
+export function checkProtected(rules: ProtectionRules, segments: readonly string[], purpose: AccessPurpose): void {
   if (purpose === 'internal') return
-  const plain = names.map(normalizeName)
-  const at = names.join('/')
-  if (plain[0] === TROUPE_FOLDER && !(purpose === 'read' && names[0] === TROUPE_FOLDER && names[1] === OUTPUT_FOLDER)) {
-    throw accessDeniedError(`'${at}' belongs to Troupe`, 'nothing in .troupe is yours, except to read .troupe/output')
+  const normalized = segments.map(normalizeName)
+  const path = segments.join('/')
+  const isOutput = segments[0] === TROUPE_FOLDER && segments[1] === OUTPUT_FOLDER
+  if (normalized[0] === TROUPE_FOLDER && !(purpose === 'read' && isOutput)) {
+    throw accessDeniedError(`'${path}' belongs to Troupe`, 'in .troupe you can only read .troupe/output')
   }
-  if (isHiddenPath(workspace, names)) {
-    throw accessDeniedError(`'${at}' belongs to Troupe`, 'runs are kept there; nothing in it is yours')
+  if (isHiddenPath(rules, segments)) {
+    throw accessDeniedError(`'${path}' belongs to Troupe`, 'it is part of the run store; do not use it')
   }
-  if (purpose === 'write' && plain.some(isGitName)) {
-    // What stands in hooks or config runs with the rights of whoever uses git there next.
-    throw accessDeniedError(`'${at}' belongs to git`, 'use git commands instead of writing its files')
+  if (purpose === 'write' && normalized.some(isGitName)) {
+    // Code execution outside the sandbox: git hooks and config run commands as the next user of git.
+    throw accessDeniedError(`'${path}' belongs to git`, 'use git commands instead of writing its files')
   }
-  if (purpose === 'write' && (isAgentConfig(plain) || isProtected(workspace, names))) {
+  if (purpose === 'write' && (isAgentConfig(normalized) || isProtected(rules, segments))) {
     throw accessDeniedError(
-      `'${at}' is protected: it steers agents, or runs with the rights of whoever works here next`,
-      'it can be read; ask the person to change it',
+      `'${path}' is protected: it configures agents, or is executed outside the sandbox`,
+      'you can read it; ask the person to change it',
     )
   }
 }
 
-function isProtected(workspace: ProtectionRules, names: readonly string[]): boolean {
-  const trees = names.map((_, at) => [workspace.realPath, ...names.slice(0, at)].join('/'))
-  const path = [workspace.realPath, ...names].join('/')
-  const places = protectedPaths(workspace, trees)
-  // In other letters it may be the same file.
-  return places.some((place) => isWithin(path, place) || isWithin(path.toLowerCase(), place.toLowerCase()))
+function isProtected(rules: ProtectionRules, segments: readonly string[]): boolean {
+  const parentFolders = segments.map((_, index) => [rules.realPath, ...segments.slice(0, index)].join('/'))
+  const path = [rules.realPath, ...segments].join('/')
+  // Case-insensitive file systems: another spelling may be the same file.
+  return protectedPaths(rules, parentFolders).some(
+    (folder) => isWithin(path, folder) || isWithin(path.toLowerCase(), folder.toLowerCase()),
+  )
 }
 
 /**
- * The name as a careless file system might take it: without case, without what Windows drops at the end, without the
- * characters that HFS+ ignores. `.GIT`, `.git.` and `.g\u200cit` open `.git` somewhere.
+ * Prevents bypasses by file systems that treat several spellings as one name: case (macOS, Windows), trailing dots and
+ * spaces (Windows), ignorable characters (HFS+). `.GIT`, `.git.` and `.g\u200cit` all open `.git` somewhere.
  */
 function normalizeName(name: string): string {
   return name
@@ -53,6 +55,6 @@ function normalizeName(name: string): string {
     .replace(/[. ]+$/, '')
 }
 
-function isGitName(plain: string): boolean {
-  return plain === '.git' || /^git~\d+$/.test(plain)
+function isGitName(normalized: string): boolean {
+  return normalized === '.git' || /^git~\d+$/.test(normalized)
 }

@@ -1,10 +1,10 @@
-/** What a file's first bytes say about the rest. */
+/** The kind of content, guessed from the first bytes of a file (magic bytes, NUL bytes, byte order mark). */
 export type DetectedContent =
   | { kind: 'text'; encoding: 'utf-8' | 'utf-16le' | 'utf-16be' }
   | { kind: 'image'; media_type: string; width?: number; height?: number }
   | { kind: 'binary'; media_type: string }
 
-/** As much of a file as is needed to tell what it is. */
+/** The number of bytes that `detectContent` needs. */
 export const SAMPLE_BYTES = 8192
 
 const MAGIC_BYTES: readonly (readonly [string, readonly number[]])[] = [
@@ -22,7 +22,7 @@ const MAGIC_BYTES: readonly (readonly [string, readonly number[]])[] = [
 export function detectContent(sample: Buffer): DetectedContent {
   if (sample[0] === 0xff && sample[1] === 0xfe) return { kind: 'text', encoding: 'utf-16le' }
   if (sample[0] === 0xfe && sample[1] === 0xff) return { kind: 'text', encoding: 'utf-16be' }
-  const [media_type] = MAGIC_BYTES.find(([, bytes]) => bytes.every((byte, at) => sample[at] === byte)) ?? []
+  const [media_type] = MAGIC_BYTES.find(([, bytes]) => bytes.every((byte, index) => sample[index] === byte)) ?? []
   const isWebp = sample.toString('latin1', 0, 4) === 'RIFF' && sample.toString('latin1', 8, 12) === 'WEBP'
   const image = isWebp ? 'image/webp' : media_type
   if (image?.startsWith('image/') && (image !== 'image/bmp' || sample.includes(0))) {
@@ -43,7 +43,7 @@ function imageSize(media_type: string, sample: Buffer): { width?: number; height
   return {}
 }
 
-/** The text of a UTF-8 file, or nothing if changing it would lose bytes. */
+/** Decodes UTF-8, or returns `undefined` for invalid bytes: writing the decoded text back would corrupt the file. */
 export function decodeUtf8Strict(bytes: Buffer): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)

@@ -8,44 +8,44 @@ import { accessDeniedError, errorCode, invalidCallError } from '../tool-errors.t
 import type { ResolvedPath } from './resolve-path.ts'
 import { concurrentChangeError, NO_FOLLOW, notFoundError } from './resolve-path.ts'
 
-/** The largest file that is read as a whole: to be edited, or compared with what was read. */
+/** The largest file that is loaded into memory as a whole, to be edited or hashed. */
 export const MAX_WHOLE_FILE_BYTES = 16 * 1024 * 1024
 
-/** A regular file opened for reading; links, folders, devices, pipes and sockets are refused. */
-export async function openRegularFile(spot: ResolvedPath): Promise<{ handle: FileHandle; stat: Stats }> {
-  const shown = { shown: spot.segments.join('/') || '.' }
-  if (spot.stat === undefined) throw notFoundError(shown)
-  if (spot.stat.isDirectory()) throw invalidCallError(`'${shown.shown}' is a folder`, 'list it with Glob')
-  const handle = await openForReading(spot, shown)
+/** Opens a regular file for reading; rejects symlinks, folders, devices, pipes and sockets. */
+export async function openRegularFile(resolved: ResolvedPath): Promise<{ handle: FileHandle; stat: Stats }> {
+  const path = resolved.segments.join('/') || '.'
+  if (resolved.stat === undefined) throw notFoundError(path)
+  if (resolved.stat.isDirectory()) throw invalidCallError(`'${path}' is a folder`, 'list it with Glob')
+  const handle = await openForReading(resolved, path)
   const stat = await handle.stat()
   if (stat.isFile()) return { handle, stat }
   await handle.close()
-  throw accessDeniedError(`'${shown.shown}' is not a regular file`)
+  throw accessDeniedError(`'${path}' is not a regular file`)
 }
 
-async function openForReading(spot: ResolvedPath, shown: { shown: string }): Promise<FileHandle> {
+async function openForReading(resolved: ResolvedPath, path: string): Promise<FileHandle> {
   try {
-    // Without O_NONBLOCK, opening a pipe would wait for someone to write to it.
-    return await open(spot.path, constants.O_RDONLY | constants.O_NONBLOCK | NO_FOLLOW)
+    // Denial of service: without O_NONBLOCK, opening a named pipe blocks until someone writes to it.
+    return await open(resolved.path, constants.O_RDONLY | constants.O_NONBLOCK | NO_FOLLOW)
   } catch (thrown) {
-    if (errorCode(thrown) === 'ELOOP') throw concurrentChangeError(shown)
-    if (errorCode(thrown) === 'ENOENT') throw notFoundError(shown)
-    if (errorCode(thrown) === 'EACCES') throw invalidCallError(`'${shown.shown}' may not be read by this user`)
-    if (errorCode(thrown) === 'ENXIO') throw accessDeniedError(`'${shown.shown}' is not a regular file`)
+    if (errorCode(thrown) === 'ELOOP') throw concurrentChangeError(path)
+    if (errorCode(thrown) === 'ENOENT') throw notFoundError(path)
+    if (errorCode(thrown) === 'EACCES') throw invalidCallError(`'${path}' is not readable: permission denied`)
+    if (errorCode(thrown) === 'ENXIO') throw accessDeniedError(`'${path}' is not a regular file`)
     throw thrown
   }
 }
 
-/** All bytes of a file and their hash; nothing if there is no such file. */
+/** Reads a whole file with its hash; `undefined` when it does not exist. */
 export async function readFileWithHash(
-  spot: ResolvedPath,
+  resolved: ResolvedPath,
 ): Promise<{ bytes: Buffer; hash: string; stat: Stats } | undefined> {
-  if (spot.stat === undefined) return undefined
-  const { handle, stat } = await openRegularFile(spot)
+  if (resolved.stat === undefined) return undefined
+  const { handle, stat } = await openRegularFile(resolved)
   try {
     if (stat.size > MAX_WHOLE_FILE_BYTES) {
       throw invalidCallError(
-        `'${spot.segments.join('/')}' has ${stat.size} bytes, too many to change`,
+        `'${resolved.segments.join('/')}' has ${stat.size} bytes; the maximum is ${MAX_WHOLE_FILE_BYTES}`,
         'use Bash for it',
       )
     }
@@ -57,32 +57,33 @@ export async function readFileWithHash(
 }
 
 /**
- * Puts new content in the place of a file, all at once. The name then stands for a new file: another name of the old one
- * (a hard link, perhaps from outside) keeps the old content, and a link that someone put there meanwhile is replaced, not
- * followed.
+ * Replaces a file atomically by renaming a temporary file over it. Prevents two attacks: writing through a hard link (the
+ * other name, perhaps outside the workspace, keeps the old content) and a symlink race (a symlink put there meanwhile is
+ * replaced, not followed).
  */
-export async function replaceFileAtomically(spot: ResolvedPath, content: Uint8Array): Promise<void> {
-  // By chance: a name that follows from the content would be taken by another file of that content, or by what a crash left.
-  const beside = `${spot.folder}/.${randomBytes(8).toString('hex')}.troupe-new`
-  const mode = spot.stat?.isFile() ? spot.stat.mode & 0o777 : 0o666
+export async function replaceFileAtomically(resolved: ResolvedPath, content: Uint8Array): Promise<void> {
+  // Random: a name derived from the content would collide with a parallel write of the same content, or with a leftover
+  // of a crash.
+  const temporary = `${resolved.folder}/.${randomBytes(8).toString('hex')}.troupe-new`
+  const mode = resolved.stat?.isFile() ? resolved.stat.mode & 0o777 : 0o666
   const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | NO_FOLLOW
-  const handle = await open(beside, flags, mode)
+  const handle = await open(temporary, flags, mode)
   try {
     await handle.writeFile(content)
-    if (spot.stat?.isFile()) await handle.chmod(mode)
+    if (resolved.stat?.isFile()) await handle.chmod(mode)
     await handle.sync()
   } catch (thrown) {
-    await unlink(beside)
+    await unlink(temporary)
     throw thrown
   } finally {
     await handle.close()
   }
   try {
-    await rename(beside, spot.path)
+    await rename(temporary, resolved.path)
   } catch (thrown) {
-    await unlink(beside)
+    await unlink(temporary)
     if (errorCode(thrown) === 'EISDIR' || errorCode(thrown) === 'ENOTDIR') {
-      throw invalidCallError(`'${spot.segments.join('/')}' is a folder`)
+      throw invalidCallError(`'${resolved.segments.join('/')}' is a folder`)
     }
     throw thrown
   }

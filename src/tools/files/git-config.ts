@@ -1,6 +1,6 @@
-/** One of git's settings, as a file has it. */
+/** One setting of a git config file. */
 export interface GitConfigEntry {
-  /** In small letters, without a subsection. */
+  /** In lower case, without the subsection. */
   section: string
   key: string
   value: string
@@ -10,57 +10,57 @@ const HEADER = /\[\s*([^\s\]".]+)[^\]"\n]*("(?:[^"\\\n]|\\.)*")?\s*\]/y
 const KEY = /([A-Za-z][A-Za-z0-9-]*)[ \t]*(=?)[ \t]*/y
 
 /**
- * Reads git's settings the way git does: quotes, escapes, comments, several headers in a line, and values that go on in the
- * next line, which comments do not.
+ * Parses a git config file as git does: quotes, escapes, comments, several headers in one line, and values continued with a
+ * backslash (comments are not continued). A parser that differs from git would miss settings that run programs.
  */
 export function parseGitConfig(text: string): GitConfigEntry[] {
-  const settings: GitConfigEntry[] = []
+  const entries: GitConfigEntry[] = []
   let section = ''
-  for (let at = 0; at < text.length; ) {
-    const header = matchAt(HEADER, text, at)
-    const setting = header ? undefined : matchAt(KEY, text, at)
+  for (let index = 0; index < text.length; ) {
+    const header = matchFrom(HEADER, text, index)
+    const setting = header ? undefined : matchFrom(KEY, text, index)
     if (header) {
       section = (header[1] ?? '').toLowerCase()
-      at += header[0].length
+      index += header[0].length
     } else if (setting) {
       const [whole, key = '', equals] = setting
-      const read = readValue(text, at + whole.length)
-      settings.push({ section, key: key.toLowerCase(), value: equals === '' ? 'true' : read.value })
-      at = read.end
-    } else if (/\s/.test(text[at] ?? '')) at++
-    else at = endOfLine(text, at)
+      const { value, end } = parseValue(text, index + whole.length)
+      entries.push({ section, key: key.toLowerCase(), value: equals === '' ? 'true' : value })
+      index = end
+    } else if (/\s/.test(text[index] ?? '')) index++
+    else index = endOfLine(text, index)
   }
-  return settings
+  return entries
 }
 
-function matchAt(expression: RegExp, text: string, at: number): RegExpExecArray | null {
-  expression.lastIndex = at
+function matchFrom(expression: RegExp, text: string, index: number): RegExpExecArray | null {
+  expression.lastIndex = index
   return expression.exec(text)
 }
 
-function endOfLine(text: string, from: number): number {
-  const newline = text.indexOf('\n', from)
+function endOfLine(text: string, start: number): number {
+  const newline = text.indexOf('\n', start)
   return newline === -1 ? text.length : newline + 1
 }
 
-function readValue(text: string, from: number): { value: string; end: number } {
+function parseValue(text: string, start: number): { value: string; end: number } {
   let value = ''
   let quoted = false
-  let at = from
-  for (; at < text.length && text[at] !== '\n'; at++) {
-    const char = text[at] ?? ''
-    if (char === '\\') value += unescapeChar(text[skipCarriageReturn(text, ++at)] ?? '')
+  let index = start
+  for (; index < text.length && text[index] !== '\n'; index++) {
+    const char = text[index] ?? ''
+    if (char === '\\') value += unescapeChar(text[skipCarriageReturn(text, ++index)] ?? '')
     else if (char === '"') quoted = !quoted
-    else if (!quoted && (char === '#' || char === ';')) return { value: value.trim(), end: endOfLine(text, at) }
+    else if (!quoted && (char === '#' || char === ';')) return { value: value.trim(), end: endOfLine(text, index) }
     else value += char
-    if (char === '\\') at = skipCarriageReturn(text, at)
+    if (char === '\\') index = skipCarriageReturn(text, index)
   }
-  return { value: value.trim(), end: at + 1 }
+  return { value: value.trim(), end: index + 1 }
 }
 
-/** Where a line ends with two characters, the second counts. */
-function skipCarriageReturn(text: string, at: number): number {
-  return text[at] === '\r' && text[at + 1] === '\n' ? at + 1 : at
+/** The index of the line feed when a CRLF starts at `index`. */
+function skipCarriageReturn(text: string, index: number): number {
+  return text[index] === '\r' && text[index + 1] === '\n' ? index + 1 : index
 }
 
 function unescapeChar(char: string): string {

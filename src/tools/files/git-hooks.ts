@@ -5,15 +5,16 @@ import type { GitConfigEntry } from './git-config.ts'
 import { parseGitConfig } from './git-config.ts'
 
 /*
- * What runs with the rights of whoever uses git in a working tree, wherever the repository's own settings say that it is.
+ * Finds the files that git executes or reads as config. An agent that writes one of them escapes the sandbox: git runs it
+ * with the rights of the next person who uses git in that working tree.
  */
 
-/** Where git keeps what belongs to a working tree: its `.git`, or what the file or link of that name points to. */
+/** The git folder of a working tree: its `.git`, or the target of a `.git` file (`gitdir:`) or symlink. */
 export function findGitFolder(tree: string): string | undefined {
   const git = join(tree, '.git')
-  const there = lstatSync(git, { throwIfNoEntry: false })
-  if (there?.isDirectory()) return git
-  if (there?.isSymbolicLink()) return resolveLinkedFolder(git)
+  const stat = lstatSync(git, { throwIfNoEntry: false })
+  if (stat?.isDirectory()) return git
+  if (stat?.isSymbolicLink()) return resolveLinkedFolder(git)
   const target = /^gitdir:\s*(.+?)\s*$/m.exec(readConfigText(git))?.[1]
   return target === undefined ? undefined : resolve(tree, target)
 }
@@ -22,29 +23,26 @@ function resolveLinkedFolder(link: string): string | undefined {
   return statSync(link, { throwIfNoEntry: false })?.isDirectory() ? realpathSync(link) : undefined
 }
 
-/** The most files of settings that are read for one working tree. */
+/** Bounds chains of `include.path` per working tree. */
 const MAX_CONFIG_FILES = 64
 
-/**
- * The files and folders that a repository's settings name: other settings, hooks in another place than usual, and programs
- * of the working tree.
- */
+/** Paths that a repository's own config names: included config files, `core.hooksPath`, and programs to run. */
 export function pathsNamedInGitConfig(tree: string): string[] {
   const git = findGitFolder(tree)
   if (git === undefined) return []
-  const shared = resolve(git, readConfigText(join(git, 'commondir')).trim() || '.')
-  const files = [...new Set([join(shared, 'config'), join(git, 'config'), join(git, 'config.worktree')])]
-  const own = files.length
-  const named: string[] = []
-  for (let at = 0; at < files.length && at < MAX_CONFIG_FILES; at++) {
-    const file = files[at] ?? ''
-    for (const setting of parseGitConfig(readConfigText(file))) {
-      const included = includedConfig(setting, file)
+  const commonFolder = resolve(git, readConfigText(join(git, 'commondir')).trim() || '.')
+  const files = [...new Set([join(commonFolder, 'config'), join(git, 'config'), join(git, 'config.worktree')])]
+  const ownFiles = files.length
+  const paths: string[] = []
+  for (let index = 0; index < files.length && index < MAX_CONFIG_FILES; index++) {
+    const file = files[index] ?? ''
+    for (const entry of parseGitConfig(readConfigText(file))) {
+      const included = includedConfig(entry, file)
       if (included !== undefined && !files.includes(included)) files.push(included)
-      named.push(...hookPaths(setting, tree), ...programPaths(setting, tree))
+      paths.push(...hookPaths(entry, tree), ...programPaths(entry, tree))
     }
   }
-  return [...named, ...files.slice(own)]
+  return [...paths, ...files.slice(ownFiles)]
 }
 
 function includedConfig({ section, key, value }: GitConfigEntry, file: string): string | undefined {
@@ -55,24 +53,25 @@ function includedConfig({ section, key, value }: GitConfigEntry, file: string): 
 function hookPaths({ section, key, value }: GitConfigEntry, tree: string): string[] {
   if (section !== 'core' || key !== 'hookspath' || value === '') return []
   const path = resolve(tree, expandHome(value))
-  // husky names `.husky/_`; the hooks in there run the files beside that folder.
+  // husky sets `.husky/_`; the hooks in there run the files of the parent folder.
   return [basename(path) === '_' ? dirname(path) : path]
 }
 
-/** Settings that name a program to be run. */
+/** Settings whose value is a program to run. */
 const PROGRAM_KEYS =
   /^(fsmonitor|sshcommand|editor|pager|askpass|gitproxy|textconv|command|cmd|clean|smudge|process|driver|program|helper)$/
 
 /**
- * Files of the working tree among the words of a setting: any of them may be run or read as settings. A program that is
- * not there yet counts where it is named by its way: whoever made it would be run.
+ * Files of the working tree that appear in a value: git may run them or read them as config. A program that does not exist
+ * yet counts when it is named by a path, because an agent that creates it would have it executed.
  */
 function programPaths({ section, key, value }: GitConfigEntry, tree: string): string[] {
-  const runs = PROGRAM_KEYS.test(key) || section === 'alias'
+  const runsProgram = PROGRAM_KEYS.test(key) || section === 'alias'
   const words = value.split(/[\s"'`;|&()<>=]+/).filter((word) => word !== '' && word.length < 1024)
   return words.flatMap((word) => {
     const path = resolve(tree, expandHome(word))
-    return isFile(path) || (runs && isMissing(path) && /^[\w.][\w.-]*(\/[\w.-]+)+$/.test(word)) ? path : []
+    const isFuturePath = runsProgram && isMissing(path) && /^[\w.][\w.-]*(\/[\w.-]+)+$/.test(word)
+    return isFile(path) || isFuturePath ? path : []
   })
 }
 
@@ -96,13 +95,13 @@ function isFile(path: string): boolean {
   }
 }
 
-/** Only of regular files of a sane size: opening a pipe that a command left there would wait for ever. */
+/** Denial of service: a named pipe would block forever and a huge file exhaust memory, so both read as empty. */
 function readConfigText(file: string): string {
   let fd: number | undefined
   try {
     fd = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK)
-    const there = fstatSync(fd)
-    return there.isFile() && there.size < 1_000_000 ? readFileSync(fd, 'utf8') : ''
+    const stat = fstatSync(fd)
+    return stat.isFile() && stat.size < 1_000_000 ? readFileSync(fd, 'utf8') : ''
   } catch {
     return ''
   } finally {

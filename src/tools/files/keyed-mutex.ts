@@ -1,19 +1,19 @@
-/** Work on the same name happens one after the other, on different names side by side. */
+/** A mutex per key: work on one key runs in order, work on different keys in parallel. */
 export class KeyedMutex {
   private readonly tails = new Map<string, Promise<void>>()
 
-  async runExclusive<T>(name: string, work: () => Promise<T>): Promise<T> {
-    const before = this.tails.get(name) ?? Promise.resolve()
-    const mine = before.then(work)
-    const over = mine.then(
+  async runExclusive<T>(key: string, work: () => Promise<T>): Promise<T> {
+    const previous = this.tails.get(key) ?? Promise.resolve()
+    const result = previous.then(work)
+    const tail = result.then(
       () => undefined,
       () => undefined,
     )
-    this.tails.set(name, over)
+    this.tails.set(key, tail)
     try {
-      return await mine
+      return await result
     } finally {
-      if (this.tails.get(name) === over) this.tails.delete(name)
+      if (this.tails.get(key) === tail) this.tails.delete(key)
     }
   }
 }

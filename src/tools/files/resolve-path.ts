@@ -9,174 +9,178 @@ import type { WorkspacePath } from './workspace-path.ts'
 import { outsideWorkspaceError, parseWorkspacePath, pathSegments, relativeToRoot } from './workspace-path.ts'
 
 /*
- * The way from the root of a workspace to a place in it, on descriptors.
- * 1. Each folder is opened through the descriptor of the one above it, never following a link, so that swapping a folder
- *    for a link between two looks leads nowhere else.
- * 2. Links are followed by us, name by name, and only to places inside the workspace. `..` goes back along descriptors.
- * 3. Whoever uses the spot opens its last name without following links.
+ * Path resolution that is safe against path traversal and symlink races (TOCTOU), on directory descriptors.
+ * 1. Each folder is opened through the descriptor of its parent with O_NOFOLLOW, so that replacing a folder by a symlink
+ *    between check and use does not redirect the access.
+ * 2. Symlinks are expanded here, segment by segment, and only to targets inside the workspace. `..` pops a descriptor.
+ * 3. Callers open the last segment with `NO_FOLLOW`.
  */
 
-/** Reaches into an open folder by its descriptor; what happens to the folder's name meanwhile does not matter. */
+/** On Linux, `/proc/self/fd/N` addresses an open folder even when its path is renamed or replaced meanwhile. */
 const HAS_PROC_FD = process.platform === 'linux'
-/** macOS: no name on the way may be a link. */
+/** macOS: fails when any segment of the path is a symlink. */
 const O_NOFOLLOW_ANY = process.platform === 'darwin' ? 0x2000_0000 : 0
-const MAX_LINKS = 40
+const MAX_SYMLINKS = 40
 
 export const NO_FOLLOW = constants.O_NOFOLLOW | O_NOFOLLOW_ANY
 
-/** A place in a workspace, reached: `${folder}/${name}` is good while the work on it lasts. */
+/** A path in a workspace after resolution. Valid only while its folder descriptors are open. */
 export interface ResolvedPath {
   folder: string
-  /** `.` for a folder that was reached as such. */
+  /** `.` when the path is the folder itself. */
   name: string
   path: string
-  /** The names from the root after all links: what the place really is. */
+  /** The real path from the workspace root, with all symlinks resolved. */
   segments: readonly string[]
   stat: Stats | undefined
 }
 
 interface OpenFolder {
-  /** None for a folder that is not there and only thought of. */
+  /** `undefined` for a folder that does not exist (see `allowMissing`). */
   fd: number | undefined
   folder: string
 }
 
-export interface ResolveOptions {
+export interface ResolveRequest {
+  target: WorkspacePath
   purpose: AccessPurpose
-  /** Make the folders that are missing on the way. */
+  /** Creates missing folders. */
   create?: boolean
 }
 
 /**
- * Where a path leads, as names from the root, also through folders that are not there yet. Only for judging it: what leads
- * nowhere is refused, for no rule could be held against it.
+ * The real path of `requested` from the workspace root: the permission subject. Missing folders are allowed, for `Write`
+ * may create them. A path that cannot be resolved is denied, because no rule could match it.
  */
 export function resolveRelativePath(workspace: Workspace, requested: string): string {
-  const steps: OpenFolder[] = []
+  const openFolders: OpenFolder[] = []
   try {
-    const place = parseWorkspacePath(workspace, requested)
-    return resolvePath(workspace, place, { purpose: 'internal' }, steps, true).segments.join('/')
+    const target = parseWorkspacePath(workspace, requested)
+    const request = { target, purpose: 'internal', allowMissing: true } as const
+    return resolvePath(workspace, request, openFolders).segments.join('/')
   } catch (thrown) {
     const { code, message, hint } = toTroupeError(thrown)
     throw code === 'denied'
       ? thrown
-      : accessDeniedError(`'${requested}' leads to no place in the workspace: ${message}`, hint)
+      : accessDeniedError(`'${requested}' cannot be resolved in the workspace: ${message}`, hint)
   } finally {
-    while (steps.length > 0) closeLastFolder(steps)
+    closeAllFolders(openFolders)
   }
 }
 
-/** Goes down to a place, does the work there, and closes what was opened on the way. */
+/** Resolves a path, runs `work` on it while its folders are open, then closes them. */
 export async function withResolvedPath<T>(
   workspace: Workspace,
-  place: WorkspacePath,
-  options: ResolveOptions,
-  work: (spot: ResolvedPath) => T | Promise<T>,
+  request: ResolveRequest,
+  work: (resolved: ResolvedPath) => T | Promise<T>,
 ): Promise<T> {
-  const steps: OpenFolder[] = []
+  const openFolders: OpenFolder[] = []
   try {
-    const spot = resolvePath(workspace, place, options, steps)
-    return await work(spot)
+    return await work(resolvePath(workspace, request, openFolders))
   } finally {
-    while (steps.length > 0) closeLastFolder(steps)
+    closeAllFolders(openFolders)
   }
 }
 
 /**
- * Works in a folder that is reached from a root without a single link, and is held open meanwhile. Where the way leads
- * through a link, or nowhere, nothing is done: what is there is not what was meant.
+ * Runs `work` in a folder below `root` that is held open meanwhile. Returns `undefined` when a segment is a symlink or
+ * missing: following a symlink would let a sandboxed command redirect our own writes (symlink race).
  */
 export function withLinkFreeFolder<T>(
   root: string,
-  names: readonly string[],
+  segments: readonly string[],
   work: (folder: string) => T,
 ): T | undefined {
-  const steps: OpenFolder[] = []
+  const openFolders: OpenFolder[] = []
   try {
     try {
-      steps.push(openFolder(root))
-      for (const name of names) steps.push(openFolder(`${steps.at(-1)?.folder}/${name}`))
+      openFolders.push(openFolder(root))
+      for (const name of segments) openFolders.push(openFolder(`${openFolders.at(-1)?.folder}/${name}`))
     } catch {
       return undefined
     }
-    return work(steps.at(-1)?.folder ?? root)
+    return work(openFolders.at(-1)?.folder ?? root)
   } finally {
-    while (steps.length > 0) closeLastFolder(steps)
+    closeAllFolders(openFolders)
   }
 }
 
 function resolvePath(
   workspace: Workspace,
-  place: WorkspacePath,
-  options: ResolveOptions,
-  steps: OpenFolder[],
-  pretend = false,
+  { target, purpose, create, allowMissing }: ResolveRequest & { allowMissing?: boolean },
+  openFolders: OpenFolder[],
 ): ResolvedPath {
+  const { requested } = target
   const segments: string[] = []
-  const ahead = [...place.segments]
-  let links = 0
-  steps.push(openFolder(workspace.realPath))
-  for (let name = ahead.shift(); name !== undefined; name = ahead.shift()) {
+  const remaining = [...target.segments]
+  let symlinks = 0
+  openFolders.push(openFolder(workspace.realPath))
+  for (let name = remaining.shift(); name !== undefined; name = remaining.shift()) {
     if (name === '..') {
-      if (segments.pop() === undefined) throw outsideWorkspaceError(place.shown)
-      closeLastFolder(steps)
+      if (segments.pop() === undefined) throw outsideWorkspaceError(requested)
+      closeLastFolder(openFolders)
       continue
     }
-    const folder = steps.at(-1)?.folder ?? ''
+    const folder = openFolders.at(-1)?.folder ?? ''
     const path = `${folder}/${name}`
-    const stat = statIfExists(path, place)
+    const stat = statIfExists(path, requested)
     if (stat?.isSymbolicLink()) {
-      if (++links > MAX_LINKS) throw invalidCallError(`'${place.shown}' goes through links that lead to each other`)
-      const target = readlinkSync(path)
-      if (target.startsWith('/')) {
-        const inside = relativeToRoot(workspace, target)
-        if (inside === undefined) throw outsideWorkspaceError(place.shown)
-        while (segments.pop() !== undefined) closeLastFolder(steps)
-        ahead.unshift(...pathSegments(inside))
-      } else ahead.unshift(...pathSegments(target))
+      if (++symlinks > MAX_SYMLINKS) throw invalidCallError(`'${requested}' has a symlink loop`)
+      const link = readlinkSync(path)
+      if (link.startsWith('/')) {
+        const inside = relativeToRoot(workspace, link)
+        if (inside === undefined) throw outsideWorkspaceError(requested)
+        while (segments.pop() !== undefined) closeLastFolder(openFolders)
+        remaining.unshift(...pathSegments(inside))
+      } else remaining.unshift(...pathSegments(link))
       continue
     }
     segments.push(name)
-    // For a writer, before folders are made on the way; for a reader only where the way ends.
-    if (options.purpose === 'write' || ahead.length === 0) checkProtected(workspace, segments, options.purpose)
-    if (ahead.length === 0) return { folder, name, path, segments, stat }
+    // Writers: before any folder is created. Readers: only for the final path.
+    if (purpose === 'write' || remaining.length === 0) checkProtected(workspace, segments, purpose)
+    if (remaining.length === 0) return { folder, name, path, segments, stat }
     if (stat === undefined) {
-      if (pretend) {
-        // Not the end: `..` may lead back to what is there, and from there through a link.
-        steps.push({ fd: undefined, folder: path })
+      if (allowMissing) {
+        // Resolution must continue: a later `..` can lead back to an existing folder and from there through a symlink.
+        openFolders.push({ fd: undefined, folder: path })
         continue
       }
-      if (!options.create) throw notFoundError(place)
+      if (!create) throw notFoundError(requested)
       ensureFolder(path)
     } else if (!stat.isDirectory()) throw invalidCallError(`'${segments.join('/')}' is a file, not a folder`)
-    steps.push(openFolder(path, place))
+    openFolders.push(openFolder(path, requested))
   }
-  checkProtected(workspace, segments, options.purpose)
-  const folder = steps.at(-1)?.folder ?? ''
-  return { folder, name: '.', path: `${folder}/.`, segments, stat: statIfExists(`${folder}/.`, place) }
+  checkProtected(workspace, segments, purpose)
+  const folder = openFolders.at(-1)?.folder ?? ''
+  return { folder, name: '.', path: `${folder}/.`, segments, stat: statIfExists(`${folder}/.`, requested) }
 }
 
-function openFolder(path: string, place?: WorkspacePath): OpenFolder {
+function openFolder(path: string, requested?: string): OpenFolder {
   try {
     const fd = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY | NO_FOLLOW)
     return { fd, folder: HAS_PROC_FD ? `/proc/self/fd/${fd}` : path }
   } catch (thrown) {
-    if (place && ['ELOOP', 'ENOTDIR', 'ENOENT'].includes(errorCode(thrown))) throw concurrentChangeError(place)
+    if (requested !== undefined && ['ELOOP', 'ENOTDIR', 'ENOENT'].includes(errorCode(thrown)))
+      throw concurrentChangeError(requested)
     throw thrown
   }
 }
 
-function closeLastFolder(steps: OpenFolder[]): void {
-  const step = steps.pop()
-  if (step?.fd !== undefined) closeSync(step.fd)
+function closeLastFolder(openFolders: OpenFolder[]): void {
+  const last = openFolders.pop()
+  if (last?.fd !== undefined) closeSync(last.fd)
 }
 
-function statIfExists(path: string, place: WorkspacePath): Stats | undefined {
+function closeAllFolders(openFolders: OpenFolder[]): void {
+  while (openFolders.length > 0) closeLastFolder(openFolders)
+}
+
+function statIfExists(path: string, requested: string): Stats | undefined {
   try {
     return lstatSync(path)
   } catch (thrown) {
     if (errorCode(thrown) === 'ENOENT') return undefined
-    if (errorCode(thrown) === 'ENAMETOOLONG') throw invalidCallError(`a name in '${place.shown}' is too long`)
+    if (errorCode(thrown) === 'ENAMETOOLONG') throw invalidCallError(`a name in '${requested}' is too long`)
     throw thrown
   }
 }
@@ -189,11 +193,11 @@ function ensureFolder(path: string): void {
   }
 }
 
-export function notFoundError(place: { shown: string }): Error {
-  return invalidCallError(`there is no '${place.shown}' in the workspace`, 'look with Glob for what there is')
+export function notFoundError(path: string): Error {
+  return invalidCallError(`'${path}' does not exist in the workspace`, 'find existing files with Glob')
 }
 
-/** Someone put another file or a link there between our look and our grasp. */
-export function concurrentChangeError(place: { shown: string }): Error {
-  return invalidCallError(`'${place.shown}' was replaced while it was being opened`, 'look again')
+/** A symlink race: the path was replaced between check and use. */
+export function concurrentChangeError(path: string): Error {
+  return invalidCallError(`'${path}' was replaced while it was being opened`, 'try again')
 }

@@ -2,11 +2,11 @@ import { appendState, readState, toFileName } from './tool-state.ts'
 import type { Workspace } from './workspace.ts'
 
 /*
- * What each session last saw of each file, as content hashes.
- * 1. It is a file of lines in the workspace's own folder, so that a resumed run can go on editing. Where it is gone, nothing
- *    counts as read and the model is told to read again: the safe side.
- * 2. A change is announced with its key and the hash it will leave before it is made. After a crash the file's hash then
- *    tells whether it was made.
+ * The content hash of each file as each session last saw it.
+ * 1. Stored as JSON Lines in `.troupe/seen`, so that a resumed run can continue editing. If the file is lost, nothing counts
+ *    as read and the model has to read again (fail safe).
+ * 2. Write-ahead: a change is recorded with its idempotency key and its resulting hash before it is made. After a crash, the
+ *    file's hash shows whether it was made.
  */
 
 export interface PendingChange {
@@ -34,64 +34,67 @@ export class SeenFiles {
     this.workspace = workspace
   }
 
-  /** The hash of what the session last read or wrote there. */
+  /** The hash of the content that the session last read or wrote. */
   async lastSeenHash(session: string, path: string): Promise<string | undefined> {
     return (await this.loadState(session)).seen.get(path)
   }
 
   async recordSeen(session: string, path: string, hash: string): Promise<void> {
-    const memory = await this.loadState(session)
-    if (memory.seen.get(path) === hash) return
-    memory.seen.set(path, hash)
+    const state = await this.loadState(session)
+    if (state.seen.get(path) === hash) return
+    state.seen.set(path, hash)
     await this.append(session, { path, hash })
   }
 
-  async recordPendingChange(session: string, path: string, key: string, change: PendingChange): Promise<void> {
-    const memory = await this.loadState(session)
-    memory.pending.set(key, change)
-    await this.append(session, { path, hash: change.after, key, before: change.before })
+  async recordPendingChange(
+    session: string,
+    { path, key, before, after }: PendingChange & { path: string; key: string },
+  ): Promise<void> {
+    const state = await this.loadState(session)
+    state.pending.set(key, { before, after })
+    await this.append(session, { path, hash: after, key, before })
   }
 
-  /** What a call had announced before it was interrupted. */
+  /** The write-ahead record of an interrupted call. */
   async pendingChange(session: string, key: string): Promise<PendingChange | undefined> {
     return (await this.loadState(session)).pending.get(key)
   }
 
-  private append(session: string, line: SeenRecord): Promise<void> {
-    return appendState(this.workspace, this.file(session), `${JSON.stringify(line)}\n`)
+  private append(session: string, record: SeenRecord): Promise<void> {
+    return appendState(this.workspace, this.statePath(session), `${JSON.stringify(record)}\n`)
   }
 
   private loadState(session: string): Promise<SeenState> {
-    let memory = this.sessions.get(session)
-    if (!memory) {
-      memory = readState(this.workspace, this.file(session)).then((text) => parseState(text ?? ''))
-      this.sessions.set(session, memory)
+    let state = this.sessions.get(session)
+    if (!state) {
+      state = readState(this.workspace, this.statePath(session)).then((text) => parseState(text ?? ''))
+      this.sessions.set(session, state)
     }
-    return memory
+    return state
   }
 
-  private file(session: string): string[] {
+  private statePath(session: string): string[] {
     return ['seen', `${toFileName(session)}.jsonl`]
   }
 }
 
 function parseState(text: string): SeenState {
-  const memory: SeenState = { seen: new Map(), pending: new Map() }
-  for (const raw of text.split('\n')) {
-    const line = parseRecord(raw)
-    if (!line) continue
-    if (line.key === undefined) memory.seen.set(line.path, line.hash)
-    else memory.pending.set(line.key, { before: line.before ?? null, after: line.hash })
+  const state: SeenState = { seen: new Map(), pending: new Map() }
+  for (const line of text.split('\n')) {
+    const record = parseRecord(line)
+    if (!record) continue
+    if (record.key === undefined) state.seen.set(record.path, record.hash)
+    else state.pending.set(record.key, { before: record.before ?? null, after: record.hash })
   }
-  return memory
+  return state
 }
 
-/** A line cut off by a crash is no line. */
-function parseRecord(raw: string): SeenRecord | undefined {
+/** Ignores a line that a crash cut off. */
+function parseRecord(line: string): SeenRecord | undefined {
   try {
-    const line: unknown = JSON.parse(raw)
-    const { path, hash } = line as SeenRecord
-    return typeof path === 'string' && typeof hash === 'string' ? (line as SeenRecord) : undefined
+    const record: unknown = JSON.parse(line)
+    const { path, hash } = record as SeenRecord
+    return typeof path === 'string' && typeof hash === 'string' ? (record as SeenRecord) : undefined
   } catch {
     return undefined
   }

@@ -7,19 +7,19 @@ import { NO_FOLLOW, withResolvedPath } from './resolve-path.ts'
 import type { Workspace } from './workspace.ts'
 
 /*
- * What tools remember between calls, as files in the workspace's own folder, reached as carefully as any other file: a
- * workspace is full of things that agents made.
+ * State of tools between calls, as files in `.troupe`. Opened with the same path resolution as files of agents: agents
+ * control the workspace and could place symlinks in it.
  */
 
-/** A name that is safe as a file name and keeps different ids apart. */
+/** Encodes an id as a file name. Prevents path traversal; different ids get different names. */
 export function toFileName(id: string): string {
   return id.replace(/[^A-Za-z0-9_-]/g, (char) => `.${char.codePointAt(0)?.toString(16)}.`).slice(0, 200)
 }
 
-export async function readState(workspace: Workspace, names: readonly string[]): Promise<string | undefined> {
-  const place = statePath(names)
+export async function readState(workspace: Workspace, segments: readonly string[]): Promise<string | undefined> {
+  const target = statePath(segments)
   try {
-    return await withResolvedPath(workspace, place, { purpose: 'internal' }, async ({ path, stat }) => {
+    return await withResolvedPath(workspace, { target, purpose: 'internal' }, async ({ path, stat }) => {
       if (!stat?.isFile()) return undefined
       const handle = await open(path, constants.O_RDONLY | NO_FOLLOW)
       try {
@@ -29,14 +29,15 @@ export async function readState(workspace: Workspace, names: readonly string[]):
       }
     })
   } catch (thrown) {
-    // The folder of the file was never made.
+    // The folder does not exist yet.
     if (errorCode(thrown) === 'tool_failed') return undefined
     throw thrown
   }
 }
 
-export async function appendState(workspace: Workspace, names: readonly string[], text: string): Promise<void> {
-  await withResolvedPath(workspace, statePath(names), { purpose: 'internal', create: true }, async ({ path }) => {
+export async function appendState(workspace: Workspace, segments: readonly string[], text: string): Promise<void> {
+  const target = statePath(segments)
+  await withResolvedPath(workspace, { target, purpose: 'internal', create: true }, async ({ path }) => {
     const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | NO_FOLLOW
     const handle = await open(path, flags, 0o600)
     try {
@@ -47,12 +48,14 @@ export async function appendState(workspace: Workspace, names: readonly string[]
   })
 }
 
-export async function replaceState(workspace: Workspace, names: readonly string[], text: string): Promise<void> {
-  await withResolvedPath(workspace, statePath(names), { purpose: 'internal', create: true }, (spot) =>
-    replaceFileAtomically(spot, Buffer.from(text)),
+export async function replaceState(workspace: Workspace, segments: readonly string[], text: string): Promise<void> {
+  const target = statePath(segments)
+  await withResolvedPath(workspace, { target, purpose: 'internal', create: true }, (resolved) =>
+    replaceFileAtomically(resolved, Buffer.from(text)),
   )
 }
 
-function statePath(names: readonly string[]) {
-  return { segments: [TROUPE_FOLDER, ...names], shown: [TROUPE_FOLDER, ...names].join('/') }
+function statePath(segments: readonly string[]) {
+  const path = [TROUPE_FOLDER, ...segments]
+  return { segments: path, requested: path.join('/') }
 }

@@ -1,45 +1,42 @@
 import { accessDeniedError } from '../tool-errors.ts'
 
-/** Where a request points, as names below the workspace. `..` is kept: what it means is decided on the way down. */
+/** A requested path as segments below the workspace. `..` is kept: its meaning depends on symlinks (see `resolvePath`). */
 export interface WorkspacePath {
   segments: readonly string[]
-  /** How the request spelled it, for messages. */
-  shown: string
+  /** As the caller spelled it, for messages. */
+  requested: string
 }
 
-/** A workspace by all the absolute names it is known by, the real one first. */
+/** A workspace with all absolute paths that lead to it, the real path first. */
 export interface WorkspaceRoots {
   realPath: string
   knownPaths: readonly string[]
-  /** Absolute paths of what agents may read and not write, beside what is never theirs to write. */
+  /** Absolute paths that agents may read but not write, in addition to the built-in ones. */
   protect?: readonly string[]
-  /** Absolute paths of what agents do not even see. */
+  /** Absolute paths that agents can neither read nor write. */
   hide?: readonly string[]
 }
 
 export function parseWorkspacePath(roots: WorkspaceRoots, requested: string): WorkspacePath {
-  const shown = requested === '' ? '.' : requested
-  if (requested.includes('\0')) throw accessDeniedError('a path may not contain a NUL character')
+  const displayed = requested === '' ? '.' : requested
+  if (requested.includes('\0')) throw accessDeniedError('the path contains a NUL character')
   if (requested.length > 4096) throw accessDeniedError('the path is longer than 4096 characters')
   if (/^~($|[\\/])/.test(requested)) {
     throw accessDeniedError(
-      `'${shown}' is a home folder, which is outside the workspace`,
-      'give a path inside the workspace',
+      `'${displayed}' is a home folder, which is outside the workspace`,
+      'use a path inside the workspace',
     )
   }
   const inside = requested.startsWith('/') ? relativeToRoot(roots, requested) : requested
-  if (inside === undefined) throw outsideWorkspaceError(shown)
-  return { segments: pathSegments(inside), shown }
+  if (inside === undefined) throw outsideWorkspaceError(displayed)
+  return { segments: pathSegments(inside), requested: displayed }
 }
 
-export function outsideWorkspaceError(shown: string): Error {
-  return accessDeniedError(
-    `'${shown}' is outside the workspace`,
-    'paths are relative to the workspace and stay inside it',
-  )
+export function outsideWorkspaceError(path: string): Error {
+  return accessDeniedError(`'${path}' is outside the workspace`, 'use a path relative to the workspace')
 }
 
-/** The part of an absolute path after one of the workspace's names, or nothing. */
+/** The part of an absolute path below the workspace; `undefined` when it is outside. */
 export function relativeToRoot(roots: WorkspaceRoots, absolute: string): string | undefined {
   for (const root of roots.knownPaths) {
     if (absolute === root) return ''

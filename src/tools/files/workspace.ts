@@ -5,55 +5,55 @@ import { TROUPE_FOLDER } from './check-protected.ts'
 import { isWithin, resolveRealPath } from './protected-paths.ts'
 import type { WorkspaceRoots } from './workspace-path.ts'
 
-/** The folder that a run's tools work in and never leave. */
+/** The folder that all tools of a run are confined to. */
 export interface Workspace extends WorkspaceRoots {}
 
-/** Opens a folder as a workspace and makes Troupe's own folder in it. `hide` is protected too, and not seen. */
+/** Opens a folder as a workspace and creates `.troupe` in it. Hidden paths are protected from writing as well. */
 export function openWorkspace(
   folder: string,
   protect: readonly string[] = [],
   hide: readonly string[] = [],
 ): Workspace {
-  const named = resolve(folder)
-  const realPath = resolveFolder(named)
+  const absolute = resolve(folder)
+  const realPath = resolveFolder(absolute)
   if (realPath === '/') {
-    throw new TroupeError('invalid_input', 'the root of the file system cannot be a workspace', {
-      hint: 'name the folder of the project',
+    throw new TroupeError('invalid_input', 'the workspace cannot be the root of the file system', {
+      hint: 'use the folder of the project',
     })
   }
   ensureTroupeFolder(realPath)
-  const knownPaths = realPath === named ? [realPath] : [realPath, named]
+  const knownPaths = realPath === absolute ? [realPath] : [realPath, absolute]
   const hidden = hide.map((path) => resolve(realPath, path)).flatMap((path) => [path, resolveRealPath(path)])
-  const guarded = [...protect.map((path) => resolve(realPath, path)), ...hidden]
+  const protectedPaths = [...protect.map((path) => resolve(realPath, path)), ...hidden]
   return {
     realPath,
     knownPaths,
-    protect: guarded,
+    protect: protectedPaths,
     hide: [...new Set(hidden)].filter((path) => isWithin(path, realPath)),
   }
 }
 
-function resolveFolder(named: string): string {
+function resolveFolder(path: string): string {
   try {
-    const real = realpathSync(named)
+    const real = realpathSync(path)
     if (statSync(real).isDirectory()) return real
   } catch (cause) {
-    throw new TroupeError('invalid_input', `the workspace '${named}' cannot be opened`, { cause })
+    throw new TroupeError('invalid_input', `the workspace '${path}' cannot be opened`, { cause })
   }
-  throw new TroupeError('invalid_input', `the workspace '${named}' is not a folder`)
+  throw new TroupeError('invalid_input', `the workspace '${path}' is not a folder`)
 }
 
-/** It has to be there, and a folder, before any command runs: a command could make a link of that name. */
-function ensureTroupeFolder(real: string): void {
-  const own = join(real, TROUPE_FOLDER)
+/** Symlink attack: `.troupe` must be a real folder before any command runs, or a command could create it as a symlink. */
+function ensureTroupeFolder(realPath: string): void {
+  const folder = join(realPath, TROUPE_FOLDER)
   try {
-    mkdirSync(own)
+    mkdirSync(folder)
   } catch {
-    // It is there already, or cannot be made: the next look tells.
+    // It exists or cannot be created; the check below decides.
   }
-  const there = lstatSync(own, { throwIfNoEntry: false })
-  if (there?.isDirectory()) return
-  throw new TroupeError('invalid_input', `'${own}' has to be a folder`, {
-    hint: there ? 'move away what has that name now' : 'make the workspace writable',
+  const stat = lstatSync(folder, { throwIfNoEntry: false })
+  if (stat?.isDirectory()) return
+  throw new TroupeError('invalid_input', `'${folder}' is not a folder`, {
+    hint: stat ? 'rename or remove it' : 'make the workspace writable',
   })
 }

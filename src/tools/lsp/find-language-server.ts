@@ -10,8 +10,8 @@ import { operatorError } from '../tool-errors.ts'
 export type LanguageServerCommand = readonly [program: string, ...args: string[]]
 
 /**
- * The server for TypeScript and JavaScript: the compiler of the workspace if it has one built in (from version 7), the
- * separate server of the workspace, or one that is installed on the machine.
+ * Finds the TypeScript language server: `typescript` 7 or later in the workspace (`tsc --lsp`), then
+ * `typescript-language-server` in the workspace, then the one on a trusted `PATH`.
  */
 export function findTypescriptServer(workspace: Workspace): LanguageServerCommand {
   const modules = join(workspace.realPath, 'node_modules')
@@ -19,17 +19,17 @@ export function findTypescriptServer(workspace: Workspace): LanguageServerComman
   if (existsSync(compiler) && majorVersion(join(modules, 'typescript', 'package.json')) >= 7) {
     return [process.execPath, compiler, '--lsp', '--stdio']
   }
-  const own = join(modules, 'typescript-language-server', 'lib', 'cli.mjs')
-  if (existsSync(own)) return [process.execPath, own, '--stdio']
+  const serverScript = join(modules, 'typescript-language-server', 'lib', 'cli.mjs')
+  if (existsSync(serverScript)) return [process.execPath, serverScript, '--stdio']
   const installed = findProgram('typescript-language-server', trustedPath([workspace.realPath]))
   if (installed !== undefined) return [installed, '--stdio']
   throw operatorError(
-    'there is no language server for TypeScript in this workspace',
-    'install typescript 7 or typescript-language-server in it, or give lsp: [program, ...arguments]',
+    'no TypeScript language server is installed',
+    'install typescript 7 or typescript-language-server in the workspace, or set `lsp: [program, ...args]`',
   )
 }
 
-/** What a command left there may be no file: a pipe would be waited for, a device read without end. */
+/** Denial of service: a command may have replaced the manifest by a pipe or a device, hence `readSmallFile`. */
 function majorVersion(manifest: string): number {
   try {
     const { version } = JSON.parse(readSmallFile(manifest) ?? '{}') as { version?: unknown }

@@ -16,7 +16,7 @@ export interface LanguageServerHostOptions {
   workspace: Workspace
   sandbox: Sandbox
   sleep(ms: number, signal: AbortSignal): Promise<void>
-  /** Instead of the workspace's own. */
+  /** Default: the language server found by `findTypescriptServer`. */
   command?: LanguageServerCommand
   limits?: LanguageServerLimits
 }
@@ -24,7 +24,7 @@ export interface LanguageServerHostOptions {
 const SOURCE_FILES = /\.(?:[cm]?[jt]sx?|json)$/
 const IDLE_MS = 10 * 60_000
 
-/** The workspace's language server: started when it is first needed, again when it ended, stopped when nobody asks. */
+/** Starts the language server on demand, restarts it after a failure, and stops it when idle. */
 export class LanguageServerHost {
   private readonly options: LanguageServerHostOptions
   private current: Promise<LanguageServer> | undefined
@@ -35,24 +35,24 @@ export class LanguageServerHost {
     this.options = options
   }
 
-  /** A server that knows the workspace as it is now. */
+  /** A running server that has been notified of all file changes. */
   async ready(signal: AbortSignal): Promise<LanguageServer> {
     clearTimeout(this.idleTimer)
     this.idleTimer = setTimeout(() => this.stop(), IDLE_MS)
     this.idleTimer.unref()
-    const known =
+    const running =
       this.current &&
       (await withAbort(
         this.current.catch(() => undefined),
         signal,
       ))
     const changes = await this.fileChanges(signal)
-    if (known && !known.isStopped) {
-      if (changes.length > 0) known.notify('workspace/didChangeWatchedFiles', { changes })
-      return known
+    if (running && !running.isStopped) {
+      if (changes.length > 0) running.notify('workspace/didChangeWatchedFiles', { changes })
+      return running
     }
     this.current = this.start()
-    // Whoever cannot wait leaves; the start goes on for those who come later.
+    // An abort ends only this wait; the start continues for later callers.
     return withAbort(this.current, signal)
   }
 
@@ -67,20 +67,21 @@ export class LanguageServerHost {
 
   private async start(): Promise<LanguageServer> {
     const { workspace, sandbox, sleep, command, limits = DEFAULT_LANGUAGE_SERVER_LIMITS } = this.options
-    // It is the workspace's own program: it may be anything, so it runs where commands run, and only reads.
-    const work = await spawnSandboxedServer(sandbox, {
+    // The server comes from the workspace and is untrusted: it runs in the sandbox, without write access.
+    const serverProcess = await spawnSandboxedServer(sandbox, {
       command: command ?? findTypescriptServer(workspace),
       write: false,
     })
-    // A server that waits for questions is no reason for the process to go on.
-    work.child.unref()
-    for (const pipe of [work.child.stdin, work.child.stdout, work.child.stderr]) (pipe as Socket | null)?.unref()
-    const server = new LanguageServer(work, limits, sleep)
+    // An idle server must not keep this process alive.
+    const { child } = serverProcess
+    child.unref()
+    for (const pipe of [child.stdin, child.stdout, child.stderr]) (pipe as Socket | null)?.unref()
+    const server = new LanguageServer(serverProcess, limits, sleep)
     await server.initialize(workspace.realPath)
     return server
   }
 
-  /** Files that came, changed or went since the last look: commands change them behind the server's back. */
+  /** Files created, changed or deleted since the last call: commands change files without notifying the server. */
   private async fileChanges(signal: AbortSignal): Promise<{ uri: string; type: 1 | 2 | 3 }[]> {
     const { workspace } = this.options
     const root = { folder: workspace.realPath, path: workspace.realPath, segments: [] }

@@ -5,10 +5,10 @@ import type { LspMessage } from './lsp-messages.ts'
 import { readLspMessages, writeLspMessage } from './lsp-messages.ts'
 
 /*
- * One language server at work.
- * 1. Every request ends: with an answer, an error, the server's end, or a time limit. A server that let one limit pass is
- *    stopped, for it may never answer again.
- * 2. It is told of every document before it is asked about it, and of every change since.
+ * One running language server.
+ * 1. Every request ends with a response, an error, the exit of the server, or a timeout. After a timeout the server is
+ *    stopped, because it may hang forever.
+ * 2. A document is opened or synchronized before every request about it.
  */
 
 export interface LanguageServerLimits {
@@ -26,7 +26,7 @@ interface PendingRequest {
 }
 
 export class LanguageServer {
-  /** True once it can no longer be used. */
+  /** True after a failure or `stop`; the instance cannot be reused. */
   isStopped = false
   private readonly pending = new Map<number, PendingRequest>()
   private readonly documents = new Map<string, { version: number; text: string }>()
@@ -36,24 +36,24 @@ export class LanguageServer {
   private next = 1
   private stderrTail = ''
 
-  constructor(work: SandboxedProcess, limits: LanguageServerLimits, sleep: Sleep) {
-    this.serverProcess = work
+  constructor(serverProcess: SandboxedProcess, limits: LanguageServerLimits, sleep: Sleep) {
+    this.serverProcess = serverProcess
     this.limits = limits
     this.sleep = sleep
-    const { stdout, stderr, stdin } = work.child
+    const { stdout, stderr, stdin } = serverProcess.child
     if (stdout) {
       readLspMessages(
         stdout,
         (message) => this.receive(message),
-        (why) => this.fail(why),
+        (reason) => this.fail(reason),
       )
     }
     stderr?.on('data', (chunk: Buffer) => {
       this.stderrTail = (this.stderrTail + chunk.toString('utf8')).slice(-500)
     })
     stdin?.on('error', () => {})
-    work.ended.then(
-      () => this.fail(`it ended${this.stderrTail === '' ? '' : `: ${this.stderrTail.trim()}`}`),
+    serverProcess.ended.then(
+      () => this.fail(`it exited${this.stderrTail === '' ? '' : `: ${this.stderrTail.trim()}`}`),
       (error: Error) => this.fail(error.message),
     )
   }
@@ -80,17 +80,17 @@ export class LanguageServer {
   }
 
   async request(method: string, params: unknown, limit = this.limits.request_ms): Promise<unknown> {
-    if (this.isStopped) throw operatorError('the language server has ended')
+    if (this.isStopped) throw operatorError('the language server has stopped')
     const id = this.next++
     const done = new AbortController()
-    const answer = new Promise<unknown>((resolve, reject) => this.pending.set(id, { resolve, reject }))
+    const response = new Promise<unknown>((resolve, reject) => this.pending.set(id, { resolve, reject }))
     this.send({ id, method, params })
     const timer = this.sleep(limit, done.signal).then(
-      () => this.fail(`it did not answer ${method} within ${limit} ms`),
+      () => this.fail(`no response to ${method} within ${limit} ms`),
       () => {},
     )
     try {
-      return await answer
+      return await response
     } finally {
       this.pending.delete(id)
       done.abort()
@@ -102,7 +102,7 @@ export class LanguageServer {
     this.send({ method, params })
   }
 
-  /** Makes the server see this text as the document's content. */
+  /** Sends the current content of a document to the server. */
   syncDocument(uri: string, languageId: string, text: string): void {
     const known = this.documents.get(uri)
     if (known?.text === text) return
@@ -116,11 +116,11 @@ export class LanguageServer {
     this.fail('it was stopped')
   }
 
-  private fail(why: string): void {
+  private fail(reason: string): void {
     if (this.isStopped) return
     this.isStopped = true
     this.serverProcess.kill()
-    const error = operatorError(`the language server failed: ${why}`, 'it is started anew with the next call')
+    const error = operatorError(`the language server failed: ${reason}`, 'the next call restarts it')
     for (const { reject } of this.pending.values()) reject(error)
     this.pending.clear()
   }
@@ -132,17 +132,17 @@ export class LanguageServer {
 
   private receive({ id, method, params, result, error }: LspMessage): void {
     if (method !== undefined) {
-      if (id !== undefined) this.send({ id, result: defaultReply(method, params) })
+      if (id !== undefined) this.send({ id, result: defaultResponse(method, params) })
       return
     }
-    const waiting = this.pending.get(Number(id))
-    if (error) waiting?.reject(operatorError(`the language server refused: ${error.message}`))
-    else waiting?.resolve(result ?? null)
+    const request = this.pending.get(Number(id))
+    if (error) request?.reject(operatorError(`the language server returned an error: ${error.message}`))
+    else request?.resolve(result ?? null)
   }
 }
 
-/** What a server asks of its editor: we have no settings, and agree to whatever it wants to register. */
-function defaultReply(method: string, params: unknown): unknown {
+/** Response to a request of the server: no configuration, and every registration is accepted. */
+function defaultResponse(method: string, params: unknown): unknown {
   if (method !== 'workspace/configuration') return null
   return ((params as { items?: unknown[] }).items ?? []).map(() => null)
 }

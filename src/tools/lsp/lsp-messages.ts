@@ -1,6 +1,6 @@
 import type { Readable, Writable } from 'node:stream'
 
-/** A message of the language server protocol; which fields it has tells what it is. */
+/** A JSON-RPC message of the Language Server Protocol: request, notification or response. */
 export interface LspMessage {
   id?: number | string
   method?: string
@@ -9,40 +9,40 @@ export interface LspMessage {
   error?: { code: number; message: string }
 }
 
-/** More than any sane answer; a server that sends it is broken. */
+/** Prevents memory exhaustion by a broken or hostile server. */
 const MAX_MESSAGE_BYTES = 64 * 1024 * 1024
 
-/** Cuts the stream into messages. A stream that makes no sense is reported once and then ignored. */
+/** Splits the stream into messages. A protocol error is reported once; later data is ignored. */
 export function readLspMessages(
   stream: Readable,
-  take: (message: LspMessage) => void,
-  broken: (why: string) => void,
+  onMessage: (message: LspMessage) => void,
+  onError: (reason: string) => void,
 ): void {
-  let waiting: Buffer = Buffer.alloc(0)
-  let over = false
-  const fail = (why: string) => {
-    over = true
-    waiting = Buffer.alloc(0)
-    broken(why)
+  let buffered: Buffer = Buffer.alloc(0)
+  let failed = false
+  const fail = (reason: string) => {
+    failed = true
+    buffered = Buffer.alloc(0)
+    onError(reason)
   }
   stream.on('data', (chunk: Buffer) => {
-    if (over) return
-    waiting = waiting.length === 0 ? chunk : Buffer.concat([waiting, chunk])
+    if (failed) return
+    buffered = buffered.length === 0 ? chunk : Buffer.concat([buffered, chunk])
     for (;;) {
-      const end = waiting.indexOf('\r\n\r\n')
+      const end = buffered.indexOf('\r\n\r\n')
       if (end === -1) {
-        if (waiting.length > 8192) fail('it does not speak the language server protocol')
+        if (buffered.length > 8192) fail('its output is not the Language Server Protocol')
         return
       }
-      const length = Number(/content-length: *(\d+)/i.exec(waiting.toString('latin1', 0, end))?.[1] ?? Number.NaN)
-      if (!(length <= MAX_MESSAGE_BYTES)) return fail('it sent a message of no reasonable length')
-      if (waiting.length < end + 4 + length) return
-      const body = waiting.toString('utf8', end + 4, end + 4 + length)
-      waiting = waiting.subarray(end + 4 + length)
+      const length = Number(/content-length: *(\d+)/i.exec(buffered.toString('latin1', 0, end))?.[1] ?? Number.NaN)
+      if (!(length <= MAX_MESSAGE_BYTES)) return fail('it sent an invalid Content-Length')
+      if (buffered.length < end + 4 + length) return
+      const body = buffered.toString('utf8', end + 4, end + 4 + length)
+      buffered = buffered.subarray(end + 4 + length)
       try {
-        take(JSON.parse(body) as LspMessage)
+        onMessage(JSON.parse(body) as LspMessage)
       } catch {
-        return fail('it sent something that is not JSON')
+        return fail('it sent invalid JSON')
       }
     }
   })

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import type { Workspace } from '../files/workspace.ts'
 
-/* What language servers answer, as lines that a model reads. Positions are shown from 1. */
+/* Formats responses of language servers for a model. Positions are 1-based. */
 
 interface Position {
   line: number
@@ -41,7 +41,7 @@ const KINDS =
     ' ',
   )
 
-/** The path as the other tools take it; places outside the workspace, such as type libraries, keep their own. */
+/** Relative to the workspace; absolute for files outside of it, such as type libraries. */
 export function toDisplayPath(workspace: Workspace, uri: string): string {
   if (!uri.startsWith('file:')) return uri
   const path = fileURLToPath(uri)
@@ -52,16 +52,16 @@ function formatPosition({ line, character }: Position): string {
   return `${line + 1}:${character + 1}`
 }
 
-export function formatLocations(workspace: Workspace, answer: unknown): string[] {
-  const list = Array.isArray(answer) ? answer : answer ? [answer] : []
-  return (list as (Location & { targetUri?: string; targetSelectionRange?: Range })[]).map((found) => {
-    const range = found.range ?? found.targetSelectionRange
-    return `${toDisplayPath(workspace, found.uri ?? found.targetUri ?? '')}:${formatPosition(range.start)}`
+export function formatLocations(workspace: Workspace, response: unknown): string[] {
+  const list = Array.isArray(response) ? response : response ? [response] : []
+  return (list as (Location & { targetUri?: string; targetSelectionRange?: Range })[]).map((location) => {
+    const range = location.range ?? location.targetSelectionRange
+    return `${toDisplayPath(workspace, location.uri ?? location.targetUri ?? '')}:${formatPosition(range.start)}`
   })
 }
 
-export function formatHover(answer: unknown): string {
-  const contents = (answer as { contents?: unknown } | null)?.contents
+export function formatHover(response: unknown): string {
+  const contents = (response as { contents?: unknown } | null)?.contents
   const parts = Array.isArray(contents) ? contents : contents === undefined ? [] : [contents]
   return parts
     .map((part) => (typeof part === 'string' ? part : String((part as { value?: string }).value ?? '')))
@@ -69,21 +69,21 @@ export function formatHover(answer: unknown): string {
     .trim()
 }
 
-export function formatDiagnostics(path: string, answer: unknown): string[] {
-  const items = (answer as { items?: Diagnostic[] } | null)?.items ?? []
+export function formatDiagnostics(path: string, response: unknown): string[] {
+  const items = (response as { items?: Diagnostic[] } | null)?.items ?? []
   return items.map(({ range, severity, code, message }) => {
     const kind = SEVERITIES[severity ?? 1] ?? 'error'
     return `${path}:${formatPosition(range.start)} ${kind}${code === undefined ? '' : ` ${code}`}: ${message}`
   })
 }
 
-export function formatSymbols(workspace: Workspace, answer: unknown, depth = 0): string[] {
-  return ((answer ?? []) as DocumentSymbol[]).flatMap((symbol) => {
+export function formatSymbols(workspace: Workspace, response: unknown, depth = 0): string[] {
+  return ((response ?? []) as DocumentSymbol[]).flatMap((symbol) => {
     const kind = KINDS[symbol.kind] ?? '?'
     const range = symbol.selectionRange ?? symbol.range ?? symbol.location?.range
-    const where = range ? formatPosition(range.start) : '?'
+    const position = range ? formatPosition(range.start) : '?'
     const file = symbol.location ? `${toDisplayPath(workspace, symbol.location.uri)}:` : ''
-    const line = `${'  '.repeat(depth)}${file}${where} ${kind} ${symbol.name}`
+    const line = `${'  '.repeat(depth)}${file}${position} ${kind} ${symbol.name}`
     return [line, ...formatSymbols(workspace, symbol.children, depth + 1)]
   })
 }

@@ -15,11 +15,15 @@ import { formatDiagnostics, formatHover, formatLocations, formatSymbols } from '
 
 const input = z.object({
   operation: z.enum(['definition', 'references', 'hover', 'symbols', 'diagnostics']),
-  file_path: z.string().min(1).optional().describe('The TypeScript or JavaScript file, relative to the workspace.'),
-  line: z.number().int().min(1).optional().describe('For definition, references and hover: the line, from 1.'),
+  file_path: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Path of the TypeScript or JavaScript file, relative to the workspace.'),
+  line: z.number().int().min(1).optional().describe('For definition, references and hover: the line number, from 1.'),
   character: z.number().int().min(1).optional().describe('The column of the name, from 1.'),
-  symbol: z.string().min(1).optional().describe('Instead of the column: the name as it stands in that line.'),
-  query: z.string().optional().describe('For symbols without a file: the name to look for in the whole workspace.'),
+  symbol: z.string().min(1).optional().describe('Instead of character: the name as written in that line.'),
+  query: z.string().optional().describe('For symbols without file_path: the name to find in the whole workspace.'),
 })
 
 type Input = z.output<typeof input>
@@ -42,13 +46,13 @@ interface TextDocument {
   language: string
 }
 
-/** What a language server knows about TypeScript and JavaScript. */
+/** The `LSP` tool: definitions, references, hover, symbols and diagnostics of TypeScript and JavaScript. */
 export function lspTool(workspace: Workspace, servers: LanguageServerHost): Tool {
   return defineTool<Input>({
     name: 'LSP',
     description:
-      'Ask the language server about TypeScript and JavaScript: where a name is defined, where it is used, what it is, ' +
-      'the symbols of a file or of the workspace, and the errors of a file.',
+      'Query the language server for TypeScript and JavaScript: definition, references and hover of a name, symbols of a ' +
+      'file or of the workspace, and diagnostics of a file.',
     category: 'perception',
     kind: 'read',
     input,
@@ -77,39 +81,42 @@ interface LspQuery {
 }
 
 async function queryServer({ workspace, server, document }: LspQuery, request: Input): Promise<string> {
-  const paged = (lines: string[], emptyText: string) => paginate(lines, { offset: 0, limit: 1000, emptyText })
+  const page = (lines: string[], emptyText: string) => paginate(lines, { offset: 0, limit: 1000, emptyText })
   if (request.operation === 'symbols' && !document) {
     const found = await server.request('workspace/symbol', { query: request.query ?? '' })
-    return paged(formatSymbols(workspace, found), 'no symbol has such a name')
+    return page(formatSymbols(workspace, found), 'no symbols match')
   }
-  if (!document) throw invalidCallError(`${request.operation} needs file_path`)
+  if (!document) throw invalidCallError(`\`file_path\` is required for ${request.operation}`)
   server.syncDocument(document.uri, document.language, document.text)
   const textDocument = { uri: document.uri }
   if (request.operation === 'symbols') {
     const found = await server.request('textDocument/documentSymbol', { textDocument })
-    return paged(formatSymbols(workspace, found), 'the file has no symbols')
+    return page(formatSymbols(workspace, found), 'the file has no symbols')
   }
   if (request.operation === 'diagnostics') {
     const found = await server.request('textDocument/diagnostic', { textDocument })
-    return paged(formatDiagnostics(document.path, found), 'no problems')
+    return page(formatDiagnostics(document.path, found), 'no diagnostics')
   }
-  const about = { textDocument, position: findPosition(document, request) }
+  const params = { textDocument, position: findPosition(document, request) }
   if (request.operation === 'hover') {
-    return formatHover(await server.request('textDocument/hover', about)) || '[nothing is known about this place]'
+    return formatHover(await server.request('textDocument/hover', params)) || '[no information for this position]'
   }
   const context = { includeDeclaration: true }
-  const found = await server.request(`textDocument/${request.operation}`, { ...about, context })
-  return paged(formatLocations(workspace, found), `no ${request.operation} found; is the column that of a name?`)
+  const found = await server.request(`textDocument/${request.operation}`, { ...params, context })
+  return page(
+    formatLocations(workspace, found),
+    `no ${request.operation} found; check that \`character\` points to a name`,
+  )
 }
 
 async function readDocument(workspace: Workspace, file_path: string): Promise<TextDocument> {
-  const place = parseWorkspacePath(workspace, file_path)
-  return withResolvedPath(workspace, place, { purpose: 'read' }, async (spot) => {
-    const path = spot.segments.join('/')
+  const target = parseWorkspacePath(workspace, file_path)
+  return withResolvedPath(workspace, { target, purpose: 'read' }, async (resolved) => {
+    const path = resolved.segments.join('/')
     const language = LANGUAGE_IDS[path.split('.').at(-1) ?? '']
-    if (language === undefined) throw invalidCallError(`'${path}' is neither TypeScript nor JavaScript`)
-    const file = await readFileWithHash(spot)
-    if (!file) throw notFoundError(place)
+    if (language === undefined) throw invalidCallError(`'${path}' is not a TypeScript or JavaScript file`)
+    const file = await readFileWithHash(resolved)
+    if (!file) throw notFoundError(target.requested)
     return {
       uri: pathToFileURL(join(workspace.realPath, path)).href,
       path,
@@ -123,12 +130,15 @@ function findPosition(
   { text, path }: TextDocument,
   { line, character, symbol }: Input,
 ): { line: number; character: number } {
-  if (line === undefined) throw invalidCallError('line is needed, with character or symbol')
+  if (line === undefined) throw invalidCallError('`line` is required, with `character` or `symbol`')
   const content = text.split('\n')[line - 1]
   if (content === undefined) throw invalidCallError(`'${path}' has no line ${line}`)
   if (symbol === undefined) return { line: line - 1, character: Math.min((character ?? 1) - 1, content.length) }
-  const at = content.indexOf(symbol)
-  if (at === -1)
-    throw invalidCallError(`'${symbol}' does not stand in line ${line} of '${path}'`, `the line is: ${content.trim()}`)
-  return { line: line - 1, character: at }
+  const column = content.indexOf(symbol)
+  if (column === -1)
+    throw invalidCallError(
+      `\`symbol\` '${symbol}' is not in line ${line} of '${path}'`,
+      `the line is: ${content.trim()}`,
+    )
+  return { line: line - 1, character: column }
 }

@@ -7,44 +7,43 @@ import type { AddressPolicy } from '../web/ssrf-guard.ts'
 import { isHostAllowed, resolveAllowedAddress } from '../web/ssrf-guard.ts'
 
 /*
- * What a server gets that an agent's file brings. Whoever wrote the file is not the operator: of the operator's variables
- * it gets those that were lent, and of the network the public addresses of hosts that were allowed.
+ * Limits of agent-provided MCP servers. The author of an agent file is not the operator: such a server gets only the
+ * environment variables listed in `exposeEnv` (environment leakage), and reaches only public addresses of allowed hosts (SSRF).
  */
 
 export interface AgentServerAccess {
-  /** Names of variables that `${NAME}` may stand for. */
+  /** Environment variables that `${NAME}` may refer to. */
   exposeEnv: readonly string[]
-  /** Names of hosts, `*.name`, or `*` for any public one. */
+  /** Host names, `*.name` for subdomains, or `*` for any public host. */
   hosts: readonly string[]
   addresses: AddressPolicy
 }
 
 type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>
 
-const OPERATOR_HINT = "put the server into the operator's configuration"
+const OPERATOR_HINT = "add the server to the operator's configuration"
 
-/** Throws unless the host was allowed. Its addresses are judged with every request. */
-export function checkServerHost(loan: AgentServerAccess, address: string): void {
-  const url = URL.parse(address)
-  if (!url || !/^https?:$/.test(url.protocol))
-    throw accessDeniedError('its url is no address that begins with https://')
-  if (isHostAllowed(loan.hosts, url.hostname)) return
-  const allowed = `allowed: ${loan.hosts.join(', ') || 'none'}`
+/** Throws unless the host is allowed. Its addresses are checked with every request. */
+export function checkServerHost(access: AgentServerAccess, serverUrl: string): void {
+  const url = URL.parse(serverUrl)
+  if (!url || !/^https?:$/.test(url.protocol)) throw accessDeniedError('`url` is not a valid http or https URL')
+  if (isHostAllowed(access.hosts, url.hostname)) return
+  const allowed = `allowed: ${access.hosts.join(', ') || 'none'}`
   throw accessDeniedError(
-    `an agent brings it, and its host '${url.hostname}' is not allowed`,
+    `the host '${url.hostname}' is not allowed for agent-provided servers`,
     `allow it with --allow-host ${url.hostname}, or ${OPERATOR_HINT}; ${allowed}`,
   )
 }
 
 /**
- * Like `fetch`, but connected to the very address that was judged, with every request: a name that resolves to something
- * else a moment later, or leads on to elsewhere, gains nothing.
+ * Like `fetch`, but pinned to the vetted address for every request. Prevents SSRF by DNS rebinding and by redirects, which
+ * are not followed.
  */
-export function createPinnedFetch(loan: AgentServerAccess): Fetch {
-  return async (to, init = {}) => {
-    const url = new URL(to)
-    checkServerHost(loan, url.href)
-    const { address, family } = await resolveServerAddress(loan, url)
+export function createPinnedFetch(access: AgentServerAccess): Fetch {
+  return async (target, init = {}) => {
+    const url = new URL(target)
+    checkServerHost(access, url.href)
+    const { address, family } = await resolveServerAddress(access, url)
     init.signal?.throwIfAborted()
     const secure = url.protocol === 'https:'
     const host = url.hostname.replace(/^\[|\]$/g, '')
@@ -65,12 +64,15 @@ export function createPinnedFetch(loan: AgentServerAccess): Fetch {
 
 const portFrom = ({ port, protocol }: URL) => Number(port || (protocol === 'https:' ? 443 : 80))
 
-async function resolveServerAddress(loan: AgentServerAccess, url: URL): ReturnType<typeof resolveAllowedAddress> {
+async function resolveServerAddress(access: AgentServerAccess, url: URL): ReturnType<typeof resolveAllowedAddress> {
   try {
-    return await resolveAllowedAddress(loan.addresses, url.hostname, portFrom(url))
+    return await resolveAllowedAddress(access.addresses, url.hostname, portFrom(url))
   } catch (thrown) {
     if (!(thrown instanceof Error) || !('code' in thrown) || thrown.code !== 'denied') throw thrown
-    throw accessDeniedError(`an agent brings it, and ${thrown.message}`, `use a public address, or ${OPERATOR_HINT}`)
+    throw accessDeniedError(
+      `${thrown.message}; agent-provided servers need a public address`,
+      `use a public address, or ${OPERATOR_HINT}`,
+    )
   }
 }
 
@@ -84,7 +86,7 @@ function sendRequest(request: ClientRequest, { body, signal }: RequestInit): Pro
         reject(thrown)
       }
     })
-    // As `fetch` has it: what could not be reached is told by a TypeError.
+    // Like `fetch`: a network failure is a TypeError, which `isConnectionLoss` relies on.
     request.on('error', (cause) =>
       reject(signal?.aborted ? signal.reason : new TypeError(`fetch failed: ${cause.message}`, { cause })),
     )

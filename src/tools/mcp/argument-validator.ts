@@ -1,56 +1,57 @@
 import type { JsonSchema } from '../../kernel/schema.ts'
 
 /*
- * Whether arguments fit the schema that a server advertises. The schema is a stranger's: its regular expressions and
- * formats are left out, for they could stop this process; the server checks them itself.
+ * Validates arguments against the input schema of an MCP server. The schema is untrusted: `pattern` and `format` are removed,
+ * because a hostile regular expression could block this process (ReDoS); the server validates them itself.
  */
 
-/** What is wrong with the arguments, if anything. */
+/** Returns an error message for invalid arguments. */
 export type ArgumentValidator = (args: unknown) => string | undefined
 
 const MAX_SCHEMA_CHARS = 64 * 1024
 const MAX_MESSAGE_CHARS = 500
 
-/** Values below these are schemas by name. */
+/** Keywords whose value maps names to schemas. */
 const SCHEMA_MAP_KEYWORDS = new Set(['properties', '$defs', 'definitions', 'dependentSchemas'])
-/** Values of these are data. */
+/** Keywords whose value is data, not a schema. */
 const DATA_KEYWORDS = new Set(['const', 'enum', 'default', 'examples', 'required', 'dependentRequired'])
 const UNSAFE_KEYWORDS = new Set(['pattern', 'format', 'propertyNames', '$id', 'contentEncoding', 'contentMediaType'])
 
-/** The schema as the model is shown it; throws when it is none. */
-export function parseInputSchema(given: unknown): JsonSchema {
-  if (typeof given !== 'object' || given === null || Array.isArray(given))
-    throw new Error('its input schema is missing')
-  const size = JSON.stringify(given).length
-  if (size > MAX_SCHEMA_CHARS) throw new Error(`its input schema has ${size} characters, more than ${MAX_SCHEMA_CHARS}`)
-  const { type = 'object', ...rest } = given as JsonSchema
-  if (type !== 'object') throw new Error(`its input schema is not that of an object but of ${JSON.stringify(type)}`)
+/** The schema as shown to the model. Throws on anything but an object schema of bounded size. */
+export function parseInputSchema(value: unknown): JsonSchema {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Error('`inputSchema` is missing')
+  const size = JSON.stringify(value).length
+  if (size > MAX_SCHEMA_CHARS)
+    throw new Error(`\`inputSchema\` has ${size} characters; the maximum is ${MAX_SCHEMA_CHARS}`)
+  const { type = 'object', ...rest } = value as JsonSchema
+  if (type !== 'object') throw new Error(`\`inputSchema.type\` must be "object", not ${JSON.stringify(type)}`)
   return { type, ...rest }
 }
 
-/** Throws when the schema is none. */
+/** Throws on an invalid JSON Schema. */
 export async function compileArgumentValidator(schema: JsonSchema): Promise<ArgumentValidator> {
   const { Ajv, AjvJsonSchemaValidator } = await import('@modelcontextprotocol/client/validators/ajv')
   const { $schema: _dialect, ...plain } = withoutUnsafeKeywords(schema) as JsonSchema
-  // Shown to a provider, a schema that is none would fail every call of the session.
-  const form = new Ajv({ strict: false, logger: false })
-  if (!form.validateSchema(plain)) throw new Error(form.errorsText(form.errors, { dataVar: 'schema' }))
-  const check = new AjvJsonSchemaValidator().getValidator(plain)
+  // A model provider would reject an invalid schema, and with it every request of the session.
+  const ajv = new Ajv({ strict: false, logger: false })
+  if (!ajv.validateSchema(plain)) throw new Error(ajv.errorsText(ajv.errors, { dataVar: 'schema' }))
+  const validate = new AjvJsonSchemaValidator().getValidator(plain)
   return (args) => {
-    const { valid, errorMessage } = check(args)
+    const { valid, errorMessage } = validate(args)
     return valid
       ? undefined
-      : (errorMessage ?? 'they do not fit').replaceAll(/\bdata\/?/g, '').slice(0, MAX_MESSAGE_CHARS)
+      : (errorMessage ?? 'invalid arguments').replaceAll(/\bdata\/?/g, '').slice(0, MAX_MESSAGE_CHARS)
   }
 }
 
 function withoutUnsafeKeywords(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(withoutUnsafeKeywords)
   if (typeof schema !== 'object' || schema === null) return schema
-  const open = 'patternProperties' in schema
+  const hasPatternProperties = 'patternProperties' in schema
   const kept = Object.entries(schema).filter(
     ([key]) =>
-      !UNSAFE_KEYWORDS.has(key) && !(open && /^(patternProperties|(additional|unevaluated)Properties)$/.test(key)),
+      !UNSAFE_KEYWORDS.has(key) &&
+      !(hasPatternProperties && /^(patternProperties|(additional|unevaluated)Properties)$/.test(key)),
   )
   return Object.fromEntries(
     kept.map(([key, value]) => {

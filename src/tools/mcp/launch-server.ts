@@ -6,30 +6,30 @@ import { accessDeniedError } from '../tool-errors.ts'
 import type { StdioSpec } from './mcp-server-config.ts'
 import { safeVariables } from './mcp-variables.ts'
 
-/** Helpers that a server left behind may hold its output open for ever. */
+/** Wait for remaining output after the exit; orphaned child processes may keep the pipes open forever. */
 const DRAIN_MS = 500
 
 const UNCONFINED_HINT =
-  'give it a sandbox (a workspace, or mcp.sandbox; `troupe doctor` says what is missing), ' +
-  'or say that it may do what this process can: --no-sandbox, or mcp: { unconfined: true }'
+  'set up a sandbox (a workspace, or `mcp.sandbox`; `troupe doctor` shows what is missing), ' +
+  'or allow unsandboxed servers with --no-sandbox or `mcp: { unconfined: true }`'
 
 export interface LaunchContext {
   sandbox: Sandbox | undefined
-  /** Said by whoever answers for the machine: programs may run without a sandbox. */
+  /** Allows servers to run without a sandbox. */
   unconfined: boolean
-  /** Whether it may write to the workspace. Nobody is asked before a program writes. */
+  /** Whether the server can write to the workspace; no permission rule sees those writes. */
   write: boolean
   env: EnvironmentVariables
 }
 
-/** Starts a server's program: in the sandbox, or in the open with a few variables where somebody said so. */
+/** Starts the process of a stdio server in the sandbox; without a sandbox only if `unconfined` is set. */
 export async function launchMcpServer(
   spec: StdioSpec,
   { sandbox, unconfined, write, env }: LaunchContext,
 ): Promise<SandboxedProcess> {
   if (!sandbox || sandbox.kind === 'none') {
     if (unconfined) return launchUnsandboxed(spec, env)
-    throw accessDeniedError('there is no sandbox to run its program in', UNCONFINED_HINT)
+    throw accessDeniedError('there is no sandbox to run it in', UNCONFINED_HINT)
   }
   return spawnSandboxedServer(sandbox, {
     command: [spec.command, ...spec.args],
@@ -44,7 +44,7 @@ function launchUnsandboxed(spec: StdioSpec, env: EnvironmentVariables): Promise<
     env: { ...safeVariables(env), ...spec.env },
     ...(spec.cwd === undefined ? undefined : { cwd: spec.cwd }),
     stdio: ['pipe', 'pipe', 'pipe'],
-    // A group of its own: wrappers such as npx start the server proper, and both have to end.
+    // Own process group: wrappers such as npx start the server as a child, and both must be killed.
     detached: true,
   })
   const kill = () => signalProcessGroup(child.pid, 'SIGKILL')
@@ -66,13 +66,13 @@ function launchUnsandboxed(spec: StdioSpec, env: EnvironmentVariables): Promise<
 const runningServers = new Set<() => void>()
 let isExitHookInstalled = false
 
-/** A program that leaves without closing its troupe leaves no servers behind. */
+/** Prevents orphan processes when this process exits without `close`. */
 function killOnExit(kill: () => void): void {
   runningServers.add(kill)
   if (isExitHookInstalled) return
   isExitHookInstalled = true
   process.once('exit', () => {
-    for (const each of runningServers) each()
+    for (const killServer of runningServers) killServer()
   })
 }
 
@@ -81,6 +81,6 @@ export function signalProcessGroup(pid: number | undefined, signal: NodeJS.Signa
   try {
     process.kill(-pid, signal)
   } catch {
-    // It has ended.
+    // Already exited.
   }
 }

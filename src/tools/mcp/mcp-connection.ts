@@ -10,16 +10,16 @@ import type { HttpSpec, ServerSpec } from './mcp-server-config.ts'
 import { createProcessTransport } from './process-transport.ts'
 
 /*
- * One connection to a server, with the client of the MCP project. Results are read leniently: what one tool says amiss
- * must not cost the others, and what an action answered must not get lost over its form.
+ * One connection to an MCP server, with the official client. Results are parsed leniently: one invalid tool must not disable
+ * the others, and the result of an action must not be lost because of its format.
  */
 
 type Sdk = typeof import('@modelcontextprotocol/client')
 
-/** The client has time limits of its own; ours are the ones that count. */
+/** Disables the client's own timeouts; `McpServer` enforces ours. */
 const NO_TIMEOUT = 2_147_483_647
 const MAX_PAGES = 64
-/** A server that says often that its list changed is asked once. */
+/** Debounces `tools/list_changed` notifications. */
 const DEBOUNCE_MS = 100
 
 const pageSchema = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() })
@@ -32,58 +32,58 @@ const resultSchema = z.looseObject({
 export type McpToolResult = z.infer<typeof resultSchema>
 
 export interface McpConnection {
-  /** All its tools, as it describes them. */
+  /** All tools, unvalidated. */
   list(signal: AbortSignal): Promise<unknown[]>
   call(tool: string, args: Record<string, unknown>, signal: AbortSignal): Promise<McpToolResult>
-  /** Resolves with the reason when the server's process has ended; never for a server at an address. */
+  /** Resolves with the reason when the server process exits; never for an HTTP server. */
   readonly ended: Promise<string>
-  /** A call begins. What is returned ends it, and says what had to be put right in the workspace. */
+  /** Marks the begin of a call. The returned function ends it and returns notes about repairs in the workspace. */
   beginWork(): () => readonly string[]
   close(): Promise<void>
 }
 
 export interface ConnectContext extends LaunchContext {
-  /** What a server gets that an agent brought; absent for those of the configuration. */
+  /** Limits of an agent-provided server; `undefined` for servers of the configuration. */
   agentAccess: AgentServerAccess | undefined
   signal: AbortSignal
   onListChanged(): void
 }
 
-/** Starts or reaches a server and greets it. What was started is ended again when that fails. */
-export async function connectMcpServer(spec: ServerSpec, site: ConnectContext): Promise<McpConnection> {
+/** Starts or reaches a server and performs the MCP handshake. On failure, a started process is killed. */
+export async function connectMcpServer(spec: ServerSpec, context: ConnectContext): Promise<McpConnection> {
   const sdk = await import('@modelcontextprotocol/client')
   try {
-    return await handshake(sdk, await openTransport(sdk, spec, site), { site, mode: 'legacy' })
+    return await handshake(sdk, await openTransport(sdk, spec, context), { context, mode: 'legacy' })
   } catch (thrown) {
-    // A server that knows only the newer protocol refuses the older greeting, which all others understand.
-    if (!sdk.ProtocolError.isInstance(thrown) || site.signal.aborted) throw thrown
-    return handshake(sdk, await openTransport(sdk, spec, site), { site, mode: 'auto' })
+    // A server that supports only the newer protocol rejects the older handshake, which all others accept.
+    if (!sdk.ProtocolError.isInstance(thrown) || context.signal.aborted) throw thrown
+    return handshake(sdk, await openTransport(sdk, spec, context), { context, mode: 'auto' })
   }
 }
 
 interface OpenTransport {
   transport: Transport
   ended: Promise<string>
-  /** Tells a server at an address that we leave. */
-  leave(): Promise<void>
+  /** Terminates the session of an HTTP server. */
+  endSession(): Promise<void>
   beginWork?: SandboxedProcess['beginWork']
 }
 
-async function openTransport(sdk: Sdk, spec: ServerSpec, site: ConnectContext): Promise<OpenTransport> {
-  if (spec.kind === 'http') return openHttpTransport(sdk, spec, site.agentAccess)
-  const work = await launchMcpServer(spec, site)
-  const transport = createProcessTransport(work, sdk)
-  return { transport, ended: transport.ended, leave: async () => {}, beginWork: work.beginWork }
+async function openTransport(sdk: Sdk, spec: ServerSpec, context: ConnectContext): Promise<OpenTransport> {
+  if (spec.kind === 'http') return openHttpTransport(sdk, spec, context.agentAccess)
+  const serverProcess = await launchMcpServer(spec, context)
+  const transport = createProcessTransport(serverProcess, sdk)
+  return { transport, ended: transport.ended, endSession: async () => {}, beginWork: serverProcess.beginWork }
 }
 
-function openHttpTransport(sdk: Sdk, { url, headers }: HttpSpec, loan: AgentServerAccess | undefined): OpenTransport {
-  if (loan) checkServerHost(loan, url)
+function openHttpTransport(sdk: Sdk, { url, headers }: HttpSpec, access: AgentServerAccess | undefined): OpenTransport {
+  if (access) checkServerHost(access, url)
   const transport = new sdk.StreamableHTTPClientTransport(new URL(url), {
     requestInit: { headers },
-    ...(loan ? { fetch: createPinnedFetch(loan) } : undefined),
+    ...(access ? { fetch: createPinnedFetch(access) } : undefined),
   })
   const send = transport.send.bind(transport)
-  // The client waits for an answer also when the stream that should bring it is gone.
+  // Without this, the client waits forever for a response whose stream has ended.
   transport.send = (message, options) => {
     const id = !Array.isArray(message) && 'method' in message && 'id' in message ? message.id : undefined
     if (id === undefined) return send(message, options)
@@ -91,25 +91,25 @@ function openHttpTransport(sdk: Sdk, { url, headers }: HttpSpec, loan: AgentServ
     const onRequestStreamEnd = () => transport.onmessage?.({ jsonrpc: '2.0', id, error })
     return send(message, { ...options, onRequestStreamEnd })
   }
-  return { transport, ended: new Promise(() => {}), leave: () => transport.terminateSession() }
+  return { transport, ended: new Promise(() => {}), endSession: () => transport.terminateSession() }
 }
 
-const STREAM_ENDED = 'the connection ended before the answer came'
+const STREAM_ENDED = 'the connection ended before the response'
 
-/** Whether an error means that the server may not be there any more, or no longer knows us. */
+/** Whether an error means that the server is unreachable or has lost our session. */
 export function isConnectionLoss(thrown: unknown): boolean {
   if (!(thrown instanceof Error)) return false
   const status = 'status' in thrown ? thrown.status : undefined
-  // Fetch fails with a TypeError; sessions that a server forgot are answered with 404.
+  // `fetch` fails with a TypeError; an expired session is answered with 404.
   return thrown instanceof TypeError || status === 404 || thrown.message.includes(STREAM_ENDED)
 }
 
 async function handshake(
   sdk: Sdk,
-  reached: OpenTransport,
-  { site, mode }: { site: ConnectContext; mode: 'legacy' | 'auto' },
+  open: OpenTransport,
+  { context, mode }: { context: ConnectContext; mode: 'legacy' | 'auto' },
 ): Promise<McpConnection> {
-  const onChanged = () => site.onListChanged()
+  const onChanged = () => context.onListChanged()
   const client = new sdk.Client(
     { name: 'troupe', version: packageVersion() },
     {
@@ -120,22 +120,22 @@ async function handshake(
   )
   client.onerror = () => {}
   try {
-    await client.connect(reached.transport, { signal: site.signal, timeout: NO_TIMEOUT })
-    return toConnection(client, reached)
+    await client.connect(open.transport, { signal: context.signal, timeout: NO_TIMEOUT })
+    return toConnection(client, open)
   } catch (thrown) {
-    const ended = await Promise.race([reached.ended, Promise.resolve(undefined)])
-    await reached.transport.close().catch(() => {})
-    throw ended === undefined ? thrown : new Error(`it ended: ${ended}`, { cause: thrown })
+    const ended = await Promise.race([open.ended, Promise.resolve(undefined)])
+    await open.transport.close().catch(() => {})
+    throw ended === undefined ? thrown : new Error(`the server exited: ${ended}`, { cause: thrown })
   }
 }
 
-function toConnection(client: Client, { ended, leave, beginWork }: OpenTransport): McpConnection {
+function toConnection(client: Client, { ended, endSession, beginWork }: OpenTransport): McpConnection {
   const options = (signal: AbortSignal) => ({ signal, timeout: NO_TIMEOUT })
   return {
     ended,
     async list(signal) {
       const tools: unknown[] = []
-      // Some servers have none and know no such question.
+      // A server without the tools capability does not implement `tools/list`.
       if (!client.getServerCapabilities()?.tools) return tools
       let cursor: string | undefined
       for (let page = 0; page < MAX_PAGES; page++) {
@@ -151,7 +151,7 @@ function toConnection(client: Client, { ended, leave, beginWork }: OpenTransport
       client.request({ method: 'tools/call', params: { name, arguments: args } }, resultSchema, options(signal)),
     beginWork: () => beginWork?.() ?? (() => []),
     async close() {
-      await leave().catch(() => {})
+      await endSession().catch(() => {})
       await client.close()
     },
   }

@@ -2,15 +2,15 @@ import { isDeepStrictEqual } from 'node:util'
 import type { ToolResult } from '../../kernel/tool.ts'
 import type { McpToolResult } from './mcp-connection.ts'
 
-/** What a server answered, as a tool's result: words, or what it gave as data. */
+/** Converts an MCP result to a tool result: text, or the structured content. */
 export function toolResultFromMcp({ content = [], structuredContent, isError }: McpToolResult): ToolResult {
-  const text = content.map(formatPart).join('\n')
+  const text = content.map(formatContent).join('\n')
   if (isError) {
-    const error = text === '' ? 'the server reported an error and did not say which' : text
+    const error = text === '' ? 'the server reported an error without a message' : text
     return { success: false, error, ...(structuredContent === undefined ? {} : { output: structuredContent }) }
   }
   if (structuredContent === undefined) return { success: true, output: text }
-  // Servers repeat their data as text for clients that know no better.
+  // Many servers repeat the structured content as text for older clients.
   if (text === '' || isDeepStrictEqual(parseJson(text), structuredContent)) {
     return { success: true, output: structuredContent }
   }
@@ -27,23 +27,24 @@ function parseJson(text: string): unknown {
 
 type ContentBlock = Record<string, unknown>
 
-/** One part of an answer in words; what is not text is named, with its kind and size. */
-function formatPart(part: unknown): string {
-  if (!isBlock(part)) return JSON.stringify(part) ?? ''
-  const { type, text, data, mimeType, resource } = part
+/** One content block as text; a block that is not text is described by its media type and size. */
+function formatContent(block: unknown): string {
+  if (!isBlock(block)) return JSON.stringify(block) ?? ''
+  const { type, text, data, mimeType, resource } = block
   if (type === 'text') return typeof text === 'string' ? text : ''
-  if (type === 'image' || type === 'audio') return `[${type}: ${formatKindAndSize(mimeType, data)}]`
+  if (type === 'image' || type === 'audio') return `[${type}: ${formatTypeAndSize(mimeType, data)}]`
   if (type === 'resource' && isBlock(resource)) {
-    const { uri, text: words, blob, mimeType: kind } = resource
-    return typeof words === 'string' ? `[${uri}]\n${words}` : `[${uri}: ${formatKindAndSize(kind, blob)}]`
+    const { uri, text: content, blob, mimeType: mediaType } = resource
+    return typeof content === 'string' ? `[${uri}]\n${content}` : `[${uri}: ${formatTypeAndSize(mediaType, blob)}]`
   }
-  if (type === 'resource_link') return `[link: ${[part.name, part.uri, part.description].filter(Boolean).join(' · ')}]`
-  return JSON.stringify(part)
+  if (type === 'resource_link')
+    return `[link: ${[block.name, block.uri, block.description].filter(Boolean).join(' · ')}]`
+  return JSON.stringify(block)
 }
 
-function formatKindAndSize(kind: unknown, base64: unknown): string {
+function formatTypeAndSize(mediaType: unknown, base64: unknown): string {
   const bytes = typeof base64 === 'string' ? Math.floor((base64.length * 3) / 4) : 0
-  return `${typeof kind === 'string' ? kind : 'unknown kind'}, ${bytes} bytes, not shown`
+  return `${typeof mediaType === 'string' ? mediaType : 'unknown type'}, ${bytes} bytes, not shown`
 }
 
 function isBlock(value: unknown): value is ContentBlock {

@@ -2,24 +2,24 @@ import { z } from 'zod'
 import { canonicalJson } from '../../kernel/hash.ts'
 import { formatIssues } from '../../kernel/schema.ts'
 
-/** A program that speaks MCP over its standard input and output. `${NAME}` stands for a variable. */
+/** A server process with the stdio transport. `${NAME}` is replaced by an environment variable. */
 export interface StdioServerConfig {
   type?: 'stdio' | 'local'
   command: string | readonly string[]
   args?: readonly string[]
-  /** Beside a few harmless ones, these are all the variables it sees. */
+  /** Environment variables, in addition to a few harmless ones such as `PATH`. */
   env?: Readonly<Record<string, string>>
   cwd?: string
-  /** Milliseconds for one call. */
+  /** Timeout of one call in milliseconds. */
   timeout?: number
-  /** Only these of its tools. */
+  /** Names of the tools to use. Default: all. */
   tools?: readonly string[]
-  /** Believe it when it says that a tool only reads: such calls are not asked for, and made in plan mode too. */
+  /** Trusts `readOnlyHint`: such calls need no permission and run in plan mode. Default: false. */
   trust?: boolean
   disabled?: boolean
 }
 
-/** A server at an address, over streamable HTTP. `${NAME}` stands for a variable. */
+/** A server with the streamable HTTP transport. `${NAME}` is replaced by an environment variable. */
 export interface HttpServerConfig {
   type?: 'http' | 'streamable-http'
   url: string
@@ -34,9 +34,9 @@ export type McpServerConfig = StdioServerConfig | HttpServerConfig
 
 interface SharedSpec {
   timeout_ms: number | undefined
-  /** `undefined`: all of them. */
+  /** `undefined` means all. */
   allowedTools: readonly string[] | undefined
-  /** Said by whoever wrote the entry; counts for those of the configuration alone. */
+  /** As written in the entry; ignored for agent-provided servers. */
   trust: boolean
 }
 
@@ -54,10 +54,10 @@ export interface HttpSpec extends SharedSpec {
   headers: Readonly<Record<string, string>>
 }
 
-/** How a server is reached; `${…}` still as written. */
+/** A parsed server entry, with `${NAME}` not yet expanded. */
 export type ServerSpec = StdioSpec | HttpSpec
 
-// Files in YAML have numbers and flags where JSON has text.
+// YAML files contain numbers and booleans where JSON has strings.
 const textValue = z.union([z.string(), z.number(), z.boolean()]).transform(String)
 const textRecord = z.record(z.string(), textValue).default({})
 
@@ -86,15 +86,17 @@ const httpSchema = z.looseObject({
 
 export type ParsedServerConfig = { spec: ServerSpec } | { off: true } | { problem: string }
 
-/** A server's entry of a configuration or an agent's file. */
+/** Parses the entry of a server in a configuration or an agent file. */
 export function parseServerConfig(entry: unknown): ParsedServerConfig {
   if (typeof entry !== 'object' || entry === null || Array.isArray(entry)) {
-    return { problem: 'it is no object with a command or a url' }
+    return { problem: 'the entry must be an object with `command` or `url`' }
   }
   if ('type' in entry && entry.type === 'sse') {
-    return { problem: "the transport 'sse' is not supported; use the server's streamable address with type 'http'" }
+    return {
+      problem: "the transport 'sse' is not supported; use the streamable HTTP URL of the server with `type: 'http'`",
+    }
   }
-  if ('command' in entry === 'url' in entry) return { problem: 'it needs either a command or a url' }
+  if ('command' in entry === 'url' in entry) return { problem: 'the entry needs either `command` or `url`' }
   return 'command' in entry ? parseStdio(entry) : parseHttp(entry)
 }
 
@@ -102,9 +104,9 @@ function parseStdio(entry: object): ParsedServerConfig {
   const { success, data, error } = stdioSchema.safeParse(entry)
   if (!success) return { problem: formatIssues(error) }
   if (data.disabled) return { off: true }
-  const [command = '', ...before] = Array.isArray(data.command) ? data.command : [data.command]
+  const [command = '', ...firstArgs] = Array.isArray(data.command) ? data.command : [data.command]
   const { env, cwd } = data
-  return { spec: { kind: 'stdio', command, args: [...before, ...data.args], env, cwd, ...toSharedSpec(data) } }
+  return { spec: { kind: 'stdio', command, args: [...firstArgs, ...data.args], env, cwd, ...toSharedSpec(data) } }
 }
 
 function parseHttp(entry: object): ParsedServerConfig {
@@ -124,15 +126,15 @@ function toSharedSpec({ timeout, tools, trust = false }: SharedFields): SharedSp
   return { timeout_ms: timeout, allowedTools: tools?.includes('*') ? undefined : tools, trust }
 }
 
-/** Two entries with the same words are the same server, whether it is trusted or not. */
+/** Whether two entries are equal, apart from `trust`. */
 export function isSameServer(one: ServerSpec, other: ServerSpec): boolean {
   return canonicalJson({ ...one, trust: false }) === canonicalJson({ ...other, trust: false })
 }
 
-/** Where a server is, without what may be secret: arguments, headers, what stands before and behind an address. */
+/** The program or URL of a server without possible secrets: arguments, headers, credentials and query. */
 export function serverLocation(spec: ServerSpec): string {
   if (spec.kind === 'stdio') return spec.args.length > 0 ? `${spec.command} …` : spec.command
-  if (!URL.canParse(spec.url)) return 'an address'
+  if (!URL.canParse(spec.url)) return 'an invalid URL'
   const { origin, pathname } = new URL(spec.url)
   return `${origin}${pathname}`
 }

@@ -13,21 +13,21 @@ import { notifyIfSlow, SLOW_START_MS, withServerTimeout } from './server-timeout
 
 /*
  * One MCP server.
- * 1. Started on first need, one connection at a time: whoever comes meanwhile waits for the same start.
- * 2. Lost once, it is started again with the next need. Lost twice it stays lost; a server at an address that answered in
- *    between counts anew.
- * 3. Every wait ends: with an answer, an abort, the end of the connection, or a time limit.
- * 4. After `close` nothing is started, and nothing that was started is left.
- * 5. Nothing it was given as a secret is told, not in errors either.
- * 6. Refused once, it stays refused: what was allowed does not change while the troupe lives.
+ * 1. Started on demand, with one connection at a time: concurrent callers share one start.
+ * 2. After the first loss it is restarted on the next use; after the second it stays lost. A successful call of an HTTP
+ *    server resets the count.
+ * 3. Every wait ends with a response, an abort, the end of the connection, or a timeout.
+ * 4. After `close` nothing is started, and no started process is left.
+ * 5. Secrets are redacted from all messages, errors included.
+ * 6. A denied server stays denied: permissions do not change during the lifetime of a troupe.
  */
 
 export interface McpLimits {
-  /** Milliseconds for starting or reaching a server. */
+  /** Timeout for starting or reaching a server, in milliseconds. */
   connect_ms: number
-  /** Milliseconds for its list of tools. */
+  /** Timeout for listing its tools, in milliseconds. */
   list_ms: number
-  /** Milliseconds for one call, unless the server's entry has its own `timeout`. */
+  /** Timeout for one call, in milliseconds, unless the entry of the server has a `timeout`. */
   call_ms: number
 }
 
@@ -37,60 +37,65 @@ export interface McpServerContext {
   world: Pick<World, 'sleep'>
   sandbox: Sandbox | undefined
   unconfined: boolean
-  /** What servers get that agents bring. */
+  /** Limits of agent-provided servers. */
   agentAccess: AgentServerAccess
   env: EnvironmentVariables
   limits: McpLimits
   report(problem: string): void
-  /** The server has told what tools it has. */
+  /** Called with the tools of the server after each listing. */
   registerTools(server: McpServer, tools: readonly Tool[]): void
 }
 
 export type McpServerState = 'idle' | 'starting' | 'ready' | 'lost'
 
+interface CalledTool {
+  name: string
+  kind: string
+}
+
 const MAX_LOSSES = 2
 
 export class McpServer {
-  /** As it stands in the names of its tools. */
+  /** The server name as used in tool names. */
   readonly key: string
   readonly spec: ServerSpec
-  /** True when agents brought it; else it is for everyone. */
+  /** True for a server of an agent file, false for one of the configuration. */
   readonly agentProvided: boolean
-  /** What it is called in the registry, tool by tool. */
+  /** The registered names of its tools. */
   tools: readonly string[] = []
   readonly problems: string[] = []
-  readonly #site: McpServerContext
-  readonly #end = new AbortController()
+  readonly #context: McpServerContext
+  readonly #closing = new AbortController()
   #connecting: Promise<McpConnection> | undefined
   #connection: McpConnection | undefined
   #losses = 0
-  #lastLoss = ''
-  #refused: TroupeError | undefined
+  #lossReason = ''
+  #deniedError: TroupeError | undefined
   #secrets: readonly string[] = []
   #refreshing = false
 
-  constructor(about: { key: string; spec: ServerSpec; brought: boolean }, site: McpServerContext) {
-    this.key = about.key
-    this.spec = about.spec
-    this.agentProvided = about.brought
-    this.#site = site
+  constructor(server: { key: string; spec: ServerSpec; agentProvided: boolean }, context: McpServerContext) {
+    this.key = server.key
+    this.spec = server.spec
+    this.agentProvided = server.agentProvided
+    this.#context = context
   }
 
   get state(): McpServerState {
     if (this.#connection) return 'ready'
     if (this.#connecting) return 'starting'
-    return this.#refused || this.#losses >= MAX_LOSSES ? 'lost' : 'idle'
+    return this.#deniedError || this.#losses >= MAX_LOSSES ? 'lost' : 'idle'
   }
 
-  /** Starts it unless it is there. Whoever cannot wait any longer leaves; the start goes on for the others. */
+  /** Starts the server unless it is running. A caller that stops waiting does not stop the start for the others. */
   ready(): Promise<McpConnection> {
-    if (this.#end.signal.aborted) return Promise.reject(this.#end.signal.reason)
+    if (this.#closing.signal.aborted) return Promise.reject(this.#closing.signal.reason)
     if (this.#connecting) return this.#connecting
-    if (this.#refused) return Promise.reject(this.#refused)
-    if (this.#losses >= MAX_LOSSES) return Promise.reject(this.#gone())
+    if (this.#deniedError) return Promise.reject(this.#deniedError)
+    if (this.#losses >= MAX_LOSSES) return Promise.reject(this.#lostError())
     const connecting = notifyIfSlow(
-      this.#site.world,
-      () => this.#slow(),
+      this.#context.world,
+      () => this.#reportSlowStart(),
       () => this.#start(),
     )
     this.#connecting = connecting
@@ -100,27 +105,23 @@ export class McpServer {
     return connecting
   }
 
-  async call(
-    tool: { name: string; kind: string },
-    args: Record<string, unknown>,
-    signal: AbortSignal,
-  ): Promise<McpToolResult> {
+  async call(tool: CalledTool, args: Record<string, unknown>, signal: AbortSignal): Promise<McpToolResult> {
     signal.throwIfAborted()
     const connection = await withAbort(this.ready(), signal)
-    const over = connection.beginWork()
+    const endWork = connection.beginWork()
     try {
       const result = await withAbort(connection.call(tool.name, args, signal), signal)
       if (this.spec.kind === 'http') this.#losses = 0
-      return withNotes(result, over())
+      return withNotes(result, endWork())
     } catch (thrown) {
-      for (const note of over()) this.#report(note)
+      for (const note of endWork()) this.#report(note)
       if (signal.aborted) throw signal.reason
-      throw await this.#failure(thrown, tool, connection)
+      throw await this.#toCallError(thrown, tool, connection)
     }
   }
 
   async close(): Promise<void> {
-    this.#end.abort(operatorError(`the MCP server '${this.key}' was closed`))
+    this.#closing.abort(operatorError(`the MCP server '${this.key}' was closed`))
     const connection = await this.#connecting?.catch(() => undefined)
     await connection?.close().catch(() => {})
     this.#connection = undefined
@@ -128,16 +129,16 @@ export class McpServer {
   }
 
   async #start(): Promise<McpConnection> {
-    const { limits, env, sandbox, unconfined } = this.#site
-    const agentAccess = this.agentProvided ? this.#site.agentAccess : undefined
+    const { limits, env, sandbox, unconfined } = this.#context
+    const agentAccess = this.agentProvided ? this.#context.agentAccess : undefined
     const { connectMcpServer } = await import('./mcp-connection.ts')
     let connection: McpConnection | undefined
     try {
       const { spec, secrets, unexposed } = expandVariables(this.spec, env, agentAccess?.exposeEnv)
       this.#secrets = secrets
-      if (unexposed.length > 0) this.#report(`${notExposedMessage(unexposed)}; what it has in place of it is used`)
-      const onListChanged = () => void this.#refresh()
-      connection = await this.#within(limits.connect_ms, 'start', (signal) =>
+      if (unexposed.length > 0) this.#report(`${notExposedMessage(unexposed)}; the default is used instead`)
+      const onListChanged = () => void this.#refreshTools()
+      connection = await this.#withTimeout(limits.connect_ms, 'start', (signal) =>
         connectMcpServer(spec, {
           signal,
           sandbox,
@@ -148,22 +149,22 @@ export class McpServer {
           onListChanged,
         }),
       )
-      await this.#list(connection)
-      this.#end.signal.throwIfAborted()
+      await this.#listTools(connection)
+      this.#closing.signal.throwIfAborted()
     } catch (thrown) {
       await connection?.close().catch(() => {})
-      if (this.#end.signal.aborted) throw this.#end.signal.reason
-      throw this.#unstarted(thrown as Error)
+      if (this.#closing.signal.aborted) throw this.#closing.signal.reason
+      throw this.#toStartError(thrown as Error)
     }
     this.#connection = connection
     const live = connection
-    void live.ended.then((why) => this.#lost(live, why))
+    void live.ended.then((reason) => this.#recordLoss(live, reason))
     return live
   }
 
-  async #list(connection: McpConnection): Promise<void> {
-    const { limits } = this.#site
-    const listed = await this.#within(limits.list_ms, 'list its tools', (signal) => connection.list(signal))
+  async #listTools(connection: McpConnection): Promise<void> {
+    const { limits } = this.#context
+    const listed = await this.#withTimeout(limits.list_ms, 'list its tools', (signal) => connection.list(signal))
     const { parseMcpTools } = await import('./mcp-tool.ts')
     const timeout_ms = this.spec.timeout_ms ?? limits.call_ms
     const { tools, problems } = await parseMcpTools(listed, {
@@ -175,98 +176,93 @@ export class McpServer {
       call: (tool, args, signal) => this.call(tool, args, signal),
     })
     for (const problem of problems) this.#report(problem)
-    this.#site.registerTools(this, tools)
+    this.#context.registerTools(this, tools)
   }
 
-  /** The server said that it has other tools now; sessions that begin later get them. */
-  async #refresh(): Promise<void> {
+  /** Handles `tools/list_changed`; sessions that start later get the new tools. */
+  async #refreshTools(): Promise<void> {
     const connection = this.#connection
     if (!connection || this.#refreshing) return
     this.#refreshing = true
     try {
-      await this.#list(connection)
+      await this.#listTools(connection)
     } catch (thrown) {
-      // A server that is gone is told of where it is missed.
+      // A lost server is reported by the next call instead.
       if (this.#connection === connection)
-        this.#report(`its changed tools could not be read: ${(thrown as Error).message}`)
+        this.#report(`listing its changed tools failed: ${(thrown as Error).message}`)
     } finally {
       this.#refreshing = false
     }
   }
 
-  #within<T>(ms: number, what: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    return withServerTimeout(this.#site.world, { ms, what, end: this.#end.signal }, work)
+  #withTimeout<T>(ms: number, action: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    return withServerTimeout(this.#context.world, { ms, action, end: this.#closing.signal }, work)
   }
 
-  #lost(connection: McpConnection, why: string): void {
+  #recordLoss(connection: McpConnection, reason: string): void {
     if (this.#connection !== connection) return
     this.#connection = undefined
     this.#connecting = undefined
-    if (this.#end.signal.aborted) return
+    if (this.#closing.signal.aborted) return
     this.#losses += 1
-    this.#lastLoss = redactSecrets(this.#secrets, why)
+    this.#lossReason = redactSecrets(this.#secrets, reason)
   }
 
-  #unstarted(error: Error): TroupeError {
+  #toStartError(error: Error): TroupeError {
     this.#losses += 1
-    this.#lastLoss = redactSecrets(this.#secrets, error.message)
-    const hint = error instanceof TroupeError && error.hint ? error.hint : `check it: ${serverLocation(this.spec)}`
+    this.#lossReason = redactSecrets(this.#secrets, error.message)
+    const hint = error instanceof TroupeError && error.hint ? error.hint : `check ${serverLocation(this.spec)}`
     if (error instanceof TroupeError && error.code === 'denied') {
-      const words = `the MCP server '${this.key}' was not started: ${this.#lastLoss}`
-      this.#refused = new TroupeError('denied', words, {
+      const message = `the MCP server '${this.key}' was not started: ${this.#lossReason}`
+      this.#deniedError = new TroupeError('denied', message, {
         hint: redactSecrets(this.#secrets, hint),
         responsible: 'operator',
       })
-      this.problems.push(this.#lastLoss)
-      return this.#refused
+      this.problems.push(this.#lossReason)
+      return this.#deniedError
     }
-    return operatorError(`the MCP server '${this.key}' could not be started: ${this.#lastLoss}`, hint)
+    return operatorError(`the MCP server '${this.key}' could not be started: ${this.#lossReason}`, hint)
   }
 
-  #slow(): void {
-    const { connect_ms, list_ms } = this.#site.limits
-    const words = `is not ready after ${SLOW_START_MS} ms; it is waited for up to ${connect_ms + list_ms} ms`
-    if (!this.#end.signal.aborted) this.#site.report(`the MCP server '${this.key}' ${words}`)
+  #reportSlowStart(): void {
+    const { connect_ms, list_ms } = this.#context.limits
+    const message = `is not ready after ${SLOW_START_MS} ms; waiting up to ${connect_ms + list_ms} ms`
+    if (!this.#closing.signal.aborted) this.#context.report(`the MCP server '${this.key}' ${message}`)
   }
 
-  #gone(): TroupeError {
-    const hint = `do without its tools, or say what you needed; an operator can check ${serverLocation(this.spec)}`
-    return operatorError(`the MCP server '${this.key}' failed twice and is not started again: ${this.#lastLoss}`, hint)
+  #lostError(): TroupeError {
+    const hint = `continue without its tools, or report what you need; an operator can check ${serverLocation(this.spec)}`
+    return operatorError(`the MCP server '${this.key}' failed twice and is not restarted: ${this.#lossReason}`, hint)
   }
 
-  /** A call's error, with what the model can do about it. */
-  async #failure(
-    thrown: unknown,
-    tool: { name: string; kind: string },
-    connection: McpConnection,
-  ): Promise<TroupeError> {
+  async #toCallError(thrown: unknown, tool: CalledTool, connection: McpConnection): Promise<TroupeError> {
     const { isConnectionLoss } = await import('./mcp-connection.ts')
     if (this.spec.kind === 'http' && isConnectionLoss(thrown)) {
-      this.#lost(connection, (thrown as Error).message)
+      this.#recordLoss(connection, (thrown as Error).message)
       void connection.close().catch(() => {})
     }
-    const words = redactSecrets(this.#secrets, thrown instanceof Error ? thrown.message : String(thrown))
+    const reason = redactSecrets(this.#secrets, thrown instanceof Error ? thrown.message : String(thrown))
     if (this.#connection === connection) {
-      return new TroupeError('tool_failed', `the MCP server '${this.key}' refused ${tool.name}: ${words}`)
+      return new TroupeError('tool_failed', `the MCP server '${this.key}' rejected ${tool.name}: ${reason}`)
     }
-    const effect = tool.kind === 'read' ? '' : 'it may or may not have taken effect: check before you call it again; '
-    const next = this.#losses < MAX_LOSSES ? 'the server is started again with the next call' : 'do without its tools'
+    const effect = tool.kind === 'read' ? '' : 'the call may or may not have taken effect: check before you repeat it; '
+    const next = this.#losses < MAX_LOSSES ? 'the next call restarts the server' : 'continue without its tools'
     return new TroupeError(
       'tool_failed',
-      `the MCP server '${this.key}' was lost while it worked on ${tool.name}: ${this.#lastLoss}`,
+      `the MCP server '${this.key}' was lost during ${tool.name}: ${this.#lossReason}`,
       { hint: effect + next, responsible: 'operator', retry: this.#losses < MAX_LOSSES },
     )
   }
 
   #report(problem: string): void {
-    const told = redactSecrets(this.#secrets, problem)
-    if (this.problems.includes(told)) return
-    this.problems.push(told)
-    this.#site.report(`MCP server '${this.key}': ${told}`)
+    const redacted = redactSecrets(this.#secrets, problem)
+    if (this.problems.includes(redacted)) return
+    this.problems.push(redacted)
+    this.#context.report(`MCP server '${this.key}': ${redacted}`)
   }
 }
 
-/** An answer with what had to be put right after the call, for whoever called to know. */
+/** Adds notes about repairs in the workspace to the result, so that the caller learns of them. */
 function withNotes(result: McpToolResult, notes: readonly string[]): McpToolResult {
   if (notes.length === 0) return result
   return { ...result, content: [...(result.content ?? []), { type: 'text', text: notes.join('\n') }] }

@@ -13,40 +13,40 @@ import { isSameServer, parseServerConfig, serverLocation } from './mcp-server-co
 
 /*
  * The MCP servers of a troupe and their tools.
- * 1. Those of the configuration are for every agent; those an agent brings along are for it and for those it calls.
- * 2. A name stands for one server: an agent cannot put its own in the place of another one.
- * 3. What a model wrote down brings no server.
- * 4. Tools are in `tools` while their server is known; a tool that was there before is never replaced.
+ * 1. Servers of the configuration are for every agent; agent-provided servers are for that agent and the agents it calls.
+ * 2. A name belongs to one server: an agent cannot replace another server by its own (spoofing).
+ * 3. Agents written by a model cannot declare servers.
+ * 4. A tool stays in `tools` while its server lists it; an existing tool is never replaced.
  */
 
 export interface McpServersOptions {
-  /** The configuration's servers, by name. */
+  /** The servers of the configuration, by name. */
   servers: Readonly<Record<string, McpServerConfig>>
-  /** Where programs of servers run. */
+  /** The sandbox for server processes. */
   sandbox?: Sandbox
-  /** Without a sandbox no program of a server is started, unless this is said. */
+  /** Allows server processes to run without a sandbox. Default: false. */
   unconfined?: boolean
-  /** Variables that `${NAME}` may stand for in servers that agents bring. Default: none. */
+  /** Environment variables that `${NAME}` may refer to in agent-provided servers. Default: none. */
   exposeEnv?: readonly string[]
-  /** Hosts at which agents' own servers may be: a name, `*.name`, or `*` for any public one. Default: none. */
+  /** Hosts of agent-provided servers: a name, `*.name`, or `*` for any public host. Default: none. */
   hosts?: readonly string[]
-  /** How names of hosts are resolved and judged, instead of: public addresses only. */
+  /** Resolves and checks host names. Default: public addresses only. */
   addresses?: AddressPolicy
   world: Pick<World, 'sleep'>
   env: EnvironmentVariables
   limits?: Partial<McpLimits>
-  /** The registry that the servers' tools are added to. */
+  /** The registry to which the tools are added. */
   tools?: Map<string, Tool>
-  /** Told of everything that is left out or fails. */
+  /** Called for everything that is skipped or fails. */
   warn?(problem: string): void
 }
 
 export interface McpServerStatus {
   name: string
   transport: 'stdio' | 'http'
-  /** Its program or address, without anything that may be secret. */
+  /** The program or URL, without possible secrets. */
   where: string
-  /** False for a server that an agent brought along. */
+  /** False for an agent-provided server. */
   shared: boolean
   state: McpServerState
   tools: number
@@ -54,26 +54,26 @@ export interface McpServerStatus {
 }
 
 export interface McpServers {
-  /** Starts what an agent needs and has not been started; `undefined` when nothing is missing. Never rejects. */
+  /** Starts the servers that an agent needs; `undefined` when all are running. Never rejects. */
   prepare(agent: Agent): Promise<void> | undefined
-  /** The tools of the servers that an agent names itself. */
+  /** The tools of the servers in the agent's own `mcp_servers`. */
   agentProvidedTools(agent: Agent): string[]
-  /** Everything that is known so far, and changes as servers are started. */
+  /** All tools known so far; changes as servers start. */
   readonly tools: Map<string, Tool>
   status(): McpServerStatus[]
-  /** Ends every server; none is started any more. */
+  /** Stops all servers; none is started afterwards. */
   close(): Promise<void>
 }
 
 export function createMcpServers(options: McpServersOptions): McpServers {
   const tools = options.tools ?? new Map<string, Tool>()
-  const told = new Set<string>()
+  const reported = new Set<string>()
   const report = (problem: string) => {
-    if (told.has(problem)) return
-    told.add(problem)
+    if (reported.has(problem)) return
+    reported.add(problem)
     options.warn?.(problem)
   }
-  const site = {
+  const context = {
     world: options.world,
     sandbox: options.sandbox,
     unconfined: options.unconfined ?? false,
@@ -85,29 +85,31 @@ export function createMcpServers(options: McpServersOptions): McpServers {
     env: options.env,
     limits: { ...DEFAULT_MCP_LIMITS, ...options.limits },
     report,
-    registerTools: (server: McpServer, found: readonly Tool[]) => registerTools(tools, server, { found, report }),
+    registerTools: (server: McpServer, listed: readonly Tool[]) => registerTools(tools, server, { listed, report }),
   }
   const known = new Map<string, McpServer>()
-  for (const server of createConfiguredServers(options.servers, site)) known.set(server.key, server)
+  for (const server of createConfiguredServers(options.servers, context)) known.set(server.key, server)
 
-  const own = (agent: Agent) =>
+  const ownServers = (agent: Agent) =>
     agent.origin?.by === 'model'
       ? []
       : Object.entries(agent.mcp_servers ?? {}).flatMap(([name, entry]) => {
-          const found = resolveAgentServer(known, { agent: agent.name, name, entry }, site)
-          if (typeof found !== 'string') return found ?? []
-          report(`the agent ${agent.name}: MCP server '${name}': ${found}`)
+          const result = resolveAgentServer(known, { agent: agent.name, name, entry }, context)
+          if (typeof result !== 'string') return result ?? []
+          report(`agent ${agent.name}: MCP server '${name}': ${result}`)
           return []
         })
-  const needed = (agent: Agent) => {
-    const everyones = [...known.values()].filter(({ key, agentProvided }) => !agentProvided && needsServer(agent, key))
-    return [...new Set([...own(agent), ...everyones])]
+  const requiredServers = (agent: Agent) => {
+    const configured = [...known.values()].filter(({ key, agentProvided }) => !agentProvided && needsServer(agent, key))
+    return [...new Set([...ownServers(agent), ...configured])]
   }
   let closed = false
   return {
     tools,
     prepare(agent) {
-      const missing = closed ? [] : needed(agent).filter(({ state }) => state === 'idle' || state === 'starting')
+      const missing = closed
+        ? []
+        : requiredServers(agent).filter(({ state }) => state === 'idle' || state === 'starting')
       if (missing.length === 0) return undefined
       const starts = missing.map((server) =>
         server.ready().then(
@@ -117,7 +119,7 @@ export function createMcpServers(options: McpServersOptions): McpServers {
       )
       return Promise.all(starts).then(() => {})
     },
-    agentProvidedTools: (agent) => own(agent).flatMap((server) => server.tools),
+    agentProvidedTools: (agent) => ownServers(agent).flatMap((server) => server.tools),
     status: () => [...known.values()].map(toStatus),
     async close() {
       closed = true
@@ -126,66 +128,66 @@ export function createMcpServers(options: McpServersOptions): McpServers {
   }
 }
 
-/** A refusal says at once what to do about it. */
+/** A denied server is reported with its hint. */
 function formatError(error: Error): string {
-  const refused = error instanceof TroupeError && error.code === 'denied' && error.hint !== ''
-  return refused ? `${error.message}; ${error.hint}` : error.message
+  const isDenied = error instanceof TroupeError && error.code === 'denied' && error.hint !== ''
+  return isDenied ? `${error.message}; ${error.hint}` : error.message
 }
 
 type ServerContext = ConstructorParameters<typeof McpServer>[1]
 
-/** The configuration was written for this troupe: what is wrong with it is said before anything begins. */
-function createConfiguredServers(servers: McpServersOptions['servers'], site: ServerContext): McpServer[] {
+/** Throws on an invalid entry: the operator can fix the configuration before anything starts. */
+function createConfiguredServers(servers: McpServersOptions['servers'], context: ServerContext): McpServer[] {
   const keys = new Map<string, string>()
   return Object.entries(servers).flatMap(([name, entry]) => {
     const key = mcpServerKey(name)
-    const read = parseServerConfig(entry)
+    const parsed = parseServerConfig(entry)
     const other = keys.get(key)
     const problem =
       key === ''
-        ? 'its name has no letter and no digit'
+        ? 'its name contains no letter or digit'
         : other !== undefined
-          ? `its name is too close to '${other}'`
-          : 'problem' in read
-            ? read.problem
+          ? `its name is too similar to '${other}'`
+          : 'problem' in parsed
+            ? parsed.problem
             : undefined
     if (problem !== undefined) {
-      throw new TroupeError('invalid_input', `the MCP server '${name}' is not usable: ${problem}`, {
-        hint: 'a server is {command, args, env} or {type: "http", url, headers}',
+      throw new TroupeError('invalid_input', `the MCP server '${name}' is invalid: ${problem}`, {
+        hint: 'use {command, args, env} or {type: "http", url, headers}',
       })
     }
     keys.set(key, name)
-    return 'spec' in read ? new McpServer({ key, spec: read.spec, brought: false }, site) : []
+    return 'spec' in parsed ? new McpServer({ key, spec: parsed.spec, agentProvided: false }, context) : []
   })
 }
 
-/** The server that an agent's entry stands for, nothing when it is switched off, or what is wrong. */
+/** The server of an entry in an agent file; `undefined` when it is disabled, or a problem as text. */
 function resolveAgentServer(
   known: Map<string, McpServer>,
   { agent, name, entry }: { agent: string; name: string; entry: unknown },
-  site: ServerContext,
+  context: ServerContext,
 ): McpServer | string | undefined {
   const key = mcpServerKey(name)
   const present = known.get(key)
   if (entry === null) {
     if (present && !present.agentProvided) return present
     const names = [...known.values()].filter(({ agentProvided }) => !agentProvided).map((server) => server.key)
-    return `the configuration does not have it; it has ${names.length === 0 ? 'none' : names.join(', ')}`
+    return `the configuration has no server of this name; known: ${names.length === 0 ? 'none' : names.join(', ')}`
   }
-  const read = parseServerConfig(entry)
-  if ('problem' in read) return read.problem
-  if ('off' in read) return undefined
-  if (key === '') return 'its name has no letter and no digit'
+  const parsed = parseServerConfig(entry)
+  if ('problem' in parsed) return parsed.problem
+  if ('off' in parsed) return undefined
+  if (key === '') return 'its name contains no letter or digit'
   if (!present) {
-    const server = new McpServer({ key, spec: read.spec, brought: true }, site)
+    const server = new McpServer({ key, spec: parsed.spec, agentProvided: true }, context)
     known.set(key, server)
     return server
   }
-  if (isSameServer(present.spec, read.spec)) return present
-  return `another server has this name already; rename the one of ${agent}`
+  if (isSameServer(present.spec, parsed.spec)) return present
+  return `another server already has this name; rename it in the file of ${agent}`
 }
 
-/** An agent without a list of its own may come to have any tool. */
+/** An agent without a `tools` list can use all servers of the configuration. */
 function needsServer({ tools, exclude_tools = [] }: Agent, key: string): boolean {
   if (exclude_tools.includes(`mcp__${key}`) || exclude_tools.includes(`mcp__${key}__*`)) return false
   return tools === undefined || tools.some((name) => matchesServer(name, key))
@@ -194,15 +196,15 @@ function needsServer({ tools, exclude_tools = [] }: Agent, key: string): boolean
 function registerTools(
   tools: Map<string, Tool>,
   server: McpServer,
-  { found, report }: { found: readonly Tool[]; report(problem: string): void },
+  { listed, report }: { listed: readonly Tool[]; report(problem: string): void },
 ): void {
-  const before = new Set(server.tools)
-  const names = new Set(found.map(({ name }) => name))
-  for (const name of before) if (!names.has(name)) tools.delete(name)
-  const added = found.filter(({ name }) => {
-    const free = before.has(name) || !tools.has(name)
-    if (!free) report(`MCP server '${server.key}': its tool ${name} is left out: there is one of this name already`)
-    return free
+  const previous = new Set(server.tools)
+  const names = new Set(listed.map(({ name }) => name))
+  for (const name of previous) if (!names.has(name)) tools.delete(name)
+  const added = listed.filter(({ name }) => {
+    const isFree = previous.has(name) || !tools.has(name)
+    if (!isFree) report(`MCP server '${server.key}': tool ${name} is skipped: another tool has this name`)
+    return isFree
   })
   for (const tool of added) tools.set(tool.name, tool)
   server.tools = added.map(({ name }) => name)

@@ -10,7 +10,7 @@ import type { McpToolResult } from './mcp-connection.ts'
 import { mcpToolName } from './mcp-name.ts'
 import { toolResultFromMcp } from './mcp-result.ts'
 
-/** What a server says of one of its tools. */
+/** A tool as listed by a server. */
 interface ListedTool {
   name: string
   description: string
@@ -19,12 +19,12 @@ interface ListedTool {
 }
 
 export interface McpToolContext {
-  /** The server, as its tools' names have it. */
+  /** The server key, as used in tool names. */
   server: string
   timeout_ms: number
-  /** Only for agents that bring the server along. */
+  /** True when an agent file declares the server: the tools are only for that agent and the agents it calls. */
   agentProvided: boolean
-  /** Whether it is believed that a tool only reads. */
+  /** Whether `readOnlyHint` is trusted. */
   trusted: boolean
   allowedTools: readonly string[] | undefined
   call(
@@ -50,40 +50,39 @@ const listedSchema = z.looseObject({
     .catch(undefined),
 })
 
-/** A server's tools as ours, and what is wrong with those that are left out. */
+/** Converts the tools of a server. Invalid tools are skipped and described in `problems`. */
 export async function parseMcpTools(
   listed: readonly unknown[],
-  site: McpToolContext,
+  context: McpToolContext,
 ): Promise<{ tools: Tool[]; problems: string[] }> {
   const tools = new Map<string, Tool>()
   const problems: string[] = []
-  for (const [at, entry] of listed.slice(0, MAX_TOOLS).entries()) {
+  for (const [index, entry] of listed.slice(0, MAX_TOOLS).entries()) {
     try {
-      const tool = await parseMcpTool(entry, site)
-      if (tool && tools.has(tool.name)) throw new Error('it is there twice')
+      const tool = await parseMcpTool(entry, context)
+      if (tool && tools.has(tool.name)) throw new Error('its name is listed twice')
       if (tool) tools.set(tool.name, tool)
     } catch (thrown) {
       const { data } = listedSchema.pick({ name: true }).safeParse(entry)
-      problems.push(
-        `its tool ${data ? `'${data.name.slice(0, 80)}'` : at + 1} is left out: ${(thrown as Error).message}`,
-      )
+      problems.push(`tool ${data ? `'${data.name.slice(0, 80)}'` : index + 1} is skipped: ${(thrown as Error).message}`)
     }
   }
   if (listed.length > MAX_TOOLS) problems.push(`only ${MAX_TOOLS} of its ${listed.length} tools are used`)
   return { tools: [...tools.values()], problems }
 }
 
-async function parseMcpTool(entry: unknown, site: McpToolContext): Promise<Tool | undefined> {
+async function parseMcpTool(entry: unknown, context: McpToolContext): Promise<Tool | undefined> {
   const { success, data } = listedSchema.safeParse(entry)
-  if (!success) throw new Error('it has no name')
-  if (site.allowedTools && !site.allowedTools.includes(data.name)) return undefined
-  const name = mcpToolName(site.server, data.name)
-  if (name === undefined) throw new Error('its name is too long, or holds more than letters, digits and _ . : -')
-  const kind = toolKind(data.annotations ?? {}, site.trusted)
+  if (!success) throw new Error('it has no `name`')
+  if (context.allowedTools && !context.allowedTools.includes(data.name)) return undefined
+  const name = mcpToolName(context.server, data.name)
+  if (name === undefined)
+    throw new Error('its name is too long, or contains characters other than letters, digits and _ . : -')
+  const kind = toolKind(data.annotations ?? {}, context.trusted)
   const schema = parseInputSchema(data.inputSchema)
   const check = await compileValidator(schema)
   const description = (data.description || data.title || data.name).slice(0, MAX_DESCRIPTION_CHARS)
-  return toTool(name, { name: data.name, description, kind, schema }, { ...site, check })
+  return toTool(name, { name: data.name, description, kind, schema }, { ...context, check })
 }
 
 interface Hints {
@@ -92,46 +91,46 @@ interface Hints {
   destructiveHint?: boolean | undefined
 }
 
-/** A server's word is enough for repeating a call, not for making it without leave: it could say of anything that it reads. */
+/** An untrusted `readOnlyHint` only allows retries: a hostile server could declare any tool as read-only to skip permission. */
 function toolKind({ readOnlyHint, idempotentHint, destructiveHint }: Hints, trusted: boolean): ListedTool['kind'] {
-  const reads = readOnlyHint === true && !destructiveHint
-  if (reads && trusted) return 'read'
-  return reads || idempotentHint ? 'idempotent' : 'act'
+  const isReadOnly = readOnlyHint === true && !destructiveHint
+  if (isReadOnly && trusted) return 'read'
+  return isReadOnly || idempotentHint ? 'idempotent' : 'act'
 }
 
 async function compileValidator(schema: JsonSchema): Promise<ArgumentValidator> {
   try {
     return await compileArgumentValidator(schema)
   } catch (thrown) {
-    throw new Error(`its input schema is no JSON Schema: ${(thrown as Error).message.slice(0, 200)}`)
+    throw new Error(`\`inputSchema\` is not a valid JSON Schema: ${(thrown as Error).message.slice(0, 200)}`)
   }
 }
 
-/** Arguments are not made to fit before the call counts: a schema that nobody can fulfil must not end a session. */
-function toTool(name: string, listed: ListedTool, site: McpToolContext & { check: ArgumentValidator }): Tool {
+/** Arguments are validated in `execute`, not by `input`: an unsatisfiable schema must not end a session. */
+function toTool(name: string, listed: ListedTool, context: McpToolContext & { check: ArgumentValidator }): Tool {
   const input = z
     .record(z.string(), z.unknown())
     .nullish()
-    .transform((given) => given ?? {})
+    .transform((args) => args ?? {})
   return {
     name,
     description: listed.description,
     input: withJsonSchema(input, listed.schema),
     category: CATEGORY[listed.kind],
     kind: listed.kind,
-    timeout_ms: site.timeout_ms,
-    ...(site.agentProvided ? { agent_provided: true as const } : undefined),
-    // What was allowed for one call is allowed for exactly this input.
+    timeout_ms: context.timeout_ms,
+    ...(context.agentProvided ? { agent_provided: true as const } : undefined),
+    // A permission for one call covers exactly this input.
     subject: (args: Record<string, unknown>) => canonicalJson(args),
     async execute(args: Record<string, unknown>, { signal }) {
-      const misfit = site.check(args)
-      if (misfit !== undefined) {
+      const problem = context.check(args)
+      if (problem !== undefined) {
         throw invalidCallError(
-          `the arguments of ${name} do not fit its schema: ${misfit}`,
-          'the server was not called; correct them',
+          `the arguments of ${name} do not match its schema: ${problem}`,
+          'the server was not called; correct the arguments',
         )
       }
-      return toolResultFromMcp(await site.call(listed, args, signal))
+      return toolResultFromMcp(await context.call(listed, args, signal))
     },
   }
 }

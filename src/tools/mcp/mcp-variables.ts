@@ -2,76 +2,83 @@ import type { EnvironmentVariables } from '../../kernel/world.ts'
 import { accessDeniedError, operatorError } from '../tool-errors.ts'
 import type { ServerSpec } from './mcp-server-config.ts'
 
-/** What a server gets of this process's environment without asking: where programs are and how to write, no keys. */
+/** Prevents environment leakage: the only variables of this process that every server gets. None of them is a secret. */
 const SAFE_VARIABLES =
   /^(HOME|LOGNAME|PATH|SHELL|TERM|USER|LANG|LC_[A-Z]+|TZ|TMPDIR|NO_COLOR|SYSTEMROOT|COMSPEC|PATHEXT)$/
 
 export function safeVariables(env: EnvironmentVariables): Record<string, string> {
-  const kept = Object.entries(env).flatMap(([name, value]) =>
+  const safe = Object.entries(env).flatMap(([name, value]) =>
     value !== undefined && SAFE_VARIABLES.test(name) ? [[name, value] as const] : [],
   )
-  return Object.fromEntries(kept)
+  return Object.fromEntries(safe)
 }
 
 export interface ExpandedSpec {
   spec: ServerSpec
-  /** Everything in it that must not be told to anyone. */
+  /** Values that must be redacted from all messages. */
   secrets: string[]
-  /** Names that were not lent, and have something else in their place. */
+  /** Variables that are not exposed to the server; their defaults were used. */
   unexposed: string[]
 }
 
-/** The server with its variables filled in. Where `lend` is given, of these names only. */
-export function expandVariables(spec: ServerSpec, env: EnvironmentVariables, lend?: readonly string[]): ExpandedSpec {
-  const used: string[] = []
-  const withheld = new Set<string>()
+/** Expands `${NAME}` in a server entry. With `exposeEnv`, only the listed variables are available. */
+export function expandVariables(
+  spec: ServerSpec,
+  env: EnvironmentVariables,
+  exposeEnv?: readonly string[],
+): ExpandedSpec {
+  const values: string[] = []
+  const unexposed = new Set<string>()
   const lookUp = (name: string) => {
-    if (lend === undefined || lend.includes(name)) return env[name]
-    withheld.add(name)
+    if (exposeEnv === undefined || exposeEnv.includes(name)) return env[name]
+    unexposed.add(name)
     return undefined
   }
   const missing = new Set<string>()
-  const fill = (text: string) =>
-    text.replace(VARIABLE, (_all, name: string, otherwise?: string) => {
-      const value = lookUp(name) ?? otherwise
+  const expand = (text: string) =>
+    text.replace(VARIABLE, (_match, name: string, fallback?: string) => {
+      const value = lookUp(name) ?? fallback
       if (value === undefined) missing.add(name)
-      else used.push(value)
+      else values.push(value)
       return value ?? ''
     })
-  const filled = mapStrings(spec, fill)
-  assertNoneMissing([...missing], withheld)
-  const given = filled.kind === 'http' ? filled.headers : filled.env
-  return { spec: filled, secrets: secretValues([...used, ...Object.values(given)]), unexposed: [...withheld] }
+  const expanded = mapStrings(spec, expand)
+  assertNoneMissing([...missing], unexposed)
+  const configured = expanded.kind === 'http' ? expanded.headers : expanded.env
+  const secrets = secretValues([...values, ...Object.values(configured)])
+  return { spec: expanded, secrets, unexposed: [...unexposed] }
 }
 
-/** `${NAME}` and `${NAME:-otherwise}`. */
+/** `${NAME}` and `${NAME:-default}`. */
 const VARIABLE = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g
 
-function mapStrings(spec: ServerSpec, fill: (text: string) => string): ServerSpec {
-  const all = (record: Readonly<Record<string, string>>) =>
-    Object.fromEntries(Object.entries(record).map(([name, value]) => [name, fill(value)]))
-  if (spec.kind === 'http') return { ...spec, url: fill(spec.url), headers: all(spec.headers) }
-  return { ...spec, command: fill(spec.command), args: spec.args.map(fill), env: all(spec.env) }
+function mapStrings(spec: ServerSpec, transform: (text: string) => string): ServerSpec {
+  const mapRecord = (record: Readonly<Record<string, string>>) =>
+    Object.fromEntries(Object.entries(record).map(([name, value]) => [name, transform(value)]))
+  if (spec.kind === 'http') return { ...spec, url: transform(spec.url), headers: mapRecord(spec.headers) }
+  return { ...spec, command: transform(spec.command), args: spec.args.map(transform), env: mapRecord(spec.env) }
 }
 
-function assertNoneMissing(missing: readonly string[], withheld: ReadonlySet<string>): void {
-  const refusals = missing.filter((name) => withheld.has(name))
-  if (refusals.length > 0) throw accessDeniedError(notExposedMessage(refusals), exposeEnvHint(refusals))
+function assertNoneMissing(missing: readonly string[], unexposed: ReadonlySet<string>): void {
+  const denied = missing.filter((name) => unexposed.has(name))
+  if (denied.length > 0) throw accessDeniedError(notExposedMessage(denied), exposeEnvHint(denied))
   const [name] = missing
-  if (name !== undefined) throw operatorError(`the variable ${name} is not set`, `set ${name} and start again`)
+  if (name !== undefined)
+    throw operatorError(`the environment variable ${name} is not set`, `set ${name} and start again`)
 }
 
 export function notExposedMessage(names: readonly string[]): string {
-  const which = names.length === 1 ? `the variable ${names[0]} is` : `the variables ${names.join(', ')} are`
-  return `${which} not lent to a server that an agent brings`
+  const which =
+    names.length === 1 ? `the environment variable ${names[0]} is` : `the environment variables ${names.join(', ')} are`
+  return `${which} not exposed to agent-provided servers`
 }
 
 function exposeEnvHint(names: readonly string[]): string {
   const flags = names.map((name) => `--lend ${name}`).join(' ')
-  return `lend with ${flags} (in a program: mcp.lend), or put the server into the operator's configuration`
+  return `expose with ${flags} (or \`mcp.exposeEnv\`), or add the server to the operator's configuration`
 }
 
-// Shorter ones would blot out ordinary words, and are no secrets.
+// Redacting shorter values would remove ordinary words; they are hardly secrets.
 const MIN_SECRET_CHARS = 6
 
 function secretValues(values: readonly string[]): string[] {
@@ -79,7 +86,7 @@ function secretValues(values: readonly string[]): string[] {
   return [...new Set(parts)].filter((value) => value.length >= MIN_SECRET_CHARS).sort((a, b) => b.length - a.length)
 }
 
-/** The words of a server without the secrets it was given. */
+/** Removes the given secrets from a text. */
 export function redactSecrets(secrets: readonly string[], text: string): string {
-  return secrets.reduce((told, secret) => told.replaceAll(secret, '…'), text)
+  return secrets.reduce((redacted, secret) => redacted.replaceAll(secret, '…'), text)
 }

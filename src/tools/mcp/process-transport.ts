@@ -5,33 +5,33 @@ import { signalProcessGroup } from './launch-server.ts'
 
 type Sdk = Pick<typeof import('@modelcontextprotocol/client'), 'ReadBuffer' | 'serializeMessage'>
 
-/** A server is asked to end by the end of its input, then told, then made to. */
+/** Grace periods of shutdown: stdin is closed, then SIGTERM, then SIGKILL. */
 const GRACE_MS = [700, 700] as const
 const STDERR_TAIL_CHARS = 600
 
 export interface ProcessTransport extends Transport {
-  /** Resolves with the reason when the process has ended. */
+  /** Resolves with the reason when the process has exited. */
   readonly ended: Promise<string>
 }
 
 /**
- * MCP over a process's standard input and output. The one of the SDK starts its process itself, outside of our sandbox, and
- * ends only that process, not those it started.
+ * The stdio transport for a sandboxed process. The SDK's own transport starts the process itself, outside the sandbox, and
+ * kills only that process, not its children.
  */
 export function createProcessTransport(
-  work: SandboxedProcess,
+  serverProcess: SandboxedProcess,
   { ReadBuffer, serializeMessage }: Sdk,
 ): ProcessTransport {
-  const { stdin, stdout, stderr } = work.child
+  const { stdin, stdout, stderr } = serverProcess.child
   const buffer = new ReadBuffer()
-  let lastWords = ''
-  let broken: string | undefined
-  const ended = work.ended.then(
-    (how) => exitReason(how, broken, lastWords),
+  let stderrTail = ''
+  let protocolError: string | undefined
+  const ended = serverProcess.ended.then(
+    (exit) => exitReason(exit, protocolError, stderrTail),
     (error: Error) => error.message,
   )
   stderr?.on('data', (chunk: Buffer) => {
-    lastWords = (lastWords + chunk.toString('utf8')).slice(-STDERR_TAIL_CHARS)
+    stderrTail = (stderrTail + chunk.toString('utf8')).slice(-STDERR_TAIL_CHARS)
   })
   for (const stream of [stdin, stdout, stderr]) stream?.on('error', () => {})
   void ended.then(() => transport.onclose?.())
@@ -42,15 +42,15 @@ export function createProcessTransport(
         try {
           buffer.append(chunk)
         } catch (thrown) {
-          // One message that does not end would fill the memory.
-          broken = (thrown as Error).message
-          work.kill()
+          // Memory exhaustion: the buffer throws on a message that exceeds its limit.
+          protocolError = (thrown as Error).message
+          serverProcess.kill()
         }
         deliverMessages(buffer, transport)
       })
     },
     async send(message) {
-      // It is about to be known as ended, which answers whoever waits for this.
+      // The process has exited; `onclose` rejects the pending requests.
       if (!stdin?.writable) await ended
       else if (!stdin.write(serializeMessage(message))) {
         await new Promise<void>((resolve) => stdin.once('drain', resolve).once('close', resolve))
@@ -59,9 +59,9 @@ export function createProcessTransport(
     async close() {
       stdin?.end()
       if (await settlesWithin(GRACE_MS[0], ended)) return
-      signalProcessGroup(work.child.pid, 'SIGTERM')
+      signalProcessGroup(serverProcess.child.pid, 'SIGTERM')
       if (await settlesWithin(GRACE_MS[1], ended)) return
-      work.kill()
+      serverProcess.kill()
       await ended
     },
   }
@@ -75,7 +75,7 @@ function deliverMessages(buffer: { readMessage(): JSONRPCMessage | null }, trans
       if (message === null) return
       transport.onmessage?.(message)
     } catch (thrown) {
-      // Servers print what is no message; the next line may be one.
+      // Servers print log lines to stdout; the next line may be a message.
       transport.onerror?.(thrown as Error)
     }
   }
@@ -83,14 +83,15 @@ function deliverMessages(buffer: { readMessage(): JSONRPCMessage | null }, trans
 
 async function settlesWithin(ms: number, ended: Promise<unknown>): Promise<boolean> {
   const done = new AbortController()
-  const waited = delay(ms, false, { signal: done.signal }).catch(() => false)
-  const first = await Promise.race([ended.then(() => true), waited])
+  const timeout = delay(ms, false, { signal: done.signal }).catch(() => false)
+  const first = await Promise.race([ended.then(() => true), timeout])
   done.abort()
   return first
 }
 
-function exitReason({ code, signal, limit }: ProcessExit, broken: string | undefined, lastWords: string): string {
-  const how = broken ?? (limit ? `it used too much: ${limit}` : signal ? `signal ${signal}` : `exit code ${code}`)
-  const said = lastWords.trim()
-  return said === '' ? how : `${how}; it said: ${said}`
+function exitReason({ code, signal, limit }: ProcessExit, protocolError: string | undefined, stderr: string): string {
+  const reason =
+    protocolError ?? (limit ? `${limit} limit exceeded` : signal ? `signal ${signal}` : `exit code ${code}`)
+  const output = stderr.trim()
+  return output === '' ? reason : `${reason}; stderr: ${output}`
 }

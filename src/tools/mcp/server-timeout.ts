@@ -3,21 +3,21 @@ import { withAbort } from '../../kernel/world.ts'
 
 type Clock = Pick<World, 'sleep'>
 
-/** Whoever watches a session begin should know by then what it waits for. */
+/** A start that takes longer is reported, so that a person knows what the session waits for. */
 export const SLOW_START_MS = 2000
 
-/** Work that is given up after a time, or when all is at an end. */
+/** Runs `work` with a timeout; also aborts when `end` aborts. */
 export async function withServerTimeout<T>(
   clock: Clock,
-  { ms, what, end }: { ms: number; what: string; end: AbortSignal },
+  { ms, action, end }: { ms: number; action: string; end: AbortSignal },
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const late = new AbortController()
+  const timeout = new AbortController()
   const done = new AbortController()
-  const signal = AbortSignal.any([late.signal, end])
+  const signal = AbortSignal.any([timeout.signal, end])
   signal.throwIfAborted()
   const timer = clock.sleep(ms, done.signal).then(
-    () => late.abort(new Error(`it did not ${what} within ${ms} ms`)),
+    () => timeout.abort(new Error(`it did not ${action} within ${ms} ms`)),
     () => {},
   )
   try {
@@ -28,7 +28,7 @@ export async function withServerTimeout<T>(
   }
 }
 
-/** Work that is spoken of when it takes long. */
+/** Runs `work` and calls `notice` once if it is slow. */
 export async function notifyIfSlow<T>(clock: Clock, notice: () => void, work: () => Promise<T>): Promise<T> {
   const done = new AbortController()
   const timer = clock.sleep(SLOW_START_MS, done.signal).then(notice, () => {})

@@ -24,16 +24,16 @@ const PRIVATE_FOLDERS = { home: '/tmp/home', temporary: '/tmp' }
 
 export interface BubblewrapOptions extends SandboxOptions {
   workspace: Workspace
-  /** Hosts that commands may reach. */
+  /** Hosts that commands can reach through the proxy. */
   hosts: readonly string[]
   programs: HostPrograms
-  /** Where programs of the host are, and none that an agent could have put there. */
+  /** The trusted `PATH`: without folders that an agent can write to. */
   path: string
 }
 
 export function createBubblewrapSandbox(options: BubblewrapOptions): Sandbox {
   const limits: SandboxLimits = { ...DEFAULT_SANDBOX_LIMITS, ...options.limits }
-  const shared = new PartlyProtectedFolders(options.workspace)
+  const partlyProtected = new PartlyProtectedFolders(options.workspace)
   const links = new ProtectedLinks(options.workspace)
   return {
     kind: 'bubblewrap',
@@ -44,13 +44,13 @@ export function createBubblewrapSandbox(options: BubblewrapOptions): Sandbox {
       const undo: UndoStep[] = []
       try {
         if (write) {
-          shared.acquire()
-          undo.unshift(() => shared.release())
+          partlyProtected.acquire()
+          undo.unshift(() => partlyProtected.release())
         }
         const files = createFilePolicy(options.workspace, options, {
           helpers: runtimeFolders(),
           write,
-          serves: request.longRunning === true,
+          longRunning: request.longRunning === true,
         })
         const encodedArguments = encodeExecArguments(
           request.command,
@@ -60,17 +60,18 @@ export function createBubblewrapSandbox(options: BubblewrapOptions): Sandbox {
         const wrapping = { files, programs, hosts, scratch_mb: limits.scratch_mb, id }
         const wrapped = await wrapCommand(innerScript(limits), wrapping)
         undo.unshift(() => {
-          // What was covered is uncovered by name, for which the root has to be writable.
+          // The runtime removes its mount points by name, which needs a writable workspace root.
           if (write) restoreWritable(options.workspace.realPath)
           wrapped.cleanUp()
         })
         if (write && !request.longRunning) {
           const folders = gitFoldersWithoutCommondir(files)
-          const leave = links.beginCommand(files.denyWrite)
-          undo.unshift(() => [...quarantineNewCommondirs(folders), ...leave()])
+          const restoreLinks = links.beginCommand(files.denyWrite)
+          undo.unshift(() => [...quarantineNewCommondirs(folders), ...restoreLinks()])
         }
-        const work = startProcess(options, request, { wrapped, encodedArguments, undo, limits, id })
-        return request.longRunning && write ? { ...work, beginWork: () => links.beginCommand(files.denyWrite) } : work
+        const running = startProcess(options, request, { wrapped, encodedArguments, undo, limits, id })
+        const beginWork = () => links.beginCommand(files.denyWrite)
+        return request.longRunning && write ? { ...running, beginWork } : running
       } catch (thrown) {
         await runUndoSteps(undo)
         throw thrown
@@ -79,16 +80,15 @@ export function createBubblewrapSandbox(options: BubblewrapOptions): Sandbox {
   }
 }
 
-/** A workspace that is not ours, or is gone, stays as it is. */
 function restoreWritable(root: string): void {
   try {
     makeWritable(root)
   } catch {
-    // Covers stay.
+    // The workspace is gone or owned by another user.
   }
 }
 
-/** A step back to how the workspace and the machine have to be, the latest first; says what it had to put right. */
+/** A cleanup step, run in reverse order; returns notes about repairs in the workspace. */
 type UndoStep = () => readonly string[] | Promise<void> | void
 
 async function runUndoSteps(undo: UndoStep[]): Promise<string[]> {
@@ -97,11 +97,11 @@ async function runUndoSteps(undo: UndoStep[]): Promise<string[]> {
   return notes
 }
 
-/** What runs inside before the command itself: limits that nothing inside can lift, and a home that is nobody's. */
+/** The script that runs inside before the command: sets resource limits that cannot be raised, and a private home. */
 function innerScript({ cpu_s, memory_mb, processes, file_mb, open_files }: SandboxLimits): string {
   return [
     `ulimit -c 0 -t ${cpu_s} -d ${memory_mb * 1024} -f ${file_mb * 1024} -n ${open_files}`,
-    // Root is not bound by it; a process group is made for root instead.
+    // RLIMIT_NPROC does not apply to root; for root a cgroup limits processes.
     `ulimit -u ${processes} 2>/dev/null`,
     `mkdir -p ${shellQuote(PRIVATE_FOLDERS.home)}`,
     `printf %s ${shellQuote(GIT_CONFIG)} > ${shellQuote(gitConfigPath(PRIVATE_FOLDERS))}`,
@@ -117,7 +117,7 @@ interface PreparedCommand {
   id: string
 }
 
-/** Joins a process group and becomes what follows. */
+/** Joins a cgroup, then replaces itself by the given command. */
 const JOIN_CGROUP = 'echo $$ > "$0" || exit 126; exec "$@"'
 
 function startProcess(
@@ -126,22 +126,22 @@ function startProcess(
   prepared: PreparedCommand,
 ): SandboxedProcess {
   const { wrapped, encodedArguments, undo, limits, id } = prepared
-  const group = IS_ROOT ? createCgroup(id, limits.processes + 8) : undefined
-  if (group) undo.push(() => group.remove())
+  const cgroup = IS_ROOT ? createCgroup(id, limits.processes + 8) : undefined
+  if (cgroup) undo.push(() => cgroup.remove())
   const filter = createSeccompFilter(wrapped.filter)
-  const confined = filter ? wrapped.argv : withoutSeccomp(wrapped.argv)
-  const [program = '', ...args] = group ? ['/bin/sh', '-c', JOIN_CGROUP, group.procsFile, ...confined] : confined
+  const argv = filter ? wrapped.argv : withoutSeccomp(wrapped.argv)
+  const [program = '', ...args] = cgroup ? ['/bin/sh', '-c', JOIN_CGROUP, cgroup.procsFile, ...argv] : argv
   const child = spawn(program, args, {
     cwd: join(workspace.realPath, request.cwd ?? '.'),
-    // Nothing that a request brings: these processes are not confined yet.
+    // Sandbox escape: variables such as LD_PRELOAD would take effect outside, in the processes that set up the sandbox.
     env: { PATH: path },
     detached: true,
     stdio: [request.stdin ?? 'ignore', 'pipe', 'pipe', filter ? 'pipe' : 'ignore', 'pipe'],
   })
-  for (const [at, bytes] of [filter, encodedArguments].entries()) {
-    const way = child.stdio[at + 3] as Writable | null | undefined
-    way?.on('error', () => {})
-    way?.end(bytes)
+  for (const [index, bytes] of [filter, encodedArguments].entries()) {
+    const pipe = child.stdio[index + 3] as Writable | null | undefined
+    pipe?.on('error', () => {})
+    pipe?.end(bytes)
   }
   return superviseProcess(child, { undo, limits })
 }
@@ -150,27 +150,27 @@ function superviseProcess(
   child: SandboxedProcess['child'],
   { undo, limits }: Pick<PreparedCommand, 'undo' | 'limits'>,
 ): SandboxedProcess {
-  let limit: ProcessExit['limit']
+  let exceeded: ProcessExit['limit']
   const kill = () => killSandbox(child)
-  const stopWatching =
+  const stopMonitor =
     child.pid === undefined
       ? () => {}
-      : monitorResources(child.pid, limits, (which) => {
-          limit ??= which
+      : monitorResources(child.pid, limits, (limit) => {
+          exceeded ??= limit
           kill()
         })
-  const over = new Promise<ProcessExit>((resolve, reject) => {
+  const exited = new Promise<ProcessExit>((resolve, reject) => {
     child.once('error', reject)
-    child.once('close', (code, signal) => resolve({ code, signal, ...(limit ? { limit } : undefined) }))
+    child.once('close', (code, signal) => resolve({ code, signal, ...(exceeded ? { limit: exceeded } : undefined) }))
   })
-  const ended = over.then(
-    async (how) => {
-      stopWatching()
+  const ended = exited.then(
+    async (exit) => {
+      stopMonitor()
       const repairs = await runUndoSteps(undo)
-      return repairs.length > 0 ? { ...how, repairs } : how
+      return repairs.length > 0 ? { ...exit, repairs } : exit
     },
     async (thrown: unknown) => {
-      stopWatching()
+      stopMonitor()
       await runUndoSteps(undo)
       throw thrown
     },
@@ -179,7 +179,7 @@ function superviseProcess(
   return { child, ended, kill }
 }
 
-/** One word for a shell, whatever is in it. */
+/** Quotes a word for a shell. Prevents command injection. */
 export function shellQuote(word: string): string {
   return `'${word.replaceAll("'", "'\\''")}'`
 }

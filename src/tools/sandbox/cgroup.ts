@@ -12,36 +12,36 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 
 /*
- * How many processes a command may have. The limit of the shell does it for everyone but root; for root the kernel's
- * process groups do, where this process may make one.
+ * Prevents fork bombs as root: RLIMIT_NPROC (`ulimit -u`) does not apply to root, so the pids controller of a cgroup limits
+ * processes, where this process may create one.
  */
 
 const CGROUP_ROOT = '/sys/fs/cgroup'
 
 export interface Cgroup {
-  /** Where a process writes its number to join. */
+  /** A process joins by writing its pid to this file. */
   procsFile: string
   remove(): Promise<void>
 }
 
-/** The group that ours would be made in, if it may be. */
+/** The cgroup in which child cgroups can be created; `undefined` when that is not possible. */
 export function pidsCgroupParent(): string | undefined {
-  const groups = readOr('/proc/self/cgroup', '').split('\n')
-  const old = groups.find((line) => /^\d+:([^:]*,)?pids(,[^:]*)?:/.test(line))
-  if (old) return ifWritable(join(CGROUP_ROOT, 'pids', cgroupPath(old)))
-  const unified = groups.find((line) => line.startsWith('0::'))
-  const parent = unified && join(CGROUP_ROOT, cgroupPath(unified))
-  const gives = parent ? readOr(join(parent, 'cgroup.subtree_control'), '').split(/\s+/) : []
-  return parent && gives.includes('pids') ? ifWritable(parent) : undefined
+  const lines = readOr('/proc/self/cgroup', '').split('\n')
+  const version1 = lines.find((line) => /^\d+:([^:]*,)?pids(,[^:]*)?:/.test(line))
+  if (version1) return ifWritable(join(CGROUP_ROOT, 'pids', cgroupPath(version1)))
+  const version2 = lines.find((line) => line.startsWith('0::'))
+  const parent = version2 && join(CGROUP_ROOT, cgroupPath(version2))
+  const controllers = parent ? readOr(join(parent, 'cgroup.subtree_control'), '').split(/\s+/) : []
+  return parent && controllers.includes('pids') ? ifWritable(parent) : undefined
 }
 
-let isSwept = false
+let staleRemoved = false
 
 export function createCgroup(id: string, processes: number): Cgroup | undefined {
   const parent = pidsCgroupParent()
   if (parent === undefined) return undefined
-  if (!isSwept) removeStaleCgroups(parent)
-  isSwept = true
+  if (!staleRemoved) removeStaleCgroups(parent)
+  staleRemoved = true
   const folder = join(parent, `troupe-${process.pid}-${id}`)
   try {
     mkdirSync(folder)
@@ -52,7 +52,7 @@ export function createCgroup(id: string, processes: number): Cgroup | undefined 
   return { procsFile: join(folder, 'cgroup.procs'), remove: () => removeCgroup(folder) }
 }
 
-/** Takes away the groups of processes that ended before they could do it themselves. */
+/** Removes cgroups of crashed Troupe processes. */
 function removeStaleCgroups(parent: string): void {
   for (const name of readdirSync(parent)) {
     const [, pid] = /^troupe-(\d+)-/.exec(name) ?? []
@@ -60,20 +60,20 @@ function removeStaleCgroups(parent: string): void {
     try {
       rmdirSync(join(parent, name))
     } catch {
-      // Someone else was faster, or something in it still lives.
+      // Removed by another process, or still in use.
     }
   }
 }
 
 async function removeCgroup(folder: string): Promise<void> {
-  // A group is empty only when the kernel has buried the last of its processes.
-  for (const wait of [0, 5, 20, 100, 500, 2000]) {
-    if (wait > 0) await delay(wait)
+  // The kernel refuses to remove a cgroup until its last zombie process is reaped.
+  for (const delay_ms of [0, 5, 20, 100, 500, 2000]) {
+    if (delay_ms > 0) await delay(delay_ms)
     try {
       rmdirSync(folder)
       return
     } catch {
-      // Not yet.
+      // Not empty yet.
     }
   }
 }
@@ -82,11 +82,11 @@ function cgroupPath(line: string): string {
   return line.slice(line.indexOf(':', line.indexOf(':') + 1) + 1)
 }
 
-function readOr(path: string, otherwise: string): string {
+function readOr(path: string, fallback: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch {
-    return otherwise
+    return fallback
   }
 }
 

@@ -5,25 +5,25 @@ import type { SandboxReport } from './sandbox.ts'
 
 export interface SandboxRequirements {
   network: boolean
-  /** Where programs are looked for, instead of the whole `PATH`. */
+  /** The folders to search for programs. Default: `PATH`. */
   path?: string
 }
 
-/** Looks whether commands can be sandboxed here. Starts one empty sandbox to be sure. */
+/** Reports whether commands can be sandboxed on this machine. Starts an empty sandbox as a probe. */
 export function describeSandbox({ network, path }: SandboxRequirements = { network: false }): SandboxReport {
   if (process.platform !== 'linux') {
     return {
       kind: 'none',
       available: false,
-      problems: [`no sandbox for ${process.platform} has been verified yet`],
+      problems: [`the sandbox does not support ${process.platform} yet`],
       notes: [],
     }
   }
   const problems = missingPrograms(network, path)
   const bwrap = findProgram('bwrap', path)
   if (problems.length === 0 && bwrap !== undefined) {
-    const why = probeBubblewrap(bwrap)
-    if (why !== undefined) problems.push(`bubblewrap cannot make a sandbox here: ${why}`)
+    const reason = probeBubblewrap(bwrap)
+    if (reason !== undefined) problems.push(`bubblewrap cannot create a sandbox here: ${reason}`)
   }
   return {
     kind: problems.length === 0 ? 'bubblewrap' : 'none',
@@ -37,7 +37,7 @@ function missingPrograms(network: boolean, path: string | undefined): string[] {
   const needed: readonly (readonly [string, string])[] = [
     ['bwrap', 'bubblewrap'],
     ['rg', 'ripgrep'],
-    // The runtime asks it for everything else.
+    // sandbox-runtime uses it to find the other programs.
     ['which', 'debianutils'],
     ...(network ? [['socat', 'socat'] as const] : []),
   ]
@@ -46,7 +46,7 @@ function missingPrograms(network: boolean, path: string | undefined): string[] {
     .map(([program, pkg]) => `${program} is missing (on Debian: apt-get install ${pkg})`)
 }
 
-/** Installed is not enough: containers and distributions may forbid the namespaces it needs. */
+/** An installed bubblewrap may still fail: containers and distributions can forbid user namespaces. */
 function probeBubblewrap(bwrap: string): string | undefined {
   const args = [
     '--unshare-all',
@@ -71,9 +71,9 @@ function probeBubblewrap(bwrap: string): string | undefined {
 
 function rootNotes(): string[] {
   if (process.geteuid?.() !== 0) return []
-  const bounded = pidsCgroupParent() !== undefined
+  const hasCgroup = pidsCgroupParent() !== undefined
   return [
-    'running as root: prefer an ordinary user',
-    ...(bounded ? [] : ['as root without a pids cgroup, processes are only counted a few times a second']),
+    'running as root: prefer an unprivileged user',
+    ...(hasCgroup ? [] : ['as root without a pids cgroup, the process limit is only checked a few times per second']),
   ]
 }

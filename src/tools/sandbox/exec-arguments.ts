@@ -2,19 +2,19 @@ import { invalidCallError } from '../tool-errors.ts'
 import type { SpawnRequest } from './sandbox.ts'
 
 /*
- * What a program in the sandbox is started with: its variables and its words. They go in through a descriptor and are put
- * to use inside, when the sandbox stands. In the environment of the processes that make the sandbox they would steer those
- * (`PATH`, `LD_PRELOAD`), and those are not confined.
+ * Passes the environment and arguments of a sandboxed program through a file descriptor; they take effect only inside.
+ * Prevents a sandbox escape: in the environment of the processes that set up the sandbox, and are not confined yet,
+ * variables such as `PATH` and `LD_PRELOAD` would run code on the host.
  */
 
-/** The descriptor that the words come through. */
+/** The descriptor that carries the arguments. */
 export const ARGUMENTS_FD = 4
-/** More than this the system does not take as one word. */
+/** The limit of Linux for a single argument (MAX_ARG_STRLEN, without the NUL). */
 export const MAX_ARGUMENT_BYTES = 131_071
 
 /**
- * For bash, inside, before anything else is started there: closes what this process was itself started with. An open folder
- * of the host among it would be a way out.
+ * Bash code that runs first inside: closes all inherited descriptors. Prevents a sandbox escape through an open folder of
+ * the host.
  */
 export const CLOSE_INHERITED_FDS = [
   `for troupe_fd in /proc/$$/fd/*; do troupe_fd=\${troupe_fd##*/}`,
@@ -22,33 +22,31 @@ export const CLOSE_INHERITED_FDS = [
   'unset troupe_fd',
 ].join('; ')
 
-/** For bash, inside: takes the words, closes the way they came, and becomes the program. */
+/** Bash code that runs inside: reads the arguments, closes the descriptor and executes the program. */
 export const EXEC_FROM_FD = [
   `mapfile -d '' -t -u ${ARGUMENTS_FD} troupe_words`,
   `exec ${ARGUMENTS_FD}<&-`,
-  // Without words `env` would say what it knows and be content.
+  // Without arguments `env` would print the environment and succeed.
   `[ "\${#troupe_words[@]}" -gt 0 ] || exit 126`,
   `exec env -- "\${troupe_words[@]}"`,
 ]
 
-/** The words as bytes, or the reason why there cannot be such a program. */
-export function encodeExecArguments(
-  command: SpawnRequest['command'],
-  variables: Readonly<Record<string, string>>,
-): Buffer {
+/** Encodes the environment and the arguments, NUL-separated; throws when the system could not execute them. */
+export function encodeExecArguments(command: SpawnRequest['command'], env: Readonly<Record<string, string>>): Buffer {
   const program = typeof command === 'string' ? ['/bin/bash', '-c', command] : command
-  const words = [...Object.entries(variables).map(([name, value]) => `${name}=${value}`), ...program]
-  for (const name of Object.keys(variables)) {
-    if (name === '' || name.includes('=')) throw invalidCallError(`'${name}' cannot be the name of a variable`)
+  const words = [...Object.entries(env).map(([name, value]) => `${name}=${value}`), ...program]
+  for (const name of Object.keys(env)) {
+    if (name === '' || name.includes('='))
+      throw invalidCallError(`'${name}' is not a valid name for an environment variable`)
   }
   for (const word of words) {
     if (word.includes('\0'))
-      throw invalidCallError('a command, its arguments and its variables may not contain a NUL character')
+      throw invalidCallError('a command, argument or environment variable contains a NUL character')
     const bytes = Buffer.byteLength(word)
     if (bytes > MAX_ARGUMENT_BYTES) {
-      const hint = 'put what is long into a file, and name the file'
+      const hint = 'write the long text to a file and pass its path'
       throw invalidCallError(
-        `a command, an argument or a variable of ${bytes} bytes is too long: ${MAX_ARGUMENT_BYTES} at most`,
+        `a command, argument or environment variable has ${bytes} bytes; the maximum is ${MAX_ARGUMENT_BYTES}`,
         hint,
       )
     }

@@ -7,7 +7,7 @@ import { findFirstLink } from './protected-links.ts'
 import type { SandboxOptions } from './sandbox.ts'
 import { writeProtectedPaths } from './workspace-guard.ts'
 
-/** What a command sees of the file system: everything is hidden that is not named here. */
+/** File system access of a command. Everything that is not listed is hidden. */
 export interface FilePolicy {
   denyRead: string[]
   allowRead: string[]
@@ -15,10 +15,10 @@ export interface FilePolicy {
   denyWrite: string[]
 }
 
-/** Programs and libraries. Homes, `/var`, `/srv`, `/opt`, `/run`, `/mnt` and the like stay hidden. */
+/** Programs and libraries. Home folders, `/var`, `/srv`, `/opt`, `/run` and `/mnt` stay hidden. */
 const SYSTEM_FOLDERS = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/nix/store']
 
-/** The parts of `/etc` that programs need to start; passwords, keys and hosts' settings are not among them. */
+/** The parts of `/etc` that programs need; excludes password hashes, keys and service configuration. */
 const ETC_PATHS = [
   'alternatives',
   'ca-certificates',
@@ -26,7 +26,7 @@ const ETC_PATHS = [
   'debian_version',
   'fonts',
   'group',
-  // Without it not even localhost has an address.
+  // Needed to resolve localhost.
   'hosts',
   'java',
   'ld.so.cache',
@@ -51,23 +51,23 @@ const ETC_PATHS = [
 export function createFilePolicy(
   workspace: Workspace,
   options: SandboxOptions,
-  { helpers, write, serves }: { helpers: readonly string[]; write: boolean; serves?: boolean },
+  { helpers, write, longRunning }: { helpers: readonly string[]; write: boolean; longRunning?: boolean },
 ): FilePolicy {
-  const unseen = [join(workspace.realPath, TROUPE_FOLDER), ...(workspace.hide ?? [])]
+  const hidden = [join(workspace.realPath, TROUPE_FOLDER), ...(workspace.hide ?? [])]
   const readable = [...SYSTEM_FOLDERS, ...ETC_PATHS, ...nodeInstallation(), ...helpers, ...(options.read ?? [])]
   const writable = write ? [workspace.realPath, ...(options.write ?? [])] : []
-  const guarded = write ? writeProtectedPaths(workspace, writable) : []
+  const writeProtected = write ? writeProtectedPaths(workspace, writable) : []
   return {
-    denyRead: ['/', ...unseen],
+    denyRead: ['/', ...hidden],
     allowRead: [...readable.filter((path) => existsSync(path)), workspace.realPath, ...(options.write ?? [])],
     allowWrite: writable,
-    denyWrite: [...unseen, ...(serves ? longRunningWriteDenials(workspace, guarded) : guarded)],
+    denyWrite: [...hidden, ...(longRunning ? longRunningWriteDenials(workspace, writeProtected) : writeProtected)],
   }
 }
 
 /**
- * The Node that runs us, wherever it is installed: commands use it too. Only what is Node's own: it may have been unpacked
- * into a folder that holds a person's other things, such as `~/.local`.
+ * The paths of the running Node installation, so that commands can use it. Only Node's own files: a prefix such as `~/.local`
+ * also contains private files.
  */
 export function nodeInstallation(program = process.execPath): string[] {
   const folder = dirname(program)
@@ -76,7 +76,7 @@ export function nodeInstallation(program = process.execPath): string[] {
   return [folder, modules, join(dirname(folder), 'include', 'node')]
 }
 
-/** Whether a folder of programs holds Node and links to its packages, such as npm, and nothing else. */
+/** Whether a `bin` folder contains only Node and symlinks to its packages, such as npm. */
 function holdsOnlyNode(folder: string, { program, modules }: { program: string; modules: string }): boolean {
   return readdirSync(folder).every((name) => {
     const path = join(folder, name)
@@ -85,17 +85,17 @@ function holdsOnlyNode(folder: string, { program, modules }: { program: string; 
 }
 
 /**
- * What a program that lives for hours may not write: nobody can put right at its end what it did in between. So folders of
- * git are closed to it as a whole (a file made there could send git to other settings), and so are folders with a link to
- * what is protected. The root of the workspace cannot be closed: links in it are put back after each call.
+ * Write denials for a long-running process, whose changes cannot be repaired at its exit. Whole `.git` folders are read-only
+ * (a `commondir` file created there would redirect git to other hooks), and so are folders with a symlink to a protected
+ * path. The workspace root must stay writable: symlinks in it are restored after each call.
  */
-function longRunningWriteDenials(workspace: Workspace, guarded: readonly string[]): string[] {
-  const whole = new Set(
-    guarded.flatMap((path) => {
+function longRunningWriteDenials(workspace: Workspace, writeProtected: readonly string[]): string[] {
+  const folders = new Set(
+    writeProtected.flatMap((path) => {
       if (basename(path) === 'config.worktree') return dirname(path)
-      const above = findFirstLink(workspace, path)?.segments.slice(0, -1) ?? []
-      return above.length > 0 ? join(workspace.realPath, ...above) : []
+      const parent = findFirstLink(workspace, path)?.segments.slice(0, -1) ?? []
+      return parent.length > 0 ? join(workspace.realPath, ...parent) : []
     }),
   )
-  return [...whole, ...guarded.filter((path) => ![...whole].some((folder) => isWithin(path, folder)))]
+  return [...folders, ...writeProtected.filter((path) => ![...folders].some((folder) => isWithin(path, folder)))]
 }

@@ -7,16 +7,17 @@ import type { FilePolicy } from './file-policy.ts'
 import { quarantineFile } from './quarantine-file.ts'
 
 /*
- * Files that would send git to other hooks and settings, where there are none yet. They cannot be covered: git ends where
- * one is empty. So what a command leaves there is moved aside when it ends, where git does not look for it.
+ * Prevents a sandbox escape through `commondir`: the file redirects git to other hooks and config. A missing one cannot be
+ * masked with an empty file, because git fails on that; instead, a file that a command creates is quarantined when the
+ * command ends.
  */
 
 const COMMONDIR = 'commondir'
 
-/** A folder of git without a redirection. */
+/** A git folder without a `commondir`. */
 export interface GitFolder {
   root: string
-  /** From the root to the folder. */
+  /** The path below `root`. */
   segments: readonly string[]
 }
 
@@ -26,23 +27,23 @@ export function gitFoldersWithoutCommondir({ denyWrite, allowWrite }: FilePolicy
     .map(dirname)
     .filter((folder) => lstatSync(join(folder, COMMONDIR), { throwIfNoEntry: false }) === undefined)
     .flatMap((folder) => {
-      const root = allowWrite.find((each) => isWithin(folder, each))
+      const root = allowWrite.find((writable) => isWithin(folder, writable))
       return root === undefined ? [] : [{ root, segments: pathSegments(folder.slice(root.length)) }]
     })
 }
 
-/** Says what was moved. */
+/** Returns a note for each quarantined file. */
 export function quarantineNewCommondirs(folders: readonly GitFolder[]): string[] {
   return folders.flatMap(({ root, segments }) => {
-    const moved = attempt(() => withLinkFreeFolder(root, segments, (folder) => quarantineFile(folder, COMMONDIR)))
-    const place = [...segments, COMMONDIR].join('/')
-    return moved === undefined
+    const newName = attempt(() => withLinkFreeFolder(root, segments, (folder) => quarantineFile(folder, COMMONDIR)))
+    const path = [...segments, COMMONDIR].join('/')
+    return newName === undefined
       ? []
-      : [`'${place}' would lead git astray; it is now '${[...segments, moved].join('/')}'`]
+      : [`'${path}' would redirect git to other hooks; it was renamed to '${[...segments, newName].join('/')}'`]
   })
 }
 
-/** What cannot be moved belongs to someone else, or is gone. */
+/** `undefined` on an error: the file is gone or owned by another user. */
 function attempt<T>(work: () => T): T | undefined {
   try {
     return work()

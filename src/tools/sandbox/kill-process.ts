@@ -1,24 +1,24 @@
 import type { ChildProcess } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 
-/** Ends a program that was started as the first of its process group, and all others in it. */
+/** Kills a process group by the pid of its leader. */
 export function killProcessGroup(pid: number): void {
   sendSignal(-pid, 'SIGKILL')
 }
 
 /**
- * Ends a sandbox with everything in it. While it is being made its processes neither die with the first one nor stay in its
- * group, so each is found and stopped before its children are looked for: one that is stopped makes no more.
+ * Kills a sandbox with all its processes. While bubblewrap is still setting up, its processes neither die with the parent nor
+ * stay in its group. Prevents a fork race: each process is stopped with SIGSTOP before its children are listed.
  */
 export function killSandbox({ pid, exitCode, signalCode }: ChildProcess): void {
-  // Its number may be another's by now.
+  // Pid reuse: after the exit, the pid may belong to another process.
   if (pid === undefined || exitCode !== null || signalCode !== null) return
-  const found = [pid]
-  for (const each of found) {
-    sendSignal(each, 'SIGSTOP')
-    found.push(...childPids(each))
+  const pids = [pid]
+  for (const current of pids) {
+    sendSignal(current, 'SIGSTOP')
+    pids.push(...childPids(current))
   }
-  for (const each of found) sendSignal(each, 'SIGKILL')
+  for (const current of pids) sendSignal(current, 'SIGKILL')
   killProcessGroup(pid)
 }
 
@@ -31,10 +31,10 @@ function childPids(pid: number): number[] {
   }
 }
 
-function sendSignal(pid: number, name: NodeJS.Signals): void {
+function sendSignal(pid: number, signal: NodeJS.Signals): void {
   try {
-    process.kill(pid, name)
+    process.kill(pid, signal)
   } catch {
-    // It has ended.
+    // Already exited.
   }
 }

@@ -9,12 +9,12 @@ import { createUnsandboxed } from './unsandboxed.ts'
 
 export interface OpenSandboxOptions {
   workspace: Workspace
-  /** `none` has to be said: without a sandbox, commands can do what this process can. */
+  /** `'none'` must be explicit: unsandboxed commands have all rights of this process. */
   sandbox: SandboxOptions | 'none'
   hosts: readonly string[]
 }
 
-/** Refuses to go on where commands cannot be confined, unless told that this is wanted. */
+/** Opens the sandbox. Fails closed: throws when commands cannot be sandboxed, unless `sandbox` is `'none'`. */
 export function openSandbox({ workspace, sandbox, hosts }: OpenSandboxOptions): Sandbox {
   if (sandbox === 'none') return createUnsandboxed(workspace)
   const writable = [workspace.realPath, ...(sandbox.write ?? [])]
@@ -27,11 +27,11 @@ export function openSandbox({ workspace, sandbox, hosts }: OpenSandboxOptions): 
   }
   throw new TroupeError('invalid_input', `commands cannot be sandboxed here: ${report.problems.join('; ')}`, {
     responsible: 'operator',
-    hint: "install what is missing, or accept unconfined commands with sandbox: 'none'",
+    hint: "install what is missing, or accept unsandboxed commands with `sandbox: 'none'`",
   })
 }
 
-/** Starts a program that serves us, such as a language server, in the same confinement as commands. */
+/** Starts a long-running server, such as a language server, in the sandbox, with a pipe to its stdin. */
 export function spawnSandboxedServer(sandbox: Sandbox, request: SpawnRequest): Promise<SandboxedProcess> {
   return sandbox.spawn({ stdin: 'pipe', longRunning: true, ...request })
 }

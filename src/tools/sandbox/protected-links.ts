@@ -7,12 +7,12 @@ import { pathSegments, relativeToRoot } from '../files/workspace-path.ts'
 import { makeWritable, quarantineFile } from './quarantine-file.ts'
 
 /*
- * Links that lead to what is protected: a `.git` that is one, a `.claude/agents` that is kept elsewhere. The sandbox covers
- * where they lead, but nothing can be mounted on a link itself, so a command can put something else in its place.
- * 1. What was there when the first of the commands that work at the same time began counts, not what one of them made.
- * 2. Each command that ends puts the links back. What stands in their place is moved aside and told, never removed: nobody
- *    can tell whether a command made it or a person.
- * 3. Folders are reached by descriptors, without a link on the way: nothing elsewhere is touched.
+ * Symlinks to protected paths, such as a `.git` or `.claude/agents` that is a symlink. The sandbox protects the target, but
+ * nothing can be mounted over a symlink itself, so a command can replace it.
+ * 1. Symlinks are recorded when the first of several concurrent commands begins; what a command creates does not count.
+ * 2. Each command restores the symlinks when it ends. A replacement is quarantined and reported, never deleted: it may be
+ *    the work of a person.
+ * 3. Folders are opened by descriptor without following symlinks, so that a symlink race touches nothing elsewhere.
  */
 export class ProtectedLinks {
   private readonly links = new Map<string, ProtectedLink>()
@@ -23,7 +23,7 @@ export class ProtectedLinks {
     this.workspace = workspace
   }
 
-  /** A command begins. What is returned ends it, and says what had to be put back. */
+  /** Records symlinks for a command. The returned function ends the command and returns notes about restored symlinks. */
   beginCommand(denied: readonly string[]): () => string[] {
     if (this.activeCommands++ === 0) this.links.clear()
     for (const path of denied) {
@@ -31,10 +31,10 @@ export class ProtectedLinks {
       const id = link?.segments.join('/')
       if (link && id !== undefined && !this.links.has(id)) this.links.set(id, link)
     }
-    let over = false
+    let ended = false
     return () => {
-      if (over) return []
-      over = true
+      if (ended) return []
+      ended = true
       this.activeCommands--
       return [...this.links.values()].flatMap((link) => restoreLink(this.workspace, link))
     }
@@ -42,19 +42,19 @@ export class ProtectedLinks {
 }
 
 export interface ProtectedLink {
-  /** From the root of the workspace; all but the last are folders. */
+  /** The path from the workspace root; all segments but the last are folders. */
   segments: readonly string[]
   target: string
 }
 
-/** The first name on the way from the root of the workspace to a path that is a link. */
+/** The first symlink on the path from the workspace root. */
 export function findFirstLink(workspace: Workspace, path: string): ProtectedLink | undefined {
-  const names = pathSegments(relativeToRoot(workspace, path) ?? '')
-  if (names[0] === TROUPE_FOLDER) return undefined
-  for (let count = 1; count <= names.length; count++) {
-    const way = join(workspace.realPath, ...names.slice(0, count))
-    const stat = lstatSync(way, { throwIfNoEntry: false })
-    if (stat?.isSymbolicLink()) return { segments: names.slice(0, count), target: readlinkSync(way) }
+  const segments = pathSegments(relativeToRoot(workspace, path) ?? '')
+  if (segments[0] === TROUPE_FOLDER) return undefined
+  for (let count = 1; count <= segments.length; count++) {
+    const prefix = join(workspace.realPath, ...segments.slice(0, count))
+    const stat = lstatSync(prefix, { throwIfNoEntry: false })
+    if (stat?.isSymbolicLink()) return { segments: segments.slice(0, count), target: readlinkSync(prefix) }
     if (!stat?.isDirectory()) return undefined
   }
   return undefined
@@ -62,23 +62,20 @@ export function findFirstLink(workspace: Workspace, path: string): ProtectedLink
 
 function restoreLink({ realPath }: Workspace, { segments, target }: ProtectedLink): string[] {
   const name = segments.at(-1) ?? ''
-  const above = segments.slice(0, -1)
+  const parent = segments.slice(0, -1)
   const repair = (folder: string) => {
     const path = `${folder}/${name}`
     if (readLinkTarget(path) === target) return []
-    const moved = quarantineFile(folder, name)
+    const newName = quarantineFile(folder, name)
     makeWritable(folder)
     symlinkSync(target, path)
-    const place = segments.join('/')
-    const where = moved === undefined ? '' : `; what stood there is now '${[...above, moved].join('/')}'`
-    return [`'${place}' is protected, and a link to '${target}' again${where}`]
+    const renamed = newName === undefined ? '' : `; its replacement was renamed to '${[...parent, newName].join('/')}'`
+    return [`'${segments.join('/')}' is protected and was restored as a symlink to '${target}'${renamed}`]
   }
   try {
-    return withLinkFreeFolder(realPath, above, repair) ?? []
+    return withLinkFreeFolder(realPath, parent, repair) ?? []
   } catch (thrown) {
-    return [
-      `'${segments.join('/')}' is protected and was changed; it could not be put back: ${(thrown as Error).message}`,
-    ]
+    return [`'${segments.join('/')}' is protected and was changed; restoring it failed: ${(thrown as Error).message}`]
   }
 }
 

@@ -1,8 +1,8 @@
 import { delimiter, dirname, join } from 'node:path'
 
 /*
- * The variables of a sandboxed command, set when it is inside. Nothing else of this process's environment reaches it: that
- * is where keys are.
+ * The environment of a sandboxed command. Prevents environment leakage: only listed variables of this process are passed
+ * on, because its environment contains API keys.
  */
 
 const INHERITED_VARIABLES = ['LANG', 'LC_ALL', 'LC_CTYPE', 'TZ', 'CI', 'NO_COLOR', 'NODE_ENV']
@@ -16,43 +16,43 @@ export interface PrivateFolders {
 export function sandboxEnvironment(
   readable: readonly string[],
   folders: PrivateFolders,
-  added: Readonly<Record<string, string>>,
+  extra: Readonly<Record<string, string>>,
 ): Record<string, string> {
-  const kept = INHERITED_VARIABLES.flatMap((name) => {
+  const inherited = INHERITED_VARIABLES.flatMap((name) => {
     const value = process.env[name]
     return value === undefined ? [] : [[name, value] as const]
   })
   return {
-    ...Object.fromEntries(kept),
+    ...Object.fromEntries(inherited),
     PATH: visiblePath(readable),
     HOME: folders.home,
     TMPDIR: folders.temporary,
     SHELL: '/bin/bash',
     TERM: 'dumb',
-    // The settings of the machine and its user are not ours to use, and not there to be read.
+    // The git config of the host is not visible inside.
     GIT_CONFIG_NOSYSTEM: '1',
     GIT_CONFIG_GLOBAL: gitConfigPath(folders),
     GIT_TERMINAL_PROMPT: '0',
     npm_config_update_notifier: 'false',
-    ...added,
+    ...extra,
   }
 }
 
-/** The folders of `PATH` that can be seen from inside. */
+/** The folders of `PATH` that are visible inside. */
 function visiblePath(readable: readonly string[]): string {
-  const seen = (process.env.PATH ?? '').split(delimiter).filter((folder) => {
+  const visible = (process.env.PATH ?? '').split(delimiter).filter((folder) => {
     if (folder === dirname(process.execPath)) return true
     return folder.startsWith('/') && readable.some((root) => folder === root || folder.startsWith(`${root}/`))
   })
-  const all = new Set([...seen, ...DEFAULT_PATH.split(':')])
-  return [...all].join(':')
+  const folders = new Set([...visible, ...DEFAULT_PATH.split(':')])
+  return [...folders].join(':')
 }
 
 export function gitConfigPath({ home }: PrivateFolders): string {
   return join(home, '.gitconfig')
 }
 
-/** Enough for commits to work; the repository's own settings come before it. */
+/** Enough for commits to work; the repository's own config takes precedence. */
 export const GIT_CONFIG = `[user]
 	name = Troupe agent
 	email = agent@troupe.invalid

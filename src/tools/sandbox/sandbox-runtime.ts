@@ -6,13 +6,13 @@ import { CLOSE_INHERITED_FDS } from './exec-arguments.ts'
 import type { FilePolicy } from './file-policy.ts'
 
 /*
- * The use of @anthropic-ai/sandbox-runtime, and what it lacks for us.
- * 1. Its manager is one for the process. Files are given with each command; hosts are registered with each command under an
- *    id that nobody can guess; without hosts there is no proxy at all.
- * 2. As root its helper would give the command a fresh /proc in which the machine's settings can be written: a sandbox
- *    with a door (`core_pattern` runs a program as root). So as root it is left out, /proc/sys and its like are covered,
- *    and our own filter stands in for it.
- * 3. The private folders of a command are memory; they get a size.
+ * Adapter for @anthropic-ai/sandbox-runtime, with hardening on top.
+ * 1. The runtime has one manager per process. File access is passed with each command; allowed hosts are registered per
+ *    command under an unguessable id; without hosts there is no proxy.
+ * 2. Sandbox escape as root: the runtime's seccomp helper would mount a fresh, writable /proc (`core_pattern` runs a program
+ *    as root on the host). As root the helper is not used, /proc/sys and similar entries are masked, and our own seccomp
+ *    filter replaces it.
+ * 3. Private folders are tmpfs, that is memory; their size is limited.
  */
 
 type Runtime = typeof import('@anthropic-ai/sandbox-runtime')
@@ -20,13 +20,13 @@ type Manager = Runtime['SandboxManager']
 
 const IS_ROOT = process.geteuid?.() === 0
 
-/** Never reached from inside, whatever a name resolves to. */
+/** SSRF: blocked even if an allowed host name resolves to them. */
 const PRIVATE_ADDRESSES = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', 'fc00::/7']
 
-/** Written by root, these change the machine, and root's own user id is all that they ask for. */
+/** Entries of /proc that control the host and check only for user id 0. */
 const MASKED_PROC_ENTRIES = ['sys', 'sysrq-trigger', 'irq', 'bus', 'acpi', 'scsi', 'fs', 'driver', 'mtrr', 'tty']
 
-/** Programs of the host, by absolute paths that no agent can write. */
+/** Absolute paths of host programs, outside of all folders that agents can write. */
 export interface HostPrograms {
   bwrap: string
   rg: string
@@ -38,20 +38,19 @@ export interface WrapOptions {
   programs: HostPrograms
   hosts: readonly string[]
   scratch_mb: number
-  /** For this command alone, and unguessable. */
+  /** Unique per command and unguessable. */
   id: string
   signal?: AbortSignal
 }
 
 export interface WrappedCommand {
-  /** The program and its arguments. */
   argv: string[]
-  /** The filter that has to be handed over as descriptor 3. */
+  /** Settings of the seccomp filter that the child expects on descriptor 3. */
   filter: { unixSockets: boolean }
   cleanUp(): void
 }
 
-/** Places that the runtime needs to see from inside. */
+/** Folders of the runtime that must be visible inside. */
 export function runtimeFolders(): string[] {
   const entry = fileURLToPath(import.meta.resolve('@anthropic-ai/sandbox-runtime'))
   return [`${dirname(dirname(entry))}/vendor`]
@@ -59,22 +58,22 @@ export function runtimeFolders(): string[] {
 
 let managerReady: Promise<Manager> | undefined
 let isProxyRunning = false
-/** Sandboxes with hosts that are open: while there is one, the proxy runs and keeps this process alive. */
+/** Reference count of open sandboxes with network access; the proxy runs until it drops to zero. */
 let openProxyUsers = 0
 
-/** Says that commands with hosts will come; returns how to say that no more will. */
+/** Keeps the proxy available for commands with allowed hosts; the returned function releases it. */
 export function acquireProxy(): () => Promise<void> {
   openProxyUsers++
-  let over = false
+  let released = false
   return async () => {
-    if (over) return
-    over = true
+    if (released) return
+    released = true
     openProxyUsers--
     if (openProxyUsers > 0 || !isProxyRunning) return
-    const runtime = await managerReady
+    const manager = await managerReady
     isProxyRunning = false
     managerReady = undefined
-    await runtime?.reset()
+    await manager?.reset()
   }
 }
 
@@ -105,34 +104,35 @@ function runtimeConfig({ bwrap, rg, socat }: HostPrograms) {
   }
 }
 
-export async function wrapCommand(command: string, wrapping: WrapOptions): Promise<WrappedCommand> {
-  const runtime = await openManager(wrapping)
-  // The way to the proxy leads through sockets in a folder that is hidden like any other.
-  const relays = [runtime.getLinuxHttpSocketPath(), runtime.getLinuxSocksSocketPath()]
-  const visible = wrapping.hosts.length === 0 ? [] : relays.filter((path) => path !== undefined)
+export async function wrapCommand(command: string, options: WrapOptions): Promise<WrappedCommand> {
+  const { files, hosts, id, signal } = options
+  const manager = await openManager(options)
+  // Commands reach the proxy through unix sockets, which are hidden unless listed.
+  const proxySockets = [manager.getLinuxHttpSocketPath(), manager.getLinuxSocksSocketPath()]
+  const visible = hosts.length === 0 ? [] : proxySockets.filter((path) => path !== undefined)
   const custom = {
     network: { allowedDomains: [], deniedDomains: [] },
-    filesystem: { ...wrapping.files, allowRead: [...wrapping.files.allowRead, ...visible] },
+    filesystem: { ...files, allowRead: [...files.allowRead, ...visible] },
   }
-  const script = await runtime.wrapWithSandbox(command, 'bash', custom, wrapping.signal, { commandId: wrapping.id })
-  if (wrapping.hosts.length > 0) {
-    runtime.registerCommandNetworkLists(wrapping.id, { allowedDomains: [...wrapping.hosts] })
+  const script = await manager.wrapWithSandbox(command, 'bash', custom, signal, { commandId: id })
+  if (hosts.length > 0) {
+    manager.registerCommandNetworkLists(id, { allowedDomains: [...hosts] })
   }
   const cleanUp = () => {
-    if (wrapping.hosts.length > 0) runtime.unregisterCommandNetworkLists(wrapping.id)
-    runtime.cleanupAfterCommand()
+    if (hosts.length > 0) manager.unregisterCommandNetworkLists(id)
+    manager.cleanupAfterCommand()
   }
-  // Root's relays to the proxy are sockets in the file system; the helper that could tell them apart is left out.
-  const filter = { unixSockets: !IS_ROOT || wrapping.hosts.length > 0 }
+  // As root the runtime's helper, which could distinguish the proxy's unix sockets from others, is not used.
+  const filter = { unixSockets: !IS_ROOT || hosts.length > 0 }
   try {
-    return { argv: hardenCommand(parseCommandLine(script), wrapping), filter, cleanUp }
+    return { argv: hardenCommand(parseCommandLine(script), options), filter, cleanUp }
   } catch (thrown) {
     cleanUp()
     throw thrown
   }
 }
 
-/** Fails rather than runs a command whose sandbox it does not understand. */
+/** Adds seccomp, tmpfs sizes and /proc masks. Fails closed: throws on a command line that it does not recognise. */
 export function hardenCommand(
   words: readonly string[],
   { programs, scratch_mb }: Pick<WrapOptions, 'programs' | 'scratch_mb'>,
@@ -140,24 +140,24 @@ export function hardenCommand(
 ): string[] {
   const end = words.indexOf('--')
   const head = words.slice(1, end)
-  const procs = head.filter((word, at) => word === '--proc' && head[at + 1] === '/proc')
-  const [, shell = '', c, script, ...more] = words.slice(end)
-  const isKnown = words[0] === programs.bwrap && procs.length === 1 && shell.endsWith('/bash') && c === '-c'
-  if (end === -1 || !isKnown || script === undefined || more.length > 0) throw unknownCommandLineError()
+  const procs = head.filter((word, index) => word === '--proc' && head[index + 1] === '/proc')
+  const [, shell = '', option, script, ...rest] = words.slice(end)
+  const isKnown = words[0] === programs.bwrap && procs.length === 1 && shell.endsWith('/bash') && option === '-c'
+  if (end === -1 || !isKnown || script === undefined || rest.length > 0) throw unknownCommandLineError()
   const size = ['--size', String(scratch_mb * 1024 * 1024)]
   const sized = head.flatMap((word) => (word === '--tmpfs' ? [...size, word] : [word]))
-  const proc = sized.indexOf('--proc') + 2
-  const covers = MASKED_PROC_ENTRIES.map((name) => `/proc/${name}`)
+  const afterProc = sized.indexOf('--proc') + 2
+  const masks = MASKED_PROC_ENTRIES.map((name) => `/proc/${name}`)
     .filter((path) => existsSync(path))
     .flatMap((path) => ['--ro-bind', path, path])
-  const covered = isRoot ? sized.toSpliced(proc, 0, ...covers) : sized
-  return [programs.bwrap, ...SECCOMP_ARGS, ...covered, '--', shell, '-c', `${CLOSE_INHERITED_FDS}\n${script}`]
+  const masked = isRoot ? sized.toSpliced(afterProc, 0, ...masks) : sized
+  return [programs.bwrap, ...SECCOMP_ARGS, ...masked, '--', shell, '-c', `${CLOSE_INHERITED_FDS}\n${script}`]
 }
 
-/** The filter for system calls comes through this descriptor. */
+/** bubblewrap reads the seccomp filter from descriptor 3. */
 const SECCOMP_ARGS = ['--seccomp', '3']
 
-/** Where there is no filter for this machine, a descriptor that is not there would end the sandbox before it begins. */
+/** For architectures without a filter: bubblewrap would fail on the missing descriptor. */
 export function withoutSeccomp(words: readonly string[]): string[] {
   return words.toSpliced(1, SECCOMP_ARGS.length)
 }

@@ -1,16 +1,16 @@
 import type { ChildProcess } from 'node:child_process'
 
-/** What one command may use at the most. */
+/** Resource limits of one command. */
 export interface SandboxLimits {
-  /** Processor seconds of each process. */
+  /** CPU seconds per process. */
   cpu_s: number
-  /** Memory of all processes together, and what one of them may ask for. */
+  /** Memory of all processes together, and the data segment of each. */
   memory_mb: number
   processes: number
-  /** The largest file that may be written. */
+  /** Maximum size of a written file. */
   file_mb: number
   open_files: number
-  /** What may be kept in the private folders that vanish with the command. */
+  /** Size of the private tmpfs folders. */
   scratch_mb: number
 }
 
@@ -24,24 +24,24 @@ export const DEFAULT_SANDBOX_LIMITS: SandboxLimits = {
 }
 
 export interface SandboxOptions {
-  /** More folders that commands may read, beside the workspace and the system's programs. */
+  /** Additional folders that commands can read. */
   read?: readonly string[]
-  /** More folders that commands may write. */
+  /** Additional folders that commands can write. */
   write?: readonly string[]
-  /** More variables for commands. Nothing is taken over from this process but a few harmless ones. */
+  /** Additional environment variables. Of this process's environment only a few harmless variables are passed on. */
   env?: Readonly<Record<string, string>>
   limits?: Partial<SandboxLimits>
 }
 
 export interface SpawnRequest {
-  /** A command for the shell, or a program with its arguments. */
+  /** A shell command, or a program with its arguments. */
   command: string | readonly [program: string, ...args: string[]]
-  /** Below the workspace; its root unless given. */
+  /** Relative to the workspace. Default: the workspace root. */
   cwd?: string
   env?: Readonly<Record<string, string>>
-  /** `false`: the workspace can only be read. */
+  /** `false` makes the workspace read-only. Default: true. */
   write?: boolean
-  /** True for a program that waits for questions, perhaps for hours: it may write less. */
+  /** For servers that run for hours: they get stricter write protection. */
   longRunning?: true
   stdin?: 'ignore' | 'pipe'
 }
@@ -49,34 +49,34 @@ export interface SpawnRequest {
 export interface ProcessExit {
   code: number | null
   signal: string | null
-  /** The limit that ended it, if one did. */
+  /** The limit that the process exceeded, if any. */
   limit?: 'memory' | 'processes'
-  /** What had to be put right in the workspace afterwards. */
+  /** Notes about repairs in the workspace after the exit. */
   repairs?: readonly string[]
 }
 
-/** A program at work in a sandbox. `kill` ends it with everything it started. */
+/** A process in a sandbox. `kill` kills the whole process tree. */
 export interface SandboxedProcess {
   child: ChildProcess
   ended: Promise<ProcessExit>
   kill(): void
-  /** Of a program that serves: it gets to work. What is returned ends that, and says what had to be put right. */
+  /** For servers: marks the begin of a call. The returned function ends it and returns notes about repairs. */
   beginWork?(): () => readonly string[]
 }
 
 export interface Sandbox {
   kind: SandboxReport['kind']
   spawn(request: SpawnRequest): Promise<SandboxedProcess>
-  /** Gives up what is kept for commands to come. */
+  /** Releases shared resources such as the proxy. */
   close(): Promise<void>
 }
 
-/** What can be said about sandboxing on this machine. */
+/** Whether sandboxing works on this machine. */
 export interface SandboxReport {
   kind: 'bubblewrap' | 'none'
   available: boolean
-  /** Why not, with what to do about it. */
+  /** Reasons why it is not available, with what to install. */
   problems: string[]
-  /** What a reader should know even if it works. */
+  /** Remarks that apply even if it works. */
   notes: string[]
 }

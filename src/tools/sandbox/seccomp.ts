@@ -1,13 +1,12 @@
 /*
- * A filter for system calls that have no business in a sandbox, as the kernel's little machine wants it (seccomp, classic
- * BPF). It closes what namespaces do not: sockets to the hypervisor, key rings, io_uring (which makes sockets past any
- * filter), and with `unixSockets: false` sockets in the file system.
+ * A seccomp filter in classic BPF. Blocks what namespaces do not isolate: vsock (sockets to the hypervisor), kernel keyrings,
+ * bpf, perf, userfaultfd, io_uring (which creates sockets past a socket filter) and, with `unixSockets: false`, unix sockets.
  */
 
 interface Architecture {
   audit: number
   syscalls: Readonly<Record<'socket' | 'add_key' | 'request_key' | 'keyctl' | 'bpf' | 'perf' | 'userfaultfd', number>>
-  /** Numbers from here on are another, older way to call the same machine. */
+  /** Syscall numbers from here on belong to another ABI (x32), which would bypass the checks by number. */
   otherAbiFrom?: number
 }
 
@@ -31,19 +30,19 @@ const ALLOW = 0x7fff0000
 const DENY = 0x00050001
 const KILL = 0x80000000
 
-/** The filter for this machine, or nothing where we have none. */
+/** The filter for this CPU architecture; `undefined` if it is not supported. */
 export function createSeccompFilter({ unixSockets }: { unixSockets: boolean }): Buffer | undefined {
-  const machine = ARCHITECTURES[process.arch]
-  if (!machine) return undefined
-  const { socket, ...refused } = machine.syscalls
+  const architecture = ARCHITECTURES[process.arch]
+  if (!architecture) return undefined
+  const { socket, ...denied } = architecture.syscalls
   const families = unixSockets ? [AF_VSOCK] : [AF_VSOCK, AF_UNIX]
   const program: Instruction[] = [
     load(4),
-    ...unlessEqual(machine.audit, KILL),
+    ...unlessEqual(architecture.audit, KILL),
     load(0),
-    ...(machine.otherAbiFrom === undefined ? [] : ifAtLeast(machine.otherAbiFrom, KILL)),
-    ...[...Object.values(refused), ...IO_URING].flatMap((call) => ifEqual(call, DENY)),
-    // Anything but a socket is fine; of a socket, the family is looked at.
+    ...(architecture.otherAbiFrom === undefined ? [] : ifAtLeast(architecture.otherAbiFrom, KILL)),
+    ...[...Object.values(denied), ...IO_URING].flatMap((syscall) => ifEqual(syscall, DENY)),
+    // All other syscalls are allowed; for socket(), the address family is checked.
     jumpUnless(socket, 1 + families.length * 2),
     load(16),
     ...families.flatMap((family) => ifEqual(family, DENY)),
@@ -61,24 +60,24 @@ interface Instruction {
 
 const load = (offset: number): Instruction => ({ code: 0x20, jumpTrue: 0, jumpFalse: 0, value: offset })
 const returnAction = (value: number): Instruction => ({ code: 0x06, jumpTrue: 0, jumpFalse: 0, value })
-const jumpUnless = (value: number, over: number): Instruction => ({ code: 0x15, jumpTrue: 0, jumpFalse: over, value })
-const ifEqual = (value: number, then: number): Instruction[] => [jumpUnless(value, 1), returnAction(then)]
-const unlessEqual = (value: number, then: number): Instruction[] => [
+const jumpUnless = (value: number, skip: number): Instruction => ({ code: 0x15, jumpTrue: 0, jumpFalse: skip, value })
+const ifEqual = (value: number, action: number): Instruction[] => [jumpUnless(value, 1), returnAction(action)]
+const unlessEqual = (value: number, action: number): Instruction[] => [
   { code: 0x15, jumpTrue: 1, jumpFalse: 0, value },
-  returnAction(then),
+  returnAction(action),
 ]
-const ifAtLeast = (value: number, then: number): Instruction[] => [
+const ifAtLeast = (value: number, action: number): Instruction[] => [
   { code: 0x35, jumpTrue: 0, jumpFalse: 1, value },
-  returnAction(then),
+  returnAction(action),
 ]
 
 function assemble(program: readonly Instruction[]): Buffer {
   const bytes = Buffer.alloc(program.length * 8)
-  for (const [at, { code, jumpTrue, jumpFalse, value }] of program.entries()) {
-    bytes.writeUInt16LE(code, at * 8)
-    bytes.writeUInt8(jumpTrue, at * 8 + 2)
-    bytes.writeUInt8(jumpFalse, at * 8 + 3)
-    bytes.writeUInt32LE(value >>> 0, at * 8 + 4)
+  for (const [index, { code, jumpTrue, jumpFalse, value }] of program.entries()) {
+    bytes.writeUInt16LE(code, index * 8)
+    bytes.writeUInt8(jumpTrue, index * 8 + 2)
+    bytes.writeUInt8(jumpFalse, index * 8 + 3)
+    bytes.writeUInt32LE(value >>> 0, index * 8 + 4)
   }
   return bytes
 }

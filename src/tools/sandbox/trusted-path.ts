@@ -2,11 +2,11 @@ import { delimiter } from 'node:path'
 import { isWithin, resolveRealPath } from '../files/protected-paths.ts'
 
 /*
- * Programs of the host are found by `PATH`, and `npm run` and `npx` put folders of the project first in it. A file that an
- * agent made there must not pass for a program of the system, least of all for one that the sandbox is made of.
+ * Prevents PATH hijacking: `npm run` and `npx` put folders of the project first in `PATH`. A file that an agent creates there
+ * must not be executed in place of a system program such as `bwrap` (sandbox escape).
  */
 
-/** The folders of `PATH` that nothing in these places can put a program into. */
+/** The folders of `PATH` that are not below a writable folder. */
 export function trustedPath(writable: readonly string[], path = process.env.PATH ?? ''): string {
   return path
     .split(delimiter)
@@ -15,19 +15,19 @@ export function trustedPath(writable: readonly string[], path = process.env.PATH
 }
 
 /**
- * Moves the other folders to the end of this process's `PATH`. Of the whole process: the sandbox's runtime starts `which`
- * by its name, and so may any other library.
+ * Moves untrusted folders to the end of `process.env.PATH`. For the whole process, because sandbox-runtime and other
+ * libraries start programs by name.
  */
 export function preferTrustedPath(writable: readonly string[]): void {
   const path = process.env.PATH ?? ''
-  const others = path.split(delimiter).filter((folder) => !isTrustedFolder(folder, writable))
-  if (others.length === 0) return
+  const untrusted = path.split(delimiter).filter((folder) => !isTrustedFolder(folder, writable))
+  if (untrusted.length === 0) return
   const trusted = trustedPath(writable, path)
-  process.env.PATH = [...(trusted === '' ? [] : [trusted]), ...others].join(delimiter)
+  process.env.PATH = [...(trusted === '' ? [] : [trusted]), ...untrusted].join(delimiter)
 }
 
 function isTrustedFolder(folder: string, writable: readonly string[]): boolean {
-  // A relative one is wherever this process happens to be.
+  // A relative folder depends on the working directory, which may be the workspace.
   if (!folder.startsWith('/')) return false
   const real = resolveRealPath(folder)
   return !writable.some(

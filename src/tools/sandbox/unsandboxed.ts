@@ -5,7 +5,7 @@ import { shellQuote } from './bubblewrap.ts'
 import { killProcessGroup } from './kill-process.ts'
 import type { ProcessExit, Sandbox } from './sandbox.ts'
 
-/** No sandbox: a command can do what this process can. Its process group is still ended with it. */
+/** Runs commands without a sandbox, with all rights of this process. The process group is still killed at the end. */
 export function createUnsandboxed(workspace: Workspace): Sandbox {
   return {
     kind: 'none',
@@ -21,7 +21,7 @@ export function createUnsandboxed(workspace: Workspace): Sandbox {
       const kill = () => {
         if (child.pid !== undefined) killProcessGroup(child.pid)
       }
-      // What the command left running would hold its output open for ever.
+      // A background process would keep the output pipes open forever.
       child.once('exit', kill)
       const ended = new Promise<ProcessExit>((resolve, reject) => {
         child.once('error', reject)

@@ -15,13 +15,13 @@ import type { Workspace } from '../files/workspace.ts'
 import { pathSegments } from '../files/workspace-path.ts'
 
 /*
- * What commands may not write although it lies in the workspace.
- * 1. Whoever runs git there outside the sandbox runs what hooks and settings of the repositories say.
- * 2. Whoever starts agents there gets those that are defined there.
- * 3. What is not there is named all the same: the sandbox covers it, so that a command cannot make it.
+ * Paths in the workspace that commands must not write (sandbox escape by delayed execution).
+ * 1. Git runs the hooks and programs of a repository's config with the rights of the next person who uses it.
+ * 2. Agent definitions in the workspace are loaded by the next run.
+ * 3. Missing paths are listed too: the sandbox masks them, so that a command cannot create them.
  */
 
-/** How far below the root repositories and agents are looked for, and in how many folders at the most. */
+/** Bounds of the scan for repositories and agent definitions. */
 const MAX_DEPTH = 6
 const MAX_FOLDERS = 10_000
 
@@ -40,14 +40,14 @@ export function writeProtectedPaths(workspace: Workspace, writable: readonly str
   return [...new Set(all)].filter((path) => writable.some((root) => isWithin(path, root)))
 }
 
-/** Whether all of the workspace is protected, because a place was named that holds it. */
+/** Whether `protect` contains the workspace or one of its parents. */
 export function isFullyProtected({ realPath, protect = [] }: Workspace): boolean {
   return protect.some((path) => isWithin(realPath, path) || isWithin(realPath, resolveRealPath(path)))
 }
 
 /**
- * The folders that hold both what is protected and what is not. They have to be there while a command works, or they would
- * be covered as a whole; the last command to end removes those that it finds empty and that we made.
+ * Folders with protected and unprotected content, such as `.claude`. They must exist while a command runs, or the sandbox
+ * would mask them as a whole. The last concurrent command removes those that Troupe created and that are still empty.
  */
 export class PartlyProtectedFolders {
   private readonly created = new Set<string>()
@@ -69,26 +69,26 @@ export class PartlyProtectedFolders {
   }
 }
 
-/** A folder that is there already is not ours; one that is not empty stays. */
-function succeeds(step: () => void): boolean {
+/** `mkdir` fails for an existing folder, `rmdir` for one that is not empty. */
+function succeeds(operation: () => void): boolean {
   try {
-    step()
+    operation()
     return true
   } catch {
     return false
   }
 }
 
-/** Folders of a workspace that hold something to guard. The nearer ones first: of too many, the deepest are left out. */
+/** Folders that contain a marker such as `.git`, found breadth first: beyond the bounds the deepest are skipped. */
 function findMarkedFolders(root: string): string[] {
   const found: string[] = []
-  let left = MAX_FOLDERS
+  let remaining = MAX_FOLDERS
   let level = [root]
   for (let depth = 0; depth <= MAX_DEPTH && level.length > 0; depth++) {
-    const looked = level.slice(0, left).map((folder) => ({ folder, entries: listEntries(folder) }))
-    left -= looked.length
-    found.push(...looked.filter(({ entries }) => entries.some(({ name }) => MARKERS.has(name))).map(toFolder))
-    level = looked.flatMap(({ folder, entries }) =>
+    const scanned = level.slice(0, remaining).map((folder) => ({ folder, entries: listEntries(folder) }))
+    remaining -= scanned.length
+    found.push(...scanned.filter(({ entries }) => entries.some(({ name }) => MARKERS.has(name))).map(toFolder))
+    level = scanned.flatMap(({ folder, entries }) =>
       entries
         .filter((entry) => entry.isDirectory() && !SKIPPED_FOLDERS.has(entry.name))
         .map(({ name }) => join(folder, name)),
@@ -101,23 +101,27 @@ const MARKERS = new Set(['.git', '.claude', '.github', '.amplifier', '.mcp.json'
 const SKIPPED_FOLDERS = new Set(['.git', 'node_modules', TROUPE_FOLDER])
 const toFolder = ({ folder }: { folder: string }) => folder
 
-/** What is elsewhere is covered by not being there: nothing is looked for or made in it. */
+/** A git folder outside all writable folders needs no protection, and nothing is created in it. */
 function gitProtectedPaths(tree: string, writable: readonly string[]): string[] {
-  const named = join(tree, '.git')
+  const dotGit = join(tree, '.git')
   const git = findGitFolder(tree)
-  const pointer = git === named ? [] : [named]
-  if (git === undefined || !existsSync(git)) return [named]
-  const root = writable.find((each) => isWithin(resolveRealPath(git), resolveRealPath(each)))
+  const pointer = git === dotGit ? [] : [dotGit]
+  if (git === undefined || !existsSync(git)) return [dotGit]
+  const root = writable.find((folder) => isWithin(resolveRealPath(git), resolveRealPath(folder)))
   return root === undefined ? pointer : [...pointer, ...repositoryProtectedPaths(git, root)]
 }
 
 function repositoryProtectedPaths(git: string, root: string): string[] {
-  const trees = subfolders(join(git, 'worktrees'))
-  const ofTrees = trees.flatMap((tree) => [join(tree, 'config.worktree'), join(tree, 'commondir')])
-  return [...gitConfigPaths(git, root), ...ofTrees, ...submoduleProtectedPaths(join(git, 'modules'), root, MAX_DEPTH)]
+  const worktrees = subfolders(join(git, 'worktrees'))
+  const worktreePaths = worktrees.flatMap((tree) => [join(tree, 'config.worktree'), join(tree, 'commondir')])
+  return [
+    ...gitConfigPaths(git, root),
+    ...worktreePaths,
+    ...submoduleProtectedPaths(join(git, 'modules'), root, MAX_DEPTH),
+  ]
 }
 
-/** Modules may have names with slashes, and modules of their own. */
+/** Submodule names can contain slashes, and submodules can be nested. */
 function submoduleProtectedPaths(folder: string, root: string, depth: number): string[] {
   if (depth === 0) return []
   return subfolders(folder).flatMap((path) => {
@@ -127,10 +131,10 @@ function submoduleProtectedPaths(folder: string, root: string, depth: number): s
 }
 
 function gitConfigPaths(git: string, root: string): string[] {
-  // Commands that come with git look for the folder; a cover in its place would be a file. By descriptors: a link that
-  // another command puts there meanwhile would have us make it elsewhere.
-  const names = isWithin(git, root) ? pathSegments(git.slice(root.length)) : undefined
-  if (names) withLinkFreeFolder(root, names, (folder) => succeeds(() => mkdirSync(`${folder}/hooks`)))
+  // git expects `hooks` to be a folder, but a mask would be a file, so it is created. Opened by descriptor: a symlink that
+  // another command places meanwhile would make us create it elsewhere (symlink race).
+  const segments = isWithin(git, root) ? pathSegments(git.slice(root.length)) : undefined
+  if (segments) withLinkFreeFolder(root, segments, (folder) => succeeds(() => mkdirSync(`${folder}/hooks`)))
   return ['hooks', 'config', 'config.worktree'].map((name) => join(git, name))
 }
 

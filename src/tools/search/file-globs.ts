@@ -1,6 +1,6 @@
 import { unknownNameError } from '../../errors.ts'
 
-/** Kinds of files by the names that ripgrep gives them. */
+/** File name globs per ripgrep file type (`rg --type-list`). */
 const FILE_TYPE_GLOBS: Readonly<Record<string, readonly string[]>> = {
   c: ['*.c', '*.h'],
   cpp: ['*.cpp', '*.cc', '*.cxx', '*.hpp', '*.hh', '*.hxx', '*.h'],
@@ -28,8 +28,8 @@ const FILE_TYPE_GLOBS: Readonly<Record<string, readonly string[]>> = {
 }
 
 export function globsForFileType(type: string): readonly string[] {
-  const found = Object.hasOwn(FILE_TYPE_GLOBS, type) ? FILE_TYPE_GLOBS[type] : undefined
-  if (!found)
-    throw unknownNameError('tool_failed', { kind: 'type of file', name: type, known: Object.keys(FILE_TYPE_GLOBS) })
-  return found
+  const globs = Object.hasOwn(FILE_TYPE_GLOBS, type) ? FILE_TYPE_GLOBS[type] : undefined
+  if (!globs)
+    throw unknownNameError('tool_failed', { kind: 'file type', name: type, known: Object.keys(FILE_TYPE_GLOBS) })
+  return globs
 }

@@ -2,10 +2,10 @@ import type { Glob } from '../../judgement/permission/glob-matcher.ts'
 import { compileGlob } from '../../judgement/permission/glob-matcher.ts'
 import { lastPathSegment } from './glob-filter.ts'
 
-/** The rules of one `.gitignore`, for paths below its folder. */
+/** The patterns of one `.gitignore`, for paths below its folder. */
 export interface IgnoreFile {
-  /** Whether the file's last fitting rule ignores the path, lets it be seen, or says nothing. */
-  verdict(path: string, isFolder: boolean): 'ignored' | 'seen' | undefined
+  /** The effect of the last matching pattern; `undefined` when none matches. */
+  verdict(path: string, isFolder: boolean): 'ignored' | 'included' | undefined
 }
 
 interface IgnoreRule {
@@ -24,12 +24,12 @@ export function parseIgnoreFile(text: string): IgnoreFile | undefined {
   return {
     verdict(path, isFolder) {
       const rule = rules.find(({ matches, onlyFolders }) => (isFolder || !onlyFolders) && matches(path))
-      return rule && (rule.negated ? 'seen' : 'ignored')
+      return rule && (rule.negated ? 'included' : 'ignored')
     },
   }
 }
 
-/** Blanks at the end do not count, except one that a backslash keeps. */
+/** Trailing blanks are dropped, unless the last one is escaped with a backslash. */
 function trimTrailingBlanks(line: string): string {
   let end = line.length
   while (line[end - 1] === ' ' || line[end - 1] === '\t') end--
@@ -50,21 +50,21 @@ function parseRule(line: string): IgnoreRule | undefined {
   if (glob.startsWith('/')) glob = glob.slice(1)
   if (glob === '') return undefined
   try {
-    const fits = compileGlob(glob, { braces: false })
-    return { matches: anchored ? fits : (path) => fits(lastPathSegment(path)), negated, onlyFolders }
+    const matches = compileGlob(glob, { braces: false })
+    return { matches: anchored ? matches : (path) => matches(lastPathSegment(path)), negated, onlyFolders }
   } catch {
     return undefined
   }
 }
 
-/** The ignore files from a folder up to the root of the workspace, the nearest last. */
+/** The ignore files from the workspace root down to a folder. */
 export type IgnoreChain = readonly { depth: number; file: IgnoreFile }[]
 
-/** The nearest file that has something to say decides. `names` is the path from the root of the workspace. */
-export function isIgnored(chain: IgnoreChain, names: readonly string[], isFolder: boolean): boolean {
-  for (let at = chain.length - 1; at >= 0; at--) {
-    const link = chain[at]
-    const verdict = link?.file.verdict(names.slice(link.depth).join('/'), isFolder)
+/** The nearest ignore file with a matching pattern decides. `segments` is the path from the workspace root. */
+export function isIgnored(chain: IgnoreChain, segments: readonly string[], isFolder: boolean): boolean {
+  for (let index = chain.length - 1; index >= 0; index--) {
+    const link = chain[index]
+    const verdict = link?.file.verdict(segments.slice(link.depth).join('/'), isFolder)
     if (verdict) return verdict === 'ignored'
   }
   return false

@@ -4,8 +4,8 @@ import { compileGlob } from '../../judgement/permission/glob-matcher.ts'
 import { invalidCallError } from '../tool-errors.ts'
 
 /**
- * Whether a path below the searched folder is meant. A pattern without a slash is tried on the name at any depth, one with
- * a slash on the whole path, one that begins with `!` excludes.
+ * Matches paths relative to the searched folder. A pattern without a slash matches the file name at any depth, a pattern
+ * with a slash the whole path; a leading `!` negates.
  */
 export function globFilter(pattern: string): Glob {
   const negated = pattern.startsWith('!')
@@ -15,7 +15,6 @@ export function globFilter(pattern: string): Glob {
   return (path) => glob(anchored ? path : lastPathSegment(path)) !== negated
 }
 
-/** The last name of a path. */
 export function lastPathSegment(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1)
 }
@@ -30,17 +29,17 @@ function compilePattern(pattern: string): Glob {
 
 const SLICE_MS = 12
 
-/** Those that fit, found in slices: other sessions get their turn every few milliseconds, however many there are. */
-export async function filterInSlices(paths: readonly string[], fits: Glob, signal: AbortSignal): Promise<string[]> {
+/** Filters in time slices and yields to the event loop, so that a long list does not block other sessions. */
+export async function filterInSlices(paths: readonly string[], matches: Glob, signal: AbortSignal): Promise<string[]> {
   const found: string[] = []
-  let since = performance.now()
+  let sliceStart = performance.now()
   for (const path of paths) {
-    if (performance.now() - since > SLICE_MS) {
+    if (performance.now() - sliceStart > SLICE_MS) {
       await new Promise((resolve) => setImmediate(resolve))
       signal.throwIfAborted()
-      since = performance.now()
+      sliceStart = performance.now()
     }
-    if (fits(path)) found.push(path)
+    if (matches(path)) found.push(path)
   }
   return found
 }

@@ -10,38 +10,38 @@ import { createPermissionFilter } from './permission-filter.ts'
 import type { FileMatches, SearchQuery } from './search-query.ts'
 import type { Searcher } from './searcher.ts'
 
-const INCOMPLETE_NOTE = 'there was too much to search it all; narrow it down with path, glob or type'
+const INCOMPLETE_NOTE = 'the results are incomplete; narrow the search with path, glob or type'
 
 const contextLines = z.number().int().min(0).max(100).optional()
 
 const input = z.object({
-  pattern: z.string().min(1).max(2000).describe('A regular expression, as ripgrep takes it.'),
-  path: z.string().optional().describe('The file or folder to search; the whole workspace unless given.'),
-  glob: z.string().optional().describe('Only files with such names, for example `*.{ts,tsx}` or `src/**`.'),
-  type: z.string().optional().describe('Only files of this kind: ts, js, py, rust, go, md, …'),
+  pattern: z.string().min(1).max(2000).describe('A regular expression in ripgrep syntax.'),
+  path: z.string().optional().describe('The file or folder to search. Default: the workspace.'),
+  glob: z.string().optional().describe('Search only files that match this glob, for example `*.{ts,tsx}` or `src/**`.'),
+  type: z.string().optional().describe('Search only files of this type: ts, js, py, rust, go, md, …'),
   output_mode: z
     .enum(['content', 'files_with_matches', 'count'])
     .optional()
-    .describe('Matching lines, paths (unless given), or counts.'),
+    .describe('Matching lines, file paths (default), or counts.'),
   '-i': z.boolean().optional().describe('Ignore case.'),
-  '-n': z.boolean().optional().describe('Line numbers with content; shown unless false.'),
+  '-n': z.boolean().optional().describe('Show line numbers with content. Default: true.'),
   '-A': contextLines.describe('Lines to show after each match.'),
   '-B': contextLines.describe('Lines to show before each match.'),
   '-C': contextLines.describe('Lines to show before and after each match.'),
-  multiline: z.boolean().optional().describe('Let the expression span lines.'),
-  head_limit: z.number().int().min(1).max(20_000).optional().describe('How many lines of output.'),
-  offset: z.number().int().min(0).optional().describe('How many lines of output to skip, to read on.'),
+  multiline: z.boolean().optional().describe('Allow matches to span lines.'),
+  head_limit: z.number().int().min(1).max(20_000).optional().describe('Maximum number of output lines.'),
+  offset: z.number().int().min(0).optional().describe('Number of output lines to skip.'),
 })
 
 type Input = z.output<typeof input>
 
-/** Searches contents. The answer is the same with and without ripgrep. */
+/** The `Grep` tool: searches file contents. Results are the same with and without ripgrep. */
 export function grepTool(searcher: Searcher, workspace: Workspace): Tool {
   return defineTool<Input>({
     name: 'Grep',
     description:
-      'Search the contents of files of the workspace with a regular expression. Files that .gitignore hides and binary ' +
-      'files are left out. Look-around and back references are not supported.',
+      'Search the contents of workspace files with a regular expression. Skips binary files and files that .gitignore ' +
+      'excludes. Look-around and backreferences are not supported.',
     category: 'perception',
     kind: 'read',
     input,
@@ -49,16 +49,16 @@ export function grepTool(searcher: Searcher, workspace: Workspace): Tool {
     async execute(request, call) {
       const query = toSearchQuery(request)
       const { files, incomplete } = await searcher.search(request.path ?? '.', query, call.signal)
-      const isMeant = request.glob === undefined ? () => true : globFilter(request.glob)
-      const meant = files.filter(({ path }) => isMeant(path))
+      const matchesGlob = request.glob === undefined ? () => true : globFilter(request.glob)
+      const matching = files.filter(({ path }) => matchesGlob(path))
       const { isDenied, note } = createPermissionFilter(call)
-      const shown = meant.filter(({ path }) => !isDenied(path))
-      const notes = [...(incomplete ? [INCOMPLETE_NOTE] : []), ...note(meant.length - shown.length)]
+      const shown = matching.filter(({ path }) => !isDenied(path))
+      const notes = [...(incomplete ? [INCOMPLETE_NOTE] : []), ...note(matching.length - shown.length)]
       const lines = shown.flatMap((file) => formatMatches(file, query, request['-n'] ?? true))
       const output = paginate(lines, {
         offset: request.offset ?? 0,
         limit: request.head_limit ?? (query.mode === 'content' ? 500 : 1000),
-        emptyText: 'nothing matches',
+        emptyText: 'no matches',
         ...(notes.length > 0 ? { note: notes.join('; ') } : {}),
       })
       return { success: true, output }
@@ -75,7 +75,7 @@ function toSearchQuery(request: Input): SearchQuery {
     mode: request.output_mode ?? 'files_with_matches',
     before: request['-B'] ?? request['-C'] ?? 0,
     after: request['-A'] ?? request['-C'] ?? 0,
-    // Only to search less; what the glob means is decided on the results.
+    // An optimisation: a plain glob narrows the search. The exact glob filter runs on the results.
     fileGlobs: request.type === undefined ? plainGlob : globsForFileType(request.type),
   }
 }
@@ -87,11 +87,11 @@ function formatMatches(
 ): string[] {
   if (mode === 'files_with_matches') return [path]
   if (mode === 'count') return [`${path}:${count}`]
-  return lines.flatMap((line, at) => {
-    const mark = line.isMatch ? ':' : '-'
-    const shown = `${path}${mark}${numbers ? `${line.number}${mark}` : ''}${line.text.replace(/\r$/, '')}`
-    const last = lines[at - 1]
-    const apart = before + after > 0 && last !== undefined && last.number + 1 < line.number
-    return apart ? ['--', shown] : [shown]
+  return lines.flatMap((line, index) => {
+    const separator = line.isMatch ? ':' : '-'
+    const shown = `${path}${separator}${numbers ? `${line.number}${separator}` : ''}${line.text.replace(/\r$/, '')}`
+    const previous = lines[index - 1]
+    const hasGap = before + after > 0 && previous !== undefined && previous.number + 1 < line.number
+    return hasGap ? ['--', shown] : [shown]
   })
 }

@@ -10,13 +10,13 @@ import { compileSearchRegex } from './search-regex.ts'
 import { walkFiles } from './walk-files.ts'
 
 /*
- * Searching without ripgrep. An expression that runs away is stopped: JavaScript's backtrack, and one of them would
- * otherwise hold up every session of the process.
+ * Search without ripgrep. Prevents ReDoS: JavaScript's regular expressions backtrack, and one catastrophic pattern would
+ * block the event loop for every session, so matching runs in `node:vm` with a time limit.
  */
 
 const BATCH_CHARS = 512 * 1024
 const BATCH_MS = 2000
-/** Larger files are left out, and the answer says so. */
+/** Larger files are skipped and the result is marked as incomplete. */
 const MAX_FILE_BYTES = 64 * 1024 * 1024
 
 export const javascriptEngine: SearchEngine = {
@@ -28,10 +28,10 @@ export const javascriptEngine: SearchEngine = {
   },
   async search(root, query, signal) {
     const batch = new Batch(query)
-    const isMeant = fileNameFilter(query.fileGlobs)
+    const matchesGlobs = fileNameFilter(query.fileGlobs)
     let incomplete = false
     await walkFiles({ ...root, ignoreRules: [], signal }, ({ path, relativePath }) => {
-      if (!isMeant(relativePath)) return undefined
+      if (!matchesGlobs(relativePath)) return undefined
       const text = readText(path)
       if (text === undefined) incomplete = true
       else if (text !== '') batch.add(relativePath, text)
@@ -45,10 +45,10 @@ export const javascriptEngine: SearchEngine = {
 export function fileNameFilter(globs: readonly string[]): (path: string) => boolean {
   if (globs.length === 0) return () => true
   const filters = globs.map(globFilter)
-  return (path) => filters.some((fits) => fits(path))
+  return (path) => filters.some((matches) => matches(path))
 }
 
-/** The text of one file that is already open. */
+/** Searches the content of one file. */
 export function searchText(path: string, bytes: Buffer, query: SearchQuery): FileMatches | undefined {
   const batch = new Batch(query)
   batch.add(path, decode(bytes))
@@ -68,7 +68,10 @@ class Batch {
   constructor(query: SearchQuery) {
     this.query = query
     this.expression = compileSearchRegex(query.pattern, query)
-    this.run = { context: createContext({ work: () => this.matchPending() }), script: new Script('work()') }
+    this.run = {
+      context: createContext({ matchPending: () => this.matchPending() }),
+      script: new Script('matchPending()'),
+    }
   }
 
   add(path: string, text: string): void {
@@ -82,7 +85,10 @@ class Batch {
       this.run.script.runInContext(this.run.context, { timeout: BATCH_MS })
     } catch (thrown) {
       if (errorCode(thrown) !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw thrown
-      throw invalidCallError(`the search for '${this.query.pattern}' takes too long`, 'simplify it, or install ripgrep')
+      throw invalidCallError(
+        `the search for '${this.query.pattern}' takes too long`,
+        'simplify the pattern, or install ripgrep',
+      )
     }
     this.pending = []
     this.chars = 0
@@ -90,7 +96,7 @@ class Batch {
 
   private matchPending(): void {
     for (const { path, text } of this.pending) {
-      const matches = matchText(path, text, this.expression, this.query)
+      const matches = matchText({ path, text }, this.expression, this.query)
       if (!matches) continue
       this.found.push(matches)
       this.bytes += path.length + matches.lines.reduce((sum, line) => sum + line.text.length, 0)
@@ -106,17 +112,17 @@ function readText(path: string): string | undefined {
     if (!stat.isFile()) return ''
     return stat.size > MAX_FILE_BYTES ? undefined : decode(readFileSync(fd))
   } catch {
-    // Gone, swapped for a link, or not ours to read.
+    // Deleted, replaced by a symlink, or not readable.
     return ''
   } finally {
     if (fd !== undefined) closeSync(fd)
   }
 }
 
-/** How far ripgrep looks before it takes a file for text. */
+/** As ripgrep: a file without a NUL byte in its first 64 KB counts as text. */
 const BINARY_PROBE_BYTES = 64 * 1024
 
-/** A binary file is not searched; one that turns out to be binary later is searched up to there. */
+/** A binary file decodes to nothing; a text file with a later NUL byte is searched up to that byte. */
 function decode(bytes: Buffer): string {
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return new TextDecoder('utf-16le').decode(bytes)
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return new TextDecoder('utf-16be').decode(bytes)

@@ -14,12 +14,12 @@ import { SKIPPED_NAMES } from './walk-files.ts'
 
 export interface SearchPrograms {
   ripgrep: string
-  /** With it, ripgrep sees nothing but the workspace: a folder swapped for a link while it walks leads nowhere. */
+  /** Runs ripgrep in a namespace that contains only the workspace: prevents symlink races while it walks. */
   bubblewrap?: string | undefined
   sleep: FallbackContext['sleep']
 }
 
-/** The same files as our own walk: hidden ones too, `.gitignore` of the workspace and nothing else. */
+/** Selects the same files as `walkFiles`: hidden files included, only the `.gitignore` files of the workspace applied. */
 const FILE_SELECTION_ARGS = [
   '--no-config',
   '--hidden',
@@ -35,55 +35,54 @@ const FILE_SELECTION_ARGS = [
 ]
 
 export function ripgrepEngine(programs: SearchPrograms, workspace: Workspace): SearchEngine {
-  const start = (root: SearchRoot, args: readonly string[], signal: AbortSignal) =>
+  const run = (root: SearchRoot, args: readonly string[], signal: AbortSignal) =>
     runRipgrep(buildCommandLine(programs, workspace, root), args, signal)
   const { sleep } = programs
   const blockedRoots = new Set<string>()
-  const hides = createRgignoreCheck()
-  /** With ripgrep where that sees what we would see, and ends. */
-  const answered = <T>(
+  const hidesFiles = createRgignoreCheck()
+  const runOrFallBack = <T>(
     { root, signal }: Pick<FallbackContext, 'root' | 'signal'>,
-    work: (signal: AbortSignal) => Promise<T>,
-    instead: () => Promise<T>,
+    search: (signal: AbortSignal) => Promise<T>,
+    fallback: () => Promise<T>,
   ) =>
     withSearchFallback(
       { root, blockedRoots, signal, sleep },
-      async (until) => {
-        const ask = async (args: readonly string[]) => (await start(root, args, until)).bytes.toString('utf8')
-        return (await hides(ask)) ? instead() : work(until)
+      async (searchSignal) => {
+        const print = async (args: readonly string[]) => (await run(root, args, searchSignal)).bytes.toString('utf8')
+        return (await hidesFiles(print)) ? fallback() : search(searchSignal)
       },
-      instead,
+      fallback,
     )
-  const listed = async (root: SearchRoot, signal: AbortSignal) => {
-    const { bytes } = await start(root, ['--files', '--null', ...FILE_SELECTION_ARGS], signal)
+  const listFiles = async (root: SearchRoot, signal: AbortSignal) => {
+    const { bytes } = await run(root, ['--files', '--null', ...FILE_SELECTION_ARGS], signal)
     return stripDotSlash(bytes.toString('utf8').split('\0'))
   }
-  const searched = async (root: SearchRoot, query: SearchQuery, signal: AbortSignal) => {
-    const { bytes, cut } = await start(root, searchArgs(query), signal)
+  const searchContents = async (root: SearchRoot, query: SearchQuery, signal: AbortSignal) => {
+    const { bytes, truncated } = await run(root, searchArgs(query), signal)
     const files = query.mode === 'content' ? parseContent(bytes) : parseCounts(bytes, query)
-    return { files, incomplete: cut }
+    return { files, incomplete: truncated }
   }
   return {
     name: 'ripgrep',
     files: (root, signal) =>
-      answered(
+      runOrFallBack(
         { root, signal },
-        (until) => listed(root, until),
+        (searchSignal) => listFiles(root, searchSignal),
         () => javascriptEngine.files(root, signal),
       ),
     async search(root, query, signal) {
-      // Both ways of searching refuse the same expressions.
+      // Both engines must reject the same expressions.
       compileSearchRegex(query.pattern, query)
-      return answered(
+      return runOrFallBack(
         { root, signal },
-        (until) => searched(root, query, until),
+        (searchSignal) => searchContents(root, query, searchSignal),
         () => javascriptEngine.search(root, query, signal),
       )
     },
   }
 }
 
-/** Where a program is, by `PATH`. */
+/** The absolute path of a program from `PATH`. Relative folders in `PATH` are skipped. */
 export function findProgram(name: string, path = process.env.PATH ?? ''): string | undefined {
   for (const folder of path.split(delimiter)) {
     if (!folder.startsWith('/')) continue
@@ -104,8 +103,9 @@ interface CommandLine {
   sandboxed: boolean
 }
 
-/** What it may need is little; what it is made to read may be much. Not found, it is told apart by its status. */
+/** Caps memory: files in the workspace can make ripgrep allocate without bound (resource exhaustion). */
 const LIMITED_SHELL = 'ulimit -d 1048576; exec "$0" "$@"'
+/** The shell's statuses for a program that cannot be executed or found. */
 const NOT_STARTED_STATUSES = new Set([126, 127])
 
 function buildCommandLine(
@@ -114,8 +114,8 @@ function buildCommandLine(
   root: SearchRoot,
 ): CommandLine {
   const limited = ['/bin/sh', '-c', LIMITED_SHELL, ripgrep]
-  const [shell = '', ...words] = limited
-  if (!bubblewrap) return { program: shell, args: words, cwd: root.folder, sandboxed: false }
+  const [shell = '', ...shellArgs] = limited
+  if (!bubblewrap) return { program: shell, args: shellArgs, cwd: root.folder, sandboxed: false }
   const system = ['/usr', '/bin', '/lib', '/lib64', '/nix/store', dirname(ripgrep)]
   const args = [
     ...['--unshare-all', '--die-with-parent', '--new-session', '--cap-drop', 'ALL', '--clearenv'],
@@ -147,40 +147,49 @@ function searchArgs(query: SearchQuery): string[] {
 
 async function runRipgrep(
   { program, args, cwd, sandboxed }: CommandLine,
-  more: readonly string[],
+  ripgrepArgs: readonly string[],
   signal: AbortSignal,
-): Promise<{ bytes: Buffer; cut: boolean }> {
+): Promise<{ bytes: Buffer; truncated: boolean }> {
   const stdio: ['ignore', 'pipe', 'pipe'] = ['ignore', 'pipe', 'pipe']
-  const child = spawn(program, [...args, ...more], { cwd, env: {}, detached: sandboxed, stdio })
+  const child = spawn(program, [...args, ...ripgrepArgs], { cwd, env: {}, detached: sandboxed, stdio })
   const stop = () => (sandboxed ? killSandbox(child) : child.kill('SIGKILL'))
   signal.addEventListener('abort', stop, { once: true })
   const chunks: Buffer[] = []
   let size = 0
-  let complaint = ''
+  let stderr = ''
   child.stdout.on('data', (chunk: Buffer) => {
     size += chunk.length
     if (size <= MAX_SEARCH_BYTES) chunks.push(chunk)
     else stop()
   })
   child.stderr.on('data', (chunk: Buffer) => {
-    if (complaint.length < 2000) complaint += chunk.toString('utf8')
+    if (stderr.length < 2000) stderr += chunk.toString('utf8')
   })
   const status = await new Promise<number | null>((resolve, reject) => {
     child.once('error', (cause) =>
-      reject(operatorError(`ripgrep did not start: ${cause.message}`, 'set ripgrep: false', cause)),
+      reject(
+        operatorError(
+          `ripgrep did not start: ${cause.message}`,
+          'fix the ripgrep installation, or set `ripgrep: false`',
+          cause,
+        ),
+      ),
     )
     child.once('close', resolve)
   }).finally(() => signal.removeEventListener('abort', stop))
   signal.throwIfAborted()
-  const cut = size > MAX_SEARCH_BYTES
+  const truncated = size > MAX_SEARCH_BYTES
   if (NOT_STARTED_STATUSES.has(status ?? 0))
-    throw operatorError(`ripgrep did not start: ${complaint.trim()}`, 'set ripgrep: false')
-  // It ends with nothing above 2 by itself: what it printed is not all.
-  if (!cut && (status ?? 3) > 2) throw operatorError(`ripgrep failed: ${complaint.trim() || `status ${status}`}`)
-  // 1 is "nothing found"; 2 with output means that some files could not be read.
-  if (!cut && (status ?? 2) > 1 && size === 0)
-    throw operatorError(`ripgrep failed: ${complaint.trim() || `status ${status}`}`)
-  return { bytes: Buffer.concat(chunks), cut }
+    throw operatorError(
+      `ripgrep did not start: ${stderr.trim()}`,
+      'fix the ripgrep installation, or set `ripgrep: false`',
+    )
+  // Statuses above 2 are not ripgrep's own: it was killed, and the output is incomplete.
+  if (!truncated && (status ?? 3) > 2) throw operatorError(`ripgrep failed: ${stderr.trim() || `status ${status}`}`)
+  // 1 means no matches; 2 with output means that some files could not be read.
+  if (!truncated && (status ?? 2) > 1 && size === 0)
+    throw operatorError(`ripgrep failed: ${stderr.trim() || `status ${status}`}`)
+  return { bytes: Buffer.concat(chunks), truncated }
 }
 
 function stripDotSlash(paths: readonly string[]): string[] {
@@ -211,8 +220,8 @@ interface JsonLine {
 
 function parseContent(bytes: Buffer): FileMatches[] {
   const files = new Map<string, FileMatches>()
-  for (const raw of bytes.toString('utf8').split('\n')) {
-    const line = parseJsonLine(raw)
+  for (const text of bytes.toString('utf8').split('\n')) {
+    const line = parseJsonLine(text)
     if (line?.type !== 'match' && line?.type !== 'context') continue
     const path = stripDotSlash([decodeText(line.data.path)])[0] ?? ''
     const file = files.get(path) ?? { path, count: 0, lines: [] }
@@ -220,8 +229,8 @@ function parseContent(bytes: Buffer): FileMatches[] {
     const isMatch = line.type === 'match'
     if (isMatch) file.count++
     const texts = decodeText(line.data.lines).replace(/\n$/, '').split('\n')
-    for (const [at, text] of texts.entries())
-      file.lines.push({ number: (line.data.line_number ?? 1) + at, text, isMatch })
+    for (const [index, content] of texts.entries())
+      file.lines.push({ number: (line.data.line_number ?? 1) + index, text: content, isMatch })
   }
   return [...files.values()]
 }
@@ -230,34 +239,34 @@ function decodeText(text: JsonText | undefined): string {
   return text?.text ?? Buffer.from(text?.bytes ?? '', 'base64').toString('utf8')
 }
 
-/** The last line of an output that was cut is no JSON. */
-function parseJsonLine(raw: string): JsonLine | undefined {
-  if (raw === '') return undefined
+/** The last line of truncated output is not valid JSON. */
+function parseJsonLine(line: string): JsonLine | undefined {
+  if (line === '') return undefined
   try {
-    return JSON.parse(raw) as JsonLine
+    return JSON.parse(line) as JsonLine
   } catch {
     return undefined
   }
 }
 
 /*
- * Before version 14, ripgrep hides what a `.rgignore` names although it is told to mind no such file: whoever can write
- * one could hide files from those who review. Where there is one, such a ripgrep is not used.
+ * Before version 14, ripgrep applies `.rgignore` files despite `--no-ignore-dot`: an agent that writes one could hide files
+ * from a reviewer. Such a version is not used where a `.rgignore` exists.
  */
 
-/** Runs ripgrep in the place to be searched, and returns what it prints. */
-type RunRipgrep = (args: readonly string[]) => Promise<string>
+/** Runs ripgrep in the search root and returns its output. */
+type PrintRipgrep = (args: readonly string[]) => Promise<string>
 
-/** Whether this ripgrep would hide files here. The age is asked for once. */
-function createRgignoreCheck(): (ask: RunRipgrep) => Promise<boolean> {
-  let old: Promise<boolean> | undefined
-  return async (ask) => {
-    old ??= ask(['--version']).then((text) => Number(/^ripgrep (\d+)\./.exec(text)?.[1] ?? 0) < 14)
-    // What could not be asked is asked again.
-    old.catch(() => {
-      old = undefined
+/** Whether this version of ripgrep would hide files here. The version is memoised. */
+function createRgignoreCheck(): (print: PrintRipgrep) => Promise<boolean> {
+  let isOldVersion: Promise<boolean> | undefined
+  return async (print) => {
+    isOldVersion ??= print(['--version']).then((text) => Number(/^ripgrep (\d+)\./.exec(text)?.[1] ?? 0) < 14)
+    // A failure is not memoised.
+    isOldVersion.catch(() => {
+      isOldVersion = undefined
     })
-    return (await old) && (await ask(FIND_RGIGNORE_ARGS)) !== ''
+    return (await isOldVersion) && (await print(FIND_RGIGNORE_ARGS)) !== ''
   }
 }
 

@@ -4,63 +4,63 @@ import type { SearchRoot } from './search-query.ts'
 import { SKIPPED_NAMES } from './walk-files.ts'
 
 /*
- * ripgrep opens every `.gitignore` and `.rgignore` it comes to. Where one is a pipe it waits for whoever writes into it: for
- * ever; where one is huge it takes as much memory, and fails at its limit. So when a search takes long or fails the tree is
- * looked through, and where there is such a thing the search is done another way, and the next one there at once.
+ * Denial of service by ignore files: ripgrep opens every `.gitignore` and `.rgignore` it finds. It blocks forever on a named
+ * pipe and exhausts its memory limit on a huge file. When a search is slow or fails, the tree is scanned for such files; if
+ * there is one, the fallback engine runs instead, and later searches of that root use the fallback at once.
  */
 
-/** Few searches take this long. */
+/** Longer than nearly all searches. */
 const CHECK_AFTER_MS = 2000
-/** The JavaScript search minds no larger one either. */
+/** The JavaScript engine ignores larger files too. */
 const MAX_IGNORE_FILE_BYTES = 1024 * 1024
 
 export interface FallbackContext {
   root: SearchRoot
-  /** Places where a search was stuck before. */
+  /** Roots in which a search was blocked before. */
   blockedRoots: Set<string>
   signal: AbortSignal
   /** Rejects when the signal aborts. */
   sleep(ms: number, signal: AbortSignal): Promise<void>
 }
 
-/** Does the work; where it can never end, gives it up and does the other instead. */
+/** Runs `search`; if an ignore file blocks it, aborts it and runs `fallback`. */
 export async function withSearchFallback<T>(
   { root, blockedRoots, signal, sleep }: FallbackContext,
-  work: (signal: AbortSignal) => Promise<T>,
-  instead: () => Promise<T>,
+  search: (signal: AbortSignal) => Promise<T>,
+  fallback: () => Promise<T>,
 ): Promise<T> {
   if (blockedRoots.has(root.path)) {
-    if (await hasBlockingIgnoreFile(root.path, signal)) return instead()
+    if (await hasBlockingIgnoreFile(root.path, signal)) return fallback()
     blockedRoots.delete(root.path)
   }
-  const over = new AbortController()
-  const stuck = new AbortController()
-  const looking = async () => {
-    await sleep(CHECK_AFTER_MS, over.signal)
-    if (await hasBlockingIgnoreFile(root.path, over.signal)) stuck.abort(new Error('it waits for a pipe'))
+  const done = new AbortController()
+  const blocked = new AbortController()
+  const checkIfSlow = async () => {
+    await sleep(CHECK_AFTER_MS, done.signal)
+    if (await hasBlockingIgnoreFile(root.path, done.signal)) blocked.abort(new Error('an ignore file blocks ripgrep'))
   }
-  looking().catch(() => {})
+  checkIfSlow().catch(() => {})
   try {
-    return await work(AbortSignal.any([signal, stuck.signal]))
+    return await search(AbortSignal.any([signal, blocked.signal]))
   } catch (thrown) {
     if (signal.aborted) throw thrown
-    if (!stuck.signal.aborted && !(await hasBlockingIgnoreFile(root.path, signal))) throw thrown
+    if (!blocked.signal.aborted && !(await hasBlockingIgnoreFile(root.path, signal))) throw thrown
     blockedRoots.add(root.path)
-    return await instead()
+    return await fallback()
   } finally {
-    over.abort()
+    done.abort()
   }
 }
 
 async function hasBlockingIgnoreFile(folder: string, signal: AbortSignal): Promise<boolean> {
-  const waiting = [folder]
-  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+  const queue = [folder]
+  for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
     signal.throwIfAborted()
     const entries = await opendir(next).catch(() => undefined)
     if (!entries) continue
     for await (const entry of entries) {
       const path = `${next}/${entry.name}`
-      if (entry.isDirectory() && !SKIPPED_NAMES.includes(entry.name)) waiting.push(path)
+      if (entry.isDirectory() && !SKIPPED_NAMES.includes(entry.name)) queue.push(path)
       else if (IGNORE_FILES.has(entry.name) && !isSafeIgnoreFile(path)) return true
     }
   }

@@ -1,25 +1,25 @@
-/** What is looked for, however it is looked for. */
+/** A search, independent of the engine. */
 export interface SearchQuery {
   pattern: string
   ignoreCase: boolean
   multiline: boolean
   mode: 'content' | 'files_with_matches' | 'count'
-  /** Lines to show around each match. */
+  /** Context lines before and after each match. */
   before: number
   after: number
-  /** Names of files to look into, as shell patterns without slashes; all if empty. */
+  /** Globs without slashes for file names; empty means all files. */
   fileGlobs: readonly string[]
 }
 
 export interface MatchedLine {
   number: number
   text: string
-  /** False for a line that is only shown for its neighbour. */
+  /** False for a context line. */
   isMatch: boolean
 }
 
 export interface FileMatches {
-  /** From where the search began. */
+  /** Relative to the search root. */
   path: string
   count: number
   lines: MatchedLine[]
@@ -27,15 +27,15 @@ export interface FileMatches {
 
 export interface SearchResult {
   files: FileMatches[]
-  /** True when something had to be left out. */
+  /** True when files or matches had to be omitted. */
   incomplete: boolean
 }
 
-/** A folder of the workspace, open for the time of a search. */
+/** A folder of the workspace that is held open during a search. */
 export interface SearchRoot {
-  /** The open folder. */
+  /** Path through the open descriptor: safe against symlink races. */
   folder: string
-  /** Its real path, for a program that starts in the workspace. */
+  /** The real path, for a child process. */
   path: string
   segments: readonly string[]
 }
@@ -46,5 +46,5 @@ export interface SearchEngine {
   search(root: SearchRoot, query: SearchQuery, signal: AbortSignal): Promise<SearchResult>
 }
 
-/** More than anyone reads; a search that finds more says so. */
+/** Bounds the output; a larger result is marked as incomplete. */
 export const MAX_SEARCH_BYTES = 32 * 1024 * 1024

@@ -1,8 +1,8 @@
 import { invalidCallError } from '../tool-errors.ts'
 
 /*
- * Search expressions mean the same with and without ripgrep: its dialect, translated to JavaScript's. What only one of the
- * two can do (looking around, back references, set operations) is refused in both.
+ * Translates ripgrep's regular expression syntax to JavaScript's, so that both engines give the same results. Syntax that
+ * only one of them supports (look-around, backreferences, set operations) is rejected in both.
  */
 
 const WORD = '\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\u200c\\u200d'
@@ -28,11 +28,11 @@ const NOT_BOUNDARY = `(?:(?<=[${WORD}])(?=[${WORD}])|(?<![${WORD}])(?![${WORD}])
 
 export interface SearchRegexOptions {
   ignoreCase: boolean
-  /** The expression may span lines, and a dot matches their ends. */
+  /** Matches may span lines, and a dot matches line ends. */
   multiline: boolean
 }
 
-/** The expression for JavaScript: on single lines, or on a whole text. */
+/** The JavaScript expression: for single lines, or with `multiline` for a whole text. */
 export function compileSearchRegex(pattern: string, { ignoreCase, multiline }: SearchRegexOptions): RegExp {
   const flags = /^\(\?([a-z]+)\)/.exec(pattern)
   const inline = flags?.[1] ?? ''
@@ -45,7 +45,7 @@ export function compileSearchRegex(pattern: string, { ignoreCase, multiline }: S
   } catch (thrown) {
     if (thrown instanceof SyntaxError) {
       throw invalidCallError(
-        `'${pattern}' is not a regular expression: ${thrown.message.replace(/^.*: /, '')}`,
+        `pattern '${pattern}' is not a valid regular expression: ${thrown.message.replace(/^.*: /, '')}`,
         ESCAPE_HINT,
       )
     }
@@ -53,88 +53,91 @@ export function compileSearchRegex(pattern: string, { ignoreCase, multiline }: S
   }
 }
 
-const ESCAPE_HINT = 'escape characters that are meant as such: \\( \\[ \\{ \\. \\* \\+ \\?'
+const ESCAPE_HINT = 'escape literal characters: \\( \\[ \\{ \\. \\* \\+ \\?'
 
 interface Translation {
   pattern: string
   dotAll: boolean
   multiline: boolean
+  /** True inside `[ ]`. */
+  inClass?: true
 }
 
-function translate(body: string, how: Translation): string {
+function translate(body: string, context: Translation): string {
   let source = ''
-  for (let at = 0; at < body.length; at++) {
-    const char = body[at] ?? ''
+  for (let index = 0; index < body.length; index++) {
+    const char = body[index] ?? ''
     if (char === '\\') {
-      const [piece, next] = translateEscape(body, at, how, false)
+      const [piece, next] = translateEscape(body, index, context)
       source += piece
-      at = next
+      index = next
     } else if (char === '[') {
-      const [piece, next] = translateClass(body, at, how)
+      const [piece, next] = translateClass(body, index, context)
       source += piece
-      at = next
+      index = next
     } else if (char === '(') {
-      const [piece, next] = translateGroup(body, at, how)
+      const [piece, next] = translateGroup(body, index, context)
       source += piece
-      at = next
-    } else if (char === '.') source += how.dotAll ? '[^]' : '[^\\n]'
-    else if (char === '^') source += how.multiline ? '(?<![^\\n])' : '^'
-    else if (char === '$') source += how.multiline ? '(?![^\\n])' : '$'
+      index = next
+    } else if (char === '.') source += context.dotAll ? '[^]' : '[^\\n]'
+    else if (char === '^') source += context.multiline ? '(?<![^\\n])' : '^'
+    else if (char === '$') source += context.multiline ? '(?![^\\n])' : '$'
     else if (char === ']') source += '\\]'
     else source += char
   }
   return source
 }
 
-function translateGroup(body: string, at: number, how: Translation): [source: string, last: number] {
-  if (body[at + 1] !== '?') return ['(', at]
-  const named = /^\(\?P?<([A-Za-z_]\w*)>/.exec(body.slice(at))
-  if (named) return [`(?<${named[1]}>`, at + named[0].length - 1]
-  if (body.startsWith('(?:', at)) return ['(?:', at + 2]
-  throw unsupportedSyntaxError(how.pattern, body.slice(at, at + 4))
+function translateGroup(body: string, start: number, context: Translation): [source: string, last: number] {
+  if (body[start + 1] !== '?') return ['(', start]
+  const named = /^\(\?P?<([A-Za-z_]\w*)>/.exec(body.slice(start))
+  if (named) return [`(?<${named[1]}>`, start + named[0].length - 1]
+  if (body.startsWith('(?:', start)) return ['(?:', start + 2]
+  throw unsupportedSyntaxError(context.pattern, body.slice(start, start + 4))
 }
 
-function translateEscape(body: string, at: number, how: Translation, inSet: boolean): [source: string, last: number] {
-  const char = body[at + 1]
-  if (char === undefined) throw invalidCallError(`'${how.pattern}' ends with a backslash`, ESCAPE_HINT)
-  if (/[1-9]/.test(char)) throw unsupportedSyntaxError(how.pattern, `\\${char}`)
+function translateEscape(body: string, start: number, context: Translation): [source: string, last: number] {
+  const inClass = context.inClass === true
+  const char = body[start + 1]
+  if (char === undefined) throw invalidCallError(`pattern '${context.pattern}' ends with a backslash`, ESCAPE_HINT)
+  if (/[1-9]/.test(char)) throw unsupportedSyntaxError(context.pattern, `\\${char}`)
   const set = CHARACTER_CLASSES[char.toLowerCase()]
   if (set !== undefined) {
     const negated = char !== char.toLowerCase()
-    if (inSet && negated && char === 'D') return ['\\P{Nd}', at + 1]
-    if (inSet && negated && char === 'S') return ['\\P{White_Space}', at + 1]
-    if (inSet && negated) throw unsupportedSyntaxError(how.pattern, `\\${char} inside [ ]`)
-    return [inSet ? set : `[${negated ? '^' : ''}${set}]`, at + 1]
+    if (inClass && negated && char === 'D') return ['\\P{Nd}', start + 1]
+    if (inClass && negated && char === 'S') return ['\\P{White_Space}', start + 1]
+    if (inClass && negated) throw unsupportedSyntaxError(context.pattern, `\\${char} inside [ ]`)
+    return [inClass ? set : `[${negated ? '^' : ''}${set}]`, start + 1]
   }
-  if (!inSet && char === 'b') return [BOUNDARY, at + 1]
-  if (!inSet && char === 'B') return [NOT_BOUNDARY, at + 1]
-  if (!inSet && char === 'A') return ['(?<![^])', at + 1]
-  if (!inSet && char === 'z') return ['(?![^])', at + 1]
-  if (char === 'p' || char === 'P') return translateProperty(body, at, how)
-  if (char === 'x' || char === 'u' || char === 'U') return translateCodePoint(body, at, how)
-  if (/[nrtfv]/.test(char)) return [`\\${char}`, at + 1]
-  if (char === 'a') return ['\\x07', at + 1]
-  if (/[A-Za-z0]/.test(char)) throw unsupportedSyntaxError(how.pattern, `\\${char}`)
-  return [escapeLiteral(char), at + 1]
+  if (!inClass && char === 'b') return [BOUNDARY, start + 1]
+  if (!inClass && char === 'B') return [NOT_BOUNDARY, start + 1]
+  if (!inClass && char === 'A') return ['(?<![^])', start + 1]
+  if (!inClass && char === 'z') return ['(?![^])', start + 1]
+  if (char === 'p' || char === 'P') return translateProperty(body, start, context)
+  if (char === 'x' || char === 'u' || char === 'U') return translateCodePoint(body, start, context)
+  if (/[nrtfv]/.test(char)) return [`\\${char}`, start + 1]
+  if (char === 'a') return ['\\x07', start + 1]
+  if (/[A-Za-z0]/.test(char)) throw unsupportedSyntaxError(context.pattern, `\\${char}`)
+  return [escapeLiteral(char), start + 1]
 }
 
-function translateProperty(body: string, at: number, how: Translation): [source: string, last: number] {
-  const found = /^\\[pP](?:\{([^}]+)\}|([A-Z]))/.exec(body.slice(at))
-  if (!found) throw unsupportedSyntaxError(how.pattern, body.slice(at, at + 3))
-  return [`\\${body[at + 1]}{${found[1] ?? found[2]}}`, at + found[0].length - 1]
+function translateProperty(body: string, start: number, context: Translation): [source: string, last: number] {
+  const match = /^\\[pP](?:\{([^}]+)\}|([A-Z]))/.exec(body.slice(start))
+  if (!match) throw unsupportedSyntaxError(context.pattern, body.slice(start, start + 3))
+  return [`\\${body[start + 1]}{${match[1] ?? match[2]}}`, start + match[0].length - 1]
 }
 
-function translateCodePoint(body: string, at: number, how: Translation): [source: string, last: number] {
-  const found = /^\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|[xuU]\{([0-9a-fA-F]+)\})/.exec(
-    body.slice(at),
+function translateCodePoint(body: string, start: number, context: Translation): [source: string, last: number] {
+  const match = /^\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|[xuU]\{([0-9a-fA-F]+)\})/.exec(
+    body.slice(start),
   )
-  if (!found) throw unsupportedSyntaxError(how.pattern, body.slice(at, at + 3))
-  return [`\\u{${found[1] ?? found[2] ?? found[3] ?? found[4]}}`, at + found[0].length - 1]
+  if (!match) throw unsupportedSyntaxError(context.pattern, body.slice(start, start + 3))
+  return [`\\u{${match[1] ?? match[2] ?? match[3] ?? match[4]}}`, start + match[0].length - 1]
 }
 
-function translateClass(body: string, at: number, how: Translation): [source: string, last: number] {
+function translateClass(body: string, start: number, context: Translation): [source: string, last: number] {
   let source = '['
-  let end = at + 1
+  let end = start + 1
   if (body[end] === '^') {
     source += '^'
     end++
@@ -148,17 +151,17 @@ function translateClass(body: string, at: number, how: Translation): [source: st
     const posix = /^\[:(\^?)([a-z]+):\]/.exec(rest)
     if (posix) {
       const set = POSIX_CLASSES[posix[2] ?? '']
-      if (set === undefined || posix[1] === '^') throw unsupportedSyntaxError(how.pattern, posix[0])
+      if (set === undefined || posix[1] === '^') throw unsupportedSyntaxError(context.pattern, posix[0])
       source += set
       end += posix[0].length - 1
-    } else if (/^(\[|&&|--|~~)/.test(rest)) throw unsupportedSyntaxError(how.pattern, rest.slice(0, 2))
+    } else if (/^(\[|&&|--|~~)/.test(rest)) throw unsupportedSyntaxError(context.pattern, rest.slice(0, 2))
     else if (body[end] === '\\') {
-      const [piece, next] = translateEscape(body, end, how, true)
+      const [piece, next] = translateEscape(body, end, { ...context, inClass: true })
       source += piece
       end = next
     } else source += body[end] === '-' ? '-' : escapeInClass(body[end] ?? '')
   }
-  if (end >= body.length) throw invalidCallError(`'${how.pattern}' opens a bracket and does not close it`, ESCAPE_HINT)
+  if (end >= body.length) throw invalidCallError(`pattern '${context.pattern}' has an unclosed bracket`, ESCAPE_HINT)
   return [`${source}]`, end]
 }
 
@@ -171,9 +174,9 @@ function escapeLiteral(char: string): string {
   return /[\\^$.*+?()[\]{}|/]/.test(char) ? `\\${char}` : char
 }
 
-function unsupportedSyntaxError(pattern: string, what: string): Error {
+function unsupportedSyntaxError(pattern: string, syntax: string): Error {
   return invalidCallError(
-    `'${pattern}' uses ${what}, which is not supported`,
-    'use a simpler expression, or several searches',
+    `pattern '${pattern}' uses ${syntax}, which is not supported`,
+    'use a simpler pattern, or several searches',
   )
 }

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { MAX_WHOLE_FILE_BYTES, openRegularFile } from '../files/file-content.ts'
-import { isHiddenPath as isHiddenPlace } from '../files/protected-paths.ts'
+import { isHiddenPath } from '../files/protected-paths.ts'
 import type { ResolvedPath } from '../files/resolve-path.ts'
 import { withResolvedPath } from '../files/resolve-path.ts'
 import type { Workspace } from '../files/workspace.ts'
@@ -12,60 +12,59 @@ import { searchText } from './javascript-search.ts'
 import type { FileMatches, SearchEngine, SearchQuery, SearchResult, SearchRoot } from './search-query.ts'
 import { readSmallFile } from './walk-files.ts'
 
-/** Searches below a place of the workspace; paths in the results are from the workspace's root, in order. */
+/** Searches below a path of the workspace. Result paths are relative to the workspace root, sorted. */
 export interface Searcher {
   engine: SearchEngine['name']
-  files(below: string, signal: AbortSignal): Promise<string[]>
-  search(below: string, query: SearchQuery, signal: AbortSignal): Promise<SearchResult>
+  files(path: string, signal: AbortSignal): Promise<string[]>
+  search(path: string, query: SearchQuery, signal: AbortSignal): Promise<SearchResult>
 }
 
 export function createSearcher(workspace: Workspace, engine: SearchEngine): Searcher {
   return {
     engine: engine.name,
-    files: (below, signal) =>
-      withSearchRoot(workspace, below, async (root, spot) => {
-        if (spot.stat?.isFile()) return [spot.segments.join('/')]
+    files: (path, signal) =>
+      withSearchRoot(workspace, path, async (root, resolved) => {
+        if (resolved.stat?.isFile()) return [resolved.segments.join('/')]
         const found = await engine.files(root, signal)
         return found
-          .map((path) => toWorkspaceRelative(root, path))
+          .map((file) => toWorkspaceRelative(root, file))
           .filter(visibilityFilter(workspace, root))
           .sort()
       }),
-    search: (below, query, signal) =>
-      withSearchRoot(workspace, below, async (root, spot) => {
-        if (spot.stat?.isFile()) return { files: await searchFile(spot, query), incomplete: false }
+    search: (path, query, signal) =>
+      withSearchRoot(workspace, path, async (root, resolved) => {
+        if (resolved.stat?.isFile()) return { files: await searchFile(resolved, query), incomplete: false }
         const { files, incomplete } = await engine.search(root, query, signal)
-        const isSeen = visibilityFilter(workspace, root)
-        const placed = files
+        const isVisible = visibilityFilter(workspace, root)
+        const visible = files
           .map((file) => ({ ...file, path: toWorkspaceRelative(root, file.path) }))
-          .filter(({ path }) => isSeen(path))
+          .filter((file) => isVisible(file.path))
           .sort((a, b) => (a.path < b.path ? -1 : 1))
-        return { files: placed, incomplete }
+        return { files: visible, incomplete }
       }),
   }
 }
 
 function withSearchRoot<T>(
   workspace: Workspace,
-  below: string,
-  work: (root: SearchRoot, spot: ResolvedPath) => Promise<T>,
+  path: string,
+  work: (root: SearchRoot, resolved: ResolvedPath) => Promise<T>,
 ): Promise<T> {
-  const place = parseWorkspacePath(workspace, below)
-  // A dot at the end makes a folder of the last name, so that it is opened and stays open.
-  return withResolvedPath(workspace, place, { purpose: 'read' }, async (spot) => {
-    if (spot.stat === undefined) throw invalidCallError(`there is no '${place.shown}' in the workspace`)
-    if (!spot.stat.isDirectory()) return work({ folder: '', path: '', segments: [] }, spot)
-    const root = { folder: spot.path, path: join(workspace.realPath, ...spot.segments), segments: spot.segments }
-    return work(root, spot)
+  const target = parseWorkspacePath(workspace, path)
+  return withResolvedPath(workspace, { target, purpose: 'read' }, async (resolved) => {
+    const { stat, segments } = resolved
+    if (stat === undefined) throw invalidCallError(`'${target.requested}' does not exist in the workspace`)
+    if (!stat.isDirectory()) return work({ folder: '', path: '', segments: [] }, resolved)
+    return work({ folder: resolved.path, path: join(workspace.realPath, ...segments), segments }, resolved)
   })
 }
 
-async function searchFile(spot: ResolvedPath, query: SearchQuery): Promise<FileMatches[]> {
-  const { handle, stat } = await openRegularFile(spot)
+async function searchFile(resolved: ResolvedPath, query: SearchQuery): Promise<FileMatches[]> {
+  const { handle, stat } = await openRegularFile(resolved)
   try {
-    const path = spot.segments.join('/')
+    const path = resolved.segments.join('/')
     if (stat.size > MAX_WHOLE_FILE_BYTES * 4)
-      throw invalidCallError(`'${path}' has ${stat.size} bytes, too many to search`, 'use Bash')
+      throw invalidCallError(`'${path}' has ${stat.size} bytes; the maximum is ${MAX_WHOLE_FILE_BYTES * 4}`, 'use Bash')
     const matches = searchText(path, await handle.readFile(), query)
     return matches ? [matches] : []
   } finally {
@@ -78,14 +77,14 @@ function toWorkspaceRelative({ segments }: SearchRoot, path: string): string {
 }
 
 function visibilityFilter(workspace: Workspace, root: SearchRoot): (path: string) => boolean {
-  const isSeen = parentIgnoreFilter(workspace, root)
+  const isIncluded = parentIgnoreFilter(workspace, root)
   const hasHidden = (workspace.hide ?? []).length > 0
-  return (path) => isSeen(path) && !(hasHidden && isHiddenPlace(workspace, path.split('/')))
+  return (path) => isIncluded(path) && !(hasHidden && isHiddenPath(workspace, path.split('/')))
 }
 
 /**
- * The rules of the folders above the searched one. They hide files below it as well, unless they hide the searched folder
- * itself: then it was asked for by name.
+ * Applies the `.gitignore` files of the parent folders. They do not apply when they exclude the searched folder itself: the
+ * caller named it explicitly.
  */
 function parentIgnoreFilter(workspace: Workspace, { segments }: SearchRoot): (path: string) => boolean {
   const chain: { depth: number; file: NonNullable<ReturnType<typeof parseIgnoreFile>> }[] = []
@@ -98,12 +97,12 @@ function parentIgnoreFilter(workspace: Workspace, { segments }: SearchRoot): (pa
   return (path) => !isIgnoredOnPath(chain, path.split('/'), segments.length)
 }
 
-/** Whether the path or a folder on the way to it, from the given depth on, is ignored. */
-function isIgnoredOnPath(chain: IgnoreChain, names: readonly string[], from: number): boolean {
-  for (let depth = from + 1; depth <= names.length; depth++) {
+/** Whether the path or one of its parent folders below `startDepth` is ignored. */
+function isIgnoredOnPath(chain: IgnoreChain, segments: readonly string[], startDepth: number): boolean {
+  for (let depth = startDepth + 1; depth <= segments.length; depth++) {
     const rules = chain.filter((link) => link.depth < depth)
-    const isFolder = depth < names.length || from === 0
-    if (isIgnored(rules, names.slice(0, depth), isFolder)) return true
+    const isFolder = depth < segments.length || startDepth === 0
+    if (isIgnored(rules, segments.slice(0, depth), isFolder)) return true
   }
   return false
 }

@@ -5,75 +5,82 @@ import { NO_FOLLOW } from '../files/resolve-path.ts'
 import type { IgnoreChain } from './gitignore.ts'
 import { isIgnored, parseIgnoreFile } from './gitignore.ts'
 
-/** Never searched, wherever they stand. */
+/** Names that are never searched, at any depth. */
 export const SKIPPED_NAMES: readonly string[] = ['.git', TROUPE_FOLDER]
 
-/** A file that the walk came to. `path` is good until the next one. */
 export interface WalkedFile {
+  /** Valid only during the `visit` call: it goes through an open descriptor. */
   path: string
-  /** The names from where the walk began. */
+  /** Relative to the folder where the walk starts. */
   relativePath: string
 }
 
 export interface WalkOptions {
-  /** The folder to begin in, as an open folder's path. */
+  /** The start folder, as a path through an open descriptor. */
   folder: string
   segments: readonly string[]
-  /** The rules of the folders above it. */
+  /** The ignore files of the parent folders. */
   ignoreRules: IgnoreChain
   signal: AbortSignal
+}
+
+interface WalkedFolder {
+  folder: string
+  segments: readonly string[]
+  relativePath: string
+  ignoreRules: IgnoreChain
 }
 
 const SLICE_MS = 12
 
 /**
- * Every file below a folder that no `.gitignore` hides, hidden ones included, links left alone. Works in slices: other
- * sessions get their turn every few milliseconds.
+ * Visits every file below a folder that no `.gitignore` excludes, including hidden files. Never follows symlinks. Works in
+ * time slices and yields to the event loop, so that a large tree does not block other sessions. `visit` returns `false` to
+ * stop.
  */
-export async function walkFiles(from: WalkOptions, visit: (found: WalkedFile) => boolean | undefined): Promise<void> {
-  let since = performance.now()
-  const enter = async (
-    folder: string,
-    names: readonly string[],
-    below: string,
-    above: IgnoreChain,
-  ): Promise<boolean> => {
-    if (performance.now() - since > SLICE_MS) {
+export async function walkFiles(
+  { folder, segments, ignoreRules, signal }: WalkOptions,
+  visit: (file: WalkedFile) => boolean | undefined,
+): Promise<void> {
+  let sliceStart = performance.now()
+  const walkFolder = async (current: WalkedFolder): Promise<boolean> => {
+    if (performance.now() - sliceStart > SLICE_MS) {
       await new Promise((resolve) => setImmediate(resolve))
-      from.signal.throwIfAborted()
-      since = performance.now()
+      signal.throwIfAborted()
+      sliceStart = performance.now()
     }
-    const fd = openFolder(folder)
+    const fd = openFolder(current.folder)
     if (fd === undefined) return true
     try {
-      const here = process.platform === 'linux' ? `/proc/self/fd/${fd}` : folder
-      const entries = listEntries(here)
-      const chain = withIgnoreFile(above, here, names.length, entries)
+      const openPath = process.platform === 'linux' ? `/proc/self/fd/${fd}` : current.folder
+      const entries = listEntries(openPath)
+      const rules = addIgnoreFile({ ...current, folder: openPath }, entries)
       for (const entry of entries) {
         if (SKIPPED_NAMES.includes(entry.name)) continue
-        const path = [...names, entry.name]
+        const entrySegments = [...current.segments, entry.name]
         const isFolder = entry.isDirectory()
         if (!isFolder && !entry.isFile()) continue
-        if (isIgnored(chain, path, isFolder)) continue
-        const below_here = below === '' ? entry.name : `${below}/${entry.name}`
-        const goOn = isFolder
-          ? await enter(`${here}/${entry.name}`, path, below_here, chain)
-          : visit({ path: `${here}/${entry.name}`, relativePath: below_here }) !== false
-        if (!goOn) return false
+        if (isIgnored(rules, entrySegments, isFolder)) continue
+        const path = `${openPath}/${entry.name}`
+        const relativePath = current.relativePath === '' ? entry.name : `${current.relativePath}/${entry.name}`
+        const shouldContinue = isFolder
+          ? await walkFolder({ folder: path, segments: entrySegments, relativePath, ignoreRules: rules })
+          : visit({ path, relativePath }) !== false
+        if (!shouldContinue) return false
       }
       return true
     } finally {
       closeSync(fd)
     }
   }
-  await enter(from.folder, from.segments, '', from.ignoreRules)
+  await walkFolder({ folder, segments, relativePath: '', ignoreRules })
 }
 
 function openFolder(folder: string): number | undefined {
   try {
     return openSync(folder, constants.O_RDONLY | constants.O_DIRECTORY | NO_FOLLOW)
   } catch {
-    // Gone, swapped for a link, or not ours to read: not part of what can be searched.
+    // Deleted, replaced by a symlink, or not readable.
     return undefined
   }
 }
@@ -87,14 +94,17 @@ function listEntries(folder: string): Dirent[] {
   }
 }
 
-function withIgnoreFile(above: IgnoreChain, folder: string, depth: number, entries: readonly Dirent[]): IgnoreChain {
-  if (!entries.some((entry) => entry.name === '.gitignore' && entry.isFile())) return above
+function addIgnoreFile(
+  { folder, segments, ignoreRules }: Omit<WalkedFolder, 'relativePath'>,
+  entries: readonly Dirent[],
+): IgnoreChain {
+  if (!entries.some((entry) => entry.name === '.gitignore' && entry.isFile())) return ignoreRules
   const text = readSmallFile(`${folder}/.gitignore`)
   const file = text === undefined ? undefined : parseIgnoreFile(text)
-  return file ? [...above, { depth, file }] : above
+  return file ? [...ignoreRules, { depth: segments.length, file }] : ignoreRules
 }
 
-/** A text file that is not unreasonably large, never through a link. */
+/** Reads a regular file up to 1 MB without following symlinks; pipes and devices would block or never end. */
 export function readSmallFile(path: string): string | undefined {
   let fd: number | undefined
   try {

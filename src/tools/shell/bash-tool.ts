@@ -12,15 +12,15 @@ const DEFAULT_TIMEOUT_MS = 120_000
 const MAX_TIMEOUT_MS = 600_000
 
 const input = z.object({
-  command: z.string().min(1).max(100_000).describe('What to run, for bash.'),
+  command: z.string().min(1).max(100_000).describe('The bash command to run.'),
   timeout: z
     .number()
     .int()
     .min(1)
     .max(MAX_TIMEOUT_MS)
     .optional()
-    .describe(`Milliseconds; ${DEFAULT_TIMEOUT_MS} unless given.`),
-  description: z.string().optional().describe('What it does, in a few words, for the person who reads along.'),
+    .describe(`Timeout in milliseconds. Default: ${DEFAULT_TIMEOUT_MS}.`),
+  description: z.string().optional().describe('A short description of the command for the user.'),
 })
 
 type Input = z.output<typeof input>
@@ -32,13 +32,13 @@ export interface BashOptions {
   sleep(ms: number, signal: AbortSignal): Promise<void>
 }
 
-/** A command in the sandbox. Whatever it started ends with it. */
+/** The `Bash` tool: runs a command in the sandbox and kills all its processes at the end. */
 export function bashTool(options: BashOptions): Tool {
   return defineTool<Input>({
     name: 'Bash',
     description:
-      'Run a command with bash in the workspace. It runs in a sandbox: it can write only there and in /tmp, and /tmp is ' +
-      'empty each time. Nothing keeps running after the command ends. Use Read, Grep and Glob to look at files.',
+      'Run a bash command in the workspace. It runs in a sandbox: it can write only to the workspace and to /tmp, which is ' +
+      'empty for each command. No process survives the command. Use Read, Grep and Glob to look at files.',
     category: 'action',
     kind: 'act',
     input,
@@ -53,43 +53,43 @@ async function runCommand(
   request: Input,
   call: ToolCall,
 ): Promise<ToolResult> {
-  if (request.command.includes('\0')) throw invalidCallError('a command may not contain a NUL character')
+  if (request.command.includes('\0')) throw invalidCallError('`command` contains a NUL character')
   call.signal.throwIfAborted()
   const output = new CapturedOutput()
-  const work = await sandbox.spawn({ command: request.command, write: call.read_only !== true })
-  output.capture(work.child.stdout, work.child.stderr)
-  call.signal.addEventListener('abort', work.kill, { once: true })
-  if (call.signal.aborted) work.kill()
+  const running = await sandbox.spawn({ command: request.command, write: call.read_only !== true })
+  output.capture(running.child.stdout, running.child.stderr)
+  call.signal.addEventListener('abort', running.kill, { once: true })
+  if (call.signal.aborted) running.kill()
   const limit = request.timeout ?? DEFAULT_TIMEOUT_MS
-  const over = new AbortController()
-  let late = false
-  const timer = sleep(limit, over.signal).then(
+  const done = new AbortController()
+  let timedOut = false
+  const timer = sleep(limit, done.signal).then(
     () => {
-      late = true
-      work.kill()
+      timedOut = true
+      running.kill()
     },
     () => {},
   )
   try {
-    const ended = await work.ended
+    const exit = await running.ended
     call.signal.throwIfAborted()
     const name = `${toFileName(call.run_id)}-${shortHash(call.idempotency_key)}`
-    const shown = [await output.render(workspace, name), ...(ended.repairs ?? []).map((note) => `[${note}]\n`)].join('')
-    const why = failureReason(ended, late ? limit : undefined)
-    if (why === undefined) return { success: true, output: shown === '' ? '[no output]' : shown }
-    return { success: false, error: shown === '' ? why : `${why}\n${shown}` }
+    const shown = [await output.render(workspace, name), ...(exit.repairs ?? []).map((note) => `[${note}]\n`)].join('')
+    const reason = failureReason(exit, timedOut ? limit : undefined)
+    if (reason === undefined) return { success: true, output: shown === '' ? '[no output]' : shown }
+    return { success: false, error: shown === '' ? reason : `${reason}\n${shown}` }
   } finally {
-    call.signal.removeEventListener('abort', work.kill)
-    over.abort()
+    call.signal.removeEventListener('abort', running.kill)
+    done.abort()
     await timer
   }
 }
 
-function failureReason({ code, signal, limit }: ProcessExit, late: number | undefined): string | undefined {
-  if (limit === 'memory') return 'the command used too much memory and was ended'
-  if (limit === 'processes') return 'the command started too many processes and was ended'
-  if (late !== undefined)
-    return `the command did not end within ${late} ms and was ended; give a longer timeout or do less`
+function failureReason({ code, signal, limit }: ProcessExit, timeout: number | undefined): string | undefined {
+  if (limit === 'memory') return 'the command exceeded the memory limit and was killed'
+  if (limit === 'processes') return 'the command exceeded the process limit and was killed'
+  if (timeout !== undefined)
+    return `the command exceeded its timeout of ${timeout} ms and was killed; increase \`timeout\` or do less`
   if (code === 0) return undefined
-  return signal ? `the command was ended by ${signal}` : `the command failed with status ${code}`
+  return signal ? `the command was killed by ${signal}` : `the command failed with status ${code}`
 }

@@ -5,9 +5,9 @@ import { appendState } from '../files/tool-state.ts'
 import type { Workspace } from '../files/workspace.ts'
 
 /*
- * The output of a command, within bounds.
- * 1. The model gets the beginning and the end; what is between is in a file that Read can open.
- * 2. The file has a largest size. What comes after is counted and thrown away; the command goes on.
+ * The output of a command, bounded in memory and on disk (resource exhaustion).
+ * 1. The model gets the head and the tail; the whole output is in a file that `Read` can open.
+ * 2. The file has a maximum size. Further output is counted and discarded while the command continues.
  */
 
 const HEAD_CHARS = 10_000
@@ -18,11 +18,11 @@ export class CapturedOutput {
   private head = ''
   private tail = ''
   private chars = 0
-  private kept: Buffer[] = []
-  private keptBytes = 0
-  private bytes = 0
+  private storedChunks: Buffer[] = []
+  private storedBytes = 0
+  private totalBytes = 0
 
-  /** Takes both streams as they come, as a terminal would show them. */
+  /** Captures both streams in order of arrival, as a terminal shows them. */
   capture(...streams: readonly (Readable | null)[]): void {
     for (const stream of streams) {
       const decoder = new StringDecoder('utf8')
@@ -31,28 +31,28 @@ export class CapturedOutput {
   }
 
   private append(chunk: Buffer, text: string): void {
-    this.bytes += chunk.length
-    if (this.keptBytes < MAX_OUTPUT_FILE_BYTES) {
-      const part = chunk.subarray(0, MAX_OUTPUT_FILE_BYTES - this.keptBytes)
-      this.kept.push(part)
-      this.keptBytes += part.length
+    this.totalBytes += chunk.length
+    if (this.storedBytes < MAX_OUTPUT_FILE_BYTES) {
+      const part = chunk.subarray(0, MAX_OUTPUT_FILE_BYTES - this.storedBytes)
+      this.storedChunks.push(part)
+      this.storedBytes += part.length
     }
     this.chars += text.length
-    const room = HEAD_CHARS + TAIL_CHARS - this.head.length
-    if (room > 0) this.head += text.slice(0, room)
+    const remaining = HEAD_CHARS + TAIL_CHARS - this.head.length
+    if (remaining > 0) this.head += text.slice(0, remaining)
     this.tail = (this.tail + text).slice(-TAIL_CHARS)
   }
 
-  /** What the model is shown, after the rest was put where it can be read. */
+  /** The text for the model; stores long output in `.troupe/output`. */
   async render(workspace: Workspace, name: string): Promise<string> {
     if (this.chars <= HEAD_CHARS + TAIL_CHARS) return this.head
     const file = [OUTPUT_FOLDER, `${name}.txt`]
-    await appendState(workspace, file, Buffer.concat(this.kept).toString('utf8'))
-    const lost = this.bytes - this.keptBytes
+    await appendState(workspace, file, Buffer.concat(this.storedChunks).toString('utf8'))
+    const discarded = this.totalBytes - this.storedBytes
     const note = [
-      `${this.chars - HEAD_CHARS - TAIL_CHARS} characters are left out here`,
-      `read them with Read: ${[TROUPE_FOLDER, ...file].join('/')}`,
-      ...(lost > 0 ? [`the last ${lost} bytes were too many even for that file`] : []),
+      `${this.chars - HEAD_CHARS - TAIL_CHARS} characters omitted`,
+      `read the whole output with Read: ${[TROUPE_FOLDER, ...file].join('/')}`,
+      ...(discarded > 0 ? [`the last ${discarded} bytes were discarded`] : []),
     ]
     return `${this.head.slice(0, HEAD_CHARS)}\n[${note.join('; ')}]\n${this.tail}`
   }

@@ -5,8 +5,8 @@ import type { Workspace } from '../files/workspace.ts'
 import { invalidCallError, operatorError } from '../tool-errors.ts'
 
 /*
- * The task list of a run, shared by its agents: one file, replaced as a whole, so that a restarted run finds it as it was.
- * A call that is repeated after a crash finds what it had done by its key and does nothing.
+ * The task list of a run, shared by its agents. One JSON file per run, replaced atomically, so that it survives restarts.
+ * A creation repeated after a crash is recognised by its idempotency key.
  */
 
 export type TaskStatus = 'pending' | 'in_progress' | 'completed'
@@ -18,9 +18,9 @@ export interface TaskListItem {
   status: TaskStatus
   owner?: string
   active_form?: string
-  /** Tasks that have to be completed first. */
+  /** Tasks that must be completed first. */
   blocked_by: string[]
-  /** The call that made it. */
+  /** The idempotency key of the creating call. */
   key: string
 }
 
@@ -56,13 +56,16 @@ export class TaskLists {
 
   create(run: string, task: Omit<TaskListItem, 'id' | 'status' | 'blocked_by'>): Promise<TaskListItem> {
     return this.change(run, (file) => {
-      const made = file.tasks.find(({ key }) => key === task.key)
-      if (made) return made
+      const existing = file.tasks.find(({ key }) => key === task.key)
+      if (existing) return existing
       if (file.tasks.length >= MAX_TASKS)
-        throw invalidCallError(`the list has ${MAX_TASKS} tasks already`, 'finish some')
-      const fresh: TaskListItem = { ...task, id: String(file.next++), status: 'pending', blocked_by: [] }
-      file.tasks.push(fresh)
-      return fresh
+        throw invalidCallError(
+          `the task list already has the maximum of ${MAX_TASKS} tasks`,
+          'delete some with TaskUpdate',
+        )
+      const created: TaskListItem = { ...task, id: String(file.next++), status: 'pending', blocked_by: [] }
+      file.tasks.push(created)
+      return created
     })
   }
 
@@ -102,8 +105,8 @@ export class TaskLists {
       return JSON.parse(text) as TaskFile
     } catch (cause) {
       throw operatorError(
-        `the task list of this run is damaged: .troupe/${this.statePath(run).join('/')}`,
-        'remove it',
+        `the task list of this run is not valid JSON: .troupe/${this.statePath(run).join('/')}`,
+        'delete the file',
         cause,
       )
     }
@@ -120,18 +123,19 @@ function findTask(tasks: readonly TaskListItem[], id: string): TaskListItem {
   throw unknownNameError('tool_failed', { kind: 'task', name: id, known: tasks.map((task) => task.id) })
 }
 
-/** Refuses a circle: none of its tasks could ever begin. */
-function addBlocker(tasks: readonly TaskListItem[], id: string, by: string): void {
+/** Rejects a dependency cycle: none of its tasks could ever start. */
+function addBlocker(tasks: readonly TaskListItem[], id: string, blockerId: string): void {
   const task = findTask(tasks, id)
-  findTask(tasks, by)
-  if (task.blocked_by.includes(by)) return
-  const waiting = [by]
+  findTask(tasks, blockerId)
+  if (task.blocked_by.includes(blockerId)) return
+  const queue = [blockerId]
   const visited = new Set<string>()
-  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    if (next === id) throw invalidCallError(`task ${id} cannot wait for task ${by}: that one waits for task ${id}`)
+  for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
+    if (next === id)
+      throw invalidCallError(`task ${id} cannot be blocked by task ${blockerId}, which is blocked by task ${id}`)
     if (visited.has(next)) continue
     visited.add(next)
-    waiting.push(...(tasks.find((other) => other.id === next)?.blocked_by ?? []))
+    queue.push(...(tasks.find((other) => other.id === next)?.blocked_by ?? []))
   }
-  task.blocked_by.push(by)
+  task.blocked_by.push(blockerId)
 }

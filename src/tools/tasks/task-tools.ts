@@ -8,9 +8,9 @@ import type { TaskListItem, TaskLists } from './task-list.ts'
 const taskId = z.union([z.string(), z.number()]).transform(String).describe('The number of the task.')
 
 const createInput = z.object({
-  subject: z.string().min(1).max(300).describe('What is to be done, in a few words.'),
-  description: z.string().max(20_000).describe('All that is needed to do it.'),
-  activeForm: z.string().max(300).optional().describe('The same as something under way: "Running the tests".'),
+  subject: z.string().min(1).max(300).describe('A short title of the task.'),
+  description: z.string().max(20_000).describe('Everything needed to do the task.'),
+  activeForm: z.string().max(300).optional().describe('The title in the present continuous: "Running the tests".'),
 })
 
 const updateInput = z.object({
@@ -20,11 +20,11 @@ const updateInput = z.object({
   description: z.string().max(20_000).optional(),
   activeForm: z.string().max(300).optional(),
   owner: z.string().max(200).optional().describe('The agent that works on it.'),
-  addBlockedBy: z.array(z.string()).max(100).optional().describe('Tasks that have to be completed first.'),
-  addBlocks: z.array(z.string()).max(100).optional().describe('Tasks that have to wait for this one.'),
+  addBlockedBy: z.array(z.string()).max(100).optional().describe('Tasks that must be completed first.'),
+  addBlocks: z.array(z.string()).max(100).optional().describe('Tasks that wait for this one.'),
 })
 
-/** The task list of a run: what is planned, who does what, what is done. */
+/** The tools `TaskCreate`, `TaskGet`, `TaskUpdate` and `TaskList`. */
 export function taskTools(lists: TaskLists): Tool[] {
   return [taskCreateTool(lists), taskGetTool(lists), taskUpdateTool(lists), taskListTool(lists)]
 }
@@ -32,18 +32,18 @@ export function taskTools(lists: TaskLists): Tool[] {
 function taskCreateTool(lists: TaskLists): Tool {
   return defineTool<z.output<typeof createInput>>({
     name: 'TaskCreate',
-    description: 'Add a task to the task list of this run, which all its agents share.',
+    description: 'Add a task to the task list of this run. All agents of the run share the list.',
     category: 'task_management',
     kind: 'idempotent',
     input: createInput,
     subject: ({ subject }) => subject,
     async execute({ subject, description, activeForm }, call) {
       const task = { subject, description, key: call.idempotency_key }
-      const made = await lists.create(call.run_id, {
+      const created = await lists.create(call.run_id, {
         ...task,
         ...(activeForm ? { active_form: activeForm } : undefined),
       })
-      return { success: true, output: withoutKey(made) }
+      return { success: true, output: withoutKey(created) }
     },
   })
 }
@@ -65,7 +65,7 @@ function taskGetTool(lists: TaskLists): Tool {
 function taskUpdateTool(lists: TaskLists): Tool {
   return defineTool<z.output<typeof updateInput>>({
     name: 'TaskUpdate',
-    description: 'Change a task of the task list: its status, its owner, what it waits for. `deleted` removes it.',
+    description: 'Update a task: its status, owner or dependencies. The status `deleted` removes it.',
     category: 'task_management',
     kind: 'idempotent',
     input: updateInput,
@@ -78,7 +78,7 @@ function taskUpdateTool(lists: TaskLists): Tool {
         ...definedFields(fields),
         ...definedFields({ status, active_form: activeForm, add_blocked_by: addBlockedBy, add_blocks: addBlocks }),
       }
-      if (Object.keys(change).length === 0) throw invalidCallError('nothing to change was given')
+      if (Object.keys(change).length === 0) throw invalidCallError('no field to update was given')
       return { success: true, output: withoutKey(await lists.update(call.run_id, id, change)) }
     },
   })
@@ -87,7 +87,7 @@ function taskUpdateTool(lists: TaskLists): Tool {
 function taskListTool(lists: TaskLists): Tool {
   return defineTool<Record<string, never>>({
     name: 'TaskList',
-    description: 'List the tasks of this run with status, owner and what they wait for.',
+    description: 'List the tasks of this run with status, owner and open blockers.',
     category: 'task_management',
     kind: 'read',
     input: z.object({}),
@@ -95,14 +95,14 @@ function taskListTool(lists: TaskLists): Tool {
       const tasks = await lists.all(call.run_id)
       const open = new Set(tasks.filter(({ status }) => status !== 'completed').map(({ id }) => id))
       const lines = tasks.map(({ id, subject, status, owner, blocked_by }) => {
-        const waits = blocked_by.filter((other) => open.has(other))
-        const more = [
+        const blockers = blocked_by.filter((other) => open.has(other))
+        const details = [
           ...(owner ? [`owner ${owner}`] : []),
-          ...(waits.length > 0 ? [`waits for ${waits.join(', ')}`] : []),
+          ...(blockers.length > 0 ? [`blocked by ${blockers.join(', ')}`] : []),
         ]
-        return `#${id} [${status}] ${subject}${more.length > 0 ? ` (${more.join('; ')})` : ''}`
+        return `#${id} [${status}] ${subject}${details.length > 0 ? ` (${details.join('; ')})` : ''}`
       })
-      return { success: true, output: paginate(lines, { offset: 0, limit: 500, emptyText: 'the list is empty' }) }
+      return { success: true, output: paginate(lines, { offset: 0, limit: 500, emptyText: 'the task list is empty' }) }
     },
   })
 }
@@ -111,7 +111,7 @@ function withoutKey({ key: _key, ...task }: TaskListItem): Omit<TaskListItem, 'k
   return task
 }
 
-/** The fields that were given, without those that were not. */
+/** Drops fields that are `undefined`. */
 function definedFields<T extends object>(fields: T): { [K in keyof T]?: NonNullable<T[K]> } {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never
 }

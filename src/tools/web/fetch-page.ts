@@ -18,20 +18,20 @@ export const DEFAULT_FETCH_LIMITS: FetchLimits = { bytes: 5 * 1024 * 1024, redir
 export interface FetchedPage {
   url: string
   status: number
-  /** Where the page is instead: another host is a request of its own. */
+  /** Set for a redirect to another host, which is not followed: it needs a call of its own. */
   redirect_url?: string
-  /** What a server asks for that has enough for now. */
+  /** The `Retry-After` header. */
   retry_after?: string
-  /** Empty when the server does not say. */
+  /** Empty without a `Content-Type` header. */
   media_type: string
   charset: string
   body: Buffer
-  /** True when there was more than the limit. */
+  /** True when the body exceeded the limit. */
   truncated: boolean
 }
 
 export interface NetworkPolicy {
-  /** Names of hosts, `*.name`, or `*` for any public one. */
+  /** Host names, `*.name` for subdomains, or `*` for any public host. */
   hosts: readonly string[]
   addresses: AddressPolicy
   limits?: FetchLimits
@@ -39,23 +39,23 @@ export interface NetworkPolicy {
 
 export interface FetchRequest {
   url: string
-  /** May hold keys: they never leave the origin that they were meant for. */
+  /** May contain credentials: they are never sent to another origin. */
   headers?: Readonly<Record<string, string>>
   /** Sent with POST. */
   body?: string
-  /** Another host is told of instead of asked: whether it may be asked is for others to judge. */
+  /** Returns a redirect to another host instead of following it, so that permission rules can check that host. */
   sameHostOnly?: true
 }
 
 /**
- * Gets a page from the public internet. Every hop is judged anew: scheme, host, and the address connected to. One to
- * another host is not followed but told.
+ * Fetches a public page. Prevents SSRF: scheme, host and IP address are checked for every redirect hop. A redirect to
+ * another host is returned in `redirect_url`.
  */
-export function fetchPage(network: NetworkPolicy, start: string, signal: AbortSignal): Promise<FetchedPage> {
-  return fetchUrl(network, { url: start, sameHostOnly: true }, signal)
+export function fetchPage(network: NetworkPolicy, url: string, signal: AbortSignal): Promise<FetchedPage> {
+  return fetchUrl(network, { url, sameHostOnly: true }, signal)
 }
 
-/** The same for a request with headers or a body; it is not led on to another origin. */
+/** Like `fetchPage`, with headers or a body. Never follows a redirect to another origin with them (credential leak). */
 export async function fetchUrl(
   network: NetworkPolicy,
   request: FetchRequest,
@@ -63,19 +63,19 @@ export async function fetchUrl(
 ): Promise<FetchedPage> {
   const limits = network.limits ?? DEFAULT_FETCH_LIMITS
   let url = parseUrl(request.url)
-  let sent = request
+  let current = request
   for (let hop = 0; hop <= limits.redirects; hop++) {
-    const response = await sendRequest(network, { ...sent, url }, signal)
+    const response = await sendRequest(network, { ...current, url }, signal)
     const { statusCode: status = 0 } = response
     const { location } = response.headers
     if (location === undefined || ![301, 302, 303, 307, 308].includes(status))
-      return readResponse(url, response, limits, signal)
+      return readResponse(response, { url, limits, signal })
     response.destroy()
     const next = parseUrl(location, url)
     if (url.protocol === 'https:' && next.protocol === 'http:')
-      throw accessDeniedError(`${url.href} leads to an unsafe address`)
+      throw accessDeniedError(`${url.href} redirects from https to http`)
     if ((request.headers || request.body !== undefined) && next.origin !== url.origin) {
-      throw accessDeniedError(`${url.host} leads on to ${next.host}, which this request is not for`)
+      throw accessDeniedError(`${url.host} redirects to another origin: ${next.host}`)
     }
     if (request.sameHostOnly && normalizeHost(next.hostname) !== normalizeHost(url.hostname)) {
       await resolveEndpoint(network, next)
@@ -89,21 +89,20 @@ export async function fetchUrl(
         truncated: false,
       }
     }
-    // As browsers do it: only these two ask for the same again.
-    if (status < 307) sent = { url: next.href, ...(request.headers ? { headers: request.headers } : undefined) }
+    // As in browsers: only 307 and 308 repeat the method and the body.
+    if (status < 307) current = { url: next.href, ...(request.headers ? { headers: request.headers } : undefined) }
     url = next
   }
-  throw invalidCallError(`${request.url} leads on more than ${limits.redirects} times`)
+  throw invalidCallError(`${request.url} redirects more than ${limits.redirects} times`)
 }
 
-function parseUrl(text: string, from?: URL): URL {
-  const url = URL.parse(text, from?.href)
-  if (!url) throw invalidCallError(`'${text}' is not an address`, 'give one that begins with https://')
+function parseUrl(text: string, base?: URL): URL {
+  const url = URL.parse(text, base?.href)
+  if (!url) throw invalidCallError(`'${text}' is not a valid URL`, 'use a URL that starts with https://')
   if (url.protocol !== 'https:' && url.protocol !== 'http:') {
-    throw accessDeniedError(`'${url.protocol}' cannot be fetched`, 'only http and https can')
+    throw accessDeniedError(`the scheme '${url.protocol}' is not allowed`, 'use http or https')
   }
-  if (url.username !== '' || url.password !== '')
-    throw accessDeniedError('an address may not carry a user name or a password')
+  if (url.username !== '' || url.password !== '') throw accessDeniedError('the URL contains a user name or a password')
   return url
 }
 
@@ -117,7 +116,7 @@ interface Endpoint {
   port: number
 }
 
-/** Where an address leads, if it may be asked at all. */
+/** Checks the host and resolves it to a vetted address. */
 async function resolveEndpoint(network: NetworkPolicy, url: URL): Promise<Endpoint> {
   if (!isHostAllowed(network.hosts, url.hostname)) {
     throw accessDeniedError(
@@ -139,7 +138,7 @@ async function sendRequest(
   return new Promise((resolve, reject) => {
     const request = (url.protocol === 'https:' ? httpsRequest : httpRequest)(
       {
-        // The judged address, with the name for the certificate and the Host header; nothing is looked up again.
+        // Prevents DNS rebinding: connect to the vetted address. The name is only used for TLS and the Host header.
         host: address,
         family,
         port,
@@ -159,19 +158,17 @@ async function sendRequest(
       resolve,
     )
     request.once('error', (error) => {
-      reject(signal.aborted ? signal.reason : invalidCallError(`${url.href} cannot be reached: ${error.message}`))
+      reject(signal.aborted ? signal.reason : invalidCallError(`${url.href} is not reachable: ${error.message}`))
     })
     request.end(body)
   })
 }
 
 async function readResponse(
-  url: URL,
   response: IncomingMessage,
-  limits: FetchLimits,
-  signal: AbortSignal,
+  { url, limits, signal }: { url: URL; limits: FetchLimits; signal: AbortSignal },
 ): Promise<FetchedPage> {
-  const { 'content-type': type = '', 'retry-after': after } = response.headers
+  const { 'content-type': type = '', 'retry-after': retryAfter } = response.headers
   const chunks: Buffer[] = []
   let size = 0
   let truncated = false
@@ -185,14 +182,14 @@ async function readResponse(
     }
   } catch (error) {
     if (signal.aborted) throw signal.reason
-    throw invalidCallError(`${url.href} broke off: ${(error as Error).message}`)
+    throw invalidCallError(`the response of ${url.href} was interrupted: ${(error as Error).message}`)
   } finally {
     response.destroy()
   }
   return {
     url: url.href,
     status: response.statusCode ?? 0,
-    ...(after === undefined ? undefined : { retry_after: after }),
+    ...(retryAfter === undefined ? undefined : { retry_after: retryAfter }),
     media_type: type.split(';')[0]?.trim().toLowerCase() ?? '',
     charset: /charset="?([\w-]+)/i.exec(type)?.[1] ?? 'utf-8',
     body: Buffer.concat(chunks).subarray(0, limits.bytes),
@@ -200,18 +197,18 @@ async function readResponse(
   }
 }
 
-/** Unpacked on the way, so that a small answer that unpacks to a huge one stops at the limit too. */
+/** Prevents decompression bombs: decompresses while streaming, so that the byte limit applies to the decompressed body. */
 function decompress(response: IncomingMessage): Readable {
-  const how = response.headers['content-encoding']
-  const unpack =
-    how === 'gzip' || how === 'x-gzip'
+  const encoding = response.headers['content-encoding']
+  const decompressor =
+    encoding === 'gzip' || encoding === 'x-gzip'
       ? createGunzip()
-      : how === 'br'
+      : encoding === 'br'
         ? createBrotliDecompress()
-        : how === 'deflate'
+        : encoding === 'deflate'
           ? createInflate()
           : undefined
-  if (!unpack) return response
-  response.once('error', (error) => unpack.destroy(error))
-  return response.pipe(unpack)
+  if (!decompressor) return response
+  response.once('error', (error) => decompressor.destroy(error))
+  return response.pipe(decompressor)
 }

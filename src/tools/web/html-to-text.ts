@@ -1,4 +1,4 @@
-/* HTML as text that a model reads: headings, lists, links and tables keep their shape, everything else goes. */
+/* Converts HTML to Markdown-like text: headings, lists, links and tables are kept, other markup is dropped. */
 
 const DROPPED_TAGS = new Set(['script', 'style', 'noscript', 'template', 'svg', 'head', 'iframe', 'object', 'select'])
 const BLOCK_TAGS =
@@ -23,67 +23,67 @@ const ENTITIES: Readonly<Record<string, string>> = {
   larr: '←',
 }
 
-/** The title and the text of a page. Links are made whole with the page's own address. */
-export function htmlToText(html: string, address: string): { title: string; text: string } {
+/** The title and the text of a page. Relative links are resolved against `baseUrl`. */
+export function htmlToText(html: string, baseUrl: string): { title: string; text: string } {
   const title = decodeEntities(/<title[^>]*>([^<]*)/i.exec(html.slice(0, 100_000))?.[1] ?? '').trim()
   let text = ''
   const links: string[] = []
-  for (const piece of tokenizeHtml(html)) {
-    if (piece.kind === 'text') text += decodeEntities(piece.text).replace(/\s+/g, ' ')
-    else text += renderTag(piece, links, address)
+  for (const token of tokenizeHtml(html)) {
+    if (token.kind === 'text') text += decodeEntities(token.text).replace(/\s+/g, ' ')
+    else text += renderTag(token, links, baseUrl)
   }
   return { title, text: collapseBlankLines(text) }
 }
 
 type HtmlToken = { kind: 'text'; text: string } | { kind: 'tag'; name: string; closing: boolean; attributes: string }
 
-/** One walk over the page; every position is looked at once, whatever the page does. */
+/** Prevents quadratic run time on hostile pages: one pass, every position is visited once. */
 function* tokenizeHtml(html: string): Generator<HtmlToken> {
-  let at = 0
-  while (at < html.length) {
-    const open = html.indexOf('<', at)
+  let index = 0
+  while (index < html.length) {
+    const open = html.indexOf('<', index)
     if (open === -1) {
-      yield { kind: 'text', text: html.slice(at) }
+      yield { kind: 'text', text: html.slice(index) }
       return
     }
-    if (open > at) yield { kind: 'text', text: html.slice(at, open) }
+    if (open > index) yield { kind: 'text', text: html.slice(index, open) }
     if (html.startsWith('<!--', open)) {
       const end = html.indexOf('-->', open + 4)
-      at = end === -1 ? html.length : end + 3
+      index = end === -1 ? html.length : end + 3
       continue
     }
     const close = html.indexOf('>', open)
     if (close === -1) return
     const tag = /^<(\/?)([a-zA-Z][\w-]*)/.exec(html.slice(open, open + 40))
-    at = close + 1
+    index = close + 1
     if (!tag) continue
     const name = (tag[2] ?? '').toLowerCase()
     const closing = tag[1] === '/'
     if (!closing && DROPPED_TAGS.has(name)) {
-      at = findClosingTag(html, name, at)
+      index = findClosingTag(html, name, index)
       continue
     }
     yield { kind: 'tag', name, closing, attributes: html.slice(open + tag[0].length, Math.min(close, open + 4000)) }
   }
 }
 
-function findClosingTag(html: string, name: string, from: number): number {
+function findClosingTag(html: string, name: string, start: number): number {
   const end = new RegExp(`</${name}\\s*>`, 'gi')
-  end.lastIndex = from
+  end.lastIndex = start
   return end.exec(html) ? end.lastIndex : html.length
 }
 
 function renderTag(
   { name, closing, attributes }: Extract<HtmlToken, { kind: 'tag' }>,
   links: string[],
-  address: string,
+  baseUrl: string,
 ): string {
   if (name === 'a') {
     if (closing) {
       const href = links.pop()
       return href === undefined || href === '' ? '' : `](${href})`
     }
-    const href = parseHref(attributes, address)
+    const href = parseHref(attributes, baseUrl)
     links.push(href)
     return href === '' ? '' : '['
   }
@@ -97,11 +97,11 @@ function renderTag(
   return name === 'br' || name === 'tr' || name === 'li' ? '\n' : '\n\n'
 }
 
-function parseHref(attributes: string, address: string): string {
+function parseHref(attributes: string, baseUrl: string): string {
   const raw = decodeEntities(
     /\bhref\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))/i.exec(attributes)?.slice(1).find(Boolean) ?? '',
   )
-  const url = raw === '' || raw.startsWith('#') ? null : URL.parse(raw, address)
+  const url = raw === '' || raw.startsWith('#') ? null : URL.parse(raw, baseUrl)
   return url && /^https?:$/.test(url.protocol) ? url.href : ''
 }
 
@@ -113,10 +113,11 @@ function formatAlt(attributes: string): string {
 }
 
 function decodeEntities(text: string): string {
-  return text.replace(/&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|([a-zA-Z]{2,8}));/g, (whole, decimal, hex, name) => {
-    if (name !== undefined) return ENTITIES[name] ?? whole
-    const code = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal)
-    return code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : whole
+  return text.replace(/&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|([a-zA-Z]{2,8}));/g, (entity, ...groups) => {
+    const [decimal, hex, name] = groups as (string | undefined)[]
+    if (name !== undefined) return ENTITIES[name] ?? entity
+    const code = decimal === undefined ? Number.parseInt(hex ?? '', 16) : Number(decimal)
+    return code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : entity
   })
 }
 

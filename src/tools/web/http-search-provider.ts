@@ -7,22 +7,22 @@ import type { AddressPolicy } from './ssrf-guard.ts'
 import type { SearchHit, SearchProvider } from './web-search-tool.ts'
 
 /*
- * A search service behind the port.
- * 1. It is asked through the same guarded fetch as pages are, at its own host and no other.
- * 2. Whatever it answers, its key is in no error.
+ * A `SearchProvider` over HTTP.
+ * 1. Requests go through the SSRF-guarded fetch, only to the host of the service.
+ * 2. No error contains the API key.
  */
 
 export interface HttpSearchService {
   name: string
-  /** What an operator sets to use it. */
+  /** The environment variable that configures the service. */
   envVariable: string
   baseUrl: URL
   addresses: AddressPolicy
-  /** `path` is below the address of the service. */
+  /** `path` is relative to `baseUrl`. */
   request(query: string, limit: number): Omit<FetchRequest, 'url'> & { path: string }
   responseSchema: z.ZodType<SearchHit[]>
-  isKeyRefused(answer: ServiceResponse): boolean
-  /** What to do about a refusal, where it is not about a key. */
+  isKeyRefused(response: ServiceResponse): boolean
+  /** Hint for status 403 when it is not about a key. */
   forbiddenHint?: string
 }
 
@@ -52,11 +52,11 @@ export function createSearchProvider(service: HttpSearchService): SearchProvider
 }
 
 function parseHits(service: HttpSearchService, text: string): SearchHit[] {
-  const read = service.responseSchema.safeParse(parseJson(text))
-  if (read.success) return read.data
+  const parsed = service.responseSchema.safeParse(parseJson(text))
+  if (parsed.success) return parsed.data
   throw operatorError(
-    `the search service ${service.name} answered with something that holds no results`,
-    `look whether ${service.baseUrl.origin} is what ${service.envVariable} is for; go on without searching`,
+    `the search service ${service.name} returned an unexpected response`,
+    `check that ${service.envVariable} belongs to ${service.baseUrl.origin}; continue without searching`,
   )
 }
 
@@ -68,42 +68,38 @@ function parseJson(text: string): unknown {
   }
 }
 
-function statusError(service: HttpSearchService, answer: ServiceResponse): TroupeError {
+function statusError(service: HttpSearchService, response: ServiceResponse): TroupeError {
   const { name, envVariable } = service
-  const { status, retry_after } = answer
-  const said = `the search service ${name} answered with status ${status}`
-  if (service.isKeyRefused(answer)) {
+  const { status, retry_after } = response
+  const message = `the search service ${name} returned status ${status}`
+  if (service.isKeyRefused(response)) {
     return operatorError(
-      `${said}: it refuses the key`,
-      `whoever runs this has to check ${envVariable}; go on without searching`,
+      `${message}: it rejects the API key`,
+      `the operator must check ${envVariable}; continue without searching`,
     )
   }
   if (status === 429) {
     const wait = /^\d{1,5}$/.test(retry_after ?? '') ? `${retry_after} seconds` : 'a while'
-    return retryableError(`${said}: too many searches for now`, `try again in ${wait}, or go on without`)
+    return retryableError(`${message}: rate limit exceeded`, `try again in ${wait}, or continue without searching`)
   }
   if (status === 402 || status === 432 || status === 433) {
     return operatorError(
-      `${said}: what its plan allows is used up`,
-      `whoever runs this has to look after the plan of ${envVariable}`,
+      `${message}: the quota is used up`,
+      `the operator must check the plan of ${envVariable}; continue without searching`,
     )
   }
-  if (status === 403)
-    return operatorError(said, service.forbiddenHint ?? `whoever runs this has to check ${envVariable}`)
-  if (status >= 500) return retryableError(said, 'try again in a while, or go on without')
-  return invalidCallError(said, 'put the query in fewer words')
+  if (status === 403) return operatorError(message, service.forbiddenHint ?? `the operator must check ${envVariable}`)
+  if (status >= 500) return retryableError(message, 'try again later, or continue without searching')
+  return invalidCallError(message, 'shorten the query')
 }
 
 function unreachableError(service: HttpSearchService, thrown: unknown): TroupeError {
-  const why = thrown instanceof Error ? thrown.message : String(thrown)
+  const reason = thrown instanceof Error ? thrown.message : String(thrown)
   const { code } = thrown instanceof TroupeError ? thrown : { code: undefined }
-  const message = `the search service ${service.name} cannot be asked: ${why}`
+  const message = `the search service ${service.name} is not reachable: ${reason}`
   if (code === 'denied')
     return new TroupeError('denied', message, { hint: `check ${service.envVariable}`, cause: thrown })
-  return retryableError(
-    message,
-    `look whether ${service.baseUrl.origin} can be reached from here; go on without searching`,
-  )
+  return retryableError(message, `check that ${service.baseUrl.origin} is reachable; continue without searching`)
 }
 
 function retryableError(message: string, hint: string): TroupeError {

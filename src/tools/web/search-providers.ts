@@ -8,11 +8,9 @@ import type { AddressPolicy } from './ssrf-guard.ts'
 import { PUBLIC_ADDRESSES } from './ssrf-guard.ts'
 import type { SearchProvider } from './web-search-tool.ts'
 
-/** Which search services there are, and how each is asked. */
-
 export interface SearchServiceOptions {
   key: string
-  /** Another address of the service, instead of its own. */
+  /** Overrides the address of the service. */
   baseUrl?: string
   addresses?: AddressPolicy
 }
@@ -34,7 +32,7 @@ const braveResponse = z
     })),
   )
 
-/** Brave's own index of the web. */
+/** The Brave Search API. */
 export function braveSearch({
   key,
   baseUrl = 'https://api.search.brave.com',
@@ -46,12 +44,12 @@ export function braveSearch({
     baseUrl: new URL(baseUrl),
     addresses: addresses ?? PUBLIC_ADDRESSES,
     request(query, limit) {
-      const words = new URLSearchParams({
+      const params = new URLSearchParams({
         q: query,
         count: String(Math.min(limit, MAX_RESULTS)),
         text_decorations: 'false',
       })
-      return { path: `res/v1/web/search?${words}`, headers: { 'x-subscription-token': key } }
+      return { path: `res/v1/web/search?${params}`, headers: { 'x-subscription-token': key } }
     },
     responseSchema: braveResponse,
     isKeyRefused: ({ status, text }) => status === 401 || status === 403 || text.includes('SUBSCRIPTION_TOKEN'),
@@ -67,7 +65,7 @@ const contentResponse = z
     results.map(({ title, url, content }) => ({ title: title ?? url, url, snippet: content ?? '' })),
   )
 
-/** Tavily, made for agents. */
+/** The Tavily API. */
 export function tavilySearch({
   key,
   baseUrl = 'https://api.tavily.com',
@@ -88,13 +86,13 @@ export function tavilySearch({
   })
 }
 
-/** An instance of SearXNG, which may well be on this machine: whoever runs it has named its address. */
+/** A SearXNG instance. Private addresses are allowed (no SSRF): the operator configured the address. */
 export function searxngSearch(address: string): SearchProvider {
   const baseUrl = URL.parse(address)
   if (!baseUrl || !/^https?:$/.test(baseUrl.protocol) || baseUrl.username !== '' || baseUrl.password !== '') {
-    throw new TroupeError('invalid_input', 'SEARXNG_URL is no address that can be searched at', {
+    throw new TroupeError('invalid_input', 'SEARXNG_URL is not a valid http or https URL without credentials', {
       responsible: 'operator',
-      hint: 'such as http://localhost:8080, without a user name or a password',
+      hint: 'set it to a URL such as http://localhost:8080, without a user name or a password',
     })
   }
   return createSearchProvider({
@@ -104,13 +102,13 @@ export function searxngSearch(address: string): SearchProvider {
     addresses: { ...PUBLIC_ADDRESSES, isAllowed: () => true },
     request: (query) => ({ path: `search?${new URLSearchParams({ q: query, format: 'json' })}`, headers: {} }),
     responseSchema: contentResponse,
-    // It has no keys; it refuses what is not among its formats.
+    // SearXNG has no API keys; it answers 403 when the JSON format is not enabled.
     isKeyRefused: () => false,
-    forbiddenHint: 'let it answer in JSON: settings.yml, search, formats, json',
+    forbiddenHint: 'enable the JSON format in settings.yml: search.formats: [html, json]',
   })
 }
 
-/** The service that the environment is set up for: an instance of one's own first, then Brave, then Tavily. */
+/** The first configured service: SearXNG, then Brave, then Tavily. */
 export function selectSearchProvider(env: EnvironmentVariables): SearchProvider | undefined {
   const { SEARXNG_URL, BRAVE_API_KEY, TAVILY_API_KEY } = env
   if (SEARXNG_URL) return searxngSearch(SEARXNG_URL)
@@ -119,7 +117,7 @@ export function selectSearchProvider(env: EnvironmentVariables): SearchProvider 
   return undefined
 }
 
-/** Brave marks up and escapes what it found. */
+/** Brave returns titles and snippets as HTML. */
 function stripHtml(text: string): string {
   return /[<&]/.test(text) ? htmlToText(text, '').text.replaceAll(/\s+/g, ' ').trim() : text
 }

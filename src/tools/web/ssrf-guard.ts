@@ -3,11 +3,11 @@ import { BlockList, isIP } from 'node:net'
 import { accessDeniedError } from '../tool-errors.ts'
 
 /*
- * Which machines on the network may be asked. Names are resolved here, every address they have is judged, and the
- * connection is made to the address that was judged: a name that resolves to something else a moment later gains nothing.
+ * SSRF protection. Host names are resolved here and every address is checked. Prevents DNS rebinding: callers connect to
+ * the vetted address and never resolve the name again.
  */
 
-/** Everything that is not the public internet: this machine, its neighbours, its provider's inside, and reserved space. */
+/** Loopback, private, link-local (cloud metadata at 169.254.169.254), carrier-grade NAT, multicast and reserved ranges. */
 const NON_PUBLIC_IPV4 = new BlockList()
 for (const [network, bits] of [
   ['0.0.0.0', 8],
@@ -32,7 +32,7 @@ for (const [network, bits] of [
   NON_PUBLIC_IPV4.addSubnet(network, bits, 'ipv4')
 }
 
-/** Of IPv6 only what is handed out to the public is public at all. */
+/** IPv6: only global unicast (2000::/3) can be public. Excludes IPv4-mapped addresses, which would bypass the list above. */
 const GLOBAL_UNICAST_IPV6 = new BlockList()
 GLOBAL_UNICAST_IPV6.addSubnet('2000::', 3, 'ipv6')
 const NON_PUBLIC_IPV6 = new BlockList()
@@ -73,24 +73,30 @@ export const PUBLIC_ADDRESSES: AddressPolicy = {
   isAllowed: (address) => isPublicAddress(address),
 }
 
-/** The address to connect to for a host, or a refusal. One bad address spoils the name. */
-export async function resolveAllowedAddress(book: AddressPolicy, host: string, port: number): Promise<ResolvedAddress> {
-  const bare = host.replace(/^\[|\]$/g, '')
-  const family = isIP(bare)
-  const found = family === 0 ? await book.resolve(bare) : [{ address: bare, family: family === 6 ? 6 : 4 } as const]
-  const [first] = found
-  if (!first) throw accessDeniedError(`'${host}' has no address`)
-  const bad = found.find(({ address }) => !book.isAllowed(address, port))
-  if (bad) throw accessDeniedError(`'${host}' is not on the public internet`, 'only public addresses can be fetched')
+/** Resolves a host to a vetted address. Fails if any of its addresses is not allowed. */
+export async function resolveAllowedAddress(
+  policy: AddressPolicy,
+  host: string,
+  port: number,
+): Promise<ResolvedAddress> {
+  const hostname = host.replace(/^\[|\]$/g, '')
+  const family = isIP(hostname)
+  const addresses =
+    family === 0 ? await policy.resolve(hostname) : [{ address: hostname, family: family === 6 ? 6 : 4 } as const]
+  const [first] = addresses
+  if (!first) throw accessDeniedError(`the host '${host}' has no address`)
+  const denied = addresses.find(({ address }) => !policy.isAllowed(address, port))
+  if (denied)
+    throw accessDeniedError(`the host '${host}' has a non-public address`, 'use a host on the public internet')
   return first
 }
 
-/** Whether a host is among those that were allowed: by name, as `*.name` for all below it, or `*` for all. */
+/** Whether `hosts` contains the host: as a name, as `*.name` for subdomains, or as `*`. */
 export function isHostAllowed(hosts: readonly string[], host: string): boolean {
   const name = host.toLowerCase().replace(/\.$/, '')
   return hosts.some((pattern) => {
-    const wanted = pattern.toLowerCase()
-    if (wanted === '*') return true
-    return wanted.startsWith('*.') ? name.endsWith(wanted.slice(1)) : name === wanted
+    const allowed = pattern.toLowerCase()
+    if (allowed === '*') return true
+    return allowed.startsWith('*.') ? name.endsWith(allowed.slice(1)) : name === allowed
   })
 }

@@ -18,30 +18,30 @@ export interface SearchRequest {
   signal: AbortSignal
 }
 
-/** Whoever can search the web: the port that a search service is put behind. */
+/** The port for web search services. */
 export interface SearchProvider {
   name: string
-  /** The host that is asked, where it is one of the network's: it has to be allowed like any other. */
+  /** The host that queries are sent to; it must be in `network.hosts`. */
   host?: string
   search(request: SearchRequest): Promise<readonly SearchHit[]>
 }
 
-const SETUP_HINT = 'set BRAVE_API_KEY, TAVILY_API_KEY or SEARXNG_URL; a program gives network.search'
+const SETUP_HINT = 'set BRAVE_API_KEY, TAVILY_API_KEY or SEARXNG_URL, or pass `network.search`'
 
 const domains = z.array(z.string().min(1)).max(50).optional()
 
 const input = z.object({
   query: z.string().min(2).max(500),
-  allowed_domains: domains.describe('Only results from these.'),
-  blocked_domains: domains.describe('No results from these.'),
-  limit: z.number().int().min(1).max(50).optional().describe('How many results; 10 unless given.'),
+  allowed_domains: domains.describe('Return only results from these domains.'),
+  blocked_domains: domains.describe('Omit results from these domains.'),
+  limit: z.number().int().min(1).max(50).optional().describe('Maximum number of results. Default: 10.'),
 })
 
-/** Searches the web through the given service. Off until hosts are allowed. */
+/** The `WebSearch` tool. Disabled until `network.hosts` allows the host of the search provider. */
 export function webSearchTool(network: NetworkPolicy | undefined, provider: SearchProvider | undefined): Tool {
   return defineTool<z.output<typeof input>>({
     name: 'WebSearch',
-    description: 'Search the web. Returns titles, addresses and snippets; read a page with WebFetch.',
+    description: 'Search the web. Returns titles, URLs and snippets; read a page with WebFetch.',
     category: 'perception',
     kind: 'read',
     input,
@@ -49,15 +49,15 @@ export function webSearchTool(network: NetworkPolicy | undefined, provider: Sear
     subject: ({ query }) => query,
     async execute({ query, allowed_domains, blocked_domains = [], limit = 10 }, call) {
       if (!network) throw networkDisabledError()
-      if (!provider) throw operatorError('no search service is configured', SETUP_HINT)
+      if (!provider) throw operatorError('no search provider is configured', SETUP_HINT)
       if (provider.host !== undefined && !isHostAllowed(network.hosts, provider.host)) {
         throw accessDeniedError(
-          `searches go to ${provider.host}, which is not allowed`,
-          `whoever runs this has to allow it: --allow-host ${provider.host}`,
+          `the host of the search provider, ${provider.host}, is not allowed`,
+          `the operator can allow it with --allow-host ${provider.host}`,
         )
       }
       const hits = await provider.search({ query, limit, signal: call.signal })
-      const wanted = hits
+      const results = hits
         .filter(({ url }) => {
           const host = URL.parse(url)?.hostname
           if (host === undefined || matchesDomain(blocked_domains, host)) return false
@@ -69,7 +69,7 @@ export function webSearchTool(network: NetworkPolicy | undefined, provider: Sear
           url: truncate(url, 2000),
           snippet: truncate(snippet, 1000),
         }))
-      return { success: true, output: { query, provider: provider.name, results: wanted } }
+      return { success: true, output: { query, provider: provider.name, results } }
     },
   })
 }
@@ -81,6 +81,6 @@ function matchesDomain(names: readonly string[], host: string): boolean {
   )
 }
 
-function truncate(text: string, most: number): string {
-  return text.length > most ? `${text.slice(0, most)}…` : text
+function truncate(text: string, maxChars: number): string {
+  return text.length > maxChars ? `${text.slice(0, maxChars)}…` : text
 }
