@@ -102,5 +102,5 @@ test('TO66 a run searches with the service of its environment once the host is a
   expect(await doctor(env)).toContain('search searxng at 127.0.0.1')
   expect(await doctor({ BRAVE_API_KEY: 'k-123' })).toMatch(/search brave at api\.search\.brave\.com(?!.*k-123)/)
   expect(await doctor({})).toContain('set BRAVE_API_KEY, TAVILY_API_KEY or SEARXNG_URL')
-  expect(await doctor({ SEARXNG_URL: 'nonsense' })).toContain('SEARXNG_URL is no address')
+  expect(await doctor({ SEARXNG_URL: 'nonsense' })).toContain('SEARXNG_URL is not a valid http or https URL')
 })

@@ -55,7 +55,7 @@ test('MC35 a file of servers that cannot be meant is bad usage, before anything 
     ['{', 'it is not JSON'],
     [[], 'it is no object'],
     [{ servers: 7 }, 'it has no "mcpServers"'],
-    [{ mcpServers: { s: { args: [] } } }, "the MCP server 's' is not usable: it needs either a command or a url"],
+    [{ mcpServers: { s: { args: [] } } }, "the MCP server 's' is invalid: the entry needs either `command` or `url`"],
   ] as const) {
     const { code, err } = await run(content)
     expect(code).toBe(2)

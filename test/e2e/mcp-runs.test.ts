@@ -166,11 +166,11 @@ test('MC29 a server that lies costs the run nothing: misfits, broken promises an
   const { status, run_id } = await start(troupe)
   expect(status).toBe('completed')
   expect(inputs.boss?.[1]).toContain('expected numbers, whatever the schema says')
-  for (const turn of [2, 3, 4]) expect(inputs.boss?.[turn]).toContain('do not fit its schema')
+  for (const turn of [2, 3, 4]) expect(inputs.boss?.[turn]).toContain('do not match its schema')
   expect(inputs.boss?.[5]).toContain('more characters; request a smaller part')
   expect(inputs.boss?.[6]).toContain('no tool missing')
   expect(ends(await troupe.events(run_id), 'tool:error')).toHaveLength(5)
-  expect(troupe.mcpServers()[0]?.problems).toEqual([expect.stringContaining("its tool 'broken' is left out")])
+  expect(troupe.mcpServers()[0]?.problems).toEqual([expect.stringContaining("tool 'broken' is skipped")])
 })
 
 test('MC30 cancelling ends a call in flight and the run; closing then leaves no process', async () => {

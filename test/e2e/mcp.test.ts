@@ -95,8 +95,8 @@ test('MC21 a real server killed in the middle of a call: the model is told, and 
   const result = await run.result
   expect(first).toBe('mcp__all__trigger-long-running-operation')
   expect(result.status).toBe('completed')
-  expect(troupe.heard[1]).toContain("the MCP server 'all' was lost while it worked on trigger-long-running-operation")
-  expect(troupe.heard[1]).toContain('started again with the next call')
+  expect(troupe.heard[1]).toContain("the MCP server 'all' was lost during trigger-long-running-operation")
+  expect(troupe.heard[1]).toContain('the next call restarts the server')
   expect(troupe.heard[2]).toContain('are you back?')
   expect(server.pid()).not.toBe(pid)
 })
@@ -125,7 +125,7 @@ test('MC22 an agent works with a real server over HTTP, also after that one was 
   replaced.resolve()
   const result = await run.result
   expect(troupe.heard[1]).toContain('42')
-  expect(troupe.heard[2]).toContain("the MCP server 'all' was lost while it worked on trigger-long-running-operation")
+  expect(troupe.heard[2]).toContain("the MCP server 'all' was lost during trigger-long-running-operation")
   expect(troupe.heard[3]).toContain('still the same?')
   expect(result.status).toBe('completed')
   expect(JSON.stringify([await troupe.events(result.run_id), troupe.mcpServers()])).not.toContain('tok-123456')

@@ -55,13 +55,13 @@ test('SB23 what a server is started with counts inside, and steers nothing of th
   expectNoEscape(mcpServerAttempts),
 )
 test('SB20 folders that hold what is protected can be used for the rest, and vanish where nothing was put', async () => {
-  using bench = createToolWorkspace()
+  using fixture = createToolWorkspace()
   expect(
-    await bench.call('Bash', { command: 'mkdir .github/workflows && echo a > .github/workflows/a.yml' }),
+    await fixture.call('Bash', { command: 'mkdir .github/workflows && echo a > .github/workflows/a.yml' }),
   ).toMatchObject({
     success: true,
   })
-  expect(readdirSync(bench.workspace).sort()).toEqual(['.github', '.troupe'])
+  expect(readdirSync(fixture.workspace).sort()).toEqual(['.github', '.troupe'])
 })
 
 test('SB10 the suite holds at least sixty attempts on the sandbox, most of them with a control run', () => {
@@ -82,15 +82,15 @@ test('SB10 the suite holds at least sixty attempts on the sandbox, most of them 
 })
 
 test('TO59 no file tool writes what steers agents or runs for others, however it is spelled', limit, async () => {
-  using bench = createToolWorkspace({ protect: ['definitions', 'store'] })
-  bench.writeFile(
+  using fixture = createToolWorkspace({ protect: ['definitions', 'store'] })
+  fixture.writeFile(
     '.git/config',
     '[core]\n\thooksPath = ".husky/_" ; for husky\n[include]\n\tpath = ../.gitsh\\\nared # ours\n' +
       '[filter "x"]\n\tclean = sh -c \'scripts/clean.sh %f\'\n',
   )
-  bench.writeFile('.gitshared', '[includeIf "onbranch:main"] path = conf/more\n')
-  bench.writeFile('conf/more', '[CORE]\nHooksPath=hooks-by-include\n')
-  bench.writeFile('scripts/clean.sh', 'cat\n')
+  fixture.writeFile('.gitshared', '[includeIf "onbranch:main"] path = conf/more\n')
+  fixture.writeFile('conf/more', '[CORE]\nHooksPath=hooks-by-include\n')
+  fixture.writeFile('scripts/clean.sh', 'cat\n')
   const spelled = [
     '.Claude/Agents/a.md',
     '.claude/settings.mine.json',
@@ -101,26 +101,29 @@ test('TO59 no file tool writes what steers agents or runs for others, however it
   const named = ['.gitshared', '.GitShared', 'conf/more', 'scripts/clean.sh', 'hooks-by-include/pre-commit']
   const links = ['Definitions/a.md', '.husky/pre-commit', '.husky/_/pre-commit']
   for (const file_path of [...PROTECTED_FILES, ...spelled, ...links, ...named]) {
-    const answer = await bench.call('Write', { file_path, content: 'evil' })
+    const answer = await fixture.call('Write', { file_path, content: 'evil' })
     expect.soft(answer, file_path).toMatchObject({ success: false, code: 'denied' })
-    expect.soft(readIfExists(join(bench.workspace, file_path)), file_path).not.toContain('evil')
+    expect.soft(readIfExists(join(fixture.workspace, file_path)), file_path).not.toContain('evil')
   }
-  writeWorkspaceFile(bench, '.claude/agents/good.md', 'good')
-  expect(await bench.call('Read', { file_path: '.claude/agents/good.md' })).toMatchObject({ success: true })
+  writeWorkspaceFile(fixture, '.claude/agents/good.md', 'good')
+  expect(await fixture.call('Read', { file_path: '.claude/agents/good.md' })).toMatchObject({ success: true })
   const edit = { file_path: '.claude/agents/good.md', old_string: 'good', new_string: 'evil' }
-  expect(await bench.call('Edit', edit)).toMatchObject({ success: false, code: 'denied' })
+  expect(await fixture.call('Edit', edit)).toMatchObject({ success: false, code: 'denied' })
   for (const file_path of ['.claude/notes.md', 'settings.json', 'docs/agents/a.md']) {
-    expect.soft(await bench.call('Write', { file_path, content: 'fine' }), file_path).toMatchObject({ success: true })
+    expect.soft(await fixture.call('Write', { file_path, content: 'fine' }), file_path).toMatchObject({ success: true })
   }
 })
 
 test('TO60 what a protected name links to is protected too', async () => {
-  using bench = createToolWorkspace()
-  bench.writeFile('shared/good.md', 'good')
-  mkdirSync(join(bench.workspace, '.github'))
-  symlinkSync('../shared', join(bench.workspace, '.github/agents'))
+  using fixture = createToolWorkspace()
+  fixture.writeFile('shared/good.md', 'good')
+  mkdirSync(join(fixture.workspace, '.github'))
+  symlinkSync('../shared', join(fixture.workspace, '.github/agents'))
   for (const file_path of ['shared/evil.md', '.github/agents/evil.md']) {
-    expect(await bench.call('Write', { file_path, content: 'evil' })).toMatchObject({ success: false, code: 'denied' })
+    expect(await fixture.call('Write', { file_path, content: 'evil' })).toMatchObject({
+      success: false,
+      code: 'denied',
+    })
   }
 })
 

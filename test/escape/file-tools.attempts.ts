@@ -8,25 +8,25 @@ const SECRET = 'the-secret-beside-the-workspace'
 
 interface PathAttempt {
   tool: 'Read' | 'Write' | 'Edit' | 'Glob' | 'Grep' | 'LSP'
-  path: string | ((bench: ToolWorkspace) => string)
-  prepare?(bench: ToolWorkspace): void
+  path: string | ((fixture: ToolWorkspace) => string)
+  prepare?(fixture: ToolWorkspace): void
   /** Why doing the same without the tool shows nothing. */
   noControl?: string
 }
 
-const link = (name: string, target: (bench: ToolWorkspace) => string) => (bench: ToolWorkspace) =>
-  symlinkSync(target(bench), join(bench.workspace, name))
+const link = (name: string, target: (fixture: ToolWorkspace) => string) => (fixture: ToolWorkspace) =>
+  symlinkSync(target(fixture), join(fixture.workspace, name))
 const toOutside = link('l', ({ outside }) => outside)
 const toSecret = link('s', ({ outside }) => join(outside, 'secret.txt'))
 const toMarker = link('m', ({ outside }) => join(outside, 'marker'))
-const chain = (bench: ToolWorkspace) => {
-  mkdirSync(join(bench.workspace, 'deep'))
-  symlinkSync('../outside', join(bench.workspace, 'up'))
-  symlinkSync('../up', join(bench.workspace, 'deep', 'l'))
+const chain = (fixture: ToolWorkspace) => {
+  mkdirSync(join(fixture.workspace, 'deep'))
+  symlinkSync('../outside', join(fixture.workspace, 'up'))
+  symlinkSync('../up', join(fixture.workspace, 'deep', 'l'))
 }
-const gitLink = (bench: ToolWorkspace) => {
-  mkdirSync(join(bench.workspace, '.git', 'hooks'), { recursive: true })
-  symlinkSync('.git/hooks', join(bench.workspace, 'hooks'))
+const gitLink = (fixture: ToolWorkspace) => {
+  mkdirSync(join(fixture.workspace, '.git', 'hooks'), { recursive: true })
+  symlinkSync('.git/hooks', join(fixture.workspace, 'hooks'))
 }
 const noFile = 'the file system takes it for another name, or not at all'
 
@@ -83,14 +83,14 @@ function journal({ workspace }: ToolWorkspace): void {
   writeFileSync(join(workspace, '.troupe', 'journal'), SECRET)
 }
 
-function aliased(bench: ToolWorkspace): void {
-  journal(bench)
-  symlinkSync('.troupe', join(bench.workspace, 'own'))
+function aliased(fixture: ToolWorkspace): void {
+  journal(fixture)
+  symlinkSync('.troupe', join(fixture.workspace, 'own'))
 }
 
-function outputs(bench: ToolWorkspace): void {
-  journal(bench)
-  mkdirSync(join(bench.workspace, '.troupe', 'output'))
+function outputs(fixture: ToolWorkspace): void {
+  journal(fixture)
+  mkdirSync(join(fixture.workspace, '.troupe', 'output'))
 }
 
 function inputFor(tool: PathAttempt['tool'], path: string): unknown {
@@ -103,18 +103,18 @@ function inputFor(tool: PathAttempt['tool'], path: string): unknown {
 }
 
 async function runPathAttempt({ tool, path, prepare, noControl }: PathAttempt): Promise<void> {
-  using bench = createToolWorkspace()
-  writeFileSync(join(bench.outside, 'secret.txt'), SECRET)
-  prepare?.(bench)
-  const given = typeof path === 'function' ? path(bench) : path
+  using fixture = createToolWorkspace()
+  writeFileSync(join(fixture.outside, 'secret.txt'), SECRET)
+  prepare?.(fixture)
+  const given = typeof path === 'function' ? path(fixture) : path
   const what = `${tool} ${JSON.stringify(given)}`
-  const before = snapshotState(bench)
-  const answer = await bench.call(tool, inputFor(tool, given))
+  const before = snapshotState(fixture)
+  const answer = await fixture.call(tool, inputFor(tool, given))
   expect.soft(answer.success, `${what}: ${answer.text}`).toBe(false)
   expect.soft(answer.text, what).not.toContain(SECRET)
-  expect.soft(snapshotState(bench), what).toEqual(before)
+  expect.soft(snapshotState(fixture), what).toEqual(before)
   if (noControl === undefined)
-    expect.soft(reachesWithoutTools(tool, resolve(bench.workspace, given)), `${what}, by hand`).toBe(true)
+    expect.soft(reachesWithoutTools(tool, resolve(fixture.workspace, given)), `${what}, by hand`).toBe(true)
 }
 
 /** The same without our tools: it does reach the place. */
@@ -141,11 +141,11 @@ export const fileToolAttempts: readonly (() => Promise<void>)[] = PATHS.map((att
 
 /** A hard link is just a name: content that was shared before stays readable, and is never changed elsewhere. */
 export async function runHardLinkAttempt(): Promise<{ outside: string; answer: string }> {
-  using bench = createToolWorkspace()
-  const secret = join(bench.outside, 'secret.txt')
+  using fixture = createToolWorkspace()
+  const secret = join(fixture.outside, 'secret.txt')
   writeFileSync(secret, SECRET)
-  linkSync(secret, join(bench.workspace, 'h'))
-  await bench.call('Read', { file_path: 'h' })
-  const { text } = await bench.call('Write', { file_path: 'h', content: 'changed' })
+  linkSync(secret, join(fixture.workspace, 'h'))
+  await fixture.call('Read', { file_path: 'h' })
+  const { text } = await fixture.call('Write', { file_path: 'h', content: 'changed' })
   return { outside: readFileSync(secret, 'utf8'), answer: text }
 }

@@ -39,15 +39,15 @@ export async function openHostFixture({
   confined,
   sandbox = {},
 }: HostFixtureOptions): Promise<HostFixture & AsyncDisposable> {
-  const bench = createToolWorkspace({ sandbox: confined ? sandbox : 'none', protect: ['definitions', 'store'] })
+  const fixture = createToolWorkspace({ sandbox: confined ? sandbox : 'none', protect: ['definitions', 'store'] })
   const unique = `troupe-escape-${process.pid}-${++fixtureCount}`
-  mkdirSync(join(bench.outside, 'home'))
-  writeFileSync(join(bench.outside, 'secret.txt'), `${SECRET}\n`)
-  writeFileSync(join(bench.outside, 'home', '.netrc'), `${SECRET}\n`)
+  mkdirSync(join(fixture.outside, 'home'))
+  writeFileSync(join(fixture.outside, 'secret.txt'), `${SECRET}\n`)
+  writeFileSync(join(fixture.outside, 'home', '.netrc'), `${SECRET}\n`)
   let visits = 0
   const sockets = {
-    outside: join(bench.outside, 's.sock'),
-    inside: join(bench.workspace, 's.sock'),
+    outside: join(fixture.outside, 's.sock'),
+    inside: join(fixture.workspace, 's.sock'),
     abstract: `\0${unique}`,
   }
   const servers: Server[] = []
@@ -69,10 +69,10 @@ export async function openHostFixture({
   await new Promise<void>((resolve) => datagrams.bind(0, '127.0.0.1', resolve))
   const victim = spawn('sleep', ['120'], { stdio: 'ignore' })
   return {
-    ...bench,
+    ...fixture,
     confined,
     unique,
-    marker: join(bench.outside, 'marker'),
+    marker: join(fixture.outside, 'marker'),
     ports: { tcp, tcp6, udp: datagrams.address().port },
     connectionCount: () => visits,
     victim,
@@ -82,7 +82,7 @@ export async function openHostFixture({
       datagrams.close()
       for (const server of servers) server.close()
       for (const folder of [tmpdir(), '/dev/shm', '/var/tmp']) rmSync(join(folder, unique), { force: true })
-      bench[Symbol.dispose]()
+      fixture[Symbol.dispose]()
     },
   }
 }

@@ -23,11 +23,11 @@ function startSwapping(workspace: string, outside: string): Disposable {
 }
 
 function createRaceFixture() {
-  const bench = createToolWorkspace()
-  mkdirSync(join(bench.workspace, 'd'))
-  writeFileSync(join(bench.workspace, 'd', 'a.txt'), 'harmless')
-  writeFileSync(join(bench.outside, 'a.txt'), SECRET)
-  return bench
+  const fixture = createToolWorkspace()
+  mkdirSync(join(fixture.workspace, 'd'))
+  writeFileSync(join(fixture.workspace, 'd', 'a.txt'), 'harmless')
+  writeFileSync(join(fixture.outside, 'a.txt'), SECRET)
+  return fixture
 }
 
 /** The careless way: look first, then use the path again. */
@@ -41,65 +41,65 @@ function readWithCheckThenUse(workspace: string): string {
 }
 
 test('TO43 a folder swapped for a link between check and use leads no file tool out', { timeout: 60_000 }, async () => {
-  using bench = createRaceFixture()
-  using _swapper = startSwapping(bench.workspace, bench.outside)
+  using fixture = createRaceFixture()
+  using _swapper = startSwapping(fixture.workspace, fixture.outside)
   let fooled = false
   for (let until = performance.now() + 15_000; !fooled && performance.now() < until; ) {
-    fooled = readWithCheckThenUse(bench.workspace) === SECRET
+    fooled = readWithCheckThenUse(fixture.workspace) === SECRET
   }
   expect(fooled, 'the control: a careless check is fooled').toBe(true)
 
   const answers = new Set<string>()
   for (let until = performance.now() + 3000; performance.now() < until; ) {
-    answers.add((await bench.call('Read', { file_path: 'd/a.txt' })).text)
+    answers.add((await fixture.call('Read', { file_path: 'd/a.txt' })).text)
   }
   expect([...answers].filter((text) => text.includes(SECRET))).toEqual([])
   expect([...answers].some((text) => text.includes('harmless'))).toBe(true)
   for (let until = performance.now() + 2000; performance.now() < until; ) {
-    await bench.call('Write', { file_path: 'd/marker', content: 'x' })
+    await fixture.call('Write', { file_path: 'd/marker', content: 'x' })
   }
-  expect(readdirSync(bench.outside)).toEqual(['a.txt'])
+  expect(readdirSync(fixture.outside)).toEqual(['a.txt'])
 })
 
 test('TO61 a change goes where permission was given for, or nowhere', async () => {
-  using bench = createRaceFixture()
-  bench.writeFile('Makefile', 'all:\n')
-  await bench.call('Read', { file_path: 'Makefile' })
-  const write = bench.toolbox.tools.find(({ name }) => name === 'Write')
+  using fixture = createRaceFixture()
+  fixture.writeFile('Makefile', 'all:\n')
+  await fixture.call('Read', { file_path: 'Makefile' })
+  const write = fixture.toolbox.tools.find(({ name }) => name === 'Write')
   const subjectOf = (file_path: string) => write?.subject?.({ file_path, content: '' } as never)
   const subject = subjectOf('note.txt') ?? ''
   const inFolder = subjectOf('new/folder/a.txt') ?? ''
   expect([subject, inFolder]).toEqual(['note.txt', 'new/folder/a.txt'])
   // A person is being asked, and meanwhile:
-  symlinkSync('Makefile', join(bench.workspace, 'note.txt'))
-  symlinkSync('d', join(bench.workspace, 'new'))
+  symlinkSync('Makefile', join(fixture.workspace, 'note.txt'))
+  symlinkSync('d', join(fixture.workspace, 'new'))
   const wanted = { file_path: 'note.txt', content: 'all: evil\n' }
-  expect(await bench.call('Write', wanted, { subject })).toMatchObject({ success: false, code: 'denied' })
+  expect(await fixture.call('Write', wanted, { subject })).toMatchObject({ success: false, code: 'denied' })
   const edit = { file_path: 'note.txt', old_string: 'all:', new_string: 'all: evil' }
-  expect((await bench.call('Edit', edit, { subject })).text).toContain(
+  expect((await fixture.call('Edit', edit, { subject })).text).toContain(
     "given for 'note.txt', which now leads to 'Makefile'",
   )
   const below = { file_path: 'new/folder/a.txt', content: 'x' }
-  expect(await bench.call('Write', below, { subject: inFolder })).toMatchObject({ success: false, code: 'denied' })
-  expect(readFileSync(join(bench.workspace, 'Makefile'), 'utf8')).toBe('all:\n')
-  expect(readdirSync(join(bench.workspace, 'd'))).toEqual(['a.txt'])
-  expect(await bench.call('Write', wanted, { subject: 'Makefile' })).toMatchObject({
+  expect(await fixture.call('Write', below, { subject: inFolder })).toMatchObject({ success: false, code: 'denied' })
+  expect(readFileSync(join(fixture.workspace, 'Makefile'), 'utf8')).toBe('all:\n')
+  expect(readdirSync(join(fixture.workspace, 'd'))).toEqual(['a.txt'])
+  expect(await fixture.call('Write', wanted, { subject: 'Makefile' })).toMatchObject({
     success: true,
     files: ['Makefile'],
   })
 })
 
 test('TO62 a permission subject is the path that would be written, or the call is refused', () => {
-  using bench = createRaceFixture()
-  symlinkSync('d', join(bench.workspace, 'alias'))
-  const write = bench.toolbox.tools.find(({ name }) => name === 'Write')
+  using fixture = createRaceFixture()
+  symlinkSync('d', join(fixture.workspace, 'alias'))
+  const write = fixture.toolbox.tools.find(({ name }) => name === 'Write')
   const subjectOf = (file_path: string) => write?.subject?.({ file_path, content: '' } as never)
   const same = [
     'nope/../.env',
     'nope/x/../../.env',
     './nope/.././.env',
     'd/../nope/../.env',
-    `${bench.workspace}/n/../.env`,
+    `${fixture.workspace}/n/../.env`,
   ]
   for (const path of same) expect.soft(subjectOf(path), path).toBe('.env')
   expect(subjectOf('nope/../alias/b.txt')).toBe('d/b.txt')
@@ -110,15 +110,15 @@ test('TO62 a permission subject is the path that would be written, or the call i
 })
 
 test('TO44 a folder swapped for a link while it is searched leads no search out', { timeout: 60_000 }, async () => {
-  using bench = createRaceFixture()
-  const without = createTools({ workspace: bench.workspace, ripgrep: false })
-  using _swapper = startSwapping(bench.workspace, bench.outside)
+  using fixture = createRaceFixture()
+  const without = createTools({ workspace: fixture.workspace, ripgrep: false })
+  using _swapper = startSwapping(fixture.workspace, fixture.outside)
   const found = new Set<string>()
   const grep = { pattern: '.', output_mode: 'content' }
   for (let until = performance.now() + 4000; performance.now() < until; ) {
     for (const path of ['.', 'd']) {
       found.add((await callTool(without, 'Grep', { ...grep, path })).text)
-      found.add((await bench.call('Grep', { ...grep, path })).text)
+      found.add((await fixture.call('Grep', { ...grep, path })).text)
     }
   }
   expect([...found].filter((text) => text.includes(SECRET))).toEqual([])

@@ -29,7 +29,7 @@ const NAMES = [
 ]
 
 test('TO46 a tool that an agent was not given cannot be called, however it is spelled', async () => {
-  using bench = createToolWorkspace()
+  using fixture = createToolWorkspace()
   const model = functionModel(({ session }) =>
     session.turn <= NAMES.length
       ? {
@@ -44,7 +44,7 @@ test('TO46 a tool that an agent was not given cannot be called, however it is sp
   )
   const { troupe, task } = await createTestTroupe({
     model,
-    tools: bench.toolbox.tools,
+    tools: fixture.toolbox.tools,
     agents: [agent('reader', { tools: ['Read'] })],
     limits: { turns: NAMES.length + 2 },
   })
@@ -57,12 +57,12 @@ test('TO46 a tool that an agent was not given cannot be called, however it is sp
     NAMES.map(() => 'unknown_tool'),
   )
   expect(events.some(({ type }) => type === 'tool:post')).toBe(false)
-  expect(existsSync(join(bench.workspace, 'marker'))).toBe(false)
+  expect(existsSync(join(fixture.workspace, 'marker'))).toBe(false)
   await troupe.close()
 })
 
 test('TO47 an agent works with the tools it was given, and the files it touched are in the journal', async () => {
-  using bench = createToolWorkspace()
+  using fixture = createToolWorkspace()
   const steps = [
     { name: 'Write', input: { file_path: 'a.txt', content: 'one\n' } },
     { name: 'Edit', input: { file_path: 'a.txt', old_string: 'one', new_string: 'two' } },
@@ -75,7 +75,7 @@ test('TO47 an agent works with the tools it was given, and the files it touched 
   const tools = ['Write', 'Edit', 'Bash']
   const { troupe, task } = await createTestTroupe({
     model,
-    tools: bench.toolbox.tools,
+    tools: fixture.toolbox.tools,
     agents: [agent('maker', { tools })],
   })
   const { run_id, status } = await task('maker', 'Make it.')

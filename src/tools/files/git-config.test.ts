@@ -15,21 +15,21 @@ const TEXTS = [
   '[core]\n; \\\n\n[includeIf "gitdir:]x"]\n\tpath=../a\n',
 ]
 
-test.each(TEXTS)('SB32 settings are read as git reads them: %j', (text) => {
+test.each(TEXTS)('SB32 parses git config as git does: %j', (text) => {
   const values = parseGitConfig(text).filter(({ key }) => key === 'path')
   expect(values).toMatchObject([{ section: expect.stringMatching(/^include(if)?$/), value: '../a' }])
-  using bench = createToolWorkspace({ sandbox: 'none' })
-  bench.writeFile('config', text)
-  const said = execFileSync('git', ['config', '-f', 'config', '--get-regexp', 'path$'], { cwd: bench.workspace })
-  expect(String(said).trim().split(' ').at(-1)).toBe('../a')
+  using fixture = createToolWorkspace({ sandbox: 'none' })
+  fixture.writeFile('config', text)
+  const output = execFileSync('git', ['config', '-f', 'config', '--get-regexp', 'path$'], { cwd: fixture.workspace })
+  expect(String(output).trim().split(' ').at(-1)).toBe('../a')
 })
 
-test('SB32 a program that is named and not there yet counts; addresses and branches do not', () => {
-  using bench = createToolWorkspace({ sandbox: 'none' })
-  execFileSync('git', ['init', '-q', bench.workspace])
-  const config = join(bench.workspace, '.git/config')
+test('SB32 a missing program that is named by a path is protected; URLs and branches are not', () => {
+  using fixture = createToolWorkspace({ sandbox: 'none' })
+  execFileSync('git', ['init', '-q', fixture.workspace])
+  const config = join(fixture.workspace, '.git/config')
   appendFileSync(config, '[core]\n\tfsmonitor = tools/fsm --fast\n[alias]\n\tx = !sh scripts/x.sh\n')
   appendFileSync(config, '[remote "origin"]\n\turl = a/b/c\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n')
-  const named = pathsNamedInGitConfig(bench.workspace)
-  expect(named).toEqual([join(bench.workspace, 'tools/fsm'), join(bench.workspace, 'scripts/x.sh')])
+  const paths = pathsNamedInGitConfig(fixture.workspace)
+  expect(paths).toEqual([join(fixture.workspace, 'tools/fsm'), join(fixture.workspace, 'scripts/x.sh')])
 })

@@ -17,20 +17,22 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(root, { recursive: true, force: true }))
 
-test('TO67 a store that lies open in the workspace is refused: what agents can write there is the journal', async () => {
+test('TO67 a database file in the workspace is rejected as a store: agents could tamper with the journal', async () => {
   symlinkSync(workspace, join(root, 'alias'))
-  const open = [join(workspace, 'runs.db'), join(workspace, 'data/runs.sqlite'), join(root, 'alias/runs.db')]
-  for (const path of open) {
-    expect(() => storePathsToHide(workspace, { path, isFile: true }), path).toThrow('within reach of agents')
+  const exposed = [join(workspace, 'runs.db'), join(workspace, 'data/runs.sqlite'), join(root, 'alias/runs.db')]
+  for (const path of exposed) {
+    expect(() => storePathsToHide(workspace, { path, isFile: true }), path).toThrow('where agents can change it')
     await expect(createTroupe({ store: path, workspace: { workspace } }), path).rejects.toThrow(
-      'within reach of agents',
+      'where agents can change it',
     )
   }
-  expect(() => storePathsToHide(workspace, { path: workspace, isFile: false })).toThrow('within reach of agents')
-  await expect(createTroupe({ store: workspace, workspace: { workspace } })).rejects.toThrow('within reach of agents')
+  expect(() => storePathsToHide(workspace, { path: workspace, isFile: false })).toThrow('where agents can change it')
+  await expect(createTroupe({ store: workspace, workspace: { workspace } })).rejects.toThrow(
+    'where agents can change it',
+  )
 })
 
-test('TO67 a store elsewhere, or in a folder of its own, is fine', () => {
+test('TO67 a store outside the workspace, in .troupe or in its own folder is accepted', () => {
   expect(storePathsToHide(workspace, { path: join(root, 'runs.db'), isFile: true })).toEqual([])
   expect(storePathsToHide(workspace, { path: join(workspace, '.troupe/runs.db'), isFile: true })).toEqual([])
   expect(storePathsToHide(workspace, { path: join(workspace, '.troupe'), isFile: false })).toEqual([])
@@ -39,25 +41,25 @@ test('TO67 a store elsewhere, or in a folder of its own, is fine', () => {
   )
 })
 
-test('TO67 agents neither see nor change the folder that holds runs', async () => {
+test('TO67 agents can neither read nor write the folder of the store', async () => {
   mkdirSync(join(workspace, 'data'))
-  writeFileSync(join(workspace, 'data/troupe.db-wal'), 'secret words\n')
+  writeFileSync(join(workspace, 'data/troupe.db-wal'), 'secret text\n')
   symlinkSync('data', join(workspace, 'alias'))
-  const box = createTools({
+  const toolbox = createTools({
     workspace,
     hide: storePathsToHide(workspace, { path: join(workspace, 'data'), isFile: false }),
   })
   const path = 'data/troupe.db-wal'
   for (const file_path of [path, 'alias/troupe.db-wal']) {
-    expect(await callTool(box, 'Read', { file_path }), file_path).toMatchObject({ success: false, code: 'denied' })
+    expect(await callTool(toolbox, 'Read', { file_path }), file_path).toMatchObject({ success: false, code: 'denied' })
   }
   for (const file_path of [path, 'alias/troupe.db-wal', 'Data/troupe.db-wal', 'data/troupe.db-journal']) {
     const write = { file_path, content: 'x' }
-    expect(await callTool(box, 'Write', write), file_path).toMatchObject({ success: false, code: 'denied' })
+    expect(await callTool(toolbox, 'Write', write), file_path).toMatchObject({ success: false, code: 'denied' })
   }
-  expect((await callTool(box, 'Grep', { pattern: 'secret' })).text).not.toContain('data')
-  expect((await callTool(box, 'Glob', { pattern: '**/*' })).text).not.toContain('data')
-  const { text } = await callTool(box, 'Bash', {
+  expect((await callTool(toolbox, 'Grep', { pattern: 'secret' })).text).not.toContain('data')
+  expect((await callTool(toolbox, 'Glob', { pattern: '**/*' })).text).not.toContain('data')
+  const { text } = await callTool(toolbox, 'Bash', {
     command: 'cat data/* alias/*; echo x > data/troupe.db-journal; rm -rf data/*; mv data away',
   })
   expect(text).not.toContain('secret')

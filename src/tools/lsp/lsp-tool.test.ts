@@ -14,13 +14,13 @@ import { lspTool } from './lsp-tool.ts'
 // The sandbox binds real paths only: a clone whose node_modules is a symlink would find nothing there.
 const modules = realpathSync(fileURLToPath(new URL('../../../node_modules', import.meta.url)))
 
-/** Parts of this project, as a workspace of its own: real TypeScript that nobody wrote for the test. */
-function project(bench: ToolWorkspace): void {
+/** Copies files of this project into the workspace, as real TypeScript. */
+function copyProject(fixture: ToolWorkspace): void {
   const source = fileURLToPath(new URL('../..', import.meta.url))
-  mkdirSync(join(bench.workspace, 'src'))
-  cpSync(join(source, 'errors.ts'), join(bench.workspace, 'src/errors.ts'))
+  mkdirSync(join(fixture.workspace, 'src'))
+  cpSync(join(source, 'errors.ts'), join(fixture.workspace, 'src/errors.ts'))
   for (const name of ['tool-errors.ts', 'files/workspace-path.ts', 'files/check-protected.ts']) {
-    const target = join(bench.workspace, 'src/tools', name)
+    const target = join(fixture.workspace, 'src/tools', name)
     mkdirSync(join(target, '..'), { recursive: true })
     writeFileSync(target, readFileSync(join(source, 'tools', name)))
   }
@@ -31,77 +31,82 @@ function project(bench: ToolWorkspace): void {
     allowImportingTsExtensions: true,
     noEmit: true,
   }
-  bench.writeFile(
+  fixture.writeFile(
     'tsconfig.json',
     JSON.stringify({ compilerOptions: { ...compilerOptions, types: [] }, include: ['src'] }),
   )
-  bench.writeFile('package.json', '{"type":"module"}')
+  fixture.writeFile('package.json', '{"type":"module"}')
 }
 
 describe('LSP on a real project, in the sandbox', () => {
-  let bench: ToolWorkspace
-  const ask = (input: unknown) => bench.call('LSP', input)
+  let fixture: ToolWorkspace
+  const query = (input: unknown) => fixture.call('LSP', input)
 
   beforeAll(() => {
     const compiler = join(modules, 'typescript', 'bin', 'tsc')
-    bench = createToolWorkspace({ sandbox: { read: [modules] }, lsp: [process.execPath, compiler, '--lsp', '--stdio'] })
-    project(bench)
+    fixture = createToolWorkspace({
+      sandbox: { read: [modules] },
+      lsp: [process.execPath, compiler, '--lsp', '--stdio'],
+    })
+    copyProject(fixture)
   })
-  afterAll(() => bench[Symbol.dispose]())
+  afterAll(() => fixture[Symbol.dispose]())
 
-  test('TO26 LSP finds definitions, references, hovers and symbols', { timeout: 60_000 }, async () => {
-    const place = { file_path: 'src/tools/files/check-protected.ts', line: 1, symbol: 'accessDeniedError' }
-    const definition = await ask({ operation: 'definition', ...place })
+  test('TO26 LSP returns definitions, references, hover texts and symbols', { timeout: 60_000 }, async () => {
+    const position = { file_path: 'src/tools/files/check-protected.ts', line: 1, symbol: 'accessDeniedError' }
+    const definition = await query({ operation: 'definition', ...position })
     expect(definition.text).toMatch(/^src\/tools\/tool-errors\.ts:4:17$/)
-    const references = await ask({ operation: 'references', ...place })
+    const references = await query({ operation: 'references', ...position })
     expect(references.text).toContain('src/tools/files/workspace-path.ts:')
     expect(references.text).toContain('src/tools/tool-errors.ts:4:17')
-    expect((await ask({ operation: 'hover', ...place })).text).toContain('accessDeniedError(message: string')
-    expect((await ask({ operation: 'symbols', file_path: 'src/errors.ts' })).text).toContain('class TroupeError')
-    expect((await ask({ operation: 'symbols', query: 'unknownName' })).text).toContain('src/errors.ts')
+    expect((await query({ operation: 'hover', ...position })).text).toContain('accessDeniedError(message: string')
+    expect((await query({ operation: 'symbols', file_path: 'src/errors.ts' })).text).toContain('class TroupeError')
+    expect((await query({ operation: 'symbols', query: 'unknownName' })).text).toContain('src/errors.ts')
   })
 
-  test('TO27 diagnostics follow changes of the file and of files it depends on', { timeout: 60_000 }, async () => {
+  test('TO27 diagnostics reflect changes of the file and of its dependencies', { timeout: 60_000 }, async () => {
     const file_path = 'src/tools/files/workspace-path.ts'
-    expect((await ask({ operation: 'diagnostics', file_path })).text).toBe('[no problems]')
-    const errors = readFileSync(join(bench.workspace, 'src/tools/tool-errors.ts'), 'utf8')
-    bench.writeFile(
+    expect((await query({ operation: 'diagnostics', file_path })).text).toBe('[no diagnostics]')
+    const errors = readFileSync(join(fixture.workspace, 'src/tools/tool-errors.ts'), 'utf8')
+    fixture.writeFile(
       'src/tools/tool-errors.ts',
       errors.replace('export function accessDeniedError', 'export function renamed'),
     )
-    const broken = await ask({ operation: 'diagnostics', file_path })
+    const broken = await query({ operation: 'diagnostics', file_path })
     expect(broken.text).toMatch(/^src\/tools\/files\/workspace-path\.ts:1:10 error 2\d+: .*accessDeniedError/)
-    bench.writeFile('src/tools/tool-errors.ts', errors)
-    expect((await ask({ operation: 'diagnostics', file_path })).text).toBe('[no problems]')
-    bench.writeFile('src/bad.ts', 'const a: string = 1\n')
-    expect((await ask({ operation: 'diagnostics', file_path: 'src/bad.ts' })).text).toContain('error 2322')
+    fixture.writeFile('src/tools/tool-errors.ts', errors)
+    expect((await query({ operation: 'diagnostics', file_path })).text).toBe('[no diagnostics]')
+    fixture.writeFile('src/bad.ts', 'const a: string = 1\n')
+    expect((await query({ operation: 'diagnostics', file_path: 'src/bad.ts' })).text).toContain('error 2322')
   })
 
-  test('TO28 wrong places are told apart', async () => {
-    expect((await ask({ operation: 'hover', file_path: 'src/errors.ts' })).text).toContain('line is needed')
-    expect((await ask({ operation: 'hover', file_path: 'src/errors.ts', line: 9999 })).text).toContain('no line 9999')
+  test('TO28 a missing line, an unknown symbol and an unsupported file have distinct errors', async () => {
+    expect((await query({ operation: 'hover', file_path: 'src/errors.ts' })).text).toContain('`line` is required')
+    expect((await query({ operation: 'hover', file_path: 'src/errors.ts', line: 9999 })).text).toContain('no line 9999')
     const symbol = { operation: 'hover', file_path: 'src/errors.ts', line: 1, symbol: 'nowhere' }
-    expect((await ask(symbol)).text).toContain('does not stand in line 1')
-    expect((await ask({ operation: 'hover', file_path: 'tsconfig.json', line: 1 })).text).toContain('neither')
-    expect((await ask({ operation: 'diagnostics' })).text).toContain('needs file_path')
-    symlinkSync(bench.outside, join(bench.workspace, 'out'))
-    const outside = await ask({ operation: 'hover', file_path: 'out/a.ts', line: 1 })
+    expect((await query(symbol)).text).toContain('is not in line 1')
+    expect((await query({ operation: 'hover', file_path: 'tsconfig.json', line: 1 })).text).toContain(
+      'is not a TypeScript or JavaScript file',
+    )
+    expect((await query({ operation: 'diagnostics' })).text).toContain('`file_path` is required')
+    symlinkSync(fixture.outside, join(fixture.workspace, 'out'))
+    const outside = await query({ operation: 'hover', file_path: 'out/a.ts', line: 1 })
     expect(outside.text).toContain('outside the workspace')
   })
 })
 
-describe('LSP with servers that misbehave', () => {
+describe('LSP with misbehaving servers', () => {
   const scripts: Record<string, string> = {
     hangs: 'setInterval(() => {}, 1000)',
-    ends: 'process.stderr.write("no licence"); process.exit(3)',
-    babbles: 'setInterval(() => process.stdout.write("x".repeat(10000)), 10)',
-    lies: 'process.stdout.write("Content-Length: 99999999999\\r\\n\\r\\n"); setInterval(() => {}, 1000)',
+    exits: 'process.stderr.write("no licence"); process.exit(3)',
+    floods: 'setInterval(() => process.stdout.write("x".repeat(10000)), 10)',
+    oversized: 'process.stdout.write("Content-Length: 99999999999\\r\\n\\r\\n"); setInterval(() => {}, 1000)',
   }
 
-  async function asked(command: LanguageServerCommand) {
-    using bench = createToolWorkspace({ sandbox: 'none' })
-    bench.writeFile('a.ts', 'export const a = 1\n')
-    const { workspace } = bench.toolbox
+  async function callTwice(command: LanguageServerCommand) {
+    using fixture = createToolWorkspace({ sandbox: 'none' })
+    fixture.writeFile('a.ts', 'export const a = 1\n')
+    const { workspace } = fixture.toolbox
     const sandbox = openSandbox({ workspace, sandbox: 'none', hosts: [] })
     const limits = { start_ms: 1500, request_ms: 500 }
     const sleep = (ms: number, signal: AbortSignal) =>
@@ -120,62 +125,66 @@ describe('LSP with servers that misbehave', () => {
     return [first, second]
   }
 
-  test('TO29 a server that hangs, ends, babbles or lies is an error, and is started anew', {
+  test('TO29 a server that hangs, exits or violates the protocol is an error, and is restarted', {
     timeout: 30_000,
   }, async () => {
-    const said = (name: string) => asked([process.execPath, '-e', scripts[name] ?? ''])
-    expect(await said('hangs')).toEqual(
-      [1, 2].map(() => expect.stringContaining('did not answer initialize within 1500')),
+    const results = (name: string) => callTwice([process.execPath, '-e', scripts[name] ?? ''])
+    expect(await results('hangs')).toEqual(
+      [1, 2].map(() => expect.stringContaining('no response to initialize within 1500')),
     )
-    expect(await said('ends')).toEqual([1, 2].map(() => expect.stringContaining('it ended: no licence')))
-    expect(await said('babbles')).toEqual([1, 2].map(() => expect.stringContaining('does not speak')))
-    expect(await said('lies')).toEqual([1, 2].map(() => expect.stringContaining('no reasonable length')))
+    expect(await results('exits')).toEqual([1, 2].map(() => expect.stringContaining('it exited: no licence')))
+    expect(await results('floods')).toEqual(
+      [1, 2].map(() => expect.stringContaining('is not the Language Server Protocol')),
+    )
+    expect(await results('oversized')).toEqual([1, 2].map(() => expect.stringContaining('invalid Content-Length')))
   })
 
-  test('TO81 a call that is given up does not wait for the server to start', async () => {
-    using bench = createToolWorkspace({ sandbox: 'none' })
-    bench.writeFile('a.ts', 'export const a = 1\n')
-    const { workspace } = bench.toolbox
+  test('TO81 an aborted call does not wait for the server to start', async () => {
+    using fixture = createToolWorkspace({ sandbox: 'none' })
+    fixture.writeFile('a.ts', 'export const a = 1\n')
+    const { workspace } = fixture.toolbox
     const sandbox = openSandbox({ workspace, sandbox: 'none', hosts: [] })
-    // Nobody's time is ever up: only giving up ends the wait.
+    // No timeout ever expires: only the abort ends the wait.
     const sleep = (_: number, signal: AbortSignal) =>
       new Promise<void>((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
     const command: LanguageServerCommand = [process.execPath, '-e', scripts.hangs ?? '']
     const servers = new LanguageServerHost({ workspace, sandbox, sleep, command })
-    const giving = new AbortController()
-    const waits = [servers.ready(giving.signal), servers.ready(giving.signal)]
-    giving.abort(new Error('given up'))
-    const ends = await Promise.allSettled(waits)
-    expect(ends).toMatchObject([1, 2].map(() => ({ status: 'rejected', reason: { message: 'given up' } })))
+    const abort = new AbortController()
+    const waits = [servers.ready(abort.signal), servers.ready(abort.signal)]
+    abort.abort(new Error('aborted by the test'))
+    const outcomes = await Promise.allSettled(waits)
+    expect(outcomes).toMatchObject(
+      [1, 2].map(() => ({ status: 'rejected', reason: { message: 'aborted by the test' } })),
+    )
     servers.stop()
   })
 
-  test("TO68 what a command left in place of the compiler's description is not waited for, nor read without end", () => {
-    using bench = createToolWorkspace({ sandbox: 'none' })
-    const compiler = join(bench.workspace, 'node_modules/typescript')
-    bench.writeFile('node_modules/typescript/bin/tsc', '')
-    const server = () => findTypescriptServer(bench.toolbox.workspace)
-    bench.writeFile('node_modules/typescript/package.json', '{"version":"7.0.1"}')
+  test('TO68 a package.json that is a pipe, a device or a folder neither blocks nor exhausts memory', () => {
+    using fixture = createToolWorkspace({ sandbox: 'none' })
+    const compiler = join(fixture.workspace, 'node_modules/typescript')
+    fixture.writeFile('node_modules/typescript/bin/tsc', '')
+    const server = () => findTypescriptServer(fixture.toolbox.workspace)
+    fixture.writeFile('node_modules/typescript/package.json', '{"version":"7.0.1"}')
     expect(server().slice(1)).toEqual([join(compiler, 'bin/tsc'), '--lsp', '--stdio'])
-    bench.writeFile('node_modules/typescript-language-server/lib/cli.mjs', '')
+    fixture.writeFile('node_modules/typescript-language-server/lib/cli.mjs', '')
     for (const make of ['mkfifo package.json', 'ln -s /dev/zero package.json', 'mkdir package.json']) {
       execFileSync('sh', ['-c', `rm -rf package.json; ${make}`], { cwd: compiler })
       expect(server().at(-2), make).toContain('typescript-language-server')
     }
   })
 
-  test('TO30 a missing server is told with what to install', async () => {
-    using bench = createToolWorkspace({ sandbox: 'none' })
-    bench.writeFile('a.ts', 'export const a = 1\n')
+  test('TO30 without a language server the error says what to install', async () => {
+    using fixture = createToolWorkspace({ sandbox: 'none' })
+    fixture.writeFile('a.ts', 'export const a = 1\n')
     const path = process.env.PATH
     process.env.PATH = '/nowhere'
     try {
-      const answer = await bench.call('LSP', { operation: 'diagnostics', file_path: 'a.ts' })
-      expect(answer.text).toContain('install typescript 7')
+      const result = await fixture.call('LSP', { operation: 'diagnostics', file_path: 'a.ts' })
+      expect(result.text).toContain('install typescript 7')
     } finally {
       process.env.PATH = path
     }
-    const [missing] = await asked(['/nowhere/server'])
+    const [missing] = await callTwice(['/nowhere/server'])
     expect(missing).toContain('the language server failed')
   })
 })

@@ -8,13 +8,17 @@ import { wallClock } from '../wall-clock.ts'
 import type { AddressPolicy } from '../web/ssrf-guard.ts'
 import { PUBLIC_ADDRESSES } from '../web/ssrf-guard.ts'
 
-const bringing = (servers: Record<string, unknown>) => agent('bringer', { tools: [], mcp_servers: servers })
+const agentWithServers = (servers: Record<string, unknown>) => agent('owner', { tools: [], mcp_servers: servers })
 
-test('MC37 without a sandbox no program is started unless somebody said so; the refusal says what to do', async () => {
-  const none: Sandbox = { kind: 'none', spawn: () => Promise.reject(new Error('never')), close: async () => {} }
-  for (const more of [{}, { sandbox: none }]) {
-    const scene = createTestServer()
-    const { mcp, warnings } = createMcpHarness({ s: scene.config }, { unconfined: false, ...more })
+test('MC37 without a sandbox no server is started unless unconfined is set; the report says what to do', async () => {
+  const unsandboxed: Sandbox = {
+    kind: 'none',
+    spawn: () => Promise.reject(new Error('unexpected spawn')),
+    close: async () => {},
+  }
+  for (const more of [{}, { sandbox: unsandboxed }]) {
+    const server = createTestServer()
+    const { mcp, warnings } = createMcpHarness({ s: server.config }, { unconfined: false, ...more })
     await mcp.prepare(TEST_AGENT)
     expect(warnings).toEqual([
       expect.stringMatching(
@@ -23,49 +27,58 @@ test('MC37 without a sandbox no program is started unless somebody said so; the 
     ])
     expect(mcp.status()).toMatchObject([{ state: 'lost', tools: 0, problems: [expect.stringContaining('no sandbox')] }])
     expect(mcp.prepare(TEST_AGENT)).toBeUndefined()
-    expect(scene.pids()).toEqual([])
+    expect(server.pids()).toEqual([])
   }
 })
 
-test('MC38 a server that an agent brings gets the variables that were lent, and the others are named', async () => {
-  const env = { PATH: process.env.PATH, KEY: 'key-of-the-operator', OTHER: 'also-of-the-operator', LENT: 'lent-to-you' }
-  const of = (given: Record<string, string>) => createTestServer({}, given)
-  const greedy = of({ A: envPlaceholder('KEY'), B: `x ${envPlaceholder('OTHER')}`, C: envPlaceholder('LENT') })
-  const modest = of({ A: envPlaceholder('KEY:-nothing'), LENT: envPlaceholder('LENT') })
-  const args = { ...of({}).config, args: [envPlaceholder('KEY')] }
+test('MC38 an agent-provided server gets only variables in exposeEnv, and the others are reported', async () => {
+  const env = {
+    PATH: process.env.PATH,
+    KEY: 'key-of-the-operator',
+    OTHER: 'also-of-the-operator',
+    EXPOSED: 'exposed-value',
+  }
+  const serverWithEnv = (env: Record<string, string>) => createTestServer({}, env)
+  const greedy = serverWithEnv({
+    A: envPlaceholder('KEY'),
+    B: `x ${envPlaceholder('OTHER')}`,
+    C: envPlaceholder('EXPOSED'),
+  })
+  const modest = serverWithEnv({ A: envPlaceholder('KEY:-nothing'), EXPOSED: envPlaceholder('EXPOSED') })
+  const args = { ...serverWithEnv({}).config, args: [envPlaceholder('KEY')] }
   const http = {
     url: `https://example.com/${envPlaceholder('KEY')}`,
     headers: { Authorization: envPlaceholder('OTHER') },
   }
   const { mcp, warnings } = createMcpHarness(
-    { operators: of({ A: envPlaceholder('KEY') }).config },
-    { env, exposeEnv: ['LENT'], hosts: ['*'] },
+    { operators: serverWithEnv({ A: envPlaceholder('KEY') }).config },
+    { env, exposeEnv: ['EXPOSED'], hosts: ['*'] },
   )
-  await mcp.prepare(bringing({ greedy: greedy.config, modest: modest.config, args, http, operators: null }))
-  const not = (name: string, which: string) =>
-    `the MCP server '${name}' was not started: the ${which} not lent to a server that an agent brings; ` +
-    `lend with ${(which.match(/[A-Z]+/g) ?? []).map((each) => `--lend ${each}`).join(' ')} (in a program: mcp.lend), ` +
-    "or put the server into the operator's configuration"
+  await mcp.prepare(agentWithServers({ greedy: greedy.config, modest: modest.config, args, http, operators: null }))
+  const notStarted = (server: string, variables: string) =>
+    `the MCP server '${server}' was not started: the environment ${variables} not exposed to agent-provided servers; ` +
+    `expose with ${(variables.match(/[A-Z]+/g) ?? []).map((name) => `--lend ${name}`).join(' ')} (or \`mcp.exposeEnv\`), ` +
+    "or add the server to the operator's configuration"
   expect(warnings.toSorted()).toEqual([
-    "MCP server 'modest': the variable KEY is not lent to a server that an agent brings; what it has in place of it is used",
-    not('args', 'variable KEY is'),
-    not('greedy', 'variables KEY, OTHER are'),
-    not('http', 'variables KEY, OTHER are'),
+    "MCP server 'modest': the environment variable KEY is not exposed to agent-provided servers; the default is used instead",
+    notStarted('args', 'variable KEY is'),
+    notStarted('greedy', 'variables KEY, OTHER are'),
+    notStarted('http', 'variables KEY, OTHER are'),
   ])
   expect(greedy.pids()).toEqual([])
   expect(mcp.status().flatMap(({ name, state }) => (state === 'ready' ? name : []))).toEqual(['operators', 'modest'])
 })
 
-test('MC39 a server that an agent brings is at a public address of an allowed host; the operator’s may be anywhere', async () => {
-  const here = await listening()
+test('MC39 an agent-provided server needs a public address of an allowed host; the operator’s may be anywhere', async () => {
+  const local = await startHttpServer()
   const names: Record<string, string> = { 'inside.test': '10.1.2.3', 'rebound.test': '127.0.0.1' }
   const resolve = async (host: string) => [{ address: names[host] ?? '203.0.113.9', family: 4 as const }]
   const addresses: AddressPolicy = { ...PUBLIC_ADDRESSES, resolve }
-  const url = (host: string) => ({ url: `http://${host}:${here.port}/mcp` })
+  const url = (host: string) => ({ url: `http://${host}:${local.port}/mcp` })
   const hosts = ['inside.test', 'rebound.test', '127.0.0.1', '[::1]', 'localhost']
   const strict = createMcpHarness({ operators: url('127.0.0.1') }, { hosts, addresses })
   const own = {
-    stranger: url('other.test'),
+    unknown: url('other.test'),
     inside: url('inside.test'),
     rebound: url('rebound.test'),
     loop: url('127.0.0.1'),
@@ -73,51 +86,51 @@ test('MC39 a server that an agent brings is at a public address of an allowed ho
     six: url('[::1]'),
     file: { url: 'file:///etc/passwd' },
   }
-  await strict.mcp.prepare(bringing(own))
-  expect(here.asked).toEqual([])
+  await strict.mcp.prepare(agentWithServers(own))
+  expect(local.requests).toEqual([])
   expect(strict.warnings).toHaveLength(7)
-  expect(strict.warnings.find((words) => words.includes("'stranger'"))).toMatch(
-    /host 'other.test' is not allowed; allow it with --allow-host other.test, or put .* operator's configuration/,
+  expect(strict.warnings.find((warning) => warning.includes("'unknown'"))).toMatch(
+    /host 'other.test' is not allowed for agent-provided servers; allow it with --allow-host other.test, or add .* operator's configuration/,
   )
   for (const name of ['inside', 'rebound', 'loop', 'odd', 'six']) {
-    expect(strict.warnings.find((words) => words.includes(`'${name}'`))).toMatch(
-      /was not started.*not on the public inter/,
+    expect(strict.warnings.find((warning) => warning.includes(`'${name}'`))).toMatch(
+      /was not started.*has a non-public address/,
     )
   }
   await strict.mcp.prepare(agent('other', { mcp_servers: { operators: null } }))
-  expect(here.asked.length).toBeGreaterThan(0)
+  expect(local.requests.length).toBeGreaterThan(0)
   const unset = createMcpHarness({})
-  await unset.mcp.prepare(bringing({ web: { url: 'https://example.com/mcp' } }))
+  await unset.mcp.prepare(agentWithServers({ web: { url: 'https://example.com/mcp' } }))
   expect(unset.warnings).toEqual([expect.stringContaining('allowed: none')])
 })
 
-test('MC39 an allowed server is spoken to at the address that was judged, under its name', async () => {
-  const here = await listening()
+test('MC39 requests go to the checked address, with the host name in the Host header', async () => {
+  const local = await startHttpServer()
   const addresses: AddressPolicy = {
     resolve: async () => [{ address: '127.0.0.1', family: 4 }],
-    isAllowed: (_address, port) => port === here.port,
+    isAllowed: (_address, port) => port === local.port,
   }
-  const web = { url: `http://tools.test:${here.port}/mcp`, headers: { Authorization: 'Bearer mine' } }
+  const web = { url: `http://tools.test:${local.port}/mcp`, headers: { Authorization: 'Bearer mine' } }
   const { mcp, call, warnings } = createMcpHarness({}, { hosts: ['tools.test'], addresses })
-  await mcp.prepare(bringing({ web }))
+  await mcp.prepare(agentWithServers({ web }))
   expect(warnings).toEqual([])
-  expect(await call('mcp__web__echo', { text: 'a' })).toMatchObject({ success: true, output: 'heard' })
-  expect(here.asked).toContain(`tools/call tools.test:${here.port} Bearer mine`)
+  expect(await call('mcp__web__echo', { text: 'a' })).toMatchObject({ success: true, output: 'result' })
+  expect(local.requests).toContain(`tools/call tools.test:${local.port} Bearer mine`)
 })
 
-test('MC40 a server that is not ready after two seconds is reported while it is waited for', async () => {
-  const mute = createTestServer({ hang: ['initialize'] })
+test('MC40 a server that is not ready after two seconds is reported while the session waits', async () => {
+  const silent = createTestServer({ hang: ['initialize'] })
   const world = { sleep: (ms: number, signal?: AbortSignal) => wallClock.sleep(ms === 2000 ? 1 : ms, signal) }
-  const { mcp, warnings } = createMcpHarness({ mute: mute.config }, { world })
+  const { mcp, warnings } = createMcpHarness({ silent: silent.config }, { world })
   const preparing = mcp.prepare(TEST_AGENT)
   await waitUntil(() => warnings.length > 0)
-  expect(warnings).toEqual(["the MCP server 'mute' is not ready after 2000 ms; it is waited for up to 20000 ms"])
+  expect(warnings).toEqual(["the MCP server 'silent' is not ready after 2000 ms; waiting up to 20000 ms"])
   expect(mcp.status()).toMatchObject([{ state: 'starting' }])
   await mcp.close()
   await preparing
 })
 
-test('MC41 a permission for one call is for exactly its input, in whatever order it is written', async () => {
+test('MC41 the permission subject is the exact input, independent of key order', async () => {
   const { mcp } = createMcpHarness({ s: createTestServer().config })
   await mcp.prepare(TEST_AGENT)
   const subject = (input: unknown) => mcp.tools.get('mcp__s__echo')?.subject?.(input as never)
@@ -126,22 +139,22 @@ test('MC41 a permission for one call is for exactly its input, in whatever order
   expect(subject({ a: 'x', b: { c: 2, d: '1' } })).not.toBe(subject({ a: 'x', b: { c: 2, d: 1 } }))
 })
 
-/** A server at an address of this machine that answers with one tool, and what it was asked. */
-async function listening(): Promise<{ port: number; asked: string[] }> {
-  const asked: string[] = []
+/** Starts an HTTP MCP server with one tool that records its requests. */
+async function startHttpServer(): Promise<{ port: number; requests: string[] }> {
+  const requests: string[] = []
   const results: Record<string, unknown> = {
     initialize: {
       protocolVersion: '2025-06-18',
       capabilities: { tools: {} },
-      serverInfo: { name: 'here', version: '1' },
+      serverInfo: { name: 'local', version: '1' },
     },
     'tools/list': { tools: [{ name: 'echo', inputSchema: { type: 'object' } }] },
-    'tools/call': { content: [{ type: 'text', text: 'heard' }] },
+    'tools/call': { content: [{ type: 'text', text: 'result' }] },
   }
   const server = createServer(async (request, response) => {
     const body = (await request.toArray()).join('')
     const { id, method = request.method } = body === '' ? {} : (JSON.parse(body) as { id?: number; method?: string })
-    asked.push(`${method} ${request.headers.host} ${request.headers.authorization}`)
+    requests.push(`${method} ${request.headers.host} ${request.headers.authorization}`)
     if (request.method !== 'POST') return response.writeHead(405).end()
     if (id === undefined) return response.writeHead(202).end()
     response.writeHead(200, { 'content-type': 'application/json' })
@@ -150,5 +163,5 @@ async function listening(): Promise<{ port: number; asked: string[] }> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => void server.close().closeAllConnections())
   const address = server.address()
-  return { port: typeof address === 'object' && address ? address.port : 0, asked }
+  return { port: typeof address === 'object' && address ? address.port : 0, requests }
 }

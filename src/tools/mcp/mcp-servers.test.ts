@@ -6,20 +6,20 @@ import type { McpServers } from './mcp-servers.ts'
 
 const kinds = ({ tools }: McpServers) => Object.fromEntries([...tools.values()].map(({ name, kind }) => [name, kind]))
 
-test('MC1 nothing is started before it is needed, and what many need is started once', async () => {
-  const scene = createTestServer()
-  const { mcp, call } = createMcpHarness({ s: scene.config })
+test('MC1 a server is started on demand, and once for several sessions', async () => {
+  const server = createTestServer()
+  const { mcp, call } = createMcpHarness({ s: server.config })
   expect(mcp.status()).toMatchObject([{ name: 's', state: 'idle', tools: 0 }])
   expect(mcp.prepare(agent('reader', { tools: ['Read'] }))).toBeUndefined()
-  expect(scene.pids()).toEqual([])
+  expect(server.pids()).toEqual([])
   await Promise.all([mcp.prepare(TEST_AGENT), mcp.prepare(agent('other', { tools: ['mcp__s__echo'] }))])
   expect(mcp.prepare(TEST_AGENT)).toBeUndefined()
   await Promise.all([call('mcp__s__look'), call('mcp__s__echo', { text: 'a' })])
-  expect(scene.pids()).toHaveLength(1)
+  expect(server.pids()).toHaveLength(1)
   expect(mcp.status()).toMatchObject([{ name: 's', state: 'ready', tools: 13 }])
 })
 
-test('MC2 a tool is what the annotations of a trusted server say; without or against reason it acts', async () => {
+test('MC2 the kind of a tool follows the annotations of a trusted server; without or with contradictory ones it acts', async () => {
   const { mcp } = createMcpHarness({ s: { ...createTestServer().config, trust: true } })
   await mcp.prepare(TEST_AGENT)
   expect(kinds(mcp)).toMatchObject({
@@ -32,12 +32,12 @@ test('MC2 a tool is what the annotations of a trusted server say; without or aga
   expect(mcp.tools.get('mcp__s__put')?.category).toBe('action')
 })
 
-test('MC45 that a tool only reads is believed of servers that the operator trusts, and of no others', async () => {
+test('MC45 readOnlyHint is trusted only for servers with trust: true', async () => {
   const { config } = createTestServer()
-  const trusting = { ...config, trust: true }
-  const { mcp } = createMcpHarness({ plain: config, known: trusting })
-  const bringer = agent('bringer', { mcp_servers: { own: trusting, known: config } })
-  await Promise.all([mcp.prepare(TEST_AGENT), mcp.prepare(bringer)])
+  const trusted = { ...config, trust: true }
+  const { mcp } = createMcpHarness({ plain: config, known: trusted })
+  const owner = agent('owner', { mcp_servers: { own: trusted, known: config } })
+  await Promise.all([mcp.prepare(TEST_AGENT), mcp.prepare(owner)])
   expect(kinds(mcp)).toMatchObject({
     mcp__plain__look: 'idempotent',
     mcp__own__look: 'idempotent',
@@ -47,7 +47,7 @@ test('MC45 that a tool only reads is believed of servers that the operator trust
   expect(mcp.tools.get('mcp__own__look')?.category).toBe('action')
 })
 
-test('MC3 an answer is its text, its data as JSON, and words for everything else, whatever was promised', async () => {
+test('MC3 a result is its text, its structured content as JSON, and a description of other content', async () => {
   const { mcp, call } = createMcpHarness({ s: createTestServer({ noise: true }).config })
   await mcp.prepare(TEST_AGENT)
   expect(await call('mcp__s__echo', { text: 'hello' })).toEqual({ success: true, output: 'hello' })
@@ -64,7 +64,7 @@ test('MC3 an answer is its text, its data as JSON, and words for everything else
   ])
 })
 
-test('MC4 a tool without a usable name or schema is reported and left out; the others work', async () => {
+test('MC4 a tool with an invalid name or schema is reported and skipped; the others work', async () => {
   const fine = { type: 'object', properties: {} }
   const tools = [
     { name: 'echo', inputSchema: { type: 'object', properties: { text: { type: 'string' } } } },
@@ -84,102 +84,113 @@ test('MC4 a tool without a usable name or schema is reported and left out; the o
   expect([...mcp.tools.keys()]).toEqual(['mcp__s__echo', 'mcp__s__loose'])
   expect(await call('mcp__s__echo', { text: 'still here' })).toMatchObject({ output: 'still here' })
   expect(warnings).toHaveLength(9)
-  for (const words of ["'no schema'", "'unknown_type'", 'of "string"', '70', "'a/b'", 'too long', 'twice', 'no name']) {
-    expect(warnings.some((problem) => problem.includes(words) && problem.startsWith("MCP server 's'"))).toBe(true)
+  for (const text of [
+    "'no schema'",
+    "'unknown_type'",
+    'not "string"',
+    '70',
+    "'a/b'",
+    'too long',
+    'twice',
+    'no `name`',
+  ]) {
+    expect(warnings.some((problem) => problem.includes(text) && problem.startsWith("MCP server 's'"))).toBe(true)
   }
 })
 
-test('MC5 arguments that do not fit are not sent; a schema’s regular expressions cannot stop us', async () => {
+test('MC5 invalid arguments are not sent, and regular expressions of a schema are not executed', async () => {
   const evil = { type: 'string', pattern: '^(a+)+$', format: 'nonsense' }
   const properties = { pattern: evil, n: { type: 'integer' } }
   const inputSchema = { type: 'object', properties, required: ['pattern'], additionalProperties: false }
-  const scene = createTestServer({
+  const server = createTestServer({
     tools: [
       { name: 'echo', inputSchema },
       { name: 'refuse', inputSchema: { type: 'object' } },
     ],
   })
-  const { mcp, call } = createMcpHarness({ s: scene.config })
+  const { mcp, call } = createMcpHarness({ s: server.config })
   await mcp.prepare(TEST_AGENT)
-  await expect(call('mcp__s__echo', {})).rejects.toThrow(/do not fit its schema: .*pattern/)
+  await expect(call('mcp__s__echo', {})).rejects.toThrow(/do not match its schema: .*pattern/)
   await expect(call('mcp__s__echo', { pattern: 'a', n: 'x' })).rejects.toThrow('n must be integer')
-  expect(scene.log()).not.toContain('call echo')
+  expect(server.log()).not.toContain('call echo')
   await call('mcp__s__echo', { pattern: `${'a'.repeat(40)}!` })
-  expect(scene.log()).toContain('call echo')
-  const refused = await call('mcp__s__refuse', null)
-  expect(refused).toEqual({ success: false, error: 'expected numbers, whatever the schema says' })
+  expect(server.log()).toContain('call echo')
+  const failed = await call('mcp__s__refuse', null)
+  expect(failed).toEqual({ success: false, error: 'expected numbers, whatever the schema says' })
 })
 
-test('MC6 a server that is lost during a call is started again with the next one', async () => {
-  const scene = createTestServer()
-  const { mcp, call } = createMcpHarness({ s: scene.config })
+test('MC6 a server that is lost during a call is restarted by the next call', async () => {
+  const server = createTestServer()
+  const { mcp, call } = createMcpHarness({ s: server.config })
   await mcp.prepare(TEST_AGENT)
   const calling = call('mcp__s__hang')
-  await waitUntil(() => scene.log().includes('call hang'))
-  process.kill(scene.pids()[0] ?? 0, 'SIGKILL')
+  await waitUntil(() => server.log().includes('call hang'))
+  process.kill(server.pids()[0] ?? 0, 'SIGKILL')
   await expect(calling).rejects.toMatchObject({
     code: 'tool_failed',
-    message: "the MCP server 's' was lost while it worked on hang: signal SIGKILL",
-    hint: expect.stringMatching(/may or may not have taken effect.*started again with the next call/),
+    message: "the MCP server 's' was lost during hang: signal SIGKILL",
+    hint: expect.stringMatching(/may or may not have taken effect.*next call restarts the server/),
   })
   expect(await call('mcp__s__echo', { text: 'back' })).toMatchObject({ output: 'back' })
-  expect(scene.pids()).toHaveLength(2)
+  expect(server.pids()).toHaveLength(2)
 })
 
-test('MC7 a server that is lost twice stays lost; its tools say so and what to do', async () => {
-  const scene = createTestServer()
-  const { mcp, call } = createMcpHarness({ s: scene.config })
+test('MC7 a server that is lost twice is not restarted, and its tools say what to do', async () => {
+  const server = createTestServer()
+  const { mcp, call } = createMcpHarness({ s: server.config })
   await mcp.prepare(TEST_AGENT)
   await expect(call('mcp__s__die')).rejects.toThrow('exit code 3')
-  await expect(call('mcp__s__die')).rejects.toMatchObject({ hint: expect.stringContaining('do without its tools') })
+  await expect(call('mcp__s__die')).rejects.toMatchObject({
+    hint: expect.stringContaining('continue without its tools'),
+  })
   await expect(call('mcp__s__echo', { text: 'a' })).rejects.toMatchObject({
-    message: expect.stringContaining("the MCP server 's' failed twice and is not started again"),
-    hint: expect.stringContaining('do without its tools'),
+    message: expect.stringContaining("the MCP server 's' failed twice and is not restarted"),
+    hint: expect.stringContaining('continue without its tools'),
     retry: false,
   })
-  expect(scene.pids()).toHaveLength(2)
+  expect(server.pids()).toHaveLength(2)
   expect(mcp.prepare(TEST_AGENT)).toBeUndefined()
   expect(mcp.status()).toMatchObject([{ state: 'lost', tools: 13 }])
 })
 
-test('MC8 a server that hangs while it is started or asked for its tools is given up after the time limit', async () => {
-  const mute = createTestServer({ hang: ['initialize'] })
+test('MC8 a server that exceeds the timeout for starting or listing is killed and reported', async () => {
+  const silent = createTestServer({ hang: ['initialize'] })
   const slow = createTestServer({ hang: ['tools/list'] })
   const gone = { command: 'no-such-program-here' }
-  const starting = createMcpHarness({ mute: mute.config, gone }, { limits: { connect_ms: 400 } })
+  const starting = createMcpHarness({ silent: silent.config, gone }, { limits: { connect_ms: 400 } })
   const listing = createMcpHarness({ slow: slow.config }, { limits: { list_ms: 100 } })
   await Promise.all([starting, listing].map(({ mcp }) => mcp.prepare(TEST_AGENT)))
   expect([...starting.warnings, ...listing.warnings].toSorted()).toEqual([
     "the MCP server 'gone' could not be started: spawn no-such-program-here ENOENT",
-    "the MCP server 'mute' could not be started: it did not start within 400 ms",
+    "the MCP server 'silent' could not be started: it did not start within 400 ms",
     "the MCP server 'slow' could not be started: it did not list its tools within 100 ms",
   ])
   expect(listing.mcp.tools.size).toBe(0)
-  await waitUntil(() => ![...mute.pids(), ...slow.pids()].some(isAlive))
+  await waitUntil(() => ![...silent.pids(), ...slow.pids()].some(isAlive))
 })
 
-test('MC9 an abort ends a call at once and tells the server; the connection stays', async () => {
-  const scene = createTestServer()
-  const { mcp, call } = createMcpHarness({ s: scene.config })
+test('MC9 an abort ends a call at once and notifies the server; the connection stays open', async () => {
+  const server = createTestServer()
+  const { mcp, call } = createMcpHarness({ s: server.config })
   await mcp.prepare(TEST_AGENT)
-  const stop = new AbortController()
-  const calling = call('mcp__s__hang', {}, stop.signal)
-  await waitUntil(() => scene.log().includes('call hang'))
-  stop.abort(new Error('enough'))
-  await expect(calling).rejects.toThrow('enough')
-  await waitUntil(() => scene.log().includes('notifications/cancelled'))
+  const abort = new AbortController()
+  const calling = call('mcp__s__hang', {}, abort.signal)
+  await waitUntil(() => server.log().includes('call hang'))
+  abort.abort(new Error('aborted by the test'))
+  await expect(calling).rejects.toThrow('aborted by the test')
+  await waitUntil(() => server.log().includes('notifications/cancelled'))
   expect(await call('mcp__s__echo', { text: 'still there' })).toMatchObject({ output: 'still there' })
-  expect(scene.pids()).toHaveLength(1)
+  expect(server.pids()).toHaveLength(1)
 })
 
-test('MC10 closing leaves no process: not a stubborn server, not its helpers, not one that is being started', async () => {
+test('MC10 closing kills servers that ignore signals, their children, and servers that are starting', async () => {
   const stubborn = createTestServer({ ignoreEnd: true })
-  const mute = createTestServer({ hang: ['initialize'] })
-  const { mcp, call, warnings } = createMcpHarness({ stubborn: stubborn.config, mute: mute.config })
+  const silent = createTestServer({ hang: ['initialize'] })
+  const { mcp, call, warnings } = createMcpHarness({ stubborn: stubborn.config, silent: silent.config })
   const preparing = mcp.prepare(TEST_AGENT)
-  await waitUntil(() => mcp.tools.has('mcp__stubborn__helper') && mute.log().includes('initialize'))
+  await waitUntil(() => mcp.tools.has('mcp__stubborn__helper') && silent.log().includes('initialize'))
   const { output } = await call('mcp__stubborn__helper')
-  const pids = [...stubborn.pids(), ...mute.pids(), Number(String(output).slice(4))]
+  const pids = [...stubborn.pids(), ...silent.pids(), Number(String(output).slice(4))]
   expect(pids.map(isAlive)).toEqual([true, true, true])
   await mcp.close()
   await preparing
@@ -190,7 +201,7 @@ test('MC10 closing leaves no process: not a stubborn server, not its helpers, no
   expect(warnings).toEqual([])
 })
 
-test('MC11 when a server says that its tools changed, the registry follows', async () => {
+test('MC11 tools/list_changed updates the tool registry', async () => {
   const { mcp, call } = createMcpHarness({ s: createTestServer().config })
   await mcp.prepare(TEST_AGENT)
   expect(mcp.tools.has('mcp__s__grown')).toBe(false)
@@ -199,11 +210,11 @@ test('MC11 when a server says that its tools changed, the registry follows', asy
   expect(mcp.tools.has('mcp__s__put')).toBe(false)
 })
 
-test('MC17 a server whose message does not end is ended', async () => {
-  const scene = createTestServer()
-  const { mcp, call } = createMcpHarness({ s: scene.config })
+test('MC17 a server whose message exceeds the size limit is killed', async () => {
+  const server = createTestServer()
+  const { mcp, call } = createMcpHarness({ s: server.config })
   await mcp.prepare(TEST_AGENT)
-  await expect(call('mcp__s__torrent')).rejects.toThrow(/lost while it worked on torrent: .*(size|exceed)/i)
+  await expect(call('mcp__s__torrent')).rejects.toThrow(/lost during torrent: .*(size|exceed)/i)
   expect(await call('mcp__s__echo', { text: 'anew' })).toMatchObject({ output: 'anew' })
-  expect(isAlive(scene.pids()[0] ?? 0)).toBe(false)
+  expect(isAlive(server.pids()[0] ?? 0)).toBe(false)
 })

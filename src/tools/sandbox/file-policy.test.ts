@@ -3,41 +3,41 @@ import { existsSync, mkdirSync, readFileSync, readlinkSync, rmSync, symlinkSync 
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createToolWorkspace } from '../../../test/escape/tool-workspace.ts'
-import { createMcpHarness as servers, TEST_AGENT } from '../../../test/support/mcp-harness.ts'
+import { createMcpHarness, TEST_AGENT } from '../../../test/support/mcp-harness.ts'
 import { spawnSandboxedServer } from './open-sandbox.ts'
 
-/** An honest server that runs whatever it is asked to. */
+/** An MCP server that runs any command. */
 const SERVER = `
 import { createInterface } from 'node:readline'
 import { execSync } from 'node:child_process'
-const say = (id, result) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', id, result }) + '\\n')
+const respond = (id, result) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', id, result }) + '\\n')
 createInterface({ input: process.stdin }).on('line', (line) => {
   const { id, method, params } = JSON.parse(line)
   if (method === 'initialize') {
     const { protocolVersion } = params
-    say(id, { protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'n', version: '1' } })
+    respond(id, { protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'n', version: '1' } })
   }
-  if (method === 'tools/list') say(id, { tools: [{ name: 'run', description: 'runs', inputSchema: { type: 'object' } }] })
+  if (method === 'tools/list') respond(id, { tools: [{ name: 'run', description: 'runs', inputSchema: { type: 'object' } }] })
   if (method === 'tools/call') {
     const text = execSync('{ ' + params.arguments.command + '; } 2>&1; true').toString()
-    say(id, { content: [{ type: 'text', text }] })
+    respond(id, { content: [{ type: 'text', text }] })
   }
 })`
 
-async function served(prepare: (workspace: string) => void) {
-  const bench = createToolWorkspace()
-  execFileSync('git', ['init', '-q', bench.workspace])
-  bench.writeFile('server.mjs', SERVER)
-  prepare(bench.workspace)
-  const program = { command: process.execPath, args: ['server.mjs'] }
-  const { mcp, call } = servers({ s: program }, { sandbox: bench.toolbox.sandbox, unconfined: false })
+async function startServer(prepare: (workspace: string) => void) {
+  const fixture = createToolWorkspace()
+  execFileSync('git', ['init', '-q', fixture.workspace])
+  fixture.writeFile('server.mjs', SERVER)
+  prepare(fixture.workspace)
+  const config = { command: process.execPath, args: ['server.mjs'] }
+  const { mcp, call } = createMcpHarness({ s: config }, { sandbox: fixture.toolbox.sandbox, unconfined: false })
   await mcp.prepare(TEST_AGENT)
   const run = async (command: string) => String((await call('mcp__s__run', { command })).output)
-  return { bench, run, at: (path: string) => join(bench.workspace, path) }
+  return { fixture, run, inWorkspace: (path: string) => join(fixture.workspace, path) }
 }
 
-test('SB30 a server writes nothing into the folders of git, nor beside a link to what is protected', async () => {
-  const { bench, run, at } = await served((workspace) => {
+test('SB30 a server cannot write to git folders or to folders with a symlink to a protected path', async () => {
+  const { fixture, run, inWorkspace } = await startServer((workspace) => {
     mkdirSync(join(workspace, 'shared'))
     mkdirSync(join(workspace, '.claude'))
     symlinkSync('../shared', join(workspace, '.claude/agents'))
@@ -46,31 +46,36 @@ test('SB30 a server writes nothing into the folders of git, nor beside a link to
   expect(await run('mv .git git2')).toContain('busy')
   expect(await run('rm .claude/agents; mkdir .claude/agents')).toContain('Read-only')
   expect(await run('echo fine > made; cat made')).toContain('fine')
-  expect([existsSync(at('.git/commondir')), readlinkSync(at('.claude/agents'))]).toEqual([false, '../shared'])
-  bench[Symbol.dispose]()
+  expect([existsSync(inWorkspace('.git/commondir')), readlinkSync(inWorkspace('.claude/agents'))]).toEqual([
+    false,
+    '../shared',
+  ])
+  fixture[Symbol.dispose]()
 })
 
-test('SB30 a link in the root that a call replaced is put back when the call is over, and that is told', async () => {
-  const { bench, run, at } = await served((workspace) => {
+test('SB30 a symlink in the root that a call replaced is restored after the call and reported', async () => {
+  const { fixture, run, inWorkspace } = await startServer((workspace) => {
     mkdirSync(join(workspace, 'dots/agents'), { recursive: true })
     symlinkSync('dots', join(workspace, '.claude'))
   })
-  const said = await run('rm .claude; mkdir -p .claude/agents; echo evil > .claude/agents/evil.md')
-  expect(said).toMatch(/'.claude' is protected, and a link to 'dots' again; what stood there is now '.claude.replaced-/)
-  expect(readlinkSync(at('.claude'))).toBe('dots')
-  rmSync(at('.claude'))
-  bench.writeFile('.claude/agents/mine.md', 'of a person')
+  const output = await run('rm .claude; mkdir -p .claude/agents; echo evil > .claude/agents/evil.md')
+  expect(output).toMatch(
+    /'.claude' is protected and was restored as a symlink to 'dots'; its replacement was renamed to '.claude.replaced-/,
+  )
+  expect(readlinkSync(inWorkspace('.claude'))).toBe('dots')
+  rmSync(inWorkspace('.claude'))
+  fixture.writeFile('.claude/agents/mine.md', 'written by a person')
   expect(await run('echo fine')).toBe('fine\n')
-  expect(readFileSync(at('.claude/agents/mine.md'), 'utf8')).toBe('of a person')
-  bench[Symbol.dispose]()
+  expect(readFileSync(inWorkspace('.claude/agents/mine.md'), 'utf8')).toBe('written by a person')
+  fixture[Symbol.dispose]()
 })
 
-test('SB30 commands still commit', async () => {
-  using bench = createToolWorkspace()
-  execFileSync('git', ['init', '-q', bench.workspace])
-  const server = await spawnSandboxedServer(bench.toolbox.sandbox, { command: ['cat'] })
+test('SB30 commands can still commit while a server runs', async () => {
+  using fixture = createToolWorkspace()
+  execFileSync('git', ['init', '-q', fixture.workspace])
+  const server = await spawnSandboxedServer(fixture.toolbox.sandbox, { command: ['cat'] })
   const commit = 'git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x && git log --oneline | wc -l'
-  expect((await bench.call('Bash', { command: commit })).text.trim()).toBe('1')
+  expect((await fixture.call('Bash', { command: commit })).text.trim()).toBe('1')
   server.child.stdin?.end()
   await server.ended
 })

@@ -4,19 +4,19 @@ import { existsSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { killSandbox } from './kill-process.ts'
 
-test('SB29 what has left the group of the program that is ended ends with it', async () => {
+test('SB29 processes that left the process group are killed too', async () => {
   const script = 'setsid sh -c "echo \\$\\$; setsid sleep 98; true" & wait'
   const child = spawn('sh', ['-c', script], { detached: true, stdio: ['ignore', 'pipe', 'ignore'] })
   const [chunk] = (await once(child.stdout, 'data')) as [Buffer]
-  const left = Number(String(chunk))
-  expect(existsSync(`/proc/${left}`)).toBe(true)
+  const pid = Number(String(chunk))
+  expect(existsSync(`/proc/${pid}`)).toBe(true)
   killSandbox(child)
-  // Closed means that nobody holds its output open any more.
+  // `close` means that no process holds the output pipe open.
   await once(child, 'close')
   expect(child.signalCode).toBe('SIGKILL')
 })
 
-test('SB29 a program that has ended is left alone: its number may be that of another', async () => {
+test('SB29 a pid is not signalled after the exit of its process (pid reuse)', async () => {
   const child = spawn('true', { stdio: 'ignore' })
   await once(child, 'exit')
   const bystander = spawn('sleep', ['98'], { stdio: 'ignore' })

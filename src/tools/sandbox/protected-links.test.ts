@@ -18,34 +18,35 @@ import { openWorkspace } from '../files/workspace.ts'
 import { ProtectedLinks } from './protected-links.ts'
 
 let folder: string
-const at = (...names: string[]) => join(folder, ...names)
+const inFolder = (...names: string[]) => join(folder, ...names)
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'troupe-links-'))
-  mkdirSync(at('work', 'sub'), { recursive: true })
-  mkdirSync(at('real.git'))
-  mkdirSync(at('other', '.git'), { recursive: true })
-  writeFileSync(at('other', '.git', 'config'), 'mine')
+  mkdirSync(inFolder('work', 'sub'), { recursive: true })
+  mkdirSync(inFolder('real.git'))
+  mkdirSync(inFolder('other', '.git'), { recursive: true })
+  writeFileSync(inFolder('other', '.git', 'config'), 'mine')
 })
 afterEach(() => {
-  for (const name of readdirSync(at('work', 'sub'))) {
-    const shut = at('work', 'sub', name, 'shut')
-    if (name.includes('.replaced-') && existsSync(shut)) chmodSync(shut, 0o700)
+  for (const name of readdirSync(inFolder('work', 'sub'))) {
+    const locked = inFolder('work', 'sub', name, 'locked')
+    if (name.includes('.replaced-') && existsSync(locked)) chmodSync(locked, 0o700)
   }
   rmSync(folder, { recursive: true, force: true })
 })
 
-const asideIn = (...names: string[]) => readdirSync(at(...names)).filter((name) => name.includes('.replaced-'))
+const quarantinedIn = (...names: string[]) =>
+  readdirSync(inFolder(...names)).filter((name) => name.includes('.replaced-'))
 
-function opened() {
-  const workspace = openWorkspace(at('work'))
+function openLinks() {
+  const workspace = openWorkspace(inFolder('work'))
   return { links: new ProtectedLinks(workspace), git: join(workspace.realPath, 'sub', '.git') }
 }
 
-test('SB21 whatever was put in the place of a protected link, the link is there again', () => {
-  const { links, git } = opened()
-  symlinkSync(at('real.git'), git)
-  const made = [
+test('SB21 a replaced symlink to a protected path is restored', () => {
+  const { links, git } = openLinks()
+  symlinkSync(inFolder('real.git'), git)
+  const replacements = [
     () => {
       rmSync(git)
       mkdirSync(join(git, 'hooks'), { recursive: true })
@@ -56,25 +57,25 @@ test('SB21 whatever was put in the place of a protected link, the link is there 
     },
     () => {
       rmSync(git)
-      mkdirSync(join(git, 'shut', 'hooks'), { recursive: true })
-      chmodSync(join(git, 'shut'), 0)
-      chmodSync(at('work', 'sub'), 0o500)
+      mkdirSync(join(git, 'locked', 'hooks'), { recursive: true })
+      chmodSync(join(git, 'locked'), 0)
+      chmodSync(inFolder('work', 'sub'), 0o500)
     },
     () => rmSync(git),
-    () => renameSync(git, at('work', 'away')),
+    () => renameSync(git, inFolder('work', 'away')),
   ]
-  for (const replace of made) {
-    const leave = links.beginCommand([git])
+  for (const replace of replacements) {
+    const endCommand = links.beginCommand([git])
     replace()
-    expect(leave()).toEqual([expect.stringContaining("'sub/.git' is protected, and a link to")])
-    expect(readlinkSync(git)).toBe(at('real.git'))
+    expect(endCommand()).toEqual([expect.stringContaining("'sub/.git' is protected and was restored as a symlink to")])
+    expect(readlinkSync(git)).toBe(inFolder('real.git'))
   }
-  expect(asideIn('work', 'sub').length).toBe(3)
+  expect(quarantinedIn('work', 'sub').length).toBe(3)
 })
 
-test('SB21 a link that one command made does not count for another that begins meanwhile', () => {
-  const { links, git } = opened()
-  symlinkSync(at('real.git'), git)
+test('SB21 a symlink that one command created is not recorded for a concurrent command', () => {
+  const { links, git } = openLinks()
+  symlinkSync(inFolder('real.git'), git)
   const first = links.beginCommand([git])
   rmSync(git)
   symlinkSync('evil', git)
@@ -83,12 +84,12 @@ test('SB21 a link that one command made does not count for another that begins m
   rmSync(git)
   symlinkSync('worse', git)
   second()
-  expect(readlinkSync(git)).toBe(at('real.git'))
+  expect(readlinkSync(git)).toBe(inFolder('real.git'))
 })
 
-test('SB21 what a person changed between two commands stays', () => {
-  const { links, git } = opened()
-  symlinkSync(at('real.git'), git)
+test('SB21 changes that a person made between two commands are kept', () => {
+  const { links, git } = openLinks()
+  symlinkSync(inFolder('real.git'), git)
   links.beginCommand([git])()
   rmSync(git)
   mkdirSync(git)
@@ -97,32 +98,34 @@ test('SB21 what a person changed between two commands stays', () => {
   expect(() => readlinkSync(git)).toThrow('EINVAL')
 })
 
-test('SB22 what stands in the place of a link is moved aside and told, with all that is in it', () => {
-  const { links, git } = opened()
-  symlinkSync(at('real.git'), git)
-  const leave = links.beginCommand([git])
+test('SB22 what replaced a symlink is renamed and reported, with its content', () => {
+  const { links, git } = openLinks()
+  symlinkSync(inFolder('real.git'), git)
+  const endCommand = links.beginCommand([git])
   rmSync(git)
   mkdirSync(git)
   writeFileSync(join(git, 'mine.md'), 'hours of work')
-  const [note] = leave()
-  const [aside = ''] = asideIn('work', 'sub')
-  expect(note).toContain(`what stood there is now 'sub/${aside}'`)
-  expect(readFileSync(at('work', 'sub', aside, 'mine.md'), 'utf8')).toBe('hours of work')
-  expect(leave()).toEqual([])
+  const [note] = endCommand()
+  const [newName = ''] = quarantinedIn('work', 'sub')
+  expect(note).toContain(`its replacement was renamed to 'sub/${newName}'`)
+  expect(readFileSync(inFolder('work', 'sub', newName, 'mine.md'), 'utf8')).toBe('hours of work')
+  expect(endCommand()).toEqual([])
 })
 
-test('SB21 a folder that became a link leads the repair nowhere', () => {
-  const { links, git } = opened()
-  symlinkSync(at('real.git'), git)
+test('SB21 a folder that became a symlink does not redirect the repair', () => {
+  const { links, git } = openLinks()
+  symlinkSync(inFolder('real.git'), git)
   const first = links.beginCommand([git])
-  renameSync(at('work', 'sub'), at('work', 'away'))
-  symlinkSync(at('other'), at('work', 'sub'))
+  renameSync(inFolder('work', 'sub'), inFolder('work', 'away'))
+  symlinkSync(inFolder('other'), inFolder('work', 'sub'))
   expect(first()).toEqual([])
-  expect(existsSync(at('other', '.git', 'config'))).toBe(true)
-  mkdirSync(at('work', 'inner', '.git'), { recursive: true })
+  expect(existsSync(inFolder('other', '.git', 'config'))).toBe(true)
+  mkdirSync(inFolder('work', 'inner', '.git'), { recursive: true })
   const second = links.beginCommand([git])
-  rmSync(at('work', 'sub'))
-  symlinkSync('inner', at('work', 'sub'))
-  expect(second()).toEqual([expect.stringContaining(`'sub' is protected, and a link to '${at('other')}' again`)])
-  expect(existsSync(at('work', 'inner', '.git'))).toBe(true)
+  rmSync(inFolder('work', 'sub'))
+  symlinkSync('inner', inFolder('work', 'sub'))
+  expect(second()).toEqual([
+    expect.stringContaining(`'sub' is protected and was restored as a symlink to '${inFolder('other')}'`),
+  ])
+  expect(existsSync(inFolder('work', 'inner', '.git'))).toBe(true)
 })

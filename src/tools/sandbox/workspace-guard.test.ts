@@ -5,92 +5,94 @@ import type { ToolWorkspace } from '../../../test/escape/tool-workspace.ts'
 import { createToolWorkspace } from '../../../test/escape/tool-workspace.ts'
 import { spawnSandboxedServer } from './open-sandbox.ts'
 
-/** A command that goes on a step whenever it is told to. */
-async function stepping({ toolbox }: ToolWorkspace, ...steps: string[]) {
+/** Starts a command that waits after each step until `continueCommand` is called. */
+async function startStepwise({ toolbox }: ToolWorkspace, ...steps: string[]) {
   const command = steps.map((step) => `${step}; echo done; read`).join('; ')
-  const work = await toolbox.sandbox.spawn({ command, stdin: 'pipe' })
-  const waiting = steps.map(() => Promise.withResolvers<void>())
+  const running = await toolbox.sandbox.spawn({ command, stdin: 'pipe' })
+  const pending = steps.map(() => Promise.withResolvers<void>())
   let done = 0
-  work.child.stdout?.on('data', (chunk: Buffer) => {
-    for (const _ of chunk.toString('utf8').matchAll(/done\n/g)) waiting[done++]?.resolve()
+  running.child.stdout?.on('data', (chunk: Buffer) => {
+    for (const _ of chunk.toString('utf8').matchAll(/done\n/g)) pending[done++]?.resolve()
   })
-  const reached = waiting.map(({ promise }) => promise)
-  const ended = async () => {
-    work.child.stdin?.end()
-    return work.ended
+  const reached = pending.map(({ promise }) => promise)
+  const end = async () => {
+    running.child.stdin?.end()
+    return running.ended
   }
-  return { reached, goOn: () => work.child.stdin?.write('\n'), ended }
+  return { reached, continueCommand: () => running.child.stdin?.write('\n'), end }
 }
 
-test('SB28 nothing outside is removed by way of a link that another command made', async () => {
-  using bench = createToolWorkspace()
-  const repository = join(bench.outside, 'repository')
-  const work = join(bench.outside, 'other/commondir')
-  for (const folder of [repository, work]) mkdirSync(folder, { recursive: true })
+test('SB28 a symlink of another command does not make Troupe delete anything outside', async () => {
+  using fixture = createToolWorkspace()
+  const repository = join(fixture.outside, 'repository')
+  const otherFolder = join(fixture.outside, 'other/commondir')
+  for (const folder of [repository, otherFolder]) mkdirSync(folder, { recursive: true })
   writeFileSync(join(repository, 'commondir'), '../..\n')
-  writeFileSync(join(work, 'work.txt'), 'of a person')
-  const first = await stepping(
-    bench,
+  writeFileSync(join(otherFolder, 'work.txt'), 'written by a person')
+  const first = await startStepwise(
+    fixture,
     'mkdir -p a/.git/hooks b/.git/hooks; touch a/.git/config b/.git/config',
-    `mv a/.git a/old; ln -s ${repository} a/.git; mv b/.git b/old; ln -s ${bench.outside}/other b/.git`,
+    `mv a/.git a/old; ln -s ${repository} a/.git; mv b/.git b/old; ln -s ${fixture.outside}/other b/.git`,
   )
   await first.reached[0]
-  const second = await stepping(bench, 'true')
+  const second = await startStepwise(fixture, 'true')
   await second.reached[0]
-  first.goOn()
+  first.continueCommand()
   await first.reached[1]
-  // The trap stands: by its name, the file in the other repository is in reach.
-  expect(readdirSync(join(bench.workspace, 'a/.git/'))).toEqual(['commondir'])
-  await second.ended()
-  await first.ended()
+  // The trap is set: by its path, the file of the other repository is reachable.
+  expect(readdirSync(join(fixture.workspace, 'a/.git/'))).toEqual(['commondir'])
+  await second.end()
+  await first.end()
   expect(readFileSync(join(repository, 'commondir'), 'utf8')).toBe('../..\n')
-  expect(readFileSync(join(work, 'work.txt'), 'utf8')).toBe('of a person')
+  expect(readFileSync(join(otherFolder, 'work.txt'), 'utf8')).toBe('written by a person')
 })
 
-test('SB28 a redirection that a command leaves is moved aside and told, whatever it is', async () => {
-  using bench = createToolWorkspace()
-  bench.writeFile('.git/config', '')
+test('SB28 a commondir that a command creates is renamed and reported', async () => {
+  using fixture = createToolWorkspace()
+  fixture.writeFile('.git/config', '')
   for (const make of ['echo ../evil > .git/commondir', 'mkdir .git/commondir; echo x > .git/commondir/x']) {
-    const { text } = await bench.call('Bash', { command: make })
-    expect(text).toMatch(/'\.git\/commondir' would lead git astray; it is now '\.git\/commondir\.replaced-/)
-    expect(existsSync(join(bench.workspace, '.git/commondir'))).toBe(false)
+    const { text } = await fixture.call('Bash', { command: make })
+    expect(text).toMatch(
+      /'\.git\/commondir' would redirect git to other hooks; it was renamed to '\.git\/commondir\.replaced-/,
+    )
+    expect(existsSync(join(fixture.workspace, '.git/commondir'))).toBe(false)
   }
-  expect(readdirSync(join(bench.workspace, '.git')).filter((name) => name.includes('replaced')).length).toBe(2)
+  expect(readdirSync(join(fixture.workspace, '.git')).filter((name) => name.includes('replaced')).length).toBe(2)
 })
 
-test('SB28 nothing is made where a repository points to, outside', async () => {
-  using bench = createToolWorkspace()
-  mkdirSync(join(bench.outside, 'victim'))
-  bench.writeFile('a/.git', `gitdir: ${bench.outside}/victim\n`)
-  mkdirSync(join(bench.workspace, 'b'))
-  symlinkSync(join(bench.outside, 'victim'), join(bench.workspace, 'b/.git'))
-  mkdirSync(join(bench.workspace, 'c/.git/modules'), { recursive: true })
-  mkdirSync(join(bench.outside, 'module'))
-  writeFileSync(join(bench.outside, 'module/HEAD'), '')
-  symlinkSync(join(bench.outside, 'module'), join(bench.workspace, 'c/.git/modules/m'))
-  expect(await bench.call('Bash', { command: 'echo fine' })).toMatchObject({ success: true })
-  expect(readdirSync(join(bench.outside, 'victim'))).toEqual([])
-  expect(readdirSync(join(bench.outside, 'module'))).toEqual(['HEAD'])
+test('SB28 nothing is created in a git folder outside the workspace', async () => {
+  using fixture = createToolWorkspace()
+  mkdirSync(join(fixture.outside, 'victim'))
+  fixture.writeFile('a/.git', `gitdir: ${fixture.outside}/victim\n`)
+  mkdirSync(join(fixture.workspace, 'b'))
+  symlinkSync(join(fixture.outside, 'victim'), join(fixture.workspace, 'b/.git'))
+  mkdirSync(join(fixture.workspace, 'c/.git/modules'), { recursive: true })
+  mkdirSync(join(fixture.outside, 'module'))
+  writeFileSync(join(fixture.outside, 'module/HEAD'), '')
+  symlinkSync(join(fixture.outside, 'module'), join(fixture.workspace, 'c/.git/modules/m'))
+  expect(await fixture.call('Bash', { command: 'echo fine' })).toMatchObject({ success: true })
+  expect(readdirSync(join(fixture.outside, 'victim'))).toEqual([])
+  expect(readdirSync(join(fixture.outside, 'module'))).toEqual(['HEAD'])
 })
 
-test('SB22 a server at work does not have what a person does meanwhile undone', async () => {
-  using bench = createToolWorkspace()
-  bench.writeFile('shared/good.md', 'good')
-  mkdirSync(join(bench.workspace, '.claude'))
-  const agents = join(bench.workspace, '.claude/agents')
+test('SB22 changes that a person makes while a server runs are kept', async () => {
+  using fixture = createToolWorkspace()
+  fixture.writeFile('shared/good.md', 'good')
+  mkdirSync(join(fixture.workspace, '.claude'))
+  const agents = join(fixture.workspace, '.claude/agents')
   symlinkSync('../shared', agents)
-  const server = await spawnSandboxedServer(bench.toolbox.sandbox, { command: ['cat'] })
+  const server = await spawnSandboxedServer(fixture.toolbox.sandbox, { command: ['cat'] })
   rmSync(agents)
-  bench.writeFile('.claude/agents/mine.md', 'hours of work')
-  expect(await bench.call('Bash', { command: 'echo fine' })).toMatchObject({ output: 'fine\n' })
+  fixture.writeFile('.claude/agents/mine.md', 'hours of work')
+  expect(await fixture.call('Bash', { command: 'echo fine' })).toMatchObject({ output: 'fine\n' })
   server.child.stdin?.end()
   await server.ended
   expect(readFileSync(join(agents, 'mine.md'), 'utf8')).toBe('hours of work')
 })
 
-test('SB31 a command that takes the right to write from the workspace leaves no cover behind', async () => {
-  using bench = createToolWorkspace()
-  expect(await bench.call('Bash', { command: 'chmod 500 .' })).toMatchObject({ success: true })
-  expect(statSync(bench.workspace).mode & 0o300).toBe(0o300)
-  expect(readdirSync(bench.workspace).filter((name) => name !== '.troupe')).toEqual([])
+test('SB31 a command that removes the write permission of the workspace leaves no mount point behind', async () => {
+  using fixture = createToolWorkspace()
+  expect(await fixture.call('Bash', { command: 'chmod 500 .' })).toMatchObject({ success: true })
+  expect(statSync(fixture.workspace).mode & 0o300).toBe(0o300)
+  expect(readdirSync(fixture.workspace).filter((name) => name !== '.troupe')).toEqual([])
 })

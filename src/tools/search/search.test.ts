@@ -6,72 +6,73 @@ import type { ToolCallOutcome, ToolWorkspace } from '../../../test/escape/tool-w
 import { callTool, createToolWorkspace } from '../../../test/escape/tool-workspace.ts'
 import { createTools } from '../tools.ts'
 
-/** The same workspace searched with ripgrep in its jail, with ripgrep alone, and without it. */
-function both(): ToolWorkspace & { all(tool: string, input: unknown): Promise<ToolCallOutcome[]> } {
-  const bench = createToolWorkspace()
-  const bare = createTools({ workspace: bench.workspace, sandbox: 'none' })
-  const without = createTools({ workspace: bench.workspace, sandbox: 'none', ripgrep: false })
-  const boxes = [bench.toolbox, bare, without]
-  return { ...bench, all: (tool, input) => Promise.all(boxes.map((box) => callTool(box, tool, input))) }
+/** One workspace with three search engines: sandboxed ripgrep, plain ripgrep, and JavaScript. */
+function createEngines(): ToolWorkspace & { all(tool: string, input: unknown): Promise<ToolCallOutcome[]> } {
+  const fixture = createToolWorkspace()
+  const plain = createTools({ workspace: fixture.workspace, sandbox: 'none' })
+  const javascript = createTools({ workspace: fixture.workspace, sandbox: 'none', ripgrep: false })
+  const toolboxes = [fixture.toolbox, plain, javascript]
+  return { ...fixture, all: (tool, input) => Promise.all(toolboxes.map((box) => callTool(box, tool, input))) }
 }
 
-const benches: ToolWorkspace[] = []
+const fixtures: ToolWorkspace[] = []
 afterAll(() => {
-  for (const each of benches) each[Symbol.dispose]()
+  for (const used of fixtures) used[Symbol.dispose]()
 })
 
-function fresh() {
-  const bench = both()
-  benches.push(bench)
-  return bench
+function createFixture() {
+  const fixture = createEngines()
+  fixtures.push(fixture)
+  return fixture
 }
 
-async function same(bench: ReturnType<typeof both>, tool: string, input: unknown): Promise<string> {
-  const [jailed, bare, without] = await bench.all(tool, input)
-  expect(without?.text, JSON.stringify(input)).toBe(jailed?.text)
-  expect(bare?.text, JSON.stringify(input)).toBe(jailed?.text)
-  return jailed?.text ?? ''
+/** Calls the tool with all engines and expects equal results. */
+async function callAll(fixture: ReturnType<typeof createEngines>, tool: string, input: unknown): Promise<string> {
+  const [sandboxed, plain, javascript] = await fixture.all(tool, input)
+  expect(javascript?.text, JSON.stringify(input)).toBe(sandboxed?.text)
+  expect(plain?.text, JSON.stringify(input)).toBe(sandboxed?.text)
+  return sandboxed?.text ?? ''
 }
 
 describe('Glob', () => {
-  test('TO17 Glob finds files by pattern, in order, hidden ones too, and none that .gitignore hides', async () => {
-    const bench = fresh()
+  test('TO17 Glob returns matching files sorted, with hidden files, without those that .gitignore excludes', async () => {
+    const fixture = createFixture()
     for (const path of ['a.ts', 'src/b.ts', 'src/deep/c.tsx', '.env', 'dist/d.ts', 'src/dist.ts', '.git/config']) {
-      bench.writeFile(path, '')
+      fixture.writeFile(path, '')
     }
-    bench.writeFile('.gitignore', 'dist/\n')
-    expect(await same(bench, 'Glob', { pattern: '*.ts' })).toBe('a.ts\nsrc/b.ts\nsrc/dist.ts')
-    expect(await same(bench, 'Glob', { pattern: 'src/**' })).toBe('src/b.ts\nsrc/deep/c.tsx\nsrc/dist.ts')
-    expect(await same(bench, 'Glob', { pattern: '**/*.{tsx,env}' })).toBe('.env\nsrc/deep/c.tsx')
-    expect(await same(bench, 'Glob', { pattern: '*.ts', path: 'src' })).toBe('src/b.ts\nsrc/dist.ts')
-    expect(await same(bench, 'Glob', { pattern: '**/*.ts', path: 'dist' })).toBe('dist/d.ts')
-    expect(await same(bench, 'Glob', { pattern: `${bench.workspace}/src/*.ts` })).toBe('src/b.ts\nsrc/dist.ts')
-    expect(await same(bench, 'Glob', { pattern: '*.none' })).toBe('[no file has such a name]')
+    fixture.writeFile('.gitignore', 'dist/\n')
+    expect(await callAll(fixture, 'Glob', { pattern: '*.ts' })).toBe('a.ts\nsrc/b.ts\nsrc/dist.ts')
+    expect(await callAll(fixture, 'Glob', { pattern: 'src/**' })).toBe('src/b.ts\nsrc/deep/c.tsx\nsrc/dist.ts')
+    expect(await callAll(fixture, 'Glob', { pattern: '**/*.{tsx,env}' })).toBe('.env\nsrc/deep/c.tsx')
+    expect(await callAll(fixture, 'Glob', { pattern: '*.ts', path: 'src' })).toBe('src/b.ts\nsrc/dist.ts')
+    expect(await callAll(fixture, 'Glob', { pattern: '**/*.ts', path: 'dist' })).toBe('dist/d.ts')
+    expect(await callAll(fixture, 'Glob', { pattern: `${fixture.workspace}/src/*.ts` })).toBe('src/b.ts\nsrc/dist.ts')
+    expect(await callAll(fixture, 'Glob', { pattern: '*.none' })).toBe('[no files match]')
   })
 
-  test('TO18 a long list comes in pages', async () => {
-    const bench = fresh()
-    for (let at = 0; at < 30; at++) bench.writeFile(`f${String(at).padStart(2, '0')}`, '')
-    const text = await same(bench, 'Glob', { pattern: 'f*', head_limit: 10, offset: 5 })
-    expect(text).toContain('[6 to 15 of 30; go on with offset 15]')
+  test('TO18 a long list is returned in pages', async () => {
+    const fixture = createFixture()
+    for (let index = 0; index < 30; index++) fixture.writeFile(`f${String(index).padStart(2, '0')}`, '')
+    const text = await callAll(fixture, 'Glob', { pattern: 'f*', head_limit: 10, offset: 5 })
+    expect(text).toContain('[6 to 15 of 30; continue with offset 15]')
     expect(text.split('\n')).toHaveLength(11)
   })
 })
 
 describe('Grep', () => {
-  test('TO19 Grep answers alike with and without ripgrep: modes, context, case, types, globs, pages', async () => {
-    const bench = fresh()
-    bench.writeFile('a.ts', 'const alpha = 1\nconst beta = 2\n\nconst gamma = 3\nexport { alpha }\n')
-    bench.writeFile('src/b.js', 'Alpha\r\nbeta\r\n')
-    bench.writeFile('note.md', '# alpha\n'.repeat(40))
-    bench.writeFile('bin', Buffer.from('alpha\n\0alpha\n'))
+  test('TO19 Grep returns the same results with and without ripgrep: modes, context, case, types, globs, pages', async () => {
+    const fixture = createFixture()
+    fixture.writeFile('a.ts', 'const alpha = 1\nconst beta = 2\n\nconst gamma = 3\nexport { alpha }\n')
+    fixture.writeFile('src/b.js', 'Alpha\r\nbeta\r\n')
+    fixture.writeFile('note.md', '# alpha\n'.repeat(40))
+    fixture.writeFile('bin', Buffer.from('alpha\n\0alpha\n'))
     const mode = { output_mode: 'content' }
-    expect(await same(bench, 'Grep', { pattern: 'alpha' })).toContain('a.ts\n')
-    expect(await same(bench, 'Grep', { pattern: 'alpha', ...mode, type: 'ts' })).toBe(
+    expect(await callAll(fixture, 'Grep', { pattern: 'alpha' })).toContain('a.ts\n')
+    expect(await callAll(fixture, 'Grep', { pattern: 'alpha', ...mode, type: 'ts' })).toBe(
       'a.ts:1:const alpha = 1\na.ts:5:export { alpha }',
     )
-    const around = await same(bench, 'Grep', { pattern: 'alpha', ...mode, glob: '*.ts', '-C': 1 })
-    expect(around).toBe(
+    const withContext = await callAll(fixture, 'Grep', { pattern: 'alpha', ...mode, glob: '*.ts', '-C': 1 })
+    expect(withContext).toBe(
       'a.ts:1:const alpha = 1\na.ts-2-const beta = 2\n--\na.ts-4-const gamma = 3\na.ts:5:export { alpha }',
     )
     const inputs = [
@@ -90,11 +91,11 @@ describe('Grep', () => {
       { pattern: '(?=alpha)' },
       { pattern: '(a)\\1' },
     ]
-    for (const input of inputs) await same(bench, 'Grep', input)
+    for (const input of inputs) await callAll(fixture, 'Grep', input)
   })
 
-  test('TO20 expressions mean the same in both engines', async () => {
-    const bench = fresh()
+  test('TO20 patterns have the same meaning in both engines', async () => {
+    const fixture = createFixture()
     const lines = [
       'foo bar',
       'foo-bar',
@@ -110,7 +111,7 @@ describe('Grep', () => {
       '١٢',
       'naïve_1',
     ]
-    bench.writeFile('t.txt', `${lines.join('\n')}\n`)
+    fixture.writeFile('t.txt', `${lines.join('\n')}\n`)
     const patterns = [
       '\\bbar\\b',
       '\\w+ \\d',
@@ -134,21 +135,21 @@ describe('Grep', () => {
       '.\\B.',
     ]
     for (const pattern of patterns) {
-      const text = await same(bench, 'Grep', { pattern, output_mode: 'content' })
+      const text = await callAll(fixture, 'Grep', { pattern, output_mode: 'content' })
       expect(text, pattern).toContain('t.txt:')
     }
   })
 
-  test('TO76 neither a pattern nor a .gitignore makes a search run away', async () => {
-    const bench = fresh()
-    bench.writeFile('a'.repeat(250), 'word\n')
+  test('TO76 no glob in a search or a .gitignore causes exponential run time', async () => {
+    const fixture = createFixture()
+    fixture.writeFile('a'.repeat(250), 'word\n')
     const blanks = `c${' '.repeat(100_000)}d`
-    bench.writeFile('.gitignore', `${'*a'.repeat(60)}*b\n${'**/*a*a*a*a/'.repeat(20)}b\n${blanks}\n`)
-    expect(await same(bench, 'Glob', { pattern: `${'*a'.repeat(100)}*b` })).toContain('no file has such a name')
-    expect(await same(bench, 'Glob', { pattern: `${'*a'.repeat(100)}*` })).toContain('aaa')
+    fixture.writeFile('.gitignore', `${'*a'.repeat(60)}*b\n${'**/*a*a*a*a/'.repeat(20)}b\n${blanks}\n`)
+    expect(await callAll(fixture, 'Glob', { pattern: `${'*a'.repeat(100)}*b` })).toContain('no files match')
+    expect(await callAll(fixture, 'Glob', { pattern: `${'*a'.repeat(100)}*` })).toContain('aaa')
   })
 
-  test('TO21 .gitignore hides the same files from both engines, however it is written', async () => {
+  test('TO21 .gitignore files exclude the same files in both engines', async () => {
     const rules = [
       '*.log',
       '!keep.log',
@@ -166,72 +167,72 @@ describe('Grep', () => {
     ]
     const names = ['top', 'keep.log', 'x.log', 'x.txt', 'keep', 'z', 'deep', 'sp ace', '#h', 'qq', 'b', 'plain']
     for (let seed = 1; seed <= 12; seed++) {
-      const random = randomOf(seed)
-      const bench = fresh()
-      for (let at = 0; at < 40; at++) {
+      const random = createRandom(seed)
+      const fixture = createFixture()
+      for (let count = 0; count < 40; count++) {
         const depth = 1 + Math.floor(random() * 3)
         const folders = Array.from({ length: depth }, () => pick(random, ['a', 'b', 'c', 'd', 'e', 'deep', 'm']))
         const path = [...folders, pick(random, names)].slice(random() < 0.3 ? -1 : 0).join('/')
         try {
-          bench.writeFile(path, 'word\n')
+          fixture.writeFile(path, 'word\n')
         } catch {
-          // A file has the name of a folder.
+          // The path is already a folder.
         }
       }
       for (const folder of ['', 'a/', 'd/', 'm/']) {
         const chosen = rules.filter(() => random() < 0.4)
         try {
-          bench.writeFile(`${folder}.gitignore`, chosen.join('\n'))
+          fixture.writeFile(`${folder}.gitignore`, chosen.join('\n'))
         } catch {
-          // The same.
+          // The folder is a file.
         }
       }
       for (const path of ['.', 'a', 'd', 'm', 'b']) {
-        await same(bench, 'Glob', { pattern: '**', path })
-        await same(bench, 'Grep', { pattern: 'word', path })
+        await callAll(fixture, 'Glob', { pattern: '**', path })
+        await callAll(fixture, 'Grep', { pattern: 'word', path })
       }
     }
   }, 60_000)
 
-  test('TO22 links are not followed, and a circle of folders ends', async () => {
-    const bench = fresh()
-    bench.writeFile('real/a.txt', 'word')
-    symlinkSync('..', join(bench.workspace, 'real/up'))
-    symlinkSync(bench.outside, join(bench.workspace, 'out'))
-    execFileSync('sh', ['-c', `echo word > ${bench.outside}/secret.txt`])
-    expect(await same(bench, 'Grep', { pattern: 'word' })).toBe('real/a.txt')
-    expect(await same(bench, 'Glob', { pattern: '**' })).toBe('real/a.txt')
-    expect(await same(bench, 'Grep', { pattern: 'word', path: 'out' })).toContain('outside the workspace')
+  test('TO22 searches do not follow symlinks, and a symlink loop ends', async () => {
+    const fixture = createFixture()
+    fixture.writeFile('real/a.txt', 'word')
+    symlinkSync('..', join(fixture.workspace, 'real/up'))
+    symlinkSync(fixture.outside, join(fixture.workspace, 'out'))
+    execFileSync('sh', ['-c', `echo word > ${fixture.outside}/secret.txt`])
+    expect(await callAll(fixture, 'Grep', { pattern: 'word' })).toBe('real/a.txt')
+    expect(await callAll(fixture, 'Glob', { pattern: '**' })).toBe('real/a.txt')
+    expect(await callAll(fixture, 'Grep', { pattern: 'word', path: 'out' })).toContain('outside the workspace')
   })
 
-  test('TO23 an expression that runs away is stopped', async () => {
-    const bench = fresh()
-    bench.writeFile('a.txt', `${'a'.repeat(40)}!\n`)
-    const without = createTools({ workspace: bench.workspace, sandbox: 'none', ripgrep: false })
-    const answer = await callTool(without, 'Grep', { pattern: '(a+)+$' })
-    expect(answer.text).toContain('takes too long')
+  test('TO23 a catastrophic regular expression is stopped', async () => {
+    const fixture = createFixture()
+    fixture.writeFile('a.txt', `${'a'.repeat(40)}!\n`)
+    const javascript = createTools({ workspace: fixture.workspace, sandbox: 'none', ripgrep: false })
+    const result = await callTool(javascript, 'Grep', { pattern: '(a+)+$' })
+    expect(result.text).toContain('takes too long')
   })
 
-  test('TO24 a missing ripgrep is an error that says what to do; nothing is searched in its place by accident', async () => {
-    const bench = fresh()
-    const broken = createTools({ workspace: bench.workspace, sandbox: 'none', ripgrep: '/nowhere/rg' })
+  test('TO24 a missing ripgrep is an error, not a silent fallback', async () => {
+    const fixture = createFixture()
+    const broken = createTools({ workspace: fixture.workspace, sandbox: 'none', ripgrep: '/nowhere/rg' })
     expect((await callTool(broken, 'Grep', { pattern: 'x' })).text).toContain('ripgrep did not start')
   })
 
-  test('TO25 names and contents that are no text do not stop a search', async () => {
-    const bench = fresh()
-    mkdirSync(join(bench.workspace, 'we ird'))
-    bench.writeFile('we ird/new\nline.txt', 'word')
-    bench.writeFile('latin.txt', Buffer.from([0x66, 0xfc, 0x0a, 0x77, 0x6f, 0x72, 0x64, 0x0a]))
-    bench.writeFile('utf16.txt', Buffer.from('\ufeffword\n', 'utf16le'))
-    const text = await same(bench, 'Grep', { pattern: 'word', output_mode: 'content' })
+  test('TO25 file names and contents that are not valid text do not stop a search', async () => {
+    const fixture = createFixture()
+    mkdirSync(join(fixture.workspace, 'we ird'))
+    fixture.writeFile('we ird/new\nline.txt', 'word')
+    fixture.writeFile('latin.txt', Buffer.from([0x66, 0xfc, 0x0a, 0x77, 0x6f, 0x72, 0x64, 0x0a]))
+    fixture.writeFile('utf16.txt', Buffer.from('\ufeffword\n', 'utf16le'))
+    const text = await callAll(fixture, 'Grep', { pattern: 'word', output_mode: 'content' })
     expect(text).toContain('latin.txt:2:word')
     expect(text).toContain('utf16.txt:1:word')
-    await same(bench, 'Grep', { pattern: 'word', output_mode: 'count' })
+    await callAll(fixture, 'Grep', { pattern: 'word', output_mode: 'count' })
   })
 })
 
-function randomOf(seed: number): () => number {
+function createRandom(seed: number): () => number {
   let state = seed * 2654435761
   return () => {
     state = (state * 1664525 + 1013904223) >>> 0
@@ -239,6 +240,6 @@ function randomOf(seed: number): () => number {
   }
 }
 
-function pick<T>(random: () => number, from: readonly T[]): T {
-  return from[Math.floor(random() * from.length)] as T
+function pick<T>(random: () => number, choices: readonly T[]): T {
+  return choices[Math.floor(random() * choices.length)] as T
 }

@@ -13,28 +13,28 @@ afterEach(() => {
   for (const server of servers.splice(0)) server.close().closeAllConnections()
 })
 
-async function serve(answer: RequestListener): Promise<number> {
-  const server = createServer(answer)
+async function serve(listener: RequestListener): Promise<number> {
+  const server = createServer(listener)
   servers.push(server)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return (server.address() as AddressInfo).port
 }
 
-/** A little internet in which names lead to this machine, and only the given ports count as public. */
-function book(ports: readonly number[], names: Record<string, string[]> = {}): AddressPolicy {
+/** Resolves all names to this machine; only the given ports count as public. */
+function fakeAddresses(ports: readonly number[], names: Record<string, string[]> = {}): AddressPolicy {
   return {
     resolve: async (host) => (names[host] ?? ['127.0.0.1']).map((address) => ({ address, family: 4 as const })),
     isAllowed: (address, port) => address === '127.0.0.1' && ports.includes(port),
   }
 }
 
-function web(hosts: readonly string[], addresses: AddressPolicy) {
+function createWebFixture(hosts: readonly string[], addresses: AddressPolicy) {
   return createToolWorkspace({ sandbox: 'none', network: { hosts, addresses } })
 }
 
 describe('addresses', () => {
-  test('TO34 private, loopback, link-local, shared, reserved and translated addresses are not public', () => {
-    const inside = [
+  test('TO34 private, loopback, link-local, shared, reserved and IPv4-mapped addresses are not public', () => {
+    const nonPublic = [
       ...['127.0.0.1', '127.9.9.9', '10.0.0.1', '172.16.0.1', '172.31.255.255', '192.168.1.1', '169.254.169.254'],
       ...['0.0.0.0', '100.64.0.1', '100.100.100.200', '192.0.0.192', '198.18.0.1', '224.0.0.1', '255.255.255.255'],
       ...[
@@ -59,92 +59,94 @@ describe('addresses', () => {
         'not-an-address',
       ],
     ]
-    expect(inside.filter(isPublicAddress)).toEqual([])
+    expect(nonPublic.filter(isPublicAddress)).toEqual([])
     expect(
       ['1.1.1.1', '8.8.8.8', '172.15.0.1', '2606:4700::1111', '2a00:1450::1'].filter((ip) => !isPublicAddress(ip)),
     ).toEqual([])
   })
 
-  test('TO35 one bad address spoils a name, and the address that was judged is the one that is used', async () => {
-    const two = book([80], { mixed: ['127.0.0.1', '10.0.0.1'] })
-    await expect(resolveAllowedAddress(two, 'mixed', 80)).rejects.toThrow('not on the public internet')
-    await expect(resolveAllowedAddress(PUBLIC_ADDRESSES, 'localhost', 80)).rejects.toThrow('not on the public internet')
-    await expect(resolveAllowedAddress(PUBLIC_ADDRESSES, '[::1]', 80)).rejects.toThrow('not on the public internet')
+  test('TO35 a host with one non-public address is denied, and the checked address is used (DNS rebinding)', async () => {
+    const mixed = fakeAddresses([80], { mixed: ['127.0.0.1', '10.0.0.1'] })
+    await expect(resolveAllowedAddress(mixed, 'mixed', 80)).rejects.toThrow('has a non-public address')
+    await expect(resolveAllowedAddress(PUBLIC_ADDRESSES, 'localhost', 80)).rejects.toThrow('has a non-public address')
+    await expect(resolveAllowedAddress(PUBLIC_ADDRESSES, '[::1]', 80)).rejects.toThrow('has a non-public address')
     for (const host of ['2130706433', '0x7f000001', '0177.0.0.1', '127.1']) {
       const { hostname } = new URL(`http://${host}/`)
       await expect(resolveAllowedAddress(PUBLIC_ADDRESSES, hostname, 80), host).rejects.toThrow(
-        'not on the public internet',
+        'has a non-public address',
       )
     }
-    let asked = 0
+    let lookups = 0
     const port = await serve((_request, response) => response.end('here'))
-    const turning: AddressPolicy = {
-      ...book([port]),
-      resolve: async () => [{ address: asked++ === 0 ? '127.0.0.1' : '127.0.0.2', family: 4 }],
+    const rebinding: AddressPolicy = {
+      ...fakeAddresses([port]),
+      resolve: async () => [{ address: lookups++ === 0 ? '127.0.0.1' : '127.0.0.2', family: 4 }],
     }
-    using bench = web(['*'], turning)
-    const answer = await bench.call('WebFetch', { url: `http://turning.test:${port}/` })
-    expect(answer.output).toMatchObject({ status: 200, text: 'here' })
-    expect(asked).toBe(1)
+    using fixture = createWebFixture(['*'], rebinding)
+    const result = await fixture.call('WebFetch', { url: `http://rebinding.test:${port}/` })
+    expect(result.output).toMatchObject({ status: 200, text: 'here' })
+    expect(lookups).toBe(1)
   })
 })
 
 describe('WebFetch', () => {
-  test('TO36 the network is off until hosts are allowed, and then only those are reached', async () => {
+  test('TO36 network access is disabled until hosts are allowed, and only those are reached', async () => {
     using off = createToolWorkspace({ sandbox: 'none' })
-    expect((await off.call('WebFetch', { url: 'https://example.org' })).text).toContain('not allowed here')
-    expect((await off.call('WebSearch', { query: 'anything' })).text).toContain('not allowed here')
+    expect((await off.call('WebFetch', { url: 'https://example.org' })).text).toContain('network access is disabled')
+    expect((await off.call('WebSearch', { query: 'anything' })).text).toContain('network access is disabled')
     const port = await serve((_request, response) => response.end('ok'))
-    using bench = web(['good.test', '*.below.test'], book([port]))
-    const fetched = (host: string) => bench.call('WebFetch', { url: `http://${host}:${port}/` })
-    expect((await fetched('good.test')).success).toBe(true)
-    expect((await fetched('a.b.below.test')).success).toBe(true)
+    using fixture = createWebFixture(['good.test', '*.below.test'], fakeAddresses([port]))
+    const fetchHost = (host: string) => fixture.call('WebFetch', { url: `http://${host}:${port}/` })
+    expect((await fetchHost('good.test')).success).toBe(true)
+    expect((await fetchHost('a.b.below.test')).success).toBe(true)
     for (const host of ['bad.test', 'below.test', 'xgood.test', 'good.test.evil.test']) {
-      expect((await fetched(host)).text, host).toContain('is not allowed')
+      expect((await fetchHost(host)).text, host).toContain('is not allowed')
     }
   })
 
-  test('TO37 every redirect is judged anew, and there are not many of them', async () => {
-    const hidden = await serve((_request, response) => response.end('secret'))
+  test('TO37 every redirect is checked, and their number is limited', async () => {
+    const privatePort = await serve((_request, response) => response.end('secret'))
     const port = await serve((request, response) => {
-      const to: Record<string, string> = {
-        '/private': `http://inside.test:${hidden}/`,
+      const redirects: Record<string, string> = {
+        '/private': `http://inside.test:${privatePort}/`,
         '/literal': 'http://169.254.169.254/latest/meta-data',
         '/file': 'file:///etc/passwd',
         '/host': `http://elsewhere.test:${port}/`,
         '/loop': '/loop',
         '/ok': '/end',
       }
-      const location = to[request.url ?? '']
+      const location = redirects[request.url ?? '']
       if (location) response.writeHead(302, { location }).end()
       else response.end('the end')
     })
-    using bench = web(['a.test', 'inside.test', '169.254.169.254'], book([port]))
-    const fetched = async (path: string) => (await bench.call('WebFetch', { url: `http://a.test:${port}${path}` })).text
-    expect(await fetched('/private')).toContain('not on the public internet')
-    expect(await fetched('/literal')).toContain('not on the public internet')
-    expect(await fetched('/file')).toContain("'file:' cannot be fetched")
-    expect(await fetched('/host')).toContain('is not allowed')
-    expect(await fetched('/loop')).toContain('leads on more than 5 times')
-    expect(await fetched('/ok')).toContain('the end')
+    using fixture = createWebFixture(['a.test', 'inside.test', '169.254.169.254'], fakeAddresses([port]))
+    const fetchText = async (path: string) =>
+      (await fixture.call('WebFetch', { url: `http://a.test:${port}${path}` })).text
+    expect(await fetchText('/private')).toContain('has a non-public address')
+    expect(await fetchText('/literal')).toContain('has a non-public address')
+    expect(await fetchText('/file')).toContain("the scheme 'file:' is not allowed")
+    expect(await fetchText('/host')).toContain('is not allowed')
+    expect(await fetchText('/loop')).toContain('redirects more than 5 times')
+    expect(await fetchText('/ok')).toContain('the end')
   })
 
-  test('TO77 another host is told of instead of asked, so that it is a call of its own', async () => {
-    const asked: string[] = []
+  test('TO77 a redirect to another host is returned in leads_to, not followed', async () => {
+    const requestedHosts: string[] = []
     const port = await serve((request, response) => {
-      asked.push(request.headers.host ?? '')
+      requestedHosts.push(request.headers.host ?? '')
       const location = { '/away': `http://b.test:${port}/x`, '/dot': '/end' }[request.url ?? '']
       if (location) response.writeHead(302, { location }).end()
       else response.end('the end')
     })
-    using bench = web(['*'], book([port]))
-    const fetched = async (path: string) => (await bench.call('WebFetch', { url: `http://a.test:${port}${path}` })).text
-    expect(await fetched('/away')).toContain(`"leads_to":"http://b.test:${port}/x"`)
-    expect(asked).toEqual([`a.test:${port}`])
-    expect(await fetched('/dot')).toContain('the end')
+    using fixture = createWebFixture(['*'], fakeAddresses([port]))
+    const fetchText = async (path: string) =>
+      (await fixture.call('WebFetch', { url: `http://a.test:${port}${path}` })).text
+    expect(await fetchText('/away')).toContain(`"leads_to":"http://b.test:${port}/x"`)
+    expect(requestedHosts).toEqual([`a.test:${port}`])
+    expect(await fetchText('/dot')).toContain('the end')
   })
 
-  test('TO38 size is bounded, also of what unpacks to more; time ends with the call', async () => {
+  test('TO38 the size is limited after decompression, and an abort ends the request', async () => {
     const bomb = gzipSync(Buffer.alloc(50 * 1024 * 1024, 'a'))
     const port = await serve((request, response) => {
       if (request.url === '/hang') return
@@ -152,23 +154,23 @@ describe('WebFetch', () => {
         response.writeHead(200, { 'content-type': 'text/plain', 'content-encoding': 'gzip' }).end(bomb)
       } else response.writeHead(200, { 'content-type': 'text/plain' }).end('x'.repeat(120_000))
     })
-    using bench = web(['*'], book([port]))
-    const at = (path: string) => ({ url: `http://a.test:${port}${path}` })
-    expect((await bench.call('WebFetch', at('/bomb'))).output).toMatchObject({ cut: expect.any(String) })
-    const first = (await bench.call('WebFetch', at('/'))).output as { text: string; more: string }
-    expect(first).toMatchObject({ more: 'go on with offset 50000 of 120000' })
-    const last = (await bench.call('WebFetch', { ...at('/'), offset: 100_000 })).output as {
+    using fixture = createWebFixture(['*'], fakeAddresses([port]))
+    const request = (path: string) => ({ url: `http://a.test:${port}${path}` })
+    expect((await fixture.call('WebFetch', request('/bomb'))).output).toMatchObject({ cut: expect.any(String) })
+    const first = (await fixture.call('WebFetch', request('/'))).output as { text: string; more: string }
+    expect(first).toMatchObject({ more: 'continue with offset 50000 of 120000' })
+    const last = (await fixture.call('WebFetch', { ...request('/'), offset: 100_000 })).output as {
       text: string
       more?: string
     }
     expect([last.text.length, last.more]).toEqual([20_000, undefined])
-    const stop = new AbortController()
-    const hanging = bench.call('WebFetch', at('/hang'), { signal: stop.signal })
-    stop.abort(new Error('time is up'))
-    expect((await hanging).text).toContain('time is up')
+    const abort = new AbortController()
+    const hanging = fixture.call('WebFetch', request('/hang'), { signal: abort.signal })
+    abort.abort(new Error('aborted by the test'))
+    expect((await hanging).text).toContain('aborted by the test')
   })
 
-  test('TO39 pages become text; binary answers, failures and addresses with passwords are told apart', async () => {
+  test('TO39 HTML becomes text; binary responses, error statuses and URLs with credentials are reported', async () => {
     const html = `<html><head><title>A &amp; B</title><style>x{}</style></head><body><h1>Hi</h1><script>evil()</script>
       <p>One <a href="/next">two</a>&nbsp;three</p><ul><li>x</li><li>y</li></ul><!-- no --><img alt="pic"></body></html>`
     expect(htmlToText(html, 'https://a.test/dir/')).toEqual({
@@ -179,24 +181,26 @@ describe('WebFetch', () => {
       if (request.url === '/missing') response.writeHead(404).end('gone')
       else response.writeHead(200, { 'content-type': 'image/png' }).end(Buffer.from([1, 2, 3]))
     })
-    using bench = web(['*'], book([port]))
-    expect((await bench.call('WebFetch', { url: `http://a.test:${port}/i` })).text).toContain('image/png, 3 bytes')
-    expect(await bench.call('WebFetch', { url: `http://a.test:${port}/missing` })).toMatchObject({ success: false })
-    expect((await bench.call('WebFetch', { url: `http://u:p@a.test:${port}/` })).text).toContain('may not carry')
-    expect((await bench.call('WebFetch', { url: 'nonsense' })).text).toContain('is not an address')
+    using fixture = createWebFixture(['*'], fakeAddresses([port]))
+    expect((await fixture.call('WebFetch', { url: `http://a.test:${port}/i` })).text).toContain('image/png, 3 bytes')
+    expect(await fixture.call('WebFetch', { url: `http://a.test:${port}/missing` })).toMatchObject({ success: false })
+    expect((await fixture.call('WebFetch', { url: `http://u:p@a.test:${port}/` })).text).toContain(
+      'contains a user name or a password',
+    )
+    expect((await fixture.call('WebFetch', { url: 'nonsense' })).text).toContain('is not a valid URL')
   })
 
-  test('TO40 a page of many unclosed tags is read in time', () => {
-    const from = performance.now()
+  test('TO40 a page with many unclosed tags is converted in linear time', () => {
+    const start = performance.now()
     htmlToText('<a href="'.repeat(100_000), 'https://a.test/')
     htmlToText(`${'<'.repeat(200_000)}>`, 'https://a.test/')
     htmlToText('<!--'.repeat(100_000), 'https://a.test/')
     htmlToText('<script>'.repeat(100_000), 'https://a.test/')
-    expect(performance.now() - from).toBeLessThan(3000)
+    expect(performance.now() - start).toBeLessThan(3000)
   })
 })
 
-test('TO41 WebSearch asks the given service, bounds what comes back, and keeps to the domains', async () => {
+test('TO41 WebSearch queries the provider, truncates results and filters domains', async () => {
   const search = {
     name: 'test',
     search: async () => [
@@ -205,12 +209,12 @@ test('TO41 WebSearch asks the given service, bounds what comes back, and keeps t
       { title: 'c', url: 'nonsense', snippet: '' },
     ],
   }
-  using bench = createToolWorkspace({ sandbox: 'none', network: { hosts: ['*'], search } })
-  const all = (await bench.call('WebSearch', { query: 'words' })).output as { results: { snippet: string }[] }
+  using fixture = createToolWorkspace({ sandbox: 'none', network: { hosts: ['*'], search } })
+  const all = (await fixture.call('WebSearch', { query: 'words' })).output as { results: { snippet: string }[] }
   expect(all.results).toHaveLength(2)
   expect(all.results[0]?.snippet.length).toBe(1001)
-  const some = await bench.call('WebSearch', { query: 'words', allowed_domains: ['good.test'] })
+  const some = await fixture.call('WebSearch', { query: 'words', allowed_domains: ['good.test'] })
   expect(some.output).toMatchObject({ results: [{ title: 'a' }] })
   using none = createToolWorkspace({ sandbox: 'none', network: { hosts: ['*'] } })
-  expect((await none.call('WebSearch', { query: 'words' })).text).toContain('no search service')
+  expect((await none.call('WebSearch', { query: 'words' })).text).toContain('no search provider')
 })
