@@ -4,15 +4,15 @@ import type { HostFixture } from './host-fixture.ts'
 import { hasMarker, openHostFixture, SECRET } from './host-fixture.ts'
 import type { ToolCallOutcome } from './tool-workspace.ts'
 
-/** One way to try to get out. */
+/** One attempt to escape the sandbox. */
 export interface Attempt {
   title: string
-  prepare?(scene: HostFixture): void | Promise<void>
-  /** A command for Bash, or whatever else is tried. */
-  run: ((scene: HostFixture) => string) | { call(scene: HostFixture): Promise<ToolCallOutcome> }
-  /** Whether it got out. Unless given: the marker outside exists, or the secret is in the answer. */
-  escaped?(scene: HostFixture, answer: ToolCallOutcome): boolean | Promise<boolean>
-  /** Why there is no control run: it would harm the machine, or has nothing to show without a sandbox. */
+  prepare?(host: HostFixture): void | Promise<void>
+  /** A command for `Bash`, or another call. */
+  run: ((host: HostFixture) => string) | { call(host: HostFixture): Promise<ToolCallOutcome> }
+  /** Whether the escape succeeded. Default: the marker exists outside, or the result contains the secret. */
+  escaped?(host: HostFixture, result: ToolCallOutcome): boolean | Promise<boolean>
+  /** Reason for no control run without the sandbox: it would harm the machine, or proves nothing. */
   no_control_run?: string
   timeout?: number
   sandbox?: SandboxOptions
@@ -20,31 +20,31 @@ export interface Attempt {
 
 export interface AttemptOutcome {
   escaped: boolean
-  answer: ToolCallOutcome
+  result: ToolCallOutcome
 }
 
 export async function runAttempt(attempt: Attempt, confined: boolean): Promise<AttemptOutcome> {
-  await using scene = await openHostFixture({
+  await using host = await openHostFixture({
     confined,
     ...(attempt.sandbox ? { sandbox: attempt.sandbox } : undefined),
   })
-  await attempt.prepare?.(scene)
+  await attempt.prepare?.(host)
   const { run, timeout = 10_000 } = attempt
-  const answer =
-    typeof run === 'function' ? await scene.call('Bash', { command: run(scene), timeout }) : await run.call(scene)
-  const escaped = await (attempt.escaped ?? hasEscaped)(scene, answer)
-  return { escaped, answer }
+  const result =
+    typeof run === 'function' ? await host.call('Bash', { command: run(host), timeout }) : await run.call(host)
+  const escaped = await (attempt.escaped ?? hasEscaped)(host, result)
+  return { escaped, result }
 }
 
-function hasEscaped(scene: HostFixture, { text }: ToolCallOutcome): boolean {
-  return hasMarker(scene) || text.includes(SECRET)
+function hasEscaped(host: HostFixture, { text }: ToolCallOutcome): boolean {
+  return hasMarker(host) || text.includes(SECRET)
 }
 
 const CONCURRENCY = 4
 
-/** Plays all attempts in the sandbox, and those that harm nothing without it: there they have to succeed. */
+/** Runs all attempts in the sandbox, and harmless ones without it as a control, where they must succeed. */
 export async function expectNoEscape(attempts: readonly Attempt[]): Promise<void> {
-  const waiting = attempts.flatMap((attempt) =>
+  const queue = attempts.flatMap((attempt) =>
     attempt.no_control_run === undefined
       ? [
           { attempt, confined: true },
@@ -53,11 +53,11 @@ export async function expectNoEscape(attempts: readonly Attempt[]): Promise<void
       : [{ attempt, confined: true }],
   )
   const worker = async () => {
-    for (let next = waiting.shift(); next; next = waiting.shift()) {
+    for (let next = queue.shift(); next; next = queue.shift()) {
       const { attempt, confined } = next
-      const { escaped, answer } = await runAttempt(attempt, confined)
+      const { escaped, result } = await runAttempt(attempt, confined)
       const where = confined ? 'in the sandbox' : 'without the sandbox'
-      expect.soft(escaped, `${attempt.title}, ${where}:\n${answer.text.slice(0, 600)}`).toBe(!confined)
+      expect.soft(escaped, `${attempt.title}, ${where}:\n${result.text.slice(0, 600)}`).toBe(!confined)
     }
   }
   await Promise.all(Array.from({ length: CONCURRENCY }, worker))

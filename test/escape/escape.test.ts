@@ -17,8 +17,8 @@ import { createToolWorkspace } from './tool-workspace.ts'
 import { archiveAttempts, writeAttempts } from './write.attempts.ts'
 
 /*
- * Attempts to get out of the workspace. None may succeed; where the sandbox is missing this fails, it never skips. Whatever
- * harms nothing is done again without the sandbox, where it has to succeed: an attempt that fails anyway proves nothing.
+ * Sandbox escape attempts. None may succeed. Without a sandbox the suite fails, it never skips. Harmless attempts are
+ * repeated without the sandbox as a control and must succeed there: an attempt that fails anyway proves nothing.
  */
 
 const limit = { timeout: 60_000 }
@@ -31,30 +31,30 @@ afterAll(() => {
   delete process.env.TROUPE_TEST_API_KEY
 })
 
-test('SB1 commands write only to the workspace', limit, () => expectNoEscape(writeAttempts))
-test('SB2 unpacking an archive does not lead out', limit, () => expectNoEscape(archiveAttempts))
-test('SB3 git is no way out, and no trap for whoever uses it outside', limit, () => expectNoEscape(gitAttempts))
-test('SB4 commands read the workspace and the programs of the system, and nothing else', limit, () =>
+test('SB1 commands can write only to the workspace', limit, () => expectNoEscape(writeAttempts))
+test('SB2 unpacking a hostile archive writes nothing outside', limit, () => expectNoEscape(archiveAttempts))
+test('SB3 commands cannot plant git hooks or config that run outside the sandbox', limit, () =>
+  expectNoEscape(gitAttempts),
+)
+test('SB4 commands can read the workspace and system programs, and nothing else', limit, () =>
   expectNoEscape(readAttempts),
 )
-test('SB5 no variable of the host reaches a command', limit, () => expectNoEscape(environmentAttempts))
-test('SB6 commands reach no network and no socket of the host', limit, () => expectNoEscape(networkAttempts))
-test('SB7 commands see no process of the host, and none of theirs outlives the call', limit, () =>
+test('SB5 no environment variable of the host leaks to a command', limit, () => expectNoEscape(environmentAttempts))
+test('SB6 commands reach no network and no unix socket of the host', limit, () => expectNoEscape(networkAttempts))
+test('SB7 commands see no process of the host, and none of their processes survives the call', limit, () =>
   expectNoEscape(processAttempts),
 )
-test('SB8 the kernel gives commands nothing that changes the machine', limit, () => expectNoEscape(kernelAttempts))
-test('SB9 bombs and floods end at their limits', limit, () => expectNoEscape(resourceExhaustionAttempts))
+test('SB8 commands cannot change the machine through the kernel', limit, () => expectNoEscape(kernelAttempts))
+test('SB9 fork bombs and other resource exhaustion are stopped by limits', limit, () =>
+  expectNoEscape(resourceExhaustionAttempts),
+)
 
-test('SB18 commands change nothing that steers agents, and make nothing of the kind', limit, () =>
-  expectNoEscape(protectedPathAttempts),
-)
-test('SB19 commands of an agent that may not write files only read the workspace', limit, () =>
-  expectNoEscape(readOnlyAttempts),
-)
-test('SB23 what a server is started with counts inside, and steers nothing of the host', limit, () =>
+test('SB18 commands cannot change or create agent configuration', limit, () => expectNoEscape(protectedPathAttempts))
+test('SB19 commands of a read-only agent cannot write to the workspace', limit, () => expectNoEscape(readOnlyAttempts))
+test('SB23 arguments and environment of a server take effect only inside the sandbox', limit, () =>
   expectNoEscape(mcpServerAttempts),
 )
-test('SB20 folders that hold what is protected can be used for the rest, and vanish where nothing was put', async () => {
+test('SB20 .github stays usable for other files, and empty folders that Troupe created are removed', async () => {
   using fixture = createToolWorkspace()
   expect(
     await fixture.call('Bash', { command: 'mkdir .github/workflows && echo a > .github/workflows/a.yml' }),
@@ -64,7 +64,7 @@ test('SB20 folders that hold what is protected can be used for the rest, and van
   expect(readdirSync(fixture.workspace).sort()).toEqual(['.github', '.troupe'])
 })
 
-test('SB10 the suite holds at least sixty attempts on the sandbox, most of them with a control run', () => {
+test('the suite has at least sixty sandbox escape attempts, most of them with a control run', () => {
   const all: Attempt[] = [
     writeAttempts,
     archiveAttempts,
@@ -81,7 +81,7 @@ test('SB10 the suite holds at least sixty attempts on the sandbox, most of them 
   expect(all.filter(({ no_control_run }) => no_control_run === undefined).length).toBeGreaterThanOrEqual(45)
 })
 
-test('TO59 no file tool writes what steers agents or runs for others, however it is spelled', limit, async () => {
+test('TO59 file tools cannot write agent configuration or git programs, in any spelling', limit, async () => {
   using fixture = createToolWorkspace({ protect: ['definitions', 'store'] })
   fixture.writeFile(
     '.git/config',
@@ -91,18 +91,18 @@ test('TO59 no file tool writes what steers agents or runs for others, however it
   fixture.writeFile('.gitshared', '[includeIf "onbranch:main"] path = conf/more\n')
   fixture.writeFile('conf/more', '[CORE]\nHooksPath=hooks-by-include\n')
   fixture.writeFile('scripts/clean.sh', 'cat\n')
-  const spelled = [
+  const spellings = [
     '.Claude/Agents/a.md',
     '.claude/settings.mine.json',
     'nope/../.mcp.json',
     'x/.claude/agents/a.md',
     'x/.Troupe/agents/a.md',
   ]
-  const named = ['.gitshared', '.GitShared', 'conf/more', 'scripts/clean.sh', 'hooks-by-include/pre-commit']
-  const links = ['Definitions/a.md', '.husky/pre-commit', '.husky/_/pre-commit']
-  for (const file_path of [...PROTECTED_FILES, ...spelled, ...links, ...named]) {
-    const answer = await fixture.call('Write', { file_path, content: 'evil' })
-    expect.soft(answer, file_path).toMatchObject({ success: false, code: 'denied' })
+  const fromGitConfig = ['.gitshared', '.GitShared', 'conf/more', 'scripts/clean.sh', 'hooks-by-include/pre-commit']
+  const otherProtected = ['Definitions/a.md', '.husky/pre-commit', '.husky/_/pre-commit']
+  for (const file_path of [...PROTECTED_FILES, ...spellings, ...otherProtected, ...fromGitConfig]) {
+    const result = await fixture.call('Write', { file_path, content: 'evil' })
+    expect.soft(result, file_path).toMatchObject({ success: false, code: 'denied' })
     expect.soft(readIfExists(join(fixture.workspace, file_path)), file_path).not.toContain('evil')
   }
   writeWorkspaceFile(fixture, '.claude/agents/good.md', 'good')
@@ -114,7 +114,7 @@ test('TO59 no file tool writes what steers agents or runs for others, however it
   }
 })
 
-test('TO60 what a protected name links to is protected too', async () => {
+test('TO60 the target of a protected symlink is protected too', async () => {
   using fixture = createToolWorkspace()
   fixture.writeFile('shared/good.md', 'good')
   mkdirSync(join(fixture.workspace, '.github'))
@@ -127,7 +127,7 @@ test('TO60 what a protected name links to is protected too', async () => {
   }
 })
 
-test('TO42 no path leads a file tool out of the workspace', limit, async () => {
+test('TO42 no path gives a file tool access outside the workspace', limit, async () => {
   for (const attempt of fileToolAttempts) await attempt()
   expect(fileToolAttempts.length).toBeGreaterThanOrEqual(30)
 })

@@ -6,7 +6,7 @@ import type { HostFixture } from './host-fixture.ts'
 import { hasMarker, readIfExists } from './host-fixture.ts'
 import { writeWorkspaceFile } from './protected.attempts.ts'
 
-/** What a person does later, outside, with their own rights. */
+/** Git as a person runs it later, outside the sandbox. */
 function hostGit({ workspace }: HostFixture, folder: string, ...args: string[]): void {
   const env = {
     ...process.env,
@@ -18,43 +18,43 @@ function hostGit({ workspace }: HostFixture, folder: string, ...args: string[]):
   try {
     execFileSync('git', ['-C', join(workspace, folder), ...args], { env, stdio: 'ignore' })
   } catch {
-    // A hook that fails is a hook that ran.
+    // A failing hook has been executed as well.
   }
 }
 
-const repository =
+const initRepository =
   (folder = '.') =>
-  (scene: HostFixture) =>
-    hostGit(scene, '.', 'init', '-q', folder)
+  (host: HostFixture) =>
+    hostGit(host, '.', 'init', '-q', folder)
 
-/** A repository with a commit and settings of its own. */
-const prepareRepository = (settings: string[]) => (scene: HostFixture) => {
-  repository()(scene)
-  hostGit(scene, '.', 'commit', '-q', '--allow-empty', '-m', 'first')
-  hostGit(scene, '.', ...settings)
+/** Creates a repository with a commit and runs one git command in it. */
+const prepareRepository = (command: string[]) => (host: HostFixture) => {
+  initRepository()(host)
+  hostGit(host, '.', 'commit', '-q', '--allow-empty', '-m', 'first')
+  hostGit(host, '.', ...command)
 }
 
-/** A repository whose `.git` is a link: to a folder beside it, or to one outside the workspace. */
-const linkRepository = (where: 'inside' | 'outside') => (scene: HostFixture) => {
-  repository()(scene)
-  hostGit(scene, '.', 'commit', '-q', '--allow-empty', '-m', 'first')
-  const target = where === 'inside' ? join(scene.workspace, 'real.git') : join(scene.outside, 'real.git')
-  renameSync(join(scene.workspace, '.git'), target)
-  symlinkSync(where === 'inside' ? 'real.git' : target, join(scene.workspace, '.git'))
+/** Creates a repository whose `.git` is a symlink to a folder inside or outside the workspace. */
+const linkRepository = (where: 'inside' | 'outside') => (host: HostFixture) => {
+  initRepository()(host)
+  hostGit(host, '.', 'commit', '-q', '--allow-empty', '-m', 'first')
+  const target = where === 'inside' ? join(host.workspace, 'real.git') : join(host.outside, 'real.git')
+  renameSync(join(host.workspace, '.git'), target)
+  symlinkSync(where === 'inside' ? 'real.git' : target, join(host.workspace, '.git'))
 }
 
-/** A trap that goes off when the host uses git in the workspace. */
-function trapAttempt(title: string, run: Attempt['run'], spring: string[], folder = '.'): Attempt {
+/** An attempt that takes effect when the host runs git in the workspace. */
+function trapAttempt(title: string, run: Attempt['run'], trigger: string[], folder = '.'): Attempt {
   return {
     title,
-    prepare: (scene) => {
-      repository(folder)(scene)
-      hostGit(scene, folder, 'commit', '-q', '--allow-empty', '-m', 'first')
+    prepare: (host) => {
+      initRepository(folder)(host)
+      hostGit(host, folder, 'commit', '-q', '--allow-empty', '-m', 'first')
     },
     run,
-    escaped: (scene) => {
-      hostGit(scene, folder, ...spring)
-      return hasMarker(scene)
+    escaped: (host) => {
+      hostGit(host, folder, ...trigger)
+      return hasMarker(host)
     },
   }
 }
@@ -66,59 +66,55 @@ const hook = (folder: string, marker: string) =>
 export const gitAttempts: readonly Attempt[] = [
   trapAttempt('a hook for the host', ({ marker }) => hook('.git/hooks', marker), commit),
   trapAttempt(
-    'a hook where there was no folder for hooks',
+    'a hook in a new hooks folder',
     ({ marker }) => `rm -rf .git/hooks; ${hook('.git/hooks', marker)}`,
     commit,
   ),
+  trapAttempt('core.hooksPath', ({ marker }) => `git config core.hooksPath evil; ${hook('evil', marker)}`, commit),
   trapAttempt(
-    'hooks in another folder',
-    ({ marker }) => `git config core.hooksPath evil; ${hook('evil', marker)}`,
-    commit,
-  ),
-  trapAttempt(
-    'a file monitor in the settings',
+    'core.fsmonitor',
     ({ marker }) => `printf '[core]\\n\\tfsmonitor = "echo x > ${marker}; :"\\n' >> .git/config`,
     ['status'],
   ),
   trapAttempt(
-    'settings put in place of the old ones',
+    'config replaced by a rename',
     ({ marker }) =>
       `cp .git/config c; printf '[core]\\n\\tfsmonitor = "echo x > ${marker}; :"\\n' >> c; mv -f c .git/config`,
     ['status'],
   ),
   trapAttempt(
-    'a repository in place of the old one',
+    'a new repository in place of the old one',
     ({ marker }) => `mv .git old; git init -q .; ${hook('.git/hooks', marker)}`,
     commit,
   ),
   trapAttempt(
-    'a folder in place of one that holds a repository',
+    'a new folder in place of one with a repository',
     ({ marker }) => `mv sub away; git init -q sub; ${hook('sub/.git/hooks', marker)}`,
     commit,
     'sub',
   ),
-  trapAttempt('a hook of a repository below', ({ marker }) => hook('sub/.git/hooks', marker), commit, 'sub'),
+  trapAttempt('a hook of a nested repository', ({ marker }) => hook('sub/.git/hooks', marker), commit, 'sub'),
   trapAttempt(
-    'a hook of a repository far below',
+    'a hook of a deeply nested repository',
     ({ marker }) => hook('a/b/c/d/e/f/.git/hooks', marker),
     commit,
     'a/b/c/d/e/f',
   ),
   {
-    ...trapAttempt('a hook in the folder that the settings name', ({ marker }) => hook('.husky', marker), commit),
+    ...trapAttempt('a hook in the folder of core.hooksPath', ({ marker }) => hook('.husky', marker), commit),
     prepare: prepareRepository(['config', 'core.hooksPath', '.husky']),
   },
   {
-    ...trapAttempt('what a hook of husky runs', ({ marker }) => hook('.husky', marker), commit),
-    prepare: (scene) => {
-      prepareRepository(['config', 'core.hooksPath', '.husky/_'])(scene)
-      mkdirSync(join(scene.workspace, '.husky/_'), { recursive: true })
-      writeFileSync(join(scene.workspace, '.husky/_/pre-commit'), '#!/bin/sh\n. .husky/pre-commit\n', { mode: 0o755 })
+    ...trapAttempt('a script that a husky hook runs', ({ marker }) => hook('.husky', marker), commit),
+    prepare: (host) => {
+      prepareRepository(['config', 'core.hooksPath', '.husky/_'])(host)
+      mkdirSync(join(host.workspace, '.husky/_'), { recursive: true })
+      writeFileSync(join(host.workspace, '.husky/_/pre-commit'), '#!/bin/sh\n. .husky/pre-commit\n', { mode: 0o755 })
     },
   },
   {
     ...trapAttempt(
-      'settings of one working tree',
+      'config.worktree',
       ({ marker }) => `printf '[core]\\n\\tfsmonitor = "echo x > ${marker}; :"\\n' > .git/config.worktree`,
       ['status'],
     ),
@@ -126,61 +122,61 @@ export const gitAttempts: readonly Attempt[] = [
   },
   {
     ...trapAttempt(
-      'a hook of a module with slashes in its name',
+      'a hook of a submodule with slashes in its name',
       ({ marker }) => hook('.git/modules/libs/m/hooks', marker),
       commit,
       'm',
     ),
-    prepare: (scene) => {
-      repository()(scene)
-      mkdirSync(join(scene.workspace, '.git/modules/libs'), { recursive: true })
-      hostGit(scene, '.', 'init', '-q', '--separate-git-dir', '.git/modules/libs/m', 'm')
+    prepare: (host) => {
+      initRepository()(host)
+      mkdirSync(join(host.workspace, '.git/modules/libs'), { recursive: true })
+      hostGit(host, '.', 'init', '-q', '--separate-git-dir', '.git/modules/libs/m', 'm')
     },
   },
   {
     ...trapAttempt(
-      'settings of a module in a module',
+      'config of a nested submodule',
       ({ marker }) => `printf '[core]\\n\\tfsmonitor = "echo x > ${marker}; :"\\n' >> .git/modules/a/modules/b/config`,
       ['status'],
       'b',
     ),
-    prepare: (scene) => {
-      repository()(scene)
-      mkdirSync(join(scene.workspace, '.git/modules/a/modules'), { recursive: true })
-      hostGit(scene, '.', 'init', '-q', '--separate-git-dir', '.git/modules/a', 'a')
-      mkdirSync(join(scene.workspace, '.git/modules/a/modules'), { recursive: true })
-      hostGit(scene, '.', 'init', '-q', '--separate-git-dir', '.git/modules/a/modules/b', 'b')
+    prepare: (host) => {
+      initRepository()(host)
+      mkdirSync(join(host.workspace, '.git/modules/a/modules'), { recursive: true })
+      hostGit(host, '.', 'init', '-q', '--separate-git-dir', '.git/modules/a', 'a')
+      mkdirSync(join(host.workspace, '.git/modules/a/modules'), { recursive: true })
+      hostGit(host, '.', 'init', '-q', '--separate-git-dir', '.git/modules/a/modules/b', 'b')
     },
   },
   {
     ...trapAttempt(
-      'settings that the settings include',
+      'a config file in include.path',
       ({ marker }) => `printf '[core]\\n\\tfsmonitor = "echo x > ${marker}; :"\\n' > .gitconfig`,
       ['status'],
     ),
     prepare: prepareRepository(['config', 'include.path', '../.gitconfig']),
   },
   {
-    ...trapAttempt('a program that the settings name', ({ marker }) => `echo 'echo x > ${marker}' > tools/monitor.sh`, [
+    ...trapAttempt('a program that the config names', ({ marker }) => `echo 'echo x > ${marker}' > tools/monitor.sh`, [
       'status',
     ]),
-    prepare: (scene) => {
-      prepareRepository(['config', 'core.fsmonitor', 'sh tools/monitor.sh'])(scene)
-      writeWorkspaceFile(scene, 'tools/monitor.sh', 'exit 0\n')
+    prepare: (host) => {
+      prepareRepository(['config', 'core.fsmonitor', 'sh tools/monitor.sh'])(host)
+      writeWorkspaceFile(host, 'tools/monitor.sh', 'exit 0\n')
     },
   },
   trapAttempt(
-    'other hooks and settings by way of a redirection',
+    'a commondir file',
     ({ marker }) => `cp -r .git evil; ${hook('evil/hooks', marker)}; echo ../evil > .git/commondir`,
     commit,
   ),
   {
-    ...trapAttempt('a hook behind a link', ({ marker }) => hook('.git/hooks', marker), commit),
+    ...trapAttempt('a hook behind a symlinked .git', ({ marker }) => hook('.git/hooks', marker), commit),
     prepare: linkRepository('inside'),
   },
   {
     ...trapAttempt(
-      'a hook where a link leads',
+      'a hook in the target of a symlinked .git',
       ({ marker }) => `rm -rf real.git/hooks; ${hook('real.git/hooks', marker)}`,
       commit,
     ),
@@ -188,7 +184,7 @@ export const gitAttempts: readonly Attempt[] = [
   },
   {
     ...trapAttempt(
-      'a repository in place of a link',
+      'a repository in place of a symlinked .git',
       ({ marker }) => `rm .git; git init -q .; ${hook('.git/hooks', marker)}`,
       commit,
     ),
@@ -196,7 +192,7 @@ export const gitAttempts: readonly Attempt[] = [
   },
   {
     ...trapAttempt(
-      'a link to another repository',
+      'a symlink to another repository',
       ({ marker }) => `git init -q evil; ${hook('evil/.git/hooks', marker)}; ln -sfn evil/.git .git`,
       commit,
     ),
@@ -204,13 +200,13 @@ export const gitAttempts: readonly Attempt[] = [
   },
   {
     ...trapAttempt(
-      'a repository in place of a link to the outside',
+      'a repository in place of a symlink to the outside',
       ({ marker }) => `mv .git old; git init -q .; ${hook('.git/hooks', marker)}`,
       commit,
     ),
     prepare: linkRepository('outside'),
   },
-  { title: 'an alias', run: ({ marker }) => `git -c alias.x='!echo x > ${marker}' x`, prepare: repository() },
+  { title: 'an alias', run: ({ marker }) => `git -c alias.x='!echo x > ${marker}' x`, prepare: initRepository() },
   {
     title: 'a repository outside',
     run: ({ outside }) => `git init -q ${outside}/repo`,
@@ -218,15 +214,15 @@ export const gitAttempts: readonly Attempt[] = [
   },
   {
     title: 'a working tree outside',
-    prepare: (scene) => {
-      repository()(scene)
-      hostGit(scene, '.', 'commit', '-q', '--allow-empty', '-m', 'first')
+    prepare: (host) => {
+      initRepository()(host)
+      hostGit(host, '.', 'commit', '-q', '--allow-empty', '-m', 'first')
     },
     run: ({ outside }) => `git worktree add ${outside}/tree`,
     escaped: ({ outside }) => existsSync(join(outside, 'tree', '.git')),
   },
   {
-    title: "the user's settings",
+    title: 'the global git config',
     run: ({ outside }) =>
       `git config --file ${outside}/home/.gitconfig core.pager evil; HOME=${outside}/home git config --global core.pager evil`,
     escaped: ({ outside }) => readIfExists(join(outside, 'home', '.gitconfig')).includes('evil'),

@@ -10,21 +10,21 @@ import type { SandboxOptions } from '../../src/tools/sandbox/sandbox.ts'
 import type { ToolWorkspace } from './tool-workspace.ts'
 import { createToolWorkspace } from './tool-workspace.ts'
 
-/** What must not come out. It stands in a file outside, in the environment, and behind every listener. */
+/** Must never appear in a result. It is in a file outside, in the environment, and sent by every listener. */
 export const SECRET = 'b7f1-the-secret-of-the-host'
 
-/** A workspace with everything beside it that an attempt could reach for; `confined: false` is the control run. */
+/** A workspace with targets outside of it: files, listeners, sockets and a process. `confined: false` is the control run. */
 export interface HostFixture extends ToolWorkspace {
   confined: boolean
-  /** A name for files in folders that the whole machine shares. */
+  /** A unique name for files in shared folders such as `/tmp`. */
   unique: string
   marker: string
-  /** Ports of listeners on this machine, and how often someone came. */
+  /** Ports of listeners on this machine. */
   ports: { tcp: number; tcp6: number; udp: number }
   connectionCount(): number
-  /** A process of the host that an attempt may want to reach. */
+  /** A process of the host. */
   victim: ChildProcess
-  /** Sockets in the file system: beside the workspace, in it, and without a file. */
+  /** Unix sockets: outside the workspace, inside, and abstract. */
   sockets: { outside: string; inside: string; abstract: string }
 }
 
@@ -44,28 +44,28 @@ export async function openHostFixture({
   mkdirSync(join(fixture.outside, 'home'))
   writeFileSync(join(fixture.outside, 'secret.txt'), `${SECRET}\n`)
   writeFileSync(join(fixture.outside, 'home', '.netrc'), `${SECRET}\n`)
-  let visits = 0
+  let connections = 0
   const sockets = {
     outside: join(fixture.outside, 's.sock'),
     inside: join(fixture.workspace, 's.sock'),
     abstract: `\0${unique}`,
   }
   const servers: Server[] = []
-  const listen = async (where: { port: number; host: string } | { path: string }) => {
+  const listen = async (address: { port: number; host: string } | { path: string }) => {
     const server = createServer((socket) => {
-      visits++
+      connections++
       socket.on('error', () => {})
       socket.end(SECRET)
     })
     servers.push(server)
-    await new Promise<void>((resolve, reject) => server.once('error', reject).listen(where, resolve))
-    const address = server.address()
-    return typeof address === 'object' && address ? address.port : 0
+    await new Promise<void>((resolve, reject) => server.once('error', reject).listen(address, resolve))
+    const bound = server.address()
+    return typeof bound === 'object' && bound ? bound.port : 0
   }
   const tcp = await listen({ port: 0, host: '0.0.0.0' })
   const tcp6 = await listen({ port: 0, host: '::1' }).catch(() => 0)
   for (const path of Object.values(sockets)) await listen({ path })
-  const datagrams = createSocket('udp4', () => visits++)
+  const datagrams = createSocket('udp4', () => connections++)
   await new Promise<void>((resolve) => datagrams.bind(0, '127.0.0.1', resolve))
   const victim = spawn('sleep', ['120'], { stdio: 'ignore' })
   return {
@@ -74,7 +74,7 @@ export async function openHostFixture({
     unique,
     marker: join(fixture.outside, 'marker'),
     ports: { tcp, tcp6, udp: datagrams.address().port },
-    connectionCount: () => visits,
+    connectionCount: () => connections,
     victim,
     sockets,
     async [Symbol.asyncDispose]() {
@@ -91,7 +91,7 @@ export function hasMarker({ marker }: HostFixture): boolean {
   return existsSync(marker)
 }
 
-/** Whether the host finds such a file in a folder that everyone shares. */
+/** Whether the host sees the file in a shared folder. */
 export function hasSharedFile(folder: string, { unique }: HostFixture): boolean {
   return existsSync(join(folder, unique))
 }

@@ -6,31 +6,31 @@ import type { Attempt } from './attempt.ts'
 import type { HostFixture } from './host-fixture.ts'
 import type { ToolCallOutcome } from './tool-workspace.ts'
 
-/** Starts a program as an agent's server is started: its words, variables and folder are those of the agent's file. */
+/** Starts a process like an agent-provided server, whose command, environment and folder come from the agent file. */
 async function startServer({ toolbox }: HostFixture, request: SpawnRequest): Promise<ToolCallOutcome> {
-  const work = await spawnSandboxedServer(toolbox.sandbox, request)
+  const server = await spawnSandboxedServer(toolbox.sandbox, request)
   let text = ''
-  for (const stream of [work.child.stdout, work.child.stderr]) {
+  for (const stream of [server.child.stdout, server.child.stderr]) {
     stream?.on('data', (chunk: Buffer) => {
       text += chunk.toString('utf8')
     })
   }
-  work.child.stdin?.end()
-  const { code } = await work.ended
+  server.child.stdin?.end()
+  const { code } = await server.ended
   return { success: code === 0, text }
 }
 
 const serverAttempt = (
   title: string,
-  request: (scene: HostFixture) => SpawnRequest,
+  request: (host: HostFixture) => SpawnRequest,
   more: Partial<Attempt> = {},
 ): Attempt => ({
   title,
-  run: { call: (scene: HostFixture) => startServer(scene, request(scene)) },
+  run: { call: (host: HostFixture) => startServer(host, request(host)) },
   ...more,
 })
 
-/** Every program that is on the way to the server, and the server's own. */
+/** All programs that are started on the way to the server, and the server itself. */
 const NAMES = ['bwrap', 'sh', 'bash', 'env', 'mkdir', 'which', 'rg', 'socat', 'node']
 
 const writePrograms = ({ workspace, writeFile, marker }: HostFixture) => {
@@ -42,35 +42,35 @@ const writePrograms = ({ workspace, writeFile, marker }: HostFixture) => {
 
 export const mcpServerAttempts: readonly Attempt[] = [
   serverAttempt(
-    'programs of the workspace by way of PATH',
+    'PATH hijacking with an absolute folder',
     ({ workspace }) => ({ command: ['node', '-e', '0'], env: { PATH: `${workspace}/tools:/usr/bin:/bin` } }),
     { prepare: writePrograms },
   ),
   serverAttempt(
-    'programs of the workspace by way of a PATH from where it is started',
+    'PATH hijacking with a relative folder',
     () => ({ command: ['node', '-e', '0'], env: { PATH: 'tools:/usr/bin:/bin' } }),
     { prepare: writePrograms },
   ),
   serverAttempt(
-    'the loader of programs',
+    'the dynamic loader (LD_DEBUG_OUTPUT)',
     ({ marker }) => ({ command: ['/bin/true'], env: { LD_DEBUG: 'files', LD_DEBUG_OUTPUT: marker } }),
-    // It adds the number of the process to the name.
+    // The loader appends the pid to the name.
     { escaped: ({ outside }) => readdirSync(outside).some((name) => name.startsWith('marker')) },
   ),
   serverAttempt(
-    'what a shell reads before its command',
+    'a startup file of the shell (BASH_ENV)',
     ({ workspace }) => ({
       command: ['/bin/true'],
       env: { BASH_ENV: `${workspace}/before.sh`, ENV: `${workspace}/before.sh` },
     }),
     { prepare: ({ workspace, marker }) => writeFileSync(join(workspace, 'before.sh'), `echo x > ${marker}\n`) },
   ),
-  serverAttempt('a folder above the workspace to begin in', () => ({ command: 'echo x > marker', cwd: '../outside' })),
+  serverAttempt('a working directory outside the workspace', () => ({ command: 'echo x > marker', cwd: '../outside' })),
   serverAttempt('a secret as an argument to a shell', ({ outside }) => ({
     command: ['sh', '-c', 'cat "$0"', `${outside}/secret.txt`],
   })),
   serverAttempt(
-    'agents of its own',
+    'creating agent definitions',
     () => ({ command: 'mkdir -p .claude/agents; echo evil > .claude/agents/evil.md' }),
     {
       escaped: ({ workspace }) => existsSync(join(workspace, '.claude/agents/evil.md')),

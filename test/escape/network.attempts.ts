@@ -12,19 +12,19 @@ const connectScript = (target: string) =>
   )
 const hasConnection = ({ connectionCount }: HostFixture) => connectionCount() > 0
 
-/** An address of this machine that is not loopback, where it has one. */
+/** A non-loopback address of this machine, if it has one. */
 const ownAddress = Object.values(networkInterfaces())
   .flat()
   .find((address) => address?.family === 'IPv4' && !address.internal)?.address
 
 export const networkAttempts: readonly Attempt[] = [
   {
-    title: 'bash on loopback',
+    title: 'loopback with bash',
     run: ({ ports }) => `timeout 4 cat < /dev/tcp/127.0.0.1/${ports.tcp}`,
     escaped: hasConnection,
   },
   {
-    title: 'a program on loopback',
+    title: 'loopback with node',
     run: ({ ports }) => connectScript(`${ports.tcp}, "127.0.0.1"`),
     escaped: hasConnection,
   },
@@ -34,19 +34,23 @@ export const networkAttempts: readonly Attempt[] = [
     escaped: hasConnection,
   },
   { title: 'IPv6 loopback', run: ({ ports }) => connectScript(`${ports.tcp6}, "::1"`), escaped: hasConnection },
-  { title: 'the address zero', run: ({ ports }) => connectScript(`${ports.tcp}, "0.0.0.0"`), escaped: hasConnection },
+  {
+    title: 'the address 0.0.0.0',
+    run: ({ ports }) => connectScript(`${ports.tcp}, "0.0.0.0"`),
+    escaped: hasConnection,
+  },
   {
     title: 'another address of this machine',
     run: ({ ports }) => connectScript(`${ports.tcp}, "${ownAddress ?? '127.0.0.2'}"`),
     escaped: hasConnection,
   },
   {
-    title: 'a datagram',
+    title: 'a UDP datagram',
     run: ({ ports }) =>
       node(`const s = require("dgram").createSocket("udp4"); s.send("x", ${ports.udp}, "127.0.0.1", () => s.close())`),
-    escaped: async (scene) => {
+    escaped: async (host) => {
       await delay(50)
-      return hasConnection(scene)
+      return hasConnection(host)
     },
   },
   {
@@ -55,35 +59,35 @@ export const networkAttempts: readonly Attempt[] = [
     escaped: hasConnection,
   },
   {
-    title: 'a socket beside the workspace',
+    title: 'a unix socket outside the workspace',
     run: ({ sockets }) => connectScript(`"${sockets.outside}"`),
     escaped: hasConnection,
   },
-  { title: 'a socket in the workspace', run: () => connectScript('"s.sock"'), escaped: hasConnection },
+  { title: 'a unix socket in the workspace', run: () => connectScript('"s.sock"'), escaped: hasConnection },
   {
-    title: 'a socket without a file',
+    title: 'an abstract unix socket',
     run: ({ sockets }) => connectScript(`"\\0${sockets.abstract.slice(1)}"`),
     escaped: hasConnection,
   },
   {
-    title: 'a service for the host',
+    title: 'a listener that the host can reach',
     run: {
-      async call(scene: HostFixture) {
+      async call(host: HostFixture) {
         const script =
           'const s = require("net").createServer((c) => c.end("x")).listen(0, "0.0.0.0", () => require("fs").writeFileSync("port", String(s.address().port)))'
-        const serving = scene.call('Bash', { command: `timeout 1.5 node -e '${script}'` })
-        const answer = await isPortReachable(scene)
-        await serving
-        return { success: answer, text: answer ? 'reached' : '' }
+        const listener = host.call('Bash', { command: `timeout 1.5 node -e '${script}'` })
+        const reached = await isPortReachable(host)
+        await listener
+        return { success: reached, text: reached ? 'reached' : '' }
       },
     },
-    escaped: (_scene, { text }) => text === 'reached',
+    escaped: (_host, { text }) => text === 'reached',
   },
 ]
 
-/** Whether something answers on the port that the command wrote down. */
+/** Whether the port that the command wrote to a file accepts connections. */
 async function isPortReachable({ workspace }: HostFixture): Promise<boolean> {
-  for (let look = 0; look < 25; look++) {
+  for (let attempt = 0; attempt < 25; attempt++) {
     await delay(50)
     const file = `${workspace}/port`
     const port = existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0

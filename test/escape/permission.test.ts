@@ -7,8 +7,8 @@ import { evaluatePolicies } from '../../src/judgement/permission/permission-poli
 import { agent, createTestTroupe, functionModel, lastMessageText } from '../support/test-troupe.ts'
 
 /*
- * Ways past the permission layer that a review found, each closed: what rules forbid stays forbidden however it is
- * spelled, what a person approved is what is done, and nobody gets more by asking somebody else.
+ * Bypasses of the permission layer that a review found, each closed: deny rules hold in any spelling, only the approved
+ * call is executed (TOCTOU), and delegation does not escalate privileges.
  */
 
 const folders: string[] = []
@@ -16,8 +16,8 @@ afterEach(() => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
 })
 
-function workspace(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'troupe-leave-'))
+function createFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'troupe-permission-'))
   folders.push(folder)
   return folder
 }
@@ -30,7 +30,7 @@ interface Call {
 const write = (file_path: string): Call => ({ name: 'Write', input: { file_path, content: 'x' } })
 const doer = agent('doer', { tools: ['Write', 'Edit', 'Read', 'Bash', 'task'] })
 
-/** One agent makes these calls, one a turn; others make the calls given for them. */
+/** Each agent makes its calls, one per turn. */
 async function runCalls(
   calls: Record<string, Call[]>,
   options: Partial<TroupeOptions> & { folder: string; agents?: Agent[] },
@@ -43,15 +43,15 @@ async function runCalls(
   return createTestTroupe({ model, agents: [doer], workspace: { workspace: folder }, ...rest })
 }
 
-test('PM17 a path that climbs does not get past a rule that denies, nor does another tool or a deeper folder', async () => {
-  const folder = workspace()
-  const made = [
+test('PM17 a deny rule holds for paths with .., for other tools and in deeper folders', async () => {
+  const folder = createFolder()
+  const attempts = [
     write('nope/../.env'),
     write('./.env'),
     write('deep/.env'),
     { name: 'Edit', input: { file_path: '.env', old_string: 'a', new_string: 'b' } },
   ]
-  const { troupe, task } = await runCalls({ doer: made }, { folder, permissions: { deny: ['Write(.env*)'] } })
+  const { troupe, task } = await runCalls({ doer: attempts }, { folder, permissions: { deny: ['Write(.env*)'] } })
   await task('doer', 'go')
   expect([existsSync(join(folder, '.env')), existsSync(join(folder, 'deep/.env'))]).toEqual([false, false])
   await troupe.close()
@@ -69,18 +69,18 @@ test.each([
   'sudo rm x',
   'sh -c "rm x"',
   'ls && rm x',
-])('PM18 a rule that denies rm denies %j', (subject) => {
+])('PM18 a deny rule for rm denies %j', (subject) => {
   expect(evaluatePolicies([{ deny: ['Bash(rm:*)'] }], { tool: 'Bash', subject, acts: true }).decision).toBe('deny')
 })
 
-test('PM18 and leaves alone what only looks like it', () => {
+test('PM18 a deny rule for rm allows commands that only mention rm', () => {
   for (const subject of ['ls rm', 'echo rm', 'grep rm x', 'npm run build']) {
     expect(evaluatePolicies([{ deny: ['Bash(rm:*)'] }], { tool: 'Bash', subject, acts: true }).decision).toBe('allow')
   }
 })
 
-test('PM19 always means exactly this call, whatever wildcards it is spelled with', async () => {
-  const folder = workspace()
+test('PM19 always grants exactly this call, even if its path contains wildcards', async () => {
+  const folder = createFolder()
   const { troupe, task } = await runCalls(
     { asker: [write('**'), write('package.json')] },
     { folder, agents: [agent('asker')] },
@@ -93,8 +93,8 @@ test('PM19 always means exactly this call, whatever wildcards it is spelled with
   await troupe.close()
 })
 
-test('PM20 rules hold for delegation too', async () => {
-  const folder = workspace()
+test('PM20 rules apply to delegation', async () => {
+  const folder = createFolder()
   const delegate = { name: 'Task', input: { agent: 'implementer', instruction: 'x' } }
   const { troupe, task } = await runCalls(
     { doer: [delegate] },
@@ -106,8 +106,8 @@ test('PM20 rules hold for delegation too', async () => {
   await troupe.close()
 })
 
-test('PM21 nobody goes unasked by having another do it: only the agent that was named may use what its file names', async () => {
-  const folder = workspace()
+test('PM21 delegation does not skip permission: only the root agent may use its listed tools without asking', async () => {
+  const folder = createFolder()
   const calls = { asker: [{ name: 'task', input: { agent: 'doer', instruction: 'x' } }], doer: [write('a.txt')] }
   const { troupe, task } = await runCalls(calls, { folder, agents: [agent('asker'), doer] })
   expect((await task('asker', 'go')).status).toBe('waiting')
@@ -115,31 +115,31 @@ test('PM21 nobody goes unasked by having another do it: only the agent that was 
   await troupe.close()
 })
 
-test('PM22 a run goes on in its own folder and under the rules it was started with', async () => {
-  const folder = workspace()
-  const store = workspace()
+test('PM22 a run resumes only in its own workspace and under its initial rules', async () => {
+  const folder = createFolder()
+  const store = createFolder()
   const calls = { doer: [{ name: 'ask_user', input: { question: 'go on?' } }, write('.env')] }
   const asks = { ...doer, tools: [...(doer.tools ?? []), 'ask_user'] }
-  const begun = await runCalls(calls, { folder, store, agents: [asks], permissions: { deny: ['Write(.env*)'] } })
-  const parked = await begun.task('doer', 'go')
-  await begun.troupe.close()
-  const elsewhere = await runCalls(calls, { folder: workspace(), store, agents: [asks] })
-  const refused = (await elsewhere.troupe.answer(parked.gates[0]?.gate_id ?? '', 'yes')).result
-  await expect(refused).rejects.toMatchObject({ code: 'invalid_input', message: expect.stringContaining(folder) })
-  await elsewhere.troupe.close()
-  const back = await runCalls(calls, { folder, store, agents: [asks], permissions: {} })
-  expect((await (await back.troupe.resume(parked.run_id)).result).status).toBe('completed')
+  const started = await runCalls(calls, { folder, store, agents: [asks], permissions: { deny: ['Write(.env*)'] } })
+  const parked = await started.task('doer', 'go')
+  await started.troupe.close()
+  const otherWorkspace = await runCalls(calls, { folder: createFolder(), store, agents: [asks] })
+  const rejected = (await otherWorkspace.troupe.answer(parked.gates[0]?.gate_id ?? '', 'yes')).result
+  await expect(rejected).rejects.toMatchObject({ code: 'invalid_input', message: expect.stringContaining(folder) })
+  await otherWorkspace.troupe.close()
+  const resumed = await runCalls(calls, { folder, store, agents: [asks], permissions: {} })
+  expect((await (await resumed.troupe.resume(parked.run_id)).result).status).toBe('completed')
   expect(existsSync(join(folder, '.env'))).toBe(false)
-  await back.troupe.close()
+  await resumed.troupe.close()
 })
 
-test('PM23 what a person approved is what is done: a file that became a link meanwhile is asked for again', async () => {
-  const folder = workspace()
-  const store = workspace()
+test('PM23 a file that became a symlink after the approval is asked for again', async () => {
+  const folder = createFolder()
+  const store = createFolder()
   const calls = { asker: [write('note.txt')] }
-  const begun = await runCalls(calls, { folder, store, agents: [agent('asker')] })
-  const parked = await begun.task('asker', 'go')
-  await begun.troupe.close()
+  const started = await runCalls(calls, { folder, store, agents: [agent('asker')] })
+  const parked = await started.task('asker', 'go')
+  await started.troupe.close()
   symlinkSync('package.json', join(folder, 'note.txt'))
   const { troupe } = await runCalls(calls, { folder, store, agents: [agent('asker')] })
   const again = await (await troupe.answer(parked.gates[0]?.gate_id ?? '', 'allow')).result
@@ -152,8 +152,8 @@ test('PM23 what a person approved is what is done: a file that became a link mea
   await troupe.close()
 })
 
-test('PM26 a call that keeps becoming another is refused after the third answer', async () => {
-  const folder = workspace()
+test('PM26 a call that keeps changing is denied after the third answer', async () => {
+  const folder = createFolder()
   const { troupe, task } = await runCalls({ asker: [write('note.txt')] }, { folder, agents: [agent('asker')] })
   let result = await task('asker', 'go')
   for (const target of ['one.txt', 'two.txt', 'three.txt']) {
@@ -167,8 +167,8 @@ test('PM26 a call that keeps becoming another is refused after the third answer'
   await troupe.close()
 })
 
-test('PM26 always is for what was shown: the same call is asked for when it leads elsewhere', async () => {
-  const folder = workspace()
+test('PM26 always covers the resolved path: the same call with another target is asked for again', async () => {
+  const folder = createFolder()
   const swap = { name: 'Bash', input: { command: 'rm note.txt; ln -s package.json note.txt' } }
   const { troupe, task } = await runCalls(
     { asker: [write('note.txt'), swap, write('note.txt')] },
@@ -181,13 +181,13 @@ test('PM26 always is for what was shown: the same call is asked for when it lead
   await troupe.close()
 })
 
-test('PM26 a hook that changes the arguments after the answer makes it another call', async () => {
-  const folder = workspace()
-  const store = workspace()
+test('PM26 a hook that changes the arguments after the approval makes it another call', async () => {
+  const folder = createFolder()
+  const store = createFolder()
   const calls = { asker: [write('asked.txt')] }
-  const begun = await runCalls(calls, { folder, store, agents: [agent('asker')] })
-  const parked = await begun.task('asker', 'go')
-  await begun.troupe.close()
+  const started = await runCalls(calls, { folder, store, agents: [agent('asker')] })
+  const parked = await started.task('asker', 'go')
+  await started.troupe.close()
   const beforeTool = async () => ({ input: { file_path: 'other.txt', content: 'x' } })
   const { troupe } = await runCalls(calls, { folder, store, agents: [agent('asker')], hooks: [{ beforeTool }] })
   const again = await (await troupe.answer(parked.gates[0]?.gate_id ?? '', 'allow')).result
@@ -196,8 +196,8 @@ test('PM26 a hook that changes the arguments after the answer makes it another c
   await troupe.close()
 })
 
-test('PM25 a rule that does not cover the call does not let it pass, and holds for what it covers', async () => {
-  const folder = workspace()
+test('PM25 a granted rule that does not cover the call does not allow it, but applies to later calls', async () => {
+  const folder = createFolder()
   const calls = { asker: [write('package.json'), write('src/a.ts')] }
   const { troupe, task } = await runCalls(calls, { folder, agents: [agent('asker')] })
   const parked = await task('asker', 'go')
@@ -209,8 +209,8 @@ test('PM25 a rule that does not cover the call does not let it pass, and holds f
   await troupe.close()
 })
 
-test('PM27 a rule that a person grants does not cover what another rule may deny', async () => {
-  const folder = workspace()
+test('PM27 a granted rule does not override a possible deny rule', async () => {
+  const folder = createFolder()
   const bash = (command: string): Call => ({ name: 'Bash', input: { command } })
   const calls = { asker: [bash('echo one'), bash('x=two; echo $x; $x')] }
   const { troupe, task } = await runCalls(calls, {
@@ -224,9 +224,9 @@ test('PM27 a rule that a person grants does not cover what another rule may deny
   await troupe.close()
 })
 
-test('PM28 a rule about an agent holds for it by its full name and by its session', async () => {
-  const folder = workspace()
-  const store = workspace()
+test('PM28 a rule about an agent also matches its qualified name and its session', async () => {
+  const folder = createFolder()
+  const store = createFolder()
   let input: object = { agent: 'implementer', instruction: 'x' }
   const model = functionModel((request) =>
     request.session.agent === 'asker' && request.session.turn === 1
@@ -234,20 +234,22 @@ test('PM28 a rule about an agent holds for it by its full name and by its sessio
       : { text: lastMessageText(request) },
   )
   const options = { model, store, agents: [agent('asker')], workspace: { workspace: folder } }
-  const begun = await createTestTroupe(options)
-  const { run_id } = await begun.task('asker', 'go')
-  const session_id = (await begun.troupe.sessions(run_id)).find((each) => each.agent === 'implementer')?.session_id
-  await begun.troupe.close()
+  const started = await createTestTroupe(options)
+  const { run_id } = await started.task('asker', 'go')
+  const session_id = (await started.troupe.sessions(run_id)).find(
+    (session) => session.agent === 'implementer',
+  )?.session_id
+  await started.troupe.close()
   const { troupe, task } = await createTestTroupe({ ...options, permissions: { deny: ['Task(troupe:implementer)'] } })
-  for (const how of [{ agent: 'implementer' }, { agent: 'troupe:implementer' }, { session_id }]) {
-    input = { ...how, instruction: 'x' }
-    expect(JSON.stringify((await task('asker', 'go')).output), JSON.stringify(how)).toContain('denied')
+  for (const target of [{ agent: 'implementer' }, { agent: 'troupe:implementer' }, { session_id }]) {
+    input = { ...target, instruction: 'x' }
+    expect(JSON.stringify((await task('asker', 'go')).output), JSON.stringify(target)).toContain('denied')
   }
   await troupe.close()
 })
 
-test('PM28 an agent that may not be delegated to is not put to work by a collaboration either', async () => {
-  const folder = workspace()
+test('PM28 a deny rule for task also applies to collaborate', async () => {
+  const folder = createFolder()
   const together = { name: 'collaborate', input: { agents: ['researcher', 'troupe:implementer'], task: 'x' } }
   const { troupe, task } = await runCalls(
     { lead: [together] },
@@ -259,8 +261,8 @@ test('PM28 an agent that may not be delegated to is not put to work by a collabo
   await troupe.close()
 })
 
-test('PM28 an allowance under another name of the tool limits it too', async () => {
-  const folder = workspace()
+test('PM28 an allow rule under an alias of the tool restricts it too', async () => {
+  const folder = createFolder()
   const delegate = { name: 'task', input: { agent: 'implementer', instruction: 'x' } }
   const { troupe, task } = await runCalls({ doer: [delegate] }, { folder, permissions: { allow: ['Task(reviewer)'] } })
   const result = await task('doer', 'go')
@@ -268,8 +270,8 @@ test('PM28 an allowance under another name of the tool limits it too', async () 
   await troupe.close()
 })
 
-test('PM29 what Read may not see, no search shows', async () => {
-  const folder = workspace()
+test('PM29 Grep and Glob omit files that Read may not read', async () => {
+  const folder = createFolder()
   mkdirSync(join(folder, 'deep/secrets'), { recursive: true })
   for (const path of ['.env', 'deep/.env.local', 'deep/secrets/key', 'open.txt'])
     writeFileSync(join(folder, path), 'KEY=SECRET\n')
@@ -289,28 +291,29 @@ test('PM29 what Read may not see, no search shows', async () => {
   const agents = [agent('searcher')]
   const { troupe, task } = await createTestTroupe({ model, agents, workspace: { workspace: folder }, permissions })
   await task('searcher', 'go')
-  const note = '[files that permission rules keep from you are left out]'
+  const note = '[files that permission rules deny are omitted]'
   expect(seen.slice(1)).toEqual([
     `open.txt:1:KEY=SECRET\n${note}`,
-    `[nothing matches]\n${note}`,
-    `[nothing matches]\n${note}`,
+    `[no matches]\n${note}`,
+    `[no matches]\n${note}`,
     `open.txt\n${note}`,
   ])
   await troupe.close()
 })
 
-test('PM34 a resumed session has no tool that a new one under the same caller would not have', async () => {
-  const folder = workspace()
+test('PM34 a resumed session has no tool that a new session of the same caller would not have', async () => {
+  const folder = createFolder()
   let session_id = ''
   const model = functionModel((request) => {
-    const { agent: who, turn } = request.session
-    session_id ||= who === 'lead' ? (/"session_id":"([^"]+)"/.exec(lastMessageText(request))?.[1] ?? '') : ''
-    if (who === 'lead' && turn === 1)
+    const { agent: name, turn } = request.session
+    session_id ||= name === 'lead' ? (/"session_id":"([^"]+)"/.exec(lastMessageText(request))?.[1] ?? '') : ''
+    if (name === 'lead' && turn === 1)
       return { calls: [{ name: 'task', input: { agent: 'default', instruction: 'hello' } }] }
-    if (who === 'lead' && turn === 2) return { calls: [{ name: 'task', input: { agent: 'reader', instruction: 'x' } }] }
-    if (who === 'reader' && turn === 1)
+    if (name === 'lead' && turn === 2)
+      return { calls: [{ name: 'task', input: { agent: 'reader', instruction: 'x' } }] }
+    if (name === 'reader' && turn === 1)
       return { calls: [{ name: 'task', input: { session_id, instruction: 'run it' } }] }
-    if (who === 'default' && lastMessageText(request) === 'run it') return { calls: [write('by-resumed.txt')] }
+    if (name === 'default' && lastMessageText(request) === 'run it') return { calls: [write('by-resumed.txt')] }
     return { text: lastMessageText(request) }
   })
   const agents = [agent('lead', { tools: ['Write', 'Read', 'task'] }), agent('reader', { tools: ['Read', 'task'] })]
@@ -328,14 +331,14 @@ test('PM34 a resumed session has no tool that a new one under the same caller wo
   await troupe.close()
 })
 
-test('PM32 a rule that cannot do what it seems to is told of when a troupe is made', async () => {
-  const told: string[] = []
-  const warning = vi.spyOn(process, 'emitWarning').mockImplementation((text) => void told.push(String(text)))
+test('PM32 createTroupe warns about rules that cannot have their apparent effect', async () => {
+  const warnings: string[] = []
+  const warning = vi.spyOn(process, 'emitWarning').mockImplementation((text) => void warnings.push(String(text)))
   const permissions = { deny: ['Write(~/x)', 'task(nobody)', 'mcp__none'], ask: ['AskUserQuestion', 'TaskOutput'] }
   const careless = agent('careless', { permissions: { deny: ['Read(../x)'] } })
-  const { troupe } = await runCalls({}, { folder: workspace(), permissions, agents: [careless] })
+  const { troupe } = await runCalls({}, { folder: createFolder(), permissions, agents: [careless] })
   warning.mockRestore()
-  expect(told.map((text) => /rule (\S+) does not/.exec(text)?.[1])).toEqual([
+  expect(warnings.map((text) => /rule (\S+) does not/.exec(text)?.[1])).toEqual([
     'Write(~/x)',
     'task(nobody)',
     'mcp__none',
@@ -344,20 +347,20 @@ test('PM32 a rule that cannot do what it seems to is told of when a troupe is ma
   await troupe.close()
 })
 
-test('PM28 other names of tools count in rules that forbid', async () => {
+test('PM28 deny rules match aliases of tools', async () => {
   const asks = { name: 'ask_user', input: { question: 'Who?' } }
   const permissions = { deny: ['AskUserQuestion'] }
   const { troupe, task } = await runCalls(
     { curious: [asks] },
-    { folder: workspace(), permissions, agents: [agent('curious')] },
+    { folder: createFolder(), permissions, agents: [agent('curious')] },
   )
   const result = await task('curious', 'go')
   expect([result.status, JSON.stringify(result.output).includes('denied')]).toEqual(['completed', true])
   await troupe.close()
 })
 
-test('PM24 a rule that is none is refused before anything starts', async () => {
-  const folder = workspace()
+test('PM24 an invalid rule is rejected before anything starts', async () => {
+  const folder = createFolder()
   mkdirSync(join(folder, 'w'))
   await expect(runCalls({}, { folder, permissions: { deny: ['Write x'] } })).rejects.toMatchObject({
     code: 'invalid_input',

@@ -11,12 +11,12 @@ const lateMarker = async ({ workspace }: HostFixture) => {
 
 export const processAttempts: readonly Attempt[] = [
   {
-    title: 'looking at a process of the host',
+    title: 'reading the command line of a host process',
     run: ({ victim }) => `tr '\\0' ' ' < /proc/${victim.pid}/cmdline`,
-    escaped: (_scene, { text }) => text.includes('sleep 120'),
+    escaped: (_host, { text }) => text.includes('sleep 120'),
   },
   {
-    title: 'ending a process of the host',
+    title: 'killing a process of the host',
     run: ({ victim }) => `kill -9 ${victim.pid}`,
     escaped: async ({ victim }) => {
       await delay(50)
@@ -24,7 +24,7 @@ export const processAttempts: readonly Attempt[] = [
     },
   },
   {
-    title: 'a process in a session of its own that lives on',
+    title: 'a background process in its own session',
     run: () => `setsid sh -c 'sleep 0.5; touch late' > /dev/null 2>&1 & sleep 0.1`,
     escaped: lateMarker,
   },
@@ -39,47 +39,47 @@ export const processAttempts: readonly Attempt[] = [
     escaped: lateMarker,
   },
   {
-    title: 'a plain background job that lives on',
+    title: 'a plain background job',
     run: () => '(sleep 0.5; touch late) &',
     escaped: lateMarker,
-    no_control_run: 'its process group is ended without a sandbox too',
+    no_control_run: 'without a sandbox its process group is killed too',
   },
   {
-    title: 'holding the call open with an open output',
+    title: 'keeping the output pipe open',
     run: () => 'sleep 30 & echo started',
     timeout: 8000,
-    escaped: (_scene, { success }) => !success,
-    no_control_run: 'its process group is ended without a sandbox too',
+    escaped: (_host, { success }) => !success,
+    no_control_run: 'without a sandbox its process group is killed too',
   },
   {
-    title: 'ignoring the end of its time',
+    title: 'ignoring the timeout',
     run: () => `trap '' TERM INT HUP; setsid sh -c 'trap "" TERM; sleep 1.2; touch late' & sleep 20`,
     timeout: 400,
     escaped: lateMarker,
-    no_control_run: 'what it leaves behind would go on',
+    no_control_run: 'the process would survive',
   },
 ]
 
-const printedDone = (_scene: HostFixture, { text }: { text: string }) => /\bDID\b/.test(text)
+const printedDone = (_host: HostFixture, { text }: { text: string }) => /\bDID\b/.test(text)
 const harm = 'it would change the machine'
 
-/** Where success would harm the machine, the attempt writes back what is there already. */
+/** Attempts on the kernel write back the current value, so that a success does no harm. */
 export const kernelAttempts: readonly Attempt[] = [
   {
-    title: "the machine's settings",
+    title: 'the kernel setting core_pattern',
     run: () => 'f=/proc/sys/kernel/core_pattern; v=$(cat $f); printf %s "$v" > $f && echo DID',
     escaped: printedDone,
     no_control_run: harm,
   },
   {
-    title: 'other settings of the machine',
+    title: 'other kernel settings',
     run: () =>
       'f=/proc/sys/vm/swappiness; v=$(cat $f); echo $v > $f && echo DID; f=/sys/kernel/mm/ksm/run; v=$(cat $f); echo $v > $f && echo DID',
     escaped: printedDone,
     no_control_run: harm,
   },
   {
-    title: 'a namespace of its own',
+    title: 'creating a namespace',
     run: () => 'unshare -Urm true && echo DID',
     escaped: printedDone,
     no_control_run: harm,
@@ -97,38 +97,38 @@ export const kernelAttempts: readonly Attempt[] = [
     no_control_run: harm,
   },
   {
-    title: 'a device',
+    title: 'reading a device',
     run: () => 'mknod d b 254 0 && head -c 1 d && echo DID; head -c 1 /dev/vda /dev/sda /dev/mem && echo DID',
     escaped: printedDone,
     no_control_run: harm,
   },
   {
-    title: 'the rights of another user',
+    title: 'changing the user id',
     run: () => 'sudo -n true && echo DID; su -c true nobody && echo DID; setpriv --reuid 1 true && echo DID',
     escaped: printedDone,
     no_control_run: harm,
   },
   {
-    title: 'the namespaces of a host process',
+    title: 'entering the namespaces of a host process',
     run: ({ victim }) => `nsenter -t ${victim.pid} -a true && echo DID`,
     escaped: printedDone,
     no_control_run: harm,
   },
   {
-    title: 'leaving its process group',
+    title: 'leaving its cgroup',
     run: () =>
       'for f in $(find /sys/fs/cgroup -name cgroup.procs 2>/dev/null | head -20); do echo $$ > $f && echo DID; done',
     escaped: printedDone,
     no_control_run: harm,
   },
   {
-    title: 'lifting its own limits',
+    title: 'raising its own limits',
     run: () => 'ulimit -t unlimited && echo DID; ulimit -Hn 100000 && echo DID; ulimit -d unlimited && echo DID',
     escaped: printedDone,
     no_control_run: harm,
   },
   {
-    title: 'calls past the filter',
+    title: 'system calls that seccomp blocks',
     run: () => `python3 - <<'P'
 import ctypes, socket
 libc = ctypes.CDLL(None, use_errno=True)
@@ -143,12 +143,12 @@ P`,
   },
 ]
 
-const small = { limits: { memory_mb: 300, processes: 60, file_mb: 5, cpu_s: 1, scratch_mb: 10, open_files: 64 } }
+const smallLimits = { limits: { memory_mb: 300, processes: 60, file_mb: 5, cpu_s: 1, scratch_mb: 10, open_files: 64 } }
 
 let processesBefore = 0
 const hostProcesses = () => readdirSync('/proc').filter((name) => /^\d+$/.test(name)).length
 
-/** These run only inside, with limits so small that even a broken sandbox would not be missed for long. */
+/** Run only inside the sandbox, with limits so small that even a broken sandbox does little harm. */
 export const resourceExhaustionAttempts: readonly Attempt[] = [
   {
     title: 'a fork bomb',
@@ -162,10 +162,10 @@ export const resourceExhaustionAttempts: readonly Attempt[] = [
       return hostProcesses() > processesBefore + 40
     },
     no_control_run: 'destructive',
-    sandbox: small,
+    sandbox: smallLimits,
   },
   {
-    title: 'as many processes as there can be',
+    title: 'too many processes',
     run: () => `python3 -c '
 import os, time
 n = 0
@@ -175,61 +175,61 @@ try:
         n += 1
 except OSError: pass
 print("made", n)'`,
-    escaped: (_scene, { text }) => Number(/made (\d+)/.exec(text)?.[1] ?? 0) > 80,
+    escaped: (_host, { text }) => Number(/made (\d+)/.exec(text)?.[1] ?? 0) > 80,
     no_control_run: 'destructive',
-    sandbox: small,
+    sandbox: smallLimits,
   },
   {
-    title: 'all the memory',
+    title: 'memory exhaustion by one process',
     run: () => `python3 -c '
 x = []
 for _ in range(100): x.append(b"x" * 20_000_000)
 print("DID")'`,
     escaped: printedDone,
     no_control_run: 'destructive',
-    sandbox: small,
+    sandbox: smallLimits,
   },
   {
-    title: 'all the memory, by many',
+    title: 'memory exhaustion by several processes',
     run: () =>
       `for i in 1 2 3 4; do python3 -c 'import time; x = b"x" * 150_000_000; time.sleep(3)' & done; wait; echo DID`,
     escaped: printedDone,
     no_control_run: 'destructive',
-    sandbox: small,
+    sandbox: smallLimits,
   },
   {
-    title: 'memory as files',
+    title: 'memory exhaustion by files in /tmp',
     run: () => 'for i in $(seq 20); do head -c 4000000 /dev/zero > /tmp/f$i || exit 1; done; echo DID',
     escaped: printedDone,
     no_control_run: 'destructive',
-    sandbox: small,
+    sandbox: smallLimits,
   },
   {
     title: 'a huge file',
     run: () => 'head -c 50000000 /dev/zero > big && echo DID',
     escaped: printedDone,
     no_control_run: 'destructive',
-    sandbox: small,
+    sandbox: smallLimits,
   },
   {
-    title: 'all the processor time',
+    title: 'CPU exhaustion',
     run: () => 'while :; do :; done',
     timeout: 8000,
-    escaped: (_scene, { text }) => text.includes('did not end within'),
+    escaped: (_host, { text }) => text.includes('exceeded its timeout'),
     no_control_run: 'destructive',
-    sandbox: small,
+    sandbox: smallLimits,
   },
   {
     title: 'a flood of output',
     run: () => 'yes flood | head -c 60000000',
-    escaped: (_scene, { text }) => text.length > 40_000,
+    escaped: (_host, { text }) => text.length > 40_000,
     no_control_run: 'destructive',
   },
   {
-    title: 'output without end',
+    title: 'endless output',
     run: () => 'yes',
     timeout: 700,
-    escaped: (_scene, { text }) => text.length > 40_000 || !text.includes('did not end within'),
+    escaped: (_host, { text }) => text.length > 40_000 || !text.includes('exceeded its timeout'),
     no_control_run: 'destructive',
   },
 ]

@@ -4,7 +4,7 @@ import type { Attempt } from './attempt.ts'
 import type { HostFixture } from './host-fixture.ts'
 import { readIfExists } from './host-fixture.ts'
 
-/** What agents are made of, in a workspace; `definitions` is protected because it was named. */
+/** Agent configuration in a workspace; `definitions` and `store` are in the option `protect`. */
 export const PROTECTED_FILES = [
   '.claude/agents/evil.md',
   '.claude/settings.json',
@@ -21,71 +21,71 @@ export function writeWorkspaceFile({ workspace }: Pick<HostFixture, 'workspace'>
   writeFileSync(join(workspace, path), content)
 }
 
-const wasOverwritten = (path: string) => (scene: HostFixture) =>
-  readIfExists(join(scene.workspace, path)).includes('evil')
+const wasOverwritten = (path: string) => (host: HostFixture) =>
+  readIfExists(join(host.workspace, path)).includes('evil')
 const overwriteCommand = (path: string) => `mkdir -p ${dirname(path)}; echo evil > ${path}`
 
 export const protectedPathAttempts: readonly Attempt[] = [
   ...PROTECTED_FILES.flatMap((path): Attempt[] => [
-    { title: `${path}, made`, run: () => overwriteCommand(path), escaped: wasOverwritten(path) },
+    { title: `${path}, created`, run: () => overwriteCommand(path), escaped: wasOverwritten(path) },
     {
       title: `${path}, changed`,
-      prepare: (scene) => writeWorkspaceFile(scene, path, 'good'),
+      prepare: (host) => writeWorkspaceFile(host, path, 'good'),
       run: () => overwriteCommand(path),
       escaped: wasOverwritten(path),
     },
     {
-      title: `${path}, put in place of the old one`,
-      prepare: (scene) => writeWorkspaceFile(scene, path, 'good'),
+      title: `${path}, replaced by a rename`,
+      prepare: (host) => writeWorkspaceFile(host, path, 'good'),
       run: () => `echo evil > e; mv -f e ${path}`,
       escaped: wasOverwritten(path),
     },
     {
-      title: `${path}, with its folder moved away`,
-      prepare: (scene) => writeWorkspaceFile(scene, path, 'good'),
+      title: `${path}, after moving its folder away`,
+      prepare: (host) => writeWorkspaceFile(host, path, 'good'),
       run: () => `mv ${path.split('/')[0]} away; ${overwriteCommand(path)}`,
       escaped: wasOverwritten(path),
     },
   ]),
   {
-    title: 'definitions of agents behind a link',
-    prepare: (scene) => {
-      writeWorkspaceFile(scene, 'shared/good.md', 'good')
-      mkdirSync(join(scene.workspace, '.claude'))
-      symlinkSync('../shared', join(scene.workspace, '.claude/agents'))
+    title: 'agent definitions behind a symlink',
+    prepare: (host) => {
+      writeWorkspaceFile(host, 'shared/good.md', 'good')
+      mkdirSync(join(host.workspace, '.claude'))
+      symlinkSync('../shared', join(host.workspace, '.claude/agents'))
     },
     run: () => 'echo evil > .claude/agents/evil.md; echo evil > shared/evil.md',
     escaped: wasOverwritten('.claude/agents/evil.md'),
   },
   {
-    title: 'a folder of agents in place of a link',
-    prepare: (scene) => {
-      writeWorkspaceFile(scene, 'shared/good.md', 'good')
-      mkdirSync(join(scene.workspace, '.claude'))
-      symlinkSync('../shared', join(scene.workspace, '.claude/agents'))
+    title: 'a folder of agents in place of a symlink',
+    prepare: (host) => {
+      writeWorkspaceFile(host, 'shared/good.md', 'good')
+      mkdirSync(join(host.workspace, '.claude'))
+      symlinkSync('../shared', join(host.workspace, '.claude/agents'))
     },
     run: () => `rm .claude/agents; ${overwriteCommand('.claude/agents/evil.md')}`,
     escaped: wasOverwritten('.claude/agents/evil.md'),
   },
   {
-    title: 'settings behind a folder that is a link, and was replaced',
-    prepare: (scene) => {
-      writeWorkspaceFile(scene, 'dotfiles/settings.json', 'good')
-      symlinkSync('dotfiles', join(scene.workspace, '.claude'))
+    title: 'settings after replacing a symlinked folder',
+    prepare: (host) => {
+      writeWorkspaceFile(host, 'dotfiles/settings.json', 'good')
+      symlinkSync('dotfiles', join(host.workspace, '.claude'))
     },
     run: () => `mv .claude away; ${overwriteCommand('.claude/settings.json')}`,
     escaped: wasOverwritten('.claude/settings.json'),
   },
   {
-    title: 'definitions of agents in a project below',
-    prepare: (scene) => writeWorkspaceFile(scene, 'packages/a/.claude/agents/good.md', 'good'),
+    title: 'agent definitions in a nested project',
+    prepare: (host) => writeWorkspaceFile(host, 'packages/a/.claude/agents/good.md', 'good'),
     run: () => 'echo evil > packages/a/.claude/agents/good.md',
     escaped: wasOverwritten('packages/a/.claude/agents/good.md'),
   },
   {
-    title: "Troupe's own kind of agents in a project below",
-    prepare: (scene) => writeWorkspaceFile(scene, 'packages/a/.troupe/agents/good.md', 'good'),
+    title: '.troupe/agents in a nested project',
+    prepare: (host) => writeWorkspaceFile(host, 'packages/a/.troupe/agents/good.md', 'good'),
     run: () => 'echo evil > packages/a/.troupe/agents/good.md; mv packages gone; mkdir -p packages/a/.troupe/agents',
-    escaped: (scene) => readIfExists(join(scene.workspace, 'packages/a/.troupe/agents/good.md')) !== 'good',
+    escaped: (host) => readIfExists(join(host.workspace, 'packages/a/.troupe/agents/good.md')) !== 'good',
   },
 ]

@@ -8,7 +8,7 @@ import { callTool, createToolWorkspace } from './tool-workspace.ts'
 
 const SECRET = 'raced-secret'
 
-/** Another process swaps a folder for a link to the outside and back, as fast as it can. */
+/** Starts a process that replaces a folder by a symlink to the outside and back in a loop (symlink race). */
 function startSwapping(workspace: string, outside: string): Disposable {
   const script = `
     const { renameSync, symlinkSync, unlinkSync } = require('fs')
@@ -30,7 +30,7 @@ function createRaceFixture() {
   return fixture
 }
 
-/** The careless way: look first, then use the path again. */
+/** The vulnerable way (TOCTOU): check the path, then use it again. */
 function readWithCheckThenUse(workspace: string): string {
   const path = join(workspace, 'd', 'a.txt')
   try {
@@ -40,84 +40,88 @@ function readWithCheckThenUse(workspace: string): string {
   }
 }
 
-test('TO43 a folder swapped for a link between check and use leads no file tool out', { timeout: 60_000 }, async () => {
+test('TO43 a folder replaced by a symlink between check and use does not lead a file tool outside', {
+  timeout: 60_000,
+}, async () => {
   using fixture = createRaceFixture()
   using _swapper = startSwapping(fixture.workspace, fixture.outside)
-  let fooled = false
-  for (let until = performance.now() + 15_000; !fooled && performance.now() < until; ) {
-    fooled = readWithCheckThenUse(fixture.workspace) === SECRET
+  let escaped = false
+  for (let end = performance.now() + 15_000; !escaped && performance.now() < end; ) {
+    escaped = readWithCheckThenUse(fixture.workspace) === SECRET
   }
-  expect(fooled, 'the control: a careless check is fooled').toBe(true)
+  expect(escaped, 'the control: check-then-use is vulnerable').toBe(true)
 
-  const answers = new Set<string>()
-  for (let until = performance.now() + 3000; performance.now() < until; ) {
-    answers.add((await fixture.call('Read', { file_path: 'd/a.txt' })).text)
+  const results = new Set<string>()
+  for (let end = performance.now() + 3000; performance.now() < end; ) {
+    results.add((await fixture.call('Read', { file_path: 'd/a.txt' })).text)
   }
-  expect([...answers].filter((text) => text.includes(SECRET))).toEqual([])
-  expect([...answers].some((text) => text.includes('harmless'))).toBe(true)
-  for (let until = performance.now() + 2000; performance.now() < until; ) {
+  expect([...results].filter((text) => text.includes(SECRET))).toEqual([])
+  expect([...results].some((text) => text.includes('harmless'))).toBe(true)
+  for (let end = performance.now() + 2000; performance.now() < end; ) {
     await fixture.call('Write', { file_path: 'd/marker', content: 'x' })
   }
   expect(readdirSync(fixture.outside)).toEqual(['a.txt'])
 })
 
-test('TO61 a change goes where permission was given for, or nowhere', async () => {
+test('TO61 Write and Edit fail when the path no longer resolves to the permitted file', async () => {
   using fixture = createRaceFixture()
   fixture.writeFile('Makefile', 'all:\n')
   await fixture.call('Read', { file_path: 'Makefile' })
   const write = fixture.toolbox.tools.find(({ name }) => name === 'Write')
-  const subjectOf = (file_path: string) => write?.subject?.({ file_path, content: '' } as never)
-  const subject = subjectOf('note.txt') ?? ''
-  const inFolder = subjectOf('new/folder/a.txt') ?? ''
+  const permissionSubject = (file_path: string) => write?.subject?.({ file_path, content: '' } as never)
+  const subject = permissionSubject('note.txt') ?? ''
+  const inFolder = permissionSubject('new/folder/a.txt') ?? ''
   expect([subject, inFolder]).toEqual(['note.txt', 'new/folder/a.txt'])
-  // A person is being asked, and meanwhile:
+  // While a person is asked for permission, the path becomes a symlink.
   symlinkSync('Makefile', join(fixture.workspace, 'note.txt'))
   symlinkSync('d', join(fixture.workspace, 'new'))
-  const wanted = { file_path: 'note.txt', content: 'all: evil\n' }
-  expect(await fixture.call('Write', wanted, { subject })).toMatchObject({ success: false, code: 'denied' })
+  const change = { file_path: 'note.txt', content: 'all: evil\n' }
+  expect(await fixture.call('Write', change, { subject })).toMatchObject({ success: false, code: 'denied' })
   const edit = { file_path: 'note.txt', old_string: 'all:', new_string: 'all: evil' }
   expect((await fixture.call('Edit', edit, { subject })).text).toContain(
-    "given for 'note.txt', which now leads to 'Makefile'",
+    "granted for 'note.txt', but that path now resolves to 'Makefile'",
   )
   const below = { file_path: 'new/folder/a.txt', content: 'x' }
   expect(await fixture.call('Write', below, { subject: inFolder })).toMatchObject({ success: false, code: 'denied' })
   expect(readFileSync(join(fixture.workspace, 'Makefile'), 'utf8')).toBe('all:\n')
   expect(readdirSync(join(fixture.workspace, 'd'))).toEqual(['a.txt'])
-  expect(await fixture.call('Write', wanted, { subject: 'Makefile' })).toMatchObject({
+  expect(await fixture.call('Write', change, { subject: 'Makefile' })).toMatchObject({
     success: true,
     files: ['Makefile'],
   })
 })
 
-test('TO62 a permission subject is the path that would be written, or the call is refused', () => {
+test('TO62 the permission subject is the resolved path; a path that cannot be resolved is denied', () => {
   using fixture = createRaceFixture()
   symlinkSync('d', join(fixture.workspace, 'alias'))
   const write = fixture.toolbox.tools.find(({ name }) => name === 'Write')
-  const subjectOf = (file_path: string) => write?.subject?.({ file_path, content: '' } as never)
-  const same = [
+  const permissionSubject = (file_path: string) => write?.subject?.({ file_path, content: '' } as never)
+  const spellings = [
     'nope/../.env',
     'nope/x/../../.env',
     './nope/.././.env',
     'd/../nope/../.env',
     `${fixture.workspace}/n/../.env`,
   ]
-  for (const path of same) expect.soft(subjectOf(path), path).toBe('.env')
-  expect(subjectOf('nope/../alias/b.txt')).toBe('d/b.txt')
-  expect(subjectOf('nope/more/../b.txt')).toBe('nope/b.txt')
+  for (const path of spellings) expect.soft(permissionSubject(path), path).toBe('.env')
+  expect(permissionSubject('nope/../alias/b.txt')).toBe('d/b.txt')
+  expect(permissionSubject('nope/more/../b.txt')).toBe('nope/b.txt')
   for (const path of ['nope/../../x', '../x', '/etc/passwd', 'd/a.txt/x', 'd/a.txt/../../.env', 'a\0b', '~/x']) {
-    expect.soft(() => subjectOf(path), path).toThrow(expect.objectContaining({ code: 'denied' }))
+    expect.soft(() => permissionSubject(path), path).toThrow(expect.objectContaining({ code: 'denied' }))
   }
 })
 
-test('TO44 a folder swapped for a link while it is searched leads no search out', { timeout: 60_000 }, async () => {
+test('TO44 a folder replaced by a symlink during a search does not lead the search outside', {
+  timeout: 60_000,
+}, async () => {
   using fixture = createRaceFixture()
-  const without = createTools({ workspace: fixture.workspace, ripgrep: false })
+  const javascript = createTools({ workspace: fixture.workspace, ripgrep: false })
   using _swapper = startSwapping(fixture.workspace, fixture.outside)
   const found = new Set<string>()
   const grep = { pattern: '.', output_mode: 'content' }
-  for (let until = performance.now() + 4000; performance.now() < until; ) {
+  for (let end = performance.now() + 4000; performance.now() < end; ) {
     for (const path of ['.', 'd']) {
-      found.add((await callTool(without, 'Grep', { ...grep, path })).text)
+      found.add((await callTool(javascript, 'Grep', { ...grep, path })).text)
       found.add((await fixture.call('Grep', { ...grep, path })).text)
     }
   }
@@ -125,8 +129,8 @@ test('TO44 a folder swapped for a link while it is searched leads no search out'
   expect([...found].some((text) => text.includes('harmless'))).toBe(true)
 })
 
-test('TO45 a file that also has a name outside is replaced, never written through', async () => {
-  const { outside, answer } = await runHardLinkAttempt()
+test('TO45 writing to a file with a hard link outside does not change the outside content', async () => {
+  const { outside, result } = await runHardLinkAttempt()
   expect(outside).toBe('the-secret-beside-the-workspace')
-  expect(answer).toContain('1 more name')
+  expect(result).toContain('1 more hard link')
 })

@@ -6,16 +6,16 @@ import { readIfExists } from './host-fixture.ts'
 const module = (path: string) =>
   `data:text/javascript,${encodeURIComponent(`import fs from 'node:fs'; fs.writeFileSync(${JSON.stringify(path)}, 'evil')`)}`
 
-/** What a reviewer might run, who has Bash and neither Write nor Edit. */
-const reviewerAttempt = (title: string, command: (scene: HostFixture) => string): Attempt => ({
+/** Commands of a reviewer, who has `Bash` but neither `Write` nor `Edit`. */
+const reviewerAttempt = (title: string, command: (host: HostFixture) => string): Attempt => ({
   title,
   prepare: ({ writeFile }) => {
     writeFile('there.txt', 'good')
     writeFile('a.test.mjs', "import test from 'node:test'; test('a', () => {})")
   },
   run: {
-    call: (scene: HostFixture) =>
-      scene.call('Bash', { command: command(scene) }, scene.confined ? { read_only: true } : {}),
+    call: (host: HostFixture) =>
+      host.call('Bash', { command: command(host) }, host.confined ? { read_only: true } : {}),
   },
   escaped: ({ workspace }) =>
     ['new.txt', 'there.txt'].some((name) => readIfExists(join(workspace, name)).includes('evil')),
@@ -23,7 +23,7 @@ const reviewerAttempt = (title: string, command: (scene: HostFixture) => string)
 
 export const readOnlyAttempts: readonly Attempt[] = [
   reviewerAttempt('a module loaded before the tests', () => `node --test --import "${module('new.txt')}" a.test.mjs`),
-  reviewerAttempt('a module that names the whole path', ({ workspace }) => {
+  reviewerAttempt('a module that writes to an absolute path', ({ workspace }) => {
     return `node --test --import "${module(join(workspace, 'there.txt'))}" a.test.mjs`
   }),
   reviewerAttempt('a redirection', () => 'echo evil > new.txt'),

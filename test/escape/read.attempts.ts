@@ -5,36 +5,36 @@ import { SECRET } from './host-fixture.ts'
 
 export const readAttempts: readonly Attempt[] = [
   { title: 'reading an absolute path', run: ({ outside }) => `cat ${outside}/secret.txt` },
-  { title: 'reading along ..', run: () => 'cat ../outside/secret.txt' },
+  { title: 'reading with ..', run: () => 'cat ../outside/secret.txt' },
   {
-    title: 'reading through a link',
+    title: 'reading through a symlink',
     prepare: ({ workspace, outside }) => symlinkSync(join(outside, 'secret.txt'), join(workspace, 'l')),
     run: () => 'cat l',
   },
-  { title: 'a hard link to read', run: ({ outside }) => `ln ${outside}/secret.txt h; cat h` },
+  { title: 'reading through a hard link', run: ({ outside }) => `ln ${outside}/secret.txt h; cat h` },
   { title: 'the root in /proc', run: ({ outside }) => `cat /proc/self/root${outside}/secret.txt` },
   {
     title: 'the root of a host process',
     run: ({ outside, victim }) => `cat /proc/${victim.pid}/root${outside}/secret.txt`,
   },
-  { title: 'looking for it everywhere', run: ({ root }) => `grep -rh secret-of-the-host ${root} 2>/dev/null` },
-  { title: 'a file of the home', run: ({ outside }) => `cat ${outside}/home/.netrc` },
+  { title: 'searching everywhere', run: ({ root }) => `grep -rh secret-of-the-host ${root} 2>/dev/null` },
+  { title: 'a file in the home folder', run: ({ outside }) => `cat ${outside}/home/.netrc` },
   {
-    title: "the machine's own settings",
+    title: '/etc/hostname',
     run: () => 'cat /etc/hostname',
-    escaped: (_scene, { text }) => text.trim() === readFileSync('/etc/hostname', 'utf8').trim(),
+    escaped: (_host, { text }) => text.trim() === readFileSync('/etc/hostname', 'utf8').trim(),
   },
   {
-    title: 'packing it up',
+    title: 'an archive of the outside',
     run: ({ outside }) => `tar -cf a.tar -C ${outside} . 2>/dev/null; tar -xOf a.tar ./secret.txt`,
   },
   {
-    title: "Troupe's own files",
+    title: 'reading .troupe',
     prepare: ({ workspace }) => writeFileSync(join(workspace, '.troupe', 'journal'), SECRET),
     run: () => 'cat .troupe/journal',
   },
   {
-    title: "changing Troupe's own files",
+    title: 'changing .troupe',
     prepare: ({ workspace }) => writeFileSync(join(workspace, '.troupe', 'journal'), 'kept'),
     run: () => 'echo forged > .troupe/journal; rm -rf .troupe/journal; true',
     escaped: ({ workspace }) => {
@@ -43,7 +43,7 @@ export const readAttempts: readonly Attempt[] = [
     },
   },
   {
-    title: "a link in place of Troupe's folder",
+    title: 'a symlink in place of .troupe',
     run: ({ outside }) => `rm -rf .troupe; mv .troupe away; ln -sfn ${outside} .troupe`,
     escaped: ({ workspace }) => lstatSync(join(workspace, '.troupe')).isSymbolicLink(),
   },
@@ -54,12 +54,12 @@ const environmentAttempt = (run: Attempt['run'], title: string): Attempt => ({ t
 export const environmentAttempts: readonly Attempt[] = [
   environmentAttempt(() => 'env', 'the environment'),
   environmentAttempt(() => "cat /proc/self/environ | tr '\\0' '\\n'", 'the environment in /proc'),
-  // Only the one that counts: there are many processes, and output is bounded.
+  // Searches only for the secret variable: there are many processes, and output is limited.
   environmentAttempt(
     () => "cat /proc/[0-9]*/environ 2>/dev/null | tr '\\0' '\\n' | grep -a -m 3 TROUPE_TEST_API_KEY",
     'the environments of all processes',
   ),
-  environmentAttempt(() => "node -p 'process.env.TROUPE_TEST_API_KEY'", 'another program’s view'),
+  environmentAttempt(() => "node -p 'process.env.TROUPE_TEST_API_KEY'", 'the environment in node'),
   environmentAttempt(() => `bash -lc 'export -p; set' | grep -i key`, 'a login shell'),
-  environmentAttempt(({ outside }) => `HOME=${outside}/home bash -c 'cat ~/.netrc'`, 'another home'),
+  environmentAttempt(({ outside }) => `HOME=${outside}/home bash -c 'cat ~/.netrc'`, 'another HOME'),
 ]

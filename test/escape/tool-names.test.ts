@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { agent, createTestTroupe, functionModel } from '../support/test-troupe.ts'
 import { createToolWorkspace } from './tool-workspace.ts'
 
-/** Names that text from a file or a page might talk a model into. */
+/** Tool names that a prompt injection might make a model call. */
 const NAMES = [
   'Bash',
   'bash',
@@ -28,7 +28,7 @@ const NAMES = [
   'run_shell_command',
 ]
 
-test('TO46 a tool that an agent was not given cannot be called, however it is spelled', async () => {
+test('TO46 a tool that an agent does not have cannot be called, in any spelling', async () => {
   using fixture = createToolWorkspace()
   const model = functionModel(({ session }) =>
     session.turn <= NAMES.length
@@ -61,7 +61,7 @@ test('TO46 a tool that an agent was not given cannot be called, however it is sp
   await troupe.close()
 })
 
-test('TO47 an agent works with the tools it was given, and the files it touched are in the journal', async () => {
+test('TO47 the tool:post event lists the files that a call changed', async () => {
   using fixture = createToolWorkspace()
   const steps = [
     { name: 'Write', input: { file_path: 'a.txt', content: 'one\n' } },

@@ -8,15 +8,15 @@ import { createTools } from '../../src/tools/tools.ts'
 
 export type ToolCallOutcome = ToolResult & { code?: string; text: string }
 
-/** Tools on a fresh workspace, with a folder beside it that they must not reach. */
+/** Tools on a new workspace, with a folder outside that they must not reach. */
 export interface ToolWorkspace extends Disposable {
   root: string
   workspace: string
   outside: string
   toolbox: Toolbox
-  /** Calls a tool as a session would; a thrown error becomes a failed answer. */
+  /** Calls a tool as a session would; a thrown error becomes a failed result. */
   call(tool: string, input: unknown, more?: Partial<ToolCall>): Promise<ToolCallOutcome>
-  /** Writes a file of the workspace past all tools. */
+  /** Writes a file in the workspace directly, without tools. */
   writeFile(path: string, content: string | Uint8Array): void
 }
 
@@ -45,12 +45,12 @@ export function createToolWorkspace(options: Partial<ToolsOptions> = {}): ToolWo
 }
 
 export async function callTool(
-  box: Toolbox,
+  toolbox: Toolbox,
   name: string,
   input: unknown,
   more?: Partial<ToolCall>,
 ): Promise<ToolCallOutcome> {
-  const tool = box.tools.find((candidate) => candidate.name === name)
+  const tool = toolbox.tools.find((candidate) => candidate.name === name)
   if (!tool) throw new Error(`no tool ${name}`)
   const call = { ...toolCallContext(), ...more }
   try {
@@ -58,8 +58,8 @@ export async function callTool(
     return { ...result, text: resultText(result) }
   } catch (thrown) {
     const error = toTroupeError(thrown)
-    const said = [error.message, error.hint].join('\n')
-    return { success: false, error: said, code: error.code, text: said }
+    const text = [error.message, error.hint].join('\n')
+    return { success: false, error: text, code: error.code, text }
   }
 }
 

@@ -6,12 +6,12 @@ import { hasSharedFile, readIfExists } from './host-fixture.ts'
 
 export const writeAttempts: readonly Attempt[] = [
   { title: 'writing to an absolute path', run: ({ marker }) => `echo x > ${marker}` },
-  { title: 'writing along ..', run: () => 'echo x > ../outside/marker' },
+  { title: 'writing with ..', run: () => 'echo x > ../outside/marker' },
   { title: 'copying out', run: ({ marker }) => `echo x > here && cp here ${marker}` },
   { title: 'moving out', run: ({ marker }) => `echo x > here && mv here ${marker}` },
-  { title: 'writing through a link made on the spot', run: ({ outside }) => `ln -s ${outside} l; echo x > l/marker` },
+  { title: 'writing through a new symlink', run: ({ outside }) => `ln -s ${outside} l; echo x > l/marker` },
   {
-    title: 'writing through a link that was there',
+    title: 'writing through an existing symlink',
     prepare: ({ workspace, outside }) => symlinkSync(outside, join(workspace, 'l')),
     run: () => 'echo x > l/marker',
   },
@@ -21,49 +21,49 @@ export const writeAttempts: readonly Attempt[] = [
     escaped: ({ outside }) => readIfExists(join(outside, 'secret.txt')).includes('changed'),
   },
   { title: 'an open descriptor', run: ({ marker }) => `exec 7> ${marker}; echo x >&7` },
-  { title: "the process's own root in /proc", run: ({ marker }) => `echo x > /proc/self/root${marker}` },
-  { title: 'the working folder in /proc', run: () => 'echo x > /proc/self/cwd/../outside/marker' },
+  { title: '/proc/self/root', run: ({ marker }) => `echo x > /proc/self/root${marker}` },
+  { title: '/proc/self/cwd', run: () => 'echo x > /proc/self/cwd/../outside/marker' },
   {
-    title: 'the root of the first process',
+    title: '/proc/1/root',
     run: ({ marker }) => `echo x > /proc/1/root${marker}`,
-    no_control_run: 'the first process is the system’s, and may refuse by itself',
+    no_control_run: 'process 1 belongs to the system, which may deny access itself',
   },
   {
-    title: 'the root of a process of the host',
+    title: '/proc/PID/root of a host process',
     run: ({ marker, victim }) => `echo x > /proc/${victim.pid}/root${marker}`,
   },
-  { title: 'a folder of the home', run: ({ outside }) => `HOME=${outside}/home; echo x > ~/../marker` },
+  { title: 'the home folder', run: ({ outside }) => `HOME=${outside}/home; echo x > ~/../marker` },
   {
-    title: "the machine's /tmp",
+    title: '/tmp of the host',
     run: ({ unique }) => `echo x > /tmp/${unique}`,
-    escaped: (scene) => hasSharedFile('/tmp', scene),
+    escaped: (host) => hasSharedFile('/tmp', host),
   },
   {
     title: 'shared memory',
     run: ({ unique }) => `echo x > /dev/shm/${unique}`,
-    escaped: (scene) => hasSharedFile('/dev/shm', scene),
+    escaped: (host) => hasSharedFile('/dev/shm', host),
   },
   {
     title: '/var/tmp',
     run: ({ unique }) => `echo x > /var/tmp/${unique}`,
-    escaped: (scene) => hasSharedFile('/var/tmp', scene),
+    escaped: (host) => hasSharedFile('/var/tmp', host),
   },
-  { title: 'another program', run: ({ marker }) => `node -e 'require("fs").writeFileSync("${marker}", "x")'` },
+  { title: 'writing with node', run: ({ marker }) => `node -e 'require("fs").writeFileSync("${marker}", "x")'` },
   {
-    title: 'removing something outside',
+    title: 'deleting a file outside',
     run: ({ outside }) => `rm -f ${outside}/secret.txt`,
     escaped: ({ outside }) => !existsSync(join(outside, 'secret.txt')),
   },
   {
-    title: 'changing the mode of something outside',
+    title: 'changing the mode of a file outside',
     run: ({ outside }) => `chmod 777 ${outside}/secret.txt && echo did`,
-    escaped: (_scene, { text }) => text.includes('did'),
+    escaped: (_host, { text }) => text.includes('did'),
   },
 ]
 
 export const archiveAttempts: readonly Attempt[] = [
   {
-    title: 'an archive whose names go up',
+    title: 'an archive with .. in its names (zip slip)',
     run: () => `echo x > m && tar -cPf a.tar --transform 's,^,../outside/,;s,/m$,/marker,' m && tar -xPf a.tar`,
   },
   {
@@ -71,7 +71,7 @@ export const archiveAttempts: readonly Attempt[] = [
     run: ({ marker }) => `echo x > m && tar -cPf a.tar --transform 's,^m$,${marker},' m && tar -xPf a.tar`,
   },
   {
-    title: 'an archive that brings a link and then a file below it',
+    title: 'an archive with a symlink and a file below it',
     prepare: ({ workspace, outside }) => {
       const script = `ln -s ${outside} l; tar -cf a.tar l; rm l; mkdir l; echo x > l/marker; tar -rf a.tar l/marker; rm -r l`
       execFileSync('sh', ['-c', script], { cwd: workspace })
@@ -79,7 +79,7 @@ export const archiveAttempts: readonly Attempt[] = [
     run: () => 'tar -xPf a.tar; ls -l',
   },
   {
-    title: 'a zip file unpacked by a careless program',
+    title: 'a careless unpacker in node',
     run: () =>
       `node -e 'const {join}=require("path"); require("fs").writeFileSync(join(process.cwd(), "../outside/marker"), "x")'`,
   },
