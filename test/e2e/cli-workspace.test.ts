@@ -88,12 +88,13 @@ test('TO66 a run searches with the service of its environment once the host is a
   const model = await here.script('s.json', [
     { when: { turn: 1 }, reply: { toolCalls: [{ name: 'WebSearch', input: { query: 'owls' } }] } },
     { when: { says: 'found owls' }, reply: { text: 'Found.' } },
-    { when: { says: 'not allowed' }, reply: { text: 'Not allowed.' } },
+    { when: { says: 'network access is disabled' }, reply: { text: 'Disabled.' } },
+    { when: { says: 'is not allowed' }, reply: { text: 'Not allowed.' } },
     { when: { says: 'BRAVE_API_KEY' }, reply: { text: 'Not set up.' } },
   ])
   const run = (how: { env?: Record<string, string> }, ...more: string[]) =>
     here.troupeWith(how, 'run', 'task', 'go', '--agent', 'default', '--model', model, ...more)
-  expect((await run({ env })).out).toBe('Not allowed.\n')
+  expect((await run({ env })).out).toBe('Disabled.\n')
   expect((await run({ env }, '--allow-host', 'example.org')).out).toBe('Not allowed.\n')
   expect((await run({ env }, '--allow-host', '127.0.0.1')).out).toBe('Found.\n')
   expect((await run({}, '--allow-host', 'example.org')).out).toBe('Not set up.\n')

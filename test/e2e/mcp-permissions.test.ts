@@ -71,7 +71,7 @@ test('MC47 a call is asked for, and refused in plan mode, also where its server 
   const planning = await openWithAgentServer([read], { tools: ['Read', read.name], read_only: true })
   try {
     await planning.setup.task('clerk', 'look')
-    expect(planning.inputs[1]).toContain('refused')
+    expect(planning.inputs[1]).toContain('permission denied')
     expect(planning.inputs.join('\n')).not.toContain('the blue one')
   } finally {
     await planning.setup.troupe.close()
