@@ -243,7 +243,7 @@ describe('troupe team explain', () => {
     const unread = 'condition met: draft is complete, word_count = 9999, hand over to reviewer'
     expect((await team(...asked, '--response', unread)).json()).toEqual({
       decision: { to: null, by: 'undecided' },
-      rules: [rule('unknown', 'nobody has judged it')],
+      rules: [rule('unknown', 'not judged yet')],
     })
     expect((await team(...asked, '--deny', 'draft is complete')).json().decision).toEqual({
       to: 'user',
@@ -257,7 +257,7 @@ describe('troupe team explain', () => {
     expect(code).toBe(0)
     expect(out).toEqual([
       '? writer → reviewer  priority 1',
-      '   ?~ draft is complete: nobody has judged it',
+      '   ?~ draft is complete: not judged yet',
       '   ✓= word_count >= {{ min_words }}: word_count is 700,',
       '      min_words is 500',
       '',
