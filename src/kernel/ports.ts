@@ -62,7 +62,7 @@ export interface ToolPorts {
   workspace?: string
 }
 
-/** What the kernel reads back from the store. */
+/** Reads past runs, sessions and artifacts from the store. */
 export interface HistoryPorts {
   /**
    * Claims a session for a run and returns its history. Throws `unknown_session`, `session_busy`, and `invalid_input`
