@@ -202,7 +202,7 @@ test('PM25 a granted rule that does not cover the call does not allow it, but ap
   const { troupe, task } = await runCalls(calls, { folder, agents: [agent('asker')] })
   const parked = await task('asker', 'go')
   const again = await (await troupe.answer(parked.gates[0]?.gate_id ?? '', 'Write(src/**)')).result
-  expect(again.gates[0]?.question).toContain('But the rule Write(src/**) does not cover it.')
+  expect(again.gates[0]?.question).toContain('But the rule Write(src/**) does not match it.')
   const result = await (await troupe.answer(again.gates[0]?.gate_id ?? '', 'deny')).result
   expect(result.status).toBe('completed')
   expect([existsSync(join(folder, 'package.json')), existsSync(join(folder, 'src/a.ts'))]).toEqual([false, true])

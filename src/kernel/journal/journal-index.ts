@@ -240,27 +240,27 @@ export class JournalIndex {
     }
   }
 
-  #indexGrant(key: string, said: unknown): void {
+  #indexGrant(key: string, answer: unknown): void {
     const gate = this.#openings.get(key)
     const detail = isEvent(gate, 'gate:open')
       ? (gate.data.detail as { permission?: unknown; exact?: unknown })
       : undefined
-    const rule = ruleFromAnswer(said, detail)
+    const rule = ruleFromAnswer(answer, detail)
     if (rule !== undefined) this.#grants.push(rule)
   }
 
-  #beginAttempt(at: number): void {
+  #beginAttempt(time: number): void {
     if (this.#attemptAt !== undefined) {
       this.#addActiveSpan(this.#attemptAt, this.#lastAt)
       this.#crashesWithoutProgress = this.crashesWithoutProgress
       this.#crashes += 1
     }
-    this.#attemptAt = at
+    this.#attemptAt = time
     this.#progressedSinceAttempt = false
   }
 
-  #endAttempt(at: number): void {
-    if (this.#attemptAt !== undefined) this.#addActiveSpan(this.#attemptAt, at)
+  #endAttempt(time: number): void {
+    if (this.#attemptAt !== undefined) this.#addActiveSpan(this.#attemptAt, time)
     this.#attemptAt = undefined
     this.#crashesWithoutProgress = 0
     this.#crashes = 0

@@ -53,7 +53,7 @@ async function beginToolCall(scope: ToolCallScope, call: ToolCallPart, partial: 
   signal.throwIfAborted()
   const { tool, input, parsed } = await resolveToolCall(scope, call)
   const pre: ToolPre = Object.assign(partial, toToolPre(scope, call, { tool, input, parsed }))
-  const subject = subjectOf(scope, tool, parsed)
+  const subject = permissionSubject(scope, tool, parsed)
   const { excludedGlobs } = await requirePermission(scope, { tool, input, subject })
   if (tool.kind === 'pattern') {
     execution.journal.append('tool:pre', { ...pre }, session.id)
@@ -88,7 +88,7 @@ function toToolPre(scope: ToolCallScope, call: ToolCallPart, { tool, input, pars
 }
 
 /** The subject that permission rules match: a path, a command, an address, an agent. */
-function subjectOf(scope: ToolCallScope, tool: AnyTool, parsed: unknown): string | undefined {
+function permissionSubject(scope: ToolCallScope, tool: AnyTool, parsed: unknown): string | undefined {
   return tool.kind === 'pattern'
     ? tool.pattern.subject?.(parsed as never, scope.contextFor(scope.key))
     : tool.subject?.(parsed as never)

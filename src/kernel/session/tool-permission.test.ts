@@ -92,7 +92,7 @@ test('PM12 only a clear yes or a rule for this tool allows the call', async () =
 test('PM41 an answer with a rule that does not cover the call is asked again', async () => {
   const { troupe, result } = await runCommands(['npm test 2>out'], { ask: ['Bash'] })
   let next = await (await troupe.answer(result.gates[0]?.gate_id ?? '', 'Bash(npm test:*)')).result
-  expect(next.gates[0]?.question).toContain('But the rule Bash(npm test:*) does not cover it.')
+  expect(next.gates[0]?.question).toContain('But the rule Bash(npm test:*) does not match it.')
   next = await (await troupe.answer(next.gates[0]?.gate_id ?? '', 'allow')).result
   expect([next.status, done]).toEqual(['completed', ['npm test 2>out']])
 })
@@ -104,7 +104,7 @@ test('PM41 when a deny rule may apply, a rule is neither offered nor accepted as
   for (let time = 1; time <= 3; time++) {
     next = await (await troupe.answer(next.gates[0]?.gate_id ?? '', 'Bash(git $x)')).result
   }
-  expect((next.output as { response: string }).response).toContain('only a yes to this very call')
+  expect((next.output as { response: string }).response).toContain('only an approval of this exact call')
   expect(done).toEqual([])
 })
 

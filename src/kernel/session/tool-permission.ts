@@ -28,32 +28,34 @@ const MAX_APPROVAL_REQUESTS = 3
 const CALL_CHANGED = 'the call is no longer the one that was approved'
 
 /** Returns the decision that allows the call; throws `denied` otherwise. */
-export async function requirePermission(site: ToolCallScope, action: ToolAction): Promise<PermissionDecision> {
+export async function requirePermission(scope: ToolCallScope, action: ToolAction): Promise<PermissionDecision> {
   const { tool, input, subject } = action
-  const exact = `${tool.name}:${sha256(canonicalJson([input ?? null, subject ?? null]))}`
-  const judged = decidePermission(site, action, exact)
-  if (judged.decision === 'allow') return judged
-  if (judged.decision === 'deny') throw deniedError(tool.name, judged)
-  let before = ''
-  for (let time = 1; time <= MAX_APPROVAL_REQUESTS; time++) {
-    const { said, shown } = await requestApproval(site, action, { exact, judged, time, before })
-    if (isDenial(said, tool.name))
-      throw deniedError(tool.name, { ...judged, reason: `a person said no${denialComment(said)}` })
-    const now = decidePermission(site, action, exact)
-    if (now.decision === 'allow') return now
-    if (now.decision === 'deny') throw deniedError(tool.name, now)
-    const isRule = typeof said === 'string' && isRuleFor(said, tool.name)
-    if (!isRule && shown === exact) return judged
-    before = isRule ? uncoveredReason(said.trim(), judged) : CALL_CHANGED
+  const fingerprint = `${tool.name}:${sha256(canonicalJson([input ?? null, subject ?? null]))}`
+  const decision = decidePermission(scope, action, fingerprint)
+  if (decision.decision === 'allow') return decision
+  if (decision.decision === 'deny') throw deniedError(tool.name, decision)
+  let askAgainReason = ''
+  for (let attempt = 1; attempt <= MAX_APPROVAL_REQUESTS; attempt++) {
+    const request = { fingerprint, decision, attempt, askAgainReason }
+    const { answer, shownFingerprint } = await requestApproval(scope, action, request)
+    if (isDenial(answer, tool.name)) {
+      throw deniedError(tool.name, { ...decision, reason: `a person said no${denialComment(answer)}` })
+    }
+    const updated = decidePermission(scope, action, fingerprint)
+    if (updated.decision === 'allow') return updated
+    if (updated.decision === 'deny') throw deniedError(tool.name, updated)
+    const isRule = typeof answer === 'string' && isRuleFor(answer, tool.name)
+    if (!isRule && shownFingerprint === fingerprint) return decision
+    askAgainReason = isRule ? uncoveredReason(answer.trim(), decision) : CALL_CHANGED
   }
-  throw deniedError(tool.name, { ...judged, reason: before })
+  throw deniedError(tool.name, { ...decision, reason: askAgainReason })
 }
 
 /** Why an answered rule does not allow the call. */
 function uncoveredReason(rule: string, { needsExactApproval }: PermissionDecision): string {
   return needsExactApproval
-    ? `the rule ${rule} cannot answer it, only a yes to this very call can`
-    : `the rule ${rule} does not cover it`
+    ? `the rule ${rule} cannot allow it; only an approval of this exact call can`
+    : `the rule ${rule} does not match it`
 }
 
 function decidePermission(
@@ -76,44 +78,51 @@ function decidePermission(
   })
 }
 
+interface ApprovalRequest {
+  fingerprint: string
+  decision: PermissionDecision
+  attempt: number
+  askAgainReason: string
+}
+
 /** The person's answer, and the fingerprint of the call they were shown: the answer may be older than this execution. */
 async function requestApproval(
-  site: ToolCallScope,
+  { execution, session, signal, key: callKey }: ToolCallScope,
   { tool, input, subject }: ToolAction,
-  { exact, judged, time, before }: { exact: string; judged: PermissionDecision; time: number; before: string },
-): Promise<{ said: unknown; shown: unknown }> {
-  const { execution, session } = site
-  const { name } = session.opening.agent
+  { fingerprint, decision, attempt, askAgainReason }: ApprovalRequest,
+): Promise<{ answer: unknown; shownFingerprint: unknown }> {
+  const agent = session.opening.agent.name
   const call = subject === undefined ? tool.name : `${tool.name}(${subject})`
-  const again = before === CALL_CHANGED ? ' The call has changed since it was approved.' : before && ` But ${before}.`
   const question = {
-    question: `May ${name} call ${call}?${again}`,
+    question: `May ${agent} call ${call}?${askAgainText(askAgainReason)}`,
     detail: {
       permission: call,
-      exact,
-      reason: judged.reason,
+      exact: fingerprint,
+      reason: decision.reason,
       input,
-      answers: ['allow', 'always', 'deny', ...(judged.needsExactApproval ? [] : [`${tool.name}(pattern)`])],
+      answers: ['allow', 'always', 'deny', ...(decision.needsExactApproval ? [] : [`${tool.name}(pattern)`])],
     },
   }
-  const key = time === 1 ? `${site.key}/permission` : `${site.key}/permission/${time}`
-  const said = await execution.waitForGate({ key, signal: site.signal }, question, {
-    session_id: session.id,
-    agent: name,
-  })
+  const key = attempt === 1 ? `${callKey}/permission` : `${callKey}/permission/${attempt}`
+  const answer = await execution.waitForGate({ key, signal }, question, { session_id: session.id, agent })
   const gate = execution.journalIndex.opening(key)
   const detail = isEvent(gate, 'gate:open') ? (gate.data.detail as { exact?: unknown } | undefined) : undefined
-  return { said, shown: detail?.exact }
+  return { answer, shownFingerprint: detail?.exact }
+}
+
+function askAgainText(reason: string): string {
+  if (reason === CALL_CHANGED) return ' The call has changed since it was approved.'
+  return reason && ` But ${reason}.`
 }
 
 /** Only a clear yes, or a rule for this tool, allows a call. */
-function isDenial(said: unknown, tool: string): boolean {
-  if (said === true) return false
-  return typeof said !== 'string' || !(/^(allow|always|yes|y)$/i.test(said.trim()) || isRuleFor(said, tool))
+function isDenial(answer: unknown, tool: string): boolean {
+  if (answer === true) return false
+  return typeof answer !== 'string' || !(/^(allow|always|yes|y)$/i.test(answer.trim()) || isRuleFor(answer, tool))
 }
 
-function denialComment(said: unknown): string {
-  return typeof said === 'string' && !/^(deny|no|n)$/i.test(said.trim()) ? `: ${said}` : ''
+function denialComment(answer: unknown): string {
+  return typeof answer === 'string' && !/^(deny|no|n)$/i.test(answer.trim()) ? `: ${answer}` : ''
 }
 
 function deniedError(
