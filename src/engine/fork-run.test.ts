@@ -26,8 +26,8 @@ import type { Event } from '../index.ts'
 import { canonicalJournal, createTroupe, defineTool, isEvent } from '../index.ts'
 import { MemoryStore } from '../store/memory.ts'
 
-describe('CA15 the middle of a parallel section', () => {
-  test('CA15 from every event of a run, a fork keeps what had ended, goes on, and comes to the same result', async () => {
+describe('CA15 forking in the middle of a parallel section', () => {
+  test('CA15 a fork at any event keeps the results before it, continues, and reaches the same result', async () => {
     const { requests, sent, model, tools } = parallelDelegation()
     const { troupe, task } = await createTestTroupe({ agents, tools, model })
     const run = await task('lead', 'go')
@@ -51,13 +51,13 @@ describe('CA15 the middle of a parallel section', () => {
     expect(JSON.stringify(await troupe.events(run.run_id))).toBe(before)
   })
 
-  test('CA15 its ids are its own, also in what agents were told, and it says where it comes from', async () => {
+  test('CA15 a fork has its own ids, also in texts that agents read, and records its origin', async () => {
     const model = functionModel((request) => {
-      const { agent: who, turn } = request.session
-      if (who === 'lead' && turn === 1) return { calls: [taskCall('coder', 'a')] }
-      if (who === 'lead' && turn === 2)
+      const { agent: name, turn } = request.session
+      if (name === 'lead' && turn === 1) return { calls: [taskCall('coder', 'a')] }
+      if (name === 'lead' && turn === 2)
         return { calls: [{ name: 'task', input: { session_id: lastResultSessionId(request), instruction: 'more' } }] }
-      return { text: who === 'lead' ? `asked ${lastResultSessionId(request)}` : `turn ${turn}` }
+      return { text: name === 'lead' ? `asked ${lastResultSessionId(request)}` : `turn ${turn}` }
     })
     const { troupe, task } = await createTestTroupe({ agents, model })
     const run = await task('lead', 'go')
@@ -77,9 +77,9 @@ describe('CA15 the middle of a parallel section', () => {
     expect(responseText(more)).toBe('turn 3')
   })
 
-  test('CA15 a session of another run goes on as a session of the fork', async () => {
+  test('CA15 a session continued from another run becomes a session of the fork', async () => {
     const model = functionModel((request) => ({
-      text: `heard ${request.messages.length}: ${lastMessageText(request)}`,
+      text: `read ${request.messages.length}: ${lastMessageText(request)}`,
     }))
     const { troupe, task } = await createTestTroupe({ agents, model })
     const first = await task('lead', 'one')
@@ -95,14 +95,14 @@ describe('CA15 the middle of a parallel section', () => {
     expect(own.filter((event) => event.type === 'step:drift')).toEqual([])
     const copy = (result.output as { session_id: string }).session_id
     expect(copy).not.toBe(session_id)
-    expect(responseText(await troupe.run('task', { session_id: copy, instruction: 'three' }))).toBe('heard 5: three')
-    expect(responseText(await troupe.run('task', { session_id, instruction: 'three' }))).toBe('heard 5: three')
+    expect(responseText(await troupe.run('task', { session_id: copy, instruction: 'three' }))).toBe('read 5: three')
+    expect(responseText(await troupe.run('task', { session_id, instruction: 'three' }))).toBe('read 5: three')
     const again = await forkAndVerify(troupe, result.run_id, 3)
     expect(responseText(again.result)).toBe(responseText(second))
     expect((await troupe.replay(result.run_id)).differences).toEqual([])
   })
 
-  test('CA15 a fork survives a restart, and can be replayed and forked again', async () => {
+  test('CA15 a fork survives a restart and can be replayed and forked again', async () => {
     const { model, tools } = parallelDelegation()
     const store = new MemoryStore()
     const { troupe, task } = await createTestTroupe({ agents, tools, model, store })
@@ -122,8 +122,8 @@ describe('CA15 the middle of a parallel section', () => {
   })
 })
 
-describe('CA16 what is open at the cut', () => {
-  test('CA16 an action that had begun keeps the outcome it had later, and is not done again', async () => {
+describe('CA16 work in progress at the cut', () => {
+  test('CA16 an action in progress keeps its later outcome and is not repeated', async () => {
     const { sent, model, tools } = parallelDelegation()
     const { troupe, task } = await createTestTroupe({ agents, tools, model })
     const run = await task('lead', 'go')
@@ -136,7 +136,7 @@ describe('CA16 what is open at the cut', () => {
     })
   })
 
-  test('CA16 an action whose outcome nobody knows is unknown in the fork too', async () => {
+  test('CA16 an action with an unknown outcome is outcome_unknown in the fork too', async () => {
     const stuck = defineTool({
       name: 'send',
       description: 'sends',
@@ -156,7 +156,7 @@ describe('CA16 what is open at the cut', () => {
     await troupe.cancel(handle.run_id)
   })
 
-  test('CA16 an acting step keeps its outcome; a call in flight is asked again and counts as nothing lost', async () => {
+  test('CA16 a step of kind act keeps its outcome; a model request in flight is repeated and not counted as lost', async () => {
     const done: string[] = []
     const work = patternFrom('work', async (context) => {
       const acted = await context.step('act', () => `${done.push('act')}`, { kind: 'act' })
@@ -175,7 +175,7 @@ describe('CA16 what is open at the cut', () => {
     expect(fork.events.filter(({ type }) => type === 'model:lost')).toEqual([])
   })
 
-  test('CA16 a question that was open at the cut is open again', async () => {
+  test('CA16 a gate that was open at the cut is open again', async () => {
     const model = functionModel((request) =>
       request.session.turn === 1
         ? { calls: [{ name: 'ask_user', input: { question: 'which?', choices: ['red', 'blue'] } }] }
@@ -200,7 +200,7 @@ describe('CA16 what is open at the cut', () => {
 })
 
 describe('CA17 changes', () => {
-  test('CA17 other instructions hold for sessions at work and for new ones; what was said before stays', async () => {
+  test('CA17 changed instructions apply to running and new sessions; earlier messages stay', async () => {
     const { requests, model, tools } = parallelDelegation()
     const { troupe, task } = await createTestTroupe({ agents, tools, model })
     const run = await task('lead', 'go')
@@ -215,12 +215,12 @@ describe('CA17 changes', () => {
     expect(responseText(fresh.result)).toBe('LOUD sent a LOUD sent b LOUD sent c')
   })
 
-  test('CA17 another model for the run or for one agent, and other limits', async () => {
-    const named = (name: string) => ({
+  test('CA17 the model of the run or of one agent, and limits, can be changed', async () => {
+    const namedModel = (name: string) => ({
       ...functionModel(({ session }) => ({ text: `${name} for ${session.agent}` })),
       name,
     })
-    const models = { custom: [named('red'), named('blue')] }
+    const models = { custom: [namedModel('red'), namedModel('blue')] }
     const { troupe } = await createTestTroupe({ agents, model: 'red', models })
     const run = await troupe.run('task', { agent: 'lead', instruction: 'go' })
     expect(responseText(run)).toBe('red for lead')
@@ -233,7 +233,7 @@ describe('CA17 changes', () => {
     expect(responseText(one.result)).toBe('blue for lead')
   })
 
-  test('CA17 an answer that was not used yet, an open question, and the input where nothing has happened', async () => {
+  test('CA17 an unused answer, an open gate, and the input before the first step can be changed', async () => {
     const model = functionModel((request) =>
       request.session.turn === 1
         ? { calls: [{ name: 'ask_user', input: { question: 'which?', choices: ['red', 'blue'] } }] }
@@ -250,16 +250,16 @@ describe('CA17 changes', () => {
     expect(responseText((await forkAndVerify(troupe, waiting.run_id, answered - 2, { answers })).result)).toContain(
       'blue',
     )
-    const input = { agent: 'critic', instruction: 'other words' }
+    const input = { agent: 'critic', instruction: 'other text' }
     const { events: own } = await forkAndVerify(troupe, waiting.run_id, 1, { input })
     expect(own.find((event) => isEvent(event, 'session:input'))?.data).toMatchObject({
-      message: { content: [{ text: 'other words' }] },
+      message: { content: [{ text: 'other text' }] },
     })
   })
 })
 
-describe('CA18 forks that cannot be', () => {
-  test('CA18 each is refused with what would be possible', async () => {
+describe('CA18 invalid forks', () => {
+  test('CA18 each invalid fork is rejected with a hint at a valid one', async () => {
     const model = functionModel((request) =>
       request.session.turn === 1
         ? { calls: [{ name: 'ask_user', input: { question: 'which?', choices: ['red', 'blue'] } }] }
@@ -272,37 +272,37 @@ describe('CA18 forks that cannot be', () => {
     const events = await troupe.events(run_id)
     const last = events.length
     const runs = (await troupe.runs()).length
-    const refused = (cut: number, changes: object, error: object) =>
+    const expectRejected = (cut: number, changes: object, error: object) =>
       expect(troupe.fork(run_id, cut, changes)).rejects.toMatchObject(error)
-    await refused(0, {}, { code: 'invalid_input', message: expect.stringContaining(`1 to ${last}`) })
-    await refused(last + 1, {}, { code: 'invalid_input' })
-    await refused(1.5, {}, { code: 'invalid_input' })
-    await refused(last, {}, { code: 'invalid_input', hint: expect.stringContaining(`--at ${last - 1}`) })
-    await refused(
+    await expectRejected(0, {}, { code: 'invalid_input', message: expect.stringContaining(`1 to ${last}`) })
+    await expectRejected(last + 1, {}, { code: 'invalid_input' })
+    await expectRejected(1.5, {}, { code: 'invalid_input' })
+    await expectRejected(last, {}, { code: 'invalid_input', hint: expect.stringContaining(`--at ${last - 1}`) })
+    await expectRejected(
       3,
       { input: { instruction: 'x' } },
       { code: 'invalid_input', hint: expect.stringContaining('--at 1') },
     )
-    await refused(
+    await expectRejected(
       1,
       { input: { instruction: 5 } },
       { code: 'invalid_input', message: expect.stringContaining('instruction') },
     )
-    await refused(
+    await expectRejected(
       3,
       { agents: { codr: {} } },
       { code: 'unknown_agent', alternatives: expect.arrayContaining(['coder']) },
     )
-    await refused(3, { limits: { calls: -1 } }, { code: 'invalid_input' })
-    await refused(3, { answers: { [gate_id]: 'blue' } }, { code: 'unknown_gate' })
+    await expectRejected(3, { limits: { calls: -1 } }, { code: 'invalid_input' })
+    await expectRejected(3, { answers: { [gate_id]: 'blue' } }, { code: 'unknown_gate' })
     const answered = findSeq(events, ({ type }) => type === 'gate:answer')
-    await refused(
+    await expectRejected(
       answered,
       { answers: { [gate_id]: 'green' } },
       { code: 'invalid_input', alternatives: ['red', 'blue'] },
     )
     const used = findSeqByKey(events, 'tool:post', 'session/turn/1/tool/0')
-    await refused(
+    await expectRejected(
       used,
       { answers: { [gate_id]: 'blue' } },
       { code: 'invalid_input', hint: `fork before that event: --at ${used - 1}` },
@@ -311,7 +311,7 @@ describe('CA18 forks that cannot be', () => {
     expect(await troupe.runs()).toHaveLength(runs)
   })
 
-  test('CA18 a cancelled run is forked from before its cancellation', async () => {
+  test('CA18 a cancelled run can only be forked before its cancellation', async () => {
     const model = chunkModel(({ session }) => (session.turn === 1 ? new Promise<never>(() => {}) : textChunks('x')))
     const { troupe } = await createTestTroupe({ agents, model })
     const handle = await troupe.stream('task', { agent: 'lead', instruction: 'go' })

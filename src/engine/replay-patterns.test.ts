@@ -8,15 +8,15 @@ import type { RunResult, Store } from '../index.ts'
 import { createTroupe } from '../index.ts'
 import type { Context } from '../kernel/context.ts'
 
-describe('CA12 patterns of a program', () => {
+describe('CA12 custom patterns', () => {
   const work = patternFrom('work', async (context: Context) => {
-    const at = await context.now('when')
+    const time = await context.now('when')
     const dice = await context.random('dice')
     await context.step('act', async () => 'acted', { kind: 'act' })
     const failed = await context
-      .step('fails', () => Promise.reject(new Error('as asked')))
+      .step('fails', () => Promise.reject(new Error('expected')))
       .catch((error: Error) => error.message)
-    context.emit('told', 'custom:told', { at, dice })
+    context.emit('noted', 'custom:noted', { time, dice })
     const done = await context.parallel([1, 2, 3], 2, (n) => context.step(`part/${n}`, async () => n * 2))
     const first = await context.first('race', {
       slow: context.step('slow', () => new Promise((resolve) => setTimeout(resolve, 5, 1))),
@@ -28,7 +28,7 @@ describe('CA12 patterns of a program', () => {
     return { calls: spent.calls, rest, done, answer: await context.ask('q', { question: 'go?' }) }
   })
 
-  test('CA12 steps, races, artifacts, emitted facts and questions', async () => {
+  test('CA12 steps, races, artifacts, custom events and gates replay to the same journal', async () => {
     const { troupe } = await createTestTroupe({ agents, model: chunkModel(() => []), patterns: [work] })
     const waiting = await troupe.run('work', {})
     await expectReplayMatches(troupe.store, waiting.run_id, { patterns: [work] })
@@ -37,7 +37,7 @@ describe('CA12 patterns of a program', () => {
     await expectReplayMatches(troupe.store, result.run_id, { patterns: [work] })
   })
 
-  test('CA13 a step that the journal does not know is not done', async () => {
+  test('CA13 a step that is not in the journal is not executed', async () => {
     const done: string[] = []
     const make = (keys: string[]) =>
       patternFrom('work', async (context) => {
@@ -58,23 +58,23 @@ describe('CA12 patterns of a program', () => {
     ])
   })
 
-  test('CA14 differences are named by key, with what differs there', async () => {
-    const make = (say: string) =>
+  test('CA14 differences are reported by key, with the fields that differ', async () => {
+    const make = (text: string) =>
       patternFrom('work', async (context) => {
         await context.step('same', async () => 1)
-        context.emit('said', 'custom:said', { words: { say, loud: true } })
-        return say
+        context.emit('noted', 'custom:noted', { content: { text, loud: true } })
+        return text
       })
     const { troupe } = await createTestTroupe({ agents, model: chunkModel(() => []), patterns: [make('old')] })
     const { run_id } = await troupe.run('work', {})
     const report = await (await createTroupe({ store: troupe.store, patterns: [make('new')] })).replay(run_id)
     expect(report.differences).toMatchObject([
-      { key: 'said', type: 'custom:said', fields: [{ path: 'data.words.say', before: 'old', after: 'new' }] },
+      { key: 'noted', type: 'custom:noted', fields: [{ path: 'data.content.text', before: 'old', after: 'new' }] },
       { key: '', type: 'run:end', fields: [{ path: 'data.output', before: 'old', after: 'new' }] },
     ])
   })
 
-  test('CA14 a pattern that this program does not have is named', async () => {
+  test('CA14 a pattern that this program does not define is unknown_pattern', async () => {
     const { troupe } = await createTestTroupe({ agents, model: chunkModel(() => []), patterns: [work] })
     const { run_id } = await troupe.run('work', {})
     const other = await createTroupe({ store: troupe.store })
@@ -85,29 +85,30 @@ describe('CA12 patterns of a program', () => {
   })
 })
 
-test('CA13 a replay asks no model, calls no tool and no hook, and writes nothing', async () => {
+test('CA13 a replay makes no model request, calls no tool and no hook, and writes nothing', async () => {
   const { toolCalls, tools } = countingTools()
-  const asked: string[] = []
-  const hooks = [{ addContext: () => void asked.push('hook'), beforeTool: () => void asked.push('hook') }]
+  const calls: string[] = []
+  const hooks = [{ addContext: () => void calls.push('hook'), beforeTool: () => void calls.push('hook') }]
   const model = functionModel(({ session: { turn } }) => {
-    asked.push('model')
+    calls.push('model')
     return turn < 3 ? { calls: [{ name: 'send', input: { text: `${turn}` } }] } : { text: 'done' }
   })
   const { troupe, task } = await createTestTroupe({ agents, tools, model, hooks: hooks as never })
   const { run_id } = await task('lead', 'go')
-  const [calls, questions, runs] = [toolCalls.length, asked.length, (await troupe.runs()).length]
+  const counts = async () => [toolCalls.length, calls.length, (await troupe.runs()).length]
+  const before = await counts()
   expect((await troupe.replay(run_id)).same).toBe(true)
-  expect([toolCalls.length, asked.length, (await troupe.runs()).length]).toEqual([calls, questions, runs])
+  expect(await counts()).toEqual(before)
 })
 
-/** A run that a list of small numbers describes. */
+/** A run described by a list of small numbers; its store crashes after `crash` appends. */
 async function randomRun(plan: readonly number[], crash: number): Promise<{ store: Store; run: RunResult }> {
   const { tools } = countingTools()
-  const staff = [...agents, agent('slow', { timeout_ms: 100 })]
-  const model = chunkModel(({ key, session: { agent: who, turn } }) => {
-    const die = plan[(turn * 7 + key.length * 3 + who.length) % plan.length] ?? 0
-    if (who === 'slow' && die > 4) return new Promise((resolve) => setTimeout(resolve, 250, textChunks('late')))
-    if (turn > 3 || die === 0) return textChunks(`${who} ends`)
+  const team = [...agents, agent('slow', { timeout_ms: 100 })]
+  const model = chunkModel(({ key, session: { agent: name, turn } }) => {
+    const die = plan[(turn * 7 + key.length * 3 + name.length) % plan.length] ?? 0
+    if (name === 'slow' && die > 4) return new Promise((resolve) => setTimeout(resolve, 250, textChunks('late')))
+    if (turn > 3 || die === 0) return textChunks(`${name} ends`)
     if (die === 1)
       return toolCallChunks({ name: 'look', input: { text: `${turn}` } }, { name: 'send', input: { text: 'x' } })
     if (die === 2) return toolCallChunks(taskCall('coder', `t${turn}`), taskCall('slow', 'y'))
@@ -119,7 +120,7 @@ async function randomRun(plan: readonly number[], crash: number): Promise<{ stor
   })
   const retryPolicy = { ready: () => undefined, next: () => undefined }
   const { store, revive } = crashingStore(crash)
-  const options = { store, agents: staff, tools, model, engine: { retryPolicy }, limits: { depth: 2, calls: 25 } }
+  const options = { store, agents: team, tools, model, engine: { retryPolicy }, limits: { depth: 2, calls: 25 } }
   const first = await createTroupe(options)
   const handle = await first.stream('task', { agent: 'lead', instruction: 'go' })
   await handle.result.catch(() => {})
@@ -132,7 +133,7 @@ async function randomRun(plan: readonly number[], crash: number): Promise<{ stor
   return { store, run }
 }
 
-test('CA12 any run, crashed anywhere, replays to itself', { timeout: 60_000 }, async () => {
+test('CA12 any run replays to the same journal, wherever it crashed', { timeout: 60_000 }, async () => {
   const plan = fc.array(fc.nat(6), { minLength: 3, maxLength: 12 })
   await fc.assert(
     fc.asyncProperty(plan, fc.integer({ min: 1, max: 60 }), async (dice, crash) => {

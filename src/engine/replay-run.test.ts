@@ -21,27 +21,27 @@ import {
 import type { TroupeError } from '../errors.ts'
 import { createTroupe, defineTool } from '../index.ts'
 
-describe('CA12 runs that replay to themselves', () => {
+describe('CA12 stored runs replay to the same journal', () => {
   test('CA12 a completed run with delegation, a resumed session, tools and failures', async () => {
     const { toolCalls, tools } = countingTools()
     const model = functionModel((request) => {
-      const { agent: who, turn } = request.session
-      if (who === 'lead' && turn === 1) return { calls: [taskCall('coder', 'a'), taskCall('critic', 'b')] }
-      if (who === 'lead' && turn === 2)
+      const { agent: name, turn } = request.session
+      if (name === 'lead' && turn === 1) return { calls: [taskCall('coder', 'a'), taskCall('critic', 'b')] }
+      if (name === 'lead' && turn === 2)
         return { calls: [{ name: 'task', input: { session_id: lastResultSessionId(request), instruction: 'again' } }] }
-      if (who === 'lead' && turn === 3)
-        return { calls: [taskCall('nobody', 'x'), { name: 'task', input: { session_id: 'none', instruction: 'x' } }] }
-      if (who === 'lead') return { text: 'done' }
+      if (name === 'lead' && turn === 3)
+        return { calls: [taskCall('stranger', 'x'), { name: 'task', input: { session_id: 'none', instruction: 'x' } }] }
+      if (name === 'lead') return { text: 'done' }
       if (turn === 1)
         return {
           calls: [
-            { name: 'look', input: { text: who } },
+            { name: 'look', input: { text: name } },
             { name: 'send', input: { text: 'fail' } },
             { name: 'no-such-tool', input: {} },
             { name: 'look', input: { text: 5 } },
           ],
         }
-      return { text: `${who} heard ${lastMessageText(request).length}` }
+      return { text: `${name} read ${lastMessageText(request).length}` }
     })
     const { troupe, task } = await createTestTroupe({ agents, tools, model })
     const result = await task('lead', 'go')
@@ -52,35 +52,35 @@ describe('CA12 runs that replay to themselves', () => {
     expect(toolCalls).toHaveLength(calls)
   })
 
-  test('CA12 runs that crashed anywhere and were resumed', async () => {
+  test('CA12 runs that crashed at any point and were resumed', async () => {
     const { tools } = countingTools()
     const model = () =>
-      functionModel(({ session: { agent: who, turn } }) => {
-        if (who === 'lead' && turn === 1) return { calls: [taskCall('coder', 'a'), taskCall('critic', 'b')] }
-        if (who === 'lead') return { text: 'done' }
-        return turn === 1 ? { calls: [{ name: 'send', input: { text: who } }] } : { text: 'ok' }
+      functionModel(({ session: { agent: name, turn } }) => {
+        if (name === 'lead' && turn === 1) return { calls: [taskCall('coder', 'a'), taskCall('critic', 'b')] }
+        if (name === 'lead') return { text: 'done' }
+        return turn === 1 ? { calls: [{ name: 'send', input: { text: name } }] } : { text: 'ok' }
       })
     for (let after = 1; after < 30; after++) {
       const { store, revive } = crashingStore(after)
-      const dying = await createTroupe({ store, agents, tools, model: model() })
-      const handle = await dying.stream('task', { agent: 'lead', instruction: 'go' })
+      const crashing = await createTroupe({ store, agents, tools, model: model() })
+      const handle = await crashing.stream('task', { agent: 'lead', instruction: 'go' })
       await handle.result.catch(() => {})
       revive()
       await expectReplayMatches(store, handle.run_id, { tools })
-      const living = await createTroupe({ store, agents, tools, model: model() })
-      const result = await (await living.resume(handle.run_id)).result
+      const resumed = await createTroupe({ store, agents, tools, model: model() })
+      const result = await (await resumed.resume(handle.run_id)).result
       expect(result.status).toBe('completed')
       await expectReplayMatches(store, handle.run_id, { tools })
     }
   })
 
-  test('CA12 a run that waits, one that was answered, and one that was answered by a permission', async () => {
+  test('CA12 a waiting run, an answered question, and an answered permission request', async () => {
     const { toolCalls, tools } = countingTools()
-    const model = functionModel(({ session: { agent: who, turn } }) => {
-      if (who === 'lead' && turn === 1) return { calls: [taskCall('coder', 'a'), taskCall('critic', 'b')] }
-      if (who === 'coder' && turn === 1) return { calls: [{ name: 'ask_user', input: { question: 'which?' } }] }
-      if (who === 'critic' && turn === 1) return { calls: [{ name: 'send', input: { text: 'x' } }] }
-      return { text: `${who} done` }
+    const model = functionModel(({ session: { agent: name, turn } }) => {
+      if (name === 'lead' && turn === 1) return { calls: [taskCall('coder', 'a'), taskCall('critic', 'b')] }
+      if (name === 'coder' && turn === 1) return { calls: [{ name: 'ask_user', input: { question: 'which?' } }] }
+      if (name === 'critic' && turn === 1) return { calls: [{ name: 'send', input: { text: 'x' } }] }
+      return { text: `${name} done` }
     })
     const permissions = { ask: ['send'] }
     const { troupe, task } = await createTestTroupe({ agents, tools, model, permissions })
@@ -96,7 +96,7 @@ describe('CA12 runs that replay to themselves', () => {
     expect(toolCalls).toEqual(['send x'])
   })
 
-  test('CA12 a run that was cancelled while models and tools were at work', async () => {
+  test('CA12 a run cancelled during model requests and tool calls', async () => {
     const stuck = defineTool({
       name: 'stuck',
       description: 'never ends',
@@ -106,10 +106,10 @@ describe('CA12 runs that replay to themselves', () => {
       execute: (_input, { signal }) =>
         new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
     })
-    const model = chunkModel(({ session: { agent: who, turn } }) => {
-      if (who === 'lead' && turn === 1)
+    const model = chunkModel(({ session: { agent: name, turn } }) => {
+      if (name === 'lead' && turn === 1)
         return toolCallChunks(taskCall('coder', 'a'), taskCall('critic', 'b'), taskCall('coder', 'c'))
-      if (who === 'coder') return turn === 1 ? toolCallChunks({ name: 'stuck' }) : textChunks('no')
+      if (name === 'coder') return turn === 1 ? toolCallChunks({ name: 'stuck' }) : textChunks('no')
       return new Promise<never>(() => {})
     })
     const { troupe } = await createTestTroupe({ agents, tools: [stuck], model })
@@ -123,10 +123,10 @@ describe('CA12 runs that replay to themselves', () => {
 
   test('CA12 runs that failed, and were reopened with more', async () => {
     let broken = true
-    const model = chunkModel(({ session: { agent: who, turn } }) => {
-      if (who === 'lead' && turn === 1) return toolCallChunks(taskCall('coder', 'a'))
-      if (who === 'lead' && broken) throw new Error('the provider is down')
-      return textChunks(`${who} done`)
+    const model = chunkModel(({ session: { agent: name, turn } }) => {
+      if (name === 'lead' && turn === 1) return toolCallChunks(taskCall('coder', 'a'))
+      if (name === 'lead' && broken) throw new Error('the provider is down')
+      return textChunks(`${name} done`)
     })
     const none = { retryPolicy: { ready: () => undefined, next: () => undefined } }
     const { troupe, task } = await createTestTroupe({ agents, model, engine: none, limits: { calls: 3 } })
@@ -142,8 +142,8 @@ describe('CA12 runs that replay to themselves', () => {
     await expectReplayMatches(troupe.store, failed.run_id)
   })
 
-  test('CA12 calls that were tried again, refusals, and models that were not there', async () => {
-    const staff = [agent('lead'), agent('coder', { model: 'nobody/none' }), agent('critic')]
+  test('CA12 retried requests, refusals, and unknown models', async () => {
+    const team = [agent('lead'), agent('coder', { model: 'unknown/none' }), agent('critic')]
     const retryPolicy = {
       ready: () => undefined,
       next: ({ model, error, attempts }: { model: string; error: TroupeError; attempts: number }) =>
@@ -155,36 +155,36 @@ describe('CA12 runs that replay to themselves', () => {
       { when: { agent: 'critic' }, reply: { text: 'no', stop: 'refusal' } },
       { reply: { text: 'done' } },
     )
-    const { troupe, task } = await createTestTroupe({ agents: staff, model, engine: { retryPolicy } })
+    const { troupe, task } = await createTestTroupe({ agents: team, model, engine: { retryPolicy } })
     const result = await task('lead', 'go')
     expect(result.status).toBe('completed')
     await expectReplayMatches(troupe.store, result.run_id)
   })
 
-  test('CA12 sessions that ran out of time, one below the other', async () => {
-    const staff = [agent('lead'), agent('coder', { timeout_ms: 40 }), agent('critic', { timeout_ms: 20_000 })]
-    const model = chunkModel(({ session: { agent: who, turn } }) => {
-      if (who === 'lead' && turn === 1) return toolCallChunks(taskCall('coder', 'a'), taskCall('critic', 'b'))
-      if (who === 'coder' && turn === 1) return toolCallChunks(taskCall('critic', 'below'))
-      if (who === 'critic' && turn === 1) return textChunks('quick')
-      return who === 'lead' ? textChunks('done') : new Promise<never>(() => {})
+  test('CA12 nested sessions that timed out', async () => {
+    const team = [agent('lead'), agent('coder', { timeout_ms: 40 }), agent('critic', { timeout_ms: 20_000 })]
+    const model = chunkModel(({ session: { agent: name, turn } }) => {
+      if (name === 'lead' && turn === 1) return toolCallChunks(taskCall('coder', 'a'), taskCall('critic', 'b'))
+      if (name === 'coder' && turn === 1) return toolCallChunks(taskCall('critic', 'below'))
+      if (name === 'critic' && turn === 1) return textChunks('quick')
+      return name === 'lead' ? textChunks('done') : new Promise<never>(() => {})
     })
-    const { troupe, task } = await createTestTroupe({ agents: staff, model, limits: { depth: 2 } })
+    const { troupe, task } = await createTestTroupe({ agents: team, model, limits: { depth: 2 } })
     const result = await task('lead', 'go')
     expect(result.status).toBe('completed')
     expect(JSON.stringify(await troupe.events(result.run_id))).toContain('"timeout"')
     await expectReplayMatches(troupe.store, result.run_id)
   })
 
-  test('CA12 background work, hooks that add and change, and a session of another run', async () => {
+  test('CA12 background sessions, hooks that add context or change input, and a session of another run', async () => {
     const { tools } = countingTools()
     const model = functionModel((request) => {
-      const { agent: who, turn } = request.session
-      if (who === 'lead' && turn === 1)
+      const { agent: name, turn } = request.session
+      if (name === 'lead' && turn === 1)
         return { calls: [taskCall('coder', 'a', { background: true }), taskCall('critic', 'b')] }
-      if (who === 'lead' && turn === 2) return { calls: [{ name: 'look', input: { text: 'first' } }] }
-      if (who === 'lead' && turn === 3) return { text: 'not yet' }
-      return { text: `${who} ${turn}: ${lastMessageText(request).slice(0, 20)}` }
+      if (name === 'lead' && turn === 2) return { calls: [{ name: 'look', input: { text: 'first' } }] }
+      if (name === 'lead' && turn === 3) return { text: 'not yet' }
+      return { text: `${name} ${turn}: ${lastMessageText(request).slice(0, 20)}` }
     })
     const hooks = [
       {
@@ -206,7 +206,7 @@ describe('CA12 runs that replay to themselves', () => {
     await expectReplayMatches(troupe.store, third.run_id, { tools })
   })
 
-  test('CA12 a conversation that was compressed', async () => {
+  test('CA12 a compacted conversation', async () => {
     const look = toolCallChunks({ name: 'look', input: { text: 'x'.repeat(400) } }).slice(0, 1)
     const uncounted = [...look, { type: 'finish' as const, stop: 'tool_calls' as const }]
     const model = chunkModel(chunksByTurn(...Array.from({ length: 12 }, () => uncounted), textChunks('done')))

@@ -27,34 +27,34 @@ const texts = (messages: readonly { content: readonly object[] }[]) =>
   messages.flatMap(({ content }) => content.map((part) => ('text' in part ? part.text : '')))
 
 describe('a session as a chain of segments', () => {
-  test('S9 its past is read across the runs that hold its segments, in order', async () => {
+  test('S9 the history of a session is read in order across the runs that hold its segments', async () => {
     const { model, session_id, store, runs, ports } = await threeSegments()
     expect(texts(model.requests[2]?.messages ?? [])).toEqual(['one', 'answer 1', 'two', 'answer 2', 'three'])
     const row = await store.session(session_id)
     expect(row).toMatchObject({ segment: 3, turn_count: 3, text: 'answer 3', run_id: runs[2] })
     expect((await store.segments(session_id)).map(({ run_id }) => run_id)).toEqual(runs)
     const run = { id: runs[2] ?? '', project: 'default', limits: DEFAULT_LIMITS, model: undefined }
-    const past = await ports.claimSession(session_id, run, 'helper')
-    expect([past.segment, past.base.run_id]).toEqual([3, runs[2]])
-    expect(past.events.map(({ seq }) => seq > 0)).not.toContain(false)
+    const history = await ports.claimSession(session_id, run, 'helper')
+    expect([history.segment, history.base.run_id]).toEqual([3, runs[2]])
+    expect(history.events.map(({ seq }) => seq > 0)).not.toContain(false)
   })
 
-  test('S9 up to a base, it is what it was then, though it went on since', async () => {
+  test('S9 the history up to a base does not include later segments', async () => {
     const { troupe, session_id, runs, ports } = await threeSegments()
     const [open] = eventData(await troupe.events(runs[1] ?? ''), 'session:open')
     const base = open?.base
     if (!open || !base) throw new Error('the second segment has a base')
-    const past = await ports.readSession(session_id, base)
-    expect([past.segment, past.base]).toEqual([1, base])
-    expect(texts(foldSession(session_id, open, past.events).messages)).toEqual(['one', 'answer 1'])
+    const history = await ports.readSession(session_id, base)
+    expect([history.segment, history.base]).toEqual([1, base])
+    expect(texts(foldSession(session_id, open, history.events).messages)).toEqual(['one', 'answer 1'])
   })
 
-  test('S9 two segments in one run are told apart', async () => {
+  test('S9 two segments in one run are kept apart', async () => {
     const store = new MemoryStore()
     const model = chunkModel(({ session, messages }) => {
       if (session.agent === 'helper') return textChunks(`answer ${session.turn}`)
-      const told = JSON.stringify(messages.at(-1))
-      const session_id = /session_id\\":\\"([^\\]+)/.exec(told)?.[1]
+      const lastMessage = JSON.stringify(messages.at(-1))
+      const session_id = /session_id\\":\\"([^\\]+)/.exec(lastMessage)?.[1]
       if (session.turn === 1) return toolCallChunks({ name: 'task', input: { agent: 'helper', instruction: 'one' } })
       return session.turn === 2
         ? toolCallChunks({ name: 'task', input: { session_id, instruction: 'two' } })
@@ -67,27 +67,27 @@ describe('a session as a chain of segments', () => {
     const last = model.requests.findLast(({ session }) => session.agent === 'helper')
     expect(texts(last?.messages ?? [])).toEqual(['one', 'answer 1', 'two'])
     const session_id = (await troupe.sessions(run_id)).find((row) => row.agent === 'helper')?.session_id ?? ''
-    const past = await sessionPorts(store).readSession(session_id, opens[1]?.base ?? { run_id, seq: 0 })
-    expect(texts(foldSession(session_id, opens[0] as never, past.events).messages)).toEqual(['one', 'answer 1'])
+    const history = await sessionPorts(store).readSession(session_id, opens[1]?.base ?? { run_id, seq: 0 })
+    expect(texts(foldSession(session_id, opens[0] as never, history.events).messages)).toEqual(['one', 'answer 1'])
   })
 
-  test('S9 a past that was read before is read on, also when another process went on with the session', async () => {
+  test('S9 a cached history is extended, also when another process continued the session', async () => {
     const { troupe, store, session_id, runs } = await threeSegments()
-    const elsewhere = sessionPorts(store)
+    const other = sessionPorts(store)
     const run = { id: runs[2] ?? '', project: 'default', limits: DEFAULT_LIMITS, model: undefined }
-    const before = await elsewhere.claimSession(session_id, run, undefined)
-    expect(await elsewhere.claimSession(session_id, run, undefined)).toEqual(before)
+    const before = await other.claimSession(session_id, run, undefined)
+    expect(await other.claimSession(session_id, run, undefined)).toEqual(before)
     const fourth = await troupe.run('task', { session_id, instruction: 'four' })
     const claimant = { ...run, id: fourth.run_id }
-    const after = await elsewhere.claimSession(session_id, claimant, undefined)
+    const after = await other.claimSession(session_id, claimant, undefined)
     expect(after).toEqual(await sessionPorts(store).claimSession(session_id, claimant, undefined))
     expect(after.events.slice(0, before.events.length)).toEqual(before.events)
     expect([after.segment, after.base.run_id, fourth.status]).toEqual([4, fourth.run_id, 'completed'])
-    expect(await elsewhere.readSession(session_id, before.base)).toEqual(before)
-    expect(await elsewhere.readSession(session_id, after.base)).toEqual(after)
+    expect(await other.readSession(session_id, before.base)).toEqual(before)
+    expect(await other.readSession(session_id, after.base)).toEqual(after)
   })
 
-  test('S9 a past with a segment that never ended is read anew each time', async () => {
+  test('S9 a history with a segment that never ended is not cached', async () => {
     const store = new MemoryStore()
     const [one, two] = [await createLeasedRun(store, 'r1'), await createLeasedRun(store, 'r2')]
     await one.append('session:open', sessionOpenData(1), 's1')
@@ -102,9 +102,9 @@ describe('a session as a chain of segments', () => {
     expect(after.events.length).toBe(before.events.length + 1)
   })
 
-  test('S10 every result can be fetched again by its id; of one at work there is none yet', async () => {
-    const door = Promise.withResolvers<void>()
-    const model = chunkModel(() => door.promise.then(() => textChunks('here')))
+  test('S10 the result of a session can be read by its id once the session has ended', async () => {
+    const released = Promise.withResolvers<void>()
+    const model = chunkModel(() => released.promise.then(() => textChunks('here')))
     const { troupe } = await createTestTroupe({ model, agents: [helper] })
     const handle = await troupe.stream('task', { agent: 'helper', instruction: 'go' })
     while (model.requests.length === 0) await flushEventLoop(1)
@@ -112,10 +112,10 @@ describe('a session as a chain of segments', () => {
     const [row] = await troupe.sessions(handle.run_id)
     const id = row?.session_id ?? ''
     expect(await ports.sessionResult(id, 'default')).toBeUndefined()
-    door.resolve()
+    released.resolve()
     await handle.result
     expect(await ports.sessionResult(id, 'default')).toMatchObject({ text: 'here', status: 'completed', turn_count: 1 })
     await expect(ports.sessionResult(id, 'other')).rejects.toMatchObject({ code: 'unknown_session' })
-    await expect(ports.sessionResult('nobody', 'default')).rejects.toMatchObject({ alternatives: [id] })
+    await expect(ports.sessionResult('unknown', 'default')).rejects.toMatchObject({ alternatives: [id] })
   })
 })
