@@ -5,9 +5,8 @@ import { gateAnsweredError, isEnded, unknownGateError } from './preconditions.ts
 import type { RunProjection } from './projection.ts'
 import type { ArtifactRow, Command, GateRow, RunRow } from './store.ts'
 
-/** A run as the memory store keeps it. */
 export interface MemoryRun {
-  facts: Pick<RunRow, 'run_id' | 'project' | 'pattern' | 'title' | 'created_at'>
+  identity: Pick<RunRow, 'run_id' | 'project' | 'pattern' | 'title' | 'created_at'>
   projection: RunProjection
   epoch: number
   owner: string | null
@@ -18,19 +17,18 @@ export interface MemoryRun {
   artifacts: ArtifactRow[]
 }
 
-/** What its writers and claimants are judged by. */
 export function leaseState(run: MemoryRun): RunLeaseState {
-  const { facts, projection, epoch, owner, lease_until } = run
-  return { run_id: facts.run_id, status: projection.status, epoch, head: run.events.length, owner, lease_until }
+  const { identity, projection, epoch, owner, lease_until } = run
+  return { run_id: identity.run_id, status: projection.status, epoch, head: run.events.length, owner, lease_until }
 }
 
 export function toRunRow(run: MemoryRun): RunRow {
-  const { facts, projection, epoch, owner, lease_until, gates, events } = run
+  const { identity, projection, epoch, owner, lease_until, gates, events } = run
   const open_gates = isEnded(projection.status) ? 0 : gates.filter((gate) => gate.answered_at === null).length
-  return { ...facts, ...projection, head: events.length, epoch, owner, lease_until, open_gates }
+  return { ...identity, ...projection, head: events.length, epoch, owner, lease_until, open_gates }
 }
 
-/** Why this gate cannot be answered, or `undefined` if it can. */
+/** The error if this gate cannot be answered. */
 export function validateAnswer(run: MemoryRun, gate_id: string): TroupeError | undefined {
   const gate = run.gates.find((row) => row.gate_id === gate_id)
   const open = run.gates.filter((row) => row.answered_at === null).map((row) => row.gate_id)

@@ -2,7 +2,6 @@ import type { EventOf } from '../kernel/event.ts'
 import { sessionRowFromEnd, sessionRowFromOpen } from './projection.ts'
 import type { EventPosition, Segment, SessionFilter, SessionRange, SessionRow } from './store.ts'
 
-/** A session as the memory store keeps it. */
 interface MemorySession {
   row: SessionRow
   segments: Segment[]
@@ -38,7 +37,7 @@ export class MemorySessions {
     const before = this.#sessions.get(session_id)
     const segments = before?.segments ?? []
     const last = segments.at(-1)
-    // The same segment of the same run goes on after an interruption; any other is the next.
+    // After an interruption, the same run continues the same segment; otherwise a new segment begins.
     if (last && before?.row.segment === data.segment && last.run_id === run_id) last.to = null
     else segments.push({ run_id, from: seq, to: null })
     this.#sessions.set(session_id, { row: sessionRowFromOpen(before?.row, event, project), segments })
@@ -58,7 +57,7 @@ export class MemorySessions {
     return segments.slice(Math.max(first, 0)).map((segment) => ({ ...segment }))
   }
 
-  /** The segments of a range, the first and the last one cut to it. */
+  /** The segments within a range, the first and the last one clipped to it. */
   segmentsInRange(session_id: string, { after, to }: SessionRange): Segment[] {
     const segments = this.#sessions.get(session_id)?.segments ?? []
     const first = after ? segmentIndex(segments, after) : -1
@@ -71,7 +70,7 @@ export class MemorySessions {
   }
 }
 
-/** Which segment holds an event: the first one that reaches it; -1 if none does. */
+/** The index of the first segment that ends at or after the event; -1 if there is none. */
 function segmentIndex(segments: readonly Segment[], { run_id, seq }: EventPosition): number {
   return segments.findIndex((segment) => segment.run_id === run_id && (segment.to === null || segment.to >= seq))
 }

@@ -27,28 +27,29 @@ import type * as port from './store.ts'
 
 /*
  * Invariants
- * 1. `append` is synchronous and keeps the events themselves: who appends an event never changes it afterwards.
- * 2. A refused append leaves nothing behind.
- * 3. Rows handed out are copies; changing one changes nothing here.
- * 4. Gates and session holders of an ended run count as closed and free, and come back when the run is reopened.
+ * 1. `append` is synchronous and stores the event objects themselves: callers must not change them afterwards.
+ * 2. A rejected append writes nothing.
+ * 3. Returned rows are copies.
+ * 4. Gates of an ended run are closed and its sessions are free; both come back when the run is reopened.
  */
 
 const OK: AppendOutcome = Object.freeze({ ok: true })
 
-/** A store that ends with its process: for tests, and for runs that nobody needs to resume. */
+/** A store without persistence, for tests and for runs that need not be resumed. */
 export class MemoryStore implements port.Store {
   readonly location = 'memory'
   readonly #runs = new Map<string, MemoryRun>()
   readonly #sessions = new MemorySessions()
   readonly #gates = new Map<string, { row: port.GateRow; run: MemoryRun }>()
   readonly #rows: ProjectionRows = {
-    openSession: (event) => this.#sessions.open(event, this.#requireRun(event.run_id).facts.project),
+    openSession: (event) => this.#sessions.open(event, this.#requireRun(event.run_id).identity.project),
     endSession: (event) => this.#sessions.end(event),
     openGate: (event) => this.#openGate(event),
     answerGate: (event) => this.#answerGate(event),
     putArtifact: (event) => this.#putArtifact(event),
   }
-  readonly #commands: port.Command[] = [] // Its id is a command's place here, from 1.
+  /** The id of a command is its index plus 1. */
+  readonly #commands: port.Command[] = []
 
   append(batch: readonly Append[]): AppendOutcome[] {
     const outcomes: AppendOutcome[] = []
@@ -58,8 +59,8 @@ export class MemoryStore implements port.Store {
 
   #appendOne(append: Append): AppendOutcome {
     const run = this.#runs.get(append.run_id)
-    const refusal = validateAppend(append, run && leaseState(run), () => run?.commands.at(-1)?.id ?? 0)
-    if (refusal || !run) return appendFailure(refusal ?? unknownRunError(append.run_id, []))
+    const error = validateAppend(append, run && leaseState(run), () => run?.commands.at(-1)?.id ?? 0)
+    if (error || !run) return appendFailure(error ?? unknownRunError(append.run_id, []))
     for (const event of append.events) this.#addEvent(run, event)
     return OK
   }
@@ -74,7 +75,7 @@ export class MemoryStore implements port.Store {
     const { run_id, data, at } = validateRunStart(start)
     if (this.#runs.has(run_id)) throw duplicateRunError(run_id)
     this.#runs.set(run_id, {
-      facts: { run_id, project: data.project, pattern: data.pattern, title: runTitle(data), created_at: at },
+      identity: { run_id, project: data.project, pattern: data.pattern, title: runTitle(data), created_at: at },
       projection: NEW_RUN_PROJECTION,
       epoch: 0,
       owner: null,
@@ -88,13 +89,13 @@ export class MemoryStore implements port.Store {
 
   async lease(run_id: string, claimant: port.Claimant): Promise<port.Lease> {
     const run = this.#requireRun(run_id)
-    const refusal = validateLease(leaseState(run), claimant)
-    if (refusal) throw refusal
+    const error = validateLease(leaseState(run), claimant)
+    if (error) throw error
     run.epoch += 1
     run.owner = claimant.owner
     run.lease_until = claimant.now + claimant.ttl_ms
     const { epoch, lease_until } = run
-    return { run_id, project: run.facts.project, epoch, head: run.events.length, lease_until }
+    return { run_id, project: run.identity.project, epoch, head: run.events.length, lease_until }
   }
 
   async renew(leases: readonly port.Lease[], lease_until: number): Promise<string[]> {
@@ -121,17 +122,19 @@ export class MemoryStore implements port.Store {
   async runs(filter: port.RunFilter): Promise<port.RunRow[]> {
     return [...this.#runs.values()]
       .reverse()
-      .filter((run) => run.facts.project === filter.project && (filter.status?.includes(run.projection.status) ?? true))
-      .filter((run) => filter.pattern === undefined || run.facts.pattern === filter.pattern)
+      .filter(
+        (run) => run.identity.project === filter.project && (filter.status?.includes(run.projection.status) ?? true),
+      )
+      .filter((run) => filter.pattern === undefined || run.identity.pattern === filter.pattern)
       .slice(0, filter.limit)
       .map(toRunRow)
   }
 
   async events(run_id: string, range: port.EventRange = {}): Promise<Event[]> {
-    const within = this.#requireRun(run_id).events.slice(range.after ?? 0, range.to)
+    const all = this.#requireRun(run_id).events.slice(range.after ?? 0, range.to)
     const { session_id } = range
-    const wanted = session_id === undefined ? within : within.filter((event) => event.session_id === session_id)
-    return range.limit === undefined ? wanted : wanted.slice(0, range.limit)
+    const matching = session_id === undefined ? all : all.filter((event) => event.session_id === session_id)
+    return range.limit === undefined ? matching : matching.slice(0, range.limit)
   }
 
   async session(session_id: string): Promise<port.SessionRow | undefined> {
@@ -181,8 +184,8 @@ export class MemoryStore implements port.Store {
   async enqueueCommand(run_id: string, body: port.CommandBody, at: number): Promise<port.Command> {
     const run = this.#requireRun(run_id)
     if (isEnded(run.projection.status)) throw runEndedError({ run_id, status: run.projection.status })
-    const refusal = body.kind === 'answer' ? validateAnswer(run, body.gate_id) : undefined
-    if (refusal) throw refusal
+    const error = body.kind === 'answer' ? validateAnswer(run, body.gate_id) : undefined
+    if (error) throw error
     const command = { id: this.#commands.length + 1, run_id, at, body: structuredClone(body) }
     this.#commands.push(command)
     run.commands.push(command)
@@ -227,7 +230,7 @@ export class MemoryStore implements port.Store {
   #openGate(event: EventOf<'gate:open'>): void {
     const run = this.#runs.get(event.run_id)
     if (!run || this.#gates.has(event.data.gate_id)) return
-    const row = gateRowFromOpen(event, run.facts.project)
+    const row = gateRowFromOpen(event, run.identity.project)
     run.gates.push(row)
     this.#gates.set(row.gate_id, { row, run })
   }
@@ -242,7 +245,7 @@ export class MemoryStore implements port.Store {
   #putArtifact({ data, run_id, at }: EventOf<'artifact:write'>): void {
     const run = this.#runs.get(run_id)
     if (!run) return
-    const row = { ...data, project: run.facts.project, run_id, at }
+    const row = { ...data, project: run.identity.project, run_id, at }
     run.artifacts = run.artifacts.filter(({ name, version }) => name !== row.name || version !== row.version)
     run.artifacts.push(row)
   }

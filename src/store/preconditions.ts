@@ -13,7 +13,7 @@ export interface RunLeaseState {
   lease_until: number | null
 }
 
-/** Why an append must not happen, or `undefined` if it may. `newestCommand` is asked only when the append cares. */
+/** The error if an append must be rejected. `newestCommand` is called only if the append has `seen_command`. */
 export function validateAppend(
   append: Append,
   run: RunLeaseState | undefined,
@@ -21,8 +21,8 @@ export function validateAppend(
 ): TroupeError | undefined {
   if (!run) return unknownRunError(append.run_id, [])
   if (append.epoch < 1 || run.epoch !== append.epoch) return leaseLostError(append, run)
-  const broken = sequenceError(append, run.head)
-  if (broken) return broken
+  const outOfSequence = sequenceError(append, run.head)
+  if (outOfSequence) return outOfSequence
   if (append.seen_command !== undefined && newestCommand() > append.seen_command) return commandArrivedError(run.run_id)
   return undefined
 }
@@ -31,21 +31,21 @@ function sequenceError({ run_id, events }: Append, head: number): TroupeError | 
   const first = events[0]
   if (!first) return undefined
   if (first.seq !== head + 1) {
-    return new TroupeError('lease_lost', `run ${run_id} stands at event ${head}; event ${first.seq} does not follow`, {
-      hint: 'someone else wrote to this run; read it again and resume',
+    return new TroupeError('lease_lost', `run ${run_id} is at event ${head}; event ${first.seq} does not follow it`, {
+      hint: 'another writer appended to this run; read it again and resume',
     })
   }
   for (let index = 0; index < events.length; index++) {
     const event = events[index]
     if (event?.run_id === run_id && event.seq === head + 1 + index) continue
-    return new TroupeError('invalid_input', `the events for run ${run_id} have a hole after ${head + index}`)
+    return new TroupeError('invalid_input', `the events for run ${run_id} have a gap after event ${head + index}`)
   }
   return undefined
 }
 
 export function leaseLostError({ run_id, epoch }: Append, run: RunLeaseState): TroupeError {
-  const now = run.owner === null ? 'nobody works on it now' : `${formatOwner(run.owner)} works on it now`
-  return new TroupeError('lease_lost', `run ${run_id} is no longer this writer's (epoch ${epoch}): ${now}`, {
+  const owner = run.owner === null ? 'it has no owner now' : `${formatOwner(run.owner)} works on it now`
+  return new TroupeError('lease_lost', `the lease of run ${run_id} (epoch ${epoch}) was lost: ${owner}`, {
     hint: `the run is at epoch ${run.epoch}; resume it to take it over`,
   })
 }
@@ -58,20 +58,20 @@ function formatTime(time: Date): string {
   return [time.getHours(), time.getMinutes(), time.getSeconds()].map((part) => String(part).padStart(2, '0')).join(':')
 }
 
-/** `host|pid|…`, as the engine names itself, in words; any other name as it is. */
+/** Formats the owner id of an engine, `host|pid|…`; any other owner is returned as it is. */
 function formatOwner(owner: string): string {
   const [host, pid, ...rest] = owner.split('|')
   return pid !== undefined && rest.length > 0 && /^\d+$/.test(pid) ? `another process (pid ${pid} on ${host})` : owner
 }
 
-/** Why this claimant may not have the run, or `undefined` if it may. */
+/** The error if the claimant cannot get the lease. */
 export function validateLease(run: RunLeaseState, claimant: Claimant): TroupeError | undefined {
   const { owner, lease_until } = run
   if (owner === null || lease_until === null || owner === claimant.owner) return undefined
   if (lease_until <= claimant.now || claimant.isDead(owner)) return undefined
   const until = formatTime(new Date(lease_until))
   return new TroupeError('run_busy', `run ${run.run_id} is busy: ${formatOwner(owner)} works on it until ${until}`, {
-    hint: 'watch it, or wait for its owner to finish or its lease to run out',
+    hint: 'follow it, or wait until its owner finishes or its lease expires',
   })
 }
 
@@ -81,7 +81,7 @@ export function isEnded(status: Status): boolean {
 
 export function runEndedError({ run_id, status }: Pick<RunLeaseState, 'run_id' | 'status'>): TroupeError {
   return new TroupeError('run_ended', `run ${run_id} has ended (${status})`, {
-    hint: 'resume it first if it should go on',
+    hint: 'resume it first',
   })
 }
 
@@ -90,7 +90,7 @@ export function unknownRunError(run_id: string, known: readonly string[]): Troup
 }
 
 export function duplicateRunError(run_id: string): TroupeError {
-  return new TroupeError('invalid_input', `run ${run_id} exists already`, { hint: 'give the new run another id' })
+  return new TroupeError('invalid_input', `run ${run_id} already exists`, { hint: 'use another run id' })
 }
 
 const MAX_ALTERNATIVES = 8
@@ -115,11 +115,10 @@ export function unknownGateError(gate_id: string, known: readonly string[]): Tro
 
 export function gateAnsweredError(gate_id: string, by: string): TroupeError {
   return new TroupeError('gate_answered', `gate ${gate_id} was already answered by ${by}`, {
-    hint: 'the first answer counts',
+    hint: 'only the first answer counts',
   })
 }
 
-/** A refusal of one append, in the shape the journal reads. */
 export function appendFailure(error: TroupeError): { ok: false; error: TroupeError } {
   return { ok: false, error }
 }

@@ -8,7 +8,7 @@ import type { GateRow, SessionRow } from './store.ts'
 
 const MAX_TITLE_LENGTH = 80
 
-/** The part of a run's row that its events decide. */
+/** The columns of a run's row that are derived from its events. */
 export interface RunProjection {
   status: Status
   stop_reason: StopReason | null
@@ -16,7 +16,6 @@ export interface RunProjection {
   usage: Spend
 }
 
-/** The row of a run before anything has happened to it. */
 export const NEW_RUN_PROJECTION: RunProjection = Object.freeze({
   status: 'pending',
   stop_reason: null,
@@ -24,7 +23,7 @@ export const NEW_RUN_PROJECTION: RunProjection = Object.freeze({
   usage: NO_SPEND,
 })
 
-/** The row after this event; the same object when the event changes nothing in it. */
+/** Applies an event. Returns the same object if nothing changes, so that callers can skip the write. */
 export function projectRun(before: RunProjection, event: Event): RunProjection {
   switch (event.type) {
     case 'run:attempt':
@@ -44,26 +43,26 @@ export function projectRun(before: RunProjection, event: Event): RunProjection {
   }
 }
 
-/** The first event of a run, or `invalid_input` if it is something else. */
+/** Throws `invalid_input` unless the event is a valid first event. */
 export function validateRunStart(event: Event): EventOf<'run:start'> {
   if (!isEvent(event, 'run:start') || event.seq !== 1) {
     throw new TroupeError(
       'invalid_input',
-      `a run starts with run:start as event 1, not with ${event.type} ${event.seq}`,
+      `the first event of a run must be run:start with seq 1, not ${event.type} with seq ${event.seq}`,
     )
   }
   for (const name of [event.run_id, event.data.project, event.data.pattern]) {
     if (!name.isWellFormed())
-      throw new TroupeError('invalid_input', `'${name}' holds half a character: no name for a run`)
+      throw new TroupeError('invalid_input', `the name '${name}' contains a lone surrogate, which cannot be stored`)
   }
   return event
 }
 
-/** One line for lists: what was asked, or the pattern's name. Never cuts a character in half. */
+/** One line for lists: the instruction, or the name of the pattern. Never splits a surrogate pair. */
 export function runTitle({ input, pattern }: RunStart): string {
-  const asked = typeof input === 'object' && input !== null ? (input as Record<string, unknown>) : {}
+  const fields = typeof input === 'object' && input !== null ? (input as Record<string, unknown>) : {}
   for (const field of ['instruction', 'task', 'question', 'message']) {
-    const text = asked[field]
+    const text = fields[field]
     if (typeof text !== 'string') continue
     const line = text
       .slice(0, MAX_TITLE_LENGTH * 8)
@@ -83,7 +82,6 @@ export function runTitle({ input, pattern }: RunStart): string {
 
 const WHITESPACE = /[\s\p{Cc}]+/gu
 
-/** The row of a session whose segment opens with this event. */
 export function sessionRowFromOpen(
   before: SessionRow | undefined,
   event: EventOf<'session:open'>,
@@ -110,7 +108,6 @@ export function sessionRowFromOpen(
   }
 }
 
-/** The row of a session whose segment this event ends. */
 export function sessionRowFromEnd(before: SessionRow, event: EventOf<'session:end'>): SessionRow {
   const { status, stop_reason, text, turn_count, usage } = event.data
   return { ...before, status, stop_reason, text, turn_count, usage, holder: null, ended_at: event.at }
@@ -128,7 +125,7 @@ export function gateRowFromOpen(event: EventOf<'gate:open'>, project: string): G
   }
 }
 
-/** The rows an event may change, as a store keeps them. */
+/** The writes that a store provides for sessions, gates and artifacts. */
 export interface ProjectionRows {
   openSession(event: EventOf<'session:open'>): void
   endSession(event: EventOf<'session:end'>): void
@@ -137,7 +134,7 @@ export interface ProjectionRows {
   putArtifact(event: EventOf<'artifact:write'>): void
 }
 
-/** Applies an event to sessions, gates and artifacts. An event that fits no row is kept in the journal all the same. */
+/** Applies an event to sessions, gates and artifacts. */
 export function projectEvent(event: Event, rows: ProjectionRows): void {
   switch (event.type) {
     case 'session:open':

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextTick } from 'node:timers/promises'
 import type { Event } from '../kernel/event.ts'
 import type { Append, AppendOutcome, Sync } from '../kernel/journal/journal.ts'
 import {
@@ -14,14 +14,17 @@ import {
 } from './preconditions.ts'
 import { validateRunStart } from './projection.ts'
 import { Appender } from './sqlite/appender.ts'
-import type { SqliteConnection } from './sqlite/connection.ts'
+import { retryWhileBusy } from './sqlite/busy-retry.ts'
+import type { SqliteConnectionOptions } from './sqlite/connection.ts'
+import { SqliteConnection } from './sqlite/connection.ts'
 import { batchBytes, encodeBatch, unhashedPayloads } from './sqlite/encode-batch.ts'
 import { hashPayloads } from './sqlite/event-encoder.ts'
 import type { FileSystemType } from './sqlite/file-system.ts'
 import { prepareFolder } from './sqlite/file-system.ts'
+import { APPLICATION_ID, applicationId, inspectDatabase } from './sqlite/inspect-database.ts'
 import { checkIntegrity } from './sqlite/integrity-check.ts'
 import { migrate } from './sqlite/migrate.ts'
-import { openConnection } from './sqlite/open-connection.ts'
+import { openDatabase } from './sqlite/node-sqlite.ts'
 import type { Tables } from './sqlite/tables.ts'
 import { openTables } from './sqlite/tables.ts'
 import type { CheckpointLimits } from './sqlite/wal-checkpointer.ts'
@@ -31,15 +34,15 @@ import type * as port from './store.ts'
 
 /*
  * Invariants
- * 1. Every method that changes something is one transaction: checked and written under the same lock.
- * 2. Words are given numbers only inside a transaction, and forgotten with it if it is undone.
- * 3. Long reads let the event loop turn between pages; a journal only grows, so pages of it fit together.
+ * 1. Every write is one transaction: preconditions are checked under the same lock, which prevents TOCTOU races.
+ * 2. Ids in the string dictionary are assigned only inside a transaction, and dropped if it is rolled back.
+ * 3. Long reads yield to the event loop between pages. A journal is append-only, so its pages are consistent.
  */
 
 export interface SqliteOptions {
-  /** `full` also survives a power cut at every commit; `normal` only where the runtime asks for it. */
+  /** `full` syncs every commit to disk; `normal` only those with `sync: 'full'`. */
   durability?: Sync
-  /** How long to wait for a lock that another process holds. */
+  /** Timeout for a lock that another process holds. */
   busy_ms?: number
   checkpoints?: Partial<CheckpointLimits>
   file_system_type?: FileSystemType
@@ -48,7 +51,7 @@ export interface SqliteOptions {
 const BUSY_MS = 5000
 const EVENTS_PER_PAGE = 500
 
-/** Opens the store in a file, made with its folder if it is not there. Many processes may have it open. */
+/** Opens a store in a file, and creates the file and its folder if needed. Many processes may open it. */
 export async function openSqlite(path: string, options: SqliteOptions = {}): Promise<port.Store> {
   const file = resolve(path)
   prepareFolder(file, options.file_system_type)
@@ -58,7 +61,7 @@ export async function openSqlite(path: string, options: SqliteOptions = {}): Pro
   })
   try {
     await migrate(connection)
-    // Preparing statements reads the schema: another process that recovers or closes the file locks it for a moment.
+    // Preparing statements reads the schema, which is locked while another process recovers or closes the file.
     const tables = await connection.retry(() => openTables(connection.db))
     const checkpoints = new WalCheckpointer(connection, { ...DEFAULT_CHECKPOINT_LIMITS, ...options.checkpoints })
     return new SqliteStore(connection, tables, checkpoints)
@@ -66,6 +69,25 @@ export async function openSqlite(path: string, options: SqliteOptions = {}): Pro
     connection.close()
     throw thrown
   }
+}
+
+/** Opens or creates the database file. A file that is not a troupe store, newer or damaged is not changed. */
+export async function openConnection(path: string, options: SqliteConnectionOptions): Promise<SqliteConnection> {
+  await retryWhileBusy(path, options.busy_ms, () => inspectDatabase(path))
+  return retryWhileBusy(path, options.busy_ms, () => {
+    const db = openDatabase(path)
+    try {
+      db.exec('PRAGMA page_size = 8192')
+      // Before WAL mode, so that the id is in the file itself and not in a log that may be lost.
+      if (applicationId(db) === 0) db.exec(`PRAGMA application_id = ${APPLICATION_ID}`)
+      db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA fullfsync = ON')
+      db.exec('PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -16000; PRAGMA temp_store = MEMORY')
+      return new SqliteConnection(path, db, options)
+    } catch (thrown) {
+      db.close()
+      throw thrown
+    }
+  })
 }
 
 class SqliteStore implements port.Store {
@@ -91,24 +113,24 @@ class SqliteStore implements port.Store {
 
   async createRun(start: Event): Promise<void> {
     const first = validateRunStart(start)
-    const prepared = encodeBatch(first.run_id, [first], this.#tables)
-    const unhashed = unhashedPayloads(prepared)
+    const batch = encodeBatch(first.run_id, [first], this.#tables)
+    const unhashed = unhashedPayloads(batch)
     if (unhashed.length > 0) await hashPayloads(unhashed)
     await this.#writes.writeBatched(({ runs, events }) => {
       if (runs.state(first.run_id)) throw duplicateRunError(first.run_id)
-      const [encoded] = prepared.events
+      const [encoded] = batch.events
       if (encoded) events.insert(runs.insert(first), first, encoded)
     })
-    this.#tables.backReferences.add(first.run_id, prepared.texts)
-    this.#checkpoints.recordWrite(batchBytes(prepared))
+    this.#tables.backReferences.add(first.run_id, batch.texts)
+    this.#checkpoints.recordWrite(batchBytes(batch))
   }
 
   lease(run_id: string, claimant: port.Claimant): Promise<port.Lease> {
     return this.#writes.writeBatched(({ runs }) => {
       const run = runs.requireRun(run_id)
-      const refusal = validateLease(run, claimant)
-      if (refusal) throw refusal
-      return runs.take(run, claimant.owner, claimant.now + claimant.ttl_ms)
+      const error = validateLease(run, claimant)
+      if (error) throw error
+      return runs.grantLease(run, claimant.owner, claimant.now + claimant.ttl_ms)
     })
   }
 
@@ -132,18 +154,18 @@ class SqliteStore implements port.Store {
 
   async events(run_id: string, range: port.EventRange = {}): Promise<Event[]> {
     const run = await this.#read(({ runs }) => runs.requireKey(run_id))
-    const most = range.limit ?? Number.POSITIVE_INFINITY
-    const found: Event[] = []
-    for (let after = range.after; found.length < most; ) {
-      const limit = Math.min(EVENTS_PER_PAGE, most - found.length)
-      const asked = { ...range, limit, ...(after === undefined ? undefined : { after }) }
-      const page = await this.#read(({ events }) => events.range(run, asked))
-      found.push(...page)
+    const total = range.limit ?? Number.POSITIVE_INFINITY
+    const result: Event[] = []
+    for (let after = range.after; result.length < total; ) {
+      const limit = Math.min(EVENTS_PER_PAGE, total - result.length)
+      const pageRange = { ...range, limit, ...(after === undefined ? undefined : { after }) }
+      const page = await this.#read(({ events }) => events.range(run, pageRange))
+      result.push(...page)
       if (page.length < limit) break
       after = page.at(-1)?.seq
-      await nextTurn()
+      await nextTick()
     }
-    return found
+    return result
   }
 
   session(session_id: string): Promise<port.SessionRow | undefined> {
@@ -159,16 +181,16 @@ class SqliteStore implements port.Store {
   }
 
   async sessionEvents(session_id: string, range: port.SessionRange = {}): Promise<Event[]> {
-    const found: Event[] = []
-    let left = await this.#read(({ segments }) => segments.resolveRange(session_id, range))
-    while (left) {
-      const stretch = left
-      const { events, rest } = await this.#read(({ segments }) => segments.read(stretch, EVENTS_PER_PAGE))
-      found.push(...events)
-      left = rest
-      if (left) await nextTurn()
+    const result: Event[] = []
+    let remaining = await this.#read(({ segments }) => segments.resolveRange(session_id, range))
+    while (remaining) {
+      const pageRange = remaining
+      const { events, rest } = await this.#read(({ segments }) => segments.read(pageRange, EVENTS_PER_PAGE))
+      result.push(...events)
+      remaining = rest
+      if (remaining) await nextTick()
     }
-    return found
+    return result
   }
 
   claimSession(session_id: string, run_id: string): Promise<port.SessionRow> {
@@ -177,7 +199,7 @@ class SqliteStore implements port.Store {
       if (!row) throw unknownSessionError(session_id, sessions.recentIds())
       const run = runs.requireRun(run_id)
       if (row.holder !== null && row.holder !== run_id) throw sessionBusyError(session_id, row.holder)
-      sessions.hold(session_id, run)
+      sessions.setHolder(session_id, run)
       return { ...row, holder: isEnded(run.status) ? null : run_id }
     })
   }
@@ -205,11 +227,11 @@ class SqliteStore implements port.Store {
   }
 
   commands(run_id: string, after: number): Promise<port.Command[]> {
-    return this.#read(({ runs, commands }) => commands.after(runs.requireKey(run_id), after))
+    return this.#read(({ runs, commands }) => commands.list(runs.requireKey(run_id), after))
   }
 
   commandsSince(after: number): Promise<port.Command[]> {
-    return this.#read(({ commands }) => commands.since(after))
+    return this.#read(({ commands }) => commands.listAll(after))
   }
 
   newestCommand(): Promise<number> {

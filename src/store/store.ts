@@ -6,7 +6,7 @@ import type { Usage } from '../kernel/model.ts'
 import type { Spend } from '../kernel/spend.ts'
 import type { SteerAction } from '../kernel/steer-action.ts'
 
-/** A run as the store lists it: changed only in the transaction that appends the events it is folded from. */
+/** The row of a run. It changes in the same transaction as the journal it is derived from. */
 export interface RunRow {
   run_id: string
   project: string
@@ -16,7 +16,7 @@ export interface RunRow {
   stop_reason: StopReason | null
   created_at: number
   ended_at: number | null
-  /** The last seq. */
+  /** The seq of the last event. */
   head: number
   epoch: number
   owner: string | null
@@ -35,7 +35,7 @@ export interface RunFilter {
 export interface SessionRow {
   session_id: string
   project: string
-  /** The run of its newest segment. */
+  /** The run that holds the newest segment. */
   run_id: string
   parent_session_id: string | null
   agent: string
@@ -46,31 +46,31 @@ export interface SessionRow {
   turn_count: number
   text: string
   usage: Usage & { calls: number }
-  /** The run that holds it now. */
+  /** The run that may append to the session; `null` if it is free. */
   holder: string | null
   cache_key: string | null
   opened_at: number
   ended_at: number | null
 }
 
-/** A part of a session, which lies in one run. */
+/** The part of a session that is in one run, as a range of seqs. */
 export interface Segment {
   run_id: string
   from: number
-  /** `null` while it runs, or if it broke off. */
+  /** `null` while the segment is open, or if its run crashed. */
   to: number | null
 }
 
-/** An event of whichever run. */
+/** The position of an event in the store. */
 export interface EventPosition {
   run_id: string
   seq: number
 }
 
-/** Both are events of the session; one that lies in none of its segments bounds nothing. */
+/** Bounds for reading a session. A position outside all its segments is ignored. */
 export interface SessionRange {
   after?: EventPosition
-  /** Up to and with this one. */
+  /** Inclusive. */
   to?: EventPosition
 }
 
@@ -97,25 +97,26 @@ export interface ArtifactRow extends Artifact {
   at: number
 }
 
-/** What anyone may ask of a run's owner. The first answer to a gate wins. */
+/** A message to the owner of a run. The first answer to a gate wins. */
 export type CommandBody =
   | { kind: 'answer'; gate_id: string; answer: unknown; by: string }
   | { kind: 'cancel'; reason: string; by: string }
   | { kind: 'steer'; action: SteerAction; by: string }
 
 export interface Command {
-  /** Rising within the store. */
+  /** Ascending within the store. */
   id: number
   run_id: string
   at: number
   body: CommandBody
 }
 
-/** Who wants to execute a run. `dead` says whether another owner's process is known to be gone (same machine only). */
+/** A process that wants the lease of a run. */
 export interface Claimant {
   owner: string
   now: number
   ttl_ms: number
+  /** True if the process of another owner is known to be dead, which only a process on the same machine can know. */
   isDead(owner: string): boolean
 }
 
@@ -129,61 +130,67 @@ export interface Lease {
 
 export interface EventRange {
   after?: number
-  /** Up to and with this seq. */
+  /** Inclusive. */
   to?: number
   limit?: number
   session_id?: string
 }
 
-/**
- * Where runs live. Everything a call changes is one transaction. Implementations throw `TroupeError` with the
- * `store_…` codes for what the machine did, and the codes named below for what the caller did.
- */
-export interface Store extends JournalStore {
-  /** Where it is, for people: a path, an address, or `memory`. */
-  readonly location: string
-  /** Writes the run and its first event (`run:start`, seq 1). A second run of the same id is `invalid_input`. */
+export interface RunStore {
+  /** Writes the run and its first event (`run:start`, seq 1). A second run with the same id is `invalid_input`. */
   createRun(start: Event): Promise<void>
-  /** Makes the claimant the owner under a new epoch. `run_busy` while another holds it; `unknown_run`. */
+  /** Makes the claimant the owner under a new epoch (fencing token). `run_busy` while another owner holds the lease. */
   lease(run_id: string, claimant: Claimant): Promise<Lease>
-  /** Extends leases; returns the run ids that are no longer this owner's. */
+  /** Extends leases. Returns the ids of the runs whose lease is no longer held. */
   renew(leases: readonly Lease[], lease_until: number): Promise<string[]>
-  /** Gives a lease back; without effect if it is no longer held. */
+  /** Gives a lease back. Does nothing if it is no longer held. */
   release(lease: Lease): Promise<void>
-
   run(run_id: string): Promise<RunRow | undefined>
   /** Newest first. */
   runs(filter: RunFilter): Promise<RunRow[]>
-  /** In seq order. `unknown_run` if there is none. */
+  /** In seq order. */
   events(run_id: string, range?: EventRange): Promise<Event[]>
+}
 
+export interface SessionStore {
   session(session_id: string): Promise<SessionRow | undefined>
   /** Newest first. */
   sessions(filter: SessionFilter): Promise<SessionRow[]>
-  /** Oldest first; with `from` only the one that holds this event and those after it. Of an unknown session none. */
+  /** Oldest first; with `from`, the segment that holds this event and those after it. Empty for an unknown session. */
   segments(session_id: string, from?: EventPosition): Promise<Segment[]>
-  /** What the session said and heard, segment by segment, whichever runs they lie in. */
+  /** The events of a session, segment by segment, across runs. */
   sessionEvents(session_id: string, range?: SessionRange): Promise<Event[]>
-  /** Makes `run_id` the holder if nobody, or the same run, or a run that has ended holds it; else `session_busy`. */
+  /** Makes the run the holder if the session is free, held by this run or by an ended run; otherwise `session_busy`. */
   claimSession(session_id: string, run_id: string): Promise<SessionRow>
+}
 
+export interface CommandStore {
   gate(gate_id: string): Promise<GateRow | undefined>
-  /** The inbox: open questions, oldest first. */
+  /** The inbox: open gates, oldest first. */
   openGates(filter: { project?: string; run_id?: string }): Promise<GateRow[]>
-
-  /** Queues a command, fully synced. `gate_answered` for a second answer, `unknown_gate`, `unknown_run`, `run_ended`. */
+  /** Stores a command, fully synced. Rejects with `gate_answered`, `unknown_gate`, `unknown_run` or `run_ended`. */
   enqueueCommand(run_id: string, body: CommandBody, at: number): Promise<Command>
-  /** Commands of a run after an id, in order. */
+  /** Commands of a run with a greater id, in order. */
   commands(run_id: string, after: number): Promise<Command[]>
-  /** Commands of all runs after an id, in order: cheap enough to be asked again and again. */
+  /** Commands of all runs with a greater id, in order. Cheap enough for polling. */
   commandsSince(after: number): Promise<Command[]>
-  /** The id of the newest command of all, 0 if there is none. */
+  /** The greatest command id; 0 without commands. */
   newestCommand(): Promise<number>
+}
 
+export interface ArtifactStore {
   artifact(run_id: string, name: string, version?: number): Promise<ArtifactRow | undefined>
   artifacts(run_id: string): Promise<Omit<ArtifactRow, 'content'>[]>
+}
 
-  /** Problems with the file itself (integrity, blobs that are missing), in words. */
+/**
+ * Persists runs. Each call is one transaction. Implementations throw `TroupeError`: `store_…` codes for failures of the
+ * machine, and `unknown_run`, `unknown_session` or the codes named above for errors of the caller.
+ */
+export interface Store extends JournalStore, RunStore, SessionStore, CommandStore, ArtifactStore {
+  /** For display: a path, an address, or `memory`. */
+  readonly location: string
+  /** Messages about a damaged store: broken structure, gaps in a journal, missing or changed blobs. */
   checkIntegrity(): Promise<string[]>
   close(): Promise<void>
 }

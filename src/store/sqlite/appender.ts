@@ -17,17 +17,17 @@ import type { WalCheckpointer } from './wal-checkpointer.ts'
 
 /*
  * Invariants
- * 1. A batch is one transaction. A run that is refused is refused before anything of it is written, so the others stay.
- * 2. What is remembered of a run is what its journal came to at a head under an epoch. It is used only if the update
- *    that moves the head finds the row at that very head and epoch; another process's writes make it miss, never wrong.
- * 3. Nothing is remembered of a transaction that did not commit.
- * 4. An append that finds the file free, the log short and no large payload has happened when the call returns.
+ * 1. A batch is one transaction. A run is rejected before any of its events are written, so the others are not affected.
+ * 2. The cached state of a run is valid for one head and epoch. The update that moves the head checks both (optimistic
+ *    locking): a write by another process makes the update miss, and never uses stale state.
+ * 3. State is cached only after its transaction has committed.
+ * 4. An append is synchronous if the lock is free, the write-ahead log is short, and no payload is large.
  */
 
 const MAX_CACHED_RUNS = 10_000
 const OK: AppendOutcome = Object.freeze({ ok: true })
 
-/** What is to be written, or why it cannot be. */
+/** The encoded events of one append, or the error that encoding them gave. */
 type BatchOrError = EncodedBatch | TroupeError
 
 export class Appender {
@@ -44,40 +44,40 @@ export class Appender {
   }
 
   append(batch: readonly Append[]): AppendOutcome[] | Promise<AppendOutcome[]> {
-    const prepared = batch.map((append) => this.#encode(append))
-    const unhashed = prepared.flatMap((ready) => (ready instanceof TroupeError ? [] : unhashedPayloads(ready)))
-    if (unhashed.length > 0 || this.#checkpoints.isBehind) return this.#commitLater(batch, prepared, unhashed)
+    const encoded = batch.map((append) => this.#encode(append))
+    const unhashed = encoded.flatMap((each) => (each instanceof TroupeError ? [] : unhashedPayloads(each)))
+    if (unhashed.length > 0 || this.#checkpoints.isBehind) return this.#commitLater(batch, encoded, unhashed)
     try {
-      return this.#commit(batch, prepared)
+      return this.#commit(batch, encoded)
     } catch (thrown) {
-      if (isBusy(thrown)) return this.#commitLater(batch, prepared, unhashed)
+      if (isBusy(thrown)) return this.#commitLater(batch, encoded, unhashed)
       return failAll(batch, toStoreError(thrown, this.#connection.path))
     }
   }
 
   async #commitLater(
     batch: readonly Append[],
-    prepared: readonly BatchOrError[],
+    encoded: readonly BatchOrError[],
     unhashed: readonly Payload[],
   ): Promise<AppendOutcome[]> {
     try {
       await hashPayloads(unhashed)
       if (this.#checkpoints.isBehind) await this.#checkpoints.waitUntilCaughtUp()
-      return await this.#connection.retry(() => this.#commit(batch, prepared))
+      return await this.#connection.retry(() => this.#commit(batch, encoded))
     } catch (thrown) {
       return failAll(batch, toStoreError(thrown, this.#connection.path))
     }
   }
 
-  #commit(batch: readonly Append[], prepared: readonly BatchOrError[]): AppendOutcome[] {
+  #commit(batch: readonly Append[], encoded: readonly BatchOrError[]): AppendOutcome[] {
     const { events } = this.#tables
     try {
-      const outcomes = this.#connection.transact(strictestSync(batch), () => this.#write(batch, prepared))
+      const outcomes = this.#connection.transact(strictestSync(batch), () => this.#write(batch, encoded))
       events.commit()
       for (const [run_id, state] of this.#staged) this.#cache(run_id, state)
       let bytes = 0
       for (const [index, { ok }] of outcomes.entries())
-        bytes += ok ? this.#recordWritten(batch[index], prepared[index]) : 0
+        bytes += ok ? this.#recordWritten(batch[index], encoded[index]) : 0
       this.#checkpoints.recordWrite(bytes)
       return outcomes
     } catch (thrown) {
@@ -88,37 +88,37 @@ export class Appender {
     }
   }
 
-  #write(batch: readonly Append[], prepared: readonly BatchOrError[]): AppendOutcome[] {
+  #write(batch: readonly Append[], encoded: readonly BatchOrError[]): AppendOutcome[] {
     const outcomes: AppendOutcome[] = []
     for (let index = 0; index < batch.length; index++) {
       const append = batch[index]
-      const encoded = prepared[index]
-      if (append && encoded) outcomes.push(this.#appendOne(append, encoded))
+      const events = encoded[index]
+      if (append && events) outcomes.push(this.#appendOne(append, events))
     }
     return outcomes
   }
 
-  #appendOne(append: Append, prepared: BatchOrError): AppendOutcome {
-    if (prepared instanceof TroupeError) return appendFailure(prepared)
+  #appendOne(append: Append, batch: BatchOrError): AppendOutcome {
+    if (batch instanceof TroupeError) return appendFailure(batch)
     const { runs, commands } = this.#tables
     const run = this.#stateFor(append)
     const newestCommand = () => (run ? commands.newest(run) : 0)
-    const refusal = validateAppend(append, run, newestCommand)
-    if (refusal || !run) return appendFailure(refusal ?? unknownRunError(append.run_id, []))
+    const error = validateAppend(append, run, newestCommand)
+    if (error || !run) return appendFailure(error ?? unknownRunError(append.run_id, []))
     if (append.events.length === 0) {
       if (append.sync === 'full') runs.touch(run)
       return OK
     }
     const head = run.head + append.events.length
     const projection = append.events.reduce(projectRun, run.projection)
-    if (!runs.advance(run, { head, fold: projection })) {
-      const now = runs.state(append.run_id)
-      return appendFailure(validateAppend(append, now, newestCommand) ?? leaseLostError(append, now ?? run))
+    if (!runs.advance(run, { head, projection })) {
+      const current = runs.state(append.run_id)
+      return appendFailure(validateAppend(append, current, newestCommand) ?? leaseLostError(append, current ?? run))
     }
     this.#staged.set(append.run_id, { ...run, head, projection, status: projection.status })
     for (let index = 0; index < append.events.length; index++) {
       const event = append.events[index]
-      const encoded = prepared.events[index]
+      const encoded = batch.events[index]
       if (event && encoded) this.#insert(run, event, encoded)
     }
     return OK
@@ -129,7 +129,7 @@ export class Appender {
     projectEvent(event, projectionRows(this.#tables, run, id))
   }
 
-  /** What is remembered if it can be what the writer builds on, else what the file says. */
+  /** The cached state if it has the head and epoch that the append expects, otherwise the state in the file. */
   #stateFor({ run_id, epoch, events }: Append): RunState | undefined {
     const known = this.#staged.get(run_id) ?? this.#cached.get(run_id)
     const first = events[0]
@@ -146,13 +146,13 @@ export class Appender {
     }
   }
 
-  /** Takes note of what is in the file now; returns how much it is. */
-  #recordWritten(append: Append | undefined, ready: BatchOrError | undefined): number {
-    if (!append || !ready || ready instanceof TroupeError) return 0
+  /** Updates the back-references after a commit. Returns the number of bytes written. */
+  #recordWritten(append: Append | undefined, batch: BatchOrError | undefined): number {
+    if (!append || !batch || batch instanceof TroupeError) return 0
     const { backReferences } = this.#tables
     if (append.events.at(-1)?.type === 'run:end') backReferences.delete(append.run_id)
-    else backReferences.add(append.run_id, ready.texts)
-    return batchBytes(ready)
+    else backReferences.add(append.run_id, batch.texts)
+    return batchBytes(batch)
   }
 
   #cache(run_id: string, state: RunState): void {
@@ -165,14 +165,14 @@ export class Appender {
   }
 }
 
-/** The rows of one event, inside the transaction that writes it. */
+/** The writes for one event with this row id. Only inside the transaction that inserts the event. */
 function projectionRows({ sessions, gates, artifacts }: Tables, run: RunKey, id: number): ProjectionRows {
   return {
     openSession: (event) => sessions.open(event, run, id),
     endSession: (event) => sessions.end(event, run, id),
     openGate: ({ data }) => gates.open(run, data.gate_id, id),
     answerGate: ({ data }) => gates.answer(data.gate_id, id),
-    putArtifact: ({ data }) => artifacts.put(run, data.name, data.version, id),
+    putArtifact: ({ data }) => artifacts.put(run, data, id),
   }
 }
 

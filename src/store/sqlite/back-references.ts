@@ -1,21 +1,20 @@
 /*
  * Invariants
- * 1. Only what was committed is remembered: a journal only grows, so a text that stood at a place stands there for good,
- *    whoever owns the run now.
- * 2. What is forgotten costs room in the file, nothing else.
+ * 1. Only committed texts are cached. A journal is append-only, so a location stays valid, whoever owns the run now.
+ * 2. Eviction costs space in the file, never correctness.
  */
 
-/** Shorter texts cost less than saying where they stand. */
+/** A shorter text costs less than a reference to it. */
 export const MIN_TEXT_LENGTH = 64
 const MAX_CACHED_CHARACTERS = 4 * 1024 * 1024
 
-/** Which value of which event of a run. */
+/** The position of a text: a value slot of an event of the run. */
 export interface TextLocation {
   seq: number
   slot: number
 }
 
-/** Texts of the runs under way by the place where they stand, so that an event that repeats one can refer to it. */
+/** Locations of texts in the journals of active runs: an event that repeats a text stores a reference instead. */
 export class BackReferences {
   readonly #runs = new Map<string, Map<string, TextLocation>>()
   #characters = 0
@@ -24,11 +23,11 @@ export class BackReferences {
     return this.#runs.get(run_id)
   }
 
-  add(run_id: string, places: ReadonlyMap<string, TextLocation>): void {
-    if (places.size === 0) return
+  add(run_id: string, locations: ReadonlyMap<string, TextLocation>): void {
+    if (locations.size === 0) return
     const known = this.#runs.get(run_id) ?? new Map<string, TextLocation>()
-    for (const [text, place] of places) {
-      known.set(text, place)
+    for (const [text, location] of locations) {
+      known.set(text, location)
       this.#characters += text.length
     }
     this.#runs.set(run_id, known)

@@ -2,12 +2,12 @@ import { parentPort, workerData } from 'node:worker_threads'
 import type { Database } from './node-sqlite.ts'
 import { openDatabase } from './node-sqlite.ts'
 
-/** What the thread that writes and the thread that checkpoints share. */
+/** Shared by the writing thread and the checkpoint thread. */
 export interface CheckpointJob {
   path: string
-  /** [checkpoints asked for, checkpoints done, frames left in the log by the last one] */
+  /** [checkpoints requested, checkpoints completed, frames left in the log by the last one] */
   counters: Int32Array
-  /** From this many frames on, writers are held up for a moment so that the log can begin anew. */
+  /** From this many frames on, a checkpoint blocks writers for a moment so that the log restarts. */
   restart_frames: number
 }
 
@@ -18,10 +18,10 @@ interface CheckpointProgress {
 }
 
 const ROUNDS = 3
-/** A restart holds the writers' lock while it waits for readers: this is how long one may hold everybody up. */
+/** A RESTART checkpoint holds the write lock while it waits for readers: the timeout bounds how long writers block. */
 const RESTART_MS = 25
 
-/** Copies the log into the file while others write. */
+/** Copies the write-ahead log into the database file while other connections write. */
 class WalCopier {
   readonly #db: Database
   readonly #restart_frames: number
@@ -35,8 +35,8 @@ class WalCopier {
   }
 
   /**
-   * Returns how many frames the log still holds. Once nobody has added to what was copied, the next writer begins the
-   * log anew by itself; under a load that never pauses that moment does not come, and the log would grow without end.
+   * Returns the number of frames left in the log. Once all frames are copied, the next writer restarts the log by itself.
+   * Under constant load that moment never comes and the log would grow without bound: then a RESTART is needed.
    */
   copy(): number {
     let before = -1
@@ -48,7 +48,7 @@ class WalCopier {
     return before < this.#restart_at ? before : this.#restart()
   }
 
-  /** While a reader stays, restarts are in vain and hold writers up: they are tried ever more rarely. */
+  /** A long-running reader makes a restart fail and block writers, so the threshold doubles after each failure. */
   #restart(): number {
     const { busy, log } = this.#run('RESTART')
     this.#restart_at = busy === 0 ? this.#restart_frames : log * 2
@@ -64,21 +64,21 @@ class WalCopier {
   }
 }
 
-function serve(work: CheckpointJob): void {
-  const copier = new WalCopier(work)
+function serve(job: CheckpointJob): void {
+  const copier = new WalCopier(job)
   parentPort?.on('message', (message: 'checkpoint' | 'close') => {
     if (message === 'close') {
       copier.close()
       parentPort?.close()
       return
     }
-    const asked = Atomics.load(work.counters, 0)
+    const requested = Atomics.load(job.counters, 0)
     try {
-      Atomics.store(work.counters, 2, copier.copy())
+      Atomics.store(job.counters, 2, copier.copy())
     } catch {
-      // A full disk or a lock held elsewhere: the log keeps everything, and the next request tries again.
+      // A full disk or a foreign lock: the log keeps everything, and the next request retries.
     }
-    Atomics.store(work.counters, 1, asked)
+    Atomics.store(job.counters, 1, requested)
   })
 }
 

@@ -1,23 +1,23 @@
 import type { ValueSink } from './record-template.ts'
 import { FREE_FORM_FIELDS, isPlainObject, SNAPSHOT_FIELDS } from './record-template.ts'
 
-/** A shape made ready to take data apart and to put it together again. */
+/** A record template, parsed once for matching and filling. */
 export interface CompiledTemplate {
-  /** Gives the data's values to `slots` if it has just this shape. False if it has not: what was given is void. */
+  /** Passes the values of the data to `slots`. If it returns false, the data does not match and `slots` must be discarded. */
   match(data: object, slots: ValueSink): boolean
   fill(values: readonly unknown[]): unknown
-  /** The place of a field among the values; -1 if it is not one of them. */
+  /** The slot index of a top-level field; -1 if it is not a slot. */
   slotIndex(field: string): number
 }
 
-/** A place in a shape. `names` goes with `parts`: those of an object have names, those of a list none. */
+/** A node of a template. `names` are the field names of an object; a list has none. */
 type TemplatePart =
-  | { kind: 'slot'; free: boolean; snapshot: boolean }
-  | { kind: 'same'; value: unknown }
+  | { kind: 'slot'; freeForm: boolean; snapshot: boolean }
+  | { kind: 'constant'; value: unknown }
   | { kind: 'object' | 'list'; names: readonly string[]; parts: readonly TemplatePart[] }
 
-export function compileTemplate(shape: string): CompiledTemplate {
-  const root = templatePart(JSON.parse(shape), '', 0)
+export function compileTemplate(template: string): CompiledTemplate {
+  const root = parsePart(JSON.parse(template), '', 0)
   return {
     match: (data, slots) => matchPart(root, data, slots),
     fill(values) {
@@ -25,25 +25,25 @@ export function compileTemplate(shape: string): CompiledTemplate {
       return fillPart(root, () => next.next().value)
     },
     slotIndex(field) {
-      const at = root.kind === 'object' ? root.names.indexOf(field) : -1
-      if (root.kind !== 'object' || root.parts[at]?.kind !== 'slot') return -1
-      return root.parts.slice(0, at).reduce((sum, part) => sum + countSlots(part), 0)
+      const index = root.kind === 'object' ? root.names.indexOf(field) : -1
+      if (root.kind !== 'object' || root.parts[index]?.kind !== 'slot') return -1
+      return root.parts.slice(0, index).reduce((sum, part) => sum + countSlots(part), 0)
     },
   }
 }
 
-function templatePart(shape: unknown, name: string, depth: number): TemplatePart {
-  if (shape === 0)
-    return { kind: 'slot', free: FREE_FORM_FIELDS.has(name), snapshot: depth === 1 && SNAPSHOT_FIELDS.has(name) }
-  if (typeof shape !== 'object' || shape === null) return { kind: 'same', value: shape }
-  const names = Object.keys(shape)
-  const parts = Object.values(shape).map((part, index) => templatePart(part, names[index] ?? '', depth + 1))
-  return Array.isArray(shape) ? { kind: 'list', names: [], parts } : { kind: 'object', names, parts }
+function parsePart(template: unknown, name: string, depth: number): TemplatePart {
+  if (template === 0)
+    return { kind: 'slot', freeForm: FREE_FORM_FIELDS.has(name), snapshot: depth === 1 && SNAPSHOT_FIELDS.has(name) }
+  if (typeof template !== 'object' || template === null) return { kind: 'constant', value: template }
+  const names = Object.keys(template)
+  const parts = Object.values(template).map((part, index) => parsePart(part, names[index] ?? '', depth + 1))
+  return Array.isArray(template) ? { kind: 'list', names: [], parts } : { kind: 'object', names, parts }
 }
 
 function matchPart(part: TemplatePart, value: unknown, slots: ValueSink): boolean {
   switch (part.kind) {
-    case 'same':
+    case 'constant':
       return value === part.value
     case 'slot':
       return matchSlot(part, value, slots)
@@ -54,14 +54,14 @@ function matchPart(part: TemplatePart, value: unknown, slots: ValueSink): boolea
   }
 }
 
-function matchSlot(part: { free: boolean; snapshot: boolean }, value: unknown, slots: ValueSink): boolean {
+function matchSlot(part: { freeForm: boolean; snapshot: boolean }, value: unknown, slots: ValueSink): boolean {
   if (typeof value === 'string') slots.text(value)
   else if (typeof value === 'number') slots.number(value)
   else if (typeof value !== 'object' || value === null) return false
   else if (part.snapshot) return slots.snapshot(value)
   else if (Array.isArray(value) && typeof value[0] !== 'object') return slots.json(value)
-  // Another shape may fit it better: one that takes it apart.
-  else if (!part.free || slots.isWorthSplitting(value)) return false
+  // Another template may split this value into slots.
+  else if (!part.freeForm || slots.isWorthSplitting(value)) return false
   else return slots.json(value)
   return true
 }
@@ -72,9 +72,9 @@ function matchObject(
   slots: ValueSink,
 ) {
   if (typeof value !== 'object' || value === null || !isPlainObject(value)) return false
-  const found = Object.keys(value)
-  if (found.length !== names.length) return false
-  for (let index = 0; index < names.length; index++) if (found[index] !== names[index]) return false
+  const fields = Object.keys(value)
+  if (fields.length !== names.length) return false
+  for (let index = 0; index < names.length; index++) if (fields[index] !== names[index]) return false
   return matchParts(parts, Object.values(value), slots)
 }
 
@@ -90,7 +90,7 @@ function fillPart(part: TemplatePart, next: () => unknown): unknown {
   switch (part.kind) {
     case 'slot':
       return next()
-    case 'same':
+    case 'constant':
       return part.value
     case 'list':
       return part.parts.map((inner) => fillPart(inner, next))
@@ -107,5 +107,5 @@ function fillPart(part: TemplatePart, next: () => unknown): unknown {
 
 function countSlots(part: TemplatePart): number {
   if (part.kind === 'slot') return 1
-  return part.kind === 'same' ? 0 : part.parts.reduce((sum, inner) => sum + countSlots(inner), 0)
+  return part.kind === 'constant' ? 0 : part.parts.reduce((sum, inner) => sum + countSlots(inner), 0)
 }

@@ -4,17 +4,17 @@ import type { Database } from './node-sqlite.ts'
 
 /*
  * Invariants
- * 1. SQLite never waits for a lock on this thread: a held lock fails the attempt, and the wait is asynchronous.
- * 2. A transaction that throws leaves nothing behind.
- * 3. A transaction that asks for full sync is on the disk when it returns, and with it all that came before.
- * 4. The database file is never opened by other means: closing any other handle on it would drop the locks that this
- *    process's connections hold, and another process could then delete the log under them.
+ * 1. SQLite never blocks this thread: a held lock fails the attempt, and waiting is asynchronous.
+ * 2. A transaction that throws is rolled back.
+ * 3. A transaction with full sync is on disk when it returns, and so are all earlier ones.
+ * 4. Never open the database file by other means: closing any other file handle drops this process's POSIX locks on it,
+ *    and another process could then delete the write-ahead log while it is in use.
  */
 
 export interface SqliteConnectionOptions {
-  /** `full`: every commit survives a power cut, not only those that ask for it. */
+  /** `full` syncs every commit, not only those that ask for it. */
   durability: Sync
-  /** How long a lock held by another process is waited for. */
+  /** Timeout for a lock that another process holds. */
   busy_ms: number
 }
 
@@ -34,7 +34,7 @@ export class SqliteConnection {
     this.#commit = db.prepare('COMMIT')
   }
 
-  /** One transaction, now. Throws SQLite's own error, also when the lock is held (`isBusy`). */
+  /** Runs one transaction now. Throws the error of SQLite, also if the lock is held (`isBusy`). */
   transact<T>(sync: Sync, work: () => T): T {
     this.#setSync(this.#options.durability === 'full' ? 'full' : sync)
     this.#begin.run()
@@ -48,12 +48,12 @@ export class SqliteConnection {
     }
   }
 
-  /** One transaction, as soon as the lock is free. */
+  /** Runs one transaction as soon as the lock is free. */
   write<T>(sync: Sync, work: () => T): Promise<T> {
     return this.retry(() => this.transact(sync, work))
   }
 
-  /** Something that may meet a lock: tried until it does not, or too long. */
+  /** Retries while another connection holds the lock, at most `busy_ms`. */
   retry<T>(work: () => T): Promise<T> {
     return retryWhileBusy(this.path, this.#options.busy_ms, work)
   }
@@ -72,7 +72,7 @@ export class SqliteConnection {
     try {
       if (this.db.isTransaction) this.db.exec('ROLLBACK')
     } catch {
-      // After a full disk or a failed write SQLite has rolled back by itself; the first error is the one to tell.
+      // SQLite may have rolled back by itself, e.g. after a full disk. The first error is the one to report.
     }
   }
 }

@@ -5,28 +5,30 @@ import type { EncodedEvent, Payload } from './event-encoder.ts'
 import { encodeEvent } from './event-encoder.ts'
 import type { Tables } from './tables.ts'
 
-/** Events of one run as they are to be written, in one transaction. */
+/** The encoded events of one append. */
 export interface EncodedBatch {
   events: EncodedEvent[]
-  /** Texts that stand in these events. */
+  /** Locations of the texts in these events, for back-references. */
   texts: Map<string, TextLocation>
 }
 
-/** Encodes events of a run; throws what is wrong with them. */
 export function encodeBatch(
   run_id: string,
   events: readonly Event[],
   { templates, backReferences }: Tables,
 ): EncodedBatch {
-  const fresh = new Map<string, TextLocation>()
-  const site = { committed: backReferences.forRun(run_id), fresh, templates }
+  const texts = new Map<string, TextLocation>()
+  const context = { committed: backReferences.forRun(run_id), uncommitted: texts, templates }
   const encoded = events.map((event) => {
     if (!event.type.isWellFormed() || !(event.session_id ?? '').isWellFormed()) {
-      throw new TroupeError('invalid_input', `run ${run_id}: a name with half a character cannot be stored`)
+      throw new TroupeError(
+        'invalid_input',
+        `run ${run_id}: an event type or session id contains a lone surrogate, which cannot be stored`,
+      )
     }
-    return encodeEvent(event, site)
+    return encodeEvent(event, context)
   })
-  return { events: encoded, texts: fresh }
+  return { events: encoded, texts }
 }
 
 export function unhashedPayloads({ events }: EncodedBatch): Payload[] {

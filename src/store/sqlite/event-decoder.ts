@@ -5,24 +5,23 @@ import type { StringDictionary } from './string-dictionary.ts'
 import type { BackRef, BlobRef } from './value-refs.ts'
 import { isBackRef, missingValue, parseRefs } from './value-refs.ts'
 
-/** What a row holds of an event's data. */
+/** The columns of an event row that encode its type and data. */
 export interface DataRecord {
   word: number
   data: string
   refs: string | null
 }
 
-/** The run that the event is of. */
 interface DataRun {
   id: number
   project: string
 }
 
 export interface DecodingContext {
-  /** A value of this field is not wanted if it stands in a blob. */
+  /** The blob of this field is not loaded. */
   omittedField: string | undefined
-  /** The data of another event of the run. */
-  dataOf(run: number, seq: number): string | undefined
+  /** The `data` column of another event of the run. */
+  referencedData(run: number, seq: number): string | undefined
 }
 
 interface TypedTemplate {
@@ -30,37 +29,36 @@ interface TypedTemplate {
   template: CompiledTemplate
 }
 
-/** Reads events' data back, exactly as it was given to `encode`. */
+/** Reverses `encodeEvent`. */
 export class EventDecoder {
   readonly #dictionary: StringDictionary
   readonly #blobs: BlobTable
   readonly #templates = new Map<number, TypedTemplate>()
 
-  constructor(words: StringDictionary, blobs: BlobTable) {
-    this.#dictionary = words
+  constructor(dictionary: StringDictionary, blobs: BlobTable) {
+    this.#dictionary = dictionary
     this.#blobs = blobs
   }
 
-  /** The type and the data of an event. */
-  decode(record: DataRecord, run: DataRun, site: DecodingContext): { type: string; data: unknown } {
+  decode(record: DataRecord, run: DataRun, context: DecodingContext): { type: string; data: unknown } {
     if (!record.data.startsWith('['))
-      return { type: this.#dictionary.stringFor(record.word), data: this.#whole(record, run, site) }
+      return { type: this.#dictionary.stringFor(record.word), data: this.#decodeObject(record, run, context) }
     const { type, template } = this.#templateFor(record.word)
-    return { type, data: template.fill(this.#values(record, run, { ...site, form: template })) }
+    return { type, data: template.fill(this.#slotValues(record, run, { ...context, template })) }
   }
 
-  /** A transaction was undone: the numbers of its words may be given to others. */
+  /** Drops cached templates after a rollback: their dictionary ids may be assigned to other descriptors. */
   clear(): void {
     this.#templates.clear()
   }
 
-  #whole({ data, refs }: DataRecord, { project }: DataRun, { omittedField }: DecodingContext): unknown {
+  #decodeObject({ data, refs }: DataRecord, { project }: DataRun, { omittedField }: DecodingContext): unknown {
     const fields: unknown = JSON.parse(data)
     for (const ref of parseRefs(refs)) {
       if (isBackRef(ref) || ref[0] === omittedField) continue
-      // Assigning to a field named __proto__ would change the object's nature and lose the value.
+      // Prevents prototype pollution: assigning to a field named __proto__ would set the prototype and lose the value.
       Object.defineProperty(fields, ref[0], {
-        value: this.#stored(project, ref),
+        value: this.#loadBlob(project, ref),
         enumerable: true,
         configurable: true,
         writable: true,
@@ -69,24 +67,24 @@ export class EventDecoder {
     return fields
   }
 
-  #values(record: DataRecord, run: DataRun, site: DecodingContext & { form: CompiledTemplate }): unknown[] {
+  #slotValues(record: DataRecord, run: DataRun, context: DecodingContext & { template: CompiledTemplate }): unknown[] {
     const values = JSON.parse(record.data) as unknown[]
     if (record.refs === null) return values
-    const unwanted = site.omittedField === undefined ? -1 : site.form.slotIndex(site.omittedField)
+    const omittedSlot = context.omittedField === undefined ? -1 : context.template.slotIndex(context.omittedField)
     for (const ref of parseRefs(record.refs)) {
-      if (isBackRef(ref)) values[ref[0]] = this.#repeated(run.id, ref, site)
-      else if (ref[0] !== unwanted) values[Number(ref[0])] = this.#stored(run.project, ref)
+      if (isBackRef(ref)) values[ref[0]] = this.#resolveBackRef(run.id, ref, context)
+      else if (ref[0] !== omittedSlot) values[Number(ref[0])] = this.#loadBlob(run.project, ref)
     }
     return values
   }
 
-  /** What is referred to stands in its event itself, never in a third one. */
-  #repeated(run: number, ref: BackRef, site: DecodingContext): unknown {
-    const data = site.dataOf(run, ref[1])
+  /** A back-reference points at the value itself, never at another reference. */
+  #resolveBackRef(run: number, ref: BackRef, context: DecodingContext): unknown {
+    const data = context.referencedData(run, ref[1])
     return data === undefined ? missingValue(ref) : (JSON.parse(data) as unknown[])[ref[2]]
   }
 
-  #stored(project: string, ref: BlobRef): unknown {
+  #loadBlob(project: string, ref: BlobRef): unknown {
     const bytes = this.#blobs.load(project, ref[1])
     if (!bytes) return missingValue(ref)
     try {
@@ -99,10 +97,10 @@ export class EventDecoder {
   #templateFor(word: number): TypedTemplate {
     const known = this.#templates.get(word)
     if (known) return known
-    const text = this.#dictionary.stringFor(word)
-    const end = text.indexOf(' ')
-    const shaped = { type: text.slice(0, end), template: compileTemplate(text.slice(end + 1)) }
-    this.#templates.set(word, shaped)
-    return shaped
+    const descriptor = this.#dictionary.stringFor(word)
+    const end = descriptor.indexOf(' ')
+    const typed = { type: descriptor.slice(0, end), template: compileTemplate(descriptor.slice(end + 1)) }
+    this.#templates.set(word, typed)
+    return typed
   }
 }

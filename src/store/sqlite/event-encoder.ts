@@ -7,39 +7,39 @@ import type { CompiledTemplate } from './compiled-template.ts'
 import type { ValueSink } from './record-template.ts'
 import { buildTemplate } from './record-template.ts'
 
-/** A value whose JSON is longer than this is stored apart, once per content and project. */
+/** A value with longer JSON is stored as a blob, once per content and project. */
 export const MAX_INLINE_BYTES = 4096
-/** A snapshot that is shorter is not worth a row of its own. */
+/** A shorter snapshot is stored inline: a blob would cost more. */
 const MIN_SNAPSHOT_LENGTH = 128
-/** Up to here a hash costs less than going to another thread for it. */
+/** Larger payloads are hashed off the main thread. */
 const MAX_SYNC_HASH_BYTES = 64 * 1024
 const MAX_TEMPLATE_LENGTH = 2048
 export const MAX_EVENT_BYTES = 32 * 1024 * 1024
 
-/** Which value of an event: its number where the event has a shape, else the name of its field. */
+/** Identifies a value of an event: its slot index in the template, or its field name in an event without one. */
 export type Slot = number | string
 
-/** A value stored apart. Its hash is empty until it is known. */
+/** A large value, stored as a blob. The hash is empty until it is computed. */
 export interface Payload {
   slot: Slot
   bytes: Buffer<ArrayBuffer>
   hash: string
 }
 
-/** A value that other events have too, stored apart. */
+/** A value that repeats across sessions and runs, stored as a blob. */
 export interface Snapshot {
   slot: number
   json: string
 }
 
-/** A value that stands in an earlier event of the run. */
+/** A text that an earlier event of the run contains. */
 export interface BackReference extends TextLocation {
   target_slot: number
 }
 
-/** An event's data as its row holds it: what stands elsewhere leaves a `0` in its place. */
+/** The columns of an event row. `data` has a `0` for every value that is stored elsewhere. */
 export interface EncodedEvent {
-  /** The type, with the shape of its data if it has one. */
+  /** The event type, followed by a space and the template if there is one. */
   descriptor: string
   data: string
   payloads: readonly Payload[]
@@ -47,20 +47,20 @@ export interface EncodedEvent {
   backReferences: readonly BackReference[]
 }
 
-/** What an event may refer to, and what it adds to that. */
 export interface EncodingContext {
-  /** Texts that stand in the file. */
+  /** Locations of texts in committed events. */
   committed: ReadonlyMap<string, TextLocation> | undefined
-  /** Texts of the events before this one that are to be written with it; those of this one are added. */
-  fresh: Map<string, TextLocation>
+  /** Locations of texts in earlier events of the same batch. `encodeEvent` adds those of its event. */
+  uncommitted: Map<string, TextLocation>
   templates: Templates
 }
 
-/** The shapes that events of a type had lately. */
+/** A cache of record templates. */
 export interface Templates {
+  /** The templates that events of this type used recently. */
   forType(type: string): readonly CachedTemplate[]
-  /** Whether a new one may be kept. */
-  add(word: string, type: string): boolean
+  /** Returns false if the cache is full. */
+  add(descriptor: string, type: string): boolean
 }
 
 export interface CachedTemplate {
@@ -68,24 +68,24 @@ export interface CachedTemplate {
   template: CompiledTemplate
 }
 
-/** Throws `too_large` or, for data that JSON cannot hold, `invalid_input`. */
-export function encodeEvent(event: Event, site: EncodingContext): EncodedEvent {
-  if (event.type.startsWith('custom:') || event.type.includes(' ')) return encodeWhole(event)
-  for (const { descriptor, template } of site.templates.forType(event.type)) {
-    const values = new ValueEncoder(event, site)
+/** Throws `too_large`, or `invalid_input` for data that JSON cannot represent. */
+export function encodeEvent(event: Event, context: EncodingContext): EncodedEvent {
+  if (event.type.startsWith('custom:') || event.type.includes(' ')) return encodeObject(event)
+  for (const { descriptor, template } of context.templates.forType(event.type)) {
+    const values = new ValueEncoder(event, context)
     if (template.match(event.data, values)) return values.finish(descriptor)
   }
-  const values = new ValueEncoder(event, site)
-  const shape = buildTemplate(event.type, event.data, values)
-  if (shape === undefined || shape.length > MAX_TEMPLATE_LENGTH) return encodeWhole(event)
-  const word = `${event.type} ${shape}`
-  return site.templates.add(word, event.type) ? values.finish(word) : encodeWhole(event)
+  const values = new ValueEncoder(event, context)
+  const template = buildTemplate(event.type, event.data, values)
+  if (template === undefined || template.length > MAX_TEMPLATE_LENGTH) return encodeObject(event)
+  const descriptor = `${event.type} ${template}`
+  return context.templates.add(descriptor, event.type) ? values.finish(descriptor) : encodeObject(event)
 }
 
-/** Most events have none of most things. */
+/** Shared empty list: most events have no payloads, snapshots or back-references. */
 const NONE: never[] = []
 
-/** Collects what an event has itself. */
+/** Encodes the slot values of one event. */
 class ValueEncoder implements ValueSink {
   #data = ''
   #oversized: [slot: number, json: string][] = NONE
@@ -97,9 +97,9 @@ class ValueEncoder implements ValueSink {
   #count = 0
   #size = 0
 
-  constructor(event: Event, site: EncodingContext) {
+  constructor(event: Event, context: EncodingContext) {
     this.#event = event
-    this.#context = site
+    this.#context = context
   }
 
   text(value: string): void {
@@ -107,14 +107,14 @@ class ValueEncoder implements ValueSink {
       this.#put(JSON.stringify(value))
       return
     }
-    const place = this.#context.fresh.get(value) ?? this.#context.committed?.get(value)
-    if (place) {
-      this.#backReferences = [...this.#backReferences, { ...place, target_slot: this.#count }]
+    const location = this.#context.uncommitted.get(value) ?? this.#context.committed?.get(value)
+    if (location) {
+      this.#backReferences = [...this.#backReferences, { ...location, target_slot: this.#count }]
       this.#put('0')
       return
     }
     const slot = this.#count
-    if (this.#value(toJson(this.#event, value) ?? '')) this.#texts = [...this.#texts, [value, slot]]
+    if (this.#putInline(toJson(this.#event, value) ?? '')) this.#texts = [...this.#texts, [value, slot]]
   }
 
   number(value: number): void {
@@ -124,14 +124,14 @@ class ValueEncoder implements ValueSink {
   json(value: unknown): boolean {
     const json = toJson(this.#event, value)
     if (json === undefined) return false
-    this.#value(json)
+    this.#putInline(json)
     return true
   }
 
   snapshot(value: unknown): boolean {
     const json = toJson(this.#event, value)
     if (json === undefined) return false
-    if (json.length < MIN_SNAPSHOT_LENGTH || isLong(json)) this.#value(json)
+    if (json.length < MIN_SNAPSHOT_LENGTH || isLong(json)) this.#putInline(json)
     else {
       this.#snapshots = [...this.#snapshots, { slot: this.#count, json }]
       this.#put('0')
@@ -143,13 +143,13 @@ class ValueEncoder implements ValueSink {
     return Object.values(value).some((field) => typeof field === 'string' && field.length >= MIN_TEXT_LENGTH)
   }
 
-  /** The event as it is stored; its texts may be referred to from now on. */
-  finish(word: string): EncodedEvent {
-    for (const [text, slot] of this.#texts) this.#context.fresh.set(text, { seq: this.#event.seq, slot })
-    // Not before: a shape that did not fit would have cost a hash.
+  /** Returns the encoded event and publishes its texts for back-references. */
+  finish(descriptor: string): EncodedEvent {
+    for (const [text, slot] of this.#texts) this.#context.uncommitted.set(text, { seq: this.#event.seq, slot })
+    // Hash only now: a template that does not match would have hashed in vain.
     const payloads = this.#oversized.map(([slot, json]) => toPayload(slot, json))
     return {
-      descriptor: word,
+      descriptor,
       data: `[${this.#data}]`,
       payloads,
       snapshots: this.#snapshots,
@@ -157,8 +157,8 @@ class ValueEncoder implements ValueSink {
     }
   }
 
-  /** Returns whether the value stands in the event itself. */
-  #value(json: string): boolean {
+  /** Adds a value, as a blob if it is long. Returns true if it was added inline. */
+  #putInline(json: string): boolean {
     if (!isLong(json)) {
       this.#put(json)
       return true
@@ -176,8 +176,8 @@ class ValueEncoder implements ValueSink {
   }
 }
 
-/** The data as it is, field by field. */
-function encodeWhole(event: Event): EncodedEvent {
+/** Encodes data without a template, as a JSON object. */
+function encodeObject(event: Event): EncodedEvent {
   const payloads: Payload[] = []
   const fields = event.data as Record<string, unknown>
   let data = ''
@@ -208,18 +208,18 @@ function toJson(event: Event, value: unknown): string | undefined {
     return JSON.stringify(value)
   } catch (thrown) {
     if (thrown instanceof RangeError) throw tooLargeError(event)
-    const why = thrown instanceof Error ? thrown.message : String(thrown)
-    throw new TroupeError('invalid_input', `event ${event.seq} (${event.type}) cannot be stored: ${why}`)
+    const reason = thrown instanceof Error ? thrown.message : String(thrown)
+    throw new TroupeError('invalid_input', `event ${event.seq} (${event.type}) cannot be stored as JSON: ${reason}`)
   }
 }
 
 function tooLargeError({ seq, type }: Event): TroupeError {
   return new TroupeError('too_large', `event ${seq} (${type}) is larger than ${MAX_EVENT_BYTES / 1024 / 1024} MB`, {
-    hint: 'store large content elsewhere and put its address into the event',
+    hint: 'store large content elsewhere, for example as a file, and put its address into the event',
   })
 }
 
-/** Hashes, off this thread, the payloads that are too large to hash here without being felt. */
+/** Hashes large payloads off the main thread. */
 export async function hashPayloads(payloads: readonly Payload[]): Promise<void> {
   await Promise.all(
     payloads.map(async (payload) => {

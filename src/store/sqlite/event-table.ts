@@ -7,15 +7,15 @@ import type { Database } from './node-sqlite.ts'
 import type { StringDictionary } from './string-dictionary.ts'
 import { formatRefs, isBackRef, parseRefs } from './value-refs.ts'
 
-/** A run as events refer to it. */
+/** The keys of a run: `id` is its row id. */
 export interface RunKey {
   id: number
   run_id: string
   project: string
 }
 
-/** A row of the journal. */
-export interface EventRecord {
+/** A row of the table `events`. `word` is the id of a descriptor in the string dictionary. */
+interface EventRecord {
   seq: number
   at: number
   word: number
@@ -24,15 +24,15 @@ export interface EventRecord {
   refs: string | null
 }
 
-/** A row of whichever run, with what its run says about it. */
-export interface JoinedEventRecord extends EventRecord {
+/** A row joined with its run. */
+interface JoinedEventRecord extends EventRecord {
   run: number
   run_id: string
   project: string
 }
 
 const COLUMNS = 'seq, at, word, session, data, refs'
-/** What `PlacedRecord` needs, of events joined with runs. */
+/** The columns of `JoinedEventRecord`, for queries over `events JOIN runs`. */
 export const JOINED_COLUMNS = `events.run, runs.run_id, runs.project, ${COLUMNS}`
 
 interface EventTableDeps {
@@ -48,100 +48,119 @@ function statements(db: Database) {
     byId: db.prepare(`SELECT ${JOINED_COLUMNS} FROM events JOIN runs ON runs.id = events.run WHERE events.id = ?`),
     range: db.prepare(`${range} ORDER BY seq LIMIT ?`),
     rangeOfSession: db.prepare(`${range} AND session = ? ORDER BY seq LIMIT ?`),
-    dataOf: db.prepare(
-      `SELECT run, seq, data FROM json_each(?) AS asked
-       CROSS JOIN events ON run = asked.value ->> 0 AND seq = asked.value ->> 1`,
+    referencedData: db.prepare(
+      `SELECT run, seq, data FROM json_each(?) AS wanted
+       CROSS JOIN events ON run = wanted.value ->> 0 AND seq = wanted.value ->> 1`,
     ),
   }
 }
 
-/** The journal: rows in the order they were committed. */
-export function eventTable(db: Database, { dictionary, sessionIds, blobs }: EventTableDeps) {
-  const sql = statements(db)
-  const decoder = new EventDecoder(dictionary, blobs)
+/** The journals of all runs, in commit order. */
+export class EventTable {
+  readonly #sql
+  readonly #dictionary: StringDictionary
+  readonly #sessionIds: StringDictionary
+  readonly #blobs: BlobTable
+  readonly #decoder: EventDecoder
 
-  /** Rows that were read together, as events; `runOf` tells whose they are. */
-  function toEvents<R extends EventRecord>(records: readonly R[], runOf: (record: R) => RunKey, omittedField?: string) {
-    const others = othersOf(records, runOf)
-    const site = { omittedField, dataOf: (run: number, seq: number) => others.get(eventRowKey(run, seq)) }
+  constructor(db: Database, { dictionary, sessionIds, blobs }: EventTableDeps) {
+    this.#sql = statements(db)
+    this.#dictionary = dictionary
+    this.#sessionIds = sessionIds
+    this.#blobs = blobs
+    this.#decoder = new EventDecoder(dictionary, blobs)
+  }
+
+  /** Returns the row id, by which gates, artifacts and sessions refer to the event. */
+  insert(run: RunKey, event: Event, encoded: EncodedEvent): number {
+    const { descriptor, data, payloads, snapshots } = encoded
+    for (const { hash, bytes } of payloads) this.#blobs.put(run.project, hash, bytes)
+    const refs = formatRefs(
+      encoded,
+      snapshots.map(({ json }) => this.#blobs.snapshot(run.project, json)),
+    )
+    const session = event.session_id === undefined ? null : this.#sessionIds.intern(event.session_id)
+    const word = this.#dictionary.intern(descriptor)
+    const inserted = this.#sql.insert.run(run.id, event.seq, event.at, word, session, data, refs)
+    return Number(inserted.lastInsertRowid)
+  }
+
+  /** Reads one event. The blob of `omittedField` is not loaded. */
+  byId(id: number, omittedField?: string): Event | undefined {
+    return this.decodeJoined(this.#sql.byId.all(id), omittedField)[0]
+  }
+
+  range(run: RunKey, { after = 0, to, limit, session_id }: EventRange): Event[] {
+    const [last, most] = [to ?? Number.MAX_SAFE_INTEGER, limit ?? -1]
+    const session = session_id === undefined ? null : this.#sessionIds.findId(session_id)
+    if (session === undefined) return []
+    const rows =
+      session === null
+        ? this.#sql.range.all(run.id, after, last, most)
+        : this.#sql.rangeOfSession.all(run.id, after, last, session, most)
+    return this.#decode(rows as unknown as EventRecord[], () => run)
+  }
+
+  /** Decodes rows with `JOINED_COLUMNS`, which may belong to different runs. */
+  decodeJoined(rows: unknown[], omittedField?: string): Event[] {
+    const runOf = ({ run, run_id, project }: JoinedEventRecord) => ({ id: run, run_id, project })
+    return this.#decode(rows as JoinedEventRecord[], runOf, omittedField)
+  }
+
+  commit(): void {
+    this.#dictionary.commit()
+    this.#sessionIds.commit()
+    this.#blobs.commit()
+  }
+
+  rollback(): void {
+    this.#dictionary.rollback()
+    this.#sessionIds.rollback()
+    this.#blobs.rollback()
+    this.#decoder.clear()
+  }
+
+  #decode<R extends EventRecord>(records: readonly R[], runOf: (record: R) => RunKey, omittedField?: string): Event[] {
+    const referenced = this.#readReferencedData(records, runOf)
+    const context = {
+      omittedField,
+      referencedData: (run: number, seq: number) => referenced.get(eventRowKey(run, seq)),
+    }
     return records.map((record): Event => {
       const { seq, at, session } = record
       const run = runOf(record)
-      const { type, data } = decoder.decode(record, run, site)
+      const { type, data } = this.#decoder.decode(record, run, context)
       if (session === null) return { run_id: run.run_id, seq, at, type, data } as Event
-      return { run_id: run.run_id, seq, at, type, session_id: sessionIds.stringFor(session), data } as Event
+      return { run_id: run.run_id, seq, at, type, session_id: this.#sessionIds.stringFor(session), data } as Event
     })
   }
 
-  /** The data of the events that these refer to, read in one go. */
-  function othersOf<R extends EventRecord>(records: readonly R[], runOf: (record: R) => RunKey): Map<string, string> {
-    const wanted = new Map<string, [run: number, seq: number]>()
+  /** Reads the data of the events that these back-reference, with one query for those that are not among the records. */
+  #readReferencedData<R extends EventRecord>(records: readonly R[], runOf: (record: R) => RunKey): Map<string, string> {
     const found = new Map<string, string>()
-    for (const record of records) {
-      if (record.refs === null) continue
-      const { id } = runOf(record)
-      for (const ref of parseRefs(record.refs)) if (isBackRef(ref)) wanted.set(eventRowKey(id, ref[1]), [id, ref[1]])
-    }
+    const wanted = backReferencedEvents(records, runOf)
     if (wanted.size === 0) return found
     for (const record of records) {
-      const place = eventRowKey(runOf(record).id, record.seq)
-      if (wanted.delete(place)) found.set(place, record.data)
+      const key = eventRowKey(runOf(record).id, record.seq)
+      if (wanted.delete(key)) found.set(key, record.data)
     }
     if (wanted.size === 0) return found
-    for (const row of sql.dataOf.all(JSON.stringify([...wanted.values()]))) {
+    for (const row of this.#sql.referencedData.all(JSON.stringify([...wanted.values()]))) {
       found.set(eventRowKey(Number(row.run), Number(row.seq)), String(row.data))
     }
     return found
   }
-
-  /** Events of whichever runs. */
-  function placed(rows: unknown[], without?: string): Event[] {
-    return toEvents(rows as JoinedEventRecord[], ({ run, run_id, project }) => ({ id: run, run_id, project }), without)
-  }
-
-  return {
-    placed,
-    /** Returns the row's number, by which gates, artifacts and sessions refer to the event. */
-    insert(run: RunKey, event: Event, encoded: EncodedEvent): number {
-      const { descriptor, data, payloads, snapshots } = encoded
-      for (const { hash, bytes } of payloads) blobs.put(run.project, hash, bytes)
-      const refs = formatRefs(
-        encoded,
-        snapshots.map(({ json }) => blobs.snapshot(run.project, json)),
-      )
-      const session = event.session_id === undefined ? null : sessionIds.intern(event.session_id)
-      const written = sql.insert.run(run.id, event.seq, event.at, dictionary.intern(descriptor), session, data, refs)
-      return Number(written.lastInsertRowid)
-    },
-    /** `without` names a field whose blob is not wanted. */
-    at(id: number, without?: string): Event | undefined {
-      return placed(sql.byId.all(id), without)[0]
-    },
-    range(run: RunKey, { after = 0, to, limit, session_id }: EventRange): Event[] {
-      const [last, most] = [to ?? Number.MAX_SAFE_INTEGER, limit ?? -1]
-      const session = session_id === undefined ? null : sessionIds.findId(session_id)
-      if (session === undefined) return []
-      const rows =
-        session === null
-          ? sql.range.all(run.id, after, last, most)
-          : sql.rangeOfSession.all(run.id, after, last, session, most)
-      return toEvents(rows as unknown as EventRecord[], () => run)
-    },
-    commit(): void {
-      dictionary.commit()
-      sessionIds.commit()
-      blobs.commit()
-    },
-    rollback(): void {
-      dictionary.rollback()
-      sessionIds.rollback()
-      blobs.rollback()
-      decoder.clear()
-    },
-  }
 }
 
-export type EventTable = ReturnType<typeof eventTable>
+function backReferencedEvents<R extends EventRecord>(records: readonly R[], runOf: (record: R) => RunKey) {
+  const wanted = new Map<string, [run: number, seq: number]>()
+  for (const record of records) {
+    if (record.refs === null) continue
+    const { id } = runOf(record)
+    for (const ref of parseRefs(record.refs)) if (isBackRef(ref)) wanted.set(eventRowKey(id, ref[1]), [id, ref[1]])
+  }
+  return wanted
+}
 
 function eventRowKey(run: number, seq: number): string {
   return `${run} ${seq}`

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { TroupeError } from '../../errors.ts'
 import { readOnlyError, storeFullError } from './sqlite-errors.ts'
 
-/** Linux's numbers for file systems whose locks or shared memory do not reach other machines. */
+/** Linux magic numbers of file systems on which file locks or shared memory do not work across machines. */
 const NETWORK_FILE_SYSTEMS: Readonly<Record<number, string>> = {
   26985: 'NFS',
   20859: 'SMB',
@@ -22,15 +22,15 @@ const NETWORK_FILE_SYSTEMS: Readonly<Record<number, string>> = {
   1952539503: 'OCFS2',
 }
 
-/** Tells the type of the file system a path is on: `fs.statfs` unless a test says otherwise. */
+/** Returns the magic number of the file system a path is on. Tests replace `fs.statfs` with it. */
 export type FileSystemType = (path: string) => number
 
 const fileSystemType: FileSystemType = (path) => (process.platform === 'linux' ? statfsSync(path).type : 0)
 
-/** Makes the folder of a store and refuses places where two processes could not be kept apart. */
-export function prepareFolder(path: string, typeOf: FileSystemType = fileSystemType): void {
+/** Creates the folder of a store. Rejects network file systems, on which the locks of SQLite do not hold. */
+export function prepareFolder(path: string, getType: FileSystemType = fileSystemType): void {
   const folder = dirname(path)
-  rejectNetworkFileSystem(path, typeOf(nearestExistingFolder(folder)))
+  rejectNetworkFileSystem(path, getType(nearestExistingFolder(folder)))
   try {
     mkdirSync(folder, { recursive: true })
     if (existsSync(path)) {
@@ -43,7 +43,9 @@ export function prepareFolder(path: string, typeOf: FileSystemType = fileSystemT
     if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') throw readOnlyError(path, thrown)
     if (code === 'ENOSPC' || code === 'EDQUOT') throw storeFullError(path, thrown)
     if (thrown instanceof TroupeError) throw thrown
-    throw new TroupeError('store_failed', `${folder} cannot be used: ${(thrown as Error).message}`, { cause: thrown })
+    throw new TroupeError('store_failed', `cannot use the folder ${folder}: ${(thrown as Error).message}`, {
+      cause: thrown,
+    })
   }
 }
 
@@ -51,11 +53,11 @@ function rejectNetworkFileSystem(path: string, type: number): void {
   const name = NETWORK_FILE_SYSTEMS[type >>> 0]
   if (name === undefined) return
   throw new TroupeError('store_network', `${path} is on a network file system (${name})`, {
-    hint: 'its locks cannot keep two machines apart; name a place on a local disk with --store or TROUPE_STORE',
+    hint: 'file locks are not reliable there; choose a path on a local disk with --store or TROUPE_STORE',
   })
 }
 
 function nearestExistingFolder(folder: string): string {
-  const above = dirname(folder)
-  return existsSync(folder) || above === folder ? folder : nearestExistingFolder(above)
+  const parent = dirname(folder)
+  return existsSync(folder) || parent === folder ? folder : nearestExistingFolder(parent)
 }

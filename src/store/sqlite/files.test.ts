@@ -25,48 +25,48 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-async function filled(events = 200): Promise<void> {
+async function createFilledStore(events = 200): Promise<void> {
   const store = await openSqlite(path)
   const writer = await createLeasedRun(store, 'r1')
   for (let n = 0; n < events; n++) await writer.append('custom:note', { key: 'k', text: 'x'.repeat(300) })
   await store.close()
 }
 
-async function untouched(code: 'store_corrupt' | 'store_newer', says: RegExp): Promise<void> {
+async function expectUnchanged(code: 'store_corrupt' | 'store_newer', message: RegExp): Promise<void> {
   const before = readFileSync(path)
-  const error = await expectRejection(openSqlite(path), code, says)
+  const error = await expectRejection(openSqlite(path), code, message)
   expect(error.hint).not.toBe('')
   expect(readFileSync(path).equals(before)).toBe(true)
 }
 
-describe('ST23 a file that is not ours to write', () => {
-  test('ST23 text is not a store', async () => {
-    writeFileSync(path, 'dear diary\n'.repeat(1000))
-    await untouched('store_corrupt', /is not a troupe store/)
+describe('ST23 files that cannot be opened', () => {
+  test('ST23 a text file is not a store', async () => {
+    writeFileSync(path, 'plain text\n'.repeat(1000))
+    await expectUnchanged('store_corrupt', /is not a troupe store/)
   })
 
-  test.each([1, 99, 100, 511, 512, 1024, 8192])('ST23 %i bytes of something else are not a store', async (size) => {
+  test.each([1, 99, 100, 511, 512, 1024, 8192])('ST23 a file of %i other bytes is not a store', async (size) => {
     writeFileSync(path, 'x'.repeat(size))
-    await untouched('store_corrupt', /is not a troupe store/)
+    await expectUnchanged('store_corrupt', /is not a troupe store/)
   })
 
-  test.each(['DELETE', 'WAL'])("ST23 another program's database (%s) stays as it is", async (mode) => {
+  test.each(['DELETE', 'WAL'])('ST23 a database of another program (%s) is not changed', async (mode) => {
     const other = openDatabase(path)
     other.exec(`PRAGMA journal_mode = ${mode}; CREATE TABLE theirs (a); INSERT INTO theirs VALUES (1)`)
     other.close()
-    await untouched('store_corrupt', /another program/)
+    await expectUnchanged('store_corrupt', /another program/)
   })
 
-  test('ST23 a newer store stays as it is', async () => {
-    await filled()
+  test('ST23 a newer store is not changed', async () => {
+    await createFilledStore()
     const newer = openDatabase(path)
     newer.exec('PRAGMA user_version = 99')
     newer.close()
-    await untouched('store_newer', /schema 99/)
+    await expectUnchanged('store_newer', /schema 99/)
   })
 
-  test('ST23 a newer store whose mark is still in its log stays as it is', async () => {
-    await filled()
+  test('ST23 a newer store whose version is still in the write-ahead log is not changed', async () => {
+    await createFilledStore()
     const code = `
       const { DatabaseSync } = await import('node:sqlite')
       const db = new DatabaseSync(process.argv[1])
@@ -75,25 +75,25 @@ describe('ST23 a file that is not ours to write', () => {
     spawnSync(process.execPath, ['--input-type=module', '-e', code, path])
     const log = readFileSync(`${path}-wal`)
     expect(log.length).toBeGreaterThan(0)
-    await untouched('store_newer', /schema 99/)
+    await expectUnchanged('store_newer', /schema 99/)
     expect(readFileSync(`${path}-wal`).equals(log)).toBe(true)
   })
 
-  test('ST23 a store that lost its end is damaged', async () => {
-    await filled()
+  test('ST23 a truncated store is damaged', async () => {
+    await createFilledStore()
     writeFileSync(path, readFileSync(path).subarray(0, 100_000))
-    await untouched('store_corrupt', /damaged/)
+    await expectUnchanged('store_corrupt', /damaged/)
   })
 
   test('ST23 a store whose first page is overwritten is damaged', async () => {
-    await filled()
+    await createFilledStore()
     const bytes = readFileSync(path)
     writeFileSync(path, bytes.fill(0x5a, 100, 8192))
-    await untouched('store_corrupt', /damaged/)
+    await expectUnchanged('store_corrupt', /damaged/)
   })
 
-  test('ST23 damage further in is told by check, and by the read that meets it', async () => {
-    await filled(400)
+  test('ST23 damage further inside is reported by checkIntegrity and by the read that meets it', async () => {
+    await createFilledStore(400)
     const bytes = readFileSync(path)
     writeFileSync(path, bytes.fill(0x5a, bytes.length - 3 * 8192))
     const store = await openSqlite(path)
@@ -104,19 +104,19 @@ describe('ST23 a file that is not ours to write', () => {
 
   test('ST23 an empty file becomes a store', async () => {
     writeFileSync(path, '')
-    await filled(1)
+    await createFilledStore(1)
     expect(existsSync(path)).toBe(true)
   })
 
-  test('ST23 a folder in the place of the file is told', async () => {
+  test('ST23 a folder at the path of the file is rejected', async () => {
     mkdirSync(path)
     await expectRejection(openSqlite(path), 'store_failed', /is a folder/)
   })
 })
 
-describe('ST24 a place that cannot be written', () => {
-  /** Root may write anywhere, so the attempt is made by a process that is somebody else. */
-  function openAsOther(): string {
+describe('ST24 paths that cannot be written', () => {
+  /** Root may write anywhere, so a process of another user opens the store. */
+  function openAsOtherUser(): string {
     const code = `
       if (process.getuid() === 0) { process.setgid(65534); process.setuid(65534) }
       await openSqlite(process.argv[1]).then(() => console.log('opened'), (error) => console.log(error.code, error.hint))`
@@ -126,31 +126,31 @@ describe('ST24 a place that cannot be written', () => {
   }
 
   test('ST24 a read-only file', async () => {
-    await filled(1)
+    await createFilledStore(1)
     chmodSync(path, 0o444)
     chmodSync(folder, 0o777)
-    expect(openAsOther()).toMatch(/^store_read_only .*--store/)
+    expect(openAsOtherUser()).toMatch(/^store_read_only .*--store/)
   })
 
   test('ST24 a read-only folder', async () => {
-    await filled(1)
+    await createFilledStore(1)
     chmodSync(path, 0o666)
     chmodSync(folder, 0o555)
-    expect(openAsOther()).toMatch(/^store_read_only/)
+    expect(openAsOtherUser()).toMatch(/^store_read_only/)
     chmodSync(folder, 0o755)
   })
 
-  test('ST24 a folder that cannot be made', () => {
+  test('ST24 a folder that cannot be created', () => {
     chmodSync(folder, 0o555)
     path = join(folder, 'deeper', 'store.db')
-    expect(openAsOther()).toMatch(/^store_read_only/)
+    expect(openAsOtherUser()).toMatch(/^store_read_only/)
     chmodSync(folder, 0o755)
   })
 })
 
 describe('ST25 a full disk', () => {
-  /** Fills the store until it is full, makes room, and goes on with the same store. */
-  async function fillAndGoOn(store: Store, makeRoom: () => void): Promise<void> {
+  /** Appends until the disk is full, frees space, and continues with the same store. */
+  async function fillAndContinue(store: Store, freeSpace: () => void): Promise<void> {
     const writer = await createLeasedRun(store, 'r1')
     const stored = [1]
     const attempt = async () => {
@@ -166,30 +166,30 @@ describe('ST25 a full disk', () => {
     expect(error.retry).toBe(true)
     expectRefusal(await attempt(), 'store_full')
     expect((await store.events('r1')).map(({ seq }) => seq)).toEqual(stored)
-    makeRoom()
+    freeSpace()
     expect(await attempt()).toEqual({ ok: true })
     expect((await store.events('r1')).map(({ seq }) => seq)).toEqual(stored)
     expect(await store.checkIntegrity()).toEqual([])
     await store.close()
   }
 
-  const mounted = () => {
-    const made = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=3m', 'tmpfs', folder])
-    return made.status === 0
+  const mountSmallDisk = () => {
+    const mount = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=3m', 'tmpfs', folder])
+    return mount.status === 0
   }
 
-  test('ST25 a disk that fills up refuses appends, keeps what it confirmed, and goes on when there is room', async (context) => {
-    if (!mounted()) return context.skip('a small file system cannot be mounted here')
+  test('ST25 a full disk rejects appends, keeps confirmed ones, and continues once there is space', async (context) => {
+    if (!mountSmallDisk()) return context.skip('a small file system cannot be mounted here')
     try {
       writeFileSync(join(folder, 'ballast'), Buffer.alloc(512 * 1024))
-      await fillAndGoOn(await openSqlite(path), () => rmSync(join(folder, 'ballast')))
+      await fillAndContinue(await openSqlite(path), () => rmSync(join(folder, 'ballast')))
     } finally {
       spawnSync('umount', [folder])
     }
   })
 
-  test('ST25 a disk without any room is told when the store is made', async (context) => {
-    if (!mounted()) return context.skip('a small file system cannot be mounted here')
+  test('ST25 a disk without any space rejects the creation of the store', async (context) => {
+    if (!mountSmallDisk()) return context.skip('a small file system cannot be mounted here')
     try {
       const ballast = Buffer.alloc(64 * 1024)
       try {
@@ -211,14 +211,14 @@ describe('ST26 a network file system', () => {
     [0x01021997, '9P'],
     [0x00c36400, 'Ceph'],
     [0x0bd00bd0, 'Lustre'],
-  ])('ST26 type %i is refused as %s', async (type, name) => {
+  ])('ST26 type %i is rejected as %s', async (type, name) => {
     path = join(folder, 'not', 'made', 'store.db')
     const opened = openSqlite(path, { file_system_type: () => type })
     await expectRejection(opened, 'store_network', new RegExp(`\\(${name}\\)`))
     expect(readdirSync(folder)).toEqual([])
   })
 
-  test('ST26 local file systems are taken', async () => {
+  test('ST26 local file systems are accepted', async () => {
     for (const type of [0xef53, 0x01021994, 0x9123683e, 0x58465342]) {
       const store = await openSqlite(path, { file_system_type: () => type })
       await store.close()
@@ -226,7 +226,7 @@ describe('ST26 a network file system', () => {
   })
 })
 
-test('ST20 a store that was closed reads the same when it is opened again, and leaves one file', async () => {
+test('ST20 a closed store is one file and reads the same when it is opened again', async () => {
   const store = await openSqlite(path, { durability: 'full' })
   const writer = await createLeasedRun(store, 'r1')
   await writer.append('custom:note', { key: 'k', text: 'kept' })

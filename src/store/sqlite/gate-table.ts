@@ -15,63 +15,79 @@ const SELECT = `
   FROM gates JOIN runs ON runs.id = gates.run`
 const OPEN = `${SELECT} WHERE answered_event IS NULL AND runs.ended_at IS NULL`
 
-/** Questions to people: a row points at the event that asked and the one that answered. */
-export function gateTable(db: Database, events: EventTable) {
-  const insert = db.prepare(
-    'INSERT INTO gates (gate_id, run, opened_event) VALUES (?, ?, ?) ON CONFLICT (gate_id) DO NOTHING',
-  )
-  const answer = db.prepare('UPDATE gates SET answered_event = ? WHERE gate_id = ? AND answered_event IS NULL')
-  const byId = db.prepare(`${SELECT} WHERE gate_id = ?`)
-  const open = db.prepare(`${OPEN} ORDER BY opened_event`)
-  const openInProject = db.prepare(`${OPEN} AND runs.project = ? ORDER BY opened_event`)
-  const openInRun = db.prepare(`${OPEN} AND runs.run_id = ? ORDER BY opened_event`)
-
-  function toRow(record: GateRecord): GateRow | undefined {
-    const opened = events.at(record.opened_event)
-    if (!isEvent(opened, 'gate:open')) return undefined
-    const row = gateRowFromOpen(opened, record.project)
-    const answered = record.answered_event === null ? undefined : events.at(record.answered_event)
-    if (!isEvent(answered, 'gate:answer')) return row
-    return { ...row, answered_at: answered.at, answer: answered.data.answer }
-  }
-
-  function find(gate_id: string): GateRecord | undefined {
-    return byId.get(gate_id) as GateRecord | undefined
-  }
-
+function statements(db: Database) {
   return {
-    open(run: RunKey, gate_id: string, event: number): void {
-      insert.run(gate_id, run.id, event)
-    },
-    answer(gate_id: string, event: number): void {
-      answer.run(event, gate_id)
-    },
-    row(gate_id: string): GateRow | undefined {
-      const found = find(gate_id)
-      return found && toRow(found)
-    },
-    /** Who answered, according to the journal; `undefined` while nobody has. */
-    answeredBy(gate_id: string): string | undefined {
-      const found = find(gate_id)
-      if (!found || found.answered_event === null) return undefined
-      const event = events.at(found.answered_event)
-      return isEvent(event, 'gate:answer') ? event.data.by : 'someone'
-    },
-    /** The run that asked. */
-    runId(gate_id: string): string | undefined {
-      return find(gate_id)?.run_id
-    },
-    list({ project, run_id }: { project?: string; run_id?: string }): GateRow[] {
-      const rows =
-        run_id !== undefined ? openInRun.all(run_id) : project !== undefined ? openInProject.all(project) : open.all()
-      return (rows as unknown as GateRecord[])
-        .filter((record) => project === undefined || record.project === project)
-        .flatMap((record) => toRow(record) ?? [])
-    },
-    openGateIds(run_id: string): string[] {
-      return openInRun.all(run_id).map((row) => String(row.gate_id))
-    },
+    insert: db.prepare(
+      'INSERT INTO gates (gate_id, run, opened_event) VALUES (?, ?, ?) ON CONFLICT (gate_id) DO NOTHING',
+    ),
+    answer: db.prepare('UPDATE gates SET answered_event = ? WHERE gate_id = ? AND answered_event IS NULL'),
+    byId: db.prepare(`${SELECT} WHERE gate_id = ?`),
+    open: db.prepare(`${OPEN} ORDER BY opened_event`),
+    openInProject: db.prepare(`${OPEN} AND runs.project = ? ORDER BY opened_event`),
+    openInRun: db.prepare(`${OPEN} AND runs.run_id = ? ORDER BY opened_event`),
   }
 }
 
-export type GateTable = ReturnType<typeof gateTable>
+/** Gates. A row points at the events `gate:open` and `gate:answer`. */
+export class GateTable {
+  readonly #sql
+  readonly #events: EventTable
+
+  constructor(db: Database, events: EventTable) {
+    this.#sql = statements(db)
+    this.#events = events
+  }
+
+  open(run: RunKey, gate_id: string, event: number): void {
+    this.#sql.insert.run(gate_id, run.id, event)
+  }
+
+  answer(gate_id: string, event: number): void {
+    this.#sql.answer.run(event, gate_id)
+  }
+
+  row(gate_id: string): GateRow | undefined {
+    const found = this.#find(gate_id)
+    return found && this.#toRow(found)
+  }
+
+  /** The `by` of the answer in the journal; `undefined` while the gate is open. */
+  answeredBy(gate_id: string): string | undefined {
+    const found = this.#find(gate_id)
+    if (!found || found.answered_event === null) return undefined
+    const event = this.#events.byId(found.answered_event)
+    return isEvent(event, 'gate:answer') ? event.data.by : 'someone'
+  }
+
+  runId(gate_id: string): string | undefined {
+    return this.#find(gate_id)?.run_id
+  }
+
+  list({ project, run_id }: { project?: string; run_id?: string }): GateRow[] {
+    return (this.#selectOpen(project, run_id) as unknown as GateRecord[])
+      .filter((record) => project === undefined || record.project === project)
+      .flatMap((record) => this.#toRow(record) ?? [])
+  }
+
+  openGateIds(run_id: string): string[] {
+    return this.#sql.openInRun.all(run_id).map((row) => String(row.gate_id))
+  }
+
+  #selectOpen(project: string | undefined, run_id: string | undefined) {
+    if (run_id !== undefined) return this.#sql.openInRun.all(run_id)
+    return project === undefined ? this.#sql.open.all() : this.#sql.openInProject.all(project)
+  }
+
+  #find(gate_id: string): GateRecord | undefined {
+    return this.#sql.byId.get(gate_id) as GateRecord | undefined
+  }
+
+  #toRow(record: GateRecord): GateRow | undefined {
+    const opened = this.#events.byId(record.opened_event)
+    if (!isEvent(opened, 'gate:open')) return undefined
+    const row = gateRowFromOpen(opened, record.project)
+    const answered = record.answered_event === null ? undefined : this.#events.byId(record.answered_event)
+    if (!isEvent(answered, 'gate:answer')) return row
+    return { ...row, answered_at: answered.at, answer: answered.data.answer }
+  }
+}

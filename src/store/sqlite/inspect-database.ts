@@ -4,16 +4,16 @@ import type { Database } from './node-sqlite.ts'
 import { openDatabase } from './node-sqlite.ts'
 import { corruptError } from './sqlite-errors.ts'
 
-/** 'trpe': what tells a troupe store from any other SQLite file. */
+/** 'trpe': marks a SQLite file as a troupe store. */
 export const APPLICATION_ID = 0x74727065
 
 const MIN_DATABASE_BYTES = 512
 
-/** Looks at an existing file without being able to change it; throws if it is not ours, newer or damaged. */
+/** Checks an existing file, opened read-only. Throws if it is not a troupe store, newer, or damaged. */
 export function inspectDatabase(path: string): void {
   const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0
   if (size === 0) return
-  // SQLite takes a file too short for a page to be empty, and would write over it.
+  // SQLite treats a file shorter than a page as empty and would overwrite it.
   if (size < MIN_DATABASE_BYTES) throw corruptError(path, 'is not a troupe store')
   const db = openDatabase(path, { readOnly: true })
   try {
@@ -31,7 +31,7 @@ export function applicationId(db: Database): number {
   return Number(db.prepare('PRAGMA application_id').get()?.application_id ?? 0)
 }
 
-/** Another process may be creating the file at this moment: it belongs to nobody yet. */
+/** An empty database is accepted: another process may be creating the store at this moment. */
 function isEmpty(db: Database): boolean {
   return applicationId(db) === 0 && schemaVersion(db) === 0 && !db.prepare('SELECT 1 FROM sqlite_schema').get()
 }

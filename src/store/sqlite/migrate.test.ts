@@ -3,11 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createLeasedRun, expectRejection } from '../../testing/store/store-harness.ts'
-import { openSqlite } from '../sqlite.ts'
+import { openConnection, openSqlite } from '../sqlite.ts'
 import { APPLICATION_ID, applicationId } from './inspect-database.ts'
 import { MIGRATIONS, migrate, schemaVersion } from './migrate.ts'
 import { initialSchema } from './migrations/0001-initial-schema.ts'
-import { openConnection } from './open-connection.ts'
 
 let folder = ''
 let path = ''
@@ -20,7 +19,7 @@ afterEach(() => rmSync(folder, { recursive: true }))
 const options = { durability: 'normal' as const, busy_ms: 100 }
 const second = 'ALTER TABLE runs ADD COLUMN colour TEXT; CREATE TABLE extras (a)'
 
-test('ST28 a new file has the newest schema and says whose it is', async () => {
+test('ST28 a new file has the newest schema and the application id', async () => {
   await (await openSqlite(path)).close()
   const { db } = await openConnection(path, options)
   expect([applicationId(db), schemaVersion(db)]).toEqual([APPLICATION_ID, MIGRATIONS.length])
@@ -30,7 +29,7 @@ test('ST28 a new file has the newest schema and says whose it is', async () => {
   expect(header.readUInt32BE(68)).toBe(APPLICATION_ID)
 })
 
-test('ST28 a file of schema 1 is brought to the next one with all it holds', async () => {
+test('ST28 a file with schema 1 is migrated with all its content', async () => {
   const old = await openConnection(path, options)
   await migrate(old, [initialSchema])
   expect(schemaVersion(old.db)).toBe(1)
@@ -49,7 +48,7 @@ test('ST28 a file of schema 1 is brought to the next one with all it holds', asy
   connection.close()
 })
 
-test('ST28 a migration that fails leaves the older schema whole', async () => {
+test('ST28 a migration that fails leaves the older schema intact', async () => {
   await (await openSqlite(path)).close()
   const connection = await openConnection(path, options)
   await expectRejection(

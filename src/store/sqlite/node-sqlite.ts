@@ -4,13 +4,13 @@ export type Database = DatabaseSync
 
 export interface OpenDatabaseOptions {
   readOnly?: boolean
-  /** Milliseconds SQLite may block the thread while another connection holds a lock. */
+  /** Milliseconds for which SQLite may block the thread while another connection holds a lock. */
   timeout?: number
 }
 
 /**
- * Opens a file with Node's SQLite. Node 22 warns on first use that SQLite is experimental: that one line would land in
- * the user's terminal, in the middle of their output, so it alone is kept back.
+ * Opens a file with Node's SQLite. Suppresses the warning of Node 22 that SQLite is experimental: it would appear in the
+ * middle of the user's output.
  */
 export function openDatabase(path: string, options: OpenDatabaseOptions = {}): Database {
   const emitWarning = process.emitWarning

@@ -24,7 +24,7 @@ afterEach(async () => {
 
 const large = 'l'.repeat(10_000)
 
-test('ST30 a large value is stored once per project, a small one in its event', async () => {
+test('ST30 a large value is stored once per project, a small one inline', async () => {
   const [one, two] = [await createLeasedRun(store, 'r1'), await createLeasedRun(store, 'r2', 'other')]
   for (const writer of [one, one, two]) await writer.append('custom:note', { key: 'k', a: large, b: large, small: 's' })
   const blobs = side
@@ -38,7 +38,7 @@ test('ST30 a large value is stored once per project, a small one in its event', 
   expect(Number(rows?.longest)).toBeLessThan(60)
 })
 
-test('ST30 a value whose blob is gone reads as missing with hash and size, and check names it', async () => {
+test('ST30 a value whose blob is missing reads as $missing with hash and size, and checkIntegrity names it', async () => {
   const writer = await createLeasedRun(store, 'r1')
   await writer.append('custom:note', { key: 'k', value: large, other: 1 })
   const hash = String(side.prepare('SELECT hash FROM blobs WHERE size > 4096').get()?.hash)
@@ -48,23 +48,23 @@ test('ST30 a value whose blob is gone reads as missing with hash and size, and c
   expect(await store.checkIntegrity()).toEqual([expect.stringMatching(`run r1, event 2: value is missing .*${hash}`)])
 })
 
-test('ST30 a blob that holds other content is named by check', async () => {
+test('ST30 checkIntegrity names a blob with changed content', async () => {
   const writer = await createLeasedRun(store, 'r1')
   await writer.append('custom:note', { key: 'k', value: large })
   side.exec("UPDATE blobs SET bytes = CAST('garbage' AS BLOB) WHERE size > 4096")
   expect((await store.events('r1'))[1]?.data).toMatchObject({ value: { size: 10_002 } })
-  expect(await store.checkIntegrity()).toEqual([expect.stringMatching('holds other content')])
+  expect(await store.checkIntegrity()).toEqual([expect.stringMatching('has changed content')])
 })
 
-test('ST30 a journal with a hole is named by check', async () => {
+test('ST30 checkIntegrity names a journal with a gap', async () => {
   const writer = await createLeasedRun(store, 'r1')
   await writer.append('custom:note', { key: 'k' })
   await writer.append('custom:note', { key: 'l' })
   side.exec('DELETE FROM events WHERE seq = 2')
-  expect(await store.checkIntegrity()).toEqual(['run r1 stands at event 3 but has 2 events up to 3'])
+  expect(await store.checkIntegrity()).toEqual(['run r1 is at event 3 but has 2 events up to 3'])
 })
 
-test('ST31 an event above 32 MB is refused for its run only', async () => {
+test('ST31 an event above 32 MB is rejected for its run only', async () => {
   const [one, two, three] = [
     await createLeasedRun(store, 'r1'),
     await createLeasedRun(store, 'r2'),
@@ -89,7 +89,7 @@ test('ST31 an event just below 32 MB is stored', async () => {
   expect((await store.events('r1'))[1]?.data).toEqual({ key: 'k', value })
 })
 
-test('a small append has happened when the call returns; a large one is hashed elsewhere first', async () => {
+test('a small append is synchronous; a large one is hashed off the main thread first', async () => {
   const writer = await createLeasedRun(store, 'r1')
   const small = store.append([writer.toAppend([writer.nextEvent('custom:note', { key: 'k' })])])
   expect(small).toEqual([{ ok: true }])
@@ -102,7 +102,7 @@ test('a small append has happened when the call returns; a large one is hashed e
   expect(await big).toEqual([{ ok: true }])
 })
 
-test('ST7 names of a batch that was undone are given again', async () => {
+test('ST7 dictionary ids of a batch that was rolled back are assigned again', async () => {
   const writer = await createLeasedRun(store, 'r1')
   side.exec("CREATE TRIGGER broken BEFORE INSERT ON events BEGIN SELECT RAISE(ABORT, 'broken'); END")
   const event = writer.nextEvent('custom:new-type', { key: 'k' }, 'new-session')

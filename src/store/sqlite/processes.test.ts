@@ -30,17 +30,17 @@ const PRELUDE = `
 import { openSqlite } from '${new URL('../sqlite.ts', import.meta.url).href}'
 import { createLeasedRun, testClaimant, RunWriter } from '${new URL('../../testing/store/store-harness.ts', import.meta.url).href}'
 const [path, run_id] = process.argv.slice(1)
-const say = (line) => process.stdout.write(line + '\\n')
-const heard = () => new Promise((resolve) => process.stdin.once('data', resolve))
+const print = (line) => process.stdout.write(line + '\\n')
+const nextInput = () => new Promise((resolve) => process.stdin.once('data', resolve))
 `
 
-/** Another Node process; its lines arrive through `next`. */
-function child(code: string, ...args: string[]) {
+/** Starts another Node process. `next` returns its next output line. */
+function startProcess(code: string, ...args: string[]) {
   const command = ['--input-type=module', '-e', PRELUDE + code, path, ...args]
   const running = spawn(process.execPath, command, { stdio: ['pipe', 'pipe', 'inherit'] })
   const lines = createInterface({ input: running.stdout })[Symbol.asyncIterator]()
   const next = async () => String((await lines.next()).value)
-  return { running, next, tell: () => running.stdin.write('go\n'), exited: once(running, 'exit') }
+  return { running, next, signal: () => running.stdin.write('go\n'), exited: once(running, 'exit') }
 }
 
 const WRITE_FOREVER = `
@@ -49,21 +49,21 @@ const writer = await createLeasedRun(store, run_id)
 for (;;) {
   const outcome = await writer.tryAppend([writer.nextEvent('custom:note', { key: 'k', text: 'x'.repeat(writer.head % 7 === 0 ? 9000 : 200) })])
   if (!outcome.ok) throw outcome.error
-  say(String(writer.head))
+  print(String(writer.head))
 }`
 
-test('ST22 what a process was told is stored is there after it is killed', async () => {
-  for (const wanted of [1, 37, 400]) {
-    const run_id = `killed-${wanted}`
-    const writer = child(WRITE_FOREVER, run_id)
-    let told = 0
-    while (told < wanted) told = Number(await writer.next())
+test('ST22 confirmed appends are in the file after the process is killed', async () => {
+  for (const target of [1, 37, 400]) {
+    const run_id = `killed-${target}`
+    const writer = startProcess(WRITE_FOREVER, run_id)
+    let confirmed = 0
+    while (confirmed < target) confirmed = Number(await writer.next())
     writer.running.kill('SIGKILL')
-    for (let line = await writer.next(); line !== 'undefined'; line = await writer.next()) told = Number(line)
+    for (let line = await writer.next(); line !== 'undefined'; line = await writer.next()) confirmed = Number(line)
     await writer.exited
     const store = await openSqlite(path)
     const events = await store.events(run_id)
-    expect(events.length).toBeGreaterThanOrEqual(told)
+    expect(events.length).toBeGreaterThanOrEqual(confirmed)
     expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1))
     expect((await store.run(run_id))?.head).toBe(events.length)
     expect(await store.checkIntegrity()).toEqual([])
@@ -71,18 +71,18 @@ test('ST22 what a process was told is stored is there after it is killed', async
   }
 })
 
-test('ST21 of two processes that write one run, the one that lost its lease is refused', async () => {
+test('ST21 when two processes write one run, the one that lost its lease is rejected', async () => {
   const store = await openSqlite(path)
   await createLeasedRun(store, 'shared')
-  const other = child(
+  const other = startProcess(
     `
     const store = await openSqlite(path)
     const writer = new RunWriter(store, await store.lease(run_id, testClaimant('other process', { isDead: () => true })))
     await writer.append('custom:note', { key: 'theirs' })
-    say('leased')
-    await heard()
+    print('leased')
+    await nextInput()
     const late = await writer.tryAppend([writer.nextEvent('custom:note', { key: 'late' })])
-    say(late.ok ? 'written' : late.error.code)
+    print(late.ok ? 'written' : late.error.code)
     await store.close()
     process.exit(0)`,
     'shared',
@@ -91,7 +91,7 @@ test('ST21 of two processes that write one run, the one that lost its lease is r
   await expectRejection(store.lease('shared', testClaimant('me')), 'run_busy', /other process/)
   const mine = new RunWriter(store, await store.lease('shared', testClaimant('me', { isDead: () => true })))
   await mine.append('custom:note', { key: 'mine' })
-  other.tell()
+  other.signal()
   expect(await other.next()).toBe('lease_lost')
   await other.exited
   const keys = (await store.events('shared')).slice(1).map(({ data }) => (data as { key: string }).key)
@@ -99,7 +99,7 @@ test('ST21 of two processes that write one run, the one that lost its lease is r
   await store.close()
 })
 
-test('ST21 a run that this process remembers is refused when another took it meanwhile', async () => {
+test('ST21 a run whose state is cached is rejected after another process took the lease', async () => {
   const store = await openSqlite(path)
   const second = await openSqlite(path)
   const mine = await createLeasedRun(store, 'shared')
@@ -120,18 +120,18 @@ test('ST21 processes that write different runs both succeed', async () => {
   const code = `
     const store = await openSqlite(path)
     const writer = await createLeasedRun(store, run_id)
-    say('ready')
-    await heard()
+    print('ready')
+    await nextInput()
     for (let n = 0; n < 500; n++) {
       await writer.append('session:open', ${JSON.stringify(sessionOpenData(1))}, run_id + n)
       await writer.append('session:end', ${JSON.stringify(sessionEndData('done'))}, run_id + n)
     }
     await store.close()
-    say('done')
+    print('done')
     process.exit(0)`
-  const children = ['one', 'two', 'three'].map((run_id) => child(code, run_id))
+  const children = ['one', 'two', 'three'].map((run_id) => startProcess(code, run_id))
   for (const { next } of children) expect(await next()).toBe('ready')
-  for (const { tell } of children) tell()
+  for (const { signal } of children) signal()
   for (const { next, exited } of children) {
     expect(await next()).toBe('done')
     await exited
@@ -143,18 +143,18 @@ test('ST21 processes that write different runs both succeed', async () => {
   await store.close()
 })
 
-test('ST21 processes that open a new store at once make one store', async () => {
+test('ST21 processes that open a new store at the same time create one store', async () => {
   const code = `
-    say('ready')
-    await heard()
+    print('ready')
+    await nextInput()
     const store = await openSqlite(path)
     await createLeasedRun(store, run_id)
     await store.close()
-    say('done')
+    print('done')
     process.exit(0)`
-  const children = ['one', 'two', 'three', 'four'].map((run_id) => child(code, run_id))
+  const children = ['one', 'two', 'three', 'four'].map((run_id) => startProcess(code, run_id))
   for (const { next } of children) expect(await next()).toBe('ready')
-  for (const { tell } of children) tell()
+  for (const { signal } of children) signal()
   for (const { next } of children) expect(await next()).toBe('done')
   const store = await openSqlite(path)
   expect((await store.runs({ project: 'default' })).length).toBe(4)
@@ -175,25 +175,25 @@ test('ST14 the first answer wins across processes', async () => {
   await one.close()
 })
 
-test('ST29 an append that meets a lock waits without blocking, and says so when the lock stays', async () => {
+test('ST29 an append waits for a lock without blocking, and rejects when the lock stays', async () => {
   const store = await openSqlite(path, { busy_ms: 200 })
   const writer = await createLeasedRun(store, 'r1')
-  const rude = openDatabase(path)
-  rude.exec('BEGIN IMMEDIATE')
+  const blocker = openDatabase(path)
+  blocker.exec('BEGIN IMMEDIATE')
   const pending = store.append([writer.toAppend([writer.nextEvent('custom:note', { key: 'k' })])])
   expect(pending).toBeInstanceOf(Promise)
-  setTimeout(() => rude.exec('ROLLBACK'), 20)
+  setTimeout(() => blocker.exec('ROLLBACK'), 20)
   expect(await pending).toEqual([{ ok: true }])
-  rude.exec('BEGIN IMMEDIATE')
+  blocker.exec('BEGIN IMMEDIATE')
   const late = await writer.tryAppend([writer.nextEvent('custom:note', { key: 'k' })])
   expectRefusal(late, 'store_failed', /another process keeps the file locked/)
   await expectRejection(store.lease('r1', testClaimant('owner of r1')), 'store_failed', /keeps the file locked/)
-  rude.close()
+  blocker.close()
   expect((await store.run('r1'))?.head).toBe(2)
   await store.close()
 })
 
-test('ST33 a store that is open keeps no process alive and prints nothing', () => {
+test('ST33 an open store does not keep the process alive and prints nothing', () => {
   const code = `
     const store = await openSqlite(path, { checkpoints: { begin_bytes: 1000 } })
     const writer = await createLeasedRun(store, 'r1')

@@ -13,12 +13,11 @@ import {
   testClaimant,
   testRunStart,
 } from '../../testing/store/store-harness.ts'
-import { openSqlite } from '../sqlite.ts'
+import { openConnection, openSqlite } from '../sqlite.ts'
 import type { Store } from '../store.ts'
 import { migrate, schemaVersion } from './migrate.ts'
 import type { Database } from './node-sqlite.ts'
 import { openDatabase } from './node-sqlite.ts'
-import { openConnection } from './open-connection.ts'
 
 let path = ''
 let folder = ''
@@ -36,34 +35,34 @@ afterEach(async () => {
   rmSync(folder, { recursive: true })
 })
 
-const SAID = 'The answer to the question that was asked, with all that belongs to it. '.repeat(20)
-const agent = { name: 'ada', description: 'Answers', instructions: SAID }
+const LONG_TEXT = 'A long text that several events of the run repeat, word for word. '.repeat(20)
+const agent = { name: 'ada', description: 'Answers', instructions: LONG_TEXT }
 
-function answer(text: string): EventDataOf<'model:end'> {
+function modelEnd(text: string): EventDataOf<'model:end'> {
   const message = { role: 'assistant' as const, content: [{ type: 'text' as const, text }] }
   return { key: 'm', attempt: 1, message, stop: 'end', usage: { ...NO_USAGE, input: 1 }, usd: null }
 }
 
-/** How many pages the log grew by while this was done. */
-async function pagesOf(work: () => Promise<unknown>): Promise<number> {
+/** The number of pages that the work added to the write-ahead log. */
+async function countPages(work: () => Promise<unknown>): Promise<number> {
   const before = statSync(`${path}-wal`).size
   await work()
   return (statSync(`${path}-wal`).size - before) / (8192 + 24)
 }
 
-const one = (sql: string) => side.prepare(sql).get() as Record<string, number>
+const queryOne = (sql: string) => side.prepare(sql).get() as Record<string, number>
 
-test('ST36 what an agent said is stored once, in its answer', async () => {
-  await store.createRun(testRunStart('r1', { input: { instruction: SAID } }))
+test('ST36 a text that several events repeat is stored once', async () => {
+  await store.createRun(testRunStart('r1', { input: { instruction: LONG_TEXT } }))
   const writer = new RunWriter(store, await store.lease('r1', testClaimant('me')))
-  const input = { role: 'user' as const, content: [{ type: 'text' as const, text: SAID }] }
+  const input = { role: 'user' as const, content: [{ type: 'text' as const, text: LONG_TEXT }] }
   await writer.append('session:input', { key: 'i', message: input }, 's1')
-  await writer.append('model:end', answer(`${SAID}!`), 's1')
-  await writer.append('session:end', sessionEndData(`${SAID}!`), 's1')
-  const output = { response: `${SAID}!`, session_id: 's1' }
+  await writer.append('model:end', modelEnd(`${LONG_TEXT}!`), 's1')
+  await writer.append('session:end', sessionEndData(`${LONG_TEXT}!`), 's1')
+  const output = { response: `${LONG_TEXT}!`, session_id: 's1' }
   await writer.append('run:end', { status: 'completed', stop_reason: 'completed', output, error: null })
-  const { bytes } = one('SELECT sum(length(data)) AS bytes FROM events')
-  expect(bytes).toBeLessThan(2 * SAID.length + 500)
+  const { bytes } = queryOne('SELECT sum(length(data)) AS bytes FROM events')
+  expect(bytes).toBeLessThan(2 * LONG_TEXT.length + 500)
   expect((await store.events('r1')).at(-1)?.data).toMatchObject({ output })
 })
 
@@ -78,28 +77,28 @@ test('ST36 an agent and its tools are stored once per project', async () => {
     for (const n of [1, 2]) await writer.append('session:open', sessionOpenData(1, { agent, tools }), `${run_id}-${n}`)
     expect((await store.events(run_id)).at(-1)?.data).toEqual(sessionOpenData(1, { agent, tools }))
   }
-  expect(one('SELECT count(*) AS blobs, count(DISTINCT hash) AS contents FROM blobs')).toEqual({
+  expect(queryOne('SELECT count(*) AS blobs, count(DISTINCT hash) AS contents FROM blobs')).toEqual({
     blobs: 6,
     contents: 3,
   })
-  expect(one('SELECT max(length(data)) AS bytes FROM events WHERE session IS NOT NULL').bytes).toBeLessThan(60)
+  expect(queryOne('SELECT max(length(data)) AS bytes FROM events WHERE session IS NOT NULL').bytes).toBeLessThan(60)
 })
 
-test('ST36 a value that stood in another event or a snapshot that is gone reads as missing, and check names it', async () => {
+test('ST36 a missing back-referenced event or snapshot reads as $missing, and checkIntegrity names it', async () => {
   const writer = await createLeasedRun(store, 'r1')
   await writer.append('session:open', sessionOpenData(1, { agent }), 's1')
-  await writer.append('model:end', answer(SAID), 's1')
-  await writer.append('session:end', sessionEndData(SAID), 's1')
+  await writer.append('model:end', modelEnd(LONG_TEXT), 's1')
+  await writer.append('session:end', sessionEndData(LONG_TEXT), 's1')
   side.exec(`DELETE FROM blobs; DELETE FROM events WHERE seq = 3`)
   const [start, open, end] = await store.events('r1')
   expect(start?.data).toMatchObject({ limits: { $missing: 'blob 1' } })
   expect(open?.data).toMatchObject({ key: 'agents/ada', agent: { $missing: 'blob 2' } })
   expect(end?.data).toMatchObject({ text: { $missing: 'event 3' }, turn_count: 1 })
   expect(await store.session('s1')).toMatchObject({ agent: '', text: '', status: 'completed' })
-  expect((await store.checkIntegrity()).join('\n')).toMatch(/event 4: value 2 is missing \(it stands in event 3\)/)
+  expect((await store.checkIntegrity()).join('\n')).toMatch(/event 4: value 2 is missing \(stored in event 3\)/)
 })
 
-test('ST36 values that JSON changes or leaves out are read as JSON has them', async () => {
+test('ST36 values that JSON converts or omits are read as JSON represents them', async () => {
   const writer = await createLeasedRun(store, 'r1')
   const date = new Date(0)
   const odd = {
@@ -116,41 +115,41 @@ test('ST36 values that JSON changes or leaves out are read as JSON has them', as
   for (const event of (await store.events('r1')).slice(1)) expect(event.data).toEqual(JSON.parse(JSON.stringify(data)))
 })
 
-test('what a batch that was undone had named is named again', async () => {
+test('dictionary ids and snapshots of a batch that was rolled back are assigned again', async () => {
   const writer = await createLeasedRun(store, 'r1')
   side.exec("CREATE TRIGGER broken BEFORE INSERT ON events WHEN new.seq = 4 BEGIN SELECT RAISE(ABORT, 'broken'); END")
   const events = [
     writer.nextEvent('session:open', sessionOpenData(1, { agent }), 's1'),
-    writer.nextEvent('model:end', answer(SAID), 's1'),
-    writer.nextEvent('session:end', sessionEndData(SAID), 's1'),
+    writer.nextEvent('model:end', modelEnd(LONG_TEXT), 's1'),
+    writer.nextEvent('session:end', sessionEndData(LONG_TEXT), 's1'),
   ]
   expectRefusal(await writer.tryAppend(events), 'store_failed', /broken/)
   side.exec('DROP TRIGGER broken')
   const other = await createLeasedRun(store, 'r2')
-  await other.append('limit:hit', { key: SAID, limit: 'calls', used: 1, max: 1, error: null as never }, 's2')
+  await other.append('limit:hit', { key: LONG_TEXT, limit: 'calls', used: 1, max: 1, error: null as never }, 's2')
   for (const event of events) expect(await writer.tryAppend([event])).toEqual({ ok: true })
   const again = await openSqlite(path)
   expect((await again.events('r1')).slice(1)).toEqual(events)
-  expect(await again.session('s1')).toMatchObject({ text: SAID, agent: 'ada' })
+  expect(await again.session('s1')).toMatchObject({ text: LONG_TEXT, agent: 'ada' })
   expect(await again.checkIntegrity()).toEqual([])
   await again.close()
 })
 
-test('what a process remembers holds when another one wrote in between', async () => {
+test('cached state stays correct when another process writes in between', async () => {
   const second = await openSqlite(path)
-  const take = async (from: Store) =>
+  const takeOver = async (from: Store) =>
     new RunWriter(from, await from.lease('r1', testClaimant('x', { isDead: () => true })))
   const first = await createLeasedRun(store, 'r1')
   await first.append('session:open', sessionOpenData(1, { agent }), 's1')
-  await first.append('model:end', answer(SAID), 's1')
-  const theirs = await take(second)
-  await theirs.append('session:end', sessionEndData(SAID), 's1')
+  await first.append('model:end', modelEnd(LONG_TEXT), 's1')
+  const theirs = await takeOver(second)
+  await theirs.append('session:end', sessionEndData(LONG_TEXT), 's1')
   await theirs.append('session:open', sessionOpenData(2, { agent, cache_key: 'k' }), 's1')
   expectRefusal(await first.tryAppend([first.nextEvent('session:end', sessionEndData('late'), 's1')]), 'lease_lost')
-  const mine = await take(store)
-  await mine.append('session:end', sessionEndData(SAID, 2), 's1')
+  const mine = await takeOver(store)
+  await mine.append('session:end', sessionEndData(LONG_TEXT, 2), 's1')
   const row = await store.session('s1')
-  expect(row).toMatchObject({ segment: 2, turn_count: 2, text: SAID, cache_key: 'k', status: 'completed' })
+  expect(row).toMatchObject({ segment: 2, turn_count: 2, text: LONG_TEXT, cache_key: 'k', status: 'completed' })
   expect(await store.segments('s1')).toEqual([
     { run_id: 'r1', from: 2, to: 4 },
     { run_id: 'r1', from: 5, to: 6 },
@@ -159,7 +158,7 @@ test('what a process remembers holds when another one wrote in between', async (
   await second.close()
 })
 
-test('opening and ending a segment writes as much at the hundredth as at the third', async () => {
+test('opening and ending the hundredth segment writes no more pages than the third', async () => {
   const pages: number[] = []
   for (let segment = 1; segment <= 100; segment++) {
     const writer = await createLeasedRun(store, `r${segment}`)
@@ -167,26 +166,26 @@ test('opening and ending a segment writes as much at the hundredth as at the thi
       writer.nextEvent('session:open', sessionOpenData(segment, { agent }), 's1'),
       writer.nextEvent('session:end', sessionEndData('done', segment), 's1'),
     ]
-    pages.push(await pagesOf(() => writer.tryAppend(exchange)))
+    pages.push(await countPages(() => writer.tryAppend(exchange)))
   }
   expect(Math.max(...pages.slice(3))).toBeLessThanOrEqual((pages[2] ?? 0) + 2)
-  expect(one('SELECT count(*) AS earlier FROM segments').earlier).toBe(99)
+  expect(queryOne('SELECT count(*) AS earlier FROM segments').earlier).toBe(99)
 })
 
-test('an answer writes three pages: the event, its number, the spend', async () => {
+test('a model response writes three pages: the event, its index, the usage', async () => {
   const writer = await createLeasedRun(store, 'r1')
-  for (let n = 0; n < 3; n++) await writer.append('model:end', answer('short'))
-  expect(await pagesOf(() => writer.append('model:end', answer('short')))).toBe(3)
+  for (let n = 0; n < 3; n++) await writer.append('model:end', modelEnd('short'))
+  expect(await countPages(() => writer.append('model:end', modelEnd('short')))).toBe(3)
 })
 
-test('ST35 many runs that are made at once share transactions', async () => {
-  const make = (from: number) =>
+test('ST35 runs that are created at the same time share transactions', async () => {
+  const createRuns = (from: number) =>
     Promise.all(Array.from({ length: 128 }, (_, n) => store.createRun(testRunStart(`r${from + n}`))))
-  await make(0)
-  expect(await pagesOf(() => make(128))).toBeLessThan(64)
+  await createRuns(0)
+  expect(await countPages(() => createRuns(128))).toBeLessThan(64)
 })
 
-test('ST35 a change that the file refuses fails no other that was made with it', async () => {
+test('ST35 a write that fails does not fail others of the same transaction', async () => {
   side.exec("CREATE TRIGGER broken BEFORE INSERT ON runs WHEN new.run_id = 'r50' BEGIN SELECT RAISE(ABORT, 'no'); END")
   const ids = Array.from({ length: 100 }, (_, n) => `r${n}`)
   const made = await Promise.allSettled(ids.map((run_id) => store.createRun(testRunStart(run_id))))
@@ -194,7 +193,7 @@ test('ST35 a change that the file refuses fails no other that was made with it',
   expect((await store.runs({ project: 'default' })).length).toBe(99)
 })
 
-test('ST35 closing waits for the changes that were asked for', async () => {
+test('ST35 close waits for pending writes', async () => {
   const made = Promise.all(Array.from({ length: 100 }, (_, n) => store.createRun(testRunStart(`r${n}`))))
   await store.close()
   await made
@@ -202,13 +201,13 @@ test('ST35 closing waits for the changes that were asked for', async () => {
   expect((await store.runs({ project: 'default' })).length).toBe(100)
 })
 
-test('ST21 a lock that another process holds while the schema is read is waited for', async () => {
+test('ST21 opening waits for a lock that another process holds while the schema is read', async () => {
   const connection = await openConnection(join(folder, 'new.db'), { durability: 'normal', busy_ms: 100 })
   const { db } = connection
   const prepare = db.prepare.bind(db)
   let busy = 3
   db.prepare = (sql, ...rest) => {
-    // What SQLite says while another process recovers a log that it has just made.
+    // SQLITE_BUSY_RECOVERY: another process recovers the write-ahead log.
     if (sql.includes('user_version') && busy-- > 0)
       throw Object.assign(new Error('database is locked'), { errcode: 261 })
     return prepare(sql, ...rest)

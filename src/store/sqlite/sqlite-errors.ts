@@ -14,13 +14,13 @@ const SQLITE_CODES = {
   notADb: 26,
 }
 
-/** SQLite's primary result code, or 0 if the error is not from SQLite. */
+/** The primary result code of SQLite; 0 for any other error. */
 function resultCode(thrown: unknown): number {
   const code = (thrown as { errcode?: unknown } | null)?.errcode
   return typeof code === 'number' ? code & 0xff : 0
 }
 
-/** Another connection holds the lock: trying again is all there is to do. */
+/** True if another connection holds the lock and a retry may help. */
 export function isBusy(thrown: unknown): boolean {
   const code = resultCode(thrown)
   return code === SQLITE_CODES.busy || code === SQLITE_CODES.locked || code === SQLITE_CODES.protocol
@@ -28,32 +28,32 @@ export function isBusy(thrown: unknown): boolean {
 
 export function lockedError(path: string): TroupeError {
   return new TroupeError('store_failed', `another process keeps the file locked: ${path}`, {
-    hint: 'find who uses it (a backup, a database browser, a stopped process) and try again',
+    hint: 'stop the program that uses it (a backup, a database browser, a suspended process) and try again',
   })
 }
 
 export function storeFullError(path: string, cause?: unknown): TroupeError {
   return new TroupeError('store_full', `no space left to write ${path}`, {
-    hint: 'free some space, then resume: everything confirmed so far is kept',
+    hint: 'free some space, then resume; nothing that was confirmed is lost',
     cause,
   })
 }
 
 export function readOnlyError(path: string, cause?: unknown): TroupeError {
   return new TroupeError('store_read_only', `${path} cannot be written`, {
-    hint: 'make the file and its folder writable, or name another place with --store or TROUPE_STORE',
+    hint: 'make the file and its folder writable, or choose another path with --store or TROUPE_STORE',
     cause,
   })
 }
 
-export function corruptError(path: string, what: string, cause?: unknown): TroupeError {
-  return new TroupeError('store_corrupt', `${path} ${what}`, {
-    hint: 'nothing was changed; restore a copy, or move the file away to begin a new store',
+export function corruptError(path: string, problem: string, cause?: unknown): TroupeError {
+  return new TroupeError('store_corrupt', `${path} ${problem}`, {
+    hint: 'nothing was changed; restore a backup, or move the file away to start a new store',
     cause,
   })
 }
 
-/** Whatever a database operation threw, as the operator should read it. */
+/** Converts an error of SQLite to a `store_…` code. */
 export function toStoreError(thrown: unknown, path: string): TroupeError {
   if (thrown instanceof TroupeError) return thrown
   const message = thrown instanceof Error ? thrown.message : String(thrown)
@@ -77,7 +77,7 @@ export function toStoreError(thrown: unknown, path: string): TroupeError {
   return new TroupeError('store_failed', `${path}: ${message}`, { cause: thrown })
 }
 
-/** A full disk also shows as a failed sync or a shared-memory file that cannot grow, with codes that do not say so. */
+/** A full disk may surface as an I/O error: a sync fails, or the shared-memory file cannot grow. */
 function isDiskFull(path: string): boolean {
   try {
     const { bavail, bsize } = statfsSync(dirname(path))

@@ -1,31 +1,31 @@
-import { artifactTable } from './artifact-table.ts'
+import { ArtifactTable } from './artifact-table.ts'
 import { BackReferences } from './back-references.ts'
-import { blobTable } from './blob-table.ts'
-import { commandTable } from './command-table.ts'
-import { eventTable } from './event-table.ts'
-import { gateTable } from './gate-table.ts'
+import { BlobTable } from './blob-table.ts'
+import { CommandTable } from './command-table.ts'
+import { EventTable } from './event-table.ts'
+import { GateTable } from './gate-table.ts'
 import type { Database } from './node-sqlite.ts'
-import { runTable } from './run-table.ts'
-import { segmentTable } from './segment-table.ts'
-import { sessionTable } from './session-table.ts'
+import { RunTable } from './run-table.ts'
+import { SegmentTable } from './segment-table.ts'
+import { SessionTable } from './session-table.ts'
 import { StringDictionary } from './string-dictionary.ts'
 import { TemplateCache } from './template-cache.ts'
 
-/** Every aggregate of the store, its statements prepared once. */
+/** The tables of a store with their prepared statements, and the caches of the encoder. */
 export function openTables(db: Database) {
   const dictionary = new StringDictionary(db, { table: 'words', column: 'word' })
   const sessionIds = new StringDictionary(db, { table: 'sessions', column: 'session_id' })
-  const events = eventTable(db, { dictionary, sessionIds, blobs: blobTable(db) })
+  const events = new EventTable(db, { dictionary, sessionIds, blobs: new BlobTable(db) })
   return {
     templates: new TemplateCache(),
     backReferences: new BackReferences(),
     events,
-    runs: runTable(db),
-    sessions: sessionTable(db, sessionIds, events),
-    segments: segmentTable(db, events),
-    gates: gateTable(db, events),
-    commands: commandTable(db),
-    artifacts: artifactTable(db, events),
+    runs: new RunTable(db),
+    sessions: new SessionTable(db, sessionIds, events),
+    segments: new SegmentTable(db, events),
+    gates: new GateTable(db, events),
+    commands: new CommandTable(db),
+    artifacts: new ArtifactTable(db, events),
   }
 }
 

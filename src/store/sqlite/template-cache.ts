@@ -1,12 +1,12 @@
 import { compileTemplate } from './compiled-template.ts'
 import type { CachedTemplate, Templates } from './event-encoder.ts'
 
-/** From here on new shapes are not kept any more: someone makes them without end. */
+/** Bounds the dictionary: a program may produce an unbounded number of templates. */
 const MAX_TEMPLATES = 2000
-/** How many are tried before an event is looked at as if it were the first of its kind. */
+/** Templates that are tried before a new one is built. */
 const MAX_TEMPLATES_PER_TYPE = 12
 
-/** The shapes that events had in this process. A shape is only a way to write: what is kept here cannot be wrong. */
+/** Templates used in this process. A template is only an encoding, so a stale cache is never wrong. */
 export class TemplateCache implements Templates {
   readonly #byType = new Map<string, CachedTemplate[]>()
   readonly #descriptors = new Set<string>()
@@ -15,19 +15,14 @@ export class TemplateCache implements Templates {
     return this.#byType.get(type) ?? []
   }
 
-  add(word: string, type: string): boolean {
-    if (!this.#descriptors.has(word)) {
+  add(descriptor: string, type: string): boolean {
+    if (!this.#descriptors.has(descriptor)) {
       if (this.#descriptors.size >= MAX_TEMPLATES) return false
-      this.#descriptors.add(word)
+      this.#descriptors.add(descriptor)
     }
-    const others = this.forType(type).filter((known) => known.descriptor !== word)
-    this.#byType.set(
-      type,
-      [{ descriptor: word, template: compileTemplate(word.slice(type.length + 1)) }, ...others].slice(
-        0,
-        MAX_TEMPLATES_PER_TYPE,
-      ),
-    )
+    const others = this.forType(type).filter((cached) => cached.descriptor !== descriptor)
+    const newest = { descriptor, template: compileTemplate(descriptor.slice(type.length + 1)) }
+    this.#byType.set(type, [newest, ...others].slice(0, MAX_TEMPLATES_PER_TYPE))
     return true
   }
 }

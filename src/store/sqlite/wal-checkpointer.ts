@@ -5,27 +5,27 @@ import type { SqliteConnection } from './connection.ts'
 
 /*
  * Invariants
- * 1. The thread that runs agents never copies the log into the file: another thread does, with its own connection.
- * 2. At most one checkpoint is asked for at a time. Its progress is read from shared memory, so a program that never
- *    lets the event loop turn still sees it.
- * 3. When writers are faster than checkpoints they wait, for a bounded time: the log stays bounded unless a reader
- *    elsewhere keeps it from being begun anew, and then it grows rather than the work stop.
- * 4. The thread keeps no process alive and its failure fails no write.
+ * 1. Checkpoints run on a worker thread with its own connection: the main thread never copies the log into the file.
+ * 2. At most one checkpoint is requested at a time. Its progress is read from shared memory, so that it is visible even
+ *    if the program never yields to the event loop.
+ * 3. Back-pressure: when writers outrun checkpoints, they wait for a bounded time. The log stays bounded unless a
+ *    long-running reader prevents a restart; then it grows instead of blocking the work.
+ * 4. The worker does not keep the process alive, and its failure fails no write.
  */
 
 const PAGE_BYTES = 8192
-/** Pages that a commit touches beside its data: run, event, index; a few more when sessions or gates change. */
+/** Pages that a commit writes in addition to its data: run, event, index. */
 const PAGES_PER_COMMIT = 4
 const CLOSE_MS = 5000
 
 export interface CheckpointLimits {
-  /** Begin to checkpoint when about this much was written. */
+  /** Request a checkpoint after about this many bytes. */
   begin_bytes: number
-  /** Hold writers up for a moment so that the log can begin anew. */
+  /** Block writers for a moment so that the log restarts. */
   restart_bytes: number
-  /** Let writers wait until the checkpoint has caught up. */
+  /** Make writers wait until the checkpoint has caught up. */
   wait_bytes: number
-  /** But not longer than this. */
+  /** The longest wait. */
   wait_ms: number
 }
 
@@ -44,7 +44,7 @@ export class WalCheckpointer {
   #worker: Worker | undefined
   #exited: Promise<void> = Promise.resolve()
   #failed = false
-  /** How much may be written before writers wait; more, the longer waiting was in vain. */
+  /** Bytes in the log before writers wait. Grows when waiting did not help. */
   #waitThreshold: number
   #written = 0
   #atRequest = 0
@@ -57,12 +57,12 @@ export class WalCheckpointer {
     this.#waitThreshold = limits.wait_bytes
   }
 
-  /** True when writers should wait for the log to become shorter. */
+  /** True if writers should wait for a checkpoint. */
   get isBehind(): boolean {
     return this.#written > this.#waitThreshold && !this.#failed && this.#update() > this.#waitThreshold
   }
 
-  /** A commit has added about this much data to the log. */
+  /** Counts a commit of about this many bytes. */
   recordWrite(bytes: number): void {
     this.#written += bytes + PAGES_PER_COMMIT * PAGE_BYTES
     if (this.#written - this.#atRequest <= this.#limits.begin_bytes) return
@@ -70,7 +70,7 @@ export class WalCheckpointer {
     this.#request()
   }
 
-  /** Waits until the log is short again, or until waiting any longer would do more harm than a long log. */
+  /** Waits until the log is short again, at most `wait_ms`. */
   async waitUntilCaughtUp(): Promise<void> {
     for (let waited = 0; waited < this.#limits.wait_ms && this.isBehind; waited += 2) {
       this.#request()
@@ -90,11 +90,11 @@ export class WalCheckpointer {
     await this.#exited
   }
 
-  /** Takes note of a finished checkpoint; returns what the log holds since the last one that emptied it. */
+  /** Applies the result of a completed checkpoint. Returns the bytes in the log. */
   #update(): number {
-    const done = Atomics.load(this.#counters, 1)
-    if (done === this.#completed) return this.#written
-    this.#completed = done
+    const completed = Atomics.load(this.#counters, 1)
+    if (completed === this.#completed) return this.#written
+    this.#completed = completed
     const left = Atomics.load(this.#counters, 2) * PAGE_BYTES
     this.#written = left + (this.#written - this.#atRequest)
     this.#atRequest = left
@@ -113,14 +113,14 @@ export class WalCheckpointer {
 
   #start(): Worker | undefined {
     const own = import.meta.url
-    const work: CheckpointJob = {
+    const job: CheckpointJob = {
       path: this.#connection.path,
       counters: this.#counters,
       restart_frames: Math.floor(this.#limits.restart_bytes / PAGE_BYTES),
     }
     try {
       const file = own.endsWith('.ts') ? './checkpoint-worker.ts' : './checkpoint-worker.js'
-      const worker = new Worker(new URL(file, own), { workerData: work, execArgv: [], name: 'troupe-checkpoint' })
+      const worker = new Worker(new URL(file, own), { workerData: job, execArgv: [], name: 'troupe-checkpoint' })
       this.#exited = new Promise((resolve) => worker.once('exit', () => resolve()))
       worker.unref()
       worker.on('error', () => this.#fallBack())
@@ -131,7 +131,7 @@ export class WalCheckpointer {
     }
   }
 
-  /** Without a thread the log would grow until the disk is full: then SQLite checkpoints by itself, on this thread. */
+  /** Lets SQLite checkpoint on this thread: without a worker the log would grow until the disk is full. */
   #fallBack(): void {
     if (this.#failed) return
     this.#failed = true

@@ -5,11 +5,11 @@ import type { Tables } from './tables.ts'
 
 /*
  * Invariants
- * 1. Every change is checked and written in one transaction; a refused one (`TroupeError`) has written nothing yet.
- * 2. The first changes of a turn of the event loop are made at once: who is alone waits for nobody. Those that follow in
- *    the same turn share transactions of a bounded size, one a turn, so that a thousand runs stall no one.
- * 3. Each has its own outcome. A transaction that fails for another reason than a refusal is undone, and its changes are
- *    made one by one: what is wrong with one of them fails no other.
+ * 1. Every write is checked and carried out in one transaction; one that is rejected (`TroupeError`) has written nothing.
+ * 2. The first writes of an event-loop turn are immediate, so that a single writer does not wait. Later writes of the same
+ *    turn share transactions of bounded size, one per turn, so that many runs do not block the event loop.
+ * 3. Each write has its own outcome. If a shared transaction fails, it is rolled back and its writes are repeated one by
+ *    one: a failing write does not fail the others.
  */
 
 const IMMEDIATE_WRITES_PER_TICK = 2
@@ -35,7 +35,7 @@ export class WriteBatcher {
     this.#tables = tables
   }
 
-  /** Makes a change as soon as the file is free. */
+  /** Writes in a transaction of its own, as soon as the lock is free. */
   writeNow<T>(sync: Sync, work: WriteWork<T>): Promise<T> {
     const { events } = this.#tables
     return this.#connection.retry(() => {
@@ -50,7 +50,7 @@ export class WriteBatcher {
     })
   }
 
-  /** Makes a change that may share its transaction with others. */
+  /** Writes in a transaction that may be shared with other writes. */
   writeBatched<T>(work: WriteWork<T>): Promise<T> {
     this.#flushing ??= this.#flushLoop()
     if (this.#writesThisTick < IMMEDIATE_WRITES_PER_TICK && this.#queue.length === 0) {
@@ -62,7 +62,7 @@ export class WriteBatcher {
     })
   }
 
-  /** Resolves when no change waits any more. */
+  /** Resolves when the queue is empty. */
   async drain(): Promise<void> {
     while (this.#flushing) await this.#flushing
   }
@@ -71,25 +71,26 @@ export class WriteBatcher {
     do {
       await new Promise<void>((resolve) => void setImmediate(resolve))
       this.#writesThisTick = 0
-      const portion = this.#queue.splice(0, MAX_BATCH)
-      if (portion.length > 0) await this.#writeBatch(portion)
+      const batch = this.#queue.splice(0, MAX_BATCH)
+      if (batch.length > 0) await this.#writeBatch(batch)
     } while (this.#queue.length > 0)
     this.#flushing = undefined
   }
 
-  async #writeBatch(portion: readonly QueuedWrite[]): Promise<void> {
-    let outcomes: (() => void)[] = []
+  async #writeBatch(batch: readonly QueuedWrite[]): Promise<void> {
+    let settle: (() => void)[] = []
     try {
       await this.writeNow('normal', (tables) => {
-        outcomes = portion.map((waiting) => runQueuedWrite(waiting, tables))
+        settle = batch.map((write) => runQueuedWrite(write, tables))
       })
-      for (const tell of outcomes) tell()
+      for (const settleOne of settle) settleOne()
     } catch {
-      await Promise.all(portion.map(({ work, resolve, reject }) => this.writeNow('normal', work).then(resolve, reject)))
+      await Promise.all(batch.map(({ work, resolve, reject }) => this.writeNow('normal', work).then(resolve, reject)))
     }
   }
 }
 
+/** Returns the function that settles the write once its transaction has committed. */
 function runQueuedWrite({ work, resolve, reject }: QueuedWrite, tables: Tables): () => void {
   try {
     const value = work(tables)

@@ -54,8 +54,8 @@ export async function refusesWithoutLease(store: Store): Promise<void> {
 export async function refusesSequenceGaps(store: Store): Promise<void> {
   const writer = await createLeasedRun(store, 'r1')
   const [second, third, fourth] = [noteEvent(writer, 2), noteEvent(writer, 3), noteEvent(writer, 4)]
-  expectRefusal(await writer.tryAppend([third]), 'lease_lost', /stands at event 1/)
-  expectRefusal(await writer.tryAppend([second, fourth]), 'invalid_input', /hole/)
+  expectRefusal(await writer.tryAppend([third]), 'lease_lost', /is at event 1/)
+  expectRefusal(await writer.tryAppend([second, fourth]), 'invalid_input', /gap/)
   expectRefusal(await writer.tryAppend([second, second]), 'invalid_input')
   expectRefusal(await writer.tryAppend([{ ...second, run_id: 'r2' } as Event]), 'invalid_input')
   assert.equal((await store.run('r1'))?.head, 1)

@@ -39,11 +39,11 @@ export async function createsRuns(store: Store): Promise<void> {
 
 export async function refusesInvalidStarts(store: Store): Promise<void> {
   await store.createRun(testRunStart('r1'))
-  await expectRejection(store.createRun(testRunStart('r1', { pattern: 'other' })), 'invalid_input', /r1 exists/)
+  await expectRejection(store.createRun(testRunStart('r1', { pattern: 'other' })), 'invalid_input', /r1 already exists/)
   await expectRejection(store.createRun({ ...testRunStart('r2'), seq: 2 } as Event), 'invalid_input')
   const park: Event = { run_id: 'r2', seq: 1, at: NOW, type: 'run:park', data: { gates: [] } }
   await expectRejection(store.createRun(park), 'invalid_input', /run:park/)
-  await expectRejection(store.createRun(testRunStart('r2', { project: '\ud800' })), 'invalid_input', /half a character/)
+  await expectRejection(store.createRun(testRunStart('r2', { project: '\ud800' })), 'invalid_input', /lone surrogate/)
   assert.equal((await store.run('r1'))?.pattern, 'task')
   assert.equal(await store.run('r2'), undefined)
 }

@@ -1,16 +1,14 @@
 /**
- * The first schema. Files out there have it: never edit it, add a migration.
+ * The first schema. Existing files have it: never edit it, add a migration.
  *
- * - `words` holds event types, most of them with their shape: the names of the fields and the values that hardly vary,
- *   as JSON with a 0 for every value that a row has itself. `events.data` is then the list of those values, in order;
- *   where a type stands alone, `data` is the whole object.
- * - `events` is appended in commit order; gates, artifacts and sessions point at the events they are read from instead
- *   of keeping a second copy.
- * - `events.refs` says which values stand elsewhere, apart from the data, so that no data can look like it:
- *   `[value, seq, value]` in an earlier event of the run, `[value, "hash", size]` a blob, `[value, blob]` a snapshot.
- * - `sessions` holds every session id that an event names, once; it is a session as soon as it has an opening event.
- *   Its newest segment is in its row, the earlier ones in `segments`.
- * - A gate or a session's holder counts only while its run has not ended; nothing has to be undone at the end.
+ * - `words` is the string dictionary for event descriptors: an event type, mostly followed by a record template (see
+ *   record-template.ts). With a template, `events.data` is the JSON list of slot values; otherwise the whole object.
+ * - `events` is appended in commit order. Gates, artifacts and sessions point at events instead of copying their data.
+ * - `events.refs` lists the values that are stored elsewhere. It is a column of its own, so that no data can be mistaken
+ *   for a reference: `[slot, seq, slot]` is a back-reference, `[slot, "hash", size]` a blob, `[slot, blob]` a snapshot.
+ * - `sessions` is also the string dictionary for session ids: it has a row for every id that an event names. The row is a
+ *   session once `opened_event` is set. It holds the newest segment; earlier ones are in `segments`.
+ * - Gates and session holders count only while their run has not ended, so ending a run updates no other row.
  */
 export const initialSchema = `
 CREATE TABLE words (
