@@ -104,11 +104,11 @@ export class LanguageServer {
 
   /** Sends the current content of a document to the server. */
   syncDocument(uri: string, languageId: string, text: string): void {
-    const known = this.documents.get(uri)
-    if (known?.text === text) return
-    const version = (known?.version ?? 0) + 1
+    const opened = this.documents.get(uri)
+    if (opened?.text === text) return
+    const version = (opened?.version ?? 0) + 1
     this.documents.set(uri, { version, text })
-    if (known) this.notify('textDocument/didChange', { textDocument: { uri, version }, contentChanges: [{ text }] })
+    if (opened) this.notify('textDocument/didChange', { textDocument: { uri, version }, contentChanges: [{ text }] })
     else this.notify('textDocument/didOpen', { textDocument: { uri, languageId, version, text } })
   }
 

@@ -83,28 +83,28 @@ interface LspQuery {
 async function queryServer({ workspace, server, document }: LspQuery, request: Input): Promise<string> {
   const page = (lines: string[], emptyText: string) => paginate(lines, { offset: 0, limit: 1000, emptyText })
   if (request.operation === 'symbols' && !document) {
-    const found = await server.request('workspace/symbol', { query: request.query ?? '' })
-    return page(formatSymbols(workspace, found), 'no symbols match')
+    const symbols = await server.request('workspace/symbol', { query: request.query ?? '' })
+    return page(formatSymbols(workspace, symbols), 'no symbols match')
   }
   if (!document) throw invalidCallError(`\`file_path\` is required for ${request.operation}`)
   server.syncDocument(document.uri, document.language, document.text)
   const textDocument = { uri: document.uri }
   if (request.operation === 'symbols') {
-    const found = await server.request('textDocument/documentSymbol', { textDocument })
-    return page(formatSymbols(workspace, found), 'the file has no symbols')
+    const symbols = await server.request('textDocument/documentSymbol', { textDocument })
+    return page(formatSymbols(workspace, symbols), 'the file has no symbols')
   }
   if (request.operation === 'diagnostics') {
-    const found = await server.request('textDocument/diagnostic', { textDocument })
-    return page(formatDiagnostics(document.path, found), 'no diagnostics')
+    const report = await server.request('textDocument/diagnostic', { textDocument })
+    return page(formatDiagnostics(document.path, report), 'no diagnostics')
   }
   const params = { textDocument, position: findPosition(document, request) }
   if (request.operation === 'hover') {
     return formatHover(await server.request('textDocument/hover', params)) || '[no information for this position]'
   }
   const context = { includeDeclaration: true }
-  const found = await server.request(`textDocument/${request.operation}`, { ...params, context })
+  const locations = await server.request(`textDocument/${request.operation}`, { ...params, context })
   return page(
-    formatLocations(workspace, found),
+    formatLocations(workspace, locations),
     `no ${request.operation} found; check that \`character\` points to a name`,
   )
 }

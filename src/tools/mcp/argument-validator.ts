@@ -48,13 +48,13 @@ function withoutUnsafeKeywords(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(withoutUnsafeKeywords)
   if (typeof schema !== 'object' || schema === null) return schema
   const hasPatternProperties = 'patternProperties' in schema
-  const kept = Object.entries(schema).filter(
+  const safeEntries = Object.entries(schema).filter(
     ([key]) =>
       !UNSAFE_KEYWORDS.has(key) &&
       !(hasPatternProperties && /^(patternProperties|(additional|unevaluated)Properties)$/.test(key)),
   )
   return Object.fromEntries(
-    kept.map(([key, value]) => {
+    safeEntries.map(([key, value]) => {
       if (DATA_KEYWORDS.has(key)) return [key, value]
       if (SCHEMA_MAP_KEYWORDS.has(key) && typeof value === 'object' && value !== null && !Array.isArray(value)) {
         return [

@@ -140,9 +140,9 @@ function toConnection(client: Client, { ended, endSession, beginWork }: OpenTran
       let cursor: string | undefined
       for (let page = 0; page < MAX_PAGES; page++) {
         const params = cursor === undefined ? {} : { cursor }
-        const found = await client.request({ method: 'tools/list', params }, pageSchema, options(signal))
-        tools.push(...found.tools)
-        cursor = found.nextCursor
+        const result = await client.request({ method: 'tools/list', params }, pageSchema, options(signal))
+        tools.push(...result.tools)
+        cursor = result.nextCursor
         if (cursor === undefined) break
       }
       return tools

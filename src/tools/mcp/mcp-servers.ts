@@ -5,11 +5,11 @@ import type { EnvironmentVariables, World } from '../../kernel/world.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import type { AddressPolicy } from '../web/ssrf-guard.ts'
 import { PUBLIC_ADDRESSES } from '../web/ssrf-guard.ts'
-import { matchesServer, mcpServerKey } from './mcp-name.ts'
 import type { McpLimits, McpServerState } from './mcp-server.ts'
 import { DEFAULT_MCP_LIMITS, McpServer } from './mcp-server.ts'
 import type { McpServerConfig } from './mcp-server-config.ts'
 import { isSameServer, parseServerConfig, serverLocation } from './mcp-server-config.ts'
+import { matchesServer, mcpServerKey } from './mcp-tool-names.ts'
 
 /*
  * The MCP servers of a troupe and their tools.

@@ -7,8 +7,8 @@ import { invalidCallError } from '../tool-errors.ts'
 import type { ArgumentValidator } from './argument-validator.ts'
 import { compileArgumentValidator, parseInputSchema } from './argument-validator.ts'
 import type { McpToolResult } from './mcp-connection.ts'
-import { mcpToolName } from './mcp-name.ts'
 import { toolResultFromMcp } from './mcp-result.ts'
+import { mcpToolName } from './mcp-tool-names.ts'
 
 /** A tool as listed by a server. */
 interface ListedTool {

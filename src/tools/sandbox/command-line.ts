@@ -12,16 +12,16 @@ const PART = /'([^']*)'|"(')"|([^'"]+)/g
 
 /** Throws on any syntax that it does not know. */
 export function parseCommandLine(script: string): string[] {
-  const words: string[] = []
+  const argv: string[] = []
   for (let index = 0; index < script.length; ) {
     WORD.lastIndex = index
     const word = WORD.exec(script)?.[0]
     if (word === undefined) throw unknownCommandLineError()
-    words.push(unquote(word))
+    argv.push(unquote(word))
     index += word.length
     if (index < script.length && script[index++] !== ' ') throw unknownCommandLineError()
   }
-  return expandArgsFile(words)
+  return expandArgsFile(argv)
 }
 
 function unquote(word: string): string {
@@ -29,10 +29,10 @@ function unquote(word: string): string {
 }
 
 /** For a long command line, the runtime puts the arguments into a file that it keeps open in this process (`--args`). */
-function expandArgsFile(words: readonly string[]): string[] {
-  const [shell, , , name, file = ''] = words
-  if (shell !== '/bin/sh' || name !== 'srt-args') return [...words]
-  const rest = words.slice(5)
+function expandArgsFile(argv: readonly string[]): string[] {
+  const [shell, , , name, file = ''] = argv
+  if (shell !== '/bin/sh' || name !== 'srt-args') return [...argv]
+  const rest = argv.slice(5)
   const option = rest.indexOf('--args')
   const end = rest.indexOf('--')
   if (option === -1 || option > end || !file.startsWith(`/proc/${process.pid}/fd/`)) throw unknownCommandLineError()

@@ -24,25 +24,25 @@ export const CLOSE_INHERITED_FDS = [
 
 /** Bash code that runs inside: reads the arguments, closes the descriptor and executes the program. */
 export const EXEC_FROM_FD = [
-  `mapfile -d '' -t -u ${ARGUMENTS_FD} troupe_words`,
+  `mapfile -d '' -t -u ${ARGUMENTS_FD} troupe_args`,
   `exec ${ARGUMENTS_FD}<&-`,
   // Without arguments `env` would print the environment and succeed.
-  `[ "\${#troupe_words[@]}" -gt 0 ] || exit 126`,
-  `exec env -- "\${troupe_words[@]}"`,
+  `[ "\${#troupe_args[@]}" -gt 0 ] || exit 126`,
+  `exec env -- "\${troupe_args[@]}"`,
 ]
 
 /** Encodes the environment and the arguments, NUL-separated; throws when the system could not execute them. */
 export function encodeExecArguments(command: SpawnRequest['command'], env: Readonly<Record<string, string>>): Buffer {
   const program = typeof command === 'string' ? ['/bin/bash', '-c', command] : command
-  const words = [...Object.entries(env).map(([name, value]) => `${name}=${value}`), ...program]
+  const args = [...Object.entries(env).map(([name, value]) => `${name}=${value}`), ...program]
   for (const name of Object.keys(env)) {
     if (name === '' || name.includes('='))
       throw invalidCallError(`'${name}' is not a valid name for an environment variable`)
   }
-  for (const word of words) {
-    if (word.includes('\0'))
+  for (const arg of args) {
+    if (arg.includes('\0'))
       throw invalidCallError('a command, argument or environment variable contains a NUL character')
-    const bytes = Buffer.byteLength(word)
+    const bytes = Buffer.byteLength(arg)
     if (bytes > MAX_ARGUMENT_BYTES) {
       const hint = 'write the long text to a file and pass its path'
       throw invalidCallError(
@@ -51,5 +51,5 @@ export function encodeExecArguments(command: SpawnRequest['command'], env: Reado
       )
     }
   }
-  return Buffer.from(words.map((word) => `${word}\0`).join(''))
+  return Buffer.from(args.map((arg) => `${arg}\0`).join(''))
 }

@@ -134,18 +134,18 @@ export async function wrapCommand(command: string, options: WrapOptions): Promis
 
 /** Adds seccomp, tmpfs sizes and /proc masks. Fails closed: throws on a command line that it does not recognise. */
 export function hardenCommand(
-  words: readonly string[],
+  argv: readonly string[],
   { programs, scratch_mb }: Pick<WrapOptions, 'programs' | 'scratch_mb'>,
   isRoot = IS_ROOT,
 ): string[] {
-  const end = words.indexOf('--')
-  const head = words.slice(1, end)
-  const procs = head.filter((word, index) => word === '--proc' && head[index + 1] === '/proc')
-  const [, shell = '', option, script, ...rest] = words.slice(end)
-  const isKnown = words[0] === programs.bwrap && procs.length === 1 && shell.endsWith('/bash') && option === '-c'
+  const end = argv.indexOf('--')
+  const head = argv.slice(1, end)
+  const procs = head.filter((arg, index) => arg === '--proc' && head[index + 1] === '/proc')
+  const [, shell = '', option, script, ...rest] = argv.slice(end)
+  const isKnown = argv[0] === programs.bwrap && procs.length === 1 && shell.endsWith('/bash') && option === '-c'
   if (end === -1 || !isKnown || script === undefined || rest.length > 0) throw unknownCommandLineError()
   const size = ['--size', String(scratch_mb * 1024 * 1024)]
-  const sized = head.flatMap((word) => (word === '--tmpfs' ? [...size, word] : [word]))
+  const sized = head.flatMap((arg) => (arg === '--tmpfs' ? [...size, arg] : [arg]))
   const afterProc = sized.indexOf('--proc') + 2
   const masks = MASKED_PROC_ENTRIES.map((name) => `/proc/${name}`)
     .filter((path) => existsSync(path))
@@ -158,6 +158,6 @@ export function hardenCommand(
 const SECCOMP_ARGS = ['--seccomp', '3']
 
 /** For architectures without a filter: bubblewrap would fail on the missing descriptor. */
-export function withoutSeccomp(words: readonly string[]): string[] {
-  return words.toSpliced(1, SECCOMP_ARGS.length)
+export function withoutSeccomp(argv: readonly string[]): string[] {
+  return argv.toSpliced(1, SECCOMP_ARGS.length)
 }

@@ -31,7 +31,7 @@ const SLICE_MS = 12
 
 /** Filters in time slices and yields to the event loop, so that a long list does not block other sessions. */
 export async function filterInSlices(paths: readonly string[], matches: Glob, signal: AbortSignal): Promise<string[]> {
-  const found: string[] = []
+  const matching: string[] = []
   let sliceStart = performance.now()
   for (const path of paths) {
     if (performance.now() - sliceStart > SLICE_MS) {
@@ -39,7 +39,7 @@ export async function filterInSlices(paths: readonly string[], matches: Glob, si
       signal.throwIfAborted()
       sliceStart = performance.now()
     }
-    if (matches(path)) found.push(path)
+    if (matches(path)) matching.push(path)
   }
-  return found
+  return matching
 }

@@ -45,10 +45,10 @@ export function globTool(searcher: Searcher, workspace: Workspace): Tool {
       const matches = globFilter(relativePattern)
       const files = await searcher.files(path, call.signal)
       const prefixLength = segments.length === 0 ? 0 : segments.join('/').length + 1
-      const found = await filterInSlices(files, (file) => matches(file.slice(prefixLength)), call.signal)
+      const matching = await filterInSlices(files, (file) => matches(file.slice(prefixLength)), call.signal)
       const { isDenied, note } = createPermissionFilter(call)
-      const shown = await filterInSlices(found, (file) => !isDenied(file), call.signal)
-      const notes = note(found.length - shown.length)
+      const shown = await filterInSlices(matching, (file) => !isDenied(file), call.signal)
+      const notes = note(matching.length - shown.length)
       const page = { offset, limit: head_limit, emptyText: 'no files match' }
       return {
         success: true,

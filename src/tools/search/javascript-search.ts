@@ -22,9 +22,9 @@ const MAX_FILE_BYTES = 64 * 1024 * 1024
 export const javascriptEngine: SearchEngine = {
   name: 'javascript',
   async files(root, signal) {
-    const found: string[] = []
-    await walkFiles({ ...root, ignoreRules: [], signal }, ({ relativePath }) => void found.push(relativePath))
-    return found
+    const files: string[] = []
+    await walkFiles({ ...root, ignoreRules: [], signal }, ({ relativePath }) => void files.push(relativePath))
+    return files
   },
   async search(root, query, signal) {
     const batch = new Batch(query)
@@ -38,7 +38,7 @@ export const javascriptEngine: SearchEngine = {
       return batch.bytes < MAX_SEARCH_BYTES
     })
     batch.flush()
-    return { files: batch.found, incomplete: incomplete || batch.bytes >= MAX_SEARCH_BYTES }
+    return { files: batch.matches, incomplete: incomplete || batch.bytes >= MAX_SEARCH_BYTES }
   },
 }
 
@@ -53,11 +53,11 @@ export function searchText(path: string, bytes: Buffer, query: SearchQuery): Fil
   const batch = new Batch(query)
   batch.add(path, decode(bytes))
   batch.flush()
-  return batch.found[0]
+  return batch.matches[0]
 }
 
 class Batch {
-  readonly found: FileMatches[] = []
+  readonly matches: FileMatches[] = []
   bytes = 0
   private readonly query: SearchQuery
   private readonly expression: RegExp
@@ -98,7 +98,7 @@ class Batch {
     for (const { path, text } of this.pending) {
       const matches = matchText({ path, text }, this.expression, this.query)
       if (!matches) continue
-      this.found.push(matches)
+      this.matches.push(matches)
       this.bytes += path.length + matches.lines.reduce((sum, line) => sum + line.text.length, 0)
     }
   }

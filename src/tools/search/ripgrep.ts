@@ -201,11 +201,11 @@ function parseCounts(bytes: Buffer, { mode }: SearchQuery): FileMatches[] {
   if (mode === 'files_with_matches') {
     return stripDotSlash(text.split('\0')).map((path) => ({ path, count: 1, lines: [] }))
   }
-  const found: FileMatches[] = []
+  const files: FileMatches[] = []
   for (const [, path = '', count = ''] of text.matchAll(/([^\0]+)\0(\d+)\n/g)) {
-    found.push({ path: stripDotSlash([path])[0] ?? path, count: Number(count), lines: [] })
+    files.push({ path: stripDotSlash([path])[0] ?? path, count: Number(count), lines: [] })
   }
-  return found
+  return files
 }
 
 interface JsonText {

@@ -25,8 +25,8 @@ export function createSearcher(workspace: Workspace, engine: SearchEngine): Sear
     files: (path, signal) =>
       withSearchRoot(workspace, path, async (root, resolved) => {
         if (resolved.stat?.isFile()) return [resolved.segments.join('/')]
-        const found = await engine.files(root, signal)
-        return found
+        const files = await engine.files(root, signal)
+        return files
           .map((file) => toWorkspaceRelative(root, file))
           .filter(visibilityFilter(workspace, root))
           .sort()

@@ -118,8 +118,8 @@ export class TaskLists {
 }
 
 function findTask(tasks: readonly TaskListItem[], id: string): TaskListItem {
-  const found = tasks.find((task) => task.id === id)
-  if (found) return found
+  const task = tasks.find((candidate) => candidate.id === id)
+  if (task) return task
   throw unknownNameError('tool_failed', { kind: 'task', name: id, known: tasks.map((task) => task.id) })
 }
 

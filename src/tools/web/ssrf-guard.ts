@@ -67,8 +67,8 @@ export interface AddressPolicy {
 
 export const PUBLIC_ADDRESSES: AddressPolicy = {
   async resolve(host) {
-    const found = await lookup(host, { all: true, verbatim: true })
-    return found.map(({ address, family }) => ({ address, family: family === 6 ? 6 : 4 }))
+    const addresses = await lookup(host, { all: true, verbatim: true })
+    return addresses.map(({ address, family }) => ({ address, family: family === 6 ? 6 : 4 }))
   },
   isAllowed: (address) => isPublicAddress(address),
 }
