@@ -2,18 +2,15 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { generateText, isStepCount, streamText, tool } from 'ai'
 import { convertArrayToReadableStream, MockLanguageModelV4 } from 'ai/test'
 import type { ConversationPlan } from './plan.ts'
-import { ANSWER, INSTRUCTION, INSTRUCTIONS, PIECES, TOOL_INPUT, TOOL_OUTPUT, toolSchema, USAGE } from './plan.ts'
+import { INSTRUCTION, INSTRUCTIONS, RESPONSE, TEXT_CHUNKS, TOOL_INPUT, TOOL_OUTPUT, toolSchema, USAGE } from './plan.ts'
 
-/*
- * The same conversation through the AI SDK, with its own mock model, as its documentation shows it. Nothing is retried,
- * traced or written down.
- */
+/* The same conversation with the AI SDK and its own mock model, as in its documentation: no retries, tracing or persistence. */
 
 const usage = {
   inputTokens: { total: USAGE.input, noCache: USAGE.input, cacheRead: 0, cacheWrite: 0 },
   outputTokens: { total: USAGE.output, text: USAGE.output, reasoning: 0 },
 }
-const answerFinish = { finishReason: { unified: 'stop' as const, raw: undefined }, usage }
+const textFinish = { finishReason: { unified: 'stop' as const, raw: undefined }, usage }
 const toolCallFinish = { finishReason: { unified: 'tool-calls' as const, raw: undefined }, usage }
 
 export interface SdkContender {
@@ -21,15 +18,15 @@ export interface SdkContender {
   stream(): Promise<string>
 }
 
-/** One agent of the AI SDK that follows the plan; safe to use many times at once. */
+/** An AI SDK agent that follows the plan; safe for concurrent use. */
 export function sdkContender(plan: ConversationPlan): SdkContender {
   const model = planMock(plan)
   const look = tool({
-    description: 'Looks at a file and says what is in it.',
+    description: 'Reads a file and describes its content.',
     inputSchema: toolSchema,
     execute: async () => TOOL_OUTPUT,
   })
-  const call = {
+  const options = {
     model,
     instructions: INSTRUCTIONS,
     prompt: INSTRUCTION,
@@ -37,10 +34,10 @@ export function sdkContender(plan: ConversationPlan): SdkContender {
     ...(plan.calls > 0 ? { tools: { [plan.tool]: look } } : undefined),
   }
   return {
-    generate: async () => (await generateText(call)).text,
+    generate: async () => (await generateText(options)).text,
     async stream() {
       let text = ''
-      for await (const part of streamText(call).textStream) text += part
+      for await (const part of streamText(options).textStream) text += part
       return text
     },
   }
@@ -49,26 +46,26 @@ export function sdkContender(plan: ConversationPlan): SdkContender {
 function planMock(plan: ConversationPlan): MockLanguageModelV4 {
   const model = new MockLanguageModelV4({
     async doGenerate({ prompt }) {
-      // The mock keeps every request it ever saw; a long bench would measure its memory instead.
+      // The mock records every request, and a long benchmark would measure its memory instead.
       model.doGenerateCalls.length = 0
-      const turn = await beginTurn(plan, prompt)
+      const turn = await startTurn(plan, prompt)
       if (turn < plan.turns) return { ...toolCallFinish, content: toolCalls(plan, turn), warnings: [] }
-      return { ...answerFinish, content: [{ type: 'text', text: ANSWER }], warnings: [] }
+      return { ...textFinish, content: [{ type: 'text', text: RESPONSE }], warnings: [] }
     },
     async doStream({ prompt }) {
       model.doStreamCalls.length = 0
-      const turn = await beginTurn(plan, prompt)
+      const turn = await startTurn(plan, prompt)
       if (turn < plan.turns) return { stream: convertArrayToReadableStream(toolCallParts(plan, turn)) }
-      return { stream: convertArrayToReadableStream(answerParts()) }
+      return { stream: convertArrayToReadableStream(textParts()) }
     },
   })
   return model
 }
 
-async function beginTurn(plan: ConversationPlan, prompt: readonly { role: string }[]): Promise<number> {
+async function startTurn(plan: ConversationPlan, prompt: readonly { role: string }[]): Promise<number> {
   const turn = 1 + prompt.filter(({ role }) => role === 'assistant').length
-  const held = plan.onTurn?.(turn)
-  if (held) await held
+  const blocked = plan.onTurn?.(turn)
+  if (blocked) await blocked
   if (plan.latency_ms > 0) await delay(plan.latency_ms)
   return turn
 }
@@ -90,12 +87,12 @@ function toolCallParts(plan: ConversationPlan, turn: number) {
   ]
 }
 
-function answerParts() {
+function textParts() {
   return [
     { type: 'stream-start' as const, warnings: [] },
     { type: 'text-start' as const, id: '1' },
-    ...PIECES.map((delta) => ({ type: 'text-delta' as const, id: '1', delta })),
+    ...TEXT_CHUNKS.map((delta) => ({ type: 'text-delta' as const, id: '1', delta })),
     { type: 'text-end' as const, id: '1' },
-    { type: 'finish' as const, ...answerFinish },
+    { type: 'finish' as const, ...textFinish },
   ]
 }

@@ -4,8 +4,8 @@ import type { Tool } from '../src/kernel/tool.ts'
 import { INSTRUCTION, INSTRUCTIONS } from './plan.ts'
 
 /*
- * What a program would write by hand: stream, collect, call the tools in parallel, ask again. It writes nothing down,
- * bounds nothing, checks no arguments and survives nothing; it is the floor.
+ * A hand-written agent loop: stream, collect, call the tools in parallel, repeat. It has no persistence, limits, argument
+ * validation or crash recovery, and serves as the lower bound.
  */
 
 const NEVER_ABORTED = new AbortController().signal
@@ -34,7 +34,7 @@ async function collectMessage(model: Model, messages: readonly Message[], turn: 
 }
 
 async function runTool(tool: Tool, call: ToolCallPart): Promise<ToolResultPart> {
-  const facts = {
+  const context = {
     run_id: '',
     session_id: '',
     agent: 'bare',
@@ -42,6 +42,6 @@ async function runTool(tool: Tool, call: ToolCallPart): Promise<ToolResultPart> 
     idempotency_key: '',
     signal: NEVER_ABORTED,
   }
-  const { output } = await tool.execute(call.input as never, facts)
+  const { output } = await tool.execute(call.input as never, context)
   return { type: 'tool-result', id: call.id, name: call.name, text: String(output), is_error: false }
 }

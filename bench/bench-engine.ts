@@ -24,7 +24,7 @@ import { MCP_TOOL_NAMES } from '../src/tools/mcp/mcp-tool-names.ts'
 import { assertEqual } from './bench.ts'
 import { INSTRUCTIONS } from './plan.ts'
 
-/** Wide enough not to get in the way; budget, steps and journal are all at work. */
+/** Limits that are never reached; budget, steps and journal are active. */
 export const WIDE_LIMITS: Limits = {
   ...DEFAULT_LIMITS,
   calls: null,
@@ -44,13 +44,13 @@ export interface BenchEngineOptions {
   tools?: readonly Tool[]
 }
 
-/** A real engine on a real store, where a bench is the pattern. */
+/** A real engine on a real store; the benchmark is the pattern. */
 export interface BenchEngine {
   readonly store: Store
   readonly engine: EmbeddedEngine
-  /** Starts a run that does `work` and waits for it to end or to park; the run must not fail. */
+  /** Starts a run that executes `work` and waits until it ends or parks; throws if the run fails. */
   run(work: Work): Promise<string>
-  /** Goes on with a run, in this process. */
+  /** Resumes a run in this process. */
   resume(run_id: string, work: Work): Promise<void>
   close(): Promise<void>
 }
@@ -60,7 +60,7 @@ export type Work = (context: Context) => Promise<void>
 export function benchAgent(tools: readonly Tool[]): Agent {
   return {
     name: 'worker',
-    description: 'Does what the bench asks',
+    description: 'Agent of the benchmarks',
     instructions: INSTRUCTIONS,
     tools: tools.map(({ name }) => name),
   }
@@ -76,7 +76,7 @@ export function openBenchEngine({ store, model, tools = [] }: BenchEngineOptions
   const world = realWorld()
   const pattern = definePattern({
     name: 'bench',
-    description: 'Whatever the bench measures',
+    description: 'Pattern of the benchmarks',
     version: 1,
     input: z.unknown(),
     output: z.unknown(),

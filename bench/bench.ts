@@ -1,4 +1,4 @@
-/** What several rounds of one measurement came to. */
+/** Summary of the rounds of one measurement. */
 export interface Figure {
   median: number
   min: number
@@ -8,26 +8,26 @@ export interface Figure {
 
 export type Unit = 'µs' | 'ms' | '×' | 'KB' | 'MB'
 
-/** One printed line: a figure, what it is compared with, and the aim it should meet. */
+/** One printed line: a figure, its ratios to other contenders, and its target. */
 export interface Line {
-  what: string
+  label: string
   figure: Figure
   unit: Unit
-  /** How often the named contender's time fits into this one. */
-  times?: Readonly<Record<string, number>>
-  aim?: Aim
+  /** Ratios to the named contenders. */
+  ratios?: Readonly<Record<string, number>>
+  target?: Target
   note?: string
 }
 
-export interface Aim {
+export interface Target {
   text: string
   met: boolean
 }
 
 export interface BenchOptions {
-  /** Fewer rounds and smaller sizes: to see that a bench works, not to quote its figures. */
+  /** Fewer rounds and smaller sizes: a smoke test, not for published figures. */
   quick: boolean
-  /** A folder of its own for this run, on the disk that is measured. */
+  /** Temporary folder on the disk that is measured. */
   folder: string
 }
 
@@ -37,18 +37,17 @@ export interface Bench {
   run(options: BenchOptions): Promise<Line[]>
 }
 
-/** Benches never fail for being slow; they fail when what they measured was not the work they claim. */
-export function assertEqual(found: unknown, expected: unknown, what: string): void {
+/** A benchmark never fails for being slow; it fails if it did not do the work that it claims to measure. */
+export function assertEqual(found: unknown, expected: unknown, label: string): void {
   if (Object.is(found, expected)) return
-  throw new Error(`${what}: expected ${JSON.stringify(expected)}, found ${JSON.stringify(found)}`)
+  throw new Error(`${label}: expected ${JSON.stringify(expected)}, found ${JSON.stringify(found)}`)
 }
 
-export function atMost(value: number, most: number, unit: Unit): Aim {
+export function atMost(value: number, limit: number, unit: Unit): Target {
   const space = unit === '×' ? '' : ' '
-  return { text: `≤ ${most}${space}${unit}`, met: value <= most }
+  return { text: `≤ ${limit}${space}${unit}`, met: value <= limit }
 }
 
-/** Both aims in one. */
-export function bothAims(first: Aim, second: Aim): Aim {
+export function bothTargets(first: Target, second: Target): Target {
   return { text: `${first.text} and ${second.text}`, met: first.met && second.met }
 }

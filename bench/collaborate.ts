@@ -13,15 +13,15 @@ import { mapFigure, measureMs, ratiosTo, runRounds, toFigure } from './rounds.ts
 
 const WIDTH = 50
 const LATENCY_MS = 50
-/** All at once, then the one who writes the answer. */
+/** All specialists in parallel, then the coordinator. */
 const IDEAL_MS = 2 * LATENCY_MS
-const FREE_TEXT = 'Troupe in memory, in their own words'
+const FREE_TEXT = 'Troupe in memory, free-text recommendations'
 
 const FINAL = 'Two thirds would wait, one third would not.'
 const CATEGORIES = ['wait', 'go']
 const names = Array.from({ length: WIDTH }, (_, index) => `specialist-${index + 1}`)
 
-/** Specialists answer in the asked-for shape, whoever writes the answer in words. */
+/** Specialists return structured output, the coordinator returns text. */
 function specialistModel(recommend: (index: number) => string): Model {
   return {
     name: 'double',
@@ -35,34 +35,35 @@ function specialistModel(recommend: (index: number) => string): Model {
 }
 
 function contributionFor(recommendation: string) {
-  return { response: 'It depends on what the release is for.', recommendation, confidence: 0.8, concerns: [] }
+  return { response: 'It depends on the purpose of the release.', recommendation, confidence: 0.8, concerns: [] }
 }
 
-const categoryOf = (index: number) => CATEGORIES[index % 3 === 0 ? 1 : 0] ?? ''
-const freeTextOf = (index: number) => `Wait for step ${index + 1} of the plan before anything is released`
+const toCategory = (index: number) => CATEGORIES[index % 3 === 0 ? 1 : 0] ?? ''
+const toFreeText = (index: number) => `Wait for step ${index + 1} of the plan before anything is released`
 
-/** What a program would write by hand: everybody at once, then one more call with what they said. */
+/** Hand-written version: all specialists in parallel, then one request with their responses. */
 function bareContender(model: Model): Contender {
-  const nobody = new AbortController().signal
-  const ask = async (agent: string, text: string) => {
+  const neverAborted = new AbortController().signal
+  const request = async (agent: string, text: string) => {
     const session = { run_id: '', session_id: agent, agent, turn: 1, marks: [] }
     const messages = [{ role: 'user' as const, content: [{ type: 'text' as const, text }] }]
-    const request = { key: '', model: model.name, system: '', messages, tools: [], settings: {}, session }
-    let said = ''
-    for await (const chunk of model.stream(request, nobody)) if (chunk.type === 'text') said += chunk.text
-    return said
+    const modelRequest = { key: '', model: model.name, system: '', messages, tools: [], settings: {}, session }
+    let response = ''
+    for await (const chunk of model.stream(modelRequest, neverAborted))
+      if (chunk.type === 'text') response += chunk.text
+    return response
   }
   return {
     name: BARE,
     round: () =>
       measureMs(async () => {
-        const answers = await Promise.all(names.map((name) => ask(name, TASK)))
+        const answers = await Promise.all(names.map((name) => request(name, TASK)))
         assertEqual(
           answers.every((answer) => JSON.parse(answer).confidence === 0.8),
           true,
           BARE,
         )
-        assertEqual(await ask('coordinator', [TASK, ...answers].join('\n')), FINAL, BARE)
+        assertEqual(await request('coordinator', [TASK, ...answers].join('\n')), FINAL, BARE)
       }),
   }
 }
@@ -75,11 +76,11 @@ interface CollaborateOptions {
   categories?: string[]
 }
 
-function collaborateContender(name: string, repeats: number, how: CollaborateOptions): Contender {
-  const { store, recommend, categories } = how
+function collaborateContender(name: string, repeats: number, options: CollaborateOptions): Contender {
+  const { store, recommend, categories } = options
   const input = {
     task: TASK,
-    agents: names.map((agent, index) => ({ name: agent, role: `field ${index + 1}`, focus: 'what you know best' })),
+    agents: names.map((agent, index) => ({ name: agent, role: `field ${index + 1}`, focus: 'your area of expertise' })),
     limits: { max_agents: WIDTH, max_parallel: WIDTH },
     ...(categories ? { categories } : undefined),
   }
@@ -93,12 +94,12 @@ function collaborateContender(name: string, repeats: number, how: CollaborateOpt
         assertEqual(result, FINAL, name)
         assertEqual(contributions.filter(({ confidence }) => confidence === 0.8).length, WIDTH, name)
       }
-      // The first one loads what all others share: in their own words, the embedder.
+      // Warm-up: free text loads the embedder.
       await run()
-      const times: number[] = []
-      for (let repeat = 0; repeat < repeats; repeat++) times.push(await measureMs(run))
+      const ratios: number[] = []
+      for (let repeat = 0; repeat < repeats; repeat++) ratios.push(await measureMs(run))
       await troupe.close()
-      return toFigure(times).median
+      return toFigure(ratios).median
     },
   }
 }
@@ -106,27 +107,27 @@ function collaborateContender(name: string, repeats: number, how: CollaborateOpt
 export const collaboration: Bench = {
   name: 'collaborate-50',
   title:
-    'collaborate: 50 specialists at once and a coordinator, 50 ms model latency; a whole run over the ideal 100 ms',
+    'collaborate: 50 parallel specialists and a coordinator at 50 ms model latency; a whole run, relative to the ideal 100 ms',
   async run({ quick, folder }) {
     const memory = () => 'memory'
     const file = () => join(folder, `${randomBytes(4).toString('hex')}.db`)
     const repeats = quick ? 3 : 8
     const contenders = [
-      bareContender(specialistModel(categoryOf)),
-      collaborateContender(MEMORY, repeats, { store: memory, recommend: categoryOf, categories: CATEGORIES }),
-      collaborateContender(SQLITE, repeats, { store: file, recommend: categoryOf, categories: CATEGORIES }),
-      collaborateContender(FREE_TEXT, 1, { store: memory, recommend: freeTextOf }),
+      bareContender(specialistModel(toCategory)),
+      collaborateContender(MEMORY, repeats, { store: memory, recommend: toCategory, categories: CATEGORIES }),
+      collaborateContender(SQLITE, repeats, { store: file, recommend: toCategory, categories: CATEGORIES }),
+      collaborateContender(FREE_TEXT, 1, { store: memory, recommend: toFreeText }),
     ]
-    const whole = await runRounds(contenders, { rounds: quick ? 3 : 7 })
-    return [...whole].map(([name, figure]): Line => {
+    const figures = await runRounds(contenders, { rounds: quick ? 3 : 7 })
+    return [...figures].map(([name, figure]): Line => {
       const line: Line = {
-        what: name,
+        label: name,
         figure: mapFigure(figure, (ms) => ms / IDEAL_MS),
         unit: '×',
-        times: ratiosTo(whole, name, [BARE]),
+        ratios: ratiosTo(figures, name, [BARE]),
         note: `${Math.round(figure.median)} ms`,
       }
-      return name === MEMORY || name === SQLITE ? { ...line, aim: atMost(figure.median / IDEAL_MS, 1.1, '×') } : line
+      return name === MEMORY || name === SQLITE ? { ...line, target: atMost(figure.median / IDEAL_MS, 1.1, '×') } : line
     })
   },
 }

@@ -6,19 +6,19 @@ import { bareLoop } from './bare-loop.ts'
 import { assertEqual } from './bench.ts'
 import { benchAgent, openBenchEngine, openStore, WIDE_LIMITS } from './bench-engine.ts'
 import type { ConversationPlan } from './plan.ts'
-import { ANSWER, INSTRUCTION, planModel, planTool } from './plan.ts'
+import { INSTRUCTION, planModel, planTool, RESPONSE } from './plan.ts'
 import { measureMs } from './rounds.ts'
 
 /*
- * One crowd in a process of its own, so that memory and stalls are this contender's and nobody else's. Usage:
+ * Measures one contender in its own process, so that memory and event-loop stalls belong to it alone. Usage:
  * node --expose-gc concurrent-sessions-process.ts CONTENDER SESSIONS FOLDER; prints one line of JSON.
  */
 
 export interface SessionsReport {
   wall_ms: number
-  /** Live heap while every session waits for its last answer, per session. */
+  /** Live heap per session while every session waits for its last response. */
   heap_kb: number
-  /** The whole process at its largest: Node, warm-up and garbage with it. */
+  /** Peak of the whole process, including Node, warm-up and garbage. */
   rss_mb: number
   stall_p999_ms: number
   stall_max_ms: number
@@ -27,60 +27,60 @@ export interface SessionsReport {
 
 export type ContenderName = 'bare' | 'generate' | 'memory' | 'sqlite' | 'memory-runs' | 'sqlite-runs'
 
-/** Runs that many conversations at once and returns how long they took. */
+/** Runs concurrent conversations and returns the elapsed milliseconds. */
 type SessionsRunner = (sessions: number, plan: ConversationPlan) => Promise<number>
 
 const RESOLUTION_MS = 1
 const PLAN: ConversationPlan = { turns: 5, calls: 1, tool: 'look', latency_ms: 100 }
 
-function withoutRuns(talkOf: (plan: ConversationPlan) => () => Promise<string>): SessionsRunner {
+function withoutTroupe(createConversation: (plan: ConversationPlan) => () => Promise<string>): SessionsRunner {
   return async (sessions, plan) => {
-    const talk = talkOf(plan)
+    const converse = createConversation(plan)
     return measureMs(async () => {
-      const answers = await Promise.all(Array.from({ length: sessions }, talk))
-      for (const answer of answers) assertEqual(answer, ANSWER, 'an answer')
+      const answers = await Promise.all(Array.from({ length: sessions }, converse))
+      for (const answer of answers) assertEqual(answer, RESPONSE, 'a response')
     })
   }
 }
 
-/** Every session in the same run. */
+/** All sessions in one run. */
 function inOneRun(store: 'memory' | 'sqlite', folder: string): SessionsRunner {
   return async (sessions, plan) => {
     const tools = [planTool(plan)]
     const agent = benchAgent(tools)
-    const stage = openBenchEngine({ store: await openStore(store, folder), model: planModel(plan), tools })
+    const benchEngine = openBenchEngine({ store: await openStore(store, folder), model: planModel(plan), tools })
     const items = Array.from({ length: sessions }, (_, index) => index)
     const ms = await measureMs(() =>
-      stage.run(async (context) => {
+      benchEngine.run(async (context) => {
         const results = await context.parallel(items, sessions, (index) =>
           context.perform(agent, { instruction: INSTRUCTION }, { key: `s/${index}` }),
         )
-        for (const result of results) assertEqual(result.ok && result.value.text, ANSWER, 'an answer')
+        for (const result of results) assertEqual(result.ok && result.value.text, RESPONSE, 'a response')
       }),
     )
-    await stage.close()
+    await benchEngine.close()
     return ms
   }
 }
 
-/** A run for every session, through the public way in. */
+/** One run per session, through the public API. */
 function inOwnRuns(store: 'memory' | 'sqlite', folder: string): SessionsRunner {
   let files = 0
   return async (sessions, plan) => {
     const tools = [planTool(plan)]
     const troupe = await createTroupe({
-      store: store === 'memory' ? 'memory' : join(folder, `crowd-${process.pid}-${files++}.db`),
+      store: store === 'memory' ? 'memory' : join(folder, `sessions-${process.pid}-${files++}.db`),
       model: planModel(plan),
       agents: [benchAgent(tools)],
       tools,
       limits: WIDE_LIMITS,
       engine: { concurrency: sessions },
     })
-    const ask = async () => {
+    const runTask = async () => {
       const { output } = await troupe.run('task', { agent: 'worker', instruction: INSTRUCTION })
-      assertEqual((output as { response?: string } | null)?.response, ANSWER, 'an answer')
+      assertEqual((output as { response?: string } | null)?.response, RESPONSE, 'a response')
     }
-    const ms = await measureMs(() => Promise.all(Array.from({ length: sessions }, ask)))
+    const ms = await measureMs(() => Promise.all(Array.from({ length: sessions }, runTask)))
     await troupe.close()
     return ms
   }
@@ -89,12 +89,12 @@ function inOwnRuns(store: 'memory' | 'sqlite', folder: string): SessionsRunner {
 function findRunner(name: string, folder: string): SessionsRunner {
   switch (name) {
     case 'bare':
-      return withoutRuns((plan) => {
+      return withoutTroupe((plan) => {
         const [model, tool] = [planModel(plan), planTool(plan)]
         return () => bareLoop(model, tool)
       })
     case 'generate':
-      return withoutRuns((plan) => {
+      return withoutTroupe((plan) => {
         const sdk = sdkContender(plan)
         return () => sdk.generate()
       })
@@ -106,7 +106,7 @@ function findRunner(name: string, folder: string): SessionsRunner {
     case 'sqlite-runs':
       return inOwnRuns('sqlite', folder)
     default:
-      throw new Error(`no crowd is called '${name}'`)
+      throw new Error(`unknown contender '${name}'`)
   }
 }
 
@@ -116,32 +116,32 @@ function measureLiveHeap(): number {
   return heapUsed + external
 }
 
-/** The live heap while every session waits for its last answer: nobody gets it before all have asked. */
-async function heapPerSession(crowd: SessionsRunner, sessions: number): Promise<number> {
+/** Measures the live heap while every session waits: the last response is held back until all sessions have requested it. */
+async function measureHeap(runSessions: SessionsRunner, sessions: number): Promise<number> {
   const before = measureLiveHeap()
   const all = Promise.withResolvers<void>()
-  let [asked, most] = [0, 0]
+  let [requested, peak] = [0, 0]
   const measure = () => {
-    most = measureLiveHeap()
+    peak = measureLiveHeap()
     all.resolve()
   }
   const onTurn = (turn: number) => {
     if (turn !== PLAN.turns) return undefined
-    if (++asked === sessions) setTimeout(measure, PLAN.latency_ms)
+    if (++requested === sessions) setTimeout(measure, PLAN.latency_ms)
     return all.promise
   }
-  await crowd(sessions, { ...PLAN, latency_ms: 1, onTurn })
-  return most - before
+  await runSessions(sessions, { ...PLAN, latency_ms: 1, onTurn })
+  return peak - before
 }
 
 async function main([name = '', count = '1000', folder = '.']: readonly string[]): Promise<void> {
   const sessions = Number(count)
-  const crowd = findRunner(name, folder)
-  for (let warmup = 0; warmup < 5; warmup++) await crowd(Math.min(sessions, 1000), { ...PLAN, latency_ms: 2 })
+  const runSessions = findRunner(name, folder)
+  for (let warmup = 0; warmup < 5; warmup++) await runSessions(Math.min(sessions, 1000), { ...PLAN, latency_ms: 2 })
   measureLiveHeap()
   const stalls = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
   stalls.enable()
-  const wall_ms = await crowd(sessions, PLAN)
+  const wall_ms = await runSessions(sessions, PLAN)
   stalls.disable()
   const stallMs = (nanoseconds: number) => Math.max(0, nanoseconds / 1e6 - RESOLUTION_MS)
   const report: SessionsReport = {
@@ -150,7 +150,7 @@ async function main([name = '', count = '1000', folder = '.']: readonly string[]
     stall_p999_ms: stallMs(stalls.percentile(99.9)),
     stall_max_ms: stallMs(stalls.max),
     stall_samples: stalls.count,
-    heap_kb: (await heapPerSession(crowd, sessions)) / 1024 / sessions,
+    heap_kb: (await measureHeap(runSessions, sessions)) / 1024 / sessions,
   }
   process.stdout.write(`${JSON.stringify(report)}\n`)
 }

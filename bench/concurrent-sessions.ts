@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import type { Aim, Bench, BenchOptions, Figure, Line } from './bench.ts'
+import type { Bench, BenchOptions, Figure, Line, Target } from './bench.ts'
 import { atMost } from './bench.ts'
 import type { ContenderName, SessionsReport } from './concurrent-sessions-process.ts'
 import { BARE, GENERATE } from './conversation-rounds.ts'
@@ -11,14 +11,14 @@ const IDEAL_MS = 500
 const MAX_HEAP_KB = 40
 const PROCESS = fileURLToPath(new URL('concurrent-sessions-process.ts', import.meta.url))
 
-/** Who is measured, under which name, and how far over the ideal the issue lets it be. */
-const CONTENDERS: readonly { name: ContenderName; what: string; most?: number }[] = [
-  { name: 'bare', what: BARE },
-  { name: 'generate', what: GENERATE },
-  { name: 'memory', what: 'in memory, one run', most: 1.15 },
-  { name: 'memory-runs', what: 'in memory, a run each', most: 1.15 },
-  { name: 'sqlite', what: 'on SQLite, one run', most: 1.3 },
-  { name: 'sqlite-runs', what: 'on SQLite, a run each', most: 1.3 },
+/** Contenders with the maximum ratio to the ideal time. */
+const CONTENDERS: readonly { name: ContenderName; label: string; limit?: number }[] = [
+  { name: 'bare', label: BARE },
+  { name: 'generate', label: GENERATE },
+  { name: 'memory', label: 'in memory, one run', limit: 1.15 },
+  { name: 'memory-runs', label: 'in memory, one run per session', limit: 1.15 },
+  { name: 'sqlite', label: 'on SQLite, one run', limit: 1.3 },
+  { name: 'sqlite-runs', label: 'on SQLite, one run per session', limit: 1.3 },
 ]
 
 async function measureInProcess(name: ContenderName, sessions: number, folder: string): Promise<SessionsReport> {
@@ -29,11 +29,11 @@ async function measureInProcess(name: ContenderName, sessions: number, folder: s
 
 async function measureSessions(sessions: number, { quick, folder }: BenchOptions): Promise<Line[]> {
   const reports = new Map<string, SessionsReport[]>()
-  const contenders = CONTENDERS.map(({ name, what }) => ({
-    name: what,
+  const contenders = CONTENDERS.map(({ name, label }) => ({
+    name: label,
     async round() {
       const report = await measureInProcess(name, sessions, folder)
-      reports.set(what, [...(reports.get(what) ?? []), report])
+      reports.set(label, [...(reports.get(label) ?? []), report])
       return report.wall_ms
     },
   }))
@@ -42,49 +42,50 @@ async function measureSessions(sessions: number, { quick, folder }: BenchOptions
 }
 
 function wallLines(walls: ReadonlyMap<string, Figure>, sessions: number): Line[] {
-  return CONTENDERS.flatMap(({ what, most }) => {
-    const wall = findFigure(walls, what)
+  return CONTENDERS.flatMap(({ label, limit }) => {
+    const wall = findFigure(walls, label)
     const ideal = mapFigure(wall, (ms) => ms / IDEAL_MS)
-    const aim: Aim | undefined = most === undefined || sessions > 1000 ? undefined : atMost(ideal.median, most, '×')
+    const target: Target | undefined =
+      limit === undefined || sessions > 1000 ? undefined : atMost(ideal.median, limit, '×')
     return [
-      { what, figure: wall, unit: 'ms', times: ratiosTo(walls, what, [BARE, GENERATE]) },
-      { what: `  of the ideal ${IDEAL_MS} ms`, figure: ideal, unit: '×', ...(aim && { aim }) },
+      { label, figure: wall, unit: 'ms', ratios: ratiosTo(walls, label, [BARE, GENERATE]) },
+      { label: `  relative to the ideal ${IDEAL_MS} ms`, figure: ideal, unit: '×', ...(target && { target }) },
     ]
   })
 }
 
 function memoryLines(reports: ReadonlyMap<string, SessionsReport[]>): Line[] {
-  return CONTENDERS.flatMap(({ what, most }) => {
-    const found = reports.get(what) ?? []
+  return CONTENDERS.flatMap(({ label, limit }) => {
+    const found = reports.get(label) ?? []
     const heap = toFigure(found.map((report) => report.heap_kb))
     const rss = toFigure(found.map((report) => report.rss_mb))
-    const aim = most === undefined ? undefined : atMost(heap.median, MAX_HEAP_KB, 'KB')
+    const target = limit === undefined ? undefined : atMost(heap.median, MAX_HEAP_KB, 'KB')
     return [
-      { what: `${what}: live heap a session`, figure: heap, unit: 'KB', ...(aim && { aim }) },
-      { what: `${what}: the whole process at its largest`, figure: rss, unit: 'MB' },
+      { label: `${label}: live heap per session`, figure: heap, unit: 'KB', ...(target && { target }) },
+      { label: `${label}: peak memory of the process`, figure: rss, unit: 'MB' },
     ]
   })
 }
 
 function stallLines(reports: ReadonlyMap<string, SessionsReport[]>, sessions: number): Line[] {
-  return CONTENDERS.map(({ name, what }): Line => {
-    const found = reports.get(what) ?? []
+  return CONTENDERS.map(({ name, label }): Line => {
+    const found = reports.get(label) ?? []
     const figure = toFigure(found.map((report) => report.stall_p999_ms))
     const samples = found.reduce((sum, report) => sum + report.stall_samples, 0)
-    const aimed = name.startsWith('sqlite') && sessions === 1000
-    const aim = aimed ? atMost(figure.median, 10, 'ms') : undefined
-    return { what: `${what}: stall p99.9`, figure, unit: 'ms', note: `${samples} samples`, ...(aim && { aim }) }
+    const hasTarget = name.startsWith('sqlite') && sessions === 1000
+    const target = hasTarget ? atMost(figure.median, 10, 'ms') : undefined
+    return { label: `${label}: stall p99.9`, figure, unit: 'ms', note: `${samples} samples`, ...(target && { target }) }
   })
 }
 
 export const thousandSessions: Bench = {
   name: 'sessions-1000',
-  title: '1,000 sessions at once × 5 turns at 100 ms, each in a process of its own',
+  title: '1,000 concurrent sessions × 5 turns at 100 ms, each contender in its own process',
   run: (options) => measureSessions(1000, options),
 }
 
 export const fiveThousandSessions: Bench = {
   name: 'sessions-5000',
-  title: '5,000 sessions at once × 5 turns at 100 ms, each in a process of its own',
+  title: '5,000 concurrent sessions × 5 turns at 100 ms, each contender in its own process',
   run: (options) => measureSessions(5000, options),
 }

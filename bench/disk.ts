@@ -11,10 +11,10 @@ const FEW_TURNS = 200
 const MANY_TURNS = 2000
 
 interface Conversation {
-  /** The file after everything was copied into it. */
+  /** Size of the database file after a checkpoint. */
   bytes: number
   wal_bytes: number
-  /** When each turn ended, in ms. */
+  /** End time of each turn in ms. */
   turn_ends: number[]
 }
 
@@ -35,18 +35,18 @@ function fileSize(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.size ?? 0
 }
 
-/** µs a turn from one turn to another. */
-function microsecondsPerTurn(ended: readonly number[], from: number, to: number): number {
-  return (((ended[to - 1] ?? 0) - (ended[from] ?? 0)) * 1000) / (to - 1 - from)
+/** Mean µs per turn between two turns. */
+function microsecondsPerTurn(turn_ends: readonly number[], from: number, to: number): number {
+  return (((turn_ends[to - 1] ?? 0) - (turn_ends[from] ?? 0)) * 1000) / (to - 1 - from)
 }
 
 async function measure(layout: Layout, { quick, folder }: BenchOptions): Promise<Line[]> {
   const rounds = quick ? 1 : layout.rounds
   const [few, many]: [Conversation[], Conversation[]] = [[], []]
-  const place = LAYOUTS.indexOf(layout)
+  const index = LAYOUTS.indexOf(layout)
   for (let round = 0; round < rounds; round++) {
-    few.push(await runConversation(layout, join(folder, `disk-${place}-${round}-few.db`), FEW_TURNS))
-    many.push(await runConversation(layout, join(folder, `disk-${place}-${round}-many.db`), MANY_TURNS))
+    few.push(await runConversation(layout, join(folder, `disk-${index}-${round}-few.db`), FEW_TURNS))
+    many.push(await runConversation(layout, join(folder, `disk-${index}-${round}-many.db`), MANY_TURNS))
   }
   const size = (found: Conversation[], turns: number) =>
     toFigure(found.map(({ bytes }) => bytes / (turns * TEXT_BYTES_PER_TURN)))
@@ -57,25 +57,25 @@ async function measure(layout: Layout, { quick, folder }: BenchOptions): Promise
   )
   const first = toFigure(many.map(({ turn_ends }) => microsecondsPerTurn(turn_ends, MANY_TURNS / 20, MANY_TURNS / 4)))
   const last = toFigure(many.map(({ turn_ends }) => microsecondsPerTurn(turn_ends, (MANY_TURNS * 3) / 4, MANY_TURNS)))
-  const flat = { text: 'flat: the last quarter ≤ 1.25× the first', met: last.median <= first.median * 1.25 }
+  const flat = { text: 'last quarter ≤ 1.25× the first', met: last.median <= first.median * 1.25 }
   return [
-    { what: layout.what, figure: size(few, FEW_TURNS), unit: '×', note: `bytes ÷ text, ${FEW_TURNS} turns` },
-    { what: `  ${MANY_TURNS} turns`, figure: size(many, MANY_TURNS), unit: '×', note: 'bytes ÷ text' },
+    { label: layout.label, figure: size(few, FEW_TURNS), unit: '×', note: `bytes ÷ text, ${FEW_TURNS} turns` },
+    { label: `  ${MANY_TURNS} turns`, figure: size(many, MANY_TURNS), unit: '×', note: 'bytes ÷ text' },
     {
-      what: `  from turn ${FEW_TURNS} to ${MANY_TURNS}`,
+      label: `  from turn ${FEW_TURNS} to ${MANY_TURNS}`,
       figure: growth,
       unit: '×',
-      aim: atMost(growth.median, 1.5, '×'),
+      target: atMost(growth.median, 1.5, '×'),
     },
-    { what: '  largest log', figure: toFigure(many.map(({ wal_bytes }) => wal_bytes / 1024 / 1024)), unit: 'MB' },
-    { what: '  a turn, first quarter', figure: first, unit: 'µs' },
-    { what: '  a turn, last quarter', figure: last, unit: 'µs', aim: flat },
+    { label: '  largest WAL', figure: toFigure(many.map(({ wal_bytes }) => wal_bytes / 1024 / 1024)), unit: 'MB' },
+    { label: '  µs per turn, first quarter', figure: first, unit: 'µs' },
+    { label: '  µs per turn, last quarter', figure: last, unit: 'µs', target: flat },
   ]
 }
 
 export const disk: Bench = {
   name: 'disk',
-  title: 'Disk for 1 KB of incompressible text each way and turn, after a checkpoint',
+  title: 'Disk space for turns with 1 KB of incompressible input and output, after a checkpoint',
   async run(options) {
     const lines: Line[] = []
     for (const layout of LAYOUTS) lines.push(...(await measure(layout, options)))

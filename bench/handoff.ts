@@ -12,27 +12,29 @@ import type { Bench, BenchOptions, Line } from './bench.ts'
 import { assertEqual, atMost } from './bench.ts'
 import type { StoreName } from './bench-engine.ts'
 import { openBenchEngine, openStore } from './bench-engine.ts'
+import { commonPrefixLength } from './common-prefix.ts'
 import { USAGE } from './plan.ts'
 import type { Contender } from './rounds.ts'
 import { findFigure, mapFigure, measureMs, runRounds, toFigure } from './rounds.ts'
 
 /*
- * A team of n agents in a chain: each answers, judges its own condition, and hands to the next; everyone reads all that was
- * said. The bare loop does the same with an array of messages, one streamed call for each agent, and no rules.
+ * A team of n agents in a chain: each responds, evaluates its own handoff condition, and hands off to the next; all agents
+ * read the whole conversation. The bare loop does the same with an array of messages, one streamed request per agent, and
+ * no rules.
  */
 
 const SIZES = [10, 50, 200] as const
-/** Far enough apart that the pages of the file do not matter. */
+/** Far enough apart that the page size of the file does not matter. */
 const STORED_SIZES = [50, 200, 800] as const
-/** What the team works on: some pages, as such work has. */
+/** A task description of several pages. */
 const BRIEF = Array.from(
   { length: 120 },
   (_, line) => `${line + 1}. A line of the brief that everyone reads, with facts.`,
 )
 const RESPONSE_TEXT =
-  'This part is done: the facts of the brief were checked, two of them were put right, and the rest can stay.'
+  'This part is done: the facts of the brief were checked, two of them were corrected, and the rest is fine.'
 
-const ANSWER = JSON.stringify({
+const RESPONSE = JSON.stringify({
   response: RESPONSE_TEXT,
   verdicts: [{ condition: 1, holds: true }],
   variables: [],
@@ -41,17 +43,17 @@ const ANSWER = JSON.stringify({
 const CHUNKS: readonly ModelChunk[] = [
   ...[0, 1, 2, 3].map((n) => ({
     type: 'text' as const,
-    text: ANSWER.slice((n * ANSWER.length) / 4, ((n + 1) * ANSWER.length) / 4),
+    text: RESPONSE.slice((n * RESPONSE.length) / 4, ((n + 1) * RESPONSE.length) / 4),
   })),
   { type: 'finish', stop: 'end', usage: USAGE },
 ]
 
 const agentName = (n: number) => `agent_${n}`
 
-/** The other end: a line to work on, and as much again for each agent alone. */
+/** The opposite case: a one-line task and long private instructions per agent. */
 const PRIVATE_PROMPTS = {
   message: 'Write a page about the sea.',
-  instructions: 'Look at what nobody else looks at. '.repeat(14),
+  instructions: 'Examine what no other agent reads. '.repeat(14),
 }
 
 function teamInputFor(agents: number, { message, instructions }: Partial<typeof PRIVATE_PROMPTS> = {}) {
@@ -67,10 +69,10 @@ function teamInputFor(agents: number, { message, instructions }: Partial<typeof 
         ...{
           from_agent: agentName(n),
           to_agent: agentName(n + 1),
-          condition: 'its part is done and round < {{ most }}',
+          condition: 'its part is done and round < {{ limit }}',
         },
       })),
-      context_variables: { most: 1_000_000 },
+      context_variables: { limit: 1_000_000 },
       limits: { max_rounds: 1_000_000 },
       after_work_behavior: 'terminate',
     },
@@ -78,34 +80,34 @@ function teamInputFor(agents: number, { message, instructions }: Partial<typeof 
   })
 }
 
-function benchModel(seen?: ModelRequest[]): Model {
+function benchModel(recorded?: ModelRequest[]): Model {
   return {
     name: 'double',
     async *stream(request) {
-      seen?.push({ ...request, messages: [...request.messages] })
+      recorded?.push({ ...request, messages: [...request.messages] })
       yield* CHUNKS
     },
   }
 }
 
-/** Plays the chain on a store; the output says how often a model was asked only to route. */
+/** Returns a function that runs the chain on a store; its output counts the router calls. */
 function chainRunner(
   store: Store,
-  seen?: ModelRequest[],
-  own?: typeof PRIVATE_PROMPTS,
+  recorded?: ModelRequest[],
+  prompts?: typeof PRIVATE_PROMPTS,
 ): (agents: number) => Promise<TeamOutput> {
-  const stage = openBenchEngine({ store, model: benchModel(seen) })
+  const benchEngine = openBenchEngine({ store, model: benchModel(recorded) })
   const inputs = new Map(
-    [...SIZES, ...STORED_SIZES].map((agents): [number, unknown] => [agents, teamInputFor(agents, own)]),
+    [...SIZES, ...STORED_SIZES].map((agents): [number, unknown] => [agents, teamInputFor(agents, prompts)]),
   )
   return async (agents) => {
     const input = inputs.get(agents)
     let output: TeamOutput | undefined
-    const run_id = await stage.run(async (context) => {
+    const run_id = await benchEngine.run(async (context) => {
       output = (await team.execute(context, input as never)).output as TeamOutput
     })
     assertEqual(output?.rounds, agents, `rounds of ${run_id}`)
-    assertEqual(output?.response, RESPONSE_TEXT, `answer of ${run_id}`)
+    assertEqual(output?.response, RESPONSE_TEXT, `response of ${run_id}`)
     return output as TeamOutput
   }
 }
@@ -118,8 +120,16 @@ async function runBareLoop(agents: number): Promise<void> {
   for (let n = 0; n < agents; n++) {
     let text = ''
     const session = { run_id: '', session_id: '', agent: agentName(n), turn: 1, marks: [] }
-    const asked = [...messages, userMessage(`You are ${agentName(n)}.`)]
-    const request = { key: '', model: 'double', system: 'A team.', messages: asked, tools: [], settings: {}, session }
+    const requestMessages = [...messages, userMessage(`You are ${agentName(n)}.`)]
+    const request = {
+      key: '',
+      model: 'double',
+      system: 'A team.',
+      messages: requestMessages,
+      tools: [],
+      settings: {},
+      session,
+    }
     for await (const chunk of model.stream(request, NEVER_ABORTED)) if (chunk.type === 'text') text += chunk.text
     messages.push(
       userMessage(JSON.stringify({ from: agentName(n), text: (JSON.parse(text) as { response: string }).response })),
@@ -129,45 +139,40 @@ async function runBareLoop(agents: number): Promise<void> {
 }
 
 function contenders(agents: number, { folder, quick }: BenchOptions): Contender[] {
-  // The same number of handoffs for every size, so that all of them are timed for about as long.
+  // The same number of handoffs for every size, so that all are measured for about as long.
   const runs = Math.max(1, Math.round((quick ? 400 : 2000) / agents))
-  const timed = (what: string, open: () => Promise<(agents: number) => Promise<unknown>>): Contender => ({
-    name: `${what} ${agents}`,
+  const contender = (label: string, open: () => Promise<(agents: number) => Promise<unknown>>): Contender => ({
+    name: `${label} ${agents}`,
     async round() {
-      const play = await open()
+      const runChain = await open()
       const ms = await measureMs(async () => {
-        for (let run = 0; run < runs; run++) await play(agents)
+        for (let run = 0; run < runs; run++) await runChain(agents)
       })
       return (ms * 1000) / (runs * agents)
     },
   })
-  const on = (which: StoreName) => async () => chainRunner(await openStore(which, folder))
-  return [timed('bare', async () => runBareLoop), timed('memory', on('memory')), timed('sqlite', on('sqlite'))]
+  const openChain = (store: StoreName) => async () => chainRunner(await openStore(store, folder))
+  return [
+    contender('bare', async () => runBareLoop),
+    contender('memory', openChain('memory')),
+    contender('sqlite', openChain('sqlite')),
+  ]
 }
 
-/** Of a request's bytes, how many stand at the start of an earlier one; in the order of providers, tools come first. */
-function sharedPrefixes(seen: readonly ModelRequest[]): number[] {
-  const texts = seen.map(({ system, tools, messages }) =>
-    [...tools.map((tool) => JSON.stringify(tool)), system, ...messages.map((one) => JSON.stringify(one))].join('\n'),
+/** Share of each request that is a prefix of an earlier one, in the order that providers cache: tools, system, messages. */
+function sharedPrefixes(requests: readonly ModelRequest[]): number[] {
+  const texts = requests.map(({ system, tools, messages }) =>
+    [...tools.map((tool) => JSON.stringify(tool)), system, ...messages.map((message) => JSON.stringify(message))].join(
+      '\n',
+    ),
   )
   return texts.map((text, index) => {
-    const before = texts.slice(0, index).map((earlier) => commonPrefixLength(earlier, text))
-    return Math.max(0, ...before) / text.length
+    const lengths = texts.slice(0, index).map((earlier) => commonPrefixLength(earlier, text))
+    return Math.max(0, ...lengths) / text.length
   })
 }
 
-function commonPrefixLength(a: string, b: string): number {
-  let low = 0
-  let high = Math.min(a.length, b.length)
-  while (low < high) {
-    const middle = Math.ceil((low + high) / 2)
-    if (a.slice(0, middle) === b.slice(0, middle)) low = middle
-    else high = middle - 1
-  }
-  return low
-}
-
-async function storedBytes(agents: number, folder: string): Promise<number> {
+async function measureStoredBytes(agents: number, folder: string): Promise<number> {
   const file = join(folder, `handoff-${agents}.db`)
   const store = await openSqlite(file)
   await chainRunner(store)(agents)
@@ -180,22 +185,22 @@ async function storedBytes(agents: number, folder: string): Promise<number> {
 
 export const handoff: Bench = {
   name: 'handoff',
-  title: 'A handoff in a team of 10, 50 and 200, all that was said before read by everyone',
+  title: 'A handoff in a team of 10, 50 and 200 agents that all read the whole conversation',
   async run(options) {
     const all = SIZES.flatMap((agents) => contenders(agents, options))
     const figures = await runRounds(all, { rounds: options.quick ? 3 : 9, warmups: 1 })
     const lines: Line[] = []
-    for (const where of ['bare', 'memory', 'sqlite'] as const) {
-      const [least] = SIZES
+    for (const variant of ['bare', 'memory', 'sqlite'] as const) {
+      const [smallest] = SIZES
       for (const agents of SIZES) {
-        const figure = findFigure(figures, `${where} ${agents}`)
-        const aim = where === 'memory' ? { aim: atMost(figure.median, 100, 'µs') } : undefined
-        lines.push({ what: `${where}, ${agents} agents`, figure, unit: 'µs', ...aim })
+        const figure = findFigure(figures, `${variant} ${agents}`)
+        const target = variant === 'memory' ? { target: atMost(figure.median, 100, 'µs') } : undefined
+        lines.push({ label: `${variant}, ${agents} agents`, figure, unit: 'µs', ...target })
       }
-      const base = findFigure(figures, `${where} ${least}`).median
-      const growth = mapFigure(findFigure(figures, `${where} ${SIZES.at(-1)}`), (value) => value / base)
-      const aim = where === 'bare' ? undefined : { aim: atMost(growth.median, 1.2, '×') }
-      lines.push({ what: `  ${SIZES.at(-1)} agents against ${least}`, figure: growth, unit: '×', ...aim })
+      const base = findFigure(figures, `${variant} ${smallest}`).median
+      const growth = mapFigure(findFigure(figures, `${variant} ${SIZES.at(-1)}`), (value) => value / base)
+      const target = variant === 'bare' ? undefined : { target: atMost(growth.median, 1.2, '×') }
+      lines.push({ label: `  ${SIZES.at(-1)} agents relative to ${smallest}`, figure: growth, unit: '×', ...target })
     }
     return [...lines, ...(await storedSizeLines(options)), ...(await requestLines())]
   },
@@ -203,18 +208,18 @@ export const handoff: Bench = {
 
 async function storedSizeLines({ folder }: BenchOptions): Promise<Line[]> {
   const bytes: number[] = []
-  for (const agents of STORED_SIZES) bytes.push(await storedBytes(agents, folder))
+  for (const agents of STORED_SIZES) bytes.push(await measureStoredBytes(agents, folder))
   const [few = 0, some = 0, many = 0] = bytes
   const early = (some - few) / (STORED_SIZES[1] - STORED_SIZES[0])
   const late = (many - some) / (STORED_SIZES[2] - STORED_SIZES[1])
-  const linear = { text: 'linear: the later ≤ 1.1× the earlier', met: late <= early * 1.1 }
+  const linear = { text: 'linear: later ≤ 1.1× earlier', met: late <= early * 1.1 }
   return [
-    { what: 'stored for one handoff, from 50 to 200 agents', figure: toFigure([early / 1024]), unit: 'KB' },
+    { label: 'stored per handoff, 50 to 200 agents', figure: toFigure([early / 1024]), unit: 'KB' },
     {
-      what: 'stored for one handoff, from 200 to 800 agents',
+      label: 'stored per handoff, 200 to 800 agents',
       figure: toFigure([late / 1024]),
       unit: 'KB',
-      aim: linear,
+      target: linear,
     },
   ]
 }
@@ -222,19 +227,22 @@ async function storedSizeLines({ folder }: BenchOptions): Promise<Line[]> {
 async function requestLines(): Promise<Line[]> {
   const lines: Line[] = []
   for (const agents of SIZES) {
-    const { least, line } = await measureRequests(agents)
-    lines.push({ ...line, aim: { text: '≥ 95 % sent before', met: least >= 0.95 } })
+    const { share, line } = await measureRequests(agents)
+    lines.push({ ...line, target: { text: '≥ 95 % cacheable', met: share >= 0.95 } })
   }
   const { line } = await measureRequests(SIZES[0], PRIVATE_PROMPTS)
-  return [...lines, { ...line, what: `${line.what}, a line to work on and 490 characters for each alone` }]
+  return [...lines, { ...line, label: `${line.label}, one-line task and 490 private characters per agent` }]
 }
 
-async function measureRequests(agents: number, own?: typeof PRIVATE_PROMPTS): Promise<{ least: number; line: Line }> {
-  const seen: ModelRequest[] = []
-  const { totals } = await chainRunner(await openStore('memory', ''), seen, own)(agents)
-  const least = Math.min(...sharedPrefixes(seen).slice(2))
-  const sent = seen.reduce((sum, { messages }) => sum + JSON.stringify(messages).length, 0)
-  const before = `from the third request on at least ${(100 * least).toFixed(1)} % of each sent before`
-  const note = `${before}; ${totals.router_calls} calls to route`
-  return { least, line: { what: `sent by ${agents} agents`, figure: toFigure([sent / 1024]), unit: 'KB', note } }
+async function measureRequests(
+  agents: number,
+  prompts?: typeof PRIVATE_PROMPTS,
+): Promise<{ share: number; line: Line }> {
+  const requests: ModelRequest[] = []
+  const { totals } = await chainRunner(await openStore('memory', ''), requests, prompts)(agents)
+  const share = Math.min(...sharedPrefixes(requests).slice(2))
+  const sent = requests.reduce((sum, { messages }) => sum + JSON.stringify(messages).length, 0)
+  const cached = `from the third request on at least ${(100 * share).toFixed(1)} % of each is a cached prefix`
+  const note = `${cached}; ${totals.router_calls} router calls`
+  return { share, line: { label: `requests of ${agents} agents`, figure: toFigure([sent / 1024]), unit: 'KB', note } }
 }

@@ -1,9 +1,6 @@
 import { readdirSync, readlinkSync } from 'node:fs'
 
-/*
- * Imports what it is told (nothing, without an argument) and says what that left behind. Usage:
- * node import-process.ts [FILE]; prints one line of JSON.
- */
+/* `node import-process.ts [FILE]` imports a file, or nothing, and prints time, memory and open sockets as one line of JSON. */
 
 export interface ImportReport {
   import_ms: number
@@ -11,7 +8,7 @@ export interface ImportReport {
   sockets: number
 }
 
-function sockets(): number {
+function countSockets(): number {
   try {
     return readdirSync('/proc/self/fd').filter((fd) => readLinkTarget(fd).startsWith('socket:')).length
   } catch {
@@ -27,12 +24,12 @@ function readLinkTarget(fd: string): string {
   }
 }
 
-const from = performance.now()
+const start = performance.now()
 const file = process.argv[2]
 if (file !== undefined) await import(file)
 const report: ImportReport = {
-  import_ms: performance.now() - from,
+  import_ms: performance.now() - start,
   rss_bytes: process.memoryUsage.rss(),
-  sockets: sockets(),
+  sockets: countSockets(),
 }
 process.stdout.write(`${JSON.stringify(report)}\n`)

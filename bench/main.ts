@@ -47,7 +47,7 @@ const BENCHES: readonly Bench[] = [
 function selectBenches(names: readonly string[]): readonly Bench[] {
   const known = BENCHES.map(({ name }) => name)
   const unknown = names.filter((name) => !known.includes(name))
-  if (unknown.length > 0) throw new Error(`no bench '${unknown.join("', '")}'; known: ${known.join(', ')}`)
+  if (unknown.length > 0) throw new Error(`unknown benchmark '${unknown.join("', '")}'; known: ${known.join(', ')}`)
   return names.length === 0 ? BENCHES : BENCHES.filter(({ name }) => names.includes(name))
 }
 
@@ -56,15 +56,15 @@ function print(text: string): void {
 }
 
 async function runAll(benches: readonly Bench[], options: BenchOptions): Promise<Record<string, Line[]>> {
-  const found: Record<string, Line[]> = {}
+  const results: Record<string, Line[]> = {}
   for (const bench of benches) {
-    const from = performance.now()
+    const start = performance.now()
     const lines = await bench.run(options)
-    found[bench.name] = lines
-    print(`\n${bench.title}  [${bench.name}, ${Math.round((performance.now() - from) / 1000)} s]`)
+    results[bench.name] = lines
+    print(`\n${bench.title}  [${bench.name}, ${Math.round((performance.now() - start) / 1000)} s]`)
     for (const line of lines) print(formatLine(line))
   }
-  return found
+  return results
 }
 
 const { values, positionals } = parseArgs({
@@ -75,12 +75,12 @@ const benches = selectBenches(positionals)
 const folder = mkdtempSync(join(values.folder ?? tmpdir(), 'troupe-bench-'))
 try {
   const machine = describeMachine(folder)
-  print(`${machine}\nmedian (least–most) of interleaved rounds; ratios are of medians; figures never fail the bench`)
-  const found = await runAll(benches, { quick: values.quick ?? false, folder })
-  const missed = Object.values(found).flatMap((lines) => lines.filter(({ aim }) => aim && !aim.met))
-  print(`\n${missed.length} of the aims were missed in this run`)
+  print(`${machine}\nmedian (min–max) of interleaved rounds; ratios are of medians; a missed target is no failure`)
+  const results = await runAll(benches, { quick: values.quick ?? false, folder })
+  const missed = Object.values(results).flatMap((lines) => lines.filter(({ target }) => target && !target.met))
+  print(`\n${missed.length} targets missed in this run`)
   if (positionals.length === 0) print(`\n${formatPeers().join('\n')}`)
-  if (values.json) writeFileSync(values.json, `${JSON.stringify({ machine, benches: found }, null, 2)}\n`)
+  if (values.json) writeFileSync(values.json, `${JSON.stringify({ machine, benches: results }, null, 2)}\n`)
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }

@@ -1,6 +1,6 @@
 /*
- * Figures of others. They were measured elsewhere on another day and machine, and are printed apart from ours: compare
- * orders of magnitude, not digits. What is measured here, in the same minute, are the bare loop and the AI SDK.
+ * Figures of other libraries, measured on another machine: compare orders of magnitude only. The bare loop and the AI SDK
+ * are measured here, together with Troupe.
  */
 
 interface Table {
@@ -11,8 +11,8 @@ interface Table {
 
 export const PEERS: readonly Table[] = [
   {
-    title: 'model latency 0, medians; none of them writes anything down',
-    head: ['', 'one turn µs', 'with a tool µs', 'fan-out 50 at 50 ms, over ideal', 'import ms over Node'],
+    title: 'no model latency, medians, no persistence',
+    head: ['', 'one turn µs', 'with a tool µs', 'fan-out 50 at 50 ms, overhead', 'import ms over Node'],
     rows: [
       ['bare loop', '0.6', '1.4', '1.2 ms', ''],
       ['AgentKit 0.13', '25', '198', '3.8 ms', '640'],
@@ -26,7 +26,7 @@ export const PEERS: readonly Table[] = [
   },
   {
     title: '200 durable turns, 120 KB of text',
-    head: ['', 'ms a turn, at 10 → 200', 'bytes ÷ text'],
+    head: ['', 'ms per turn, turn 10 → 200', 'bytes ÷ text'],
     rows: [
       ['bare SQLite', '0.06 → 0.04', '1.3×'],
       ['OpenAI RunState', '3.3 → 30', '1.3×'],
@@ -36,7 +36,7 @@ export const PEERS: readonly Table[] = [
     ],
   },
   {
-    title: '1,000 sessions × 5 turns at 100 ms, times the ideal 500 ms',
+    title: '1,000 sessions × 5 turns at 100 ms, relative to the ideal 500 ms',
     head: ['', '× ideal'],
     rows: [
       ['bare loop', '1.05×'],
@@ -49,7 +49,7 @@ export const PEERS: readonly Table[] = [
 ]
 
 export function formatPeers(): string[] {
-  const lines = ['Others, measured elsewhere on another day (not comparable to the digit)']
+  const lines = ['Other libraries, measured on another machine (orders of magnitude only)']
   for (const { title, head, rows } of PEERS) {
     const all = [head, ...rows]
     const widths = head.map((_, column) => Math.max(...all.map((row) => (row[column] ?? '').length)))

@@ -4,16 +4,16 @@ import type { Model, ModelChunk, Usage } from '../src/kernel/model.ts'
 import type { Tool } from '../src/kernel/tool.ts'
 import { defineTool } from '../src/kernel/tool.ts'
 
-/** The conversation that every contender holds: all model calls but the last ask for tools, the last answers. */
+/** The conversation of every contender: tool calls in every turn except the last, which responds with text. */
 export interface ConversationPlan {
-  /** Model calls for one instruction. */
+  /** Model requests per instruction. */
   turns: number
-  /** Tool calls in each turn but the last. */
+  /** Tool calls per turn, except the last. */
   calls: number
   tool: 'look' | 'act'
-  /** How long the model thinks before its first chunk. */
+  /** Delay before the first chunk. */
   latency_ms: number
-  /** Called before a model call is answered, with its ordinal in the conversation; a promise holds the answer up. */
+  /** Called before each response with the number of the turn; a returned promise delays the response. */
   onTurn?: (turn: number) => Promise<void> | undefined
 }
 
@@ -21,19 +21,19 @@ export const SINGLE_TURN: ConversationPlan = { turns: 1, calls: 0, tool: 'look',
 
 export const INSTRUCTIONS = 'You are a careful assistant. Use your tools when they help, and answer in one sentence.'
 export const INSTRUCTION = 'What is the answer to the question in the file that was mentioned before?'
-export const PIECES = ['The answer ', 'that the file ', 'gives to this ', 'question is 42.'] as const
-export const ANSWER = PIECES.join('')
+export const TEXT_CHUNKS = ['The answer ', 'that the file ', 'gives to this ', 'question is 42.'] as const
+export const RESPONSE = TEXT_CHUNKS.join('')
 export const TOOL_INPUT = { path: 'notes/question.txt' }
 export const TOOL_OUTPUT = 'The file has one line.'
 export const USAGE: Usage = { input: 120, output: 12, cache_read: 0, cache_write: 0, reasoning: 0 }
 
 export const toolSchema = z.object({ path: z.string() })
 
-/** The one tool of a plan: it does nothing, so that only the way to it is measured. */
+/** The tool of a plan: it does nothing, so that only the overhead is measured. */
 export function planTool(plan: ConversationPlan): Tool {
   return defineTool({
     name: plan.tool,
-    description: 'Looks at a file and says what is in it.',
+    description: 'Reads a file and describes its content.',
     category: plan.tool === 'act' ? 'action' : 'perception',
     kind: plan.tool === 'act' ? 'act' : 'read',
     input: toolSchema,
@@ -42,7 +42,7 @@ export function planTool(plan: ConversationPlan): Tool {
 }
 
 const answerChunks: readonly ModelChunk[] = [
-  ...PIECES.map((text) => ({ type: 'text' as const, text })),
+  ...TEXT_CHUNKS.map((text) => ({ type: 'text' as const, text })),
   { type: 'finish', stop: 'end', usage: USAGE },
 ]
 
@@ -56,7 +56,7 @@ function toolCallChunks(plan: ConversationPlan, turn: number): ModelChunk[] {
   return [...calls, { type: 'finish', stop: 'tool_calls', usage: USAGE }]
 }
 
-/** The model double: streams the plan's chunks. The bare loop and Troupe are both given this one. */
+/** Model that streams the chunks of the plan; used by the bare loop and by Troupe. */
 export function planModel(plan: ConversationPlan): Model {
   const script = Array.from({ length: plan.turns }, (_, index) =>
     index + 1 < plan.turns ? toolCallChunks(plan, index + 1) : answerChunks,
@@ -65,8 +65,8 @@ export function planModel(plan: ConversationPlan): Model {
     name: 'double',
     async *stream(request) {
       const { turn } = request.session
-      const held = plan.onTurn?.(turn)
-      if (held) await held
+      const blocked = plan.onTurn?.(turn)
+      if (blocked) await blocked
       if (plan.latency_ms > 0) await delay(plan.latency_ms)
       for (const chunk of script[turn - 1] ?? answerChunks) yield chunk
     },

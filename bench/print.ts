@@ -9,7 +9,7 @@ const FILE_SYSTEMS: Readonly<Record<number, string>> = {
   1481003842: 'xfs',
 }
 
-/** Where and when: a figure without it says nothing. */
+/** Date, Node version, processor and file system. */
 export function describeMachine(folder: string): string {
   const { type } = statfsSync(folder)
   const disk = FILE_SYSTEMS[type] ?? `file system 0x${type.toString(16)}`
@@ -18,16 +18,16 @@ export function describeMachine(folder: string): string {
   return `${day} · Node ${process.versions.node} · ${availableParallelism()} × ${cpu} · ${disk}`
 }
 
-/** One line of the output: figure, spread, ratios, aim. */
-export function formatLine({ what, figure, unit, times, aim, note }: Line): string {
-  const ratios = Object.entries(times ?? {}).map(([name, ratio]) => `${formatDigits(ratio)}× ${name}`)
+/** Formats one line: figure, spread, ratios, target. */
+export function formatLine({ label, figure, unit, ratios, target, note }: Line): string {
+  const ratioTexts = Object.entries(ratios ?? {}).map(([name, ratio]) => `${formatDigits(ratio)}× ${name}`)
   const parts = [
-    what.padEnd(56),
+    label.padEnd(56),
     formatValue(figure.median, unit).padStart(12),
     formatSpread(figure).padStart(20),
-    ...ratios.map((ratio) => ratio.padStart(20)),
+    ...ratioTexts.map((text) => text.padStart(20)),
     note ?? '',
-    aim ? `aim ${aim.text}: ${aim.met ? 'ok' : 'MISS'}` : '',
+    target ? `target ${target.text}: ${target.met ? 'ok' : 'MISS'}` : '',
   ]
   return `  ${parts.filter((part) => part !== '').join('  ')}`.trimEnd()
 }
@@ -40,9 +40,9 @@ function formatValue(value: number, unit: Unit): string {
   return unit === '×' ? `${formatDigits(value)}×` : `${formatDigits(value)} ${unit}`
 }
 
-/** Three significant digits are more than such a machine can promise. */
+/** Formats at most three significant digits. */
 function formatDigits(value: number): string {
-  const size = Math.abs(value)
-  const places = size >= 100 ? 0 : size >= 10 ? 1 : 2
+  const magnitude = Math.abs(value)
+  const places = magnitude >= 100 ? 0 : magnitude >= 10 ? 1 : 2
   return value.toLocaleString('en-US', { minimumFractionDigits: 0, maximumFractionDigits: places })
 }

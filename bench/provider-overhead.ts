@@ -8,6 +8,7 @@ import type { Bench, BenchOptions, Line } from './bench.ts'
 import { assertEqual, atMost } from './bench.ts'
 import type { StoreName } from './bench-engine.ts'
 import { benchAgent, openBenchEngine, openStore } from './bench-engine.ts'
+import { sequentialContender } from './conversation-rounds.ts'
 import { INSTRUCTION, INSTRUCTIONS } from './plan.ts'
 import type { ResponseEncoder } from './provider-responses.ts'
 import { encodeAnthropic, encodeChatCompletions, streamingFetch } from './provider-responses.ts'
@@ -15,14 +16,14 @@ import type { Contender } from './rounds.ts'
 import { findFigure, measureMs, ratiosTo, runRounds } from './rounds.ts'
 
 /*
- * One streamed answer of 500 pieces. Each contender is given the same bytes by the same package: called by hand, through
- * the model port, and as a session of a run with budget, journal and deltas for those who watch.
+ * One streamed response of 500 chunks. Each contender gets the same bytes from the same provider package: called directly,
+ * through the model port, and in a session with budget, journal and streaming.
  */
 
-const PIECES = Array.from({ length: 500 }, (_, index) => `word ${index} `)
-const ANSWER = PIECES.join('')
+const TEXT_CHUNKS = Array.from({ length: 500 }, (_, index) => `word ${index} `)
+const RESPONSE = TEXT_CHUNKS.join('')
 const KEY = 'none'
-const DIRECT = 'doStream, by hand'
+const DIRECT = 'doStream, called directly'
 const NEVER_ABORTED = new AbortController().signal
 
 interface Provider {
@@ -30,7 +31,7 @@ interface Provider {
   model: string
   variable: string
   encode: ResponseEncoder
-  make(fetch: typeof globalThis.fetch): LanguageModelV4
+  createModel(fetch: typeof globalThis.fetch): LanguageModelV4
 }
 
 const PROVIDERS: readonly Provider[] = [
@@ -39,14 +40,14 @@ const PROVIDERS: readonly Provider[] = [
     model: 'anthropic/claude-haiku-4-5',
     variable: 'ANTHROPIC_API_KEY',
     encode: encodeAnthropic,
-    make: (fetch) => createAnthropic({ apiKey: KEY, fetch })('claude-haiku-4-5'),
+    createModel: (fetch) => createAnthropic({ apiKey: KEY, fetch })('claude-haiku-4-5'),
   },
   {
     name: 'OpenAI chat',
     model: 'openai-chat/gpt-4o',
     variable: 'OPENAI_API_KEY',
     encode: encodeChatCompletions,
-    make: (fetch) => createOpenAI({ apiKey: KEY, fetch }).chat('gpt-4o'),
+    createModel: (fetch) => createOpenAI({ apiKey: KEY, fetch }).chat('gpt-4o'),
   },
 ]
 
@@ -71,7 +72,7 @@ async function readDirectly(model: LanguageModelV4): Promise<string> {
 
 async function readThroughPort(model: Model): Promise<string> {
   const session = { run_id: '', session_id: '', agent: 'bench', turn: 1, marks: [] }
-  const asked = {
+  const request = {
     key: '',
     model: model.name,
     system: INSTRUCTIONS,
@@ -80,39 +81,27 @@ async function readThroughPort(model: Model): Promise<string> {
     session,
   }
   let text = ''
-  for await (const chunk of model.stream({ ...asked, messages: [userMessage(INSTRUCTION)] }, NEVER_ABORTED)) {
+  for await (const chunk of model.stream({ ...request, messages: [userMessage(INSTRUCTION)] }, NEVER_ABORTED)) {
     if (chunk.type === 'text') text += chunk.text
   }
   return text
 }
 
-function repeatedContender(name: string, count: number, talk: () => Promise<string>): Contender {
+function troupeContender(model: Model, count: number, options: { store: StoreName; folder: string }): Contender {
   return {
-    name,
+    name: options.store === 'memory' ? 'Troupe in memory' : 'Troupe on SQLite',
     async round() {
-      const ms = await measureMs(async () => {
-        for (let index = 0; index < count; index++) assertEqual(await talk(), ANSWER, name)
-      })
-      return (ms * 1000) / count
-    },
-  }
-}
-
-function troupeContender(model: Model, count: number, where: { store: StoreName; folder: string }): Contender {
-  return {
-    name: where.store === 'memory' ? 'Troupe in memory' : 'Troupe on SQLite',
-    async round() {
-      const stage = openBenchEngine({ store: await openStore(where.store, where.folder), model })
+      const benchEngine = openBenchEngine({ store: await openStore(options.store, options.folder), model })
       const agent = benchAgent([])
       const ms = await measureMs(() =>
-        stage.run(async (context) => {
+        benchEngine.run(async (context) => {
           for (let index = 0; index < count; index++) {
             const { text } = await context.perform(agent, { instruction: INSTRUCTION }, { key: `s/${index}` })
-            assertEqual(text, ANSWER, 'the answer')
+            assertEqual(text, RESPONSE, 'the response')
           }
         }),
       )
-      await stage.close()
+      await benchEngine.close()
       return (ms * 1000) / count
     },
   }
@@ -120,32 +109,32 @@ function troupeContender(model: Model, count: number, where: { store: StoreName;
 
 async function measure(provider: Provider, { quick, folder }: BenchOptions): Promise<Line[]> {
   const count = quick ? 10 : 40
-  const fetch = streamingFetch(provider.encode(PIECES))
-  const bare = provider.make(fetch)
+  const fetch = streamingFetch(provider.encode(TEXT_CHUNKS))
+  const direct = provider.createModel(fetch)
   const model = await loadProviderModel(provider.model, { env: { [provider.variable]: KEY }, fetch })
   const contenders = [
-    repeatedContender(DIRECT, count, () => readDirectly(bare)),
-    repeatedContender('the model port', count, () => readThroughPort(model)),
+    sequentialContender(DIRECT, { count, expected: RESPONSE, respond: () => readDirectly(direct) }),
+    sequentialContender('the model port', { count, expected: RESPONSE, respond: () => readThroughPort(model) }),
     troupeContender(model, count, { store: 'memory', folder }),
     troupeContender(model, count, { store: 'sqlite', folder }),
   ]
   const figures = await runRounds(contenders, { rounds: quick ? 5 : 15, warmups: 2 })
   return [...figures.keys()].map((name): Line => {
-    const times = ratiosTo(figures, name, [DIRECT])
-    const ratio = times[DIRECT]
+    const ratios = ratiosTo(figures, name, [DIRECT])
+    const ratio = ratios[DIRECT]
     return {
-      what: `${provider.name}: ${name}`,
+      label: `${provider.name}: ${name}`,
       figure: findFigure(figures, name),
       unit: 'µs',
-      times,
-      ...(ratio === undefined ? undefined : { aim: atMost(ratio, 1.1, '×') }),
+      ratios,
+      ...(ratio === undefined ? undefined : { target: atMost(ratio, 1.1, '×') }),
     }
   })
 }
 
 export const providerOverhead: Bench = {
   name: 'provider',
-  title: 'A streamed answer of 500 pieces through a provider package: by hand, and as Troupe calls it',
+  title: 'A streamed response of 500 chunks through a provider package: called directly, and through Troupe',
   async run(options) {
     const lines: Line[] = []
     for (const provider of PROVIDERS) lines.push(...(await measure(provider, options)))

@@ -1,6 +1,6 @@
 import type { Figure } from './bench.ts'
 
-/** Someone who does the same work in another way. `round` does it once and returns what it cost. */
+/** An implementation under comparison. `round` executes the work and returns its cost. */
 export interface Contender {
   name: string
   round(): Promise<number>
@@ -12,15 +12,15 @@ export interface RoundOptions {
 }
 
 /**
- * Lets the contenders take turns, so that a busy moment of the machine falls on all of them, and begins each round with
- * another one, so that nobody always works in the garbage of the same neighbour.
+ * Interleaves the contenders, so that background load affects all of them, and rotates the order, so that no contender
+ * always follows the garbage of the same predecessor.
  */
 export async function runRounds(contenders: readonly Contender[], options: RoundOptions): Promise<Map<string, Figure>> {
   const { rounds, warmups = 1 } = options
   const costs = new Map<string, number[]>(contenders.map(({ name }) => [name, []]))
   for (let round = -warmups; round < rounds; round++) {
-    for (let place = 0; place < contenders.length; place++) {
-      const contender = contenders[(place + round + warmups) % contenders.length]
+    for (let position = 0; position < contenders.length; position++) {
+      const contender = contenders[(position + round + warmups) % contenders.length]
       if (!contender) continue
       const cost = await contender.round()
       if (round >= 0) costs.get(contender.name)?.push(cost)
@@ -38,19 +38,19 @@ export function toFigure(values: readonly number[]): Figure {
   return { median, min: sorted[0] ?? 0, max: sorted.at(-1) ?? 0, rounds: sorted.length }
 }
 
-/** The same figure in another unit, or less a constant. */
-export function mapFigure(figure: Figure, change: (value: number) => number): Figure {
-  const [low, high] = [change(figure.min), change(figure.max)].sort((a, b) => a - b)
-  return { ...figure, median: change(figure.median), min: low ?? 0, max: high ?? 0 }
+/** Applies a monotonic function to a figure, e.g. a change of unit. */
+export function mapFigure(figure: Figure, convert: (value: number) => number): Figure {
+  const [low, high] = [convert(figure.min), convert(figure.max)].sort((a, b) => a - b)
+  return { ...figure, median: convert(figure.median), min: low ?? 0, max: high ?? 0 }
 }
 
 export function findFigure(figures: ReadonlyMap<string, Figure>, name: string): Figure {
   const figure = figures.get(name)
-  if (!figure) throw new Error(`nobody called '${name}' was measured`)
+  if (!figure) throw new Error(`no figure of '${name}'`)
   return figure
 }
 
-/** Ratios of one contender to those named, where they were measured. */
+/** Ratios of one contender to the others that were measured. */
 export function ratiosTo(
   figures: ReadonlyMap<string, Figure>,
   name: string,
@@ -65,9 +65,9 @@ export function ratiosTo(
   return ratios
 }
 
-/** Runs the work and returns the milliseconds it took. */
+/** Returns the elapsed milliseconds. */
 export async function measureMs(work: () => Promise<unknown>): Promise<number> {
-  const from = performance.now()
+  const start = performance.now()
   await work()
-  return performance.now() - from
+  return performance.now() - start
 }

@@ -2,21 +2,21 @@ import type { RecordedQuestion } from './vote-generator.ts'
 
 const MAX_PROBLEMS = 10
 
-/** Reads recorded answers, one JSON object a line. Every line that is none is named; nothing is measured without it. */
+/** Parses recorded answers, one JSON object per line; throws with every invalid line. */
 export function parseQuestions(text: string, name: string): RecordedQuestion[] {
-  const complaints: string[] = []
+  const problems: string[] = []
   const recorded = text.split('\n').flatMap((line, index) => {
     if (line.trim() === '') return []
-    const found = parseQuestion(line)
-    if (typeof found !== 'string') return [found]
-    complaints.push(`${name}:${index + 1}: ${found}`)
+    const parsed = parseQuestion(line)
+    if (typeof parsed !== 'string') return [parsed]
+    problems.push(`${name}:${index + 1}: ${parsed}`)
     return []
   })
-  if (complaints.length > 0) {
-    const more = complaints.length > MAX_PROBLEMS ? [`and ${complaints.length - MAX_PROBLEMS} more lines`] : []
-    throw new Error([...complaints.slice(0, MAX_PROBLEMS), ...more].join('\n'))
+  if (problems.length > 0) {
+    const more = problems.length > MAX_PROBLEMS ? [`and ${problems.length - MAX_PROBLEMS} more lines`] : []
+    throw new Error([...problems.slice(0, MAX_PROBLEMS), ...more].join('\n'))
   }
-  if (recorded.length === 0) throw new Error(`${name}: no recorded answers in it`)
+  if (recorded.length === 0) throw new Error(`${name} contains no recorded answers`)
   return recorded
 }
 
@@ -24,16 +24,16 @@ export function formatQuestions(recorded: readonly RecordedQuestion[]): string {
   return recorded.map((each) => `${JSON.stringify(each)}\n`).join('')
 }
 
-/** The line, or what is wrong with it. */
+/** Returns the question, or the problem as text. */
 function parseQuestion(line: string): RecordedQuestion | string {
   const value = parseJson(line)
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'is not a JSON object'
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'not a JSON object'
   const { question, truth, answers } = value as Record<string, unknown>
-  if (typeof question !== 'string') return "'question' is not a text"
-  if (!isAnswer(truth)) return "'truth' is neither a text nor a number"
-  if (!Array.isArray(answers) || answers.length === 0) return "'answers' is not a list of answers"
-  const at = answers.findIndex((answer) => answer !== null && !isAnswer(answer))
-  if (at >= 0) return `'answers[${at}]' is neither a text, a number nor null`
+  if (typeof question !== 'string') return "'question' must be a string"
+  if (!isAnswer(truth)) return "'truth' must be a string or a number"
+  if (!Array.isArray(answers) || answers.length === 0) return "'answers' must be a non-empty list"
+  const invalid = answers.findIndex((answer) => answer !== null && !isAnswer(answer))
+  if (invalid >= 0) return `'answers[${invalid}]' must be a string, a number or null`
   return { question, truth: String(truth), answers: answers.map((answer) => (answer === null ? null : String(answer))) }
 }
 

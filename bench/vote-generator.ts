@@ -1,6 +1,6 @@
 import { seededRandom } from '../src/testing/seeded-random.ts'
 
-/** One recorded question: what is true, and what each voter answered. The same place is the same voter. */
+/** One question with its true answer and the answer of each voter, by index. */
 export interface RecordedQuestion {
   question: string
   truth: string
@@ -13,36 +13,36 @@ export interface GeneratorOptions {
   voters: number
 }
 
-/** How far voters differ, in log odds: at 0.7 the best of forty are right twice as often as the worst on hard questions. */
+/** Standard deviation of the voters' strength in log odds: at 0.7 the best of forty are right twice as often as the worst on hard questions. */
 const STRENGTH_SPREAD = 0.7
-/** Who is wrong is often wrong in the same way: at least this share, up to all of them, falls for one tempting answer. */
+/** Wrong answers are correlated: at least this share of them is the same one. */
 const MIN_SHARED_ERROR = 0.3
 const OTHER_ANSWERS = 8
 
 /**
- * Questions whose difficulty, the chance that an average voter is right, is spread as Beta(2, 0.5): most are easy, some
- * are hopeless. Wrong answers are correlated, and each voter has a strength of their own.
+ * Generates questions whose probability of a right answer follows Beta(2, 0.5): most are easy, some nearly impossible.
+ * Wrong answers are correlated, and voters differ in strength.
  */
 export function generateQuestions({ seed, questions, voters }: GeneratorOptions): RecordedQuestion[] {
   const random = seededRandom(seed)
   const strengths = Array.from({ length: voters }, () => STRENGTH_SPREAD * normal(random))
   return Array.from({ length: questions }, (_, index) => {
-    const ease = beta(random, 2, 0.5)
-    const tempted = MIN_SHARED_ERROR + (1 - MIN_SHARED_ERROR) * random()
+    const probability = beta(random, 2, 0.5)
+    const sharedError = MIN_SHARED_ERROR + (1 - MIN_SHARED_ERROR) * random()
     const truth = String(Math.floor(random() * 9000) + 1000)
     const wrong = Array.from({ length: OTHER_ANSWERS + 1 }, (_, offset) => String(Number(truth) + 7 * (offset + 1)))
     const answers = strengths.map((strength) => {
-      if (random() < shiftOdds(ease, strength)) return truth
-      return (random() < tempted ? wrong[0] : wrong[1 + Math.floor(random() * OTHER_ANSWERS)]) ?? null
+      if (random() < shiftOdds(probability, strength)) return truth
+      return (random() < sharedError ? wrong[0] : wrong[1 + Math.floor(random() * OTHER_ANSWERS)]) ?? null
     })
     return { question: `question ${index + 1}`, truth, answers }
   })
 }
 
-/** A chance moved by so many log odds. */
-function shiftOdds(chance: number, by: number): number {
-  if (chance <= 0 || chance >= 1) return chance
-  return 1 / (1 + Math.exp(-(Math.log(chance / (1 - chance)) + by)))
+/** Shifts a probability by log odds. */
+function shiftOdds(probability: number, logOdds: number): number {
+  if (probability <= 0 || probability >= 1) return probability
+  return 1 / (1 + Math.exp(-(Math.log(probability / (1 - probability)) + logOdds)))
 }
 
 function normal(random: () => number): number {
@@ -54,7 +54,7 @@ function beta(random: () => number, a: number, b: number): number {
   return x / (x + y)
 }
 
-/** Rejection from a cubed normal; below a shape of 1 by way of the next higher one. */
+/** Marsaglia–Tsang sampling; shapes below 1 are derived from shape + 1. */
 function gamma(random: () => number, shape: number): number {
   if (shape < 1) return gamma(random, shape + 1) * (1 - random()) ** (1 / shape)
   const d = shape - 1 / 3

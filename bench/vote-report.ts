@@ -4,35 +4,35 @@ import type { GroupedQuestion, VoteOutcome } from './vote-tally.ts'
 import { countVotes, countVotesUntilSettled } from './vote-tally.ts'
 
 export interface Row {
-  what: string
-  /** Per cent. */
+  label: string
+  /** Percent. */
   accuracy: number
   ties: number
   voters: number
-  /** The standard error of the difference in accuracy to the vote of all, in points; questions are what is drawn. */
+  /** Standard error, in percentage points, of the difference in accuracy to the vote of all, over the questions. */
   error?: number
 }
 
 const SIZES = [1, 3, 5, 10, 40]
 const BETA = 0.95
-/** Enough that the order in which voters are asked stands for nothing. */
+/** Enough samples that the order of the voters does not matter. */
 const DRAWS = 40_000
 
-/** Accuracy and mean number of voters for votes of fixed sizes and for those that stop. */
+/** Accuracy and mean number of voters for fixed sizes and for early stopping. */
 export function sizeRows(
   questions: readonly GroupedQuestion[],
   seed: number,
 ): { rows: Row[]; orderings: number; all: number } {
   const all = Math.min(40, Math.max(...questions.map(({ groups }) => groups.length)))
   const orderings = Math.max(1, Math.min(20, Math.ceil(DRAWS / questions.length)))
-  const ways: [what: string, vote: (question: GroupedQuestion, voters: readonly number[]) => VoteOutcome][] = [
+  const methods: [label: string, vote: (question: GroupedQuestion, voters: readonly number[]) => VoteOutcome][] = [
     ...SIZES.filter((size) => size < all).map(
       (size): [string, (q: GroupedQuestion, v: readonly number[]) => VoteOutcome] => [
-        voters(size),
+        formatVoters(size),
         (question, order) => countVotes(question, order.slice(0, size)),
       ],
     ),
-    [voters(all), countVotes],
+    [formatVoters(all), countVotes],
     ['exact stop', (question, order) => countVotesUntilSettled(question, order, { wave: 1 })],
     ['exact stop, waves of 3', (question, order) => countVotesUntilSettled(question, order, { wave: 3 })],
     [`Beta stop at ${BETA}`, (question, order) => countVotesUntilSettled(question, order, { wave: 1, beta: BETA })],
@@ -41,26 +41,26 @@ export function sizeRows(
       (question, order) => countVotesUntilSettled(question, order, { wave: 3, beta: BETA }),
     ],
   ]
-  const found = ways.map((): VoteOutcome[] => [])
+  const found = methods.map((): VoteOutcome[] => [])
   const random = seededRandom(seed)
   for (let round = 0; round < orderings; round++) {
     for (const question of questions) {
-      // Every way of voting hears the same voters in the same order, so that only the way differs.
-      const order = shuffledOrder(question.groups.length, random).slice(0, all)
-      for (const [way, [, vote]] of ways.entries()) found[way]?.push(vote(question, order))
+      // Every method gets the same voters in the same order.
+      const order = shuffleIndexes(question.groups.length, random).slice(0, all)
+      for (const [method, [, vote]] of methods.entries()) found[method]?.push(vote(question, order))
     }
   }
-  const whole = found[ways.findIndex(([what]) => what === voters(all))] ?? []
-  const rows = ways.map(([what], way) => {
-    const verdicts = found[way] ?? []
-    return { ...toRow(what, verdicts), error: standardError(verdicts, whole, questions.length) }
+  const whole = found[methods.findIndex(([label]) => label === formatVoters(all))] ?? []
+  const rows = methods.map(([label], method) => {
+    const verdicts = found[method] ?? []
+    return { ...toRow(label, verdicts), error: standardError(verdicts, whole, questions.length) }
   })
   return { rows, orderings, all }
 }
 
 /**
- * How far the difference between two ways of voting may be chance. Orderings of one question are not independent, so that
- * each question counts once, with the mean over its orderings.
+ * Standard error of the difference between two methods. Orderings of one question are not independent, so each question
+ * counts once, with the mean over its orderings.
  */
 function standardError(verdicts: readonly VoteOutcome[], whole: readonly VoteOutcome[], questions: number): number {
   const right = (verdict: VoteOutcome | undefined) => (verdict?.right ? 1 : 0)
@@ -75,35 +75,35 @@ function standardError(verdicts: readonly VoteOutcome[], whole: readonly VoteOut
   return 100 * Math.sqrt(spread / questions)
 }
 
-/** How often a majority of a given size is right, and what the other half of the questions would have promised. */
+/** Accuracy by level of agreement, and the confidence calibrated on the other half of the questions. */
 export function levelRows(
   questions: readonly GroupedQuestion[],
-): { level: string; cases: number; accuracy: number; promised: number | undefined }[] {
+): { level: string; cases: number; accuracy: number; predicted: number | undefined }[] {
   const cases = questions.map((question) => {
     const { agreement, right } = countVotes(question, allVoters(question))
     return { agreement, correct: right }
   })
-  const [learnt, tried] = [cases.filter((_, index) => index % 2 === 0), cases.filter((_, index) => index % 2 === 1)]
+  const [training, test] = [cases.filter((_, index) => index % 2 === 0), cases.filter((_, index) => index % 2 === 1)]
   return [0, 0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1].flatMap((from, index, bounds) => {
     const to = bounds[index + 1] ?? 1.01
-    const here = tried.filter(({ agreement }) => agreement >= from && agreement < to)
-    if (here.length === 0) return []
-    const promises = here.flatMap(({ agreement }) => calibrateAgreement(agreement, learnt)?.confidence ?? [])
+    const level = test.filter(({ agreement }) => agreement >= from && agreement < to)
+    if (level.length === 0) return []
+    const promises = level.flatMap(({ agreement }) => calibrateAgreement(agreement, training)?.confidence ?? [])
     return [
       {
         level: from === 1 ? '100 %' : `${Math.round(from * 100)} to below ${Math.round(to * 100)} %`,
-        cases: here.length,
-        accuracy: percent(here.filter(({ correct }) => correct).length, here.length),
-        promised: promises.length === 0 ? undefined : percent(sum(promises), promises.length),
+        cases: level.length,
+        accuracy: percent(level.filter(({ correct }) => correct).length, level.length),
+        predicted: promises.length === 0 ? undefined : percent(sum(promises), promises.length),
       },
     ]
   })
 }
 
-/** One voice one vote, against weights by what each voter got right in the other half of the questions. */
+/** Plurality against a vote weighted by each voter's accuracy on the other half of the questions. */
 export function weightRows(
   questions: readonly GroupedQuestion[],
-): { what: string; plurality: number; weighted: number }[] {
+): { label: string; plurality: number; weighted: number }[] {
   const halves = [0, 1].map((half) => questions.filter((_, index) => index % 2 === half))
   const weights = halves.map(weightsFrom)
   const most = Math.max(...questions.map(({ groups }) => groups.length))
@@ -114,14 +114,14 @@ export function weightRows(
       const counts = [0, 0]
       halves.forEach((half, index) => {
         for (const question of half) {
-          const some = allVoters(question).slice(0, size)
-          if (countVotes(question, some).right) counts[0] = (counts[0] ?? 0) + 1
-          if (countVotes(question, some, weights[1 - index]).right) counts[1] = (counts[1] ?? 0) + 1
+          const selected = allVoters(question).slice(0, size)
+          if (countVotes(question, selected).right) counts[0] = (counts[0] ?? 0) + 1
+          if (countVotes(question, selected, weights[1 - index]).right) counts[1] = (counts[1] ?? 0) + 1
         }
       })
       const [plain = 0, weighted = 0] = counts
       return {
-        what: `the first ${size}`,
+        label: `the first ${size}`,
         plurality: percent(plain, questions.length),
         weighted: percent(weighted, questions.length),
       }
@@ -136,17 +136,17 @@ function weightsFrom(questions: readonly GroupedQuestion[]): number[] {
   })
 }
 
-function toRow(what: string, verdicts: readonly VoteOutcome[]): Row {
+function toRow(label: string, verdicts: readonly VoteOutcome[]): Row {
   const count = (test: (each: VoteOutcome) => boolean) => percent(verdicts.filter(test).length, verdicts.length)
   return {
-    what,
+    label,
     accuracy: count(({ right }) => right),
     ties: count(({ tie }) => tie),
     voters: sum(verdicts.map((each) => each.voters)) / verdicts.length,
   }
 }
 
-function voters(count: number): string {
+function formatVoters(count: number): string {
   return count === 1 ? '1 voter' : `${count} voters`
 }
 
@@ -154,7 +154,7 @@ function allVoters({ groups }: GroupedQuestion): number[] {
   return groups.map((_, voter) => voter)
 }
 
-function shuffledOrder(count: number, random: () => number): number[] {
+function shuffleIndexes(count: number, random: () => number): number[] {
   const order = Array.from({ length: count }, (_, index) => index)
   for (let last = count - 1; last > 0; last--) {
     const other = Math.floor(random() * (last + 1))

@@ -3,32 +3,32 @@ import type { Ballot } from '../src/judgement/vote/vote.ts'
 import { checkEarlyStop, tally } from '../src/judgement/vote/vote.ts'
 import type { RecordedQuestion } from './vote-generator.ts'
 
-/** A question with its answers as groups: -1 is no answer. */
+/** A question with the answer group of each voter; -1 means no answer. */
 export interface GroupedQuestion {
   groups: number[]
   truth: number
 }
 
-/** The answers grouped as the product groups them, by their text alone. */
+/** Groups the answers by normalised text, with the function that `collaborate` uses. */
 export function groupAnswers({ truth, answers }: RecordedQuestion): GroupedQuestion {
   const texts = [truth, ...answers.map((answer) => answer ?? '')]
-  const groupOf: number[] = []
+  const groupByIndex: number[] = []
   clusterTexts(texts, { similarity: () => 0 }).groups.forEach((members, group) => {
-    for (const member of members) groupOf[member] = group
+    for (const member of members) groupByIndex[member] = group
   })
-  const groups = answers.map((answer, index) => (answer?.trim() ? (groupOf[index + 1] ?? -1) : -1))
-  return { groups, truth: groupOf[0] ?? 0 }
+  const groups = answers.map((answer, index) => (answer?.trim() ? (groupByIndex[index + 1] ?? -1) : -1))
+  return { groups, truth: groupByIndex[0] ?? 0 }
 }
 
 export interface VoteOutcome {
   right: boolean
   tie: boolean
   voters: number
-  /** The largest group's share of those who answered. */
+  /** Share of the largest group among the voters that answered. */
   agreement: number
 }
 
-/** The vote of these voters; `weights` by voter, 1 where none is given. */
+/** Counts the votes of these voters; the default weight is 1. */
 export function countVotes(
   { groups, truth }: GroupedQuestion,
   voters: readonly number[],
@@ -39,27 +39,27 @@ export function countVotes(
     'weighted',
     ballots.map((ballot) => ({ ...ballot, agent: '', critical: false })),
   )
-  const heads = new Map<number, number>()
-  for (const { group } of ballots) heads.set(group, (heads.get(group) ?? 0) + 1)
-  const agreement = ballots.length === 0 ? 0 : Math.max(...heads.values()) / ballots.length
+  const counts = new Map<number, number>()
+  for (const { group } of ballots) counts.set(group, (counts.get(group) ?? 0) + 1)
+  const agreement = ballots.length === 0 ? 0 : Math.max(...counts.values()) / ballots.length
   return { right: winner === truth, tie, voters: voters.length, agreement }
 }
 
-/** The vote of these voters in waves, as far as the product would have asked them. */
+/** Counts votes in waves and stops early as `collaborate` does. */
 export function countVotesUntilSettled(
-  counted: GroupedQuestion,
+  question: GroupedQuestion,
   voters: readonly number[],
   options: { wave: number; beta?: number },
 ): VoteOutcome {
   const { wave, beta } = options
   const ballots: Ballot[] = []
-  for (let heard = wave; heard < voters.length; heard += wave) {
-    ballots.push(...voters.slice(heard - wave, heard).flatMap((voter) => toBallots(counted.groups, voter)))
-    const rest = voters.slice(heard).map(() => 1)
+  for (let asked = wave; asked < voters.length; asked += wave) {
+    ballots.push(...voters.slice(asked - wave, asked).flatMap((voter) => toBallots(question.groups, voter)))
+    const rest = voters.slice(asked).map(() => 1)
     const { stop } = checkEarlyStop(ballots, rest, { strategy: 'weighted', ...(beta === undefined ? {} : { beta }) })
-    if (stop) return countVotes(counted, voters.slice(0, heard))
+    if (stop) return countVotes(question, voters.slice(0, asked))
   }
-  return countVotes(counted, voters)
+  return countVotes(question, voters)
 }
 
 function toBallots(groups: readonly number[], voter: number, weights?: readonly number[]): Ballot[] {

@@ -16,45 +16,47 @@ function print(text: string): void {
   process.stdout.write(`${text}\n`)
 }
 
-function wholeNumber(text: string | undefined, name: string, otherwise: number): number {
-  const number = text === undefined ? otherwise : Number(text)
+function parseCount(text: string | undefined, name: string, fallback: number): number {
+  const number = text === undefined ? fallback : Number(text)
   if (!Number.isSafeInteger(number) || number < (name === 'seed' ? 0 : 1))
-    throw new Error(`--${name} is not a count: ${text}`)
+    throw new Error(`--${name} must be a ${name === 'seed' ? 'non-negative' : 'positive'} integer, not ${text}`)
   return number
 }
 
 function report(recorded: readonly RecordedQuestion[], seed: number): void {
   const questions = recorded.map(groupAnswers)
   const { rows, orderings, all } = sizeRows(questions, seed)
-  print(
-    `\n${'one voice one vote'.padEnd(34)}accuracy      ties   voters   ± against ${all}, mean of ${orderings} orderings`,
-  )
-  for (const { what, accuracy, ties, voters, error = 0 } of rows) {
+  print(`\n${'plurality'.padEnd(34)}accuracy      ties   voters   ± to ${all}, mean of ${orderings} orderings`)
+  for (const { label, accuracy, ties, voters, error = 0 } of rows) {
     const figures = `${percent(accuracy)}  ${percent(ties)}   ${voters.toFixed(2).padStart(6)}`
-    print(`  ${what.padEnd(32)}${figures}   ± ${error.toFixed(3)}`)
+    print(`  ${label.padEnd(32)}${figures}   ± ${error.toFixed(3)}`)
   }
-  printAim(rows, all)
-  print(`\n${'agreement of all voters'.padEnd(34)}accuracy   promised   cases`)
-  for (const { level, accuracy, promised, cases } of levelRows(questions)) {
-    const promise = promised === undefined ? '       –' : percent(promised)
-    print(`  ${level.padEnd(32)}${percent(accuracy)}   ${promise}   ${String(cases).padStart(5)}`)
+  printTarget(rows, all)
+  print(`\n${'agreement of all voters'.padEnd(34)}accuracy  predicted   cases`)
+  for (const { level, accuracy, predicted, cases } of levelRows(questions)) {
+    const prediction = predicted === undefined ? '       –' : percent(predicted)
+    print(`  ${level.padEnd(32)}${percent(accuracy)}   ${prediction}   ${String(cases).padStart(5)}`)
   }
-  print(`\n${'voters of unequal strength'.padEnd(34)}plurality   weighted by what they got right elsewhere`)
-  for (const { what, plurality, weighted } of weightRows(questions)) {
-    print(`  ${what.padEnd(32)}${percent(plurality)}   ${percent(weighted)}`)
+  print(`\n${'voters of different strength'.padEnd(34)}plurality   weighted by accuracy on other questions`)
+  for (const { label, plurality, weighted } of weightRows(questions)) {
+    print(`  ${label.padEnd(32)}${percent(plurality)}   ${percent(weighted)}`)
   }
-  print('\n± is the standard error of the difference in accuracy to the vote of all, in points, over the questions.')
-  print('A tie counts as no answer. Promised is what the other half of the questions makes of the same agreement.')
+  print(
+    '\n± is the standard error of the difference in accuracy to the vote of all, in percentage points, over the questions.',
+  )
+  print('A tie counts as no answer. Predicted is the confidence calibrated on the other half of the questions.')
 }
 
-function printAim(rows: readonly Row[], all: number): void {
-  const full = rows.find(({ what }) => what === `${all} voters`)?.accuracy ?? 0
-  const near = rows.filter(({ what, accuracy }) => what.includes('stop') && full - accuracy <= ACCURACY_TOLERANCE)
-  const [best] = near.sort((a, b) => a.voters - b.voters)
+function printTarget(rows: readonly Row[], all: number): void {
+  const full = rows.find(({ label }) => label === `${all} voters`)?.accuracy ?? 0
+  const candidates = rows.filter(
+    ({ label, accuracy }) => label.includes('stop') && full - accuracy <= ACCURACY_TOLERANCE,
+  )
+  const [best] = candidates.sort((a, b) => a.voters - b.voters)
   const met = best !== undefined && best.voters <= MAX_VOTERS
-  const found = best ? `${best.what}, ${best.voters.toFixed(2)} voters` : 'no stop is that near'
+  const found = best ? `${best.label}, ${best.voters.toFixed(2)} voters` : 'no early stop is accurate enough'
   print(
-    `  aim: within ${ACCURACY_TOLERANCE} points of ${all} voters at ≤ ${MAX_VOTERS} voters: ${met ? 'ok' : 'MISS'} (${found})`,
+    `  target: within ${ACCURACY_TOLERANCE} points of ${all} voters at ≤ ${MAX_VOTERS} voters: ${met ? 'ok' : 'MISS'} (${found})`,
   )
 }
 
@@ -72,11 +74,11 @@ function main(): void {
       write: { type: 'string' },
     },
   })
-  const seed = wholeNumber(values.seed, 'seed', 1)
+  const seed = parseCount(values.seed, 'seed', 1)
   const [file] = positionals
   const size = {
-    questions: wholeNumber(values.questions, 'questions', 2000),
-    voters: wholeNumber(values.voters, 'voters', 40),
+    questions: parseCount(values.questions, 'questions', 2000),
+    voters: parseCount(values.voters, 'voters', 40),
   }
   const recorded =
     file === undefined ? generateQuestions({ seed, ...size }) : parseQuestions(readFileSync(file, 'utf8'), file)
@@ -85,7 +87,8 @@ function main(): void {
     print(`${recorded.length} questions written to ${values.write}`)
     return
   }
-  const origin = file ?? `generated, seed ${seed}: difficulty Beta(2, 0.5), wrong answers correlated, unequal voters`
+  const origin =
+    file ?? `generated, seed ${seed}: difficulty Beta(2, 0.5), correlated wrong answers, voters of different strength`
   print(`${recorded.length} questions · ${origin}`)
   report(recorded, seed)
 }

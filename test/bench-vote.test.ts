@@ -5,7 +5,7 @@ import { levelRows, sizeRows, weightRows } from '../bench/vote-report.ts'
 import { countVotes, countVotesUntilSettled, groupAnswers } from '../bench/vote-tally.ts'
 
 describe('recorded answers', () => {
-  test('VO23 every line that is no record is named, with what is wrong with it', () => {
+  test('VO23 every invalid line is reported with its number and problem', () => {
     const lines = [
       '{"question":"1 + 1","truth":2,"answers":["2",2,null]}',
       '',
@@ -20,51 +20,51 @@ describe('recorded answers', () => {
     ])
     expect(() => parseQuestions(lines.join('\n'), 'a.jsonl')).toThrow(
       [
-        'a.jsonl:3: is not a JSON object',
-        "a.jsonl:4: 'question' is not a text",
-        "a.jsonl:5: 'truth' is neither a text nor a number",
-        "a.jsonl:6: 'answers' is not a list of answers",
-        "a.jsonl:7: 'answers[1]' is neither a text, a number nor null",
+        'a.jsonl:3: not a JSON object',
+        "a.jsonl:4: 'question' must be a string",
+        "a.jsonl:5: 'truth' must be a string or a number",
+        "a.jsonl:6: 'answers' must be a non-empty list",
+        "a.jsonl:7: 'answers[1]' must be a string, a number or null",
       ].join('\n'),
     )
-    expect(() => parseQuestions('\n', 'a.jsonl')).toThrow('a.jsonl: no recorded answers in it')
+    expect(() => parseQuestions('\n', 'a.jsonl')).toThrow('a.jsonl contains no recorded answers')
   })
 
-  test('VO23 what is generated follows from the seed and reads back as it was', () => {
+  test('VO23 generated questions are deterministic per seed and round-trip', () => {
     const size = { questions: 50, voters: 7 }
-    const some = generateQuestions({ seed: 3, ...size })
-    expect(some).toEqual(generateQuestions({ seed: 3, ...size }))
-    expect(some).not.toEqual(generateQuestions({ seed: 4, ...size }))
-    expect(parseQuestions(formatQuestions(some), 'x')).toEqual(some)
+    const generated = generateQuestions({ seed: 3, ...size })
+    expect(generated).toEqual(generateQuestions({ seed: 3, ...size }))
+    expect(generated).not.toEqual(generateQuestions({ seed: 4, ...size }))
+    expect(parseQuestions(formatQuestions(generated), 'x')).toEqual(generated)
   })
 
-  test('VO23 generated questions are as difficult as they should be', () => {
+  test('VO23 generated questions follow the Beta(2, 0.5) difficulty', () => {
     const many = generateQuestions({ seed: 5, questions: 4000, voters: 21 })
     const shares = many.map(
       ({ truth, answers }) => answers.filter((answer) => answer === truth).length / answers.length,
     )
     const mean = shares.reduce((sum, share) => sum + share, 0) / shares.length
-    // Beta(2, 0.5) has a mean of 0.8, and more than a quarter of it lies above 0.98.
+    // Beta(2, 0.5) has the mean 0.8, and more than a quarter of its mass lies above 0.98.
     expect(Math.abs(mean - 0.8)).toBeLessThan(0.03)
     expect(shares.filter((share) => share === 1).length / shares.length).toBeGreaterThan(0.2)
   })
 })
 
-describe('the measured votes', () => {
+describe('counting votes', () => {
   const question = groupAnswers({
     question: 'q',
     truth: '42',
     answers: ['42.', 'forty', null, ' 42 ', '42', '41', '41', '41'],
   })
 
-  test('VO24 answers are grouped by their normalised text; no answer is no vote; a tie is not right', () => {
+  test('VO24 answers are grouped by normalised text; a missing answer is no vote; a tie is not right', () => {
     expect(countVotes(question, [0, 1, 2, 3])).toEqual({ right: true, tie: false, voters: 4, agreement: 2 / 3 })
     expect(countVotes(question, [0, 3, 4, 5, 6, 7])).toMatchObject({ right: false, tie: true })
     expect(countVotes(question, [2])).toMatchObject({ right: false, tie: false, agreement: 0 })
     expect(countVotes(question, [0, 5, 6], [3, 1, 1, 1, 1, 1, 1, 1])).toMatchObject({ right: true })
   })
 
-  test('VO24 the exact stop always ends as the full vote, the stop by Beta asks no more than it', () => {
+  test('VO24 the exact stop has the result of the full vote; the Beta stop asks no more voters', () => {
     const questions = generateQuestions({ seed: 6, questions: 200, voters: 15 }).map(groupAnswers)
     const order = Array.from({ length: 15 }, (_, voter) => voter)
     for (const each of questions) {
@@ -78,11 +78,11 @@ describe('the measured votes', () => {
     }
   })
 
-  test('VO24 the report has every size, both stops, the levels of agreement and the weighted vote', () => {
+  test('VO24 the report contains every size, both stops, the agreement levels and the weighted vote', () => {
     const questions = generateQuestions({ seed: 7, questions: 300, voters: 12 }).map(groupAnswers)
     const { rows, all } = sizeRows(questions, 1)
     expect(all).toBe(12)
-    expect(rows.map(({ what }) => what)).toEqual([
+    expect(rows.map(({ label }) => label)).toEqual([
       '1 voter',
       '3 voters',
       '5 voters',
