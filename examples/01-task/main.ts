@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { fileURLToPath } from 'node:url'
 import { createTroupe } from 'troupe'
 
-// An agent asks two others at once and sums up. Offline: the answers come from script.json.
+// An agent delegates to two others in parallel and summarizes. Runs offline: the replies come from script.json.
 const script = fileURLToPath(new URL('script.json', import.meta.url))
 await using troupe = await createTroupe({ store: 'memory', model: `scripted:${script}` })
 

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { createTroupe } from 'troupe'
 import { parse } from 'yaml'
 
-// A review, a debate and a divided piece of work. Offline: the answers come from the JSON file beside each YAML file.
+// A review, a debate and a divided task. Runs offline: the replies come from the JSON file beside each YAML file.
 interface Output {
   result: string
   contributions: { agent: string; recommendation: string | null; subtask?: string }[]

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { fileURLToPath } from 'node:url'
 import { createTroupe, readTeamFile } from 'troupe'
 
-// A team from a file: a draft goes back and forth until it is approved. Offline: the answers come from script.json.
+// A team from a file: a draft is revised until it is approved. Runs offline: the replies come from script.json.
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 const { team, problems } = await readTeamFile(here('../teams/draft-and-review.yaml'))
 assert.deepEqual(problems, [])
@@ -18,12 +18,12 @@ for await (const signal of handle) {
 }
 assert.deepEqual(route, ['writer', 'reviewer', 'writer', 'reviewer', 'publisher'])
 
-// The publisher has nobody to hand to: the team returns to the user, and waits. Nothing more ends it.
+// No rule applies after the publisher: the team returns to the user and waits. An empty answer ends it.
 const waiting = await handle.result
 assert.equal(waiting.status, 'waiting')
 const [question] = waiting.gates
 const ended = await (await troupe.answer(question?.gate_id ?? '', '')).result
 assert.equal(ended.status, 'completed')
-// No model was asked only to decide who goes on: five turns, five calls.
+// No router request was needed: five turns, five model calls.
 assert.equal(ended.usage.calls, 5)
 console.log((ended.output as { response: string }).response)

@@ -124,11 +124,11 @@ describe('what comes of it', () => {
     }
     const cases: [yaml: string, why: RegExp][] = [
       ['task: hi\n', /agents is missing/],
-      ['task: hi\nagents: []\n', /there are no agents/],
+      ['task: hi\nagents: []\n', /`agents` is empty/],
       ['task: hi\nagents: [architct, default]\n', /no agent 'architct'[\s\S]*did you mean 'architect'/],
       ['task: hi\nagents: [{name: a, rol: b}]\n', /agents\.0: Unrecognized key: "rol"/],
       ['task: hi\nagents: [{role: b}]\n', /agents\.0\.name is missing/],
-      ['task: hi\nagents: [{name: a}, {name: a}]\n', /two agents are called 'a'/],
+      ['task: hi\nagents: [{name: a}, {name: a}]\n', /`agents` has the name 'a' twice/],
       ['task: hi\nagents: [{name: a}, [\n', /bad\.yaml is not JSON or YAML: .*line 3/s],
       ['task: hi\nagents: [{name: a}]\nmode: paralel\n', /mode: .*"parallel"\|"sequential"\|"hierarchical"/s],
     ]

@@ -5,7 +5,7 @@ import { eventData } from '../../../test/support/manual-doubles.ts'
 import type { TroupeOptions } from '../../index.ts'
 import { defineTool } from '../../index.ts'
 
-const lines = { everybody: contributionJson('go'), coordinator: 'Go.' }
+const replies = { everybody: contributionJson('go'), coordinator: 'Go.' }
 const read = defineTool({
   name: 'Read',
   description: 'reads',
@@ -15,23 +15,23 @@ const read = defineTool({
   execute: () => ({ success: true }),
 })
 
-function configured(config: object, more: object = {}, options: TroupeOptions = {}) {
+function runWithConfig(config: object, more: object = {}, options: TroupeOptions = {}) {
   return runCollaboration(
-    lines,
+    replies,
     { agents: [{ name: 'a', config }, { name: 'b' }], ...more },
     { tools: [read], ...options },
   )
 }
 
-describe('what a configuration says', () => {
-  test('CO88 a key that is nearly one of ours is refused before anything is paid for, and the meant one is named', async () => {
-    const { troupe, model } = await createCollaborationTroupe(lines)
+describe('config of an agent', () => {
+  test('CO88 a likely typo in a key is rejected before the first model request, with the closest key', async () => {
+    const { troupe, model } = await createCollaborationTroupe(replies)
     const run = (config: object, more: object = {}) =>
       troupe.run('collaborate', { task: 'x', agents: [{ name: 'a', config }], ...more })
     const provider = { providers: [{ module: 'provider-acme', config: { modell: 'm' } }] }
     await expect(run({ temprature: 0.1 })).rejects.toMatchObject({
       code: 'invalid_input',
-      message: "config of a: no 'temprature'; known: model, temperature, system_prompt, tools, providers",
+      message: "config of a: unknown 'temprature'; known: model, temperature, system_prompt, tools, providers",
       hint: "did you mean 'temperature'?",
     })
     await expect(run({ modell: 'x' })).rejects.toMatchObject({ hint: "did you mean 'model'?" })
@@ -42,10 +42,10 @@ describe('what a configuration says', () => {
     expect(model.requests).toEqual([])
   })
 
-  test('CO88 what nobody here understands is told and does no harm; what other hosts write for themselves is no mistake', async () => {
+  test('CO88 unknown keys are a warning; keys of other hosts are accepted', async () => {
     const foreign = { session: { orchestrator: 'x' }, source: 'git+https://example.invalid/x', hooks: [] }
-    expect((await configured(foreign)).output.metadata.problems).toBeUndefined()
-    const { output } = await configured({
+    expect((await runWithConfig(foreign)).output.metadata.problems).toBeUndefined()
+    const { output } = await runWithConfig({
       ...foreign,
       colour: 'red',
       providers: [
@@ -57,29 +57,29 @@ describe('what a configuration says', () => {
     expect(output.metadata).toMatchObject({
       status: 'completed',
       problems: [
-        "config of a: no 'colour' here",
+        "config of a: unknown 'colour'",
         'config of a: only the first of 2 providers is used',
         "config of a: 'max_tokens' of provider-acme is not used",
       ],
     })
   })
 
-  test('CO88 a tool that is not there is told; one that is nearly there is refused, and nobody is asked', async () => {
-    const { output, events } = await configured({ tools: ['Read', { module: 'tool-filesystem' }] })
+  test('CO88 an unknown tool is a warning; a likely typo is rejected before the first model request', async () => {
+    const { output, events } = await runWithConfig({ tools: ['Read', { module: 'tool-filesystem' }] })
     expect(output.metadata.problems).toEqual([
-      expect.stringMatching(/^config of a: no tool 'tool-filesystem'; known: .*task/),
+      expect.stringMatching(/^config of a: unknown tool 'tool-filesystem'; known: .*task/),
     ])
     expect(eventData(events, 'session:open')[0]?.tools).toEqual(['Read'])
-    const { result, model } = await configured({ tools: ['reead'] })
+    const { result, model } = await runWithConfig({ tools: ['reead'] })
     expect(result).toMatchObject({ status: 'failed', error: { code: 'invalid_input', hint: "did you mean 'Read'?" } })
     expect(model.requests).toEqual([])
   })
 
-  test('CO89 a provider without a model is that provider’s general one; where there is none, the run’s answers and that is told', async () => {
+  test('CO89 a provider without a model uses its general model, else the model of the run with a warning', async () => {
     const provider = { providers: [{ module: 'provider-acme', config: { temperature: 0.1 } }] }
     const known = { resolve: (name: string | undefined) => ({ name: name ?? 'run', stream }) }
     const found = await runCollaboration(
-      lines,
+      replies,
       { agents: [{ name: 'a', config: provider }] },
       { models: { resolver: known } },
     )
@@ -92,13 +92,13 @@ describe('what a configuration says', () => {
       },
     }
     const input = { agents: [{ name: 'a', config: provider }], coordinator_config: provider }
-    const lacking = await runCollaboration(lines, input, { models: { resolver: strict } })
-    expect(eventData(lacking.events, 'session:open').map(({ model }) => model)).toEqual([undefined, undefined])
-    expect(lacking.output.metadata).toMatchObject({
+    const missing = await runCollaboration(replies, input, { models: { resolver: strict } })
+    expect(eventData(missing.events, 'session:open').map(({ model }) => model)).toEqual([undefined, undefined])
+    expect(missing.output.metadata).toMatchObject({
       status: 'completed',
       problems: [
-        "config of a: acme is named without a model, and the run's model is used: no key for acme",
-        "coordinator_config: acme is named without a model, and the run's model is used: no key for acme",
+        "config of a: acme has no model, so the run's model is used: no key for acme",
+        "coordinator_config: acme has no model, so the run's model is used: no key for acme",
       ],
     })
   })

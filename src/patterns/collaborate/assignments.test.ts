@@ -3,14 +3,14 @@ import { expect, test } from 'vitest'
 import { planAssignments } from './assignments.ts'
 
 const names = ['b', 'c', 'd']
-const to = (agent: string, depends_on?: (string | number)[], subtask = `work of ${agent}`) => ({
+const assign = (agent: string, depends_on?: (string | number)[], subtask = `work of ${agent}`) => ({
   agent,
   subtask,
   depends_on,
 })
 
-test('CO34 parts stand after those they need; needs are named by agent or by number', () => {
-  const { parts, problems } = planAssignments([to('b', ['c', 3]), to('c', ['3']), to('d')], names)
+test('CO34 assignments are sorted by dependency, given as agent name or number', () => {
+  const { parts, problems } = planAssignments([assign('b', ['c', 3]), assign('c', ['3']), assign('d')], names)
   expect(problems).toEqual([])
   expect(parts.map(({ number, dependsOn }) => [number, dependsOn])).toEqual([
     [3, []],
@@ -19,22 +19,28 @@ test('CO34 parts stand after those they need; needs are named by agent or by num
   ])
 })
 
-test('CO34 unknown agents, empty parts, circles and needs of nothing are named and left out', () => {
+test('CO34 unknown agents, empty subtasks, cycles and unknown dependencies are reported and left out', () => {
   const { parts, problems } = planAssignments(
-    [to('b', ['nobody']), to('x'), to('c', [], ' '), to('d', [5]), to('b', [4]), to('c', [6])],
+    [assign('b', ['nobody']), assign('x'), assign('c', [], ' '), assign('d', [5]), assign('b', [4]), assign('c', [6])],
     names,
   )
   expect(parts.map(({ number }) => number)).toEqual([1, 6])
   expect(problems).toEqual([
     "assignment 1 depends on 'nobody', which is not another assignment",
-    "assignment 2: no specialist is called 'x'",
-    'assignment 3 (c) is empty',
+    "assignment 2: unknown specialist 'x'",
+    'assignment 3 (c): `subtask` is empty',
     "assignment 6 depends on '6', which is not another assignment",
-    'assignments 4 and 5 wait for each other',
+    'assignments 4 and 5 depend on each other',
   ])
 })
 
-test('CO34 whatever a coordinator writes, what is left can be worked off in order', () => {
+test('CO34 a dependency on an assignment that is left out is dropped', () => {
+  const { parts, problems } = planAssignments([assign('x'), assign('b', [1])], names)
+  expect(parts.map(({ number, dependsOn }) => [number, dependsOn])).toEqual([[2, []]])
+  expect(problems).toEqual(["assignment 1: unknown specialist 'x'"])
+})
+
+test('CO34 any list of assignments results in a valid order', () => {
   const assignment = fc.record({
     agent: fc.constantFrom('b', 'c', 'd', 'x', ''),
     subtask: fc.constantFrom('work', ''),
@@ -55,17 +61,17 @@ test('CO34 whatever a coordinator writes, what is left can be worked off in orde
   )
 })
 
-test('CO83 nobody is given more than four parts, and a model that cannot be had is dropped; both are told', () => {
-  const many = Array.from({ length: 6 }, () => to('b'))
-  const { parts, problems } = planAssignments([...many, to('c'), { ...to('c'), model: 'nope' }], names, {
+test('CO83 more than four assignments per agent and unavailable models are reported and dropped', () => {
+  const many = Array.from({ length: 6 }, () => assign('b'))
+  const { parts, problems } = planAssignments([...many, assign('c'), { ...assign('c'), model: 'nope' }], names, {
     nope: 'no nope',
   })
   expect(parts.map(({ number, model }) => [number, model])).toEqual(
     [1, 2, 3, 4, 7, 8].map((number) => [number, undefined]),
   )
   expect(problems).toEqual([
-    'assignment 5: b can be given 4 parts at most',
-    'assignment 6: b can be given 4 parts at most',
+    'assignment 5: b can have at most 4 assignments',
+    'assignment 6: b can have at most 4 assignments',
     'assignment 8: no nope',
   ])
 })

@@ -1,12 +1,12 @@
 export interface Assignment {
   agent: string
   subtask: string
-  /** Names of agents, or numbers of assignments from 1. */
+  /** Names of agents, or assignment numbers starting at 1. */
   depends_on?: readonly (string | number)[] | undefined
   model?: string | undefined
 }
 
-/** An assignment that can be worked on, with the numbers of those it needs first. */
+/** A valid assignment with the numbers of the assignments it depends on. */
 export interface PlannedAssignment {
   number: number
   agent: string
@@ -15,56 +15,64 @@ export interface PlannedAssignment {
   model?: string
 }
 
-/** How many parts one can be given: a plan of hundreds would cost what nobody agreed to. */
+/** Bounds the cost of a plan written by a model. */
 export const MAX_ASSIGNMENTS_PER_AGENT = 4
 
 /**
- * What of a division can be used, each part after those it needs, and what is wrong with the rest. Unknown agents,
- * empty parts, parts beyond what one can be given and parts that wait for each other are left out; a dependency on nothing
- * and a model that cannot be had are dropped. `models`: why the named ones cannot, where they cannot.
+ * Validates assignments and sorts them by dependency. Assignments with an unknown agent, without text, above the limit or in
+ * a dependency cycle are left out; unknown dependencies and models in `unavailableModels` (with their errors) are dropped.
  */
 export function planAssignments(
   assignments: readonly Assignment[],
   names: readonly string[],
-  models: Readonly<Record<string, string>> = {},
+  unavailableModels: Readonly<Record<string, string>> = {},
 ): { parts: PlannedAssignment[]; problems: string[] } {
   const problems: string[] = []
-  const given = new Map<string, number>()
+  const counts = new Map<string, number>()
   const usable = assignments.flatMap((assignment, index): PlannedAssignment[] => {
     const number = index + 1
     const { agent, subtask, depends_on = [] } = assignment
-    const count = (given.get(agent) ?? 0) + 1
-    given.set(agent, count)
-    if (!names.includes(agent)) problems.push(`assignment ${number}: no specialist is called '${agent}'`)
-    else if (subtask.trim() === '') problems.push(`assignment ${number} (${agent}) is empty`)
+    const count = (counts.get(agent) ?? 0) + 1
+    counts.set(agent, count)
+    if (!names.includes(agent)) problems.push(`assignment ${number}: unknown specialist '${agent}'`)
+    else if (subtask.trim() === '') problems.push(`assignment ${number} (${agent}): \`subtask\` is empty`)
     else if (count > MAX_ASSIGNMENTS_PER_AGENT)
-      problems.push(`assignment ${number}: ${agent} can be given ${MAX_ASSIGNMENTS_PER_AGENT} parts at most`)
+      problems.push(`assignment ${number}: ${agent} can have at most ${MAX_ASSIGNMENTS_PER_AGENT} assignments`)
     else {
-      const model = availableModel(assignment, { number, models, problems })
-      const needs = depends_on.flatMap((needed) => dependencyNumbers(needed, { assignments, number, problems }))
+      const model = availableModel(assignment, { number, unavailableModels, problems })
+      const dependencies = depends_on.flatMap((entry) => dependencyNumbers(entry, { assignments, number, problems }))
       return [
-        { number, agent, subtask, dependsOn: [...new Set(needs)], ...(model === undefined ? undefined : { model }) },
+        {
+          number,
+          agent,
+          subtask,
+          dependsOn: [...new Set(dependencies)],
+          ...(model === undefined ? undefined : { model }),
+        },
       ]
     }
     return []
   })
-  const parts = topologicalOrder(withKnownDependencies(usable))
+  const parts = sortByDependency(dropUnknownDependencies(usable))
   const circular = usable.filter(({ number }) => !parts.some((part) => part.number === number))
   if (circular.length > 0) {
-    problems.push(`assignments ${circular.map(({ number }) => number).join(' and ')} wait for each other`)
+    problems.push(`assignments ${circular.map(({ number }) => number).join(' and ')} depend on each other`)
   }
   return { parts, problems }
 }
 
 interface ModelContext {
   number: number
-  models: Readonly<Record<string, string>>
+  unavailableModels: Readonly<Record<string, string>>
   problems: string[]
 }
 
-function availableModel({ model }: Assignment, { number, models, problems }: ModelContext): string | undefined {
-  if (model === undefined || !Object.hasOwn(models, model)) return model
-  problems.push(`assignment ${number}: ${models[model]}`)
+function availableModel(
+  { model }: Assignment,
+  { number, unavailableModels, problems }: ModelContext,
+): string | undefined {
+  if (model === undefined || !Object.hasOwn(unavailableModels, model)) return model
+  problems.push(`assignment ${number}: ${unavailableModels[model]}`)
   return undefined
 }
 
@@ -74,32 +82,32 @@ interface DependencyContext {
   problems: string[]
 }
 
-function dependencyNumbers(needed: string | number, { assignments, number, problems }: DependencyContext): number[] {
-  const asNumber = typeof needed === 'number' ? needed : /^\d+$/.test(needed.trim()) ? Number(needed) : undefined
+function dependencyNumbers(entry: string | number, { assignments, number, problems }: DependencyContext): number[] {
+  const asNumber = typeof entry === 'number' ? entry : /^\d+$/.test(entry.trim()) ? Number(entry) : undefined
   const found =
     asNumber === undefined
-      ? assignments.flatMap(({ agent }, index) => (agent === needed ? [index + 1] : []))
+      ? assignments.flatMap(({ agent }, index) => (agent === entry ? [index + 1] : []))
       : assignments[asNumber - 1]
         ? [asNumber]
         : []
   const others = found.filter((other) => other !== number)
-  if (others.length === 0) problems.push(`assignment ${number} depends on '${needed}', which is not another assignment`)
+  if (others.length === 0) problems.push(`assignment ${number} depends on '${entry}', which is not another assignment`)
   return others
 }
 
-function withKnownDependencies(parts: readonly PlannedAssignment[]): PlannedAssignment[] {
+function dropUnknownDependencies(parts: readonly PlannedAssignment[]): PlannedAssignment[] {
   const known = new Set(parts.map(({ number }) => number))
-  return parts.map((part) => ({ ...part, needs: part.dependsOn.filter((need) => known.has(need)) }))
+  return parts.map((part) => ({ ...part, dependsOn: part.dependsOn.filter((number) => known.has(number)) }))
 }
 
-/** In plan order as far as needs allow; what only waits for itself is not in it. */
-function topologicalOrder(parts: readonly PlannedAssignment[]): PlannedAssignment[] {
+/** Topological sort, in plan order where possible; assignments in a cycle are left out. */
+function sortByDependency(parts: readonly PlannedAssignment[]): PlannedAssignment[] {
   const ordered: PlannedAssignment[] = []
   const placed = new Set<number>()
   for (let before = -1; before !== ordered.length; ) {
     before = ordered.length
     for (const part of parts) {
-      if (placed.has(part.number) || !part.dependsOn.every((need) => placed.has(need))) continue
+      if (placed.has(part.number) || !part.dependsOn.every((number) => placed.has(number))) continue
       placed.add(part.number)
       ordered.push(part)
     }

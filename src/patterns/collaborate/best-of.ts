@@ -18,72 +18,73 @@ const evaluationSchema = z.object({
   reason: z.string(),
 })
 
-/** An evaluator scores the answers without knowing whose they are. */
+/** Selects the answer with the highest score of an evaluator (LLM-as-a-judge), which does not see the authors. */
 export async function synthesizeByBestOf(
   context: Context,
-  material: SynthesisInput,
+  input: SynthesisInput,
   { evaluator, criteria }: { evaluator: Agent; criteria: readonly string[] },
 ): Promise<SynthesisResult> {
-  const { heard } = partitionByContent(material.contributions)
-  // Where the work was divided, the plan is no answer.
-  const parts = heard.filter(({ subtask }) => subtask !== undefined)
-  const answers = parts.length > 0 ? parts : heard
+  const { answered, missing } = partitionByContent(input.contributions)
+  // In hierarchical mode the plan is not an answer.
+  const parts = answered.filter(({ subtask }) => subtask !== undefined)
+  const answers = parts.length > 0 ? parts : answered
   const request = {
-    instruction: evaluationPrompt(material.shared, answers, criteriaWithRuling(criteria, material.ruling)),
+    instruction: evaluationPrompt(input.shared, answers, criteriaWithRuling(criteria, input.ruling)),
     output: evaluationSchema,
     internal: true as const,
   }
-  const done = await runInternalCall(context, { agent: evaluator, request, key: 'synthesis/evaluator' })
-  const failed = (why: string, tokens: number) => ({
-    result: mergeContributions(material),
-    failed: `the evaluator failed: ${why}`,
+  const session = await runInternalCall(context, { agent: evaluator, request, key: 'synthesis/evaluator' })
+  const toFailure = (reason: string, tokens: number) => ({
+    result: mergeContributions(input),
+    failed: `the evaluator failed: ${reason}`,
     tokens,
   })
-  if ('why' in done) return failed(done.why, 0)
-  const { error } = done
-  const tokens = totalTokens(done.usage)
-  if (error && isOutOfBudget({ error })) return { ...failed(error.message, tokens), limitError: error }
-  if (!done.object) return failed(error?.message ?? done.stop_reason, tokens)
-  const judged = toEvaluation(done.object as z.output<typeof evaluationSchema>, answers)
-  if (!judged) return failed('it scored none of the answers', tokens)
-  const best = answers[judged.index] as Contribution
-  // Whoever reads the result looks among all contributions, not only among those that were scored.
-  const best_of = { ...judged, index: material.contributions.indexOf(best) }
-  return { result: formatBest(best, best_of, partitionByContent(material.contributions).missing), best_of, tokens }
+  if ('failure' in session) return toFailure(session.failure, 0)
+  const { error } = session
+  const tokens = totalTokens(session.usage)
+  if (error && isOutOfBudget({ error })) return { ...toFailure(error.message, tokens), limitError: error }
+  if (!session.object) return toFailure(error?.message ?? session.stop_reason, tokens)
+  const evaluation = toEvaluation(session.object as z.output<typeof evaluationSchema>, answers)
+  if (!evaluation) return toFailure('it scored no answer', tokens)
+  const best = answers[evaluation.index] as Contribution
+  // The index refers to all contributions, not only to the scored ones.
+  const best_of = { ...evaluation, index: input.contributions.indexOf(best) }
+  return { result: formatBest(best, best_of, missing), best_of, tokens }
 }
 
-/** The answer as it was given, unless something has to be said of it. */
+/** The answer unchanged, or quoted when sections about ties and missing contributions follow. */
 function formatBest(best: Contribution, { tied, agent }: BestOfEvaluation, missing: readonly Contribution[]): string {
-  const equal = tied ? [`## Equal scores\n- ${toSingleLine(`${tied.join(', ')}: taken is that of ${agent}`)}`] : []
-  const further = [...equal, ...missingSection(missing)]
-  return further.length === 0
+  const ties = tied
+    ? [`## Equal scores\n- ${toSingleLine(`${tied.join(', ')}: the answer of ${agent} was chosen`)}`]
+    : []
+  const sections = [...ties, ...missingSection(missing)]
+  return sections.length === 0
     ? contributionText(best)
-    : [quoteUntrusted(contributionText(best)), ...further].join('\n\n')
+    : [quoteUntrusted(contributionText(best)), ...sections].join('\n\n')
 }
 
 function criteriaWithRuling(criteria: readonly string[], ruling: Ruling | undefined): readonly string[] {
-  return ruling ? [`agreement with what a person decided: ${ruling.decision}`, ...criteria] : criteria
+  return ruling ? [`agreement with the decision of a person: ${ruling.decision}`, ...criteria] : criteria
 }
 
-/** The best is the one it names if that has the highest score; an evaluator that contradicts itself goes by its scores. */
+/** The scores decide; `best` of the evaluator only breaks ties. */
 function toEvaluation(
-  said: z.output<typeof evaluationSchema>,
+  response: z.output<typeof evaluationSchema>,
   answers: readonly Contribution[],
 ): BestOfEvaluation | undefined {
   const scores = answers.flatMap(({ agent }, index) => {
-    const found = said.scores.find(({ answer }) => answer === index + 1)
-    return found ? [{ index, agent, score: found.score, reason: found.reason }] : []
+    const entry = response.scores.find(({ answer }) => answer === index + 1)
+    return entry ? [{ index, agent, score: entry.score, reason: entry.reason }] : []
   })
   const highest = Math.max(...scores.map(({ score }) => score))
   const top = scores.filter(({ score }) => score === highest)
-  const best = top.find(({ index }) => index === said.best - 1) ?? top[0]
+  const best = top.find(({ index }) => index === response.best - 1) ?? top[0]
   if (!best) return undefined
-  const reason = best.index === said.best - 1 ? said.reason : best.reason
   return {
     index: best.index,
     agent: best.agent,
-    reason,
-    scores: scores.map(({ agent, score, reason: why }) => ({ agent, score, reason: why })),
+    reason: best.index === response.best - 1 ? response.reason : best.reason,
+    scores: scores.map(({ agent, score, reason }) => ({ agent, score, reason })),
     ...(top.length > 1 ? { tied: top.map(({ agent }) => agent) } : undefined),
   }
 }

@@ -6,19 +6,19 @@ import type { CollaborateInput } from './input.ts'
 import type { CollaborationLimits } from './specialists.ts'
 import { specialistName, specialistRole } from './specialists.ts'
 
-/** Throws on what cannot work, before anything is paid for. */
+/** Rejects invalid input before the first model request. */
 export function checkCollaborateInput(
   roster: Roster,
   input: CollaborateInput,
-  bounds: Pick<CollaborationLimits, 'max_agents'>,
+  limits: Pick<CollaborationLimits, 'max_agents'>,
 ): void {
-  if (input.task.trim() === '') throw invalidInput('the task is empty', 'say what the agents should work on')
-  checkAgents(roster, input, bounds)
+  if (input.task.trim() === '') throw invalidInput('`task` is empty', 'describe what the agents should work on')
+  checkAgents(roster, input, limits)
   checkVote(input)
   if (input.solo_first && input.mode === 'hierarchical') {
     throw invalidInput(
-      'solo_first asks one agent alone, and in hierarchical mode the first divides the work',
-      'leave one out',
+      '`solo_first` cannot be combined with `mode: hierarchical`',
+      'remove `solo_first`, or use another `mode`',
     )
   }
 }
@@ -29,16 +29,17 @@ function checkAgents(
   { max_agents }: Pick<CollaborationLimits, 'max_agents'>,
 ): void {
   const { agents, mode } = input
-  if (agents.length === 0) throw invalidInput('there are no agents', 'name at least one', [...roster.names])
+  if (agents.length === 0) throw invalidInput('`agents` is empty', 'add at least one agent', [...roster.names])
   if (agents.length > max_agents) {
     throw invalidInput(
-      `${agents.length} agents are more than max_agents ${max_agents}`,
-      'leave some out, or raise limits.max_agents',
+      `\`agents\` has ${agents.length} entries, but \`limits.max_agents\` is ${max_agents}`,
+      'remove agents, or raise `limits.max_agents`',
     )
   }
   const names = agents.map(specialistName)
-  const twice = names.find((name, index) => names.indexOf(name) !== index)
-  if (twice !== undefined) throw invalidInput(`two agents are called '${twice}'`, 'give each a name of its own')
+  const duplicate = names.find((name, index) => names.indexOf(name) !== index)
+  if (duplicate !== undefined)
+    throw invalidInput(`\`agents\` has the name '${duplicate}' twice`, 'give each agent its own name')
   for (const entry of agents) {
     if (typeof entry === 'string') roster.get(entry)
     else checkAgentConfig(entry.name, entry.config)
@@ -46,37 +47,37 @@ function checkAgents(
   checkAgentConfig('the coordinator', input.coordinator_config)
   if (mode === 'hierarchical' && agents.length < 2) {
     throw invalidInput(
-      'there is nobody to divide the work among',
-      'hierarchical needs a coordinator and at least one specialist',
+      '`mode: hierarchical` needs at least two agents',
+      'add a specialist: the first agent is the coordinator',
     )
   }
   const unknown = Object.keys(input.weights ?? {}).find(
     (name) => !names.includes(name) && !agents.some((entry) => specialistRole(entry, roster) === name),
   )
   if (unknown !== undefined)
-    throw invalidInput(`the weight of '${unknown}' is nobody's`, 'weights are by role or by name', names)
+    throw invalidInput(`\`weights\` has the unknown name or role '${unknown}'`, 'use a name or role of `agents`', names)
 }
 
 function checkVote({ mode, synthesis, structured, categories, vote }: CollaborateInput): void {
-  const said = (categories ?? []).map(normalizeStatement)
-  const twice = said.findIndex((category, index) => said.indexOf(category) !== index)
-  if (twice >= 0) {
-    const [one, other] = [categories?.[said.indexOf(said[twice] ?? '')], categories?.[twice]]
+  const normalized = (categories ?? []).map(normalizeStatement)
+  const duplicate = normalized.findIndex((category, index) => normalized.indexOf(category) !== index)
+  if (duplicate >= 0) {
+    const [one, other] = [categories?.[normalized.indexOf(normalized[duplicate] ?? '')], categories?.[duplicate]]
     throw invalidInput(
-      `the categories '${one}' and '${other}' are the same`,
-      'case, punctuation and filler words do not count',
+      `\`categories\` '${one}' and '${other}' are the same`,
+      'use categories that differ in more than case, punctuation and filler words',
     )
   }
   if (synthesis === 'vote' && !structured && !categories) {
     throw invalidInput(
-      'there is nothing to count',
-      'a vote needs structured answers, or categories that prose can name',
+      '`synthesis: vote` needs `structured` answers or `categories`',
+      'set `structured: true`, or list `categories`',
     )
   }
   if (mode !== 'parallel' && (vote?.stop_at !== undefined || vote?.wave !== undefined)) {
     throw invalidInput(
-      `in ${mode} mode nobody is asked in waves`,
-      'leave vote.stop_at and vote.wave out, or use mode parallel',
+      `\`vote.stop_at\` and \`vote.wave\` cannot be combined with \`mode: ${mode}\``,
+      'remove `vote.stop_at` and `vote.wave`, or use `mode: parallel`',
     )
   }
 }

@@ -2,9 +2,9 @@ import { expect, test } from 'vitest'
 import { createCollaborationTroupe } from '../../../test/support/collaboration.ts'
 import { DEFAULT_COLLABORATE_CONFIG, parseCollaborateConfig } from './collaborate-config.ts'
 
-test('CO87 settings of a troupe are checked before anything is opened, and the error names what there is', async () => {
+test('CO87 invalid settings are rejected when the troupe is created, with the known settings', async () => {
   const wrong: [object, RegExp][] = [
-    [{ agent_timeout: 'soon' }, /agent_timeout: a duration such as 300s/],
+    [{ agent_timeout: 'soon' }, /agent_timeout: must be a duration such as 300s/],
     [{ default_mode: 'nope' }, /default_mode/],
     [{ consensus_threshold: 7 }, /consensus_threshold/],
     [{ coordinator: { temperature: 99 } }, /coordinator\.temperature/],
@@ -12,8 +12,8 @@ test('CO87 settings of a troupe are checked before anything is opened, and the e
     [{ typo: 1 }, /typo/],
   ]
   for (const [settings, message] of wrong) {
-    const made = createCollaborationTroupe({}, { collaborate: settings as never })
-    await expect(made).rejects.toMatchObject({
+    const creation = createCollaborationTroupe({}, { collaborate: settings as never })
+    await expect(creation).rejects.toMatchObject({
       code: 'invalid_input',
       message: expect.stringMatching(message),
       alternatives: expect.arrayContaining(['default_mode', 'agent_timeout']),
@@ -21,10 +21,10 @@ test('CO87 settings of a troupe are checked before anything is opened, and the e
   }
 })
 
-test('CO87 what is not set is ours, also within the coordinator', () => {
+test('CO87 missing settings have their default, also in coordinator', () => {
   expect(parseCollaborateConfig({})).toEqual(DEFAULT_COLLABORATE_CONFIG)
-  const own = parseCollaborateConfig({ max_agents: 9, coordinator: { model: 'reasoning' } as never })
-  expect(own).toEqual({
+  const config = parseCollaborateConfig({ max_agents: 9, coordinator: { model: 'reasoning' } as never })
+  expect(config).toEqual({
     ...DEFAULT_COLLABORATE_CONFIG,
     max_agents: 9,
     coordinator: { model: 'reasoning', temperature: 0.3 },

@@ -4,16 +4,16 @@ import { formatIssues } from '../../kernel/schema.ts'
 import { durationSchema } from './duration.ts'
 import { collaborateModes, collaborateSyntheses } from './input.ts'
 
-/** What a troupe sets for all collaborations; one call may ask for less, and its operator for more. */
+/** Defaults for all collaborations (`createTroupe({ collaborate })`). */
 export interface CollaborateConfig {
   default_mode: (typeof collaborateModes)[number]
   default_synthesis: (typeof collaborateSyntheses)[number]
   max_agents: number
   max_parallel: number
-  /** Such as `300s`. */
+  /** For example `300s`. */
   agent_timeout: string | number
   coordinator: { model?: string; temperature: number }
-  /** From this share of the voices on, they agree. */
+  /** The share of votes that counts as consensus. */
   consensus_threshold: number
 }
 
@@ -37,17 +37,17 @@ const configSchema = z.strictObject({
   consensus_threshold: z.number().gt(0).max(1),
 })
 
-/** A troupe's own settings, checked and completed. */
-export function parseCollaborateConfig(own: Partial<CollaborateConfig>): CollaborateConfig {
-  const coordinator = { ...DEFAULT_COLLABORATE_CONFIG.coordinator, ...own.coordinator }
-  const parsed = configSchema.safeParse({ ...DEFAULT_COLLABORATE_CONFIG, ...own, coordinator })
+/** Validates `createTroupe({ collaborate })` and fills in the defaults. */
+export function parseCollaborateConfig(config: Partial<CollaborateConfig>): CollaborateConfig {
+  const coordinator = { ...DEFAULT_COLLABORATE_CONFIG.coordinator, ...config.coordinator }
+  const parsed = configSchema.safeParse({ ...DEFAULT_COLLABORATE_CONFIG, ...config, coordinator })
   if (parsed.success) {
     const { model, temperature } = parsed.data.coordinator
     return { ...parsed.data, coordinator: { temperature, ...(model === undefined ? undefined : { model }) } }
   }
   const known = Object.keys(configSchema.shape)
-  throw new TroupeError('invalid_input', `the settings of collaborate do not fit: ${formatIssues(parsed.error)}`, {
+  throw new TroupeError('invalid_input', `option \`collaborate\` is invalid: ${formatIssues(parsed.error)}`, {
     alternatives: known,
-    hint: `settings are: ${known.join(', ')}`,
+    hint: `the settings are: ${known.join(', ')}`,
   })
 }

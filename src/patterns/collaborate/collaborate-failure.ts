@@ -7,23 +7,23 @@ import type { Collaboration } from './prepare-collaboration.ts'
 const STOP_REASONS = { limit_reached: 'budget', timeout: 'timeout', cancelled: 'cancelled' } as const
 
 /**
- * Nobody had anything to say, or a limit of the run kept somebody from it: each reason is told, what was said is kept, and a
- * resumed run tries again where it broke. An answer made of the rest would be final.
+ * Fails the collaboration because all agents failed or a limit of the run was reached. Contributions are kept, and resume
+ * retries the failed steps. A synthesis of the rest would be final and could not be resumed.
  */
 export function failCollaboration(
   { context, specialists }: Collaboration,
   contributions: readonly Contribution[],
-  stopped: readonly ErrorRecord[] = [],
+  limitErrors: readonly ErrorRecord[] = [],
 ): PatternResult {
   const failed = contributions.flatMap(({ agent, error }) => (error ? [{ agent, error }] : []))
-  const [limit] = stopped
-  const detail = limit ?? failed[0]?.error ?? new TroupeError('internal', 'nobody was asked').toJSON()
+  const [limit] = limitErrors
+  const detail = limit ?? failed[0]?.error ?? new TroupeError('internal', 'no agent was asked').toJSON()
   const reasons = failed.map(({ agent, error }) => `${agent}: ${error.message}`)
   const message = limit ? limit.message : `all ${reasons.length} agents failed: ${reasons.join('; ')}`
   const total_tokens = contributions.reduce((sum, { tokens_used }) => sum + tokens_used, 0)
-  const about = { agents_count: specialists.length, total_tokens, status: 'failed', agreement_score: null }
-  context.emit('end', 'tool:collaborative:complete', about)
-  const steps = [...stopped, ...failed.map(({ error }) => error)].flatMap(({ step }) => step ?? [])
+  const data = { agents_count: specialists.length, total_tokens, status: 'failed', agreement_score: null }
+  context.emit('end', 'tool:collaborative:complete', data)
+  const steps = [...limitErrors, ...failed.map(({ error }) => error)].flatMap(({ step }) => step ?? [])
   const retry_keys = [...new Set(steps)].filter((step) => step !== detail.step)
   const stop_reason = STOP_REASONS[detail.code as keyof typeof STOP_REASONS] ?? 'failed'
   return {

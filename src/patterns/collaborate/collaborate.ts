@@ -24,14 +24,14 @@ import { prepareCollaboration, withDefaults } from './prepare-collaboration.ts'
 import type { SynthesisInput, SynthesisResult } from './synthesis.ts'
 import { mergeContributions, partitionByContent, synthesizeByCoordinator, synthesizeByVote } from './synthesis.ts'
 
-/** Several specialists on one task, and one answer that says how far they agree. */
+/** Several specialists work on one task; the result is one answer with a consensus report. */
 export function createCollaboratePattern(config: CollaborateConfig): Pattern {
   return definePattern<CollaborateInput>({
     name: 'collaborate',
     version: 1,
     description:
-      'Put several specialists on one task and get one answer that says how far they agree and who dissents. Use it for ' +
-      'what one voice may get wrong: reviews, decisions, plans. It costs one conversation for each specialist.',
+      'Let several specialists work on one task and get one answer that reports their agreement and dissent. Use it where ' +
+      'one opinion may be wrong: reviews, decisions, plans. It costs one conversation per specialist.',
     category: 'task_management',
     delegates: true,
     on_request: true,
@@ -51,87 +51,103 @@ function maxAgents(config: CollaborateConfig, { limits }: CollaborateInput): num
   return limits?.max_agents ?? config.max_agents
 }
 
-async function runCollaboration(job: Collaboration): Promise<PatternResult> {
-  const { context, input, mode, synthesis, specialists } = job
+async function runCollaboration(collaboration: Collaboration): Promise<PatternResult> {
+  const { context, input, mode, synthesis, specialists } = collaboration
   const names = specialists.map(({ name }) => name)
   const started = await context.now('started')
   context.emit('start', 'tool:collaborative:start', { task: input.task, agents: names, mode, synthesis })
-  const gatherResult = await gatherContributions(job)
-  const limit = gatherResult.error ?? gatherResult.contributions.find(isOutOfBudget)?.error
-  if (limit) return failCollaboration(job, gatherResult.contributions, [limit])
-  // A plan without anything done is no answer either.
-  const work = mode === 'hierarchical' ? gatherResult.contributions.slice(1) : gatherResult.contributions
-  if (work.every((one) => one.error)) return failCollaboration(job, gatherResult.contributions)
-  const settled = await resolveConflict(job, gatherResult)
-  if (settled.stopped.length > 0) return failCollaboration(job, settled.contributions, settled.stopped)
-  const strategy = synthesisStrategy(job, gatherResult, settled.stand)
+  const gatherResult = await gatherContributions(collaboration)
+  const limitError = gatherResult.error ?? gatherResult.contributions.find(isOutOfBudget)?.error
+  if (limitError) return failCollaboration(collaboration, gatherResult.contributions, [limitError])
+  // In hierarchical mode the first contribution is the plan, which is not an answer.
+  const answers = mode === 'hierarchical' ? gatherResult.contributions.slice(1) : gatherResult.contributions
+  if (answers.every(({ error }) => error)) return failCollaboration(collaboration, gatherResult.contributions)
+  const resolution = await resolveConflict(collaboration, gatherResult)
+  const { contributions, limitErrors } = resolution
+  if (limitErrors.length > 0) return failCollaboration(collaboration, contributions, limitErrors)
+  const strategy = synthesisStrategy(collaboration, gatherResult, resolution.consensusState)
   context.emit('synthesis/start', 'tool:collaborative:synthesis:start', { strategy })
-  const synthesisInput = { shared: job.contributionContext.shared, ...settled }
-  const synthesized = await synthesize(job, { strategy, synthesisInput, coordinator: gatherResult.coordinator })
-  if (synthesized.limitError) return failCollaboration(job, settled.contributions, [synthesized.limitError])
-  context.emit('synthesis/end', 'tool:collaborative:synthesis:complete', { strategy, tokens: synthesized.tokens })
-  return completeCollaboration(job, { gatherResult, ...settled, strategy, synthesized, started })
+  const synthesisInput = { shared: collaboration.contributionScope.shared, ...resolution }
+  const { coordinator } = gatherResult
+  const synthesisResult = await synthesize(collaboration, { strategy, synthesisInput, coordinator })
+  if (synthesisResult.limitError) return failCollaboration(collaboration, contributions, [synthesisResult.limitError])
+  context.emit('synthesis/end', 'tool:collaborative:synthesis:complete', { strategy, tokens: synthesisResult.tokens })
+  return completeCollaboration(collaboration, { gatherResult, resolution, strategy, synthesisResult, started })
 }
 
 interface ConflictResolution {
   contributions: Contribution[]
-  stand: ConsensusState
+  consensusState: ConsensusState
   ruling: Ruling | undefined
-  /** What went wrong when they were asked again. */
   problems: string[]
-  /** Limits of the run that were in the way. */
-  stopped: ErrorRecord[]
+  /** Limits of the run that were reached. */
+  limitErrors: ErrorRecord[]
 }
 
-/** Where everybody stands, after what `on_conflict` wants done about a disagreement. */
-async function resolveConflict(job: Collaboration, said: GatherResult): Promise<ConflictResolution> {
-  const { context, input, voteGrouping, history, systemAgents, contributionContext, specialists, limits } = job
-  const { contributions } = said
-  // Who worked on different parts was not asked the same: nothing to compare, unless somebody wants it counted.
-  const parts = job.mode === 'hierarchical' && job.synthesis !== 'vote'
-  const look = (key: string, of: readonly Contribution[]) =>
-    computeConsensus(context, parts ? [] : of, {
-      ...voteGrouping,
-      key,
-      history,
-      judge: systemAgents.judge,
-      agents_count: countAgents(of),
-    })
-  const stand = await look('stand', contributions)
-  const found = { contributions, stand, ruling: undefined, problems: [], stopped: judgeLimitErrors(stand) }
-  const vote = synthesisStrategy(job, said, stand) === 'vote' ? (input.vote?.strategy ?? 'weighted') : undefined
-  const calm = !hasConflict(stand, contributions, vote) || input.on_conflict === 'surface'
-  if (calm || found.stopped.length > 0) return found
-  if (input.on_conflict === 'escalate')
-    return { ...found, ruling: await escalateToHuman(context, { task: input.task, contributions }, stand) }
-  const { revised, ...went } = await mediate(contributionContext, stand, {
-    specialists,
-    max_parallel: limits.max_parallel,
-    contributions,
-  })
-  const after = contributions.map((contribution) => revised.get(contribution) ?? contribution)
-  if (went.stopped.length > 0) return { ...found, ...went, contributions: after }
-  const now = await look('stand/mediated', after)
+/** Computes the consensus and applies `on_conflict` to a disagreement. */
+async function resolveConflict(collaboration: Collaboration, gathered: GatherResult): Promise<ConflictResolution> {
+  const { context, input } = collaboration
+  const { contributions } = gathered
+  const consensusState = await computeConsensusState(collaboration, 'stand', contributions)
+  const limitErrors = judgeLimitErrors(consensusState)
+  const unresolved = { contributions, consensusState, ruling: undefined, problems: [], limitErrors }
+  const isVote = synthesisStrategy(collaboration, gathered, consensusState) === 'vote'
+  const voteStrategy = isVote ? (input.vote?.strategy ?? 'weighted') : undefined
+  const agreed = !hasConflict(consensusState, contributions, voteStrategy)
+  if (agreed || input.on_conflict === 'surface' || limitErrors.length > 0) return unresolved
+  if (input.on_conflict === 'escalate') {
+    const ruling = await escalateToHuman(context, { task: input.task, contributions }, consensusState)
+    return { ...unresolved, ruling }
+  }
+  return resolveByMediation(collaboration, unresolved)
+}
+
+async function resolveByMediation(
+  collaboration: Collaboration,
+  unresolved: ConflictResolution,
+): Promise<ConflictResolution> {
+  const { contributionScope, specialists, limits } = collaboration
+  const { contributions, consensusState } = unresolved
+  const round = { specialists, max_parallel: limits.max_parallel, contributions }
+  const { revised, problems, limitErrors } = await mediate(contributionScope, consensusState, round)
+  const mediated = contributions.map((contribution) => revised.get(contribution) ?? contribution)
+  if (limitErrors.length > 0) return { ...unresolved, contributions: mediated, problems, limitErrors }
+  const mediatedState = await computeConsensusState(collaboration, 'stand/mediated', mediated)
   return {
-    contributions: after,
-    stand: now,
+    contributions: mediated,
+    consensusState: mediatedState,
     ruling: undefined,
-    problems: went.problems,
-    stopped: judgeLimitErrors(now),
+    problems,
+    limitErrors: judgeLimitErrors(mediatedState),
   }
 }
 
-/** The limit that kept a model from saying which recommendations come to the same. */
+function computeConsensusState(
+  { context, mode, synthesis, voteGrouping, history, systemAgents }: Collaboration,
+  key: string,
+  contributions: readonly Contribution[],
+): Promise<ConsensusState> {
+  // Contributions to different subtasks are not comparable, unless a vote is requested.
+  const comparable = mode !== 'hierarchical' || synthesis === 'vote'
+  return computeConsensus(context, comparable ? contributions : [], {
+    ...voteGrouping,
+    key,
+    history,
+    judge: systemAgents.judge,
+    agents_count: countAgents(contributions),
+  })
+}
+
 function judgeLimitErrors({ equivalence: { limitError } }: ConsensusState): ErrorRecord[] {
   return limitError ? [limitError] : []
 }
 
-/** Who worked on several parts is one of them. */
+/** An agent with several subtasks counts once. */
 function countAgents(contributions: readonly Contribution[]): number {
   return new Set(contributions.map(({ agent }) => agent)).size
 }
 
-/** `auto` counts where most gave something that can be counted; else one writes the answer. */
+/** `auto` is a vote when at least half of the answers have a recommendation, else a coordinator. */
 function synthesisStrategy(
   { synthesis }: Collaboration,
   { decision, contributions }: GatherResult,
@@ -139,7 +155,9 @@ function synthesisStrategy(
 ): SynthesisStrategy {
   if (decision?.collaborated === false) return 'solo'
   if (synthesis !== 'auto') return synthesis
-  return votes.length > 0 && votes.length * 2 >= partitionByContent(contributions).heard.length ? 'vote' : 'coordinator'
+  return votes.length > 0 && votes.length * 2 >= partitionByContent(contributions).answered.length
+    ? 'vote'
+    : 'coordinator'
 }
 
 interface SynthesisRequest {
@@ -149,10 +167,9 @@ interface SynthesisRequest {
 }
 
 async function synthesize(
-  job: Collaboration,
+  { context, input, systemAgents }: Collaboration,
   { strategy, synthesisInput, coordinator }: SynthesisRequest,
 ): Promise<SynthesisResult> {
-  const { context, input, systemAgents } = job
   if (strategy === 'solo') return { result: synthesisInput.contributions.map(contributionText)[0] ?? '', tokens: 0 }
   if (strategy === 'merge') return { result: mergeContributions(synthesisInput), tokens: 0 }
   if (strategy === 'vote') return synthesizeByVote(synthesisInput, input.vote?.strategy ?? 'weighted')
@@ -162,36 +179,38 @@ async function synthesize(
   return synthesizeByBestOf(context, synthesisInput, { evaluator: systemAgents.evaluator, criteria })
 }
 
-interface CollaborationEnd extends ConflictResolution {
+interface CollaborationEnd {
   gatherResult: GatherResult
+  resolution: ConflictResolution
   strategy: SynthesisStrategy
-  synthesized: SynthesisResult
+  synthesisResult: SynthesisResult
   started: number
 }
 
-async function completeCollaboration(job: Collaboration, end: CollaborationEnd): Promise<PatternResult> {
-  const { context, mode, specialists } = job
-  const { gatherResult, contributions, stand, ruling, strategy, synthesized, started } = end
-  const problems = [
-    ...gatherResult.problems,
-    ...end.problems,
-    ...(synthesized.failed === undefined ? [] : [synthesized.failed]),
-  ]
+async function completeCollaboration(
+  collaboration: Collaboration,
+  { gatherResult, resolution, strategy, synthesisResult, started }: CollaborationEnd,
+): Promise<PatternResult> {
+  const { context, mode, specialists } = collaboration
+  const { contributions, consensusState, ruling } = resolution
+  const { result, vote, best_of, failed } = synthesisResult
+  const problems = [...gatherResult.problems, ...resolution.problems, ...(failed === undefined ? [] : [failed])]
   const spent = await context.readSpend('spent', 'here')
   const duration_ms = (await context.now('ended')) - started
-  const whole = contributions.every(({ status }) => status === 'completed') && problems.length === 0
-  const status = whole ? ('completed' as const) : ('partial' as const)
+  const isComplete = contributions.every(({ status }) => status === 'completed') && problems.length === 0
+  const status = isComplete ? ('completed' as const) : ('partial' as const)
   const total_tokens = totalTokens(spent)
-  const { agreement_score } = stand.consensus
+  const { consensus } = consensusState
+  const { agreement_score } = consensus
   const agents_count = specialists.length
   context.emit('end', 'tool:collaborative:complete', { agents_count, total_tokens, status, agreement_score })
-  const told = [...problems, ...ignoredOptionWarnings(job, strategy)]
+  const allProblems = [...problems, ...ignoredOptionWarnings(collaboration, strategy)]
   const output = {
-    result: synthesized.result,
-    contributions: contributions.map((one) => withVoteWeight(one, stand)),
-    consensus: stand.consensus,
-    ...(synthesized.vote ? { vote: synthesized.vote } : undefined),
-    ...(synthesized.best_of ? { best_of: synthesized.best_of } : undefined),
+    result,
+    contributions: contributions.map((contribution) => withVoteWeight(contribution, consensusState)),
+    consensus,
+    ...(vote ? { vote } : undefined),
+    ...(best_of ? { best_of } : undefined),
     ...(ruling ? { ruling } : undefined),
     ...(gatherResult.decision ? { decision: gatherResult.decision } : undefined),
     metadata: {
@@ -203,37 +222,36 @@ async function completeCollaboration(job: Collaboration, end: CollaborationEnd):
       total_tokens,
       cost: spent.usd,
       ...(gatherResult.saved ? { saved: gatherResult.saved } : undefined),
-      ...(told.length > 0 ? { problems: told } : undefined),
+      ...(allProblems.length > 0 ? { problems: allProblems } : undefined),
     },
   }
   return { success: true, output, stop_reason: status }
 }
 
-/** With what its voice counted, where it was counted. */
 function withVoteWeight(contribution: Contribution, { votes }: ConsensusState): Contribution {
-  const voice = votes.find(({ of }) => of === contribution)
-  return voice ? { ...contribution, weight: voice.weight } : contribution
+  const vote = votes.find((each) => each.contribution === contribution)
+  return vote ? { ...contribution, weight: vote.weight } : contribution
 }
 
-/** How the answer was made of the answers. */
 type SynthesisStrategy = Exclude<Collaboration['synthesis'], 'auto'> | 'solo'
 
-/** What was asked for and did not apply, in words: nobody should think that it did. */
-function ignoredOptionWarnings(job: Collaboration, strategy: SynthesisStrategy): string[] {
-  const { input, mode, warnings } = job
-  const said = [...warnings]
-  const writes = strategy === 'best_of' || (strategy === 'coordinator' && mode !== 'hierarchical')
-  if (input.coordinator_config && !writes) {
-    const who = mode === 'hierarchical' ? 'the first agent writes the answer' : `${strategy} has nobody who writes`
-    said.push(`coordinator_config was not used: ${who}`)
+/** Warnings about options that had no effect. */
+function ignoredOptionWarnings(collaboration: Collaboration, strategy: SynthesisStrategy): string[] {
+  const { input, mode } = collaboration
+  const warnings = [...collaboration.warnings]
+  const usesSystemAgent = strategy === 'best_of' || (strategy === 'coordinator' && mode !== 'hierarchical')
+  if (input.coordinator_config && !usesSystemAgent) {
+    const reason = mode === 'hierarchical' ? 'the first agent is the coordinator' : `synthesis ${strategy} has none`
+    warnings.push(`\`coordinator_config\` was not used: ${reason}`)
   }
-  if (input.criteria !== undefined && strategy !== 'best_of') said.push('criteria were not used: they are for best_of')
-  if (input.vote && strategy !== 'vote') said.push(`vote was not used: the synthesis was ${strategy}`)
-  return input.cache ? [...said, ...uncachedWarnings(job)] : said
+  if (input.criteria !== undefined && strategy !== 'best_of')
+    warnings.push('`criteria` was not used: it applies only to synthesis best_of')
+  if (input.vote && strategy !== 'vote') warnings.push(`\`vote\` was not used: the synthesis was ${strategy}`)
+  return input.cache ? [...warnings, ...uncachedWarnings(collaboration)] : warnings
 }
 
 function uncachedWarnings({ context, specialists }: Collaboration): string[] {
   const acting = specialists.filter(({ agent, readOnly }) => !context.isReadOnly(agent, readOnly ? { readOnly } : {}))
   const names = acting.map(({ name }) => name).join(', ')
-  return names === '' ? [] : [`cache was not used for what can do more than read: ${names}`]
+  return names === '' ? [] : [`\`cache\` was not used for agents that are not read-only: ${names}`]
 }

@@ -7,11 +7,11 @@ import { abstentions, ballotsFrom } from './contribution-votes.ts'
 import { isOutOfBudget } from './out-of-budget.ts'
 import type { Contribution } from './output.ts'
 import { mediationPrompt } from './prompts.ts'
-import type { ContributionContext } from './request-contribution.ts'
+import type { ContributionScope } from './request-contribution.ts'
 import { requestFollowUp } from './request-contribution.ts'
 import type { Specialist } from './specialists.ts'
 
-/** They do not agree, or the vote that was asked for comes to no decision: not unanimous, blocked. */
+/** True without consensus, and when a requested vote has no winner (not unanimous, or blocked by a veto). */
 export function hasConflict(
   { consensus, votes, equivalence }: ConsensusState,
   contributions: readonly Contribution[],
@@ -23,60 +23,67 @@ export function hasConflict(
   return tally(strategy, ballots).winner === null
 }
 
-/** What came of a round of mediation. */
 export interface Mediation {
-  /** By what somebody said before. */
+  /** Revised contributions by the original ones. */
   revised: Map<Contribution, Contribution>
   problems: string[]
-  /** Limits of the run that kept some from answering: a resumed one tries again. */
-  stopped: ErrorRecord[]
+  /** Limits of the run that were reached; resume retries these requests. */
+  limitErrors: ErrorRecord[]
 }
 
 interface MediationRound {
   specialists: readonly Specialist[]
   max_parallel: number
-  /** Of everybody, also of those who recommend nothing and object. */
   contributions: readonly Contribution[]
 }
 
-/** One round in which every side hears the others; who does not answer keeps what it said, and that is told. */
+/** One round in which each side reads the arguments of the others. An agent that fails keeps its contribution. */
 export async function mediate(
-  site: ContributionContext,
-  stand: ConsensusState,
+  scope: ContributionScope,
+  state: ConsensusState,
   { specialists, max_parallel, contributions }: MediationRound,
 ): Promise<Mediation> {
-  const objecting = contributions.filter((one) => one.recommendation === null && !one.error && hasCriticalConcern(one))
+  const objections = contributions.filter(
+    (contribution) => contribution.recommendation === null && !contribution.error && hasCriticalConcern(contribution),
+  )
   const positions = [
-    ...stand.votes.map(({ of }, index) => ({ of, said: [...opposingContributions(stand, index), ...objecting] })),
-    ...objecting.map((of) => ({ of, said: stand.votes.map((voice) => voice.of) })),
+    ...state.votes.map(({ contribution }, index) => ({
+      contribution,
+      others: [...opposingContributions(state, index), ...objections],
+    })),
+    ...objections.map((contribution) => ({ contribution, others: state.votes.map((vote) => vote.contribution) })),
   ]
-  const sides = positions.flatMap(({ of, said }) => {
-    const who = specialists.find(({ name }) => name === of.agent)
-    return who && of.session_id !== undefined && said.length > 0 ? [{ who, of, others: said }] : []
+  const participants = positions.flatMap(({ contribution, others }) => {
+    const specialist = specialists.find(({ name }) => name === contribution.agent)
+    const canAnswer = specialist && contribution.session_id !== undefined && others.length > 0
+    return canAnswer ? [{ specialist, contribution, others }] : []
   })
-  const heard = await site.context.parallel(sides, max_parallel, ({ who, of, others: said }, index) => {
-    // Not under the first question's key: that one has ended, and what stands under it counts as done with it.
-    const key = `mediation/${index + 1}/${encodeURIComponent(who.name)}`
-    return requestFollowUp(site, { who, earlier: of, key, instruction: mediationPrompt(said) })
+  const settled = await scope.context.parallel(participants, max_parallel, (participant, index) => {
+    const { specialist, contribution: earlier, others } = participant
+    // A key of its own: steps under the key of the first request count as completed with it.
+    const key = `mediation/${index + 1}/${encodeURIComponent(specialist.name)}`
+    return requestFollowUp(scope, { specialist, earlier, key, instruction: mediationPrompt(others) })
   })
-  const answers = heard.map((answer) => {
+  const answers = settled.map((answer) => {
     if (answer.ok) return answer.value
     throw answer.error
   })
   const failed = answers.flatMap(({ contribution, error }) => (error ? [{ agent: contribution.agent, error }] : []))
   return {
-    revised: new Map(sides.map(({ of }, index) => [of, answers[index]?.contribution ?? of])),
-    problems: failed.map(({ agent, error }) => `${agent} could not be asked again: ${error.message}`),
-    stopped: failed.flatMap(({ error }) => (isOutOfBudget({ error }) ? [error] : [])),
+    revised: new Map(
+      participants.map(({ contribution }, index) => [contribution, answers[index]?.contribution ?? contribution]),
+    ),
+    problems: failed.map(({ agent, error }) => `${agent} failed in the mediation round: ${error.message}`),
+    limitErrors: failed.flatMap(({ error }) => (isOutOfBudget({ error }) ? [error] : [])),
   }
 }
 
-/** The other sides; on one's own side those who see it as critical, and for these everybody. */
+/** Contributions of the other sides, and of the own side where only one of the two has a critical concern. */
 function opposingContributions({ votes, equivalence }: ConsensusState, index: number): Contribution[] {
   const own = equivalence.groups.find((group) => group.includes(index)) ?? []
-  const grave = votes.map(hasCriticalConcern)
-  return votes.flatMap(({ of }, other) => {
-    const agrees = own.includes(other) && grave[other] === grave[index]
-    return other === index || agrees ? [] : [of]
+  const critical = votes.map(hasCriticalConcern)
+  return votes.flatMap(({ contribution }, other) => {
+    const agrees = own.includes(other) && critical[other] === critical[index]
+    return other === index || agrees ? [] : [contribution]
   })
 }

@@ -8,12 +8,12 @@ import type { ModelRequest } from '../../index.ts'
 const reader = agent('reader', { tools: ['Look'] })
 const actor = agent('actor', { tools: ['Write'] })
 const tools = [noopTool('Look', 'read'), noopTool('Write', 'act')]
-const lines = { everybody: contributionJson('go') }
+const replies = { everybody: contributionJson('go') }
 const input = { task: 'x', agents: ['reader', 'actor'], synthesis: 'merge', cache: true }
 
 describe('cache', () => {
-  test('CO47 the same request to one that only reads is answered from the earlier session; to one that acts never', async () => {
-    const { troupe, model } = await createCollaborationTroupe(lines, { agents: [reader, actor], tools })
+  test('CO47 an identical request to a read-only agent uses the cache, to an acting agent never', async () => {
+    const { troupe, model } = await createCollaborationTroupe(replies, { agents: [reader, actor], tools })
     const first = (await troupe.run('collaborate', input)).output as CollaborateRunOutput
     expect(first.contributions.map(({ cached }) => cached)).toEqual([undefined, undefined])
     const again = (await troupe.run('collaborate', input)).output as CollaborateRunOutput
@@ -33,8 +33,8 @@ describe('cache', () => {
     await expectReplayMatches(troupe.store, newest?.run_id ?? '', { agents: [reader, actor], tools, embedder: false })
   })
 
-  test('CO47 another task, focus, model, context or form is another request; without cache nothing is looked up', async () => {
-    const { troupe, model } = await createCollaborationTroupe(lines, { agents: [reader], tools })
+  test('CO47 another task, focus, model, context or format is another request; without cache none is reused', async () => {
+    const { troupe, model } = await createCollaborationTroupe(replies, { agents: [reader], tools })
     const run = (more: object) => troupe.run('collaborate', { ...input, agents: ['reader'], ...more })
     await run({})
     const others = [
@@ -54,19 +54,19 @@ describe('cache', () => {
     expect(model.requests).toHaveLength(others.length + 1)
   })
 
-  test('CO47 a failed or prose answer is not kept', async () => {
+  test('CO47 an unstructured answer is not cached', async () => {
     const { troupe, model } = await createCollaborationTroupe({ reader: 'Hm.' }, { agents: [reader], tools })
     await troupe.run('collaborate', { ...input, agents: ['reader'] })
     await troupe.run('collaborate', { ...input, agents: ['reader'] })
     expect(model.requests).toHaveLength(4)
   })
 
-  test('CO47 one whose answer was cached can still be asked again, and only the new words are paid for', async () => {
+  test('CO47 an agent with a cached answer can take part in mediation, and only new tokens count', async () => {
     const other = agent('other', { tools: [] })
-    const stand = (first: string) => (request: ModelRequest) =>
+    const changeReply = (first: string) => (request: ModelRequest) =>
       contributionJson(request.messages.length > 1 ? 'go' : first)
     const { troupe } = await createCollaborationTroupe(
-      { reader: stand('wait'), other: stand('go') },
+      { reader: changeReply('wait'), other: changeReply('go') },
       { agents: [reader, other], tools },
     )
     const both = { ...input, agents: ['reader', 'other'] }

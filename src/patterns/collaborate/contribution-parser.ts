@@ -4,7 +4,7 @@ import type { Severity } from '../../judgement/vote/consensus.ts'
 import { parseStructuredOutput } from '../../kernel/session/structured-output.ts'
 import type { Concern, Contribution, contributionSchema } from './output.ts'
 
-/** What an answer says, wherever it stands in it. */
+/** The parsed content of an answer. */
 export type ContributionContent = Pick<
   Contribution,
   'response' | 'recommendation' | 'confidence' | 'concerns' | 'questions'
@@ -12,41 +12,43 @@ export type ContributionContent = Pick<
 
 type StructuredContribution = z.output<ReturnType<typeof contributionSchema>>
 
-/** An answer in the form that was asked for. */
+/** Content of an answer that matches the requested schema. */
 export function contentFromObject(object: unknown): ContributionContent {
   const { response, recommendation, confidence, concerns, questions } = object as StructuredContribution
-  const named = recommendation.trim()
-  const listed = concerns.map((each) =>
-    typeof each === 'string' ? { concern: each, severity: 'minor' as const } : each,
-  )
-  return { response, recommendation: named === '' ? null : named, confidence, concerns: listed, questions }
+  return {
+    response,
+    recommendation: recommendation.trim() || null,
+    confidence,
+    concerns: concerns.map((each) => (typeof each === 'string' ? { concern: each, severity: 'minor' as const } : each)),
+    questions,
+  }
 }
 
 const anyObject = z.record(z.string(), z.unknown())
 const CONTENT_FIELDS = ['response', 'recommendation', 'confidence', 'concerns', 'questions']
 
 /**
- * An answer that is not quite in that form, field by field: what is wrong in one field must not cost the others, least of all
- * a critical concern. Undefined when it is no object with such fields.
+ * Content of an object that does not match the schema, field by field: one invalid field must not lose the others, least of
+ * all a critical concern. `undefined` if the text is no object with such fields.
  */
 export function contentFromPartialObject(
   text: string,
   categories: readonly string[] | undefined,
 ): ContributionContent | undefined {
-  const found = parseStructuredOutput(anyObject, text)
-  if (!found.ok) return undefined
-  const said = found.object as Record<string, unknown>
-  if (!CONTENT_FIELDS.some((field) => Object.hasOwn(said, field))) return undefined
+  const parsed = parseStructuredOutput(anyObject, text)
+  if (!parsed.ok) return undefined
+  const fields = parsed.object as Record<string, unknown>
+  if (!CONTENT_FIELDS.some((field) => Object.hasOwn(fields, field))) return undefined
   return {
-    response: toText(said.response),
-    recommendation: toRecommendation(toText(said.recommendation), categories),
-    confidence: toConfidence(said.confidence),
-    concerns: toList(said.concerns).flatMap(toConcerns),
-    questions: toList(said.questions).map(toText).filter(isNotBlank),
+    response: toText(fields.response),
+    recommendation: toRecommendation(toText(fields.recommendation), categories),
+    confidence: toConfidence(fields.confidence),
+    concerns: toList(fields.concerns).flatMap(toConcerns),
+    questions: toList(fields.questions).map(toText).filter(isNotBlank),
   }
 }
 
-/** Words alone, with a choice among categories where they begin with it. */
+/** Content of a plain text, with a recommendation if the text starts with a category. */
 export function contentFromText(text: string, categories: readonly string[] | undefined): ContributionContent {
   const recommendation = categories ? parseChosenCategory(text, categories) : null
   return { response: text, recommendation, confidence: null, concerns: [], questions: [] }
@@ -57,7 +59,7 @@ function toRecommendation(text: string, categories: readonly string[] | undefine
   return categories ? (findCategory(text, categories) ?? parseChosenCategory(text, categories)) : text.trim()
 }
 
-/** Below it a number over one may be of five, of ten or of a hundred: nobody knows. */
+/** A number between 1 and this one is ambiguous: it could be on a scale of 5, 10 or 100. */
 const MIN_PERCENT = 10
 
 function toConfidence(value: unknown): number | null {
@@ -77,7 +79,7 @@ const SEVERITIES: Record<string, Severity> = {
   critical: 'critical',
 }
 
-/** A word for severity that nobody knows is taken for the gravest: a veto that was meant must not be lost. */
+/** An unknown severity counts as critical, so that no veto is lost. */
 function toSeverity(value: unknown): Severity {
   if (value === undefined || value === null) return 'minor'
   const word = toText(value).trim().toLowerCase()
@@ -89,10 +91,10 @@ function toConcerns(value: unknown): Concern[] {
     const concern = toText(value).trim()
     return concern === '' ? [] : [{ concern, severity: 'minor' }]
   }
-  const { severity: grave, ...fields } = value as Record<string, unknown>
-  const severity = toSeverity(grave)
+  const { severity: rawSeverity, ...fields } = value as Record<string, unknown>
+  const severity = toSeverity(rawSeverity)
   const concern = [fields.concern, ...Object.values(fields)].map(toText).find(isNotBlank)?.trim()
-  if (concern === undefined) return severity === 'critical' ? [{ concern: 'not said in words', severity }] : []
+  if (concern === undefined) return severity === 'critical' ? [{ concern: 'no description', severity }] : []
   return [{ concern, severity }]
 }
 

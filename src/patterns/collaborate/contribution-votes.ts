@@ -6,49 +6,52 @@ import type { CollaborateInput } from './input.ts'
 import type { OutcomeHistory } from './outcome-history.ts'
 import type { Contribution } from './output.ts'
 
-/** A voice without a stated confidence counts half. */
+/** The confidence of a vote that states none. */
 const DEFAULT_CONFIDENCE = 0.5
 const ABSTAIN_GROUP = -1
 
-/** How much each counts: by name or role as the caller says, and by how often it was right before. */
+/** Weights a vote by `weights` (by name, else by role) and by the agent's accuracy in earlier outcomes. */
 export function createVoteWeigher(input: Pick<CollaborateInput, 'weights'>, history: OutcomeHistory) {
   return ({ agent, role }: { agent: string; role: string }): number => {
-    const given = configuredWeight(input.weights, agent) ?? configuredWeight(input.weights, role) ?? 1
+    const weight = configuredWeight(input.weights, agent) ?? configuredWeight(input.weights, role) ?? 1
     const { right, total } = history.records.get(agent) ?? { right: 0, total: 0 }
-    return given * accuracyWeight(right, total)
+    return weight * accuracyWeight(right, total)
   }
 }
 
-/** Somebody may be called 'constructor', which every object has. */
+/** Own properties only: an agent can be called `constructor`. */
 function configuredWeight(weights: Readonly<Record<string, number>> = {}, name: string): number | undefined {
   return Object.hasOwn(weights, name) ? weights[name] : undefined
 }
 
+export type ContributionVote = AgentVote & { contribution: Contribution }
+
 /**
- * Those that recommended something; who failed or was cut short has not, and is not counted. Who worked on several parts
- * has one voice, the surest, with the concerns of all of them.
+ * The votes of the contributions with a recommendation. An agent with several subtasks has one vote, the most confident one,
+ * with the concerns of all its contributions.
  */
 export function votesFrom(
   contributions: readonly Contribution[],
-  weightOf: (who: Contribution) => number,
-): (AgentVote & { of: Contribution })[] {
+  weightFor: (voter: Contribution) => number,
+): ContributionVote[] {
   const counted = contributions.filter(({ recommendation }) => recommendation !== null)
-  return counted.flatMap((of) => {
-    const { agent, role, recommendation } = of
+  return counted.flatMap((contribution) => {
+    const { agent, role, recommendation } = contribution
     const own = counted.filter((other) => other.agent === agent)
-    if (recommendation === null || mostConfident(own) !== of) return []
+    if (recommendation === null || mostConfident(own) !== contribution) return []
     const concerns = own.flatMap((each) => each.concerns)
-    return [{ agent, role, recommendation, confidence: confidenceOrDefault(of), weight: weightOf(of), concerns, of }]
+    const confidence = confidenceOrDefault(contribution)
+    return [{ agent, role, recommendation, confidence, weight: weightFor(contribution), concerns, contribution }]
   })
 }
 
-/** What was said after hearing the others goes before what was not. */
+/** Contributions revised in mediation take precedence. */
 function mostConfident(own: readonly Contribution[]): Contribution | undefined {
-  const latest = own.filter(({ before }) => before)
-  const asked = latest.length > 0 ? latest : own
-  return asked.reduce(
+  const revised = own.filter(({ before }) => before)
+  const candidates = revised.length > 0 ? revised : own
+  return candidates.reduce(
     (best, each) => (confidenceOrDefault(each) > confidenceOrDefault(best) ? each : best),
-    asked[0] as Contribution,
+    candidates[0] as Contribution,
   )
 }
 
@@ -57,10 +60,10 @@ function confidenceOrDefault({ confidence }: Contribution): number {
 }
 
 export function ballotsFrom(
-  voices: readonly AgentVote[],
+  votes: readonly AgentVote[],
   groups: readonly (readonly number[])[],
 ): (Ballot & { agent: string; critical: boolean })[] {
-  return voices.map(({ agent, confidence, weight, concerns }, index) => ({
+  return votes.map(({ agent, confidence, weight, concerns }, index) => ({
     agent,
     group: groups.findIndex((group) => group.includes(index)),
     score: voteScore({ confidence, weight }),
@@ -68,7 +71,7 @@ export function ballotsFrom(
   }))
 }
 
-/** Those that recommend nothing count for nothing, but a critical concern of theirs is one all the same. */
+/** Ballots without a recommendation: they score nothing, but their critical concerns count for a veto. */
 export function abstentions(contributions: readonly Contribution[]): ReturnType<typeof ballotsFrom> {
   return contributions
     .filter(({ recommendation, error }) => recommendation === null && !error)

@@ -17,14 +17,14 @@ const STATEMENTS = [
   'Adopt Redis',
   'Do not use Redis',
 ]
-const voice = fc.record({
+const vote = fc.record({
   recommendation: fc.constantFrom(...STATEMENTS),
   confidence: fc.constantFrom(0.1, 0.5, 0.9, 1),
   weight: fc.constantFrom(0.2, 1, 3),
 })
 
-/** A likeness that follows from the texts, whatever their places. */
-function like(texts: readonly string[], salt: number) {
+/** A similarity that depends only on the texts, not on their positions. */
+function textSimilarity(texts: readonly string[], salt: number) {
   return (a: number, b: number) => {
     const [x, y] = [normalizeStatement(texts[a] ?? ''), normalizeStatement(texts[b] ?? '')].sort()
     let hash = salt
@@ -33,40 +33,40 @@ function like(texts: readonly string[], salt: number) {
   }
 }
 
-test('CO69 what a stop calls settled, no further voice and no word of a model changes', () => {
+test('CO69 after an early stop neither a further vote nor the judge changes the winner', () => {
   let stops = 0
-  const many = fc.array(voice, { minLength: 2, maxLength: 6 })
-  const few = fc.array(voice, { minLength: 1, maxLength: 3 })
+  const many = fc.array(vote, { minLength: 2, maxLength: 6 })
+  const few = fc.array(vote, { minLength: 1, maxLength: 3 })
   fc.assert(
-    fc.property(many, few, fc.nat(1000), fc.infiniteStream(fc.boolean()), (heard, rest, salt, words) => {
-      const voices = [...heard, ...rest].map((each, index) => ({ ...each, agent: `${index}`, role: '', concerns: [] }))
-      const texts = voices.map(({ recommendation }) => recommendation)
+    fc.property(many, few, fc.nat(1000), fc.infiniteStream(fc.boolean()), (asked, rest, salt, answers) => {
+      const votes = [...asked, ...rest].map((each, index) => ({ ...each, agent: `${index}`, role: '', concerns: [] }))
+      const texts = votes.map(({ recommendation }) => recommendation)
       const known = {
-        similarity: like(texts, salt),
+        similarity: textSimilarity(texts, salt),
         threshold: 0.6,
         margin: 0.3,
-        wave: (index: number) => (index < heard.length ? 0 : 1),
+        wave: (index: number) => (index < asked.length ? 0 : 1),
       }
-      const before = clusterTexts(texts.slice(0, heard.length), known)
+      const before = clusterTexts(texts.slice(0, asked.length), known)
       const remaining = rest.map(({ weight }) => weight)
-      const { stop } = earlyStopVerdict(voices.slice(0, heard.length), before, { remaining, stop_at: undefined })
+      const { stop } = earlyStopVerdict(votes.slice(0, asked.length), before, { remaining, stop_at: undefined })
       if (!stop) return
       stops += 1
-      const leader = tally('weighted', ballotsFrom(voices.slice(0, heard.length), before.groups)).winner ?? -1
-      for (const count of [heard.length, voices.length]) {
+      const leader = tally('weighted', ballotsFrom(votes.slice(0, asked.length), before.groups)).winner ?? -1
+      for (const count of [asked.length, votes.length]) {
         const some = texts.slice(0, count)
         const verdicts = clusterTexts(some, known).unclear.map(([a, b]) => ({
           a,
           b,
-          same: words.next().value === true,
+          same: answers.next().value === true,
         }))
         const { groups } = clusterTexts(some, { ...known, verdicts })
-        const won = groups[tally('weighted', ballotsFrom(voices.slice(0, count), groups)).winner ?? -1] ?? []
-        expect(won).toEqual(expect.arrayContaining(before.groups[leader] ?? [-1]))
+        const winner = groups[tally('weighted', ballotsFrom(votes.slice(0, count), groups)).winner ?? -1] ?? []
+        expect(winner).toEqual(expect.arrayContaining(before.groups[leader] ?? [-1]))
       }
     }),
     { numRuns: 3000 },
   )
-  // Otherwise nothing was tried.
+  // Guards against a vacuous test.
   expect(stops).toBeGreaterThan(200)
 })

@@ -12,7 +12,7 @@ const caching = {
   c: contributionJson('wait', 0.5),
 }
 
-/** An embedder that knows which sentences are how close. */
+/** An embedder with a fixed similarity between the given sentences. */
 function embedder(close: number, ...same: string[]): Embedder & { texts: string[][] } {
   const texts: string[][] = []
   return {
@@ -23,23 +23,23 @@ function embedder(close: number, ...same: string[]): Embedder & { texts: string[
       texts.push([...given])
       const second = Math.sqrt(1 - close * close)
       return given.map((text, index) => {
-        const at = same.indexOf(text)
-        if (at < 0) return Float32Array.from([0, 0, ...given.map((_, other) => (other === index ? 1 : 0))])
-        return Float32Array.from([at === 0 ? 1 : close, at === 0 ? 0 : second, ...given.map(() => 0)])
+        const position = same.indexOf(text)
+        if (position < 0) return Float32Array.from([0, 0, ...given.map((_, other) => (other === index ? 1 : 0))])
+        return Float32Array.from([position === 0 ? 1 : close, position === 0 ? 0 : second, ...given.map(() => 0)])
       })
     },
   }
 }
 
-describe('which recommendations come to the same', () => {
-  test('CO28 text first: where all say the same words no vector is made and nobody is asked', async () => {
+describe('equivalent recommendations', () => {
+  test('CO28 equal texts need neither embeddings nor the judge', async () => {
     const vectors = embedder(1)
     const { output } = await runCollaboration({ everybody: contributionJson('Go!') }, vote, { embedder: vectors })
     expect(vectors.texts).toEqual([])
     expect(output.consensus).toMatchObject({ method: 'text', has_consensus: true })
   })
 
-  test('CO28 then by meaning, past the guard for negation, numbers and opposites', async () => {
+  test('CO28 embeddings compare the meaning, unless a negation, number or opposite differs', async () => {
     const vectors = embedder(0.95, 'Cache the answers', 'Keep replies in memory')
     const { output } = await runCollaboration(caching, vote, { embedder: vectors })
     expect(output.consensus).toMatchObject({ method: 'embeddings', agreement_score: 2 / 3 })
@@ -55,15 +55,17 @@ describe('which recommendations come to the same', () => {
     expect(opposed.output.consensus.clusters).toHaveLength(3)
   })
 
-  test('CO29 what is still unclear is settled in one call of the fast role for all pairs, as data', async () => {
+  test('CO29 the judge decides all unclear pairs in one request to the fast model', async () => {
     const judge = JSON.stringify({ pairs: [{ number: 1, same: true }] })
     const vectors = embedder(0.75, 'Cache the answers', 'Keep replies in memory')
     const { output, model, events } = await runCollaboration({ ...caching, judge }, vote, { embedder: vectors })
     expect(output.consensus).toMatchObject({ method: 'model', agreement_score: 2 / 3 })
     expect(model.requestsFrom('judge')).toHaveLength(1)
-    const [asked] = model.requestsFrom('judge') as [ModelRequest]
-    expect(lastInstruction(asked)).toContain('<<<data\n1. A: Cache the answers\n   B: Keep replies in memory\ndata>>>')
-    expect(asked.settings.temperature).toBe(0)
+    const [request] = model.requestsFrom('judge') as [ModelRequest]
+    expect(lastInstruction(request)).toContain(
+      '<<<data\n1. A: Cache the answers\n   B: Keep replies in memory\ndata>>>',
+    )
+    expect(request.settings.temperature).toBe(0)
     const opened = events
       .filter(({ type }) => type === 'session:open')
       .map(({ data }) => data as { agent: { name: string }; model?: string })
@@ -71,26 +73,26 @@ describe('which recommendations come to the same', () => {
     expect(output.metadata.total_tokens).toBe(60)
   })
 
-  test('CO29 a judge that fails, or says no, leaves them apart, and the note says why', async () => {
+  test('CO29 without a verdict of the judge pairs count as different, with a note', async () => {
     const vectors = () => embedder(0.75, 'Cache the answers', 'Keep replies in memory')
-    const mute = await runCollaboration({ ...caching, judge: 'who knows' }, vote, { embedder: vectors() })
-    expect(mute.output.consensus.clusters).toHaveLength(3)
-    expect(mute.output.consensus.note).toMatch(/^unclear pairs count as different: /)
+    const invalid = await runCollaboration({ ...caching, judge: 'who knows' }, vote, { embedder: vectors() })
+    expect(invalid.output.consensus.clusters).toHaveLength(3)
+    expect(invalid.output.consensus.note).toMatch(/^unclear pairs count as different: /)
     const no = JSON.stringify({ pairs: [{ number: 1, same: false }] })
-    const apart = await runCollaboration({ ...caching, judge: no }, vote, { embedder: vectors() })
-    expect(apart.output.consensus).toMatchObject({ method: 'model', agreement_score: 1 / 3 })
+    const different = await runCollaboration({ ...caching, judge: no }, vote, { embedder: vectors() })
+    expect(different.output.consensus).toMatchObject({ method: 'model', agreement_score: 1 / 3 })
   })
 
-  test('CO29 a judge for whom there is no room costs nobody their say', async () => {
+  test('CO29 a judge beyond limits.breadth does not fail the collaboration', async () => {
     const agents = ['a', 'b', 'c'].map((name) => ({ name }))
     const input = { task: 'x', agents, synthesis: 'merge' }
-    const lines = {
+    const replies = {
       ...caching,
       lead: (request: ModelRequest) =>
         request.session.turn === 1 ? toolCallChunks({ name: 'collaborate', input }) : lastMessageText(request),
     }
     const { troupe } = await runCollaboration(
-      lines,
+      replies,
       {},
       {
         embedder: embedder(0.75, 'Cache the answers', 'Keep replies in memory'),
@@ -99,16 +101,16 @@ describe('which recommendations come to the same', () => {
       },
     )
     const result = await troupe.run('task', { agent: 'lead', instruction: 'go' })
-    const said = JSON.stringify(result.output)
-    expect(said).toContain('unclear pairs count as different: limit `breadth` reached: 3 of 3 sub-sessions')
-    expect(said).toContain('because of wait')
+    const output = JSON.stringify(result.output)
+    expect(output).toContain('unclear pairs count as different: limit `breadth` reached: 3 of 3 sub-sessions')
+    expect(output).toContain('because of wait')
   })
 
-  test('CO30 without an embedder, or when it fails, text alone counts, and the note says so', async () => {
+  test('CO30 without a working embedder recommendations are compared as text, with a note', async () => {
     const { output } = await runCollaboration(caching, vote)
     expect(output.consensus).toMatchObject({
       method: 'text',
-      note: 'no embedder is there, so recommendations were compared as text only',
+      note: 'no embedder is available, so recommendations were compared as text only',
     })
     const broken: Embedder = {
       id: 'x',
@@ -122,11 +124,11 @@ describe('which recommendations come to the same', () => {
     expect(failed.output.vote?.tie).toBe(true)
   })
 
-  test('CO30 categories are what they are: no vector is made, and agreement is corrected for chance', async () => {
+  test('CO30 categories need no embeddings, and kappa corrects for chance', async () => {
     const vectors = embedder(1)
-    const lines = { a: contributionJson('approve'), b: contributionJson('approve'), c: contributionJson('reject') }
+    const replies = { a: contributionJson('approve'), b: contributionJson('approve'), c: contributionJson('reject') }
     const { output } = await runCollaboration(
-      lines,
+      replies,
       { ...vote, categories: ['approve', 'reject'] },
       { embedder: vectors },
     )

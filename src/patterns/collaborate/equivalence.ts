@@ -14,15 +14,15 @@ import { runInternalCall } from './internal-call.ts'
 import { isOutOfBudget } from './out-of-budget.ts'
 import { sameMeaningPrompt } from './prompts.ts'
 
-/** Which recommendations come to the same, and how that was found out. */
+/** Groups of equivalent recommendations, and the method that found them. */
 export interface Equivalence {
   groups: number[][]
   method: 'text' | 'embeddings' | 'model'
-  /** Pairs of which nobody has said whether they come to the same; they count as different. */
+  /** Undecided pairs; they count as different. */
   unclear: [number, number][]
-  /** What could not be looked at, and why. */
+  /** Why a method could not be used. */
   note?: string
-  /** A limit of the run that kept the model from being asked: a resumed one tries again. */
+  /** The limit of the run that stopped the judge; resume retries it. */
   limitError?: ErrorRecord
 }
 
@@ -30,73 +30,74 @@ interface SimilarityMatrix {
   by: string | null
   why?: string
   threshold: number
-  /** Row by row. */
   scores: number[][]
 }
 
 export interface EquivalenceOptions {
   key: string
-  /** Who settles pairs that neither text nor vectors can; without it they count as different. */
+  /** The agent that decides unclear pairs; without it they count as different. */
   judge?: Agent
-  /** In which wave each text came. */
+  /** The wave of each text. */
   wave?: (index: number) => number
 }
 
-/** Groups by text first, then by meaning, and asks a model, once, only for what is still unclear. */
+/** Groups by text, then by embeddings; the judge decides all remaining unclear pairs in one model request. */
 export async function groupEquivalent(
   context: Context,
   texts: readonly string[],
   { key, judge, wave = () => 0 }: EquivalenceOptions,
 ): Promise<Equivalence> {
-  const plain = clusterTexts(texts, { wave })
-  if (plain.groups.length < 2) return { groups: plain.groups, method: 'text', unclear: [] }
-  const look = (signal: AbortSignal) => computeSimilarity(context.embedder, texts, signal)
-  const similar = await context.step<SimilarityMatrix>(`${key}/similar`, look, { input: texts })
-  const known = { wave, ...(similar.by === null ? undefined : toSimilarityOptions(similar)) }
-  const near = similar.by === null ? plain : clusterTexts(texts, known)
-  const method = similar.by === null ? 'text' : 'embeddings'
-  const note = similar.why === undefined ? undefined : { note: similar.why }
-  const { groups, unclear } = near
+  const byText = clusterTexts(texts, { wave })
+  if (byText.groups.length < 2) return { groups: byText.groups, method: 'text', unclear: [] }
+  const matrix = await loadSimilarity(context, texts, key)
+  const options = { wave, ...(matrix.by === null ? undefined : toSimilarityOptions(matrix)) }
+  const { groups, unclear } = matrix.by === null ? byText : clusterTexts(texts, options)
+  const method = matrix.by === null ? 'text' : 'embeddings'
+  const note = matrix.why === undefined ? undefined : { note: matrix.why }
   if (unclear.length === 0 || !judge) return { groups, method, unclear, ...note }
   const verdicts = await judgeUnclearPairs(context, { texts, unclear, judge, key: `${key}/judge` })
   if (!Array.isArray(verdicts)) {
-    const { why, stopped: limitError } = verdicts
-    const left = { groups, method, unclear, note: `unclear pairs count as different: ${why}` } as const
-    return limitError ? { ...left, limitError } : left
+    const { reason, limitError } = verdicts
+    const unjudged = { groups, method, unclear, note: `unclear pairs count as different: ${reason}` } as const
+    return limitError ? { ...unjudged, limitError } : unjudged
   }
-  return { ...clusterTexts(texts, { ...known, verdicts }), method: 'model', ...note }
+  return { ...clusterTexts(texts, { ...options, verdicts }), method: 'model', ...note }
+}
+
+function loadSimilarity(context: Context, texts: readonly string[], key: string): Promise<SimilarityMatrix> {
+  const compute = (signal: AbortSignal) => computeSimilarity(context.embedder, texts, signal)
+  return context.step<SimilarityMatrix>(`${key}/similar`, compute, { input: texts })
 }
 
 export type EquivalenceVerdict = 'same' | 'different' | 'unclear'
 
-/** Whether each of the texts comes to the same as the one, each for itself. */
+/** Compares each text with the reference, independently of the other texts. */
 export async function compareToReference(
   context: Context,
-  [one, ...texts]: readonly [string, ...string[]],
+  [reference, ...texts]: readonly [string, ...string[]],
   { key, judge }: Pick<EquivalenceOptions, 'key' | 'judge'>,
 ): Promise<EquivalenceVerdict[]> {
-  const all = [one, ...texts]
-  const look = (signal: AbortSignal) => computeSimilarity(context.embedder, all, signal)
-  const similar = await context.step<SimilarityMatrix>(`${key}/similar`, look, { input: all })
-  const seen = texts.map((text, index) => {
-    const score = similar.scores[0]?.[index + 1] ?? 0
-    const known = similar.by === null ? {} : { similarity: () => score, threshold: similar.threshold }
-    const { groups, unclear } = clusterTexts([one, text], known)
+  const allTexts = [reference, ...texts]
+  const matrix = await loadSimilarity(context, allTexts, key)
+  const verdicts = texts.map((text, index) => {
+    const score = matrix.scores[0]?.[index + 1] ?? 0
+    const options = matrix.by === null ? {} : { similarity: () => score, threshold: matrix.threshold }
+    const { groups, unclear } = clusterTexts([reference, text], options)
     if (groups.length === 1) return 'same'
-    return unclear.length > 0 || (similar.by === null && mightBeSame(one, text)) ? 'unclear' : 'different'
+    return unclear.length > 0 || (matrix.by === null && sharesWords(reference, text)) ? 'unclear' : 'different'
   })
-  const unclear = seen.flatMap((each, index) => (each === 'unclear' ? [[0, index + 1] as const] : []))
-  if (unclear.length === 0 || !judge) return seen
-  const judged = await judgeUnclearPairs(context, { texts: all, unclear, judge, key: `${key}/judge` })
-  const word = new Map(Array.isArray(judged) ? judged.map(({ b, same }) => [b, same] as const) : [])
-  return seen.map((each, index) => {
-    const same = each === 'unclear' ? word.get(index + 1) : undefined
-    return same === undefined ? each : same ? 'same' : 'different'
+  const unclear = verdicts.flatMap((verdict, index) => (verdict === 'unclear' ? [[0, index + 1] as const] : []))
+  if (unclear.length === 0 || !judge) return verdicts
+  const judged = await judgeUnclearPairs(context, { texts: allTexts, unclear, judge, key: `${key}/judge` })
+  const sameByIndex = new Map(Array.isArray(judged) ? judged.map(({ b, same }) => [b, same] as const) : [])
+  return verdicts.map((verdict, index) => {
+    const same = verdict === 'unclear' ? sameByIndex.get(index + 1) : undefined
+    return same === undefined ? verdict : same ? 'same' : 'different'
   })
 }
 
-/** By words alone a single one in common is enough to doubt: somebody is about to be called wrong. */
-function mightBeSame(one: string, other: string): boolean {
+/** Without embeddings one common word makes a pair unclear: a wrong `different` would mark an agent as wrong. */
+function sharesWords(one: string, other: string): boolean {
   return findContradiction(one, other) === undefined && diceCoefficient(contentStemSet(one), contentStemSet(other)) > 0
 }
 
@@ -109,8 +110,9 @@ async function computeSimilarity(
   texts: readonly string[],
   signal: AbortSignal,
 ): Promise<SimilarityMatrix> {
-  const unknown = { by: null, threshold: 1, scores: [] }
-  if (!embedder) return { ...unknown, why: 'no embedder is there, so recommendations were compared as text only' }
+  const unavailable = { by: null, threshold: 1, scores: [] }
+  if (!embedder)
+    return { ...unavailable, why: 'no embedder is available, so recommendations were compared as text only' }
   try {
     const vectors = await embedder.embed(texts, signal)
     const scores = vectors.map((one) =>
@@ -120,7 +122,7 @@ async function computeSimilarity(
   } catch (thrown) {
     signal.throwIfAborted()
     return {
-      ...unknown,
+      ...unavailable,
       why: `the embedder failed, so recommendations were compared as text: ${toTroupeError(thrown).message}`,
     }
   }
@@ -135,19 +137,19 @@ interface UnclearPairs {
   key: string
 }
 
-type JudgedPairs = { a: number; b: number; same: boolean }[] | { why: string; stopped?: ErrorRecord }
+type JudgedPairs = { a: number; b: number; same: boolean }[] | { reason: string; limitError?: ErrorRecord }
 
 async function judgeUnclearPairs(context: Context, { texts, unclear, judge, key }: UnclearPairs): Promise<JudgedPairs> {
   const pairs = unclear.map(([a, b]) => [texts[a] ?? '', texts[b] ?? ''] as const)
   const request = { instruction: sameMeaningPrompt(pairs), output: pairVerdictsSchema, internal: true as const }
-  const result = await runInternalCall(context, { agent: judge, request, key })
-  if ('why' in result) return { why: result.why }
-  const { error } = result
-  if (error && isOutOfBudget({ error })) return { why: error.message, stopped: error }
-  if (!result.object) return { why: error?.message ?? 'no verdict' }
-  const { pairs: said } = result.object as z.output<typeof pairVerdictsSchema>
+  const session = await runInternalCall(context, { agent: judge, request, key })
+  if ('failure' in session) return { reason: session.failure }
+  const { error } = session
+  if (error && isOutOfBudget({ error })) return { reason: error.message, limitError: error }
+  if (!session.object) return { reason: error?.message ?? 'no verdict' }
+  const { pairs: verdicts } = session.object as z.output<typeof pairVerdictsSchema>
   return unclear.flatMap(([a, b], index) => {
-    const verdict = said.find(({ number }) => number === index + 1)
+    const verdict = verdicts.find(({ number }) => number === index + 1)
     return verdict ? [{ a, b, same: verdict.same }] : []
   })
 }

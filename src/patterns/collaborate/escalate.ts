@@ -4,7 +4,7 @@ import type { ConsensusState } from './consensus-state.ts'
 import type { Contribution } from './output.ts'
 import { toSingleLine } from './quote-untrusted.ts'
 
-/** What a person said when the voices could not agree. */
+/** The decision of a person about a disagreement. */
 export interface Ruling {
   by: 'person'
   decision: string
@@ -12,10 +12,10 @@ export interface Ruling {
 
 type Cluster = ConsensusState['consensus']['clusters'][number]
 
-/** `2`, `2.`, `(2)`, `option 2`. */
+/** Matches `2`, `2.`, `(2)` and `option 2`. */
 const OPTION_NUMBER = /^\W*(?:(?:option|position|number|no)\W*)?(\d+)\W*$/i
 
-/** Asks a person, with every position and who stands behind it, until the answer says something. */
+/** Asks a person to choose between the positions, until the answer is valid. */
 export async function escalateToHuman(
   context: Context,
   { task, contributions }: { task: string; contributions: readonly Contribution[] },
@@ -24,35 +24,35 @@ export async function escalateToHuman(
   const positions = clusters.map(({ recommendation, agents, share }, index) =>
     toSingleLine(`${index + 1}. ${recommendation} (${agents.join(', ')}; ${Math.round(share * 100)} %)`),
   )
-  // What blocks a vote on which all agree would otherwise stand nowhere.
+  // Without these, a vote that a veto blocks would show one position and no conflict.
   const critical = contributions.flatMap(({ agent, concerns }) =>
     concerns.flatMap(({ concern, severity }) => (severity === 'critical' ? truncateLine(`${agent}: ${concern}`) : [])),
   )
   const question = [
     `The specialists do not agree on: ${truncateLine(task)}`,
     ...positions,
-    ...critical.map((line) => `Critical for ${line}`),
-    'Answer with a number, or say what should be done instead.',
+    ...critical.map((line) => `Critical concern of ${line}`),
+    'Answer with a number, or describe what to do instead.',
   ].join('\n')
   const detail = { positions: clusters }
   let answer = await context.ask('conflict', { question, detail })
-  for (let time = 2; ; time++) {
+  for (let attempt = 2; ; attempt++) {
     const decision = parseDecision(answer, clusters)
     if (decision !== undefined) return { by: 'person', decision }
-    const why = `"${truncateLine(toAnswerText(answer))}" is no answer: there are ${clusters.length} positions.`
-    answer = await context.ask(`asked-again/${time}`, { question: `${why}\n${question}`, detail })
+    const problem = `"${truncateLine(toAnswerText(answer))}" is not a valid answer: there are ${clusters.length} positions.`
+    answer = await context.ask(`asked-again/${attempt}`, { question: `${problem}\n${question}`, detail })
   }
 }
 
-/** What the answer comes to; `undefined` when it is empty, no words at all, or a number that stands for nothing. */
+/** The decision in an answer; `undefined` if it is empty, has no words, or is an unknown number. */
 function parseDecision(answer: unknown, clusters: readonly Cluster[]): string | undefined {
-  const words = toAnswerText(answer)
-  const [, number] = OPTION_NUMBER.exec(words) ?? []
+  const text = toAnswerText(answer)
+  const [, number] = OPTION_NUMBER.exec(text) ?? []
   if (number !== undefined) return clusters[Number(number) - 1]?.recommendation
-  if (!/[\p{L}\p{N}]/u.test(words)) return undefined
-  // Whoever writes a position in their own hand chooses it, and those who hold it were right.
-  const same = clusters.find(({ recommendation }) => normalizeStatement(recommendation) === normalizeStatement(words))
-  return same?.recommendation ?? words
+  if (!/[\p{L}\p{N}]/u.test(text)) return undefined
+  // A position that is typed out counts as chosen, so that `outcome` finds its supporters.
+  const chosen = clusters.find(({ recommendation }) => normalizeStatement(recommendation) === normalizeStatement(text))
+  return chosen?.recommendation ?? text
 }
 
 function toAnswerText(answer: unknown): string {

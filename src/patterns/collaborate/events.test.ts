@@ -12,8 +12,8 @@ const two = [
   { name: 'b', role: 'speed' },
 ]
 
-/** What the collaboration told, without keys. */
-function told(events: readonly Event[]): [string, Record<string, unknown>][] {
+/** The events of the collaboration, without keys. */
+function collaborationEvents(events: readonly Event[]): [string, Record<string, unknown>][] {
   return events
     .filter(({ type }) => type.startsWith('tool:collaborative:'))
     .map(({ type, data }) => {
@@ -22,13 +22,13 @@ function told(events: readonly Event[]): [string, Record<string, unknown>][] {
     })
 }
 
-describe('what a collaboration tells', () => {
-  test('CO8 start, each agent, synthesis and end, in this order, with the fields of the specification', async () => {
+describe('events', () => {
+  test('CO8 start, agents, synthesis and end are events with the fields of the specification', async () => {
     const { events, output } = await runCollaboration(
       { a: contributionJson('yes', 0.9), b: contributionJson('yes', 0.7), coordinator: 'Yes.' },
       { agents: two, mode: 'sequential' },
     )
-    expect(told(events)).toEqual([
+    expect(collaborationEvents(events)).toEqual([
       ['start', { task: 'What now?', agents: ['a', 'b'], mode: 'sequential', synthesis: 'coordinator' }],
       ['agent:start', { agent: 'a', role: 'security' }],
       ['agent:complete', { agent: 'a', role: 'security', tokens: 15, recommendation: 'yes', confidence: 0.9 }],
@@ -41,15 +41,19 @@ describe('what a collaboration tells', () => {
     expect(output.metadata.total_tokens).toBe(45)
   })
 
-  test('CO8 an agent that fails is told as agent:error with its reason, and the rest goes on', async () => {
+  test('CO8 a failed agent is an agent:error event, and the others continue', async () => {
     const { events, output } = await runCollaboration(
-      { a: permanentError('no luck'), b: contributionJson('yes'), coordinator: 'Yes.' },
+      { a: permanentError('agent failed'), b: contributionJson('yes'), coordinator: 'Yes.' },
       { agents: two, mode: 'sequential' },
     )
-    const [type, data] = told(events)[2] ?? []
+    const [type, data] = collaborationEvents(events)[2] ?? []
     expect(type).toBe('agent:error')
-    expect(data).toMatchObject({ agent: 'a', role: 'security', error: { message: expect.stringContaining('no luck') } })
-    expect(told(events).map(([name]) => name)).toEqual([
+    expect(data).toMatchObject({
+      agent: 'a',
+      role: 'security',
+      error: { message: expect.stringContaining('agent failed') },
+    })
+    expect(collaborationEvents(events).map(([name]) => name)).toEqual([
       'start',
       'agent:start',
       'agent:error',
@@ -62,23 +66,27 @@ describe('what a collaboration tells', () => {
     expect(output.metadata.status).toBe('partial')
   })
 
-  test('CO8 when all fail, the end says so; resumed, the events tell what is true then', async () => {
+  test('CO8 when all agents fail, complete has status failed; resume emits the new events', async () => {
     let broken = true
-    const line = (name: string) => () => {
+    const failWhileBroken = (name: string) => () => {
       if (broken) throw permanentError(`${name} is out`)
       return contributionJson('yes')
     }
-    const { troupe } = await createCollaborationTroupe({ a: line('a'), b: line('b'), coordinator: 'Yes.' })
+    const { troupe } = await createCollaborationTroupe({
+      a: failWhileBroken('a'),
+      b: failWhileBroken('b'),
+      coordinator: 'Yes.',
+    })
     const failed = await troupe.run('collaborate', { task: 'x', agents: two })
     expect(failed).toMatchObject({ status: 'failed', stop_reason: 'failed' })
-    expect(told(await troupe.events(failed.run_id)).at(-1)).toEqual([
+    expect(collaborationEvents(await troupe.events(failed.run_id)).at(-1)).toEqual([
       'complete',
       { agents_count: 2, total_tokens: 0, status: 'failed', agreement_score: null },
     ])
     broken = false
     const done = await (await troupe.resume(failed.run_id)).result
     expect(done).toMatchObject({ status: 'completed', stop_reason: 'completed' })
-    const after = told(await troupe.events(failed.run_id)).slice(-5)
+    const after = collaborationEvents(await troupe.events(failed.run_id)).slice(-5)
     expect(after.map(([name, data]) => [name, data.agent ?? data.status ?? data.strategy])).toEqual([
       ['agent:complete', 'a'],
       ['agent:complete', 'b'],
@@ -88,7 +96,7 @@ describe('what a collaboration tells', () => {
     ])
   })
 
-  test('CO9 all agents failing fails the tool and lists each reason; what little they said is kept', async () => {
+  test('CO9 when all agents fail, the error lists each reason, and the contributions are kept', async () => {
     const { result } = await runCollaboration({
       a: permanentError('one'),
       b: permanentError('two'),
@@ -106,10 +114,10 @@ describe('what a collaboration tells', () => {
     ])
   })
 
-  test('CO10 one failed specialist is a contribution with its error, and the synthesis is told who is missing', async () => {
+  test('CO10 a failed specialist is a contribution with its error, and the synthesis names it as missing', async () => {
     const { output, model } = await runCollaboration({
       a: contributionJson('yes'),
-      b: permanentError('no luck'),
+      b: permanentError('agent failed'),
       c: contributionJson('yes'),
       coordinator: 'Yes.',
     })
@@ -118,14 +126,14 @@ describe('what a collaboration tells', () => {
       ['b', 'failed', ''],
       ['c', 'completed', 'because of yes'],
     ])
-    expect(output.contributions[1]?.error).toMatchObject({ message: expect.stringContaining('no luck') })
-    const [asked] = model.requestsFrom('coordinator')
-    expect(JSON.stringify(asked?.messages)).toContain('Who could not be heard')
-    expect(JSON.stringify(asked?.messages)).toContain('- b (role b): ')
+    expect(output.contributions[1]?.error).toMatchObject({ message: expect.stringContaining('agent failed') })
+    const [request] = model.requestsFrom('coordinator')
+    expect(JSON.stringify(request?.messages)).toContain('Missing contributions')
+    expect(JSON.stringify(request?.messages)).toContain('- b (role b): ')
     const merged = await runCollaboration(
-      { a: contributionJson('yes'), b: permanentError('no luck') },
+      { a: contributionJson('yes'), b: permanentError('agent failed') },
       { agents: two, synthesis: 'merge' },
     )
-    expect(merged.output.result).toContain('## Not heard\n- b (speed): ')
+    expect(merged.output.result).toContain('## No answer\n- b (speed): ')
   })
 })

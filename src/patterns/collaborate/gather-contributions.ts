@@ -10,57 +10,61 @@ import { waveSize } from './wave-order.ts'
 import type { Savings } from './waves.ts'
 import { runParallel, runSequential, runWaves, specialistRequest } from './waves.ts'
 
-/** What the specialists said, and how it came that some were not asked. */
+/** The contributions, and the reason if some specialists were not asked. */
 export interface GatherResult {
   contributions: Contribution[]
   saved: Savings | null
-  /** Whether others were asked beside the first, and why, where that was a question. */
+  /** The decision of `solo_first`. */
   decision?: { collaborated: boolean; reason: string }
-  /** The session of the coordinator, where one divided the work. */
+  /** Session of the coordinator in hierarchical mode. */
   coordinator?: string
   problems: string[]
   error?: ErrorRecord
 }
 
-const FIRST_AGENT_FAILED = { more: true, reason: 'the first agent could not answer' }
+const FIRST_AGENT_FAILED = { more: true, reason: 'the first agent failed' }
 
-export async function gatherContributions(job: Collaboration): Promise<GatherResult> {
-  const { contributionContext, mode, limits, specialists } = job
+export async function gatherContributions(collaboration: Collaboration): Promise<GatherResult> {
+  const { contributionScope, input, mode, limits, specialists } = collaboration
   if (mode === 'hierarchical') {
-    const all = specialists as [Specialist, ...Specialist[]]
-    const { session_id, ...found } = await runHierarchy(contributionContext, all, limits.max_parallel)
-    return { ...found, saved: null, ...(session_id === undefined ? undefined : { coordinator: session_id }) }
+    const coordinatorFirst = specialists as [Specialist, ...Specialist[]]
+    const { session_id, ...result } = await runHierarchy(contributionScope, coordinatorFirst, limits.max_parallel)
+    return { ...result, saved: null, ...(session_id === undefined ? undefined : { coordinator: session_id }) }
   }
   const [first, ...others] = specialists
-  if (!job.input.solo_first || !first || others.length === 0) {
-    return { ...(await askSpecialists(job, specialists, [])), problems: [] }
+  if (!input.solo_first || !first || others.length === 0) {
+    return { ...(await askSpecialists(collaboration, specialists, [])), problems: [] }
   }
-  const alone = await requestContribution(contributionContext, first, specialistRequest(first))
-  if (isOutOfBudget(alone)) return { contributions: [alone], saved: null, problems: [] }
-  const { more, reason } = alone.error ? FIRST_AGENT_FAILED : shouldCollaborate(job.input.task, alone)
+  const solo = await requestContribution(contributionScope, first, specialistRequest(first))
+  if (isOutOfBudget(solo)) return { contributions: [solo], saved: null, problems: [] }
+  const { more, reason } = solo.error ? FIRST_AGENT_FAILED : shouldCollaborate(input.task, solo)
   const decision = { collaborated: more, reason }
-  if (more) return { ...(await askSpecialists(job, others, [alone])), decision, problems: [] }
+  if (more) return { ...(await askSpecialists(collaboration, others, [solo])), decision, problems: [] }
   const saved = { agents: others.map(({ name }) => name), calls: others.length, why: 'solo' as const }
-  return { contributions: [alone], saved, decision, problems: [] }
+  return { contributions: [solo], saved, decision, problems: [] }
 }
 
-async function askSpecialists(job: Collaboration, specialists: readonly Specialist[], known: readonly Contribution[]) {
-  const { contributionContext, mode, limits, input, voteGrouping } = job
+async function askSpecialists(
+  collaboration: Collaboration,
+  specialists: readonly Specialist[],
+  earlier: readonly Contribution[],
+) {
+  const { contributionScope, mode, limits, input, voteGrouping } = collaboration
   if (mode === 'sequential')
-    return { contributions: await runSequential(contributionContext, specialists, known), saved: null }
+    return { contributions: await runSequential(contributionScope, specialists, earlier), saved: null }
   const { stop_at } = input.vote ?? {}
-  const wave = waveSize({ ...job, max_parallel: limits.max_parallel })
+  const wave = waveSize({ ...collaboration, max_parallel: limits.max_parallel })
   if (wave === undefined) {
     return {
-      contributions: [...known, ...(await runParallel(contributionContext, specialists, limits.max_parallel))],
+      contributions: [...earlier, ...(await runParallel(contributionScope, specialists, limits.max_parallel))],
       saved: null,
     }
   }
-  return runWaves(contributionContext, specialists, {
+  return runWaves(contributionScope, specialists, {
     max_parallel: limits.max_parallel,
     wave,
     grouping: voteGrouping,
-    known,
+    earlier,
     ...(stop_at === undefined ? undefined : { stop_at }),
   })
 }

@@ -9,7 +9,7 @@ import { planAssignments } from './assignments.ts'
 import { isOutOfBudget } from './out-of-budget.ts'
 import type { Contribution } from './output.ts'
 import { correctionPrompt, decompositionPrompt } from './prompts.ts'
-import type { ContributionContext } from './request-contribution.ts'
+import type { ContributionScope } from './request-contribution.ts'
 import { emptyContribution, requestContribution } from './request-contribution.ts'
 import type { Specialist } from './specialists.ts'
 import { specialistRequest } from './waves.ts'
@@ -31,74 +31,76 @@ const divisionSchema = z.object({
 type Division = { plan: string; assignments: Assignment[] }
 
 export interface HierarchyResult {
-  /** The coordinator's plan first, then the parts in the order of the plan. */
+  /** The coordinator's plan first, then the subtasks in plan order. */
   contributions: Contribution[]
-  /** The coordinator's session: it writes the answer too. */
+  /** The coordinator's session, which also writes the answer. */
   session_id: string | undefined
-  /** What of the plan could not be used. */
+  /** Invalid parts of the plan. */
   problems: string[]
   error?: ErrorRecord
 }
 
-/** The first divides the work among the others, which do their parts: at once where they can. */
+/** The first agent decomposes the task; the others work on the subtasks, in parallel where dependencies allow. */
 export async function runHierarchy(
-  site: ContributionContext,
+  scope: ContributionScope,
   [coordinator, ...specialists]: readonly [Specialist, ...Specialist[]],
   max_parallel: number,
 ): Promise<HierarchyResult> {
-  const found = await requestDivision(site, coordinator, specialists)
-  const plan = toPlanContribution(coordinator, found)
-  const { session_id } = found.result
-  if (!found.division)
-    return { contributions: [plan], session_id, problems: found.problems, error: divisionError(found) }
-  const { parts, problems } = found
-  const done = await runAssignments(site, { parts, specialists, max_parallel })
-  return { contributions: [plan, ...done], session_id, problems }
+  const divided = await requestDivision(scope, coordinator, specialists)
+  const plan = toPlanContribution(coordinator, divided)
+  const { parts, problems } = divided
+  const { session_id } = divided.session
+  if (!divided.division) return { contributions: [plan], session_id, problems, error: divisionError(divided) }
+  const contributions = await runAssignments(scope, { parts, specialists, max_parallel })
+  return { contributions: [plan, ...contributions], session_id, problems }
 }
 
 interface DivisionResult {
-  result: SessionResult
+  session: SessionResult
   tokens: number
   division: Division | undefined
   parts: PlannedAssignment[]
   problems: string[]
 }
 
-/** A division that cannot be used goes back once; what is wrong even then is left out and told. */
+/** Requests a division and one correction if it has problems. Remaining problems are reported and left out. */
 async function requestDivision(
-  site: ContributionContext,
+  scope: ContributionScope,
   coordinator: Specialist,
   specialists: readonly Specialist[],
 ): Promise<DivisionResult> {
-  const { context, shared } = site
+  const { context, shared } = scope
   const names = specialists.map(({ name }) => name)
   const { key } = specialistRequest(coordinator)
   context.emit(`${key}/asked`, 'tool:collaborative:agent:start', { agent: coordinator.name, role: 'coordinator' })
   const instruction = decompositionPrompt(shared, specialists, coordinator)
-  const reading = coordinator.readOnly ? { readOnly: coordinator.readOnly } : undefined
-  const first = await context.perform(coordinator.agent, { instruction, output: divisionSchema, ...reading }, { key })
-  const made = await parseDivision(site, first, { names, key: 'models/1' })
-  if (made.problems.length === 0 || first.status !== 'completed') return emitDivision(site, coordinator, made)
-  const again = {
-    instruction: correctionPrompt(made.problems, names),
+  const readOnly = coordinator.readOnly ? { readOnly: coordinator.readOnly } : undefined
+  const request = { instruction, output: divisionSchema, ...readOnly }
+  const first = await context.perform(coordinator.agent, request, { key })
+  const division = await parseDivision(scope, first, { names, key: 'models/1' })
+  if (division.problems.length === 0 || first.status !== 'completed') return emitDivision(scope, coordinator, division)
+  const correction = {
+    instruction: correctionPrompt(division.problems, names),
     resume: first.session_id,
     output: divisionSchema,
   }
-  const second = await context.perform(undefined, again, { key: `corrections/${encodeURIComponent(coordinator.name)}` })
-  const better = await parseDivision(site, second, { names, key: 'models/2' })
-  // With what is left of the first division the run would end, and nobody could have it corrected.
-  if (isOutOfBudget(second)) return emitDivision(site, coordinator, better)
-  const usable = better.division ? better : { ...made, problems: [...new Set([...made.problems, ...better.problems])] }
-  // The session counts from its beginning.
-  return emitDivision(site, coordinator, { ...usable, tokens: better.tokens })
+  const correctionKey = `corrections/${encodeURIComponent(coordinator.name)}`
+  const second = await context.perform(undefined, correction, { key: correctionKey })
+  const corrected = await parseDivision(scope, second, { names, key: 'models/2' })
+  // Falling back to the first division would complete the run, and the correction could not be resumed.
+  if (isOutOfBudget(second)) return emitDivision(scope, coordinator, corrected)
+  const problems = [...new Set([...division.problems, ...corrected.problems])]
+  const usable = corrected.division ? corrected : { ...division, problems }
+  // The usage of a resumed session includes its earlier turns.
+  return emitDivision(scope, coordinator, { ...usable, tokens: corrected.tokens })
 }
 
-function emitDivision({ context }: ContributionContext, { name }: Specialist, found: DivisionResult): DivisionResult {
+function emitDivision({ context }: ContributionScope, { name }: Specialist, result: DivisionResult): DivisionResult {
   const { key } = specialistRequest({ name })
-  const about = { agent: name, role: 'coordinator', tokens: found.tokens }
-  if (found.division) context.emit(`${key}/answered`, 'tool:collaborative:agent:complete', about)
-  else context.emit(`${key}/answered`, 'tool:collaborative:agent:error', { ...about, error: divisionError(found) })
-  return found
+  const data = { agent: name, role: 'coordinator', tokens: result.tokens }
+  if (result.division) context.emit(`${key}/answered`, 'tool:collaborative:agent:complete', data)
+  else context.emit(`${key}/answered`, 'tool:collaborative:agent:error', { ...data, error: divisionError(result) })
+  return result
 }
 
 interface DivisionContext {
@@ -107,43 +109,44 @@ interface DivisionContext {
 }
 
 async function parseDivision(
-  { context }: ContributionContext,
-  result: SessionResult,
+  { context }: ContributionScope,
+  session: SessionResult,
   { names, key }: DivisionContext,
 ): Promise<DivisionResult> {
-  const tokens = totalTokens(result.usage)
-  const said = result.object as Division | undefined
-  const nothing = { result, tokens, division: undefined, parts: [] }
-  if (!said) return { ...nothing, problems: [result.error?.message ?? 'it is not a division of the work'] }
-  const wanted = [...new Set(said.assignments.flatMap(({ model }) => model ?? []))]
-  const lacking = wanted.length === 0 ? {} : await context.step(key, () => findUnavailableModels(context, wanted))
-  const { parts, problems } = planAssignments(said.assignments, names, lacking)
-  if (parts.length === 0) return { ...nothing, problems }
-  return { result, tokens, division: said, parts, problems }
+  const tokens = totalTokens(session.usage)
+  const division = session.object as Division | undefined
+  const invalid = { session, tokens, division: undefined, parts: [] }
+  if (!division) return { ...invalid, problems: [session.error?.message ?? 'the answer has no `assignments`'] }
+  const models = [...new Set(division.assignments.flatMap(({ model }) => model ?? []))]
+  const unavailable = models.length === 0 ? {} : await context.step(key, () => findUnavailableModels(context, models))
+  const { parts, problems } = planAssignments(division.assignments, names, unavailable)
+  if (parts.length === 0) return { ...invalid, problems }
+  return { session, tokens, division, parts, problems }
 }
 
-/** Why each of these models cannot be had, of those that cannot. */
+/** Errors by model, for models that are not available. */
 async function findUnavailableModels(context: Context, models: readonly string[]): Promise<Record<string, string>> {
-  const found = await Promise.all(models.map(async (model) => [model, await context.modelProblem(model)] as const))
-  return Object.fromEntries(found.flatMap(([model, why]) => (why === undefined ? [] : [[model, why]])))
+  const checked = await Promise.all(models.map(async (model) => [model, await context.modelProblem(model)] as const))
+  return Object.fromEntries(checked.flatMap(([model, problem]) => (problem === undefined ? [] : [[model, problem]])))
 }
 
-function divisionError({ result, problems }: DivisionResult): ErrorRecord {
-  const message = `the work could not be divided: ${problems.join('; ')}`
-  return (
-    result.error ?? new TroupeError('model_invalid_response', message, { hint: 'use a stronger coordinator' }).toJSON()
-  )
+function divisionError({ session, problems }: DivisionResult): ErrorRecord {
+  if (session.error) return session.error
+  const message = `the coordinator gave no usable \`assignments\`: ${problems.join('; ')}`
+  return new TroupeError('model_invalid_response', message, {
+    hint: 'use a stronger model for the coordinator',
+  }).toJSON()
 }
 
-function toPlanContribution({ name }: Specialist, found: DivisionResult): Contribution {
-  const { result, tokens, division: made } = found
+function toPlanContribution({ name }: Specialist, result: DivisionResult): Contribution {
+  const { session, tokens, division } = result
   return {
     ...emptyContribution({ name, role: 'coordinator' }),
-    response: made?.plan ?? result.text,
+    response: division?.plan ?? session.text,
     tokens_used: tokens,
-    session_id: result.session_id,
-    status: made ? 'completed' : 'failed',
-    ...(made ? undefined : { error: divisionError(found) }),
+    session_id: session.session_id,
+    status: division ? 'completed' : 'failed',
+    ...(division ? undefined : { error: divisionError(result) }),
   }
 }
 
@@ -153,24 +156,24 @@ interface AssignmentQueue {
   max_parallel: number
 }
 
-/** Parts come in an order in which each stands after those it needs, so that none waits for one that has no place yet. */
+/** `parts` is sorted by dependency: a part that holds a slot never waits for one that has not started (deadlock). */
 async function runAssignments(
-  site: ContributionContext,
+  scope: ContributionScope,
   { parts, specialists, max_parallel }: AssignmentQueue,
 ): Promise<Contribution[]> {
-  const begun = new Map<number, Promise<Contribution>>()
-  const work = async (part: PlannedAssignment) => {
-    // What fails here fails there too: nobody may wait for ever.
-    const previous = await Promise.all(part.dependsOn.map((number) => begun.get(number) as Promise<Contribution>))
-    const who = specialists.find(({ name }) => name === part.agent) as Specialist
-    return runAssignment(site, { who, part, previous })
+  const started = new Map<number, Promise<Contribution>>()
+  const run = async (part: PlannedAssignment) => {
+    // A rejection propagates to dependent parts, so that none waits forever.
+    const previous = await Promise.all(part.dependsOn.map((number) => started.get(number) as Promise<Contribution>))
+    const specialist = specialists.find(({ name }) => name === part.agent) as Specialist
+    return runAssignment(scope, { specialist, part, previous })
   }
-  const settledParts = await site.context.parallel(parts, max_parallel, (part) => {
-    const working = work(part)
-    begun.set(part.number, working)
-    return working
+  const settled = await scope.context.parallel(parts, max_parallel, (part) => {
+    const running = run(part)
+    started.set(part.number, running)
+    return running
   })
-  const answers = settledParts.map((answer, index) => {
+  const answers = settled.map((answer, index) => {
     if (answer.ok) return { number: parts[index]?.number ?? 0, contribution: answer.value }
     throw answer.error
   })
@@ -178,21 +181,29 @@ async function runAssignments(
 }
 
 interface AssignmentRun {
-  who: Specialist
+  specialist: Specialist
   part: PlannedAssignment
   previous: readonly Contribution[]
 }
 
-async function runAssignment(site: ContributionContext, { who, part, previous }: AssignmentRun): Promise<Contribution> {
+async function runAssignment(
+  scope: ContributionScope,
+  { specialist, part, previous }: AssignmentRun,
+): Promise<Contribution> {
   const { subtask, model } = part
   const failed = previous.filter(({ error }) => error).map(({ agent }) => agent)
-  if (failed.length > 0) return skippedContribution(who, subtask, failed)
+  if (failed.length > 0) return skippedContribution(specialist, subtask, failed)
   const key = `parts/${part.number}/${encodeURIComponent(part.agent)}`
-  return requestContribution(site, who, { key, subtask, previous, ...(model === undefined ? undefined : { model }) })
+  return requestContribution(scope, specialist, {
+    key,
+    subtask,
+    previous,
+    ...(model === undefined ? undefined : { model }),
+  })
 }
 
-/** Work on what was never made would be paid for nothing. */
-function skippedContribution(who: Specialist, subtask: string, failed: readonly string[]): Contribution {
-  const error = new TroupeError('tool_failed', `not begun: it needs what ${failed.join(', ')} could not deliver`)
-  return { ...emptyContribution(who), subtask, status: 'failed', error: error.toJSON() }
+/** A subtask whose dependency failed is not started, to save its cost. */
+function skippedContribution(specialist: Specialist, subtask: string, failed: readonly string[]): Contribution {
+  const error = new TroupeError('tool_failed', `not started: it depends on the failed subtask of ${failed.join(', ')}`)
+  return { ...emptyContribution(specialist), subtask, status: 'failed', error: error.toJSON() }
 }

@@ -18,8 +18,8 @@ import { collaborateOutput } from './output.ts'
 const yes = contributionJson('yes')
 const everybody = { everybody: yes, coordinator: 'All say yes.' }
 
-describe('the contract', () => {
-  test('CO1 task and agents are all that is needed; the rest has the defaults of the specification', async () => {
+describe('input and output', () => {
+  test('CO1 only task and agents are required; the rest has the defaults of the specification', async () => {
     const { output, model } = await runCollaboration(everybody)
     expect(output.metadata).toMatchObject({ mode: 'parallel', synthesis: 'coordinator', agents_count: 3 })
     expect(output.result).toBe('All say yes.')
@@ -39,7 +39,7 @@ describe('the contract', () => {
     expect(collaborateInput.parse({ task: 'x', agents: ['a'] })).toEqual({ task: 'x', agents: ['a'], ...rest })
   })
 
-  test('CO1 a result holds what its schema says, and a troupe’s own defaults replace ours', async () => {
+  test('CO1 the output matches its schema, and configured defaults replace the built-in ones', async () => {
     const { output } = await runCollaboration(
       everybody,
       {},
@@ -51,11 +51,11 @@ describe('the contract', () => {
     await expect(
       runCollaboration(everybody, { agents: four }, { collaborate: { max_agents: 3 } }),
     ).rejects.toMatchObject({
-      message: '4 agents are more than max_agents 3',
+      message: '`agents` has 4 entries, but `limits.max_agents` is 3',
     })
   })
 
-  test('CO1 durations are 300s, 5m, 2h, 500ms or a number of seconds, and nothing else', () => {
+  test('CO1 a duration is 300s, 5m, 2h, 500ms or a number of seconds', () => {
     expect(['300s', '5m', '2h', '500ms', 1.5, ' 2 s '].map(parseDuration)).toEqual([
       300_000, 300_000, 7_200_000, 500, 1500, 2000,
     ])
@@ -66,7 +66,7 @@ describe('the contract', () => {
     expect(limits('90s').success).toBe(true)
   })
 
-  test('CO2 the task and the shared context come first and are the same for all; focus and role come last', async () => {
+  test('CO2 prompts start with the same task and context, and end with focus and role', async () => {
     const agents = [
       { name: 'a', role: 'security', focus: 'injection' },
       { name: 'b', role: 'speed' },
@@ -83,7 +83,7 @@ describe('the contract', () => {
     expect(model.requestsFrom('coordinator')[0]?.system).toBe(model.requestsFrom('a')[0]?.system)
   })
 
-  test('CO2 the caller’s context is never changed, in any mode', async () => {
+  test('CO2 the context of the input is never modified', async () => {
     const context = Object.freeze({ facts: Object.freeze(['one']) })
     for (const mode of ['parallel', 'sequential']) {
       const { result } = await runCollaboration(everybody, { mode, context })
@@ -93,10 +93,10 @@ describe('the contract', () => {
   })
 })
 
-describe('who is asked', () => {
+describe('agents and models', () => {
   const known = agent('architect', { instructions: 'Draw boxes.', temperature: 0.7, model: 'function' })
 
-  test('CO3 agents are known by name or described in the call; a described one with a known name is that agent', async () => {
+  test('CO3 an agent is a name or a definition; a definition with a known name changes that agent', async () => {
     const agents = ['architect', { name: 'b', role: 'speed', config: { system_prompt: 'Measure.' } }]
     const { output, model } = await runCollaboration(everybody, { agents }, { agents: [{ ...known, model: 'manual' }] })
     expect(output.contributions.map(({ agent: name, role }) => [name, role])).toEqual([
@@ -113,15 +113,15 @@ describe('who is asked', () => {
       { agents: [object, 'reviewer'] },
       { agents: [{ ...known, model: 'manual' }] },
     )
-    const asked = again.model.requestsFrom('architect')[0] as ModelRequest
+    const request = again.model.requestsFrom('architect')[0] as ModelRequest
     expect(again.output.contributions[0]).toMatchObject({ agent: 'architect', role: 'critic' })
-    expect(asked.settings.temperature).toBe(0.1)
-    expect(lastInstruction(asked)).toContain('Draw boxes.')
-    expect(lastInstruction(asked)).toContain('# Your focus\nlines')
+    expect(request.settings.temperature).toBe(0.1)
+    expect(lastInstruction(request)).toContain('Draw boxes.')
+    expect(lastInstruction(request)).toContain('# Your focus\nlines')
   })
 
-  /** Which model is asked for, by name; all of them play the same script. */
-  async function namesAsked(input: Record<string, unknown>, run: { model?: string } = {}, collaborate = {}) {
+  /** Runs a collaboration and records the model requested by each agent. */
+  async function runWithResolver(input: Record<string, unknown>, run: { model?: string } = {}, collaborate = {}) {
     const names: [string, string | undefined][] = []
     const rules = [
       { when: { agent: 'coordinator' }, reply: { text: 'done' } },
@@ -134,11 +134,11 @@ describe('who is asked', () => {
     const resolver = {
       resolve(name: string | undefined): Model {
         const { stream } = scriptedModel({ rules, otherwise: 'error' } as never)
-        const heard: Model['stream'] = (request, signal) => {
+        const recordingStream: Model['stream'] = (request, signal) => {
           names.push([request.session.agent, name])
           return stream(request, signal)
         }
-        return { name: name ?? 'default', stream: heard }
+        return { name: name ?? 'default', stream: recordingStream }
       },
     }
     const { troupe } = await createCollaborationTroupe({}, { models: { resolver }, collaborate })
@@ -148,7 +148,7 @@ describe('who is asked', () => {
     return { names: Object.fromEntries(names), result, opened, troupe }
   }
 
-  test('CO4 providers[{module: provider-x, config}] is model x/…; a model or role named directly goes before it', async () => {
+  test('CO4 providers[{module: provider-x, config}] is the model x/…; model takes precedence', async () => {
     const provider = (config: object) => ({
       providers: [{ module: 'provider-acme', source: 'git+https://example.invalid/x', config }],
     })
@@ -159,7 +159,7 @@ describe('who is asked', () => {
       { name: 'd', config: provider({ temperature: 0.2 }) },
     ]
     const coordinator_config = { ...provider({ model: 'big', temperature: 0.9 }), system_prompt: 'Be brief.' }
-    const { names, result, opened, troupe } = await namesAsked({ agents, coordinator_config })
+    const { names, result, opened, troupe } = await runWithResolver({ agents, coordinator_config })
     expect(names).toEqual({ a: 'acme/m-1', b: 'fast', c: 'other/m-2', d: 'acme/general', coordinator: 'acme/big' })
     const temperatures = opened.map(({ data }) => (data as { agent: { name: string; temperature?: number } }).agent)
     expect(temperatures.map(({ name, temperature }) => [name, temperature])).toEqual([
@@ -170,39 +170,39 @@ describe('who is asked', () => {
       ['coordinator', 0.9],
     ])
     expect(opened.at(-1)?.data).toMatchObject({ agent: { instructions: expect.stringContaining('Be brief.') } })
-    // Where a module comes from is kept with the run, and nothing more is done with it.
+    // `source` is stored with the run and never fetched.
     const [start] = await troupe.events(result.run_id)
     expect(JSON.stringify(start?.data)).toContain('git+https://example.invalid/x')
   })
 
-  test('CO5 the coordinator writes at 0.3 and the evaluator scores at 0.2, both with the run’s model unless told', async () => {
-    const temperature = (opened: Awaited<ReturnType<typeof namesAsked>>['opened'], name: string) =>
+  test('CO5 coordinator and evaluator have temperature 0.3 and 0.2 and use the run’s model by default', async () => {
+    const temperature = (opened: Awaited<ReturnType<typeof runWithResolver>>['opened'], name: string) =>
       opened
         .map(({ data }) => (data as { agent: { name: string; temperature: number } }).agent)
         .find((one) => one.name === name)?.temperature
-    const plain = await namesAsked({})
+    const plain = await runWithResolver({})
     expect(plain.names.coordinator).toBeUndefined()
     expect(temperature(plain.opened, 'coordinator')).toBe(0.3)
-    const named = await namesAsked({ synthesis: 'best_of' }, { model: 'acme/run' })
+    const named = await runWithResolver({ synthesis: 'best_of' }, { model: 'acme/run' })
     expect(named.names).toMatchObject({ a: 'acme/run', evaluator: 'acme/run' })
     expect(temperature(named.opened, 'evaluator')).toBe(0.2)
   })
 
-  test('CO94 what a call or a troupe says of the coordinator holds for the evaluator too', async () => {
+  test('CO94 coordinator_config and the configured coordinator apply to the evaluator too', async () => {
     const coordinator_config = { model: 'acme/judge', temperature: 1, system_prompt: 'Be strict.' }
-    const { names, opened } = await namesAsked({ synthesis: 'best_of', coordinator_config })
+    const { names, opened } = await runWithResolver({ synthesis: 'best_of', coordinator_config })
     expect(names.evaluator).toBe('acme/judge')
     expect(opened.at(-1)?.data).toMatchObject({
       agent: { name: 'evaluator', temperature: 1, instructions: expect.stringContaining('Be strict.') },
     })
     const settings = { coordinator: { model: 'acme/ours', temperature: 0.9 } }
-    const ours = await namesAsked({ synthesis: 'best_of' }, {}, settings)
+    const ours = await runWithResolver({ synthesis: 'best_of' }, {}, settings)
     expect(ours.names.evaluator).toBe('acme/ours')
     expect(ours.opened.at(-1)?.data).toMatchObject({ agent: { name: 'evaluator', temperature: 0.2 } })
   })
 })
 
-test('CO1 the tool offers the agents that its caller may use, by name', () => {
+test('CO1 the tool schema lists the agents that the caller may use', () => {
   expect(collaborate.on_request).toBe(true)
   const opening = { agent: { agents: ['one', 'two'] } }
   const schema = collaborate.inputFor?.({ caller: { opening }, roster: { names: ['one', 'two', 'three'] } } as never)
@@ -211,7 +211,7 @@ test('CO1 the tool offers the agents that its caller may use, by name', () => {
   expect(schema?.safeParse({ task: 'x', agents: [{ name: 'new' }] }).success).toBe(true)
 })
 
-test('CO1 hosts that call it tool-collaborative mean it too, and a rule can name the agents', async () => {
+test('CO1 tool-collaborative is an alias, and permission rules can match the agents', async () => {
   const input = { task: 'x', agents: ['architect', { name: 'a' }] }
   const { troupe, model } = await createCollaborationTroupe(
     {

@@ -4,9 +4,9 @@ import { durationSchema } from './duration.ts'
 export const collaborateModes = ['parallel', 'sequential', 'hierarchical'] as const
 export const collaborateSyntheses = ['coordinator', 'vote', 'merge', 'best_of', 'auto'] as const
 
-/** Model, temperature and tools as other hosts write them: `providers: [{module: provider-anthropic, config}]`. */
+/** Agent configuration in the format other hosts use, such as `providers: [{module: provider-anthropic, config}]`. */
 export const agentConfigSchema = z.looseObject({
-  model: z.string().optional().describe('A model (provider/model) or a role: fast, general, reasoning.'),
+  model: z.string().optional().describe('A model (provider/model) or a model role: fast, general, reasoning.'),
   temperature: z.number().min(0).max(2).optional(),
   system_prompt: z.string().optional(),
   tools: z.array(z.union([z.string(), z.looseObject({ module: z.string() })])).optional(),
@@ -26,9 +26,9 @@ export const agentConfigSchema = z.looseObject({
 export type AgentConfig = z.output<typeof agentConfigSchema>
 
 const specialistSchema = z.strictObject({
-  name: z.string().min(1).describe('An identifier; the name of a known agent means that agent.'),
-  role: z.string().min(1).optional().describe('The specialist role, such as security.'),
-  focus: z.string().optional().describe('What this one is to look at.'),
+  name: z.string().min(1).describe('An identifier. The name of a known agent refers to that agent.'),
+  role: z.string().min(1).optional().describe('The role of the specialist, such as security.'),
+  focus: z.string().optional().describe('What this specialist should look at.'),
   config: agentConfigSchema.optional().describe('Model, temperature, tools, system_prompt.'),
 })
 
@@ -37,28 +37,30 @@ export type SpecialistEntry = string | z.output<typeof specialistSchema>
 const weightSchema = z.number().min(0).max(1000)
 
 const fields = {
-  task: z.string().describe('The question or task that all work on, with all they need to know.'),
+  task: z.string().describe('The question or task for all specialists, with everything they need to know.'),
   mode: z
     .enum(collaborateModes)
     .optional()
-    .describe('At once and apart; one after the other, each seeing what was said; or the first divides the work.'),
+    .describe(
+      'parallel: independently; sequential: each sees the contributions before it; hierarchical: the first divides the work.',
+    ),
   synthesis: z
     .enum(collaborateSyntheses)
     .optional()
     .describe(
-      'One writes the answer; a vote; all answers as they are; the best one; or auto: a vote where they can, else one.',
+      'coordinator: one agent writes the answer; vote; merge: all answers; best_of: the best one; auto: vote or coordinator.',
     ),
-  coordinator_config: agentConfigSchema.optional().describe('For the one who writes or scores the answers.'),
-  context: z.record(z.string(), z.unknown()).optional().describe('Facts that all are given.'),
+  coordinator_config: agentConfigSchema.optional().describe('For the agent that writes or scores the answers.'),
+  context: z.record(z.string(), z.unknown()).optional().describe('Facts for all specialists.'),
   categories: z
     .array(z.string().min(1))
     .min(2)
     .optional()
-    .describe('The only recommendations there can be, such as approve and reject.'),
+    .describe('The only possible recommendations, such as approve and reject.'),
   criteria: z
     .union([z.string(), z.array(z.string())])
     .optional()
-    .describe('What best_of judges by.'),
+    .describe('The criteria of best_of.'),
   vote: z
     .strictObject({
       strategy: z.enum(['weighted', 'unanimous', 'veto']).default('weighted'),
@@ -67,30 +69,36 @@ const fields = {
         .gt(0.5)
         .lt(1)
         .optional()
-        .describe('Ask no more once the leader is this likely to win, such as 0.95.'),
-      wave: z.int().min(1).optional().describe('How many are asked before it is counted. Default: max_parallel.'),
+        .describe('Stop once the leader is this likely to win, such as 0.95.'),
+      wave: z
+        .int()
+        .min(1)
+        .optional()
+        .describe('The number of agents asked before votes are counted. Default: max_parallel.'),
     })
     .optional(),
   weights: z
     .record(z.string(), weightSchema)
     .optional()
-    .describe('How much a role or a name counts in a vote. Default 1.'),
-  consensus_threshold: z.number().gt(0).max(1).optional().describe('The share of voices that counts as agreement.'),
+    .describe('The weight of a role or name in a vote. Default: 1.'),
+  consensus_threshold: z.number().gt(0).max(1).optional().describe('The share of votes that counts as consensus.'),
   on_conflict: z
     .enum(['surface', 'mediate', 'escalate'])
     .default('surface')
-    .describe('When they disagree: say so; let them hear each other once; or ask a person.'),
+    .describe(
+      'On disagreement, surface: report it; mediate: one round in which each side reads the others; escalate: ask a person.',
+    ),
   solo_first: z
     .boolean()
     .default(false)
-    .describe('Ask the first agent alone, and stop there if more would be a waste.'),
-  structured: z.boolean().default(true).describe('Ask for recommendation, confidence and concerns, not only for text.'),
-  cache: z.boolean().default(false).describe('Use earlier answers to exactly this, of agents that only read.'),
+    .describe('Ask the first agent alone, and stop there if its answer is sufficient.'),
+  structured: z.boolean().default(true).describe('Request recommendation, confidence and concerns, not only text.'),
+  cache: z.boolean().default(false).describe('Reuse answers to identical earlier requests, of read-only agents.'),
   limits: z
     .strictObject({
       max_agents: z.int().min(1).optional(),
       max_parallel: z.int().min(1).optional(),
-      agent_timeout: durationSchema.optional().describe('For one agent, such as 300s.'),
+      agent_timeout: durationSchema.optional().describe('The timeout of one agent, such as 300s.'),
     })
     .optional(),
 }
@@ -106,10 +114,10 @@ export type CollaborateInput = z.output<typeof collaborateInput>
 
 const inputSchemaCache = new Map<string, typeof collaborateInput>()
 
-/** The input as one caller sees it: known agents by name, or new ones. Made once per list of names. */
+/** The input schema with the agents the caller may use as an enum. Cached per list of names. */
 export function collaborateInputFor(names: readonly string[]): typeof collaborateInput {
-  const list = names.join('\n')
-  let schema = inputSchemaCache.get(list)
+  const cacheKey = names.join('\n')
+  let schema = inputSchemaCache.get(cacheKey)
   if (!schema) {
     const entry = names.length > 0 ? z.union([z.enum([...names]), specialistSchema]) : specialistSchema
     schema = z.strictObject({
@@ -117,7 +125,7 @@ export function collaborateInputFor(names: readonly string[]): typeof collaborat
       ...fields,
     }) as unknown as typeof collaborateInput
     if (inputSchemaCache.size > 100) inputSchemaCache.clear()
-    inputSchemaCache.set(list, schema)
+    inputSchemaCache.set(cacheKey, schema)
   }
   return schema
 }

@@ -4,23 +4,23 @@ import type { Context, PerformRequest } from '../../kernel/context.ts'
 import { isFatal } from '../../kernel/journal/fatal-error.ts'
 import type { SessionResult } from '../../kernel/session-result.ts'
 
-/** Work on what the specialists said. */
+/** A call of a system agent: coordinator, evaluator or judge. */
 export interface InternalCall {
   agent: Agent | undefined
   request: PerformRequest
   key: string
 }
 
-/** Carries an errand out. One that is refused must not take with it what the specialists were paid for. */
+/** Runs a system agent. Its failure is returned, not thrown: it must not lose the contributions. */
 export async function runInternalCall(
   context: Context,
   { agent, request, key }: InternalCall,
-): Promise<SessionResult | { why: string }> {
+): Promise<SessionResult | { failure: string }> {
   try {
     return await context.perform(agent, request, { key })
   } catch (thrown) {
     const error = toTroupeError(thrown)
     if (isFatal(error)) throw error
-    return { why: error.message }
+    return { failure: error.message }
   }
 }

@@ -6,22 +6,25 @@ import { agent, lastMessageText } from '../../../test/support/test-troupe.ts'
 const yes = contributionJson('yes')
 const everybody = { everybody: yes, coordinator: 'All say yes.' }
 
-describe('bad input is refused before anything is paid for', () => {
+describe('invalid input', () => {
   const two = [{ name: 'a' }, { name: 'b' }]
   const cases: [string, object, object][] = [
-    ['no agents', { agents: [] }, { message: 'there are no agents', hint: 'name at least one' }],
+    ['an empty list of agents', { agents: [] }, { message: '`agents` is empty', hint: 'add at least one agent' }],
     [
-      'too many',
+      'more agents than max_agents',
       { agents: ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => ({ name })) },
-      { message: '6 agents are more than max_agents 5', hint: 'leave some out, or raise limits.max_agents' },
+      {
+        message: '`agents` has 6 entries, but `limits.max_agents` is 5',
+        hint: 'remove agents, or raise `limits.max_agents`',
+      },
     ],
     [
-      'one name twice',
+      'a duplicate name',
       { agents: [{ name: 'a' }, { name: 'b' }, { name: 'a' }] },
-      { message: "two agents are called 'a'", hint: 'give each a name of its own' },
+      { message: "`agents` has the name 'a' twice", hint: 'give each agent its own name' },
     ],
     [
-      'a name nobody has',
+      'an unknown name',
       { agents: ['architct', { name: 'b' }] },
       {
         code: 'unknown_agent',
@@ -30,29 +33,29 @@ describe('bad input is refused before anything is paid for', () => {
       },
     ],
     [
-      'no task',
+      'an empty task',
       { task: ' ', agents: two },
-      { message: 'the task is empty', hint: 'say what the agents should work on' },
+      { message: '`task` is empty', hint: 'describe what the agents should work on' },
     ],
     [
-      'a hierarchy of one',
+      'hierarchical mode with one agent',
       { agents: [{ name: 'a' }], mode: 'hierarchical' },
       {
-        message: 'there is nobody to divide the work among',
-        hint: 'hierarchical needs a coordinator and at least one specialist',
+        message: '`mode: hierarchical` needs at least two agents',
+        hint: 'add a specialist: the first agent is the coordinator',
       },
     ],
     [
-      'a weight for nobody',
+      'a weight for an unknown name',
       { agents: two, weights: { securty: 2 } },
       {
-        message: "the weight of 'securty' is nobody's",
-        hint: 'weights are by role or by name',
+        message: "`weights` has the unknown name or role 'securty'",
+        hint: 'use a name or role of `agents`',
         alternatives: ['a', 'b'],
       },
     ],
   ]
-  test.each(cases)('CO6 %s', async (_, input, error) => {
+  test.each(cases)('CO6 %s is rejected before the first model request', async (_, input, error) => {
     const { troupe, model } = await createCollaborationTroupe(everybody)
     const run = troupe.run('collaborate', { task: 'What now?', ...input })
     await expect(run).rejects.toMatchObject({ code: 'invalid_input', ...error })
@@ -60,7 +63,7 @@ describe('bad input is refused before anything is paid for', () => {
     expect(await troupe.runs()).toEqual([])
   })
 
-  test('CO6 a call of a model with such input is answered with the same words', async () => {
+  test('CO6 a tool call with invalid input gets the same error', async () => {
     const input = { task: 'x', agents: [{ name: 'b' }, { name: 'b' }] }
     const { troupe } = await createCollaborationTroupe(
       {
@@ -70,10 +73,10 @@ describe('bad input is refused before anything is paid for', () => {
       { agents: [agent('lead', { tools: ['collaborate'] })] },
     )
     const result = await troupe.run('task', { agent: 'lead', instruction: 'go' })
-    expect(JSON.stringify(result.output)).toContain("two agents are called 'b'")
+    expect(JSON.stringify(result.output)).toContain("`agents` has the name 'b' twice")
   })
 
-  test('CO7 one agent is enough, and one without focus looks at the whole', async () => {
+  test('CO7 one agent is enough, and role and focus are optional', async () => {
     const { output } = await runCollaboration({ a: yes, coordinator: 'Yes, says a.' }, { agents: [{ name: 'a' }] })
     expect(output.consensus).toMatchObject({ agents_count: 1, has_consensus: false, agreement_score: null })
     expect(output.contributions[0]?.role).toBe('specialist')

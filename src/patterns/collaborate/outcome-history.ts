@@ -1,13 +1,13 @@
 import type { Context } from '../../kernel/context.ts'
 
-/** What became of earlier collaborations, as far as somebody said. */
+/** Recorded outcomes of earlier collaborations. */
 export interface OutcomeHistory {
   cases: { agreement: number; correct: boolean }[]
-  /** By agent: how often it was right. */
+  /** Accuracy by agent. */
   records: Map<string, { right: number; total: number }>
 }
 
-/** What the pattern `outcome` leaves behind. */
+/** Output of the pattern `outcome`. */
 export interface OutcomeOutput {
   of_run: string
   correct: boolean
@@ -17,12 +17,12 @@ export interface OutcomeOutput {
 
 const MAX_OUTCOMES = 300
 
-/** The newest word on each run counts. */
+/** Loads the newest outcome of each run. */
 export async function loadOutcomeHistory(context: Context): Promise<OutcomeHistory> {
-  const said = await context.recall('history', { pattern: 'outcome', limit: MAX_OUTCOMES })
+  const outcomes = await context.recall('history', { pattern: 'outcome', limit: MAX_OUTCOMES })
   const history: OutcomeHistory = { cases: [], records: new Map() }
   const seen = new Set<string>()
-  for (const { output } of said) {
+  for (const { output } of outcomes) {
     const { of_run, correct, agreement_score, voices } = output as OutcomeOutput
     if (seen.has(of_run)) continue
     seen.add(of_run)

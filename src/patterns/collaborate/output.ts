@@ -8,27 +8,27 @@ export interface Concern {
   severity: Severity
 }
 
-/** What one specialist had to say. */
+/** The answer of one specialist. */
 export interface Contribution {
   agent: string
   role: string
   response: string
-  /** `null` where it was not given. */
+  /** `null` if there is none. */
   recommendation: string | null
   confidence: number | null
   concerns: Concern[]
   questions: string[]
-  /** What its voice counts for, before its confidence. */
+  /** The weight of its vote, without its confidence. */
   weight?: number
   tokens_used: number
   status: 'completed' | 'partial' | 'timeout' | 'failed'
   session_id?: string
-  /** Its part of the work, where it was divided. */
+  /** Set in hierarchical mode. */
   subtask?: string
-  /** What it had said before it heard the others. */
+  /** Its position before mediation. */
   before?: { recommendation: string | null; confidence: number | null }
   cached?: true
-  /** What the answer had cost when it was given, where it was there already. */
+  /** The tokens of a cached answer. */
   saved_tokens?: number
   error?: ErrorRecord
 }
@@ -37,59 +37,59 @@ export function hasContent({ response, recommendation, concerns }: Contribution)
   return response.trim() !== '' || recommendation !== null || concerns.length > 0
 }
 
-/** What it said; where it gave no words with its choice, the choice and the concerns. */
+/** The response, or the recommendation and concerns if there is no text. */
 export function contributionText({ response, recommendation, concerns }: Contribution): string {
   if (response.trim() !== '') return response
   return [
     ...(recommendation === null ? [] : [recommendation]),
-    ...concerns.map(({ concern: text, severity }) => `- ${severity}: ${text}`),
+    ...concerns.map(({ concern, severity }) => `- ${severity}: ${concern}`),
   ].join('\n')
 }
 
-/** How an evaluator scored the answers. */
+/** The scores of the evaluator. */
 export interface BestOfEvaluation {
   index: number
   agent: string
   reason: string
   scores: { agent: string; score: number; reason: string }[]
-  /** Those that share the highest score, where several do. */
+  /** The agents that share the highest score, if there are several. */
   tied?: string[]
 }
 
 const concernSchema = z.union([
   z.object({ concern: z.string().min(1), severity: z.enum(severities) }),
-  // Models write bare sentences too.
+  // Some models write plain strings.
   z.string().min(1),
 ])
 
 const schemaCache = new Map<string, ReturnType<typeof buildContributionSchema>>()
 
-/**
- * What specialists are asked for. With categories, nothing else can be recommended. Made once for each list of them:
- * a schema and its JSON cost as much as several specialists.
- */
+/** The requested output of a specialist. Memoised by categories: building the schema costs as much as several specialists. */
 export function contributionSchema(
   categories: readonly string[] | undefined,
 ): ReturnType<typeof buildContributionSchema> {
-  const list = JSON.stringify(categories ?? null)
-  let form = schemaCache.get(list)
-  if (!form) {
-    form = buildContributionSchema(categories)
+  const cacheKey = JSON.stringify(categories ?? null)
+  let schema = schemaCache.get(cacheKey)
+  if (!schema) {
+    schema = buildContributionSchema(categories)
     if (schemaCache.size > 100) schemaCache.clear()
-    schemaCache.set(list, form)
+    schemaCache.set(cacheKey, schema)
   }
-  return form
+  return schema
 }
 
 function buildContributionSchema(categories: readonly string[] | undefined) {
   return z.object({
-    response: z.string().describe('Your analysis, for people to read.'),
+    response: z.string().describe('Your analysis, written for people.'),
     recommendation: categories
       ? z.enum([...categories]).describe('Your choice.')
       : z.string().describe('What you recommend, in one short sentence.'),
-    confidence: z.number().min(0).max(1).describe('How sure you are, 0 to 1.'),
-    concerns: z.array(concernSchema).default([]).describe('Each with severity minor, moderate or critical.'),
-    questions: z.array(z.string()).default([]).describe('What you would need to know.'),
+    confidence: z.number().min(0).max(1).describe('Your confidence from 0 to 1.'),
+    concerns: z
+      .array(concernSchema)
+      .default([])
+      .describe('Your concerns, each with severity minor, moderate or critical.'),
+    questions: z.array(z.string()).default([]).describe('Open questions you need answered.'),
   })
 }
 

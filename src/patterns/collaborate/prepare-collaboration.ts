@@ -9,13 +9,13 @@ import type { CollaborateInput, collaborateModes, collaborateSyntheses } from '.
 import type { OutcomeHistory } from './outcome-history.ts'
 import { loadOutcomeHistory } from './outcome-history.ts'
 import { taskSection } from './prompts.ts'
-import type { ContributionContext } from './request-contribution.ts'
-import { createContributionContext } from './request-contribution.ts'
+import type { ContributionScope } from './request-contribution.ts'
+import { createContributionScope } from './request-contribution.ts'
 import type { CollaborationLimits, Specialist } from './specialists.ts'
 import { createSystemAgent, effectiveLimits, resolveSpecialists } from './specialists.ts'
 import { waveOrder } from './wave-order.ts'
 
-/** One collaboration, with everything that was left to defaults filled in. */
+/** A collaboration with all defaults applied. */
 export interface Collaboration {
   context: Context
   input: CollaborateInput
@@ -23,12 +23,12 @@ export interface Collaboration {
   synthesis: (typeof collaborateSyntheses)[number]
   limits: CollaborationLimits
   specialists: Specialist[]
-  contributionContext: ContributionContext
+  contributionScope: ContributionScope
   history: OutcomeHistory
   voteGrouping: VoteGrouping & { threshold: number }
-  /** Who writes, scores and compares. */
+  /** Write, score and compare the answers. */
   systemAgents: { coordinator: Agent; evaluator: Agent; judge: Agent }
-  /** What of the input was not followed. */
+  /** Ignored parts of the input. */
   warnings: string[]
 }
 
@@ -40,17 +40,17 @@ export async function prepareCollaboration(
   input: CollaborateInput,
 ): Promise<Collaboration> {
   const byModel = context.caller !== undefined
-  const whole = withDefaults(config, input)
-  const { mode, synthesis } = whole
+  const completeInput = withDefaults(config, input)
+  const { mode, synthesis } = completeInput
   const limits = effectiveLimits(config, input, byModel)
   const { timeout_ms } = limits
-  // The roster may be another one when the run goes on: who was asked is who is asked.
+  // Recorded: the roster may have changed when the run is resumed.
   const specialists = await context.step('specialists', () => {
-    checkCollaborateInput(context.roster, whole, limits)
+    checkCollaborateInput(context.roster, completeInput, limits)
     const origin = byModel ? { by: 'model' as const } : { by: 'user' as const }
     return resolveSpecialists(context, input.agents, { timeout_ms, origin })
   })
-  const writer = await coordinatorSettings(context, input)
+  const coordinator = await coordinatorSettings(context, input)
   const history = await loadOutcomeHistory(context)
   const { categories } = input
   return {
@@ -60,7 +60,7 @@ export async function prepareCollaboration(
     synthesis,
     limits,
     specialists,
-    contributionContext: createContributionContext(context, taskSection(input.task, input.context), input),
+    contributionScope: createContributionScope(context, taskSection(input.task, input.context), input),
     history,
     voteGrouping: {
       weightFor: createVoteWeigher(input, history),
@@ -72,37 +72,37 @@ export async function prepareCollaboration(
       ...(categories ? { categories } : undefined),
     },
     systemAgents: {
-      coordinator: createSystemAgent('coordinator', { ...config.coordinator, ...writer.is, timeout_ms }),
+      coordinator: createSystemAgent('coordinator', { ...config.coordinator, ...coordinator.settings, timeout_ms }),
       evaluator: createSystemAgent('evaluator', {
         ...config.coordinator,
         temperature: EVALUATOR_TEMPERATURE,
-        ...writer.is,
+        ...coordinator.settings,
         timeout_ms,
       }),
       judge: createSystemAgent('judge', { model: 'fast', temperature: 0, timeout_ms }),
     },
-    warnings: [...specialists.flatMap(({ remarks = [] }) => remarks), ...writer.remarks],
+    warnings: [...specialists.flatMap(({ warnings = [] }) => warnings), ...coordinator.warnings],
   }
 }
 
-/** The input with what was left to the troupe's defaults. */
+/** The input with the defaults of the configuration. */
 export function withDefaults(config: CollaborateConfig, input: CollaborateInput) {
   const { mode = config.default_mode, synthesis = config.default_synthesis } = input
   return { ...input, mode, synthesis }
 }
 
-/** What the call says of whoever writes or scores the answers. */
+/** The settings of `coordinator_config`, for coordinator and evaluator. */
 async function coordinatorSettings(context: Context, { coordinator_config: config }: CollaborateInput) {
-  if (!config) return { is: {}, remarks: [] }
-  const { lacking, remarks } = await context.step('coordinator', async () => {
-    const found = await findMissingModels(context, [config])
-    return { lacking: found, remarks: configWarnings(context, { ...config, tools: undefined }, found) }
+  if (!config) return { settings: {}, warnings: [] }
+  const { missingModels, warnings } = await context.step('coordinator', async () => {
+    const missing = await findMissingModels(context, [config])
+    return { missingModels: missing, warnings: configWarnings(context, { ...config, tools: undefined }, missing) }
   })
   return {
-    is: {
-      ...modelSettings(config, lacking),
-      ...(config.system_prompt === undefined ? undefined : { told: config.system_prompt }),
+    settings: {
+      ...modelSettings(config, missingModels),
+      ...(config.system_prompt === undefined ? undefined : { systemPrompt: config.system_prompt }),
     },
-    remarks: remarks.map((remark) => `coordinator_config: ${remark}`),
+    warnings: warnings.map((warning) => `coordinator_config: ${warning}`),
   }
 }

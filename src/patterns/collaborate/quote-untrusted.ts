@@ -1,31 +1,31 @@
 /*
- * What others wrote, where it stands among our own lines. Whoever reads a result, a model or a person, must be able to tell
- * which heading is ours: a contribution that writes "## Votes" would otherwise count itself.
+ * Prompt-injection guard for text of agents in results and questions. Without it a contribution with the heading "## Votes"
+ * could fake a vote count.
  */
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})/
 const HEADING = /^( {0,3})(#{1,6})(?=\s|$)/
-/** A line below a text makes a heading of it, and alone it is what we put between voices. */
+/** A rule under a text line makes it a heading; alone it separates contributions. */
 const RULE = /^ {0,3}(=+|-{2,})\s*$/
-/** Our own headings have at most three. */
+/** Generated headings have at most three levels. */
 const HEADING_OFFSET = 3
 
-/** One line of it: nothing in it can begin a line of its own. */
+/** Collapses whitespace, so that the text cannot start a new line. */
 export function toSingleLine(text: string): string {
   return text.replace(/\s+/g, ' ').trim()
 }
 
-/** The text with its headings below ours and without rules; code in it stays as it is, and ends where the text ends. */
+/** Lowers headings below the generated ones and disables rules. Code blocks are kept and closed at the end. */
 export function quoteUntrusted(text: string): string {
   let fence: string | undefined
   const lines = text.split(/\r\n|[\n\r\u2028\u2029]/).map((line) => {
-    const [, mark] = FENCE.exec(line) ?? []
+    const [, marker] = FENCE.exec(line) ?? []
     if (fence !== undefined) {
-      if (mark?.startsWith(fence) && line.trim() === mark) fence = undefined
+      if (marker?.startsWith(fence) && line.trim() === marker) fence = undefined
       return line
     }
-    if (mark !== undefined) {
-      fence = mark
+    if (marker !== undefined) {
+      fence = marker
       return line
     }
     return line

@@ -18,26 +18,26 @@ const tool = (name: string, kind: 'read' | 'idempotent' | 'act') =>
     execute: () => ({ success: true }),
   })
 const tools = [tool('Look', 'read'), tool('Write', 'act'), tool('Put', 'idempotent')]
-const lines = { everybody: contributionJson('go'), coordinator: 'Go.' }
+const replies = { everybody: contributionJson('go'), coordinator: 'Go.' }
 
-describe('agents that are made for one collaboration', () => {
-  test('CO90 they look, and neither act, delegate nor ask anybody, unless their tools are named', async () => {
+describe('agents defined in the call', () => {
+  test('CO90 an agent defined without tools has only read-only tools', async () => {
     const agents = [
-      { name: 'made' },
-      { name: 'told', config: { tools: ['Write', 'task'] } },
+      { name: 'defined' },
+      { name: 'acting', config: { tools: ['Write', 'task'] } },
       'known',
       { name: 'known2' },
     ]
     const roster = [agent('known'), agent('known2')]
-    const { events } = await runCollaboration(lines, { agents }, { tools, agents: roster })
+    const { events } = await runCollaboration(replies, { agents }, { tools, agents: roster })
     const opened = new Map(eventData(events, 'session:open').map((open) => [open.agent.name, open.tools]))
-    expect(opened.get('made')).toEqual(['Look'])
-    expect(opened.get('told')).toEqual(['Write', 'task'])
+    expect(opened.get('defined')).toEqual(['Look'])
+    expect(opened.get('acting')).toEqual(['Write', 'task'])
     expect(opened.get('known')).toEqual(expect.arrayContaining(['Look', 'Write', 'Put', 'task', 'ask_user']))
     expect(opened.get('known2')).toEqual(opened.get('known'))
   })
 
-  test('CO90 so does the one who divides the work, and whoever is asked again', async () => {
+  test('CO90 the coordinator of a hierarchy and mediated agents are read-only too', async () => {
     const division = JSON.stringify({ plan: 'p', assignments: [{ agent: 'b', subtask: 's' }] })
     const a = (request: ModelRequest) => (request.output ? division : 'Done.')
     const two = [{ name: 'a' }, { name: 'b' }]
@@ -46,9 +46,9 @@ describe('agents that are made for one collaboration', () => {
       { agents: two, mode: 'hierarchical' },
       { tools },
     )
-    const torn = { a: contributionJson('go'), b: contributionJson('wait') }
+    const conflicting = { a: contributionJson('go'), b: contributionJson('wait') }
     const mediated = await runCollaboration(
-      torn,
+      conflicting,
       { agents: two, synthesis: 'merge', on_conflict: 'mediate' },
       { tools },
     )
@@ -59,9 +59,9 @@ describe('agents that are made for one collaboration', () => {
     }
   })
 
-  test('CO91 the cache answers for them, and says for whom it could not', async () => {
-    const { troupe, model } = await createCollaborationTroupe(lines, { tools })
-    const agents = [{ name: 'made' }, { name: 'told', config: { tools: ['Write'] } }]
+  test('CO91 cache applies to them, and metadata.problems names the others', async () => {
+    const { troupe, model } = await createCollaborationTroupe(replies, { tools })
+    const agents = [{ name: 'defined' }, { name: 'acting', config: { tools: ['Write'] } }]
     const input = { task: 'x', agents, synthesis: 'merge', cache: true }
     await troupe.run('collaborate', input)
     const again = await troupe.run('collaborate', input)
@@ -69,11 +69,11 @@ describe('agents that are made for one collaboration', () => {
     expect(contributions.map(({ cached }) => cached)).toEqual([true, undefined])
     expect(metadata).toMatchObject({
       status: 'completed',
-      problems: ['cache was not used for what can do more than read: told'],
+      problems: ['`cache` was not used for agents that are not read-only: acting'],
     })
-    expect(model.requestsFrom('made')).toHaveLength(1)
+    expect(model.requestsFrom('defined')).toHaveLength(1)
     await expectReplayMatches(troupe.store, again.run_id, { tools, embedder: false })
-    const plain = await troupe.run('collaborate', { ...input, agents: [{ name: 'made' }] })
+    const plain = await troupe.run('collaborate', { ...input, agents: [{ name: 'defined' }] })
     expect((plain.output as CollaborateRunOutput).metadata.problems).toBeUndefined()
   })
 })

@@ -13,14 +13,13 @@ import { createSystemAgent } from './specialists.ts'
 import type { VoteResult } from './synthesis.ts'
 
 const input = z.strictObject({
-  of_run: z.string().min(1).describe('The run of collaborate that this is about.'),
-  verdict: z.enum(['right', 'wrong']).optional().describe('Whether its answer turned out right.'),
-  answer: z.string().trim().min(1).optional().describe('What turned out right; tells who of the voices was.'),
+  of_run: z.string().min(1).describe('The run_id of the collaboration.'),
+  verdict: z.enum(['right', 'wrong']).optional().describe('Whether its answer was right.'),
+  answer: z.string().trim().min(1).optional().describe('The right answer. It shows which agents were right.'),
 })
 
 type Verdict = z.output<typeof input>['verdict']
 
-/** For one short question about a few sentences. */
 const JUDGE_TIMEOUT_MS = 60_000
 
 const output = z.object({
@@ -30,7 +29,7 @@ const output = z.object({
   voices: z.array(z.object({ agent: z.string(), role: z.string(), right: z.boolean() })),
 })
 
-/** What is read of an earlier collaboration. */
+/** The output of an earlier collaboration. */
 interface PastCollaboration {
   consensus: Consensus
   contributions: Contribution[]
@@ -40,7 +39,7 @@ interface PastCollaboration {
   metadata: { synthesis: string }
 }
 
-/** Agents behind the answer that was given: nobody where there was no decision, undefined where nobody knows. */
+/** The agents that supported the answer: none without a decision, `undefined` if unknown (written by a coordinator). */
 function answerSupporters({
   consensus: { clusters },
   contributions,
@@ -49,79 +48,83 @@ function answerSupporters({
   ruling,
   metadata,
 }: PastCollaboration) {
-  const behind = (test: (cluster: Consensus['clusters'][number]) => boolean) => clusters.find(test)?.agents ?? []
+  const agentsOf = (test: (cluster: Consensus['clusters'][number]) => boolean) => clusters.find(test)?.agents ?? []
   if (ruling)
-    return behind(({ recommendation }) => normalizeStatement(recommendation) === normalizeStatement(ruling.decision))
-  if (vote) return behind(({ recommendation }) => recommendation === vote.winner)
-  if (best_of) return behind(({ agents }) => agents.includes(best_of.agent))
+    return agentsOf(({ recommendation }) => normalizeStatement(recommendation) === normalizeStatement(ruling.decision))
+  if (vote) return agentsOf(({ recommendation }) => recommendation === vote.winner)
+  if (best_of) return agentsOf(({ agents }) => agents.includes(best_of.agent))
   return metadata.synthesis === 'solo' ? contributions.map(({ agent }) => agent) : undefined
 }
 
-/** Agents behind what has most behind it; nobody after a tie. */
+/** The agents of the leading position; none after a tie. */
 function leadingAgents({ consensus: { clusters, tie } }: PastCollaboration): string[] {
-  const most = Math.max(...clusters.map(({ score }) => score))
-  return tie ? [] : (clusters.find(({ score }) => score === most)?.agents ?? [])
+  const highest = Math.max(...clusters.map(({ score }) => score))
+  return tie ? [] : (clusters.find(({ score }) => score === highest)?.agents ?? [])
 }
 
-/** What of this says how much agreement is worth: only an answer on which at least two could agree, and which most gave. */
+/** The agreement to calibrate by: only if at least two agents voted and the leading position was followed. */
 function agreementLevel(past: PastCollaboration): number | null {
   const { agreement_score, clusters } = past.consensus
-  const heads = clusters.reduce((sum, { agents }) => sum + agents.length, 0)
-  const behind = answerSupporters(past)
-  if (past.ruling || heads < 2 || behind?.length === 0) return null
-  const led = behind === undefined || behind.join('\n') === leadingAgents(past).join('\n')
-  return led ? agreement_score : null
+  const voterCount = clusters.reduce((sum, { agents }) => sum + agents.length, 0)
+  const supporters = answerSupporters(past)
+  if (past.ruling || voterCount < 2 || supporters?.length === 0) return null
+  const leaderWon = supporters === undefined || supporters.join('\n') === leadingAgents(past).join('\n')
+  return leaderWon ? agreement_score : null
 }
 
-/** Records what turned out right, from which later collaborations learn whom and how far to trust. */
+/** Records whether a collaboration was right. Later collaborations weight votes and calibrate agreement by it. */
 export const outcome = definePattern<z.output<typeof input>>({
   name: 'outcome',
   version: 1,
-  description: 'Record whether the answer of a collaboration turned out right. Later ones weigh their voices by it.',
+  description: 'Record whether the answer of a collaboration was right. Later collaborations weight their votes by it.',
   category: 'task_management',
   delegates: false,
   input,
   output,
   async execute(context, { of_run, verdict, answer }) {
     if (verdict === undefined && answer === undefined) {
-      throw new TroupeError('invalid_input', 'neither verdict nor answer is given', {
-        hint: 'say --verdict right, --verdict wrong, or --answer "what turned out right"',
+      throw new TroupeError('invalid_input', 'neither `verdict` nor `answer` is given', {
+        hint: 'use --verdict right, --verdict wrong, or --answer "the right answer"',
       })
     }
     const [past] = await context.recall('run', { pattern: 'collaborate', run_id: of_run })
     if (!past) {
-      throw new TroupeError('unknown_run', `${of_run} is no completed run of collaborate in this project`, {
-        hint: 'troupe runs lists them',
-      })
+      throw new TroupeError(
+        'unknown_run',
+        `\`of_run\`: ${of_run} is not a completed run of collaborate in this project`,
+        {
+          hint: 'list the runs with `troupe runs`',
+        },
+      )
     }
-    const about = past.output as PastCollaboration
-    const found =
+    const collaboration = past.output as PastCollaboration
+    const findings =
       answer === undefined
-        ? outcomeFromVerdict(about, verdict === 'right')
-        : await outcomeFromAnswer(context, about, { verdict, answer })
+        ? outcomeFromVerdict(collaboration, verdict === 'right')
+        : await outcomeFromAnswer(context, collaboration, { verdict, answer })
     return {
       success: true,
-      output: { of_run, agreement_score: agreementLevel(about), ...found } satisfies OutcomeOutput,
+      output: { of_run, agreement_score: agreementLevel(collaboration), ...findings } satisfies OutcomeOutput,
     }
   },
 })
 
 type OutcomeFindings = Pick<OutcomeOutput, 'correct' | 'voices'>
 
-/** Those that were counted. Parts of a divided task say nothing about the whole, and nobody is right twice in one run. */
+/** Contributions that were counted as votes: at most one per agent, and no plain subtasks. */
 function votersFrom({ contributions }: PastCollaboration): Contribution[] {
   return contributions.filter(({ recommendation, weight }) => recommendation !== null && weight !== undefined)
 }
 
 function outcomeFromVerdict(past: PastCollaboration, correct: boolean): OutcomeFindings {
-  const behind = answerSupporters(past) ?? []
-  // Who dissented from a wrong answer may have been wrong too: nothing is known of them.
-  const known = votersFrom(past).filter(({ agent }) => (correct && behind.length > 0) || behind.includes(agent))
-  const right = (agent: string) => correct && behind.includes(agent)
-  return { correct, voices: known.map(({ agent, role }) => ({ agent, role, right: right(agent) })) }
+  const supporters = answerSupporters(past) ?? []
+  // Dissenters from a wrong answer may be wrong too, so they are left out.
+  const known = votersFrom(past).filter(({ agent }) => (correct && supporters.length > 0) || supporters.includes(agent))
+  const isRight = (agent: string) => correct && supporters.includes(agent)
+  return { correct, voices: known.map(({ agent, role }) => ({ agent, role, right: isRight(agent) })) }
 }
 
-/** Who cannot be told to have been right or wrong is left out. */
+/** Compares each vote with the right answer. Votes that stay unclear are left out. */
 async function outcomeFromAnswer(
   context: Context,
   past: PastCollaboration,
@@ -129,39 +132,41 @@ async function outcomeFromAnswer(
 ) {
   const voters = votersFrom(past)
   const texts = voters.map(({ recommendation }) => recommendation ?? '')
-  const ruled = past.ruling ? [past.ruling.decision] : []
+  const ruling = past.ruling ? [past.ruling.decision] : []
   const judge = createSystemAgent('judge', { model: 'fast', temperature: 0, timeout_ms: JUDGE_TIMEOUT_MS })
-  const found = await compareToReference(context, [answer, ...texts, ...ruled], { key: 'answer', judge })
+  const comparisons = await compareToReference(context, [answer, ...texts, ...ruling], { key: 'answer', judge })
   const voices = voters.flatMap(({ agent, role }, index) => {
-    const like = found[index]
-    return like === undefined || like === 'unclear' ? [] : [{ agent, role, right: like === 'same' }]
+    const comparison = comparisons[index]
+    return comparison === undefined || comparison === 'unclear' ? [] : [{ agent, role, right: comparison === 'same' }]
   })
-  const behind = answerSupporters(past)
-  const given = past.ruling
-    ? found.slice(texts.length)
-    : verdictsForAgents(behind ?? leadingAgents(past), voters, found)
-  // An answer that somebody wrote of which nobody knows whom it follows may be anything.
-  const open = given.includes('unclear') || (behind === undefined && given.length === 0)
-  const told = given.includes('same') ? 'right' : open ? undefined : 'wrong'
-  const decided = past.ruling !== undefined || (behind ?? []).length > 0
-  if (decided && verdict !== undefined && told !== undefined && verdict !== told) {
-    throw new TroupeError('invalid_input', `'${answer}' says that the answer was ${told}, and the verdict ${verdict}`, {
-      hint: 'say one of the two',
-    })
+  const supporters = answerSupporters(past)
+  const followed = past.ruling
+    ? comparisons.slice(texts.length)
+    : comparisonsOf(supporters ?? leadingAgents(past), voters, comparisons)
+  // A coordinator's answer without any vote cannot be compared.
+  const isOpen = followed.includes('unclear') || (supporters === undefined && followed.length === 0)
+  const derived = followed.includes('same') ? 'right' : isOpen ? undefined : 'wrong'
+  const hasDecision = past.ruling !== undefined || (supporters ?? []).length > 0
+  if (hasDecision && verdict !== undefined && derived !== undefined && verdict !== derived) {
+    throw new TroupeError(
+      'invalid_input',
+      `\`answer\` '${answer}' means that the result was ${derived}, but \`verdict\` is ${verdict}`,
+      { hint: 'remove `verdict` or `answer`' },
+    )
   }
-  const correct = verdict ?? told
+  const correct = verdict ?? derived
   if (correct === undefined) {
-    throw new TroupeError('invalid_input', `nobody can tell whether the answer comes to the same as '${answer}'`, {
-      hint: 'say --verdict right or --verdict wrong too',
+    throw new TroupeError('invalid_input', `cannot tell whether the result is equivalent to \`answer\` '${answer}'`, {
+      hint: 'add --verdict right or --verdict wrong',
     })
   }
   return { correct: correct === 'right', voices }
 }
 
-function verdictsForAgents(
+function comparisonsOf(
   names: readonly string[],
   voters: readonly Contribution[],
-  found: readonly EquivalenceVerdict[],
+  comparisons: readonly EquivalenceVerdict[],
 ): EquivalenceVerdict[] {
-  return voters.flatMap(({ agent }, index) => (names.includes(agent) ? (found[index] ?? []) : []))
+  return voters.flatMap(({ agent }, index) => (names.includes(agent) ? (comparisons[index] ?? []) : []))
 }

@@ -11,7 +11,7 @@ import { TroupeError } from '../../index.ts'
 const merge = { synthesis: 'merge' }
 
 describe('contributions', () => {
-  test('CO11 specialists are asked for response, recommendation, confidence, concerns and questions, with their schema', async () => {
+  test('CO11 the requested output has response, recommendation, confidence, concerns and questions', async () => {
     const concerns = [{ concern: 'slow', severity: 'moderate' }, 'old']
     const { output, model } = await runCollaboration(
       { everybody: contributionJson('yes', 0.6, { concerns, questions: ['when?'] }) },
@@ -43,7 +43,7 @@ describe('contributions', () => {
     ])
   })
 
-  test('CO12 a model that never gives the shape is heard as prose, after one correction; it has no vote', async () => {
+  test('CO12 text that does not match the schema counts as plain text without a vote, after one correction', async () => {
     const { output, model } = await runCollaboration(
       { a: 'I would wait.', b: contributionJson('go', 0.9), c: contributionJson('go', 0.9) },
       merge,
@@ -63,17 +63,17 @@ describe('contributions', () => {
     expect(output.result).toContain('### a (role a)\n\nI would wait.')
   })
 
-  test('CO12 a provider that cannot ask for a shape at all is asked for words', async () => {
-    const unable = ({ output }: ModelRequest) => {
+  test('CO12 a provider without structured output is asked for plain text', async () => {
+    const withoutSchemas = ({ output }: ModelRequest) => {
       if (output) throw new TroupeError('model_unsupported', 'no schemas here')
       return 'I would wait.'
     }
-    const { output, model } = await runCollaboration({ a: unable, everybody: contributionJson('go') }, merge)
+    const { output, model } = await runCollaboration({ a: withoutSchemas, everybody: contributionJson('go') }, merge)
     expect(model.requestsFrom('a')).toHaveLength(2)
     expect(output.contributions[0]).toMatchObject({ response: 'I would wait.', status: 'completed' })
   })
 
-  test('CO12 structured: false asks for text alone, and takes what comes as it is', async () => {
+  test('CO12 structured: false requests plain text', async () => {
     const { output, model } = await runCollaboration(
       { everybody: contributionJson('yes') },
       { ...merge, structured: false },
@@ -83,7 +83,7 @@ describe('contributions', () => {
     expect(output.contributions[0]).toMatchObject({ response: contributionJson('yes'), recommendation: null })
   })
 
-  test('CO12 an empty recommendation is none', async () => {
+  test('CO12 an empty recommendation counts as none', async () => {
     const { output } = await runCollaboration(
       { a: contributionJson('  '), b: contributionJson('go'), c: contributionJson('go') },
       merge,
@@ -92,49 +92,52 @@ describe('contributions', () => {
     expect(output.consensus.clusters).toHaveLength(1)
   })
 
-  test('CO13 with categories nothing else can be recommended, and prose that is one, or begins with it, has chosen it', async () => {
-    const lines = { a: contributionJson('approve'), b: 'I would reject this.', c: 'approve or reject, who knows' }
-    const { output, model } = await runCollaboration(lines, { ...merge, categories: ['approve', 'reject'] })
+  test('CO13 with categories only they can be recommended, also by text that starts with one', async () => {
+    const replies = { a: contributionJson('approve'), b: 'I would reject this.', c: 'approve or reject, who knows' }
+    const { output, model } = await runCollaboration(replies, { ...merge, categories: ['approve', 'reject'] })
     expect(output.contributions.map(({ recommendation }) => recommendation)).toEqual(['approve', 'reject', null])
     const schema = model.requestsFrom('a')[0]?.output as { properties: { recommendation: { enum: string[] } } }
     expect(schema.properties.recommendation.enum).toEqual(['approve', 'reject'])
-    const strange = await runCollaboration(
+    const unknownCategory = await runCollaboration(
       { a: contributionJson('maybe'), b: contributionJson('approve'), c: contributionJson('approve') },
       {
         ...merge,
         categories: ['approve', 'reject'],
       },
     )
-    expect(strange.output.contributions[0]).toMatchObject({ recommendation: null, response: 'because of maybe' })
-    expect(strange.output.consensus.kappa).toBe(1)
+    expect(unknownCategory.output.contributions[0]).toMatchObject({
+      recommendation: null,
+      response: 'because of maybe',
+    })
+    expect(unknownCategory.output.consensus.kappa).toBe(1)
   })
 
-  test('CO13 prose that refuses a category is not counted for it', async () => {
-    const lines = {
+  test('CO13 text that rejects a category is not a vote for it', async () => {
+    const replies = {
       a: 'I would never approve this. It is a hole.',
       b: 'Do not approve.',
       c: contributionJson('reject', 0.6),
     }
-    const { output } = await runCollaboration(lines, { synthesis: 'vote', categories: ['approve', 'reject'] })
+    const { output } = await runCollaboration(replies, { synthesis: 'vote', categories: ['approve', 'reject'] })
     expect(output.vote?.winner).toBe('reject')
     expect(output.contributions.map(({ recommendation }) => recommendation)).toEqual([null, null, 'reject'])
   })
 
-  test('CO65 what is wrong in one field costs no other: a veto in an answer that is off its form still blocks', async () => {
+  test('CO65 an invalid field does not affect the others: a veto in it still blocks', async () => {
     const critical = [{ concern: 'SQL injection', severity: 'critical' }]
-    const odd = [
+    const invalidFields = [
       { recommendation: 'Reject', confidence: 0.99, concerns: critical },
       { recommendation: 'reject', confidence: 95, concerns: critical },
       { recommendation: 'reject', confidence: 0.9, concerns: [{ concern: 'SQL injection', severity: 'high' }] },
       { recommendation: 7, confidence: 'very', concerns: critical[0] },
     ]
-    for (const fields of odd) {
-      const lines = {
+    for (const fields of invalidFields) {
+      const replies = {
         everybody: contributionJson('approve', 0.9),
         c: JSON.stringify({ response: 'It has a hole.', ...fields }),
       }
       const input = { synthesis: 'vote', vote: { strategy: 'veto' }, categories: ['approve', 'reject'] }
-      const { output } = await runCollaboration(lines, input)
+      const { output } = await runCollaboration(replies, input)
       expect(output.vote).toMatchObject({ winner: null, blocked_by: ['c'] })
       expect(output.contributions[2]).toMatchObject({ response: 'It has a hole.', concerns: critical })
     }
@@ -142,24 +145,22 @@ describe('contributions', () => {
 })
 
 describe('modes', () => {
-  test('CO14 in parallel nobody hears the others; one after the other, each hears those before, as data', async () => {
-    const lines = { a: contributionJson('one'), b: contributionJson('two'), c: contributionJson('three') }
-    const apart = await runCollaboration(lines, merge)
-    for (const request of apart.model.requests) expect(lastInstruction(request)).not.toContain('because of')
-    const { model, output } = await runCollaboration(lines, { ...merge, mode: 'sequential' })
+  test('CO14 parallel agents do not see each other; sequential ones see earlier contributions as data', async () => {
+    const replies = { a: contributionJson('one'), b: contributionJson('two'), c: contributionJson('three') }
+    const parallel = await runCollaboration(replies, merge)
+    for (const request of parallel.model.requests) expect(lastInstruction(request)).not.toContain('because of')
+    const { model, output } = await runCollaboration(replies, { ...merge, mode: 'sequential' })
     const [a = '', b = '', c = ''] = ['a', 'b', 'c'].map((name) =>
       lastInstruction(model.requestsFrom(name)[0] as ModelRequest),
     )
-    expect(a).not.toContain('What was said before you')
-    expect(b).toContain('# What was said before you\n## a (role a)\n<<<data\nbecause of one\ndata>>>')
+    expect(a).not.toContain('Previous contributions')
+    expect(b).toContain('# Previous contributions\n## a (role a)\n<<<data\nbecause of one\ndata>>>')
     expect(b).not.toContain('because of two')
     expect(c).toContain('because of one')
     expect(c).toContain('because of two')
     expect(output.contributions.map(({ agent }) => agent)).toEqual(['a', 'b', 'c'])
     expect(output.metadata.mode).toBe('sequential')
-    const without = await runCollaboration({ ...lines, a: permanentError('out') }, { ...merge, mode: 'sequential' })
-    expect(lastInstruction(without.model.requestsFrom('b')[0] as ModelRequest)).not.toContain(
-      'What was said before you',
-    )
+    const without = await runCollaboration({ ...replies, a: permanentError('out') }, { ...merge, mode: 'sequential' })
+    expect(lastInstruction(without.model.requestsFrom('b')[0] as ModelRequest)).not.toContain('Previous contributions')
   })
 })

@@ -14,11 +14,11 @@ import type { SpecialistPromptInput } from './prompts.ts'
 import { specialistPrompt } from './prompts.ts'
 import type { Specialist } from './specialists.ts'
 
-/** What every specialist of one collaboration is asked with. */
-export interface ContributionContext {
+/** Shared by all requests of one collaboration. */
+export interface ContributionScope {
   context: Context
   shared: string
-  /** The shape of answers; none: prose is asked for. */
+  /** The requested output; without it plain text. */
   schema: z.ZodType | undefined
   categories: readonly string[] | undefined
   cache: boolean
@@ -31,11 +31,11 @@ export interface SpecialistRequest {
   model?: string
 }
 
-export function createContributionContext(
+export function createContributionScope(
   context: Context,
   shared: string,
   input: ContributionOptions,
-): ContributionContext {
+): ContributionScope {
   const { categories, structured, cache } = input
   return { context, shared, schema: structured ? contributionSchema(categories) : undefined, categories, cache }
 }
@@ -46,106 +46,114 @@ interface ContributionOptions {
   cache: boolean
 }
 
-/** One specialist's answer. Its failure is a contribution too: nobody's failure sinks the others. */
+/** Requests the answer of one specialist. A failure is returned as a contribution, so that the others are not affected. */
 export async function requestContribution(
-  site: ContributionContext,
+  scope: ContributionScope,
   specialist: Specialist,
-  question: SpecialistRequest,
+  request: SpecialistRequest,
 ): Promise<Contribution> {
-  const { context } = site
-  const { key, previous, subtask } = question
-  const about = { agent: specialist.name, role: specialist.role, ...(subtask === undefined ? undefined : { subtask }) }
-  context.emit(`${key}/asked`, 'tool:collaborative:agent:start', about)
+  const { context } = scope
+  const { key, previous, subtask } = request
+  const data = { agent: specialist.name, role: specialist.role, ...(subtask === undefined ? undefined : { subtask }) }
+  context.emit(`${key}/asked`, 'tool:collaborative:agent:start', data)
   const instruction = specialistPrompt({
-    shared: site.shared,
+    shared: scope.shared,
     specialist,
     ...(previous ? { previous } : undefined),
     ...(subtask === undefined ? undefined : { subtask }),
   })
-  const answer = await performWithCache(site, specialist, { ...question, instruction })
+  const answer = await performWithCache(scope, specialist, { ...request, instruction })
   const contribution = { ...answer, ...(subtask === undefined ? undefined : { subtask }) }
   emitContribution(context, key, contribution)
   return contribution
 }
 
-/** What one says who was asked again, and why it could not, where it could not. */
 export interface FollowUp {
+  /** The revised contribution, or the earlier one. */
   contribution: Contribution
   error?: ErrorRecord
 }
 
-/** Asks one that has already spoken once more, in the same session. Who recommends nothing new keeps what it had said. */
+interface FollowUpRequest {
+  specialist: Specialist
+  earlier: Contribution
+  key: string
+  instruction: string
+}
+
+/** Asks a specialist again in its session. Without a new recommendation the earlier contribution is kept. */
 export async function requestFollowUp(
-  site: ContributionContext,
-  { who, earlier, key, instruction }: { who: Specialist; earlier: Contribution; key: string; instruction: string },
+  scope: ContributionScope,
+  { specialist, earlier, key, instruction }: FollowUpRequest,
 ): Promise<FollowUp> {
-  const { context, schema } = site
-  context.emit(`${key}/asked`, 'tool:collaborative:agent:start', { agent: who.name, role: who.role })
+  const { context, schema } = scope
+  context.emit(`${key}/asked`, 'tool:collaborative:agent:start', { agent: specialist.name, role: specialist.role })
   const resume = earlier.session_id ?? ''
   const request = { instruction, resume, ...(schema ? { output: schema } : undefined) }
-  const now = await performSpecialist(site, who, { key, request })
-  // A session that goes on counts from its beginning, also where that was in another run.
-  const tokens_used = Math.max(earlier.tokens_used, now.tokens_used - (earlier.saved_tokens ?? 0))
-  emitContribution(context, key, { ...now, tokens_used: tokens_used - earlier.tokens_used })
+  const revised = await performSpecialist(scope, specialist, { key, request })
+  // The usage of a resumed session includes its earlier turns, also those of another run.
+  const tokens_used = Math.max(earlier.tokens_used, revised.tokens_used - (earlier.saved_tokens ?? 0))
+  emitContribution(context, key, { ...revised, tokens_used: tokens_used - earlier.tokens_used })
   const { recommendation, confidence, subtask } = earlier
-  const further = now.error || now.response.trim() === '' ? '' : `\n\nAfter hearing the others: ${now.response}`
-  const kept =
-    now.recommendation === null
-      ? { ...earlier, response: earlier.response + further }
-      : { ...now, before: { recommendation, confidence } }
-  const contribution = { ...kept, ...(subtask === undefined ? undefined : { subtask }), tokens_used }
-  return { contribution, ...(now.error ? { error: now.error } : undefined) }
+  const addition = revised.error || revised.response.trim() === '' ? '' : `\n\nAfter mediation: ${revised.response}`
+  const current =
+    revised.recommendation === null
+      ? { ...earlier, response: earlier.response + addition }
+      : { ...revised, before: { recommendation, confidence } }
+  const contribution = { ...current, ...(subtask === undefined ? undefined : { subtask }), tokens_used }
+  return { contribution, ...(revised.error ? { error: revised.error } : undefined) }
 }
 
 async function performWithCache(
-  site: ContributionContext,
-  who: Specialist,
-  question: SpecialistRequest & { instruction: string },
+  scope: ContributionScope,
+  specialist: Specialist,
+  { key, instruction, model = specialist.agent.model }: SpecialistRequest & { instruction: string },
 ) {
-  const { context, schema, cache } = site
-  const { key, instruction, model = who.agent.model } = question
+  const { context, schema, cache } = scope
   const request: PerformRequest = {
     instruction,
     ...(model === undefined ? undefined : { model }),
     ...(schema ? { output: schema } : undefined),
-    ...(who.readOnly ? { readOnly: who.readOnly } : undefined),
+    ...(specialist.readOnly ? { readOnly: specialist.readOnly } : undefined),
   }
-  if (!cache || !context.isReadOnly(who.agent, request)) return performWithTextFallback(site, who, { key, request })
-  const shape = { structured: schema !== undefined, categories: site.categories ?? null }
-  const cache_key = sha256(canonicalJson({ agent: who.agent, instruction, model: model ?? null, ...shape }))
-  const known = await context.cachedResult(`${key}/cached`, cache_key)
-  if (known) {
-    const contribution = toContribution(site, who, known)
+  if (!cache || !context.isReadOnly(specialist.agent, request))
+    return performWithTextFallback(scope, specialist, { key, request })
+  const format = { structured: schema !== undefined, categories: scope.categories ?? null }
+  const cache_key = sha256(canonicalJson({ agent: specialist.agent, instruction, model: model ?? null, ...format }))
+  const cachedSession = await context.cachedResult(`${key}/cached`, cache_key)
+  if (cachedSession) {
+    const contribution = toContribution(scope, specialist, cachedSession)
     return { ...contribution, tokens_used: 0, cached: true as const, saved_tokens: contribution.tokens_used }
   }
-  return performWithTextFallback(site, who, { key, request: { ...request, cache_key } })
+  return performWithTextFallback(scope, specialist, { key, request: { ...request, cache_key } })
 }
 
-/** A provider that cannot ask for a shape at all is asked for words. */
+/** Falls back to plain text if the provider does not support structured output. */
 async function performWithTextFallback(
-  site: ContributionContext,
-  who: Specialist,
-  asked: { key: string; request: PerformRequest },
+  scope: ContributionScope,
+  specialist: Specialist,
+  { key, request }: { key: string; request: PerformRequest },
 ) {
-  const said = await performSpecialist(site, who, asked)
-  if (said.error?.code !== 'model_unsupported' || !site.schema) return said
-  const { output: _output, cache_key: _cache, ...request } = asked.request
-  const words = await performSpecialist({ ...site, schema: undefined }, who, { key: `words/${asked.key}`, request })
-  return { ...words, tokens_used: words.tokens_used + said.tokens_used }
+  const structured = await performSpecialist(scope, specialist, { key, request })
+  if (structured.error?.code !== 'model_unsupported' || !scope.schema) return structured
+  const { output: _output, cache_key: _cache, ...textRequest } = request
+  const textScope = { ...scope, schema: undefined }
+  const text = await performSpecialist(textScope, specialist, { key: `words/${key}`, request: textRequest })
+  return { ...text, tokens_used: text.tokens_used + structured.tokens_used }
 }
 
 async function performSpecialist(
-  site: ContributionContext,
-  who: Specialist,
+  scope: ContributionScope,
+  specialist: Specialist,
   { key, request }: { key: string; request: PerformRequest },
 ): Promise<Contribution> {
   try {
-    const agent = request.resume === undefined ? who.agent : undefined
-    return toContribution(site, who, await site.context.perform(agent, request, { key }))
+    const agent = request.resume === undefined ? specialist.agent : undefined
+    return toContribution(scope, specialist, await scope.context.perform(agent, request, { key }))
   } catch (thrown) {
     const error = toTroupeError(thrown)
     if (isFatal(error)) throw error
-    return { ...emptyContribution(who), status: 'failed', error: error.toJSON() }
+    return { ...emptyContribution(specialist), status: 'failed', error: error.toJSON() }
   }
 }
 
@@ -164,7 +172,6 @@ function emitContribution(context: Context, key: string, contribution: Contribut
   })
 }
 
-/** Nothing, from one who has to be named all the same. */
 export function emptyContribution({ name, role }: Pick<Specialist, 'name' | 'role'>): Omit<Contribution, 'status'> {
   return {
     agent: name,
@@ -178,25 +185,25 @@ export function emptyContribution({ name, role }: Pick<Specialist, 'name' | 'rol
   }
 }
 
-/** A model that cannot keep to the shape has still said something. */
-function toContribution(site: ContributionContext, who: Specialist, result: SessionResult): Contribution {
-  const { session_id, usage, text, error } = result
-  const said = { ...emptyContribution(who), session_id, tokens_used: usage.input + usage.output }
-  const prose = error?.code === 'model_invalid_response' && text.trim() !== ''
-  if (result.status !== 'completed' && !prose) {
-    const status = result.stop_reason === 'timeout' ? ('timeout' as const) : ('failed' as const)
-    const why = error ?? new TroupeError('model_failed', `it ended: ${result.stop_reason}`).toJSON()
-    return { ...said, response: text, status, error: why }
+/** Text that does not match the schema still counts as a contribution. */
+function toContribution(scope: ContributionScope, specialist: Specialist, session: SessionResult): Contribution {
+  const { session_id, usage, text, error, stop_reason } = session
+  const base = { ...emptyContribution(specialist), session_id, tokens_used: usage.input + usage.output }
+  const isUnstructured = error?.code === 'model_invalid_response' && text.trim() !== ''
+  if (session.status !== 'completed' && !isUnstructured) {
+    const status = stop_reason === 'timeout' ? ('timeout' as const) : ('failed' as const)
+    const fallback = () => new TroupeError('model_failed', `the session ended with stop_reason ${stop_reason}`).toJSON()
+    return { ...base, response: text, status, error: error ?? fallback() }
   }
-  const status = prose || result.stop_reason === 'completed' ? ('completed' as const) : ('partial' as const)
-  return { ...said, ...toContent(site, result), status }
+  const status = isUnstructured || stop_reason === 'completed' ? ('completed' as const) : ('partial' as const)
+  return { ...base, ...toContent(scope, session), status }
 }
 
-function toContent({ schema, categories }: ContributionContext, { object, text }: SessionResult): ContributionContent {
+function toContent({ schema, categories }: ContributionScope, { object, text }: SessionResult): ContributionContent {
   if (!schema) return contentFromText(text, categories)
-  // A cached result brings its text alone.
-  const fitted = object === undefined ? parseStructuredOutput(schema, text) : { ok: true as const, object }
-  return fitted.ok
-    ? contentFromObject(fitted.object)
+  // A cached result has only its text.
+  const parsed = object === undefined ? parseStructuredOutput(schema, text) : { ok: true as const, object }
+  return parsed.ok
+    ? contentFromObject(parsed.object)
     : (contentFromPartialObject(text, categories) ?? contentFromText(text, categories))
 }

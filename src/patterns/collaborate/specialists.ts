@@ -7,18 +7,18 @@ import { parseDuration } from './duration.ts'
 import type { CollaborateInput, SpecialistEntry } from './input.ts'
 import { PREAMBLE } from './prompts.ts'
 
-/** One who is asked: who it is, and what it was asked to look at. */
+/** A participant of a collaboration. */
 export interface Specialist {
   name: string
   role: string
   focus: string
-  /** What it is told beyond the shared part. */
+  /** Added to its prompt after the shared part. */
   instructions: string
   agent: Agent
-  /** It was made for this, and nobody said what it may do: it looks, and does nothing. */
+  /** Set for an agent that is defined in the call without `tools`. */
   readOnly?: true
-  /** What of its configuration is not followed. */
-  remarks?: string[]
+  /** Ignored parts of its configuration. */
+  warnings?: string[]
 }
 
 export interface CollaborationLimits {
@@ -27,7 +27,7 @@ export interface CollaborationLimits {
   timeout_ms: number
 }
 
-/** A call may ask for less than the troupe allows; whoever starts a run may also ask for more. */
+/** Applies `limits`: a model that calls the tool can only lower the configured limits, the starter of a run can raise them. */
 export function effectiveLimits(
   config: CollaborateConfig,
   input: CollaborateInput,
@@ -39,15 +39,15 @@ export function effectiveLimits(
     timeout_ms: parseDuration(config.agent_timeout) ?? 300_000,
   }
   const { max_agents, max_parallel, agent_timeout } = input.limits ?? {}
-  const asked = { max_agents, max_parallel, timeout_ms: agent_timeout && parseDuration(agent_timeout) }
+  const requested = { max_agents, max_parallel, timeout_ms: agent_timeout && parseDuration(agent_timeout) }
   const pick = (name: keyof CollaborationLimits) => {
-    const wanted = asked[name] || allowed[name]
-    return byModel ? Math.min(wanted, allowed[name]) : wanted
+    const limit = requested[name] || allowed[name]
+    return byModel ? Math.min(limit, allowed[name]) : limit
   }
   return { max_agents: pick('max_agents'), max_parallel: pick('max_parallel'), timeout_ms: pick('timeout_ms') }
 }
 
-/** Who is asked, with what they are. Within a step only: roster, tools and models may be others when the run goes on. */
+/** Resolves the entries of `agents`. Call it within a step: roster, tools and models can change before a resume. */
 export async function resolveSpecialists(
   context: Context,
   entries: readonly SpecialistEntry[],
@@ -63,30 +63,33 @@ export async function resolveSpecialists(
     const known = roster.has(name) ? roster.get(name) : undefined
     const base: Agent = known ?? { name, description: '', instructions: '', origin }
     const agent = applyAgentConfig(base, config, { origin, missingModels })
-    const remarks = configWarnings(context, config, missingModels).map((remark) => `config of ${name}: ${remark}`)
+    const warnings = configWarnings(context, config, missingModels).map((warning) => `config of ${name}: ${warning}`)
     return {
       name,
       role: specialistRole(entry, roster),
       focus: (typeof entry === 'string' ? undefined : entry.focus) ?? '',
       instructions: config?.system_prompt ?? known?.instructions ?? '',
-      // What differs between them is said last: providers cache requests that begin alike.
+      // Prompt caching: the system prompt is the same for all, individual instructions come last.
       agent: {
         ...agent,
         instructions: PREAMBLE,
         timeout_ms: Math.min(agent.timeout_ms ?? Number.POSITIVE_INFINITY, timeout_ms),
       },
       ...(known || config?.tools ? undefined : { readOnly: true as const }),
-      ...(remarks.length > 0 ? { remarks } : undefined),
+      ...(warnings.length > 0 ? { warnings } : undefined),
     }
   })
 }
 
-/** An agent for the work on the answers: it has no tools. Without a model it uses that of the run, or the role general. */
+/** A system agent (coordinator, evaluator, judge) without tools. Without a model it uses the run's, or the role general. */
 export function createSystemAgent(
   name: string,
-  { told, ...options }: { model?: string; temperature: number; timeout_ms: number; told?: string | undefined },
+  {
+    systemPrompt,
+    ...options
+  }: { model?: string; temperature: number; timeout_ms: number; systemPrompt?: string | undefined },
 ): Agent {
-  const instructions = told === undefined ? PREAMBLE : `${PREAMBLE}\n\n${told}`
+  const instructions = systemPrompt === undefined ? PREAMBLE : `${PREAMBLE}\n\n${systemPrompt}`
   return { name, description: `${name} of a collaboration`, instructions, ...options, tools: [] }
 }
 

@@ -7,7 +7,7 @@ import {
 } from '../../../test/support/collaboration.ts'
 import type { ModelRequest } from '../../index.ts'
 
-const lines = {
+const replies = {
   a: contributionJson('go', 0.9),
   b: contributionJson('go', 0.7),
   c: contributionJson('wait', 0.5, { concerns: ['too early'] }),
@@ -17,35 +17,35 @@ const evaluation = (best: number, ...given: number[]) =>
   JSON.stringify({ scores: scores(...given), best, reason: `named ${best}` })
 
 describe('coordinator', () => {
-  test('CO15 one writes the answer, from all contributions and where they stand; there is no vote', async () => {
-    const { output, model } = await runCollaboration({ ...lines, coordinator: 'Go, carefully.' })
+  test('CO15 the coordinator writes the answer from all contributions and the agreement', async () => {
+    const { output, model } = await runCollaboration({ ...replies, coordinator: 'Go, carefully.' })
     expect(output.result).toBe('Go, carefully.')
     expect(output.vote).toBeUndefined()
     expect(output.best_of).toBeUndefined()
     expect(output.metadata).toMatchObject({ synthesis: 'coordinator', status: 'completed' })
-    const asked = lastInstruction(model.requestsFrom('coordinator')[0] as ModelRequest)
+    const prompt = lastInstruction(model.requestsFrom('coordinator')[0] as ModelRequest)
     for (const part of ['# Task\nWhat now?', '## a (role a)', 'because of wait', 'Agreement 67 %.', '"Dissent"']) {
-      expect(asked).toContain(part)
+      expect(prompt).toContain(part)
     }
     expect(model.requestsFrom('coordinator')[0]?.tools).toEqual([])
   })
 
-  test('CO16 a coordinator that fails leaves the contributions as they are: status partial, with the reason', async () => {
-    const { output, result } = await runCollaboration({ ...lines, coordinator: permanentError('no ink') })
+  test('CO16 when the coordinator fails, contributions are merged with status partial', async () => {
+    const { output, result } = await runCollaboration({ ...replies, coordinator: permanentError('no ink') })
     expect(result).toMatchObject({ status: 'completed', stop_reason: 'partial' })
     expect(output.metadata.status).toBe('partial')
     expect(output.metadata.problems).toEqual([expect.stringMatching(/^the coordinator failed: .*no ink/)])
     expect(output.result).toContain('### a (role a)\n\nbecause of go')
     expect(output.contributions).toHaveLength(3)
-    const { output: empty } = await runCollaboration({ ...lines, coordinator: ' ' })
+    const { output: empty } = await runCollaboration({ ...replies, coordinator: ' ' })
     expect(empty.metadata.status).toBe('partial')
     expect(empty.result).toContain('because of wait')
   })
 })
 
 describe('merge', () => {
-  test('CO17 all answers, one after the other in list order, and no model is asked', async () => {
-    const { output, model } = await runCollaboration(lines, { synthesis: 'merge' })
+  test('CO17 merge lists all answers in order without a model request', async () => {
+    const { output, model } = await runCollaboration(replies, { synthesis: 'merge' })
     expect(output.result).toBe(
       '### a (role a)\n\nbecause of go\n\n---\n\n### b (role b)\n\nbecause of go\n\n---\n\n### c (role c)\n\nbecause of wait',
     )
@@ -54,8 +54,8 @@ describe('merge', () => {
 })
 
 describe('vote', () => {
-  test('CO18 the score is confidence × weight over equivalent recommendations; winner, sides and minority are reported', async () => {
-    const { output, model } = await runCollaboration(lines, { synthesis: 'vote' })
+  test('CO18 a vote scores confidence × weight and reports winner, supporters and minority', async () => {
+    const { output, model } = await runCollaboration(replies, { synthesis: 'vote' })
     expect(output.vote).toEqual({ strategy: 'weighted', winner: 'go', tie: false, reason: 'highest score' })
     expect(output.consensus).toMatchObject({
       agents_count: 3,
@@ -83,41 +83,41 @@ describe('vote', () => {
     expect(model.requests).toHaveLength(3)
   })
 
-  test('CO18 weights count by name or by role, the name first', async () => {
-    const heavy = await runCollaboration(lines, { synthesis: 'vote', weights: { 'role c': 10 } })
+  test('CO18 weights apply by name, else by role', async () => {
+    const heavy = await runCollaboration(replies, { synthesis: 'vote', weights: { 'role c': 10 } })
     expect(heavy.output.vote?.winner).toBe('wait')
-    const named = await runCollaboration(lines, { synthesis: 'vote', weights: { 'role c': 10, c: 1 } })
+    const named = await runCollaboration(replies, { synthesis: 'vote', weights: { 'role c': 10, c: 1 } })
     expect(named.output.vote?.winner).toBe('go')
-    const none = await runCollaboration(lines, { synthesis: 'vote', weights: { a: 0, b: 0 } })
+    const none = await runCollaboration(replies, { synthesis: 'vote', weights: { a: 0, b: 0 } })
     expect(none.output.vote?.winner).toBe('wait')
   })
 
-  test('CO19 a tie is reported as a tie, with what is tied, and never broken', async () => {
+  test('CO19 a tie is reported and never broken', async () => {
     const even = { a: contributionJson('go', 0.8), b: contributionJson('wait', 0.8) }
     const { output } = await runCollaboration(even, { agents: [{ name: 'a' }, { name: 'b' }], synthesis: 'vote' })
     expect(output.vote).toMatchObject({ winner: null, tie: true, tied: ['go', 'wait'] })
     expect(output.consensus).toMatchObject({ tie: true, has_consensus: false, consensus_score: null, supporting: [] })
-    expect(output.result).toMatch(/^# A tie: go \/ wait/)
+    expect(output.result).toMatch(/^# Tie: go \/ wait/)
     expect(output.metadata.status).toBe('completed')
   })
 
-  test('CO20 unanimous needs one voice; veto is blocked by a critical concern, also of one who recommends nothing', async () => {
+  test('CO20 unanimous needs one position; a critical concern blocks veto, also without a recommendation', async () => {
     const unanimous = { synthesis: 'vote', vote: { strategy: 'unanimous' } }
-    const split = await runCollaboration(lines, unanimous)
+    const split = await runCollaboration(replies, unanimous)
     expect(split.output.vote).toMatchObject({ winner: null, reason: 'not unanimous: 2 different recommendations' })
     const one = await runCollaboration({ everybody: contributionJson('go') }, unanimous)
     expect(one.output.vote?.winner).toBe('go')
     const veto = { synthesis: 'vote', vote: { strategy: 'veto' } }
     const critical = { concerns: [{ concern: 'it burns', severity: 'critical' }] }
-    const blocked = await runCollaboration({ ...lines, b: contributionJson('go', 0.7, critical) }, veto)
+    const blocked = await runCollaboration({ ...replies, b: contributionJson('go', 0.7, critical) }, veto)
     expect(blocked.output.vote).toMatchObject({ winner: null, blocked_by: ['b'] })
     expect(blocked.output.result).toMatch(/^# No decision: blocked by b/)
-    const abstains = await runCollaboration({ ...lines, c: contributionJson('', 0.7, critical) }, veto)
+    const abstains = await runCollaboration({ ...replies, c: contributionJson('', 0.7, critical) }, veto)
     expect(abstains.output.vote).toMatchObject({ winner: null, blocked_by: ['c'] })
-    expect((await runCollaboration(lines, veto)).output.vote?.winner).toBe('go')
+    expect((await runCollaboration(replies, veto)).output.vote?.winner).toBe('go')
   })
 
-  test('CO18 equivalent recommendations are one, in the words of the surest; opposites never are', async () => {
+  test('CO18 equivalent recommendations are one position, in the words of the most confident agent', async () => {
     const same = {
       a: contributionJson('Use Postgres.', 0.5),
       b: contributionJson('use postgres', 0.9),
@@ -131,7 +131,7 @@ describe('vote', () => {
     ])
   })
 
-  test('CO18 shared concerns are told as agreed', async () => {
+  test('CO18 shared concerns are listed under Agreed', async () => {
     const worry = { concerns: [{ concern: 'cost', severity: 'moderate' }] }
     const shared = {
       a: contributionJson('go', 0.8, worry),
@@ -143,7 +143,7 @@ describe('vote', () => {
     expect(output.result).toContain('## Agreed\n- cost')
   })
 
-  test('CO18 when nobody recommends anything there is no decision, and it is said', async () => {
+  test('CO18 without recommendations there is no decision', async () => {
     const { output } = await runCollaboration({ everybody: 'Hm.' }, { synthesis: 'vote' })
     expect(output.vote).toMatchObject({ winner: null, tie: false, reason: 'no recommendations' })
     expect(output.consensus).toMatchObject({ agreement_score: null, consensus_score: null, has_consensus: false })
@@ -151,9 +151,9 @@ describe('vote', () => {
 })
 
 describe('best_of', () => {
-  test('CO21 an evaluator scores each answer without its name, from 1 to 10, and the best is the result', async () => {
+  test('CO21 the evaluator scores anonymous answers from 1 to 10, and the best is the result', async () => {
     const { output, model } = await runCollaboration(
-      { ...lines, evaluator: evaluation(3, 4, 5, 9) },
+      { ...replies, evaluator: evaluation(3, 4, 5, 9) },
       { synthesis: 'best_of', criteria: ['speed', 'safety'] },
     )
     expect(output.result).toBe('because of wait')
@@ -167,31 +167,31 @@ describe('best_of', () => {
         { agent: 'c', score: 9, reason: 's9' },
       ],
     })
-    const asked = lastInstruction(model.requestsFrom('evaluator')[0] as ModelRequest)
-    expect(asked).toContain('## Answer 1\n<<<data\nbecause of go')
-    expect(asked).toContain('# Criteria\n- speed\n- safety')
-    expect(asked).not.toContain('role a')
+    const prompt = lastInstruction(model.requestsFrom('evaluator')[0] as ModelRequest)
+    expect(prompt).toContain('## Answer 1\n<<<data\nbecause of go')
+    expect(prompt).toContain('# Criteria\n- speed\n- safety')
+    expect(prompt).not.toContain('role a')
     expect(output.metadata.synthesis).toBe('best_of')
   })
 
-  test('CO22 an evaluator that contradicts itself goes by its scores; equal scores by the one it names', async () => {
-    const against = await runCollaboration({ ...lines, evaluator: evaluation(1, 2, 8, 3) }, { synthesis: 'best_of' })
+  test('CO22 the scores decide; equal scores are decided by best', async () => {
+    const against = await runCollaboration({ ...replies, evaluator: evaluation(1, 2, 8, 3) }, { synthesis: 'best_of' })
     expect(against.output.best_of).toMatchObject({ index: 1, agent: 'b', reason: 's8' })
-    const equal = await runCollaboration({ ...lines, evaluator: evaluation(3, 8, 2, 8) }, { synthesis: 'best_of' })
+    const equal = await runCollaboration({ ...replies, evaluator: evaluation(3, 8, 2, 8) }, { synthesis: 'best_of' })
     expect(equal.output.best_of).toMatchObject({ index: 2, agent: 'c', reason: 'named 3' })
   })
 
-  test('CO22 the index is that of the contribution, also where one is missing; any role may win', async () => {
+  test('CO22 index refers to the contributions, also if one is missing', async () => {
     const agents = [{ name: 'a', role: 'coordinator' }, { name: 'b', role: 'coordinator' }, { name: 'c' }]
     const { output } = await runCollaboration(
-      { ...lines, a: permanentError('out'), evaluator: evaluation(1, 9, 2) },
+      { ...replies, a: permanentError('out'), evaluator: evaluation(1, 9, 2) },
       { agents, synthesis: 'best_of' },
     )
     expect(output.best_of).toMatchObject({ index: 1, agent: 'b' })
     expect(output.contributions[output.best_of?.index ?? -1]?.agent).toBe('b')
   })
 
-  test('CO22 an evaluator that fails, scores nothing or leaves the scale returns all answers: status partial', async () => {
+  test('CO22 when the evaluator fails or its scores are invalid, all answers are returned with status partial', async () => {
     const wrong = [
       permanentError('asleep'),
       'none is good',
@@ -199,7 +199,7 @@ describe('best_of', () => {
       JSON.stringify({ scores: [], best: 1, reason: '' }),
     ]
     for (const evaluator of wrong) {
-      const { output } = await runCollaboration({ ...lines, evaluator }, { synthesis: 'best_of' })
+      const { output } = await runCollaboration({ ...replies, evaluator }, { synthesis: 'best_of' })
       expect(output.best_of).toBeUndefined()
       expect(output.metadata.status).toBe('partial')
       expect(output.metadata.problems?.[0]).toMatch(/^the evaluator failed: /)
@@ -209,20 +209,20 @@ describe('best_of', () => {
 })
 
 describe('auto', () => {
-  test('CO23 where most answers can be counted they are, else one writes the answer', async () => {
-    const counted = await runCollaboration(lines, { synthesis: 'auto' })
+  test('CO23 auto votes if at least half of the answers have a recommendation, else uses a coordinator', async () => {
+    const counted = await runCollaboration(replies, { synthesis: 'auto' })
     expect(counted.output.metadata.synthesis).toBe('vote')
     expect(counted.output.vote?.winner).toBe('go')
     const prose = await runCollaboration({ everybody: 'Hm.', coordinator: 'Hm, too.' }, { synthesis: 'auto' })
     expect(prose.output.metadata.synthesis).toBe('coordinator')
     expect(prose.output.result).toBe('Hm, too.')
-    const asked = await runCollaboration(
+    const unstructured = await runCollaboration(
       { everybody: 'Hm.', coordinator: 'x' },
       { synthesis: 'auto', structured: false },
     )
-    expect(asked.output.metadata.synthesis).toBe('coordinator')
+    expect(unstructured.output.metadata.synthesis).toBe('coordinator')
     const two = [{ name: 'a' }, { name: 'b' }]
-    const half = await runCollaboration({ ...lines, b: 'Hm.' }, { synthesis: 'auto', agents: two })
+    const half = await runCollaboration({ ...replies, b: 'Hm.' }, { synthesis: 'auto', agents: two })
     expect(half.output.metadata.synthesis).toBe('vote')
     const less = await runCollaboration(
       { a: contributionJson('go'), everybody: 'Hm.', coordinator: 'x' },

@@ -15,13 +15,13 @@ import { contributionText, hasContent } from './output.ts'
 import { formatMissing, synthesisPrompt } from './prompts.ts'
 import { quoteUntrusted, toSingleLine } from './quote-untrusted.ts'
 
-/** One answer out of several. `failed` says why the answers had to be returned as they are. */
+/** The synthesized answer. `failed` is the reason why the contributions were merged instead. */
 export interface SynthesisResult {
   result: string
   vote?: VoteResult
   best_of?: BestOfEvaluation
   failed?: string
-  /** A limit of the run: a resumed one tries again. */
+  /** The limit of the run that was reached; resume retries the synthesis. */
   limitError?: ErrorRecord
   tokens: number
 }
@@ -35,68 +35,69 @@ export interface VoteResult {
   reason: string
 }
 
-/** What every synthesis starts from. */
 export interface SynthesisInput {
   shared: string
   contributions: readonly Contribution[]
-  stand: ConsensusState
+  consensusState: ConsensusState
   ruling: Ruling | undefined
 }
 
-/** All answers, one after the other, and who is missing. */
+/** All answers in order, and the missing ones. */
 export function mergeContributions({
   contributions,
   ruling,
 }: Pick<SynthesisInput, 'contributions' | 'ruling'>): string {
-  const { heard, missing } = partitionByContent(contributions)
-  const sections = heard.map((one) => {
-    const cut = one.status === 'completed' ? '' : ` [${one.status}]`
-    return `### ${toSingleLine(`${one.agent} (${one.role})`)}${cut}\n\n${quoteUntrusted(contributionText(one))}`
+  const { answered, missing } = partitionByContent(contributions)
+  const sections = answered.map((contribution) => {
+    const { agent, role, status } = contribution
+    const suffix = status === 'completed' ? '' : ` [${status}]`
+    return `### ${toSingleLine(`${agent} (${role})`)}${suffix}\n\n${quoteUntrusted(contributionText(contribution))}`
   })
   return [...rulingLines(ruling), ...sections, ...missingSection(missing)].join('\n\n---\n\n')
 }
 
-/** Counted, not written: no model is asked. */
+/** Counts the votes without a model request. */
 export function synthesizeByVote(
-  material: SynthesisInput,
+  { consensusState, contributions, ruling }: SynthesisInput,
   strategy: VoteStrategy,
 ): SynthesisResult & { vote: VoteResult } {
-  const { stand, contributions, ruling } = material
-  const { votes, equivalence, consensus } = stand
+  const { votes, equivalence, consensus } = consensusState
   const outcome = tally(strategy, [...ballotsFrom(votes, equivalence.groups), ...abstentions(contributions)])
-  const named = (group: number) => {
-    const said = (equivalence.groups[group] ?? []).flatMap((index) => votes[index]?.recommendation.trim() ?? [])
-    return (
-      consensus.clusters.find(({ recommendation }) => said.includes(recommendation))?.recommendation ?? said[0] ?? ''
-    )
+  const formatGroup = (group: number) => {
+    const texts = (equivalence.groups[group] ?? []).flatMap((index) => votes[index]?.recommendation.trim() ?? [])
+    const cluster = consensus.clusters.find(({ recommendation }) => texts.includes(recommendation))
+    return cluster?.recommendation ?? texts[0] ?? ''
   }
-  const vote = toVoteResult(outcome, { strategy, named })
-  const lines = ruling ? rulingLines(ruling) : [headline(vote)]
-  const winner = outcome.winner === null ? [] : (equivalence.groups[outcome.winner] ?? [])
-  const [first] = winner.flatMap((index) => votes[index] ?? []).sort((a, b) => b.confidence - a.confidence)
-  if (first && !ruling && first.of.response.trim() !== '') lines.push(quoteUntrusted(first.of.response))
-  lines.push(`## Votes\n${formatConsensus(stand)}`)
-  const agreed = consensus.key_agreements.filter((agreement) => agreement !== vote.winner)
-  if (agreed.length > 0) lines.push(`## Agreed\n${bulletList(agreed)}`)
+  const vote = toVoteResult(outcome, { strategy, formatGroup })
+  const sections = ruling ? rulingLines(ruling) : [headline(vote)]
+  const winners = outcome.winner === null ? [] : (equivalence.groups[outcome.winner] ?? [])
+  const [first] = winners.flatMap((index) => votes[index] ?? []).sort((a, b) => b.confidence - a.confidence)
+  const response = first?.contribution.response ?? ''
+  if (!ruling && response.trim() !== '') sections.push(quoteUntrusted(response))
+  sections.push(`## Votes\n${formatConsensus(consensusState)}`)
+  const agreements = consensus.key_agreements.filter((agreement) => agreement !== vote.winner)
+  if (agreements.length > 0) sections.push(`## Agreed\n${bulletList(agreements)}`)
   const minority = consensus.minority_report.map(
     ({ agents, recommendation, concerns }) =>
       `${agents.join(', ')}: ${recommendation}${concerns.length > 0 ? ` (${concerns.join('; ')})` : ''}`,
   )
-  if (minority.length > 0) lines.push(`## Dissent\n${bulletList(minority)}`)
-  lines.push(...uncountedSection(contributions), ...missingSection(partitionByContent(contributions).missing))
-  return { result: lines.join('\n\n'), vote, tokens: 0 }
+  if (minority.length > 0) sections.push(`## Dissent\n${bulletList(minority)}`)
+  sections.push(...uncountedSection(contributions), ...missingSection(partitionByContent(contributions).missing))
+  return { result: sections.join('\n\n'), vote, tokens: 0 }
 }
 
 function toVoteResult(
   outcome: TallyResult,
-  { strategy, named }: { strategy: VoteStrategy; named(group: number): string },
+  { strategy, formatGroup }: { strategy: VoteStrategy; formatGroup(group: number): string },
 ): VoteResult {
   const { winner, tie, scores, blocked_by, reason } = outcome
   const highest = Math.max(...scores)
-  const tied = scores.flatMap((score, group) => (Math.abs(score - highest) <= 1e-9 * highest ? [named(group)] : []))
+  const tied = scores.flatMap((score, group) =>
+    Math.abs(score - highest) <= 1e-9 * highest ? [formatGroup(group)] : [],
+  )
   return {
     strategy,
-    winner: winner === null ? null : named(winner),
+    winner: winner === null ? null : formatGroup(winner),
     tie,
     ...(tie ? { tied } : undefined),
     ...(blocked_by ? { blocked_by } : undefined),
@@ -107,63 +108,71 @@ function toVoteResult(
 function headline({ winner, tie, tied = [], blocked_by, reason }: VoteResult): string {
   if (winner !== null) return `# ${toSingleLine(winner)}`
   if (blocked_by) return `# No decision: blocked by ${toSingleLine(blocked_by.join(', '))}`
-  return tie ? `# A tie: ${tied.map(toSingleLine).join(' / ')}` : `# No decision: ${reason}`
+  return tie ? `# Tie: ${tied.map(toSingleLine).join(' / ')}` : `# No decision: ${reason}`
 }
 
-/** One writes the answer. If it cannot, the answers are returned as they are. */
+/** Lets the coordinator write the answer. If it fails, the contributions are merged. */
 export async function synthesizeByCoordinator(
   context: Context,
-  material: SynthesisInput,
-  writer: { agent: Agent; resume: string | undefined },
+  input: SynthesisInput,
+  coordinator: { agent: Agent; resume: string | undefined },
 ): Promise<SynthesisResult> {
-  const { heard, missing } = partitionByContent(material.contributions)
+  const { contributions, shared, ruling } = input
+  const { answered, missing } = partitionByContent(contributions)
   const instruction = synthesisPrompt({
-    shared: material.shared,
-    heard,
+    shared,
+    answered,
     missing,
-    agreement: formatConsensus(material.stand),
-    ...(material.ruling ? { ruling: material.ruling.decision } : undefined),
+    agreement: formatConsensus(input.consensusState),
+    ...(ruling ? { ruling: ruling.decision } : undefined),
   })
-  const request =
-    writer.resume === undefined ? { instruction, internal: true as const } : { instruction, resume: writer.resume }
-  const agent = writer.resume === undefined ? writer.agent : undefined
-  const done = await runInternalCall(context, { agent, request, key: 'synthesis/coordinator' })
-  if ('why' in done)
-    return { result: mergeContributions(material), failed: `the coordinator failed: ${done.why}`, tokens: 0 }
-  // A session that goes on counts from its beginning.
-  const before = material.contributions.find(({ session_id }) => session_id === writer.resume)?.tokens_used ?? 0
-  const tokens = totalTokens(done.usage) - (writer.resume === undefined ? 0 : before)
-  if (done.status === 'completed' && done.text.trim() !== '') return { result: done.text, tokens }
-  const why = done.error?.message ?? done.stop_reason
-  const failed = { result: mergeContributions(material), failed: `the coordinator failed: ${why}`, tokens }
-  return done.error && isOutOfBudget(done) ? { ...failed, limitError: done.error } : failed
+  const { resume } = coordinator
+  const request = resume === undefined ? { instruction, internal: true as const } : { instruction, resume }
+  const agent = resume === undefined ? coordinator.agent : undefined
+  const session = await runInternalCall(context, { agent, request, key: 'synthesis/coordinator' })
+  const toFailure = (reason: string, tokens: number) => ({
+    result: mergeContributions(input),
+    failed: `the coordinator failed: ${reason}`,
+    tokens,
+  })
+  if ('failure' in session) return toFailure(session.failure, 0)
+  // The usage of a resumed session includes its earlier turns.
+  const earlierTokens = contributions.find(({ session_id }) => session_id === resume)?.tokens_used ?? 0
+  const tokens = totalTokens(session.usage) - (resume === undefined ? 0 : earlierTokens)
+  const { status, text, error, stop_reason } = session
+  if (status === 'completed' && text.trim() !== '') return { result: text, tokens }
+  const failure = toFailure(error?.message ?? stop_reason, tokens)
+  return error && isOutOfBudget({ error }) ? { ...failure, limitError: error } : failure
 }
 
-/** Those with something to say, in full or cut short, and those without. A choice without reasons is something too. */
+/** Contributions with content, complete or partial, and those without. A recommendation without text is content. */
 export function partitionByContent(contributions: readonly Contribution[]): {
-  heard: Contribution[]
+  answered: Contribution[]
   missing: Contribution[]
 } {
-  return { heard: contributions.filter(hasContent), missing: contributions.filter((one) => !hasContent(one)) }
+  return {
+    answered: contributions.filter(hasContent),
+    missing: contributions.filter((contribution) => !hasContent(contribution)),
+  }
 }
 
 function rulingLines(ruling: Ruling | undefined): string[] {
   return ruling ? [`Decided by a person: ${toSingleLine(ruling.decision)}`] : []
 }
 
-/** Who spoke and has no vote: without this line a share would look like one of all. */
+/** Lists agents without a vote, so that the shares are not mistaken for shares of all agents. */
 function uncountedSection(contributions: readonly Contribution[]): string[] {
-  const { heard } = partitionByContent(contributions)
-  // Where the work was divided, the plan has no vote to lose.
-  const parts = heard.filter(({ subtask }) => subtask !== undefined)
-  const voters = new Set(heard.filter(({ recommendation }) => recommendation !== null).map(({ agent }) => agent))
-  const silent = (parts.length > 0 ? parts : heard).map(({ agent }) => agent).filter((name) => !voters.has(name))
-  const names = [...new Set(silent)].map((name) => toSingleLine(`${name}: no recommendation that can be counted`))
-  return names.length === 0 ? [] : [`## Not counted\n${bulletList(names)}`]
+  const { answered } = partitionByContent(contributions)
+  // In hierarchical mode the plan has no vote.
+  const parts = answered.filter(({ subtask }) => subtask !== undefined)
+  const voters = new Set(answered.filter(({ recommendation }) => recommendation !== null).map(({ agent }) => agent))
+  const uncounted = (parts.length > 0 ? parts : answered).map(({ agent }) => agent).filter((name) => !voters.has(name))
+  const lines = [...new Set(uncounted)].map((name) => toSingleLine(`${name}: no recommendation that can be counted`))
+  return lines.length === 0 ? [] : [`## Not counted\n${bulletList(lines)}`]
 }
 
 export function missingSection(missing: readonly Contribution[]): string[] {
-  return missing.length === 0 ? [] : [`## Not heard\n${formatMissing(missing)}`]
+  return missing.length === 0 ? [] : [`## No answer\n${formatMissing(missing)}`]
 }
 
 function bulletList(lines: readonly string[]): string {

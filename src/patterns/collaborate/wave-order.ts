@@ -7,24 +7,21 @@ interface WavePlan {
   max_parallel: number
 }
 
-/** How many are asked before it is looked whether that is enough; undefined where everybody is asked anyway. */
+/** The number of agents per wave; `undefined` if all agents are asked in any case. */
 export function waveSize({ input, mode, synthesis, max_parallel }: WavePlan): number | undefined {
   const { strategy = 'weighted', wave = max_parallel } = input.vote ?? {}
-  const counts = synthesis === 'vote' || (synthesis === 'auto' && input.structured)
-  return mode === 'parallel' && counts && strategy === 'weighted' ? wave : undefined
+  const isVote = synthesis === 'vote' || (synthesis === 'auto' && input.structured)
+  return mode === 'parallel' && isVote && strategy === 'weighted' ? wave : undefined
 }
 
-/**
- * In which wave each speaks. Who is asked later, or has heard the others, must not change who of those before stands with
- * whom.
- */
-export function waveOrder(names: readonly string[], course: WavePlan): (agent: string) => number {
-  const size = waveSize(course)
-  // The one that was asked alone is counted with the first wave.
-  const alone = course.input.solo_first ? 1 : 0
+/** The wave of each agent. Votes of a later wave must not change the groups of earlier ones. */
+export function waveOrder(names: readonly string[], plan: WavePlan): (agent: string) => number {
+  const size = waveSize(plan)
+  // The agent of `solo_first` belongs to the first wave.
+  const soloCount = plan.input.solo_first ? 1 : 0
   return (agent) => {
-    const place = Math.max(0, names.indexOf(agent))
-    if (course.mode === 'sequential') return place
-    return size === undefined ? 0 : Math.floor(Math.max(0, place - alone) / size)
+    const position = Math.max(0, names.indexOf(agent))
+    if (plan.mode === 'sequential') return position
+    return size === undefined ? 0 : Math.floor(Math.max(0, position - soloCount) / size)
   }
 }

@@ -10,8 +10,8 @@ const all = (recommendation: string, confidence: number): AgentReplies => ({
   everybody: contributionJson(recommendation, confidence),
 })
 
-describe('adaptive stop', () => {
-  test('CO24 a vote asks in waves in list order, and stops when the rest could not change the outcome', async () => {
+describe('early stop', () => {
+  test('CO24 a vote asks in waves and stops when the remaining votes cannot change the outcome', async () => {
     const { output, model } = await runCollaboration(all('go', 1), vote())
     expect(model.requests.map(({ session }) => session.agent)).toEqual(['a', 'b', 'c'])
     expect(output.metadata.saved).toEqual({ agents: ['d', 'e'], calls: 2, why: 'cannot_change' })
@@ -20,19 +20,19 @@ describe('adaptive stop', () => {
     expect(output.metadata).toMatchObject({ agents_count: 5, status: 'completed' })
   })
 
-  test('CO24 while those not asked could still outvote the leader, or make it a tie, they are asked', async () => {
+  test('CO24 agents that could still outvote or tie the leader are asked', async () => {
     // Three at 0.75 lead by 2.25, against at most 2 to come.
     const { output } = await runCollaboration(all('go', 0.75), vote())
     expect(output.contributions).toHaveLength(3)
     // Three at 2/3 lead by exactly what two could bring: a tie is still possible.
     const close = await runCollaboration(all('go', 2 / 3), vote())
     expect(close.output.contributions).toHaveLength(4)
-    const weighty = await runCollaboration(all('go', 1), { ...vote(), weights: { e: 4 } })
-    expect(weighty.output.contributions).toHaveLength(5)
-    expect(weighty.output.metadata.saved).toBeUndefined()
+    const heavy = await runCollaboration(all('go', 1), { ...vote(), weights: { e: 4 } })
+    expect(heavy.output.contributions).toHaveLength(5)
+    expect(heavy.output.metadata.saved).toBeUndefined()
   })
 
-  test('CO24 it is decided only at the end of a wave, which is max_parallel unless told', async () => {
+  test('CO24 the check is at the end of a wave, with max_parallel as default size', async () => {
     const { model, output } = await runCollaboration(all('go', 1), {
       ...vote({ wave: 2 }),
       limits: { max_parallel: 2 },
@@ -43,7 +43,7 @@ describe('adaptive stop', () => {
     expect(three.model.requests).toHaveLength(3)
   })
 
-  test('CO25 with stop_at it stops once the leader is that likely to win, and says how likely', async () => {
+  test('CO25 stop_at stops at this probability that the leader wins, and reports it', async () => {
     const { output } = await runCollaboration(all('go', 0.2), vote({ stop_at: 0.8 }))
     const { saved } = output.metadata
     expect(saved?.why).toBe('beta')
@@ -53,7 +53,7 @@ describe('adaptive stop', () => {
     expect(surer.output.contributions.length).toBeGreaterThan(2)
   })
 
-  test('CO26 unanimous and veto never stop early, nor do the other syntheses', async () => {
+  test('CO26 unanimous, veto and other syntheses never stop early', async () => {
     for (const strategy of ['unanimous', 'veto']) {
       const { output } = await runCollaboration(all('go', 1), vote({ strategy, stop_at: 0.6 }))
       expect(output.contributions).toHaveLength(5)
@@ -68,21 +68,21 @@ describe('adaptive stop', () => {
     }
   })
 
-  test('CO24 a failed voice counts for nothing, and one in prose at half', async () => {
-    const lines = {
+  test('CO24 a plain-text vote has confidence 0.5', async () => {
+    const replies = {
       a: contributionJson('go', 1),
       b: 'go',
       c: contributionJson('go', 1),
       d: contributionJson('wait', 1),
       e: contributionJson('wait', 1),
     }
-    const { output } = await runCollaboration(lines, { ...vote(), categories: ['go', 'wait'] })
+    const { output } = await runCollaboration(replies, { ...vote(), categories: ['go', 'wait'] })
     expect(output.contributions).toHaveLength(3)
     expect(output.consensus.clusters[0]?.score).toBe(2.5)
   })
 
-  test('CO24 what nobody has yet told apart counts as one against the leader', () => {
-    const voice = (recommendation: string, confidence: number) => ({
+  test('CO24 unclear pairs count as one group against the leader', () => {
+    const voteFor = (recommendation: string, confidence: number) => ({
       agent: recommendation,
       role: '',
       recommendation,
@@ -90,14 +90,14 @@ describe('adaptive stop', () => {
       weight: 1,
       concerns: [],
     })
-    const voices = [voice('x', 1), voice('x', 1), voice('y', 0.8), voice('z', 0.8)]
+    const votes = [voteFor('x', 1), voteFor('x', 1), voteFor('y', 0.8), voteFor('z', 0.8)]
     const groups = [[0, 1], [2], [3]]
     const rest = { remaining: [1], stop_at: undefined }
-    expect(earlyStopVerdict(voices, { groups, unclear: [] }, rest).stop).toBe(true)
-    expect(earlyStopVerdict(voices, { groups, unclear: [[2, 3]] }, rest).stop).toBe(false)
-    // A doubt about the leader itself can only help it: a model's word takes nobody out of a group.
-    expect(earlyStopVerdict(voices, { groups, unclear: [[1, 2]] }, rest).stop).toBe(true)
-    const rivals = [voice('x', 0.9), voice('y', 0.5), voice('z', 0.5)]
+    expect(earlyStopVerdict(votes, { groups, unclear: [] }, rest).stop).toBe(true)
+    expect(earlyStopVerdict(votes, { groups, unclear: [[2, 3]] }, rest).stop).toBe(false)
+    // An unclear pair with the leader can only help it: the judge never splits a group.
+    expect(earlyStopVerdict(votes, { groups, unclear: [[1, 2]] }, rest).stop).toBe(true)
+    const rivals = [voteFor('x', 0.9), voteFor('y', 0.5), voteFor('z', 0.5)]
     const apart = [[0], [1], [2]]
     expect(
       earlyStopVerdict(rivals, { groups: apart, unclear: [[1, 2]] }, { remaining: [0.01], stop_at: 0.51 }).stop,
@@ -105,15 +105,15 @@ describe('adaptive stop', () => {
   })
 })
 
-describe('nobody changes sides', () => {
+describe('stable groups', () => {
   const [publish, deliver, hand] = [
     'Publish tonight with feature flags',
     'Deliver gradually to few customers',
     'Hand over stepwise towards clients',
   ] as const
-  /** Statements by their direction, in degrees; close to each other they mean the same. */
-  const turned = (degrees: Record<string, number>): Embedder => ({
-    id: 'turned',
+  /** An embedder that maps each statement to an angle in degrees. */
+  const angleEmbedder = (degrees: Record<string, number>): Embedder => ({
+    id: 'angle',
     threshold: 0.8,
     embed: async (texts) =>
       texts.map((text) => {
@@ -121,75 +121,75 @@ describe('nobody changes sides', () => {
         return Float32Array.from([Math.cos(angle), Math.sin(angle)])
       }),
   })
-  const judging = (same: boolean) => JSON.stringify({ pairs: [1, 2, 3].map((number) => ({ number, same })) })
+  const judgeReply = (same: boolean) => JSON.stringify({ pairs: [1, 2, 3].map((number) => ({ number, same })) })
   const groups = ({ consensus }: CollaborateRunOutput) => consensus.clusters.map(({ agents }) => agents.join(''))
 
-  test('CO69 a voice of a later wave draws nobody over, however close it is', async () => {
-    const lines = {
+  test('CO69 a vote of a later wave does not change earlier groups', async () => {
+    const replies = {
       a: contributionJson(publish, 1),
       b: contributionJson(deliver, 0.9),
       c: contributionJson(hand, 0.8),
-      judge: judging(false),
+      judge: judgeReply(false),
     }
-    const options = { embedder: turned({ [publish]: 0, [deliver]: 30, [hand]: 40 }) }
+    const options = { embedder: angleEmbedder({ [publish]: 0, [deliver]: 30, [hand]: 40 }) }
     const input = { agents: five.slice(0, 3), synthesis: 'vote', limits: { max_parallel: 2 } }
-    const early = await runCollaboration(lines, input, options)
+    const early = await runCollaboration(replies, input, options)
     expect(early.output.metadata.saved).toMatchObject({ agents: ['c'], why: 'cannot_change' })
-    // With a little more weight the third is asked, and joined to the second it would win.
-    const whole = await runCollaboration(lines, { ...input, weights: { c: 1.95 } }, options)
-    expect(whole.output.contributions).toHaveLength(3)
-    expect(groups(whole.output)).toEqual(['ab', 'c'])
-    expect(whole.output.vote?.winner).toBe(early.output.vote?.winner)
+    // With more weight the third agent is asked; grouped with the second it would win.
+    const complete = await runCollaboration(replies, { ...input, weights: { c: 1.95 } }, options)
+    expect(complete.output.contributions).toHaveLength(3)
+    expect(groups(complete.output)).toEqual(['ab', 'c'])
+    expect(complete.output.vote?.winner).toBe(early.output.vote?.winner)
   })
 
-  test('CO69 the judge, who is asked after the stop, takes nobody from the leader', async () => {
-    const lines = {
+  test('CO69 the judge does not change the leading group after the stop', async () => {
+    const replies = {
       a: contributionJson(publish, 1),
       b: contributionJson(deliver, 0.7),
       c: contributionJson(hand, 0.7),
       d: contributionJson(publish, 1),
-      judge: judging(true),
+      judge: judgeReply(true),
     }
-    const options = { embedder: turned({ [publish]: 0, [deliver]: 30, [hand]: 70 }) }
+    const options = { embedder: angleEmbedder({ [publish]: 0, [deliver]: 30, [hand]: 70 }) }
     const input = { agents: five.slice(0, 4), synthesis: 'vote', weights: { d: 0.5 } }
-    const early = await runCollaboration(lines, { ...input, limits: { max_parallel: 3 } }, options)
+    const early = await runCollaboration(replies, { ...input, limits: { max_parallel: 3 } }, options)
     expect(early.output.metadata.saved).toMatchObject({ agents: ['d'], why: 'cannot_change' })
     expect(groups(early.output)).toEqual(['ab', 'c'])
-    const whole = await runCollaboration(lines, { ...input, limits: { max_parallel: 4 } }, options)
-    expect(groups(whole.output)).toEqual(['abd', 'c'])
-    expect(whole.output.vote?.winner).toBe(early.output.vote?.winner)
+    const complete = await runCollaboration(replies, { ...input, limits: { max_parallel: 4 } }, options)
+    expect(groups(complete.output)).toEqual(['abd', 'c'])
+    expect(complete.output.vote?.winner).toBe(early.output.vote?.winner)
   })
 
-  test('CO69 in sequence who has heard the others changes nothing in how they are counted', async () => {
-    const lines = {
+  test('CO69 in sequential mode later agents do not change earlier groups', async () => {
+    const replies = {
       a: contributionJson(publish, 0.9),
       b: contributionJson(deliver, 0.8),
       c: contributionJson(hand, 0.3),
-      judge: judging(false),
+      judge: judgeReply(false),
     }
-    const options = { embedder: turned({ [publish]: 0, [deliver]: 30, [hand]: 40 }) }
+    const options = { embedder: angleEmbedder({ [publish]: 0, [deliver]: 30, [hand]: 40 }) }
     const input = { agents: five.slice(0, 3), mode: 'sequential', synthesis: 'vote' }
-    expect(groups((await runCollaboration(lines, input, options)).output)).toEqual(['ab', 'c'])
+    expect(groups((await runCollaboration(replies, input, options)).output)).toEqual(['ab', 'c'])
   })
 
-  test('CO69 while vectors cannot be made nobody is spared: they may be there in the end', async () => {
+  test('CO69 while the embedder fails there is no early stop', async () => {
     let calls = 0
-    const later = turned({})
+    const later = angleEmbedder({})
     const failing = async (texts: readonly string[]) => {
       calls += 1
       if (calls === 1) throw new Error('not yet')
       return later.embed(texts)
     }
-    const lines = { ...all('go', 1), b: contributionJson('wait', 0.1) }
-    const { output } = await runCollaboration(lines, vote({ wave: 4 }), { embedder: { ...later, embed: failing } })
+    const replies = { ...all('go', 1), b: contributionJson('wait', 0.1) }
+    const { output } = await runCollaboration(replies, vote({ wave: 4 }), { embedder: { ...later, embed: failing } })
     expect(output.contributions).toHaveLength(5)
   })
 })
 
-describe('asking one first', () => {
+describe('solo_first', () => {
   const solo = { agents: five.slice(0, 3), solo_first: true, task: 'Name the capital of France.' }
 
-  test('CO27 a sure answer to a task with one side is enough: the rest is not asked, and the reason is given', async () => {
+  test('CO27 a confident answer to a simple task is sufficient, with the reason in decision', async () => {
     const { output, model } = await runCollaboration(all('Paris', 0.95), solo)
     expect(model.requests).toHaveLength(1)
     expect(output.result).toBe('because of Paris')
@@ -201,7 +201,7 @@ describe('asking one first', () => {
     expect(output.metadata.status).toBe('completed')
   })
 
-  test('CO27 otherwise the others are asked too, the first is not asked again, and the reason is given', async () => {
+  test('CO27 otherwise the other agents are asked too, with the reason in decision', async () => {
     const { output, model } = await runCollaboration({ ...all('Paris', 0.5), coordinator: 'Paris.' }, solo)
     expect(model.requests.map(({ session }) => session.agent)).toEqual(['a', 'b', 'c', 'coordinator'])
     expect(output.decision).toEqual({ collaborated: true, reason: 'the confidence of the first answer is only 50 %' })
@@ -210,10 +210,10 @@ describe('asking one first', () => {
       { ...all('Paris', 0.95), a: Object.assign(new Error('x'), { status: 400 }), coordinator: 'P' },
       solo,
     )
-    expect(failed.output.decision).toEqual({ collaborated: true, reason: 'the first agent could not answer' })
+    expect(failed.output.decision).toEqual({ collaborated: true, reason: 'the first agent failed' })
   })
 
-  test('CO27 it is off unless asked for; a vote and a chain count the first answer among the others', async () => {
+  test('CO27 it is off by default; vote and sequential mode include the first answer', async () => {
     expect(
       (await runCollaboration({ ...all('Paris', 0.95), coordinator: 'x' }, { ...solo, solo_first: false })).model
         .requests,

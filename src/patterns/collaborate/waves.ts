@@ -5,11 +5,11 @@ import { earlyStopVerdict } from './early-stop.ts'
 import { isOutOfBudget } from './out-of-budget.ts'
 import type { Contribution } from './output.ts'
 import { hasContent } from './output.ts'
-import type { ContributionContext } from './request-contribution.ts'
+import type { ContributionScope } from './request-contribution.ts'
 import { requestContribution } from './request-contribution.ts'
 import type { Specialist } from './specialists.ts'
 
-/** Why the rest was not asked, and who that is. */
+/** The agents that were not asked, and the reason. */
 export interface Savings {
   agents: string[]
   calls: number
@@ -22,14 +22,14 @@ export interface WaveResult {
   saved: Savings | null
 }
 
-/** All at once and apart, as many at a time as may be. */
+/** Asks the specialists independently, at most `max_parallel` at a time. */
 export async function runParallel(
-  site: ContributionContext,
+  scope: ContributionScope,
   specialists: readonly Specialist[],
   max_parallel: number,
 ): Promise<Contribution[]> {
-  const answers = await site.context.parallel(specialists, max_parallel, (who) =>
-    requestContribution(site, who, specialistRequest(who)),
+  const answers = await scope.context.parallel(specialists, max_parallel, (specialist) =>
+    requestContribution(scope, specialist, specialistRequest(specialist)),
   )
   return answers.map((answer) => {
     if (answer.ok) return answer.value
@@ -42,27 +42,27 @@ export interface WaveOptions {
   wave: number
   stop_at?: number
   grouping: VoteGrouping
-  /** Answers that are there already. */
-  known: readonly Contribution[]
+  /** Contributions of earlier requests. */
+  earlier: readonly Contribution[]
 }
 
-/** Wave by wave in list order, until asking the rest could not change the outcome. */
+/** Asks in waves, in list order, until the remaining votes cannot change the outcome. */
 export async function runWaves(
-  site: ContributionContext,
+  scope: ContributionScope,
   specialists: readonly Specialist[],
-  { max_parallel, wave, stop_at, grouping, known }: WaveOptions,
+  { max_parallel, wave, stop_at, grouping, earlier }: WaveOptions,
 ): Promise<WaveResult> {
-  const contributions = [...known]
+  const contributions = [...earlier]
   for (let from = 0; from < specialists.length; from += wave) {
     const rest = specialists.slice(from + wave)
-    contributions.push(...(await runParallel(site, specialists.slice(from, from + wave), max_parallel)))
+    contributions.push(...(await runParallel(scope, specialists.slice(from, from + wave), max_parallel)))
     if (rest.length === 0 || contributions.some(isOutOfBudget)) break
-    const voices = votesFrom(contributions, grouping.weightFor)
-    const equivalence = await groupVotes(site.context, voices, { ...grouping, key: `waves/${from / wave + 1}` })
-    // Vectors that could not be made now may be there in the end, and put others together.
-    if (site.context.embedder && equivalence.note !== undefined) continue
+    const votes = votesFrom(contributions, grouping.weightFor)
+    const equivalence = await groupVotes(scope.context, votes, { ...grouping, key: `waves/${from / wave + 1}` })
+    // An embedder that failed now may work at the end and merge groups.
+    if (scope.context.embedder && equivalence.note !== undefined) continue
     const remaining = rest.map(({ name, role }) => grouping.weightFor({ agent: name, role }))
-    const verdict = earlyStopVerdict(voices, equivalence, { remaining, stop_at })
+    const verdict = earlyStopVerdict(votes, equivalence, { remaining, stop_at })
     if (!verdict.stop || verdict.why === null) continue
     const { why, probability } = verdict
     const saved = { agents: rest.map(({ name }) => name), calls: rest.length, why }
@@ -71,22 +71,22 @@ export async function runWaves(
   return { contributions, saved: null }
 }
 
-/** One after the other, each hearing those before. */
+/** Asks one specialist after the other; each sees the contributions before it. */
 export async function runSequential(
-  site: ContributionContext,
+  scope: ContributionScope,
   specialists: readonly Specialist[],
-  known: readonly Contribution[],
+  earlier: readonly Contribution[],
 ): Promise<Contribution[]> {
-  const contributions = [...known]
-  for (const who of specialists) {
+  const contributions = [...earlier]
+  for (const specialist of specialists) {
     if (contributions.some(isOutOfBudget)) break
     const previous = contributions.filter(hasContent)
-    contributions.push(await requestContribution(site, who, { ...specialistRequest(who), previous }))
+    contributions.push(await requestContribution(scope, specialist, { ...specialistRequest(specialist), previous }))
   }
   return contributions
 }
 
-/** The key is the name's own: names hold anything, keys are paths. */
+/** Encodes the name, which can contain a slash: step keys are paths. */
 export function specialistRequest({ name }: Pick<Specialist, 'name'>): { key: string } {
   return { key: `agents/${encodeURIComponent(name)}` }
 }
