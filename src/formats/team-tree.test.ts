@@ -139,13 +139,13 @@ describe('sub-teams', () => {
 describe('example teams', async () => {
   const files = (await readdir('examples/teams')).filter((name) => name.endsWith('.yaml'))
 
-  test.each(files)('TF14 the example team %s has no problems', async (file) => {
+  test.each(files)('the example team %s has no problems', async (file) => {
     const { team, problems } = await readTeamTree(join('examples/teams', file))
     expect(problems).toEqual([])
     expect(team?.agents.length).toBeGreaterThan(1)
   })
 
-  test('TF14 every team of the specification has an example', () => {
+  test('every team of the specification has an example', () => {
     expect(files.length).toBeGreaterThanOrEqual(17)
   })
 })
