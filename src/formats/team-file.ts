@@ -83,8 +83,8 @@ const MAX_YAML_ERRORS = 10
 const EMPTY_FILE_HINT = 'start the team with name: and agents:'
 
 export function wholeFileProblem(path: string, message: string, hint?: string): TeamFileProblem {
-  const place = { path, field: '', line: 1, column: 1 }
-  return { severity: 'error', message, ...place, ...(hint === undefined ? undefined : { hint }) }
+  const position = { path, field: '', line: 1, column: 1 }
+  return { severity: 'error', message, ...position, ...(hint === undefined ? undefined : { hint }) }
 }
 
 type YamlError = { message: string; code: string; linePos?: [{ line: number; col: number }, ...unknown[]] }

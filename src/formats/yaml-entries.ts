@@ -76,21 +76,21 @@ async function parseLenient(
 ): Promise<YamlEntries> {
   const entries: YamlEntry[] = []
   const problems: Problem[] = []
-  for (const { key, start, lines: own } of splitByKey(lines, known)) {
+  for (const { key, start, lines: ownLines } of splitByKey(lines, known)) {
     const line = first + start
-    const alone = await parseStrict(own, line)
-    const [entry] = alone && alone !== 'not a map' ? alone.entries : []
+    const strict = await parseStrict(ownLines, line)
+    const [entry] = strict && strict !== 'not a map' ? strict.entries : []
     if (entry) {
       entries.push(entry)
       continue
     }
-    const inner = depth < MAX_DEPTH ? await parseNestedMap(own, { known, depth: depth + 1 }, line) : undefined
-    if (inner) {
-      entries.push({ key, value: Object.fromEntries(inner.entries.map((each) => [each.key, each.value])), line })
-      problems.push(...inner.problems)
+    const nested = depth < MAX_DEPTH ? await parseNestedMap(ownLines, { known, depth: depth + 1 }, line) : undefined
+    if (nested) {
+      entries.push({ key, value: Object.fromEntries(nested.entries.map((each) => [each.key, each.value])), line })
+      problems.push(...nested.problems)
       continue
     }
-    entries.push({ key, value: foldText(own), line })
+    entries.push({ key, value: foldText(ownLines), line })
     problems.push(lineWarning(line, `'${key}' is not valid YAML and was read as plain text; quote its value`))
   }
   return { entries, problems }
@@ -98,11 +98,11 @@ async function parseLenient(
 
 /** Parses the nested map of a key, one of whose values is not valid YAML. */
 async function parseNestedMap(
-  own: readonly string[],
+  lines: readonly string[],
   options: LenientOptions,
   line: number,
 ): Promise<YamlEntries | undefined> {
-  const [head = '', ...rest] = own
+  const [head = '', ...rest] = lines
   const margin = /^ +(?=[A-Za-z_][\w.-]*[ \t]*:(?:[ \t]|$))/.exec(rest.find((each) => each.trim() !== '') ?? '')?.[0]
   if (margin === undefined || !/:\s*(#.*)?$/.test(head)) return undefined
   const unindented = rest.map((each) => (each.startsWith(margin) ? each.slice(margin.length) : each))

@@ -164,19 +164,19 @@ function toProviderCallId(id: string): string {
 const BINDS_REASONING_TO_PREFIX = /claude-(opus-5-5|sonnet-5-5|fable-5-[12])/
 
 function providerOptionsFor({ model, providerOptions = {} }: CallTarget, request: ModelRequest): ProviderOptions {
-  const own: ProviderOptions = {}
+  const defaults: ProviderOptions = {}
   // Conversations live in the journal only: OpenAI deletes stored responses after a month.
-  if (model.provider.startsWith('openai') && model.provider.includes('responses')) own.openai = { store: false }
+  if (model.provider.startsWith('openai') && model.provider.includes('responses')) defaults.openai = { store: false }
   if (model.provider.includes('anthropic') && BINDS_REASONING_TO_PREFIX.test(model.modelId)) {
-    own.anthropic = { thinking: { blockBinding: { prefixMismatchBehavior: 'drop_block' } } }
+    defaults.anthropic = { thinking: { blockBinding: { prefixMismatchBehavior: 'drop_block' } } }
   }
   if (request.output) {
     const strictJsonSchema = isStrictSchema(request.output)
-    own.openai = { ...own.openai, strictJsonSchema }
-    own.openaiCompatible = { strictJsonSchema }
+    defaults.openai = { ...defaults.openai, strictJsonSchema }
+    defaults.openaiCompatible = { strictJsonSchema }
   }
-  const keys = new Set([...Object.keys(own), ...Object.keys(providerOptions)])
-  return Object.fromEntries([...keys].map((key) => [key, { ...own[key], ...providerOptions[key] }]))
+  const keys = new Set([...Object.keys(defaults), ...Object.keys(providerOptions)])
+  return Object.fromEntries([...keys].map((key) => [key, { ...defaults[key], ...providerOptions[key] }]))
 }
 
 /*

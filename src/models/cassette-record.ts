@@ -62,9 +62,9 @@ class CassetteRecorder {
 
   resolve(models: Models, name: string | undefined): Model | Promise<Model> {
     try {
-      const found = models.resolve(name)
-      if (!(found instanceof Promise)) return this.#recordFound(name, found)
-      return found.then(
+      const resolved = models.resolve(name)
+      if (!(resolved instanceof Promise)) return this.#recordFound(name, resolved)
+      return resolved.then(
         (model) => this.#recordFound(name, model),
         (thrown: unknown) => this.#recordMissing(name, thrown),
       )
@@ -78,9 +78,9 @@ class CassetteRecorder {
     if (entry) this.#writeLine({ retry: { key: entry.key, hash: entry.hash, n: entry.n, model } })
   }
 
-  #recordFound(asked: string | undefined, model: Model): Model {
+  #recordFound(requestedName: string | undefined, model: Model): Model {
     const { name, limits } = model
-    this.#recordResolved(asked, { name, ...(limits ? { limits } : undefined) })
+    this.#recordResolved(requestedName, { name, ...(limits ? { limits } : undefined) })
     let wrapped = this.#wrapped.get(model)
     if (!wrapped) {
       wrapped = {
@@ -93,21 +93,21 @@ class CassetteRecorder {
     return wrapped
   }
 
-  #recordMissing(asked: string | undefined, thrown: unknown): never {
+  #recordMissing(requestedName: string | undefined, thrown: unknown): never {
     const error = this.#redact(toTroupeError(thrown, 'model_failed').toJSON())
-    this.#recordResolved(asked, { name: asked ?? '', error })
+    this.#recordResolved(requestedName, { name: requestedName ?? '', error })
     throw thrown
   }
 
   #recordResolved(
-    asked: string | undefined,
-    found: Omit<Extract<CassetteLine, { resolved: object }>['resolved'], 'asked'>,
+    requestedName: string | undefined,
+    result: Omit<Extract<CassetteLine, { resolved: object }>['resolved'], 'asked'>,
   ): void {
-    const name = asked ?? null
-    if (this.#resolved.has(name)) return
+    const asked = requestedName ?? null
+    if (this.#resolved.has(asked)) return
     // A failed lookup is not final: the model may be found later in the same run.
-    if (!found.error) this.#resolved.add(name)
-    this.#writeLine({ resolved: { asked: name, ...found } })
+    if (!result.error) this.#resolved.add(asked)
+    this.#writeLine({ resolved: { asked, ...result } })
   }
 
   async *#stream(model: Model, request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelChunk> {
@@ -126,9 +126,9 @@ class CassetteRecorder {
       // The retry policy gets a TroupeError: convert here, or `recordRetry` could not find the entry of a foreign error.
       const error = toTroupeError(thrown, 'model_failed')
       if (signal.aborted) entry.aborted = toTroupeError(signal.reason).code
-      else entry.error = { record: this.#redact(error.toJSON()), ...errorFactsFrom(thrown) }
+      else entry.error = { record: this.#redact(error.toJSON()), ...errorInfoFrom(thrown) }
       this.#failed.set(error, entry)
-      throw error === thrown ? thrown : Object.assign(error, errorFactsFrom(thrown))
+      throw error === thrown ? thrown : Object.assign(error, errorInfoFrom(thrown))
     } finally {
       const find = this.#findSecrets
       const chunks = replaceInChunks(entry.chunks, find, (value) => redactValue(value, find))
@@ -145,7 +145,7 @@ class CassetteRecorder {
   }
 }
 
-function errorFactsFrom(thrown: unknown): ModelErrorInfo {
+function errorInfoFrom(thrown: unknown): ModelErrorInfo {
   const { status, retry_after_ms, usage, mark } = (typeof thrown === 'object' && thrown ? thrown : {}) as ModelErrorInfo
   return {
     ...(status === undefined ? undefined : { status }),

@@ -85,8 +85,8 @@ class CassettePlayer {
     }
     if (entry.aborted !== undefined) await this.#waitForAbort(entry, signal)
     if (!entry.error) return
-    const { record, ...facts } = entry.error
-    const error = Object.assign(errorFromRecord(record), facts)
+    const { record, ...info } = entry.error
+    const error = Object.assign(errorFromRecord(record), info)
     this.#failedEntries.set(error, entry)
     throw error
   }

@@ -59,7 +59,7 @@ export type CassetteSink = (line: string) => void
 export const CASSETTE_HEADER = JSON.stringify({ troupe_cassette: CASSETTE_VERSION })
 
 const errorRecord = z.looseObject({ code: z.string(), message: z.string() })
-const errorFacts = { status: z.number().optional(), retry_after_ms: z.number().optional(), mark: z.string().optional() }
+const errorInfo = { status: z.number().optional(), retry_after_ms: z.number().optional(), mark: z.string().optional() }
 const usage = z.object({
   input: z.number(),
   output: z.number(),
@@ -88,7 +88,7 @@ const entryLine = z.object({
   request,
   ids: z.array(z.string()),
   chunks: z.array(chunk),
-  error: z.object({ record: errorRecord, ...errorFacts, usage: usage.optional() }).optional(),
+  error: z.object({ record: errorRecord, ...errorInfo, usage: usage.optional() }).optional(),
   aborted: z.string().optional(),
 })
 const limits = z.object({ context: z.number().optional(), output: z.number().optional() })
@@ -146,11 +146,11 @@ function checkHeader(line: string, name: string): void {
 }
 
 function addLine(cassette: Cassette, value: unknown, line: number): void {
-  const place = { name: cassette.name, line }
+  const position = { name: cassette.name, line }
   const fields = typeof value === 'object' && value !== null ? value : {}
-  if ('resolved' in fields) cassette.resolved.push(validateLine(resolvedLine, fields, place).resolved as never)
-  else if ('retry' in fields) cassette.retries.push(validateLine(retryLine, fields, place).retry)
-  else cassette.entries.push(validateLine(entryLine, fields, place) as unknown as CassetteEntry)
+  if ('resolved' in fields) cassette.resolved.push(validateLine(resolvedLine, fields, position).resolved as never)
+  else if ('retry' in fields) cassette.retries.push(validateLine(retryLine, fields, position).retry)
+  else cassette.entries.push(validateLine(entryLine, fields, position) as unknown as CassetteEntry)
 }
 
 function validateLine<T>(schema: z.ZodType<T>, value: unknown, { name, line }: { name: string; line: number }): T {

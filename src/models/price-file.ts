@@ -65,8 +65,8 @@ export function parsePriceFile(text: string, path: string): PriceFile {
 }
 
 function formatPriceIssue({ path, message }: { path: PropertyKey[]; message: string }): string {
-  const place = path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`)).join('')
-  return place === '' ? message : `${place.replace(/^\./, '')}: ${message}`
+  const field = path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`)).join('')
+  return field === '' ? message : `${field.replace(/^\./, '')}: ${message}`
 }
 
 function invalidPriceFileError(path: string, problem: string): TroupeError {

@@ -37,8 +37,8 @@ export interface ReplyOrigin {
 }
 
 export function planReply(reply: ScriptReply, { path, mark, usage }: ReplyOrigin): PlannedReply {
-  const whole = reply.object === undefined ? (reply.text ?? '') : JSON.stringify(reply.object)
-  const text = reply.cut ? whole.slice(0, characterBoundary(whole, Math.ceil(whole.length / 2))) : whole
+  const fullText = reply.object === undefined ? (reply.text ?? '') : JSON.stringify(reply.object)
+  const text = reply.cut ? fullText.slice(0, characterBoundary(fullText, Math.ceil(fullText.length / 2))) : fullText
   const toolCalls = reply.cut ? [] : (reply.toolCalls ?? []).map(planToolCall)
   const characterCount = toolCalls.reduce((sum, call) => sum + call.name.length + call.arguments.length, text.length)
   return {

@@ -6,7 +6,7 @@ const INVALID_CHARACTERS = /[^A-Za-z0-9_-]/g
 /** Maps tool names to names that every provider accepts, and back. */
 export class ToolNameMap {
   readonly #wire = new Map<string, string>()
-  readonly #own = new Map<string, string>()
+  readonly #original = new Map<string, string>()
 
   constructor(tools: readonly ToolSpec[]) {
     // Valid names are mapped first, so that a rewritten name never shadows one of them.
@@ -21,17 +21,17 @@ export class ToolNameMap {
   }
 
   fromWire(name: string): string {
-    return this.#own.get(name) ?? name
+    return this.#original.get(name) ?? name
   }
 
-  #pair(own: string, wire: string): void {
-    this.#wire.set(own, wire)
-    this.#own.set(wire, own)
+  #pair(original: string, wire: string): void {
+    this.#wire.set(original, wire)
+    this.#original.set(wire, original)
   }
 
   #unusedName(wire: string): string {
     let candidate = wire
-    for (let n = 2; this.#own.has(candidate); n++) candidate = `${wire}_${n}`
+    for (let n = 2; this.#original.has(candidate); n++) candidate = `${wire}_${n}`
     return candidate
   }
 }
