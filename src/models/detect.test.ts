@@ -10,7 +10,7 @@ describe('detected models', () => {
     ])
     for (const role of ['fast', 'general', 'reasoning'] as const) {
       expect(roles[role]?.model).toMatch(/^openai\//)
-      expect(roles[role]?.reason).toBe(`default ${role} model of openai, because OPENAI_API_KEY is set`)
+      expect(roles[role]?.reason).toBe(`default ${role} model of openai (OPENAI_API_KEY is set)`)
     }
     expect(missing).toContainEqual(expect.objectContaining({ provider: 'anthropic', variable: 'ANTHROPIC_API_KEY' }))
     expect(missing).toContainEqual(expect.objectContaining({ provider: 'ollama', variable: 'OLLAMA_HOST' }))

@@ -88,8 +88,7 @@ function chooseModel(role: ModelRole, { env, config, found }: DetectionInput): M
   for (const [model, reason] of configured) if (model?.trim()) return { model: model.trim(), reason }
   for (const { provider, variable } of found) {
     const id = ROLE_MODELS[provider]?.[role]
-    if (id)
-      return { model: `${provider}/${id}`, reason: `default ${role} model of ${provider}, because ${variable} is set` }
+    if (id) return { model: `${provider}/${id}`, reason: `default ${role} model of ${provider} (${variable} is set)` }
   }
   return undefined
 }

@@ -105,7 +105,7 @@ describe('bad usage', () => {
     expect(none).toMatchObject({ code: 1 })
     expect(none?.err).toMatch(/no model is configured[\s\S]*--model/)
     expect(unknown?.err).toMatch(/acme/)
-    expect(flat(missing?.err)).toMatch(/cannot read the script nowhere\.json/)
+    expect(flat(missing?.err)).toMatch(/cannot read the script \S*nowhere\.json/)
     expect(flat(broken?.err)).toMatch(/rules\[0\]\.when: unknown key 'agnt'; did you mean 'agent'/)
     expect(flat(miss?.err)).toMatch(/has no rule for agent 'default'/)
     for (const { code } of [unknown, missing, broken, miss]) expect(code).toBe(1)

@@ -38,7 +38,7 @@ describe('CA20 cassettes', () => {
     const over = await troupe('run', 'task', 'go', '--agent', 'default', '--model', model, '--record', 'old.jsonl')
     expect([over.code, over.err]).toEqual([2, expect.stringContaining('old.jsonl is there already')])
     const newer = await troupe('run', 'task', 'go', '--agent', 'default', '--replay', 'old.jsonl')
-    expect([newer.code, newer.err]).toEqual([1, expect.stringContaining('newer version (9)')])
+    expect([newer.code, newer.err]).toEqual([1, expect.stringContaining('newer cassette version (9)')])
     const both = await troupe('run', 'task', 'go', '--agent', 'default', '--replay', 'a', '--record', 'b')
     expect(both.code).toBe(2)
   })

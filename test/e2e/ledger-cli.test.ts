@@ -177,10 +177,10 @@ describe('troupe doctor and models', () => {
     expect(code).toBe(0)
     expect(out).toMatch(/✓ models\s+anthropic \(ANTHROPIC_API_KEY is set\)/)
     expect(out).toMatch(/✓ fast\s+ollama\/llama3: set by TROUPE_MODEL_FAST/)
-    expect(out).toMatch(/✓ reasoning anthropic\/claude-\S+: ANTHROPIC_API_KEY is set/)
+    expect(out).toMatch(/✓ reasoning anthropic\/claude-\S+: default reasoning model of anthropic\s+\(ANTHROPIC_API_KEY/)
     expect(out).not.toContain(MOCK_API_KEY)
     const given = await here.troupe('doctor', '--model', 'scripted:a.json')
-    expect(given.out).toMatch(/✓ general\s+scripted:\S+a\.json: --model says\s+so/)
+    expect(given.out).toMatch(/✓ general\s+scripted:\S+a\.json: set by\s+--model/)
   })
 
   test('AC11 when nothing is found it says what to set', async () => {
