@@ -63,8 +63,8 @@ describe('YAML', () => {
     ])
     expect(await problemLines('')).toEqual(['error 1:1 the file is empty | start the team with name: and agents:'])
     expect(await problemLines('# only a comment\n')).toEqual([expect.stringContaining('the file is empty')])
-    expect(await problemLines('- a\n- b\n')).toEqual(['error 1:1 a team is a map of keys, not a list'])
-    expect(await problemLines('just words')).toEqual(["error 1:1 a team is a map of keys, not the text 'just words'"])
+    expect(await problemLines('- a\n- b\n')).toEqual(['error 1:1 a team must be a map, not a list'])
+    expect(await problemLines('just words')).toEqual(["error 1:1 a team must be a map, not the text 'just words'"])
   })
 
   test('TF2 a YAML alias bomb is rejected, not expanded', async () => {
@@ -96,8 +96,8 @@ describe('keys and values', () => {
   test('TF3 an unknown key is ignored and reported at its position, with the nearest known one', async () => {
     const text = linked('limts: { max_rounds: 3 }').replace('  - name: writer', '  - name: writer\n    rolle: Writes')
     expect(await problemLines(text)).toEqual([
-      expect.stringMatching(/^warning 4:5 unknown key 'rolle' is left out \| did you mean 'role'\?/),
-      expect.stringMatching(/^warning 8:1 unknown key 'limts' is left out \| did you mean 'limits'\?/),
+      expect.stringMatching(/^warning 4:5 unknown key 'rolle' is ignored \| did you mean 'role'\?/),
+      expect.stringMatching(/^warning 8:1 unknown key 'limts' is ignored \| did you mean 'limits'\?/),
     ])
     const { team: whole } = await read(text)
     expect(whole).toMatchObject({ agents: [{ name: 'writer' }, {}], limits: { max_rounds: 50 } })
@@ -117,7 +117,7 @@ describe('keys and values', () => {
     ].join('\n')
     const found = (await problemLines(text)).filter((line) => line.includes('unknown key'))
     expect(
-      found.map((line) => /^warning (\d+:\d+) .*'(\w+)' is left out \| did you mean '(\w+)'/.exec(line)?.slice(1)),
+      found.map((line) => /^warning (\d+:\d+) .*'(\w+)' is ignored \| did you mean '(\w+)'/.exec(line)?.slice(1)),
     ).toEqual([
       ['4:46', 'tols', 'tools'],
       ['5:42', 'priorty', 'priority'],
@@ -143,21 +143,21 @@ describe('keys and values', () => {
       'groups: [{ name: g, kind: paralel, members: [] }]',
     ).replace('- name: reviewer', '- name: the reviewer\n    temperature: 9\n    outputs: { a: int }\n    role:')
     expect(await problemLines(text)).toEqual([
-      "error 4:11 'the reviewer' is no name: letters, digits, - and _",
-      "error 5:18 'temperature' has to be at most 2",
+      "error 4:11 'the reviewer' is not a valid name: use letters, digits, - and _",
+      "error 5:18 'temperature' must be at most 2",
       "error 6:19 'a' cannot be 'int' | did you mean 'string'? known: number, string, boolean",
       "error 7:10 'role' is empty",
       expect.stringMatching(
         /^error 8:22 'after_work_behavior' cannot be 'return_to_usr' \| did you mean 'return_to_user'\?/,
       ),
-      "error 9:23 'max_rounds' has to be above 0",
-      "error 9:40 'max_parallel' has to be a number, not the text 'many'",
-      "error 10:29 'words' has to be a number, text, true or false, not a list",
-      "error 10:34 '9lives' is no variable name: letters, digits and _, no digit first",
-      `error 14:16 'condition' has to be text, not true | write it in quotes: "true"`,
-      "error 15:15 'priority' has to be a number, not the text 'high'",
+      "error 9:23 'max_rounds' must be above 0",
+      "error 9:40 'max_parallel' must be a number, not the text 'many'",
+      "error 10:29 'words' must be a number, text, true or false, not a list",
+      "error 10:34 '9lives' is not a valid variable name: use letters, digits and _, and no digit first",
+      `error 14:16 'condition' must be text, not true | write it in quotes: "true"`,
+      "error 15:15 'priority' must be a number, not the text 'high'",
       "error 16:5 'from_agent' is missing",
-      "error 17:5 entry 3 of 'handoffs' has to be a map, not the text 'writer to reviewer'",
+      "error 17:5 entry 3 of 'handoffs' must be a map, not the text 'writer to reviewer'",
       "error 18:27 'kind' cannot be 'paralel' | did you mean 'parallel'? known: parallel, consensus",
       "error 18:45 'members' is empty",
     ])
@@ -222,7 +222,7 @@ describe('names', () => {
       linked('  - { from_agent: writer, to_agent: writer, condition: "more is needed" }'),
     )
     expect(found).toEqual([
-      expect.stringMatching(/^error 7:37 'writer' cannot hand to itself \| .*others: reviewer, user$/),
+      expect.stringMatching(/^error 7:37 'writer' cannot hand off to itself \| .*others: reviewer, user$/),
     ])
   })
 
@@ -233,9 +233,9 @@ describe('names', () => {
       'groups: [{ name: reviewer, kind: parallel, members: [writer] }]',
     )
     expect(await problemLines(text)).toEqual([
-      "error 5:11 'writer' is there already | each agent and group needs a name of its own",
-      "error 6:11 nobody can be called 'user': handoffs use this name",
-      "error 7:18 'reviewer' is there already | each agent and group needs a name of its own",
+      "error 5:11 the name 'writer' is already used | give each agent and group a unique name",
+      "error 6:11 the name 'user' is reserved for handoffs",
+      "error 7:18 the name 'reviewer' is already used | give each agent and group a unique name",
     ])
   })
 
@@ -250,18 +250,16 @@ describe('names', () => {
 
   test('TF6 an agent is exactly one of: roster agent, team, human', async () => {
     const text = team().replace('- name: writer', '- { name: writer, uses: a, team: b.yaml }')
-    expect(await problemLines(text)).toContainEqual(
-      expect.stringMatching(/^error 3:36 an agent is either one of the roster/),
-    )
+    expect(await problemLines(text)).toContainEqual(expect.stringMatching(/^error 3:36 an agent cannot have both/))
     const human = linked().replace('- name: writer', '- { name: writer, kind: human, model: fast }')
-    expect(await problemLines(human)).toEqual(["warning 3:34 'model' means nothing for a human agent"])
+    expect(await problemLines(human)).toEqual(["warning 3:34 'model' has no effect for a human agent"])
     const parallel = linked(
       'groups: [{ name: g, kind: parallel, members: [writer, writer], threshold: 1 }]',
       'entry: g',
     )
     expect(await problemLines(parallel)).toEqual([
-      "warning 7:55 'writer' is a member already",
-      "warning 7:64 'threshold' means nothing for a parallel group | kind: consensus makes one answer of all",
+      "warning 7:55 'writer' is listed more than once",
+      "warning 7:64 'threshold' has no effect for a parallel group | use kind: consensus to combine the answers",
     ])
   })
 })
@@ -272,16 +270,14 @@ describe('rules', () => {
       '  - { from_agent: reviewer, to_agent: writer, condition: "needs work" }',
       '  - { from_agent: reviewer, to_agent: writer, condition: "Needs  work", priority: 4 }',
     ]
-    expect(await problemLines(linked(...twice))).toEqual([
-      'warning 8:5 says the same as handoff 2 | remove one of them',
-    ])
+    expect(await problemLines(linked(...twice))).toEqual(['warning 8:5 is the same as handoff 2 | remove one of them'])
   })
 
   test('TF7 two rules with the same condition and priority but different targets conflict', async () => {
     const rules = (...more: string[]) => team('  - name: publisher', 'handoffs:', ...more)
     const always = '  - { from_agent: writer, to_agent: reviewer }'
     expect(await problemLines(rules(always, '  - { from_agent: writer, to_agent: publisher }'))).toContainEqual(
-      "warning 8:37 conflicts with handoff 1: both lead away from 'writer' always with priority 1; 'reviewer' wins | give them different priorities or conditions",
+      "warning 8:37 conflicts with handoff 1: both hand off from 'writer' always with priority 1; 'reviewer' wins | give them different priorities or conditions",
     )
     const when = (to: string, priority: number) =>
       `  - { from_agent: writer, to_agent: ${to}, condition: done and good, priority: ${priority} }`
@@ -320,24 +316,24 @@ describe('rules', () => {
       '- { name: writer, outputs: { score: number } }',
     )
     expect(await problemLines(text)).toEqual([
-      "error 3:39 'score' is a number here and a string in context_variables | give it one type",
+      "error 3:39 'score' is a number here and a string in context_variables | use the same type everywhere",
     ])
   })
 
   test('TF9 condition keywords and __proto__ cannot be variable names', async () => {
     expect(await problemLines(linked('context_variables: { And: 3, false: 1, __proto__: 2, android: 1 }'))).toEqual([
-      "error 7:22 'And' means something else in conditions: no variable can be called like this | use another name",
-      "error 7:30 'false' means something else in conditions: no variable can be called like this | use another name",
-      "error 7:40 nothing can be called '__proto__' | use another name",
+      "error 7:22 'And' is a keyword of conditions and cannot be a variable name | use another name",
+      "error 7:30 'false' is a keyword of conditions and cannot be a variable name | use another name",
+      "error 7:40 '__proto__' is not allowed as a key | use another name",
     ])
     const inside = linked().replace('- name: writer', '- { name: writer, outputs: { not: number } }')
-    expect(await problemLines(inside)).toEqual([expect.stringMatching(/^error 3:32 'not' means something else/)])
+    expect(await problemLines(inside)).toEqual([expect.stringMatching(/^error 3:32 'not' is a keyword of conditions/)])
   })
 
   test('TF9 variables set by the runtime cannot be set by a team', async () => {
     expect(await problemLines(linked('context_variables: { round: 3, writer_load: 1 }'))).toEqual([
-      "error 7:22 'round' is set by Troupe itself | use another name",
-      "error 7:32 'writer_load' is set by Troupe itself | use another name",
+      "error 7:22 'round' is a system variable | use another name",
+      "error 7:32 'writer_load' is a system variable | use another name",
     ])
   })
 })

@@ -49,7 +49,7 @@ describe('talking with a team in a pipe', () => {
     expect(out).toMatch(/writer {5}Writes · 2×/)
     expect(out).toMatch(/approved = true/)
     expect(out).toMatch(
-      /writer → reviewer\n✓ writer → reviewer {2}priority 1\n {3}✓~ draft is complete: the agent said so/,
+      /writer → reviewer\n✓ writer → reviewer {2}priority 1\n {3}✓~ draft is complete: the agent judged it true/,
     )
     expect(out).toMatch(/reviewer → nobody/)
     expect(out).toMatch(/decision: the work is done \(after_work\)/)

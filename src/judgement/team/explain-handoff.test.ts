@@ -28,13 +28,13 @@ const team = teamSchema.parse({
 })
 
 const given = { tone: 'rude' }
-const quiet = 'the tone is {{ tone }}'
+const toneSentence = 'the tone is {{ tone }}'
 
-describe('what would happen', () => {
-  test('TF21 every rule that applies is shown in order, each part with its value and reason', () => {
+describe('explainHandoff', () => {
+  test('TF21 every applicable rule is listed in order, each part with its value and reason', () => {
     const { decision, rules } = explainHandoff(team, 'writer', {
       ...{ variables: { ...given, word_count: 700, final: false } },
-      ...{ assume: ['draft is complete'], deny: [quiet] },
+      ...{ assume: ['draft is complete'], deny: [toneSentence] },
     })
     expect(decision).toEqual({ to: 'reviewer', by: 'verdict' })
     expect(rules).toEqual([
@@ -62,14 +62,14 @@ describe('what would happen', () => {
     ])
   })
 
-  test('TF21 what nobody has judged is unknown, and while it can change the outcome nothing is decided', () => {
+  test('TF21 a sentence without a verdict is unknown, and while it can change the outcome there is no decision', () => {
     const variables = { ...given, word_count: 700 }
     const { decision, open, rules } = explainHandoff(team, 'writer', { variables })
     expect(decision).toEqual({ to: null, by: 'undecided' })
     expect(open).toEqual(['the tone is "rude"', 'draft is complete'])
     expect(rules.map(({ holds }) => holds)).toEqual(['unknown', 'unknown', 'unknown'])
-    const settled = explainHandoff(team, 'writer', { variables: { ...variables, word_count: 3 }, deny: [quiet] })
-    expect(settled).toMatchObject({ decision: { to: 'user', by: 'after_work' }, open: [] })
+    const decided = explainHandoff(team, 'writer', { variables: { ...variables, word_count: 3 }, deny: [toneSentence] })
+    expect(decided).toMatchObject({ decision: { to: 'user', by: 'after_work' }, open: [] })
   })
 
   test('TF21 exact parts decide alone', () => {
@@ -78,18 +78,18 @@ describe('what would happen', () => {
     expect(explainHandoff(team, 'handler').rules).toEqual([])
   })
 
-  test('TF21 after-work says who is next when no rule holds', () => {
-    const when = (after_work_behavior: 'return_to_user' | 'terminate' | 'continue') =>
+  test('TF21 after_work_behavior decides when no rule holds', () => {
+    const decide = (after_work_behavior: 'return_to_user' | 'terminate' | 'continue') =>
       explainHandoff({ ...team, after_work_behavior }, 'handler').decision
-    expect(when('return_to_user')).toEqual({ to: 'user', by: 'after_work' })
-    expect(when('terminate')).toEqual({ to: null, by: 'after_work' })
-    expect(when('continue')).toEqual({ to: 'handler', by: 'after_work' })
-    const supposed = { deny: ['the user complains'] }
-    expect(explainHandoff(team, 'user', supposed).decision).toEqual({ to: 'writer', by: 'after_work' })
+    expect(decide('return_to_user')).toEqual({ to: 'user', by: 'after_work' })
+    expect(decide('terminate')).toEqual({ to: null, by: 'after_work' })
+    expect(decide('continue')).toEqual({ to: 'handler', by: 'after_work' })
+    const assumptions = { deny: ['the user complains'] }
+    expect(explainHandoff(team, 'user', assumptions).decision).toEqual({ to: 'writer', by: 'after_work' })
     expect(explainHandoff(team, 'user', { assume: ['The user complains.'] }).decision.to).toBe('handler')
   })
 
-  test('TF21 without other values it is the first answer of a run', () => {
+  test('TF21 the default values are those after the first turn of a run', () => {
     const rule = (from_agent: string, condition: string) => ({ from_agent, to_agent: 'd', condition })
     const fresh = teamSchema.parse({
       name: 'T',
@@ -105,13 +105,13 @@ describe('what would happen', () => {
       expect(explainHandoff(fresh, from).decision).toEqual({ to: 'd', by: 'exact' })
   })
 
-  test('TF21 sentences are found whatever their case and blanks; one that is not there is refused', () => {
-    const supposed = {
+  test('TF21 sentences match whatever their case and blanks; an unknown sentence throws invalid_input', () => {
+    const assumptions = {
       variables: { ...given, word_count: 900, final: false },
       assume: ['  Draft IS   complete. '],
-      deny: [quiet],
+      deny: [toneSentence],
     }
-    expect(explainHandoff(team, 'writer', supposed).decision.to).toBe('reviewer')
+    expect(explainHandoff(team, 'writer', assumptions).decision.to).toBe('reviewer')
     expect(() => explainHandoff(team, 'writer', { assume: ['draft is complet'] })).toThrow(
       expect.objectContaining({ code: 'invalid_input', hint: "did you mean 'draft is complete'?" }),
     )
@@ -122,9 +122,9 @@ describe('what would happen', () => {
 })
 
 describe('after an error', () => {
-  test('TF21 only rules that speak of errors apply, as in the run, and sentences stay open', () => {
+  test('TF21 only rules that refer to error_detected apply, as in a run, and sentences stay unknown', () => {
     const failed = { variables: { ...given, word_count: 700, final: true, error_detected: true } }
-    const { decision, rules, open } = explainHandoff(team, 'writer', { ...failed, assume: [quiet] })
+    const { decision, rules, open } = explainHandoff(team, 'writer', { ...failed, assume: [toneSentence] })
     expect(decision).toEqual({ to: 'handler', by: 'exact' })
     expect(rules.map(({ to, parts }) => [to, parts.map(({ value }) => value)])).toEqual([
       ['handler', [true, 'unknown']],
@@ -132,23 +132,23 @@ describe('after an error', () => {
     expect(open).toEqual([])
   })
 
-  test('TF21 an error that no rule takes up is the end of the run', () => {
+  test('TF21 an error that no rule handles fails the run', () => {
     const { decision, reason } = explainHandoff(team, 'handler', { variables: { error_detected: true } })
     expect(decision).toEqual({ to: null, by: 'after_work' })
-    expect(reason).toBe('no rule takes up the error: the run fails with it')
+    expect(reason).toBe('no rule handles the error: the run fails')
   })
 
-  test('TF21 whoever failed is not complete', () => {
-    const waits = teamSchema.parse({
+  test('TF21 an agent whose turn failed is not complete', () => {
+    const errorTeam = teamSchema.parse({
       ...{ name: 'T', agents: [{ name: 'a' }, { name: 'b' }] },
       handoffs: [{ from_agent: 'a', to_agent: 'b', condition: 'error detected and not a complete' }],
     })
-    const { decision } = explainHandoff(waits, 'a', { variables: { error_detected: true } })
+    const { decision } = explainHandoff(errorTeam, 'a', { variables: { error_detected: true } })
     expect(decision).toEqual({ to: 'b', by: 'exact' })
   })
 })
 
-describe('values for variables', () => {
+describe('parseAssignments', () => {
   test.each<[string, VariableValue]>([
     ['word_count=12', 12],
     ['word_count= -1.5e2 ', -150],
@@ -159,28 +159,28 @@ describe('values for variables', () => {
     ['round=3', 3],
     ['min_words=1', 1],
     ['writer_load=2', 2],
-  ])('TF22 %s has the type that the team gives it', (pair, value) => {
+  ])('TF22 %s is parsed with the type of the variable', (pair, value) => {
     expect(Object.values(parseAssignments(team, [pair]))).toEqual([value])
   })
 
   test.each([
-    ['word_count=many', /'word_count' is a number, and 'many' is not/],
-    ['word_count=', /is a number/],
-    ['word_count=NaN', /is a number/],
-    ['final=yes', /is a boolean/],
+    ['word_count=many', /'word_count' must be a number, not 'many'/],
+    ['word_count=', /must be a number/],
+    ['word_count=NaN', /must be a number/],
+    ['final=yes', /must be a boolean/],
     ['wrd_count=1', /no variable 'wrd_count'; known: word_count/],
-    ['word_count', /a variable and its value are needed/],
-    ['=1', /a variable and its value are needed/],
+    ['word_count', /must be NAME=VALUE/],
+    ['=1', /must be NAME=VALUE/],
   ])('TF22 %s is refused', (pair, message) => {
     expect(() => parseAssignments(team, [pair])).toThrow(message)
   })
 
-  test('TF22 a variable that only conditions know takes its type from what is given', () => {
-    const open = teamSchema.parse({
+  test('TF22 the type of a variable without a declared type is inferred from the value', () => {
+    const untyped = teamSchema.parse({
       ...{ name: 'T', agents: [{ name: 'a' }, { name: 'b' }] },
       handoffs: [{ from_agent: 'a', to_agent: 'b', condition: 'score > 3' }],
     })
-    expect(parseAssignments(open, ['score=4'])).toEqual({ score: 4 })
-    expect(parseAssignments(open, ['score=high'])).toEqual({ score: 'high' })
+    expect(parseAssignments(untyped, ['score=4'])).toEqual({ score: 4 })
+    expect(parseAssignments(untyped, ['score=high'])).toEqual({ score: 'high' })
   })
 })

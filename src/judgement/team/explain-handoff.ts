@@ -11,11 +11,12 @@ import type { Team } from './team-schema.ts'
 import { USER } from './team-schema.ts'
 import { initialSystemVariables } from './team-variables.ts'
 
-/** What is taken as given: the answer's words decide nothing, only these do. */
+/** The facts of an explanation: variables, and verdicts on sentences of conditions. */
 export interface Assumptions {
   variables?: Readonly<Record<string, VariableValue>>
-  /** Sentences of conditions that hold, and that do not. */
+  /** Sentences that are true. */
   assume?: readonly string[]
+  /** Sentences that are false. */
   deny?: readonly string[]
 }
 
@@ -28,38 +29,42 @@ export interface ExplainedRule {
 }
 
 export interface ExplainHandoffResult {
-  /** `to` is null when nobody comes next, or nothing is decided yet. */
+  /** `to` is null when the work ends, or when there is no decision yet. */
   decision: { to: string | null; by: RoutingDecision['by'] | 'after_work' | 'undecided' }
   rules: ExplainedRule[]
   reason: string
-  /** Sentences that somebody has to judge before it is decided. */
+  /** Sentences that need a verdict before a decision. */
   open: string[]
 }
 
-/** What would happen after an agent's answer, rule by rule, without running anything. */
-export function explainHandoff(team: Team, from: string, supposed: Assumptions = {}): ExplainHandoffResult {
+/** Evaluates every handoff rule after a turn of `from`, without running anything (dry run). */
+export function explainHandoff(team: Team, from: string, assumptions: Assumptions = {}): ExplainHandoffResult {
   const { agents, groups } = teamMembers(team)
   const known = [...agents, ...groups, USER]
   if (!known.includes(from)) throw unknownNameError('unknown_agent', { kind: 'agent or group', name: from, known })
-  const every = parseHandoffRules(team).rules
-  const failed = from !== USER && supposed.variables?.error_detected === true
-  const rules = createRuleLookup(every)(from, failed)
-  const variables = { ...initialSystemVariables(team, from, failed), ...team.context_variables, ...supposed.variables }
-  const verdicts = assumedVerdicts(semanticSentences(every, variables), supposed)
+  const allRules = parseHandoffRules(team).rules
+  const failed = from !== USER && assumptions.variables?.error_detected === true
+  const rules = createRuleLookup(allRules)(from, failed)
+  const variables = {
+    ...initialSystemVariables(team, from, failed),
+    ...team.context_variables,
+    ...assumptions.variables,
+  }
+  const verdicts = assumedVerdicts(semanticSentences(allRules, variables), assumptions)
   const {
     decision,
-    rules: values,
+    rules: results,
     open,
   } = routeHandoff(rules, {
     variables,
     verdict: (leaf) => {
-      // A turn that failed has judged nothing, and nobody is asked about it.
+      // A failed turn has no verdicts, and no model is asked for them.
       const value = failed ? undefined : verdicts.get(normalizeSentence(leaf))
       return value === undefined ? undefined : { value, by: 'verdict' }
     },
     final: failed,
   })
-  const explained = values.map(({ from, to, priority, holds, parts }) => ({
+  const explained = results.map(({ from, to, priority, holds, parts }) => ({
     ...{ from, to, priority, holds },
     parts: parts.map((part) => (part.kind === 'semantic' ? { ...part, reason: assumptionReason(part) } : part)),
   }))
@@ -73,7 +78,7 @@ export function explainHandoff(team: Team, from: string, supposed: Assumptions =
 
 const UNHANDLED_ERROR: Pick<ExplainHandoffResult, 'decision' | 'reason'> = {
   decision: { to: null, by: 'after_work' },
-  reason: 'no rule takes up the error: the run fails with it',
+  reason: 'no rule handles the error: the run fails',
 }
 
 function assumptionReason({ value, reason }: PartResult): string {
@@ -82,53 +87,53 @@ function assumptionReason({ value, reason }: PartResult): string {
 
 function afterWorkDecision(team: Team, from: string): Pick<ExplainHandoffResult, 'decision' | 'reason'> {
   if (from === USER) {
-    return { decision: { to: entryMember(team) ?? null, by: 'after_work' }, reason: 'no rule holds; the entry begins' }
+    return { decision: { to: entryMember(team) ?? null, by: 'after_work' }, reason: 'no rule holds; the entry starts' }
   }
-  const behaviour = team.after_work_behavior
-  const to = { return_to_user: USER, terminate: null, continue: from }[behaviour]
-  return { decision: { to, by: 'after_work' }, reason: `no rule holds; after_work_behavior is ${behaviour}` }
+  const behavior = team.after_work_behavior
+  const to = { return_to_user: USER, terminate: null, continue: from }[behavior]
+  return { decision: { to, by: 'after_work' }, reason: `no rule holds; after_work_behavior is ${behavior}` }
 }
 
 type Variables = Readonly<Record<string, VariableValue>>
 
-type Sentence = { raw: string; judged: string }
+/** A sentence as written, and with the values of its variables inserted. */
+type Sentence = { raw: string; rendered: string }
 
-/** The sentences that were given, by the words in which they will be asked for. */
+/** Verdicts by normalised sentence. */
 function assumedVerdicts(
   sentences: readonly Sentence[],
   { assume = [], deny = [] }: Assumptions,
 ): Map<string, boolean> {
   const verdicts = new Map<string, boolean>()
-  const given = [...assume.map((text) => [text, true] as const), ...deny.map((text) => [text, false] as const)]
-  for (const [text, value] of given) {
-    const meant = sentences.filter(({ raw, judged }) =>
-      [normalizeSentence(raw), normalizeSentence(judged)].includes(normalizeSentence(text)),
+  const assumed = [...assume.map((text) => [text, true] as const), ...deny.map((text) => [text, false] as const)]
+  for (const [text, value] of assumed) {
+    const matching = sentences.filter(({ raw, rendered }) =>
+      [normalizeSentence(raw), normalizeSentence(rendered)].includes(normalizeSentence(text)),
     )
-    if (meant.length === 0) {
+    if (matching.length === 0) {
       throw unknownSentence(
         text,
         sentences.map(({ raw }) => raw),
       )
     }
-    for (const { judged } of meant) {
-      if (verdicts.get(normalizeSentence(judged)) === !value) throw contradictoryAssumption(text)
-      verdicts.set(normalizeSentence(judged), value)
+    for (const { rendered } of matching) {
+      if (verdicts.get(normalizeSentence(rendered)) === !value) throw contradictoryAssumption(text)
+      verdicts.set(normalizeSentence(rendered), value)
     }
   }
   return verdicts
 }
 
-/** Each sentence as it is written, and with the values of its variables. */
 function semanticSentences(rules: readonly HandoffRule[], variables: Variables): Sentence[] {
   return rules.flatMap(({ condition }) => {
     const { parts } = evaluateCondition(condition, { variables, verdict: () => undefined })
     return conditionLeaves(condition).flatMap((leaf, index) =>
-      leaf.kind === 'semantic' ? [{ raw: leaf.text, judged: parts[index]?.text ?? leaf.text }] : [],
+      leaf.kind === 'semantic' ? [{ raw: leaf.text, rendered: parts[index]?.text ?? leaf.text }] : [],
     )
   })
 }
 
-/** Case, blanks, quotes and a full stop do not make another sentence. */
+/** Ignores case, blanks, surrounding quotes and a final full stop. */
 function normalizeSentence(text: string): string {
   return text
     .normalize('NFC')
@@ -140,11 +145,11 @@ function normalizeSentence(text: string): string {
 function unknownSentence(text: string, known: readonly string[]): TroupeError {
   if (known.length > 0)
     return unknownNameError('invalid_input', { kind: 'sentence', name: text, known: [...new Set(known)] })
-  return new TroupeError('invalid_input', `no condition that applies here has a sentence '${text}'`, {
-    hint: 'only sentences can be assumed or denied; --set gives variables their values',
+  return new TroupeError('invalid_input', `no condition of the team contains the sentence '${text}'`, {
+    hint: 'assume or deny sentences only; set variables with --set',
   })
 }
 
 function contradictoryAssumption(text: string): TroupeError {
-  return new TroupeError('invalid_input', `'${text}' is both assumed and denied`, { hint: 'say one of them' })
+  return new TroupeError('invalid_input', `'${text}' is both assumed and denied`, { hint: 'assume it or deny it' })
 }

@@ -4,7 +4,7 @@ import type { FlowGraph } from './flow-graph.ts'
 import { buildFlowGraph, findEndlessCycles, reachableFrom, ruleSources } from './flow-graph.ts'
 import type { HandoffRule } from './handoff-routing.ts'
 import { isUnconditional } from './handoff-rules.ts'
-import { teamMembers } from './team-members.ts'
+import { memberNameFields, teamMembers } from './team-members.ts'
 import type { FieldPath, TeamProblem } from './team-problem.ts'
 import { teamError, teamWarning } from './team-problem.ts'
 import type { Team } from './team-schema.ts'
@@ -12,22 +12,22 @@ import { ANY_AGENT } from './team-schema.ts'
 import { constantVariables, systemVariableTypes, variableTypes } from './team-variables.ts'
 import { findUnsatisfiable } from './unsatisfiable.ts'
 
-/*
- * What a team whose parts fit together can never do: agents nobody reaches, conditions that cannot hold, variables nobody
- * sets, rules that never get their turn, and work that cannot end.
+/**
+ * Static analysis of a valid team: unsatisfiable conditions, variables that are never set, shadowed rules, unreachable members
+ * and cycles without an exit. `given` has variables that a caller sets.
  */
 export function flowProblems(team: Team, rules: readonly HandoffRule[], given: readonly string[] = []): TeamProblem[] {
-  const never = unsatisfiableConditions(team, rules, given)
+  const unsatisfiable = unsatisfiableConditions(team, rules, given)
   const shadowed = shadowedRules(rules)
-  const dead = new Set([...never, ...shadowed].map(({ rule }) => rule))
-  const alive = rules.filter((rule) => !dead.has(rule))
-  const course = buildFlowGraph(team, alive)
+  const dead = new Set([...unsatisfiable, ...shadowed].map(({ rule }) => rule))
+  const usable = rules.filter((rule) => !dead.has(rule))
+  const graph = buildFlowGraph(team, usable)
   return [
-    ...never.map(({ problem }) => problem),
+    ...unsatisfiable.map(({ problem }) => problem),
     ...unsetVariables(team, rules, given),
     ...shadowed.map(({ problem }) => problem),
-    ...unreachableMembers(team, course),
-    ...endlessCycles(team, course, alive),
+    ...unreachableMembers(team, graph),
+    ...endlessCycles(team, graph, usable),
   ]
 }
 
@@ -38,12 +38,12 @@ function unsatisfiableConditions(team: Team, rules: readonly HandoffRule[], give
   const types = new Map([...variableTypes(team), ...system])
   const counts = new Set([...system].flatMap(([name, type]) => (type === 'number' ? [name] : [])))
   const constants = new Map([...constantVariables(team)].filter(([name]) => !given.includes(name)))
-  const certain = { types, constants, counts }
+  const facts = { types, constants, counts }
   return rules.flatMap((rule) => {
-    const never = findUnsatisfiable(rule.condition, certain)
-    if (!never) return []
-    const at = findOffset(rule, never.leaf.text)
-    return [{ rule, problem: { ...teamWarning(conditionPath(rule), `can never hold: ${never.reason}`), ...at } }]
+    const unsatisfiable = findUnsatisfiable(rule.condition, facts)
+    if (!unsatisfiable) return []
+    const problem = teamWarning(conditionPath(rule), `can never be true: ${unsatisfiable.reason}`)
+    return [{ rule, problem: { ...problem, ...findOffset(rule, unsatisfiable.leaf.text) } }]
   })
 }
 
@@ -55,14 +55,15 @@ function unsetVariables(team: Team, rules: readonly HandoffRule[], given: readon
       .filter((name) => !set.has(name))
       .map((name) => {
         const near = nearestNames(name, known).slice(0, 8).join(', ')
-        const hint = `set it in context_variables, or name it in the outputs of an agent; known: ${near}`
-        const problem = teamWarning(conditionPath(rule), `nobody sets '${name}', so this stays unknown`, hint)
+        const hint = `set it in context_variables or in the outputs of an agent; known: ${near}`
+        const message = `the variable '${name}' is never set, so this stays unknown`
+        const problem = teamWarning(conditionPath(rule), message, hint)
         return { ...problem, ...(findTemplateOffset(rule, name) ?? findOffset(rule, name)) }
       })
   })
 }
 
-/** The variables that a rule's condition speaks of. */
+/** The variables in the condition of a rule. */
 export function conditionVariables({ condition }: HandoffRule): string[] {
   return [...new Set(conditionLeaves(condition).flatMap(leafVariables))]
 }
@@ -77,31 +78,23 @@ function findOffset({ condition_text: text }: HandoffRule, part: string): { offs
   return offset < 0 ? {} : { offset }
 }
 
-/** In a sentence the variable's name may stand as an ordinary word as well. */
+/** Prefers `{{ name }}`: in a sentence the name may also occur as an ordinary word. */
 function findTemplateOffset({ condition_text: text }: HandoffRule, name: string): { offset: number } | undefined {
-  const found = [...text.matchAll(/\{\{\s*([^{}]*?)\s*\}\}/g)].find((match) => match[1] === name)
-  return found && { offset: found.index + found[0].indexOf(name) }
+  const match = [...text.matchAll(/\{\{\s*([^{}]*?)\s*\}\}/g)].find(([, variable]) => variable === name)
+  return match && { offset: match.index + match[0].indexOf(name) }
 }
 
-/** Rules behind one that always holds: it comes first and takes every case. */
+/** Rules after an unconditional rule that covers every case. */
 function shadowedRules(rules: readonly HandoffRule[]): RuleFinding[] {
-  const always = rules.filter(isUnconditional)
+  const unconditional = rules.filter(isUnconditional)
   return rules.flatMap((rule) => {
-    const above = always.find((other) => other !== rule && precedes(other, rule) && coversRule(other, rule))
-    // Two that always hold at one priority are reported as a conflict already.
+    const above = unconditional.find((other) => other !== rule && precedes(other, rule) && coversRule(other, rule))
+    // Two unconditional rules of equal priority are already reported as a conflict.
     if (!above || (isUnconditional(rule) && above.from === rule.from && above.priority === rule.priority)) return []
-    const message = `is never reached: ${handoffLabel(above)} to '${above.to}' always holds and comes first`
-    const problem = teamWarning(
-      ['handoffs', rule.index],
-      message,
-      'give it a higher priority, or the other one a condition',
-    )
-    return [{ rule, problem }]
+    const message = `is never reached: handoff ${above.index + 1} to '${above.to}' always applies and comes first`
+    const hint = 'give it a higher priority, or the other one a condition'
+    return [{ rule, problem: teamWarning(['handoffs', rule.index], message, hint) }]
   })
-}
-
-function handoffLabel({ index }: HandoffRule): string {
-  return `handoff ${index + 1}`
 }
 
 function precedes(a: HandoffRule, b: HandoffRule): boolean {
@@ -116,47 +109,44 @@ function coversRule(above: HandoffRule, rule: HandoffRule): boolean {
 }
 
 function unreachableMembers(team: Team, { next, starts }: FlowGraph): TeamProblem[] {
-  const seen = reachableFrom(starts, next)
-  const places = new Map<string, FieldPath>([
-    ...team.agents.map(({ name }, index): [string, FieldPath] => [name, ['agents', index, 'name']]),
-    ...(team.form?.roles ?? []).map(({ name }, index): [string, FieldPath] => [name, ['form', 'roles', index, 'name']]),
-    ...team.groups.map(({ name }, index): [string, FieldPath] => [name, ['groups', index, 'name']]),
-  ])
-  return [...places].flatMap(([name, field]) =>
-    seen.has(name)
+  const reachable = reachableFrom(starts, next)
+  return [...new Map(memberNameFields(team))].flatMap(([name, field]) =>
+    reachable.has(name)
       ? []
-      : [teamWarning(field, `nobody ever hands to '${name}'`, `add a handoff with to_agent: ${name}`)],
+      : [teamWarning(field, `no handoff leads to '${name}'`, `add a handoff with to_agent: ${name}`)],
   )
 }
 
-/** Work that goes round and can neither end nor leave. */
-function endlessCycles(team: Team, course: FlowGraph, rules: readonly HandoffRule[]): TeamProblem[] {
+/** Cycles from which the work can neither end nor leave. */
+function endlessCycles(team: Team, graph: FlowGraph, rules: readonly HandoffRule[]): TeamProblem[] {
   const { agents, groups } = teamMembers(team)
   const everyone = [...agents, ...groups]
-  const first = (ring: ReadonlySet<string>) => everyone.findIndex((name) => ring.has(name))
-  const inOrder = findEndlessCycles(course).toSorted((a, b) => first(a) - first(b))
-  return inOrder.map((ring) => {
-    const name = everyone[first(ring)] ?? ''
-    const inside = rules.find((rule) => ring.has(rule.to) && ruleSources(rule, everyone).some((from) => ring.has(from)))
+  const firstIndex = (cycle: ReadonlySet<string>) => everyone.findIndex((name) => cycle.has(name))
+  const inOrder = findEndlessCycles(graph).toSorted((a, b) => firstIndex(a) - firstIndex(b))
+  return inOrder.map((cycle) => {
+    const name = everyone[firstIndex(cycle)] ?? ''
+    const inside = rules.find(
+      (rule) => cycle.has(rule.to) && ruleSources(rule, everyone).some((source) => cycle.has(source)),
+    )
     if (!inside) {
-      const message = `'${name}' never ends: after its work it is always asked to go on`
+      const message = `'${name}' never ends: after_work_behavior continue always starts it again`
       return teamError(['after_work_behavior'], message, `add a handoff from ${name} to user`)
     }
-    const path = [...cyclePath(name, ring, course.next), name].join(' → ')
-    const hint = 'add a handoff to user, or a condition that can fail'
-    return teamError(['handoffs', inside.index], `${path} never ends: no way leads out of it`, hint)
+    const path = [...cyclePath(name, cycle, graph.next), name].join(' → ')
+    const hint = 'add a handoff to user, or a condition that can be false'
+    return teamError(['handoffs', inside.index], `${path} never ends: the cycle has no exit`, hint)
   })
 }
 
-/** One way through a ring, from a name back to it. */
-function cyclePath(name: string, ring: ReadonlySet<string>, next: FlowGraph['next']): string[] {
+/** One path through a cycle, from a name back to it. */
+function cyclePath(name: string, cycle: ReadonlySet<string>, next: FlowGraph['next']): string[] {
   const path = [name]
-  for (let at = name; ; ) {
-    const onward: string | undefined = [...(next.get(at) ?? [])].find(
-      (other) => ring.has(other) && !path.includes(other),
+  for (let current = name; ; ) {
+    const following: string | undefined = [...(next.get(current) ?? [])].find(
+      (other) => cycle.has(other) && !path.includes(other),
     )
-    if (onward === undefined) return path
-    path.push(onward)
-    at = onward
+    if (following === undefined) return path
+    path.push(following)
+    current = following
   }
 }

@@ -5,12 +5,12 @@ import type { TeamInput } from './team-schema.ts'
 import { teamSchema } from './team-schema.ts'
 
 // biome-ignore lint/suspicious/noThenProperty: the key of the specification; its value is text and never awaited
-const onward = { then: 'p' }
+const nextAgent = { then: 'p' }
 
 const mermaid = (team: TeamInput) => toMermaid(buildTeamGraph(teamSchema.parse(team))).split('\n')
 
 describe('the graph of a team', () => {
-  test('TF20 it holds everyone and every handoff, the highest priority first', () => {
+  test('TF20 it contains all members and handoffs, highest priority first', () => {
     const graph = buildTeamGraph(
       teamSchema.parse({
         name: 'T',
@@ -23,7 +23,7 @@ describe('the graph of a team', () => {
           { from_agent: 'a', to_agent: 'b', condition: 'done' },
           { from_agent: 'any_agent', to_agent: 'p', condition: 'error detected', priority: 10, approve: true },
         ],
-        groups: [{ name: 'g', kind: 'parallel', members: ['a', 'b'], ...onward }],
+        groups: [{ name: 'g', kind: 'parallel', members: ['a', 'b'], ...nextAgent }],
       }),
     )
     expect(graph).toEqual({
@@ -44,7 +44,7 @@ describe('the graph of a team', () => {
     })
   })
 
-  test('TF20 everyone is listed once, in the order in which work reaches them', () => {
+  test('TF20 every member is listed once, in the order in which work reaches it', () => {
     const agents = ['d', 'c', 'b', 'a', 'alone'].map((name) => ({ name }))
     const handoffs = [
       { from_agent: 'a', to_agent: 'b' },
@@ -58,15 +58,15 @@ describe('the graph of a team', () => {
 })
 
 describe('Mermaid', () => {
-  test('TF20 it draws agents, people, groups and what leads from one to the other', () => {
-    const drawn = mermaid({
+  test('TF20 it draws agents, people, groups and handoffs', () => {
+    const lines = mermaid({
       name: 'T',
       entry: 'g',
       agents: [{ name: 'a' }, { name: 'b', role: 'reads' }, { name: 'p', kind: 'human' }],
-      groups: [{ name: 'g', kind: 'consensus', members: ['a', 'b'], ...onward }],
+      groups: [{ name: 'g', kind: 'consensus', members: ['a', 'b'], ...nextAgent }],
       handoffs: [{ from_agent: 'p', to_agent: 'user', condition: 'agreed', priority: 3, approve: true }],
     })
-    expect(drawn).toEqual([
+    expect(lines).toEqual([
       'flowchart TD',
       '  a_user(["user"])',
       '  subgraph a4["g #40;consensus#41;"]',
@@ -75,21 +75,21 @@ describe('Mermaid', () => {
       '  end',
       '  a3{{"p"}}',
       '  a_user --> a4',
-      '  a3 -->|"agreed<br/>priority 3<br/>approved by a person"| a_user',
+      '  a3 -->|"agreed<br/>priority 3<br/>needs approval"| a_user',
       '  a4 --> a3',
     ])
   })
 
-  test('TF20 a sub-team is drawn inside, with ids of its own', () => {
+  test('TF20 a sub-team is lines as a subgraph with its own ids', () => {
     const inner = { name: 'In', agents: [{ name: 'a' }, { name: 'x' }], handoffs: [{ from_agent: 'a', to_agent: 'x' }] }
-    const drawn = mermaid({
+    const lines = mermaid({
       name: 'T',
       agents: [
         { name: 'a', team: inner },
         { name: 'f', team: 'file.yaml' },
       ],
     })
-    expect(drawn).toEqual([
+    expect(lines).toEqual([
       'flowchart TD',
       '  a_user(["user"])',
       '  subgraph a1["a: In"]',
@@ -104,24 +104,24 @@ describe('Mermaid', () => {
     ])
   })
 
-  test('TF20 what people write never becomes syntax, and is shortened', () => {
+  test('TF20 labels are escaped and shortened (no Mermaid injection)', () => {
     const condition = `"]; click a1 "javascript:x" and <b> | #quot; \`x\` {{ y }} ${'long '.repeat(30)}`
     const role = 'a "quoted" role\nwith ]--> arrows'
-    const drawn = mermaid({
+    const lines = mermaid({
       name: 'T',
       agents: [{ name: 'a', role }, { name: 'b' }],
       handoffs: [{ from_agent: 'a', to_agent: 'b', condition }],
     })
-    expect(drawn[2]).toBe('  a1["a<br/>a #34;quoted#34; role with #93;--#62; arrows"]')
-    const [, label = ''] = /\|"(.*)"\|/.exec(drawn.at(-1) ?? '') ?? []
+    expect(lines[2]).toBe('  a1["a<br/>a #34;quoted#34; role with #93;--#62; arrows"]')
+    const [, label = ''] = /\|"(.*)"\|/.exec(lines.at(-1) ?? '') ?? []
     expect(label).not.toMatch(/["<>|`[\]{}()]/)
     expect(label.replaceAll(/#\d+;/g, 'x').length).toBeLessThanOrEqual(60)
   })
 
-  test('TF20 a member of two groups is drawn once', () => {
+  test('TF20 a member of two groups is lines once', () => {
     const groups = ['g', 'h'].map((name) => ({ name, kind: 'parallel' as const, members: ['a'] }))
-    const drawn = mermaid({ name: 'T', agents: [{ name: 'a' }], groups })
-    expect(drawn.filter((line) => line.trim() === 'a1["a"]')).toHaveLength(1)
-    expect(drawn).toContain('  a3 -.- a1')
+    const lines = mermaid({ name: 'T', agents: [{ name: 'a' }], groups })
+    expect(lines.filter((line) => line.trim() === 'a1["a"]')).toHaveLength(1)
+    expect(lines).toContain('  a3 -.- a1')
   })
 })

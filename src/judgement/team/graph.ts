@@ -2,14 +2,14 @@ import { entryMember } from './team-members.ts'
 import type { Team, TeamAgent } from './team-schema.ts'
 import { USER } from './team-schema.ts'
 
-/** One who can be handed to. */
+/** A possible target of a handoff. */
 export interface GraphNode {
   name: string
   kind: 'agent' | 'human' | 'team' | 'parallel' | 'consensus'
   role?: string
-  /** Of a group. */
+  /** The members of a group. */
   members?: string[]
-  /** Of a sub-team; a path where its file was not read. */
+  /** The sub-team; its path when the file was not read. */
   team?: TeamGraph | string
 }
 
@@ -22,13 +22,13 @@ export interface GraphEdge {
   approve: boolean
 }
 
-/** A team as it is drawn. */
+/** The graph of a team, for drawing. */
 export interface TeamGraph {
   name: string
   entry: string
   after_work: Team['after_work_behavior']
   nodes: GraphNode[]
-  /** In the order in which they are tried. */
+  /** In the order of evaluation. */
   edges: GraphEdge[]
 }
 
@@ -37,7 +37,7 @@ export function buildTeamGraph(team: Team): TeamGraph {
     ...{ from: handoff.from_agent, to: handoff.to_agent, condition: handoff.condition ?? '' },
     ...{ priority: handoff.priority, approve: handoff.approve },
   }))
-  const joins = team.groups.flatMap(({ name, then }) =>
+  const groupEdges = team.groups.flatMap(({ name, then }) =>
     then === undefined ? [] : [{ from: name, to: then, condition: '', priority: 0, approve: false }],
   )
   return {
@@ -47,32 +47,32 @@ export function buildTeamGraph(team: Team): TeamGraph {
       ...(team.form?.roles ?? []).map(({ name, role }): GraphNode => ({ name, kind: 'agent', role })),
       ...team.groups.map(({ name, kind, members }): GraphNode => ({ name, kind, members })),
     ],
-    edges: [...handoffs, ...joins].toSorted((a, b) => b.priority - a.priority),
+    edges: [...handoffs, ...groupEdges].toSorted((a, b) => b.priority - a.priority),
   }
 }
 
 function agentNode(agent: TeamAgent): GraphNode {
   const { name, kind, role, description, team } = agent
-  const says = role ?? description ?? (agent.uses === undefined ? undefined : `uses ${agent.uses}`)
+  const label = role ?? description ?? (agent.uses === undefined ? undefined : `uses ${agent.uses}`)
   return {
     ...{ name, kind: team === undefined ? kind : 'team' },
-    ...(says === undefined ? undefined : { role: says }),
+    ...(label === undefined ? undefined : { role: label }),
     ...(team === undefined ? undefined : { team: typeof team === 'string' ? team : buildTeamGraph(team) }),
   }
 }
 
-/** Everyone in the order in which work reaches them; who is never reached comes last. */
+/** The nodes in the order in which work reaches them; unreachable nodes come last. */
 export function nodesInFlowOrder({ entry, nodes, edges }: TeamGraph): GraphNode[] {
   const byName = new Map(nodes.map((node) => [node.name, node]))
   const order = new Set<GraphNode>()
-  const waiting = [entry, ...edges.filter(({ from }) => from === USER).map(({ to }) => to)]
-  for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) {
+  const queue = [entry, ...edges.filter(({ from }) => from === USER).map(({ to }) => to)]
+  for (let name = queue.shift(); name !== undefined; name = queue.shift()) {
     const node = byName.get(name)
     if (!node || order.has(node)) continue
     order.add(node)
-    const onward = edges.filter(({ from }) => from === name).map(({ to }) => to)
-    waiting.unshift(...(node.members ?? []))
-    waiting.push(...onward)
+    const targets = edges.filter(({ from }) => from === name).map(({ to }) => to)
+    queue.unshift(...(node.members ?? []))
+    queue.push(...targets)
   }
   return [...new Set([...order, ...nodes])]
 }

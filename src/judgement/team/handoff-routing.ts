@@ -3,14 +3,14 @@ import { conditionLeaves, leafVariables } from '../condition/condition-tree.ts'
 import type { ConditionContext, ConditionResult, PartResult } from '../condition/evaluate-condition.ts'
 import { evaluateCondition } from '../condition/evaluate-condition.ts'
 
-/** A way to hand over. `from` may be `any_agent` or `user`; `to` may be `previous_agent`, `user`, an agent or a group. */
+/** A handoff rule. `from` may be `any_agent` or `user`; `to` may be `previous_agent`, `user`, an agent or a group. */
 export interface HandoffRule {
   from: string
   to: string
   condition: ConditionNode
   condition_text: string
   priority: number
-  /** Its place in the file, which settles ties. */
+  /** Position in the file; breaks ties. */
   index: number
 }
 
@@ -26,7 +26,7 @@ export interface HandoffRuleResult {
 export type RoutingDecision = {
   to: string
   by: 'exact' | 'verdict' | 'model'
-  /** The `index` of the rule that was taken. */
+  /** The `index` of the chosen rule. */
   rule: number
   reason: string
 }
@@ -39,14 +39,14 @@ export interface ConditionVerdict {
 export interface RoutingContext {
   variables: Readonly<Record<string, VariableValue>>
   verdict(leaf: string): ConditionVerdict | undefined
-  /** Nobody is left to be asked: what is still open counts as unknown. */
+  /** No further verdicts are available: open sentences count as unknown. */
   final?: boolean
 }
 
 export interface RoutingResult {
   decision: RoutingDecision | null
   rules: HandoffRuleResult[]
-  /** Semantic leaves that must be known before the decision is certain; empty when it is. */
+  /** Semantic leaves that need a verdict before the decision is certain; empty when it is. */
   open: string[]
 }
 
@@ -54,30 +54,30 @@ const ANY = 'any_agent'
 const USER = 'user'
 
 /**
- * The rules that apply after each one's turn, in the order in which they are tried: priority is global, ties go by file
- * order. After a turn that failed only those apply that speak of errors.
+ * Finds the rules that apply after a turn, in order of evaluation: highest priority first, ties in file order. After a failed
+ * turn only rules that refer to `error_detected` apply.
  */
 export function createRuleLookup(
   rules: readonly HandoffRule[],
 ): (from: string, failed?: boolean) => readonly HandoffRule[] {
-  const own = Map.groupBy(rules, ({ from }) => from)
-  const general = own.get(ANY) ?? []
-  const all = memoize((from) => {
-    // Nobody hands over to itself, and `any_agent` is whoever works: never the person.
-    const forAny = from === USER || from === ANY ? [] : general.filter(({ to }) => to !== from)
-    const ofItsOwn = from === ANY ? [] : (own.get(from) ?? [])
-    return [...ofItsOwn, ...forAny].sort((a, b) => b.priority - a.priority || a.index - b.index)
+  const rulesBySource = Map.groupBy(rules, ({ from }) => from)
+  const anyAgentRules = rulesBySource.get(ANY) ?? []
+  const rulesFrom = memoize((from) => {
+    // An agent never hands off to itself, and `any_agent` never means the user.
+    const general = from === USER || from === ANY ? [] : anyAgentRules.filter(({ to }) => to !== from)
+    const own = from === ANY ? [] : (rulesBySource.get(from) ?? [])
+    return [...own, ...general].sort((a, b) => b.priority - a.priority || a.index - b.index)
   })
-  const ofErrors = memoize((from) => all(from).filter(mentionsErrors))
-  return (from, failed = false) => (failed ? ofErrors(from) : all(from))
+  const errorRulesFrom = memoize((from) => rulesFrom(from).filter(mentionsErrors))
+  return (from, failed = false) => (failed ? errorRulesFrom(from) : rulesFrom(from))
 }
 
-function memoize(make: (from: string) => readonly HandoffRule[]): (from: string) => readonly HandoffRule[] {
-  const made = new Map<string, readonly HandoffRule[]>()
+function memoize(compute: (from: string) => readonly HandoffRule[]): (from: string) => readonly HandoffRule[] {
+  const cache = new Map<string, readonly HandoffRule[]>()
   return (from) => {
-    const known = made.get(from) ?? make(from)
-    made.set(from, known)
-    return known
+    const rules = cache.get(from) ?? compute(from)
+    cache.set(from, rules)
+    return rules
   }
 }
 
@@ -86,21 +86,21 @@ function mentionsErrors({ condition }: HandoffRule): boolean {
 }
 
 /**
- * The first of these rules that holds. A rule above it whose value is unknown is skipped, unless an answer could still
- * make it hold: then nothing is decided and `open` says what has to be known, for all such rules at once.
+ * Chooses the first rule that holds. An unknown rule above it is skipped, unless a verdict could still make it hold: then there
+ * is no decision yet, and `open` lists the sentences to judge, for all such rules at once.
  */
-export function routeHandoff(rules: readonly HandoffRule[], state: RoutingContext): RoutingResult {
-  const tried = rules.map((rule) => ({
+export function routeHandoff(rules: readonly HandoffRule[], context: RoutingContext): RoutingResult {
+  const evaluated = rules.map((rule) => ({
     rule,
-    evaluation: evaluateCondition(rule.condition, toConditionContext(state)),
+    evaluation: evaluateCondition(rule.condition, toConditionContext(context)),
   }))
-  const first = tried.findIndex(({ evaluation }) => evaluation.value === true)
-  const above = first === -1 ? tried : tried.slice(0, first)
-  const open = state.final ? [] : [...new Set(above.flatMap(({ evaluation }) => evaluation.neededForTrue))]
-  const winner = open.length === 0 ? tried[first] : undefined
+  const first = evaluated.findIndex(({ evaluation }) => evaluation.value === true)
+  const above = first === -1 ? evaluated : evaluated.slice(0, first)
+  const open = context.final ? [] : [...new Set(above.flatMap(({ evaluation }) => evaluation.neededForTrue))]
+  const chosen = open.length === 0 ? evaluated[first] : undefined
   return {
-    decision: winner === undefined ? null : toDecision(winner.rule, winner.evaluation, state),
-    rules: tried.map(({ rule: { from, to, priority, index }, evaluation: { value, parts } }) => {
+    decision: chosen === undefined ? null : toDecision(chosen.rule, chosen.evaluation, context),
+    rules: evaluated.map(({ rule: { from, to, priority, index }, evaluation: { value, parts } }) => {
       return { from, to, priority, index, holds: value, parts }
     }),
     open,
@@ -108,8 +108,8 @@ export function routeHandoff(rules: readonly HandoffRule[], state: RoutingContex
 }
 
 const VERDICT_REASONS = {
-  verdict: { true: 'the agent said so', false: 'the agent said it is not so' },
-  model: { true: 'a model judged it so', false: 'a model judged it not so' },
+  verdict: { true: 'the agent judged it true', false: 'the agent judged it false' },
+  model: { true: 'a model judged it true', false: 'a model judged it false' },
 } as const
 
 function toConditionContext({ variables, verdict }: RoutingContext): ConditionContext {
@@ -123,18 +123,18 @@ function toConditionContext({ variables, verdict }: RoutingContext): ConditionCo
   }
 }
 
-function toDecision(rule: HandoffRule, { parts }: ConditionResult, state: RoutingContext): RoutingDecision {
+function toDecision(rule: HandoffRule, { parts }: ConditionResult, context: RoutingContext): RoutingDecision {
   const reasons = parts.filter(({ value }) => value !== 'unknown').map(({ text, reason }) => `${text}: ${reason}`)
   const reason = `"${rule.condition_text}" holds (${reasons.join('; ')})`
-  return { to: rule.to, by: decidedBy(rule, state), rule: rule.index, reason }
+  return { to: rule.to, by: decidedBy(rule, context), rule: rule.index, reason }
 }
 
-/** The least that was needed to make the rule hold: code, the agent's own verdict, or a model's judgement. */
+/** The weakest source that makes the rule hold: exact parts alone, with verdicts of the agent, or with those of a model. */
 function decidedBy({ condition }: HandoffRule, { variables, verdict }: RoutingContext): 'exact' | 'verdict' | 'model' {
   if (evaluateCondition(condition, { variables, verdict: () => undefined }).value === true) return 'exact'
-  const own = (leaf: string) => {
+  const agentVerdict = (leaf: string) => {
     const known = verdict(leaf)
     return known?.by === 'verdict' ? known.value : undefined
   }
-  return evaluateCondition(condition, { variables, verdict: own }).value === true ? 'verdict' : 'model'
+  return evaluateCondition(condition, { variables, verdict: agentVerdict }).value === true ? 'verdict' : 'model'
 }

@@ -10,9 +10,9 @@ import type { Team } from './team-schema.ts'
 import { variableTypes } from './team-variables.ts'
 
 /*
- * A team's handoffs as rules that can be decided.
- * 1. A rule's index is its place in `handoffs`; what a group's `then` says comes after all of them, with priority 0.
- * 2. A condition that does not parse is reported and gives no rule.
+ * Parses the handoffs of a team into rules.
+ * 1. The index of a rule is its position in `handoffs`; the `then` of a group comes after all of them, with priority 0.
+ * 2. A handoff with a malformed condition is reported and yields no rule.
  */
 
 export interface TeamRules {
@@ -22,7 +22,7 @@ export interface TeamRules {
 
 const ALWAYS_TRUE: ConditionNode = { kind: 'constant', text: 'always', value: true }
 
-/** The names that conditions of this team may use. */
+/** The names that conditions of this team may refer to. */
 export function conditionNames(team: Team): ConditionNames {
   return { ...teamMembers(team), variables: [...variableTypes(team).keys()] }
 }
@@ -66,31 +66,31 @@ export function isUnconditional({ condition }: HandoffRule): boolean {
   return condition.kind === 'constant' && condition.value
 }
 
-/** Twice the same rule, or two rules that send the same case to two places at the same priority. */
+/** Reports duplicate rules, and rules with equal source, condition and priority but different targets. */
 function conflictProblems(rules: readonly HandoffRule[]): TeamProblem[] {
   const seen = new Map<string, HandoffRule>()
   return rules.flatMap((rule) => {
-    // What is refused itself wins over nothing.
+    // Rules that are invalid themselves are reported elsewhere.
     if (rule.from === MISSING_NAME || rule.to === MISSING_NAME || rule.from === rule.to) return []
     const when = isUnconditional(rule) ? 'always' : conditionKey(rule)
     const key = JSON.stringify([rule.from, rule.priority, when])
-    const same = JSON.stringify([rule.from, rule.to, when])
-    const twin = seen.get(same)
-    const rival = seen.get(key)
-    seen.set(same, twin ?? rule)
-    seen.set(key, rival ?? rule)
+    const duplicateKey = JSON.stringify([rule.from, rule.to, when])
+    const duplicate = seen.get(duplicateKey)
+    const conflict = seen.get(key)
+    seen.set(duplicateKey, duplicate ?? rule)
+    seen.set(key, conflict ?? rule)
     const field: FieldPath = ['handoffs', rule.index]
-    if (twin) return [teamWarning(field, `says the same as handoff ${twin.index + 1}`, 'remove one of them')]
-    if (!rival) return []
-    const both = `both lead away from '${rule.from}' ${when === 'always' ? 'always' : 'on the same condition'}`
-    const message = `conflicts with handoff ${rival.index + 1}: ${both} with priority ${rule.priority}; '${rival.to}' wins`
+    if (duplicate) return [teamWarning(field, `is the same as handoff ${duplicate.index + 1}`, 'remove one of them')]
+    if (!conflict) return []
+    const both = `both hand off from '${rule.from}' ${when === 'always' ? 'always' : 'on the same condition'}`
+    const message = `conflicts with handoff ${conflict.index + 1}: ${both} with priority ${rule.priority}; '${conflict.to}' wins`
     return [teamWarning([...field, 'to_agent'], message, 'give them different priorities or conditions')]
   })
 }
 
-/** Spelling and blanks do not make another condition. */
+/** Ignores blanks, and case unless the condition compares values. */
 function conditionKey({ condition, condition_text: text }: HandoffRule): string {
-  const quoted = conditionLeaves(condition).some((leaf) => leaf.kind === 'compare')
+  const isCaseSensitive = conditionLeaves(condition).some((leaf) => leaf.kind === 'compare')
   const plain = text.trim().replaceAll(/\s+/g, ' ')
-  return quoted ? plain : plain.toLowerCase()
+  return isCaseSensitive ? plain : plain.toLowerCase()
 }

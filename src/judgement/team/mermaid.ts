@@ -3,15 +3,15 @@ import { isGroupNode, nodesInFlowOrder } from './graph.ts'
 import { ANY_AGENT, PREVIOUS_AGENT, USER } from './team-schema.ts'
 
 /*
- * A team as Mermaid text. Names get ids of our own, and labels are quoted and escaped: what people write in a condition
- * never becomes part of the drawing's syntax.
+ * Renders a team graph as Mermaid text. Nodes get generated ids, and labels are quoted and escaped, which prevents injection of
+ * Mermaid or HTML syntax by names and conditions.
  */
 
 const MAX_LABEL_LENGTH = 60
 
 interface Drawing {
   graph: TeamGraph
-  /** Begins every id, so that a sub-team's names do not meet its parent's. */
+  /** Prefix of every id, so that names of a sub-team do not collide with those of its parent. */
   prefix: string
   margin: string
 }
@@ -26,32 +26,32 @@ function drawGraph(drawing: Drawing): string[] {
   const outside = nodesInFlowOrder(graph).filter((node) => isGroupNode(node) || !inGroups.has(node.name))
   const used = new Set(graph.edges.flatMap(({ from, to }) => [from, to]))
   const special = [USER, ANY_AGENT, PREVIOUS_AGENT].filter((name) => used.has(name) || name === USER)
-  const taken = new Set<string>()
+  const drawn = new Set<string>()
   return [
     ...special.map((name) => `${margin}${nodeId(drawing, name)}([${escapeLabel(name.replace('_', ' '))}])`),
-    ...outside.flatMap((node) => nodeLines(drawing, node, taken)),
+    ...outside.flatMap((node) => nodeLines(drawing, node, drawn)),
     `${margin}${nodeId(drawing, USER)} --> ${nodeId(drawing, graph.entry)}`,
     ...graph.edges.map((edge) => edgeLine(drawing, edge)),
   ]
 }
 
-function nodeLines(drawing: Drawing, node: GraphNode, taken: Set<string>): string[] {
+function nodeLines(drawing: Drawing, node: GraphNode, drawn: Set<string>): string[] {
   const { graph, margin } = drawing
   const id = nodeId(drawing, node.name)
   const text = node.role === undefined ? node.name : `${node.name}\n${truncateLabel(node.role)}`
   if (isGroupNode(node)) {
-    const mine = (node.members ?? []).filter((name) => !taken.has(name))
-    for (const name of mine) taken.add(name)
-    const members = graph.nodes.filter(({ name }) => mine.includes(name))
+    const newMembers = (node.members ?? []).filter((name) => !drawn.has(name))
+    for (const name of newMembers) drawn.add(name)
+    const members = graph.nodes.filter(({ name }) => newMembers.includes(name))
     const inner = { ...drawing, margin: `${margin}  ` }
-    // Mermaid draws a node in one place; a member of a second group is tied to it instead.
-    const elsewhere = (node.members ?? []).filter((name) => !mine.includes(name))
+    // Mermaid draws a node in one subgraph only; a member of a second group is linked to it instead.
+    const shared = (node.members ?? []).filter((name) => !newMembers.includes(name))
     return [
       `${margin}subgraph ${id}[${escapeLabel(`${node.name} (${node.kind})`)}]`,
-      ...members.flatMap((member) => nodeLines(inner, member, taken)),
-      ...(mine.length === 0 ? [`${margin}  ${id}x[${escapeLabel(elsewhere.join(', '))}]`] : []),
+      ...members.flatMap((member) => nodeLines(inner, member, drawn)),
+      ...(newMembers.length === 0 ? [`${margin}  ${id}x[${escapeLabel(shared.join(', '))}]`] : []),
       `${margin}end`,
-      ...elsewhere.map((name) => `${margin}${id} -.- ${nodeId(drawing, name)}`),
+      ...shared.map((name) => `${margin}${id} -.- ${nodeId(drawing, name)}`),
     ]
   }
   if (typeof node.team === 'object') {
@@ -67,12 +67,12 @@ function nodeLines(drawing: Drawing, node: GraphNode, taken: Set<string>): strin
 }
 
 function edgeLine(drawing: Drawing, { from, to, condition, priority, approve }: GraphEdge): string {
-  const facts = [
+  const labels = [
     ...(condition === '' ? [] : [truncateLabel(condition)]),
     ...(priority > 1 ? [`priority ${priority}`] : []),
-    ...(approve ? ['approved by a person'] : []),
+    ...(approve ? ['needs approval'] : []),
   ]
-  const text = facts.length > 0 ? `|${escapeLabel(facts.join('\n'))}|` : ''
+  const text = labels.length > 0 ? `|${escapeLabel(labels.join('\n'))}|` : ''
   return `${drawing.margin}${nodeId(drawing, from)} -->${text} ${nodeId(drawing, to)}`
 }
 
@@ -86,8 +86,8 @@ function truncateLabel(text: string): string {
   return plain.length > MAX_LABEL_LENGTH ? `${plain.slice(0, MAX_LABEL_LENGTH - 1).trimEnd()}…` : plain
 }
 
-/** Quoted for Mermaid: everything that it, or the page that shows it, would read as markup is a character reference. */
+/** Replaces every character that Mermaid or HTML would parse as markup by a character reference. */
 function escapeLabel(text: string): string {
-  const safe = text.replaceAll(/[#&"<>`\\|{}[\]()]/g, (sign) => `#${sign.codePointAt(0)};`)
-  return `"${safe.replaceAll('\n', '<br/>')}"`
+  const escaped = text.replaceAll(/[#&"<>`\\|{}[\]()]/g, (character) => `#${character.codePointAt(0)};`)
+  return `"${escaped.replaceAll('\n', '<br/>')}"`
 }

@@ -6,20 +6,24 @@ import type { Team } from './team-schema.ts'
 import { systemVariableTypes } from './team-variables.ts'
 
 /**
- * `name=value` pairs as variables of a team, each of the type that the team gives it. What only the runtime sets can be
- * supposed; where it cannot be set it is not named among the known ones.
+ * Parses `name=value` pairs by the types of the team's variables. System variables can be assumed in an explanation but not
+ * set in a run: `listSystemVariables: false` leaves them out of the known names in an error.
  */
-export function parseAssignments(team: Team, pairs: readonly string[], supposed = true): Record<string, VariableValue> {
+export function parseAssignments(
+  team: Team,
+  pairs: readonly string[],
+  listSystemVariables = true,
+): Record<string, VariableValue> {
   const settable = settableVariables(team)
   const types = new Map([...settable, ...systemVariableTypes(team)])
-  const known = [...(supposed ? types : settable).keys()]
+  const known = [...(listSystemVariables ? types : settable).keys()]
   return Object.fromEntries(
     pairs.map((pair) => {
-      const at = pair.indexOf('=')
-      const name = pair.slice(0, at).trim()
-      if (at < 1 || name === '') throw invalidAssignment(pair)
+      const separator = pair.indexOf('=')
+      const name = pair.slice(0, separator).trim()
+      if (separator < 1 || name === '') throw invalidAssignment(pair)
       if (!types.has(name)) throw unknownNameError('invalid_input', { kind: 'variable', name, known })
-      return [name, parseTypedValue(name, pair.slice(at + 1), types.get(name))]
+      return [name, parseTypedValue(name, pair.slice(separator + 1), types.get(name))]
     }),
   )
 }
@@ -27,8 +31,8 @@ export function parseAssignments(team: Team, pairs: readonly string[], supposed 
 function parseTypedValue(name: string, text: string, type: VariableType | undefined): VariableValue {
   const value = type === 'string' ? stripQuotes(text) : inferValue(text)
   if (type === undefined || typeof value === type) return value
-  throw new TroupeError('invalid_input', `'${name}' is a ${type}, and '${text}' is not`, {
-    hint: type === 'number' ? `such as ${name}=5` : `${name}=true or ${name}=false`,
+  throw new TroupeError('invalid_input', `the variable '${name}' must be a ${type}, not '${text}'`, {
+    hint: type === 'number' ? `for example ${name}=5` : `write ${name}=true or ${name}=false`,
     alternatives: type === 'boolean' ? ['true', 'false'] : [],
   })
 }
@@ -41,13 +45,13 @@ function inferValue(text: string): VariableValue {
   return NUMBER.test(plain) && Number.isFinite(Number(plain)) ? Number(plain) : stripQuotes(text)
 }
 
-/** `"5"` is a text, where 5 alone would be a number. */
+/** `"5"` is text, while 5 is a number. */
 function stripQuotes(text: string): string {
   return /^(["'])([\s\S]*)\1$/.exec(text.trim())?.[2] ?? text
 }
 
 function invalidAssignment(pair: string): TroupeError {
-  return new TroupeError('invalid_input', `--set ${pair}: a variable and its value are needed`, {
-    hint: 'such as --set word_count=1200',
+  return new TroupeError('invalid_input', `--set ${pair} must be NAME=VALUE`, {
+    hint: 'for example --set word_count=1200',
   })
 }

@@ -7,20 +7,20 @@ import type { Team } from './team-schema.ts'
 import { allowedKeysAt, teamSchema } from './team-schema.ts'
 
 /*
- * Data of unknown origin as a team. Keys that are not ours are left out and reported; values of the wrong kind are errors.
- * 1. What comes in is never changed.
- * 2. `draft` is there whenever the rest can still be checked, so that one reading reports everything that is wrong.
+ * Parses untrusted data as a team. Unknown keys are ignored with a warning; values of the wrong type are errors.
+ * 1. The input is never modified.
+ * 2. `draft` is set whenever the rest can still be checked, so that one pass reports all problems.
  */
 
-/** Stands in a draft for a text that is missing; nobody can be called like this. */
+/** Placeholder for a missing text in a draft; not a valid name. */
 export const MISSING_NAME = '\u0000'
-/** Begins the name of one whose own name is wrong: who is mentioned may be meant for it. */
+/** Prefix of a placeholder name for an entry with an invalid name; a reference may mean that entry. */
 export const UNNAMED_PREFIX = 'unnamed_entry_'
 
 export interface ParsedTeam {
-  /** The team, when nothing is wrong with its shape. */
+  /** The team, when it matches the schema. */
   team?: Team
-  /** The team with what is wrong left out. */
+  /** The team without its invalid parts. */
   draft?: Team
   problems: TeamProblem[]
 }
@@ -28,49 +28,42 @@ export interface ParsedTeam {
 type Issue = z.core.$ZodIssue
 type Data = Record<string | number, unknown>
 
-/** A hostile file could have a mistake in each of its million bytes. */
+/** Bounds the report of a hostile file. */
 const MAX_PROBLEMS = 100
 
 export function parseTeam(value: unknown): ParsedTeam {
-  if (!isRecord(value)) return { problems: [teamError([], `a team is a map of keys, not ${describeValue(value)}`)] }
+  if (!isRecord(value)) return { problems: [teamError([], `a team must be a map, not ${describeValue(value)}`)] }
   const data = structuredClone(value)
-  const unknown = [...protoKeyProblems(data), ...removeUnknownKeys(data)]
-  const read = teamSchema.safeParse(data)
-  if (read.success) {
-    const whole = unknown.every(({ severity }) => severity !== 'error')
-    return { ...(whole ? { team: read.data } : undefined), draft: read.data, problems: unknown }
+  const keyProblems = [...protoKeyProblems(data), ...removeUnknownKeys(data)]
+  const parsed = teamSchema.safeParse(data)
+  if (parsed.success) {
+    const isValid = keyProblems.every(({ severity }) => severity !== 'error')
+    return { ...(isValid ? { team: parsed.data } : undefined), draft: parsed.data, problems: keyProblems }
   }
-  const issues = flattenUnionIssues(read.error.issues, data)
+  const issues = flattenUnionIssues(parsed.error.issues, data)
   const problems = issues.slice(0, MAX_PROBLEMS).map((issue) => toTeamProblem(issue, valueAt(data, issuePath(issue))))
   for (const issue of issues) repairDraft(data, issuePath(issue))
-  const again = teamSchema.safeParse(data)
-  return { ...(again.success ? { draft: again.data } : undefined), problems: [...unknown, ...problems] }
+  const repaired = teamSchema.safeParse(data)
+  return { ...(repaired.success ? { draft: repaired.data } : undefined), problems: [...keyProblems, ...problems] }
 }
 
-/** Nobody could use such a variable: a schema passes over the key without a word. */
+/** The schema drops this key silently (prototype pollution), so it is reported here. */
 const PROTO_KEY = '__proto__'
 
 function protoKeyProblems(value: unknown, field: FieldPath = []): TeamProblem[] {
   if (!isObject(value)) return []
+  const message = `'${PROTO_KEY}' is not allowed as a key`
   const own = Object.hasOwn(value, PROTO_KEY)
-  const found = own
-    ? [
-        {
-          ...teamError([...field, PROTO_KEY], `nothing can be called '${PROTO_KEY}'`, 'use another name'),
-          key: true as const,
-        },
-      ]
+    ? [{ ...teamError([...field, PROTO_KEY], message, 'use another name'), key: true as const }]
     : []
-  const inside = Object.entries(value).filter(([key]) => key !== PROTO_KEY)
-  return [
-    ...found,
-    ...inside.flatMap(([key, each]) => protoKeyProblems(each, [...field, Array.isArray(value) ? Number(key) : key])),
-  ]
+  const entries = Object.entries(value).filter(([key]) => key !== PROTO_KEY)
+  const toPart = (key: string) => (Array.isArray(value) ? Number(key) : key)
+  return [...own, ...entries.flatMap(([key, entry]) => protoKeyProblems(entry, [...field, toPart(key)]))]
 }
 
 function removeUnknownKeys(data: Data): TeamProblem[] {
   const issues = flattenUnionIssues(teamSchema.safeParse(data).error?.issues ?? [], data)
-  const found = issues.flatMap((issue) => {
+  const problems = issues.flatMap((issue) => {
     if (issue.code !== 'unrecognized_keys') return []
     const field = issuePath(issue)
     const holder = valueAt(data, field)
@@ -79,42 +72,42 @@ function removeUnknownKeys(data: Data): TeamProblem[] {
       return unknownKeyProblem(field, key)
     })
   })
-  return found.slice(0, MAX_PROBLEMS)
+  return problems.slice(0, MAX_PROBLEMS)
 }
 
 function unknownKeyProblem(field: FieldPath, key: string): TeamProblem {
   const known = nearestNames(key, allowedKeysAt(field))
-  const meant = didYouMean(key, known)
-  const hint = known[0] === undefined ? undefined : `${meant === '' ? '' : `${meant} `}known: ${known.join(', ')}`
-  return { ...teamWarning([...field, key], `unknown key '${key}' is left out`, hint), key: true }
+  const suggestion = didYouMean(key, known)
+  const hint = known[0] === undefined ? undefined : `${suggestion && `${suggestion} `}known: ${known.join(', ')}`
+  return { ...teamWarning([...field, key], `unknown key '${key}' is ignored`, hint), key: true }
 }
 
-/** What is wrong inside a sub-team, instead of "neither a path nor a team". */
+/** Replaces "neither a path nor a team" by the problems inside a sub-team. */
 function flattenUnionIssues(issues: readonly Issue[], data: Data): Issue[] {
   return issues.flatMap((issue) => {
     const field = issuePath(issue)
     if (issue.code !== 'invalid_union' || field.at(-1) !== 'team' || !isRecord(valueAt(data, field))) return [issue]
-    const asTeam = issue.errors.at(-1) ?? []
-    const inside = asTeam.map((each) => ({ ...each, path: [...issue.path, ...each.path] }) as Issue)
-    return flattenUnionIssues(inside, data)
+    const teamIssues = issue.errors.at(-1) ?? []
+    const nested = teamIssues.map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] }) as Issue)
+    return flattenUnionIssues(nested, data)
   })
 }
 
-/** What was wrong is left out; where something has to be, what names nothing stands for it. */
+/** Removes the invalid field, or replaces a required one by a placeholder. */
 function repairDraft(data: Data, field: FieldPath): void {
   const [list = '', index = 0, key] = field
   const entries = valueAt(data, [list])
   if (field.length < 2 || typeof index !== 'number' || !Array.isArray(entries)) {
-    // Without them every name would look undefined: a draft that does not parse is none.
+    // Without these, every reference would look unknown: make the draft fail instead.
     if (['name', 'agents', 'groups', 'form'].includes(String(list))) data[list] = MISSING_NAME
     else if (field.length > 1 && isRecord(entries)) delete entries[index]
     else delete data[list]
     return
   }
-  const neutral = placeholderEntry(String(list), index)
+  const placeholder = placeholderEntry(String(list), index)
   const entry: unknown = entries[index]
-  if (key === undefined || !isRecord(entry)) entries[index] = neutral
-  else if (key in neutral) entry[key] = neutral[key]
+  if (key === undefined || !isRecord(entry)) entries[index] = placeholder
+  else if (key in placeholder) entry[key] = placeholder[key]
   else delete entry[key]
 }
 
@@ -125,7 +118,7 @@ function placeholderEntry(list: string, index: number): Data {
 }
 
 export function valueAt(value: unknown, field: FieldPath): unknown {
-  return field.reduce<unknown>((inside, part) => (isObject(inside) ? inside[part] : undefined), value)
+  return field.reduce<unknown>((parent, part) => (isObject(parent) ? parent[part] : undefined), value)
 }
 
 function isRecord(value: unknown): value is Data {

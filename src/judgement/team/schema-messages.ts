@@ -5,12 +5,12 @@ import { teamError } from './team-problem.ts'
 
 type Issue = z.core.$ZodIssue
 
-/** What a schema says about a value, in the words of people who write team files. */
+/** Converts a schema issue into a message for authors of team files. */
 export function toTeamProblem(issue: Issue, value: unknown): TeamProblem {
   const field = issuePath(issue)
   const label = describePath(field)
   if (issue.code === 'invalid_key') {
-    return { ...teamError(field, `'${field.at(-1)}' ${issue.issues[0]?.message ?? 'is no key'}`), key: true }
+    return { ...teamError(field, `'${field.at(-1)}' ${issue.issues[0]?.message ?? 'is not a valid key'}`), key: true }
   }
   if (value === undefined) return teamError(field.slice(0, -1), `${label} is missing`)
   if (value === null) return teamError(field, `${label} is empty`)
@@ -19,7 +19,7 @@ export function toTeamProblem(issue: Issue, value: unknown): TeamProblem {
   if (issue.code === 'too_small' || issue.code === 'too_big') return teamError(field, `${label} ${describeSize(issue)}`)
   const expected = describeExpected(issue)
   if (expected === undefined) return teamError(field, `${label}: ${issue.message}`)
-  return teamError(field, `${label} has to be ${expected}, not ${describeValue(value)}`, quotingHint(issue, value))
+  return teamError(field, `${label} must be ${expected}, not ${describeValue(value)}`, quotingHint(issue, value))
 }
 
 export function issuePath(issue: Issue): FieldPath {
@@ -41,26 +41,26 @@ function invalidChoiceProblem(issue: Issue & { code: 'invalid_value' }, value: u
   return teamError(field, `${describePath(field)} cannot be ${formatExcerpt(value)}`, hint)
 }
 
-/** Those that begin alike, if there are any: a long word is further from its beginning than from another short word. */
+/** Prefers values with the same prefix: edit distance alone favours short words. */
 function withSamePrefix(value: string, values: readonly string[]): readonly string[] {
-  const beginning = value.slice(0, 2).toLowerCase()
-  const found = values.filter((each) => each.startsWith(beginning))
-  return found.length > 0 ? found : values
+  const prefix = value.slice(0, 2).toLowerCase()
+  const matching = values.filter((candidate) => candidate.startsWith(prefix))
+  return matching.length > 0 ? matching : values
 }
 
 function quotingHint(issue: Issue, value: unknown): string | undefined {
   if (issue.code !== 'invalid_type' || issue.expected !== 'string') return undefined
   if (typeof value === 'number' || typeof value === 'boolean') return `write it in quotes: "${value}"`
-  return typeof value === 'object' ? 'a text that begins with { or [ has to stand in quotes' : undefined
+  return typeof value === 'object' ? 'put text that begins with { or [ in quotes' : undefined
 }
 
 function describeSize(issue: Issue & { code: 'too_small' | 'too_big' }): string {
   if (issue.code === 'too_small') {
     if (issue.origin !== 'number' && issue.origin !== 'int') return 'is empty'
-    return `has to be ${issue.inclusive ? 'at least' : 'above'} ${issue.minimum}`
+    return `must be ${issue.inclusive ? 'at least' : 'above'} ${issue.minimum}`
   }
   if (issue.origin === 'string') return `is longer than ${issue.maximum} characters`
-  return `has to be ${issue.inclusive ? 'at most' : 'below'} ${issue.maximum}`
+  return `must be ${issue.inclusive ? 'at most' : 'below'} ${issue.maximum}`
 }
 
 const TYPE_LABELS: Readonly<Record<string, string>> = {

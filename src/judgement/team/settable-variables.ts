@@ -5,19 +5,18 @@ import type { Team } from './team-schema.ts'
 import { systemVariableTypes, variableTypes } from './team-variables.ts'
 
 /**
- * The variables that people, and a team above, may give to a team, with their types where it says them: those that it
- * sets, those that its conditions speak of, and the same of teams within it.
+ * The variables that a person or a parent team may set, with their declared types: those that the team sets, those in its
+ * conditions, and those of its sub-teams. System variables are excluded.
  */
 export function settableVariables(team: Team): Map<string, VariableType | undefined> {
-  const own = variableTypes(team)
-  const used = parseHandoffRules(team).rules.flatMap(conditionVariables)
-  const within = team.agents.flatMap(({ team: inner }) =>
+  const settable = new Map<string, VariableType | undefined>(variableTypes(team))
+  const inConditions = parseHandoffRules(team).rules.flatMap(conditionVariables)
+  const inSubTeams = team.agents.flatMap(({ team: inner }) =>
     typeof inner === 'object' ? [...settableVariables(inner)] : [],
   )
-  const found = new Map<string, VariableType | undefined>(own)
-  for (const [name, type] of [...used.map((each) => [each, undefined] as const), ...within]) {
-    if (found.get(name) === undefined) found.set(name, type)
+  for (const [name, type] of [...inConditions.map((variable) => [variable, undefined] as const), ...inSubTeams]) {
+    if (settable.get(name) === undefined) settable.set(name, type)
   }
-  for (const name of systemVariableTypes(team).keys()) found.delete(name)
-  return found
+  for (const name of systemVariableTypes(team).keys()) settable.delete(name)
+  return settable
 }

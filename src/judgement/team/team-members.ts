@@ -5,23 +5,23 @@ import { teamError, teamWarning } from './team-problem.ts'
 import type { Team, TeamAgent, TeamGroup } from './team-schema.ts'
 import { ANY_AGENT, PREVIOUS_AGENT, reservedNames, TEAM, USER } from './team-schema.ts'
 
-/** Everyone a team has, by the names its conditions and handoffs use. */
+/** The names of the agents and groups of a team. */
 export interface TeamMembers {
   agents: string[]
   groups: string[]
 }
 
 export function teamMembers(team: Team): TeamMembers {
-  const formed = team.form?.roles.map(({ name }) => name) ?? []
-  return { agents: [...team.agents.map(({ name }) => name), ...formed], groups: team.groups.map(({ name }) => name) }
+  const roles = team.form?.roles.map(({ name }) => name) ?? []
+  return { agents: [...team.agents.map(({ name }) => name), ...roles], groups: team.groups.map(({ name }) => name) }
 }
 
-/** Who begins when nobody else is asked for. */
+/** The agent or group that starts. */
 export function entryMember(team: Team): string | undefined {
   return team.entry ?? teamMembers(team).agents[0]
 }
 
-/** Whether the parts of a team fit together: each name is there once, and each one that is mentioned is there. */
+/** Checks that names are unique and that every referenced agent and group exists. */
 export function memberProblems(team: Team, roster?: readonly string[]): TeamProblem[] {
   const { agents, groups } = teamMembers(team)
   const everyone = [...agents, ...groups]
@@ -43,31 +43,41 @@ export function memberProblems(team: Team, roster?: readonly string[]): TeamProb
       ...unknownReference(['handoffs', index, 'from_agent'], from, [...everyone, ANY_AGENT, USER]),
       ...unknownReference(['handoffs', index, 'to_agent'], to, [...everyone, PREVIOUS_AGENT, USER]),
       ...(from === to && from !== MISSING_NAME
-        ? [teamError(['handoffs', index, 'to_agent'], `'${to}' cannot hand to itself`, selfHint(to, everyone))]
+        ? [
+            teamError(
+              ['handoffs', index, 'to_agent'],
+              `'${to}' cannot hand off to itself`,
+              selfHandoffHint(to, everyone),
+            ),
+          ]
         : []),
     ]),
   ]
 }
 
-function selfHint(name: string, everyone: readonly string[]): string {
-  const others = everyone.filter((each) => each !== name)
-  return `after_work_behavior: continue keeps an agent at work; others: ${[...others, USER].join(', ')}`
+function selfHandoffHint(name: string, everyone: readonly string[]): string {
+  const others = everyone.filter((other) => other !== name)
+  return `use after_work_behavior: continue to keep an agent working; others: ${[...others, USER].join(', ')}`
 }
 
-function duplicateNames(team: Team): TeamProblem[] {
-  const places: [string, FieldPath][] = [
+/** All agents, roles and groups with the fields of their names. */
+export function memberNameFields(team: Team): [name: string, field: FieldPath][] {
+  return [
     ...team.agents.map(({ name }, index): [string, FieldPath] => [name, ['agents', index, 'name']]),
     ...(team.form?.roles ?? []).map(({ name }, index): [string, FieldPath] => [name, ['form', 'roles', index, 'name']]),
     ...team.groups.map(({ name }, index): [string, FieldPath] => [name, ['groups', index, 'name']]),
   ]
+}
+
+function duplicateNames(team: Team): TeamProblem[] {
   const seen = new Set<string>()
-  return places.flatMap(([name, field]) => {
+  return memberNameFields(team).flatMap(([name, field]) => {
     if ((reservedNames as readonly string[]).includes(name)) {
-      const user = name === TEAM ? 'summaries of the conversation' : 'handoffs'
-      return [teamError(field, `nobody can be called '${name}': ${user} use this name`)]
+      const purpose = name === TEAM ? 'summaries of the conversation' : 'handoffs'
+      return [teamError(field, `the name '${name}' is reserved for ${purpose}`)]
     }
     if (seen.has(name))
-      return [teamError(field, `'${name}' is there already`, 'each agent and group needs a name of its own')]
+      return [teamError(field, `the name '${name}' is already used`, 'give each agent and group a unique name')]
     seen.add(name)
     return []
   })
@@ -75,7 +85,7 @@ function duplicateNames(team: Team): TeamProblem[] {
 
 function unknownReference(field: FieldPath, name: string | undefined, known: readonly string[]): TeamProblem[] {
   if (name === undefined || name === MISSING_NAME || known.includes(name)) return []
-  if (known.some((each) => each.startsWith(UNNAMED_PREFIX))) return []
+  if (known.some((candidate) => candidate.startsWith(UNNAMED_PREFIX))) return []
   const [first, ...others] = nearestNames(name, known)
   const list = [first, ...others].slice(0, 8).join(', ')
   return [teamError(field, `no agent or group '${name}'; known: ${list}`, `did you mean '${first}'?`)]
@@ -84,9 +94,7 @@ function unknownReference(field: FieldPath, name: string | undefined, known: rea
 function agentProblems(agent: TeamAgent, field: FieldPath, roster: readonly string[] | undefined): TeamProblem[] {
   const problems: TeamProblem[] = []
   if (agent.uses !== undefined && agent.team !== undefined) {
-    problems.push(
-      teamError([...field, 'team'], "an agent is either one of the roster ('uses') or a team ('team'), not both"),
-    )
+    problems.push(teamError([...field, 'team'], "an agent cannot have both 'uses' and 'team'"))
   }
   if (agent.uses !== undefined && roster && !roster.includes(agent.uses)) {
     const [first, ...others] = nearestNames(agent.uses, roster)
@@ -96,62 +104,63 @@ function agentProblems(agent: TeamAgent, field: FieldPath, roster: readonly stri
   }
   const unused = unusedKeys(agent)
   for (const key of unused.keys)
-    problems.push({ ...teamWarning([...field, key], `'${key}' means nothing for ${unused.why}`), key: true })
+    problems.push({ ...teamWarning([...field, key], `'${key}' has no effect for ${unused.kind}`), key: true })
   return problems
 }
 
 const MODEL_AGENT_KEYS = ['instructions', 'model', 'temperature', 'tools', 'exclude_tools'] as const
 
-function unusedKeys(agent: TeamAgent): { keys: string[]; why: string } {
-  const written = MODEL_AGENT_KEYS.filter((key) => agent[key] !== undefined)
+function unusedKeys(agent: TeamAgent): { keys: string[]; kind: string } {
+  const modelKeys = MODEL_AGENT_KEYS.filter((key) => agent[key] !== undefined)
   if (agent.kind === 'human') {
-    const also = (['uses', 'team'] as const).filter((key) => agent[key] !== undefined)
-    return { keys: [...written, ...also], why: 'a human agent' }
+    const otherKeys = (['uses', 'team'] as const).filter((key) => agent[key] !== undefined)
+    return { keys: [...modelKeys, ...otherKeys], kind: 'a human agent' }
   }
-  return agent.team === undefined ? { keys: [], why: '' } : { keys: [...written], why: 'a team' }
+  return agent.team === undefined ? { keys: [], kind: '' } : { keys: [...modelKeys], kind: 'a team' }
 }
 
 type KnownMembers = { agents: readonly string[]; everyone: readonly string[] }
 
 function groupProblems(group: TeamGroup, field: FieldPath, { agents, everyone }: KnownMembers): TeamProblem[] {
   const problems = group.members.flatMap((member, index) => {
-    const at = [...field, 'members', index]
-    if (group.members.indexOf(member) < index) return [teamWarning(at, `'${member}' is a member already`)]
-    return unknownReference(at, member, agents)
+    const memberField = [...field, 'members', index]
+    if (group.members.indexOf(member) < index) return [teamWarning(memberField, `'${member}' is listed more than once`)]
+    return unknownReference(memberField, member, agents)
   })
   problems.push(...unknownReference([...field, 'then'], group.then, [...everyone, PREVIOUS_AGENT, USER]))
-  if (group.then === group.name) problems.push(teamError([...field, 'then'], `'${group.name}' cannot hand to itself`))
+  if (group.then === group.name)
+    problems.push(teamError([...field, 'then'], `'${group.name}' cannot hand off to itself`))
   for (const member of Object.keys(group.weights ?? {})) {
     problems.push(...unknownReference([...field, 'weights', member], member, group.members))
   }
   if (group.kind === 'consensus') return problems
-  const idle = (['synthesis', 'threshold', 'weights'] as const).filter((key) => group[key] !== undefined)
+  const unused = (['synthesis', 'threshold', 'weights'] as const).filter((key) => group[key] !== undefined)
   return [
     ...problems,
-    ...idle.map((key) => ({
+    ...unused.map((key) => ({
       ...teamWarning(
         [...field, key],
-        `'${key}' means nothing for a parallel group`,
-        'kind: consensus makes one answer of all',
+        `'${key}' has no effect for a parallel group`,
+        'use kind: consensus to combine the answers',
       ),
       key: true as const,
     })),
   ]
 }
 
-/** Those who are to agree are asked for their answer alone: there is nobody who could answer for a person or a team. */
+/** Members of a consensus group are asked for one answer in a single session, which a person or a sub-team cannot give. */
 function consensusMemberProblems(team: Team, group: TeamGroup, field: FieldPath): TeamProblem[] {
   if (group.kind !== 'consensus') return []
   return group.members.flatMap((member, index) => {
     const entry = team.agents.find(({ name }) => name === member)
-    const at = [...field, index]
-    const other = entry?.kind === 'human' ? 'a person' : entry?.team === undefined ? undefined : 'a team'
-    const hint = 'kind: parallel lets everybody work, and an agent can make one of their answers'
-    if (other) return [teamError(at, `a consensus group has agents only; '${member}' is ${other}`, hint)]
+    const memberField = [...field, index]
+    const kind = entry?.kind === 'human' ? 'a person' : entry?.team === undefined ? undefined : 'a team'
+    const hint = 'use kind: parallel, and let an agent combine the answers'
+    if (kind) return [teamError(memberField, `a consensus group can have agents only; '${member}' is ${kind}`, hint)]
     const outputs = Object.keys(entry?.outputs ?? {})
     if (outputs.length === 0 || isUsedElsewhere(team, member)) return []
-    const unset = `'${member}' sets no variables in a consensus group: ${outputs.join(', ')}`
-    return [teamWarning(at, unset, 'kind: parallel keeps what each member sets; or let the one that comes next set it')]
+    const message = `'${member}' sets no variables in a consensus group: ${outputs.join(', ')}`
+    return [teamWarning(memberField, message, 'use kind: parallel, or let the next agent set them')]
   })
 }
 

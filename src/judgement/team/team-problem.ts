@@ -1,14 +1,14 @@
-/** Where something stands in a team: `['handoffs', 2, 'condition']`. */
+/** The path of a field in a team: `['handoffs', 2, 'condition']`. */
 export type FieldPath = readonly (string | number)[]
 
-/** What is wrong with a team. An error keeps it from working as written; a warning says what was made of it. */
+/** A problem of a team. With an error the team cannot run; a warning reports a probable mistake. */
 export interface TeamProblem {
   severity: 'error' | 'warning'
   message: string
   field: FieldPath
-  /** How far into the text at this place. */
+  /** Offset in the text of the field. */
   offset?: number
-  /** It is the key at this place that is wrong, not its value. */
+  /** The key of the field is wrong, not its value. */
   key?: true
   hint?: string
 }
@@ -21,7 +21,7 @@ export function teamWarning(field: FieldPath, message: string, hint?: string): T
   return { severity: 'warning', message, field, ...(hint === undefined ? undefined : { hint }) }
 }
 
-/** `handoffs[2].condition`, as people write it. */
+/** Formats a path as `handoffs[2].condition`. */
 export function formatFieldPath(field: FieldPath): string {
   return field.map((part, index) => (typeof part === 'number' ? `[${part}]` : index > 0 ? `.${part}` : part)).join('')
 }

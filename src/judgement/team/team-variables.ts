@@ -7,19 +7,19 @@ import { teamError } from './team-problem.ts'
 import type { Team } from './team-schema.ts'
 import { USER } from './team-schema.ts'
 
-/** The variables that configuration and agents set, with their types. */
+/** The variables in `context_variables` and in the `outputs` of agents, with their types. */
 export function variableTypes(team: Team): Map<string, VariableType> {
   const types = new Map<string, VariableType>()
   for (const { name, type } of variableSetters(team)) if (!types.has(name)) types.set(name, type)
   return types
 }
 
-/** Variables that the runtime sets, with their types. */
+/** The variables that the runtime sets, with their types. */
 export function systemVariableTypes(team: Team): Map<string, VariableType> {
   return systemVariables(teamMembers(team))
 }
 
-/** Configured values that no agent sets: they keep their value, unless a person changes it. */
+/** `context_variables` that no agent sets: constant unless a person changes them. */
 export function constantVariables(team: Team): Map<string, VariableValue> {
   const set = new Set(team.agents.flatMap(({ outputs }) => Object.keys(outputs ?? {})))
   return new Map(Object.entries(team.context_variables).filter(([name]) => !set.has(name)))
@@ -29,19 +29,20 @@ interface Setter {
   name: string
   type: VariableType
   field: FieldPath
-  where: string
+  /** For messages: "in context_variables". */
+  origin: string
 }
 
 function variableSetters(team: Team): Setter[] {
   return [
     ...Object.entries(team.context_variables).map(([name, value]) => ({
       ...{ name, type: typeof value as VariableType },
-      ...{ field: ['context_variables', name], where: 'in context_variables' },
+      ...{ field: ['context_variables', name], origin: 'in context_variables' },
     })),
     ...team.agents.flatMap((agent, index) =>
       Object.entries(agent.outputs ?? {}).map(([name, type]) => ({
         ...{ name, type },
-        ...{ field: ['agents', index, 'outputs', name], where: `from '${agent.name}'` },
+        ...{ field: ['agents', index, 'outputs', name], origin: `in the outputs of '${agent.name}'` },
       })),
     ),
   ]
@@ -49,26 +50,27 @@ function variableSetters(team: Team): Setter[] {
 
 const KEYWORDS: ReadonlySet<string> = new Set(['and', 'or', 'not', 'true', 'false'])
 
-/** A variable has one type, and what the runtime sets is not for others to set. */
+/** Checks that each variable has one type and does not redefine a system variable or keyword. */
 export function variableProblems(team: Team): TeamProblem[] {
   const system = systemVariableTypes(team)
   const first = new Map<string, Setter>()
   return variableSetters(team).flatMap((setter) => {
     const { name, type, field } = setter
     if (system.has(name))
-      return [{ ...teamError(field, `'${name}' is set by Troupe itself`, 'use another name'), key: true }]
+      return [{ ...teamError(field, `'${name}' is a system variable`, 'use another name'), key: true }]
     if (KEYWORDS.has(name.toLowerCase())) {
-      const message = `'${name}' means something else in conditions: no variable can be called like this`
+      const message = `'${name}' is a keyword of conditions and cannot be a variable name`
       return [{ ...teamError(field, message, 'use another name'), key: true }]
     }
-    const before = first.get(name)
-    if (!before) first.set(name, setter)
-    if (!before || before.type === type) return []
-    return [teamError(field, `'${name}' is a ${type} here and a ${before.type} ${before.where}`, 'give it one type')]
+    const earlier = first.get(name)
+    if (!earlier) first.set(name, setter)
+    if (!earlier || earlier.type === type) return []
+    const message = `'${name}' is a ${type} here and a ${earlier.type} ${earlier.origin}`
+    return [teamError(field, message, 'use the same type everywhere')]
   })
 }
 
-/** What the runtime's own variables say after the first answer of a run, or before it when the user speaks. */
+/** The values of system variables after the first turn of a run, or before it for a message of the user. */
 export function initialSystemVariables(team: Team, from: string, failed = false): Record<string, VariableValue> {
   const { agents, groups } = teamMembers(team)
   const members = team.groups.find(({ name }) => name === from)?.members ?? []

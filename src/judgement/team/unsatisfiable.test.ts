@@ -6,7 +6,7 @@ import { parseCondition } from '../condition/parse-condition.ts'
 import type { StaticFacts } from './unsatisfiable.ts'
 import { findUnsatisfiable } from './unsatisfiable.ts'
 
-const certain: StaticFacts = {
+const facts: StaticFacts = {
   types: new Map([
     ['x', 'number'],
     ['y', 'number'],
@@ -23,19 +23,19 @@ const certain: StaticFacts = {
   counts: new Set(['round']),
 }
 
-function tree(text: string): ConditionNode {
-  const parsed = parseCondition(text, { agents: [], groups: [], variables: [...certain.types.keys()] })
+function parseTree(text: string): ConditionNode {
+  const parsed = parseCondition(text, { agents: [], groups: [], variables: [...facts.types.keys()] })
   if (!parsed.ok) throw new Error(parsed.problems[0]?.message)
   return parsed.tree
 }
 
-describe('conditions that can never hold', () => {
+describe('findUnsatisfiable', () => {
   test.each([
     ['false', 'always false'],
     ['not true', 'always true'],
     ['x > 5 and x < 3', "no value of 'x'"],
     ['x > 5 and x <= 5', "no value of 'x'"],
-    ['x >= 5 and not x >= 5', 'cannot both hold'],
+    ['x >= 5 and not x >= 5', 'cannot be both true and false'],
     ['x == 1 and x == 2', "no value of 'x'"],
     ['x == 3 and x != 3', "no value of 'x'"],
     ['x >= 4 and x <= 4 and x != 4', "no value of 'x'"],
@@ -44,21 +44,21 @@ describe('conditions that can never hold', () => {
     ['not (x <= 5 or x >= 3)', "no value of 'x'"],
     ['(x > 5 and x < 3) or (x > 9 and x < 1)', 'none of its alternatives'],
     ['x > {{ min }} and x < 4', "no value of 'x'"],
-    ['{{ min }} > 7', "'min' is 5, and nobody sets it"],
-    ['min != 5', "'min' is 5, and nobody sets it"],
+    ['{{ min }} > 7', "'min' is always 5"],
+    ['min != 5', "'min' is always 5"],
     ['3 > 4', 'always false'],
-    ['off', "'off' is false, and nobody sets it"],
-    ['ok and not ok', 'cannot both hold'],
+    ['off', "'off' is always false"],
+    ['ok and not ok', 'cannot be both true and false'],
     ['ok and ok == false', "no value of 'ok'"],
-    ['the draft is done and not The  draft is done', 'cannot both hold'],
+    ['the draft is done and not The  draft is done', 'cannot be both true and false'],
     ['name == "a" and name == "b"', "no value of 'name'"],
     ['x == "five"', 'compares a number with a string'],
     ['not name == 3', 'compares a string with a number'],
-    ['name < "b"', 'a string is neither less nor more'],
-    ['x and ok', "'x' is a number, and never true or false"],
+    ['name < "b"', "'<' compares numbers only, not a string"],
+    ['x and ok', "'x' is a number, not a boolean"],
     ['round < 0', "no value of 'round'"],
-  ])('TF16 %s', (text, reason) => {
-    expect(findUnsatisfiable(tree(text), certain)?.reason).toContain(reason)
+  ])('TF16 can never be true: %s', (text, reason) => {
+    expect(findUnsatisfiable(parseTree(text), facts)?.reason).toContain(reason)
   })
 
   test.each([
@@ -75,18 +75,18 @@ describe('conditions that can never hold', () => {
     '(x > 5 and x < 3) or ok',
     'name == "a" and name != "b"',
     'x > y and x < y',
-  ])('TF16 may hold: %s', (text) => {
-    expect(findUnsatisfiable(tree(text), certain)).toBeUndefined()
+  ])('TF16 can be true: %s', (text) => {
+    expect(findUnsatisfiable(parseTree(text), facts)).toBeUndefined()
   })
 
-  test('TF16 a condition of many alternatives, or of many parts, is not taken apart', () => {
-    expect(findUnsatisfiable(tree(`${'x > 5 and '.repeat(600)}x < 3`), certain)).toBeUndefined()
-    expect(findUnsatisfiable(tree(`${'x > 5 and '.repeat(400)}x < 3`), certain)).toBeDefined()
-    const many = Array.from({ length: 12 }, (_, at) => `(x == ${at} or y == ${at})`).join(' and ')
-    expect(findUnsatisfiable(tree(many), certain)).toBeUndefined()
+  test('TF16 a condition with too many alternatives or parts is not analysed', () => {
+    expect(findUnsatisfiable(parseTree(`${'x > 5 and '.repeat(600)}x < 3`), facts)).toBeUndefined()
+    expect(findUnsatisfiable(parseTree(`${'x > 5 and '.repeat(400)}x < 3`), facts)).toBeDefined()
+    const many = Array.from({ length: 12 }, (_, index) => `(x == ${index} or y == ${index})`).join(' and ')
+    expect(findUnsatisfiable(parseTree(many), facts)).toBeUndefined()
   })
 
-  test('TF16 what is said never to hold holds for no values', () => {
+  test('TF16 an unsatisfiable condition is true for no values', () => {
     const leaf = fc.oneof(
       fc
         .tuple(fc.constantFrom('x', 'y', 'min'), fc.constantFrom('<', '<=', '>', '>=', '==', '!='), fc.nat(4))
@@ -102,19 +102,19 @@ describe('conditions that can never hold', () => {
       ),
     })).any
     const values = fc.record({ x: fc.nat(5), y: fc.nat(5), ok: fc.boolean(), round: fc.nat(3), done: fc.boolean() })
-    let nevers = 0
+    let unsatisfiable = 0
     fc.assert(
       fc.property(condition, fc.array(values, { minLength: 8, maxLength: 8 }), (text, cases) => {
-        const read = tree(text)
-        if (!findUnsatisfiable(read, certain)) return
-        nevers++
+        const tree = parseTree(text)
+        if (!findUnsatisfiable(tree, facts)) return
+        unsatisfiable++
         for (const { done, ...variables } of cases) {
-          const state = { variables: { ...variables, min: 5, off: false }, verdict: () => done }
-          expect(evaluateCondition(read, state).value).not.toBe(true)
+          const context = { variables: { ...variables, min: 5, off: false }, verdict: () => done }
+          expect(evaluateCondition(tree, context).value).not.toBe(true)
         }
       }),
       { numRuns: 2000 },
     )
-    expect(nevers).toBeGreaterThan(100)
+    expect(unsatisfiable).toBeGreaterThan(100)
   })
 })

@@ -3,39 +3,39 @@ import { conditionLeaves } from '../condition/condition-tree.ts'
 import type { VariableType } from '../condition/system-variables.ts'
 
 /*
- * Conditions that can never hold, whatever agents and models say. A condition is taken apart into alternatives; it never
- * holds when each of them contradicts itself. What is not certain counts as possible.
+ * Finds conditions that can never be true, whatever the verdicts. A condition is converted to disjunctive normal form; it is
+ * unsatisfiable when every alternative contradicts itself. In doubt a condition counts as satisfiable.
  */
 
-/** What is certain about variables before a team runs. */
+/** Known facts about variables before a run. */
 export interface StaticFacts {
   types: ReadonlyMap<string, VariableType>
-  /** Values that nobody changes. */
+  /** Variables with a value that never changes. */
   constants: ReadonlyMap<string, VariableValue>
-  /** Numbers that are counted, and so never below 0. */
+  /** Counters: numbers that are never negative. */
   counts: ReadonlySet<string>
 }
 
 export interface Unsatisfiable {
   reason: string
-  /** The part that rules it out. */
+  /** The leaf that causes the contradiction. */
   leaf: ConditionLeaf
 }
 
 type Literal = { leaf: ConditionLeaf; holds: boolean }
 
-/** Beyond it a condition is not taken apart: `and` over many `or`s grows without bounds. */
+/** Bounds the exponential growth of the normal form. */
 const MAX_ALTERNATIVES = 64
-/** Nor is one that no person wrote: it would take its square in time. */
+/** Bounds the quadratic comparison of leaves. */
 const MAX_PARTS = 500
 
-export function findUnsatisfiable(tree: ConditionNode, certain: StaticFacts): Unsatisfiable | undefined {
+export function findUnsatisfiable(tree: ConditionNode, facts: StaticFacts): Unsatisfiable | undefined {
   const alternatives = conditionLeaves(tree).length > MAX_PARTS ? undefined : toDisjunctiveForm(tree, true)
   if (!alternatives) return undefined
-  const nevers = alternatives.map((literals) => findConflict(literals, certain))
-  const [first] = nevers
-  if (!first || nevers.includes(undefined)) return undefined
-  return nevers.length === 1 ? first : { ...first, reason: `none of its alternatives can hold: ${first.reason}` }
+  const conflicts = alternatives.map((literals) => findConflict(literals, facts))
+  const [first] = conflicts
+  if (!first || conflicts.includes(undefined)) return undefined
+  return conflicts.length === 1 ? first : { ...first, reason: `none of its alternatives can be true: ${first.reason}` }
 }
 
 function toDisjunctiveForm(tree: ConditionNode, holds: boolean): Literal[][] | undefined {
@@ -54,53 +54,53 @@ function toDisjunctiveForm(tree: ConditionNode, holds: boolean): Literal[][] | u
   return all
 }
 
-function findConflict(literals: readonly Literal[], certain: StaticFacts): Unsatisfiable | undefined {
+function findConflict(literals: readonly Literal[], facts: StaticFacts): Unsatisfiable | undefined {
   const ranges = new Map<string, Range>()
-  const said = new Map<string, boolean>()
+  const truths = new Map<string, boolean>()
   for (const literal of literals) {
     const { leaf, holds } = literal
-    const alone = leafConflict(literal, certain)
-    if (alone !== undefined) return { reason: alone, leaf }
+    const ownConflict = leafConflict(literal, facts)
+    if (ownConflict !== undefined) return { reason: ownConflict, leaf }
     const key = leaf.kind === 'fact' ? leaf.variable : leaf.text.toLowerCase().replaceAll(/\s+/g, ' ')
-    if (said.get(key) === !holds) return { reason: `'${leaf.text}' cannot both hold and not hold`, leaf }
-    said.set(key, holds)
-    const bound = boundFrom(literal, certain)
+    if (truths.get(key) === !holds) return { reason: `'${leaf.text}' cannot be both true and false`, leaf }
+    truths.set(key, holds)
+    const bound = boundFrom(literal, facts)
     if (!bound) continue
-    const before = ranges.get(bound.variable) ?? initialRange(certain.counts.has(bound.variable))
-    const range = narrowRange(before, bound.op, bound.value)
-    if (!range) return { reason: `no value of '${bound.variable}' fits all that is asked of it`, leaf }
+    const previous = ranges.get(bound.variable) ?? initialRange(facts.counts.has(bound.variable))
+    const range = narrowRange(previous, bound.op, bound.value)
+    if (!range) return { reason: `no value of '${bound.variable}' satisfies all comparisons`, leaf }
     ranges.set(bound.variable, range)
   }
   return undefined
 }
 
-function leafConflict({ leaf, holds }: Literal, certain: StaticFacts): string | undefined {
+function leafConflict({ leaf, holds }: Literal, facts: StaticFacts): string | undefined {
   if (leaf.kind === 'constant') return leaf.value === holds ? undefined : `'${leaf.text}' is always ${leaf.value}`
   if (leaf.kind === 'fact') {
-    const type = certain.types.get(leaf.variable)
-    if (type !== undefined && type !== 'boolean') return `'${leaf.variable}' is a ${type}, and never true or false`
-    const value = certain.constants.get(leaf.variable)
-    return value === !holds ? `'${leaf.variable}' is ${value}, and nobody sets it` : undefined
+    const type = facts.types.get(leaf.variable)
+    if (type !== undefined && type !== 'boolean') return `'${leaf.variable}' is a ${type}, not a boolean`
+    const value = facts.constants.get(leaf.variable)
+    return value === !holds ? `'${leaf.variable}' is always ${value}` : undefined
   }
-  return leaf.kind === 'compare' ? comparisonConflict(leaf, holds, certain) : undefined
+  return leaf.kind === 'compare' ? comparisonConflict(leaf, holds, facts) : undefined
 }
 
 function comparisonConflict(
   leaf: ConditionLeaf & { kind: 'compare' },
   holds: boolean,
-  certain: StaticFacts,
+  facts: StaticFacts,
 ): string | undefined {
-  const [left, right] = [operandType(leaf.left, certain), operandType(leaf.right, certain)]
+  const [left, right] = [operandType(leaf.left, facts), operandType(leaf.right, facts)]
   if (left !== undefined && right !== undefined && left !== right) {
-    return `compares a ${left} with a ${right}, which is never decided`
+    return `it compares a ${left} with a ${right}, which is always unknown`
   }
   if (ORDER_OPERATORS.has(leaf.op) && (left ?? right ?? 'number') !== 'number')
-    return `a ${left ?? right} is neither less nor more`
-  const [a, b] = [constantValue(leaf.left, certain), constantValue(leaf.right, certain)]
+    return `'${leaf.op}' compares numbers only, not a ${left ?? right}`
+  const [a, b] = [constantValue(leaf.left, facts), constantValue(leaf.right, facts)]
   if (a === undefined || b === undefined || compareConstants(a, leaf.op, b) === holds) return undefined
   const names = [leaf.left, leaf.right].flatMap((side) => ('variable' in side ? [side.variable] : []))
-  const set = names.map((name) => `'${name}' is ${certain.constants.get(name)}`).join(' and ')
-  return set === '' ? `${leaf.text} is always ${!holds}` : `${set}, and nobody sets ${names.length > 1 ? 'them' : 'it'}`
+  const values = names.map((name) => `'${name}' is always ${facts.constants.get(name)}`).join(' and ')
+  return values === '' ? `${leaf.text} is always ${!holds}` : values
 }
 
 const ORDER_OPERATORS = new Set<Comparator>(['<', '<=', '>', '>='])
@@ -125,12 +125,12 @@ function compareConstants(a: VariableValue, op: Comparator, b: VariableValue): b
 
 type Bound = { variable: string; op: Comparator; value: VariableValue }
 
-/** What a part demands of a variable that changes. */
-function boundFrom({ leaf, holds }: Literal, certain: StaticFacts): Bound | undefined {
+/** The restriction that a literal puts on a variable without a constant value. */
+function boundFrom({ leaf, holds }: Literal, facts: StaticFacts): Bound | undefined {
   if (leaf.kind === 'fact') return { variable: leaf.variable, op: '==', value: holds }
   if (leaf.kind !== 'compare') return undefined
   const op = holds ? leaf.op : OPPOSITE[leaf.op]
-  const [left, right] = [constantValue(leaf.left, certain), constantValue(leaf.right, certain)]
+  const [left, right] = [constantValue(leaf.left, facts), constantValue(leaf.right, facts)]
   if ('variable' in leaf.left && left === undefined && right !== undefined) {
     return { variable: leaf.left.variable, op, value: right }
   }
@@ -147,12 +147,12 @@ interface Range {
   unequal: readonly VariableValue[]
 }
 
-function initialRange(counted: boolean): Range {
-  const low = { value: counted ? 0 : Number.NEGATIVE_INFINITY, open: false }
+function initialRange(isCounter: boolean): Range {
+  const low = { value: isCounter ? 0 : Number.NEGATIVE_INFINITY, open: false }
   return { low, high: { value: Number.POSITIVE_INFINITY, open: false }, equal: undefined, unequal: [] }
 }
 
-/** The values that are left; `undefined` when there are none. */
+/** The remaining values; `undefined` when there are none. */
 function narrowRange(range: Range, op: Comparator, value: VariableValue): Range | undefined {
   const next = { ...range }
   if (op === '==') {
@@ -169,7 +169,7 @@ function narrowRange(range: Range, op: Comparator, value: VariableValue): Range 
 
 type Edge = { value: number; open: boolean }
 
-/** The one of two bounds that leaves less; `side` is 1 for lower bounds, -1 for upper ones. */
+/** The stricter of two bounds; `side` is 1 for lower bounds, -1 for upper bounds. */
 function tighterBound(a: Edge, b: Edge, side: 1 | -1): Edge {
   if (a.value === b.value) return { value: a.value, open: a.open || b.open }
   return a.value * side > b.value * side ? a : b

@@ -6,39 +6,42 @@ import type { Team } from './team-schema.ts'
 import { variableProblems, variableTypes } from './team-variables.ts'
 
 export interface TeamValidation {
-  /** Whether the parts fit together: such a team can be run, even where its course has flaws. */
+  /** True when names, variables and rules are valid; problems of the flow do not prevent a run. */
   runnable: boolean
   problems: TeamProblem[]
 }
 
 export interface TeamValidationOptions {
-  /** The agents that `uses` may name; absent means that they are not checked. */
+  /** The agents that `uses` may name; absent: not checked. */
   roster?: readonly string[]
-  /** Parts of it were left out since they were wrong: what follows from their absence is not reported. */
+  /** Invalid parts of the team were removed: the flow is not checked. */
   draft?: boolean
-  /** Variables that somebody else gives a value: a team above, or whoever starts the run. */
+  /** Variables that a parent team or the caller sets. */
   given?: readonly string[]
 }
 
-/** Everything that can be said about a team before it runs; teams written inside it are looked into as well. */
+/** Checks a team and its inline sub-teams before a run. */
 export function validateTeam(team: Team, options: TeamValidationOptions = {}): TeamValidation {
-  const { rules, problems: ofRules } = parseHandoffRules(team)
-  const own = [...memberProblems(team, options.roster), ...variableProblems(team), ...ofRules]
-  const fits = own.every(({ severity }) => severity !== 'error')
+  const { rules, problems: ruleProblems } = parseHandoffRules(team)
+  const ownProblems = [...memberProblems(team, options.roster), ...variableProblems(team), ...ruleProblems]
+  const isValid = ownProblems.every(({ severity }) => severity !== 'error')
   const given = options.given ?? []
-  const handedDown = { ...options, given: [...given, ...variableTypes(team).keys()] }
-  const inside = team.agents.flatMap(({ team: inner }, index) => {
+  const innerOptions = { ...options, given: [...given, ...variableTypes(team).keys()] }
+  const subTeams = team.agents.flatMap(({ team: inner }, index): TeamValidation[] => {
     if (typeof inner !== 'object') return []
-    const { runnable, problems } = validateTeam(inner, handedDown)
-    const placed = problems.map((problem) => ({ ...problem, field: ['agents', index, 'team', ...problem.field] }))
-    return [{ sound: runnable, problems: placed }]
+    const { runnable, problems } = validateTeam(inner, innerOptions)
+    return [{ runnable, problems: problems.map((problem) => inSubTeam(problem, index)) }]
   })
   return {
-    runnable: fits && inside.every(({ sound }) => sound),
+    runnable: isValid && subTeams.every(({ runnable }) => runnable),
     problems: [
-      ...own,
-      ...(fits && !options.draft ? flowProblems(team, rules, given) : []),
-      ...inside.flatMap(({ problems }) => problems),
+      ...ownProblems,
+      ...(isValid && !options.draft ? flowProblems(team, rules, given) : []),
+      ...subTeams.flatMap(({ problems }) => problems),
     ],
   }
+}
+
+function inSubTeam(problem: TeamProblem, agentIndex: number): TeamProblem {
+  return { ...problem, field: ['agents', agentIndex, 'team', ...problem.field] }
 }

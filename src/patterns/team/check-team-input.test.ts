@@ -17,7 +17,7 @@ describe('a team that cannot run is rejected before the first model request', ()
     const unknownTarget = { ...validTeam, handoffs: [{ from_agent: 'writer', to_agent: 'reviewr' }] }
     await expectRejection(unknownTarget).toMatchObject({ code: 'invalid_input', hint: "did you mean 'reviewer'?" })
     await expectRejection({ ...validTeam, handoffs: [{ from_agent: 'writer', to_agent: 'writer' }] }).toThrow(
-      /cannot hand to itself/,
+      /cannot hand off to itself/,
     )
     await expectRejection({ ...validTeam, entry: 'boss' }).toThrow(/no agent or group 'boss'/)
     await expectRejection({ ...validTeam, agents: [{ name: 'writer', uses: 'nobody' }, { name: 'reviewer' }] }).toThrow(
@@ -56,7 +56,7 @@ describe('a team that cannot run is rejected before the first model request', ()
     }
     const { events } = await runTeam(unreachable, { writer: ['x'], router: routerVerdicts({}) })
     const start = events.find((event) => isEvent(event, 'team:start'))
-    expect(start?.data).toMatchObject({ warnings: ["agents[2].name: nobody ever hands to 'idle'"] })
+    expect(start?.data).toMatchObject({ warnings: ["agents[2].name: no handoff leads to 'idle'"] })
     const plain = { name: 'One', agents: [{ name: 'a' }], after_work_behavior: 'terminate' }
     const startOfPlain = (await runTeam(plain, { a: ['x'] })).events.find((event) => isEvent(event, 'team:start'))
     expect(startOfPlain?.data).not.toHaveProperty('warnings')

@@ -101,10 +101,10 @@ describe('members of a consensus group', () => {
     expect(problems.filter(({ severity }) => severity === 'error')).toMatchObject([
       {
         field: ['groups', 0, 'members', 0],
-        message: "a consensus group has agents only; 'x' is a person",
+        message: "a consensus group can have agents only; 'x' is a person",
         hint: expect.stringContaining('parallel'),
       },
-      { field: ['groups', 0, 'members', 1], message: "a consensus group has agents only; 'y' is a team" },
+      { field: ['groups', 0, 'members', 1], message: "a consensus group can have agents only; 'y' is a team" },
     ])
     const run = runTeam({ ...panel('consensus'), agents: [{ name: 'p', kind: 'human' }, { name: 'q' }] }, {})
     await expect(run).rejects.toThrow(/'p' is a person/)

@@ -194,7 +194,7 @@ describe('handoff target', () => {
           parts: [
             {
               ...{ text: 'analysis shows complex topic requiring expertise', kind: 'semantic', value: true },
-              reason: 'the agent said so',
+              reason: 'the agent judged it true',
             },
           ],
         },

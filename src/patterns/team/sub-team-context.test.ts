@@ -71,7 +71,7 @@ describe('context of a sub-team or consensus group', () => {
     expect(subTeamRequest && conversationFrom(subTeamRequest).map(({ from }) => from)).toEqual(['user', 'Press/writer'])
     expect(run.output.response).toBe('inner words')
     const reservedName = runTeam({ name: 'T', agents: [{ name: 'team' }] }, {})
-    await expect(reservedName).rejects.toThrow(/nobody can be called 'team'/)
+    await expect(reservedName).rejects.toThrow(/the name 'team' is reserved/)
   })
 
   test('TM34 a sub-team gets the variables that it or a nested team uses, if their types fit', async () => {
@@ -97,7 +97,7 @@ describe('context of a sub-team or consensus group', () => {
     await expect(runTeam(team(), replies, { variables: { count: 'many' } })).rejects.toThrow(/'count' is a number/)
     const problemMessages = (whole: unknown) =>
       validateTeam(teamInput.parse({ team: whole, message: 'm' }).team).problems.map(({ message }) => message)
-    expect(problemMessages(team())).toEqual(["nobody sets 'mood', so this stays unknown"])
+    expect(problemMessages(team())).toEqual(["the variable 'mood' is never set, so this stays unknown"])
     expect(problemMessages(team({ mood: 'bad' }))).toEqual([])
     await expect(runTeam(team(), replies, { variables: { moot: 'good' } })).rejects.toMatchObject({
       hint: "did you mean 'mood'?",

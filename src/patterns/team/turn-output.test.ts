@@ -42,7 +42,7 @@ describe('the output of a turn', () => {
     const run = await runTeam(team, { writer: [reply] })
     expect([run.route, run.output.totals.router_calls]).toEqual([['writer'], 0])
     const [rule] = handoffsFrom(run.events)[0]?.explanation.rules ?? []
-    expect(rule).toMatchObject({ holds: false, parts: [{ reason: 'the agent said it is not so' }] })
+    expect(rule).toMatchObject({ holds: false, parts: [{ reason: 'the agent judged it false' }] })
   })
 
   test('TM4 verdicts on unknown conditions are reported and ignored', async () => {
