@@ -37,7 +37,7 @@ export interface McpConnection {
   call(tool: string, args: Record<string, unknown>, signal: AbortSignal): Promise<McpToolResult>
   /** Resolves with the reason when the server process exits; never for an HTTP server. */
   readonly ended: Promise<string>
-  /** Marks the begin of a call. The returned function ends it and returns notes about repairs in the workspace. */
+  /** Marks the start of a call. The returned function ends it and returns notes about repairs in the workspace. */
   beginWork(): () => readonly string[]
   close(): Promise<void>
 }

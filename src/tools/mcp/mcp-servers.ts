@@ -5,7 +5,7 @@ import type { EnvironmentVariables, World } from '../../kernel/world.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import type { AddressPolicy } from '../web/ssrf-guard.ts'
 import { PUBLIC_ADDRESSES } from '../web/ssrf-guard.ts'
-import type { McpLimits, McpServerState } from './mcp-server.ts'
+import type { McpLimits, McpServerContext, McpServerState } from './mcp-server.ts'
 import { DEFAULT_MCP_LIMITS, McpServer } from './mcp-server.ts'
 import type { McpServerConfig } from './mcp-server-config.ts'
 import { isSameServer, parseServerConfig, serverLocation } from './mcp-server-config.ts'
@@ -67,26 +67,8 @@ export interface McpServers {
 
 export function createMcpServers(options: McpServersOptions): McpServers {
   const tools = options.tools ?? new Map<string, Tool>()
-  const reported = new Set<string>()
-  const report = (problem: string) => {
-    if (reported.has(problem)) return
-    reported.add(problem)
-    options.warn?.(problem)
-  }
-  const context = {
-    world: options.world,
-    sandbox: options.sandbox,
-    unconfined: options.unconfined ?? false,
-    agentAccess: {
-      exposeEnv: options.exposeEnv ?? [],
-      hosts: options.hosts ?? [],
-      addresses: options.addresses ?? PUBLIC_ADDRESSES,
-    },
-    env: options.env,
-    limits: { ...DEFAULT_MCP_LIMITS, ...options.limits },
-    report,
-    registerTools: (server: McpServer, listed: readonly Tool[]) => registerTools(tools, server, { listed, report }),
-  }
+  const context = createServerContext(options, tools)
+  const { report } = context
   const known = new Map<string, McpServer>()
   for (const server of createConfiguredServers(options.servers, context)) known.set(server.key, server)
 
@@ -128,16 +110,38 @@ export function createMcpServers(options: McpServersOptions): McpServers {
   }
 }
 
+/** The settings that all servers share. Each problem is reported once. */
+function createServerContext(options: McpServersOptions, tools: Map<string, Tool>): McpServerContext {
+  const reported = new Set<string>()
+  const report = (problem: string) => {
+    if (reported.has(problem)) return
+    reported.add(problem)
+    options.warn?.(problem)
+  }
+  return {
+    world: options.world,
+    sandbox: options.sandbox,
+    unconfined: options.unconfined ?? false,
+    agentAccess: {
+      exposeEnv: options.exposeEnv ?? [],
+      hosts: options.hosts ?? [],
+      addresses: options.addresses ?? PUBLIC_ADDRESSES,
+    },
+    env: options.env,
+    limits: { ...DEFAULT_MCP_LIMITS, ...options.limits },
+    report,
+    registerTools: (server, listed) => registerTools(tools, server, { listed, report }),
+  }
+}
+
 /** A denied server is reported with its hint. */
 function formatError(error: Error): string {
   const isDenied = error instanceof TroupeError && error.code === 'denied' && error.hint !== ''
   return isDenied ? `${error.message}; ${error.hint}` : error.message
 }
 
-type ServerContext = ConstructorParameters<typeof McpServer>[1]
-
 /** Throws on an invalid entry: the operator can fix the configuration before anything starts. */
-function createConfiguredServers(servers: McpServersOptions['servers'], context: ServerContext): McpServer[] {
+function createConfiguredServers(servers: McpServersOptions['servers'], context: McpServerContext): McpServer[] {
   const keys = new Map<string, string>()
   return Object.entries(servers).flatMap(([name, entry]) => {
     const key = mcpServerKey(name)
@@ -165,7 +169,7 @@ function createConfiguredServers(servers: McpServersOptions['servers'], context:
 function resolveAgentServer(
   known: Map<string, McpServer>,
   { agent, name, entry }: { agent: string; name: string; entry: unknown },
-  context: ServerContext,
+  context: McpServerContext,
 ): McpServer | string | undefined {
   const key = mcpServerKey(name)
   const present = known.get(key)

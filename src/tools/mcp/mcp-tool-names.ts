@@ -30,7 +30,7 @@ export function matchesServer(name: string, server: string): boolean {
 }
 
 /**
- * How entries of an agent's `tools` select tools of servers: `mcp__server` and `mcp__server__*` select all tools of a server;
+ * Resolves entries of an agent's `tools` to tools of servers: `mcp__server` and `mcp__server__*` select all tools of a server;
  * `server/tool` and `server/*` are the syntax of other hosts.
  */
 export const MCP_TOOL_NAMES: ServerToolNames = {

@@ -60,7 +60,7 @@ export interface SandboxedProcess {
   child: ChildProcess
   ended: Promise<ProcessExit>
   kill(): void
-  /** For servers: marks the begin of a call. The returned function ends it and returns notes about repairs. */
+  /** For servers: marks the start of a call. The returned function ends it and returns notes about repairs. */
   beginWork?(): () => readonly string[]
 }
 

@@ -197,7 +197,7 @@ async function readResponse(
   }
 }
 
-/** Prevents decompression bombs: decompresses while streaming, so that the byte limit applies to the decompressed body. */
+/** Prevents decompression bombs (zip bombs): decompresses while streaming, so that the byte limit applies to the decompressed body. */
 function decompress(response: IncomingMessage): Readable {
   const encoding = response.headers['content-encoding']
   const decompressor =

@@ -17,7 +17,10 @@ const input = z.object({
   offset: z.number().int().min(0).optional().describe('Number of characters to skip.'),
 })
 
-/** The `WebFetch` tool: a public page as text. Disabled until `network.hosts` allows hosts. */
+/**
+ * The `WebFetch` tool: a public page as text. Disabled until `network.hosts` allows hosts. Pages are a source of prompt
+ * injection, so the description tells the model to treat them as data.
+ */
 export function webFetchTool(network: NetworkPolicy | undefined): Tool {
   return defineTool<z.output<typeof input>>({
     name: 'WebFetch',
