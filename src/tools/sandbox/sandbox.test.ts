@@ -174,7 +174,9 @@ describe('isolation', () => {
     expect(accepted.text).toBe('99001\n')
   })
 
-  test('SB26 commands run in a workspace with 300 repositories, and all of them are protected', async () => {
+  test('SB26 commands run in a workspace with 300 repositories, and all of them are protected', {
+    timeout: 60_000,
+  }, async () => {
     using fixture = createToolWorkspace()
     for (let index = 0; index < 300; index++)
       fixture.writeFile(`projects/repository-${index}/.git/HEAD`, 'ref: refs/heads/main\n')
