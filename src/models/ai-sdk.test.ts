@@ -1,12 +1,6 @@
-import type {
-  LanguageModelV2,
-  LanguageModelV2CallOptions,
-  LanguageModelV4CallOptions,
-  LanguageModelV4StreamPart,
-  LanguageModelV4Usage,
-} from '@ai-sdk/provider'
+import type { LanguageModelV4CallOptions, LanguageModelV4StreamPart, LanguageModelV4Usage } from '@ai-sdk/provider'
 import { APICallError } from '@ai-sdk/provider'
-import { MockLanguageModelV3, MockLanguageModelV4 } from 'ai/test'
+import { convertArrayToReadableStream, MockLanguageModelV4 } from 'ai/test'
 import { describe, expect, test } from 'vitest'
 import type { TroupeError } from '../errors.ts'
 import type { Message, Model, ModelChunk, ModelRequest } from '../kernel/model.ts'
@@ -27,7 +21,7 @@ function createModel(behaviors: Record<string, ModelBehavior>): Model {
     const behavior = behaviors[key ?? '']
     if (behavior?.kind === 'slow') return new Promise<never>(() => {})
     if (behavior?.kind === 'error') throw failure(behavior.status, behavior.message)
-    return { stream: toStream(behavior ? partsFor(behavior) : []) }
+    return { stream: convertArrayToReadableStream(behavior ? partsFor(behavior) : []) }
   }
   return fromLanguageModel(new MockLanguageModelV4({ doStream }))
 }
@@ -68,22 +62,16 @@ function failure(statusCode: number, message: string): APICallError {
   return new APICallError({ message, statusCode, url: 'http://127.0.0.1', requestBodyValues: {} })
 }
 
-function toStream<T>(parts: readonly T[]): ReadableStream<T> {
-  return new ReadableStream({
-    start(controller) {
-      for (const part of parts) controller.enqueue(part)
-      controller.close()
-    },
-  })
-}
-
 /** Sends a request to a provider that streams these parts; returns the chunks and the call options it received. */
 async function run(
-  parts: readonly Part[],
+  parts: Part[],
   request: Partial<ModelRequest> = {},
   { options, ...identity }: { provider?: string; modelId?: string; options?: LanguageModelOptions } = {},
 ) {
-  const mock = new MockLanguageModelV4({ ...identity, doStream: async () => ({ stream: toStream(parts) }) })
+  const mock = new MockLanguageModelV4({
+    ...identity,
+    doStream: async () => ({ stream: convertArrayToReadableStream(parts) }),
+  })
   const model = fromLanguageModel(mock, options)
   const { chunks, thrown } = await collectChunks(
     model.stream(modelRequest('go', request), new AbortController().signal),
@@ -251,60 +239,9 @@ describe('responses', () => {
 
   test('MO13 a web page from a provider object is model_invalid_response', async () => {
     const response = { headers: { 'content-type': 'text/html; charset=utf-8' } }
-    const doStream = async () => ({ stream: toStream<Part>([]), response })
+    const doStream = async () => ({ stream: convertArrayToReadableStream<Part>([]), response })
     const model = fromLanguageModel(new MockLanguageModelV4({ doStream }))
     const { thrown } = await collectChunks(model.stream(modelRequest('go'), new AbortController().signal))
     expect(thrown).toMatchObject({ code: 'model_invalid_response', usage: { input: 0 } })
-  })
-})
-
-describe('provider objects', () => {
-  test('MO14 the name defaults to provider/model, and limits are set only if given', () => {
-    const mock = new MockLanguageModelV4({ provider: 'google.generative-ai', modelId: 'gemini-x' })
-    expect(fromLanguageModel(mock).name).toBe('google/gemini-x')
-    expect(fromLanguageModel(mock)).not.toHaveProperty('limits')
-    expect(fromLanguageModel(mock, { limits: { context: 9 } }).limits).toEqual({ context: 9 })
-  })
-
-  test('MO15 provider objects of interface versions 2 and 3 work too', async () => {
-    const image = { type: 'image' as const, media_type: 'image/png', data: 'AAAA' }
-    const request = modelRequest('go', { messages: [{ role: 'user', content: [image] }] })
-    const data = [{ type: 'file', mediaType: 'image/png', data: 'AAAA' }]
-    const receivedOptions: LanguageModelV2CallOptions[] = []
-    const version2: LanguageModelV2 = {
-      specificationVersion: 'v2',
-      provider: 'old',
-      modelId: 'model',
-      supportedUrls: {},
-      doGenerate: () => Promise.reject(new Error('must not be called')),
-      doStream: async (options) => {
-        receivedOptions.push(options)
-        const usage = { inputTokens: 4, outputTokens: 2, totalTokens: 6, cachedInputTokens: 3, reasoningTokens: 1 }
-        const text = { type: 'text-delta' as const, id: '0', delta: 'Hi' }
-        return { stream: toStream([text, { type: 'finish' as const, finishReason: 'stop' as const, usage }]) }
-      },
-    }
-    const version3 = new MockLanguageModelV3({
-      doStream: async () => ({
-        stream: toStream([
-          { type: 'text-delta' as const, id: '0', delta: 'Hi' },
-          {
-            type: 'finish' as const,
-            finishReason: { unified: 'stop' as const, raw: 'stop' },
-            usage: reportedUsage(4, 2),
-          },
-        ]),
-      }),
-    })
-    for (const [mock, cached] of [[version2, { cache_read: 3, reasoning: 1 }] as const, [version3, {}] as const]) {
-      const { chunks } = await collectChunks(fromLanguageModel(mock).stream(request, new AbortController().signal))
-      const usage = { input: 4, output: 2, cache_read: 0, cache_write: 0, reasoning: 0, ...cached }
-      expect(chunks).toEqual([
-        { type: 'text', text: 'Hi' },
-        { type: 'finish', stop: 'end', usage },
-      ])
-    }
-    expect(receivedOptions[0]?.prompt[1]?.content).toEqual(data)
-    expect(version3.doStreamCalls[0]?.prompt[1]?.content).toEqual(data)
   })
 })
