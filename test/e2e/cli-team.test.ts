@@ -182,7 +182,7 @@ describe('steering from another terminal', () => {
       [['pause', 'r_nowhere'], /no run 'r_nowhere'/],
       [['pause', task], /is a run of task, not of a team/],
       [['next', id, 'publishr'], /no agent or group 'publishr'; known: publisher/],
-      [['set', id, 'strict=maybe'], /'strict' is a boolean, and 'maybe' is not/],
+      [['set', id, 'strict=maybe'], /'strict' must be a boolean, not 'maybe'/],
       [['set', id, 'stric=true'], /no variable 'stric'; known: strict/],
       [['set', id, 'round=1'], /'round' is a system variable/],
       [['set', id, 'strict'], /'strict' is no variable with a value/],
