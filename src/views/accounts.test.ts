@@ -11,7 +11,7 @@ import { accountsFrom, sumAccounts, sumAccountsBy } from './accounts.ts'
 const DAY = 86_400_000
 const NOON = Date.parse('2026-11-15T12:00:00Z')
 
-/** Dear from the 16th on; nobody knows what `b/new` costs. */
+/** Triples on the 16th at midnight; `b/new` has no price. */
 const prices: PriceBook = {
   cost(model, { input, output }, at) {
     if (model === 'b/new') return undefined
@@ -19,63 +19,65 @@ const prices: PriceBook = {
   },
 }
 
-interface Call {
+interface RequestCase {
   session: number
   model: string
   usage: Usage
-  how: 'end' | 'error' | 'lost' | 'open'
+  outcome: 'end' | 'error' | 'lost' | 'open'
   estimated: boolean
   summary: boolean
   from: number
-  took: number
+  duration: number
 }
 
-const call: Call = {
+const request: RequestCase = {
   session: 0,
   model: 'a/old',
   usage: { input: 100, output: 10, cache_read: 60, cache_write: 20, reasoning: 4 },
-  how: 'end',
+  outcome: 'end',
   estimated: false,
   summary: false,
   from: 1,
-  took: 5,
+  duration: 5,
 }
 
 const used = fc.nat({ max: 100_000 })
-const calls: fc.Arbitrary<Call[]> = fc.array(
+const requestLists: fc.Arbitrary<RequestCase[]> = fc.array(
   fc.record({
     session: fc.nat({ max: 4 }),
     model: fc.constantFrom('a/old', 'a/other', 'b/new'),
     usage: fc.record({ input: used, output: used, cache_read: used, cache_write: used, reasoning: used }),
-    how: fc.constantFrom('end', 'end', 'end', 'error', 'lost', 'open'),
+    outcome: fc.constantFrom('end', 'end', 'end', 'error', 'lost', 'open'),
     estimated: fc.boolean(),
     summary: fc.boolean(),
     from: fc.nat({ max: 2 * DAY }),
-    took: fc.nat({ max: DAY }),
+    duration: fc.nat({ max: DAY }),
   }),
   { maxLength: 40 },
 )
 
 const sessionName = (index: number) => `s${index}`
 
-/** A journal in which these calls were made, interleaved as their times say. */
-function journal(list: readonly Call[], inherited?: number): Event[] {
-  const timed: { at: number; event: object }[] = list.flatMap((made, index) => {
-    const { usage, estimated } = made
+/** A journal of these requests, interleaved by time. */
+function journal(list: readonly RequestCase[], inherited?: number): Event[] {
+  const timed: { at: number; event: object }[] = list.flatMap((request, index) => {
+    const { usage, estimated } = request
     const key = `k/${index}`
-    const [from, to] = [NOON + made.from, NOON + made.from + made.took]
-    const session_id = sessionName(made.session)
-    const reserved = { calls: 1, tokens: usage.input + 1000, usd: prices.cost(made.model, usage, from) ?? 0 }
-    const phase = made.summary ? { phase: 'summary' } : {}
-    const begin = { key, attempt: 1, model: made.model, reserved, input_hash: '', ...phase }
-    const settled = { key, attempt: 1, usage, usd: prices.cost(made.model, usage, from) ?? null }
+    const [from, to] = [NOON + request.from, NOON + request.from + request.duration]
+    const session_id = sessionName(request.session)
+    const reserved = { calls: 1, tokens: usage.input + 1000, usd: prices.cost(request.model, usage, from) ?? 0 }
+    const phase = request.summary ? { phase: 'summary' } : {}
+    const begin = { key, attempt: 1, model: request.model, reserved, input_hash: '', ...phase }
+    const settled = { key, attempt: 1, usage, usd: prices.cost(request.model, usage, from) ?? null }
     const end = {
       end: { type: 'model:end', data: { ...settled, message: {}, stop: 'end', ...(estimated ? { estimated } : {}) } },
       error: { type: 'model:error', data: { ...settled, error: {}, partial: '', ...(estimated ? { estimated } : {}) } },
       lost: { type: 'model:lost', data: { key, attempt: 1, reserved, why: 'crash' } },
     }
     const begun = { at: from, event: { type: 'model:begin', session_id, at: from, data: begin } }
-    return made.how === 'open' ? [begun] : [begun, { at: to, event: { session_id, at: to, ...end[made.how] } }]
+    return request.outcome === 'open'
+      ? [begun]
+      : [begun, { at: to, event: { session_id, at: to, ...end[request.outcome] } }]
   })
   const opened = [0, 1, 2, 3, 4].map((index) => ({
     type: 'session:open',
@@ -85,17 +87,17 @@ function journal(list: readonly Call[], inherited?: number): Event[] {
   }))
   const forked = inherited === undefined ? {} : { forked_from: { run_id: 'r_old', seq: 1, inherited, changes: {} } }
   const start = { type: 'run:start', at: NOON, data: forked }
-  const after = timed.toSorted((a, b) => a.at - b.at).map(({ event }) => event)
-  return [start, ...opened, ...after].map((event, index) => ({ run_id: 'r_1', seq: index + 1, ...event })) as Event[]
+  const requests = timed.toSorted((a, b) => a.at - b.at).map(({ event }) => event)
+  return [start, ...opened, ...requests].map((event, index) => ({ run_id: 'r_1', seq: index + 1, ...event })) as Event[]
 }
 
-function rowsOf(...list: Partial<Call>[]): AccountRow[] {
-  return accountsFrom(journal(list.map((changes) => ({ ...call, ...changes }))), prices)
+function accountRows(...list: Partial<RequestCase>[]): AccountRow[] {
+  return accountsFrom(journal(list.map((changes) => ({ ...request, ...changes }))), prices)
 }
 
 describe('accounts', () => {
-  test('AC1 every attempt is one row with who asked whom, for what, when, and what it used', () => {
-    const [row, summary] = rowsOf({ session: 1 }, { session: 2, summary: true, how: 'error', from: DAY })
+  test('AC1 every attempt is one row with run, session, agent, model, phase, day, status and usage', () => {
+    const [row, summary] = accountRows({ session: 1 }, { session: 2, summary: true, outcome: 'error', from: DAY })
     expect(row).toEqual({
       run_id: 'r_1',
       session_id: 's1',
@@ -109,18 +111,18 @@ describe('accounts', () => {
       attempt: 1,
       status: 'ended',
       estimated: false,
-      usage: call.usage,
+      usage: request.usage,
       reserved: { calls: 1, tokens: 1100, usd: 0.00015 },
       usd: 0.00015,
       inherited: false,
     })
     expect(summary).toMatchObject({ agent: 'agent-2', phase: 'summary', status: 'failed', day: '2026-11-16' })
-    expect(rowsOf({ session: 0 })[0]).toMatchObject({ parent_session_id: null })
+    expect(accountRows({ session: 0 })[0]).toMatchObject({ parent_session_id: null })
   })
 
-  test('AC2 sums over all rows are the ledger, to the last digit', () => {
+  test('AC2 the sums over all rows equal the ledger exactly', () => {
     fc.assert(
-      fc.property(calls, (list) => {
+      fc.property(requestLists, (list) => {
         const events = journal(list)
         const ledger = events.reduce(addSpend, NO_SPEND)
         const sum = sumAccounts(accountsFrom(events, prices))
@@ -128,7 +130,7 @@ describe('accounts', () => {
         expect(sum.calls).toBe(count)
         expect(sum.usage).toEqual(usage)
         if (usd !== null) expect(sum.usd).toBe(usd)
-        else expect(sum.unpriced === 0).toBe(list.every(costsNothingOrIsKnown))
+        else expect(sum.unpriced === 0).toBe(list.every(isFreeOrPriced))
         expect(sum.estimated.calls > 0).toBe(estimated)
         expect([sum.lost.calls, sum.lost.tokens]).toEqual([lost.calls, lost.tokens])
         if (sum.lost.usd !== null && list.every(({ usage: { input, output } }) => input + output > 0)) {
@@ -138,26 +140,26 @@ describe('accounts', () => {
     )
   })
 
-  test('AC3 the price of the day on which the call was made holds, whatever day it ended', () => {
-    const late = { from: DAY / 2 - 10, took: 20 }
-    expect(rowsOf(late, { from: DAY / 2, took: 50 }).map(({ usd }) => usd)).toEqual([0.00015, 0.00045])
-    const dearer: PriceBook = { cost: () => 7 }
-    expect(accountsFrom(journal([call]), dearer)[0]?.usd).toBe(7)
+  test('AC3 a request is priced by the day on which it began, not on which it ended', () => {
+    const late = { from: DAY / 2 - 10, duration: 20 }
+    expect(accountRows(late, { from: DAY / 2, duration: 50 }).map(({ usd }) => usd)).toEqual([0.00015, 0.00045])
+    const fixedPrice: PriceBook = { cost: () => 7 }
+    expect(accountsFrom(journal([request]), fixedPrice)[0]?.usd).toBe(7)
   })
 
-  test('AC4 an unknown price is unknown, never nothing, and is counted', () => {
-    const rows = rowsOf({}, { model: 'b/new' }, { model: 'b/new', how: 'error', usage: NO_USAGE })
+  test('AC4 an unknown price is null, never zero, and is counted in unpriced', () => {
+    const rows = accountRows({}, { model: 'b/new' }, { model: 'b/new', outcome: 'error', usage: NO_USAGE })
     expect(rows.map(({ usd }) => usd)).toEqual([0.00015, null, 0])
     expect(sumAccounts(rows)).toMatchObject({ usd: null, known_usd: 0.00015, unpriced: 1, calls: 3 })
     expect(sumAccountsBy(rows, 'model').map(({ group, usd }) => [group, usd])).toEqual([
       ['a/old', 0.00015],
       ['b/new', null],
     ])
-    expect(sumAccounts(rowsOf({ model: 'b/new', how: 'lost' })).lost.usd).toBeNull()
+    expect(sumAccounts(accountRows({ model: 'b/new', outcome: 'lost' })).lost.usd).toBeNull()
   })
 
-  test('AC5 lost stands apart at its reservation, estimated is marked, in flight counts nowhere', () => {
-    const rows = rowsOf({ how: 'lost' }, { how: 'open' }, { estimated: true })
+  test('AC5 lost requests are listed with their reservation, estimated ones are marked, requests in flight are not counted', () => {
+    const rows = accountRows({ outcome: 'lost' }, { outcome: 'open' }, { estimated: true })
     expect(rows.map(({ status, estimated }) => [status, estimated])).toEqual([
       ['lost', false],
       ['ended', true],
@@ -165,7 +167,7 @@ describe('accounts', () => {
     ])
     expect(sumAccounts(rows)).toMatchObject({
       calls: 1,
-      usage: call.usage,
+      usage: request.usage,
       usd: 0.00015,
       estimated: { calls: 1, tokens: 110 },
       lost: { calls: 1, tokens: 1100, usd: 0.00015 },
@@ -173,42 +175,42 @@ describe('accounts', () => {
     })
   })
 
-  test('AC5 a loss whose price was not known then is priced as if all of it had been output', () => {
-    const events = journal([{ ...call, model: 'b/new', how: 'lost' }])
+  test('AC5 a lost request without a price at that time is priced as if all reserved tokens were output', () => {
+    const events = journal([{ ...request, model: 'b/new', outcome: 'lost' }])
     const later: PriceBook = { cost: (_, { input, output }) => input + 5 * output }
     expect(accountsFrom(events, later)[0]?.usd).toBe(5 * 1100)
   })
 
-  test('AC6 sums by any key add up to the whole', () => {
+  test('AC6 the sums by any key add up to the total', () => {
     const keys: AccountKey[] = ['run', 'session', 'parent', 'agent', 'model', 'phase', 'day']
     fc.assert(
-      fc.property(calls, fc.constantFrom(...keys), (list, key) => {
+      fc.property(requestLists, fc.constantFrom(...keys), (list, key) => {
         const rows = accountsFrom(journal(list), prices)
-        const [whole, parts] = [sumAccounts(rows), sumAccountsBy(rows, key)]
-        const adds = (pick: (sum: typeof whole) => number) =>
-          expect(parts.reduce((total, part) => total + pick(part), 0)).toBe(pick(whole))
-        adds(({ calls: count }) => count)
-        adds(({ usage }) => usage.input)
-        adds(({ usage }) => usage.reasoning)
-        adds(({ unpriced }) => unpriced)
-        adds(({ lost }) => lost.tokens)
-        adds(({ open }) => open.calls)
-        expect(new Set(parts.map(({ group }) => group)).size).toBe(parts.length)
+        const [total, groups] = [sumAccounts(rows), sumAccountsBy(rows, key)]
+        const expectEqualSum = (pick: (sum: typeof total) => number) =>
+          expect(groups.reduce((sum, group) => sum + pick(group), 0)).toBe(pick(total))
+        expectEqualSum(({ calls: count }) => count)
+        expectEqualSum(({ usage }) => usage.input)
+        expectEqualSum(({ usage }) => usage.reasoning)
+        expectEqualSum(({ unpriced }) => unpriced)
+        expectEqualSum(({ lost }) => lost.tokens)
+        expectEqualSum(({ open }) => open.calls)
+        expect(new Set(groups.map(({ group }) => group)).size).toBe(groups.length)
       }),
     )
   })
 
-  test('AC7 what a fork brought along is marked', () => {
-    const events = journal([call, { ...call, from: 100 }], 8)
+  test('AC7 rows that a fork copied are marked as inherited', () => {
+    const events = journal([request, { ...request, from: 100 }], 8)
     expect(accountsFrom(events, prices).map(({ inherited }) => inherited)).toEqual([true, false])
   })
 
-  test('AC1 a call that ended and never began is counted, with nobody’s model', () => {
-    const events = journal([call]).filter(({ type }) => type !== 'model:begin')
-    expect(accountsFrom(events, prices)[0]).toMatchObject({ model: 'unknown', status: 'ended', usage: call.usage })
+  test('AC1 a request that ended without model:begin is counted with model unknown', () => {
+    const events = journal([request]).filter(({ type }) => type !== 'model:begin')
+    expect(accountsFrom(events, prices)[0]).toMatchObject({ model: 'unknown', status: 'ended', usage: request.usage })
   })
 })
 
-function costsNothingOrIsKnown({ model, how, usage }: Call): boolean {
-  return model !== 'b/new' || how === 'lost' || how === 'open' || usage.input + usage.output === 0
+function isFreeOrPriced({ model, outcome, usage }: RequestCase): boolean {
+  return model !== 'b/new' || outcome === 'lost' || outcome === 'open' || usage.input + usage.output === 0
 }

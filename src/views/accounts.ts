@@ -6,55 +6,55 @@ import type { PriceBook } from '../kernel/price.ts'
 import { totalTokens } from '../kernel/spend.ts'
 
 /*
- * Who used what, read from journals.
- * 1. Every attempt at a model call is one row; rows stand in the order in which the ledger counted them, so that their
- *    sums are the ledger's to the last digit.
- * 2. Costs are computed now, with the price of the day on which the call was made. A price that nobody knows is `null`;
- *    only a call that used nothing costs nothing without a price.
- * 3. What was lost counts at its reservation and stands apart from what was used. A call in flight counts nowhere yet.
+ * Usage and cost accounting, computed from journals.
+ * 1. Every attempt at a model request is one row. Rows keep the order of the ledger, so floating-point sums are equal.
+ * 2. Costs are computed on reading, with the price valid on the day of the request. An unknown price is `null`, except
+ *    that a request without usage costs 0.
+ * 3. Lost requests count with their reservation, separately from usage. Requests in flight are not counted as usage.
  */
 
-/** How an attempt ended; `open` is in flight, or was cut off by a crash that nobody has looked at yet. */
+/** `open`: in flight, or interrupted by a crash and not recovered yet. */
 export type ModelRequestStatus = 'ended' | 'failed' | 'lost' | 'open'
 
-/** One attempt at a model call. */
+/** One attempt at a model request. */
 export interface AccountRow {
   run_id: string
   session_id: string | null
   parent_session_id: string | null
   agent: string
-  /** The model that was asked, not the role that chose it. */
+  /** The resolved model, not the role that selected it. */
   model: string
   phase: 'turn' | 'summary'
   /** `2026-11-15`, UTC. */
   day: string
-  /** When the call was made. */
+  /** Time at which the request was sent. */
   at: number
   key: string
   attempt: number
   status: ModelRequestStatus
-  /** Its usage never arrived: what stands here is what was set aside. */
+  /** The provider reported no usage; `usage` holds the reservation. */
   estimated: boolean
   usage: Usage
-  /** What was set aside for it: where it is lost, this is what counts. */
+  /** The budget reserved for the request; counted when the request is lost. */
   reserved: ReservedBudget
   /** `null` when the price is not known. */
   usd: number | null
-  /** A fork brought it along: the run it was forked from has paid for it. */
+  /** Copied by a fork: the cost belongs to the original run. */
   inherited: boolean
 }
 
-/** What some calls come to. */
+/** Totals of a group of rows. */
 export interface AccountSum {
-  /** What they have in common, such as the agent's name. */
+  /** The common value, such as the agent's name. */
   group: string
   /** Attempts that ended or failed. */
   calls: number
   usage: Usage
-  /** `null` as soon as one price is not known; `known_usd` is what the others come to. */
+  /** `null` when any price is unknown. */
   usd: number | null
+  /** Total of the rows with a known price. */
   known_usd: number
-  /** Calls whose price is not known. */
+  /** Requests with an unknown price. */
   unpriced: number
   failed: number
   estimated: { calls: number; tokens: number }
@@ -64,36 +64,36 @@ export interface AccountSum {
 
 export type AccountKey = 'run' | 'session' | 'parent' | 'agent' | 'model' | 'phase' | 'day'
 
-/** The model of a call that ended and never began: such a journal is broken, and the call is counted all the same. */
+/** Stands in for the model or agent when the journal lacks the matching `model:begin` or `session:open`. */
 const UNKNOWN_NAME = 'unknown'
 const NO_RESERVATION: ReservedBudget = { calls: 1, tokens: 0, usd: 0 }
 
 type BeginEvent = EventOf<'model:begin'>
 type SettledEvent = EventOf<'model:end'> | EventOf<'model:error'> | EventOf<'model:lost'>
 
-/** The model calls of one run, from its journal; for several runs, join what this gives. */
+/** The model requests of one run, from its journal; concatenate the rows of several runs. */
 export function accountsFrom(events: readonly Event[], prices: PriceBook): AccountRow[] {
   const rows: AccountRow[] = []
   const open = new Map<string, BeginEvent>()
   const sessions = new Map<string, SessionOpen>()
   const [first] = events
-  const site: AccountContext = { sessions, prices, inherited: inheritedCount(first) }
+  const context: AccountContext = { sessions, prices, inherited: inheritedCount(first) }
   for (const event of events) {
     if (isEvent(event, 'session:open')) sessions.set(event.session_id ?? '', event.data)
     else if (isEvent(event, 'model:begin')) open.set(attemptKey(event), event)
     else if (isSettled(event)) {
-      rows.push(toAccountRow(site, open.get(attemptKey(event)), event))
+      rows.push(toAccountRow(context, open.get(attemptKey(event)), event))
       open.delete(attemptKey(event))
     }
   }
-  for (const begin of open.values()) rows.push(toAccountRow(site, begin))
+  for (const begin of open.values()) rows.push(toAccountRow(context, begin))
   return rows
 }
 
 interface AccountContext {
   sessions: ReadonlyMap<string, SessionOpen>
   prices: PriceBook
-  /** Events up to this seq came with a fork. */
+  /** Events up to this `seq` were copied by a fork. */
   inherited: number
 }
 
@@ -109,10 +109,10 @@ function isSettled(event: Event): event is SettledEvent {
   return isEvent(event, 'model:end') || isEvent(event, 'model:error') || isEvent(event, 'model:lost')
 }
 
-function toAccountRow(site: AccountContext, begin: BeginEvent | undefined, settled?: SettledEvent): AccountRow {
-  // One of the two is there: a row is made for what began, or for what ended.
+function toAccountRow(context: AccountContext, begin: BeginEvent | undefined, settled?: SettledEvent): AccountRow {
+  // At least one of the two is defined.
   const event = (begin ?? settled) as BeginEvent | SettledEvent
-  const session = site.sessions.get(event.session_id ?? '')
+  const session = context.sessions.get(event.session_id ?? '')
   const used = settled && settled.type !== 'model:lost' ? settled.data : undefined
   const reserved = begin?.data.reserved ?? (settled?.type === 'model:lost' ? settled.data.reserved : NO_RESERVATION)
   const facts = {
@@ -133,8 +133,8 @@ function toAccountRow(site: AccountContext, begin: BeginEvent | undefined, settl
     status: requestStatus(settled),
     estimated: used?.estimated === true,
     ...facts,
-    usd: used && !used.estimated ? usageCost(site.prices, facts) : reservedCost(site.prices, facts),
-    inherited: event.seq <= site.inherited,
+    usd: used && !used.estimated ? usageCost(context.prices, facts) : reservedCost(context.prices, facts),
+    inherited: event.seq <= context.inherited,
   }
 }
 
@@ -149,10 +149,10 @@ function usageCost(prices: PriceBook, { model, usage, at }: PricedUsage): number
   return prices.cost(model, usage, at) ?? (totalTokens(usage) === 0 ? 0 : null)
 }
 
-/** What was set aside in money; where no price was known then, every token counts as output, the dearer half. */
+/** Reserved cost; without a price at that time, all reserved tokens are priced as output, the upper bound. */
 function reservedCost(prices: PriceBook, { model, reserved, at }: PricedUsage): number | null {
-  const most = prices.cost(model, { ...NO_USAGE, output: reserved.tokens }, at)
-  return most === undefined ? null : reserved.usd > 0 ? reserved.usd : most
+  const upperBound = prices.cost(model, { ...NO_USAGE, output: reserved.tokens }, at)
+  return upperBound === undefined ? null : reserved.usd > 0 ? reserved.usd : upperBound
 }
 
 const GROUP_BY: Readonly<Record<AccountKey, (row: AccountRow) => string>> = {
@@ -165,7 +165,7 @@ const GROUP_BY: Readonly<Record<AccountKey, (row: AccountRow) => string>> = {
   day: (row) => row.day,
 }
 
-/** Sums by what rows have in common, in the order in which each first appears. */
+/** Totals by group, in order of first appearance. */
 export function sumAccountsBy(rows: readonly AccountRow[], key: AccountKey): AccountSum[] {
   const groups = new Map<string, AccountRow[]>()
   for (const row of rows) {
@@ -177,7 +177,7 @@ export function sumAccountsBy(rows: readonly AccountRow[], key: AccountKey): Acc
   return [...groups].map(([group, members]) => sumAccounts(members, group))
 }
 
-/** What all these rows come to. */
+/** Totals of all rows. */
 export function sumAccounts(rows: readonly AccountRow[], group = ''): AccountSum {
   const sum: AccountSum = {
     group,
@@ -214,7 +214,7 @@ function addLost({ lost }: AccountSum, { reserved, usd }: AccountRow): void {
   lost.usd = lost.usd === null || usd === null ? null : lost.usd + usd
 }
 
-function addTokens(into: { calls: number; tokens: number }, tokens: number): void {
-  into.calls += 1
-  into.tokens += tokens
+function addTokens(total: { calls: number; tokens: number }, tokens: number): void {
+  total.calls += 1
+  total.tokens += tokens
 }

@@ -1,6 +1,6 @@
 import type { ErrorRecord } from '../errors.ts'
 
-/** What a collaboration leaves behind, as far as it is drawn. A failed one has its contributions alone. */
+/** The part of a collaboration's output that surfaces display. A failed collaboration has only `contributions`. */
 export interface AgreementView {
   result?: string
   contributions: ContributionView[]
@@ -33,7 +33,7 @@ export interface ContributionView {
   response: string
   recommendation: string | null
   confidence: number | null
-  /** What its voice counts for, before its confidence. */
+  /** Weight of the vote, before confidence is applied. */
   weight?: number
   status: string
   subtask?: string
@@ -49,7 +49,7 @@ export interface ClusterView {
   share: number
 }
 
-/** The output of a run, where it is one of a collaboration. */
+/** The agreement view of a run's output; `undefined` when the run was not a collaboration. */
 export function agreementViewFrom(output: unknown): AgreementView | undefined {
   if (typeof output !== 'object' || output === null) return undefined
   const { contributions } = output as { contributions?: unknown }

@@ -2,26 +2,26 @@ import type { ErrorRecord } from '../errors.ts'
 import type { Status } from '../kernel/event.ts'
 import type { SteerAction } from '../kernel/steer-action.ts'
 
-/** A question of a run, as it is put to whoever talks with it. */
+/** An open gate, as a chat shows it. */
 export interface OpenQuestion {
   gate_id: string
   /** `reply` (the team waits for the user), `person`, `approve`, `pause`, `loop`, `permission` or `question`. */
   kind: string
   question: string
-  /** What can be answered; absent where any words do. */
+  /** Allowed answers; absent when any text is accepted. */
   answers?: string[]
-  /** For whom the answer stands: the human member that is asked. */
+  /** The human member of the team in whose name the user answers. */
   as?: string
   asked_by?: string
-  /** What people may ask of a team that answers this question. */
+  /** Steer actions that answer this gate. */
   takes?: string[]
-  /** The call that wants permission, whole. */
+  /** The complete tool call that needs permission. */
   call?: string
-  /** What that call is made with. */
+  /** Input of that tool call. */
   input?: unknown
 }
 
-/** What happens in a conversation, for people as lines and for programs as one object each. */
+/** One thing that happened in a conversation: rendered as lines for people, printed as one object with `--json`. */
 export type ChatEvent =
   | { type: 'run'; run_id: string; team: string; first: string }
   | { type: 'user'; text: string }
@@ -34,10 +34,10 @@ export type ChatEvent =
       by: string
       reason: string
       problems: string[]
-      /** The member that is a team, where it happens in one. */
+      /** Path of the nested team in which the handoff happened. */
       within?: string
     }
-  /** Somebody has the turn, and is at work from here on. */
+  /** An agent starts to work. */
   | { type: 'turn'; round: number; agent: string }
   | { type: 'group'; round: number; group: string; kind: string; members: string[] }
   | { type: 'loop'; round: number; kind: string; message: string }

@@ -1,19 +1,18 @@
 import type { Event } from '../kernel/event.ts'
 
 /*
- * What a journal tells of collaborations: who was asked as what, and what each recommends. Everything that specialists are
- * given begins with the same task, so that their lines name what is their own instead.
+ * Reduces the events of collaborations: the specialists, their roles and their recommendations. All specialists get the
+ * same task, so progress lines show the role or subtask instead.
  */
 
 export interface CollaborationView {
-  /** The step that it is; empty where the whole run is one. */
+  /** Key of the collaboration step; empty when the run itself is the collaboration. */
   key: string
   agents: string[]
   mode: string
   asked: Set<string>
 }
 
-/** One specialist, by the key of its session. */
 export interface SpecialistView {
   agent: string
   role: string
@@ -24,6 +23,7 @@ export interface SpecialistView {
 
 export interface CollaborationViews {
   byKey: Map<string, CollaborationView>
+  /** By session key. */
   specialists: Map<string, SpecialistView>
 }
 
@@ -42,15 +42,15 @@ export function reduceCollaboration({ byKey, specialists }: CollaborationViews, 
     }
     case 'tool:collaborative:agent:complete': {
       const { key, recommendation = null, confidence = null } = event.data
-      const voice = specialists.get(parentStepKey(key))
-      if (voice) Object.assign(voice, { recommendation, confidence })
+      const specialist = specialists.get(parentStepKey(key))
+      if (specialist) Object.assign(specialist, { recommendation, confidence })
       return
     }
     default:
   }
 }
 
-/** The innermost collaboration that a key lies in. */
+/** The innermost collaboration that contains a key. */
 export function enclosingCollaboration({ byKey }: CollaborationViews, key: string): CollaborationView | undefined {
   for (let path = parentStepKey(key); path !== ''; path = parentStepKey(path)) {
     const found = byKey.get(path)
@@ -63,7 +63,7 @@ export function parentStepKey(key: string): string {
   return key.slice(0, Math.max(0, key.lastIndexOf('/')))
 }
 
-/** The specialists that nobody had to ask. */
+/** Specialists that were never called, for example after an early stop. */
 export function unaskedAgents({ agents, asked }: CollaborationView): string[] {
   return agents.filter((agent) => !asked.has(agent))
 }
@@ -74,18 +74,20 @@ const SYSTEM_AGENT_PURPOSES: Record<string, string> = {
   judge: 'compares recommendations',
 }
 
-/** What a session of a collaboration is there for; `undefined` for all others. */
-export function collaborationSessionPurpose(known: CollaborationViews, key: string): string | undefined {
-  const voice = known.specialists.get(key)
-  const within = enclosingCollaboration(known, key)
-  if (!within) return undefined
-  if (voice && within.mode === 'hierarchical' && voice.role === 'coordinator') return 'divides the work'
-  const path = within.key === '' ? key : key.slice(within.key.length + 1)
-  if (voice) return path.startsWith('mediation/') ? 'hears the others' : (voice.subtask ?? voice.role)
+/** The purpose of a session in its collaboration; `undefined` for sessions outside one. */
+export function collaborationSessionPurpose(views: CollaborationViews, key: string): string | undefined {
+  const specialist = views.specialists.get(key)
+  const collaboration = enclosingCollaboration(views, key)
+  if (!collaboration) return undefined
+  if (specialist && collaboration.mode === 'hierarchical' && specialist.role === 'coordinator')
+    return 'divides the work'
+  const path = collaboration.key === '' ? key : key.slice(collaboration.key.length + 1)
+  if (specialist)
+    return path.startsWith('mediation/') ? 'reads the other positions' : (specialist.subtask ?? specialist.role)
   return SYSTEM_AGENT_PURPOSES[path] ?? SYSTEM_AGENT_PURPOSES[path.slice(path.lastIndexOf('/') + 1)]
 }
 
-/** `95 % sure: request changes`; empty where nothing was recommended. */
+/** `95 % sure: request changes`; empty without a recommendation. */
 export function formatRecommendation({
   recommendation,
   confidence,
@@ -94,12 +96,12 @@ export function formatRecommendation({
   return confidence === null ? recommendation : `${Math.round(confidence * 100)} % sure: ${recommendation}`
 }
 
-/** What a structured answer says in words. */
+/** The text of a structured response. */
 export function responseText(text: string): string {
   if (!text.startsWith('{')) return text
   try {
     const { response, plan } = JSON.parse(text) as { response?: unknown; plan?: unknown }
-    return [response, plan].find((words) => typeof words === 'string') ?? text
+    return [response, plan].find((value) => typeof value === 'string') ?? text
   } catch {
     return text
   }

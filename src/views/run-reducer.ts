@@ -1,11 +1,11 @@
 import type { Event, EventOf } from '../kernel/event.ts'
-import { reduceCollaboration } from './collaboration-view.ts'
+import { parentStepKey, reduceCollaboration } from './collaboration-view.ts'
 import type { GateNode, RunNode, RunView, SessionNode, ToolCallNode } from './run-view.ts'
 import { newTeamView, reduceTeam, teamDepth } from './team-view.ts'
 
 /*
- * A journal as a person would tell it: who worked for whom, what they called, what they asked. A fold over events; what
- * belongs to what follows from the step keys, which are paths.
+ * Reduces a journal to a tree of sessions, tool calls and gates. Step keys are paths, so a node's parent is the node
+ * with the longest key that is a prefix of its own.
  */
 
 export function newRunView(): RunView {
@@ -29,75 +29,75 @@ export function newRunView(): RunView {
 }
 
 export function runViewFrom(events: readonly Event[]): RunView {
-  const story = newRunView()
-  for (const event of events) reduceRun(story, event)
-  return story
+  const view = newRunView()
+  for (const event of events) reduceRun(view, event)
+  return view
 }
 
-/** Adds what an event says. */
-export function reduceRun(story: RunView, event: Event): void {
+/** Updates the view in place with one event. */
+export function reduceRun(view: RunView, event: Event): void {
   switch (event.type) {
     case 'run:start':
-      story.run_id = event.run_id
-      story.start = event.data
-      story.started_at = event.at
+      view.run_id = event.run_id
+      view.start = event.data
+      view.started_at = event.at
       return
     case 'run:reopen':
-      story.end = undefined
-      story.ended_at = null
-      if (event.data.key !== null) reopenNodes(story, event.data.key)
+      view.end = undefined
+      view.ended_at = null
+      if (event.data.key !== null) reopenNodes(view, event.data.key)
       return
     case 'run:end':
-      story.end = event.data
-      story.ended_at = event.at
+      view.end = event.data
+      view.ended_at = event.at
       return
     case 'session:open':
     case 'session:input':
     case 'session:end':
-      reduceSessionEvent(story, event)
+      reduceSessionEvent(view, event)
       return
     case 'model:begin':
     case 'model:end':
     case 'model:error':
     case 'model:lost':
-      reduceModelEvent(story, event)
+      reduceModelEvent(view, event)
       return
     case 'tool:pre':
     case 'tool:post':
     case 'tool:error':
-      reduceToolEvent(story, event)
+      reduceToolEvent(view, event)
       return
     case 'gate:open':
     case 'gate:answer':
-      reduceGateEvent(story, event)
+      reduceGateEvent(view, event)
       return
     default:
-      reduceCollaboration(story.collaborations, event)
-      reduceTeam(story.team, event)
+      reduceCollaboration(view.collaborations, event)
+      reduceTeam(view.team, event)
   }
 }
 
 type SessionEvent = EventOf<'session:open'> | EventOf<'session:input'> | EventOf<'session:end'>
 
-function reduceSessionEvent(story: RunView, event: SessionEvent): void {
+function reduceSessionEvent(view: RunView, event: SessionEvent): void {
   if (event.type === 'session:open') {
-    addSession(story, event)
+    addSession(view, event)
     return
   }
-  const work = findEnclosing(story, event.data.key, 'session')
-  if (!work) return
+  const session = findEnclosing(view, event.data.key, 'session')
+  if (!session) return
   if (event.type === 'session:input') {
-    const words = event.data.message.content.flatMap((part) => (part.type === 'text' ? part.text : []))
-    if (work.instruction === '') work.instruction = words.join('\n')
+    const texts = event.data.message.content.flatMap((part) => (part.type === 'text' ? part.text : []))
+    if (session.instruction === '') session.instruction = texts.join('\n')
     return
   }
   const { status, stop_reason, text, error } = event.data
-  Object.assign(work, { status, stop_reason, text, error, ended_at: event.at, thinking_since: null })
+  Object.assign(session, { status, stop_reason, text, error, ended_at: event.at, model_call_since: null })
 }
 
-function addSession(story: RunView, event: EventOf<'session:open'>): void {
+function addSession(view: RunView, event: EventOf<'session:open'>): void {
   const { key, agent, model, segment, depth } = event.data
-  const work: SessionNode = {
+  const session: SessionNode = {
     kind: 'session',
     key,
     session_id: event.session_id ?? '',
@@ -117,37 +117,37 @@ function addSession(story: RunView, event: EventOf<'session:open'>): void {
     ended_at: null,
     children: [],
   }
-  addNode(story, work)
-  story.sessions.set(work.session_id, work)
+  addNode(view, session)
+  view.sessions.set(session.session_id, session)
 }
 
 type ModelEvent = EventOf<'model:begin'> | EventOf<'model:end'> | EventOf<'model:error'> | EventOf<'model:lost'>
 
-function reduceModelEvent(story: RunView, event: ModelEvent): void {
-  const work = findEnclosing(story, event.data.key, 'session')
-  if (work) work.model_call_since = event.type === 'model:begin' ? event.at : null
+function reduceModelEvent(view: RunView, event: ModelEvent): void {
+  const session = findEnclosing(view, event.data.key, 'session')
+  if (session) session.model_call_since = event.type === 'model:begin' ? event.at : null
   if (event.type === 'model:begin') return
   if (event.type === 'model:lost') {
-    story.lost.calls += 1
-    story.lost.tokens += event.data.reserved.tokens
+    view.lost.calls += 1
+    view.lost.tokens += event.data.reserved.tokens
     return
   }
   const { usage, estimated } = event.data
-  story.calls += 1
-  story.input += usage.input
-  story.output += usage.output
-  if (estimated) story.estimated += 1
-  if (!work) return
-  work.calls += 1
-  work.tokens += usage.input + usage.output
+  view.calls += 1
+  view.input += usage.input
+  view.output += usage.output
+  if (estimated) view.estimated += 1
+  if (!session) return
+  session.calls += 1
+  session.tokens += usage.input + usage.output
 }
 
 type ToolEvent = EventOf<'tool:pre'> | EventOf<'tool:post'> | EventOf<'tool:error'>
 
-function reduceToolEvent(story: RunView, event: ToolEvent): void {
+function reduceToolEvent(view: RunView, event: ToolEvent): void {
   const { key, tool } = event.data
-  const known = story.byKey.get(key)
-  const call = known?.kind === 'call' ? known : addNode(story, newToolCall(key, tool, event.at))
+  const known = view.byKey.get(key)
+  const call = known?.kind === 'call' ? known : addNode(view, newToolCall(key, tool, event.at))
   if (event.type === 'tool:pre') {
     call.input = event.data.input
     call.delegates = event.data.kind === 'pattern'
@@ -158,23 +158,23 @@ function reduceToolEvent(story: RunView, event: ToolEvent): void {
   call.error = event.type === 'tool:post' ? null : event.data.detail
 }
 
-function newToolCall(key: string, tool: string, at: number): ToolCallNode {
+function newToolCall(key: string, tool: string, started_at: number): ToolCallNode {
   const unknown = { input: undefined, delegates: false, error: null, ended_at: null }
-  return { kind: 'call', key, tool, status: 'running', started_at: at, children: [], ...unknown }
+  return { kind: 'call', key, tool, status: 'running', started_at, children: [], ...unknown }
 }
 
-function reduceGateEvent(story: RunView, event: EventOf<'gate:open'> | EventOf<'gate:answer'>): void {
+function reduceGateEvent(view: RunView, event: EventOf<'gate:open'> | EventOf<'gate:answer'>): void {
   if (event.type === 'gate:answer') {
-    const asked = story.byKey.get(event.data.key)
-    if (asked?.kind !== 'gate') return
-    asked.answer = event.data.answer
-    asked.answered_by = event.data.by
-    asked.ended_at = event.at
+    const gate = view.byKey.get(event.data.key)
+    if (gate?.kind !== 'gate') return
+    gate.answer = event.data.answer
+    gate.answered_by = event.data.by
+    gate.ended_at = event.at
     return
   }
   const { key, gate_id, question, choices, asked_by } = event.data
   const rest = { answer: null, answered_by: null, ended_at: null, children: [], started_at: event.at }
-  addNode(story, {
+  addNode(view, {
     kind: 'gate',
     key,
     gate_id,
@@ -185,51 +185,47 @@ function reduceGateEvent(story: RunView, event: EventOf<'gate:open'> | EventOf<'
   })
 }
 
-/** What ended with the run's error goes on. */
-function reopenNodes(story: RunView, key: string): void {
-  for (const part of story.byKey.values()) {
-    if (key !== part.key && !key.startsWith(`${part.key}/`)) continue
-    if (part.kind === 'session')
-      Object.assign(part, { status: 'running', stop_reason: null, error: null, ended_at: null })
-    if (part.kind === 'call') Object.assign(part, { status: 'running', error: null, ended_at: null })
+/** Marks the nodes on the path to the failed step as running again. */
+function reopenNodes(view: RunView, key: string): void {
+  for (const node of view.byKey.values()) {
+    if (key !== node.key && !key.startsWith(`${node.key}/`)) continue
+    if (node.kind === 'session')
+      Object.assign(node, { status: 'running', stop_reason: null, error: null, ended_at: null })
+    if (node.kind === 'call') Object.assign(node, { status: 'running', error: null, ended_at: null })
   }
 }
 
-function addNode<P extends RunNode>(story: RunView, part: P): P {
-  const parent = findEnclosing(story, parentKeyOf(part.key))
-  ;(parent?.children ?? story.children).push(part)
-  story.byKey.set(part.key, part)
-  return part
+function addNode<N extends RunNode>(view: RunView, node: N): N {
+  const parent = findEnclosing(view, parentStepKey(node.key))
+  ;(parent?.children ?? view.children).push(node)
+  view.byKey.set(node.key, node)
+  return node
 }
 
-/** The part that this key lies in, the innermost one first. */
-export function findEnclosing(story: RunView, key: string): RunNode | undefined
-export function findEnclosing(story: RunView, key: string, kind: 'session'): SessionNode | undefined
-export function findEnclosing(story: RunView, key: string, kind?: 'session'): RunNode | undefined {
-  for (let path = key; path !== ''; path = parentKeyOf(path)) {
-    const part = story.byKey.get(path)
-    if (part && (kind === undefined || part.kind === kind)) return part
+/** The innermost node that contains this key. */
+export function findEnclosing(view: RunView, key: string): RunNode | undefined
+export function findEnclosing(view: RunView, key: string, kind: 'session'): SessionNode | undefined
+export function findEnclosing(view: RunView, key: string, kind?: 'session'): RunNode | undefined {
+  for (let path = key; path !== ''; path = parentStepKey(path)) {
+    const node = view.byKey.get(path)
+    if (node && (kind === undefined || node.kind === kind)) return node
   }
   return undefined
 }
 
-function parentKeyOf(key: string): string {
-  return key.slice(0, Math.max(0, key.lastIndexOf('/')))
-}
-
-/** Sessions that nobody has ended, in the order they began. */
-export function activeSessions(story: RunView): SessionNode[] {
-  return [...story.byKey.values()].filter(
-    (part) => part.kind === 'session' && part.status === 'running',
+/** Running sessions, in the order in which they were opened. */
+export function activeSessions(view: RunView): SessionNode[] {
+  return [...view.byKey.values()].filter(
+    (node) => node.kind === 'session' && node.status === 'running',
   ) as SessionNode[]
 }
 
-/** Questions without an answer. */
-export function openGates(story: RunView): GateNode[] {
-  return [...story.byKey.values()].filter((part) => part.kind === 'gate' && part.ended_at === null) as GateNode[]
+/** Gates without an answer. */
+export function openGates(view: RunView): GateNode[] {
+  return [...view.byKey.values()].filter((node) => node.kind === 'gate' && node.ended_at === null) as GateNode[]
 }
 
-/** True while something below waits for a person. */
-export function isWaitingForAnswer(part: RunNode): boolean {
-  return part.kind === 'gate' ? part.ended_at === null : part.children.some(isWaitingForAnswer)
+/** Whether this node or one below it waits for a human answer. */
+export function isWaitingForAnswer(node: RunNode): boolean {
+  return node.kind === 'gate' ? node.ended_at === null : node.children.some(isWaitingForAnswer)
 }

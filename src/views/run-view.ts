@@ -16,10 +16,10 @@ export interface SessionNode {
   instruction: string
   text: string
   error: ErrorRecord | null
-  /** Model calls that ended, and their tokens, in this segment. */
+  /** Model requests that ended or failed in this segment, and their tokens. */
   calls: number
   tokens: number
-  /** The model call that is under way, if any: since when. */
+  /** Start time of the model request in flight. */
   model_call_since: number | null
   started_at: number
   ended_at: number | null
@@ -63,14 +63,15 @@ export interface RunView {
   ended_at: number | null
   children: RunNode[]
   byKey: Map<string, RunNode>
-  /** Newest segment of each session. */
+  /** The newest segment of each session, by session id. */
   sessions: Map<string, SessionNode>
   collaborations: CollaborationViews
   team: TeamView
   calls: number
   input: number
   output: number
-  /** Calls whose usage never arrived, and calls lost in a crash or an abort with what was set aside for them. */
+  /** Model requests whose usage was never reported. */
   estimated: number
+  /** Model requests lost in a crash or an abort, with the tokens reserved for them. */
   lost: { calls: number; tokens: number }
 }

@@ -2,70 +2,70 @@ import type { Event } from '../kernel/event.ts'
 import { parentStepKey } from './collaboration-view.ts'
 
 /*
- * What a journal tells of a team: who had the turn, why, and where the work went. A team within a team tells the same below
- * the key of its place, so that everything here is kept by the key of the team.
+ * Reduces the events of a team: turns, handoff reasons, route. A nested team writes the same events below its own key
+ * prefix, so state is kept by the key of the team.
  */
 
 export interface TeamView {
-  /** Who has the turn, by the key of the round. */
+  /** By the key of the round. */
   turns: Map<string, TeamTurn>
-  /** Who comes next and why, by the key of the team. */
-  reasons: Map<string, { to: string | null; because: string }>
-  /** Who worked, one after the other, in the team that the run is; `user` where the user answered. */
+  /** The latest handoff, by the key of the team. */
+  handoffs: Map<string, { to: string | null; reason: string }>
+  /** Agents of the outermost team in turn order; `user` where the user replied. */
   route: string[]
 }
 
 export interface TeamTurn {
   agent: string
   round: number
-  /** Why it was handed the work; empty for the first one. */
+  /** Reason of the handoff to this agent; empty for the first turn. */
   reason: string
 }
 
 export function newTeamView(): TeamView {
-  return { turns: new Map(), reasons: new Map(), route: [] }
+  return { turns: new Map(), handoffs: new Map(), route: [] }
 }
 
-export function reduceTeam({ turns, reasons, route }: TeamView, event: Event): void {
+export function reduceTeam({ turns, handoffs, route }: TeamView, event: Event): void {
   if (event.type === 'team:turn') {
     const { key, round, agent } = event.data
     const place = parentStepKey(key)
-    const { to = agent, because = '' } = reasons.get(teamKeyOf(place)) ?? {}
-    // Only people send the work elsewhere than it was handed: the reason was another's.
-    turns.set(place, { agent, round, reason: to === agent ? because : 'chosen by a person' })
-    reasons.delete(teamKeyOf(place))
-    if (teamKeyOf(place) === '') route.push(agent)
+    const { to = agent, reason = '' } = handoffs.get(teamKeyFrom(place)) ?? {}
+    // Only a human can override the recipient, so the recorded reason is not the reason of this turn.
+    turns.set(place, { agent, round, reason: to === agent ? reason : 'chosen by a person' })
+    handoffs.delete(teamKeyFrom(place))
+    if (teamKeyFrom(place) === '') route.push(agent)
   }
   if (event.type === 'team:handoff') {
     const { key, round, from, to, handoff_reason } = event.data
-    reasons.set(teamKeyOf(key), { to, because: briefReason(handoff_reason) })
-    if (isUserReply({ round, from }) && teamKeyOf(key) === '') route.push(from)
+    handoffs.set(teamKeyFrom(key), { to, reason: briefReason(handoff_reason) })
+    if (isUserReply({ round, from }) && teamKeyFrom(key) === '') route.push(from)
   }
 }
 
-/** With the request the user is no part of the way yet. */
+/** The initial request (round 0) is not part of the route. */
 function isUserReply({ round, from }: { round?: unknown; from?: unknown }): boolean {
   return from === 'user' && round !== 0
 }
 
 const ROUND_KEY = /(?:^|\/)(?:start|(?:round|reply|steer|ending)\/\d+(?:\/early)?)(?:\/handoff)?$/
 
-/** The key of the team whose round this is. */
-function teamKeyOf(round: string): string {
-  return round.replace(ROUND_KEY, '')
+/** The key of the team that a round belongs to. */
+function teamKeyFrom(roundKey: string): string {
+  return roundKey.replace(ROUND_KEY, '')
 }
 
-/** How many teams the team that tells this works in. */
+/** Nesting depth of the team that a key belongs to. */
 export function teamDepth(key: string): number {
   return key.split(/\/team(?=\/)/).length - 1
 }
 
-/** The condition without who judged which part of it. */
+/** The condition alone, without the evaluation of its parts. */
 export function briefReason(reason: string): string {
   return /^"(.+)" holds/s.exec(reason)?.[1] ?? reason
 }
 
-/** The turn that a key lies in, the innermost first. */
+/** The innermost turn that contains a key. */
 export function findTurn({ turns }: TeamView, key: string): { turn: TeamTurn; path: string } | undefined {
   for (let place = key; place !== ''; place = parentStepKey(place)) {
     const turn = turns.get(place)
@@ -74,42 +74,41 @@ export function findTurn({ turns }: TeamView, key: string): { turn: TeamTurn; pa
   return undefined
 }
 
-/** How the key of a session ends that takes the place of one without a model. */
+/** Key suffix of a session that falls back to the model of the run. */
 const FALLBACK_SUFFIX = '/own'
 const MODEL_MISSING_CODES: ReadonlySet<string> = new Set(['no_model', 'unknown_model'])
 
-/** Work of the team's own that found no model for its role: no failure, for the model of the run is asked instead. */
+/** Whether a router or summary session failed only because its role has no model: the model of the run takes over. */
 export function isModelFallback(
-  told: TeamView,
+  team: TeamView,
   { key, error }: { key: string; error: { code: string } | null },
 ): boolean {
   if (error === null || !MODEL_MISSING_CODES.has(error.code) || !/(^|\/)(router|summary)$/.test(key)) return false
-  return teamSessionPurpose(told, key) !== undefined
+  return teamSessionPurpose(team, key) !== undefined
 }
 
-/** What a session is there for in its team; `undefined` for those that no team began. */
-export function teamSessionPurpose(told: TeamView, key: string): string | undefined {
+/** The purpose of a session in its team; `undefined` for sessions outside a team. */
+export function teamSessionPurpose(team: TeamView, key: string): string | undefined {
   if (key.endsWith(FALLBACK_SUFFIX)) {
-    const part = teamSessionPurpose(told, key.slice(0, -FALLBACK_SUFFIX.length))
-    return part === undefined ? undefined : `${part}, by the run's model`
+    const purpose = teamSessionPurpose(team, key.slice(0, -FALLBACK_SUFFIX.length))
+    return purpose === undefined ? undefined : `${purpose}, with the run's model`
   }
-  const found = findTurn(told, key)
-  if (!found)
-    return /^(start|reply\/\d+)(\/again\/\d+)?\/router$/.test(key) ? 'judges whom the message is for' : undefined
+  const found = findTurn(team, key)
+  if (!found) return /^(start|reply\/\d+)(\/again\/\d+)?\/router$/.test(key) ? 'routes the message' : undefined
   const { turn, path } = found
   if (path === 'agent' || /^group\/member\/[^/]+$/.test(path)) {
     return turn.reason === '' ? `round ${turn.round}` : `round ${turn.round}: ${turn.reason}`
   }
-  if (/^(again\/\d+\/)?router$/.test(path)) return 'judges what is open'
-  return path === 'compress/summary' ? 'sums up the conversation' : undefined
+  if (/^(again\/\d+\/)?router$/.test(path)) return 'evaluates conditions'
+  return path === 'compress/summary' ? 'summarises the conversation' : undefined
 }
 
-/** `writer → reviewer → writer`; the same one twice in a row stays one. */
+/** `writer → reviewer → writer`; consecutive duplicates are merged. */
 export function formatRoute(route: readonly string[]): string {
   return route.filter((name, index) => name !== route[index - 1]).join(' → ')
 }
 
-/** The route of a team that has ended, from what it left behind. */
+/** The route of a finished team run, from its output. */
 export function routeFromOutput(output: unknown): string[] {
   const { handoffs, agent, status } = (typeof output === 'object' && output !== null ? output : {}) as {
     handoffs?: unknown
@@ -117,9 +116,9 @@ export function routeFromOutput(output: unknown): string[] {
     status?: unknown
   }
   if (!Array.isArray(handoffs) || typeof agent !== 'string') return []
-  const made = (handoffs as { round?: unknown; from?: unknown }[]).filter(
+  const listed = (handoffs as { round?: unknown; from?: unknown }[]).filter(
     (each) => each?.from !== 'user' || isUserReply(each),
   )
-  const from = made.map((each) => String(each.from))
+  const from = listed.map((each) => String(each.from))
   return status === 'completed' || agent === '' ? from : [...from, agent]
 }

@@ -9,21 +9,21 @@ import type { RunView } from './run-view.ts'
 import { findTurn, teamDepth } from './team-view.ts'
 
 /*
- * The journal of a team as a conversation. A fold over events: everything that is shown, asked or explained while people
- * talk with a team is read from here, so that a conversation taken up again knows as much as one that never ended.
+ * Reduces the journal of a team to a conversation. A chat keeps no other state about the run, so a resumed chat knows
+ * as much as one that was never closed.
  */
 
 export interface Transcript {
   run: RunView
-  /** Questions without an answer, the oldest first. */
+  /** Open questions, oldest first. */
   questions: Map<string, OpenQuestion>
   variables: Record<string, VariableValue>
-  /** The last decision, and before it the last handoff from member to member if that was not one. */
+  /** The last handoff; preceded by the last handoff between members if it is not one itself. */
   handoffs: EventOf<'team:handoff'>['data'][]
   artifacts: { key: string; name: string; version: number; by: string }[]
-  /** Who said what, the newest last. */
+  /** Newest last, at most `MESSAGES_KEPT`. */
   messages: { from: string; text: string; artifacts: string[] }[]
-  /** How often each has spoken, members of groups too. */
+  /** Turns by agent, including members of groups. */
   turnCounts: Map<string, number>
 }
 
@@ -32,7 +32,7 @@ export function newTranscript(): Transcript {
   return { run, questions, variables: {}, handoffs: [], artifacts: [], messages: [], turnCounts }
 }
 
-/** Takes an event in, and tells what of it belongs into a conversation. */
+/** Updates the transcript in place and returns the chat events that follow from the journal event. */
 export function reduceTranscript(transcript: Transcript, event: Event): ChatEvent[] {
   reduceRun(transcript.run, event)
   switch (event.type) {
@@ -45,8 +45,9 @@ export function reduceTranscript(transcript: Transcript, event: Event): ChatEven
     case 'gate:answer': {
       const { gate_id, answer, by } = event.data
       const question = transcript.questions.get(gate_id)
-      if (question?.kind === 'reply') addMessage(transcript, 'user', gateAnswerText(answer))
-      if (question?.kind === 'person') addMessage(transcript, question.as ?? 'user', gateAnswerText(answer))
+      if (question?.kind === 'reply') addMessage(transcript, { from: 'user', text: gateAnswerText(answer) })
+      if (question?.kind === 'person')
+        addMessage(transcript, { from: question.as ?? 'user', text: gateAnswerText(answer) })
       transcript.questions.delete(gate_id)
       return [{ type: 'answered', gate_id, answer, by }]
     }
@@ -67,7 +68,7 @@ function reduceRunStart(transcript: Transcript, { data }: EventOf<'run:start'>):
     variables: Record<string, VariableValue>
   }
   transcript.variables = { ...team.context_variables, ...variables }
-  addMessage(transcript, 'user', message)
+  addMessage(transcript, { from: 'user', text: message })
   return []
 }
 
@@ -96,7 +97,7 @@ function reduceTeamEvent(transcript: Transcript, event: Event): ChatEvent[] | un
     case 'team:steered': {
       const { action, by, accepted, reason } = event.data
       if (accepted && action.do === 'set') transcript.variables[action.name] = action.value
-      if (accepted && action.do === 'say') addMessage(transcript, 'user', action.text)
+      if (accepted && action.do === 'say') addMessage(transcript, { from: 'user', text: action.text })
       return [{ type: 'steered', action, by, accepted, ...(reason === undefined ? undefined : { reason }) }]
     }
     default:
@@ -108,13 +109,13 @@ function reduceHandoff(transcript: Transcript, { data }: EventOf<'team:handoff'>
   const { round, from, to, by, handoff_reason: reason, problems = [], variables = {}, agreed } = data
   if (teamDepth(data.key) === 0) {
     Object.assign(transcript.variables, variables)
-    const passed = transcript.handoffs.findLast(isMemberHandoff)
-    transcript.handoffs = isMemberHandoff(data) || !passed ? [data] : [passed, data]
+    const previous = transcript.handoffs.findLast(isMemberHandoff)
+    transcript.handoffs = isMemberHandoff(data) || !previous ? [data] : [previous, data]
   }
-  const said: ChatEvent[] = []
+  const messages: ChatEvent[] = []
   if (agreed !== undefined) {
-    addMessage(transcript, from, agreed)
-    said.push({
+    addMessage(transcript, { from, text: agreed })
+    messages.push({
       type: 'message',
       agent: nestedAgentName(transcript, data.key, from),
       round,
@@ -123,18 +124,20 @@ function reduceHandoff(transcript: Transcript, { data }: EventOf<'team:handoff'>
     })
   }
   const within = nestedAgentName(transcript, data.key, '').slice(0, -1)
-  const where = within === '' ? undefined : { within }
-  return [...said, { type: 'handoff', round, from, to, by, reason, problems, ...where }]
+  return [
+    ...messages,
+    { type: 'handoff', round, from, to, by, reason, problems, ...(within === '' ? undefined : { within }) },
+  ]
 }
 
-/** From one member to another: neither to nor from the user, nor the end. */
+/** Whether both ends are members: neither the user nor the end of the work. */
 function isMemberHandoff({ from, to }: { from: string; to: string | null }): boolean {
   return from !== 'user' && to !== 'user' && to !== null
 }
 
 const SPEECH_KEY = /(^|\/)round\/\d+\/(agent|group\/member\/[^/]+)$/
 
-/** True for sessions whose words are part of the conversation. */
+/** Whether the text of a session with this key is part of the conversation. */
 export function isSpeechKey(key: string): boolean {
   return SPEECH_KEY.test(key)
 }
@@ -144,18 +147,20 @@ function reduceSessionEnd(transcript: Transcript, { data }: EventOf<'session:end
   if (!isSpeechKey(key)) return []
   const { run } = transcript
   const agent = agentFor(transcript, key)
-  const said = responseFrom(object) ?? responseText(text)
+  const response = responseFrom(object) ?? responseText(text)
   const artifacts = transcript.artifacts
     .filter((artifact) => artifact.key.startsWith(`${key}/`))
     .map(({ name, version }) => `${name}@${version}`)
-  if (status === 'completed') addMessage(transcript, agent, said, artifacts)
+  if (status === 'completed') addMessage(transcript, { from: agent, text: response, artifacts })
   transcript.turnCounts.set(agent, (transcript.turnCounts.get(agent) ?? 0) + 1)
   const round = findTurn(run.team, key)?.turn.round ?? 0
   const failed = error ? { error: errorText(error) } : undefined
-  return [{ type: 'message', agent: nestedAgentName(transcript, key, agent), round, text: said, artifacts, ...failed }]
+  return [
+    { type: 'message', agent: nestedAgentName(transcript, key, agent), round, text: response, artifacts, ...failed },
+  ]
 }
 
-/** Unsanitised: renderers strip control characters. */
+/** Not sanitised: renderers strip control characters. */
 function errorText({ code, message }: Pick<ErrorRecord, 'code' | 'message'>): string {
   return `${code}: ${message}`
 }
@@ -165,7 +170,7 @@ function responseFrom(object: unknown): string | undefined {
   return typeof response === 'string' ? response : undefined
 }
 
-/** The name with those of the teams that it works in: `research/finder`. */
+/** The agent's name prefixed with its nested teams: `research/finder`. */
 export function nestedAgentName(transcript: Transcript, key: string, name: string): string {
   const parts = key.split('/team/')
   const above = parts.slice(0, -1).map((_, index) => parts.slice(0, index + 1).join('/team/'))
@@ -174,7 +179,10 @@ export function nestedAgentName(transcript: Transcript, key: string, name: strin
 
 const MESSAGES_KEPT = 40
 
-function addMessage({ messages }: Transcript, from: string, text: string, artifacts: string[] = []): void {
+function addMessage(
+  { messages }: Transcript,
+  { from, text, artifacts = [] }: { from: string; text: string; artifacts?: string[] },
+): void {
   if (text.trim() === '') return
   messages.push({ from, text, artifacts })
   if (messages.length > MESSAGES_KEPT) messages.shift()
@@ -193,7 +201,7 @@ function addQuestion(transcript: Transcript, { data }: EventOf<'gate:open'>): Op
   const { gate_id, question, choices, asked_by } = data
   const detail = (data.detail ?? {}) as GateDetail
   const answers = choices ?? detail.answers
-  const found: OpenQuestion = {
+  const openQuestion: OpenQuestion = {
     ...{ gate_id, question, kind: detail.kind ?? (detail.permission === undefined ? 'question' : 'permission') },
     ...(answers ? { answers } : undefined),
     ...(detail.takes ? { takes: detail.takes } : undefined),
@@ -201,11 +209,11 @@ function addQuestion(transcript: Transcript, { data }: EventOf<'gate:open'>): Op
     ...(asked_by === undefined ? undefined : { asked_by }),
     ...(detail.permission === undefined ? undefined : { call: detail.permission, input: detail.input }),
   }
-  transcript.questions.set(gate_id, found)
-  return found
+  transcript.questions.set(gate_id, openQuestion)
+  return openQuestion
 }
 
-/** The words of an answer, which may be what a person asked for elsewhere. */
+/** The text of a gate's answer, which may be a steer action. */
 export function gateAnswerText(answer: unknown): string {
   if (typeof answer === 'string') return answer
   const { do: action, text } = (typeof answer === 'object' && answer !== null ? answer : {}) as {
@@ -216,7 +224,7 @@ export function gateAnswerText(answer: unknown): string {
   return typeof text === 'string' ? text : (JSON.stringify(answer) ?? '')
 }
 
-/** What agents do beside talking, and what goes wrong. */
+/** Tool calls, retries and limits. */
 function workEvents(transcript: Transcript, event: Event): ChatEvent[] {
   if (event.type === 'tool:pre') {
     const { tool, input } = event.data
@@ -226,7 +234,7 @@ function workEvents(transcript: Transcript, event: Event): ChatEvent[] {
     const { tool, error } = event.data
     return [{ type: 'tool', agent: agentFor(transcript, event.data.key), tool, input: null, error }]
   }
-  // One that is not tried again ends the turn, which tells it.
+  // An error that is not retried ends the turn, and is reported there.
   if (event.type === 'model:error' && event.data.retry) {
     return [{ type: 'warning', agent: agentFor(transcript, event.data.key), message: errorText(event.data.error) }]
   }

@@ -1,4 +1,4 @@
-import type { Look } from './render/styled-line.ts'
+import type { TerminalStyle } from './render/styled-line.ts'
 
 /** From a clone there is no `troupe` in the path: there it is a script, and so is the demo. */
 export function programName({ npm_package_name, npm_lifecycle_event = '' }: NodeJS.ProcessEnv): string {
@@ -7,12 +7,15 @@ export function programName({ npm_package_name, npm_lifecycle_event = '' }: Node
 }
 
 /** Commands that are shown from now on look where this one looked: without its store they would find other runs. */
-export function setProgramName(looks: readonly Look[], { store, project }: { store?: string; project?: string }): void {
+export function setProgramName(
+  styles: readonly TerminalStyle[],
+  { store, project }: { store?: string; project?: string },
+): void {
   const where = [
     ...(store ? ['--store', quoteShellWord(store)] : []),
     ...(project ? ['--project', quoteShellWord(project)] : []),
   ]
-  for (const look of looks) look.program = [programName(process.env), ...where].join(' ')
+  for (const style of styles) style.program = [programName(process.env), ...where].join(' ')
 }
 
 /** A word as a shell takes it. */

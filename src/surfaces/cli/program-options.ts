@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { InvalidArgumentError, Option } from 'commander'
-import type { Look } from './render/styled-line.ts'
+import type { TerminalStyle } from './render/styled-line.ts'
 import { padToWidth, wrapText } from './render/text-width.ts'
 
 /** Options of every command. */
@@ -59,14 +59,14 @@ export function collectValues(value: string, before: readonly string[] = []): st
 }
 
 /** The options of the overview, in the form of its commands. */
-export function formatOverviewOptions({ options }: Command, look: Look): string {
+export function formatOverviewOptions({ options }: Command, style: TerminalStyle): string {
   const column = 24
   const lines = options.flatMap(({ flags, description }) =>
-    wrapText(' '.repeat(column) + description, look.width, column).map((text, index) =>
+    wrapText(' '.repeat(column) + description, style.width, column).map((text, index) =>
       index === 0 ? padToWidth(`  ${flags}`, column) + text.slice(column) : text,
     ),
   )
-  return ['', 'Options:', ...lines, '', ...wrapText('troupe COMMAND --help says more about each.', look.width)].join(
+  return ['', 'Options:', ...lines, '', ...wrapText('troupe COMMAND --help says more about each.', style.width)].join(
     '\n',
   )
 }

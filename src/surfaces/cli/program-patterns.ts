@@ -7,7 +7,7 @@ import type { PatternFlags } from './pattern-flags.ts'
 import { addPatternFlags } from './pattern-flags.ts'
 import { setProgramName } from './program-name.ts'
 import { addCommonOptions, addExecutionOptions, addRunOptions, collectValues } from './program-options.ts'
-import type { Look } from './render/styled-line.ts'
+import type { TerminalStyle } from './render/styled-line.ts'
 import { padToWidth, wrapText } from './render/text-width.ts'
 
 type ProgramContext = { terminal: Cli['terminal']; code: number }
@@ -18,7 +18,7 @@ const optionFactory = {
 }
 
 /** Gives `run` a command for each pattern. */
-export async function addPatternCommands(run: Command, site: ProgramContext): Promise<void> {
+export async function addPatternCommands(run: Command, context: ProgramContext): Promise<void> {
   const { BUILT_IN_PATTERNS } = await import('../../runtime/built-in-patterns.ts')
   run.usage('PATTERN [options]').commandsGroup('Patterns:')
   for (const pattern of BUILT_IN_PATTERNS) {
@@ -29,9 +29,9 @@ export async function addPatternCommands(run: Command, site: ProgramContext): Pr
     addCommonOptions(addExecutionOptions(addRunOptions(command.optionsGroup('Options:'))))
     // --team stands for it.
     const fileOnly = flags.fileOnly.filter(({ name }) => pattern.name !== 'team' || name !== 'team')
-    command.addHelpText('after', () => fileOnlyHelp(fileOnly, site.terminal.out))
+    command.addHelpText('after', () => fileOnlyHelp(fileOnly, context.terminal.out))
     command.action(async () => {
-      site.code = await startPattern(command, pattern, flags, site.terminal)
+      context.code = await startPattern(command, pattern, flags, context.terminal)
     })
   }
   const names = BUILT_IN_PATTERNS.map(({ name }) => name)
@@ -75,10 +75,10 @@ function requireInputFile(pattern: Pattern, { fileOnly }: PatternFlags): void {
 const HELP_COLUMN = 24
 
 /** Fields that are no flags: nobody would know of them otherwise. */
-function fileOnlyHelp(fileOnly: PatternFlags['fileOnly'], look: Look): string {
+function fileOnlyHelp(fileOnly: PatternFlags['fileOnly'], style: TerminalStyle): string {
   if (fileOnly.length === 0) return ''
   const lines = fileOnly.flatMap(({ name, words }) =>
-    wrapText(' '.repeat(HELP_COLUMN) + words, look.width, HELP_COLUMN).map((text, index) =>
+    wrapText(' '.repeat(HELP_COLUMN) + words, style.width, HELP_COLUMN).map((text, index) =>
       index === 0 ? padToWidth(`  ${name}`, HELP_COLUMN) + text.slice(HELP_COLUMN) : text,
     ),
   )

@@ -27,18 +27,18 @@ export async function main(given: readonly string[], terminal: Terminal = realTe
   const argv = expandHelpCommand(given)
   const json = argv.includes('--json')
   const command = commandName(argv)
-  const site: ProgramContext = { terminal, code: 0 }
-  const program = createProgram(site)
+  const context: ProgramContext = { terminal, code: 0 }
+  const program = createProgram(context)
   try {
-    await program.parseAsync(command === 'run' ? await preparePatternCommands(program, site, argv) : [...argv], {
+    await program.parseAsync(command === 'run' ? await preparePatternCommands(program, context, argv) : [...argv], {
       from: 'user',
     })
-    return site.code
+    return context.code
   } catch (thrown) {
     if (!(thrown instanceof CommanderError)) return reportError(thrown, { terminal, json, command })
     if (thrown.code === 'commander.help') program.outputHelp()
     const error = usageError(thrown, commandPath(argv))
-    return error ? reportError(error, { terminal, json, command }) : site.code
+    return error ? reportError(error, { terminal, json, command }) : context.code
   }
 }
 
@@ -70,16 +70,16 @@ function commandName(argv: readonly string[]): string | undefined {
 
 async function preparePatternCommands(
   program: Command,
-  site: ProgramContext,
+  context: ProgramContext,
   argv: readonly string[],
 ): Promise<string[]> {
   const { addPatternCommands } = await import('./program-patterns.ts')
   const { normalizeFlags } = await import('./pattern-flags.ts')
-  for (const command of program.commands) if (command.name() === 'run') await addPatternCommands(command, site)
+  for (const command of program.commands) if (command.name() === 'run') await addPatternCommands(command, context)
   return normalizeFlags(argv)
 }
 
-function createProgram(site: ProgramContext): Command {
+function createProgram(context: ProgramContext): Command {
   const program = new Command('troupe')
   addCommonOptions(program)
     .description('Agents that work together: durable, bounded, visible, resumable.')
@@ -94,15 +94,15 @@ function createProgram(site: ProgramContext): Command {
       visibleOptions: (command) => (command.parent ? Help.prototype.visibleOptions.call(new Help(), command) : []),
     })
     .configureOutput({
-      writeOut: (text) => site.terminal.print(text.trimEnd()),
+      writeOut: (text) => context.terminal.print(text.trimEnd()),
       writeErr: () => {},
-      getOutHelpWidth: () => site.terminal.out.width,
+      getOutHelpWidth: () => context.terminal.out.width,
       getOutHasColors: () => false,
     })
-    .addHelpText('after', () => formatOverviewOptions(program, site.terminal.out))
-  addStartCommands(program, site)
-  addInspectCommands(program, site)
-  addControlCommands(program, site)
+    .addHelpText('after', () => formatOverviewOptions(program, context.terminal.out))
+  addStartCommands(program, context)
+  addInspectCommands(program, context)
+  addControlCommands(program, context)
   for (const command of program.commands) addCommonOptions(command)
   return program
 }
@@ -112,33 +112,33 @@ function argumentTerm(argument: Argument): string {
   return argument.required ? word : `[${word}]`
 }
 
-function addStartCommands(program: Command, site: ProgramContext): void {
+function addStartCommands(program: Command, context: ProgramContext): void {
   program.commandsGroup('Start:')
-  addCommand(program, site, 'demo', async (cli) =>
+  addCommand(program, context, 'demo', async (cli) =>
     (await import('./commands/demo-command.ts')).demoCommand(cli),
   ).description('a short scripted run, offline')
   program.command('run [PATTERN]').description('start a run; troupe run --help lists the patterns')
   const chat = async (cli: Cli, [file]: string[]) => (await import('./commands/chat-command.ts')).chatCommand(cli, file)
-  addExecutionOptions(addRunOptions(addCommand(program, site, 'chat', chat)))
+  addExecutionOptions(addRunOptions(addCommand(program, context, 'chat', chat)))
     .description('talk with a team')
     .argument('[file]', 'a team in YAML')
     .option('--agent <name>', 'talk with one agent of the roster instead')
     .option('--resume <run>', 'take up a conversation; its id, or how the id begins')
     .option('--retry', 'with --resume: try again at once what failed')
     .option('--set <name=value>', 'a variable of the team; repeatable', collectValues)
-  addCommand(program, site, 'init', async (cli) =>
+  addCommand(program, context, 'init', async (cli) =>
     (await import('./commands/init-command.ts')).initCommand(cli),
   ).description('write a first roster into this folder')
   const agents = async (cli: Cli, [what]: string[]) =>
     (await import('./commands/agents-command.ts')).agentsCommand(cli, what)
-  addCommand(program, site, 'agents', agents)
+  addCommand(program, context, 'agents', agents)
     .description('who can be called')
     .argument('[check]', 'only say what is wrong with their files, and fail on errors')
     .option('--dir <folder>', 'only the agents in this folder and below')
     .option('--agents <folder>', 'agent files of your own (TROUPE_AGENTS)')
-  addTeamCommands(program.command('team'), (parent, name, work) => addCommand(parent, site, name, work))
+  addTeamCommands(program.command('team'), (parent, name, work) => addCommand(parent, context, name, work))
   addAgentOptions(
-    addCommand(program, site, 'doctor', async (cli) =>
+    addCommand(program, context, 'doctor', async (cli) =>
       (await import('./commands/doctor-command.ts')).doctorCommand(cli),
     ),
   )
@@ -147,20 +147,20 @@ function addStartCommands(program: Command, site: ProgramContext): void {
     .option('--call [model...]', 'ask each model of the roles, or these, one short question')
 }
 
-function addInspectCommands(program: Command, site: ProgramContext): void {
-  program.commandsGroup('Look:')
-  addCommand(program, site, 'runs', async (cli) => (await import('./commands/runs-command.ts')).runsCommand(cli))
+function addInspectCommands(program: Command, context: ProgramContext): void {
+  program.commandsGroup('TerminalStyle:')
+  addCommand(program, context, 'runs', async (cli) => (await import('./commands/runs-command.ts')).runsCommand(cli))
     .description('runs, the newest first')
     .addOption(new Option('-s, --status <status...>', 'only these').choices(STATUSES))
     .option('-n, --number <count>', 'how many at the most (20)', parsePositiveInteger)
-  addCommand(program, site, 'show', async (cli, [run]) =>
+  addCommand(program, context, 'show', async (cli, [run]) =>
     (await import('./commands/show-command.ts')).showCommand(cli, run),
   )
     .description('one run as a tree')
     .argument('[run]', 'its id, or how the id begins; else the newest')
     .option('--all', 'every tool call')
     .option('--events', 'the journal instead, event by event')
-  addCommand(program, site, 'watch', async (cli, [run]) =>
+  addCommand(program, context, 'watch', async (cli, [run]) =>
     (await import('./commands/watch-command.ts')).watchCommand(cli, run),
   )
     .description('follow a run live, from any process')
@@ -168,16 +168,16 @@ function addInspectCommands(program: Command, site: ProgramContext): void {
     .option('--from-start', 'tell also what has happened before')
   const replay = async (cli: Cli, [run = '']: string[]) =>
     (await import('./commands/replay-command.ts')).replayCommand(cli, run)
-  addCommand(program, site, 'replay', replay)
+  addCommand(program, context, 'replay', replay)
     .description('execute a run again, offline, and compare')
     .argument('<run>', 'its id, or how the id begins')
   const diff = async (cli: Cli, [a = '', b = '']: string[]) =>
     (await import('./commands/diff-command.ts')).diffCommand(cli, [a, b])
-  addCommand(program, site, 'diff', diff)
+  addCommand(program, context, 'diff', diff)
     .description('where two runs part, and what it changed')
     .argument('<a>', 'the id of one run, or how it begins')
     .argument('<b>', 'the id of the other')
-  addCommand(program, site, 'cost', async (cli, [run]) =>
+  addCommand(program, context, 'cost', async (cli, [run]) =>
     (await import('./commands/cost-command.ts')).costCommand(cli, run),
   )
     .description('what was used, and what it cost')
@@ -191,11 +191,11 @@ const COST_GROUPS = ['run', 'agent', 'model', 'day', 'session', 'phase']
 
 const STATUSES = ['pending', 'running', 'waiting', 'completed', 'failed', 'cancelled']
 
-function addControlCommands(program: Command, site: ProgramContext): void {
+function addControlCommands(program: Command, context: ProgramContext): void {
   program.commandsGroup('Steer:')
   addExecutionOptions(
     addRunOptions(
-      addCommand(program, site, 'resume', async (cli, [run = '']) =>
+      addCommand(program, context, 'resume', async (cli, [run = '']) =>
         (await import('./commands/resume-command.ts')).resumeCommand(cli, run),
       ),
     ),
@@ -205,7 +205,7 @@ function addControlCommands(program: Command, site: ProgramContext): void {
     .option('--force', 'also a run that was put aside because it kept crashing')
   const fork = async (cli: Cli, [run = '']: string[]) =>
     (await import('./commands/fork-command.ts')).forkCommand(cli, run)
-  addExecutionOptions(addRunOptions(addCommand(program, site, 'fork', fork)))
+  addExecutionOptions(addRunOptions(addCommand(program, context, 'fork', fork)))
     .description('go on from an event of a run, as a new run')
     .argument('<run>', 'its id, or how the id begins')
     .option('--at <seq>', 'the last event that is kept; show --events numbers them')
@@ -214,18 +214,18 @@ function addControlCommands(program: Command, site: ProgramContext): void {
       'a change, such as agent.NAME.instructions=@FILE or gate.ID=yes; repeatable',
       collectValues,
     )
-  addCommand(program, site, 'cancel', async (cli, [run = '']) =>
+  addCommand(program, context, 'cancel', async (cli, [run = '']) =>
     (await import('./commands/cancel-command.ts')).cancelCommand(cli, run),
   )
     .description('end a run; what it did is kept')
     .argument('<run>', 'its id, or how the id begins')
     .option('--reason <text>', 'why, for whoever reads the journal')
-  addCommand(program, site, 'inbox', async (cli) =>
+  addCommand(program, context, 'inbox', async (cli) =>
     (await import('./commands/inbox-command.ts')).inboxCommand(cli),
   ).description('questions that wait for a person')
   const answer = async (cli: Cli, [gate = '', ...words]: string[]) =>
     (await import('./commands/answer-command.ts')).answerCommand(cli, gate, words)
-  addExecutionOptions(addAgentOptions(addCommand(program, site, 'answer', answer)))
+  addExecutionOptions(addAgentOptions(addCommand(program, context, 'answer', answer)))
     .description('answer a question; its run goes on')
     .argument('<gate>', "the question's id, or how the id begins")
     .argument('[value...]', 'the answer')
@@ -236,15 +236,15 @@ function addControlCommands(program: Command, site: ProgramContext): void {
 /** A command with the options that all have. */
 function addCommand(
   program: Command,
-  site: ProgramContext,
+  context: ProgramContext,
   name: string,
   work: (cli: Cli, words: string[]) => Promise<number>,
 ): Command {
   const command = program.command(name).allowExcessArguments(false)
   return command.action(async () => {
     const options: CommonOptions = command.optsWithGlobals()
-    setProgramName([site.terminal.out, site.terminal.err], options)
-    site.code = await work({ terminal: site.terminal, options }, command.args)
+    setProgramName([context.terminal.out, context.terminal.err], options)
+    context.code = await work({ terminal: context.terminal, options }, command.args)
   })
 }
 

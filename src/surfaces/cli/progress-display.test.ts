@@ -1,20 +1,20 @@
 import { describe, expect, test } from 'vitest'
 import type { Event } from '../../kernel/event.ts'
 import { ProgressDisplay } from './progress-display.ts'
-import { plainLook } from './render/styled-line.ts'
+import { plainStyle } from './render/styled-line.ts'
 import type { Terminal } from './terminal.ts'
 
 function recordingTerminal(live: boolean): { terminal: Terminal; written: string[] } {
   const written: string[] = []
-  const look = plainLook(60)
+  const style = plainStyle(60)
   const write = (text: string) => void written.push(text)
   const terminal: Terminal = {
     print: (text) => write(`out: ${text}`),
     note: write,
     noteSync: write,
     draw: write,
-    out: look,
-    err: look,
+    out: style,
+    err: style,
     outputIsTTY: live,
     live,
     interactive: false,

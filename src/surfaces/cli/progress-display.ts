@@ -60,7 +60,7 @@ export class ProgressDisplay {
   #redraw(): void {
     this.#erase()
     const { width, paint } = this.#terminal.err
-    const lines = liveLines(this.view, this.#words, { now: Date.now(), look: { width: width - 1, paint } })
+    const lines = liveLines(this.view, this.#words, { now: Date.now(), style: { width: width - 1, paint } })
     if (lines.length === 0) return
     this.#terminal.draw(`${lines.join('\n')}\n`)
     this.#drawn = lines.length

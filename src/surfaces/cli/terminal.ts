@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs'
 import pc from 'picocolors'
 import { programName } from './program-name.ts'
-import type { Look } from './render/styled-line.ts'
+import type { TerminalStyle } from './render/styled-line.ts'
 
 /** Where the command line writes. Results go to `print`, all else to `note`. */
 export interface Terminal {
@@ -11,8 +11,8 @@ export interface Terminal {
   noteSync(text: string): void
   /** Raw output to the diagnostics, for a renderer that moves the cursor; only when `live`. */
   draw(text: string): void
-  readonly out: Look
-  readonly err: Look
+  readonly out: TerminalStyle
+  readonly err: TerminalStyle
   /** Whether someone looks at the results as they come, so that long lines are wrapped for them. */
   readonly outputIsTTY: boolean
   readonly live: boolean
@@ -38,15 +38,15 @@ export function realTerminal(): Terminal {
     note: (text) => void stderr.write(`${text}\n`),
     noteSync: (text) => void writeSync(2, `${text}\n`),
     draw: (text) => void stderr.write(text),
-    out: streamLook(stdout),
-    err: streamLook(stderr),
+    out: streamStyle(stdout),
+    err: streamStyle(stderr),
     outputIsTTY: stdout.isTTY === true,
     live: moves,
     interactive: stdin.isTTY === true && stderr.isTTY === true,
   }
 }
 
-function streamLook(stream: NodeJS.WriteStream): Look {
+function streamStyle(stream: NodeJS.WriteStream): TerminalStyle {
   const { env } = process
   const colours = !env.NO_COLOR && (stream.isTTY === true ? env.TERM !== 'dumb' : env.FORCE_COLOR === '1')
   const colour = pc.createColors(colours)
@@ -57,7 +57,7 @@ function streamLook(stream: NodeJS.WriteStream): Look {
     },
     ascii: !supportsUnicode(env),
     program: programName(env),
-    paint: (style, text) => colour[style](text),
+    paint: (textStyle, text) => colour[textStyle](text),
   }
 }
 

@@ -5,18 +5,18 @@ import type { ModelRequest } from '../../../index.ts'
 import { createTroupe, TroupeError } from '../../../index.ts'
 import { teamSchema } from '../../../judgement/team/team-schema.ts'
 import type { CommonOptions } from '../cli.ts'
-import { plainLook } from '../render/styled-line.ts'
+import { plainStyle } from '../render/styled-line.ts'
 import type { Terminal } from '../terminal.ts'
 import { ChatController } from './chat-controller.ts'
 import { Conversation } from './conversation.ts'
 
-const look = plainLook(80)
+const style = plainStyle(80)
 const silent: Terminal = {
   ...{ print: () => {}, note: () => {}, noteSync: () => {}, draw: () => {} },
-  ...{ out: look, err: look, outputIsTTY: false, live: false, interactive: false },
+  ...{ out: style, err: style, outputIsTTY: false, live: false, interactive: false },
 }
 
-async function talking(play: (request: ModelRequest) => ModelReply, options: CommonOptions = {}) {
+async function chat(play: (request: ModelRequest) => ModelReply, options: CommonOptions = {}) {
   const model = functionModel(play)
   const troupe = await createTroupe({ store: 'memory', model, embedder: false })
   onTestFinished(() => troupe.close())
@@ -24,7 +24,7 @@ async function talking(play: (request: ModelRequest) => ModelReply, options: Com
   const conversation = new Conversation(troupe, {
     ...{ team, variables: {}, model: undefined, limits: {} },
     ...{
-      onEvent: (happening) => talk.showEvent(happening),
+      onEvent: (chatEvent) => talk.showEvent(chatEvent),
       onDelta: () => {},
       onActivity: () => {},
       onIdle: () => talk.clearLive(),
@@ -52,7 +52,7 @@ const heard = (request: ModelRequest | undefined) => JSON.stringify(request?.mes
 
 describe('a person and a team', () => {
   test('CH19 a line typed for a question that was answered elsewhere is not sent as the answer to the next one', async () => {
-    const { conversation, troupe, shown, say, seen } = await talking(() => ({ text: 'Yes?' }))
+    const { conversation, troupe, shown, say, seen } = await chat(() => ({ text: 'Yes?' }))
     await say('Hello.')
     const [question] = conversation.questions
     await (await troupe.answer(question?.gate_id ?? '', 'From elsewhere.')).result
@@ -64,7 +64,7 @@ describe('a person and a team', () => {
   })
 
   test('CH19 a run that nobody works on is not left for a new one', async () => {
-    const { conversation, shown, say } = await talking(() => ({ text: 'Yes?' }))
+    const { conversation, shown, say } = await chat(() => ({ text: 'Yes?' }))
     await say('Hello.')
     const before = conversation.run_id
     conversation.transcript.questions.clear()
@@ -75,7 +75,7 @@ describe('a person and a team', () => {
 
   test('CH20 quiet leaves out progress alone: questions and what goes wrong are shown', async () => {
     const asking = { calls: [{ name: 'ask_user', input: { question: 'Which colour?' } }] }
-    const first = await talking(({ session: { turn } }) => (turn === 1 ? asking : { text: 'Blue.' }), { quiet: true })
+    const first = await chat(({ session: { turn } }) => (turn === 1 ? asking : { text: 'Blue.' }), { quiet: true })
     first.conversation.context.team.agents[0] = {
       ...first.conversation.context.team.agents[0],
       tools: ['ask_user'],
@@ -84,7 +84,7 @@ describe('a person and a team', () => {
     expect(first.shown.join('\n')).toMatch(/\? Which colour\?/)
     expect(first.shown.join('\n')).not.toMatch(/→|One · r_/)
     const outOfOrder = new TroupeError('model_failed', 'out of order', { retry: false })
-    const second = await talking(
+    const second = await chat(
       () => {
         throw outOfOrder
       },
@@ -95,7 +95,7 @@ describe('a person and a team', () => {
   })
 
   test('CH21 /end ends a team that waits, and one that is paused; what follows is another run', async () => {
-    const { conversation, shown, say, troupe } = await talking(() => ({ text: 'Yes?' }))
+    const { conversation, shown, say, troupe } = await chat(() => ({ text: 'Yes?' }))
     await say('Hello.')
     await say('/end')
     expect((await troupe.result(conversation.run_id ?? '')).status).toBe('completed')
@@ -114,7 +114,7 @@ describe('a person and a team', () => {
   test('CH22 agents that changed are taken up before a retry, and before a team that is steered goes on', async () => {
     let times = 0
     const outOfOrder = new TroupeError('model_failed', 'out of order', { retry: false })
-    const { say, refreshed } = await talking(() => {
+    const { say, refreshed } = await chat(() => {
       if (times++ === 0) throw outOfOrder
       return { text: 'Yes?' }
     })
@@ -130,14 +130,14 @@ describe('a person and a team', () => {
   })
 
   test('CH16 several lines are words, whatever they begin with', async () => {
-    const { talk, say, seen } = await talking(() => ({ text: 'Yes?' }))
+    const { talk, say, seen } = await chat(() => ({ text: 'Yes?' }))
     await say('/quit\nis what people type')
     expect(talk.hasLeft).toBe(false)
     expect(heard(seen[0])).toContain('/quit\\\\nis what people type')
   })
 
   test('CH7 the second Ctrl-C leaves only if the first is still meant: a team that has come to rest begins anew', async () => {
-    const { talk, say } = await talking(() => ({ text: 'Yes?' }))
+    const { talk, say } = await chat(() => ({ text: 'Yes?' }))
     await say('Hello.')
     talk.interrupt()
     await say('/who')

@@ -5,7 +5,7 @@ import type { Cli } from '../cli.ts'
 import { EXIT, exitCodeFrom } from '../exit-code.ts'
 import { errorLines } from '../render/error-lines.ts'
 import { isReplyGate } from '../render/result-lines.ts'
-import type { Look } from '../render/styled-line.ts'
+import type { TerminalStyle } from '../render/styled-line.ts'
 import { withProgramName } from '../render/styled-line.ts'
 import { toTerminalLine, wrapText } from '../render/text-width.ts'
 import type { Terminal } from '../terminal.ts'
@@ -38,11 +38,11 @@ export interface ChatDeps {
 
 export class ChatController implements SlashContext {
   readonly conversation: Conversation
-  readonly look: Look
+  readonly style: TerminalStyle
   readonly whenLeft: Promise<void>
   console: ChatConsole | undefined
   readonly #cli: Cli
-  readonly #site: ChatDeps
+  readonly #context: ChatDeps
   readonly #words = new Map<string, string>()
   readonly #leave: () => void
   #taking: Promise<void> = Promise.resolve()
@@ -50,12 +50,12 @@ export class ChatController implements SlashContext {
   #presses = 0
   hasLeft = false
 
-  constructor(cli: Cli, site: ChatDeps) {
+  constructor(cli: Cli, context: ChatDeps) {
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#cli = cli
-    this.#site = site
-    this.conversation = site.conversation
-    this.look = cli.terminal.out
+    this.#context = context
+    this.conversation = context.conversation
+    this.style = cli.terminal.out
     this.whenLeft = promise
     this.#leave = resolve
   }
@@ -113,7 +113,7 @@ export class ChatController implements SlashContext {
       const meaning = parseAnswer(question, text)
       if ('choices' in meaning) this.note(`answer one of: ${meaning.choices.join(', ')}`)
       else if ('answer' in meaning) {
-        await this.#site.reloadAgents()
+        await this.#context.reloadAgents()
         await conversation.answer(question.gate_id, meaning.answer)
       } else {
         await conversation.steer({ do: 'say', text })
@@ -126,7 +126,7 @@ export class ChatController implements SlashContext {
       else if (inOtherProcess) this.note('noted: another process works on it; it is read before the next turn')
       else this.note('noted: nobody works on it; /retry goes on')
     } else {
-      await this.#site.reloadAgents()
+      await this.#context.reloadAgents()
       await conversation.start(text)
     }
   }
@@ -135,23 +135,23 @@ export class ChatController implements SlashContext {
   #echo(text: string): void {
     if (this.#json) this.console?.print([JSON.stringify({ type: 'user', text })])
     else if (this.#cli.terminal.live) {
-      this.console?.note(speechLines('you', text, { look: this.#cli.terminal.err, wrapped: true, style: 'green' }))
+      this.console?.note(speechLines('you', text, { style: this.#cli.terminal.err, wrapped: true, textStyle: 'green' }))
     }
   }
 
-  showEvent(happening: ChatEvent): void {
+  showEvent(chatEvent: ChatEvent): void {
     if (this.#json) {
-      this.console?.print([JSON.stringify(happening)])
+      this.console?.print([JSON.stringify(chatEvent)])
       return
     }
     const { out, err, outputIsTTY, live } = this.#cli.terminal
     // Where words appear as they are written, everyone sees who is at work.
-    if (happening.type === 'turn' && live) return
-    const { messages, notes } = chatLines(happening, { look: out, beside: err, wrapped: outputIsTTY })
+    if (chatEvent.type === 'turn' && live) return
+    const { messages, notes } = chatLines(chatEvent, { style: out, beside: err, wrapped: outputIsTTY })
     // What is drawn of an answer that has ended would stand there twice.
-    if (happening.type === 'message') this.console?.live(this.#liveLines())
+    if (chatEvent.type === 'message') this.console?.live(this.#liveLines())
     if (messages.length > 0) this.console?.print(messages)
-    if (notes.length > 0 && (!this.#cli.options.quiet || isUrgent(happening))) this.console?.note(notes)
+    if (notes.length > 0 && (!this.#cli.options.quiet || isUrgent(chatEvent))) this.console?.note(notes)
   }
 
   /** Words as they are written; they are drawn a few times a second. */
@@ -198,11 +198,11 @@ export class ChatController implements SlashContext {
   }
 
   reloadAgents(): Promise<void> {
-    return this.#site.reloadAgents()
+    return this.#context.reloadAgents()
   }
 
   startOver(): Promise<void> {
-    return this.#site.startOver()
+    return this.#context.startOver()
   }
 
   /** Once: pause, and let people say what they want; twice: leave. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { ChatEvent } from '../../../views/chat-event.ts'
-import { plainLook } from '../render/styled-line.ts'
+import { plainStyle } from '../render/styled-line.ts'
 import { displayWidth } from '../render/text-width.ts'
 import { chatLines } from './chat-lines.ts'
 
@@ -8,9 +8,9 @@ const said = (text: string, more: object = {}): ChatEvent => ({
   ...{ type: 'message', agent: 'writer', round: 1, text, artifacts: [], ...more },
 })
 
-function shown(happening: ChatEvent, width = 40, wrapped = true) {
-  const look = plainLook(width)
-  return chatLines(happening, { look, beside: look, wrapped })
+function shown(chatEvent: ChatEvent, width = 40, wrapped = true) {
+  const style = plainStyle(width)
+  return chatLines(chatEvent, { style, beside: style, wrapped })
 }
 
 const LONG = 'a long text with many words that does not fit into one line of forty columns, 猫 included'
@@ -45,8 +45,8 @@ describe('a conversation in lines', () => {
 
   test('L5 nothing is wider than the terminal, whatever happens', () => {
     for (const width of [24, 40, 60, 100]) {
-      for (const happening of everything) {
-        const { messages, notes } = shown(happening, width)
+      for (const chatEvent of everything) {
+        const { messages, notes } = shown(chatEvent, width)
         for (const text of [...messages, ...notes]) expect(displayWidth(text)).toBeLessThanOrEqual(width)
       }
     }

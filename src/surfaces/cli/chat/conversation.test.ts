@@ -27,17 +27,17 @@ async function scene(
   const told: ChatEvent[] = []
   const conversation = new Conversation(troupe, {
     ...{ team: teamSchema.parse(team), variables: {}, model: undefined, limits: {} },
-    ...{ onEvent: (happening) => void told.push(happening), onDelta: () => {}, onActivity: () => {}, onIdle: () => {} },
+    ...{ onEvent: (chatEvent) => void told.push(chatEvent), onDelta: () => {}, onActivity: () => {}, onIdle: () => {} },
   })
   return { conversation, told, lines: () => told.flatMap(brief), requests: model.requests }
 }
 
-function brief(happening: ChatEvent): string[] {
-  if (happening.type === 'message') return [`${happening.agent}: ${happening.text}`]
-  if (happening.type === 'handoff') return [`${happening.from} → ${happening.to}`]
-  if (happening.type === 'question') return [`? ${happening.kind}`]
-  if (happening.type === 'end') return [`end ${happening.status}`]
-  return happening.type === 'steered' ? [`steered ${happening.action.do}`] : []
+function brief(chatEvent: ChatEvent): string[] {
+  if (chatEvent.type === 'message') return [`${chatEvent.agent}: ${chatEvent.text}`]
+  if (chatEvent.type === 'handoff') return [`${chatEvent.from} → ${chatEvent.to}`]
+  if (chatEvent.type === 'question') return [`? ${chatEvent.kind}`]
+  if (chatEvent.type === 'end') return [`end ${chatEvent.status}`]
+  return chatEvent.type === 'steered' ? [`steered ${chatEvent.action.do}`] : []
 }
 
 const pair: TeamInput = {

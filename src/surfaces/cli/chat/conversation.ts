@@ -27,7 +27,7 @@ export interface ConversationContext {
   limits: Partial<Limits>
   /** Those of the run that was taken up, for what nobody asked for. */
   inherited?: Limits
-  onEvent(happening: ChatEvent): void
+  onEvent(chatEvent: ChatEvent): void
   onDelta(delta: Delta): void
   /** Something happened, whether it is told or not: who is at work may have changed. */
   onActivity(): void
@@ -54,9 +54,9 @@ export class Conversation {
   #before: Transcript['messages'] = []
   #catching: Promise<void> | undefined
 
-  constructor(troupe: Troupe, site: ConversationContext) {
+  constructor(troupe: Troupe, context: ConversationContext) {
     this.troupe = troupe
-    this.context = site
+    this.context = context
   }
 
   /** Agents are at work. */
@@ -222,12 +222,12 @@ export class Conversation {
     const { event } = signal
     if (event.seq <= this.#told) return
     this.#told = event.seq
-    for (const happening of reduceTranscript(this.transcript, event)) this.context.onEvent(happening)
+    for (const chatEvent of reduceTranscript(this.transcript, event)) this.context.onEvent(chatEvent)
     this.context.onActivity()
   }
 
   #rested(): void {
-    for (const happening of this.#ending()) this.context.onEvent(happening)
+    for (const chatEvent of this.#ending()) this.context.onEvent(chatEvent)
     this.context.onIdle()
   }
 
@@ -240,9 +240,9 @@ export class Conversation {
 }
 
 /** What the next run is not told otherwise is as it was in the one before. */
-function inheritOptions(site: ConversationContext, past: readonly Event[]): void {
+function inheritOptions(context: ConversationContext, past: readonly Event[]): void {
   for (const { type, data } of past) {
-    if (type === 'run:start') site.model ??= data.model
-    if (type === 'run:start' || type === 'run:reopen') site.inherited = data.limits
+    if (type === 'run:start') context.model ??= data.model
+    if (type === 'run:start' || type === 'run:reopen') context.inherited = data.limits
   }
 }

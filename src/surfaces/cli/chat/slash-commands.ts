@@ -3,7 +3,7 @@ import { buildTeamGraph } from '../../../judgement/team/graph.ts'
 import type { SteerAction } from '../../../kernel/steer-action.ts'
 import { parseTeamVariables } from '../load-team.ts'
 import { explanationLines } from '../render/explanation-lines.ts'
-import type { Look } from '../render/styled-line.ts'
+import type { TerminalStyle } from '../render/styled-line.ts'
 import { renderLine } from '../render/styled-line.ts'
 import { ASCII_SYMBOLS, teamGraphLines, UNICODE_SYMBOLS } from '../render/team-graph-lines.ts'
 import { padToWidth, stripControlCharacters, toTerminalLine, wrapText } from '../render/text-width.ts'
@@ -12,7 +12,7 @@ import type { Conversation } from './conversation.ts'
 /** What commands of a conversation work with. */
 export interface SlashContext {
   readonly conversation: Conversation
-  readonly look: Look
+  readonly style: TerminalStyle
   /** Lines for people, or one object for programs. */
   show(type: string, data: object, lines: readonly string[]): void
   note(text: string): void
@@ -26,7 +26,7 @@ export interface SlashContext {
 interface SlashCommand {
   argument?: string
   description: string
-  execute(talking: SlashContext, rest: string): void | Promise<void>
+  execute(chat: SlashContext, rest: string): void | Promise<void>
 }
 
 export const SLASH_COMMANDS: Readonly<Record<string, SlashCommand>> = {
@@ -56,7 +56,7 @@ export const SLASH_COMMANDS: Readonly<Record<string, SlashCommand>> = {
 }
 
 /** Does what a line that begins with / asks for. */
-export async function runSlashCommand(talking: SlashContext, text: string): Promise<void> {
+export async function runSlashCommand(chat: SlashContext, text: string): Promise<void> {
   const [, word = '', rest = ''] = /^\/(\S*)\s*([\s\S]*)$/.exec(text) ?? []
   const names = Object.keys(SLASH_COMMANDS)
   const slash = Object.hasOwn(SLASH_COMMANDS, word) ? SLASH_COMMANDS[word] : undefined
@@ -69,32 +69,32 @@ export async function runSlashCommand(talking: SlashContext, text: string): Prom
   if (slash.argument && !slash.argument.startsWith('[') && rest.trim() === '') {
     throw new TroupeError('invalid_input', `/${word} needs ${slash.argument}`, { hint: '/help says more' })
   }
-  await slash.execute(talking, rest.trim())
+  await slash.execute(chat, rest.trim())
 }
 
-function showHelp(talking: SlashContext): void {
-  const { look } = talking
+function showHelp(chat: SlashContext): void {
+  const { style } = chat
   const rows = Object.entries(SLASH_COMMANDS).map(([name, { argument = '', description }]) => ({
     name,
     takes: argument,
     about: description,
   }))
   const lines = rows.flatMap(({ name, takes, about }) => {
-    const [first = '', ...rest] = wrapText(padToWidth(`  /${`${name} ${takes}`.trim()}`, 20) + about, look.width, 20)
-    return [look.paint('bold', first.slice(0, 20)) + first.slice(20), ...rest]
+    const [first = '', ...rest] = wrapText(padToWidth(`  /${`${name} ${takes}`.trim()}`, 20) + about, style.width, 20)
+    return [style.paint('bold', first.slice(0, 20)) + first.slice(20), ...rest]
   })
-  talking.show('help', { commands: rows }, [
+  chat.show('help', { commands: rows }, [
     ...lines,
     ...wrapText(
       '  Everything else is said to the team: it answers what is asked, or is read before the next turn.',
-      look.width,
+      style.width,
       2,
     ),
   ])
 }
 
-function showMembers(talking: SlashContext): void {
-  const { conversation, look } = talking
+function showMembers(chat: SlashContext): void {
+  const { conversation, style } = chat
   const { team } = conversation.context
   const { run, turnCounts } = conversation.transcript
   // Members of a group are on no route, and speak.
@@ -110,93 +110,93 @@ function showMembers(talking: SlashContext): void {
   const lines = members.map(({ name, kind, role, turns: count, speaking: now }) => {
     const facts = [...(kind === 'agent' ? [] : [kind === 'human' ? 'a person' : kind]), role, `${count}×`]
     const words = facts.filter((fact) => fact !== '').join(' · ')
-    return renderLine(look, [
+    return renderLine(style, [
       ['cyan', now ? '● ' : '  '],
       ['bold', padToWidth(name, widest)],
       ['dim', `  ${toTerminalLine(words)}`],
     ])
   })
-  talking.show('who', { members }, lines)
+  chat.show('who', { members }, lines)
 }
 
-function showVariables(talking: SlashContext): void {
-  const { conversation, look } = talking
+function showVariables(chat: SlashContext): void {
+  const { conversation, style } = chat
   const { transcript, context, run_id } = conversation
   const variables =
     run_id === undefined ? { ...context.team.context_variables, ...context.variables } : transcript.variables
   const rows = Object.entries(variables)
   const lines = rows.map(([name, value]) =>
-    renderLine(look, ['  ', ['bold', name], ` = ${toTerminalLine(JSON.stringify(value))}`]),
+    renderLine(style, ['  ', ['bold', name], ` = ${toTerminalLine(JSON.stringify(value))}`]),
   )
-  talking.show('vars', { variables }, rows.length > 0 ? lines : ['  the team has no variables'])
+  chat.show('vars', { variables }, rows.length > 0 ? lines : ['  the team has no variables'])
 }
 
-async function setVariable(talking: SlashContext, pair: string): Promise<void> {
-  const { conversation } = talking
+async function setVariable(chat: SlashContext, pair: string): Promise<void> {
+  const { conversation } = chat
   if (!/^[^=]+=/.test(pair))
     throw new TroupeError('invalid_input', '/set needs NAME=VALUE', { hint: '/vars lists them' })
   const values = await parseTeamVariables(conversation.context.team, [pair])
   if (!conversation.isOpen) {
     Object.assign(conversation.context.variables, values)
-    talking.note('noted for the next conversation')
+    chat.note('noted for the next conversation')
     return
   }
-  for (const [name, value] of Object.entries(values)) await steerTeam(talking, { do: 'set', name, value })
+  for (const [name, value] of Object.entries(values)) await steerTeam(chat, { do: 'set', name, value })
 }
 
-async function steerTeam(talking: SlashContext, action: SteerAction): Promise<void> {
-  const { conversation } = talking
+async function steerTeam(chat: SlashContext, action: SteerAction): Promise<void> {
+  const { conversation } = chat
   if (!conversation.isOpen) {
     throw new TroupeError('invalid_input', 'no conversation is under way', { hint: 'say something first' })
   }
   const atWork = conversation.isBusy || conversation.inOtherProcess
-  if (!atWork) await talking.reloadAgents()
+  if (!atWork) await chat.reloadAgents()
   if (await conversation.steer(action)) return
   const onlyReply = conversation.questions.every(({ kind }) => kind === 'reply')
   const when = onlyReply ? 'with your next message' : 'when the team goes on'
-  talking.note(`noted: it is taken ${atWork ? 'before the next turn' : when}`)
+  chat.note(`noted: it is taken ${atWork ? 'before the next turn' : when}`)
 }
 
-function explainHandoffs(talking: SlashContext): void {
-  const { conversation, look } = talking
+function explainHandoffs(chat: SlashContext): void {
+  const { conversation, style } = chat
   const handoffs = conversation.transcript.handoffs.map(({ from, to, by, handoff_reason: reason, explanation }) => {
     return { from, to, by, reason, rules: explanation.rules }
   })
   const lines = handoffs.flatMap(({ from, to, by, reason, rules }, index) => [
     ...(index === 0 ? [] : ['']),
-    renderLine(look, [['bold', `${toTerminalLine(from)} → ${toTerminalLine(to ?? 'nobody')}`]]),
-    ...explanationLines({ decision: { to, by }, rules, reason, open: [] }, look),
+    renderLine(style, [['bold', `${toTerminalLine(from)} → ${toTerminalLine(to ?? 'nobody')}`]]),
+    ...explanationLines({ decision: { to, by }, rules, reason, open: [] }, style),
   ])
-  talking.show('why', { handoffs }, lines.length > 0 ? lines : ['  nobody has handed over yet'])
+  chat.show('why', { handoffs }, lines.length > 0 ? lines : ['  nobody has handed over yet'])
 }
 
-function showGraph(talking: SlashContext): void {
-  const { conversation, look } = talking
+function showGraph(chat: SlashContext): void {
+  const { conversation, style } = chat
   const drawn = buildTeamGraph(conversation.context.team)
-  talking.show('graph', { graph: drawn }, teamGraphLines(drawn, look, look.ascii ? ASCII_SYMBOLS : UNICODE_SYMBOLS))
+  chat.show('graph', { graph: drawn }, teamGraphLines(drawn, style, style.ascii ? ASCII_SYMBOLS : UNICODE_SYMBOLS))
 }
 
-async function showArtifacts(talking: SlashContext, name: string): Promise<void> {
-  const { conversation, look } = talking
+async function showArtifacts(chat: SlashContext, name: string): Promise<void> {
+  const { conversation, style } = chat
   const { artifacts: written } = conversation.transcript
   if (name !== '') {
     const names = [...new Set(written.map((each) => each.name))]
     if (!names.includes(name)) throw unknownNameError('invalid_input', { kind: 'artifact', name, known: names })
     const found = await conversation.troupe.store.artifact(conversation.run_id ?? '', name)
-    talking.show('artifact', { name, version: found?.version, content: found?.content }, [
+    chat.show('artifact', { name, version: found?.version, content: found?.content }, [
       stripControlCharacters(found?.content ?? ''),
     ])
     return
   }
   const rows = written.map(({ name: each, version, by }) => ({ artifact: `${each}@${version}`, by }))
   const lines = rows.map(({ artifact, by }) =>
-    renderLine(look, ['  ', ['bold', artifact], ['dim', `  by ${toTerminalLine(by)}`]]),
+    renderLine(style, ['  ', ['bold', artifact], ['dim', `  by ${toTerminalLine(by)}`]]),
   )
-  talking.show('artifacts', { artifacts: rows }, rows.length > 0 ? lines : ['  nothing was written'])
+  chat.show('artifacts', { artifacts: rows }, rows.length > 0 ? lines : ['  nothing was written'])
 }
 
-async function retryRun(talking: SlashContext): Promise<void> {
-  const { conversation } = talking
+async function retryRun(chat: SlashContext): Promise<void> {
+  const { conversation } = chat
   const { status } = conversation.result ?? {}
   if (conversation.inOtherProcess) {
     throw new TroupeError('run_busy', 'another process works on it', { hint: 'wait, or /end' })
@@ -204,12 +204,12 @@ async function retryRun(talking: SlashContext): Promise<void> {
   if (status !== 'failed' && status !== 'pending' && status !== 'running') {
     throw new TroupeError('invalid_input', 'nothing has failed', { hint: 'say something to go on' })
   }
-  await talking.reloadAgents()
+  await chat.reloadAgents()
   await conversation.retry()
 }
 
-async function endTeam(talking: SlashContext): Promise<void> {
-  const { conversation } = talking
+async function endTeam(chat: SlashContext): Promise<void> {
+  const { conversation } = chat
   if (!conversation.isOpen) {
     throw new TroupeError('invalid_input', 'no team is at work or waits', { hint: '/quit leaves' })
   }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { main } from '../program.ts'
-import { plainLook } from '../render/styled-line.ts'
+import { plainStyle } from '../render/styled-line.ts'
 import { displayWidth } from '../render/text-width.ts'
 
 let folder: string
@@ -31,8 +31,8 @@ async function troupe(...argv: string[]) {
     note: (text: string) => void err.push(...text.split('\n')),
     noteSync: () => {},
     draw: () => {},
-    out: plainLook(60),
-    err: plainLook(60),
+    out: plainStyle(60),
+    err: plainStyle(60),
     ...{ outputIsTTY: true, live: false, interactive: false },
   }
   const code = await main(argv, terminal)

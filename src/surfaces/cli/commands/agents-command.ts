@@ -20,10 +20,10 @@ export async function agentsCommand(cli: Cli<{ dir?: string }>, what: string | u
     return code
   }
   const print = what === 'check' ? terminal.print : terminal.note
-  const look = what === 'check' ? terminal.out : terminal.err
+  const style = what === 'check' ? terminal.out : terminal.err
   if (what !== 'check') for (const line of agentLines(loaded.agents, terminal.out)) terminal.print(line)
-  for (const line of agentProblemLines(loaded.problems, { look, from: process.cwd() })) print(line)
-  if (what === 'check' || !options.quiet) print(rosterSummary(loaded, look))
+  for (const line of agentProblemLines(loaded.problems, { style, from: process.cwd() })) print(line)
+  if (what === 'check' || !options.quiet) print(rosterSummary(loaded, style))
   return code
 }
 

@@ -41,8 +41,8 @@ export async function chatCommand(given: Cli<ChatOptions>, file: string | undefi
     const known = row ? await loadRunTeam(troupe, row) : team
     if (!known) throw invalidUsage('nobody to talk with is named')
     const variables = await parseTeamVariables(known, set)
-    const site = { team: known, variables, model: modelName(cli), limits, ...conversationHandlers(() => talk) }
-    const conversation = new Conversation(troupe, site)
+    const context = { team: known, variables, model: modelName(cli), limits, ...conversationHandlers(() => talk) }
+    const conversation = new Conversation(troupe, context)
     const talk: ChatController = new ChatController(cli, {
       conversation,
       reloadAgents: () => reloadAgents(place, talk),
@@ -224,13 +224,13 @@ const POLL_MS = 400
 /** Looks again and again whether another process goes on with the run; returns how to stop looking. */
 function pollOtherProcess(conversation: Conversation): () => void {
   let looking = false
-  const look = async () => {
+  const style = async () => {
     if (looking) return
     looking = true
     // A store that cannot be read now is said to whoever types the next line.
     await conversation.catchUp().catch(() => {})
     looking = false
   }
-  const timer = setInterval(() => void look(), POLL_MS).unref()
+  const timer = setInterval(() => void style(), POLL_MS).unref()
   return () => clearInterval(timer)
 }

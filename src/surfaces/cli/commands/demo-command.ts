@@ -32,8 +32,8 @@ function runDemo(cli: Cli): Promise<number> {
     const handle = await troupe.stream('task', { agent: 'default', instruction: DEMO_INSTRUCTION })
     const code = await followRun(cli, troupe, handle)
     if (options.json) return code
-    const story = runViewFrom(await troupe.events(handle.run_id))
-    const lines = runTreeLines(story, { look: terminal.out, now: Date.now(), live: false })
+    const view = runViewFrom(await troupe.events(handle.run_id))
+    const lines = runTreeLines(view, { style: terminal.out, now: Date.now(), live: false })
     terminal.print(['', ...lines].join('\n'))
     if (!options.quiet) terminal.note(`\nyour own: ${programName(process.env)} run task --help`)
     return code

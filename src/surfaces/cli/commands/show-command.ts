@@ -10,7 +10,7 @@ import { agreementLines } from '../render/agreement-lines.ts'
 import { answerHintLines, nextStepLines } from '../render/result-lines.ts'
 import { eventLine, runHeader, usageNotes } from '../render/run-header.ts'
 import { runTreeLines } from '../render/run-tree.ts'
-import type { Look } from '../render/styled-line.ts'
+import type { TerminalStyle } from '../render/styled-line.ts'
 import { routeLines } from '../render/team-progress.ts'
 
 type ShowOptions = { all?: boolean; events?: boolean }
@@ -35,7 +35,7 @@ function showEvents(cli: Cli<ShowOptions>, events: readonly Event[]): void {
 }
 
 async function runRecord(troupe: Troupe, row: RunRow, events: readonly Event[]) {
-  const story = runViewFrom(events)
+  const view = runViewFrom(events)
   const result = await troupe.result(row.run_id)
   const { project, pattern, title, created_at, ended_at } = row
   return {
@@ -45,39 +45,39 @@ async function runRecord(troupe: Troupe, row: RunRow, events: readonly Event[]) 
     title,
     created_at,
     ended_at,
-    input: story.start?.input ?? null,
-    limits: story.start?.limits ?? null,
-    usage_notes: { estimated_calls: story.estimated, lost: row.usage.lost },
+    input: view.start?.input ?? null,
+    limits: view.start?.limits ?? null,
+    usage_notes: { estimated_calls: view.estimated, lost: row.usage.lost },
     gates: result.gates,
-    ...(story.team.route.length > 0 ? { route: story.team.route } : undefined),
-    tree: story.children,
+    ...(view.team.route.length > 0 ? { route: view.team.route } : undefined),
+    tree: view.children,
   }
 }
 
 async function showTree(cli: Cli<ShowOptions>, troupe: Troupe, row: RunRow, events: readonly Event[]): Promise<void> {
   const { terminal, options } = cli
-  const look = terminal.out
+  const style = terminal.out
   const now = Date.now()
-  const story = runViewFrom(events)
+  const view = runViewFrom(events)
   const live = row.status === 'running' && troupe.isRunning(row)
   const all = options.all === true
   const result = await troupe.result(row.run_id)
   const lines = [
-    ...runHeader(row, live, look),
+    ...runHeader(row, live, style),
     '',
-    ...runTreeLines(story, { look, now, live, all }),
-    ...sectionLines(agreementLines(result.output, look)),
-    ...sectionLines(routeLines(story.team.route, look)),
-    ...sectionLines(usageNotes(story, look)),
-    ...sectionLines(live ? [] : adviceLines(result, look)),
+    ...runTreeLines(view, { style, now, live, all }),
+    ...sectionLines(agreementLines(result.output, style)),
+    ...sectionLines(routeLines(view.team.route, style)),
+    ...sectionLines(usageNotes(view, style)),
+    ...sectionLines(live ? [] : adviceLines(result, style)),
   ]
   for (const line of lines) terminal.print(line)
 }
 
 /** The tree has said what the questions are, and this is `show`. */
-function adviceLines(result: RunResult, look: Look): string[] {
-  if (result.status === 'waiting') return result.gates.flatMap((gate) => answerHintLines(gate, look))
-  return nextStepLines(result, look).filter((text) => !text.startsWith('see what happened'))
+function adviceLines(result: RunResult, style: TerminalStyle): string[] {
+  if (result.status === 'waiting') return result.gates.flatMap((gate) => answerHintLines(gate, style))
+  return nextStepLines(result, style).filter((text) => !text.startsWith('see what happened'))
 }
 
 function sectionLines(lines: readonly string[]): string[] {

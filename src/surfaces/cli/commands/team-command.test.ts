@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { main } from '../program.ts'
-import { plainLook } from '../render/styled-line.ts'
+import { plainStyle } from '../render/styled-line.ts'
 import { displayWidth } from '../render/text-width.ts'
 
 let folder: string
@@ -33,8 +33,8 @@ async function troupeAt(width: number, argv: readonly string[]) {
     note: (text: string) => void err.push(...text.split('\n')),
     noteSync: () => {},
     draw: () => {},
-    out: plainLook(width),
-    err: plainLook(width),
+    out: plainStyle(width),
+    err: plainStyle(width),
     ...{ outputIsTTY: true, live: false, interactive: false },
   }
   const code = await main(argv, terminal)

@@ -1,6 +1,6 @@
 import type { AgreementView } from '../../../views/agreement-view.ts'
 import { pluralize } from './format-amount.ts'
-import type { Look } from './styled-line.ts'
+import type { TerminalStyle } from './styled-line.ts'
 import { toTerminalLine, wrapText } from './text-width.ts'
 
 /** Stands for a blank at which no line is broken. */
@@ -9,7 +9,7 @@ export const NO_BREAK_SPACE = '\u00a0'
 /** How far they agree, how that was found, what was saved, and what went wrong. */
 export function agreementFactLines(
   found: AgreementView,
-  look: Look,
+  style: TerminalStyle,
   { dot, opinions }: { dot: string; opinions: boolean },
 ): string[] {
   const { consensus, best_of, decision, metadata } = found
@@ -23,10 +23,10 @@ export function agreementFactLines(
   if (metadata?.saved) facts.push(formatSavings(metadata.saved))
   return [
     ...facts
-      .flatMap((fact) => wrapText(fact, look.width, 2))
-      .map((words) => look.paint('dim', words.replaceAll(NO_BREAK_SPACE, ' '))),
+      .flatMap((fact) => wrapText(fact, style.width, 2))
+      .map((words) => style.paint('dim', words.replaceAll(NO_BREAK_SPACE, ' '))),
     ...(metadata?.problems ?? []).flatMap((problem) =>
-      wrapText(`problem: ${toTerminalLine(problem)}`, look.width, 2).map((words) => look.paint('yellow', words)),
+      wrapText(`problem: ${toTerminalLine(problem)}`, style.width, 2).map((words) => style.paint('yellow', words)),
     ),
   ]
 }

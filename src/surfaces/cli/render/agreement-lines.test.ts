@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest'
 import type { AgreementView, ContributionView } from '../../../views/agreement-view.ts'
 import { agreementLines } from './agreement-lines.ts'
 import { formatRunOutput, outcomeText } from './result-lines.ts'
-import type { Style } from './styled-line.ts'
-import { plainLook } from './styled-line.ts'
+import type { TextStyle } from './styled-line.ts'
+import { plainStyle } from './styled-line.ts'
 import { displayWidth, stripControlCharacters } from './text-width.ts'
 
 function spoken(agent: string, more: Partial<ContributionView> = {}): ContributionView {
@@ -51,7 +51,7 @@ const failed = { code: 'model_failed', message: 'no luck' } as const
 
 describe('who stands where', () => {
   test('L30 80 columns: a row for each position with bar, share, winner, holders, dissent, and who was not heard', () => {
-    expect(agreementLines(review, plainLook(80))).toEqual([
+    expect(agreementLines(review, plainStyle(80))).toEqual([
       'who stands where',
       '✓ ███████████████░░░░░   75 %  Merge it after the tokens expire',
       '                               sec 95 %, test 85 %',
@@ -65,7 +65,7 @@ describe('who stands where', () => {
   })
 
   test('L30 L31 40 columns: recommendations stand below their bars, and a name stays with its confidence', () => {
-    expect(agreementLines(review, plainLook(40))).toEqual([
+    expect(agreementLines(review, plainStyle(40))).toEqual([
       'who stands where',
       '✓ ████████░░   75 %',
       '  Merge it after the tokens expire',
@@ -82,26 +82,26 @@ describe('who stands where', () => {
   })
 
   test('L30 120 columns: the bars grow, up to a size that can still be compared', () => {
-    const [, first = ''] = agreementLines(review, plainLook(120))
+    const [, first = ''] = agreementLines(review, plainStyle(120))
     expect(first).toBe('✓ ██████████████████░░░░░░   75 %  Merge it after the tokens expire')
   })
 
   test('L31 without Unicode it is drawn in ASCII', () => {
-    const lines = agreementLines(review, { ...plainLook(60), ascii: true })
+    const lines = agreementLines(review, { ...plainStyle(60), ascii: true })
     expect(lines[1]).toBe('* ###########....   75 %  Merge it after the tokens expire')
-    const clipped = agreementLines(review, { ...plainLook(30), ascii: true })
+    const clipped = agreementLines(review, { ...plainStyle(30), ascii: true })
     expect(clipped).toContain('  Merge it after the tokens e~')
     for (const line of [...lines, ...clipped]) expect(line).toMatch(/^[\x20-\x7e]*$/)
   })
 
   test('L31 colour only adds: what is won is green, what lost is dim, what failed is red', () => {
-    const styles: Style[] = []
-    const paint = (style: Style, text: string) => {
-      styles.push(style)
+    const styles: TextStyle[] = []
+    const paint = (textStyle: TextStyle, text: string) => {
+      styles.push(textStyle)
       return text
     }
     const painted = agreementLines(review, { width: 80, paint })
-    expect(painted).toEqual(agreementLines(review, plainLook(80)))
+    expect(painted).toEqual(agreementLines(review, plainStyle(80)))
     expect(new Set(styles)).toEqual(new Set(['bold', 'green', 'dim', 'red']))
   })
 
@@ -116,7 +116,7 @@ describe('who stands where', () => {
       has_consensus: false,
       agreement_score: 0.5,
     })
-    const lines = agreementLines({ ...review, consensus: tied }, plainLook(80))
+    const lines = agreementLines({ ...review, consensus: tied }, plainStyle(80))
     expect(lines[0]).toBe('who stands where  TIE')
     expect(lines.filter((line) => line.startsWith('='))).toHaveLength(2)
     expect(lines.join('\n')).not.toContain('✓')
@@ -125,14 +125,14 @@ describe('who stands where', () => {
 
   test('L30 what a critical concern blocks, or nobody decided, has no winner; a person decides', () => {
     const vote = { strategy: 'veto', winner: null, tie: false, reason: 'a critical concern blocks the decision' }
-    const blocked = agreementLines({ ...review, vote: { ...vote, blocked_by: ['sec'] } }, plainLook(80))
+    const blocked = agreementLines({ ...review, vote: { ...vote, blocked_by: ['sec'] } }, plainStyle(80))
     expect(blocked[0]).toBe('who stands where  BLOCKED by sec')
     expect(blocked[1]).toMatch(/^ {2}█/)
     const split = { ...vote, strategy: 'unanimous', reason: 'not unanimous: 2 different recommendations' }
-    expect(agreementLines({ ...review, vote: split }, plainLook(80))[0]).toBe(
+    expect(agreementLines({ ...review, vote: split }, plainStyle(80))[0]).toBe(
       'who stands where  NO DECISION: not unanimous: 2 different recommendations',
     )
-    const ruled = agreementLines({ ...review, ruling: { decision: 'approve' } }, plainLook(80))
+    const ruled = agreementLines({ ...review, ruling: { decision: 'approve' } }, plainStyle(80))
     expect(ruled[0]).toBe('who stands where  decided by a person: approve')
     expect(ruled.find((line) => line.startsWith('✓'))).toMatch(/25 % {2}approve$/)
     expect(ruled[2]).toMatch(/dissent: sec 95 %, test 85 %$/)
@@ -140,9 +140,9 @@ describe('who stands where', () => {
 
   test('L30 where voices do not count by their confidence alone, that is said', () => {
     const why = 'shares follow the weights given, and how often each was right before'
-    expect(agreementLines(review, plainLook(80))).not.toContain(why)
+    expect(agreementLines(review, plainStyle(80))).not.toContain(why)
     const contributions = review.contributions.map((each, at) => ({ ...each, weight: at === 1 ? 0.4 : 1 }))
-    expect(agreementLines({ ...review, contributions }, plainLook(80)).at(-1)).toBe(why)
+    expect(agreementLines({ ...review, contributions }, plainStyle(80)).at(-1)).toBe(why)
   })
 
   test('L30 whoever changed its mind, or was not asked anew, is marked', () => {
@@ -151,7 +151,7 @@ describe('who stands where', () => {
       spoken('test', { before: { recommendation: 'approve' } }),
       spoken('quality', { cached: true, confidence: null }),
     ]
-    const text = agreementLines({ ...review, contributions }, plainLook(80)).join('\n')
+    const text = agreementLines({ ...review, contributions }, plainStyle(80)).join('\n')
     expect(text).toContain('sec 80 % (moved), test 80 %\n')
     expect(text).toContain('quality (known)')
   })
@@ -174,7 +174,7 @@ describe('who stands where', () => {
         problems: ['the coordinator failed: no luck'],
       },
     }
-    expect(agreementLines(full, plainLook(120)).slice(-7)).toEqual([
+    expect(agreementLines(full, plainStyle(120)).slice(-7)).toEqual([
       'agreement 67 % of 3 voices · consensus · by weight 75 % · kappa -0.33 · compared by meaning',
       'so much agreement was right in 80 % of 12 earlier cases',
       'no embedder',
@@ -192,7 +192,7 @@ describe('who stands where', () => {
       spoken('frontend', { subtask: 'Plan the pages', recommendation: null, status: 'failed', error: failed }),
       spoken('infra', { subtask: 'Say where it runs', status: 'partial', confidence: null }),
     ]
-    expect(agreementLines({ ...review, contributions }, plainLook(60))).toEqual([
+    expect(agreementLines({ ...review, contributions }, plainStyle(60))).toEqual([
       'who did what',
       '✓ backend 80 %  Design the API',
       '  Six routes',
@@ -209,7 +209,7 @@ describe('who stands where', () => {
       { agent: 'sec', score: 9 },
     ]
     const best_of = { agent: 'quality', reason: 'clear', scores, tied: ['quality', 'sec'] }
-    const lines = agreementLines({ ...review, best_of }, plainLook(80))
+    const lines = agreementLines({ ...review, best_of }, plainStyle(80))
     expect(lines.find((line) => line.startsWith('✓'))).toMatch(/25 % {2}approve$/)
     expect(lines[2]).toMatch(/dissent: sec 95 %, test 85 %$/)
     expect(lines.at(-1)).toBe('best: quality (of 10: quality 9, sec 9, TIE of quality and sec): clear')
@@ -221,7 +221,7 @@ describe('who stands where', () => {
       ...['sec', 'quality', 'test'].map((name) => spoken(name, { subtask: `part of ${name}` })),
     ]
     const vote = { strategy: 'weighted', winner: 'Merge it after the tokens expire', tie: false, reason: 'highest' }
-    const lines = agreementLines({ ...review, contributions, vote }, plainLook(80))
+    const lines = agreementLines({ ...review, contributions, vote }, plainStyle(80))
     expect(lines[0]).toBe('who did what')
     expect(lines).toContain('who stands where')
     expect(lines.find((line) => line.startsWith('✓ █'))).toMatch(/75 %/)
@@ -236,18 +236,18 @@ describe('who stands where', () => {
       contributions: [spoken('sec'), spoken('boss', silent)],
       metadata: { mode: 'parallel' },
     }
-    expect(agreementLines(parallel, plainLook(80))).toContain('not heard: boss, model_failed: no luck')
-    const alone = agreementLines({ contributions: [spoken('boss', silent)] }, plainLook(80))
+    expect(agreementLines(parallel, plainStyle(80))).toContain('not heard: boss, model_failed: no luck')
+    const alone = agreementLines({ contributions: [spoken('boss', silent)] }, plainStyle(80))
     expect(alone).toEqual(['not heard: boss, model_failed: no luck'])
     const plan = spoken('boss', { role: 'coordinator', recommendation: null })
     const whole = { ...review, contributions: [plan], metadata: { mode: 'hierarchical' } }
-    expect(agreementLines(whole, plainLook(80)).join('\n')).not.toContain('boss')
+    expect(agreementLines(whole, plainStyle(80)).join('\n')).not.toContain('boss')
   })
 
   test('CO98 nothing in it turns the direction of the words', () => {
     const turned = '\u202eevorppa\u202c \u2066x\u2069'
     const clusters = [{ recommendation: turned, agents: ['sec'], score: 1, share: 1 }]
-    const text = agreementLines({ ...review, consensus: consensus({ clusters }) }, plainLook(80)).join('\n')
+    const text = agreementLines({ ...review, consensus: consensus({ clusters }) }, plainStyle(80)).join('\n')
     expect(text).toContain('evorppa x')
     expect(stripControlCharacters(turned)).toBe('evorppa x')
   })
@@ -256,19 +256,19 @@ describe('who stands where', () => {
     const silent = { recommendation: null, confidence: null }
     const none = agreementLines(
       { contributions: [spoken('a', { ...silent, response: '', status: 'failed', error: failed })] },
-      plainLook(60),
+      plainStyle(60),
     )
     expect(none).toEqual(['not heard: a, model_failed: no luck'])
     const prose = consensus({ clusters: [], agreement_score: null, consensus_score: null, minority_report: [] })
     expect(
-      agreementLines({ ...review, contributions: [spoken('a', silent)], consensus: prose }, plainLook(80)),
+      agreementLines({ ...review, contributions: [spoken('a', silent)], consensus: prose }, plainStyle(80)),
     ).toEqual(['no recommendation: a', 'agreement unknown: nobody gave a recommendation that can be counted'])
   })
 
   test('CO97 one voice agrees with nobody, and that is said', () => {
     const clusters = [{ recommendation: 'approve', agents: ['sec'], score: 0.8, share: 1 }]
     const alone = consensus({ clusters, agreement_score: null, has_consensus: false, minority_report: [] })
-    const lines = agreementLines({ ...review, contributions: [spoken('sec')], consensus: alone }, plainLook(80))
+    const lines = agreementLines({ ...review, contributions: [spoken('sec')], consensus: alone }, plainStyle(80))
     expect(lines.at(-1)).toBe('agreement unknown: only one gave a recommendation that can be counted')
   })
 
@@ -286,7 +286,7 @@ describe('who stands where', () => {
         }))
         const minority_report = agents.map((agent) => ({ agents: [agent], concerns: [recommendation] }))
         const output = { ...review, contributions, consensus: consensus({ clusters, minority_report }) }
-        for (const line of agreementLines(output, plainLook(width))) {
+        for (const line of agreementLines(output, plainStyle(width))) {
           expect(displayWidth(line)).toBeLessThanOrEqual(width)
           // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what must not be there.
           expect(line).not.toMatch(/[\u0000-\u001f\u007f-\u009f]/)
@@ -297,7 +297,7 @@ describe('who stands where', () => {
 
   test('L30 other outputs have no picture', () => {
     for (const output of [null, 'text', { response: 'x' }, { contributions: 'x' }, { contributions: [{ agent: 1 }] }]) {
-      expect(agreementLines(output, plainLook(80))).toEqual([])
+      expect(agreementLines(output, plainStyle(80))).toEqual([])
     }
   })
 })

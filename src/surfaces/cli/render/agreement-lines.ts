@@ -2,7 +2,7 @@ import type { AgreementView, ClusterView, ContributionView } from '../../../view
 import { agreementViewFrom } from '../../../views/agreement-view.ts'
 import { agreementFactLines, formatPercent, NO_BREAK_SPACE, toUnbreakable } from './agreement-facts.ts'
 import { errorSummary } from './error-lines.ts'
-import type { Look, Style, TextSpan } from './styled-line.ts'
+import type { TerminalStyle, TextSpan, TextStyle } from './styled-line.ts'
 import { renderLine } from './styled-line.ts'
 import { toTerminalLine, wrapText } from './text-width.ts'
 
@@ -20,23 +20,23 @@ const CONCERNS_SHOWN = 2
 type BarSymbols = typeof UNICODE
 
 /** Lines for the output of a collaboration; none for any other. */
-export function agreementLines(output: unknown, look: Look): string[] {
+export function agreementLines(output: unknown, style: TerminalStyle): string[] {
   const found = agreementViewFrom(output)
   if (!found) return []
-  const marks = look.ascii ? ASCII : UNICODE
+  const marks = style.ascii ? ASCII : UNICODE
   const divided = found.contributions.some(({ subtask }) => subtask !== undefined)
   // Parts of one work that were voted on all the same are opinions too.
   const counted = !divided || found.vote !== undefined
   const lines = [
-    ...(divided ? subtaskLines(found, look, marks) : []),
-    ...(counted ? positionLines(found, look, marks) : []),
-    ...uncountedLines(found, look),
-    ...agreementFactLines(found, look, { dot: marks.dot, opinions: counted }),
+    ...(divided ? subtaskLines(found, style, marks) : []),
+    ...(counted ? positionLines(found, style, marks) : []),
+    ...uncountedLines(found, style),
+    ...agreementFactLines(found, style, { dot: marks.dot, opinions: counted }),
   ]
-  return look.ascii ? lines.map((words) => words.replaceAll('…', '~')) : lines
+  return style.ascii ? lines.map((words) => words.replaceAll('…', '~')) : lines
 }
 
-function positionLines(found: AgreementView, look: Look, marks: BarSymbols): string[] {
+function positionLines(found: AgreementView, style: TerminalStyle, marks: BarSymbols): string[] {
   const { consensus, contributions } = found
   if (!consensus || consensus.clusters.length === 0) return []
   const head: TextSpan[] = [['bold', 'who stands where'], ...headingSpans(found)]
@@ -44,7 +44,7 @@ function positionLines(found: AgreementView, look: Look, marks: BarSymbols): str
     consensus.minority_report.flatMap(({ agents, concerns }) => agents.map((name) => [name, concerns])),
   )
   return [
-    renderLine(look, head),
+    renderLine(style, head),
     ...consensus.clusters.flatMap((cluster) => {
       const voices = cluster.agents.map((name) =>
         contributionLabel(
@@ -53,7 +53,7 @@ function positionLines(found: AgreementView, look: Look, marks: BarSymbols): str
         ),
       )
       const doubts = cluster === winningCluster(found) ? [] : (concerns.get(cluster.agents[0] ?? '') ?? [])
-      return clusterLines(cluster, { found, look, marks, voices, doubts })
+      return clusterLines(cluster, { found, style, marks, voices, doubts })
     }),
   ]
 }
@@ -90,38 +90,38 @@ function contributionLabel(spoken: ContributionView | undefined, name: string): 
 
 interface ClusterContext {
   found: AgreementView
-  look: Look
+  style: TerminalStyle
   marks: BarSymbols
   voices: string[]
   doubts: string[]
 }
 
-function clusterLines(cluster: ClusterView, { found, look, marks, voices, doubts }: ClusterContext): string[] {
+function clusterLines(cluster: ClusterView, { found, style, marks, voices, doubts }: ClusterContext): string[] {
   const won = cluster === winningCluster(found)
   const tied = !won && isTied(cluster, found)
   const dissents = !won && winningCluster(found) !== undefined
-  const size = Math.max(6, Math.min(24, Math.floor(look.width / 4)))
-  const style: Style = won ? 'green' : tied ? 'yellow' : 'dim'
+  const size = Math.max(6, Math.min(24, Math.floor(style.width / 4)))
+  const textStyle: TextStyle = won ? 'green' : tied ? 'yellow' : 'dim'
   const bar: TextSpan[] = [
-    [style, `${won ? marks.won : tied ? marks.tied : ' '} `],
-    [style, formatBar(cluster.share, size, marks)],
+    [textStyle, `${won ? marks.won : tied ? marks.tied : ' '} `],
+    [textStyle, formatBar(cluster.share, size, marks)],
     `  ${formatPercent(cluster.share).padStart(5)}`,
   ]
-  const indent = look.width >= MIN_WIDE_WIDTH ? size + 11 : 2
+  const indent = style.width >= MIN_WIDE_WIDTH ? size + 11 : 2
   const recommendation: TextSpan = won
     ? ['bold', toTerminalLine(cluster.recommendation)]
     : toTerminalLine(cluster.recommendation)
   const first =
-    look.width >= MIN_WIDE_WIDTH
-      ? [renderLine(look, [...bar, '  ', recommendation])]
-      : [renderLine(look, bar), renderLine(look, [' '.repeat(indent), recommendation])]
+    style.width >= MIN_WIDE_WIDTH
+      ? [renderLine(style, [...bar, '  ', recommendation])]
+      : [renderLine(style, bar), renderLine(style, [' '.repeat(indent), recommendation])]
   const shown = doubts.slice(0, CONCERNS_SHOWN).map((doubt) => `${marks.dot} ${toTerminalLine(doubt)}`)
   return [
     ...first,
-    ...indentedLines(`${dissents ? 'dissent: ' : ''}${voices.map(toUnbreakable).join(', ')}`, look, indent).map(
-      (words) => look.paint('dim', words),
+    ...indentedLines(`${dissents ? 'dissent: ' : ''}${voices.map(toUnbreakable).join(', ')}`, style, indent).map(
+      (words) => style.paint('dim', words),
     ),
-    ...shown.map((words) => renderLine(look, [' '.repeat(indent), ['dim', words]])),
+    ...shown.map((words) => renderLine(style, [' '.repeat(indent), ['dim', words]])),
   ]
 }
 
@@ -132,37 +132,37 @@ function formatBar(share: number, size: number, { full, empty }: BarSymbols): st
   return full.repeat(filled) + empty.repeat(size - filled)
 }
 
-function indentedLines(text: string, look: Look, indent: number): string[] {
+function indentedLines(text: string, style: TerminalStyle, indent: number): string[] {
   const margin = ' '.repeat(indent)
-  return wrapText(text, look.width - indent).map((words) => margin + words.replaceAll(NO_BREAK_SPACE, ' '))
+  return wrapText(text, style.width - indent).map((words) => margin + words.replaceAll(NO_BREAK_SPACE, ' '))
 }
 
-function subtaskLines({ contributions }: AgreementView, look: Look, marks: BarSymbols): string[] {
+function subtaskLines({ contributions }: AgreementView, style: TerminalStyle, marks: BarSymbols): string[] {
   const parts = contributions.filter(({ subtask }) => subtask !== undefined)
   return [
-    renderLine(look, [['bold', 'who did what']]),
+    renderLine(style, [['bold', 'who did what']]),
     ...parts.flatMap((part) => {
-      const [style, mark] = statusMark(part, marks)
-      const head = renderLine(look, [
-        [style, `${mark} `],
+      const [textStyle, mark] = statusMark(part, marks)
+      const head = renderLine(style, [
+        [textStyle, `${mark} `],
         contributionLabel(part, part.agent),
         ['dim', `  ${toTerminalLine(part.subtask ?? '')}`],
       ])
-      if (part.error) return [head, renderLine(look, ['  ', ['red', errorSummary(part.error)]])]
+      if (part.error) return [head, renderLine(style, ['  ', ['red', errorSummary(part.error)]])]
       return part.recommendation === null
         ? [head]
-        : [head, renderLine(look, [`  ${toTerminalLine(part.recommendation)}`])]
+        : [head, renderLine(style, [`  ${toTerminalLine(part.recommendation)}`])]
     }),
   ]
 }
 
-function statusMark({ status, error }: ContributionView, marks: BarSymbols): readonly [Style, string] {
+function statusMark({ status, error }: ContributionView, marks: BarSymbols): readonly [TextStyle, string] {
   if (status === 'completed') return ['green', marks.won]
   return error ? ['red', marks.bad] : ['yellow', marks.cut]
 }
 
 /** Who has no place among the positions: without a recommendation, cut short, or not heard at all. */
-function uncountedLines({ contributions, consensus, metadata }: AgreementView, look: Look): string[] {
+function uncountedLines({ contributions, consensus, metadata }: AgreementView, style: TerminalStyle): string[] {
   const placed = new Set(consensus?.clusters.flatMap(({ agents }) => agents))
   const divided = contributions.some(({ subtask }) => subtask !== undefined)
   // Whoever divided the work has a plan and no opinion; a role of that name says nothing.
@@ -172,12 +172,12 @@ function uncountedLines({ contributions, consensus, metadata }: AgreementView, l
   )
   const silent = rest.filter(({ error }) => !error).map(({ agent }) => toTerminalLine(agent))
   return [
-    ...(silent.length > 0 ? wrapText(`no recommendation: ${silent.join(', ')}`, look.width, 2) : []),
+    ...(silent.length > 0 ? wrapText(`no recommendation: ${silent.join(', ')}`, style.width, 2) : []),
     ...rest.flatMap(({ agent, error, response }) => {
       if (!error) return []
       const how = response.trim() === '' ? 'not heard' : 'cut short'
-      return wrapText(`${how}: ${toTerminalLine(agent)}, ${errorSummary(error)}`, look.width, 2).map((words) =>
-        look.paint('red', words),
+      return wrapText(`${how}: ${toTerminalLine(agent)}, ${errorSummary(error)}`, style.width, 2).map((words) =>
+        style.paint('red', words),
       )
     }),
   ]

@@ -3,7 +3,7 @@ import type { Event, EventData } from '../../../kernel/event.ts'
 import { newRunView, reduceRun, runViewFrom } from '../../../views/run-reducer.ts'
 import { formatProgressLine, liveLines } from './run-progress.ts'
 import { runTreeLines } from './run-tree.ts'
-import { plainLook } from './styled-line.ts'
+import { plainStyle } from './styled-line.ts'
 import { displayWidth } from './text-width.ts'
 
 const usage = { input: 90, output: 10, cache_read: 0, cache_write: 0, reasoning: 0 }
@@ -71,10 +71,10 @@ function voice(
 }
 
 function told({ events }: Journal, width = 80): string[] {
-  const story = newRunView()
+  const view = newRunView()
   return events.flatMap((event) => {
-    reduceRun(story, event)
-    return formatProgressLine(event, story, plainLook(width)) ?? []
+    reduceRun(view, event)
+    return formatProgressLine(event, view, plainStyle(width)) ?? []
   })
 }
 
@@ -175,10 +175,10 @@ describe('a collaboration as it is told', () => {
     begin(to, '', [nasty])
     voice(to, 'agents/x', nasty, { recommendation: nasty, confidence: 0.5 })
     for (const width of [24, 40, 80]) {
-      const story = runViewFrom(to.events)
+      const view = runViewFrom(to.events)
       for (const line of [
         ...told(to, width),
-        ...runTreeLines(story, { look: plainLook(width), now: 0, live: false }),
+        ...runTreeLines(view, { style: plainStyle(width), now: 0, live: false }),
       ]) {
         expect(displayWidth(line)).toBeLessThanOrEqual(width)
         expect(line).not.toContain('\u001b')
@@ -195,7 +195,7 @@ describe('a collaboration in the tree', () => {
     voice(to, 'agents/bob', 'bob', { plan: 'y' })
     to.session('stand/judge', 'judge', '{"pairs":[]}')
     to.session('synthesis/coordinator', 'coordinator', '{not json')
-    const lines = runTreeLines(runViewFrom(to.events), { look: plainLook(60), now: 0, live: false })
+    const lines = runTreeLines(runViewFrom(to.events), { style: plainStyle(60), now: 0, live: false })
     expect(lines.filter((line) => line.startsWith('  '))).toEqual([
       '  ann role',
       '  → 90 % sure: wait',
@@ -213,7 +213,10 @@ describe('a collaboration in the tree', () => {
     begin(to, '', ['ann', 'bob'])
     to.session('agents/ann', 'ann', '')
     to.session('agents/bob', 'bob', '')
-    const lines = liveLines(runViewFrom(to.events), new Map([['s_bob', 'I think']]), { now: 1000, look: plainLook(60) })
+    const lines = liveLines(runViewFrom(to.events), new Map([['s_bob', 'I think']]), {
+      now: 1000,
+      style: plainStyle(60),
+    })
     expect(lines).toEqual(['● ann   700ms  0 tokens  working', '● bob   500ms  0 tokens  working  …I think'])
   })
 })

@@ -16,22 +16,22 @@ import type { TextSpan } from './styled-line.ts'
 import { toTerminalLine } from './text-width.ts'
 
 /** A line for what a collaboration tells of itself, below whoever asked for it. */
-export function collaborationProgress(event: Event, story: RunView): ProgressLine | undefined {
+export function collaborationProgress(event: Event, view: RunView): ProgressLine | undefined {
   switch (event.type) {
     case 'tool:collaborative:start':
-      return unattributedLine(story, event.data.key, [`${event.data.mode}  `, ['dim', formatNames(event.data.agents)]])
+      return unattributedLine(view, event.data.key, [`${event.data.mode}  `, ['dim', formatNames(event.data.agents)]])
     case 'tool:collaborative:agent:start':
     case 'tool:collaborative:agent:complete':
     case 'tool:collaborative:agent:error':
-      return specialistProgress(event, story)
+      return specialistProgress(event, view)
     case 'tool:collaborative:synthesis:start':
-      return synthesisProgress(event, story)
+      return synthesisProgress(event, view)
     case 'tool:collaborative:complete': {
       const { key, agreement_score, agents_count, status } = event.data
       // The run's own end says it better.
       if (parentStepKey(key) === '' || agreement_score === null) return undefined
       const facts = `${pluralize(agents_count, 'agent')}, agreement ${Math.round(agreement_score * 100)} %`
-      return unattributedLine(story, key, [status === 'completed' ? '' : `${status}  `, ['dim', facts]])
+      return unattributedLine(view, key, [status === 'completed' ? '' : `${status}  `, ['dim', facts]])
     }
     default:
       return undefined
@@ -39,8 +39,8 @@ export function collaborationProgress(event: Event, story: RunView): ProgressLin
 }
 
 /** True for what is told by the collaboration itself: one line for one thing. */
-export function isReportedByCollaboration(event: Event, story: RunView): boolean {
-  const { collaborations } = story
+export function isReportedByCollaboration(event: Event, view: RunView): boolean {
+  const { collaborations } = view
   if (event.type === 'session:input') {
     const key = parentStepKey(event.data.key)
     return collaborations.specialists.has(key) || collaborationSessionPurpose(collaborations, key) !== undefined
@@ -54,12 +54,12 @@ type SpecialistEvent =
   | EventOf<'tool:collaborative:agent:complete'>
   | EventOf<'tool:collaborative:agent:error'>
 
-function specialistProgress(event: SpecialistEvent, story: RunView): ProgressLine {
+function specialistProgress(event: SpecialistEvent, view: RunView): ProgressLine {
   const { key, agent } = event.data
-  const site = parentStepKey(key)
-  const who = { agent, depth: depthAt(story, site) }
+  const context = parentStepKey(key)
+  const who = { agent, depth: depthAt(view, context) }
   if (event.type === 'tool:collaborative:agent:start') {
-    const part = collaborationSessionPurpose(story.collaborations, site) ?? event.data.role
+    const part = collaborationSessionPurpose(view.collaborations, context) ?? event.data.role
     return { who, spans: ['starts  ', ['dim', toTerminalLine(part)]] }
   }
   if (event.type === 'tool:collaborative:agent:error') {
@@ -69,12 +69,12 @@ function specialistProgress(event: SpecialistEvent, story: RunView): ProgressLin
   const words = toTerminalLine(formatRecommendation({ recommendation, confidence })) || 'done'
   return {
     who,
-    spans: [['green', `${STATUS_GLYPHS.completed?.[1]} `], words, ['dim', `  ${sessionUsage(story, site)}`]],
+    spans: [['green', `${STATUS_GLYPHS.completed?.[1]} `], words, ['dim', `  ${sessionUsage(view, context)}`]],
   }
 }
 
-function sessionUsage(story: RunView, key: string): string {
-  const work = story.byKey.get(key)
+function sessionUsage(view: RunView, key: string): string {
+  const work = view.byKey.get(key)
   if (work?.kind !== 'session') return 'known from an earlier run'
   const took = formatDuration((work.ended_at ?? work.started_at) - work.started_at)
   return `${pluralize(work.calls, 'call')} · ${formatCount(work.tokens)} tokens · ${took}`
@@ -88,12 +88,12 @@ const STRATEGIES: Record<string, string> = {
   solo: 'one voice is enough',
 }
 
-function synthesisProgress(event: EventOf<'tool:collaborative:synthesis:start'>, story: RunView): ProgressLine {
+function synthesisProgress(event: EventOf<'tool:collaborative:synthesis:start'>, view: RunView): ProgressLine {
   const { key, strategy } = event.data
-  const within = enclosingCollaboration(story.collaborations, key)
+  const within = enclosingCollaboration(view.collaborations, key)
   const spared = within ? unaskedAgents(within) : []
   const saved = spared.length === 0 ? '' : `  not asked: ${formatNames(spared)}`
-  return unattributedLine(story, parentStepKey(key), [STRATEGIES[strategy] ?? strategy, ['dim', saved]])
+  return unattributedLine(view, parentStepKey(key), [STRATEGIES[strategy] ?? strategy, ['dim', saved]])
 }
 
 function formatNames(agents: readonly string[]): string {
@@ -101,13 +101,13 @@ function formatNames(agents: readonly string[]): string {
 }
 
 /** Nobody's line: it stands where the specialists stand. */
-function unattributedLine(story: RunView, key: string, spans: readonly TextSpan[]): ProgressLine {
-  return { who: { agent: '', depth: depthAt(story, key) }, spans }
+function unattributedLine(view: RunView, key: string, spans: readonly TextSpan[]): ProgressLine {
+  return { who: { agent: '', depth: depthAt(view, key) }, spans }
 }
 
-function depthAt(story: RunView, key: string): number {
-  const own = story.byKey.get(key)
+function depthAt(view: RunView, key: string): number {
+  const own = view.byKey.get(key)
   if (own?.kind === 'session') return own.depth
-  const caller = findEnclosing(story, parentStepKey(key), 'session')
+  const caller = findEnclosing(view, parentStepKey(key), 'session')
   return caller ? caller.depth + 1 : 0
 }

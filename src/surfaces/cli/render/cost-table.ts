@@ -1,22 +1,22 @@
 import type { AccountKey, AccountSum } from '../../../index.ts'
 import { formatCompactCount, formatCount, formatUsd, pluralize } from './format-amount.ts'
-import type { Look } from './styled-line.ts'
+import type { TerminalStyle } from './styled-line.ts'
 import type { Column } from './table.ts'
 import { renderTable } from './table.ts'
 import { toTerminalLine, wrapText } from './text-width.ts'
 
 /** What calls used and cost, in groups, with what all of them come to. */
-export function costTable(groups: readonly AccountSum[], by: AccountKey, look: Look): string[] {
+export function costTable(groups: readonly AccountSum[], by: AccountKey, style: TerminalStyle): string[] {
   const total = groups.length > 1 ? groups.at(-1) : undefined
   const columns: Column<AccountSum>[] = [
     {
       title: by,
       text: ({ group }) => toTerminalLine(group),
       flexible: true,
-      style: (row) => (row === total ? 'bold' : undefined),
+      textStyle: (row) => (row === total ? 'bold' : undefined),
     },
     { title: 'calls', text: ({ calls }) => formatCompactCount(calls), align: 'right', dropBelow: 6 },
-    { title: 'cost', text: formatCost, align: 'right', style: ({ usd }) => (usd === null ? 'yellow' : undefined) },
+    { title: 'cost', text: formatCost, align: 'right', textStyle: ({ usd }) => (usd === null ? 'yellow' : undefined) },
     { title: 'input', text: ({ usage }) => formatCompactCount(usage.input), align: 'right', dropBelow: 8 },
     { title: 'output', text: ({ usage }) => formatCompactCount(usage.output), align: 'right', dropBelow: 8 },
     // From here on the last goes first where it is narrow.
@@ -34,7 +34,7 @@ export function costTable(groups: readonly AccountSum[], by: AccountKey, look: L
   const told = columns.filter(
     (column) => !OPTIONAL_COLUMNS.has(column.title) || groups.some((row) => !empty.has(column.text(row))),
   )
-  return renderTable(groups, told, look)
+  return renderTable(groups, told, style)
 }
 
 /** Left out where there is none of it. */
@@ -54,7 +54,7 @@ export interface CostNotes {
 }
 
 /** What the figures do not say. */
-export function costNotes({ total, unpriced_models, inherited }: CostNotes, look: Look): string[] {
+export function costNotes({ total, unpriced_models, inherited }: CostNotes, style: TerminalStyle): string[] {
   const { unpriced, estimated, lost, open, failed } = total
   const notes: string[] = []
   if (unpriced > 0) {
@@ -75,5 +75,5 @@ export function costNotes({ total, unpriced_models, inherited }: CostNotes, look
   if (failed > 0) notes.push(`${pluralize(failed, 'call')} of these failed`)
   if (open.calls > 0) notes.push(`${pluralize(open.calls, 'call')} in flight or cut off: not counted yet`)
   if (inherited > 0) notes.push(`${pluralize(inherited, 'call')} came with a fork: counted where they were made`)
-  return notes.flatMap((note) => wrapText(note, look.width, 2))
+  return notes.flatMap((note) => wrapText(note, style.width, 2))
 }

@@ -3,7 +3,7 @@ import { differenceLines } from './difference-lines.ts'
 import { formatCount, formatDuration, formatUsd, pluralize } from './format-amount.ts'
 import { formatRunOutput } from './result-lines.ts'
 import { STATUS_GLYPHS } from './run-tree.ts'
-import type { Look } from './styled-line.ts'
+import type { TerminalStyle } from './styled-line.ts'
 import { renderLine } from './styled-line.ts'
 import type { Column } from './table.ts'
 import { renderTable } from './table.ts'
@@ -12,33 +12,33 @@ import { toTerminalLine, wrapText } from './text-width.ts'
 type Pair = readonly [string, string]
 
 /** Where two runs part, and what came of it: the whole first, then by agent. */
-export function diffLines(compared: RunComparison, look: Look): string[] {
+export function diffLines(compared: RunComparison, style: TerminalStyle): string[] {
   const { runs, start, divergence, shared, differences } = compared
   const facts = `${pluralize(shared, 'fact')} the same, ${formatCount(differences)} different`
   return [
-    ...runs.flatMap((run, index) => runLines(run, index === 0 ? 'A' : 'B', look)),
+    ...runs.flatMap((run, index) => runLines(run, index === 0 ? 'A' : 'B', style)),
     '',
-    ...(start ? differenceLines(start, look) : []),
+    ...(start ? differenceLines(start, style) : []),
     ...(divergence
-      ? [...wrapText('they part here:', look.width), ...differenceLines(divergence, look)]
+      ? [...wrapText('they part here:', style.width), ...differenceLines(divergence, style)]
       : ['they tell the same']),
-    renderLine(look, [['dim', facts]]),
+    renderLine(style, [['dim', facts]]),
     '',
-    ...totalsTable(runs, look),
-    ...resultLines(runs, look),
+    ...totalsTable(runs, style),
+    ...resultLines(runs, style),
     '',
-    ...agentTable(compared, look),
+    ...agentTable(compared, style),
   ]
 }
 
-function runLines({ run_id, pattern, status, forked_from }: ComparedRun, name: string, look: Look): string[] {
-  const [style, glyph] = STATUS_GLYPHS[status] ?? (['dim', ''] as const)
+function runLines({ run_id, pattern, status, forked_from }: ComparedRun, name: string, style: TerminalStyle): string[] {
+  const [textStyle, glyph] = STATUS_GLYPHS[status] ?? (['dim', ''] as const)
   const origin = forked_from
     ? `from event ${forked_from.seq} of ${forked_from.run_id}${formatForkChanges(forked_from.changes)}`
     : ''
   return [
-    renderLine(look, [['dim', `${name} `], [style, `${glyph} `], ['bold', run_id], `  ${pattern}`]),
-    ...(origin === '' ? [] : wrapText(`    ${origin}`, look.width, 4).map((text) => look.paint('dim', text))),
+    renderLine(style, [['dim', `${name} `], [textStyle, `${glyph} `], ['bold', run_id], `  ${pattern}`]),
+    ...(origin === '' ? [] : wrapText(`    ${origin}`, style.width, 4).map((text) => style.paint('dim', text))),
   ]
 }
 
@@ -55,7 +55,7 @@ function formatForkChanges({ model, agents, limits, answers, input }: ForkChange
   return names.length === 0 ? '' : `, with ${names.join(', ')} changed`
 }
 
-function totalsTable([a, b]: RunComparison['runs'], look: Look): string[] {
+function totalsTable([a, b]: RunComparison['runs'], style: TerminalStyle): string[] {
   const rows: (readonly [string, Pair])[] = [
     ['status', [formatStatus(a), formatStatus(b)]],
     ['calls', [formatCount(a.usage.calls), formatCount(b.usage.calls)]],
@@ -70,10 +70,10 @@ function totalsTable([a, b]: RunComparison['runs'], look: Look): string[] {
       title: 'B',
       text: ([, [, after]]) => after,
       align: 'right',
-      style: ([, [x, y]]) => (x === y ? undefined : 'yellow'),
+      textStyle: ([, [x, y]]) => (x === y ? undefined : 'yellow'),
     },
   ]
-  return renderTable(rows, columns, look)
+  return renderTable(rows, columns, style)
 }
 
 function formatStatus({ status, stop_reason }: ComparedRun): string {
@@ -88,10 +88,10 @@ function costCell({ usd }: RunUsage): string {
   return usd === null ? 'unknown' : formatUsd(usd)
 }
 
-function resultLines([a, b]: RunComparison['runs'], look: Look): string[] {
+function resultLines([a, b]: RunComparison['runs'], style: TerminalStyle): string[] {
   const [before, after] = [resultSummary(a), resultSummary(b)]
-  if (before === after) return ['', renderLine(look, [['dim', 'the result is the same']])]
-  return ['', 'result', renderLine(look, [['red', `  - ${before}`]]), renderLine(look, [['green', `  + ${after}`]])]
+  if (before === after) return ['', renderLine(style, [['dim', 'the result is the same']])]
+  return ['', 'result', renderLine(style, [['red', `  - ${before}`]]), renderLine(style, [['green', `  + ${after}`]])]
 }
 
 function resultSummary({ output, error }: ComparedRun): string {
@@ -100,7 +100,7 @@ function resultSummary({ output, error }: ComparedRun): string {
   )
 }
 
-function agentTable({ agents }: RunComparison, look: Look): string[] {
+function agentTable({ agents }: RunComparison, style: TerminalStyle): string[] {
   const both = (show: (used: RunUsage) => string) => (row: RunComparison['agents'][number]) => {
     const [before, after] = [show(row.usage[0]), show(row.usage[1])]
     return before === after ? before : `${before} → ${after}`
@@ -113,5 +113,5 @@ function agentTable({ agents }: RunComparison, look: Look): string[] {
     { title: 'cost', text: both(costCell), align: 'right', dropBelow: 10 },
     { title: 'time', text: both((used) => formatDuration(used.ms)), align: 'right', dropBelow: 10 },
   ]
-  return renderTable(agents, columns, look)
+  return renderTable(agents, columns, style)
 }

@@ -1,4 +1,4 @@
-import type { Look, Style } from './styled-line.ts'
+import type { TerminalStyle, TextStyle } from './styled-line.ts'
 import { padToWidth, toTerminalLine, wrapText } from './text-width.ts'
 
 export interface DoctorCheck {
@@ -8,7 +8,7 @@ export interface DoctorCheck {
   hint: string
 }
 
-const CHECK_SYMBOLS: Record<DoctorCheck['status'], readonly [Style, string]> = {
+const CHECK_SYMBOLS: Record<DoctorCheck['status'], readonly [TextStyle, string]> = {
   ok: ['green', '✓'],
   warning: ['yellow', '!'],
   error: ['red', '✗'],
@@ -16,13 +16,13 @@ const CHECK_SYMBOLS: Record<DoctorCheck['status'], readonly [Style, string]> = {
 
 const NAME_WIDTH = 9
 
-export function doctorCheckLines(checks: readonly DoctorCheck[], look: Look): string[] {
+export function doctorCheckLines(checks: readonly DoctorCheck[], style: TerminalStyle): string[] {
   return checks.flatMap(({ name, status, message, hint }) => {
-    const [style, sign] = CHECK_SYMBOLS[status]
+    const [textStyle, sign] = CHECK_SYMBOLS[status]
     const margin = NAME_WIDTH + 3
-    const said = wrapText(`${' '.repeat(margin)}${toTerminalLine(message)}`, look.width, margin)
-    const first = `${look.paint(style, sign)} ${padToWidth(name, NAME_WIDTH)} ${(said[0] ?? '').slice(margin)}`
-    const advice = hint === '' ? [] : wrapText(`${' '.repeat(margin)}${hint}`, look.width, margin)
-    return [first, ...said.slice(1), ...advice.map((text) => look.paint('dim', text))]
+    const said = wrapText(`${' '.repeat(margin)}${toTerminalLine(message)}`, style.width, margin)
+    const first = `${style.paint(textStyle, sign)} ${padToWidth(name, NAME_WIDTH)} ${(said[0] ?? '').slice(margin)}`
+    const advice = hint === '' ? [] : wrapText(`${' '.repeat(margin)}${hint}`, style.width, margin)
+    return [first, ...said.slice(1), ...advice.map((text) => style.paint('dim', text))]
   })
 }

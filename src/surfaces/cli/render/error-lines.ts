@@ -1,5 +1,5 @@
 import type { ErrorRecord } from '../../../errors.ts'
-import type { Look } from './styled-line.ts'
+import type { TerminalStyle } from './styled-line.ts'
 import { withProgramName } from './styled-line.ts'
 import { stripControlCharacters, toTerminalLine, wrapText } from './text-width.ts'
 
@@ -13,14 +13,14 @@ export function errorSummary(error: Pick<ErrorRecord, 'code' | 'message'>): stri
 }
 
 /** What happened, what to do, and what else there is; each at most once. */
-export function errorLines(error: ErrorText, look: Look): string[] {
+export function errorLines(error: ErrorText, style: TerminalStyle): string[] {
   const { message, hint, alternatives } = error
-  const lines = labelledLines('error', message, look)
-  if (hint !== '' && !message.includes(hint)) lines.push(...labelledLines('hint', withProgramName(look, hint), look))
+  const lines = labelledLines('error', message, style)
+  if (hint !== '' && !message.includes(hint)) lines.push(...labelledLines('hint', withProgramName(style, hint), style))
   const unsaid = alternatives.filter((name) => !message.includes(name) && !hint.includes(name))
   if (unsaid.length > 0 && !listsAlternatives(error)) {
     const more = alternatives.length > ALTERNATIVES_SHOWN ? ` and ${alternatives.length - ALTERNATIVES_SHOWN} more` : ''
-    lines.push(...labelledLines('known', alternatives.slice(0, ALTERNATIVES_SHOWN).join(', ') + more, look))
+    lines.push(...labelledLines('known', alternatives.slice(0, ALTERNATIVES_SHOWN).join(', ') + more, style))
   }
   return lines
 }
@@ -32,9 +32,9 @@ function listsAlternatives({ message, alternatives }: ErrorText): boolean {
 
 const STYLES = { error: 'red', hint: 'yellow', known: 'dim' } as const
 
-export function labelledLines(label: keyof typeof STYLES, text: string, look: Look): string[] {
+export function labelledLines(label: keyof typeof STYLES, text: string, style: TerminalStyle): string[] {
   const head = `${label}: `
-  return wrapText(head + stripControlCharacters(text).trim(), look.width, 2).map((words, index) =>
-    index === 0 ? look.paint(STYLES[label], head) + words.slice(head.length) : words,
+  return wrapText(head + stripControlCharacters(text).trim(), style.width, 2).map((words, index) =>
+    index === 0 ? style.paint(STYLES[label], head) + words.slice(head.length) : words,
   )
 }

@@ -1,10 +1,10 @@
 import type { Truth } from '../../../judgement/condition/condition-tree.ts'
 import type { ExplainedRule, ExplainHandoffResult } from '../../../judgement/team/explain-handoff.ts'
-import type { Look, Style } from './styled-line.ts'
+import type { TerminalStyle, TextStyle } from './styled-line.ts'
 import { renderLine } from './styled-line.ts'
 import { toTerminalLine, wrapText } from './text-width.ts'
 
-const TRUTH_SYMBOLS: Readonly<Record<`${Truth}`, readonly [Style, string]>> = {
+const TRUTH_SYMBOLS: Readonly<Record<`${Truth}`, readonly [TextStyle, string]>> = {
   true: ['green', '✓'],
   false: ['red', '✗'],
   unknown: ['yellow', '?'],
@@ -23,20 +23,22 @@ const DECIDED_WITHOUT_RULES: ReadonlySet<string> = new Set(['after_work', 'perso
  */
 export function explanationLines(
   { decision, rules, reason, open }: ShownExplanation,
-  look: Look,
+  style: TerminalStyle,
   words?: { from: string; text: string },
 ): string[] {
-  const [style, said] =
+  const [textStyle, said] =
     decision.by === 'undecided' ? (['yellow', 'undecided'] as const) : (['green', formatDecision(decision)] as const)
   return [
-    ...(words ? wrapText(`${toTerminalLine(words.from)} says: ${toTerminalLine(words.text)}`, look.width, 2) : []),
-    ...(rules.length === 0 ? [renderLine(look, [['dim', 'no rule leads on from here']])] : []),
-    ...rules.flatMap((rule) => ruleLines(rule, look)),
+    ...(words ? wrapText(`${toTerminalLine(words.from)} says: ${toTerminalLine(words.text)}`, style.width, 2) : []),
+    ...(rules.length === 0 ? [renderLine(style, [['dim', 'no rule leads on from here']])] : []),
+    ...rules.flatMap((rule) => ruleLines(rule, style)),
     '',
-    renderLine(look, ['decision: ', [style, said]]),
+    renderLine(style, ['decision: ', [textStyle, said]]),
     // Where a rule decided, its parts have said why.
-    ...(DECIDED_WITHOUT_RULES.has(decision.by) ? wrapText(`  ${toTerminalLine(reason)}`, look.width, 2) : []),
-    ...open.flatMap((leaf) => wrapText(`  settle it with --assume or --deny "${toTerminalLine(leaf)}"`, look.width, 4)),
+    ...(DECIDED_WITHOUT_RULES.has(decision.by) ? wrapText(`  ${toTerminalLine(reason)}`, style.width, 2) : []),
+    ...open.flatMap((leaf) =>
+      wrapText(`  settle it with --assume or --deny "${toTerminalLine(leaf)}"`, style.width, 4),
+    ),
   ]
 }
 
@@ -44,19 +46,19 @@ function formatDecision({ to, by }: ShownExplanation['decision']): string {
   return `${to ?? 'the work is done'} (${by})`
 }
 
-function ruleLines({ from, to, priority, holds, parts }: ExplainedRule, look: Look): string[] {
-  const [style, sign] = TRUTH_SYMBOLS[`${holds}`]
+function ruleLines({ from, to, priority, holds, parts }: ExplainedRule, style: TerminalStyle): string[] {
+  const [textStyle, sign] = TRUTH_SYMBOLS[`${holds}`]
   return [
-    renderLine(look, [[style, sign], ` ${from} → `, ['bold', to], ['dim', `  priority ${priority}`]]),
+    renderLine(style, [[textStyle, sign], ` ${from} → `, ['bold', to], ['dim', `  priority ${priority}`]]),
     ...parts.flatMap((part) => {
       const [partStyle, mark] = TRUTH_SYMBOLS[`${part.value}`]
       const [first = '', ...rest] = wrapText(
         `      ${toTerminalLine(part.text)}: ${toTerminalLine(part.reason)}`,
-        look.width,
+        style.width,
         6,
       )
       const kind = part.kind === 'semantic' ? '~' : '='
-      return [`   ${look.paint(partStyle, mark)}${look.paint('dim', kind)} ${first.slice(6)}`, ...rest]
+      return [`   ${style.paint(partStyle, mark)}${style.paint('dim', kind)} ${first.slice(6)}`, ...rest]
     }),
   ]
 }

@@ -7,10 +7,10 @@ import { errorLines } from './error-lines.ts'
 import { formatAge, formatCompactCount, formatDuration, formatUsd } from './format-amount.ts'
 import { formatRunOutput, gateLines, nextStepLines, summaryLine } from './result-lines.ts'
 import { runsTable } from './runs-table.ts'
-import { plainLook } from './styled-line.ts'
+import { plainStyle } from './styled-line.ts'
 import { displayWidth } from './text-width.ts'
 
-const look = plainLook(60)
+const style = plainStyle(60)
 const usage = { calls: 2, input: 1000, output: 234, cache_read: 0, cache_write: 0, usd: null }
 const result: RunResult = {
   run_id: 'r_0123456789ab',
@@ -38,8 +38,8 @@ function row(more: Partial<RunRow>, is_running = false): RunRow & { is_running: 
 describe('lists', () => {
   test('L11 a run whose process is gone is listed as broken off', () => {
     const dead = row({ status: 'running', ended_at: null })
-    expect(runsTable([dead], 0, look).join('\n')).toContain('broken off')
-    expect(runsTable([row({ status: 'running', ended_at: null }, true)], 0, look).join('\n')).toContain('running')
+    expect(runsTable([dead], 0, style).join('\n')).toContain('broken off')
+    expect(runsTable([row({ status: 'running', ended_at: null }, true)], 0, style).join('\n')).toContain('running')
   })
 
   test('L9 runs are a table that drops columns before it clips what they are about', () => {
@@ -47,12 +47,12 @@ describe('lists', () => {
       row({}),
       row({ status: 'waiting', ended_at: null, title: 'Paint the shed in a colour that nobody minds' }),
     ]
-    expect(runsTable(rows, 65_000, plainLook(90))).toEqual([
+    expect(runsTable(rows, 65_000, plainStyle(90))).toEqual([
       'run             status     age  took  tokens  pattern  what',
       'r_0123456789ab  completed   1m  1.5s   1,234  task     do it',
       'r_0123456789ab  waiting     1m         1,234  task     Paint the shed in a colour that no…',
     ])
-    const narrow = runsTable(rows, 65_000, plainLook(50))
+    const narrow = runsTable(rows, 65_000, plainStyle(50))
     expect(narrow[2]).toBe('r_0123456789ab  waiting     1m  Paint the shed in…')
     for (const line of narrow) expect(displayWidth(line)).toBeLessThanOrEqual(50)
   })
@@ -60,23 +60,23 @@ describe('lists', () => {
   test('L17 an error says what happened, what to do, and what else there is, each once', () => {
     const message = "no agent 'architct'; known: architect, reviewer"
     const alternatives = ['architect', 'reviewer']
-    expect(errorLines({ message, hint: "did you mean 'architect'?", alternatives }, look)).toEqual([
+    expect(errorLines({ message, hint: "did you mean 'architect'?", alternatives }, style)).toEqual([
       `error: ${message}`,
       "hint: did you mean 'architect'?",
     ])
-    expect(errorLines({ message: 'neither is given', hint: 'name one', alternatives }, look)).toEqual([
+    expect(errorLines({ message: 'neither is given', hint: 'name one', alternatives }, style)).toEqual([
       'error: neither is given',
       'hint: name one',
       'known: architect, reviewer',
     ])
     const many = Array.from({ length: 30 }, (_, index) => `name-${index}`)
-    expect(errorLines({ message: 'no', hint: '', alternatives: many }, plainLook(200))[1]).toMatch(
+    expect(errorLines({ message: 'no', hint: '', alternatives: many }, plainStyle(200))[1]).toMatch(
       /name-7 and 22 more$/,
     )
   })
 
   test('L13 a question says who asks, what, the choices, and the command that answers it', () => {
-    expect(gateLines(gate, look)).toEqual([
+    expect(gateLines(gate, style)).toEqual([
       '? g_1  painter asks in r_1',
       '  Which colour?',
       '  one of: dark blue, red',
@@ -88,21 +88,21 @@ describe('lists', () => {
   test('L35 a question with a list keeps its lines, and nothing in it steers the terminal', () => {
     const question = 'They do not agree:\n1. wait \u001b[2J(a)\n2. go (b)\nAnswer with a number.'
     const { choices: _, ...open } = gate
-    expect(gateLines({ ...open, question }, look).slice(1, 5)).toEqual([
+    expect(gateLines({ ...open, question }, style).slice(1, 5)).toEqual([
       '  They do not agree:',
       '  1. wait (a)',
       '  2. go (b)',
       '  Answer with a number.',
     ])
     const long = { ...open, question: `Which?\n${'- one\n'.repeat(50)}` }
-    expect(gateLines(long, look)).toHaveLength(23)
+    expect(gateLines(long, style)).toHaveLength(23)
   })
 
   test('L4 a run is summed up in one line, with the next command where there is one', () => {
-    expect(summaryLine(result, look)).toBe('✓ completed  1.2s · 2 calls · 1,234 tokens · r_0123456789ab')
-    expect(nextStepLines(result, look)).toEqual([])
-    expect(nextStepLines({ ...result, status: 'pending' }, look)).toEqual(['go on with: troupe resume r_0123456789ab'])
-    expect(nextStepLines({ ...result, status: 'waiting', gates: [gate] }, look)).toEqual(gateLines(gate, look))
+    expect(summaryLine(result, style)).toBe('✓ completed  1.2s · 2 calls · 1,234 tokens · r_0123456789ab')
+    expect(nextStepLines(result, style)).toEqual([])
+    expect(nextStepLines({ ...result, status: 'pending' }, style)).toEqual(['go on with: troupe resume r_0123456789ab'])
+    expect(nextStepLines({ ...result, status: 'waiting', gates: [gate] }, style)).toEqual(gateLines(gate, style))
     const error = {
       code: 'limit_reached',
       message: 'calls',
@@ -112,7 +112,7 @@ describe('lists', () => {
       alternatives: [],
     } as const
     expect(
-      nextStepLines({ ...result, status: 'failed', error: { ...error, alternatives: [] } }, plainLook(90)),
+      nextStepLines({ ...result, status: 'failed', error: { ...error, alternatives: [] } }, plainStyle(90)),
     ).toEqual([
       'error: calls',
       'see what happened: troupe show r_0123456789ab',
@@ -134,7 +134,7 @@ describe('lists', () => {
     const checks = [
       { name: 'store', status: 'error' as const, message: 'word '.repeat(30), hint: 'do something about it, soon' },
     ]
-    const narrow = plainLook(40)
+    const narrow = plainStyle(40)
     expect(agentLines(agents, narrow)[0]).toBe('zoë  no tools, not Bash')
     expect(doctorCheckLines(checks, narrow)[0]).toMatch(/^✗ store {5}word word/)
     for (const line of [...agentLines(agents, narrow), ...doctorCheckLines(checks, narrow)]) {

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import type { GateRow } from '../../../index.ts'
 import { gateLines } from './result-lines.ts'
-import { plainLook } from './styled-line.ts'
+import { plainStyle } from './styled-line.ts'
 
-const look = plainLook(80)
+const style = plainStyle(80)
 
 function asked(subject: string): string[] {
   const permission = `Bash(${subject})`
@@ -14,7 +14,7 @@ function asked(subject: string): string[] {
     question: `May doer call ${permission}?`,
     detail: { permission },
   }
-  return gateLines(gate as GateRow, look)
+  return gateLines(gate as GateRow, style)
 }
 
 test('G10 a question for permission shows the call as it would be made, line by line', () => {
@@ -59,7 +59,7 @@ test('G11 the inbox says what a question for permission can be answered with', (
 function askedAbout(input: object, permission: string, more: object = {}): string {
   const question = `May doer call ${permission}?`
   const gate = { gate_id: 'g_1', run_id: 'r_1', asked_by: 'doer', question, detail: { permission, input, ...more } }
-  return gateLines(gate as unknown as GateRow, look).join('\n')
+  return gateLines(gate as unknown as GateRow, style).join('\n')
 }
 
 test('PM42 what a call would write is shown below what it is about', () => {

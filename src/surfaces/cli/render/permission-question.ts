@@ -1,5 +1,5 @@
 import type { GateRow } from '../../../index.ts'
-import type { Look } from './styled-line.ts'
+import type { TerminalStyle } from './styled-line.ts'
 import { displayWidth, toTerminalLine, wrapText } from './text-width.ts'
 
 /*
@@ -22,15 +22,19 @@ export function permissionCallFrom({ detail }: Pick<GateRow, 'detail'>): string 
   return typeof detail.permission === 'string' ? detail.permission : undefined
 }
 
-export function permissionLines({ question, detail }: PermissionQuestion, call: string, look: Look): string[] {
+export function permissionLines(
+  { question, detail }: PermissionQuestion,
+  call: string,
+  style: TerminalStyle,
+): string[] {
   const open = call.indexOf('(')
   const tool = open === -1 ? call : call.slice(0, open)
-  const asked = wrapText(`  ${toTerminalLine(question.replace(call, () => tool))}`, look.width, 4)
+  const asked = wrapText(`  ${toTerminalLine(question.replace(call, () => tool))}`, style.width, 4)
   const subject = open === -1 ? undefined : call.slice(open + 1, -1)
-  const shown = subject === undefined ? [] : blockLines(subject, look, [HEAD, TAIL])
+  const shown = subject === undefined ? [] : blockLines(subject, style, [HEAD, TAIL])
   const rule = acceptsRule(detail) ? `; or a rule for this run, such as '${tool}(pattern)'` : ''
   const answers = `  allow: this call; always: exactly this in this run; deny${rule}`
-  return [...asked, ...shown, ...inputLines(detail, { tool, subject }, look), ...wrapText(answers, look.width, 4)]
+  return [...asked, ...shown, ...inputLines(detail, { tool, subject }, style), ...wrapText(answers, style.width, 4)]
 }
 
 /** Where a rule may deny the call, a rule is no answer. */
@@ -40,25 +44,32 @@ function acceptsRule(detail: unknown): boolean {
 }
 
 /** What else the call is made of: a yes is for that too. The subject of a server's call is all of it. */
-function inputLines(detail: unknown, { tool, subject }: { tool: string; subject: string | undefined }, look: Look) {
+function inputLines(
+  detail: unknown,
+  { tool, subject }: { tool: string; subject: string | undefined },
+  style: TerminalStyle,
+) {
   const { input } = (detail ?? {}) as { input?: unknown }
   if (typeof input !== 'object' || input === null || tool.startsWith('mcp__')) return []
   return Object.entries(input).flatMap(([key, value]) => {
     const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
     if (text === subject) return []
-    return [...wrapText(`  ${toTerminalLine(key)}:`, look.width, 4), ...blockLines(text, look, [PART_HEAD, PART_TAIL])]
+    return [
+      ...wrapText(`  ${toTerminalLine(key)}:`, style.width, 4),
+      ...blockLines(text, style, [PART_HEAD, PART_TAIL]),
+    ]
   })
 }
 
-function blockLines(subject: string, look: Look, [head, tail]: readonly [number, number]): string[] {
-  const width = Math.max(look.width - 6, 8)
-  const [bar, goesOn] = look.ascii ? ['|', ':'] : ['│', '┆']
+function blockLines(subject: string, style: TerminalStyle, [head, tail]: readonly [number, number]): string[] {
+  const width = Math.max(style.width - 6, 8)
+  const [bar, goesOn] = style.ascii ? ['|', ':'] : ['│', '┆']
   const rows = escapeInvisible(subject)
     .split('\n')
     .flatMap((text) => hardWrap(text, width).map((row, at) => `  ${at === 0 ? bar : goesOn} ${row}`))
   if (rows.length <= head + tail) return rows
   const left = `… ${rows.length - head - tail} more lines; see them all with: troupe inbox --json …`
-  return [...rows.slice(0, head), ...wrapText(`  ${left}`, look.width, 4), ...rows.slice(-tail)]
+  return [...rows.slice(0, head), ...wrapText(`  ${left}`, style.width, 4), ...rows.slice(-tail)]
 }
 
 /** What a terminal would obey, not show, or show elsewhere, in letters. */

@@ -6,7 +6,7 @@ import { errorLines } from './error-lines.ts'
 import { formatCount, formatDuration, formatUsd, pluralize } from './format-amount.ts'
 import { permissionCallFrom, permissionLines } from './permission-question.ts'
 import { STATUS_GLYPHS } from './run-tree.ts'
-import type { Look, TextSpan } from './styled-line.ts'
+import type { TerminalStyle, TextSpan } from './styled-line.ts'
 import { renderLine, withProgramName } from './styled-line.ts'
 import { stripControlCharacters, toTerminalLine, truncateToWidth, wrapText } from './text-width.ts'
 
@@ -21,17 +21,17 @@ export function formatRunOutput(output: unknown): string {
 }
 
 /** How it ended and what it took, in a line. */
-export function summaryLine(result: RunResult, look: Look): string {
+export function summaryLine(result: RunResult, style: TerminalStyle): string {
   const { status, stop_reason, usage } = result
-  const [style, glyph] = STATUS_GLYPHS[status] ?? (['dim', ''] as const)
+  const [textStyle, glyph] = STATUS_GLYPHS[status] ?? (['dim', ''] as const)
   const words = status === 'pending' ? 'interrupted' : status
   const why = stop_reason && stop_reason !== status ? ` (${stop_reason})` : ''
   const facts = [formatDuration(result.duration_ms), formatUsage(usage), result.run_id]
   const spans: TextSpan[] = [
-    [style, `${glyph} ${words}${why}`],
+    [textStyle, `${glyph} ${words}${why}`],
     ['dim', `  ${facts.join(' · ')}`],
   ]
-  return renderLine(look, spans)
+  return renderLine(style, spans)
 }
 
 export function formatUsage({ calls, input, output, usd }: RunResult['usage']): string {
@@ -40,23 +40,23 @@ export function formatUsage({ calls, input, output, usd }: RunResult['usage']): 
 }
 
 /** What to do next with a run that has not simply completed. */
-export function nextStepLines(result: RunResult, look: Look): string[] {
+export function nextStepLines(result: RunResult, style: TerminalStyle): string[] {
   const { status, run_id } = result
   if (status === 'waiting') {
-    return result.gates.flatMap((gate) => (isReplyGate(gate) ? replyLines(gate, look) : gateLines(gate, look)))
+    return result.gates.flatMap((gate) => (isReplyGate(gate) ? replyLines(gate, style) : gateLines(gate, style)))
   }
-  if (status === 'pending' || status === 'running') return commandLines(`go on with: troupe resume ${run_id}`, look)
+  if (status === 'pending' || status === 'running') return commandLines(`go on with: troupe resume ${run_id}`, style)
   if (status !== 'failed') return []
-  const lines = result.error ? errorLines(withRunId(result.error, run_id), look) : []
+  const lines = result.error ? errorLines(withRunId(result.error, run_id), style) : []
   if (result.usage.calls === 0) return lines
-  return [...lines, ...commandLines(`see what happened: troupe show ${run_id}`, look), ...retryLines(result, look)]
+  return [...lines, ...commandLines(`see what happened: troupe show ${run_id}`, style), ...retryLines(result, style)]
 }
 
-function retryLines({ error, run_id }: RunResult, look: Look): string[] {
+function retryLines({ error, run_id }: RunResult, style: TerminalStyle): string[] {
   if (!error?.retry) return []
   if (error.code === 'limit_reached')
-    return commandLines(`go on with more: troupe resume ${run_id} --limit NAME=VALUE`, look)
-  return commandLines(`try again from there: troupe resume ${run_id}`, look)
+    return commandLines(`go on with more: troupe resume ${run_id} --limit NAME=VALUE`, style)
+  return commandLines(`try again from there: troupe resume ${run_id}`, style)
 }
 
 /** What is known of a limit does not say whose it is: the id stands in a hint, so that it can be typed. */
@@ -65,26 +65,26 @@ export function withRunId(error: ErrorRecord, run_id: string): ErrorRecord {
 }
 
 /** One question of the inbox. */
-export function gateLines(gate: GateRow, look: Look): string[] {
+export function gateLines(gate: GateRow, style: TerminalStyle): string[] {
   if (isReplyGate(gate))
     return replyLines(
       gate,
-      look,
-      wrapText(`  ${truncateToWidth(toTerminalLine(gate.question), REPLY_PREVIEW_LENGTH)}`, look.width, 2),
+      style,
+      wrapText(`  ${truncateToWidth(toTerminalLine(gate.question), REPLY_PREVIEW_LENGTH)}`, style.width, 2),
     )
   const { as } = (gate.detail ?? {}) as { as?: unknown }
   const asked = gate.asked_by ? `${toTerminalLine(gate.asked_by)} asks` : 'question'
   const by = typeof as === 'string' ? `you answer as ${toTerminalLine(as)}` : asked
   const call = permissionCallFrom(gate)
   return [
-    renderLine(look, [
+    renderLine(style, [
       ['yellow', '? '],
       ['bold', gate.gate_id],
       ['dim', `  ${by} in ${gate.run_id}`],
     ]),
-    ...(call === undefined ? questionLines(gate.question, look) : permissionLines(gate, call, look)),
-    ...(gate.choices ? wrapText(`  one of: ${gate.choices.map(toTerminalLine).join(', ')}`, look.width, 4) : []),
-    ...answerHintLines(gate, look),
+    ...(call === undefined ? questionLines(gate.question, style) : permissionLines(gate, call, style)),
+    ...(gate.choices ? wrapText(`  one of: ${gate.choices.map(toTerminalLine).join(', ')}`, style.width, 4) : []),
+    ...answerHintLines(gate, style),
   ]
 }
 
@@ -96,39 +96,39 @@ export function isReplyGate({ detail }: { detail?: unknown }): boolean {
 /** How much of a team's last words tells one team that waits from another. */
 const REPLY_PREVIEW_LENGTH = 160
 
-function replyLines(gate: GateRow, look: Look, words: readonly string[] = []): string[] {
+function replyLines(gate: GateRow, style: TerminalStyle, words: readonly string[] = []): string[] {
   return [
-    renderLine(look, [
+    renderLine(style, [
       ['yellow', '? '],
       ['bold', gate.gate_id],
       ['dim', `  the team waits for you in ${gate.run_id}`],
     ]),
     ...words,
-    ...answerHintLines(gate, look),
-    ...commandLines(`  or talk with it: troupe chat --resume ${gate.run_id}`, look),
-    ...commandLines(`  or end it: troupe answer ${gate.gate_id} ''`, look),
+    ...answerHintLines(gate, style),
+    ...commandLines(`  or talk with it: troupe chat --resume ${gate.run_id}`, style),
+    ...commandLines(`  or end it: troupe answer ${gate.gate_id} ''`, style),
   ]
 }
 
 const LINES_SHOWN = 20
 
 /** In one piece, unless it has a list: what there is to choose from stands below each other. */
-function questionLines(question: string, look: Look): string[] {
-  if (!/^\s*(\d+\.|-) /m.test(question)) return wrapText(`  ${toTerminalLine(question)}`, look.width, 2)
+function questionLines(question: string, style: TerminalStyle): string[] {
+  if (!/^\s*(\d+\.|-) /m.test(question)) return wrapText(`  ${toTerminalLine(question)}`, style.width, 2)
   const lines = stripControlCharacters(question.slice(0, 4000)).trim().split('\n')
   const more = lines.length > LINES_SHOWN ? ['…'] : []
-  return [...lines.slice(0, LINES_SHOWN), ...more].flatMap((words) => wrapText(`  ${words.trim()}`, look.width, 4))
+  return [...lines.slice(0, LINES_SHOWN), ...more].flatMap((words) => wrapText(`  ${words.trim()}`, style.width, 4))
 }
 
 /** How to answer it. */
-export function answerHintLines(gate: GateRow, look: Look): string[] {
+export function answerHintLines(gate: GateRow, style: TerminalStyle): string[] {
   const [first = permissionCallFrom(gate) === undefined ? undefined : 'allow'] = gate.choices ?? []
   const example = first === undefined ? 'YOUR ANSWER' : quoteShellWord(first)
-  return commandLines(`  answer with: troupe answer ${gate.gate_id} ${example}`, look)
+  return commandLines(`  answer with: troupe answer ${gate.gate_id} ${example}`, style)
 }
 
-function commandLines(words: string, look: Look): string[] {
-  return wrapText(withProgramName(look, words), look.width, words.startsWith('  ') ? 4 : 2)
+function commandLines(words: string, style: TerminalStyle): string[] {
+  return wrapText(withProgramName(style, words), style.width, words.startsWith('  ') ? 4 : 2)
 }
 
 interface RecordedOutcome {

@@ -8,7 +8,7 @@ import { formatCount, formatDuration, pluralize } from './format-amount.ts'
 import type { ProgressLine } from './progress-line.ts'
 import { isReplyGate } from './result-lines.ts'
 import { formatAnswer, formatToolInput, STATUS_GLYPHS } from './run-tree.ts'
-import type { Look, Style, TextSpan } from './styled-line.ts'
+import type { TerminalStyle, TextSpan, TextStyle } from './styled-line.ts'
 import { renderLine } from './styled-line.ts'
 import { teamProgress, teamSessionStartSpans } from './team-progress.ts'
 import { padToWidth, toTerminalLine } from './text-width.ts'
@@ -16,17 +16,17 @@ import { padToWidth, toTerminalLine } from './text-width.ts'
 const TIME_WIDTH = 6
 
 /** One line for an event that a person wants to hear of; the story has heard it already. */
-export function formatProgressLine(event: Event, story: RunView, look: Look): string | undefined {
-  const said = progressFor(event, story)
+export function formatProgressLine(event: Event, view: RunView, style: TerminalStyle): string | undefined {
+  const said = progressFor(event, view)
   if (!said) return undefined
   const { who, spans } = said
   const indent = '  '.repeat(Math.min(who?.depth ?? 0, 4))
   const name: TextSpan[] = who?.agent ? [['bold', toTerminalLine(who.agent)], '  '] : []
-  const elapsed = padToWidth(formatDuration(event.at - story.started_at), TIME_WIDTH, 'right')
-  return renderLine(look, [['dim', elapsed], '  ', indent, ...name, ...spans])
+  const elapsed = padToWidth(formatDuration(event.at - view.started_at), TIME_WIDTH, 'right')
+  return renderLine(style, [['dim', elapsed], '  ', indent, ...name, ...spans])
 }
 
-function progressFor(event: Event, story: RunView): ProgressLine | undefined {
+function progressFor(event: Event, view: RunView): ProgressLine | undefined {
   switch (event.type) {
     case 'run:start':
       return { spans: ['run ', ['bold', event.run_id], ` started: ${event.data.pattern}`] }
@@ -43,26 +43,25 @@ function progressFor(event: Event, story: RunView): ProgressLine | undefined {
     case 'step:drift':
       return { spans: [['yellow', `asks something else than before: ${event.data.key}`]] }
     default:
-      return collaborationProgress(event, story) ?? teamProgress(event) ?? sessionProgress(event, story)
+      return collaborationProgress(event, view) ?? teamProgress(event) ?? sessionProgress(event, view)
   }
 }
 
-function sessionProgress(event: Event, story: RunView): ProgressLine | undefined {
+function sessionProgress(event: Event, view: RunView): ProgressLine | undefined {
   const who =
-    'key' in event.data && event.data.key !== null ? findEnclosing(story, event.data.key, 'session') : undefined
+    'key' in event.data && event.data.key !== null ? findEnclosing(view, event.data.key, 'session') : undefined
   switch (event.type) {
     case 'session:input':
       if (event.data.key !== `${who?.key}/input`) return { who, spans: [['yellow', 'is asked for its result']] }
-      if (isReportedByCollaboration(event, story)) return undefined
-      if (who && teamSessionStartSpans(story, who.key))
-        return { who, spans: teamSessionStartSpans(story, who.key) ?? [] }
+      if (isReportedByCollaboration(event, view)) return undefined
+      if (who && teamSessionStartSpans(view, who.key)) return { who, spans: teamSessionStartSpans(view, who.key) ?? [] }
       return {
         who,
         spans: [(who?.segment ?? 1) > 1 ? 'continues  ' : 'starts  ', ['dim', toTerminalLine(who?.instruction ?? '')]],
       }
     case 'session:end':
-      if (who && isModelFallback(story.team, who)) return { who, spans: [['dim', 'has no model of its own']] }
-      return who && !isReportedByCollaboration(event, story) ? { who, spans: sessionEndSpans(who) } : undefined
+      if (who && isModelFallback(view.team, who)) return { who, spans: [['dim', 'has no model of its own']] }
+      return who && !isReportedByCollaboration(event, view) ? { who, spans: sessionEndSpans(who) } : undefined
     case 'model:error':
       return { who, spans: [['red', errorSummary(event.data.error)]] }
     case 'model:lost':
@@ -86,7 +85,7 @@ function sessionProgress(event: Event, story: RunView): ProgressLine | undefined
 }
 
 function sessionEndSpans(work: SessionNode): TextSpan[] {
-  const [style, glyph] = STATUS_GLYPHS[work.status] ?? (['dim', ''] as const)
+  const [textStyle, glyph] = STATUS_GLYPHS[work.status] ?? (['dim', ''] as const)
   const took = formatDuration((work.ended_at ?? work.started_at) - work.started_at)
   const why = work.error ? `  ${errorSummary(work.error)}` : ''
   const words =
@@ -96,17 +95,17 @@ function sessionEndSpans(work: SessionNode): TextSpan[] {
         ? work.status
         : `${work.status} (${work.stop_reason})`
   const facts = `  ${pluralize(work.calls, 'call')} · ${formatCount(work.tokens)} tokens · ${took}`
-  return [[style satisfies Style, `${glyph} ${words}`], ['dim', facts], why]
+  return [[textStyle satisfies TextStyle, `${glyph} ${words}`], ['dim', facts], why]
 }
 
 /** A line for each session at work: since when, what it does, its last words. Never more than `most` lines. */
 export function liveLines(
-  story: RunView,
+  view: RunView,
   words: ReadonlyMap<string, string>,
-  at: { now: number; look: Look; most?: number },
+  at: { now: number; style: TerminalStyle; most?: number },
 ): string[] {
-  const { now, look, most = 8 } = at
-  const active = activeSessions(story).filter((work) => !work.children.some(hasRunningSession))
+  const { now, style, most = 8 } = at
+  const active = activeSessions(view).filter((work) => !work.children.some(hasRunningSession))
   const shown = active.slice(0, most)
   const widest = Math.min(20, Math.max(0, ...shown.map((work) => work.agent.length)))
   const lines = shown.map((work) => {
@@ -114,7 +113,7 @@ export function liveLines(
     const state = work.model_call_since === null ? toolActivity(work) : 'thinking'
     const tail = toTerminalLine((words.get(work.session_id) ?? '').slice(-200))
     const facts = `  ${padToWidth(since, TIME_WIDTH, 'right')}  ${formatCount(work.tokens)} tokens  ${state}`
-    return renderLine(look, [
+    return renderLine(style, [
       ['cyan', '● '],
       ['bold', padToWidth(toTerminalLine(work.agent), widest)],
       facts,
@@ -122,7 +121,7 @@ export function liveLines(
     ])
   })
   if (active.length > shown.length)
-    lines.push(renderLine(look, [['dim', `  and ${active.length - shown.length} more at work`]]))
+    lines.push(renderLine(style, [['dim', `  and ${active.length - shown.length} more at work`]]))
   return lines
 }
 

@@ -5,10 +5,10 @@ import { activeSessions, newRunView, openGates, reduceRun, runViewFrom } from '.
 import { usageNotes } from './run-header.ts'
 import { formatProgressLine, liveLines } from './run-progress.ts'
 import { runTreeLines } from './run-tree.ts'
-import { plainLook } from './styled-line.ts'
+import { plainStyle } from './styled-line.ts'
 import { displayWidth } from './text-width.ts'
 
-const look = plainLook(60)
+const style = plainStyle(60)
 
 /** A journal written by hand: each event a tenth of a second after the one before. */
 function journal(): { events: Event[]; add: typeof add } {
@@ -83,7 +83,7 @@ describe('the tree of a run', () => {
   test('L8 shows who worked for whom, on what, with calls, tokens, time and outcome', () => {
     const to = delegation()
     finish(to)
-    expect(runTreeLines(runViewFrom(to.events), { look, now: 0, live: false })).toEqual([
+    expect(runTreeLines(runViewFrom(to.events), { style, now: 0, live: false })).toEqual([
       '✓ lead  2 calls · 200 tokens · 2.0s',
       '│ work for lead',
       '│ → my answer',
@@ -100,11 +100,11 @@ describe('the tree of a run', () => {
 
   test('L8 what has no end is under way while someone works on the run, and broken off when nobody does', () => {
     const { events } = delegation()
-    const story = runViewFrom(events)
-    expect(runTreeLines(story, { look, now: 2000, live: true })[2]).toBe(
+    const view = runViewFrom(events)
+    expect(runTreeLines(view, { style, now: 2000, live: true })[2]).toBe(
       '├─ ● finder  running · 0 calls · 0 tokens · 1.3s',
     )
-    expect(runTreeLines(story, { look, now: 2000, live: false })[2]).toBe(
+    expect(runTreeLines(view, { style, now: 2000, live: false })[2]).toBe(
       '├─ ○ finder  broken off · 0 calls · 0 tokens',
     )
   })
@@ -120,9 +120,9 @@ describe('the tree of a run', () => {
       choices: ['red', 'blue'],
       asked_by: 'builder',
     })
-    const story = runViewFrom(to.events)
-    expect(openGates(story).map(({ gate_id }) => gate_id)).toEqual(['g_1'])
-    expect(runTreeLines(story, { look, now: 2000, live: false }).slice(4, 9)).toEqual([
+    const view = runViewFrom(to.events)
+    expect(openGates(view).map(({ gate_id }) => gate_id)).toEqual(['g_1'])
+    expect(runTreeLines(view, { style, now: 2000, live: false }).slice(4, 9)).toEqual([
       '├─ ? builder  waiting · 0 calls · 0 tokens',
       '│  │ work for builder',
       '│  └─ ? builder asks a person  open · g_1',
@@ -130,7 +130,7 @@ describe('the tree of a run', () => {
       '│       one of: red, blue',
     ])
     to.add('gate:answer', { key, gate_id: 'g_1', answer: 'blue', by: 'user' })
-    expect(runTreeLines(runViewFrom(to.events), { look, now: 2000, live: false }).slice(6, 9)).toEqual([
+    expect(runTreeLines(runViewFrom(to.events), { style, now: 2000, live: false }).slice(6, 9)).toEqual([
       '│  └─ ✓ builder asks a person  answered by user',
       '│       Red or blue?',
       '│       → blue',
@@ -141,7 +141,7 @@ describe('the tree of a run', () => {
     const to = delegation()
     to.add('gate:open', { key: 'session/turn/1/tool/3/gate', gate_id: 'g_1', question: 'Red?', choices: ['yes', 'no'] })
     to.add('run:end', { status: 'cancelled', stop_reason: 'cancelled', output: null, error: null })
-    expect(runTreeLines(runViewFrom(to.events), { look, now: 2000, live: false }).slice(-2)).toEqual([
+    expect(runTreeLines(runViewFrom(to.events), { style, now: 2000, live: false }).slice(-2)).toEqual([
       '└─ ■ a question to a person  not answered',
       '     Red?',
     ])
@@ -154,10 +154,10 @@ describe('the tree of a run', () => {
     for (let turn = 1; turn <= 20; turn++) {
       to.add('tool:pre', { key: `session/turn/${turn}/tool/0`, tool: `tool-${turn}`, kind: 'read', input: {} })
     }
-    const few = runTreeLines(runViewFrom(to.events), { look, now: 0, live: false })
+    const few = runTreeLines(runViewFrom(to.events), { style, now: 0, live: false })
     expect(few[2]).toBe('├─ 12 earlier tool calls (--all shows them)')
     expect(few.filter((line) => line.includes('tool-'))).toHaveLength(8)
-    const all = runTreeLines(runViewFrom(to.events), { look, now: 0, live: false, all: true })
+    const all = runTreeLines(runViewFrom(to.events), { style, now: 0, live: false, all: true })
     expect(all.filter((line) => line.includes('tool-'))).toHaveLength(20)
   })
 
@@ -168,9 +168,9 @@ describe('the tree of a run', () => {
     end(to, 'session', { status: 'failed', stop_reason: 'failed', error: { ...failure, step: 'session/turn/1/model' } })
     to.add('run:end', { status: 'failed', stop_reason: 'failed', output: null, error: failure })
     to.add('run:reopen', { key: 'session/turn/1/model', limits: {} })
-    const story = runViewFrom(to.events)
-    expect(activeSessions(story).map(({ agent }) => agent)).toEqual(['lead'])
-    expect(story.end).toBeUndefined()
+    const view = runViewFrom(to.events)
+    expect(activeSessions(view).map(({ agent }) => agent)).toEqual(['lead'])
+    expect(view.end).toBeUndefined()
   })
 
   test('L8 calls that were lost and usage that never arrived are named', () => {
@@ -179,10 +179,10 @@ describe('the tree of a run', () => {
     to.add('model:begin', { ...about, reserved: { calls: 1, tokens: 500, usd: 0 } })
     to.add('model:lost', { ...about, reserved: { calls: 1, tokens: 500, usd: 0 }, why: 'crash' })
     to.add('model:end', { ...about, attempt: 2, usage, usd: null, estimated: true })
-    const notes = usageNotes(runViewFrom(to.events), look).join(' ')
+    const notes = usageNotes(runViewFrom(to.events), style).join(' ')
     expect(notes).toMatch(/1 model call lost .* 500\s+tokens/)
     expect(notes).toMatch(/estimated/)
-    expect(usageNotes(runViewFrom(delegation().events), look)).toEqual([])
+    expect(usageNotes(runViewFrom(delegation().events), style)).toEqual([])
   })
 
   test('L5 at every width no line is wider than the terminal, whatever the names are', () => {
@@ -196,16 +196,16 @@ describe('the tree of a run', () => {
     })
     end(to, 'session', { text: 'word '.repeat(60), stop_reason: 'max_turns' })
     for (const width of [24, 40, 60]) {
-      const narrow = plainLook(width)
-      const story = newRunView()
+      const narrow = plainStyle(width)
+      const view = newRunView()
       const told = to.events.flatMap((event) => {
-        reduceRun(story, event)
-        return formatProgressLine(event, story, narrow) ?? []
+        reduceRun(view, event)
+        return formatProgressLine(event, view, narrow) ?? []
       })
       const lines = [
         ...told,
-        ...runTreeLines(story, { look: narrow, now: 0, live: true }),
-        ...liveLines(story, new Map(), { now: 0, look: narrow }),
+        ...runTreeLines(view, { style: narrow, now: 0, live: true }),
+        ...liveLines(view, new Map(), { now: 0, style: narrow }),
       ]
       for (const line of lines) expect(displayWidth(line)).toBeLessThanOrEqual(width)
     }
@@ -216,10 +216,10 @@ describe('progress', () => {
   test('L7 each event of interest is one line with who and what, indented below its caller', () => {
     const to = delegation()
     finish(to)
-    const story = newRunView()
+    const view = newRunView()
     const lines = to.events.flatMap((event) => {
-      reduceRun(story, event)
-      return formatProgressLine(event, story, look) ?? []
+      reduceRun(view, event)
+      return formatProgressLine(event, view, style) ?? []
     })
     expect(lines).toEqual([
       '   0ms  run r_1 started: task',
@@ -235,15 +235,15 @@ describe('progress', () => {
   })
 
   test('L7 the live view has a line for each session at work, with its own last words', () => {
-    const story = runViewFrom(delegation().events)
+    const view = runViewFrom(delegation().events)
     const words = new Map([
       ['s_finder', 'looking into the cupboard'],
       ['s_builder', 'sawing'],
     ])
-    expect(liveLines(story, words, { now: 2000, look })).toEqual([
+    expect(liveLines(view, words, { now: 2000, style })).toEqual([
       '● finder     1.3s  0 tokens  working  …looking into the cup…',
       '● builder    1.0s  0 tokens  working  …sawing',
     ])
-    expect(liveLines(story, words, { now: 2000, look, most: 1 })[1]).toBe('  and 1 more at work')
+    expect(liveLines(view, words, { now: 2000, style, most: 1 })[1]).toBe('  and 1 more at work')
   })
 })

@@ -7,13 +7,13 @@ import type { TeamView } from '../../../views/team-view.ts'
 import { isModelFallback, teamSessionPurpose } from '../../../views/team-view.ts'
 import { errorSummary } from './error-lines.ts'
 import { formatCount, formatDuration, pluralize } from './format-amount.ts'
-import type { Look, Style, TextSpan } from './styled-line.ts'
+import type { TerminalStyle, TextSpan, TextStyle } from './styled-line.ts'
 import { renderLine, spansWidth } from './styled-line.ts'
 import { formatSteerAction } from './team-progress.ts'
 import { toTerminalLine } from './text-width.ts'
 
 export interface TreeOptions {
-  look: Look
+  style: TerminalStyle
   now: number
   /** Whether someone works on the run: what has no end is then under way, and else was broken off. */
   live: boolean
@@ -23,7 +23,7 @@ export interface TreeOptions {
 
 const CALLS_SHOWN = 8
 
-export const STATUS_GLYPHS: Record<string, readonly [Style, string]> = {
+export const STATUS_GLYPHS: Record<string, readonly [TextStyle, string]> = {
   completed: ['green', '✓'],
   ok: ['green', '✓'],
   failed: ['red', '✗'],
@@ -34,10 +34,10 @@ export const STATUS_GLYPHS: Record<string, readonly [Style, string]> = {
 }
 
 /** Who worked for whom, on what, for how long and how much. */
-export function runTreeLines(story: RunView, options: TreeOptions): string[] {
-  const { collaborations, team } = story
-  const place = { ...options, collaborations, team, runEnded: story.end !== undefined, first: '', rest: '' }
-  return story.children.flatMap((part) => nodeLines(part, place))
+export function runTreeLines(view: RunView, options: TreeOptions): string[] {
+  const { collaborations, team } = view
+  const place = { ...options, collaborations, team, runEnded: view.end !== undefined, first: '', rest: '' }
+  return view.children.flatMap((part) => nodeLines(part, place))
 }
 
 interface TreeContext extends TreeOptions {
@@ -68,7 +68,7 @@ function nodeLines(part: RunNode, place: TreeContext): string[] {
         rest: `${place.rest}${last ? '   ' : '│  '}`,
       }
       return typeof child === 'string'
-        ? [renderLine(place.look, [['dim', next.first + child]])]
+        ? [renderLine(place.style, [['dim', next.first + child]])]
         : nodeLines(child, next)
     }),
   ]
@@ -163,15 +163,15 @@ function gateLines(asked: GateNode, place: TreeContext): string[] {
 
 /** A head and its facts on one line, or on two where one is too narrow. */
 function headingLines(place: TreeContext, head: readonly TextSpan[], facts: string): string[] {
-  const { look, first } = place
+  const { style, first } = place
   const spans: TextSpan[] = [['dim', first], ...head]
   const both: TextSpan[] = [...spans, '  ', ['dim', facts]]
-  if (spansWidth(both) <= look.width) return [renderLine(look, both)]
-  return [renderLine(look, spans), detailLine(place, [['dim', facts]])]
+  if (spansWidth(both) <= style.width) return [renderLine(style, both)]
+  return [renderLine(style, spans), detailLine(place, [['dim', facts]])]
 }
 
-function detailLine({ look, rest }: TreeContext, spans: readonly TextSpan[]): string {
-  return renderLine(look, [['dim', rest], ...spans])
+function detailLine({ style, rest }: TreeContext, spans: readonly TextSpan[]): string {
+  return renderLine(style, [['dim', rest], ...spans])
 }
 
 /** What a tool was called with, short: the values alone where there is only one. */

@@ -1,7 +1,7 @@
 import type { RunRow } from '../../../index.ts'
 import { formatAge, formatCompactCount, formatDuration } from './format-amount.ts'
 import { STATUS_GLYPHS } from './run-tree.ts'
-import type { Look } from './styled-line.ts'
+import type { TerminalStyle } from './styled-line.ts'
 import type { Column } from './table.ts'
 import { renderTable } from './table.ts'
 import { toTerminalLine } from './text-width.ts'
@@ -10,10 +10,10 @@ import { toTerminalLine } from './text-width.ts'
 export type ListedRun = RunRow & { is_running: boolean }
 
 /** Runs as a list, the newest first as they come. */
-export function runsTable(rows: readonly ListedRun[], now: number, look: Look): string[] {
+export function runsTable(rows: readonly ListedRun[], now: number, style: TerminalStyle): string[] {
   const columns: Column<ListedRun>[] = [
     { title: 'run', text: (row) => row.run_id },
-    { title: 'status', text: (row) => formatRunStatus(row), style: (row) => STATUS_GLYPHS[row.status]?.[0] },
+    { title: 'status', text: (row) => formatRunStatus(row), textStyle: (row) => STATUS_GLYPHS[row.status]?.[0] },
     { title: 'age', text: (row) => formatAge(now - row.created_at), align: 'right' },
     { title: 'took', text: (row) => formatRunDuration(row), align: 'right', dropBelow: 16 },
     {
@@ -25,7 +25,7 @@ export function runsTable(rows: readonly ListedRun[], now: number, look: Look): 
     { title: 'pattern', text: (row) => row.pattern, dropBelow: 24 },
     { title: 'what', text: (row) => toTerminalLine(row.title), flexible: true },
   ]
-  return renderTable(rows, columns, look)
+  return renderTable(rows, columns, style)
 }
 
 function formatRunDuration({ ended_at, created_at }: RunRow): string {

@@ -1,10 +1,10 @@
-import type { Look, Style } from './styled-line.ts'
+import type { TerminalStyle, TextStyle } from './styled-line.ts'
 import { displayWidth, padToWidth } from './text-width.ts'
 
 export interface Column<Row> {
   title: string
   text(row: Row): string
-  style?(row: Row): Style | undefined
+  textStyle?(row: Row): TextStyle | undefined
   align?: 'left' | 'right'
   /** The one that gives way when the table is too wide; the columns after `dropped` go first. */
   flexible?: boolean
@@ -15,18 +15,22 @@ export interface Column<Row> {
 const GAP = '  '
 
 /** Rows in columns, never wider than the look: optional columns are dropped, then the flexible one is clipped. */
-export function renderTable<Row>(rows: readonly Row[], columns: readonly Column<Row>[], look: Look): string[] {
-  const shown = fittingColumns(rows, columns, look.width)
+export function renderTable<Row>(
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+  style: TerminalStyle,
+): string[] {
+  const shown = fittingColumns(rows, columns, style.width)
   const widths = shown.map((column) => naturalWidth(rows, column))
   const flexible = shown.findIndex((column) => column.flexible)
-  if (flexible >= 0) widths[flexible] = Math.min(widths[flexible] ?? 0, availableWidth(widths, flexible, look.width))
-  const cells = (textOf: (column: Column<Row>) => string, styleOf: (column: Column<Row>) => Style | undefined) => {
+  if (flexible >= 0) widths[flexible] = Math.min(widths[flexible] ?? 0, availableWidth(widths, flexible, style.width))
+  const cells = (textOf: (column: Column<Row>) => string, styleOf: (column: Column<Row>) => TextStyle | undefined) => {
     const last = shown.length - 1
     const parts = shown.map((column, index) => {
       const text = padToWidth(textOf(column), widths[index] ?? 0, column.align)
-      const style = styleOf(column)
+      const textStyle = styleOf(column)
       const trimmed = index === last ? text.trimEnd() : text
-      return style ? look.paint(style, trimmed) : trimmed
+      return textStyle ? style.paint(textStyle, trimmed) : trimmed
     })
     return parts.join(GAP)
   }
@@ -38,7 +42,7 @@ export function renderTable<Row>(rows: readonly Row[], columns: readonly Column<
     ...rows.map((row) =>
       cells(
         (column) => column.text(row),
-        (column) => column.style?.(row),
+        (column) => column.textStyle?.(row),
       ),
     ),
   ]

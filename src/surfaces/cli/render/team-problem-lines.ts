@@ -1,22 +1,22 @@
 import { isAbsolute, relative } from 'node:path'
 import type { TeamFileProblem } from '../../../formats/team-file.ts'
 import { pluralize } from './format-amount.ts'
-import type { Look } from './styled-line.ts'
+import type { TerminalStyle } from './styled-line.ts'
 import { renderLine } from './styled-line.ts'
 import { toTerminalLine, wrapText } from './text-width.ts'
 
 /** What is wrong, each with its place on a line of its own, then what it is and what to do. */
-export function teamProblemLines(problems: readonly TeamFileProblem[], look: Look): string[] {
+export function teamProblemLines(problems: readonly TeamFileProblem[], style: TerminalStyle): string[] {
   return problems.flatMap(({ severity, path, line: at, column, message, hint }) => {
-    const [style, sign] = severity === 'error' ? (['red', '✗'] as const) : (['yellow', '!'] as const)
-    const place = wrapText(`  ${toTerminalLine(displayPath(path))}:${at}:${column}`, look.width, 2)
-    const said = wrapText(`  ${toTerminalLine(message)}`, look.width, 2)
-    const told = hint === undefined ? [] : wrapText(`  hint: ${toTerminalLine(hint)}`, look.width, 2)
+    const [textStyle, sign] = severity === 'error' ? (['red', '✗'] as const) : (['yellow', '!'] as const)
+    const place = wrapText(`  ${toTerminalLine(displayPath(path))}:${at}:${column}`, style.width, 2)
+    const said = wrapText(`  ${toTerminalLine(message)}`, style.width, 2)
+    const told = hint === undefined ? [] : wrapText(`  hint: ${toTerminalLine(hint)}`, style.width, 2)
     return [
-      `${look.paint(style, sign)}${(place[0] ?? '').slice(1)}`,
+      `${style.paint(textStyle, sign)}${(place[0] ?? '').slice(1)}`,
       ...place.slice(1),
       ...said,
-      ...told.map((text) => look.paint('dim', text)),
+      ...told.map((text) => style.paint('dim', text)),
     ]
   })
 }
@@ -41,9 +41,9 @@ export function teamCheckSummary(
     team,
     problems,
   }: { team: { name: string; agents: readonly unknown[] } | undefined; problems: readonly TeamFileProblem[] },
-  look: Look,
+  style: TerminalStyle,
 ): string {
   const found = formatProblemCount(problems) || 'nothing wrong'
   const who = team ? [toTerminalLine(team.name), pluralize(team.agents.length, 'agent')] : []
-  return renderLine(look, [['dim', [...who, found].join(' · ')]])
+  return renderLine(style, [['dim', [...who, found].join(' · ')]])
 }

@@ -4,10 +4,10 @@ import { newRunView, reduceRun, runViewFrom } from '../../../views/run-reducer.t
 import { formatRoute, routeFromOutput } from '../../../views/team-view.ts'
 import { formatProgressLine } from './run-progress.ts'
 import { runTreeLines } from './run-tree.ts'
-import { plainLook } from './styled-line.ts'
+import { plainStyle } from './styled-line.ts'
 import { displayWidth } from './text-width.ts'
 
-const look = plainLook(60)
+const style = plainStyle(60)
 
 function journal(): { events: Event[]; add: typeof add } {
   const events: Event[] = []
@@ -60,10 +60,10 @@ function nested(): Written {
 }
 
 function told(events: readonly Event[], width = 60): string[] {
-  const story = newRunView()
+  const view = newRunView()
   return events.flatMap((event) => {
-    reduceRun(story, event)
-    const said = formatProgressLine(event, story, plainLook(width))
+    reduceRun(view, event)
+    const said = formatProgressLine(event, view, plainStyle(width))
     return said === undefined ? [] : said.slice(8)
   })
 }
@@ -160,13 +160,13 @@ describe('what a journal tells of a team', () => {
       'router  has no model of its own',
       "router  judges what is open, by the run's model",
     ])
-    const shown = runTreeLines(runViewFrom(written.events), { look, now: 0, live: false }).join('\n')
+    const shown = runTreeLines(runViewFrom(written.events), { style, now: 0, live: false }).join('\n')
     expect(shown).not.toMatch(/✗|no_model|"said"/)
     expect(shown).toMatch(/✓ router/)
   })
 
   test('L37 the tree says for each turn its round and why it came, and the words of its answer', () => {
-    const lines = runTreeLines(runViewFrom(nested().events), { look, now: 0, live: false }).join('\n')
+    const lines = runTreeLines(runViewFrom(nested().events), { style, now: 0, live: false }).join('\n')
     expect(lines).toMatch(/✓ lead .*\n {2}round 1\n {2}→ lead was here/)
     expect(lines).toMatch(/✓ finder .*\n {2}round 1\n/)
     expect(lines).toMatch(/round 3: always/)

@@ -3,7 +3,7 @@ import type { SteerAction } from '../../../kernel/steer-action.ts'
 import type { RunView } from '../../../views/run-view.ts'
 import { briefReason, formatRoute, teamDepth, teamSessionPurpose } from '../../../views/team-view.ts'
 import type { ProgressLine } from './progress-line.ts'
-import type { Look, TextSpan } from './styled-line.ts'
+import type { TerminalStyle, TextSpan } from './styled-line.ts'
 import { toTerminalLine, wrapText } from './text-width.ts'
 
 /** A line for what a team tells of itself. */
@@ -110,8 +110,8 @@ function teamLine(key: string, spans: readonly TextSpan[]): ProgressLine {
 }
 
 /** How a session of a team is announced; `undefined` for all others. */
-export function teamSessionStartSpans(story: RunView, key: string): TextSpan[] | undefined {
-  const part = teamSessionPurpose(story.team, key)
+export function teamSessionStartSpans(view: RunView, key: string): TextSpan[] | undefined {
+  const part = teamSessionPurpose(view.team, key)
   if (part === undefined) return undefined
   const speaks = /(^|\/)(agent|group\/member\/[^/]+)$/.test(key)
   // The handoff before it has said why.
@@ -119,7 +119,9 @@ export function teamSessionStartSpans(story: RunView, key: string): TextSpan[] |
 }
 
 /** The way that the work took. */
-export function routeLines(route: readonly string[], look: Look): string[] {
+export function routeLines(route: readonly string[], style: TerminalStyle): string[] {
   if (route.length === 0) return []
-  return wrapText(`route: ${toTerminalLine(formatRoute(route))}`, look.width, 2).map((text) => look.paint('dim', text))
+  return wrapText(`route: ${toTerminalLine(formatRoute(route))}`, style.width, 2).map((text) =>
+    style.paint('dim', text),
+  )
 }
