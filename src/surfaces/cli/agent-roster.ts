@@ -10,13 +10,13 @@ export function agentsFolder({ options }: Cli): string | undefined {
   return options.agents || process.env.TROUPE_AGENTS || undefined
 }
 
-/** The user's own agents: those of this folder and of the user, or those of a folder that was named. */
+/** Agents of the project and the user, or of the folder given with `--agents`; without the built-in ones. */
 export async function loadUserAgents(cli: Cli): Promise<LoadedAgents> {
   const { findAgents } = await import('../../formats/find-agents.ts')
   return findAgents(agentSearchOptions(cli))
 }
 
-/** The same for a run: whoever starts it is told whose agents they may be. */
+/** The same for a new run, with a warning about agent files that other agents may have written. */
 export async function loadAgentsForRun(cli: Cli): Promise<Agent[]> {
   const { untrustedAgentWarnings } = await import('../../formats/find-agents.ts')
   for (const { path, message } of await untrustedAgentWarnings(agentSearchOptions(cli))) {
@@ -25,21 +25,20 @@ export async function loadAgentsForRun(cli: Cli): Promise<Agent[]> {
   return (await loadUserAgents(cli)).agents
 }
 
-/** Where they are looked for. */
 export function agentSearchOptions(cli: Cli): FindAgentsOptions {
   const folder = agentsFolder(cli)
   const dirs = folder === undefined ? undefined : { dirs: [folder] }
   return { project: process.cwd(), home: homedir(), builtIn: false, ...dirs }
 }
 
-/** Where agents are defined that later runs use, as far as it has no name that says so. */
+/** Agent folders outside the project; the workspace protects those inside by name. */
 export async function agentFoldersToProtect(cli: Cli): Promise<string[]> {
   const { userAgentFolders } = await import('../../formats/find-agents.ts')
-  const named = agentsFolder(cli)
-  return [...userAgentFolders(homedir()), ...(named === undefined ? [] : [resolve(named)])]
+  const folder = agentsFolder(cli)
+  return [...userAgentFolders(homedir()), ...(folder === undefined ? [] : [resolve(folder)])]
 }
 
-/** Everyone who can be called, or only those of one folder. */
+/** All agents including the built-in ones, or only those of `dir`. */
 export async function loadAllAgents(cli: Cli, dir: string | undefined): Promise<LoadedAgents> {
   const { findAgents, builtInAgentsFolder } = await import('../../formats/find-agents.ts')
   const folder = agentsFolder(cli)

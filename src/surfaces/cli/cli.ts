@@ -1,6 +1,6 @@
 import type { Terminal } from './terminal.ts'
 
-/** Options that every command takes. */
+/** Options shared by all commands. */
 export interface CommonOptions {
   json?: boolean
   quiet?: boolean
@@ -8,12 +8,12 @@ export interface CommonOptions {
   project?: string
   agents?: string
   model?: string
-  /** A file with MCP servers. */
   mcpConfig?: string
-  /** Variables that MCP servers of agent files may use. */
+  /** Environment variables exposed to MCP servers of agent files. */
+  exposeEnv?: string[]
+  /** Values of the hidden alias `--lend`. */
   lend?: string[]
   limit?: string[]
-  /** Where agents work; `tools` is there for commands that let them. */
   workspace?: string
   tools?: boolean
   sandbox?: boolean
@@ -23,18 +23,23 @@ export interface CommonOptions {
   ask?: string[]
   deny?: string[]
   durability?: 'normal' | 'full'
-  /** A cassette to record on, or to play. */
   record?: string
   replay?: string
 }
 
-/** What a command gets to work with. */
+/** Context of a command. */
 export interface Cli<Own extends object = object> {
   terminal: Terminal
   options: CommonOptions & Own
 }
 
-/** Prints an object for programs. */
+export interface ProgramContext {
+  terminal: Terminal
+  /** Exit code of the process, set by the command. */
+  code: number
+}
+
+/** Prints a value as one line of JSON on stdout. */
 export function printJson({ terminal }: Cli, value: unknown): void {
   terminal.print(JSON.stringify(value))
 }

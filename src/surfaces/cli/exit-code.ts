@@ -1,10 +1,10 @@
 import type { ErrorCode } from '../../errors.ts'
 import type { RunResult } from '../../index.ts'
 
-/** What the process says at its end. */
+/** Exit codes of the process. */
 export const EXIT = { done: 0, failed: 1, usage: 2, waiting: 3, interrupted: 130, terminated: 143 } as const
 
-/** The command itself has to change: it names what does not exist, or says what does not fit. */
+/** Errors in the command line itself: invalid input or an unknown name. */
 const USAGE_ERRORS = new Set<ErrorCode>([
   'invalid_input',
   'unknown_pattern',

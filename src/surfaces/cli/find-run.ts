@@ -6,63 +6,63 @@ import { storePath } from './open-troupe.ts'
 const RUNS_SEARCHED = 1000
 const IDS_LISTED = 5
 
-/** The run of this id, or the only one whose id begins like this; without an id the newest. */
-export async function findRun(cli: Cli, troupe: Troupe, wanted: string | undefined): Promise<RunRow> {
+/** The run with this id or unique id prefix; without an id the newest run. */
+export async function findRun(cli: Cli, troupe: Troupe, idPrefix: string | undefined): Promise<RunRow> {
   const runs = await troupe.runs({ limit: RUNS_SEARCHED })
   const [newest] = runs
   if (!newest) {
     throw new TroupeError(
       'unknown_run',
-      wanted === undefined ? 'there are no runs yet' : `no run '${wanted}'; there are no runs yet`,
+      idPrefix === undefined ? 'there are no runs yet' : `no run '${idPrefix}'; there are no runs yet`,
       {
-        hint: `looked in ${storePath(cli)}; name another store with --store or TROUPE_STORE`,
+        hint: `the store is ${storePath(cli)}; choose another with --store or TROUPE_STORE`,
       },
     )
   }
-  if (wanted === undefined) return newest
-  const exact = runs.find((run) => run.run_id === wanted) ?? (await troupe.store.run(wanted))
+  if (idPrefix === undefined) return newest
+  const exact = runs.find((run) => run.run_id === idPrefix) ?? (await troupe.store.run(idPrefix))
   if (exact && exact.project === newest.project) return exact
   const ids = runs.map((run) => run.run_id)
-  const matches = prefixMatches(ids, wanted, 'r_')
+  const matches = prefixMatches(ids, idPrefix, 'r_')
   const found = runs.find((run) => run.run_id === matches[0])
   if (found && matches.length === 1) return found
-  throw matches.length > 1 ? ambiguousId('run', wanted, matches) : unknownId('run', wanted, ids)
+  throw matches.length > 1 ? ambiguousId('run', idPrefix, matches) : unknownId('run', idPrefix, ids)
 }
 
-/** The open question of this id, or the only one whose id begins like this. */
-export async function findGate(troupe: Troupe, wanted: string): Promise<GateRow> {
-  const exact = await troupe.store.gate(wanted)
+/** The gate with this id, or the open gate with this unique id prefix. */
+export async function findGate(troupe: Troupe, idPrefix: string): Promise<GateRow> {
+  const exact = await troupe.store.gate(idPrefix)
   if (exact) return exact
   const open = await troupe.inbox()
   const ids = open.map((gate) => gate.gate_id)
-  const matches = prefixMatches(ids, wanted, 'g_')
+  const matches = prefixMatches(ids, idPrefix, 'g_')
   const found = open.find((gate) => gate.gate_id === matches[0])
   if (found && matches.length === 1) return found
-  if (matches.length > 1) throw ambiguousId('question', wanted, matches)
-  if (ids.length > 0) throw unknownId('question', wanted, ids)
-  throw new TroupeError('unknown_gate', `no question '${wanted}'; nothing waits for an answer`, {
-    hint: 'troupe inbox lists the open questions',
+  if (matches.length > 1) throw ambiguousId('question', idPrefix, matches)
+  if (ids.length > 0) throw unknownId('question', idPrefix, ids)
+  throw new TroupeError('unknown_gate', `no question '${idPrefix}'; no question is open`, {
+    hint: 'list open questions with: troupe inbox',
   })
 }
 
-/** The newest are named, and none as what was meant: an id that looks like another is another. */
-function unknownId(kind: 'run' | 'question', wanted: string, ids: readonly string[]): TroupeError {
+/** Lists the newest ids. Suggests none: a similar id is a different run. */
+function unknownId(kind: 'run' | 'question', idPrefix: string, ids: readonly string[]): TroupeError {
   const more = ids.length > IDS_LISTED ? ` and ${ids.length - IDS_LISTED} more` : ''
   const list = ids.slice(0, IDS_LISTED).join(', ') + more
-  return new TroupeError(kind === 'run' ? 'unknown_run' : 'unknown_gate', `no ${kind} '${wanted}'; known: ${list}`, {
-    hint: kind === 'run' ? 'troupe runs lists them' : 'troupe inbox lists the open questions',
+  return new TroupeError(kind === 'run' ? 'unknown_run' : 'unknown_gate', `no ${kind} '${idPrefix}'; known: ${list}`, {
+    hint: kind === 'run' ? 'list runs with: troupe runs' : 'list open questions with: troupe inbox',
     alternatives: ids.slice(0, IDS_LISTED),
   })
 }
 
-function prefixMatches(ids: readonly string[], wanted: string, prefix: string): string[] {
-  if (wanted === '') return []
-  return ids.filter((id) => id.startsWith(wanted) || id.startsWith(prefix + wanted))
+function prefixMatches(ids: readonly string[], idPrefix: string, prefix: string): string[] {
+  if (idPrefix === '') return []
+  return ids.filter((id) => id.startsWith(idPrefix) || id.startsWith(prefix + idPrefix))
 }
 
-function ambiguousId(kind: string, wanted: string, matches: readonly string[]): TroupeError {
-  return new TroupeError('invalid_input', `'${wanted}' can be ${matches.length} ${kind}s`, {
-    hint: 'give more of the id',
-    alternatives: nearestNames(wanted, matches),
+function ambiguousId(kind: string, idPrefix: string, matches: readonly string[]): TroupeError {
+  return new TroupeError('invalid_input', `'${idPrefix}' matches ${matches.length} ${kind}s`, {
+    hint: 'give more characters of the id',
+    alternatives: nearestNames(idPrefix, matches),
   })
 }

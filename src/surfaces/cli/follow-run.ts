@@ -10,15 +10,14 @@ import { formatRunOutput, isReplyGate, nextStepLines, summaryLine } from './rend
 import { routeLines } from './render/team-progress.ts'
 import { stripControlCharacters, wrapText } from './render/text-width.ts'
 
-/** Stays with a run until it ends, waits for a person, or is interrupted; tells what happens and what came out. */
+/** Follows a run until it ends, waits for a human or is interrupted; prints progress and the result. */
 export async function followRun(
   cli: Cli,
   troupe: Troupe,
-  handle: RunHandle,
-  from: { after?: number } = {},
+  { handle, after = 0 }: { handle: RunHandle; after?: number },
 ): Promise<number> {
   const { terminal, options } = cli
-  const progress = new ProgressDisplay(terminal, { ...from, silent: options.json === true || options.quiet === true })
+  const progress = new ProgressDisplay(terminal, { after, silent: options.json === true || options.quiet === true })
   const interrupt = onInterrupt(handle.run_id, {
     drain: () => troupe.drain(),
     note: (text) => progress.note(text),
@@ -27,18 +26,18 @@ export async function followRun(
   })
   let result: RunResult
   try {
-    for await (const signal of handle) progress.update(signal)
+    for await (const item of handle) progress.update(item)
     result = await handle.result
   } finally {
     progress.end()
     interrupt.stop()
   }
   printResult(cli, result, progress.view.team.route)
-  const broken = result.status === 'pending' || result.status === 'running'
-  return broken && interrupt.code !== undefined ? interrupt.code : exitCodeFrom(result)
+  const interrupted = result.status === 'pending' || result.status === 'running'
+  return interrupted && interrupt.code !== undefined ? interrupt.code : exitCodeFrom(result)
 }
 
-/** The result for whoever asked: one object for programs; for people the text, and how it went beside it. */
+/** Prints the result: with `--json` one object on stdout, otherwise the text on stdout and a summary on stderr. */
 export function printResult(cli: Cli, result: RunResult, route = routeFromOutput(result.output)): void {
   const { terminal, options } = cli
   if (options.json) {
@@ -49,8 +48,8 @@ export function printResult(cli: Cli, result: RunResult, route = routeFromOutput
   if (text !== '')
     terminal.print(terminal.outputIsTTY ? wrapText(stripControlCharacters(text), terminal.out.width).join('\n') : text)
   if (!options.quiet) {
-    const picture = agreementLines(result.output, terminal.err)
-    for (const line of picture.length > 0 ? ['', ...picture] : []) terminal.note(line)
+    const agreement = agreementLines(result.output, terminal.err)
+    for (const line of agreement.length > 0 ? ['', ...agreement] : []) terminal.note(line)
     for (const line of routeLines(route, terminal.err)) terminal.note(line)
     terminal.note(summaryLine(result, terminal.err))
   }
@@ -58,7 +57,7 @@ export function printResult(cli: Cli, result: RunResult, route = routeFromOutput
     for (const step of nextStepLines(result, terminal.err)) terminal.note(step)
 }
 
-/** A question that a run waits for, as programs need it to answer. */
+/** An open gate in the `--json` output. */
 interface GateRecord {
   gate_id: string
   question: string
@@ -66,11 +65,11 @@ interface GateRecord {
   detail: unknown
 }
 
-/** The fields that are promised, and no others; what it waits for stands there as long as it waits. */
+/** The documented fields of a result; `gates` only while the run waits. */
 export function resultRecord({ gates, ...record }: RunResult): Omit<RunResult, 'gates'> & { gates?: GateRecord[] } {
   if (record.status !== 'waiting') return record
-  const asked = gates.map(({ gate_id, question, choices = null, detail = null }) => {
+  const open = gates.map(({ gate_id, question, choices = null, detail = null }) => {
     return { gate_id, question, choices, detail }
   })
-  return { ...record, gates: asked }
+  return { ...record, gates: open }
 }

@@ -2,14 +2,14 @@ import { TroupeError, unknownNameError } from '../../errors.ts'
 import type { Limits } from '../../index.ts'
 import type { Cli } from './cli.ts'
 
-/** `--limit calls=20 --limit usd=null` as limits. What each may be is the runtime's business. */
+/** Parses `--limit calls=20 --limit usd=null`. The runtime validates the ranges. */
 export async function limitsFrom({ options }: Cli): Promise<Partial<Limits>> {
-  const given = options.limit ?? []
-  if (given.length === 0) return {}
+  const values = options.limit ?? []
+  if (values.length === 0) return {}
   const { DEFAULT_LIMITS } = await import('../../index.ts')
   const names = Object.keys(DEFAULT_LIMITS)
   return Object.fromEntries(
-    given.map((text) => {
+    values.map((text) => {
       const [, name = '', value = ''] = /^([^=]*)=(.*)$/.exec(text) ?? []
       if (name === '') throw invalidLimit(text, names)
       if (!names.includes(name)) throw unknownNameError('invalid_input', { kind: 'limit', name, known: names })
@@ -20,8 +20,8 @@ export async function limitsFrom({ options }: Cli): Promise<Partial<Limits>> {
 }
 
 function invalidLimit(text: string, names: readonly string[]): TroupeError {
-  return new TroupeError('invalid_input', `'${text}' is no limit`, {
-    hint: 'write NAME=NUMBER, or NAME=null for none, such as --limit calls=20',
+  return new TroupeError('invalid_input', `--limit ${text}: expected NAME=NUMBER or NAME=null`, {
+    hint: 'set a limit with --limit calls=20, or remove it with --limit calls=null',
     alternatives: [...names],
   })
 }

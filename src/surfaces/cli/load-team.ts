@@ -8,14 +8,14 @@ import type { Cli } from './cli.ts'
 import { withProgramName } from './render/styled-line.ts'
 import { formatProblemCount, teamProblemLines } from './render/team-problem-lines.ts'
 
-/** A team file as it is, with what is wrong in it. */
+/** A team file with its problems, checked against the agents of the roster. */
 export async function readTeamSource(cli: Cli, file: string): Promise<TeamFileResult> {
   const { readTeamTree } = await import('../../formats/team-tree.ts')
   const { agents } = await loadAllAgents(cli, undefined)
   return readTeamTree(file, { roster: agents.map(({ name }) => name) })
 }
 
-/** The team of a file that is to run. What is wrong is said as `team check` says it; errors are the end. */
+/** Loads a team for a run. Prints problems as `team check` does; throws when any is an error. */
 export async function loadTeam(cli: Cli, file: string): Promise<Team> {
   const { terminal, options } = cli
   const { team, problems } = await readTeamSource(cli, file)
@@ -29,16 +29,16 @@ export async function loadTeam(cli: Cli, file: string): Promise<Team> {
   return team
 }
 
-function invalidTeam(file: string, problems: readonly TeamFileProblem[], whole: boolean): TroupeError {
+function invalidTeam(file: string, problems: readonly TeamFileProblem[], inMessage: boolean): TroupeError {
   const errors = problems.filter(({ severity }) => severity === 'error')
   const [first] = errors
-  const where = first && whole ? `: ${first.path}:${first.line}:${first.column}: ${first.message}` : ''
-  return new TroupeError('invalid_input', `the team cannot run, it has ${formatProblemCount(errors)}${where}`, {
-    hint: (whole ? first?.hint : undefined) ?? `troupe team check ${file}`,
+  const where = first && inMessage ? `: ${first.path}:${first.line}:${first.column}: ${first.message}` : ''
+  return new TroupeError('invalid_input', `the team file ${file} has ${formatProblemCount(errors)}${where}`, {
+    hint: (inMessage ? first?.hint : undefined) ?? `check it with: troupe team check ${file}`,
   })
 }
 
-/** A team of one, who is in the roster. */
+/** A team with one agent of the roster, for `chat --agent`. */
 export async function singleAgentTeam(cli: Cli, name: string): Promise<Team> {
   const { agents } = await loadAllAgents(cli, undefined)
   const agent = agents.find((each) => each.name === name)
@@ -47,48 +47,48 @@ export async function singleAgentTeam(cli: Cli, name: string): Promise<Team> {
     throw unknownNameError('unknown_agent', { kind: 'agent', name, known })
   }
   const { AGENT_NAME_PATTERN, reservedNames, teamSchema } = await import('../../judgement/team/team-schema.ts')
-  const fits = AGENT_NAME_PATTERN.test(name) && !(reservedNames as readonly string[]).includes(name)
-  const called = fits ? name : `agent_${name.replaceAll(/[^\p{L}\p{N}_-]+/gu, '_')}`
+  const isValidName = AGENT_NAME_PATTERN.test(name) && !(reservedNames as readonly string[]).includes(name)
+  const memberName = isValidName ? name : `agent_${name.replaceAll(/[^\p{L}\p{N}_-]+/gu, '_')}`
   return teamSchema.parse({
     name,
-    agents: [{ name: called, uses: name, ...(agent.description === '' ? {} : { role: agent.description }) }],
+    agents: [{ name: memberName, uses: name, ...(agent.description === '' ? {} : { role: agent.description }) }],
   })
 }
 
 interface TeamInputSource {
-  /** Where a team that is named by its path in the input is seen from. */
+  /** The input file; a path in its `team` field is relative to it. */
   from: string
   file?: string | undefined
   set?: readonly string[] | undefined
 }
 
-/** The input of a run of `team`: a path becomes the team that is in the file, `name=value` its variables. */
+/** The input of `run team`: replaces a path by the team of that file, and adds the variables of `--set`. */
 export async function resolveTeamInput(
   cli: Cli,
   input: Record<string, unknown>,
   { from, file, set = [] }: TeamInputSource,
 ): Promise<Record<string, unknown>> {
-  const named = typeof input.team === 'string' ? resolve(dirname(from), input.team) : undefined
-  const path = file ?? named
+  const inputPath = typeof input.team === 'string' ? resolve(dirname(from), input.team) : undefined
+  const path = file ?? inputPath
   if (path === undefined && input.team === undefined) {
-    throw new TroupeError('invalid_input', 'no team is named', {
-      hint: 'name its file with --team FILE, or as `team:` in the file of --input',
+    throw new TroupeError('invalid_input', '--team is missing', {
+      hint: 'pass --team FILE, or set `team: PATH` in the --input file',
     })
   }
   const team = path === undefined ? input.team : await loadTeam(cli, path)
   if (set.length === 0) return { ...input, team }
   const { teamSchema } = await import('../../judgement/team/team-schema.ts')
-  const whole = teamSchema.safeParse(team)
-  // What does not fit is said by the pattern itself, which knows the whole input.
-  if (!whole.success) return { ...input, team }
+  const parsed = teamSchema.safeParse(team)
+  // The pattern reports an invalid team together with the rest of its input.
+  if (!parsed.success) return { ...input, team }
   return {
     ...input,
     team,
-    variables: { ...(input.variables as object), ...(await parseTeamVariables(whole.data, set)) },
+    variables: { ...(input.variables as object), ...(await parseTeamVariables(parsed.data, set)) },
   }
 }
 
-/** `name=value` pairs as values of variables that people may set; those that Troupe itself sets are not among them. */
+/** Parses `name=value` pairs; variables that Troupe sets itself are refused. */
 export async function parseTeamVariables(team: Team, pairs: readonly string[]): Promise<Record<string, VariableValue>> {
   const { parseAssignments } = await import('../../judgement/team/parse-assignments.ts')
   return parseAssignments(team, pairs, false)

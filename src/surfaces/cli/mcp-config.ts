@@ -5,33 +5,34 @@ import type { Cli } from './cli.ts'
 
 type Servers = Readonly<Record<string, McpServerConfig>>
 
-/** The servers of the file that `--mcp-config` names, in the form that coding agents share. */
+/** The servers of the `--mcp-config` file, in the common `mcpServers` format. */
 export async function readMcpServers({ options, terminal }: Cli): Promise<Servers | undefined> {
   if (!options.mcpConfig) return undefined
   const file = options.mcpConfig
-  const written = await readText(file)
-  if (written.trim() === '') {
-    // A command that was killed leaves the empty cover of a protected file behind.
-    terminal.note(`${file} is empty: there are no MCP servers. Write them into it, or remove the file.`)
+  const text = await readText(file)
+  if (text.trim() === '') {
+    // A killed sandboxed command can leave an empty mount point in place of a protected file.
+    terminal.note(`--mcp-config ${file} is empty: no MCP servers are configured. Add servers or delete the file.`)
     return undefined
   }
-  const content = parseObject(file, written)
+  const content = parseObject(file, text)
   const servers = content.mcpServers ?? content.servers
   if (isRecord(servers)) return servers as Servers
-  throw invalidMcpConfig(file, 'it has no "mcpServers"')
+  throw invalidMcpConfig(file, 'the field "mcpServers" is missing')
 }
 
-/** The variables that `--lend` names. One that is not set is said: a server that needs it would not be started. */
+/** The names given with `--expose-env`. Warns about variables that are not set. */
 export function exposedEnvNames({ options, terminal }: Cli): string[] {
-  const names = [...new Set(options.lend)]
+  const names = [...new Set([...(options.exposeEnv ?? []), ...(options.lend ?? [])])]
   for (const name of names) {
     if (!/^[A-Za-z_]\w*$/.test(name)) {
+      // The text after `=` may be a secret.
       const shown = name.split('=')[0] ?? ''
-      throw new TroupeError('invalid_input', `--lend ${shown}: that is no name of a variable`, {
-        hint: 'give only its name, such as --lend ISSUES_TOKEN; its value is taken from the environment',
+      throw new TroupeError('invalid_input', `--expose-env ${shown}: not a valid variable name`, {
+        hint: 'pass only the name, such as --expose-env ISSUES_TOKEN; the value comes from the environment',
       })
     }
-    if (process.env[name] === undefined) terminal.note(`--lend ${name}: the environment has no such variable`)
+    if (process.env[name] === undefined) terminal.note(`--expose-env ${name}: the variable is not set`)
   }
   return names
 }
@@ -49,18 +50,18 @@ function parseObject(file: string, content: string): Record<string, unknown> {
   try {
     value = JSON.parse(content)
   } catch (thrown) {
-    throw invalidMcpConfig(file, `it is not JSON: ${(thrown as Error).message}`)
+    throw invalidMcpConfig(file, `invalid JSON: ${(thrown as Error).message}`)
   }
   if (isRecord(value)) return value
-  throw invalidMcpConfig(file, 'it is no object')
+  throw invalidMcpConfig(file, 'not an object')
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function invalidMcpConfig(file: string, why: string): TroupeError {
-  return new TroupeError('invalid_input', `the MCP servers of ${file} cannot be read: ${why}`, {
-    hint: 'such as: {"mcpServers": {"files": {"command": "npx", "args": ["-y", "PACKAGE"]}}}',
+function invalidMcpConfig(file: string, reason: string): TroupeError {
+  return new TroupeError('invalid_input', `--mcp-config ${file} cannot be read: ${reason}`, {
+    hint: 'example: {"mcpServers": {"files": {"command": "npx", "args": ["-y", "PACKAGE"]}}}',
   })
 }

@@ -7,84 +7,84 @@ import type { DoctorCheck } from './render/doctor-checks.ts'
 import { errorSummary } from './render/error-lines.ts'
 import { formatDuration, formatUsd, pluralize } from './render/format-amount.ts'
 
-/** What is configured, as runs would find it: variables and options, nothing is called. */
+/** Models configured by environment variables and options; sends no request. */
 export async function detectConfiguredModels(cli: Cli): Promise<DetectedModels> {
   const { detectModels } = await import('../../index.ts')
   const model = modelName(cli)
   const detected = detectModels(process.env, model === undefined ? {} : { model })
-  const by = cli.options.model ? '--model' : 'TROUPE_MODEL'
-  for (const choice of Object.values(detected.roles)) if (choice.model === model) choice.reason = `set by ${by}`
+  const source = cli.options.model ? '--model' : 'TROUPE_MODEL'
+  for (const choice of Object.values(detected.roles)) if (choice.model === model) choice.reason = `set by ${source}`
   return detected
 }
 
-/** What was found, and what each role therefore uses and why. */
+/** The detected providers, and the model of each role with the reason. */
 export function modelChecks(detected: DetectedModels): DoctorCheck[] {
   const { roles, found } = detected
   const chosen = Object.entries(roles)
-  const seen = found.map(({ provider, reason }) => `${provider} (${reason})`).join(', ')
+  const providerList = found.map(({ provider, reason }) => `${provider} (${reason})`).join(', ')
   const providers: DoctorCheck = {
     name: 'models',
     status: 'ok',
-    message: seen === '' ? 'no provider found' : seen,
+    message: providerList === '' ? 'no provider found' : providerList,
     hint: '',
   }
   if (chosen.length === 0) return [{ ...providers, status: 'warning', hint: setupHint(detected) }]
-  if (seen === '') providers.message = 'by name only: no key and no address is set'
-  return [providers, ...chosen.map(([role, { model, reason }]) => roleCheck(role, { model, why: reason }, detected))]
+  if (providerList === '') providers.message = 'configured by name only; no API key or base URL is set'
+  return [providers, ...chosen.map(([role, { model, reason }]) => roleCheck(role, { model, reason }, detected))]
 }
 
 function roleCheck(
   role: string,
-  { model, why }: { model: string; why: string },
+  { model, reason }: { model: string; reason: string },
   detected: DetectedModels,
 ): DoctorCheck {
   const problem = parseModelList(model)
     .map((name) => modelProblem(name, detected))
     .find((found) => found !== undefined)
-  if (problem) return { name: role, status: 'error', message: `${model}: ${problem.words}`, hint: problem.hint }
-  return { name: role, status: 'ok', message: `${model}: ${why}`, hint: '' }
+  if (problem) return { name: role, status: 'error', message: `${model}: ${problem.message}`, hint: problem.hint }
+  return { name: role, status: 'ok', message: `${model}: ${reason}`, hint: '' }
 }
 
 const ROLE_NAMES = new Set(['fast', 'general', 'reasoning', 'haiku', 'sonnet', 'opus', 'fable'])
 
-/** What is wrong with a name, as far as can be told without a call. */
-function modelProblem(name: string, detected: DetectedModels): { words: string; hint: string } | undefined {
+/** Problems of a model name that can be found without a request. */
+function modelProblem(name: string, detected: DetectedModels): { message: string; hint: string } | undefined {
   if (name.startsWith('scripted:') || ROLE_NAMES.has(name.toLowerCase())) return undefined
-  const [given = ''] = name.split('/', 1)
-  const provider = given === 'openai-chat' ? 'openai' : given
+  const [prefix = ''] = name.split('/', 1)
+  const provider = prefix === 'openai-chat' ? 'openai' : prefix
   if (detected.found.some((one) => one.provider === provider)) return undefined
   const known = [...detected.found, ...detected.missing].map((one) => one.provider)
   const missing = detected.missing.find((one) => one.provider === provider)
   if (missing && name.includes('/')) {
-    // Local servers are asked at their usual address; only a key, or an address without a usual one, must be set.
-    const needed = missing.variable.endsWith('_API_KEY') || provider === 'compatible'
-    return needed ? { words: `${missing.variable} is not set`, hint: `set ${missing.variable}` } : undefined
+    // Local servers have a default URL; only an API key, or a URL without default, must be set.
+    const isRequired = missing.variable.endsWith('_API_KEY') || provider === 'compatible'
+    return isRequired ? { message: `${missing.variable} is not set`, hint: `set ${missing.variable}` } : undefined
   }
-  const words = name.includes('/') ? `there is no provider '${given}'` : 'models are named provider/model'
-  return { words, hint: `providers are: ${nearestNames(provider, known).join(', ')}; a program can bring others` }
+  const message = name.includes('/') ? `no provider '${prefix}'` : 'a model name has the form provider/model'
+  return { message, hint: `known providers: ${nearestNames(provider, known).join(', ')}` }
 }
 
 function setupHint({ missing, found }: DetectedModels): string {
   const [local] = found
-  const which = local
-    ? `name a model: TROUPE_MODEL=${local.provider}/NAME`
+  const setup = local
+    ? `set TROUPE_MODEL=${local.provider}/NAME`
     : `set ${missing.map(({ variable, provider }) => `${variable} (${provider})`).join(', ')}`
-  return `${which}; or pass --model provider/model; offline: --model scripted:FILE`
+  return `${setup}; or pass --model provider/model; offline: --model scripted:FILE`
 }
 
-/** `a/x, b/y`: a model and its fallbacks. The name of a script may hold anything. */
+/** Splits `a/x, b/y`, a model and its fallbacks. A script path may contain commas. */
 function parseModelList(list: string): string[] {
   if (list.startsWith('scripted:')) return [list]
   const names = list.split(',').map((name) => name.trim())
   return names.filter((name) => name !== '')
 }
 
-/** The models that the roles use, each once. */
+/** The distinct models of all roles. */
 export function roleModels({ roles }: DetectedModels): string[] {
   return [...new Set(Object.values(roles).flatMap(({ model }) => parseModelList(model)))]
 }
 
-/** How one model answered. */
+/** Result of one test request. */
 export interface ModelTest {
   model: string
   ok: boolean
@@ -95,15 +95,15 @@ export interface ModelTest {
 
 const PROBE: Agent = {
   name: 'doctor',
-  description: 'Asks whether a model answers.',
-  instructions: 'You are asked whether you are there. Answer with the one word: yes',
+  description: 'Tests whether a model responds.',
+  instructions: 'This is a connection test. Answer with the single word: yes',
   tools: [],
   timeout_ms: 60_000,
 }
-// Enough for a model that thinks first; the answer itself is one word.
+// Enough for a reasoning model; the answer itself is one word.
 const PROBE_LIMITS = { calls: 1, output: 512, concurrency: 4 }
 
-/** Asks each model one short question, in a run of its own that leaves nothing behind. Nothing is tried twice. */
+/** Sends each model one short request in an in-memory run, without retries. */
 export async function testModels(names: readonly string[]): Promise<ModelTest[]> {
   const { createTroupe } = await import('../../index.ts')
   const engine = { retryPolicy: { ready: () => undefined, next: () => undefined } }
@@ -115,11 +115,11 @@ async function testModel(troupe: Troupe, model: string): Promise<ModelTest> {
   const { isEvent } = await import('../../index.ts')
   const result = await troupe.run('task', { agent: PROBE.name, instruction: 'Are you there?' }, { model })
   const events = await troupe.events(result.run_id)
-  const begun = events.find((event) => isEvent(event, 'model:begin'))
+  const begin = events.find((event) => isEvent(event, 'model:begin'))
   const end = events.find((event) => isEvent(event, 'model:end'))
   const failure = events.find((event) => isEvent(event, 'model:error'))
-  const latency_ms = begun ? ((end ?? failure)?.at ?? begun.at) - begun.at : 0
-  const name = begun?.data.model ?? model
+  const latency_ms = begin ? ((end ?? failure)?.at ?? begin.at) - begin.at : 0
+  const name = begin?.data.model ?? model
   if (!end) return { model: name, ok: false, latency_ms, usage: null, error: failure?.data.error ?? result.error }
   const { usage, usd } = end.data
   return {
@@ -134,14 +134,14 @@ async function testModel(troupe: Troupe, model: string): Promise<ModelTest> {
 export function modelTestCheck({ model, latency_ms, usage, error }: ModelTest): DoctorCheck {
   if (usage) {
     const tokens = `${pluralize(usage.input, 'token')} in, ${usage.output} out`
-    const price = usage.usd === null ? 'price not known' : formatUsd(usage.usd)
+    const price = usage.usd === null ? 'unknown price' : formatUsd(usage.usd)
     return {
       name: 'call',
       status: 'ok',
-      message: `${model} answered in ${formatDuration(latency_ms)}: ${tokens}, ${price}`,
+      message: `${model} responded in ${formatDuration(latency_ms)}: ${tokens}, ${price}`,
       hint: '',
     }
   }
-  const words = error ? errorSummary(error) : 'it gave no answer'
-  return { name: 'call', status: 'error', message: `${model}: ${words}`, hint: error?.hint ?? '' }
+  const problem = error ? errorSummary(error) : 'no response'
+  return { name: 'call', status: 'error', message: `${model}: ${problem}`, hint: error?.hint ?? '' }
 }

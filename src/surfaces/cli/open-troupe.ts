@@ -11,19 +11,18 @@ export function storePath({ options }: Cli): string {
   return options.store || process.env.TROUPE_STORE || '.troupe'
 }
 
-/** The model asked for. A script's path is made whole, so that the run can be resumed from any folder. */
+/** The model from `--model` or `TROUPE_MODEL`. Script paths become absolute, so that the run can be resumed from any folder. */
 export function modelName({ options }: Cli): string | undefined {
   const name = options.model || process.env.TROUPE_MODEL || undefined
   return name?.startsWith('scripted:') ? `scripted:${resolve(name.slice('scripted:'.length))}` : name
 }
 
-/** True when the store is there: looking around makes none. */
 export function storeExists(cli: Cli): boolean {
   const path = storePath(cli)
   return path === 'memory' || existsSync(path)
 }
 
-/** Opens the runtime for a command. Only a new run makes a store; others find an empty one where there is none. */
+/** Opens the runtime. Only `new` creates a store; `existing` uses an empty in-memory store when there is none. */
 export async function openTroupe(cli: Cli, use: 'existing' | 'new'): Promise<Troupe> {
   const { createTroupe } = await import('../../index.ts')
   const model = modelName(cli)
@@ -44,25 +43,24 @@ export async function openTroupe(cli: Cli, use: 'existing' | 'new'): Promise<Tro
   })
 }
 
-/** A run of its own is a recording of its own: behind another one it would never be played. */
+/** Refuses to append a new run to an existing cassette: replay would never reach it. */
 function cassetteOptions(
   { options: { record, replay } }: Cli,
   use: 'existing' | 'new',
 ): Pick<TroupeOptions, 'cassette'> {
   if (record !== undefined && replay !== undefined) {
-    throw new TroupeError('invalid_input', 'a run is either recorded or replayed', { hint: 'give one of them' })
+    throw new TroupeError('invalid_input', '--record and --replay cannot be combined', { hint: 'pass one of them' })
   }
   if (replay !== undefined) return { cassette: { replay } }
   if (record === undefined) return {}
   if (use === 'new' && existsSync(record) && statSync(record).size > 0) {
-    throw new TroupeError('invalid_input', `${record} is there already`, {
-      hint: 'remove it, or record in another file',
+    throw new TroupeError('invalid_input', `--record ${record}: the file already exists`, {
+      hint: 'delete it, or record to another file',
     })
   }
   return { cassette: { record } }
 }
 
-/** Opens, works, and closes whatever happens. */
 export async function withTroupe<T>(
   cli: Cli,
   use: 'existing' | 'new',

@@ -29,16 +29,16 @@ const make = {
   invalid: (message: string) => new InvalidArgumentError(message),
 }
 
-function given(...argv: string[]): Record<string, unknown> {
+function parseFlags(...argv: string[]): Record<string, unknown> {
   const command = new Command().exitOverride().configureOutput({ writeErr: () => {} })
   const flags = addPatternFlags(command, pattern, make)
   command.parse(normalizeFlags(argv), { from: 'user' })
   return flags.parsedInput()
 }
 
-describe('flags from a schema', () => {
-  test('L6 texts, numbers, choices and switches are flags; the first required text needs none', () => {
-    expect(given('how', 'is', 'it', '--max-agents', '3', '--mode', 'deep', '--strict', '--no-explain')).toEqual({
+describe('flags of a pattern', () => {
+  test('L6 strings, numbers, enums and booleans become flags; the first required string is positional', () => {
+    expect(parseFlags('how', 'is', 'it', '--max-agents', '3', '--mode', 'deep', '--strict', '--no-explain')).toEqual({
       question: 'how is it',
       max_agents: 3,
       mode: 'deep',
@@ -47,32 +47,35 @@ describe('flags from a schema', () => {
     })
   })
 
-  test('L6 what is not given is left to the input file and the schema', () => {
-    expect(given('--question', 'why?')).toEqual({ question: 'why?' })
+  test('L6 only the parseFlags fields are returned', () => {
+    expect(parseFlags('--question', 'why?')).toEqual({ question: 'why?' })
   })
 
-  test('L6 a field may be spelled as the schema spells it', () => {
-    expect(given('--max_agents=4', '--', '--max_agents')).toMatchObject({ max_agents: 4, question: '--max_agents' })
+  test('L6 a flag can be written with underscores, as in the schema', () => {
+    expect(parseFlags('--max_agents=4', '--', '--max_agents')).toMatchObject({
+      max_agents: 4,
+      question: '--max_agents',
+    })
   })
 
-  test('L6 a number that is none and a choice that is not offered are refused', () => {
-    expect(() => given('--max-agents', 'many')).toThrow(/not a number/)
-    expect(() => given('--mode', 'slow')).toThrow(/quick, deep/)
+  test('L6 an invalid number and an unknown choice are refused', () => {
+    expect(() => parseFlags('--max-agents', 'many')).toThrow(/Expected a number/)
+    expect(() => parseFlags('--mode', 'slow')).toThrow(/quick, deep/)
   })
 
-  test('L33 what only an input file can give is listed, and a switch that is on says what it turns off', () => {
+  test('L33 fields without a flag are listed, and a boolean that defaults to true becomes --no-NAME', () => {
     const command = new Command()
     const { fileOnly } = addPatternFlags(command, pattern, make)
     expect(fileOnly).toEqual([
-      { name: 'model', words: '', required: false },
-      { name: 'agents', words: 'Required. Who is asked.', required: true },
-      { name: 'limits', words: '{calls, time}', required: false },
+      { name: 'model', description: '', required: false },
+      { name: 'agents', description: 'Required. Who is asked.', required: true },
+      { name: 'limits', description: '{calls, time}', required: false },
     ])
-    expect(command.helpInformation()).toMatch(/--no-explain\s+Turns off what is on by\s+default: Say why\./)
+    expect(command.helpInformation()).toMatch(/--no-explain\s+Disable \(on by\s+default\): Say why\./)
   })
 
-  test('L6 lists, and names that mean something for every pattern, are no flags', () => {
-    expect(() => given('--agents', 'a')).toThrow(/unknown option/)
-    expect(() => given('--model', 'a')).toThrow(/unknown option/)
+  test('L6 lists and reserved names do not become flags', () => {
+    expect(() => parseFlags('--agents', 'a')).toThrow(/unknown option/)
+    expect(() => parseFlags('--model', 'a')).toThrow(/unknown option/)
   })
 })

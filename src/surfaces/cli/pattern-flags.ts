@@ -4,8 +4,8 @@ import { TroupeError } from '../../errors.ts'
 import type { Pattern } from '../../index.ts'
 
 /*
- * The flags of `run PATTERN` are made from the pattern's input schema: texts, numbers, choices and switches become
- * flags, the first required text can also stand by itself, and all else goes through --input.
+ * Derives the flags of `run PATTERN` from the pattern's input schema: strings, numbers, enums and booleans become flags,
+ * the first required string is also the positional argument, all other fields need --input.
  */
 
 interface SchemaProperty {
@@ -14,7 +14,7 @@ interface SchemaProperty {
   description?: string
   default?: unknown
   properties?: object
-  /** For other patterns, not for people. */
+  /** Set only by other patterns. */
   internal?: boolean
 }
 
@@ -24,7 +24,7 @@ interface InputField extends SchemaProperty {
   required: boolean
 }
 
-/** Flags that mean something for every pattern; a field of the same name is given through --input. */
+/** Flags of the `run` command; a field with the same name needs --input. */
 const RESERVED_FLAGS = [
   'input',
   'model',
@@ -40,15 +40,14 @@ const RESERVED_FLAGS = [
 ]
 
 export interface PatternFlags {
-  /** Fields that only an input file can give, with what they are. */
-  fileOnly: readonly { name: string; words: string; required: boolean }[]
-  /** The field that a word without a flag stands for. */
+  /** Fields without a flag. */
+  fileOnly: readonly { name: string; description: string; required: boolean }[]
+  /** The field of the positional argument. */
   positional: string | undefined
-  /** The input as the command line says it: only what was given. */
+  /** The fields given on the command line. */
   parsedInput(): Record<string, unknown>
 }
 
-/** Adds the flags of a pattern to its command. */
 export function addPatternFlags(
   command: Command,
   pattern: Pattern,
@@ -69,13 +68,13 @@ export function addPatternFlags(
   return {
     fileOnly: all
       .filter(({ name }) => !flagged.has(name))
-      .map((field) => ({ name: field.name, words: fieldDescription(field), required: field.required })),
+      .map((field) => ({ name: field.name, description: fieldDescription(field), required: field.required })),
     positional,
     parsedInput() {
       const input: Record<string, unknown> = {}
       if (command.args.length > 0 && positional !== undefined) input[positional] = command.args.join(' ')
       for (const [attribute, name] of byAttribute) {
-        // A switch that is on by default has a value without being given; it must not win over the input file.
+        // A boolean that defaults to true has a value without being given; it must not override the input file.
         if (command.getOptionValueSource(attribute) === 'cli') input[name] = command.getOptionValue(attribute)
       }
       return input
@@ -97,11 +96,11 @@ function inputFields(pattern: Pattern): InputField[] {
     }))
 }
 
-/** What a field is, with the keys of an object that is not described as a whole. */
+/** The description, or the keys of an object without one. */
 function fieldDescription({ description, properties, required }: InputField): string {
   const keys = Object.keys(properties ?? {}).join(', ')
-  const words = description ?? (keys === '' ? '' : `{${keys}}`)
-  return required ? `Required. ${words}` : words
+  const text = description ?? (keys === '' ? '' : `{${keys}}`)
+  return required ? `Required. ${text}` : text
 }
 
 function descriptionFor(fields: readonly InputField[], name: string): string {
@@ -110,26 +109,26 @@ function descriptionFor(fields: readonly InputField[], name: string): string {
 
 function optionFor(field: InputField, make: Parameters<typeof addPatternFlags>[2]): Option | undefined {
   const { flag, type, default: preset } = field
-  const words = [
+  const description = [
     field.description ?? '',
     ...(preset === undefined || preset === false ? [] : [`(default: ${String(preset)})`]),
   ].join(' ')
   if (type === 'boolean' && preset === true) {
-    return make.option(`--no-${flag}`, `Turns off what is on by default: ${field.description ?? flag}`)
+    return make.option(`--no-${flag}`, `Disable (on by default): ${field.description ?? flag}`)
   }
-  if (type === 'boolean') return make.option(`--${flag}`, words)
+  if (type === 'boolean') return make.option(`--${flag}`, description)
   if (field.enum?.every((value) => typeof value === 'string')) {
-    return make.option(`--${flag} <choice>`, words).choices(field.enum)
+    return make.option(`--${flag} <choice>`, description).choices(field.enum)
   }
-  if (type === 'string') return make.option(`--${flag} <text>`, words)
+  if (type === 'string') return make.option(`--${flag} <text>`, description)
   if (type !== 'number' && type !== 'integer') return undefined
-  return make.option(`--${flag} <number>`, words).argParser((text: string) => {
-    if (text.trim() === '' || !Number.isFinite(Number(text))) throw make.invalid('It is not a number.')
+  return make.option(`--${flag} <number>`, description).argParser((text: string) => {
+    if (text.trim() === '' || !Number.isFinite(Number(text))) throw make.invalid('Expected a number.')
     return Number(text)
   })
 }
 
-/** `--session_id` is `--session-id`: schemas write names one way, command lines the other. */
+/** Accepts the schema's spelling: `--session_id` becomes `--session-id`. */
 export function normalizeFlags(argv: readonly string[]): string[] {
   const end = argv.indexOf('--')
   return argv.map((word, index) => {
@@ -139,33 +138,33 @@ export function normalizeFlags(argv: readonly string[]): string[] {
   })
 }
 
-/** The input in a file, or on stdin for `-`: JSON or YAML. */
+/** Reads JSON or YAML from a file, or from stdin for `-`. */
 export async function readInputFile(path: string): Promise<Record<string, unknown>> {
   const { readFile } = await import('node:fs/promises')
-  const name = path === '-' ? 'the input on stdin' : `the input file ${path}`
+  const source = `--input ${path}`
   let text: string
   try {
     text = path === '-' ? await readStdin() : await readFile(path, 'utf8')
   } catch (thrown) {
-    throw invalidInput(`${name} cannot be read: ${(thrown as Error).message}`, thrown, 'check the path')
+    throw invalidInput(`${source} cannot be read: ${(thrown as Error).message}`, thrown, 'check the path')
   }
-  const value = await parseInput(text.replace(/^\uFEFF/, ''), path, name)
+  const value = await parseInput(text.replace(/^\uFEFF/, ''), path)
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
-  throw invalidInput(`${name} holds ${Array.isArray(value) ? 'a list' : 'no fields'}, not an object`)
+  throw invalidInput(`${source} must contain an object, not ${Array.isArray(value) ? 'a list' : 'a single value'}`)
 }
 
-async function parseInput(text: string, path: string, name: string): Promise<unknown> {
+async function parseInput(text: string, path: string): Promise<unknown> {
   try {
     if (path.endsWith('.json')) return JSON.parse(text)
     return (await import('yaml')).parse(text)
   } catch (thrown) {
     const [first = ''] = (thrown as Error).message.split('\n')
     const kind = path.endsWith('.json') ? 'JSON' : 'JSON or YAML'
-    throw invalidInput(`${name} is not ${kind}: ${first.replace(/:$/, '')}`, thrown)
+    throw invalidInput(`--input ${path} is not valid ${kind}: ${first.replace(/:$/, '')}`, thrown)
   }
 }
 
-const FIELDS_HINT = 'write an object with the fields that troupe run PATTERN --help shows'
+const FIELDS_HINT = 'write an object with the fields listed by: troupe run PATTERN --help'
 
 function invalidInput(message: string, cause?: unknown, hint = FIELDS_HINT): TroupeError {
   return new TroupeError('invalid_input', message, { hint, cause })

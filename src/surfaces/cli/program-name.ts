@@ -1,24 +1,24 @@
 import type { TerminalStyle } from './render/styled-line.ts'
 
-/** From a clone there is no `troupe` in the path: there it is a script, and so is the demo. */
+/** The command to type: a clone has no `troupe` on the PATH, only an npm script. */
 export function programName({ npm_package_name, npm_lifecycle_event = '' }: NodeJS.ProcessEnv): string {
-  const byScript = npm_package_name === 'troupe' && ['troupe', 'demo'].includes(npm_lifecycle_event)
-  return byScript ? 'npm run -s troupe --' : 'troupe'
+  const isScript = npm_package_name === 'troupe' && ['troupe', 'demo'].includes(npm_lifecycle_event)
+  return isScript ? 'npm run -s troupe --' : 'troupe'
 }
 
-/** Commands that are shown from now on look where this one looked: without its store they would find other runs. */
+/** Adds `--store` and `--project` to the commands in hints, so that they find the same runs. */
 export function setProgramName(
   styles: readonly TerminalStyle[],
   { store, project }: { store?: string; project?: string },
 ): void {
-  const where = [
+  const flags = [
     ...(store ? ['--store', quoteShellWord(store)] : []),
     ...(project ? ['--project', quoteShellWord(project)] : []),
   ]
-  for (const style of styles) style.program = [programName(process.env), ...where].join(' ')
+  for (const style of styles) style.program = [programName(process.env), ...flags].join(' ')
 }
 
-/** A word as a shell takes it. */
+/** Quotes a word for POSIX shells. */
 export function quoteShellWord(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }

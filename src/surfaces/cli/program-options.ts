@@ -3,62 +3,66 @@ import { InvalidArgumentError, Option } from 'commander'
 import type { TerminalStyle } from './render/styled-line.ts'
 import { padToWidth, wrapText } from './render/text-width.ts'
 
-/** Options of every command. */
 export function addCommonOptions(command: Command): Command {
   return command
     .optionsGroup('Common options:')
-    .option('--json', 'print for programs')
-    .option('-q, --quiet', 'no progress')
-    .option('--store <path>', 'where runs are kept (TROUPE_STORE, or .troupe)')
-    .option('--project <name>', 'whose runs (default)')
+    .option('--json', 'print JSON')
+    .option('-q, --quiet', 'print no progress')
+    .option('--store <path>', 'folder or database of the runs (TROUPE_STORE; default: .troupe)')
+    .option('--project <name>', 'project that the runs belong to (default: default)')
     .helpOption('-h, --help', 'show help')
 }
 
-/** Options of commands that read agent files or ask models. */
+/** Options of commands that load agent files or call models. */
 export function addAgentOptions(command: Command): Command {
   return command
-    .option('--model <name>', 'the model to use, such as scripted:FILE (TROUPE_MODEL)')
-    .option('--agents <folder>', 'agent files of your own (TROUPE_AGENTS)')
-    .option('--mcp-config <file>', 'MCP servers whose tools agents can have: {"mcpServers": {…}}')
-    .option('--lend <name>', "a variable that MCP servers of agents' files may use; repeatable", collectValues)
+    .option('--model <name>', 'model to use, such as provider/model or scripted:FILE (TROUPE_MODEL)')
+    .option('--agents <folder>', 'folder with agent files (TROUPE_AGENTS)')
+    .option('--mcp-config <file>', 'JSON file with MCP servers: {"mcpServers": {…}}')
+    .option('--expose-env <name>', 'expose a variable to MCP servers of agent files; repeatable', collectValues)
+    .addOption(new Option('--lend <name>', 'old name of --expose-env').argParser(collectValues).hideHelp())
 }
 
-/** Options of commands that spend. */
+/** Options of commands that set limits. */
 export function addRunOptions(command: Command): Command {
   return addAgentOptions(command).option(
     '--limit <name=value>',
-    'a limit, such as calls=20 or usd=null; repeatable',
+    'set a limit, such as calls=20, or remove it, such as usd=null; repeatable',
     collectValues,
   )
 }
 
-/** Options of commands that let agents work on this machine. */
+/** Options of commands that give agents tools on this machine. */
 function addWorkspaceOptions(command: Command): Command {
   return command
-    .option('--workspace <folder>', 'where agents read, write and run commands; they never leave it (here)')
-    .option('--no-tools', 'give agents no tools of this machine')
-    .option('--no-sandbox', 'run commands unconfined: they can do whatever you can')
-    .option('--readable <folder>', 'what commands and MCP servers may read beside it; repeatable', collectValues)
-    .option('--allow-host <name>', 'let agents reach this host (*: fetch any public page); repeatable', collectValues)
-    .option('--allow <rule>', 'let calls pass without asking, such as Bash(npm test:*); repeatable', collectValues)
-    .option('--ask <rule>', 'ask a person before such calls; repeatable', collectValues)
-    .option('--deny <rule>', 'refuse such calls; repeatable', collectValues)
+    .option('--workspace <folder>', 'folder in which agents read, write and run commands (default: current folder)')
+    .option('--no-tools', 'give agents no file, command or network tools')
+    .option('--no-sandbox', 'run commands without a sandbox, with all your rights')
+    .option(
+      '--readable <folder>',
+      'folder outside the workspace that commands and MCP servers may read; repeatable',
+      collectValues,
+    )
+    .option('--allow-host <name>', 'allow network access to this host (* = any public host); repeatable', collectValues)
+    .option('--allow <rule>', 'allow tool calls without asking, such as Bash(npm test:*); repeatable', collectValues)
+    .option('--ask <rule>', 'ask a person before these tool calls; repeatable', collectValues)
+    .option('--deny <rule>', 'refuse these tool calls; repeatable', collectValues)
 }
 
-/** Options of commands that carry a run on: its tools, how it is kept, recording and playing again. */
+/** Options of commands that execute a run. */
 export function addExecutionOptions(command: Command): Command {
   return addWorkspaceOptions(command)
-    .addOption(new Option('--durability <how>', 'full also survives a power cut').choices(['normal', 'full']))
-    .option('--record <file>', 'record every model call in this file')
-    .option('--replay <file>', 'play such a file instead of asking models: needs no key')
+    .addOption(new Option('--durability <mode>', 'full survives a power failure').choices(['normal', 'full']))
+    .option('--record <file>', 'record all model responses to this cassette')
+    .option('--replay <file>', 'replay a cassette instead of calling models; needs no API key')
 }
 
-/** For an option that can be given more than once. */
-export function collectValues(value: string, before: readonly string[] = []): string[] {
-  return [...before, value]
+/** Argument parser of repeatable options. */
+export function collectValues(value: string, previous: readonly string[] = []): string[] {
+  return [...previous, value]
 }
 
-/** The options of the overview, in the form of its commands. */
+/** The options section of `troupe --help`. */
 export function formatOverviewOptions({ options }: Command, style: TerminalStyle): string {
   const column = 24
   const lines = options.flatMap(({ flags, description }) =>
@@ -66,13 +70,11 @@ export function formatOverviewOptions({ options }: Command, style: TerminalStyle
       index === 0 ? padToWidth(`  ${flags}`, column) + text.slice(column) : text,
     ),
   )
-  return ['', 'Options:', ...lines, '', ...wrapText('troupe COMMAND --help says more about each.', style.width)].join(
-    '\n',
-  )
+  return ['', 'Options:', ...lines, '', ...wrapText('Run troupe COMMAND --help for details.', style.width)].join('\n')
 }
 
 export function parsePositiveInteger(text: string): number {
   const count = Number(text)
-  if (!Number.isInteger(count) || count < 1) throw new InvalidArgumentError('It is not a whole number above 0.')
+  if (!Number.isInteger(count) || count < 1) throw new InvalidArgumentError('Expected a positive integer.')
   return count
 }

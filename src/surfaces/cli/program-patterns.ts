@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { InvalidArgumentError, Option } from 'commander'
 import { TroupeError, unknownNameError } from '../../errors.ts'
 import type { Pattern } from '../../index.ts'
-import type { Cli } from './cli.ts'
+import type { Cli, ProgramContext } from './cli.ts'
 import type { PatternFlags } from './pattern-flags.ts'
 import { addPatternFlags } from './pattern-flags.ts'
 import { setProgramName } from './program-name.ts'
@@ -10,14 +10,12 @@ import { addCommonOptions, addExecutionOptions, addRunOptions, collectValues } f
 import type { TerminalStyle } from './render/styled-line.ts'
 import { padToWidth, wrapText } from './render/text-width.ts'
 
-type ProgramContext = { terminal: Cli['terminal']; code: number }
-
 const optionFactory = {
   option: (flags: string, description: string) => new Option(flags, description),
   invalid: (message: string) => new InvalidArgumentError(message),
 }
 
-/** Gives `run` a command for each pattern. */
+/** Adds a subcommand of `run` for each pattern. */
 export async function addPatternCommands(run: Command, context: ProgramContext): Promise<void> {
   const { BUILT_IN_PATTERNS } = await import('../../runtime/built-in-patterns.ts')
   run.usage('PATTERN [options]').commandsGroup('Patterns:')
@@ -25,13 +23,12 @@ export async function addPatternCommands(run: Command, context: ProgramContext):
     const command = run.command(pattern.name).description(firstSentence(pattern)).allowExcessArguments(false)
     const flags = addPatternFlags(command.optionsGroup('Input:'), pattern, optionFactory)
     if (pattern.name === 'team') addTeamInputOptions(command)
-    command.option('--input <file>', 'fields from a JSON or YAML file, or - for stdin')
+    command.option('--input <file>', 'read fields from a JSON or YAML file, or - for stdin')
     addCommonOptions(addExecutionOptions(addRunOptions(command.optionsGroup('Options:'))))
-    // --team stands for it.
     const fileOnly = flags.fileOnly.filter(({ name }) => pattern.name !== 'team' || name !== 'team')
     command.addHelpText('after', () => fileOnlyHelp(fileOnly, context.terminal.out))
     command.action(async () => {
-      context.code = await startPattern(command, pattern, flags, context.terminal)
+      context.code = await startPattern(command, { pattern, flags, terminal: context.terminal })
     })
   }
   const names = BUILT_IN_PATTERNS.map(({ name }) => name)
@@ -40,21 +37,23 @@ export async function addPatternCommands(run: Command, context: ProgramContext):
     .allowExcessArguments()
     .action((name: string | undefined) => {
       if (name !== undefined) throw unknownNameError('unknown_pattern', { kind: 'pattern', name, known: names })
-      throw new TroupeError('unknown_pattern', 'no pattern is named', {
+      throw new TroupeError('unknown_pattern', 'the argument PATTERN is missing', {
         alternatives: names,
-        hint: `such as: troupe run ${names[0]} --help`,
+        hint: `example: troupe run ${names[0]} --help`,
       })
     })
 }
 
-/** A team is written in a file of its own; on the command line its path stands for it. */
 function addTeamInputOptions(command: Command): void {
   command
-    .option('--team <file>', 'the team, in YAML; in the file of --input, `team: PATH`')
-    .option('--set <name=value>', 'a variable of the team; repeatable', collectValues)
+    .option('--team <file>', 'YAML file of the team; in an --input file: `team: PATH`')
+    .option('--set <name=value>', 'set a variable of the team; repeatable', collectValues)
 }
 
-async function startPattern(command: Command, pattern: Pattern, flags: PatternFlags, terminal: Cli['terminal']) {
+async function startPattern(
+  command: Command,
+  { pattern, flags, terminal }: { pattern: Pattern; flags: PatternFlags; terminal: Cli['terminal'] },
+): Promise<number> {
   const options = command.optsWithGlobals<Cli<{ input?: string }>['options']>()
   setProgramName([terminal.out, terminal.err], options)
   if (options.input === undefined && pattern.name !== 'team') requireInputFile(pattern, flags)
@@ -62,27 +61,26 @@ async function startPattern(command: Command, pattern: Pattern, flags: PatternFl
   return runPatternCommand({ terminal, options }, pattern.name, flags.parsedInput())
 }
 
-/** A flag of the same name may mean something else: `--agents` is a folder of agent files. */
+/** Explains required fields without a flag: `--agents`, for example, is the folder of agent files, not the field. */
 function requireInputFile(pattern: Pattern, { fileOnly }: PatternFlags): void {
   const missing = fileOnly.find(({ required }) => required)
   if (!missing) return
-  throw new TroupeError('invalid_input', `${missing.name} is missing, and comes in a file only`, {
-    hint: `write it into a YAML or JSON file: --input FILE; troupe run ${pattern.name} --help shows the fields`,
+  throw new TroupeError('invalid_input', `the field '${missing.name}' is missing; it has no flag`, {
+    hint: `set it in a YAML or JSON file and pass --input FILE; troupe run ${pattern.name} --help lists the fields`,
     alternatives: ['--input'],
   })
 }
 
 const HELP_COLUMN = 24
 
-/** Fields that are no flags: nobody would know of them otherwise. */
 function fileOnlyHelp(fileOnly: PatternFlags['fileOnly'], style: TerminalStyle): string {
   if (fileOnly.length === 0) return ''
-  const lines = fileOnly.flatMap(({ name, words }) =>
-    wrapText(' '.repeat(HELP_COLUMN) + words, style.width, HELP_COLUMN).map((text, index) =>
+  const lines = fileOnly.flatMap(({ name, description }) =>
+    wrapText(' '.repeat(HELP_COLUMN) + description, style.width, HELP_COLUMN).map((text, index) =>
       index === 0 ? padToWidth(`  ${name}`, HELP_COLUMN) + text.slice(HELP_COLUMN) : text,
     ),
   )
-  return ['', 'Only in the file of --input:', ...lines].join('\n')
+  return ['', 'Fields without a flag (use --input):', ...lines].join('\n')
 }
 
 function firstSentence({ description }: Pattern): string {

@@ -3,69 +3,68 @@ import { TroupeError, unknownNameError } from '../../errors.ts'
 import type { Cli } from './cli.ts'
 import { addAgentOptions, addCommonOptions, addExecutionOptions, collectValues } from './program-options.ts'
 
-const AGENTS_OPTION_HELP = 'agent files of your own, for `uses` (TROUPE_AGENTS)'
+const AGENTS_OPTION_HELP = 'folder with agent files, for `uses` (TROUPE_AGENTS)'
 
-type CommandHandler = (cli: Cli, words: string[]) => Promise<number>
-type AddCommand = (parent: Command, name: string, work: CommandHandler) => Command
+type CommandHandler = (cli: Cli, args: string[]) => Promise<number>
+export type AddCommand = (parent: Command, name: string, handler: CommandHandler) => Command
 
-/** `troupe team`: what can be done with a team file before it runs, and with a team while it works. */
 export function addTeamCommands(team: Command, add: AddCommand): void {
-  team.description('check, draw and explain a team; steer one that works').usage('COMMAND [options]')
-  team.commandsGroup('Before it runs:')
+  team.description('check, draw and explain a team file; steer a running team').usage('COMMAND [options]')
+  team.commandsGroup('Team files:')
   add(team, 'check', async (cli, [file = '']) => (await import('./commands/team-command.ts')).checkTeam(cli, file))
-    .description('what is wrong with it, with line and column')
+    .description('report problems with line and column')
     .argument('<file>', 'a team in YAML')
     .option('--agents <folder>', AGENTS_OPTION_HELP)
     .option('--strict', 'fail on warnings too')
   add(team, 'graph', async (cli, [file = '']) => (await import('./commands/team-command.ts')).drawTeam(cli, file))
-    .description('who hands to whom')
+    .description('draw agents and handoffs')
     .argument('<file>', 'a team in YAML')
     .option('--agents <folder>', AGENTS_OPTION_HELP)
-    .option('--mermaid', 'as Mermaid text')
-    .option('--ascii', 'without line-drawing characters')
+    .option('--mermaid', 'print as Mermaid')
+    .option('--ascii', 'use ASCII characters only')
   add(team, 'explain', async (cli, [file = '']) => (await import('./commands/team-command.ts')).explainTeam(cli, file))
-    .description('what would happen after an answer; runs nothing')
+    .description('show which handoff would follow a response; runs nothing')
     .argument('<file>', 'a team in YAML')
     .option('--agents <folder>', AGENTS_OPTION_HELP)
-    .requiredOption('--from <agent>', 'who answered: an agent, a group, or user')
-    .option('--response <text>', 'the answer; its words decide nothing by themselves')
-    .option('--set <name=value>', 'a variable; repeatable', collectValues)
-    .option('--assume <text>', 'a sentence of a condition that holds; repeatable', collectValues)
-    .option('--deny <text>', 'a sentence of a condition that does not; repeatable', collectValues)
+    .requiredOption('--from <agent>', 'sender of the response: an agent, a group, or user')
+    .option('--response <text>', 'text of the response')
+    .option('--set <name=value>', 'set a variable; repeatable', collectValues)
+    .option('--assume <text>', 'semantic condition to treat as true; repeatable', collectValues)
+    .option('--deny <text>', 'semantic condition to treat as false; repeatable', collectValues)
   add(team, 'schema', async (cli) => (await import('./commands/team-command.ts')).printTeamSchema(cli)).description(
-    'the JSON Schema of team files, for editors',
+    'print the JSON Schema of team files, for editors',
   )
-  addSteeringCommands(team.commandsGroup('While it works:'), add)
+  addSteeringCommands(team.commandsGroup('Running teams:'), add)
   for (const command of team.commands) addCommonOptions(command)
   const names = team.commands.map((command) => command.name())
-  team.allowExcessArguments().action((_options, { args: [word] }: Command) => {
-    if (word !== undefined) throw unknownNameError('invalid_input', { kind: 'team command', name: word, known: names })
-    throw new TroupeError('invalid_input', 'no team command is named', {
+  team.allowExcessArguments().action((_options, { args: [subcommand] }: Command) => {
+    if (subcommand !== undefined)
+      throw unknownNameError('invalid_input', { kind: 'team command', name: subcommand, known: names })
+    throw new TroupeError('invalid_input', 'the argument COMMAND is missing', {
       alternatives: names,
-      hint: `such as: troupe team check FILE`,
+      hint: 'example: troupe team check FILE',
     })
   })
 }
 
-const RUN_ARGUMENT = ['<run>', 'its id, or how the id begins'] as const
+const RUN_ARGUMENT = ['<run>', 'run id or unique prefix'] as const
 
-/** What people ask of a team at work; it is taken between two turns. */
 function addSteeringCommands(team: Command, add: AddCommand): void {
-  const steer = (name: string, about: string) =>
+  const steer = (name: string, description: string) =>
     addExecutionOptions(
       addAgentOptions(
-        add(team, name, async (cli, words) =>
-          (await import('./commands/steer-command.ts')).steerCommand(cli, name, words),
+        add(team, name, async (cli, args) =>
+          (await import('./commands/steer-command.ts')).steerCommand(cli, name, args),
         ),
       ),
     )
-      .description(about)
+      .description(description)
       .argument(...RUN_ARGUMENT)
-      .option('--no-wait', 'only write it down')
-  steer('pause', 'stop before the next turn')
-  steer('step', 'go on for one turn, then stop again')
-  steer('continue', 'go on')
-  steer('next', 'choose who goes on').argument('<agent>', 'an agent or group of the team')
-  steer('set', 'give a variable another value').argument('<name=value>', 'such as min_words=800')
-  steer('say', 'say something to the team').argument('<text...>', 'what it is told')
+      .option('--no-wait', 'record the action without executing the run here')
+  steer('pause', 'pause before the next turn')
+  steer('step', 'run one turn, then pause again')
+  steer('continue', 'continue after a pause')
+  steer('next', 'choose the next agent').argument('<agent>', 'an agent or group of the team')
+  steer('set', 'set a variable').argument('<name=value>', 'such as min_words=800')
+  steer('say', 'send a message to the team').argument('<text...>', 'the message')
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Argument } from 'commander'
 import { Command, CommanderError, Help, Option } from 'commander'
-import type { Cli, CommonOptions } from './cli.ts'
+import type { Cli, CommonOptions, ProgramContext } from './cli.ts'
 import { setProgramName } from './program-name.ts'
 import {
   addAgentOptions,
@@ -12,19 +12,17 @@ import {
   formatOverviewOptions,
   parsePositiveInteger,
 } from './program-options.ts'
+import type { AddCommand } from './program-team.ts'
 import { addTeamCommands } from './program-team.ts'
 import { reportError, usageError } from './report-error.ts'
 import type { Terminal } from './terminal.ts'
 import { realTerminal } from './terminal.ts'
 
-/*
- * The commands and what they take. The work of each is loaded when it is called, so that help and version load nothing
- * else.
- */
+/* Commands and their options. Implementations are imported lazily, so that --help and --version stay fast. */
 
-/** Runs the command line to its end; returns the exit code. */
-export async function main(given: readonly string[], terminal: Terminal = realTerminal()): Promise<number> {
-  const argv = expandHelpCommand(given)
+/** Runs the command line; returns the exit code. */
+export async function main(args: readonly string[], terminal: Terminal = realTerminal()): Promise<number> {
+  const argv = expandHelpCommand(args)
   const json = argv.includes('--json')
   const command = commandName(argv)
   const context: ProgramContext = { terminal, code: 0 }
@@ -42,28 +40,22 @@ export async function main(given: readonly string[], terminal: Terminal = realTe
   }
 }
 
-/** `troupe help chat` means `troupe chat --help`. */
+/** `troupe help chat` becomes `troupe chat --help`. */
 function expandHelpCommand(argv: readonly string[]): readonly string[] {
-  const at = argv[0] === 'team' ? 1 : 0
-  return argv[at] === 'help' ? [...argv.slice(0, at), ...argv.slice(at + 1), '--help'] : argv
+  const index = argv[0] === 'team' ? 1 : 0
+  return argv[index] === 'help' ? [...argv.slice(0, index), ...argv.slice(index + 1), '--help'] : argv
 }
 
-/** Whose help says more: that of the command, or of the one below it. */
+/** The command whose help a usage error points to. */
 function commandPath(argv: readonly string[]): string | undefined {
   const command = commandName(argv)
   const sub = command === 'team' ? argv[argv.indexOf(command) + 1] : undefined
   return sub !== undefined && /^[a-z]+$/.test(sub) ? `${command} ${sub}` : command
 }
 
-export interface ProgramContext {
-  terminal: Terminal
-  /** What the process will say at its end. */
-  code: number
-}
-
 const OPTIONS_WITH_VALUE = ['--store', '--project']
 
-/** The first word that is no option: which command is meant, also when the rest does not parse. */
+/** The first word that is not an option; works even when the rest does not parse. */
 function commandName(argv: readonly string[]): string | undefined {
   return argv.find((word, index) => !word.startsWith('-') && !OPTIONS_WITH_VALUE.includes(argv[index - 1] ?? ''))
 }
@@ -82,7 +74,7 @@ async function preparePatternCommands(
 function createProgram(context: ProgramContext): Command {
   const program = new Command('troupe')
   addCommonOptions(program)
-    .description('Agents that work together: durable, bounded, visible, resumable.')
+    .description('Run teams of agents: durable, bounded, observable, resumable.')
     .usage('COMMAND [options]')
     .version(packageVersion(), '-v, --version', 'print the version')
     .helpCommand(false)
@@ -90,7 +82,7 @@ function createProgram(context: ProgramContext): Command {
     .configureHelp({
       subcommandTerm: (sub) => [sub.name(), ...sub.registeredArguments.map(argumentTerm)].join(' '),
       minWidthToWrap: 20,
-      // Commands come first in the overview; its options follow as text.
+      // The overview lists commands first; its options are added as help text.
       visibleOptions: (command) => (command.parent ? Help.prototype.visibleOptions.call(new Help(), command) : []),
     })
     .configureOutput({
@@ -100,9 +92,10 @@ function createProgram(context: ProgramContext): Command {
       getOutHasColors: () => false,
     })
     .addHelpText('after', () => formatOverviewOptions(program, context.terminal.out))
-  addStartCommands(program, context)
-  addInspectCommands(program, context)
-  addControlCommands(program, context)
+  const add = createAddCommand(context)
+  addStartCommands(program, add)
+  addInspectCommands(program, add)
+  addControlCommands(program, add)
   for (const command of program.commands) addCommonOptions(command)
   return program
 }
@@ -112,140 +105,129 @@ function argumentTerm(argument: Argument): string {
   return argument.required ? word : `[${word}]`
 }
 
-function addStartCommands(program: Command, context: ProgramContext): void {
+function addStartCommands(program: Command, add: AddCommand): void {
   program.commandsGroup('Start:')
-  addCommand(program, context, 'demo', async (cli) =>
-    (await import('./commands/demo-command.ts')).demoCommand(cli),
-  ).description('a short scripted run, offline')
-  program.command('run [PATTERN]').description('start a run; troupe run --help lists the patterns')
-  const chat = async (cli: Cli, [file]: string[]) => (await import('./commands/chat-command.ts')).chatCommand(cli, file)
-  addExecutionOptions(addRunOptions(addCommand(program, context, 'chat', chat)))
-    .description('talk with a team')
-    .argument('[file]', 'a team in YAML')
-    .option('--agent <name>', 'talk with one agent of the roster instead')
-    .option('--resume <run>', 'take up a conversation; its id, or how the id begins')
-    .option('--retry', 'with --resume: try again at once what failed')
-    .option('--set <name=value>', 'a variable of the team; repeatable', collectValues)
-  addCommand(program, context, 'init', async (cli) =>
-    (await import('./commands/init-command.ts')).initCommand(cli),
-  ).description('write a first roster into this folder')
-  const agents = async (cli: Cli, [what]: string[]) =>
-    (await import('./commands/agents-command.ts')).agentsCommand(cli, what)
-  addCommand(program, context, 'agents', agents)
-    .description('who can be called')
-    .argument('[check]', 'only say what is wrong with their files, and fail on errors')
-    .option('--dir <folder>', 'only the agents in this folder and below')
-    .option('--agents <folder>', 'agent files of your own (TROUPE_AGENTS)')
-  addTeamCommands(program.command('team'), (parent, name, work) => addCommand(parent, context, name, work))
-  addAgentOptions(
-    addCommand(program, context, 'doctor', async (cli) =>
-      (await import('./commands/doctor-command.ts')).doctorCommand(cli),
-    ),
+  add(program, 'demo', async (cli) => (await import('./commands/demo-command.ts')).demoCommand(cli)).description(
+    'run a short scripted demo, offline',
   )
-    .description('is everything in order?')
-    .option('--run <id>', "check this run's journal against every rule")
-    .option('--call [model...]', 'ask each model of the roles, or these, one short question')
+  program.command('run [PATTERN]').description('start a run; list patterns with: troupe run --help')
+  const chat = async (cli: Cli, [file]: string[]) => (await import('./commands/chat-command.ts')).chatCommand(cli, file)
+  addExecutionOptions(addRunOptions(add(program, 'chat', chat)))
+    .description('chat with a team or an agent')
+    .argument('[file]', 'a team in YAML')
+    .option('--agent <name>', 'chat with a single agent of the roster')
+    .option('--resume <run>', 'resume a conversation: run id or unique prefix')
+    .option('--retry', 'with --resume: retry a failed run at once')
+    .option('--set <name=value>', 'set a variable of the team; repeatable', collectValues)
+  add(program, 'init', async (cli) => (await import('./commands/init-command.ts')).initCommand(cli)).description(
+    'create example agent files in .troupe/agents',
+  )
+  const agents = async (cli: Cli, [subcommand]: string[]) =>
+    (await import('./commands/agents-command.ts')).agentsCommand(cli, subcommand)
+  add(program, 'agents', agents)
+    .description('list agents')
+    .argument('[check]', 'only report problems in agent files; exit 1 on errors')
+    .option('--dir <folder>', 'only agents of this folder and its subfolders')
+    .option('--agents <folder>', 'folder with agent files (TROUPE_AGENTS)')
+  addTeamCommands(program.command('team'), add)
+  addAgentOptions(
+    add(program, 'doctor', async (cli) => (await import('./commands/doctor-command.ts')).doctorCommand(cli)),
+  )
+    .description('check Node, models, sandbox, store and agent files')
+    .option('--run <id>', 'verify the journal of this run')
+    .option('--call [model...]', 'send a test request to each configured model, or to these')
 }
 
-function addInspectCommands(program: Command, context: ProgramContext): void {
-  program.commandsGroup('TerminalStyle:')
-  addCommand(program, context, 'runs', async (cli) => (await import('./commands/runs-command.ts')).runsCommand(cli))
-    .description('runs, the newest first')
-    .addOption(new Option('-s, --status <status...>', 'only these').choices(STATUSES))
-    .option('-n, --number <count>', 'how many at the most (20)', parsePositiveInteger)
-  addCommand(program, context, 'show', async (cli, [run]) =>
-    (await import('./commands/show-command.ts')).showCommand(cli, run),
-  )
-    .description('one run as a tree')
-    .argument('[run]', 'its id, or how the id begins; else the newest')
-    .option('--all', 'every tool call')
-    .option('--events', 'the journal instead, event by event')
-  addCommand(program, context, 'watch', async (cli, [run]) =>
-    (await import('./commands/watch-command.ts')).watchCommand(cli, run),
-  )
+function addInspectCommands(program: Command, add: AddCommand): void {
+  program.commandsGroup('Inspect:')
+  add(program, 'runs', async (cli) => (await import('./commands/runs-command.ts')).runsCommand(cli))
+    .description('list runs, newest first')
+    .addOption(new Option('-s, --status <status...>', 'only runs with these statuses').choices(STATUSES))
+    .option('-n, --number <count>', 'maximum number of runs (default: 20)', parsePositiveInteger)
+  add(program, 'show', async (cli, [run]) => (await import('./commands/show-command.ts')).showCommand(cli, run))
+    .description('show a run as a tree')
+    .argument('[run]', 'run id or unique prefix (default: newest run)')
+    .option('--all', 'include every tool call')
+    .option('--events', 'print the journal instead')
+  add(program, 'watch', async (cli, [run]) => (await import('./commands/watch-command.ts')).watchCommand(cli, run))
     .description('follow a run live, from any process')
-    .argument('[run]', 'its id, or how the id begins; else the newest')
-    .option('--from-start', 'tell also what has happened before')
+    .argument('[run]', 'run id or unique prefix (default: newest run)')
+    .option('--from-start', 'include past events')
   const replay = async (cli: Cli, [run = '']: string[]) =>
     (await import('./commands/replay-command.ts')).replayCommand(cli, run)
-  addCommand(program, context, 'replay', replay)
-    .description('execute a run again, offline, and compare')
-    .argument('<run>', 'its id, or how the id begins')
+  add(program, 'replay', replay)
+    .description('replay a run offline and compare')
+    .argument('<run>', 'run id or unique prefix')
   const diff = async (cli: Cli, [a = '', b = '']: string[]) =>
     (await import('./commands/diff-command.ts')).diffCommand(cli, [a, b])
-  addCommand(program, context, 'diff', diff)
-    .description('where two runs part, and what it changed')
-    .argument('<a>', 'the id of one run, or how it begins')
-    .argument('<b>', 'the id of the other')
-  addCommand(program, context, 'cost', async (cli, [run]) =>
-    (await import('./commands/cost-command.ts')).costCommand(cli, run),
-  )
-    .description('what was used, and what it cost')
-    .argument('[run]', 'its id, or how the id begins; else all runs')
-    .addOption(new Option('--by <what>', 'the groups (run; for one run agent)').choices(COST_GROUPS))
-    .option('--since <day>', 'only calls from this day on, such as 2026-11-15')
-    .option('--prices <file>', 'prices of your own; repeatable, the last wins', collectValues)
+  add(program, 'diff', diff)
+    .description('compare two runs')
+    .argument('<a>', 'run id or unique prefix')
+    .argument('<b>', 'run id or unique prefix')
+  add(program, 'cost', async (cli, [run]) => (await import('./commands/cost-command.ts')).costCommand(cli, run))
+    .description('show usage and cost')
+    .argument('[run]', 'run id or unique prefix (default: all runs)')
+    .addOption(new Option('--by <group>', 'group rows (default: run; for a single run: agent)').choices(COST_GROUPS))
+    .option('--since <day>', 'only requests since this day, such as 2026-11-15')
+    .option('--prices <file>', 'price file; repeatable, the last one wins', collectValues)
 }
 
 const COST_GROUPS = ['run', 'agent', 'model', 'day', 'session', 'phase']
 
 const STATUSES = ['pending', 'running', 'waiting', 'completed', 'failed', 'cancelled']
 
-function addControlCommands(program: Command, context: ProgramContext): void {
-  program.commandsGroup('Steer:')
+function addControlCommands(program: Command, add: AddCommand): void {
+  program.commandsGroup('Control:')
   addExecutionOptions(
     addRunOptions(
-      addCommand(program, context, 'resume', async (cli, [run = '']) =>
+      add(program, 'resume', async (cli, [run = '']) =>
         (await import('./commands/resume-command.ts')).resumeCommand(cli, run),
       ),
     ),
   )
-    .description('go on with a run')
-    .argument('<run>', 'its id, or how the id begins')
-    .option('--force', 'also a run that was put aside because it kept crashing')
+    .description('resume a run')
+    .argument('<run>', 'run id or unique prefix')
+    .option('--force', 'resume a run that was quarantined after repeated crashes')
   const fork = async (cli: Cli, [run = '']: string[]) =>
     (await import('./commands/fork-command.ts')).forkCommand(cli, run)
-  addExecutionOptions(addRunOptions(addCommand(program, context, 'fork', fork)))
-    .description('go on from an event of a run, as a new run')
-    .argument('<run>', 'its id, or how the id begins')
-    .option('--at <seq>', 'the last event that is kept; show --events numbers them')
+  addExecutionOptions(addRunOptions(add(program, 'fork', fork)))
+    .description('continue from an event of a run as a new run')
+    .argument('<run>', 'run id or unique prefix')
+    .option('--at <seq>', 'seq of the last event to keep; list with: troupe show RUN --events')
     .option(
       '--set <name=value>',
-      'a change, such as agent.NAME.instructions=@FILE or gate.ID=yes; repeatable',
+      'change something, such as agent.NAME.instructions=@FILE or gate.ID=yes; repeatable',
       collectValues,
     )
-  addCommand(program, context, 'cancel', async (cli, [run = '']) =>
+  add(program, 'cancel', async (cli, [run = '']) =>
     (await import('./commands/cancel-command.ts')).cancelCommand(cli, run),
   )
-    .description('end a run; what it did is kept')
-    .argument('<run>', 'its id, or how the id begins')
-    .option('--reason <text>', 'why, for whoever reads the journal')
-  addCommand(program, context, 'inbox', async (cli) =>
-    (await import('./commands/inbox-command.ts')).inboxCommand(cli),
-  ).description('questions that wait for a person')
-  const answer = async (cli: Cli, [gate = '', ...words]: string[]) =>
-    (await import('./commands/answer-command.ts')).answerCommand(cli, gate, words)
-  addExecutionOptions(addAgentOptions(addCommand(program, context, 'answer', answer)))
-    .description('answer a question; its run goes on')
-    .argument('<gate>', "the question's id, or how the id begins")
+    .description('cancel a run; its journal is kept')
+    .argument('<run>', 'run id or unique prefix')
+    .option('--reason <text>', 'reason, recorded in the journal')
+  add(program, 'inbox', async (cli) => (await import('./commands/inbox-command.ts')).inboxCommand(cli)).description(
+    'list open questions',
+  )
+  const answer = async (cli: Cli, [gate = '', ...values]: string[]) =>
+    (await import('./commands/answer-command.ts')).answerCommand(cli, gate, values)
+  addExecutionOptions(addAgentOptions(add(program, 'answer', answer)))
+    .description('answer an open question and resume its run')
+    .argument('<gate>', 'question id or unique prefix')
     .argument('[value...]', 'the answer')
-    .option('--json-value <json>', 'an answer that is not text')
-    .option('--no-wait', 'only write the answer down')
+    .option('--json-value <json>', 'answer with a JSON value instead of text')
+    .option('--no-wait', 'record the answer without resuming the run here')
 }
 
-/** A command with the options that all have. */
-function addCommand(
-  program: Command,
-  context: ProgramContext,
-  name: string,
-  work: (cli: Cli, words: string[]) => Promise<number>,
-): Command {
-  const command = program.command(name).allowExcessArguments(false)
-  return command.action(async () => {
-    const options: CommonOptions = command.optsWithGlobals()
-    setProgramName([context.terminal.out, context.terminal.err], options)
-    context.code = await work({ terminal: context.terminal, options }, command.args)
-  })
+function createAddCommand(context: ProgramContext): AddCommand {
+  const { terminal } = context
+  return (parent, name, handler) => {
+    const command = parent.command(name).allowExcessArguments(false)
+    return command.action(async () => {
+      const options: CommonOptions = command.optsWithGlobals()
+      setProgramName([terminal.out, terminal.err], options)
+      context.code = await handler({ terminal, options }, command.args)
+    })
+  }
 }
 
 function packageVersion(): string {

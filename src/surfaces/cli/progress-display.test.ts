@@ -38,8 +38,8 @@ const delta = (text: string, offset: number) => ({
   delta: { run_id: 'r_1', session_id: 's', key: 'k', attempt: 1, offset, type: 'text' as const, text },
 })
 
-describe('progress', () => {
-  test('L4 L7 words of an answer are never written to a pipe', () => {
+describe('progress display', () => {
+  test('L4 L7 streamed text is never written to a pipe', () => {
     const { terminal, written } = recordingTerminal(false)
     const progress = new ProgressDisplay(terminal)
     progress.update({ event: start(1) })
@@ -49,21 +49,21 @@ describe('progress', () => {
     expect(written).toEqual(['   0ms  run r_1 started: task'])
   })
 
-  test('L7 a terminal is drawn anew below the lines that stay, and left clean', async () => {
+  test('L7 a terminal redraws the live block below permanent lines and erases it at the end', async () => {
     const { terminal, written } = recordingTerminal(true)
     const progress = new ProgressDisplay(terminal)
     progress.update({ event: opened })
     progress.update(delta('first ', 0))
     progress.update(delta('words', 6))
     await expect.poll(() => written.join('')).toContain('…first words')
-    progress.note('a line that stays')
+    progress.note('a permanent line')
     progress.end()
     const all = written.join('')
-    expect(all.indexOf('\r\x1b[1A\x1b[0J')).toBeLessThan(all.indexOf('a line that stays'))
-    expect(written.at(-1)).toBe('a line that stays')
+    expect(all.indexOf('\r\x1b[1A\x1b[0J')).toBeLessThan(all.indexOf('a permanent line'))
+    expect(written.at(-1)).toBe('a permanent line')
   })
 
-  test('L10 history is known but not told', () => {
+  test('L10 past events update the view and are not printed', () => {
     const { terminal, written } = recordingTerminal(false)
     const progress = new ProgressDisplay(terminal, { after: 1 })
     progress.update({ event: start(1) })

@@ -5,9 +5,9 @@ import { formatProgressLine, liveLines } from './render/run-progress.ts'
 import type { Terminal } from './terminal.ts'
 
 /*
- * Tells what a run does while it does it. Lines that stay are the same on a terminal and in a pipe; a terminal also has
- * a block below them, drawn anew a few times a second, with the sessions at work. Words of answers appear only there,
- * one line for each session: parallel answers never mix.
+ * Shows the progress of a run. Permanent lines are the same on a terminal and in a pipe. A terminal also has a live
+ * block below them, redrawn a few times a second, with one line per active session. Streamed text appears only there,
+ * so parallel responses never interleave.
  */
 
 const REDRAW_MS = 100
@@ -18,11 +18,11 @@ export class ProgressDisplay {
   readonly #terminal: Terminal
   readonly #silent: boolean
   readonly #after: number
-  readonly #words = new Map<string, string>()
-  #drawn = 0
+  readonly #text = new Map<string, string>()
+  #drawnLines = 0
   #timer: NodeJS.Timeout | undefined
 
-  /** Events up to `after` are history: they are known, but not told. */
+  /** Events up to seq `after` update the view and are not printed. */
   constructor(terminal: Terminal, options: { after?: number; silent?: boolean } = {}) {
     this.#terminal = terminal
     this.#silent = options.silent ?? false
@@ -30,22 +30,22 @@ export class ProgressDisplay {
     if (terminal.live && !this.#silent) this.#timer = setInterval(() => this.#redraw(), REDRAW_MS).unref()
   }
 
-  update(signal: StreamItem): void {
-    if ('delta' in signal) {
-      const { session_id, offset, text } = signal.delta
-      const before = offset === 0 ? '' : (this.#words.get(session_id) ?? '')
-      this.#words.set(session_id, (before + text).slice(-TEXT_TAIL_LENGTH))
+  update(item: StreamItem): void {
+    if ('delta' in item) {
+      const { session_id, offset, text } = item.delta
+      const previous = offset === 0 ? '' : (this.#text.get(session_id) ?? '')
+      this.#text.set(session_id, (previous + text).slice(-TEXT_TAIL_LENGTH))
       return
     }
-    const { event } = signal
+    const { event } = item
     reduceRun(this.view, event)
-    if (event.type === 'session:end' && event.session_id) this.#words.delete(event.session_id)
+    if (event.type === 'session:end' && event.session_id) this.#text.delete(event.session_id)
     if (this.#silent || event.seq <= this.#after) return
-    const said = formatProgressLine(event, this.view, this.#terminal.err)
-    if (said !== undefined) this.note(said)
+    const line = formatProgressLine(event, this.view, this.#terminal.err)
+    if (line !== undefined) this.note(line)
   }
 
-  /** A line that stays, above what is drawn anew. */
+  /** Prints a permanent line above the live block. */
   note(text: string): void {
     this.#erase()
     this.#terminal.note(text)
@@ -60,15 +60,15 @@ export class ProgressDisplay {
   #redraw(): void {
     this.#erase()
     const { width, paint } = this.#terminal.err
-    const lines = liveLines(this.view, this.#words, { now: Date.now(), style: { width: width - 1, paint } })
+    const lines = liveLines(this.view, this.#text, { now: Date.now(), style: { width: width - 1, paint } })
     if (lines.length === 0) return
     this.#terminal.draw(`${lines.join('\n')}\n`)
-    this.#drawn = lines.length
+    this.#drawnLines = lines.length
   }
 
   #erase(): void {
-    // The terminal may have echoed a key (^C) after the block, so the column is not known.
-    if (this.#drawn > 0) this.#terminal.draw(`\r\x1b[${this.#drawn}A\x1b[0J`)
-    this.#drawn = 0
+    // The terminal may have echoed ^C after the block, so the cursor column is unknown.
+    if (this.#drawnLines > 0) this.#terminal.draw(`\r\x1b[${this.#drawnLines}A\x1b[0J`)
+    this.#drawnLines = 0
   }
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { supportsUnicode } from './terminal.ts'
 
-test('L31 a locale that is set and not UTF-8, or the bare console, means ASCII; nothing set means Unicode', () => {
+test('L31 a locale other than UTF-8 or TERM=linux means ASCII; without a locale Unicode is used', () => {
   expect(supportsUnicode({})).toBe(true)
   expect(supportsUnicode({ LANG: 'en_GB.UTF-8', TERM: 'xterm-256color' })).toBe(true)
   expect(supportsUnicode({ LANG: 'C.utf8' })).toBe(true)

@@ -3,20 +3,21 @@ import pc from 'picocolors'
 import { programName } from './program-name.ts'
 import type { TerminalStyle } from './render/styled-line.ts'
 
-/** Where the command line writes. Results go to `print`, all else to `note`. */
+/** Output of the command line: results to stdout with `print`, everything else to stderr with `note`. */
 export interface Terminal {
   print(text: string): void
   note(text: string): void
-  /** Writes to the diagnostics at once, also when the process is about to end. */
+  /** Synchronous `note`, for use right before the process exits. */
   noteSync(text: string): void
-  /** Raw output to the diagnostics, for a renderer that moves the cursor; only when `live`. */
+  /** Raw output to stderr, for cursor control; only when `live`. */
   draw(text: string): void
   readonly out: TerminalStyle
   readonly err: TerminalStyle
-  /** Whether someone looks at the results as they come, so that long lines are wrapped for them. */
+  /** Long lines are wrapped only for a terminal. */
   readonly outputIsTTY: boolean
+  /** Whether stderr supports cursor control. */
   readonly live: boolean
-  /** Whether a person can be asked. */
+  /** Whether the user can be prompted. */
   readonly interactive: boolean
 }
 
@@ -26,13 +27,13 @@ const MIN_WIDTH = 24
 export function realTerminal(): Terminal {
   const { stdout, stderr, stdin, env } = process
   for (const stream of [stdout, stderr]) {
-    // `troupe runs | head -1` closes the pipe early; that is no failure.
+    // `troupe runs | head -1` closes the pipe early (EPIPE); not an error.
     stream.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code !== 'EPIPE') throw error
       process.exit(process.exitCode ?? 0)
     })
   }
-  const moves = stderr.isTTY === true && env.TERM !== 'dumb'
+  const live = stderr.isTTY === true && env.TERM !== 'dumb'
   return {
     print: (text) => void stdout.write(`${text}\n`),
     note: (text) => void stderr.write(`${text}\n`),
@@ -41,15 +42,15 @@ export function realTerminal(): Terminal {
     out: streamStyle(stdout),
     err: streamStyle(stderr),
     outputIsTTY: stdout.isTTY === true,
-    live: moves,
+    live,
     interactive: stdin.isTTY === true && stderr.isTTY === true,
   }
 }
 
 function streamStyle(stream: NodeJS.WriteStream): TerminalStyle {
   const { env } = process
-  const colours = !env.NO_COLOR && (stream.isTTY === true ? env.TERM !== 'dumb' : env.FORCE_COLOR === '1')
-  const colour = pc.createColors(colours)
+  const hasColours = !env.NO_COLOR && (stream.isTTY === true ? env.TERM !== 'dumb' : env.FORCE_COLOR === '1')
+  const colour = pc.createColors(hasColours)
   return {
     get width() {
       const columns = stream.isTTY ? stream.columns : Number(env.COLUMNS)
@@ -61,7 +62,7 @@ function streamStyle(stream: NodeJS.WriteStream): TerminalStyle {
   }
 }
 
-/** A locale that says nothing of its characters is trusted with all of them; one that is set and not UTF-8 is not. */
+/** Unicode unless the locale names another character set or the terminal is the Linux console. */
 export function supportsUnicode({ TERM, LC_ALL, LC_CTYPE, LANG }: NodeJS.ProcessEnv): boolean {
   const locale = LC_ALL || LC_CTYPE || LANG
   return TERM !== 'linux' && (locale === undefined || locale === '' || /utf-?8/i.test(locale))

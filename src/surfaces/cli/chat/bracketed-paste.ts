@@ -1,6 +1,6 @@
 /*
- * Text that is pasted into a line. The terminal marks where it begins and ends; in between, what would end the line or ask
- * for a completion is shown as a sign, and comes back when the line is entered. So a pasted text is one message.
+ * Bracketed paste: keeps pasted text in one line, so that it becomes one message. The terminal marks start and end of the
+ * paste; in between, newlines and tabs are replaced by symbols, which are decoded when the line is entered.
  */
 
 export const ENABLE_BRACKETED_PASTE = '\x1b[?2004h'
@@ -10,45 +10,44 @@ const PASTE_START = '\x1b[200~'
 const PASTE_END = '\x1b[201~'
 const SYMBOLS = { '\n': '␤', '\t': '␉' } as const
 
-/** Where a line goes on below. */
 export const NEWLINE_SYMBOL = SYMBOLS['\n']
 
-/** What is typed passes, piece by piece as it comes; what is pasted stays within one line. */
+/** A streaming filter: passes typed input through and encodes pasted text. Markers may be split across chunks. */
 export function createPasteFilter(): (chunk: string) => string {
-  let pasting = false
-  let held = ''
-  /** An Escape that was passed on as a key, and may turn out to begin a mark. */
-  let key = ''
+  let isPasting = false
+  let buffered = ''
+  /** An Escape that was passed on as a key press and may turn out to start a marker. */
+  let escape = ''
   return (chunk) => {
-    // A terminal that forgets the end must not swallow the key that everyone leaves with.
-    if (pasting && chunk === '\x03') pasting = false
-    let rest = key + held + chunk
-    let known = key.length
-    key = ''
-    let passed = ''
+    // If the terminal never sends the end marker, Ctrl-C must still work.
+    if (isPasting && chunk === '\x03') isPasting = false
+    let rest = escape + buffered + chunk
+    let emitted = escape.length
+    escape = ''
+    let output = ''
     for (;;) {
-      const mark = pasting ? PASTE_END : PASTE_START
-      const at = rest.indexOf(mark)
-      const end = at === -1 ? rest.length - partialMarkerLength(rest, pasting) : at
-      passed += pasting ? encodePasted(rest.slice(0, end)) : rest.slice(known, end)
-      if (at === -1) {
-        key = !pasting && (end < known || passed.endsWith('\x1b')) ? '\x1b' : ''
-        held = rest.slice(Math.max(end, known))
-        return passed
+      const marker = isPasting ? PASTE_END : PASTE_START
+      const index = rest.indexOf(marker)
+      const end = index === -1 ? rest.length - partialMarkerLength(rest, isPasting) : index
+      output += isPasting ? encodePasted(rest.slice(0, end)) : rest.slice(emitted, end)
+      if (index === -1) {
+        escape = !isPasting && (end < emitted || output.endsWith('\x1b')) ? '\x1b' : ''
+        buffered = rest.slice(Math.max(end, emitted))
+        return output
       }
-      known = 0
-      rest = rest.slice(at + mark.length)
-      pasting = !pasting
+      emitted = 0
+      rest = rest.slice(index + marker.length)
+      isPasting = !isPasting
     }
   }
 }
 
-/** How much at the end may be the beginning of a mark, or half the end of a line. A lone Escape is a key. */
-function partialMarkerLength(text: string, pasting: boolean): number {
-  const mark = pasting ? PASTE_END : PASTE_START
-  if (pasting && text.endsWith('\r')) return 1
-  for (let length = mark.length - 1; length >= (pasting ? 1 : 2); length--) {
-    if (text.endsWith(mark.slice(0, length))) return length
+/** Length of a possible partial marker, or half of CRLF, at the end. A lone Escape outside a paste is a key press. */
+function partialMarkerLength(text: string, isPasting: boolean): number {
+  const marker = isPasting ? PASTE_END : PASTE_START
+  if (isPasting && text.endsWith('\r')) return 1
+  for (let length = marker.length - 1; length >= (isPasting ? 1 : 2); length--) {
+    if (text.endsWith(marker.slice(0, length))) return length
   }
   return 0
 }
@@ -61,12 +60,11 @@ function encodePasted(text: string): string {
     .replaceAll(/\p{Cc}/gu, '')
 }
 
-/** A line as it was meant. */
 export function decodePasted(line: string): string {
   return line.replaceAll(SYMBOLS['\n'], '\n').replaceAll(SYMBOLS['\t'], '\t')
 }
 
-/** The text of a line that goes on in the next one: it ends in a backslash that is not itself one that is meant. */
+/** The text before a trailing, unescaped backslash; `undefined` when the line does not continue. */
 export function parseContinuation(line: string): string | undefined {
   const [slashes = ''] = /\\*$/.exec(line) ?? []
   return slashes.length % 2 === 1 ? line.slice(0, -1) : undefined

@@ -11,27 +11,25 @@ import {
 } from './bracketed-paste.ts'
 
 /*
- * Where people type while a team talks. Lines that stay are written above the place where they type; below them, and above
- * that place, stands what is being said now, drawn anew.
- * 1. What a person has typed so far survives every line that is written.
- * 2. A drawn line never stays: it is erased before anything else is written.
- * 3. The terminal is left as it was found, however the process ends or is put aside.
+ * Interactive chat console: permanent lines, below them a live block with streamed text, below that the prompt.
+ * 1. Output never loses what the user has typed so far.
+ * 2. The live block is erased before anything else is written.
+ * 3. Terminal modes are restored on exit and on suspend (Ctrl-Z).
  */
 
 export interface ConsoleHandlers {
-  line(text: string): void
-  interrupt(): void
-  /** Nothing more can be typed. */
-  end(): void
-  /** What may come after this beginning of a line. */
+  onLine(text: string): void
+  onInterrupt(): void
+  /** End of input (Ctrl-D). */
+  onEnd(): void
+  /** Tab completions of a line. */
   complete(line: string): string[]
 }
 
-/** Where words are read from and written to. */
 export interface ChatConsole {
   print(lines: readonly string[]): void
   note(lines: readonly string[]): void
-  /** Drawn below what stays; in a pipe nothing. */
+  /** Replaces the live block; ignored in a pipe. */
   live(lines: readonly string[]): void
   close(): void
 }
@@ -41,8 +39,8 @@ const PROMPT = '› '
 export class InteractiveConsole implements ChatConsole {
   readonly #terminal: Terminal
   readonly #reader: Interface
-  #drawn: readonly string[] = []
-  #begun = ''
+  #liveLines: readonly string[] = []
+  #pending = ''
   #closed = false
 
   private constructor(terminal: Terminal, reader: Interface) {
@@ -50,33 +48,33 @@ export class InteractiveConsole implements ChatConsole {
     this.#reader = reader
   }
 
-  static async open(terminal: Terminal, events: ConsoleHandlers): Promise<InteractiveConsole> {
+  static async open(terminal: Terminal, handlers: ConsoleHandlers): Promise<InteractiveConsole> {
     const { createInterface } = await import('node:readline')
     const reader = createInterface({
       input: terminal.live ? await filterPastedInput(process.stdin) : process.stdin,
       output: process.stderr,
-      // Without moves the terminal itself does the editing.
+      // Without cursor control the terminal driver does the line editing.
       terminal: terminal.live,
       prompt: terminal.err.paint('green', PROMPT),
-      completer: (line: string) => [events.complete(line), line],
+      completer: (line: string) => [handlers.complete(line), line],
     })
     const console = new InteractiveConsole(terminal, reader)
     reader.on('line', (text) => {
-      console.#entered(text)
+      console.#eraseInput(text)
       const part = parseContinuation(text)
-      if (part === undefined) events.line(decodePasted(console.#whole(text)))
-      else console.#goesOn(part)
+      if (part === undefined) handlers.onLine(decodePasted(console.#joinLine(text)))
+      else console.#continueLine(part)
     })
     reader.on('SIGINT', () => {
-      if (reader.line === '') events.interrupt()
+      if (reader.line === '') handlers.onInterrupt()
       else reader.write(null, { ctrl: true, name: 'u' })
     })
     reader.on('close', () => {
-      if (!console.#closed) events.end()
+      if (!console.#closed) handlers.onEnd()
     })
     if (terminal.live) {
-      reader.on('SIGTSTP', () => console.#putAside())
-      process.on('exit', () => console.#leaveTerminal())
+      reader.on('SIGTSTP', () => console.#suspend())
+      process.on('exit', () => console.#restoreTerminal())
       terminal.draw(ENABLE_BRACKETED_PASTE)
       reader.prompt()
     }
@@ -84,42 +82,42 @@ export class InteractiveConsole implements ChatConsole {
   }
 
   print(lines: readonly string[]): void {
-    this.#above(() => {
+    this.#writeAbove(() => {
       for (const text of lines) this.#terminal.print(text)
     })
   }
 
   note(lines: readonly string[]): void {
-    this.#above(() => {
+    this.#writeAbove(() => {
       for (const text of lines) this.#terminal.note(text)
     })
   }
 
   live(lines: readonly string[]): void {
     if (!this.#terminal.live || this.#closed) return
-    if (lines.length === this.#drawn.length && lines.every((text, index) => text === this.#drawn[index])) return
+    if (lines.length === this.#liveLines.length && lines.every((text, index) => text === this.#liveLines[index])) return
     this.#erase()
-    this.#drawn = lines
+    this.#liveLines = lines
     this.#draw()
   }
 
   close(): void {
     if (this.#closed) return
     this.#erase()
-    this.#leaveTerminal()
+    this.#restoreTerminal()
     this.#closed = true
     this.#reader.close()
     process.stdin.unpipe().pause()
   }
 
-  #leaveTerminal(): void {
+  #restoreTerminal(): void {
     if (this.#terminal.live && !this.#closed) this.#terminal.draw(DISABLE_BRACKETED_PASTE)
   }
 
-  /** Ctrl-Z stops whoever started this too, as the terminal would; readline alone would read nothing more after `fg`. */
-  #putAside(): void {
+  /** Suspends the whole process group (Ctrl-Z), as the terminal would; readline alone stops reading after `fg`. */
+  #suspend(): void {
     this.#erase()
-    this.#leaveTerminal()
+    this.#restoreTerminal()
     process.stdin.setRawMode(false)
     process.once('SIGCONT', () => {
       if (this.#closed) return
@@ -130,19 +128,19 @@ export class InteractiveConsole implements ChatConsole {
     process.kill(0, 'SIGTSTP')
   }
 
-  #whole(text: string): string {
-    const whole = this.#begun + text
-    this.#begun = ''
-    return whole
+  #joinLine(text: string): string {
+    const line = this.#pending + text
+    this.#pending = ''
+    return line
   }
 
-  /** A line that goes on is put back, where it can still be changed; a terminal that edits by itself has it no more. */
-  #goesOn(part: string): void {
+  /** Puts a continued line back into the prompt for editing; without cursor control it is buffered. */
+  #continueLine(part: string): void {
     if (this.#terminal.live) this.#reader.write(part + NEWLINE_SYMBOL)
-    else this.#begun += `${part}\n`
+    else this.#pending += `${part}\n`
   }
 
-  #above(write: () => void): void {
+  #writeAbove(write: () => void): void {
     if (!this.#terminal.live || this.#closed) {
       write()
       return
@@ -154,30 +152,29 @@ export class InteractiveConsole implements ChatConsole {
 
   #erase(): void {
     if (!this.#terminal.live || this.#closed) return
-    const up = this.#reader.getCursorPos().rows + this.#drawn.length
-    this.#terminal.draw(up > 0 ? `\r\x1b[${up}A\x1b[0J` : '\r\x1b[0J')
+    const rows = this.#reader.getCursorPos().rows + this.#liveLines.length
+    this.#terminal.draw(rows > 0 ? `\r\x1b[${rows}A\x1b[0J` : '\r\x1b[0J')
   }
 
   #draw(): void {
-    if (this.#drawn.length > 0) this.#terminal.draw(`${this.#drawn.join('\n')}\n`)
-    // The reader would go up as many rows as what was typed had taken, and erase what has just been written.
+    if (this.#liveLines.length > 0) this.#terminal.draw(`${this.#liveLines.join('\n')}\n`)
+    // readline would move up by the rows of the old input and erase the new output.
     Object.assign(this.#reader, { prevRows: 0 })
     this.#reader.prompt(true)
   }
 
-  /** After the key that ends a line the place to type is one below it: line and drawing are taken away. */
-  #entered(text: string): void {
+  /** Erases the entered line and the live block above it. */
+  #eraseInput(text: string): void {
     if (!this.#terminal.live) return
     const { width } = this.#terminal.err
-    // A line that just fills its last row has the cursor on the next one.
+    // A line that exactly fills its last row leaves the cursor on the next one.
     const rows = Math.floor((PROMPT.length + displayWidth(text)) / width) + 1
-    this.#terminal.draw(`\r\x1b[${rows + this.#drawn.length}A\x1b[0J`)
-    this.#drawn = []
+    this.#terminal.draw(`\r\x1b[${rows + this.#liveLines.length}A\x1b[0J`)
+    this.#liveLines = []
     this.#reader.prompt(true)
   }
 }
 
-/** What is typed, with what is pasted kept within a line. */
 async function filterPastedInput(stdin: NodeJS.ReadStream): Promise<NodeJS.ReadableStream> {
   const { Transform } = await import('node:stream')
   const filter = createPasteFilter()
@@ -186,5 +183,5 @@ async function filterPastedInput(stdin: NodeJS.ReadStream): Promise<NodeJS.Reada
     transform: (chunk: Buffer | string, _, done) => done(null, filter(chunk.toString())),
   })
   stdin.setEncoding('utf8').pipe(input)
-  return Object.assign(input, { setRawMode: (on: boolean) => stdin.setRawMode(on) })
+  return Object.assign(input, { setRawMode: (isRaw: boolean) => stdin.setRawMode(isRaw) })
 }

@@ -11,71 +11,73 @@ import { ChatController } from './chat-controller.ts'
 import { Conversation } from './conversation.ts'
 
 const style = plainStyle(80)
-const silent: Terminal = {
+const nullTerminal: Terminal = {
   ...{ print: () => {}, note: () => {}, noteSync: () => {}, draw: () => {} },
   ...{ out: style, err: style, outputIsTTY: false, live: false, interactive: false },
 }
 
-async function chat(play: (request: ModelRequest) => ModelReply, options: CommonOptions = {}) {
-  const model = functionModel(play)
+async function openChat(respond: (request: ModelRequest) => ModelReply, options: CommonOptions = {}) {
+  const model = functionModel(respond)
   const troupe = await createTroupe({ store: 'memory', model, embedder: false })
   onTestFinished(() => troupe.close())
   const team = teamSchema.parse({ name: 'One', agents: [{ name: 'helper' }] })
   const conversation = new Conversation(troupe, {
     ...{ team, variables: {}, model: undefined, limits: {} },
     ...{
-      onEvent: (chatEvent) => talk.showEvent(chatEvent),
+      onEvent: (chatEvent) => chat.showEvent(chatEvent),
       onDelta: () => {},
       onActivity: () => {},
-      onIdle: () => talk.clearLive(),
+      onIdle: () => chat.clearLive(),
     },
   })
-  let refreshed = 0
+  let reloads = 0
   const reloadAgents = async () => {
-    refreshed += 1
+    reloads += 1
   }
-  const talk: ChatController = new ChatController(
-    { terminal: silent, options },
+  const chat: ChatController = new ChatController(
+    { terminal: nullTerminal, options },
     { conversation, reloadAgents, startOver: async () => {} },
   )
   const shown: string[] = []
   const add = (lines: readonly string[]) => void shown.push(...lines)
-  talk.console = { print: add, note: add, live: () => {}, close: () => {} }
+  chat.console = { print: add, note: add, live: () => {}, close: () => {} }
   const say = async (text: string) => {
-    await talk.submit(text)
+    await chat.submit(text)
     await conversation.whenIdle()
   }
-  return { talk, conversation, troupe, shown, say, seen: model.requests, refreshed: () => refreshed }
+  return { chat, conversation, troupe, shown, say, requests: model.requests, reloads: () => reloads }
 }
 
-const heard = (request: ModelRequest | undefined) => JSON.stringify(request?.messages ?? [])
+const messagesJson = (request: ModelRequest | undefined) => JSON.stringify(request?.messages ?? [])
 
-describe('a person and a team', () => {
-  test('CH19 a line typed for a question that was answered elsewhere is not sent as the answer to the next one', async () => {
-    const { conversation, troupe, shown, say, seen } = await chat(() => ({ text: 'Yes?' }))
+describe('chat controller', () => {
+  test('CH19 a line typed for a question that another process has answered is not sent as the answer to the next one', async () => {
+    const { conversation, troupe, shown, say, requests } = await openChat(() => ({ text: 'Yes?' }))
     await say('Hello.')
     const [question] = conversation.questions
-    await (await troupe.answer(question?.gate_id ?? '', 'From elsewhere.')).result
+    await (await troupe.answer(question?.gate_id ?? '', 'From another process.')).result
     await say('From here.')
     expect(shown.join('\n')).toContain('your line was not sent')
-    expect(seen).toHaveLength(2)
+    expect(requests).toHaveLength(2)
     await say('From here.')
-    expect(heard(seen[2])).toContain('From here.')
+    expect(messagesJson(requests[2])).toContain('From here.')
   })
 
-  test('CH19 a run that nobody works on is not left for a new one', async () => {
-    const { conversation, shown, say } = await chat(() => ({ text: 'Yes?' }))
+  test('CH19 a message for an open run that no process is running does not start a new run', async () => {
+    const { conversation, shown, say } = await openChat(() => ({ text: 'Yes?' }))
     await say('Hello.')
     const before = conversation.run_id
     conversation.transcript.questions.clear()
     await say('Are you there?')
     expect(conversation.run_id).toBe(before)
-    expect(shown.join('\n')).toContain('nobody works on it; /retry goes on')
+    expect(shown.join('\n')).toContain('no process is running it; use /retry')
   })
 
-  test('CH20 quiet leaves out progress alone: questions and what goes wrong are shown', async () => {
-    const asking = { calls: [{ name: 'ask_user', input: { question: 'Which colour?' } }] }
-    const first = await chat(({ session: { turn } }) => (turn === 1 ? asking : { text: 'Blue.' }), { quiet: true })
+  test('CH20 --quiet hides progress, not questions and errors', async () => {
+    const questionCall = { calls: [{ name: 'ask_user', input: { question: 'Which colour?' } }] }
+    const first = await openChat(({ session: { turn } }) => (turn === 1 ? questionCall : { text: 'Blue.' }), {
+      quiet: true,
+    })
     first.conversation.context.team.agents[0] = {
       ...first.conversation.context.team.agents[0],
       tools: ['ask_user'],
@@ -83,10 +85,10 @@ describe('a person and a team', () => {
     await first.say('Paint.')
     expect(first.shown.join('\n')).toMatch(/\? Which colour\?/)
     expect(first.shown.join('\n')).not.toMatch(/→|One · r_/)
-    const outOfOrder = new TroupeError('model_failed', 'out of order', { retry: false })
-    const second = await chat(
+    const modelError = new TroupeError('model_failed', 'out of order', { retry: false })
+    const second = await openChat(
       () => {
-        throw outOfOrder
+        throw modelError
       },
       { quiet: true },
     )
@@ -94,14 +96,14 @@ describe('a person and a team', () => {
     expect(second.shown.join('\n')).toMatch(/error: .*out of order/)
   })
 
-  test('CH21 /end ends a team that waits, and one that is paused; what follows is another run', async () => {
-    const { conversation, shown, say, troupe } = await chat(() => ({ text: 'Yes?' }))
+  test('CH21 /end ends a waiting or paused team; the next message starts another run', async () => {
+    const { conversation, shown, say, troupe } = await openChat(() => ({ text: 'Yes?' }))
     await say('Hello.')
     await say('/end')
     expect((await troupe.result(conversation.run_id ?? '')).status).toBe('completed')
     expect(conversation.transcript.messages.map(({ text }) => text)).toEqual(['Hello.', 'Yes?'])
     await say('/end')
-    expect(shown.at(-2)).toMatch(/no team is at work or waits/)
+    expect(shown.at(-2)).toMatch(/no team is running or waiting/)
     await say('Again.')
     await say('/pause')
     await say('Go.')
@@ -111,42 +113,42 @@ describe('a person and a team', () => {
     expect(await troupe.inbox()).toEqual([])
   })
 
-  test('CH22 agents that changed are taken up before a retry, and before a team that is steered goes on', async () => {
+  test('CH22 changed agents are reloaded before a retry and before a steered team continues', async () => {
     let times = 0
-    const outOfOrder = new TroupeError('model_failed', 'out of order', { retry: false })
-    const { say, refreshed } = await chat(() => {
-      if (times++ === 0) throw outOfOrder
+    const modelError = new TroupeError('model_failed', 'out of order', { retry: false })
+    const { say, reloads } = await openChat(() => {
+      if (times++ === 0) throw modelError
       return { text: 'Yes?' }
     })
     await say('Hello.')
-    expect(refreshed()).toBe(1)
+    expect(reloads()).toBe(1)
     await say('/retry')
-    expect(refreshed()).toBe(2)
+    expect(reloads()).toBe(2)
     await say('/pause')
     await say('Go.')
-    const before = refreshed()
+    const before = reloads()
     await say('/continue')
-    expect(refreshed()).toBe(before + 1)
+    expect(reloads()).toBe(before + 1)
   })
 
-  test('CH16 several lines are words, whatever they begin with', async () => {
-    const { talk, say, seen } = await chat(() => ({ text: 'Yes?' }))
+  test('CH16 text of several lines is a message even if it starts with a slash', async () => {
+    const { chat, say, requests } = await openChat(() => ({ text: 'Yes?' }))
     await say('/quit\nis what people type')
-    expect(talk.hasLeft).toBe(false)
-    expect(heard(seen[0])).toContain('/quit\\\\nis what people type')
+    expect(chat.hasQuit).toBe(false)
+    expect(messagesJson(requests[0])).toContain('/quit\\\\nis what people type')
   })
 
-  test('CH7 the second Ctrl-C leaves only if the first is still meant: a team that has come to rest begins anew', async () => {
-    const { talk, say } = await chat(() => ({ text: 'Yes?' }))
+  test('CH7 two presses of Ctrl-C quit; a line or an idle team in between resets the count', async () => {
+    const { chat, say } = await openChat(() => ({ text: 'Yes?' }))
     await say('Hello.')
-    talk.interrupt()
+    chat.interrupt()
     await say('/who')
-    talk.interrupt()
-    expect(talk.hasLeft).toBe(false)
-    talk.clearLive()
-    talk.interrupt()
-    expect(talk.hasLeft).toBe(false)
-    talk.interrupt()
-    expect(talk.hasLeft).toBe(true)
+    chat.interrupt()
+    expect(chat.hasQuit).toBe(false)
+    chat.clearLive()
+    chat.interrupt()
+    expect(chat.hasQuit).toBe(false)
+    chat.interrupt()
+    expect(chat.hasQuit).toBe(true)
   })
 })

@@ -18,20 +18,20 @@ import type { SlashContext } from './slash-commands.ts'
 import { runSlashCommand, SLASH_COMMANDS } from './slash-commands.ts'
 
 /*
- * A person and a team in one place: what is typed goes to the conversation, what happens is shown.
- * 1. Lines are taken one after the other, in the order in which they were typed.
- * 2. What goes wrong with a line is said, and ends nothing.
+ * Connects the console with the conversation.
+ * 1. Lines are handled one after the other, in the order in which they were typed.
+ * 2. An error in one line is reported and does not end the chat.
  */
 
-/** What was typed for one question must not answer the next one. */
-const STALE_INPUT = 'the team went on elsewhere meanwhile: your line was not sent; say it again if it still fits'
+/** A line typed for one question must not answer the next one. */
+const STALE_INPUT =
+  'the team continued in another process meanwhile: your line was not sent; send it again if it still applies'
 
 const REDRAW_MS = 80
 
-/** What Talk needs of whoever set it up. */
 export interface ChatDeps {
   conversation: Conversation
-  /** Before a message goes out: what has changed on disk is taken up. */
+  /** Applies changed agent files before a message is sent. */
   reloadAgents(): Promise<void>
   startOver(): Promise<void>
 }
@@ -39,16 +39,16 @@ export interface ChatDeps {
 export class ChatController implements SlashContext {
   readonly conversation: Conversation
   readonly style: TerminalStyle
-  readonly whenLeft: Promise<void>
+  readonly whenQuit: Promise<void>
   console: ChatConsole | undefined
   readonly #cli: Cli
   readonly #context: ChatDeps
-  readonly #words = new Map<string, string>()
-  readonly #leave: () => void
-  #taking: Promise<void> = Promise.resolve()
+  readonly #text = new Map<string, string>()
+  readonly #resolveQuit: () => void
+  #queue: Promise<void> = Promise.resolve()
   #timer: NodeJS.Timeout | undefined
-  #presses = 0
-  hasLeft = false
+  #interrupts = 0
+  hasQuit = false
 
   constructor(cli: Cli, context: ChatDeps) {
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -56,82 +56,82 @@ export class ChatController implements SlashContext {
     this.#context = context
     this.conversation = context.conversation
     this.style = cli.terminal.out
-    this.whenLeft = promise
-    this.#leave = resolve
+    this.whenQuit = promise
+    this.#resolveQuit = resolve
   }
 
   get terminal(): Terminal {
     return this.#cli.terminal
   }
 
-  /** Left by Ctrl-C. */
+  /** Whether the user quit with Ctrl-C. */
   get interrupted(): boolean {
-    return this.#presses > 1
+    return this.#interrupts > 1
   }
 
   get #json(): boolean {
     return this.#cli.options.json === true
   }
 
-  /** Takes a line when those before it are through. */
+  /** Queues a line; resolves when it has been handled. */
   submit(text: string): Promise<void> {
-    this.#presses = 0
-    this.#taking = this.#taking.then(() => this.#obey(text))
-    return this.#taking
+    this.#interrupts = 0
+    this.#queue = this.#queue.then(() => this.#handleLine(text))
+    return this.#queue
   }
 
-  async #obey(text: string): Promise<void> {
-    const said = text.trim()
-    if (said === '' || this.hasLeft) return
-    this.#echo(said)
-    // Lines that were pasted together are words, whatever they begin with.
-    const command = said.startsWith('/') && !said.startsWith('//') && !said.includes('\n')
+  async #handleLine(text: string): Promise<void> {
+    const line = text.trim()
+    if (line === '' || this.hasQuit) return
+    this.#echo(line)
+    // Pasted text of several lines is always a message.
+    const isCommand = line.startsWith('/') && !line.startsWith('//') && !line.includes('\n')
     try {
       const { inputState, questions } = this.conversation
       await this.conversation.catchUp()
-      if (command) await runSlashCommand(this, said)
-      else if (inputState !== this.conversation.inputState && this.#overtaken(questions.length > 0))
+      if (isCommand) await runSlashCommand(this, line)
+      else if (inputState !== this.conversation.inputState && this.#isStale(questions.length > 0))
         this.note(STALE_INPUT)
-      else await this.#say(said.includes('\n') ? said : said.replace(/^\/\//, '/'))
+      else await this.#send(line.includes('\n') ? line : line.replace(/^\/\//, '/'))
     } catch (thrown) {
       const error = toTroupeError(thrown).toJSON()
-      this.show('error', { error }, errorLines(error, this.#cli.terminal.err), 'beside')
+      this.#showAside('error', { error }, errorLines(error, this.#cli.terminal.err))
     }
   }
 
-  /** Words for a team at work are as good when it has just returned; all else that has changed may not be what was meant. */
-  #overtaken(wasAsked: boolean): boolean {
+  /** Whether a line typed in an earlier state may no longer be meant. A message for a running team is still valid as a reply. */
+  #isStale(hadQuestion: boolean): boolean {
     const { inOtherProcess, questions } = this.conversation
     if (inOtherProcess) return false
-    return wasAsked || questions[0]?.kind !== 'reply'
+    return hadQuestion || questions[0]?.kind !== 'reply'
   }
 
-  async #say(text: string): Promise<void> {
+  async #send(text: string): Promise<void> {
     const { conversation } = this
     const [question] = conversation.questions
     if (question) {
-      const meaning = parseAnswer(question, text)
-      if ('choices' in meaning) this.note(`answer one of: ${meaning.choices.join(', ')}`)
-      else if ('answer' in meaning) {
+      const parsed = parseAnswer(question, text)
+      if ('choices' in parsed) this.note(`answer one of: ${parsed.choices.join(', ')}`)
+      else if ('answer' in parsed) {
         await this.#context.reloadAgents()
-        await conversation.answer(question.gate_id, meaning.answer)
+        await conversation.answer(question.gate_id, parsed.answer)
       } else {
         await conversation.steer({ do: 'say', text })
-        this.note('noted: it is read when the team goes on; /continue, /step, or a name')
+        this.note('recorded: delivered when the team continues; use /continue, /step or an agent name')
       }
     } else if (conversation.isBusy || conversation.isOpen) {
       const { isBusy, inOtherProcess } = conversation
       await conversation.steer({ do: 'say', text })
-      if (isBusy) this.note('noted: it is read before the next turn')
-      else if (inOtherProcess) this.note('noted: another process works on it; it is read before the next turn')
-      else this.note('noted: nobody works on it; /retry goes on')
+      if (isBusy) this.note('recorded: delivered before the next turn')
+      else if (inOtherProcess) this.note('recorded: the run is in another process; delivered before the next turn')
+      else this.note('recorded: no process is running it; use /retry')
     } else {
       await this.#context.reloadAgents()
       await conversation.start(text)
     }
   }
 
-  /** A terminal has echoed the line where it was typed; it is shown again where it belongs. */
+  /** Repeats the entered line above the prompt, where the console has erased it. */
   #echo(text: string): void {
     if (this.#json) this.console?.print([JSON.stringify({ type: 'user', text })])
     else if (this.#cli.terminal.live) {
@@ -145,24 +145,24 @@ export class ChatController implements SlashContext {
       return
     }
     const { out, err, outputIsTTY, live } = this.#cli.terminal
-    // Where words appear as they are written, everyone sees who is at work.
+    // The live block already shows the active agent.
     if (chatEvent.type === 'turn' && live) return
-    const { messages, notes } = chatLines(chatEvent, { style: out, beside: err, wrapped: outputIsTTY })
-    // What is drawn of an answer that has ended would stand there twice.
+    const { messages, notes } = chatLines(chatEvent, { messageStyle: out, noteStyle: err, wrapped: outputIsTTY })
+    // Remove the finished message from the live block, or it would appear twice.
     if (chatEvent.type === 'message') this.console?.live(this.#liveLines())
     if (messages.length > 0) this.console?.print(messages)
     if (notes.length > 0 && (!this.#cli.options.quiet || isUrgent(chatEvent))) this.console?.note(notes)
   }
 
-  /** Words as they are written; they are drawn a few times a second. */
+  /** Adds streamed text to the live block; redraws are throttled. */
   addDelta({ session_id, offset, text, type }: Delta): void {
     if (type !== 'text' || this.#json) return
-    this.#words.set(session_id, offset === 0 ? text : (this.#words.get(session_id) ?? '') + text)
+    this.#text.set(session_id, offset === 0 ? text : (this.#text.get(session_id) ?? '') + text)
     this.scheduleRedraw()
   }
 
   scheduleRedraw(): void {
-    if (this.hasLeft || this.#json) return
+    if (this.hasQuit || this.#json) return
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined
       this.console?.live(this.#liveLines())
@@ -171,30 +171,34 @@ export class ChatController implements SlashContext {
 
   #liveLines(): string[] {
     const { transcript, isBusy, inOtherProcess } = this.conversation
-    // Whoever waits for an answer has begun and not ended, and does not work.
-    return isBusy || inOtherProcess ? liveSpeechLines(transcript, this.#words, this.#cli.terminal.err) : []
+    // A session that waits for an answer is open, but not active.
+    return isBusy || inOtherProcess ? liveSpeechLines(transcript, this.#text, this.#cli.terminal.err) : []
   }
 
   clearLive(): void {
-    if (!this.hasLeft) this.#presses = 0
-    this.#words.clear()
+    if (!this.hasQuit) this.#interrupts = 0
+    this.#text.clear()
     clearTimeout(this.#timer)
     this.#timer = undefined
     this.console?.live([])
   }
 
-  show(type: string, data: object, lines: readonly string[], where: 'out' | 'beside' = 'out'): void {
-    if (this.#json) this.console?.print([JSON.stringify({ type, ...data })])
-    else if (where === 'out') this.console?.print(lines)
+  show(type: string, data: object, lines: readonly string[]): void {
+    this.console?.print(this.#json ? [JSON.stringify({ type, ...data })] : lines)
+  }
+
+  /** Shows lines on stderr; JSON goes to stdout all the same. */
+  #showAside(type: string, data: object, lines: readonly string[]): void {
+    if (this.#json) this.show(type, data, lines)
     else this.console?.note(lines)
   }
 
   note(text: string): void {
     const { err } = this.#cli.terminal
-    const lines = wrapText(`  ${withProgramName(err, toTerminalLine(text))}`, err.width, 2).map((words) =>
-      err.paint('dim', words),
+    const lines = wrapText(`  ${withProgramName(err, toTerminalLine(text))}`, err.width, 2).map((line) =>
+      err.paint('dim', line),
     )
-    this.show('note', { text }, lines, 'beside')
+    this.#showAside('note', { text }, lines)
   }
 
   reloadAgents(): Promise<void> {
@@ -205,19 +209,19 @@ export class ChatController implements SlashContext {
     return this.#context.startOver()
   }
 
-  /** Once: pause, and let people say what they want; twice: leave. */
+  /** Ctrl-C: the first pauses the team, the second quits. */
   interrupt(): void {
-    this.#presses += 1
-    if (this.#presses > 1) {
-      this.leave()
+    this.#interrupts += 1
+    if (this.#interrupts > 1) {
+      this.quit()
       return
     }
     if (!this.conversation.isBusy) {
-      this.note('Ctrl-C again leaves; /help says what else there is')
+      this.note('press Ctrl-C again to quit; /help lists commands')
       return
     }
-    this.note('pausing before the next turn; Ctrl-C again leaves')
-    this.#taking = this.#taking
+    this.note('pausing before the next turn; press Ctrl-C again to quit')
+    this.#queue = this.#queue
       .then(() => this.conversation.steer({ do: 'pause' }))
       .then(
         () => {},
@@ -225,20 +229,22 @@ export class ChatController implements SlashContext {
       )
   }
 
-  leave(): void {
-    if (this.hasLeft) return
-    this.hasLeft = true
+  quit(): void {
+    if (this.hasQuit) return
+    this.hasQuit = true
     clearTimeout(this.#timer)
-    this.#leave()
+    this.#resolveQuit()
   }
 
   complete(text: string): string[] {
     const { team } = this.conversation.context
     const names = [...team.agents, ...team.groups].map(({ name }) => `/next ${name}`)
-    return [...Object.keys(SLASH_COMMANDS).map((name) => `/${name}`), ...names].filter((word) => word.startsWith(text))
+    return [...Object.keys(SLASH_COMMANDS).map((name) => `/${name}`), ...names].filter((entry) =>
+      entry.startsWith(text),
+    )
   }
 
-  /** How the conversation stands, for the process that ends. */
+  /** Exit code of the process for the current state of the conversation. */
   get exitCode(): number {
     const { result, isBusy } = this.conversation
     if (!result || isBusy || result.status === 'pending') return EXIT.done

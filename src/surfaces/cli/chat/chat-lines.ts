@@ -11,46 +11,45 @@ import { formatSteerAction, loopLabel, recipientLabel, routeLines } from '../ren
 import { displayWidth, stripControlCharacters, toTerminalLine, wrapText } from '../render/text-width.ts'
 
 /*
- * A conversation in lines. Whoever speaks stands at the beginning of a line, all other lines are indented; what is said is
- * never clipped, and all else fits a line.
+ * Renders chat events. The speaker starts at column 0, all other lines are indented. Messages are never truncated.
  */
 
-/** What was said goes to the results, everything around it beside them. */
+/** Messages go to stdout, notes to stderr. */
 export interface ChatLines {
   messages: string[]
   notes: string[]
 }
 
-/** `look` is the place of the words, `beside` that of all else; in a pipe the words stay as they are. */
+/** `wrapped` is false in a pipe: messages keep their lines. */
 export function chatLines(
   chatEvent: ChatEvent,
-  at: { style: TerminalStyle; beside: TerminalStyle; wrapped: boolean },
+  { messageStyle, noteStyle, wrapped }: { messageStyle: TerminalStyle; noteStyle: TerminalStyle; wrapped: boolean },
 ): ChatLines {
-  const { style, beside, wrapped } = at
   if (chatEvent.type === 'message') {
     const { agent, text, error, artifacts } = chatEvent
-    const messages = text.trim() === '' ? [] : speechLines(agent, text, { style, wrapped, textStyle: 'cyan' })
-    const wrote = artifacts.length > 0 ? [renderLine(beside, [['dim', `  ${artifacts.join(', ')}`]])] : []
+    const messages =
+      text.trim() === '' ? [] : speechLines(agent, text, { style: messageStyle, wrapped, textStyle: 'cyan' })
+    const written = artifacts.length > 0 ? [renderLine(noteStyle, [['dim', `  ${artifacts.join(', ')}`]])] : []
     const failed =
       error === undefined
         ? []
-        : [renderLine(beside, [['red', `  ${toTerminalLine(agent)} failed: ${toTerminalLine(error)}`]])]
-    return { messages, notes: [...wrote, ...failed] }
+        : [renderLine(noteStyle, [['red', `  ${toTerminalLine(agent)} failed: ${toTerminalLine(error)}`]])]
+    return { messages, notes: [...written, ...failed] }
   }
-  return { messages: [], notes: noteLines(chatEvent, beside) }
+  return { messages: [], notes: noteLines(chatEvent, noteStyle) }
 }
 
-/** A speaker and the words, as many lines as they take. */
+/** A message with its speaker. */
 export function speechLines(
-  who: string,
+  speaker: string,
   text: string,
   { style, wrapped, textStyle }: { style: TerminalStyle; wrapped: boolean; textStyle: 'cyan' | 'green' },
 ): string[] {
-  const name = `${toTerminalLine(who)}: `
-  const words = `${name}${stripControlCharacters(text).trim()}`
-  const lines = words.split('\n').map((each, index) => (index === 0 || each === '' ? each : `  ${each}`))
-  const fitting = wrapped ? lines.flatMap((each) => wrapText(each, style.width, 2)) : lines
-  return fitting.map((each, index) =>
+  const name = `${toTerminalLine(speaker)}: `
+  const message = `${name}${stripControlCharacters(text).trim()}`
+  const lines = message.split('\n').map((each, index) => (index === 0 || each === '' ? each : `  ${each}`))
+  const fitted = wrapped ? lines.flatMap((each) => wrapText(each, style.width, 2)) : lines
+  return fitted.map((each, index) =>
     index === 0 && each.startsWith(name) ? style.paint(textStyle, name) + each.slice(name.length) : each,
   )
 }
@@ -65,7 +64,7 @@ function noteLines(chatEvent: Exclude<ChatEvent, { type: 'message' }>, style: Te
       return [renderLine(style, [['dim', `  ${toTerminalLine(chatEvent.agent)} …`]])]
     case 'group': {
       const { group, members, kind } = chatEvent
-      const how = kind === 'parallel' ? 'at once' : 'for one answer'
+      const how = kind === 'parallel' ? 'in parallel' : 'by consensus'
       return [
         renderLine(style, [['dim', `  ${toTerminalLine(group)}: ${members.map(toTerminalLine).join(', ')} ${how}`]]),
       ]
@@ -74,16 +73,16 @@ function noteLines(chatEvent: Exclude<ChatEvent, { type: 'message' }>, style: Te
       return warningLines(`${loopLabel(chatEvent.kind)}: ${chatEvent.message}`, style)
     case 'compress': {
       const { messages, error } = chatEvent
-      const words =
-        error === undefined ? `${messages} older messages are summed up` : `no summary: ${toTerminalLine(error)}`
-      return [renderLine(style, [['dim', `  ${words}`]])]
+      const text =
+        error === undefined ? `summarised ${messages} older messages` : `summary failed: ${toTerminalLine(error)}`
+      return [renderLine(style, [['dim', `  ${text}`]])]
     }
     case 'steered': {
       const { action, by, accepted, reason } = chatEvent
-      const words = `${by === 'user' ? '' : `${by}: `}${formatSteerAction(action)}`
+      const text = `${by === 'user' ? '' : `${by}: `}${formatSteerAction(action)}`
       return accepted
-        ? [renderLine(style, [['dim', `  taken: ${toTerminalLine(words)}`]])]
-        : warningLines(`not taken: ${words}: ${reason}`, style)
+        ? [renderLine(style, [['dim', `  applied: ${toTerminalLine(text)}`]])]
+        : warningLines(`rejected: ${text}: ${reason}`, style)
     }
     case 'tool':
       return toolLines(chatEvent, style)
@@ -105,20 +104,20 @@ function noteLines(chatEvent: Exclude<ChatEvent, { type: 'message' }>, style: Te
 
 function handoffLines(handoff: Extract<ChatEvent, { type: 'handoff' }>, style: TerminalStyle): string[] {
   const { from, to, by, reason, problems, within } = handoff
-  const beside = problems.flatMap((problem) => warningLines(problem, style))
-  // That the user's own words reach whoever had returned goes without saying, and so does the end of the work.
-  if (from === 'user' && by === 'after_work') return beside
-  const ends = by === 'after_work' && (to === null || to === 'user')
-  const whom = toTerminalLine(recipientLabel(to, within !== undefined))
-  const words = `  → ${whom}${ends ? '' : `  ${toTerminalLine(briefReason(reason))}`}`
-  if (displayWidth(words) > style.width)
-    return [...wrapText(words, style.width, 4).map((text) => style.paint('dim', text)), ...beside]
+  const warnings = problems.flatMap((problem) => warningLines(problem, style))
+  // The user's reply to the agent that returned, and the end of the work, need no reason.
+  if (from === 'user' && by === 'after_work') return warnings
+  const isEnd = by === 'after_work' && (to === null || to === 'user')
+  const recipient = toTerminalLine(recipientLabel(to, within !== undefined))
+  const text = `  → ${recipient}${isEnd ? '' : `  ${toTerminalLine(briefReason(reason))}`}`
+  if (displayWidth(text) > style.width)
+    return [...wrapText(text, style.width, 4).map((line) => style.paint('dim', line)), ...warnings]
   const spans: TextSpan[] = [
     ['dim', '  → '],
-    ['bold', whom],
-    ['dim', words.slice(4 + whom.length)],
+    ['bold', recipient],
+    ['dim', text.slice(4 + recipient.length)],
   ]
-  return [renderLine(style, spans), ...beside]
+  return [renderLine(style, spans), ...warnings]
 }
 
 function toolLines(
@@ -142,21 +141,17 @@ function questionLines(question: OpenQuestion, style: TerminalStyle): string[] {
     )
     return [`${style.paint('yellow', '?')}${first.slice(1)}`, ...rest]
   }
-  const head = as === undefined ? '' : `you answer as ${toTerminalLine(as)}: `
+  const prefix = as === undefined ? '' : `you answer as ${toTerminalLine(as)}: `
   const [first = '', ...rest] = wrapText(
-    `  ${head}${stripControlCharacters(text.slice(0, 4000)).trim()}`,
+    `  ${prefix}${stripControlCharacters(text.slice(0, 4000)).trim()}`,
     style.width,
     2,
   )
-  const choice = answers.length > 0 ? wrapText(`  ${answers.map(toTerminalLine).join(' · ')}`, style.width, 2) : []
-  return [
-    `${style.paint('yellow', '?')}${first.slice(1)}`,
-    ...rest,
-    ...choice.map((words) => style.paint('dim', words)),
-  ]
+  const choices = answers.length > 0 ? wrapText(`  ${answers.map(toTerminalLine).join(' · ')}`, style.width, 2) : []
+  return [`${style.paint('yellow', '?')}${first.slice(1)}`, ...rest, ...choices.map((line) => style.paint('dim', line))]
 }
 
-/** What of it is told where only what matters is: questions, and what went wrong. */
+/** Whether the event is shown despite `--quiet`: questions and errors. */
 export function isUrgent(chatEvent: ChatEvent): boolean {
   if (chatEvent.type === 'message') return chatEvent.error !== undefined
   if (chatEvent.type === 'end') return chatEvent.error !== null
@@ -169,20 +164,22 @@ function endLines(
   style: TerminalStyle,
 ): string[] {
   const inner: TerminalStyle = { width: style.width - 2, paint: style.paint }
-  const way = routeLines(route, inner).map((words) => `  ${words}`)
-  if (status === 'completed') return way
-  const why = error ? errorLines(withChatHint(error, run_id), style) : [renderLine(style, [['yellow', `  ${status}`]])]
-  // With the same limit it would fail again.
-  const again = status === 'failed' && error?.code !== 'limit_reached'
-  return [...why, ...way, ...(again ? [renderLine(style, [['dim', '  /retry tries again from there']])] : [])]
+  const routeSection = routeLines(route, inner).map((line) => `  ${line}`)
+  if (status === 'completed') return routeSection
+  const cause = error
+    ? errorLines(withChatHint(error, run_id), style)
+    : [renderLine(style, [['yellow', `  ${status}`]])]
+  // A retry with the same limit would fail again.
+  const canRetry = status === 'failed' && error?.code !== 'limit_reached'
+  return [...cause, ...routeSection, ...(canRetry ? [renderLine(style, [['dim', '  /retry resumes the run']])] : [])]
 }
 
-/** Hints are written for commands; who talks wants to go on talking. */
+/** Replaces `troupe resume` in hints by the chat equivalent. */
 function withChatHint(error: ErrorRecord, run_id: string): ErrorRecord {
   const { hint, ...rest } = withRunId(error, run_id)
   return { ...rest, hint: hint.replaceAll(`troupe resume ${run_id}`, `troupe chat --resume ${run_id} --retry`) }
 }
 
 function warningLines(text: string, style: TerminalStyle): string[] {
-  return wrapText(`  ${toTerminalLine(text)}`, style.width, 4).map((words) => style.paint('yellow', words))
+  return wrapText(`  ${toTerminalLine(text)}`, style.width, 4).map((line) => style.paint('yellow', line))
 }

@@ -9,30 +9,35 @@ import { textFrom } from '../../../kernel/model.ts'
 import type { ChatEvent } from '../../../views/chat-event.ts'
 import { Conversation } from './conversation.ts'
 
-interface Scene {
+interface ConversationFixture {
   conversation: Conversation
-  told: ChatEvent[]
-  /** What was told, in short. */
+  chatEvents: ChatEvent[]
+  /** One short line per event. */
   lines(): string[]
   requests: ModelRequest[]
 }
 
-async function scene(
+async function createConversation(
   team: TeamInput,
-  play: (request: ModelRequest) => ModelReply | Promise<ModelReply>,
-): Promise<Scene> {
-  const model = functionModel(play)
+  respond: (request: ModelRequest) => ModelReply | Promise<ModelReply>,
+): Promise<ConversationFixture> {
+  const model = functionModel(respond)
   const troupe = await createTroupe({ store: 'memory', model, embedder: false })
   onTestFinished(() => troupe.close())
-  const told: ChatEvent[] = []
+  const chatEvents: ChatEvent[] = []
   const conversation = new Conversation(troupe, {
     ...{ team: teamSchema.parse(team), variables: {}, model: undefined, limits: {} },
-    ...{ onEvent: (chatEvent) => void told.push(chatEvent), onDelta: () => {}, onActivity: () => {}, onIdle: () => {} },
+    ...{
+      onEvent: (chatEvent) => void chatEvents.push(chatEvent),
+      onDelta: () => {},
+      onActivity: () => {},
+      onIdle: () => {},
+    },
   })
-  return { conversation, told, lines: () => told.flatMap(brief), requests: model.requests }
+  return { conversation, chatEvents, lines: () => chatEvents.flatMap(summarise), requests: model.requests }
 }
 
-function brief(chatEvent: ChatEvent): string[] {
+function summarise(chatEvent: ChatEvent): string[] {
   if (chatEvent.type === 'message') return [`${chatEvent.agent}: ${chatEvent.text}`]
   if (chatEvent.type === 'handoff') return [`${chatEvent.from} → ${chatEvent.to}`]
   if (chatEvent.type === 'question') return [`? ${chatEvent.kind}`]
@@ -47,15 +52,15 @@ const pair: TeamInput = {
   context_variables: { words: 0 },
 }
 
-const answers: Record<string, string> = {
+const scriptedResponses: Record<string, string> = {
   writer: JSON.stringify({ response: 'A draft.', verdicts: [], variables: [{ name: 'words', value: 5 }], next: null }),
   reviewer: 'Fine.',
 }
-const reciting = ({ session: { agent } }: ModelRequest) => ({ text: answers[agent] ?? '' })
+const scriptedResponse = ({ session: { agent } }: ModelRequest) => ({ text: scriptedResponses[agent] ?? '' })
 
-describe('a conversation', () => {
-  test('CH1 tells who speaks and where the work goes, each thing once', async () => {
-    const { conversation, lines } = await scene(pair, reciting)
+describe('conversation', () => {
+  test('CH1 messages and handoffs are reported once each', async () => {
+    const { conversation, lines } = await createConversation(pair, scriptedResponse)
     await conversation.start('Write.')
     await conversation.whenIdle()
     const first = ['writer: A draft.', 'writer → reviewer', 'reviewer: Fine.', 'reviewer → user', '? reply']
@@ -69,8 +74,8 @@ describe('a conversation', () => {
     expect(conversation.isOpen).toBe(true)
   })
 
-  test('CH3 knows the variables that agents and people set', async () => {
-    const { conversation } = await scene(pair, reciting)
+  test('CH3 the transcript has the variables set by agents and users', async () => {
+    const { conversation } = await createConversation(pair, scriptedResponse)
     await conversation.start('Write.')
     await conversation.whenIdle()
     expect(conversation.transcript.variables).toEqual({ words: 5 })
@@ -81,18 +86,18 @@ describe('a conversation', () => {
     expect(conversation.transcript.variables).toEqual({ words: 1 })
   })
 
-  test('CH2 what is said while agents work is read before the next turn', async () => {
+  test('CH2 a message sent while agents run is delivered before the next turn', async () => {
     const { promise, resolve } = Promise.withResolvers<void>()
-    const begun = Promise.withResolvers<void>()
-    const { conversation, lines, requests } = await scene(pair, async (request) => {
+    const started = Promise.withResolvers<void>()
+    const { conversation, lines, requests } = await createConversation(pair, async (request) => {
       if (request.session.agent === 'writer') {
-        begun.resolve()
+        started.resolve()
         await promise
       }
-      return reciting(request)
+      return scriptedResponse(request)
     })
     await conversation.start('Write.')
-    await begun.promise
+    await started.promise
     expect(conversation.isBusy).toBe(true)
     await conversation.steer({ do: 'say', text: 'Mind the tone.' })
     resolve()
@@ -102,21 +107,20 @@ describe('a conversation', () => {
     expect(read.some((text) => text.includes('Mind the tone.'))).toBe(true)
   })
 
-  test('CH2 a question is answered once, even before the run has taken the answer', async () => {
-    const { conversation } = await scene(pair, reciting)
+  test('CH2 an answered question is closed before the run has processed the answer', async () => {
+    const { conversation } = await createConversation(pair, scriptedResponse)
     await conversation.start('Write.')
     await conversation.whenIdle()
     const [question] = conversation.questions
-    const answering = conversation.answer(question?.gate_id ?? '', 'Again.')
-    await answering
+    await conversation.answer(question?.gate_id ?? '', 'Again.')
     expect(conversation.questions).toEqual([])
     await conversation.whenIdle()
     expect(conversation.questions).toMatchObject([{ kind: 'reply' }])
   })
 
-  test('CH3 what agents write is known with its version, and who wrote it', async () => {
+  test('CH3 the transcript has the artifacts with version and author', async () => {
     const team: TeamInput = { name: 'T', agents: [{ name: 'writer', tools: ['ArtifactWrite'] }] }
-    const { conversation, told } = await scene(team, ({ session: { turn } }) =>
+    const { conversation, chatEvents } = await createConversation(team, ({ session: { turn } }) =>
       turn === 1
         ? { calls: [{ name: 'ArtifactWrite', input: { name: 'draft', content: 'Hello.' } }] }
         : { text: 'Written.' },
@@ -124,23 +128,25 @@ describe('a conversation', () => {
     await conversation.start('Write.')
     await conversation.whenIdle()
     expect(conversation.transcript.artifacts).toMatchObject([{ name: 'draft', version: 1, by: 'writer' }])
-    expect(told).toContainEqual({ type: 'artifact', artifact: 'draft@1', by: 'writer' })
-    expect(told).toContainEqual(expect.objectContaining({ type: 'message', text: 'Written.', artifacts: ['draft@1'] }))
+    expect(chatEvents).toContainEqual({ type: 'artifact', artifact: 'draft@1', by: 'writer' })
+    expect(chatEvents).toContainEqual(
+      expect.objectContaining({ type: 'message', text: 'Written.', artifacts: ['draft@1'] }),
+    )
   })
 
-  test('CH15 what was said during the last turn is the answer when the team returns', async () => {
+  test('CH15 a message sent during the last turn scriptedResponses the team when it returns to the user', async () => {
     const { promise, resolve } = Promise.withResolvers<void>()
-    const begun = Promise.withResolvers<void>()
+    const started = Promise.withResolvers<void>()
     let turns = 0
-    const { conversation, lines, requests } = await scene(pair, async (request) => {
+    const { conversation, lines, requests } = await createConversation(pair, async (request) => {
       if (request.session.agent === 'reviewer' && turns++ === 0) {
-        begun.resolve()
+        started.resolve()
         await promise
       }
-      return reciting(request)
+      return scriptedResponse(request)
     })
     await conversation.start('Write.')
-    await begun.promise
+    await started.promise
     await conversation.steer({ do: 'say', text: 'And a title.' })
     await conversation.steer({ do: 'pause' })
     resolve()
@@ -159,8 +165,11 @@ describe('a conversation', () => {
     ).toContain('And a title.')
   })
 
-  test('CH12 goes on after its run has ended: the next one knows what was said, unless it is forgotten', async () => {
-    const { conversation, lines, requests } = await scene({ ...pair, after_work_behavior: 'terminate' }, reciting)
+  test('CH12 the next run after an ended one receives the previous messages, unless the conversation was cleared', async () => {
+    const { conversation, lines, requests } = await createConversation(
+      { ...pair, after_work_behavior: 'terminate' },
+      scriptedResponse,
+    )
     await conversation.start('Write of cats.')
     await conversation.whenIdle()
     expect(conversation.isOpen).toBe(false)
@@ -169,22 +178,22 @@ describe('a conversation', () => {
     await conversation.start('Shorter.')
     await conversation.whenIdle()
     expect(conversation.run_id).not.toBe(first)
-    const heard = (request: ModelRequest | undefined) =>
+    const messageText = (request: ModelRequest | undefined) =>
       (request?.messages ?? []).map((message) => textFrom(message)).join('\n')
-    expect(heard(requests[2])).toContain('Write of cats.')
-    expect(heard(requests[2])).toContain('A draft.')
+    expect(messageText(requests[2])).toContain('Write of cats.')
+    expect(messageText(requests[2])).toContain('A draft.')
     conversation.clear()
     await conversation.start('Of dogs.')
     await conversation.whenIdle()
-    expect(heard(requests[4])).not.toContain('cats')
+    expect(messageText(requests[4])).not.toContain('cats')
   })
 
-  test('CH14 a turn that failed is tried again, and nothing before it', async () => {
+  test('CH14 a retry repeats the failed turn and nothing before it', async () => {
     let times = 0
-    const outOfOrder = new TroupeError('model_failed', 'out of order', { retry: false })
-    const { conversation, lines } = await scene(pair, (request) => {
-      if (request.session.agent === 'reviewer' && times++ === 0) throw outOfOrder
-      return reciting(request)
+    const modelError = new TroupeError('model_failed', 'out of order', { retry: false })
+    const { conversation, lines } = await createConversation(pair, (request) => {
+      if (request.session.agent === 'reviewer' && times++ === 0) throw modelError
+      return scriptedResponse(request)
     })
     await conversation.start('Write.')
     await conversation.whenIdle()
@@ -195,23 +204,23 @@ describe('a conversation', () => {
     expect(lines().slice(-3)).toEqual(['reviewer: Fine.', 'reviewer → user', '? reply'])
   })
 
-  test('CH8 a run that is taken up brings its questions, its variables and what was said', async () => {
-    const { conversation, told } = await scene(pair, reciting)
+  test('CH8 a resumed run has its questions, variables and messages', async () => {
+    const { conversation, chatEvents } = await createConversation(pair, scriptedResponse)
     await conversation.start('Write.')
     await conversation.whenIdle()
-    const again = new Conversation(conversation.troupe, conversation.context)
-    const before = told.length
+    const resumed = new Conversation(conversation.troupe, conversation.context)
+    const before = chatEvents.length
     const row = await conversation.troupe.store.run(conversation.run_id ?? '')
     if (!row) throw new Error('no such run')
-    const past = await again.attach(row)
-    expect(told).toHaveLength(before)
-    expect(past.flatMap(brief)).toEqual(told.slice(0, before).flatMap(brief))
-    expect(again.transcript.variables).toEqual({ words: 5 })
-    expect(again.questions).toMatchObject([{ kind: 'reply', question: 'Fine.' }])
-    expect(again.transcript.messages.map(({ from }) => from)).toEqual(['user', 'writer', 'reviewer'])
+    const past = await resumed.attach(row)
+    expect(chatEvents).toHaveLength(before)
+    expect(past.flatMap(summarise)).toEqual(chatEvents.slice(0, before).flatMap(summarise))
+    expect(resumed.transcript.variables).toEqual({ words: 5 })
+    expect(resumed.questions).toMatchObject([{ kind: 'reply', question: 'Fine.' }])
+    expect(resumed.transcript.messages.map(({ from }) => from)).toEqual(['user', 'writer', 'reviewer'])
   })
 
-  test('CH1 a member that is a team speaks through its own, and a group with one voice', async () => {
+  test('CH1 a nested team reports its own members, and a consensus group one message', async () => {
     const inner: TeamInput = { name: 'Inner', agents: [{ name: 'finder' }] }
     const nested: TeamInput = {
       name: 'Outer',
@@ -221,7 +230,7 @@ describe('a conversation', () => {
       after_work_behavior: 'terminate',
     }
     const vote = JSON.stringify({ response: 'Yes', recommendation: 'Yes', confidence: 1, concerns: [] })
-    const { conversation, lines } = await scene(nested, ({ session: { agent } }) => ({
+    const { conversation, lines } = await createConversation(nested, ({ session: { agent } }) => ({
       text: agent === 'finder' ? 'Found.' : vote,
     }))
     await conversation.start('Find out.')

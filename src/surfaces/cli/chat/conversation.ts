@@ -10,32 +10,30 @@ import type { Transcript } from '../../../views/transcript.ts'
 import { newTranscript, reduceTranscript } from '../../../views/transcript.ts'
 
 /*
- * Talking with a team: one run after the other.
- * 1. Every event is told once, however often the run parks and goes on.
- * 2. A question that was answered is not open any more, even before the run has taken the answer.
- * 3. A conversation goes on after its run has ended: the next run is given what was said.
- * 4. What other processes do with the run is known before a line is taken.
+ * A conversation with a team: a sequence of runs.
+ * 1. Every event is reported once, however often the run waits and resumes.
+ * 2. An answered question is closed at once, before the run has processed the answer.
+ * 3. After a run has ended, the next message starts another run with the previous messages as context.
+ * 4. Events of other processes are read before a line is handled.
  */
 
 export interface ConversationContext {
-  /** Whom runs that are started from here are of. */
+  /** Team, variables, model and limits of runs started from here. */
   team: Team
-  /** Values for variables of the team, for runs that are started from here. */
   variables: Record<string, VariableValue>
   model: string | undefined
-  /** Limits that were asked for. */
   limits: Partial<Limits>
-  /** Those of the run that was taken up, for what nobody asked for. */
-  inherited?: Limits
+  /** Limits of the resumed run; `limits` override them. */
+  inheritedLimits?: Limits
   onEvent(chatEvent: ChatEvent): void
   onDelta(delta: Delta): void
-  /** Something happened, whether it is told or not: who is at work may have changed. */
+  /** Any event, including those without a chat event: the active agents may have changed. */
   onActivity(): void
-  /** The run stands still: it waits, has ended, or could not go on. */
+  /** The run waits, has ended, or could not continue. */
   onIdle(): void
 }
 
-/** How much of an earlier run the next one is given. */
+/** Messages of the previous run that the next one receives. */
 const MESSAGES_CARRIED = 20
 
 export class Conversation {
@@ -43,74 +41,74 @@ export class Conversation {
   readonly context: ConversationContext
   transcript: Transcript = newTranscript()
   run_id: string | undefined
-  /** How the run stood when it last came to rest. */
+  /** Result when the run last became idle. */
   result: RunResult | undefined
-  /** Another process works on the run, as far as was last seen. */
+  /** Whether another process was running it at the last poll. */
   inOtherProcess = false
   readonly #answered = new Set<string>()
-  #told = 0
+  #lastSeq = 0
   #followers = 0
   #following: Promise<void> = Promise.resolve()
-  #before: Transcript['messages'] = []
-  #catching: Promise<void> | undefined
+  #earlierMessages: Transcript['messages'] = []
+  #pendingCatchUp: Promise<void> | undefined
 
   constructor(troupe: Troupe, context: ConversationContext) {
     this.troupe = troupe
     this.context = context
   }
 
-  /** Agents are at work. */
+  /** Whether agents are running in this process. */
   get isBusy(): boolean {
     return this.#followers > 0
   }
 
-  /** What the run waits for, the oldest first. */
+  /** Open questions, oldest first. */
   get questions(): OpenQuestion[] {
-    // One that is cancelled leaves its questions open in the journal.
+    // A cancelled run leaves its gates open in the journal.
     if (!this.isOpen) return []
     return [...this.transcript.questions.values()].filter(({ gate_id }) => !this.#answered.has(gate_id))
   }
 
-  /** Whether the run can be spoken to; if not, the next message starts another. */
+  /** Whether the run accepts messages; otherwise the next message starts another run. */
   get isOpen(): boolean {
     const status = this.result?.status
     return this.run_id !== undefined && status !== 'completed' && status !== 'cancelled' && status !== 'failed'
   }
 
-  /** What a line would be taken for; when that changes, one that was typed before may mean something else. */
+  /** Identifies how the next line would be interpreted; used to detect stale input. */
   get inputState(): string {
     return `${this.run_id} ${this.isOpen} ${this.questions[0]?.gate_id}`
   }
 
-  /** Resolves when nobody works any more. */
+  /** Resolves when no agent is running. */
   async whenIdle(): Promise<void> {
     while (this.isBusy) await this.#following
   }
 
   async start(message: string): Promise<void> {
-    const { team, variables, model, inherited } = this.context
-    const limits = { ...inherited, ...this.context.limits }
-    if (this.run_id !== undefined) this.#turnOver()
-    const before = this.#before.slice(-MESSAGES_CARRIED)
+    const { team, variables, model, inheritedLimits } = this.context
+    const limits = { ...inheritedLimits, ...this.context.limits }
+    if (this.run_id !== undefined) this.#startNextRun()
+    const before = this.#earlierMessages.slice(-MESSAGES_CARRIED)
     const input = { team, message, variables, ...(before.length > 0 ? { before } : undefined) }
     const handle = await this.troupe.stream('team', input, { limits, ...(model ? { model } : undefined) })
     this.run_id = handle.run_id
     this.#follow(handle)
   }
 
-  /** Forgets what was said; the run is left as it is. */
+  /** Starts over without earlier messages; the run is kept. */
   clear(): void {
-    this.#turnOver()
-    this.#before = []
+    this.#startNextRun()
+    this.#earlierMessages = []
   }
 
-  #turnOver(): void {
-    this.#before = this.transcript.messages
+  #startNextRun(): void {
+    this.#earlierMessages = this.transcript.messages
     this.transcript = newTranscript()
     this.run_id = undefined
     this.result = undefined
     this.inOtherProcess = false
-    this.#told = 0
+    this.#lastSeq = 0
   }
 
   async answer(gate_id: string, answer: unknown): Promise<void> {
@@ -119,17 +117,17 @@ export class Conversation {
     this.#follow(handle)
   }
 
-  /** Asks something of the team; true when that is what it waited for. */
+  /** Sends a steer action; true when it answers an open question. */
   async steer(action: SteerAction): Promise<boolean> {
     if (this.run_id === undefined) return false
     const handle = await this.troupe.steer(this.run_id, action)
-    const waited = this.questions.find(({ takes }) => takes?.includes(action.do))
-    if (waited) this.#answered.add(waited.gate_id)
+    const answered = this.questions.find(({ takes }) => takes?.includes(action.do))
+    if (answered) this.#answered.add(answered.gate_id)
     this.#follow(handle)
-    return waited !== undefined
+    return answered !== undefined
   }
 
-  /** Ends the team: as its user where it waits for one, else whatever it does. */
+  /** Ends the team: answers an open reply gate with `stop`, otherwise cancels the run. */
   async end(): Promise<void> {
     if (this.run_id === undefined) return
     const reply = this.questions.find(({ kind }) => kind === 'reply')
@@ -142,24 +140,29 @@ export class Conversation {
   }
 
   /**
-   * Takes up a run: what happened before is known, and not told again. Returns what is left to be told of it. One that broke
-   * off goes on; one that failed is only tried again when that is asked for, because it may be paid for once more.
+   * Attaches to an existing run and returns its past chat events without reporting them. An interrupted run resumes; a
+   * failed run is retried only on request, because a retry may cost money.
    */
-  async attach(row: RunRow, again = false): Promise<ChatEvent[]> {
+  async attach(row: RunRow, retryFailed = false): Promise<ChatEvent[]> {
     this.run_id = row.run_id
     const past = await this.troupe.events(row.run_id)
-    const told = past.flatMap((event) => reduceTranscript(this.transcript, event))
-    this.#told = past.at(-1)?.seq ?? 0
-    const raised = row.status === 'waiting' && Object.keys(this.context.limits).length > 0
-    if (row.status === 'pending' || row.status === 'running' || raised || (again && row.status === 'failed')) {
+    const pastChatEvents = past.flatMap((event) => reduceTranscript(this.transcript, event))
+    this.#lastSeq = past.at(-1)?.seq ?? 0
+    const hasNewLimits = row.status === 'waiting' && Object.keys(this.context.limits).length > 0
+    if (
+      row.status === 'pending' ||
+      row.status === 'running' ||
+      hasNewLimits ||
+      (retryFailed && row.status === 'failed')
+    ) {
       await this.retry()
-      if (raised) await this.whenIdle()
+      if (hasNewLimits) await this.whenIdle()
     } else this.result = await this.troupe.result(row.run_id)
     inheritOptions(this.context, past)
-    return row.status === 'failed' ? [...told, ...this.#ending()] : told
+    return row.status === 'failed' ? [...pastChatEvents, ...this.#endEvents()] : pastChatEvents
   }
 
-  /** Goes on with a run that broke off or failed; what failed is tried again. */
+  /** Resumes an interrupted or failed run. */
   async retry(): Promise<void> {
     if (this.run_id === undefined) return
     const handle = await this.troupe.resume(this.run_id, { limits: this.context.limits })
@@ -167,30 +170,30 @@ export class Conversation {
     this.#follow(handle)
   }
 
-  /** Takes in what other processes have done with the run while nobody was at work here. */
+  /** Reads events that other processes appended while no agent was running here. */
   catchUp(): Promise<void> {
-    // Two at once would tell the end twice.
-    this.#catching ??= this.#catchUp().finally(() => {
-      this.#catching = undefined
+    // Concurrent calls would report the end twice.
+    this.#pendingCatchUp ??= this.#catchUp().finally(() => {
+      this.#pendingCatchUp = undefined
     })
-    return this.#catching
+    return this.#pendingCatchUp
   }
 
   async #catchUp(): Promise<void> {
     const { run_id, troupe } = this
-    const moot = () => this.run_id !== run_id || this.isBusy
+    const isObsolete = () => this.run_id !== run_id || this.isBusy
     if (run_id === undefined || this.isBusy) return
     const row = await troupe.store.run(run_id)
-    if (!row || moot()) return
-    const elsewhere = troupe.isRunning(row)
-    if (row.head <= this.#told && elsewhere === this.inOtherProcess) return
-    const events = await troupe.store.events(run_id, { after: this.#told })
+    if (!row || isObsolete()) return
+    const isRunningElsewhere = troupe.isRunning(row)
+    if (row.head <= this.#lastSeq && isRunningElsewhere === this.inOtherProcess) return
+    const events = await troupe.store.events(run_id, { after: this.#lastSeq })
     const result = await troupe.result(run_id)
-    if (moot()) return
-    this.inOtherProcess = elsewhere
+    if (isObsolete()) return
+    this.inOtherProcess = isRunningElsewhere
     this.result = result
-    for (const event of events) this.#take({ event })
-    if (!elsewhere) this.#rested()
+    for (const event of events) this.#handleItem({ event })
+    if (!isRunningElsewhere) this.#becomeIdle()
   }
 
   #follow(handle: RunHandle): void {
@@ -200,38 +203,38 @@ export class Conversation {
   }
 
   async #listen(handle: RunHandle, earlier: Promise<void>): Promise<void> {
-    // Two listeners at once would tell the words of an answer twice.
+    // Two listeners at once would report streamed text twice.
     handle.result.catch(() => {})
     await earlier
     try {
-      for await (const signal of handle) this.#take(signal)
+      for await (const item of handle) this.#handleItem(item)
       this.result = await handle.result
     } catch (thrown) {
       const { message } = toTroupeError(thrown)
       this.context.onEvent({ type: 'warning', agent: '', message })
     }
     this.#followers -= 1
-    if (this.#followers === 0) this.#rested()
+    if (this.#followers === 0) this.#becomeIdle()
   }
 
-  #take(signal: StreamItem): void {
-    if ('delta' in signal) {
-      this.context.onDelta(signal.delta)
+  #handleItem(item: StreamItem): void {
+    if ('delta' in item) {
+      this.context.onDelta(item.delta)
       return
     }
-    const { event } = signal
-    if (event.seq <= this.#told) return
-    this.#told = event.seq
+    const { event } = item
+    if (event.seq <= this.#lastSeq) return
+    this.#lastSeq = event.seq
     for (const chatEvent of reduceTranscript(this.transcript, event)) this.context.onEvent(chatEvent)
     this.context.onActivity()
   }
 
-  #rested(): void {
-    for (const chatEvent of this.#ending()) this.context.onEvent(chatEvent)
+  #becomeIdle(): void {
+    for (const chatEvent of this.#endEvents()) this.context.onEvent(chatEvent)
     this.context.onIdle()
   }
 
-  #ending(): ChatEvent[] {
+  #endEvents(): ChatEvent[] {
     const { result, transcript } = this
     if (!result || !['completed', 'failed', 'cancelled'].includes(result.status)) return []
     const { run_id, status, error } = result
@@ -239,10 +242,10 @@ export class Conversation {
   }
 }
 
-/** What the next run is not told otherwise is as it was in the one before. */
+/** The next run uses the model and limits of this one, unless others are given. */
 function inheritOptions(context: ConversationContext, past: readonly Event[]): void {
   for (const { type, data } of past) {
     if (type === 'run:start') context.model ??= data.model
-    if (type === 'run:start' || type === 'run:reopen') context.inherited = data.limits
+    if (type === 'run:start' || type === 'run:reopen') context.inheritedLimits = data.limits
   }
 }

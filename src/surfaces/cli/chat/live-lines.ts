@@ -8,21 +8,22 @@ import { partialResponseText } from './partial-response.ts'
 
 const MAX_LIVE_LINES = 6
 
-/** Who is at work, with what they have said so far; never more than a few lines. */
+/** The active agents with their streamed text, at most `MAX_LIVE_LINES` lines. */
 export function liveSpeechLines(
   transcript: Transcript,
-  words: ReadonlyMap<string, string>,
-  at: TerminalStyle,
+  streamedText: ReadonlyMap<string, string>,
+  terminalStyle: TerminalStyle,
 ): string[] {
-  const style = { width: at.width - 1, paint: at.paint }
-  const shown = activeSessions(transcript.run).map(({ session_id, key, agent }) => {
-    const said = isSpeechKey(key) ? partialResponseText(words.get(session_id) ?? '') : ''
+  // One column less: a full line would wrap and break the redraw.
+  const style = { width: terminalStyle.width - 1, paint: terminalStyle.paint }
+  const speeches = activeSessions(transcript.run).map(({ session_id, key, agent }) => {
+    const text = isSpeechKey(key) ? partialResponseText(streamedText.get(session_id) ?? '') : ''
     const name = nestedAgentName(transcript, key, agent)
-    return speechLines(name, said.trim() === '' ? '…' : said, { style, wrapped: true, textStyle: 'cyan' })
+    return speechLines(name, text.trim() === '' ? '…' : text, { style, wrapped: true, textStyle: 'cyan' })
   })
-  const each = Math.max(1, Math.floor(MAX_LIVE_LINES / Math.max(1, shown.length)))
-  return shown.slice(0, MAX_LIVE_LINES).flatMap(([first = '', ...rest]) => {
-    if (rest.length < each) return [first, ...rest]
-    return each < 3 ? [first] : [first, renderLine(style, [['dim', '  …']]), ...rest.slice(2 - each)]
+  const linesPerAgent = Math.max(1, Math.floor(MAX_LIVE_LINES / Math.max(1, speeches.length)))
+  return speeches.slice(0, MAX_LIVE_LINES).flatMap(([first = '', ...rest]) => {
+    if (rest.length < linesPerAgent) return [first, ...rest]
+    return linesPerAgent < 3 ? [first] : [first, renderLine(style, [['dim', '  …']]), ...rest.slice(2 - linesPerAgent)]
   })
 }

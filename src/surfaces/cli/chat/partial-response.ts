@@ -1,12 +1,9 @@
-/*
- * Agents of a team often answer with an object whose `response` is what they say. While it is written, only its beginning is
- * there: this reads what is said so far out of it.
- */
+/* Streams structured output: extracts the `response` text from an incomplete JSON object. */
 
 const FENCE = /^\s*(?:```(?:json)?\s*)?/
 const RESPONSE = /"response"\s*:\s*"/
 
-/** What an unfinished answer says; nothing as long as it has not come to that. */
+/** The `response` of an unfinished object, or plain text as it is; empty before the field has started. */
 export function partialResponseText(text: string): string {
   const plain = text.replace(FENCE, '')
   if (!plain.startsWith('{')) return text
@@ -17,16 +14,16 @@ export function partialResponseText(text: string): string {
 const ESCAPES: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '', b: '', f: '' }
 const PIECE = /\\u([0-9a-fA-F]{4})|\\(.)|([^"\\]+)/gsy
 
-/** The beginning of a JSON string, up to its end or to where it breaks off. */
+/** Decodes a JSON string up to its closing quote or the end of input. */
 function decodeJsonString(text: string): string {
-  let said = ''
+  let decoded = ''
   PIECE.lastIndex = 0
   for (let piece = PIECE.exec(text); piece; piece = PIECE.exec(text)) {
     const [, code, escaped, plain] = piece
-    if (plain !== undefined) said += plain
-    else if (code !== undefined) said += String.fromCharCode(Number.parseInt(code, 16))
-    else if (escaped !== undefined) said += ESCAPES[escaped] ?? escaped
+    if (plain !== undefined) decoded += plain
+    else if (code !== undefined) decoded += String.fromCharCode(Number.parseInt(code, 16))
+    else if (escaped !== undefined) decoded += ESCAPES[escaped] ?? escaped
   }
-  // Half a pair of surrogates: the other half is still to come.
-  return said.replace(/[\ud800-\udbff]$/, '')
+  // The second half of a surrogate pair has not arrived yet.
+  return decoded.replace(/[\ud800-\udbff]$/, '')
 }

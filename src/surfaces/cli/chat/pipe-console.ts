@@ -2,7 +2,7 @@ import type { Terminal } from '../terminal.ts'
 import { parseContinuation } from './bracketed-paste.ts'
 import type { ChatConsole } from './chat-console.ts'
 
-/** Plain lines, for pipes and for programs. */
+/** Plain output for pipes and `--json`. */
 export function createPipeConsole(terminal: Terminal): ChatConsole {
   return {
     print(lines) {
@@ -16,18 +16,18 @@ export function createPipeConsole(terminal: Terminal): ChatConsole {
   }
 }
 
-/** The lines of stdin, each when it is asked for, until nobody wants more. */
+/** The lines of stdin, read on demand (back-pressure), with trailing backslashes joined. */
 export async function* readStdinLines(signal: AbortSignal): AsyncGenerator<string, void> {
   const { createInterface } = await import('node:readline')
   const reader = createInterface({ input: process.stdin, terminal: false, signal })
   try {
-    let held = ''
+    let continued = ''
     for await (const text of reader) {
       const part = parseContinuation(text)
-      if (part === undefined) yield held + text
-      held = part === undefined ? '' : `${held}${part}\n`
+      if (part === undefined) yield continued + text
+      continued = part === undefined ? '' : `${continued}${part}\n`
     }
-    if (held !== '') yield held
+    if (continued !== '') yield continued
   } finally {
     reader.close()
   }

@@ -6,18 +6,17 @@ import { renderLine } from '../render/styled-line.ts'
 import { displayWidth, toTerminalLine, truncateToWidth, wrapText } from '../render/text-width.ts'
 import type { ChatController } from './chat-controller.ts'
 
-/** Who is there, and how to begin. */
 export function greetingLines({ name, agents, groups, form }: Team, style: TerminalStyle): string[] {
   const names = [...agents, ...(form?.roles ?? []), ...groups].map((each) => toTerminalLine(each.name))
   return [
     ...memberLines(toTerminalLine(name), names, style),
-    renderLine(style, [['dim', 'say what you want; /help lists what else you can do']]),
+    renderLine(style, [['dim', 'type a message; /help lists commands']]),
   ]
 }
 
 const NAMES_SHOWN = 12
 
-/** A team of sixty would fill the screen before anybody has said a word. */
+/** Lists at most `NAMES_SHOWN` members, so that a large team does not fill the screen. */
 function memberLines(team: string, names: readonly string[], style: TerminalStyle): string[] {
   const more = names.length > NAMES_SHOWN ? ` and ${names.length - NAMES_SHOWN} more: /who` : ''
   const members = names.length === 1 && names[0] === team ? '' : `  ${names.slice(0, NAMES_SHOWN).join(', ')}${more}`
@@ -28,13 +27,13 @@ function memberLines(team: string, names: readonly string[], style: TerminalStyl
 
 const EVENTS_SHOWN = 4
 
-/** The end of what was said before, so that whoever comes back knows where they were. */
-export function showRecap(talk: ChatController, { options }: Cli, past: readonly ChatEvent[]): void {
-  const { conversation } = talk
+/** Shows the last messages and the open questions of a resumed conversation. */
+export function showRecap(chat: ChatController, { options }: Cli, pastEvents: readonly ChatEvent[]): void {
+  const { conversation } = chat
   const { run_id = '', questions, context } = conversation
-  if (options.json) talk.show('resumed', { run_id, team: context.team.name }, [])
-  else talk.note(`${context.team.name} · ${run_id}`)
-  const shown = past.filter(({ type }) => type === 'message' || type === 'end')
-  for (const chatEvent of shown.slice(-EVENTS_SHOWN)) talk.showEvent(chatEvent)
-  for (const question of questions) talk.showEvent({ type: 'question', ...question })
+  if (options.json) chat.show('resumed', { run_id, team: context.team.name }, [])
+  else chat.note(`${context.team.name} · ${run_id}`)
+  const relevant = pastEvents.filter(({ type }) => type === 'message' || type === 'end')
+  for (const chatEvent of relevant.slice(-EVENTS_SHOWN)) chat.showEvent(chatEvent)
+  for (const question of questions) chat.showEvent({ type: 'question', ...question })
 }

@@ -9,18 +9,17 @@ import { ASCII_SYMBOLS, teamGraphLines, UNICODE_SYMBOLS } from '../render/team-g
 import { padToWidth, stripControlCharacters, toTerminalLine, wrapText } from '../render/text-width.ts'
 import type { Conversation } from './conversation.ts'
 
-/** What commands of a conversation work with. */
 export interface SlashContext {
   readonly conversation: Conversation
   readonly style: TerminalStyle
-  /** Lines for people, or one object for programs. */
+  /** Prints the lines, or one object with `--json`. */
   show(type: string, data: object, lines: readonly string[]): void
   note(text: string): void
-  /** Takes up what has changed on disk, before work goes on. */
+  /** Applies changed agent files. */
   reloadAgents(): Promise<void>
-  /** Begins anew, with the team as its file says it now. */
+  /** Starts a new conversation with the current team file. */
   startOver(): Promise<void>
-  leave(): void
+  quit(): void
 }
 
 interface SlashCommand {
@@ -30,63 +29,61 @@ interface SlashCommand {
 }
 
 export const SLASH_COMMANDS: Readonly<Record<string, SlashCommand>> = {
-  help: { description: 'this list', execute: showHelp },
-  who: { description: 'who is in the team, and who has spoken', execute: showMembers },
-  vars: { description: 'the variables and their values', execute: showVariables },
-  set: { argument: 'NAME=VALUE', description: 'give a variable another value', execute: setVariable },
+  help: { description: 'list commands', execute: showHelp },
+  who: { description: 'list members and their turns', execute: showMembers },
+  vars: { description: 'list variables', execute: showVariables },
+  set: { argument: 'NAME=VALUE', description: 'set a variable', execute: setVariable },
   next: {
     argument: 'AGENT',
-    description: 'choose who goes on',
-    execute: (to, agent) => steerTeam(to, { do: 'override', agent }),
+    description: 'choose the next agent',
+    execute: (chat, agent) => steerTeam(chat, { do: 'override', agent }),
   },
-  pause: { description: 'stop before the next turn', execute: (to) => steerTeam(to, { do: 'pause' }) },
-  step: { description: 'go on for one turn, then stop again', execute: (to) => steerTeam(to, { do: 'step' }) },
-  continue: { description: 'go on', execute: (to) => steerTeam(to, { do: 'continue' }) },
-  why: { description: 'why the work went where it last went', execute: explainHandoffs },
-  graph: { description: 'who hands to whom', execute: showGraph },
+  pause: { description: 'pause before the next turn', execute: (chat) => steerTeam(chat, { do: 'pause' }) },
+  step: { description: 'run one turn, then pause again', execute: (chat) => steerTeam(chat, { do: 'step' }) },
+  continue: { description: 'continue after a pause', execute: (chat) => steerTeam(chat, { do: 'continue' }) },
+  why: { description: 'explain the last handoff, rule by rule', execute: explainHandoffs },
+  graph: { description: 'draw agents and handoffs', execute: showGraph },
   artifacts: {
     argument: '[NAME]',
-    description: 'what was written; with a name, its newest version',
+    description: 'list artifacts; with a name, print its newest version',
     execute: showArtifacts,
   },
-  new: { description: 'begin anew, with the team file as it is now', execute: (to) => to.startOver() },
-  retry: { description: 'try again what failed', execute: retryRun },
-  end: { description: 'end the team; what was said stays', execute: endTeam },
-  quit: { description: 'leave; the conversation stays', execute: (to) => to.leave() },
+  new: { description: 'start a new conversation with the current team file', execute: (chat) => chat.startOver() },
+  retry: { description: 'retry a failed run', execute: retryRun },
+  end: { description: 'end the team; the journal is kept', execute: endTeam },
+  quit: { description: 'quit; the conversation is kept', execute: (chat) => chat.quit() },
 }
 
-/** Does what a line that begins with / asks for. */
 export async function runSlashCommand(chat: SlashContext, text: string): Promise<void> {
-  const [, word = '', rest = ''] = /^\/(\S*)\s*([\s\S]*)$/.exec(text) ?? []
-  const names = Object.keys(SLASH_COMMANDS)
-  const slash = Object.hasOwn(SLASH_COMMANDS, word) ? SLASH_COMMANDS[word] : undefined
-  if (!slash)
-    throw unknownNameError('invalid_input', {
-      kind: 'command',
-      name: `/${word}`,
-      known: names.map((name) => `/${name}`),
-    })
-  if (slash.argument && !slash.argument.startsWith('[') && rest.trim() === '') {
-    throw new TroupeError('invalid_input', `/${word} needs ${slash.argument}`, { hint: '/help says more' })
+  const [, name = '', rest = ''] = /^\/(\S*)\s*([\s\S]*)$/.exec(text) ?? []
+  const known = Object.keys(SLASH_COMMANDS).map((each) => `/${each}`)
+  const command = Object.hasOwn(SLASH_COMMANDS, name) ? SLASH_COMMANDS[name] : undefined
+  if (!command) throw unknownNameError('invalid_input', { kind: 'command', name: `/${name}`, known })
+  if (command.argument && !command.argument.startsWith('[') && rest.trim() === '') {
+    throw new TroupeError('invalid_input', `/${name} needs ${command.argument}`, { hint: '/help lists commands' })
   }
-  await slash.execute(chat, rest.trim())
+  await command.execute(chat, rest.trim())
 }
 
 function showHelp(chat: SlashContext): void {
   const { style } = chat
   const rows = Object.entries(SLASH_COMMANDS).map(([name, { argument = '', description }]) => ({
     name,
-    takes: argument,
-    about: description,
+    argument,
+    description,
   }))
-  const lines = rows.flatMap(({ name, takes, about }) => {
-    const [first = '', ...rest] = wrapText(padToWidth(`  /${`${name} ${takes}`.trim()}`, 20) + about, style.width, 20)
+  const lines = rows.flatMap(({ name, argument, description }) => {
+    const [first = '', ...rest] = wrapText(
+      padToWidth(`  /${`${name} ${argument}`.trim()}`, 20) + description,
+      style.width,
+      20,
+    )
     return [style.paint('bold', first.slice(0, 20)) + first.slice(20), ...rest]
   })
   chat.show('help', { commands: rows }, [
     ...lines,
     ...wrapText(
-      '  Everything else is said to the team: it answers what is asked, or is read before the next turn.',
+      '  Any other line is a message: it answers the open question, or is delivered before the next turn.',
       style.width,
       2,
     ),
@@ -97,23 +94,23 @@ function showMembers(chat: SlashContext): void {
   const { conversation, style } = chat
   const { team } = conversation.context
   const { run, turnCounts } = conversation.transcript
-  // Members of a group are on no route, and speak.
+  // Members of a group have turns, but are not on the route.
   const turns = (name: string) =>
     Math.max(run.team.route.filter((each) => each === name).length, turnCounts.get(name) ?? 0)
-  const speaking = conversation.isBusy ? run.team.route.at(-1) : undefined
-  const places = (team.form?.roles ?? []).map(({ name, role }) => ({ name, kind: 'agent', role }))
+  const activeAgent = conversation.isBusy ? run.team.route.at(-1) : undefined
+  const roles = (team.form?.roles ?? []).map(({ name, role }) => ({ name, kind: 'agent', role }))
   const groups = team.groups.map(({ name, kind, members }) => ({ name, kind, role: members.join(', ') }))
-  const members = [...team.agents, ...places, ...groups].map(({ name, kind, role = '' }) => {
-    return { name, kind, role, turns: turns(name), speaking: name === speaking }
+  const members = [...team.agents, ...roles, ...groups].map(({ name, kind, role = '' }) => {
+    return { name, kind, role, turns: turns(name), speaking: name === activeAgent }
   })
   const widest = Math.min(24, Math.max(...members.map(({ name }) => name.length)))
   const lines = members.map(({ name, kind, role, turns: count, speaking: now }) => {
-    const facts = [...(kind === 'agent' ? [] : [kind === 'human' ? 'a person' : kind]), role, `${count}×`]
-    const words = facts.filter((fact) => fact !== '').join(' · ')
+    const facts = [...(kind === 'agent' ? [] : [kind === 'human' ? 'human' : kind]), role, `${count}×`]
+    const details = facts.filter((fact) => fact !== '').join(' · ')
     return renderLine(style, [
       ['cyan', now ? '● ' : '  '],
       ['bold', padToWidth(name, widest)],
-      ['dim', `  ${toTerminalLine(words)}`],
+      ['dim', `  ${toTerminalLine(details)}`],
     ])
   })
   chat.show('who', { members }, lines)
@@ -128,17 +125,17 @@ function showVariables(chat: SlashContext): void {
   const lines = rows.map(([name, value]) =>
     renderLine(style, ['  ', ['bold', name], ` = ${toTerminalLine(JSON.stringify(value))}`]),
   )
-  chat.show('vars', { variables }, rows.length > 0 ? lines : ['  the team has no variables'])
+  chat.show('vars', { variables }, rows.length > 0 ? lines : ['  no variables'])
 }
 
 async function setVariable(chat: SlashContext, pair: string): Promise<void> {
   const { conversation } = chat
   if (!/^[^=]+=/.test(pair))
-    throw new TroupeError('invalid_input', '/set needs NAME=VALUE', { hint: '/vars lists them' })
+    throw new TroupeError('invalid_input', '/set needs NAME=VALUE', { hint: '/vars lists the variables' })
   const values = await parseTeamVariables(conversation.context.team, [pair])
   if (!conversation.isOpen) {
     Object.assign(conversation.context.variables, values)
-    chat.note('noted for the next conversation')
+    chat.note('recorded for the next conversation')
     return
   }
   for (const [name, value] of Object.entries(values)) await steerTeam(chat, { do: 'set', name, value })
@@ -147,14 +144,14 @@ async function setVariable(chat: SlashContext, pair: string): Promise<void> {
 async function steerTeam(chat: SlashContext, action: SteerAction): Promise<void> {
   const { conversation } = chat
   if (!conversation.isOpen) {
-    throw new TroupeError('invalid_input', 'no conversation is under way', { hint: 'say something first' })
+    throw new TroupeError('invalid_input', 'no run is open', { hint: 'send a message first' })
   }
-  const atWork = conversation.isBusy || conversation.inOtherProcess
-  if (!atWork) await chat.reloadAgents()
+  const isRunning = conversation.isBusy || conversation.inOtherProcess
+  if (!isRunning) await chat.reloadAgents()
   if (await conversation.steer(action)) return
-  const onlyReply = conversation.questions.every(({ kind }) => kind === 'reply')
-  const when = onlyReply ? 'with your next message' : 'when the team goes on'
-  chat.note(`noted: it is taken ${atWork ? 'before the next turn' : when}`)
+  const isOnlyReply = conversation.questions.every(({ kind }) => kind === 'reply')
+  const when = isOnlyReply ? 'with your next message' : 'when the team continues'
+  chat.note(`recorded: applied ${isRunning ? 'before the next turn' : when}`)
 }
 
 function explainHandoffs(chat: SlashContext): void {
@@ -164,16 +161,16 @@ function explainHandoffs(chat: SlashContext): void {
   })
   const lines = handoffs.flatMap(({ from, to, by, reason, rules }, index) => [
     ...(index === 0 ? [] : ['']),
-    renderLine(style, [['bold', `${toTerminalLine(from)} → ${toTerminalLine(to ?? 'nobody')}`]]),
+    renderLine(style, [['bold', `${toTerminalLine(from)} → ${toTerminalLine(to ?? 'the end')}`]]),
     ...explanationLines({ decision: { to, by }, rules, reason, open: [] }, style),
   ])
-  chat.show('why', { handoffs }, lines.length > 0 ? lines : ['  nobody has handed over yet'])
+  chat.show('why', { handoffs }, lines.length > 0 ? lines : ['  no handoff yet'])
 }
 
 function showGraph(chat: SlashContext): void {
   const { conversation, style } = chat
-  const drawn = buildTeamGraph(conversation.context.team)
-  chat.show('graph', { graph: drawn }, teamGraphLines(drawn, style, style.ascii ? ASCII_SYMBOLS : UNICODE_SYMBOLS))
+  const graph = buildTeamGraph(conversation.context.team)
+  chat.show('graph', { graph }, teamGraphLines(graph, style, style.ascii ? ASCII_SYMBOLS : UNICODE_SYMBOLS))
 }
 
 async function showArtifacts(chat: SlashContext, name: string): Promise<void> {
@@ -192,17 +189,17 @@ async function showArtifacts(chat: SlashContext, name: string): Promise<void> {
   const lines = rows.map(({ artifact, by }) =>
     renderLine(style, ['  ', ['bold', artifact], ['dim', `  by ${toTerminalLine(by)}`]]),
   )
-  chat.show('artifacts', { artifacts: rows }, rows.length > 0 ? lines : ['  nothing was written'])
+  chat.show('artifacts', { artifacts: rows }, rows.length > 0 ? lines : ['  no artifacts'])
 }
 
 async function retryRun(chat: SlashContext): Promise<void> {
   const { conversation } = chat
   const { status } = conversation.result ?? {}
   if (conversation.inOtherProcess) {
-    throw new TroupeError('run_busy', 'another process works on it', { hint: 'wait, or /end' })
+    throw new TroupeError('run_busy', '/retry: the run is running in another process', { hint: 'wait, or use /end' })
   }
   if (status !== 'failed' && status !== 'pending' && status !== 'running') {
-    throw new TroupeError('invalid_input', 'nothing has failed', { hint: 'say something to go on' })
+    throw new TroupeError('invalid_input', '/retry: the run has not failed', { hint: 'send a message to continue' })
   }
   await chat.reloadAgents()
   await conversation.retry()
@@ -211,7 +208,7 @@ async function retryRun(chat: SlashContext): Promise<void> {
 async function endTeam(chat: SlashContext): Promise<void> {
   const { conversation } = chat
   if (!conversation.isOpen) {
-    throw new TroupeError('invalid_input', 'no team is at work or waits', { hint: '/quit leaves' })
+    throw new TroupeError('invalid_input', '/end: no team is running or waiting', { hint: 'quit with /quit' })
   }
   await conversation.end()
 }

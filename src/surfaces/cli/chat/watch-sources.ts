@@ -5,49 +5,49 @@ import { agentSearchOptions } from '../agent-roster.ts'
 import type { Cli } from '../cli.ts'
 import { watchFile } from './watch-file.ts'
 
-/** Follows the files that a conversation rests on; what changed in them is taken up when it is asked for. */
+/** Watches the agent files and the team file of a conversation. */
 export interface SourceWatcher {
-  /** Names of agents that changed since this was last asked. */
+  /** Returns and clears the names of changed agents. */
   takeChangedAgents(): string[]
   close(): void
 }
 
 export interface SourceWatchHandlers {
-  /** Who is new or another than before, and who is there no more. */
-  agentsChanged(changed: readonly string[], gone: readonly string[]): void
-  /** A roster that cannot be read leaves the agents as they were. */
-  problem(message: string): void
-  teamChanged(): void
+  /** `changed` contains new and modified agents. */
+  onAgentsChange(changed: readonly string[], deleted: readonly string[]): void
+  /** The roster could not be read; the previous agents stay in use. */
+  onProblem(message: string): void
+  onTeamChange(): void
 }
 
 export async function watchSources(
   cli: Cli,
   file: string | undefined,
-  on: SourceWatchHandlers,
+  handlers: SourceWatchHandlers,
 ): Promise<SourceWatcher> {
   const { openLiveRoster } = await import('../../../formats/live-roster.ts')
-  let known: readonly Agent[] = []
+  let currentAgents: readonly Agent[] = []
   const changed = new Set<string>()
   const roster: LiveRoster = await openLiveRoster(agentSearchOptions(cli), {
     onReload(loaded) {
       if (loaded instanceof Error) {
-        on.problem(loaded.message)
+        handlers.onProblem(loaded.message)
         return
       }
-      const names = changedAgentNames(known, loaded.agents)
-      const there = byName(loaded.agents)
-      known = loaded.agents
+      const names = changedAgentNames(currentAgents, loaded.agents)
+      const byName = agentsByName(loaded.agents)
+      currentAgents = loaded.agents
       for (const name of names) changed.add(name)
-      const isThere = (name: string) => there.has(name)
+      const exists = (name: string) => byName.has(name)
       if (names.length > 0)
-        on.agentsChanged(
-          names.filter(isThere),
-          names.filter((name) => !isThere(name)),
+        handlers.onAgentsChange(
+          names.filter(exists),
+          names.filter((name) => !exists(name)),
         )
     },
   })
-  known = roster.loaded.agents
-  const team = file === undefined ? undefined : watchFile(file, on.teamChanged)
+  currentAgents = roster.loaded.agents
+  const team = file === undefined ? undefined : watchFile(file, handlers.onTeamChange)
   return {
     takeChangedAgents() {
       const names = [...changed]
@@ -61,14 +61,14 @@ export async function watchSources(
   }
 }
 
-/** Who is new, gone, or another than before. */
-function changedAgentNames(before: readonly Agent[], now: readonly Agent[]): string[] {
-  const [old, fresh] = [byName(before), byName(now)]
-  return [...new Set([...old.keys(), ...fresh.keys()])].filter(
-    (name) => !isDeepStrictEqual(old.get(name), fresh.get(name)),
+/** Names of added, deleted and modified agents. */
+function changedAgentNames(previous: readonly Agent[], current: readonly Agent[]): string[] {
+  const [before, after] = [agentsByName(previous), agentsByName(current)]
+  return [...new Set([...before.keys(), ...after.keys()])].filter(
+    (name) => !isDeepStrictEqual(before.get(name), after.get(name)),
   )
 }
 
-function byName(agents: readonly Agent[]): Map<string, Agent> {
+function agentsByName(agents: readonly Agent[]): Map<string, Agent> {
   return new Map(agents.map((agent) => [agent.name, agent]))
 }

@@ -8,22 +8,23 @@ import { printJson } from '../cli.ts'
 import { EXIT } from '../exit-code.ts'
 import { agentLines, agentProblemLines, rosterSummary } from '../render/agent-lines.ts'
 
-/** Who can be called, and what is wrong with the files that were read; `check` fails where something is broken. */
-export async function agentsCommand(cli: Cli<{ dir?: string }>, what: string | undefined): Promise<number> {
+/** Lists agents and problems in agent files; `check` lists only problems and fails on errors. */
+export async function agentsCommand(cli: Cli<{ dir?: string }>, subcommand: string | undefined): Promise<number> {
   const { terminal, options } = cli
-  if (what !== undefined && what !== 'check') throw unknownSubcommand(what)
+  if (subcommand !== undefined && subcommand !== 'check') throw unknownSubcommand(subcommand)
+  const isCheck = subcommand === 'check'
   const loaded = await loadAllAgents(cli, options.dir || undefined)
-  const broken = loaded.problems.some(({ level }) => level === 'error')
-  const code = what === 'check' && broken ? EXIT.failed : EXIT.done
+  const hasErrors = loaded.problems.some(({ level }) => level === 'error')
+  const code = isCheck && hasErrors ? EXIT.failed : EXIT.done
   if (options.json) {
-    printJson(cli, { ...(what === 'check' ? { ok: !broken } : undefined), ...rosterRecord(loaded) })
+    printJson(cli, { ...(isCheck ? { ok: !hasErrors } : undefined), ...rosterRecord(loaded) })
     return code
   }
-  const print = what === 'check' ? terminal.print : terminal.note
-  const style = what === 'check' ? terminal.out : terminal.err
-  if (what !== 'check') for (const line of agentLines(loaded.agents, terminal.out)) terminal.print(line)
+  const print = isCheck ? terminal.print : terminal.note
+  const style = isCheck ? terminal.out : terminal.err
+  if (!isCheck) for (const line of agentLines(loaded.agents, terminal.out)) terminal.print(line)
   for (const line of agentProblemLines(loaded.problems, { style, from: process.cwd() })) print(line)
-  if (what === 'check' || !options.quiet) print(rosterSummary(loaded, style))
+  if (isCheck || !options.quiet) print(rosterSummary(loaded, style))
   return code
 }
 
@@ -43,9 +44,9 @@ function isAboutAgent(problem: FileProblem, { name, origin }: Agent): boolean {
   return problem.agent === name && origin?.by === 'user' && origin.path === problem.path
 }
 
-function unknownSubcommand(word: string): TroupeError {
-  return new TroupeError('invalid_input', `troupe agents knows no '${word}'`, {
-    hint: 'troupe agents lists them, troupe agents check says what is wrong with their files',
+function unknownSubcommand(name: string): TroupeError {
+  return new TroupeError('invalid_input', `unknown subcommand 'agents ${name}'`, {
+    hint: 'list agents with: troupe agents; check their files with: troupe agents check',
     alternatives: ['check'],
   })
 }

@@ -12,23 +12,23 @@ import { requireSameModel } from '../require-same-model.ts'
 
 type AnswerOptions = { jsonValue?: string; wait?: boolean }
 
-/** Answers a question; the run goes on here, unless another process works on it. */
-export function answerCommand(cli: Cli<AnswerOptions>, wanted: string, words: readonly string[]): Promise<number> {
+/** Answers a gate and resumes the run, unless another process is running it. */
+export function answerCommand(cli: Cli<AnswerOptions>, gateId: string, values: readonly string[]): Promise<number> {
   return withTroupe(cli, 'existing', async (troupe) => {
     const { terminal, options } = cli
-    const gate = await findGate(troupe, wanted)
+    const gate = await findGate(troupe, gateId)
     await requireSameModel(cli, troupe, gate.run_id)
-    const value = await readAnswer(cli, gate, words)
+    const value = await readAnswer(cli, gate, values)
     const before = await troupe.store.run(gate.run_id)
     const resume = options.wait !== false
     const handle = await troupe.answer(gate.gate_id, value, { resume })
-    const elsewhere = before !== undefined && troupe.isRunning(before)
-    if (resume && !elsewhere) return followRun(cli, troupe, handle, { after: before?.head ?? 0 })
+    const inOtherProcess = before !== undefined && troupe.isRunning(before)
+    if (resume && !inOtherProcess) return followRun(cli, troupe, { handle, after: before?.head ?? 0 })
     if (options.json) printJson(cli, resultRecord(await handle.result))
     else
       terminal.print(
-        elsewhere
-          ? `answered; ${gate.run_id} goes on where it is worked on`
+        inOtherProcess
+          ? `answered; ${gate.run_id} continues in its process`
           : withProgramName(terminal.out, resumeHint(gate.run_id)),
       )
     return EXIT.done
@@ -36,21 +36,21 @@ export function answerCommand(cli: Cli<AnswerOptions>, wanted: string, words: re
 }
 
 function resumeHint(run_id: string): string {
-  return `answered; go on with: troupe resume ${run_id}`
+  return `answered; resume with: troupe resume ${run_id}`
 }
 
-async function readAnswer(cli: Cli<AnswerOptions>, gate: GateRow, words: readonly string[]): Promise<unknown> {
+async function readAnswer(cli: Cli<AnswerOptions>, gate: GateRow, values: readonly string[]): Promise<unknown> {
   const { jsonValue } = cli.options
-  if (jsonValue !== undefined && words.length > 0) throw invalidAnswer('an answer and --json-value are both given')
+  if (jsonValue !== undefined && values.length > 0) throw invalidAnswer('an answer and --json-value cannot be combined')
   if (jsonValue !== undefined) {
     try {
       return JSON.parse(jsonValue) as unknown
     } catch (thrown) {
-      throw invalidAnswer(`--json-value is not JSON: ${(thrown as Error).message}`)
+      throw invalidAnswer(`--json-value is not valid JSON: ${(thrown as Error).message}`)
     }
   }
-  if (words.length > 0) return words.join(' ')
-  if (!cli.terminal.interactive) throw invalidAnswer('no answer is given')
+  if (values.length > 0) return values.join(' ')
+  if (!cli.terminal.interactive) throw invalidAnswer('the answer is missing')
   for (const line of gateLines(gate, cli.terminal.err).slice(0, -1)) cli.terminal.note(line)
   return promptForAnswer()
 }
@@ -67,6 +67,6 @@ async function promptForAnswer(): Promise<string> {
 
 function invalidAnswer(message: string): TroupeError {
   return new TroupeError('invalid_input', message, {
-    hint: 'troupe answer GATE WORDS, or --json-value for other values',
+    hint: 'run: troupe answer GATE TEXT, or: troupe answer GATE --json-value JSON',
   })
 }

@@ -11,21 +11,22 @@ import { summaryLine } from '../render/result-lines.ts'
 const POLL_MS = 100
 const TIMEOUT_MS = 10_000
 
-/** Ends a run, wherever it is worked on; what it has done is kept. */
-export function cancelCommand(cli: Cli<{ reason?: string }>, wanted: string): Promise<number> {
+/** Cancels a run in whichever process it is running; the journal is kept. */
+export function cancelCommand(cli: Cli<{ reason?: string }>, runId: string): Promise<number> {
   return withTroupe(cli, 'existing', async (troupe) => {
-    const { run_id } = await findRun(cli, troupe, wanted)
+    const { run_id } = await findRun(cli, troupe, runId)
     const result = await waitForEnd(troupe, await troupe.cancel(run_id, cli.options.reason ?? ''))
     if (cli.options.json) printJson(cli, resultRecord(result))
     else {
-      const still = result.status === 'cancelled' ? '' : '\nits process has been told and has not ended it yet'
-      cli.terminal.print(summaryLine(result, cli.terminal.out) + still)
+      const pending =
+        result.status === 'cancelled' ? '' : '\ncancellation requested; the process has not ended the run yet'
+      cli.terminal.print(summaryLine(result, cli.terminal.out) + pending)
     }
     return EXIT.done
   })
 }
 
-/** The process that works on it notices the request within a moment. */
+/** Waits until the process that runs it has noticed the request. */
 async function waitForEnd(troupe: Troupe, first: RunResult): Promise<RunResult> {
   let result = first
   for (let waited = 0; result.status === 'running' && waited < TIMEOUT_MS; waited += POLL_MS) {

@@ -21,47 +21,48 @@ import { loadRunTeam } from './steer-command.ts'
 
 type ChatOptions = { set?: string[]; resume?: string; agent?: string; retry?: boolean }
 
-/** Talks with a team until the person leaves; the run stays, and can be taken up again. */
-export async function chatCommand(given: Cli<ChatOptions>, file: string | undefined): Promise<number> {
-  // A place to type would be drawn into words that go elsewhere.
-  const cli = given.terminal.outputIsTTY ? given : { ...given, terminal: { ...given.terminal, live: false } }
+/** Chats with a team until the user quits; the run is kept and can be resumed. */
+export async function chatCommand(command: Cli<ChatOptions>, file: string | undefined): Promise<number> {
+  // With stdout redirected, a redrawn prompt would corrupt the output.
+  const { terminal } = command
+  const cli = terminal.outputIsTTY ? command : { ...command, terminal: { ...terminal, live: false } }
   const { agent, resume, set = [] } = cli.options
-  if (file !== undefined && agent !== undefined) throw invalidUsage('a team file and --agent are both given')
+  if (file !== undefined && agent !== undefined) throw invalidUsage('FILE and --agent cannot be combined')
   if (file === undefined && agent === undefined && resume === undefined)
-    throw invalidUsage('nobody to talk with is named')
+    throw invalidUsage('FILE, --agent or --resume is missing')
   const limits = await limitsFrom(cli)
   const loadNamedTeam = async () =>
     file !== undefined ? loadTeam(cli, file) : agent === undefined ? undefined : singleAgentTeam(cli, agent)
   const team = await loadNamedTeam()
   const troupe = await openTroupe(cli, resume === undefined ? 'new' : 'existing')
-  const place: ChatScope = { cli, file, loadNamedTeam, troupe }
+  const scope: ChatScope = { cli, file, loadNamedTeam, troupe }
   try {
     const row = resume === undefined ? undefined : await findResumableRun(cli, troupe, resume)
     if (row && ['waiting', 'pending', 'running'].includes(row.status)) await requireSameModel(cli, troupe, row.run_id)
-    const known = row ? await loadRunTeam(troupe, row) : team
-    if (!known) throw invalidUsage('nobody to talk with is named')
-    const variables = await parseTeamVariables(known, set)
-    const context = { team: known, variables, model: modelName(cli), limits, ...conversationHandlers(() => talk) }
+    const chatTeam = row ? await loadRunTeam(troupe, row) : team
+    if (!chatTeam) throw invalidUsage('FILE, --agent or --resume is missing')
+    const variables = await parseTeamVariables(chatTeam, set)
+    const context = { team: chatTeam, variables, model: modelName(cli), limits, ...conversationHandlers(() => chat) }
     const conversation = new Conversation(troupe, context)
-    const talk: ChatController = new ChatController(cli, {
+    const chat: ChatController = new ChatController(cli, {
       conversation,
-      reloadAgents: () => reloadAgents(place, talk),
-      startOver: () => startOver(place, talk),
+      reloadAgents: () => reloadAgents(scope, chat),
+      startOver: () => startOver(scope, chat),
     })
-    return await runChat(place, talk, row)
+    return await runChat(scope, chat, row)
   } finally {
-    // With a place to type still open the process would wait for keys.
-    place.console?.close()
-    place.sources?.close()
-    await place.troupe.close()
-    place.onClosed?.()
+    // An open readline interface keeps the process alive.
+    scope.console?.close()
+    scope.sources?.close()
+    await scope.troupe.close()
+    scope.onClosed?.()
   }
 }
 
 interface ChatScope {
   cli: Cli<ChatOptions>
   file: string | undefined
-  /** The team as it is written now, where one was named. */
+  /** Reads the team again from its file, or from the roster. */
   loadNamedTeam(): Promise<Team | undefined>
   troupe: Troupe
   console?: ChatConsole
@@ -69,137 +70,136 @@ interface ChatScope {
   onClosed?: () => void
 }
 
-/** The conversation is there before the one who tells of it. */
-function conversationHandlers(talk: () => ChatController) {
+/** Handlers that resolve the controller lazily: the conversation is created before it. */
+function conversationHandlers(chat: () => ChatController) {
   return {
-    onEvent: (event: Parameters<ChatController['showEvent']>[0]) => talk().showEvent(event),
-    onDelta: (delta: Parameters<ChatController['addDelta']>[0]) => talk().addDelta(delta),
-    onActivity: () => talk().scheduleRedraw(),
-    onIdle: () => talk().clearLive(),
+    onEvent: (event: Parameters<ChatController['showEvent']>[0]) => chat().showEvent(event),
+    onDelta: (delta: Parameters<ChatController['addDelta']>[0]) => chat().addDelta(delta),
+    onActivity: () => chat().scheduleRedraw(),
+    onIdle: () => chat().clearLive(),
   }
 }
 
-async function runChat(place: ChatScope, talk: ChatController, row: RunRow | undefined): Promise<number> {
-  const { cli, file } = place
-  const { conversation } = talk
+async function runChat(scope: ChatScope, chat: ChatController, row: RunRow | undefined): Promise<number> {
+  const { cli, file } = scope
+  const { conversation } = chat
   const { terminal, options } = cli
-  const typing = terminal.interactive && options.json !== true
+  const isInteractive = terminal.interactive && options.json !== true
   const open = () =>
     InteractiveConsole.open(terminal, {
-      line: (text) => void talk.submit(text),
-      interrupt: () => talk.interrupt(),
-      end: () => talk.leave(),
-      complete: (text) => talk.complete(text),
+      onLine: (text) => void chat.submit(text),
+      onInterrupt: () => chat.interrupt(),
+      onEnd: () => chat.quit(),
+      complete: (text) => chat.complete(text),
     })
-  const greets = !row && !options.quiet && !options.json
-  // Before anybody can type: what is typed early would stand above it.
-  if (greets) for (const text of greetingLines(conversation.context.team, terminal.err)) terminal.note(text)
-  talk.console = typing ? await open() : createPipeConsole(terminal)
-  place.console = talk.console
-  const stop = handleSignals(cli, talk, typing && !terminal.live)
-  place.sources = await watchSources(cli, file, {
-    agentsChanged(changed, gone) {
-      if (changed.length > 0) talk.note(`${changed.join(', ')} changed: as they are now from your next message on`)
-      if (gone.length > 0) talk.note(`${gone.join(', ')}: the file is gone; put it back, or /new with another team`)
+  const showGreeting = !row && !options.quiet && !options.json
+  // Before the prompt opens: early input would appear above the greeting.
+  if (showGreeting) for (const text of greetingLines(conversation.context.team, terminal.err)) terminal.note(text)
+  chat.console = isInteractive ? await open() : createPipeConsole(terminal)
+  scope.console = chat.console
+  const signalExitCode = handleSignals(cli, chat, isInteractive && !terminal.live)
+  scope.sources = await watchSources(cli, file, {
+    onAgentsChange(changed, deleted) {
+      if (changed.length > 0) chat.note(`${changed.join(', ')} changed; used from your next message on`)
+      if (deleted.length > 0)
+        chat.note(`${deleted.join(', ')}: agent file deleted; restore it, or use /new with another team`)
     },
-    problem: (message) => talk.note(`the agents stay as they were: ${message}`),
-    teamChanged: () => talk.note(`${file} has changed; /new begins a conversation with it`),
+    onProblem: (message) => chat.note(`agents not reloaded: ${message}`),
+    onTeamChange: () => chat.note(`${file} changed; /new starts a conversation with it`),
   })
-  if (row) await resumeConversation(place, talk, row)
-  if (!typing) void submitPipedLines(talk)
-  const stopLooking = pollOtherProcess(conversation)
-  await talk.whenLeft
-  stopLooking()
-  talk.console.close()
+  if (row) await resumeConversation(scope, chat, row)
+  if (!isInteractive) void submitPipedLines(chat)
+  const stopPolling = pollOtherProcess(conversation)
+  await chat.whenQuit
+  stopPolling()
+  chat.console.close()
   if (conversation.isBusy && !options.json)
-    terminal.note('leaving: what is in flight may finish; Ctrl-C again stops at once')
-  const code = stop() ?? (talk.interrupted ? EXIT.interrupted : talk.exitCode)
-  place.onClosed = () => printGoodbye(cli, talk)
+    terminal.note('quitting: waiting for requests in flight; press Ctrl-C again to stop at once')
+  const code = signalExitCode() ?? (chat.interrupted ? EXIT.interrupted : chat.exitCode)
+  scope.onClosed = () => printGoodbye(cli, chat)
   return code
 }
 
-async function resumeConversation({ cli }: ChatScope, talk: ChatController, row: RunRow): Promise<void> {
-  const { conversation } = talk
-  const asked = modelName(cli)
-  showRecap(talk, cli, await conversation.attach(row, cli.options.retry === true))
+async function resumeConversation({ cli }: ChatScope, chat: ChatController, row: RunRow): Promise<void> {
+  const { conversation } = chat
+  const model = modelName(cli)
+  showRecap(chat, cli, await conversation.attach(row, cli.options.retry === true))
   for (const [name, value] of conversation.isOpen ? Object.entries(conversation.context.variables) : []) {
     await conversation.steer({ do: 'set', name, value })
   }
   const { status } = conversation.result ?? {}
-  if (status === 'failed' && asked !== undefined && cli.options.model) {
-    talk.note(`/retry asks the model of that run; your next message starts one with ${asked}`)
+  if (status === 'failed' && model !== undefined && cli.options.model) {
+    chat.note(`/retry uses the model of that run; your next message starts a new run with ${model}`)
   }
 }
 
-/** In a pipe a line is taken when the team has answered the one before it. */
-async function submitPipedLines(talk: ChatController): Promise<void> {
-  // Whoever types into a pipe may leave it open after /quit.
-  const leaving = new AbortController()
-  void talk.whenLeft.then(() => leaving.abort())
-  for await (const text of readStdinLines(leaving.signal)) {
-    await talk.conversation.whenIdle()
-    await talk.submit(text)
+/** In a pipe, sends a line only when the previous one has been answered. */
+async function submitPipedLines(chat: ChatController): Promise<void> {
+  // The writer may keep the pipe open after /quit.
+  const quitting = new AbortController()
+  void chat.whenQuit.then(() => quitting.abort())
+  for await (const text of readStdinLines(quitting.signal)) {
+    await chat.conversation.whenIdle()
+    await chat.submit(text)
   }
-  await talk.conversation.whenIdle()
-  talk.leave()
+  await chat.conversation.whenIdle()
+  chat.quit()
 }
 
-/** Signals of others, and of a terminal that does its own editing. The second one does not wait. */
-function handleSignals(cli: Cli, talk: ChatController, asKey: boolean): () => number | undefined {
+/** Handles signals from other processes, and Ctrl-C on a dumb terminal. The second signal exits at once. */
+function handleSignals(cli: Cli, chat: ChatController, isKeyPress: boolean): () => number | undefined {
   let code: number | undefined
-  const asked = (signal: 'SIGINT' | 'SIGTERM') => {
-    if (signal === 'SIGINT' && asKey && !talk.hasLeft) {
-      talk.interrupt()
+  const handleSignal = (signal: 'SIGINT' | 'SIGTERM') => {
+    if (signal === 'SIGINT' && isKeyPress && !chat.hasQuit) {
+      chat.interrupt()
       return
     }
-    if (talk.hasLeft) {
-      printGoodbye(cli, talk)
+    if (chat.hasQuit) {
+      printGoodbye(cli, chat)
       process.exit(code ?? EXIT.interrupted)
     }
     code = signal === 'SIGINT' ? EXIT.interrupted : EXIT.terminated
-    talk.leave()
+    chat.quit()
   }
-  process.on('SIGINT', () => asked('SIGINT'))
-  process.on('SIGTERM', () => asked('SIGTERM'))
+  process.on('SIGINT', () => handleSignal('SIGINT'))
+  process.on('SIGTERM', () => handleSignal('SIGTERM'))
   return () => code
 }
 
-async function findResumableRun(cli: Cli, troupe: Troupe, wanted: string): Promise<RunRow> {
-  const row = await findRun(cli, troupe, wanted)
+async function findResumableRun(cli: Cli, troupe: Troupe, runId: string): Promise<RunRow> {
+  const row = await findRun(cli, troupe, runId)
   if (!troupe.isRunning(row)) return row
-  throw new TroupeError('run_busy', `another process works on ${row.run_id}`, {
-    hint: `follow it with: troupe watch ${row.run_id}; speak to it with: troupe team say ${row.run_id} TEXT`,
+  throw new TroupeError('run_busy', `${row.run_id} is running in another process`, {
+    hint: `follow it with: troupe watch ${row.run_id}; send a message with: troupe team say ${row.run_id} TEXT`,
   })
 }
 
-/** Agents that changed on disk are used from now on: the run stands in the store, and another troupe takes it up. */
-async function reloadAgents(place: ChatScope, talk: ChatController): Promise<void> {
-  const { conversation } = talk
-  if (conversation.isBusy || storePath(place.cli) === 'memory') return
-  if ((place.sources?.takeChangedAgents() ?? []).length === 0) return
-  // What is said while it opens would be written where the person types.
-  const terminal = { ...place.cli.terminal, note: (text: string) => talk.note(text) }
-  const next = await openTroupe({ ...place.cli, terminal }, 'existing')
-  await place.troupe.close()
-  place.troupe = next
+/** Reopens the runtime when agent files have changed; the run continues from the store. */
+async function reloadAgents(scope: ChatScope, chat: ChatController): Promise<void> {
+  const { conversation } = chat
+  if (conversation.isBusy || storePath(scope.cli) === 'memory') return
+  if ((scope.sources?.takeChangedAgents() ?? []).length === 0) return
+  // Warnings printed while it opens must not overwrite the prompt.
+  const terminal = { ...scope.cli.terminal, note: (text: string) => chat.note(text) }
+  const next = await openTroupe({ ...scope.cli, terminal }, 'existing')
+  await scope.troupe.close()
+  scope.troupe = next
   conversation.troupe = next
 }
 
-async function startOver(place: ChatScope, talk: ChatController): Promise<void> {
-  const { conversation } = talk
+async function startOver(scope: ChatScope, chat: ChatController): Promise<void> {
+  const { conversation } = chat
   if (conversation.isBusy) {
-    throw new TroupeError('invalid_input', 'agents are at work', { hint: '/pause first, or wait' })
+    throw new TroupeError('invalid_input', '/new: agents are running', { hint: 'use /pause first, or wait' })
   }
-  const team = await place.loadNamedTeam()
+  const team = await scope.loadNamedTeam()
   const { run_id, isOpen } = conversation
-  if (isOpen && isPersistent(place.cli))
-    talk.note(`what was said stays: troupe chat --resume ${run_id}; /end would have ended it`)
+  if (isOpen && isPersistent(scope.cli)) chat.note(`the previous conversation is kept: troupe chat --resume ${run_id}`)
   conversation.clear()
   if (team) conversation.context.team = team
-  talk.note('a new conversation')
+  chat.note('new conversation')
 }
 
-/** What is kept in memory is gone with the process. */
 function isPersistent(cli: Cli): boolean {
   return storePath(cli) !== 'memory'
 }
@@ -207,30 +207,30 @@ function isPersistent(cli: Cli): boolean {
 function printGoodbye(cli: Cli, { conversation }: ChatController): void {
   const { terminal, options } = cli
   const { run_id, questions } = conversation
-  // Whoever wants no progress still has to know what waits for them.
-  const silent = options.quiet && questions.every(({ kind }) => kind === 'reply')
-  if (run_id === undefined || !isPersistent(cli) || options.json || silent) return
-  terminal.noteSync(withProgramName(terminal.err, `come back with: troupe chat --resume ${run_id}`))
+  // --quiet still reports open questions.
+  const isSilent = options.quiet && questions.every(({ kind }) => kind === 'reply')
+  if (run_id === undefined || !isPersistent(cli) || options.json || isSilent) return
+  terminal.noteSync(withProgramName(terminal.err, `resume with: troupe chat --resume ${run_id}`))
 }
 
 function invalidUsage(message: string): TroupeError {
   return new TroupeError('invalid_input', message, {
-    hint: 'troupe chat TEAM.yaml, troupe chat --agent NAME, or troupe chat --resume RUN',
+    hint: 'run: troupe chat TEAM.yaml, troupe chat --agent NAME, or troupe chat --resume RUN',
   })
 }
 
 const POLL_MS = 400
 
-/** Looks again and again whether another process goes on with the run; returns how to stop looking. */
+/** Polls for events that other processes append to the run; returns a function that stops it. */
 function pollOtherProcess(conversation: Conversation): () => void {
-  let looking = false
-  const style = async () => {
-    if (looking) return
-    looking = true
-    // A store that cannot be read now is said to whoever types the next line.
+  let isPolling = false
+  const poll = async () => {
+    if (isPolling) return
+    isPolling = true
+    // A store error is reported when the next line is sent.
     await conversation.catchUp().catch(() => {})
-    looking = false
+    isPolling = false
   }
-  const timer = setInterval(() => void style(), POLL_MS).unref()
+  const timer = setInterval(() => void poll(), POLL_MS).unref()
   return () => clearInterval(timer)
 }

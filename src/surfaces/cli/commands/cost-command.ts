@@ -1,5 +1,5 @@
 import { TroupeError } from '../../../errors.ts'
-import type { AccountKey, AccountRow, AccountSum, RunRow, Troupe } from '../../../index.ts'
+import type { AccountKey, AccountRow, AccountSum, RunRow } from '../../../index.ts'
 import type { Cli } from '../cli.ts'
 import { printJson } from '../cli.ts'
 import { EXIT } from '../exit-code.ts'
@@ -15,18 +15,19 @@ interface CostOptions {
 
 const MAX_RUNS = 1_000_000
 
-/** What runs used and cost: all of the project, or one. Prices are those of the day of each call. */
-export function costCommand(cli: Cli<CostOptions>, wanted: string | undefined): Promise<number> {
-  const { by = wanted === undefined ? 'run' : 'agent', since, prices: files = [] } = cli.options
-  const from = since === undefined ? 0 : parseDay(since)
+/** Usage and cost of one run, or of all runs of the project, with the prices of the day of each request. */
+export function costCommand(cli: Cli<CostOptions>, runId: string | undefined): Promise<number> {
+  const { by = runId === undefined ? 'run' : 'agent', since, prices: files = [] } = cli.options
+  const fromTime = since === undefined ? 0 : parseDay(since)
   return withTroupe(cli, 'existing', async (troupe) => {
     const { accountsFrom, loadPrices, sumAccountsBy, sumAccounts } = await import('../../../index.ts')
     const prices = await loadPrices(files)
-    const runs = wanted === undefined ? await troupe.runs({ limit: MAX_RUNS }) : [await findRun(cli, troupe, wanted)]
+    const runs = runId === undefined ? await troupe.runs({ limit: MAX_RUNS }) : [await findRun(cli, troupe, runId)]
     const all: AccountRow[] = []
     for (const run of runs) {
-      if (endedBefore(run, from)) continue
-      for (const row of accountsFrom(await readRunEvents(troupe, run), prices)) if (row.at >= from) all.push(row)
+      if (endedBefore(run, fromTime)) continue
+      for (const row of accountsFrom(await troupe.store.events(run.run_id), prices))
+        if (row.at >= fromTime) all.push(row)
     }
     const rows = all.filter(({ inherited }) => !inherited)
     const total = sumAccounts(rows, 'total')
@@ -49,7 +50,7 @@ interface Costs {
 function printCosts({ terminal, options }: Cli<CostOptions>, by: AccountKey, costs: Costs): void {
   const { groups, total } = costs
   if (groups.length === 0) {
-    terminal.note(`no model was asked${options.since === undefined ? '' : ` since ${options.since}`}`)
+    terminal.note(`no model requests${options.since === undefined ? '' : ` since ${options.since}`}`)
   } else {
     const rows = groups.length > 1 ? [...groups, total] : groups
     for (const line of costTable(rows, by, terminal.out)) terminal.print(line)
@@ -57,29 +58,26 @@ function printCosts({ terminal, options }: Cli<CostOptions>, by: AccountKey, cos
   for (const note of costNotes(costs, terminal.err)) terminal.note(note)
 }
 
-/** Days in their order and runs as they are listed; of the rest the dearest first, then those that used most. */
+/** Runs newest first, days in order; other groups by cost, then by tokens, descending. */
 function sortGroups(groups: AccountSum[], by: AccountKey): AccountSum[] {
   if (by === 'run') return groups
   if (by === 'day') return groups.toSorted((a, b) => (a.group < b.group ? -1 : 1))
-  const size = ({ usage }: AccountSum) => usage.input + usage.output
-  return groups.toSorted((a, b) => b.known_usd - a.known_usd || size(b) - size(a))
+  const tokens = ({ usage }: AccountSum) => usage.input + usage.output
+  return groups.toSorted((a, b) => b.known_usd - a.known_usd || tokens(b) - tokens(a))
 }
 
 function isUnpriced({ status, usd }: AccountRow): boolean {
   return usd === null && status !== 'open'
 }
 
-function endedBefore({ ended_at }: RunRow, from: number): boolean {
-  return ended_at !== null && ended_at < from
-}
-
-/** From the store: a run that is listed need not be looked up again. */
-function readRunEvents({ store }: Troupe, { run_id }: RunRow) {
-  return store.events(run_id)
+function endedBefore({ ended_at }: RunRow, time: number): boolean {
+  return ended_at !== null && ended_at < time
 }
 
 function parseDay(since: string): number {
   const day = /^\d{4}-\d{2}-\d{2}$/.test(since) ? Date.parse(`${since}T00:00:00Z`) : Number.NaN
   if (!Number.isNaN(day) && new Date(day).toISOString().startsWith(since)) return day
-  throw new TroupeError('invalid_input', `'${since}' is no day`, { hint: 'write it like --since 2026-11-15 (UTC)' })
+  throw new TroupeError('invalid_input', `--since ${since}: not a valid date`, {
+    hint: 'write a UTC date: --since 2026-11-15',
+  })
 }

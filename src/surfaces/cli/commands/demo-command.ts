@@ -10,7 +10,7 @@ import { runTreeLines } from '../render/run-tree.ts'
 import { wrapText } from '../render/text-width.ts'
 import { DEMO_INSTRUCTION, demoScript } from './demo-script.ts'
 
-/** A run to look at: offline, with answers from a script. Its store is thrown away unless one is named. */
+/** Runs a scripted example offline. The store is temporary unless `--store` is given. */
 export async function demoCommand(cli: Cli): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), 'troupe-demo-'))
   try {
@@ -30,14 +30,14 @@ function runDemo(cli: Cli): Promise<number> {
     for (const text of wrapText(DEMO_LABEL, terminal.err.width)) terminal.note(terminal.err.paint('yellow', text))
   return withTroupe(cli, 'new', async (troupe) => {
     const handle = await troupe.stream('task', { agent: 'default', instruction: DEMO_INSTRUCTION })
-    const code = await followRun(cli, troupe, handle)
+    const code = await followRun(cli, troupe, { handle })
     if (options.json) return code
     const view = runViewFrom(await troupe.events(handle.run_id))
     const lines = runTreeLines(view, { style: terminal.out, now: Date.now(), live: false })
     terminal.print(['', ...lines].join('\n'))
-    if (!options.quiet) terminal.note(`\nyour own: ${programName(process.env)} run task --help`)
+    if (!options.quiet) terminal.note(`\nstart your own run: ${programName(process.env)} run task --help`)
     return code
   })
 }
 
-const DEMO_LABEL = 'SCRIPTED DEMO: the answers below come from a script; no model, no key, no network is used.'
+const DEMO_LABEL = 'SCRIPTED DEMO: all responses come from a script; no model, API key or network is used.'

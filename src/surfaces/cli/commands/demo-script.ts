@@ -1,4 +1,4 @@
-/** What the demo's agents are made to say. The second turn resumes a session by the id that the first one brought. */
+/* Scripted responses of the demo. The second turn of `default` resumes the researcher's session by its id. */
 
 export const DEMO_INSTRUCTION = 'Should our command line tool store its data in SQLite or in JSON files?'
 

@@ -5,14 +5,14 @@ import { findRun } from '../find-run.ts'
 import { withTroupe } from '../open-troupe.ts'
 import { diffLines } from '../render/diff-lines.ts'
 
-/** Where two runs part, and what that changed. */
+/** Compares two runs: where they diverge, and the consequences. */
 export function diffCommand(cli: Cli, [first, second]: readonly [string, string]): Promise<number> {
   return withTroupe(cli, 'existing', async (troupe) => {
     const { compareRuns } = await import('../../../index.ts')
     const [a, b] = [await findRun(cli, troupe, first), await findRun(cli, troupe, second)]
-    const compared = compareRuns(await troupe.events(a.run_id), await troupe.events(b.run_id))
-    if (cli.options.json) printJson(cli, compared)
-    else for (const line of diffLines(compared, cli.terminal.out)) cli.terminal.print(line)
+    const comparison = compareRuns(await troupe.events(a.run_id), await troupe.events(b.run_id))
+    if (cli.options.json) printJson(cli, comparison)
+    else for (const line of diffLines(comparison, cli.terminal.out)) cli.terminal.print(line)
     return EXIT.done
   })
 }

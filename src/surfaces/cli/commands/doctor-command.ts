@@ -13,7 +13,7 @@ import { doctorCheckLines } from '../render/doctor-checks.ts'
 import { errorSummary } from '../render/error-lines.ts'
 import { pluralize } from '../render/format-amount.ts'
 
-/** Looks whether everything a run needs is in order; with a run, whether its journal is. */
+/** Checks the environment; with `--run` also verifies the journal of that run. */
 export async function doctorCommand(cli: Cli<{ run?: string; call?: true | string[] }>): Promise<number> {
   const models = await detectConfiguredModels(cli)
   const calls = await runModelTests(cli, models)
@@ -44,30 +44,32 @@ export async function doctorCommand(cli: Cli<{ run?: string; call?: true | strin
 
 function nodeCheck(): DoctorCheck {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
-  const fits = major > 22 || (major === 22 && minor >= 18)
-  const hint = fits ? '' : 'Troupe needs Node 22.18 or newer; a clone brings its own: use npm run or npx'
-  return { name: 'node', status: fits ? 'ok' : 'error', message: process.version, hint }
+  const isSupported = major > 22 || (major === 22 && minor >= 18)
+  const hint = isSupported
+    ? ''
+    : 'Troupe needs Node 22.18 or newer; in a clone use npm run or npx, which bring their own'
+  return { name: 'node', status: isSupported ? 'ok' : 'error', message: process.version, hint }
 }
 
-/** Without a sandbox agents have no commands: worth knowing, and no fault. */
+/** A missing sandbox is only a warning: agents then run no commands. */
 async function sandboxCheck(): Promise<DoctorCheck> {
   const { sandboxReport } = await import('../../../runtime/tool-ports.ts')
   const { available, kind, problems } = await sandboxReport({ network: false })
   if (available) return { name: 'sandbox', status: 'ok', message: kind, hint: '' }
-  const hint = 'without it agents run no commands; --no-sandbox lets them, unconfined'
+  const hint = 'agents cannot run commands; pass --no-sandbox to run them unsandboxed'
   return { name: 'sandbox', status: 'warning', message: problems.join('; '), hint }
 }
 
-/** Which service searches the web, or what to set for one; nothing is searched for to find out. */
+/** The configured web search provider; sends no request. */
 async function searchCheck(): Promise<DoctorCheck> {
   const { searchProviderFromEnv } = await import('../../../index.ts')
   try {
-    const service = await searchProviderFromEnv(process.env)
-    if (!service) {
-      const hint = 'for WebSearch set BRAVE_API_KEY, TAVILY_API_KEY or SEARXNG_URL'
-      return { name: 'search', status: 'warning', message: 'no service is set up', hint }
+    const provider = await searchProviderFromEnv(process.env)
+    if (!provider) {
+      const hint = 'to enable WebSearch set BRAVE_API_KEY, TAVILY_API_KEY or SEARXNG_URL'
+      return { name: 'search', status: 'warning', message: 'no search provider is configured', hint }
     }
-    const message = `${service.name} at ${service.host}; used by runs with --allow-host ${service.host}`
+    const message = `${provider.name} at ${provider.host}; enable it with --allow-host ${provider.host}`
     return { name: 'search', status: 'ok', message, hint: '' }
   } catch (thrown) {
     const error = toTroupeError(thrown)
@@ -75,7 +77,7 @@ async function searchCheck(): Promise<DoctorCheck> {
   }
 }
 
-/** Only when asked for: calls cost money, and need a network. */
+/** Only with `--call`: requests cost money and need a network. */
 async function runModelTests(cli: Cli<{ call?: true | string[] }>, models: DetectedModels): Promise<ModelTest[]> {
   const { call } = cli.options
   return call === undefined ? [] : testModels(call === true ? roleModels(models) : call)
@@ -86,7 +88,7 @@ async function storeCheck(cli: Cli, troupe: Troupe): Promise<DoctorCheck> {
     return {
       name: 'store',
       status: 'ok',
-      message: `${storePath(cli)} is not there yet; the first run makes it`,
+      message: `${storePath(cli)} does not exist yet; the first run creates it`,
       hint: '',
     }
   }
@@ -94,34 +96,34 @@ async function storeCheck(cli: Cli, troupe: Troupe): Promise<DoctorCheck> {
   const { location } = troupe.store
   if (problems.length === 0) {
     const runs = await troupe.runs({ limit: 1000 })
-    const many = runs.length === 1000 ? '1,000 runs or more' : pluralize(runs.length, 'run')
-    return { name: 'store', status: 'ok', message: `${location} · ${many}`, hint: '' }
+    const count = runs.length === 1000 ? '1,000 runs or more' : pluralize(runs.length, 'run')
+    return { name: 'store', status: 'ok', message: `${location} · ${count}`, hint: '' }
   }
-  const hint = 'copy the file away before anything else; it is never repaired by itself'
+  const hint = 'back up the file first; Troupe never repairs a store'
   return { name: 'store', status: 'error', message: `${location}: ${problems.join('; ')}`, hint }
 }
 
 async function agentChecks(cli: Cli, troupe: Troupe): Promise<DoctorCheck[]> {
-  const words = `${pluralize(troupe.agents.length, 'agent')}: ${troupe.agents.map((agent) => agent.name).join(', ')}`
+  const summary = `${pluralize(troupe.agents.length, 'agent')}: ${troupe.agents.map((agent) => agent.name).join(', ')}`
   const { problems } = await loadUserAgents(cli)
   return [
-    { name: 'agents', status: 'ok', message: words, hint: '' },
+    { name: 'agents', status: 'ok', message: summary, hint: '' },
     ...problems.map(({ path, line, message }): DoctorCheck => {
       return { name: 'agents', status: 'warning', message: `${path}:${line}: ${message}`, hint: '' }
     }),
   ]
 }
 
-/** What is configured; nothing is started to find out whether it works. */
+/** Configured MCP servers; starts none. */
 function serverChecks(troupe: Troupe): DoctorCheck[] {
   return troupe.mcpServers().map(({ name, transport, where }): DoctorCheck => {
-    return { name: 'mcp', status: 'ok', message: `${name} · ${transport} · ${where}; started when needed`, hint: '' }
+    return { name: 'mcp', status: 'ok', message: `${name} · ${transport} · ${where}; started on demand`, hint: '' }
   })
 }
 
-async function journalChecks(cli: Cli, troupe: Troupe, wanted: string): Promise<DoctorCheck[]> {
+async function journalChecks(cli: Cli, troupe: Troupe, runId: string): Promise<DoctorCheck[]> {
   const { verifyJournal } = await import('../../../index.ts')
-  const { run_id } = await findRun(cli, troupe, wanted)
+  const { run_id } = await findRun(cli, troupe, runId)
   const events = await troupe.events(run_id)
   const findings = verifyJournal(events)
   if (findings.length === 0) {
@@ -129,12 +131,17 @@ async function journalChecks(cli: Cli, troupe: Troupe, wanted: string): Promise<
       {
         name: 'journal',
         status: 'ok',
-        message: `${run_id} · ${pluralize(events.length, 'event')}, every rule holds`,
+        message: `${run_id} · ${pluralize(events.length, 'event')}, no violations`,
         hint: '',
       },
     ]
   }
   return findings.map(({ seq, rule, message }): DoctorCheck => {
-    return { name: 'journal', status: 'error', message: `${run_id} event ${seq} breaks ${rule}: ${message}`, hint: '' }
+    return {
+      name: 'journal',
+      status: 'error',
+      message: `${run_id} event ${seq} violates ${rule}: ${message}`,
+      hint: '',
+    }
   })
 }

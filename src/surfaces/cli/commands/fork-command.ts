@@ -8,21 +8,20 @@ import { modelName, withTroupe } from '../open-troupe.ts'
 
 type ForkOptions = { at?: string; set?: string[] }
 
-/** Goes on from an event of a stored run, as a new run, with something changed. */
-export async function forkCommand(cli: Cli<ForkOptions>, wanted: string): Promise<number> {
-  const at = Number(cli.options.at)
-  if (cli.options.at === undefined || !Number.isInteger(at)) {
-    throw new TroupeError('invalid_input', 'no event is named to go on from', {
-      hint: 'give its number with --at SEQ; troupe show RUN --events lists them',
+/** Continues from an event of a stored run as a new run, with changes. */
+export async function forkCommand(cli: Cli<ForkOptions>, runId: string): Promise<number> {
+  const seq = Number(cli.options.at)
+  if (cli.options.at === undefined || !Number.isInteger(seq)) {
+    throw new TroupeError('invalid_input', '--at must be the seq of an event', {
+      hint: 'pass --at SEQ; list events with: troupe show RUN --events',
     })
   }
   const changes = await changesFrom(cli)
   return withTroupe(cli, 'existing', async (troupe) => {
-    const { run_id } = await findRun(cli, troupe, wanted)
-    const handle = await troupe.fork(run_id, at, changes)
-    if (!cli.options.json && !cli.options.quiet)
-      cli.terminal.note(`${handle.run_id} goes on from event ${at} of ${run_id}`)
-    return followRun(cli, troupe, handle)
+    const { run_id } = await findRun(cli, troupe, runId)
+    const handle = await troupe.fork(run_id, seq, changes)
+    if (!cli.options.json && !cli.options.quiet) cli.terminal.note(`${handle.run_id} forks ${run_id} at event ${seq}`)
+    return followRun(cli, troupe, { handle })
   })
 }
 
@@ -51,9 +50,9 @@ async function addChange(cli: Cli, changes: ForkChanges, text: string): Promise<
   const field = rest.join('.')
   const agent = /^(.+)\.(instructions|model)$/.exec(field)
   if (kind === 'agent' && agent) {
-    const [, who = '', what = ''] = agent
-    const said = what === 'instructions' ? await readValue(value) : resolveModelName(cli, value)
-    changes.agents = { ...changes.agents, [who]: { ...changes.agents?.[who], [what]: said } }
+    const [, agentName = '', property = ''] = agent
+    const resolved = property === 'instructions' ? await readValue(value) : resolveModelName(cli, value)
+    changes.agents = { ...changes.agents, [agentName]: { ...changes.agents?.[agentName], [property]: resolved } }
   } else if (name === 'model' && value !== '') changes.model = resolveModelName(cli, value)
   else if (kind === 'limit' && field !== '') {
     const limit: Partial<Limits> = await limitsFrom({ ...cli, options: { limit: [`${field}=${value}`] } })
@@ -61,8 +60,8 @@ async function addChange(cli: Cli, changes: ForkChanges, text: string): Promise<
   } else if (kind === 'gate' && field !== '') changes.answers = { ...changes.answers, [field]: value }
   else if (kind === 'input' && field !== '') changes.input = { ...changes.input, [field]: parseInputValue(value) }
   else
-    throw new TroupeError('invalid_input', `'${text}' is no change`, {
-      hint: `write ${CHANGE_FORMS.join(', ')}`,
+    throw new TroupeError('invalid_input', `--set ${text}: unknown change`, {
+      hint: `use ${CHANGE_FORMS.join(', ')}`,
       alternatives: CHANGE_FORMS,
     })
 }
@@ -71,7 +70,7 @@ function resolveModelName(cli: Cli, model: string): string {
   return modelName({ ...cli, options: { model } }) ?? model
 }
 
-/** Numbers, switches, lists and objects as JSON; all else is text. */
+/** JSON where it parses, text otherwise. */
 function parseInputValue(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -86,7 +85,7 @@ async function readValue(value: string): Promise<string> {
   try {
     return await readFile(value.slice(1), 'utf8')
   } catch (thrown) {
-    throw new TroupeError('invalid_input', `${value.slice(1)} cannot be read: ${(thrown as Error).message}`, {
+    throw new TroupeError('invalid_input', `--set: ${value.slice(1)} cannot be read: ${(thrown as Error).message}`, {
       hint: 'check the path',
       cause: thrown,
     })

@@ -4,14 +4,14 @@ import { EXIT } from '../exit-code.ts'
 import { withTroupe } from '../open-troupe.ts'
 import { gateLines, isReplyGate } from '../render/result-lines.ts'
 
-/** Every question that waits for a person, the oldest first; teams that only wait for another message come last. */
+/** Lists open gates, oldest first; teams that only wait for the next message come last. */
 export function inboxCommand(cli: Cli): Promise<number> {
   return withTroupe(cli, 'existing', async (troupe) => {
     const open = await troupe.inbox()
     const gates = [...open.filter((gate) => !isReplyGate(gate)), ...open.filter(isReplyGate)]
     const { terminal } = cli
     if (cli.options.json) printJson(cli, gates)
-    else if (gates.length === 0) terminal.note('nothing waits for an answer')
+    else if (gates.length === 0) terminal.note('no open questions')
     else terminal.print(gates.map((gate) => gateLines(gate, terminal.out).join('\n')).join('\n\n'))
     return EXIT.done
   })

@@ -11,19 +11,19 @@ import { STARTER_AGENTS } from './starter-agents.ts'
 
 const AGENTS_FOLDER = '.troupe/agents'
 const NEXT_STEPS = [
-  ['troupe agents', 'who can be called'],
-  ['troupe agents check', 'what is wrong with their files'],
-  ['troupe run task --agent explorer "How does this start?"', 'ask one'],
+  ['troupe agents', 'list agents'],
+  ['troupe agents check', 'check agent files'],
+  ['troupe run task --agent explorer "How does this start?"', 'run an agent'],
 ] as const
 
-/** Writes a first roster into this folder. What is there already is never touched. */
+/** Creates example agent files in the current folder; never overwrites. */
 export async function initCommand(cli: Cli): Promise<number> {
   const { terminal, options } = cli
   const files = Object.entries(STARTER_AGENTS).map(([name, text]) => ({ path: `${AGENTS_FOLDER}/${name}`, text }))
-  const here = files.map(({ path }) => path).filter((path) => existsSync(path))
-  if (here.length > 0) throw filesExistError(here)
+  const existing = files.map(({ path }) => path).filter((path) => existsSync(path))
+  if (existing.length > 0) throw filesExistError(existing)
   await mkdir(join(...AGENTS_FOLDER.split('/')), { recursive: true })
-  // Whoever makes one of them between the look and the write keeps it.
+  // Prevents a TOCTOU race: `wx` fails on a file created after the check.
   for (const { path, text } of files) await writeFile(path, text, { flag: 'wx' })
   const written = files.map(({ path }) => path)
   if (options.json) {
@@ -33,11 +33,11 @@ export async function initCommand(cli: Cli): Promise<number> {
   for (const path of written) terminal.print(`wrote ${path}`)
   if (options.quiet) return EXIT.done
   const { out } = terminal
-  for (const text of wrapText('They are yours: change, rename or delete them. Then:', out.width)) terminal.print(text)
-  for (const [command, why] of NEXT_STEPS) {
+  for (const text of wrapText('Edit, rename or delete them. Next steps:', out.width)) terminal.print(text)
+  for (const [command, description] of NEXT_STEPS) {
     for (const text of wrapText(`  ${withProgramName(out, command)}`, out.width, 4))
       terminal.print(out.paint('cyan', text))
-    for (const text of wrapText(`    ${why}`, out.width, 4)) terminal.print(out.paint('dim', text))
+    for (const text of wrapText(`    ${description}`, out.width, 4)) terminal.print(out.paint('dim', text))
   }
   return EXIT.done
 }
@@ -45,10 +45,10 @@ export async function initCommand(cli: Cli): Promise<number> {
 function filesExistError(paths: readonly string[]): TroupeError {
   return new TroupeError(
     'invalid_input',
-    `nothing was written: ${paths.join(', ')} ${paths.length > 1 ? 'are' : 'is'} there`,
+    `no files were written: ${paths.join(', ')} already ${paths.length > 1 ? 'exist' : 'exists'}`,
     {
       responsible: 'operator',
-      hint: 'troupe agents lists who is there; move the files away to begin anew',
+      hint: 'list agents with: troupe agents; move the files away to create new ones',
     },
   )
 }

@@ -7,27 +7,26 @@ import { resolveTeamInput } from '../load-team.ts'
 import { modelName, withTroupe } from '../open-troupe.ts'
 import { readInputFile } from '../pattern-flags.ts'
 
-/** Starts a run and stays with it. What stands on the command line wins over the input file. */
+/** Starts a run and follows it. Flags override the fields of the `--input` file. */
 export async function runPatternCommand(
   cli: Cli<{ input?: string; team?: string; set?: string[] }>,
   pattern: string,
-  given: Record<string, unknown>,
+  flags: Record<string, unknown>,
 ): Promise<number> {
   const { input: path, team: file, set } = cli.options
-  const said = { ...(path === undefined ? {} : await readInputFile(path)), ...given }
-  // The folder of an input file is where the team that it names is seen from.
+  const fields = { ...(path === undefined ? {} : await readInputFile(path)), ...flags }
   const from = path === undefined || path === '-' ? './stdin' : path
-  const whole = pattern === 'team' ? await resolveTeamInput(cli, said, { from, file, set }) : said
+  const completed = pattern === 'team' ? await resolveTeamInput(cli, fields, { from, file, set }) : fields
   const limits = await limitsFrom(cli)
   const model = modelName(cli)
   return withTroupe(cli, 'new', async (troupe) => {
-    const input = await resolveRunId(cli, troupe, whole)
+    const input = await resolveRunId(cli, troupe, completed)
     const handle = await troupe.stream(pattern, input, { limits, ...(model ? { model } : undefined) })
-    return followRun(cli, troupe, handle)
+    return followRun(cli, troupe, { handle })
   })
 }
 
-/** A run that the input is about is named as everywhere: by how its id begins. */
+/** Resolves an id prefix in `of_run`. */
 async function resolveRunId(
   cli: Cli,
   troupe: Troupe,

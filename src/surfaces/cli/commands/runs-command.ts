@@ -16,8 +16,8 @@ export function runsCommand(cli: Cli<{ status?: Status[]; number?: number }>): P
     else
       cli.terminal.note(
         status
-          ? `no run is ${status.join(' or ')}`
-          : `no runs in ${storePath(cli)} yet; begin with: ${withProgramName(cli.terminal.err, 'troupe run --help')}`,
+          ? `no runs with status ${status.join(' or ')}`
+          : `no runs in ${storePath(cli)}; start one with: ${withProgramName(cli.terminal.err, 'troupe run --help')}`,
       )
     return EXIT.done
   })

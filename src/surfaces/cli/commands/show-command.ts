@@ -15,14 +15,14 @@ import { routeLines } from '../render/team-progress.ts'
 
 type ShowOptions = { all?: boolean; events?: boolean }
 
-/** One run as a tree: who did what, for how long, for how much. */
-export function showCommand(cli: Cli<ShowOptions>, wanted: string | undefined): Promise<number> {
+/** Shows a run as a tree of sessions and tool calls with duration and usage. */
+export function showCommand(cli: Cli<ShowOptions>, runId: string | undefined): Promise<number> {
   return withTroupe(cli, 'existing', async (troupe) => {
-    const row = await findRun(cli, troupe, wanted)
+    const row = await findRun(cli, troupe, runId)
     const events = await troupe.events(row.run_id)
     if (cli.options.events) showEvents(cli, events)
     else if (cli.options.json) printJson(cli, await runRecord(troupe, row, events))
-    else await showTree(cli, troupe, row, events)
+    else await showTree(cli, troupe, { row, events })
     return EXIT.done
   })
 }
@@ -54,7 +54,11 @@ async function runRecord(troupe: Troupe, row: RunRow, events: readonly Event[]) 
   }
 }
 
-async function showTree(cli: Cli<ShowOptions>, troupe: Troupe, row: RunRow, events: readonly Event[]): Promise<void> {
+async function showTree(
+  cli: Cli<ShowOptions>,
+  troupe: Troupe,
+  { row, events }: { row: RunRow; events: readonly Event[] },
+): Promise<void> {
   const { terminal, options } = cli
   const style = terminal.out
   const now = Date.now()
@@ -69,13 +73,13 @@ async function showTree(cli: Cli<ShowOptions>, troupe: Troupe, row: RunRow, even
     ...sectionLines(agreementLines(result.output, style)),
     ...sectionLines(routeLines(view.team.route, style)),
     ...sectionLines(usageNotes(view, style)),
-    ...sectionLines(live ? [] : adviceLines(result, style)),
+    ...sectionLines(live ? [] : hintLines(result, style)),
   ]
   for (const line of lines) terminal.print(line)
 }
 
-/** The tree has said what the questions are, and this is `show`. */
-function adviceLines(result: RunResult, style: TerminalStyle): string[] {
+/** Next steps without what `show` already prints. */
+function hintLines(result: RunResult, style: TerminalStyle): string[] {
   if (result.status === 'waiting') return result.gates.flatMap((gate) => answerHintLines(gate, style))
   return nextStepLines(result, style).filter((text) => !text.startsWith('see what happened'))
 }

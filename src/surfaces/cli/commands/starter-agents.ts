@@ -1,4 +1,4 @@
-/** The files of a first roster: small enough to be read at once, and each shows something else that a file can say. */
+/** Example agent files of `troupe init`; each shows other fields. */
 export const STARTER_AGENTS: Readonly<Record<string, string>> = {
   'explorer.md': `---
 name: explorer

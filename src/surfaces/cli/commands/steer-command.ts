@@ -12,33 +12,34 @@ import { withTroupe } from '../open-troupe.ts'
 import { withProgramName } from '../render/styled-line.ts'
 import { requireSameModel } from '../require-same-model.ts'
 
-/** Asks something of a team at work. Where that answers what it waits for, it goes on here. */
-export function steerCommand(cli: Cli<{ wait?: boolean }>, verb: string, words: readonly string[]): Promise<number> {
-  const [wanted = '', ...rest] = words
+/** Records a steer action. If it answers the gate that the run waits for, the run resumes here. */
+export function steerCommand(cli: Cli<{ wait?: boolean }>, verb: string, args: readonly string[]): Promise<number> {
+  const [runId = '', ...rest] = args
   return withTroupe(cli, 'existing', async (troupe) => {
-    const row = await findRun(cli, troupe, wanted)
+    const row = await findRun(cli, troupe, runId)
     await requireSameModel(cli, troupe, row.run_id)
     const action = await parseSteerAction(verb, rest, () => loadRunTeam(troupe, row))
-    const waited = await isWaitingFor(troupe, row, action)
+    const answersGate = await isWaitingFor(troupe, row, action)
     const handle = await troupe.steer(row.run_id, action, { resume: cli.options.wait !== false })
-    const elsewhere = troupe.isRunning(row)
-    if (waited && !elsewhere && cli.options.wait !== false) return followRun(cli, troupe, handle, { after: row.head })
+    const inOtherProcess = troupe.isRunning(row)
+    if (answersGate && !inOtherProcess && cli.options.wait !== false)
+      return followRun(cli, troupe, { handle, after: row.head })
     if (cli.options.json) printJson(cli, resultRecord(await handle.result))
-    else cli.terminal.print(withProgramName(cli.terminal.out, steerConfirmation(row, { elsewhere, waited })))
+    else cli.terminal.print(withProgramName(cli.terminal.out, steerConfirmation(row, { inOtherProcess, answersGate })))
     return EXIT.done
   })
 }
 
-/** The team that a run is of, as it was when the run began. */
+/** The team of a run, as recorded at its start. */
 export async function loadRunTeam(troupe: Troupe, { run_id, pattern }: RunRow): Promise<Team> {
   if (pattern !== 'team') {
-    throw new TroupeError('invalid_input', `${run_id} is a run of ${pattern}, not of a team`, {
-      hint: 'troupe runs lists the runs; others can be answered and cancelled',
+    throw new TroupeError('invalid_input', `${run_id} is a run of the pattern '${pattern}', not of 'team'`, {
+      hint: 'list runs with: troupe runs',
     })
   }
   const [first] = await troupe.store.events(run_id, { to: 1 })
   const { input } = (first?.data ?? {}) as { input?: { team?: Team } }
-  if (!input?.team) throw new TroupeError('internal', `the journal of ${run_id} does not begin with its team`)
+  if (!input?.team) throw new TroupeError('internal', `run:start of ${run_id} has no input.team`)
   return input.team
 }
 
@@ -47,7 +48,7 @@ async function parseSteerAction(
   rest: readonly string[],
   team: () => Promise<Team>,
 ): Promise<SteerAction> {
-  const known = await team()
+  const loadedTeam = await team()
   switch (verb) {
     case 'next':
       return { do: 'override', agent: rest.join(' ') }
@@ -55,7 +56,7 @@ async function parseSteerAction(
       return { do: 'say', text: rest.join(' ') }
     case 'set': {
       if (!/^[^=]+=/.test(rest.join(' '))) throw invalidAssignment(rest.join(' '))
-      const [[name, value] = ['', '']] = Object.entries(await parseTeamVariables(known, [rest.join(' ')]))
+      const [[name, value] = ['', '']] = Object.entries(await parseTeamVariables(loadedTeam, [rest.join(' ')]))
       return { do: 'set', name, value }
     }
     default:
@@ -63,13 +64,13 @@ async function parseSteerAction(
   }
 }
 
-function invalidAssignment(said: string): TroupeError {
-  return new TroupeError('invalid_input', `'${said}' is no variable with a value`, {
+function invalidAssignment(text: string): TroupeError {
+  return new TroupeError('invalid_input', `'${text}' is not NAME=VALUE`, {
     hint: 'write NAME=VALUE, such as min_words=800',
   })
 }
 
-/** Whether the run waits for just this. */
+/** Whether an open gate accepts this action as its answer. */
 async function isWaitingFor(troupe: Troupe, { run_id }: RunRow, action: SteerAction): Promise<boolean> {
   const gates = await troupe.store.openGates({ run_id })
   return gates.some(({ detail }) => {
@@ -80,10 +81,10 @@ async function isWaitingFor(troupe: Troupe, { run_id }: RunRow, action: SteerAct
 
 function steerConfirmation(
   { run_id, status }: RunRow,
-  { elsewhere, waited }: { elsewhere: boolean; waited: boolean },
+  { inOtherProcess, answersGate }: { inOtherProcess: boolean; answersGate: boolean },
 ): string {
-  if (elsewhere) return `noted; ${run_id} takes it between two turns`
-  if (status === 'waiting' && !waited)
-    return `noted; ${run_id} takes it when it goes on: troupe inbox says what it waits for`
-  return `noted; go on with: troupe resume ${run_id}`
+  if (inOtherProcess) return `recorded; ${run_id} applies it before the next turn`
+  if (status === 'waiting' && !answersGate)
+    return `recorded; ${run_id} applies it when it continues; list open questions with: troupe inbox`
+  return `recorded; resume with: troupe resume ${run_id}`
 }

@@ -7,7 +7,7 @@ import { readTeamSource } from '../load-team.ts'
 import { withProgramName } from '../render/styled-line.ts'
 import { formatProblemCount, teamCheckSummary, teamProblemLines } from '../render/team-problem-lines.ts'
 
-/** What is wrong with a team file; fails on errors, and on warnings as well when asked to. */
+/** Reports problems of a team file; fails on errors, with `--strict` also on warnings. */
 export async function checkTeam(cli: Cli<{ strict?: boolean }>, file: string): Promise<number> {
   const { terminal, options } = cli
   const { team, problems } = await readTeamSource(cli, file)
@@ -21,14 +21,13 @@ export async function checkTeam(cli: Cli<{ strict?: boolean }>, file: string): P
   return failed ? EXIT.failed : EXIT.done
 }
 
-/** The team of a file, for commands that need a whole one. */
 async function loadValidTeam(cli: Cli, file: string): Promise<Team> {
   const { team, problems } = await readTeamSource(cli, file)
   const [first] = problems.filter(({ severity }) => severity === 'error')
   if (!team) {
     const where = first ? ` at ${first.path}:${first.line}:${first.column}: ${first.message}` : ''
-    throw new TroupeError('invalid_team_file', `the team has errors${where}`, {
-      hint: first?.hint ?? `troupe team check ${file} lists them`,
+    throw new TroupeError('invalid_team_file', `the team file has errors${where}`, {
+      hint: first?.hint ?? `check it with: troupe team check ${file}`,
     })
   }
   if (problems.length > 0 && !cli.options.quiet) {
@@ -37,7 +36,6 @@ async function loadValidTeam(cli: Cli, file: string): Promise<Team> {
   return team
 }
 
-/** Who hands to whom, drawn. */
 export async function drawTeam(cli: Cli<{ mermaid?: boolean; ascii?: boolean }>, file: string): Promise<number> {
   const { terminal, options } = cli
   const team = await loadValidTeam(cli, file)
@@ -49,19 +47,17 @@ export async function drawTeam(cli: Cli<{ mermaid?: boolean; ascii?: boolean }>,
     terminal.print(toMermaid(graph))
   } else {
     const { ASCII_SYMBOLS, UNICODE_SYMBOLS, teamGraphLines } = await import('../render/team-graph-lines.ts')
-    const signs = options.ascii || isAsciiLocale() ? ASCII_SYMBOLS : UNICODE_SYMBOLS
-    for (const line of teamGraphLines(graph, terminal.out, signs)) terminal.print(line)
+    const symbols = options.ascii || isAsciiLocale() ? ASCII_SYMBOLS : UNICODE_SYMBOLS
+    for (const line of teamGraphLines(graph, terminal.out, symbols)) terminal.print(line)
   }
   return EXIT.done
 }
 
-/** The locale `C` promises no more than ASCII. */
 function isAsciiLocale(): boolean {
   const { LC_ALL, LC_CTYPE, LANG } = process.env
   return /^(C|POSIX)$/.test(LC_ALL || LC_CTYPE || LANG || '')
 }
 
-/** The JSON Schema of team files. */
 export async function printTeamSchema({ terminal }: Cli): Promise<number> {
   const { teamJsonSchema } = await import('../../../judgement/team/team-schema.ts')
   terminal.print(JSON.stringify(teamJsonSchema(), null, 2))
@@ -70,17 +66,17 @@ export async function printTeamSchema({ terminal }: Cli): Promise<number> {
 
 export interface ExplainOptions {
   from?: string
-  /** Shown for the reader's sake only: what an agent says never settles a condition by itself. */
+  /** Only displayed: the text of a response never decides a condition. */
   response?: string
   set?: string[]
   assume?: string[]
 }
 
-/** What would happen after an agent's answer, rule by rule, without running anything. */
+/** Shows, rule by rule, which handoff would follow; runs nothing. */
 export async function explainTeam(cli: Cli<ExplainOptions>, file: string): Promise<number> {
   const { terminal, options } = cli
   const { from, response, set = [], assume = [], deny = [] } = options
-  if (!from) throw new TroupeError('invalid_input', 'whose answer is it?', { hint: 'name the agent with --from' })
+  if (!from) throw new TroupeError('invalid_input', '--from is missing', { hint: 'pass --from AGENT' })
   const team = await loadValidTeam(cli, file)
   const { parseAssignments } = await import('../../../judgement/team/parse-assignments.ts')
   const { explainHandoff } = await import('../../../judgement/team/explain-handoff.ts')

@@ -10,19 +10,19 @@ import { watchHeader } from '../render/run-header.ts'
 import { withProgramName } from '../render/styled-line.ts'
 
 /*
- * Watching a run that any process may work on: events are read from the store behind a cursor. Leaving is not
- * cancelling. It ends with the run, at a question, or when nobody has worked on the run for a while.
+ * Follows a run in any process by polling its events with a cursor. Quitting does not cancel the run. Ends when the run
+ * ends or waits, or when no process has run it for a while.
  */
 
 const POLL_MS = 150
 const IDLE_TIMEOUT_MS = 3000
 
-export function watchCommand(cli: Cli<{ fromStart?: boolean }>, wanted: string | undefined): Promise<number> {
+export function watchCommand(cli: Cli<{ fromStart?: boolean }>, runId: string | undefined): Promise<number> {
   return withTroupe(cli, 'existing', async (troupe) => {
-    const row = await findRun(cli, troupe, wanted)
+    const row = await findRun(cli, troupe, runId)
     const { terminal, options } = cli
     const after = options.fromStart || row.ended_at !== null ? 0 : row.head
-    const progress = new ProgressDisplay(terminal, { after: after, silent: options.json === true })
+    const progress = new ProgressDisplay(terminal, { after, silent: options.json === true })
     if (after > 0 && !options.json) terminal.note(watchHeader(row, terminal.err))
     try {
       await followEvents(cli, troupe, { run_id: row.run_id, after, progress })
@@ -30,19 +30,19 @@ export function watchCommand(cli: Cli<{ fromStart?: boolean }>, wanted: string |
       progress.end()
     }
     const result = await troupe.result(row.run_id)
-    const left = result.status === 'pending' || result.status === 'running'
-    if (left && !options.json)
+    const isStopped = result.status === 'pending' || result.status === 'running'
+    if (isStopped && !options.json)
       terminal.note(
-        withProgramName(terminal.err, `nobody works on ${row.run_id}; go on with: troupe resume ${row.run_id}`),
+        withProgramName(terminal.err, `no process is running ${row.run_id}; resume with: troupe resume ${row.run_id}`),
       )
     else if (!options.json) printResult(cli, result)
-    return left ? EXIT.failed : exitCodeFrom(result)
+    return isStopped ? EXIT.failed : exitCodeFrom(result)
   })
 }
 
 interface WatchContext {
   run_id: string
-  /** Events up to here are history. */
+  /** Events up to this seq are not printed. */
   after: number
   progress: ProgressDisplay
 }
@@ -51,7 +51,7 @@ async function followEvents(cli: Cli, troupe: Troupe, { run_id, after, progress 
   let cursor = 0
   let idleSince = Date.now()
   for (;;) {
-    // The row first: what it says is then surely among the events that are read after it.
+    // Read the row before the events: its final status must not precede events that were not read yet.
     const row = await troupe.store.run(run_id)
     const events = await troupe.store.events(run_id, { after: cursor })
     for (const event of events) {
