@@ -17,13 +17,13 @@ export function createPasteFilter(): (chunk: string) => string {
   let isPasting = false
   let buffered = ''
   /** An Escape that was passed on as a key press and may turn out to start a marker. */
-  let escape = ''
+  let heldEscape = ''
   return (chunk) => {
     // If the terminal never sends the end marker, Ctrl-C must still work.
     if (isPasting && chunk === '\x03') isPasting = false
-    let rest = escape + buffered + chunk
-    let emitted = escape.length
-    escape = ''
+    let rest = heldEscape + buffered + chunk
+    let emitted = heldEscape.length
+    heldEscape = ''
     let output = ''
     for (;;) {
       const marker = isPasting ? PASTE_END : PASTE_START
@@ -31,7 +31,7 @@ export function createPasteFilter(): (chunk: string) => string {
       const end = index === -1 ? rest.length - partialMarkerLength(rest, isPasting) : index
       output += isPasting ? encodePasted(rest.slice(0, end)) : rest.slice(emitted, end)
       if (index === -1) {
-        escape = !isPasting && (end < emitted || output.endsWith('\x1b')) ? '\x1b' : ''
+        heldEscape = !isPasting && (end < emitted || output.endsWith('\x1b')) ? '\x1b' : ''
         buffered = rest.slice(Math.max(end, emitted))
         return output
       }

@@ -48,7 +48,7 @@ const agent = (name: string, ...head: string[]) =>
   `---\nname: ${name}\ndescription: ${'words '.repeat(60)}\n${head.join('\n')}\n---\nDo it.\n`
 
 describe('troupe agents', () => {
-  test('A17 --json prints each agent with its origin and problems, and all problems', async () => {
+  test('A17 --json prints each agent with origin and problems, and all problems', async () => {
     await put('.troupe/agents/scout.md', agent('scout', 'tools: Read, Nothing', 'model: fast'))
     await put('.claude/agents/open.md', '---\nname: open\n')
     const { code, json } = await troupe('agents', '--json')
@@ -73,18 +73,18 @@ describe('troupe agents', () => {
     ])
   })
 
-  test('A17 --dir lists the agents of that folder alone', async () => {
+  test('A17 --dir lists only the agents of that folder', async () => {
     await put('.troupe/agents/scout.md', agent('scout'))
-    await put('elsewhere/deep/guard.md', agent('guard'))
-    const { agents } = (await troupe('agents', '--dir', 'elsewhere', '--json')).json()
-    expect(agents).toMatchObject([{ name: 'guard', origin: { path: 'elsewhere/deep/guard.md', collection: 'deep' } }])
-    const own = (await troupe('agents', '--agents', 'elsewhere', '--json')).json()
+    await put('other/deep/guard.md', agent('guard'))
+    const { agents } = (await troupe('agents', '--dir', 'other', '--json')).json()
+    expect(agents).toMatchObject([{ name: 'guard', origin: { path: 'other/deep/guard.md', collection: 'deep' } }])
+    const own = (await troupe('agents', '--agents', 'other', '--json')).json()
     expect(own.agents.map(({ name }: { name: string }) => name)).toEqual([
       ...['guard', 'architect', 'default', 'implementer', 'researcher', 'reviewer'],
     ])
   })
 
-  test('A17 check fails on errors, not on warnings, and says where they are', async () => {
+  test('A17 check fails on errors, not on warnings, and shows their location', async () => {
     await put('a/warned.md', agent('warned', 'tools: Nothing'))
     const warned = await troupe('agents', 'check', '--dir', 'a')
     expect(warned.code).toBe(0)
@@ -98,16 +98,16 @@ describe('troupe agents', () => {
     expect([json.code, json.json().ok]).toEqual([1, false])
   })
 
-  test('A17 a folder that is missing and a word that is unknown are named', async () => {
+  test('A17 a missing folder and an unknown subcommand are reported', async () => {
     const missing = await troupe('agents', '--dir', 'gone')
     expect(missing.code).toBe(1)
     expect(missing.err.join(' ')).toContain('cannot read agents from gone')
-    const word = await troupe('agents', 'chek')
-    expect(word.code).toBe(2)
-    expect(word.err.join(' ')).toContain("knows no 'chek'")
+    const unknown = await troupe('agents', 'chek')
+    expect(unknown.code).toBe(2)
+    expect(unknown.err.join(' ')).toContain("unknown subcommand 'agents chek'")
   })
 
-  test('A17 the list fits into 60 columns, long descriptions are cut, and control characters are not printed', async () => {
+  test('A17 the list fits into 60 columns, long descriptions are truncated, and control characters are removed', async () => {
     await put('.troupe/agents/scout.md', agent(`"${'长名字'.repeat(20)}"`, `tools: ${'Read, '.repeat(30)}"\\u001b[2J"`))
     const { out, err } = await troupe('agents')
     for (const line of [...out, ...err]) expect(displayWidth(line)).toBeLessThanOrEqual(60)
@@ -117,7 +117,7 @@ describe('troupe agents', () => {
 })
 
 describe('troupe init', () => {
-  test('A18 a first roster is written, loads without a problem, and is said what to do with', async () => {
+  test('A18 example agents are written, load without problems, and next steps are printed', async () => {
     const { code, out } = await troupe('init')
     expect(code).toBe(0)
     expect(out.slice(0, 3)).toEqual(['explorer', 'builder', 'critic'].map((name) => `wrote .troupe/agents/${name}.md`))
@@ -129,16 +129,16 @@ describe('troupe init', () => {
     expect(agents[0].permissions.allow).toContain('Bash(npm test:*)')
   })
 
-  test('A18 what is there is never overwritten: nothing is written then', async () => {
+  test('A18 existing files are never overwritten, and then nothing is written', async () => {
     await put('.troupe/agents/critic.md', 'mine')
     const { code, err } = await troupe('init')
     expect(code).toBe(2)
-    expect(err.join(' ')).toContain('nothing was written: .troupe/agents/critic.md')
+    expect(err.join(' ')).toContain('no files were written: .troupe/agents/critic.md')
     expect(await readFile('.troupe/agents/critic.md', 'utf8')).toBe('mine')
     await expect(readFile('.troupe/agents/builder.md')).rejects.toMatchObject({ code: 'ENOENT' })
   })
 
-  test('A18 --json says what was written', async () => {
+  test('A18 --json lists the written files', async () => {
     const { json } = await troupe('init', '--json')
     expect(json()).toMatchObject({ written: expect.arrayContaining(['.troupe/agents/builder.md']) })
   })

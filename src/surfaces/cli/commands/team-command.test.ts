@@ -61,7 +61,7 @@ handoffs:
 `
 
 describe('troupe team check', () => {
-  test('TF23 it says what is wrong with line, column and a hint, and fails only on errors', async () => {
+  test('TF23 problems are reported with line, column and hint; only errors fail', async () => {
     await writeFile('t.yaml', GATES.replace('to_agent: reviewer', 'to_agent: reviwer'))
     const { code, out } = await team('check', 't.yaml')
     expect(code).toBe(1)
@@ -76,10 +76,10 @@ describe('troupe team check', () => {
     expect(await team('check', 't.yaml')).toMatchObject({ code: 0, out: expect.arrayContaining(['! t.yaml:16:1']) })
     expect(await team('check', 't.yaml', '--strict')).toMatchObject({ code: 1 })
     await writeFile('t.yaml', GATES)
-    expect(await team('check', 't.yaml')).toMatchObject({ code: 0, out: ['Gates · 2 agents · nothing wrong'] })
+    expect(await team('check', 't.yaml')).toMatchObject({ code: 0, out: ['Gates · 2 agents · no problems'] })
   })
 
-  test('TF23 with --json it prints every problem, and uses is looked up in the roster', async () => {
+  test('TF23 --json prints every problem, and uses is checked against the roster', async () => {
     await writeFile('t.yaml', GATES.replace('uses: reviewer', 'uses: reviewr'))
     const { code, json } = await team('check', 't.yaml', '--json')
     expect(code).toBe(1)
@@ -98,7 +98,7 @@ describe('troupe team check', () => {
     })
   })
 
-  test('TF23 a file that is not there, and a team command that is not there, are said', async () => {
+  test('TF23 a missing file and an unknown subcommand are reported', async () => {
     expect(await team('check', 'gone.yaml')).toMatchObject({
       code: 1,
       out: ['✗ gone.yaml:1:1', '  no such file', '1 error'],
@@ -115,7 +115,7 @@ describe('troupe team check', () => {
 })
 
 describe('troupe team graph', () => {
-  test('TF24 it draws everyone and every way on, never wider than the terminal', async () => {
+  test('TF24 the graph shows every agent and handoff and fits the terminal', async () => {
     await writeFile('t.yaml', GATES)
     const { out } = await team('graph', 't.yaml')
     expect(out).toEqual([
@@ -124,7 +124,7 @@ describe('troupe team graph', () => {
       '    └─▶ reviewer  draft is complete and word_count >= {{ mi…',
       '  reviewer  uses reviewer',
       '    └─▶ user  approved',
-      '  otherwise back to the user',
+      '  otherwise return to the user',
     ])
     for (const width of [24, 40, 80]) {
       const drawn = await troupeAt(width, ['team', 'graph', 't.yaml'])
@@ -132,7 +132,7 @@ describe('troupe team graph', () => {
     }
   })
 
-  test('TF24 groups, sub-teams, people, rules for all and from the user are shown', async () => {
+  test('TF24 groups, nested teams, humans, any_agent rules and user rules are shown', async () => {
     await writeFile(
       'in.yaml',
       'name: Inner\nagents: [{ name: x }, { name: y }]\nhandoffs: [{ from_agent: x, to_agent: y }]\n',
@@ -162,12 +162,12 @@ handoffs:
       '    > x',
       '        `-> y',
       '      y',
-      '      otherwise back to the user',
+      '      otherwise return to the user',
       '    `-> p  settled',
-      '  p  a person · decides',
+      '  p  human · decides',
       '  any agent',
-      '    `-> p  [9] (a person approves) error detected',
-      '  otherwise the work is done',
+      '    `-> p  [9] (needs approval) error detected',
+      '  otherwise the run ends',
     ])
     vi.stubEnv('LC_ALL', 'C')
     expect((await team('graph', 't.yaml')).out[3]).toBe('> g  parallel: a, b')
@@ -180,13 +180,13 @@ handoffs:
     })
   })
 
-  test('TF24 a team with errors is not drawn; one with warnings is, and that is noted', async () => {
+  test('TF24 a team with errors is refused; one with warnings is drawn with a note', async () => {
     await writeFile('t.yaml', GATES.replace('to_agent: reviewer', 'to_agent: reviwer'))
     const refused = await team('graph', 't.yaml', '--json')
     expect(refused).toMatchObject({ code: 1 })
     expect(refused.json().error).toMatchObject({
       code: 'invalid_team_file',
-      message: expect.stringMatching(/^the team has errors at t\.yaml:11:15: no agent or group 'reviwer'/),
+      message: expect.stringMatching(/^the team file has errors at t\.yaml:11:15: no agent or group 'reviwer'/),
     })
     await writeFile('t.yaml', `${GATES}colour: red\n`)
     expect(await team('graph', 't.yaml')).toMatchObject({ code: 0, err: ['1 warning: troupe team check t.yaml'] })
@@ -194,7 +194,7 @@ handoffs:
 })
 
 describe('troupe team schema', () => {
-  test('TF25 the published schema is the one that the command prints', async () => {
+  test('TF25 the published schema equals the output of the command', async () => {
     const { code, json } = await team('schema')
     const published = JSON.parse(await readFile(join(before, 'schemas/team.schema.json'), 'utf8'))
     expect(code).toBe(0)
@@ -204,9 +204,9 @@ describe('troupe team schema', () => {
     expect(packed.files).toContain('schemas')
   })
 
-  test('TF25 it accepts what is a team and refuses what is none', async () => {
+  test('TF25 the schema accepts valid teams and refuses invalid ones', async () => {
     const { out } = await team('schema')
-    // Patterns are for readers that take them as unicode, as the standard says; this one does not.
+    // zod does not compile patterns with the unicode flag, as the standard requires.
     const plain = JSON.parse(out.join('\n'), (key, value) => (key === 'pattern' ? undefined : value))
     const schema = z.fromJSONSchema(plain)
     const agents = [{ name: 'a', team: { name: 'In', agents: [{ name: 'b' }] } }]
@@ -223,9 +223,9 @@ describe('troupe team schema', () => {
 })
 
 describe('troupe team explain', () => {
-  test('TF26 with --json it prints the decision and the rules, and nothing else', async () => {
+  test('TF26 --json prints decision and rules only', async () => {
     await writeFile('t.yaml', GATES)
-    const asked = ['explain', 't.yaml', '--from', 'writer', '--set', 'word_count=700', '--json']
+    const args = ['explain', 't.yaml', '--from', 'writer', '--set', 'word_count=700', '--json']
     const rule = (value: true | 'unknown', reason: string) => ({
       ...{ from: 'writer', to: 'reviewer', priority: 1, holds: value },
       parts: [
@@ -236,22 +236,22 @@ describe('troupe team explain', () => {
         },
       ],
     })
-    expect((await team(...asked, '--assume', 'draft is complete')).json()).toEqual({
+    expect((await team(...args, '--assume', 'draft is complete')).json()).toEqual({
       decision: { to: 'reviewer', by: 'verdict' },
       rules: [rule(true, 'assumed')],
     })
     const unread = 'condition met: draft is complete, word_count = 9999, hand over to reviewer'
-    expect((await team(...asked, '--response', unread)).json()).toEqual({
+    expect((await team(...args, '--response', unread)).json()).toEqual({
       decision: { to: null, by: 'undecided' },
       rules: [rule('unknown', 'not judged yet')],
     })
-    expect((await team(...asked, '--deny', 'draft is complete')).json().decision).toEqual({
+    expect((await team(...args, '--deny', 'draft is complete')).json().decision).toEqual({
       to: 'user',
       by: 'after_work',
     })
   })
 
-  test('TF26 for people it marks each rule and part, and says how to settle what is open', async () => {
+  test('TF26 each rule and condition is marked, and open conditions show how to decide them', async () => {
     await writeFile('t.yaml', GATES)
     const { code, out } = await team('explain', 't.yaml', '--from', 'writer', '--set', 'word_count=700')
     expect(code).toBe(0)
@@ -262,7 +262,7 @@ describe('troupe team explain', () => {
       '      min_words is 500',
       '',
       'decision: undecided',
-      '  settle it with --assume or --deny "draft is complete"',
+      '  decide with --assume or --deny "draft is complete"',
     ])
     const few = await team('explain', 't.yaml', '--from', 'writer', '--set', 'word_count=7')
     expect(few.out.slice(-2)).toEqual([
@@ -271,13 +271,13 @@ describe('troupe team explain', () => {
     ])
   })
 
-  test('TF26 the words of --response are shown above the rules', async () => {
+  test('TF26 --response is shown above the rules', async () => {
     await writeFile('t.yaml', GATES)
-    const said = await team('explain', 't.yaml', '--from', 'writer', '--response', 'Done:\nall of it')
-    expect(said.out.slice(0, 2)).toEqual(['writer says: Done: all of it', '? writer → reviewer  priority 1'])
+    const result = await team('explain', 't.yaml', '--from', 'writer', '--response', 'Done:\nall of it')
+    expect(result.out.slice(0, 2)).toEqual(['writer says: Done: all of it', '? writer → reviewer  priority 1'])
   })
 
-  test('TF26 what cannot be meant is refused', async () => {
+  test('TF26 unknown agents, variables and conditions are refused', async () => {
     await writeFile('t.yaml', GATES)
     const from = ['explain', 't.yaml', '--from']
     expect(await team('explain', 't.yaml')).toMatchObject({ code: 2 })

@@ -7,20 +7,17 @@ import type { TerminalStyle } from './styled-line.ts'
 import { renderLine } from './styled-line.ts'
 import { toTerminalLine, truncateToWidth, wrapText } from './text-width.ts'
 
-/** Descriptions are written for models, and often long; a person needs their beginning. */
+/** Descriptions are written for models and often long. */
 const DESCRIPTION_LINES = 3
 
-/** Each agent with what it is for and what it brings along. */
+/** Agents with model, tools and description. */
 export function agentLines(agents: readonly Agent[], style: TerminalStyle): string[] {
   return agents.flatMap((agent) => [
     renderLine(style, [
       ['bold', toTerminalLine(agent.name)],
       ['dim', `  ${agentFacts(agent)}`],
     ]),
-    ...truncateLines(
-      wrapText(`  ${toTerminalLine(agent.description) || 'without a description'}`, style.width, 2),
-      style,
-    ),
+    ...truncateLines(wrapText(`  ${toTerminalLine(agent.description) || 'no description'}`, style.width, 2), style),
   ])
 }
 
@@ -32,28 +29,29 @@ function truncateLines(lines: readonly string[], style: TerminalStyle): string[]
 }
 
 function agentFacts(agent: Agent): string {
-  const tools = agent.tools === undefined ? "its caller's tools" : agent.tools.join(', ') || 'no tools'
-  const without = agent.exclude_tools?.length ? `, not ${agent.exclude_tools.join(', ')}` : ''
-  return toTerminalLine([...(agent.model ? [agent.model] : []), tools + without].join(' · '))
+  const tools = agent.tools === undefined ? 'tools of its caller' : agent.tools.join(', ') || 'no tools'
+  const excluded = agent.exclude_tools?.length ? `, except ${agent.exclude_tools.join(', ')}` : ''
+  return toTerminalLine([...(agent.model ? [agent.model] : []), tools + excluded].join(' · '))
 }
 
-/** What is wrong, file by file: the place on a line of its own, then what it is. */
+/** Problems sorted by file: the location on a line of its own, then the message. */
 export function agentProblemLines(
   problems: readonly FileProblem[],
   { style, from }: { style: TerminalStyle; from: string },
 ): string[] {
-  const inOrder = problems.toSorted((a, b) => (a.path === b.path ? a.line - b.line : a.path < b.path ? -1 : 1))
-  return inOrder.flatMap(({ level, path, line: at, message }) => {
-    const [textStyle, sign] = level === 'error' ? (['red', '✗'] as const) : (['yellow', '!'] as const)
-    const place = wrapText(`  ${toTerminalLine(displayPath(path, from))}:${at}`, style.width, 2)
-    const said = wrapText(`  ${toTerminalLine(message)}`, style.width, 2)
-    return [`${style.paint(textStyle, sign)}${(place[0] ?? '').slice(1)}`, ...place.slice(1), ...said]
+  const sorted = problems.toSorted((a, b) => (a.path === b.path ? a.line - b.line : a.path < b.path ? -1 : 1))
+  return sorted.flatMap(({ level, path, line, message }) => {
+    const [textStyle, symbol] = level === 'error' ? (['red', '✗'] as const) : (['yellow', '!'] as const)
+    const location = wrapText(`  ${toTerminalLine(displayPath(path, from))}:${line}`, style.width, 2)
+    const messageLines = wrapText(`  ${toTerminalLine(message)}`, style.width, 2)
+    return [`${style.paint(textStyle, symbol)}${(location[0] ?? '').slice(1)}`, ...location.slice(1), ...messageLines]
   })
 }
 
-function displayPath(path: string, from: string): string {
-  const inside = relative(from, path)
-  return inside === '' || inside.startsWith('..') || isAbsolute(inside) ? path : inside
+/** Relative to `from` for files below it. */
+export function displayPath(path: string, from: string): string {
+  const relativePath = relative(from, path)
+  return relativePath === '' || relativePath.startsWith('..') || isAbsolute(relativePath) ? path : relativePath
 }
 
 export function rosterSummary({ agents, problems }: LoadedAgents, style: TerminalStyle): string {

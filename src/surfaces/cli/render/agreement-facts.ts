@@ -3,51 +3,47 @@ import { pluralize } from './format-amount.ts'
 import type { TerminalStyle } from './styled-line.ts'
 import { toTerminalLine, wrapText } from './text-width.ts'
 
-/** Stands for a blank at which no line is broken. */
 export const NO_BREAK_SPACE = '\u00a0'
 
-/** How far they agree, how that was found, what was saved, and what went wrong. */
+/** Agreement score, method, savings and problems. */
 export function agreementFactLines(
-  found: AgreementView,
+  agreement: AgreementView,
   style: TerminalStyle,
-  { dot, opinions }: { dot: string; opinions: boolean },
+  { dot, withConsensus }: { dot: string; withConsensus: boolean },
 ): string[] {
-  const { consensus, best_of, decision, metadata } = found
+  const { consensus, best_of, decision, metadata } = agreement
   const facts: string[] = []
-  if (consensus && opinions) facts.push(...agreementFacts(consensus, dot), ...weightFacts(found))
+  if (consensus && withConsensus) facts.push(...agreementFacts(consensus, dot), ...weightFacts(agreement))
   if (best_of) facts.push(formatScores(best_of))
   if (decision)
-    facts.push(
-      `${decision.collaborated ? 'more than one was asked' : 'one was asked'}: ${toTerminalLine(decision.reason)}`,
-    )
+    facts.push(`${decision.collaborated ? 'several agents' : 'a single agent'}: ${toTerminalLine(decision.reason)}`)
   if (metadata?.saved) facts.push(formatSavings(metadata.saved))
   return [
     ...facts
       .flatMap((fact) => wrapText(fact, style.width, 2))
-      .map((words) => style.paint('dim', words.replaceAll(NO_BREAK_SPACE, ' '))),
+      .map((line) => style.paint('dim', line.replaceAll(NO_BREAK_SPACE, ' '))),
     ...(metadata?.problems ?? []).flatMap((problem) =>
-      wrapText(`problem: ${toTerminalLine(problem)}`, style.width, 2).map((words) => style.paint('yellow', words)),
+      wrapText(`problem: ${toTerminalLine(problem)}`, style.width, 2).map((line) => style.paint('yellow', line)),
     ),
   ]
 }
 
 const METHODS: Record<string, string> = {
   text: 'compared as text',
-  embeddings: 'compared by meaning',
-  model: 'compared by meaning and by a model',
+  embeddings: 'compared by embeddings',
+  model: 'compared by embeddings and a model',
 }
 
 function agreementFacts(consensus: NonNullable<AgreementView['consensus']>, dot: string): string[] {
   const { agreement_score, consensus_score, has_consensus, clusters, kappa, method, note, confidence } = consensus
   if (agreement_score === null) {
-    const alone = clusters.length > 0 ? 'only one gave a recommendation' : 'nobody gave a recommendation'
-    return [`agreement unknown: ${alone} that can be counted`]
+    return [`agreement unknown: ${clusters.length > 0 ? 'only one' : 'no'} countable recommendation`]
   }
-  const voices = clusters.reduce((sum, { agents }) => sum + agents.length, 0)
+  const votes = clusters.reduce((sum, { agents }) => sum + agents.length, 0)
   const facts = [
-    `agreement ${formatPercent(agreement_score)} of ${pluralize(voices, 'voice')}`,
+    `agreement ${formatPercent(agreement_score)} of ${pluralize(votes, 'vote')}`,
     has_consensus ? 'consensus' : 'no consensus',
-    ...(consensus_score === null ? [] : [`by weight ${formatPercent(consensus_score)}`]),
+    ...(consensus_score === null ? [] : [`weighted ${formatPercent(consensus_score)}`]),
     ...(kappa === undefined ? [] : [`kappa ${kappa.toFixed(2)}`]),
     METHODS[method] ?? method,
   ]
@@ -55,40 +51,40 @@ function agreementFacts(consensus: NonNullable<AgreementView['consensus']>, dot:
     facts.map(toUnbreakable).join(` ${dot} `),
     ...(confidence
       ? [
-          `so much agreement was right in ${formatPercent(confidence.confidence)} of ${pluralize(confidence.cases, 'earlier case')}`,
+          `this level of agreement was right in ${formatPercent(confidence.confidence)} of ${pluralize(confidence.cases, 'earlier case')}`,
         ]
       : []),
     ...(note === undefined ? [] : [toTerminalLine(note)]),
   ]
 }
 
-/** Without it nobody could tell why shares are not what the confidences add up to. */
+/** Explains why shares differ from the confidences. */
 function weightFacts({ contributions }: AgreementView): string[] {
-  const weighed = contributions.some(({ weight = 1 }) => weight !== 1)
-  return weighed ? ['shares follow the weights given, and how often each was right before'] : []
+  const isWeighted = contributions.some(({ weight = 1 }) => weight !== 1)
+  return isWeighted ? ['shares include the given weights and past accuracy'] : []
 }
 
 function formatScores({ agent, reason, scores, tied }: NonNullable<AgreementView['best_of']>): string {
-  const listed = [...scores].sort((a, b) => b.score - a.score).map((each) => `${each.agent} ${each.score}`)
-  const equal = tied ? `, TIE of ${tied.join(' and ')}` : ''
-  return toTerminalLine(`best: ${agent} (of 10: ${listed.join(', ')}${equal}): ${reason}`)
+  const ranking = [...scores].sort((a, b) => b.score - a.score).map((each) => `${each.agent} ${each.score}`)
+  const tie = tied ? `, TIE of ${tied.join(' and ')}` : ''
+  return toTerminalLine(`best: ${agent} (of 10: ${ranking.join(', ')}${tie}): ${reason}`)
 }
 
 const SAVING_REASONS: Record<string, string> = {
-  cannot_change: 'the outcome could not change any more',
+  cannot_change: 'the outcome could no longer change',
   beta: 'the outcome was likely enough',
-  solo: 'one voice was enough',
+  solo: 'one answer was enough',
 }
 
 function formatSavings(saved: NonNullable<NonNullable<AgreementView['metadata']>['saved']>): string {
   const { agents, calls, why, probability } = saved
-  const sure = probability === undefined ? '' : ` (${formatPercent(probability)})`
-  return `saved ${pluralize(calls, 'call')}: ${SAVING_REASONS[why] ?? why}${sure}; not asked: ${agents.map(toTerminalLine).join(', ')}`
+  const certainty = probability === undefined ? '' : ` (${formatPercent(probability)})`
+  return `saved ${pluralize(calls, 'call')}: ${SAVING_REASONS[why] ?? why}${certainty}; not called: ${agents.map(toTerminalLine).join(', ')}`
 }
 
-/** Words between which no line is broken. */
-export function toUnbreakable(words: string): string {
-  return words.replaceAll(' ', NO_BREAK_SPACE)
+/** Text that is not broken between words. */
+export function toUnbreakable(text: string): string {
+  return text.replaceAll(' ', NO_BREAK_SPACE)
 }
 
 export function formatPercent(share: number): string {

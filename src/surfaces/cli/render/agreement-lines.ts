@@ -7,53 +7,53 @@ import { renderLine } from './styled-line.ts'
 import { toTerminalLine, wrapText } from './text-width.ts'
 
 /*
- * A collaboration as a picture: who stands where, and how far that is agreement. Parts of one piece of work are not
- * opinions about one question, so divided work is shown by its parts.
+ * Renders the result of a collaboration: positions with their share, agreement and dissent. Divided work is listed by
+ * subtask, because subtasks are not positions on one question.
  */
 
 const UNICODE = { full: '█', empty: '░', won: '✓', tied: '=', bad: '✗', cut: '◐', dot: '·' }
 const ASCII = { full: '#', empty: '.', won: '*', tied: '=', bad: 'x', cut: '~', dot: '-' }
-/** From here on, recommendations stand beside their bars and not below. */
+/** From this width on, recommendations appear beside their bars instead of below. */
 const MIN_WIDE_WIDTH = 60
 const CONCERNS_SHOWN = 2
 
 type BarSymbols = typeof UNICODE
 
-/** Lines for the output of a collaboration; none for any other. */
+/** Lines for the output of a collaboration; empty for other outputs. */
 export function agreementLines(output: unknown, style: TerminalStyle): string[] {
-  const found = agreementViewFrom(output)
-  if (!found) return []
-  const marks = style.ascii ? ASCII : UNICODE
-  const divided = found.contributions.some(({ subtask }) => subtask !== undefined)
-  // Parts of one work that were voted on all the same are opinions too.
-  const counted = !divided || found.vote !== undefined
+  const agreement = agreementViewFrom(output)
+  if (!agreement) return []
+  const symbols = style.ascii ? ASCII : UNICODE
+  const isDivided = agreement.contributions.some(({ subtask }) => subtask !== undefined)
+  // Subtasks that were voted on are positions too.
+  const hasPositions = !isDivided || agreement.vote !== undefined
   const lines = [
-    ...(divided ? subtaskLines(found, style, marks) : []),
-    ...(counted ? positionLines(found, style, marks) : []),
-    ...uncountedLines(found, style),
-    ...agreementFactLines(found, style, { dot: marks.dot, opinions: counted }),
+    ...(isDivided ? subtaskLines(agreement, style, symbols) : []),
+    ...(hasPositions ? positionLines(agreement, style, symbols) : []),
+    ...uncountedLines(agreement, style),
+    ...agreementFactLines(agreement, style, { dot: symbols.dot, withConsensus: hasPositions }),
   ]
-  return style.ascii ? lines.map((words) => words.replaceAll('…', '~')) : lines
+  return style.ascii ? lines.map((line) => line.replaceAll('…', '~')) : lines
 }
 
-function positionLines(found: AgreementView, style: TerminalStyle, marks: BarSymbols): string[] {
-  const { consensus, contributions } = found
+function positionLines(agreement: AgreementView, style: TerminalStyle, symbols: BarSymbols): string[] {
+  const { consensus, contributions } = agreement
   if (!consensus || consensus.clusters.length === 0) return []
-  const head: TextSpan[] = [['bold', 'who stands where'], ...headingSpans(found)]
+  const heading: TextSpan[] = [['bold', 'positions'], ...headingSpans(agreement)]
   const concerns = new Map(
     consensus.minority_report.flatMap(({ agents, concerns }) => agents.map((name) => [name, concerns])),
   )
   return [
-    renderLine(style, head),
+    renderLine(style, heading),
     ...consensus.clusters.flatMap((cluster) => {
-      const voices = cluster.agents.map((name) =>
+      const supporters = cluster.agents.map((name) =>
         contributionLabel(
           contributions.find(({ agent }) => agent === name),
           name,
         ),
       )
-      const doubts = cluster === winningCluster(found) ? [] : (concerns.get(cluster.agents[0] ?? '') ?? [])
-      return clusterLines(cluster, { found, style, marks, voices, doubts })
+      const clusterConcerns = cluster === winningCluster(agreement) ? [] : (concerns.get(cluster.agents[0] ?? '') ?? [])
+      return clusterLines(cluster, { agreement, style, symbols, supporters, concerns: clusterConcerns })
     }),
   ]
 }
@@ -66,11 +66,11 @@ function headingSpans({ vote, consensus, ruling }: AgreementView): TextSpan[] {
   return []
 }
 
-/** The position that carries the day, if any: what a person decided goes before what was counted. */
+/** The winning position, if any; a human decision overrides the count. */
 function winningCluster({ consensus, vote, ruling, best_of }: AgreementView): ClusterView | undefined {
   const clusters = consensus?.clusters ?? []
   if (ruling) return clusters.find(({ recommendation }) => recommendation === ruling.decision)
-  // What was chosen, and not what most say.
+  // The evaluator's choice, not the majority.
   if (best_of) return clusters.find(({ agents }) => agents.includes(best_of.agent))
   return consensus?.tie || vote?.winner === null ? undefined : clusters[0]
 }
@@ -80,31 +80,32 @@ function isTied(cluster: ClusterView, { consensus }: AgreementView): boolean {
   return consensus?.tie === true && first !== undefined && Math.abs(cluster.score - first.score) <= 1e-9 * first.score
 }
 
-/** `security-reviewer 95 %`; whoever changed its mind or was not asked anew is marked. */
-function contributionLabel(spoken: ContributionView | undefined, name: string): string {
-  const { confidence = null, before, recommendation, cached } = spoken ?? {}
-  const sure = confidence === null ? '' : ` ${formatPercent(confidence)}`
-  const moved = before && before.recommendation !== recommendation ? ' (moved)' : ''
-  return `${toTerminalLine(name)}${sure}${moved}${cached ? ' (known)' : ''}`
+/** `security-reviewer 95 %`, marked if the position changed or came from the cache. */
+function contributionLabel(contribution: ContributionView | undefined, name: string): string {
+  const { confidence = null, before, recommendation, cached } = contribution ?? {}
+  const certainty = confidence === null ? '' : ` ${formatPercent(confidence)}`
+  const changed = before && before.recommendation !== recommendation ? ' (changed)' : ''
+  return `${toTerminalLine(name)}${certainty}${changed}${cached ? ' (cached)' : ''}`
 }
 
 interface ClusterContext {
-  found: AgreementView
+  agreement: AgreementView
   style: TerminalStyle
-  marks: BarSymbols
-  voices: string[]
-  doubts: string[]
+  symbols: BarSymbols
+  supporters: string[]
+  concerns: string[]
 }
 
-function clusterLines(cluster: ClusterView, { found, style, marks, voices, doubts }: ClusterContext): string[] {
-  const won = cluster === winningCluster(found)
-  const tied = !won && isTied(cluster, found)
-  const dissents = !won && winningCluster(found) !== undefined
+function clusterLines(cluster: ClusterView, context: ClusterContext): string[] {
+  const { agreement, style, symbols, supporters, concerns } = context
+  const won = cluster === winningCluster(agreement)
+  const tied = !won && isTied(cluster, agreement)
+  const isDissent = !won && winningCluster(agreement) !== undefined
   const size = Math.max(6, Math.min(24, Math.floor(style.width / 4)))
   const textStyle: TextStyle = won ? 'green' : tied ? 'yellow' : 'dim'
   const bar: TextSpan[] = [
-    [textStyle, `${won ? marks.won : tied ? marks.tied : ' '} `],
-    [textStyle, formatBar(cluster.share, size, marks)],
+    [textStyle, `${won ? symbols.won : tied ? symbols.tied : ' '} `],
+    [textStyle, formatBar(cluster.share, size, symbols)],
     `  ${formatPercent(cluster.share).padStart(5)}`,
   ]
   const indent = style.width >= MIN_WIDE_WIDTH ? size + 11 : 2
@@ -115,69 +116,71 @@ function clusterLines(cluster: ClusterView, { found, style, marks, voices, doubt
     style.width >= MIN_WIDE_WIDTH
       ? [renderLine(style, [...bar, '  ', recommendation])]
       : [renderLine(style, bar), renderLine(style, [' '.repeat(indent), recommendation])]
-  const shown = doubts.slice(0, CONCERNS_SHOWN).map((doubt) => `${marks.dot} ${toTerminalLine(doubt)}`)
+  const shownConcerns = concerns.slice(0, CONCERNS_SHOWN).map((concern) => `${symbols.dot} ${toTerminalLine(concern)}`)
   return [
     ...first,
-    ...indentedLines(`${dissents ? 'dissent: ' : ''}${voices.map(toUnbreakable).join(', ')}`, style, indent).map(
-      (words) => style.paint('dim', words),
+    ...indentedLines(`${isDissent ? 'dissent: ' : ''}${supporters.map(toUnbreakable).join(', ')}`, style, indent).map(
+      (line) => style.paint('dim', line),
     ),
-    ...shown.map((words) => renderLine(style, [' '.repeat(indent), ['dim', words]])),
+    ...shownConcerns.map((line) => renderLine(style, [' '.repeat(indent), ['dim', line]])),
   ]
 }
 
-/** Nothing is drawn as nothing only where it is nothing, and as everything only where it is everything. */
+/** Empty only for 0 % and full only for 100 %, despite rounding. */
 function formatBar(share: number, size: number, { full, empty }: BarSymbols): string {
-  const exact = Math.round(share * size)
-  const filled = share <= 0 ? 0 : share >= 1 ? size : Math.min(size - 1, Math.max(1, exact))
+  const rounded = Math.round(share * size)
+  const filled = share <= 0 ? 0 : share >= 1 ? size : Math.min(size - 1, Math.max(1, rounded))
   return full.repeat(filled) + empty.repeat(size - filled)
 }
 
 function indentedLines(text: string, style: TerminalStyle, indent: number): string[] {
   const margin = ' '.repeat(indent)
-  return wrapText(text, style.width - indent).map((words) => margin + words.replaceAll(NO_BREAK_SPACE, ' '))
+  return wrapText(text, style.width - indent).map((line) => margin + line.replaceAll(NO_BREAK_SPACE, ' '))
 }
 
-function subtaskLines({ contributions }: AgreementView, style: TerminalStyle, marks: BarSymbols): string[] {
+function subtaskLines({ contributions }: AgreementView, style: TerminalStyle, symbols: BarSymbols): string[] {
   const parts = contributions.filter(({ subtask }) => subtask !== undefined)
   return [
-    renderLine(style, [['bold', 'who did what']]),
+    renderLine(style, [['bold', 'subtasks']]),
     ...parts.flatMap((part) => {
-      const [textStyle, mark] = statusMark(part, marks)
-      const head = renderLine(style, [
-        [textStyle, `${mark} `],
+      const [textStyle, symbol] = statusSymbol(part, symbols)
+      const heading = renderLine(style, [
+        [textStyle, `${symbol} `],
         contributionLabel(part, part.agent),
         ['dim', `  ${toTerminalLine(part.subtask ?? '')}`],
       ])
-      if (part.error) return [head, renderLine(style, ['  ', ['red', errorSummary(part.error)]])]
+      if (part.error) return [heading, renderLine(style, ['  ', ['red', errorSummary(part.error)]])]
       return part.recommendation === null
-        ? [head]
-        : [head, renderLine(style, [`  ${toTerminalLine(part.recommendation)}`])]
+        ? [heading]
+        : [heading, renderLine(style, [`  ${toTerminalLine(part.recommendation)}`])]
     }),
   ]
 }
 
-function statusMark({ status, error }: ContributionView, marks: BarSymbols): readonly [TextStyle, string] {
-  if (status === 'completed') return ['green', marks.won]
-  return error ? ['red', marks.bad] : ['yellow', marks.cut]
+function statusSymbol({ status, error }: ContributionView, symbols: BarSymbols): readonly [TextStyle, string] {
+  if (status === 'completed') return ['green', symbols.won]
+  return error ? ['red', symbols.bad] : ['yellow', symbols.cut]
 }
 
-/** Who has no place among the positions: without a recommendation, cut short, or not heard at all. */
+/** Contributions that belong to no position: without a recommendation, incomplete, or without a response. */
 function uncountedLines({ contributions, consensus, metadata }: AgreementView, style: TerminalStyle): string[] {
-  const placed = new Set(consensus?.clusters.flatMap(({ agents }) => agents))
-  const divided = contributions.some(({ subtask }) => subtask !== undefined)
-  // Whoever divided the work has a plan and no opinion; a role of that name says nothing.
-  const plan = divided || metadata?.mode === 'hierarchical' ? contributions[0] : undefined
+  const counted = new Set(consensus?.clusters.flatMap(({ agents }) => agents))
+  const isDivided = contributions.some(({ subtask }) => subtask !== undefined)
+  // The coordinator that divided the work contributes a plan, not a position.
+  const plan = isDivided || metadata?.mode === 'hierarchical' ? contributions[0] : undefined
   const rest = contributions.filter(
-    (each) => !placed.has(each.agent) && each.subtask === undefined && (each !== plan || each.error),
+    (each) => !counted.has(each.agent) && each.subtask === undefined && (each !== plan || each.error),
   )
-  const silent = rest.filter(({ error }) => !error).map(({ agent }) => toTerminalLine(agent))
+  const withoutRecommendation = rest.filter(({ error }) => !error).map(({ agent }) => toTerminalLine(agent))
   return [
-    ...(silent.length > 0 ? wrapText(`no recommendation: ${silent.join(', ')}`, style.width, 2) : []),
+    ...(withoutRecommendation.length > 0
+      ? wrapText(`no recommendation: ${withoutRecommendation.join(', ')}`, style.width, 2)
+      : []),
     ...rest.flatMap(({ agent, error, response }) => {
       if (!error) return []
-      const how = response.trim() === '' ? 'not heard' : 'cut short'
-      return wrapText(`${how}: ${toTerminalLine(agent)}, ${errorSummary(error)}`, style.width, 2).map((words) =>
-        style.paint('red', words),
+      const label = response.trim() === '' ? 'no response' : 'incomplete'
+      return wrapText(`${label}: ${toTerminalLine(agent)}, ${errorSummary(error)}`, style.width, 2).map((line) =>
+        style.paint('red', line),
       )
     }),
   ]

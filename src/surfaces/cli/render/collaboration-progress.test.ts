@@ -7,9 +7,16 @@ import { plainStyle } from './styled-line.ts'
 import { displayWidth } from './text-width.ts'
 
 const usage = { input: 90, output: 10, cache_read: 0, cache_write: 0, reasoning: 0 }
-const failure = { code: 'model_failed', message: 'no luck', blame: 'operator', retry: true, hint: '', alternatives: [] }
+const failure = {
+  code: 'model_failed',
+  message: 'no luck',
+  responsible: 'operator',
+  retry: true,
+  hint: '',
+  alternatives: [],
+}
 
-/** A journal written by hand: each event a tenth of a second after the one before. */
+/** A journal with one event every 100 ms. */
 function journal(pattern = 'collaborate') {
   const events: Event[] = []
   function add<T extends keyof EventData>(type: T, data: unknown, session_id?: string): void {
@@ -52,25 +59,28 @@ function journal(pattern = 'collaborate') {
 
 type Journal = ReturnType<typeof journal>
 
-function begin({ add }: Journal, root: string, agents: string[], mode = 'parallel'): void {
+function addStart({ add }: Journal, agents: string[], { root = '', mode = 'parallel' } = {}): void {
   add('tool:collaborative:start', { key: `${root}start`, task: 't', agents, mode, synthesis: 'coordinator' })
 }
 
-function voice(
-  { add, session }: Journal,
-  key: string,
-  agent: string,
-  said: object | 'failed',
-  more: object = {},
-): void {
-  add('tool:collaborative:agent:start', { key: `${key}/asked`, agent, role: `${agent} role`, ...more })
-  session(key, agent, said === 'failed' ? 'failed' : JSON.stringify({ response: 'x', ...said }), { ...more })
-  const about = { key: `${key}/answered`, agent, role: 'r', tokens: 100 }
-  if (said === 'failed') add('tool:collaborative:agent:error', { ...about, error: failure })
-  else add('tool:collaborative:agent:complete', { ...about, ...said })
+interface ContributionCase {
+  key: string
+  agent: string
+  contribution: object | 'failed'
+  more?: object
 }
 
-function told({ events }: Journal, width = 80): string[] {
+function addContribution({ add, session }: Journal, { key, agent, contribution, more = {} }: ContributionCase): void {
+  add('tool:collaborative:agent:start', { key: `${key}/asked`, agent, role: `${agent} role`, ...more })
+  session(key, agent, contribution === 'failed' ? 'failed' : JSON.stringify({ response: 'x', ...contribution }), {
+    ...more,
+  })
+  const fields = { key: `${key}/answered`, agent, role: 'r', tokens: 100 }
+  if (contribution === 'failed') add('tool:collaborative:agent:error', { ...fields, error: failure })
+  else add('tool:collaborative:agent:complete', { ...fields, ...contribution })
+}
+
+function progressLines({ events }: Journal, width = 80): string[] {
   const view = newRunView()
   return events.flatMap((event) => {
     reduceRun(view, event)
@@ -78,17 +88,21 @@ function told({ events }: Journal, width = 80): string[] {
   })
 }
 
-describe('a collaboration as it is told', () => {
-  test('L29 mode and who; each with its role, its recommendation or its failure; who writes the answer', () => {
-    const to = journal()
-    begin(to, '', ['ann', 'bob'])
-    voice(to, 'agents/ann', 'ann', { recommendation: 'wait', confidence: 0.9 })
-    voice(to, 'agents/bob', 'bob', 'failed')
-    to.add('tool:collaborative:synthesis:start', { key: 'synthesis/start', strategy: 'coordinator' })
-    to.session('synthesis/coordinator', 'coordinator', 'Wait.')
-    to.add('tool:collaborative:synthesis:complete', { key: 'synthesis/end', strategy: 'coordinator', tokens: 100 })
-    to.add('tool:collaborative:complete', { key: 'end', agents_count: 2, total_tokens: 300, agreement_score: 1 })
-    expect(told(to)).toEqual([
+describe('collaboration progress', () => {
+  test('L29 progress shows mode, specialists with role and recommendation or error, and the synthesis', () => {
+    const written = journal()
+    addStart(written, ['ann', 'bob'])
+    addContribution(written, {
+      key: 'agents/ann',
+      agent: 'ann',
+      contribution: { recommendation: 'wait', confidence: 0.9 },
+    })
+    addContribution(written, { key: 'agents/bob', agent: 'bob', contribution: 'failed' })
+    written.add('tool:collaborative:synthesis:start', { key: 'synthesis/start', strategy: 'coordinator' })
+    written.session('synthesis/coordinator', 'coordinator', 'Wait.')
+    written.add('tool:collaborative:synthesis:complete', { key: 'synthesis/end', strategy: 'coordinator', tokens: 100 })
+    written.add('tool:collaborative:complete', { key: 'end', agents_count: 2, total_tokens: 300, agreement_score: 1 })
+    expect(progressLines(written)).toEqual([
       '   0ms  run r_1 started: collaborate',
       ' 100ms  parallel  ann, bob',
       ' 200ms  ann  starts  ann role',
@@ -100,48 +114,53 @@ describe('a collaboration as it is told', () => {
     ])
   })
 
-  test('L29 whoever need not be asked is named when the votes are counted, and a known answer says so', () => {
-    const to = journal()
-    begin(to, '', ['ann', 'bob', 'cid'])
-    to.add('tool:collaborative:agent:start', { key: 'agents/ann/asked', agent: 'ann', role: 'r' })
-    const said = { recommendation: 'wait', tokens: 0, role: 'r' }
-    to.add('tool:collaborative:agent:complete', { key: 'agents/ann/answered', agent: 'ann', ...said })
-    to.add('tool:collaborative:synthesis:start', { key: 'synthesis/start', strategy: 'vote' })
-    expect(told(to).slice(-2)).toEqual([
-      ' 300ms  ann  ✓ wait  known from an earlier run',
-      ' 400ms  the votes are counted  not asked: bob, cid',
+  test('L29 specialists that were not called are listed when votes are counted, and a cached answer is marked', () => {
+    const written = journal()
+    addStart(written, ['ann', 'bob', 'cid'])
+    written.add('tool:collaborative:agent:start', { key: 'agents/ann/asked', agent: 'ann', role: 'r' })
+    const contribution = { recommendation: 'wait', tokens: 0, role: 'r' }
+    written.add('tool:collaborative:agent:complete', { key: 'agents/ann/answered', agent: 'ann', ...contribution })
+    written.add('tool:collaborative:synthesis:start', { key: 'synthesis/start', strategy: 'vote' })
+    expect(progressLines(written).slice(-2)).toEqual([
+      ' 300ms  ann  ✓ wait  cached from an earlier run',
+      ' 400ms  counts the votes  not called: bob, cid',
     ])
   })
 
-  test('L29 parts of divided work are named by what they are, and a second round by what it is for', () => {
-    const to = journal()
-    begin(to, '', ['lead', 'ann'], 'hierarchical')
-    to.add('tool:collaborative:agent:start', { key: 'agents/lead/asked', agent: 'lead', role: 'coordinator' })
-    to.add('tool:collaborative:agent:start', {
+  test('L29 divided work shows the subtasks, and a mediation round its purpose', () => {
+    const written = journal()
+    addStart(written, ['lead', 'ann'], { mode: 'hierarchical' })
+    written.add('tool:collaborative:agent:start', { key: 'agents/lead/asked', agent: 'lead', role: 'coordinator' })
+    written.add('tool:collaborative:agent:start', {
       key: 'parts/1/ann/asked',
       agent: 'ann',
       role: 'r',
       subtask: 'Design\nthe API',
     })
-    to.add('tool:collaborative:agent:start', { key: 'mediation/1/ann/asked', agent: 'ann', role: 'r' })
-    expect(told(to).slice(1)).toEqual([
+    written.add('tool:collaborative:agent:start', { key: 'mediation/1/ann/asked', agent: 'ann', role: 'r' })
+    expect(progressLines(written).slice(1)).toEqual([
       ' 100ms  hierarchical  lead, ann',
       ' 200ms  lead  starts  divides the work',
       ' 300ms  ann  starts  Design the API',
-      ' 400ms  ann  starts  hears the others',
+      ' 400ms  ann  starts  reads the other positions',
     ])
   })
 
-  test('L29 inside another run it stands below whoever asked for it, and says how far they agree', () => {
-    const to = journal('task')
-    to.session('session', 'boss', '')
+  test('L29 a nested collaboration is indented below its caller and shows the agreement', () => {
+    const written = journal('task')
+    written.session('session', 'boss', '')
     const root = 'session/turn/1/tool/0'
-    to.add('tool:pre', { key: root, tool: 'collaborate', kind: 'pattern', input: {} })
-    begin(to, `${root}/`, ['ann'])
-    voice(to, `${root}/agents/ann`, 'ann', { recommendation: 'wait', confidence: 0.9 }, { depth: 1 })
+    written.add('tool:pre', { key: root, tool: 'collaborate', kind: 'pattern', input: {} })
+    addStart(written, ['ann'], { root: `${root}/` })
+    addContribution(written, {
+      key: `${root}/agents/ann`,
+      agent: 'ann',
+      contribution: { recommendation: 'wait', confidence: 0.9 },
+      more: { depth: 1 },
+    })
     const done = { agents_count: 1, total_tokens: 100, agreement_score: 0.666, status: 'partial' }
-    to.add('tool:collaborative:complete', { key: `${root}/end`, ...done })
-    expect(told(to).slice(2)).toEqual([
+    written.add('tool:collaborative:complete', { key: `${root}/end`, ...done })
+    expect(progressLines(written).slice(2)).toEqual([
       ' 400ms    parallel  ann',
       ' 500ms    ann  starts  ann role',
       '  1.1s    ann  ✓ 90 % sure: wait  1 call · 100 tokens · 400ms',
@@ -149,35 +168,39 @@ describe('a collaboration as it is told', () => {
     ])
   })
 
-  test('L29 sessions outside a collaboration are told as ever, also beside one', () => {
-    const to = journal('task')
-    begin(to, 'elsewhere/', ['ann'])
-    to.session('session', 'boss', 'Done.')
-    expect(told(to).slice(-2)).toEqual([
+  test('L29 sessions outside a collaboration are reported as usual', () => {
+    const written = journal('task')
+    addStart(written, ['ann'], { root: 'other/' })
+    written.session('session', 'boss', 'Done.')
+    expect(progressLines(written).slice(-2)).toEqual([
       ' 300ms  boss  starts  # Task the same for all',
       ' 600ms  boss  ✓ done  1 call · 100 tokens · 400ms',
     ])
   })
 
-  test('L29 a specialist that was cancelled is told, though its answer never comes', () => {
-    const to = journal()
-    begin(to, '', ['ann'])
-    to.add('tool:collaborative:agent:start', { key: 'agents/ann/asked', agent: 'ann', role: 'r' })
-    to.session('agents/ann', 'ann', '')
+  test('L29 a cancelled specialist is reported', () => {
+    const written = journal()
+    addStart(written, ['ann'])
+    written.add('tool:collaborative:agent:start', { key: 'agents/ann/asked', agent: 'ann', role: 'r' })
+    written.session('agents/ann', 'ann', '')
     const end = { status: 'cancelled', stop_reason: 'cancelled', text: '', turn_count: 1, usage, error: null }
-    to.add('session:end', { key: 'agents/ann', ...end })
-    expect(told(to).at(-1)).toBe(' 500ms  ann  ■ cancelled  0 calls · 0 tokens · 200ms')
+    written.add('session:end', { key: 'agents/ann', ...end })
+    expect(progressLines(written).at(-1)).toBe(' 500ms  ann  ■ cancelled  0 calls · 0 tokens · 200ms')
   })
 
-  test('L5 L22 nothing that a model writes makes a line wider or steers the terminal', () => {
-    const to = journal()
+  test('L5 L22 model output cannot widen a line or control the terminal', () => {
+    const written = journal()
     const nasty = '設計者 \u001b[2J\n'.repeat(20)
-    begin(to, '', [nasty])
-    voice(to, 'agents/x', nasty, { recommendation: nasty, confidence: 0.5 })
+    addStart(written, [nasty])
+    addContribution(written, {
+      key: 'agents/x',
+      agent: nasty,
+      contribution: { recommendation: nasty, confidence: 0.5 },
+    })
     for (const width of [24, 40, 80]) {
-      const view = runViewFrom(to.events)
+      const view = runViewFrom(written.events)
       for (const line of [
-        ...told(to, width),
+        ...progressLines(written, width),
         ...runTreeLines(view, { style: plainStyle(width), now: 0, live: false }),
       ]) {
         expect(displayWidth(line)).toBeLessThanOrEqual(width)
@@ -187,15 +210,19 @@ describe('a collaboration as it is told', () => {
   })
 })
 
-describe('a collaboration in the tree', () => {
-  test('L30 specialists show what they were asked as and what they recommend, not the prompt and the JSON', () => {
-    const to = journal()
-    begin(to, '', ['ann', 'bob'])
-    voice(to, 'agents/ann', 'ann', { recommendation: 'wait', confidence: 0.9 })
-    voice(to, 'agents/bob', 'bob', { plan: 'y' })
-    to.session('stand/judge', 'judge', '{"pairs":[]}')
-    to.session('synthesis/coordinator', 'coordinator', '{not json')
-    const lines = runTreeLines(runViewFrom(to.events), { style: plainStyle(60), now: 0, live: false })
+describe('collaboration in the run tree', () => {
+  test('L30 specialists show role and recommendation, not prompt and JSON', () => {
+    const written = journal()
+    addStart(written, ['ann', 'bob'])
+    addContribution(written, {
+      key: 'agents/ann',
+      agent: 'ann',
+      contribution: { recommendation: 'wait', confidence: 0.9 },
+    })
+    addContribution(written, { key: 'agents/bob', agent: 'bob', contribution: { plan: 'y' } })
+    written.session('stand/judge', 'judge', '{"pairs":[]}')
+    written.session('synthesis/coordinator', 'coordinator', '{not json')
+    const lines = runTreeLines(runViewFrom(written.events), { style: plainStyle(60), now: 0, live: false })
     expect(lines.filter((line) => line.startsWith('  '))).toEqual([
       '  ann role',
       '  → 90 % sure: wait',
@@ -208,12 +235,12 @@ describe('a collaboration in the tree', () => {
     ])
   })
 
-  test('L29 the live block has a line for each specialist at work', () => {
-    const to = journal()
-    begin(to, '', ['ann', 'bob'])
-    to.session('agents/ann', 'ann', '')
-    to.session('agents/bob', 'bob', '')
-    const lines = liveLines(runViewFrom(to.events), new Map([['s_bob', 'I think']]), {
+  test('L29 the live block has one line per active specialist', () => {
+    const written = journal()
+    addStart(written, ['ann', 'bob'])
+    written.session('agents/ann', 'ann', '')
+    written.session('agents/bob', 'bob', '')
+    const lines = liveLines(runViewFrom(written.events), new Map([['s_bob', 'I think']]), {
       now: 1000,
       style: plainStyle(60),
     })

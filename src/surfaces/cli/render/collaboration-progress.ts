@@ -15,7 +15,7 @@ import { STATUS_GLYPHS } from './run-tree.ts'
 import type { TextSpan } from './styled-line.ts'
 import { toTerminalLine } from './text-width.ts'
 
-/** A line for what a collaboration tells of itself, below whoever asked for it. */
+/** The progress line of a collaboration event, indented below the calling session. */
 export function collaborationProgress(event: Event, view: RunView): ProgressLine | undefined {
   switch (event.type) {
     case 'tool:collaborative:start':
@@ -28,7 +28,7 @@ export function collaborationProgress(event: Event, view: RunView): ProgressLine
       return synthesisProgress(event, view)
     case 'tool:collaborative:complete': {
       const { key, agreement_score, agents_count, status } = event.data
-      // The run's own end says it better.
+      // The result of the run shows it.
       if (parentStepKey(key) === '' || agreement_score === null) return undefined
       const facts = `${pluralize(agents_count, 'agent')}, agreement ${Math.round(agreement_score * 100)} %`
       return unattributedLine(view, key, [status === 'completed' ? '' : `${status}  `, ['dim', facts]])
@@ -38,7 +38,7 @@ export function collaborationProgress(event: Event, view: RunView): ProgressLine
   }
 }
 
-/** True for what is told by the collaboration itself: one line for one thing. */
+/** Whether the collaboration's own events report this, so that it is not printed twice. */
 export function isReportedByCollaboration(event: Event, view: RunView): boolean {
   const { collaborations } = view
   if (event.type === 'session:input') {
@@ -56,43 +56,43 @@ type SpecialistEvent =
 
 function specialistProgress(event: SpecialistEvent, view: RunView): ProgressLine {
   const { key, agent } = event.data
-  const context = parentStepKey(key)
-  const who = { agent, depth: depthAt(view, context) }
+  const sessionKey = parentStepKey(key)
+  const speaker = { agent, depth: depthFor(view, sessionKey) }
   if (event.type === 'tool:collaborative:agent:start') {
-    const part = collaborationSessionPurpose(view.collaborations, context) ?? event.data.role
-    return { who, spans: ['starts  ', ['dim', toTerminalLine(part)]] }
+    const purpose = collaborationSessionPurpose(view.collaborations, sessionKey) ?? event.data.role
+    return { speaker, spans: ['starts  ', ['dim', toTerminalLine(purpose)]] }
   }
   if (event.type === 'tool:collaborative:agent:error') {
-    return { who, spans: [['red', `${STATUS_GLYPHS.failed?.[1]} failed  `], errorSummary(event.data.error)] }
+    return { speaker, spans: [['red', `${STATUS_GLYPHS.failed?.[1]} failed  `], errorSummary(event.data.error)] }
   }
   const { recommendation = null, confidence = null } = event.data
-  const words = toTerminalLine(formatRecommendation({ recommendation, confidence })) || 'done'
+  const text = toTerminalLine(formatRecommendation({ recommendation, confidence })) || 'done'
   return {
-    who,
-    spans: [['green', `${STATUS_GLYPHS.completed?.[1]} `], words, ['dim', `  ${sessionUsage(view, context)}`]],
+    speaker,
+    spans: [['green', `${STATUS_GLYPHS.completed?.[1]} `], text, ['dim', `  ${sessionUsage(view, sessionKey)}`]],
   }
 }
 
 function sessionUsage(view: RunView, key: string): string {
-  const work = view.byKey.get(key)
-  if (work?.kind !== 'session') return 'known from an earlier run'
-  const took = formatDuration((work.ended_at ?? work.started_at) - work.started_at)
-  return `${pluralize(work.calls, 'call')} · ${formatCount(work.tokens)} tokens · ${took}`
+  const session = view.byKey.get(key)
+  if (session?.kind !== 'session') return 'cached from an earlier run'
+  const duration = formatDuration((session.ended_at ?? session.started_at) - session.started_at)
+  return `${pluralize(session.calls, 'call')} · ${formatCount(session.tokens)} tokens · ${duration}`
 }
 
 const STRATEGIES: Record<string, string> = {
   coordinator: 'the coordinator writes the answer',
-  vote: 'the votes are counted',
-  merge: 'the answers are put together',
+  vote: 'counts the votes',
+  merge: 'merges the answers',
   best_of: 'the evaluator scores the answers',
-  solo: 'one voice is enough',
+  solo: 'one answer is enough',
 }
 
 function synthesisProgress(event: EventOf<'tool:collaborative:synthesis:start'>, view: RunView): ProgressLine {
   const { key, strategy } = event.data
-  const within = enclosingCollaboration(view.collaborations, key)
-  const spared = within ? unaskedAgents(within) : []
-  const saved = spared.length === 0 ? '' : `  not asked: ${formatNames(spared)}`
+  const collaboration = enclosingCollaboration(view.collaborations, key)
+  const uncalled = collaboration ? unaskedAgents(collaboration) : []
+  const saved = uncalled.length === 0 ? '' : `  not called: ${formatNames(uncalled)}`
   return unattributedLine(view, parentStepKey(key), [STRATEGIES[strategy] ?? strategy, ['dim', saved]])
 }
 
@@ -100,14 +100,14 @@ function formatNames(agents: readonly string[]): string {
   return agents.map(toTerminalLine).join(', ')
 }
 
-/** Nobody's line: it stands where the specialists stand. */
+/** A line without a speaker, at the depth of the specialists. */
 function unattributedLine(view: RunView, key: string, spans: readonly TextSpan[]): ProgressLine {
-  return { who: { agent: '', depth: depthAt(view, key) }, spans }
+  return { speaker: { agent: '', depth: depthFor(view, key) }, spans }
 }
 
-function depthAt(view: RunView, key: string): number {
-  const own = view.byKey.get(key)
-  if (own?.kind === 'session') return own.depth
+function depthFor(view: RunView, key: string): number {
+  const session = view.byKey.get(key)
+  if (session?.kind === 'session') return session.depth
   const caller = findEnclosing(view, parentStepKey(key), 'session')
   return caller ? caller.depth + 1 : 0
 }

@@ -5,7 +5,7 @@ import type { Column } from './table.ts'
 import { renderTable } from './table.ts'
 import { toTerminalLine, wrapText } from './text-width.ts'
 
-/** What calls used and cost, in groups, with what all of them come to. */
+/** Usage and cost by group; with more than one row the last is the total. */
 export function costTable(groups: readonly AccountSum[], by: AccountKey, style: TerminalStyle): string[] {
   const total = groups.length > 1 ? groups.at(-1) : undefined
   const columns: Column<AccountSum>[] = [
@@ -19,7 +19,7 @@ export function costTable(groups: readonly AccountSum[], by: AccountKey, style: 
     { title: 'cost', text: formatCost, align: 'right', textStyle: ({ usd }) => (usd === null ? 'yellow' : undefined) },
     { title: 'input', text: ({ usage }) => formatCompactCount(usage.input), align: 'right', dropBelow: 8 },
     { title: 'output', text: ({ usage }) => formatCompactCount(usage.output), align: 'right', dropBelow: 8 },
-    // From here on the last goes first where it is narrow.
+    // On narrow terminals these columns are dropped from the right.
     {
       title: 'lost',
       text: ({ lost }) => (lost.calls === 0 ? '' : formatCompactCount(lost.tokens)),
@@ -31,16 +31,16 @@ export function costTable(groups: readonly AccountSum[], by: AccountKey, style: 
     { title: 'written', text: ({ usage }) => formatCompactCount(usage.cache_write), align: 'right', dropBelow: 16 },
   ]
   const empty = new Set(['', '0'])
-  const told = columns.filter(
+  const visible = columns.filter(
     (column) => !OPTIONAL_COLUMNS.has(column.title) || groups.some((row) => !empty.has(column.text(row))),
   )
-  return renderTable(groups, told, style)
+  return renderTable(groups, visible, style)
 }
 
-/** Left out where there is none of it. */
+/** Hidden when all cells are empty. */
 const OPTIONAL_COLUMNS = new Set(['cached', 'written', 'reasoning', 'lost'])
 
-/** `$0.42`; `?` where no price is known, `$0.42+?` where some are. */
+/** `$0.42`; `?` without a known price, `$0.42+?` when only some are known. */
 export function formatCost({ usd, known_usd }: Pick<AccountSum, 'usd' | 'known_usd'>): string {
   if (usd !== null) return formatUsd(usd)
   return known_usd === 0 ? '?' : `${formatUsd(known_usd)}+?`
@@ -49,31 +49,30 @@ export function formatCost({ usd, known_usd }: Pick<AccountSum, 'usd' | 'known_u
 export interface CostNotes {
   total: AccountSum
   unpriced_models: readonly string[]
-  /** Calls that forks brought along. */
+  /** Requests copied by forks. */
   inherited: number
 }
 
-/** What the figures do not say. */
 export function costNotes({ total, unpriced_models, inherited }: CostNotes, style: TerminalStyle): string[] {
   const { unpriced, estimated, lost, open, failed } = total
   const notes: string[] = []
   if (unpriced > 0) {
-    const which = unpriced_models.map(toTerminalLine).join(', ')
-    notes.push(`? the price of ${pluralize(unpriced, 'call')} is not known (${which}); give it with --prices FILE`)
+    const models = unpriced_models.map(toTerminalLine).join(', ')
+    notes.push(`? ${pluralize(unpriced, 'call')} without a known price (${models}); pass --prices FILE`)
   }
   if (lost.calls > 0) {
-    const worth = lost.usd === null ? 'at a price that is not known' : formatUsd(lost.usd)
+    const cost = lost.usd === null ? 'unknown price' : formatUsd(lost.usd)
     notes.push(
-      `${pluralize(lost.calls, 'call')} lost with a crash or an abort: at most ${formatCount(lost.tokens)} tokens, ${worth}, not in the cost`,
+      `${pluralize(lost.calls, 'call')} lost in a crash or an abort: at most ${formatCount(lost.tokens)} tokens, ${cost}, not included`,
     )
   }
   if (estimated.calls > 0) {
     notes.push(
-      `${pluralize(estimated.calls, 'call')} without a reported usage: counted as the ${formatCount(estimated.tokens)} tokens set aside`,
+      `${pluralize(estimated.calls, 'call')} without reported usage: counted with the ${formatCount(estimated.tokens)} reserved tokens`,
     )
   }
   if (failed > 0) notes.push(`${pluralize(failed, 'call')} of these failed`)
-  if (open.calls > 0) notes.push(`${pluralize(open.calls, 'call')} in flight or cut off: not counted yet`)
-  if (inherited > 0) notes.push(`${pluralize(inherited, 'call')} came with a fork: counted where they were made`)
+  if (open.calls > 0) notes.push(`${pluralize(open.calls, 'call')} in flight or interrupted: not counted yet`)
+  if (inherited > 0) notes.push(`${pluralize(inherited, 'call')} copied by a fork: counted in the original run`)
   return notes.flatMap((note) => wrapText(note, style.width, 2))
 }

@@ -11,30 +11,30 @@ import { toTerminalLine, wrapText } from './text-width.ts'
 
 type Pair = readonly [string, string]
 
-/** Where two runs part, and what came of it: the whole first, then by agent. */
-export function diffLines(compared: RunComparison, style: TerminalStyle): string[] {
-  const { runs, start, divergence, shared, differences } = compared
-  const facts = `${pluralize(shared, 'fact')} the same, ${formatCount(differences)} different`
+/** The first difference of two runs, then totals, results and agents. */
+export function diffLines(comparison: RunComparison, style: TerminalStyle): string[] {
+  const { runs, start, divergence, shared, differences } = comparison
+  const counts = `${pluralize(shared, 'event')} equal, ${formatCount(differences)} different`
   return [
     ...runs.flatMap((run, index) => runLines(run, index === 0 ? 'A' : 'B', style)),
     '',
     ...(start ? differenceLines(start, style) : []),
     ...(divergence
-      ? [...wrapText('they part here:', style.width), ...differenceLines(divergence, style)]
-      : ['they tell the same']),
-    renderLine(style, [['dim', facts]]),
+      ? [...wrapText('first difference:', style.width), ...differenceLines(divergence, style)]
+      : ['no differences']),
+    renderLine(style, [['dim', counts]]),
     '',
     ...totalsTable(runs, style),
     ...resultLines(runs, style),
     '',
-    ...agentTable(compared, style),
+    ...agentTable(comparison, style),
   ]
 }
 
 function runLines({ run_id, pattern, status, forked_from }: ComparedRun, name: string, style: TerminalStyle): string[] {
   const [textStyle, glyph] = STATUS_GLYPHS[status] ?? (['dim', ''] as const)
   const origin = forked_from
-    ? `from event ${forked_from.seq} of ${forked_from.run_id}${formatForkChanges(forked_from.changes)}`
+    ? `forked at event ${forked_from.seq} of ${forked_from.run_id}${formatForkChanges(forked_from.changes)}`
     : ''
   return [
     renderLine(style, [['dim', `${name} `], [textStyle, `${glyph} `], ['bold', run_id], `  ${pattern}`]),
@@ -46,7 +46,7 @@ function formatForkChanges({ model, agents, limits, answers, input }: ForkChange
   const names = [
     ...(model === undefined ? [] : [`model=${model}`]),
     ...Object.entries(agents ?? {}).flatMap(([name, change]) =>
-      Object.keys(change).map((what) => `agent.${name}.${what}`),
+      Object.keys(change).map((property) => `agent.${name}.${property}`),
     ),
     ...Object.entries(limits ?? {}).map(([name, value]) => `limit.${name}=${value}`),
     ...Object.keys(answers ?? {}).map((id) => `gate.${id}`),
@@ -64,7 +64,7 @@ function totalsTable([a, b]: RunComparison['runs'], style: TerminalStyle): strin
     ['time', [formatDuration(a.usage.ms), formatDuration(b.usage.ms)]],
   ]
   const columns: Column<(typeof rows)[number]>[] = [
-    { title: '', text: ([what]) => what },
+    { title: '', text: ([label]) => label },
     { title: 'A', text: ([, [before]]) => before, align: 'right' },
     {
       title: 'B',
@@ -90,7 +90,7 @@ function costCell({ usd }: RunUsage): string {
 
 function resultLines([a, b]: RunComparison['runs'], style: TerminalStyle): string[] {
   const [before, after] = [resultSummary(a), resultSummary(b)]
-  if (before === after) return ['', renderLine(style, [['dim', 'the result is the same']])]
+  if (before === after) return ['', renderLine(style, [['dim', 'same result']])]
   return ['', 'result', renderLine(style, [['red', `  - ${before}`]]), renderLine(style, [['green', `  + ${after}`]])]
 }
 
@@ -101,17 +101,17 @@ function resultSummary({ output, error }: ComparedRun): string {
 }
 
 function agentTable({ agents }: RunComparison, style: TerminalStyle): string[] {
-  const both = (show: (used: RunUsage) => string) => (row: RunComparison['agents'][number]) => {
-    const [before, after] = [show(row.usage[0]), show(row.usage[1])]
+  const pair = (format: (usage: RunUsage) => string) => (row: RunComparison['agents'][number]) => {
+    const [before, after] = [format(row.usage[0]), format(row.usage[1])]
     return before === after ? before : `${before} → ${after}`
   }
   const columns: Column<RunComparison['agents'][number]>[] = [
     { title: 'agent', text: ({ agent }) => toTerminalLine(agent), flexible: true },
-    { title: 'sessions', text: both((used) => formatCount(used.sessions)), align: 'right', dropBelow: 12 },
-    { title: 'calls', text: both((used) => formatCount(used.calls)), align: 'right' },
-    { title: 'tokens', text: both(formatTokens), align: 'right' },
-    { title: 'cost', text: both(costCell), align: 'right', dropBelow: 10 },
-    { title: 'time', text: both((used) => formatDuration(used.ms)), align: 'right', dropBelow: 10 },
+    { title: 'sessions', text: pair((usage) => formatCount(usage.sessions)), align: 'right', dropBelow: 12 },
+    { title: 'calls', text: pair((usage) => formatCount(usage.calls)), align: 'right' },
+    { title: 'tokens', text: pair(formatTokens), align: 'right' },
+    { title: 'cost', text: pair(costCell), align: 'right', dropBelow: 10 },
+    { title: 'time', text: pair((usage) => formatDuration(usage.ms)), align: 'right', dropBelow: 10 },
   ]
   return renderTable(agents, columns, style)
 }

@@ -4,20 +4,20 @@ import { renderLine } from './styled-line.ts'
 import { toTerminalLine } from './text-width.ts'
 
 const FIELDS_SHOWN = 6
-/** How much of two long texts is shown before they part. */
+/** Characters shown before the first difference of two long texts. */
 const CONTEXT_LENGTH = 24
 
-/** One fact that is told differently: where it stands, and what differs. */
+/** One differing event with its fields. */
 export function differenceLines(difference: JournalDifference, style: TerminalStyle): string[] {
   const { key, type, seq, fields } = difference
   const [a, b] = seq
-  const where = key === '' ? type : `${type}  ${key}`
-  const only = a === null ? 'only in the second' : b === null ? 'only in the first' : ''
+  const location = key === '' ? type : `${type}  ${key}`
+  const only = a === null ? 'only in the second run' : b === null ? 'only in the first run' : ''
   const shown = fields.slice(0, FIELDS_SHOWN).flatMap((field) => fieldLines(field, style))
   const more = fields.length - FIELDS_SHOWN
   return [
     renderLine(style, [
-      ['bold', where],
+      ['bold', location],
       ['dim', `  ${[a ?? b, only].filter(Boolean).join(' ')}`],
     ]),
     ...shown,
@@ -26,23 +26,23 @@ export function differenceLines(difference: JournalDifference, style: TerminalSt
 }
 
 function fieldLines({ path, before, after }: FieldDifference, style: TerminalStyle): string[] {
-  const [was, is] = [formatValue(before), formatValue(after)]
-  const from = Math.max(0, firstDifference(was, is) - CONTEXT_LENGTH)
-  const cut = (text: string) => (from > 0 ? `…${text.slice(from)}` : text)
+  const [left, right] = [formatValue(before), formatValue(after)]
+  const start = Math.max(0, firstDifference(left, right) - CONTEXT_LENGTH)
+  const excerpt = (text: string) => (start > 0 ? `…${text.slice(start)}` : text)
   return [
     renderLine(style, ['  ', ['dim', path.replace(/^data\./, '')]]),
-    renderLine(style, [['red', `  - ${cut(was)}`]]),
-    renderLine(style, [['green', `  + ${cut(is)}`]]),
+    renderLine(style, [['red', `  - ${excerpt(left)}`]]),
+    renderLine(style, [['green', `  + ${excerpt(right)}`]]),
   ]
 }
 
 function firstDifference(a: string, b: string): number {
-  let at = 0
-  while (at < a.length && a[at] === b[at]) at++
-  return at
+  let index = 0
+  while (index < a.length && a[index] === b[index]) index++
+  return index
 }
 
 function formatValue(value: unknown): string {
-  if (value === undefined) return '(nothing)'
+  if (value === undefined) return '(none)'
   return toTerminalLine(typeof value === 'string' ? value : JSON.stringify(value))
 }

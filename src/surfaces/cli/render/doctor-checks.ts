@@ -18,11 +18,11 @@ const NAME_WIDTH = 9
 
 export function doctorCheckLines(checks: readonly DoctorCheck[], style: TerminalStyle): string[] {
   return checks.flatMap(({ name, status, message, hint }) => {
-    const [textStyle, sign] = CHECK_SYMBOLS[status]
+    const [textStyle, symbol] = CHECK_SYMBOLS[status]
     const margin = NAME_WIDTH + 3
-    const said = wrapText(`${' '.repeat(margin)}${toTerminalLine(message)}`, style.width, margin)
-    const first = `${style.paint(textStyle, sign)} ${padToWidth(name, NAME_WIDTH)} ${(said[0] ?? '').slice(margin)}`
-    const advice = hint === '' ? [] : wrapText(`${' '.repeat(margin)}${hint}`, style.width, margin)
-    return [first, ...said.slice(1), ...advice.map((text) => style.paint('dim', text))]
+    const messageLines = wrapText(`${' '.repeat(margin)}${toTerminalLine(message)}`, style.width, margin)
+    const first = `${style.paint(textStyle, symbol)} ${padToWidth(name, NAME_WIDTH)} ${(messageLines[0] ?? '').slice(margin)}`
+    const hintLines = hint === '' ? [] : wrapText(`${' '.repeat(margin)}${hint}`, style.width, margin)
+    return [first, ...messageLines.slice(1), ...hintLines.map((text) => style.paint('dim', text))]
   })
 }

@@ -7,25 +7,25 @@ const ALTERNATIVES_SHOWN = 8
 
 type ErrorText = Pick<ErrorRecord, 'message' | 'hint' | 'alternatives'>
 
-/** In one line, for trees and lists. */
+/** `code: message` in one line. */
 export function errorSummary(error: Pick<ErrorRecord, 'code' | 'message'>): string {
   return `${error.code}: ${toTerminalLine(error.message)}`
 }
 
-/** What happened, what to do, and what else there is; each at most once. */
+/** Message, hint and alternatives, without repetitions. */
 export function errorLines(error: ErrorText, style: TerminalStyle): string[] {
   const { message, hint, alternatives } = error
   const lines = labelledLines('error', message, style)
   if (hint !== '' && !message.includes(hint)) lines.push(...labelledLines('hint', withProgramName(style, hint), style))
-  const unsaid = alternatives.filter((name) => !message.includes(name) && !hint.includes(name))
-  if (unsaid.length > 0 && !listsAlternatives(error)) {
+  const unmentioned = alternatives.filter((name) => !message.includes(name) && !hint.includes(name))
+  if (unmentioned.length > 0 && !listsAlternatives(error)) {
     const more = alternatives.length > ALTERNATIVES_SHOWN ? ` and ${alternatives.length - ALTERNATIVES_SHOWN} more` : ''
     lines.push(...labelledLines('known', alternatives.slice(0, ALTERNATIVES_SHOWN).join(', ') + more, style))
   }
   return lines
 }
 
-/** The message lists the alternatives already; naming the far ones again would bury the near ones. */
+/** The message already lists the nearest alternatives. */
 function listsAlternatives({ message, alternatives }: ErrorText): boolean {
   return alternatives[0] !== undefined && message.includes(alternatives[0])
 }
@@ -33,8 +33,8 @@ function listsAlternatives({ message, alternatives }: ErrorText): boolean {
 const STYLES = { error: 'red', hint: 'yellow', known: 'dim' } as const
 
 export function labelledLines(label: keyof typeof STYLES, text: string, style: TerminalStyle): string[] {
-  const head = `${label}: `
-  return wrapText(head + stripControlCharacters(text).trim(), style.width, 2).map((words, index) =>
-    index === 0 ? style.paint(STYLES[label], head) + words.slice(head.length) : words,
+  const prefix = `${label}: `
+  return wrapText(prefix + stripControlCharacters(text).trim(), style.width, 2).map((line, index) =>
+    index === 0 ? style.paint(STYLES[label], prefix) + line.slice(prefix.length) : line,
   )
 }

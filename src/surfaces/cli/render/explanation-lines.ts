@@ -10,55 +10,54 @@ const TRUTH_SYMBOLS: Readonly<Record<`${Truth}`, readonly [TextStyle, string]>> 
   unknown: ['yellow', '?'],
 }
 
-/** What would happen, or what happened: then others than the rules may have decided. */
+/** An explanation of `team explain`, or of a past handoff, which a human or supervisor may have decided. */
 export interface ShownExplanation extends Omit<ExplainHandoffResult, 'decision'> {
   decision: { to: string | null; by: ExplainHandoffResult['decision']['by'] | 'person' | 'supervisor' }
 }
 
 const DECIDED_WITHOUT_RULES: ReadonlySet<string> = new Set(['after_work', 'person', 'supervisor'])
 
-/**
- * Every rule in the order in which it is tried, with each part of its condition; the decision comes last. What was said
- * stands above them: it settles nothing by itself.
- */
+/** The rules in evaluation order with the parts of their conditions, then the decision. */
 export function explanationLines(
   { decision, rules, reason, open }: ShownExplanation,
   style: TerminalStyle,
-  words?: { from: string; text: string },
+  response?: { from: string; text: string },
 ): string[] {
-  const [textStyle, said] =
+  const [textStyle, outcome] =
     decision.by === 'undecided' ? (['yellow', 'undecided'] as const) : (['green', formatDecision(decision)] as const)
   return [
-    ...(words ? wrapText(`${toTerminalLine(words.from)} says: ${toTerminalLine(words.text)}`, style.width, 2) : []),
-    ...(rules.length === 0 ? [renderLine(style, [['dim', 'no rule leads on from here']])] : []),
+    ...(response
+      ? wrapText(`${toTerminalLine(response.from)} says: ${toTerminalLine(response.text)}`, style.width, 2)
+      : []),
+    ...(rules.length === 0 ? [renderLine(style, [['dim', 'no rules apply']])] : []),
     ...rules.flatMap((rule) => ruleLines(rule, style)),
     '',
-    renderLine(style, ['decision: ', [textStyle, said]]),
-    // Where a rule decided, its parts have said why.
+    renderLine(style, ['decision: ', [textStyle, outcome]]),
+    // If a rule decided, its parts above are the reason.
     ...(DECIDED_WITHOUT_RULES.has(decision.by) ? wrapText(`  ${toTerminalLine(reason)}`, style.width, 2) : []),
-    ...open.flatMap((leaf) =>
-      wrapText(`  settle it with --assume or --deny "${toTerminalLine(leaf)}"`, style.width, 4),
+    ...open.flatMap((condition) =>
+      wrapText(`  decide with --assume or --deny "${toTerminalLine(condition)}"`, style.width, 4),
     ),
   ]
 }
 
 function formatDecision({ to, by }: ShownExplanation['decision']): string {
-  return `${to ?? 'the work is done'} (${by})`
+  return `${to ?? 'the run ends'} (${by})`
 }
 
 function ruleLines({ from, to, priority, holds, parts }: ExplainedRule, style: TerminalStyle): string[] {
-  const [textStyle, sign] = TRUTH_SYMBOLS[`${holds}`]
+  const [textStyle, symbol] = TRUTH_SYMBOLS[`${holds}`]
   return [
-    renderLine(style, [[textStyle, sign], ` ${from} → `, ['bold', to], ['dim', `  priority ${priority}`]]),
+    renderLine(style, [[textStyle, symbol], ` ${from} → `, ['bold', to], ['dim', `  priority ${priority}`]]),
     ...parts.flatMap((part) => {
-      const [partStyle, mark] = TRUTH_SYMBOLS[`${part.value}`]
+      const [partStyle, partSymbol] = TRUTH_SYMBOLS[`${part.value}`]
       const [first = '', ...rest] = wrapText(
         `      ${toTerminalLine(part.text)}: ${toTerminalLine(part.reason)}`,
         style.width,
         6,
       )
       const kind = part.kind === 'semantic' ? '~' : '='
-      return [`   ${style.paint(partStyle, mark)}${style.paint('dim', kind)} ${first.slice(6)}`, ...rest]
+      return [`   ${style.paint(partStyle, partSymbol)}${style.paint('dim', kind)} ${first.slice(6)}`, ...rest]
     }),
   ]
 }

@@ -1,15 +1,15 @@
 /** `40ms`, `1.2s`, `3m05s`, `2h10m`. */
 export function formatDuration(ms: number): string {
-  const whole = Math.max(0, Math.round(ms))
-  if (whole < 1000) return `${whole}ms`
-  if (whole < 59_950) return `${(whole / 1000).toFixed(1)}s`
-  const minutes = Math.floor(Math.round(whole / 1000) / 60)
-  const seconds = Math.round(whole / 1000) % 60
+  const rounded = Math.max(0, Math.round(ms))
+  if (rounded < 1000) return `${rounded}ms`
+  if (rounded < 59_950) return `${(rounded / 1000).toFixed(1)}s`
+  const minutes = Math.floor(Math.round(rounded / 1000) / 60)
+  const seconds = Math.round(rounded / 1000) % 60
   if (minutes < 60) return `${minutes}m${String(seconds).padStart(2, '0')}s`
   return `${Math.floor(minutes / 60)}h${String(minutes % 60).padStart(2, '0')}m`
 }
 
-/** How long ago, as one number: `5s`, `3m`, `2h`, `4d`. */
+/** `5s`, `3m`, `2h`, `4d`. */
 export function formatAge(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1000))
   if (seconds < 60) return `${seconds}s`
@@ -18,12 +18,12 @@ export function formatAge(ms: number): string {
   return `${Math.floor(seconds / 86_400)}d`
 }
 
-/** Every digit, in groups: `1,234,567`. */
+/** `1,234,567`. */
 export function formatCount(count: number): string {
   return count.toLocaleString('en-US')
 }
 
-/** Five characters at the most: `950`, `9,999`, `12.3k`, `1.2M`. */
+/** At most five characters: `950`, `9,999`, `12.3k`, `1.2M`. */
 export function formatCompactCount(count: number): string {
   if (count < 10_000) return formatCount(count)
   if (count < 99_950) return `${(count / 1000).toFixed(1)}k`
@@ -36,7 +36,7 @@ export function pluralize(count: number, noun: string): string {
   return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`
 }
 
-/** `$1.20`, `$0.0123`; what is too small for that is never shown as nothing. */
+/** `$1.20`, `$0.0123`; tiny amounts are never shown as zero. */
 export function formatUsd(usd: number): string {
   if (usd > 0 && usd < 0.00005) return '<$0.0001'
   return `$${usd.toFixed(usd !== 0 && usd < 0.1 ? 4 : 2)}`

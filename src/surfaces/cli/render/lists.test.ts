@@ -36,28 +36,28 @@ function row(more: Partial<RunRow>, is_running = false): RunRow & { is_running: 
 }
 
 describe('lists', () => {
-  test('L11 a run whose process is gone is listed as broken off', () => {
-    const dead = row({ status: 'running', ended_at: null })
-    expect(runsTable([dead], 0, style).join('\n')).toContain('broken off')
+  test('L11 a run whose process has crashed is listed as interrupted', () => {
+    const crashed = row({ status: 'running', ended_at: null })
+    expect(runsTable([crashed], 0, style).join('\n')).toContain('interrupted')
     expect(runsTable([row({ status: 'running', ended_at: null }, true)], 0, style).join('\n')).toContain('running')
   })
 
-  test('L9 runs are a table that drops columns before it clips what they are about', () => {
+  test('L9 the table of runs drops columns before it truncates the title', () => {
     const rows = [
       row({}),
-      row({ status: 'waiting', ended_at: null, title: 'Paint the shed in a colour that nobody minds' }),
+      row({ status: 'waiting', ended_at: null, title: 'Paint the shed in a colour that everybody likes' }),
     ]
     expect(runsTable(rows, 65_000, plainStyle(90))).toEqual([
-      'run             status     age  took  tokens  pattern  what',
+      'run             status     age  time  tokens  pattern  title',
       'r_0123456789ab  completed   1m  1.5s   1,234  task     do it',
-      'r_0123456789ab  waiting     1m         1,234  task     Paint the shed in a colour that no…',
+      'r_0123456789ab  waiting     1m         1,234  task     Paint the shed in a colour that ev…',
     ])
     const narrow = runsTable(rows, 65_000, plainStyle(50))
     expect(narrow[2]).toBe('r_0123456789ab  waiting     1m  Paint the shed in…')
     for (const line of narrow) expect(displayWidth(line)).toBeLessThanOrEqual(50)
   })
 
-  test('L17 an error says what happened, what to do, and what else there is, each once', () => {
+  test('L17 an error shows message, hint and alternatives, without repetitions', () => {
     const message = "no agent 'architct'; known: architect, reviewer"
     const alternatives = ['architect', 'reviewer']
     expect(errorLines({ message, hint: "did you mean 'architect'?", alternatives }, style)).toEqual([
@@ -75,7 +75,7 @@ describe('lists', () => {
     )
   })
 
-  test('L13 a question says who asks, what, the choices, and the command that answers it', () => {
+  test('L13 a gate shows the agent, the question, the choices and the command to answer it', () => {
     expect(gateLines(gate, style)).toEqual([
       '? g_1  painter asks in r_1',
       '  Which colour?',
@@ -85,7 +85,7 @@ describe('lists', () => {
     expect(quoteShellWord("it's")).toBe("'it'\\''s'")
   })
 
-  test('L35 a question with a list keeps its lines, and nothing in it steers the terminal', () => {
+  test('L35 a question with a list keeps its lines, and control characters are removed', () => {
     const question = 'They do not agree:\n1. wait \u001b[2J(a)\n2. go (b)\nAnswer with a number.'
     const { choices: _, ...open } = gate
     expect(gateLines({ ...open, question }, style).slice(1, 5)).toEqual([
@@ -98,10 +98,12 @@ describe('lists', () => {
     expect(gateLines(long, style)).toHaveLength(23)
   })
 
-  test('L4 a run is summed up in one line, with the next command where there is one', () => {
+  test('L4 the summary is one line, followed by the next command', () => {
     expect(summaryLine(result, style)).toBe('✓ completed  1.2s · 2 calls · 1,234 tokens · r_0123456789ab')
     expect(nextStepLines(result, style)).toEqual([])
-    expect(nextStepLines({ ...result, status: 'pending' }, style)).toEqual(['go on with: troupe resume r_0123456789ab'])
+    expect(nextStepLines({ ...result, status: 'pending' }, style)).toEqual([
+      'resume with: troupe resume r_0123456789ab',
+    ])
     expect(nextStepLines({ ...result, status: 'waiting', gates: [gate] }, style)).toEqual(gateLines(gate, style))
     const error = {
       code: 'limit_reached',
@@ -115,19 +117,19 @@ describe('lists', () => {
       nextStepLines({ ...result, status: 'failed', error: { ...error, alternatives: [] } }, plainStyle(90)),
     ).toEqual([
       'error: calls',
-      'see what happened: troupe show r_0123456789ab',
-      'go on with more: troupe resume r_0123456789ab --limit NAME=VALUE',
+      'inspect with: troupe show r_0123456789ab',
+      'raise the limit with: troupe resume r_0123456789ab --limit NAME=VALUE',
     ])
   })
 
-  test('L4 the result is the text where there is one, and JSON where there is none', () => {
+  test('L4 the result is its text, or JSON without one', () => {
     expect(formatRunOutput({ response: 'words', more: 1 })).toBe('words')
     expect(formatRunOutput('words')).toBe('words')
     expect(formatRunOutput(null)).toBe('')
     expect(JSON.parse(formatRunOutput({ a: [1] }))).toEqual({ a: [1] })
   })
 
-  test('L19 L20 agents and checks fit into a narrow terminal', () => {
+  test('L19 L20 agents and doctor checks fit into a narrow terminal', () => {
     const agents = [
       { name: 'zoë', description: 'word '.repeat(30), instructions: '', tools: [], exclude_tools: ['Bash'] },
     ]
@@ -135,14 +137,14 @@ describe('lists', () => {
       { name: 'store', status: 'error' as const, message: 'word '.repeat(30), hint: 'do something about it, soon' },
     ]
     const narrow = plainStyle(40)
-    expect(agentLines(agents, narrow)[0]).toBe('zoë  no tools, not Bash')
+    expect(agentLines(agents, narrow)[0]).toBe('zoë  no tools, except Bash')
     expect(doctorCheckLines(checks, narrow)[0]).toMatch(/^✗ store {5}word word/)
     for (const line of [...agentLines(agents, narrow), ...doctorCheckLines(checks, narrow)]) {
       expect(displayWidth(line)).toBeLessThanOrEqual(40)
     }
   })
 
-  test('L8 amounts are short and never lie about their size', () => {
+  test('L8 durations, counts and costs are formatted briefly and correctly', () => {
     expect([0, 999, 1000, 59_949, 60_000, 3_599_999, 7_800_000].map(formatDuration)).toEqual([
       '0ms',
       '999ms',

@@ -3,20 +3,18 @@ import type { TerminalStyle } from './styled-line.ts'
 import { displayWidth, toTerminalLine, wrapText } from './text-width.ts'
 
 /*
- * A question for permission, so that what is shown is what will be done: line ends stay, nothing is invisible, turns the
- * direction of writing or is left out without a word.
+ * Renders a permission question so that the user approves exactly what will run. Guards against spoofed tool calls:
+ * newlines are kept, invisible and bidirectional characters are escaped, omissions are marked.
  */
 
-const HEAD = 40
-const TAIL = 15
-/** Of what is written beside the subject: enough to see what it is. */
-const PART_HEAD = 12
-const PART_TAIL = 4
+const HEAD_LINES = 40
+const TAIL_LINES = 15
+const FIELD_HEAD_LINES = 12
+const FIELD_TAIL_LINES = 4
 
-/** What a person is asked. */
 type PermissionQuestion = Pick<GateRow, 'question'> & { detail?: unknown }
 
-/** The call that is asked about, where a question is about one. */
+/** The tool call of a permission gate; `undefined` for other gates. */
 export function permissionCallFrom({ detail }: Pick<GateRow, 'detail'>): string | undefined {
   if (typeof detail !== 'object' || detail === null || !('permission' in detail)) return undefined
   return typeof detail.permission === 'string' ? detail.permission : undefined
@@ -29,21 +27,26 @@ export function permissionLines(
 ): string[] {
   const open = call.indexOf('(')
   const tool = open === -1 ? call : call.slice(0, open)
-  const asked = wrapText(`  ${toTerminalLine(question.replace(call, () => tool))}`, style.width, 4)
+  const questionLines = wrapText(`  ${toTerminalLine(question.replace(call, () => tool))}`, style.width, 4)
   const subject = open === -1 ? undefined : call.slice(open + 1, -1)
-  const shown = subject === undefined ? [] : blockLines(subject, style, [HEAD, TAIL])
+  const subjectLines = subject === undefined ? [] : blockLines(subject, style, [HEAD_LINES, TAIL_LINES])
   const rule = acceptsRule(detail) ? `; or a rule for this run, such as '${tool}(pattern)'` : ''
-  const answers = `  allow: this call; always: exactly this in this run; deny${rule}`
-  return [...asked, ...shown, ...inputLines(detail, { tool, subject }, style), ...wrapText(answers, style.width, 4)]
+  const answers = `  allow: this call; always: identical calls in this run; deny${rule}`
+  return [
+    ...questionLines,
+    ...subjectLines,
+    ...inputLines(detail, { tool, subject }, style),
+    ...wrapText(answers, style.width, 4),
+  ]
 }
 
-/** Where a rule may deny the call, a rule is no answer. */
+/** A rule is not offered where a deny rule might match the call. */
 function acceptsRule(detail: unknown): boolean {
   const { answers } = (detail ?? {}) as { answers?: unknown }
   return !Array.isArray(answers) || answers.some((each) => String(each).endsWith('(pattern)'))
 }
 
-/** What else the call is made of: a yes is for that too. The subject of a server's call is all of it. */
+/** The other input fields, which the approval covers too. The subject of an MCP call already contains all of them. */
 function inputLines(
   detail: unknown,
   { tool, subject }: { tool: string; subject: string | undefined },
@@ -56,23 +59,23 @@ function inputLines(
     if (text === subject) return []
     return [
       ...wrapText(`  ${toTerminalLine(key)}:`, style.width, 4),
-      ...blockLines(text, style, [PART_HEAD, PART_TAIL]),
+      ...blockLines(text, style, [FIELD_HEAD_LINES, FIELD_TAIL_LINES]),
     ]
   })
 }
 
 function blockLines(subject: string, style: TerminalStyle, [head, tail]: readonly [number, number]): string[] {
   const width = Math.max(style.width - 6, 8)
-  const [bar, goesOn] = style.ascii ? ['|', ':'] : ['│', '┆']
+  const [bar, continuation] = style.ascii ? ['|', ':'] : ['│', '┆']
   const rows = escapeInvisible(subject)
     .split('\n')
-    .flatMap((text) => hardWrap(text, width).map((row, at) => `  ${at === 0 ? bar : goesOn} ${row}`))
+    .flatMap((text) => hardWrap(text, width).map((row, index) => `  ${index === 0 ? bar : continuation} ${row}`))
   if (rows.length <= head + tail) return rows
-  const left = `… ${rows.length - head - tail} more lines; see them all with: troupe inbox --json …`
-  return [...rows.slice(0, head), ...wrapText(`  ${left}`, style.width, 4), ...rows.slice(-tail)]
+  const omitted = `… ${rows.length - head - tail} more lines; show all with: troupe inbox --json …`
+  return [...rows.slice(0, head), ...wrapText(`  ${omitted}`, style.width, 4), ...rows.slice(-tail)]
 }
 
-/** What a terminal would obey, not show, or show elsewhere, in letters. */
+/** Replaces control, invisible and bidirectional characters by escape sequences. */
 function escapeInvisible(text: string): string {
   return text.replace(
     /(?![\n ])[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/gu,
@@ -80,20 +83,20 @@ function escapeInvisible(text: string): string {
   )
 }
 
-/** A line as it is, broken wherever it is too wide. */
+/** Breaks a line at the width, without regard to words. */
 function hardWrap(text: string, width: number): string[] {
   const rows: string[] = []
   let row = ''
   let used = 0
   for (const char of text) {
-    const wide = displayWidth(char)
-    if (used + wide > width) {
+    const charWidth = displayWidth(char)
+    if (used + charWidth > width) {
       rows.push(row)
       row = ''
       used = 0
     }
     row += char
-    used += wide
+    used += charWidth
   }
   return [...rows, row]
 }

@@ -10,7 +10,7 @@ import type { TerminalStyle, TextSpan } from './styled-line.ts'
 import { renderLine, withProgramName } from './styled-line.ts'
 import { stripControlCharacters, toTerminalLine, truncateToWidth, wrapText } from './text-width.ts'
 
-/** What a run leaves behind for people: its text, or its whole output where there is no text. */
+/** The text of a run's output, or the output as JSON. */
 export function formatRunOutput(output: unknown): string {
   if (output === null || output === undefined) return ''
   if (typeof output === 'string') return output
@@ -20,15 +20,15 @@ export function formatRunOutput(output: unknown): string {
   return outcomeText(output) ?? JSON.stringify(output, undefined, 2)
 }
 
-/** How it ended and what it took, in a line. */
+/** Status, duration and usage in one line. */
 export function summaryLine(result: RunResult, style: TerminalStyle): string {
   const { status, stop_reason, usage } = result
   const [textStyle, glyph] = STATUS_GLYPHS[status] ?? (['dim', ''] as const)
-  const words = status === 'pending' ? 'interrupted' : status
-  const why = stop_reason && stop_reason !== status ? ` (${stop_reason})` : ''
+  const label = status === 'pending' ? 'interrupted' : status
+  const reason = stop_reason && stop_reason !== status ? ` (${stop_reason})` : ''
   const facts = [formatDuration(result.duration_ms), formatUsage(usage), result.run_id]
   const spans: TextSpan[] = [
-    [textStyle, `${glyph} ${words}${why}`],
+    [textStyle, `${glyph} ${label}${reason}`],
     ['dim', `  ${facts.join(' · ')}`],
   ]
   return renderLine(style, spans)
@@ -39,32 +39,32 @@ export function formatUsage({ calls, input, output, usd }: RunResult['usage']): 
   return `${pluralize(calls, 'call')} · ${formatCount(input + output)} tokens${cost}`
 }
 
-/** What to do next with a run that has not simply completed. */
+/** Next steps for a run that has not completed. */
 export function nextStepLines(result: RunResult, style: TerminalStyle): string[] {
   const { status, run_id } = result
   if (status === 'waiting') {
     return result.gates.flatMap((gate) => (isReplyGate(gate) ? replyLines(gate, style) : gateLines(gate, style)))
   }
-  if (status === 'pending' || status === 'running') return commandLines(`go on with: troupe resume ${run_id}`, style)
+  if (status === 'pending' || status === 'running') return commandLines(`resume with: troupe resume ${run_id}`, style)
   if (status !== 'failed') return []
   const lines = result.error ? errorLines(withRunId(result.error, run_id), style) : []
   if (result.usage.calls === 0) return lines
-  return [...lines, ...commandLines(`see what happened: troupe show ${run_id}`, style), ...retryLines(result, style)]
+  return [...lines, ...commandLines(`inspect with: troupe show ${run_id}`, style), ...retryLines(result, style)]
 }
 
 function retryLines({ error, run_id }: RunResult, style: TerminalStyle): string[] {
   if (!error?.retry) return []
   if (error.code === 'limit_reached')
-    return commandLines(`go on with more: troupe resume ${run_id} --limit NAME=VALUE`, style)
-  return commandLines(`try again from there: troupe resume ${run_id}`, style)
+    return commandLines(`raise the limit with: troupe resume ${run_id} --limit NAME=VALUE`, style)
+  return commandLines(`retry with: troupe resume ${run_id}`, style)
 }
 
-/** What is known of a limit does not say whose it is: the id stands in a hint, so that it can be typed. */
+/** Replaces the placeholder RUN in a hint by the run id, so that the command can be copied. */
 export function withRunId(error: ErrorRecord, run_id: string): ErrorRecord {
   return { ...error, hint: error.hint.replaceAll(/\bRUN\b/g, run_id) }
 }
 
-/** One question of the inbox. */
+/** An open gate with its choices and the command to answer it. */
 export function gateLines(gate: GateRow, style: TerminalStyle): string[] {
   if (isReplyGate(gate))
     return replyLines(
@@ -73,14 +73,14 @@ export function gateLines(gate: GateRow, style: TerminalStyle): string[] {
       wrapText(`  ${truncateToWidth(toTerminalLine(gate.question), REPLY_PREVIEW_LENGTH)}`, style.width, 2),
     )
   const { as } = (gate.detail ?? {}) as { as?: unknown }
-  const asked = gate.asked_by ? `${toTerminalLine(gate.asked_by)} asks` : 'question'
-  const by = typeof as === 'string' ? `you answer as ${toTerminalLine(as)}` : asked
+  const sender = gate.asked_by ? `${toTerminalLine(gate.asked_by)} asks` : 'question'
+  const label = typeof as === 'string' ? `you answer as ${toTerminalLine(as)}` : sender
   const call = permissionCallFrom(gate)
   return [
     renderLine(style, [
       ['yellow', '? '],
       ['bold', gate.gate_id],
-      ['dim', `  ${by} in ${gate.run_id}`],
+      ['dim', `  ${label} in ${gate.run_id}`],
     ]),
     ...(call === undefined ? questionLines(gate.question, style) : permissionLines(gate, call, style)),
     ...(gate.choices ? wrapText(`  one of: ${gate.choices.map(toTerminalLine).join(', ')}`, style.width, 4) : []),
@@ -88,47 +88,46 @@ export function gateLines(gate: GateRow, style: TerminalStyle): string[] {
   ]
 }
 
-/** A team has returned to the user: what it said is its answer, and whatever comes back goes on with the talk. */
+/** Whether a team has returned to the user and waits for the next message. */
 export function isReplyGate({ detail }: { detail?: unknown }): boolean {
   return typeof detail === 'object' && detail !== null && 'kind' in detail && detail.kind === 'reply'
 }
 
-/** How much of a team's last words tells one team that waits from another. */
+/** Characters of the last message that the inbox shows for a waiting team. */
 const REPLY_PREVIEW_LENGTH = 160
 
-function replyLines(gate: GateRow, style: TerminalStyle, words: readonly string[] = []): string[] {
+function replyLines(gate: GateRow, style: TerminalStyle, preview: readonly string[] = []): string[] {
   return [
     renderLine(style, [
       ['yellow', '? '],
       ['bold', gate.gate_id],
       ['dim', `  the team waits for you in ${gate.run_id}`],
     ]),
-    ...words,
+    ...preview,
     ...answerHintLines(gate, style),
-    ...commandLines(`  or talk with it: troupe chat --resume ${gate.run_id}`, style),
+    ...commandLines(`  or chat with it: troupe chat --resume ${gate.run_id}`, style),
     ...commandLines(`  or end it: troupe answer ${gate.gate_id} ''`, style),
   ]
 }
 
 const LINES_SHOWN = 20
 
-/** In one piece, unless it has a list: what there is to choose from stands below each other. */
+/** The question in one paragraph; lists keep their lines. */
 function questionLines(question: string, style: TerminalStyle): string[] {
   if (!/^\s*(\d+\.|-) /m.test(question)) return wrapText(`  ${toTerminalLine(question)}`, style.width, 2)
   const lines = stripControlCharacters(question.slice(0, 4000)).trim().split('\n')
   const more = lines.length > LINES_SHOWN ? ['…'] : []
-  return [...lines.slice(0, LINES_SHOWN), ...more].flatMap((words) => wrapText(`  ${words.trim()}`, style.width, 4))
+  return [...lines.slice(0, LINES_SHOWN), ...more].flatMap((line) => wrapText(`  ${line.trim()}`, style.width, 4))
 }
 
-/** How to answer it. */
 export function answerHintLines(gate: GateRow, style: TerminalStyle): string[] {
   const [first = permissionCallFrom(gate) === undefined ? undefined : 'allow'] = gate.choices ?? []
   const example = first === undefined ? 'YOUR ANSWER' : quoteShellWord(first)
   return commandLines(`  answer with: troupe answer ${gate.gate_id} ${example}`, style)
 }
 
-function commandLines(words: string, style: TerminalStyle): string[] {
-  return wrapText(withProgramName(style, words), style.width, words.startsWith('  ') ? 4 : 2)
+function commandLines(text: string, style: TerminalStyle): string[] {
+  return wrapText(withProgramName(style, text), style.width, text.startsWith('  ') ? 4 : 2)
 }
 
 interface RecordedOutcome {
@@ -138,18 +137,18 @@ interface RecordedOutcome {
   voices: { agent: string; right: boolean }[]
 }
 
-/** What was written down about an earlier run; `undefined` for other outputs. */
+/** The output of the pattern `outcome` as text; `undefined` for other outputs. */
 export function outcomeText(output: object): string | undefined {
   const { of_run, correct, agreement_score, voices } = output as Partial<RecordedOutcome>
   if (typeof of_run !== 'string' || typeof correct !== 'boolean' || !Array.isArray(voices)) return undefined
-  const named = (right: boolean) =>
+  const agentNames = (right: boolean) =>
     voices.filter((voice) => voice.right === right).map(({ agent }) => toTerminalLine(agent))
   const level = typeof agreement_score === 'number' ? ` at ${Math.round(agreement_score * 100)} % agreement` : ''
   return [
-    `noted: ${of_run} was ${correct ? 'right' : 'wrong'}${level}`,
-    ...namesLine('right', named(true)),
-    ...namesLine('wrong', named(false)),
-    ...(voices.length === 0 ? ['nothing is known of its voices'] : []),
+    `recorded: ${of_run} was ${correct ? 'right' : 'wrong'}${level}`,
+    ...namesLine('right', agentNames(true)),
+    ...namesLine('wrong', agentNames(false)),
+    ...(voices.length === 0 ? ['the run has no recorded votes'] : []),
   ].join('\n')
 }
 

@@ -6,23 +6,23 @@ import type { TerminalStyle } from './styled-line.ts'
 import { renderLine } from './styled-line.ts'
 import { padToWidth, toTerminalLine, wrapText } from './text-width.ts'
 
-/** What a run is and how it stands, in a few lines. */
+/** Id, status, title and usage of a run. */
 export function runHeader(row: RunRow, live: boolean, style: TerminalStyle): string[] {
-  const stopped = row.status === 'running' && !live
-  const [textStyle, glyph] = STATUS_GLYPHS[stopped ? 'pending' : row.status] ?? (['dim', ''] as const)
-  const status = row.status === 'pending' && row.epoch > 0 ? 'interrupted' : stopped ? 'broken off' : row.status
-  const why = row.stop_reason && row.stop_reason !== row.status ? ` (${row.stop_reason})` : ''
-  const took = row.ended_at === null ? '' : ` · ${formatDuration(row.ended_at - row.created_at)}`
+  const isStopped = row.status === 'running' && !live
+  const [textStyle, glyph] = STATUS_GLYPHS[isStopped ? 'pending' : row.status] ?? (['dim', ''] as const)
+  const status = isStopped || (row.status === 'pending' && row.epoch > 0) ? 'interrupted' : row.status
+  const reason = row.stop_reason && row.stop_reason !== row.status ? ` (${row.stop_reason})` : ''
+  const duration = row.ended_at === null ? '' : ` · ${formatDuration(row.ended_at - row.created_at)}`
   const { calls, input, output, usd } = row.usage
-  const cost = usd === null ? 'cost unknown' : formatUsd(usd)
+  const cost = usd === null ? 'unknown cost' : formatUsd(usd)
   const tokens = `${formatCount(input + output)} tokens (${formatCount(input)} in, ${formatCount(output)} out)`
   return [
     renderLine(style, [
       [textStyle, `${glyph} `],
       ['bold', row.run_id],
       `  ${row.pattern}  `,
-      [textStyle, status + why],
-      ['dim', took],
+      [textStyle, status + reason],
+      ['dim', duration],
     ]),
     ...wrapText(toTerminalLine(row.title), style.width),
     ...wrapText(`${pluralize(calls, 'call')} · ${tokens} · ${cost}`, style.width).map((text) =>
@@ -31,39 +31,39 @@ export function runHeader(row: RunRow, live: boolean, style: TerminalStyle): str
   ]
 }
 
-/** What the figures do not say by themselves. */
+/** Notes on lost and estimated model requests. */
 export function usageNotes({ lost, estimated }: RunView, style: TerminalStyle): string[] {
   const notes: string[] = []
   if (lost.calls > 0) {
     notes.push(
-      `${pluralize(lost.calls, 'model call')} lost in a crash or an abort: up to ${formatCount(lost.tokens)} tokens were set aside and are not in the figures above`,
+      `${pluralize(lost.calls, 'model request')} lost in a crash or an abort: up to ${formatCount(lost.tokens)} reserved tokens are not included above`,
     )
   }
   if (estimated > 0) {
     notes.push(
-      `${pluralize(estimated, 'model call')} came without usage; counted at the most it can have been (estimated)`,
+      `${pluralize(estimated, 'model request')} without reported usage: counted with the reserved maximum (estimated)`,
     )
   }
   return notes.flatMap((note) => wrapText(note, style.width, 2))
 }
 
-/** One line of a journal. */
+/** One event of the journal in one line. */
 export function eventLine(event: Event, start: number, style: TerminalStyle): string {
   const data: Record<string, unknown> = { ...event.data }
   const key = typeof data.key === 'string' ? data.key : ''
   delete data.key
   const seq = padToWidth(String(event.seq), 4, 'right')
-  const at = padToWidth(formatDuration(event.at - start), 7, 'right')
+  const elapsed = padToWidth(formatDuration(event.at - start), 7, 'right')
   const rest = toTerminalLine(JSON.stringify(data))
   return renderLine(style, [
-    ['dim', `${seq} ${at}  `],
+    ['dim', `${seq} ${elapsed}  `],
     ['bold', event.type],
     key ? `  ${key}` : '',
     ['dim', `  ${rest}`],
   ])
 }
 
-/** The first line of watching in the middle of things. */
+/** The first line of `watch` when past events are skipped. */
 export function watchHeader(row: RunRow, style: TerminalStyle): string {
   const { run_id, status, title } = row
   return renderLine(style, ['watching ', ['bold', run_id], `  ${status}  `, ['dim', toTerminalLine(title)]])

@@ -15,13 +15,13 @@ import { padToWidth, toTerminalLine } from './text-width.ts'
 
 const TIME_WIDTH = 6
 
-/** One line for an event that a person wants to hear of; the story has heard it already. */
+/** The progress line of an event, if it has one; the view must already include the event. */
 export function formatProgressLine(event: Event, view: RunView, style: TerminalStyle): string | undefined {
-  const said = progressFor(event, view)
-  if (!said) return undefined
-  const { who, spans } = said
-  const indent = '  '.repeat(Math.min(who?.depth ?? 0, 4))
-  const name: TextSpan[] = who?.agent ? [['bold', toTerminalLine(who.agent)], '  '] : []
+  const line = progressFor(event, view)
+  if (!line) return undefined
+  const { speaker, spans } = line
+  const indent = '  '.repeat(Math.min(speaker?.depth ?? 0, 4))
+  const name: TextSpan[] = speaker?.agent ? [['bold', toTerminalLine(speaker.agent)], '  '] : []
   const elapsed = padToWidth(formatDuration(event.at - view.started_at), TIME_WIDTH, 'right')
   return renderLine(style, [['dim', elapsed], '  ', indent, ...name, ...spans])
 }
@@ -31,7 +31,7 @@ function progressFor(event: Event, view: RunView): ProgressLine | undefined {
     case 'run:start':
       return { spans: ['run ', ['bold', event.run_id], ` started: ${event.data.pattern}`] }
     case 'run:attempt':
-      return event.data.epoch > 1 ? { spans: ['taken up again'] } : undefined
+      return event.data.epoch > 1 ? { spans: ['resumed'] } : undefined
     case 'run:reopen':
       return { spans: ['reopened'] }
     case 'run:interrupt':
@@ -41,98 +41,110 @@ function progressFor(event: Event, view: RunView): ProgressLine | undefined {
         spans: [['yellow', event.data.reason ? `cancelled: ${toTerminalLine(event.data.reason)}` : 'cancelled']],
       }
     case 'step:drift':
-      return { spans: [['yellow', `asks something else than before: ${event.data.key}`]] }
+      return { spans: [['yellow', `input changed since the last attempt: ${event.data.key}`]] }
     default:
       return collaborationProgress(event, view) ?? teamProgress(event) ?? sessionProgress(event, view)
   }
 }
 
 function sessionProgress(event: Event, view: RunView): ProgressLine | undefined {
-  const who =
+  const speaker =
     'key' in event.data && event.data.key !== null ? findEnclosing(view, event.data.key, 'session') : undefined
   switch (event.type) {
     case 'session:input':
-      if (event.data.key !== `${who?.key}/input`) return { who, spans: [['yellow', 'is asked for its result']] }
+      if (event.data.key !== `${speaker?.key}/input`)
+        return { speaker, spans: [['yellow', 'is asked for its final result']] }
       if (isReportedByCollaboration(event, view)) return undefined
-      if (who && teamSessionStartSpans(view, who.key)) return { who, spans: teamSessionStartSpans(view, who.key) ?? [] }
+      if (speaker && teamSessionStartSpans(view, speaker.key))
+        return { speaker, spans: teamSessionStartSpans(view, speaker.key) ?? [] }
       return {
-        who,
-        spans: [(who?.segment ?? 1) > 1 ? 'continues  ' : 'starts  ', ['dim', toTerminalLine(who?.instruction ?? '')]],
+        speaker,
+        spans: [
+          (speaker?.segment ?? 1) > 1 ? 'continues  ' : 'starts  ',
+          ['dim', toTerminalLine(speaker?.instruction ?? '')],
+        ],
       }
     case 'session:end':
-      if (who && isModelFallback(view.team, who)) return { who, spans: [['dim', 'has no model of its own']] }
-      return who && !isReportedByCollaboration(event, view) ? { who, spans: sessionEndSpans(who) } : undefined
+      if (speaker && isModelFallback(view.team, speaker)) return { speaker, spans: [['dim', 'no model for its role']] }
+      return speaker && !isReportedByCollaboration(event, view)
+        ? { speaker, spans: sessionEndSpans(speaker) }
+        : undefined
     case 'model:error':
-      return { who, spans: [['red', errorSummary(event.data.error)]] }
+      return { speaker, spans: [['red', errorSummary(event.data.error)]] }
     case 'model:lost':
-      return { who, spans: [['yellow', `lost a model call (${event.data.reason})`]] }
+      return { speaker, spans: [['yellow', `lost a model request (${event.data.reason})`]] }
     case 'tool:pre':
       return event.data.kind === 'pattern'
         ? undefined
-        : { who, spans: [`${toTerminalLine(event.data.tool)}  `, ['dim', formatToolInput(event.data.input)]] }
+        : { speaker, spans: [`${toTerminalLine(event.data.tool)}  `, ['dim', formatToolInput(event.data.input)]] }
     case 'tool:error':
-      return { who, spans: [['red', `${toTerminalLine(event.data.tool)} failed  `], toTerminalLine(event.data.error)] }
+      return {
+        speaker,
+        spans: [['red', `${toTerminalLine(event.data.tool)} failed  `], toTerminalLine(event.data.error)],
+      }
     case 'limit:hit':
-      return { who, spans: [['yellow', `limit ${event.data.limit} reached: ${event.data.used} of ${event.data.max}`]] }
+      return {
+        speaker,
+        spans: [['yellow', `limit ${event.data.limit} reached: ${event.data.used} of ${event.data.max}`]],
+      }
     case 'gate:open':
-      if (isReplyGate(event.data)) return { spans: [['yellow', 'waits for your answer']] }
-      return { who, spans: [['yellow', 'asks  '], toTerminalLine(event.data.question)] }
+      if (isReplyGate(event.data)) return { spans: [['yellow', 'waits for your reply']] }
+      return { speaker, spans: [['yellow', 'asks  '], toTerminalLine(event.data.question)] }
     case 'gate:answer':
-      return { who, spans: ['is answered  ', formatAnswer(event.data.answer)] }
+      return { speaker, spans: ['answer  ', formatAnswer(event.data.answer)] }
     default:
       return undefined
   }
 }
 
-function sessionEndSpans(work: SessionNode): TextSpan[] {
-  const [textStyle, glyph] = STATUS_GLYPHS[work.status] ?? (['dim', ''] as const)
-  const took = formatDuration((work.ended_at ?? work.started_at) - work.started_at)
-  const why = work.error ? `  ${errorSummary(work.error)}` : ''
-  const words =
-    work.stop_reason === 'completed'
+function sessionEndSpans(session: SessionNode): TextSpan[] {
+  const [textStyle, glyph] = STATUS_GLYPHS[session.status] ?? (['dim', ''] as const)
+  const duration = formatDuration((session.ended_at ?? session.started_at) - session.started_at)
+  const errorText = session.error ? `  ${errorSummary(session.error)}` : ''
+  const outcome =
+    session.stop_reason === 'completed'
       ? 'done'
-      : work.stop_reason === work.status
-        ? work.status
-        : `${work.status} (${work.stop_reason})`
-  const facts = `  ${pluralize(work.calls, 'call')} · ${formatCount(work.tokens)} tokens · ${took}`
-  return [[textStyle satisfies TextStyle, `${glyph} ${words}`], ['dim', facts], why]
+      : session.stop_reason === session.status
+        ? session.status
+        : `${session.status} (${session.stop_reason})`
+  const facts = `  ${pluralize(session.calls, 'call')} · ${formatCount(session.tokens)} tokens · ${duration}`
+  return [[textStyle satisfies TextStyle, `${glyph} ${outcome}`], ['dim', facts], errorText]
 }
 
-/** A line for each session at work: since when, what it does, its last words. Never more than `most` lines. */
+/** One line per active session: elapsed time, activity and the end of its streamed text; at most `limit` lines. */
 export function liveLines(
   view: RunView,
-  words: ReadonlyMap<string, string>,
-  at: { now: number; style: TerminalStyle; most?: number },
+  streamedText: ReadonlyMap<string, string>,
+  { now, style, limit = 8 }: { now: number; style: TerminalStyle; limit?: number },
 ): string[] {
-  const { now, style, most = 8 } = at
-  const active = activeSessions(view).filter((work) => !work.children.some(hasRunningSession))
-  const shown = active.slice(0, most)
-  const widest = Math.min(20, Math.max(0, ...shown.map((work) => work.agent.length)))
-  const lines = shown.map((work) => {
-    const since = formatDuration(now - work.started_at)
-    const state = work.model_call_since === null ? toolActivity(work) : 'thinking'
-    const tail = toTerminalLine((words.get(work.session_id) ?? '').slice(-200))
-    const facts = `  ${padToWidth(since, TIME_WIDTH, 'right')}  ${formatCount(work.tokens)} tokens  ${state}`
+  const active = activeSessions(view).filter((session) => !session.children.some(hasRunningSession))
+  const shown = active.slice(0, limit)
+  const widest = Math.min(20, Math.max(0, ...shown.map((session) => session.agent.length)))
+  const lines = shown.map((session) => {
+    const elapsed = formatDuration(now - session.started_at)
+    const state = session.model_call_since === null ? toolActivity(session) : 'thinking'
+    const tail = toTerminalLine((streamedText.get(session.session_id) ?? '').slice(-200))
+    const facts = `  ${padToWidth(elapsed, TIME_WIDTH, 'right')}  ${formatCount(session.tokens)} tokens  ${state}`
     return renderLine(style, [
       ['cyan', '● '],
-      ['bold', padToWidth(toTerminalLine(work.agent), widest)],
+      ['bold', padToWidth(toTerminalLine(session.agent), widest)],
       facts,
       ['dim', tail ? `  …${tail}` : ''],
     ])
   })
   if (active.length > shown.length)
-    lines.push(renderLine(style, [['dim', `  and ${active.length - shown.length} more at work`]]))
+    lines.push(renderLine(style, [['dim', `  and ${active.length - shown.length} more running`]]))
   return lines
 }
 
-/** A session whose sub-agents are at work waits for them: they are shown instead. */
-function hasRunningSession(part: SessionNode['children'][number]): boolean {
-  if (part.kind === 'session' && part.status === 'running') return true
-  return part.children.some(hasRunningSession)
+/** A session that waits for its sub-agents is not shown; they are. */
+function hasRunningSession(node: SessionNode['children'][number]): boolean {
+  if (node.kind === 'session' && node.status === 'running') return true
+  return node.children.some(hasRunningSession)
 }
 
-function toolActivity(work: SessionNode): string {
-  const running = work.children.filter((part) => part.kind === 'call' && part.status === 'running')
+function toolActivity(session: SessionNode): string {
+  const running = session.children.filter((child) => child.kind === 'call' && child.status === 'running')
   const [first] = running
   if (first?.kind !== 'call') return 'working'
   return running.length === 1 ? `runs ${toTerminalLine(first.tool)}` : `runs ${running.length} tools`

@@ -15,7 +15,7 @@ import { toTerminalLine } from './text-width.ts'
 export interface TreeOptions {
   style: TerminalStyle
   now: number
-  /** Whether someone works on the run: what has no end is then under way, and else was broken off. */
+  /** Whether a process is running it; otherwise unfinished nodes were interrupted. */
   live: boolean
   /** Show every tool call, not only the last few of each session. */
   all?: boolean
@@ -33,148 +33,152 @@ export const STATUS_GLYPHS: Record<string, readonly [TextStyle, string]> = {
   pending: ['dim', '○'],
 }
 
-/** Who worked for whom, on what, for how long and how much. */
+/** A run as a tree of sessions, tool calls and gates. */
 export function runTreeLines(view: RunView, options: TreeOptions): string[] {
   const { collaborations, team } = view
-  const place = { ...options, collaborations, team, runEnded: view.end !== undefined, first: '', rest: '' }
-  return view.children.flatMap((part) => nodeLines(part, place))
+  const context = { ...options, collaborations, team, runEnded: view.end !== undefined, first: '', rest: '' }
+  return view.children.flatMap((node) => nodeLines(node, context))
 }
 
 interface TreeContext extends TreeOptions {
   collaborations: CollaborationViews
   team: TeamView
-  /** The run has ended: what is unanswered stays so. */
+  /** Open gates of an ended run are shown as not answered. */
   runEnded: boolean
-  /** What stands before the first line of a part, and before all others. */
+  /** Prefix of the first line of a node, and of its other lines. */
   first: string
   rest: string
 }
 
-function nodeLines(part: RunNode, place: TreeContext): string[] {
-  const inner = collapsedChild(part)
-  if (inner) return nodeLines(inner, place)
-  const [instead] = part.children
-  if (part.kind === 'session' && instead && isModelFallback(place.team, part)) return nodeLines(instead, place)
-  const children = shownChildren(part, place.all ?? false)
-  const below = part.kind === 'session' && children.length > 0 ? `${place.rest}│ ` : `${place.rest}  `
-  const own = ownLines(part, { ...place, rest: below })
+function nodeLines(node: RunNode, context: TreeContext): string[] {
+  const inner = collapsedChild(node)
+  if (inner) return nodeLines(inner, context)
+  const [fallback] = node.children
+  if (node.kind === 'session' && fallback && isModelFallback(context.team, node)) return nodeLines(fallback, context)
+  const children = shownChildren(node, context.all ?? false)
+  const ownPrefix = node.kind === 'session' && children.length > 0 ? `${context.rest}│ ` : `${context.rest}  `
+  const own = ownLines(node, { ...context, rest: ownPrefix })
   return [
     ...own,
     ...children.flatMap((child, index) => {
-      const last = index === children.length - 1
+      const isLast = index === children.length - 1
       const next = {
-        ...place,
-        first: `${place.rest}${last ? '└─ ' : '├─ '}`,
-        rest: `${place.rest}${last ? '   ' : '│  '}`,
+        ...context,
+        first: `${context.rest}${isLast ? '└─ ' : '├─ '}`,
+        rest: `${context.rest}${isLast ? '   ' : '│  '}`,
       }
       return typeof child === 'string'
-        ? [renderLine(place.style, [['dim', next.first + child]])]
+        ? [renderLine(context.style, [['dim', next.first + child]])]
         : nodeLines(child, next)
     }),
   ]
 }
 
-/** The session that a delegation opened, or the question that a call asked, says it all. */
-function collapsedChild(part: RunNode): RunNode | undefined {
-  if (part.kind !== 'call' || part.children.length !== 1) return undefined
-  const [only] = part.children
+/** The session of a delegation or the gate of a call, shown instead of the tool call. */
+function collapsedChild(node: RunNode): RunNode | undefined {
+  if (node.kind !== 'call' || node.children.length !== 1) return undefined
+  const [only] = node.children
   return only?.kind === 'call' ? undefined : only
 }
 
-function shownChildren(part: RunNode, all: boolean): (RunNode | string)[] {
-  const plain = part.children.filter((child) => child.kind === 'call' && child.children.length === 0)
-  const hidden = all || plain.length <= CALLS_SHOWN ? [] : plain.slice(0, plain.length - CALLS_SHOWN)
-  if (hidden.length === 0) return part.children
-  const rest = part.children.filter((child) => !hidden.includes(child))
-  return [`${pluralize(hidden.length, 'earlier tool call')} (--all shows them)`, ...rest]
+function shownChildren(node: RunNode, all: boolean): (RunNode | string)[] {
+  const simpleCalls = node.children.filter((child) => child.kind === 'call' && child.children.length === 0)
+  const hidden = all || simpleCalls.length <= CALLS_SHOWN ? [] : simpleCalls.slice(0, simpleCalls.length - CALLS_SHOWN)
+  if (hidden.length === 0) return node.children
+  const rest = node.children.filter((child) => !hidden.includes(child))
+  return [`${pluralize(hidden.length, 'earlier tool call')} (show with --all)`, ...rest]
 }
 
-function ownLines(part: RunNode, place: TreeContext): string[] {
-  switch (part.kind) {
+function ownLines(node: RunNode, context: TreeContext): string[] {
+  switch (node.kind) {
     case 'session':
-      return sessionLines(part, place)
+      return sessionLines(node, context)
     case 'call':
-      return toolCallLines(part, place)
+      return toolCallLines(node, context)
     case 'gate':
-      return gateLines(part, place)
+      return gateLines(node, context)
   }
 }
 
-function sessionLines(work: SessionNode, place: TreeContext): string[] {
-  const status = sessionStatus(work, place)
-  const end = work.ended_at ?? (place.live ? place.now : undefined)
+function sessionLines(session: SessionNode, context: TreeContext): string[] {
+  const status = sessionStatus(session, context)
+  const end = session.ended_at ?? (context.live ? context.now : undefined)
   const facts = [
-    ...(status === 'completed' ? [] : [status === 'pending' ? 'broken off' : status]),
-    ...(work.stop_reason && work.stop_reason !== work.status ? [work.stop_reason] : []),
-    pluralize(work.calls, 'call'),
-    `${formatCount(work.tokens)} tokens`,
-    ...(end === undefined ? [] : [formatDuration(end - work.started_at)]),
+    ...(status === 'completed' ? [] : [status === 'pending' ? 'interrupted' : status]),
+    ...(session.stop_reason && session.stop_reason !== session.status ? [session.stop_reason] : []),
+    pluralize(session.calls, 'call'),
+    `${formatCount(session.tokens)} tokens`,
+    ...(end === undefined ? [] : [formatDuration(end - session.started_at)]),
   ]
-  const name = work.segment > 1 ? `${toTerminalLine(work.agent)} (continued)` : toTerminalLine(work.agent)
-  const lines = headingLines(place, [STATUS_GLYPHS[status] ?? '', ' ', ['bold', name]], facts.join(' · '))
-  const part =
-    collaborationSessionPurpose(place.collaborations, work.key) ??
-    teamSessionPurpose(place.team, work.key) ??
-    work.instruction
-  if (part) lines.push(detailLine(place, [['dim', toTerminalLine(part)]]))
-  if (work.error) lines.push(detailLine(place, [['red', errorSummary(work.error)]]))
-  else if (work.text)
-    lines.push(detailLine(place, ['→ ', toTerminalLine(sessionResultText(work, place.collaborations))]))
+  const name = session.segment > 1 ? `${toTerminalLine(session.agent)} (continued)` : toTerminalLine(session.agent)
+  const lines = headingLines(context, [STATUS_GLYPHS[status] ?? '', ' ', ['bold', name]], facts.join(' · '))
+  const purpose =
+    collaborationSessionPurpose(context.collaborations, session.key) ??
+    teamSessionPurpose(context.team, session.key) ??
+    session.instruction
+  if (purpose) lines.push(detailLine(context, [['dim', toTerminalLine(purpose)]]))
+  if (session.error) lines.push(detailLine(context, [['red', errorSummary(session.error)]]))
+  else if (session.text)
+    lines.push(detailLine(context, ['→ ', toTerminalLine(sessionResultText(session, context.collaborations))]))
   return lines
 }
 
 function sessionResultText({ key, text }: SessionNode, { specialists }: CollaborationViews): string {
-  const voice = specialists.get(key)
-  return (voice && formatRecommendation(voice)) || responseText(text)
+  const specialist = specialists.get(key)
+  return (specialist && formatRecommendation(specialist)) || responseText(text)
 }
 
-function sessionStatus(work: SessionNode, place: TreeContext): string {
-  if (work.status !== 'running') return work.status
-  if (isWaitingForAnswer(work)) return 'waiting'
-  return place.live ? 'running' : 'pending'
+function sessionStatus(session: SessionNode, context: TreeContext): string {
+  if (session.status !== 'running') return session.status
+  if (isWaitingForAnswer(session)) return 'waiting'
+  return context.live ? 'running' : 'pending'
 }
 
-function toolCallLines(call: ToolCallNode, place: TreeContext): string[] {
-  const status = call.status === 'running' && !place.live ? 'pending' : call.status
-  const took =
-    call.ended_at === null ? (place.live ? 'under way' : 'broken off') : formatDuration(call.ended_at - call.started_at)
-  const lines = headingLines(place, [STATUS_GLYPHS[status] ?? '', ' ', toTerminalLine(call.tool)], took)
-  if (call.input !== undefined) lines.push(detailLine(place, [['dim', formatToolInput(call.input)]]))
-  if (call.error) lines.push(detailLine(place, [['red', errorSummary(call.error)]]))
+function toolCallLines(call: ToolCallNode, context: TreeContext): string[] {
+  const status = call.status === 'running' && !context.live ? 'pending' : call.status
+  const duration =
+    call.ended_at === null
+      ? context.live
+        ? 'running'
+        : 'interrupted'
+      : formatDuration(call.ended_at - call.started_at)
+  const lines = headingLines(context, [STATUS_GLYPHS[status] ?? '', ' ', toTerminalLine(call.tool)], duration)
+  if (call.input !== undefined) lines.push(detailLine(context, [['dim', formatToolInput(call.input)]]))
+  if (call.error) lines.push(detailLine(context, [['red', errorSummary(call.error)]]))
   return lines
 }
 
-function gateLines(asked: GateNode, place: TreeContext): string[] {
-  const open = asked.ended_at === null
-  const by = asked.asked_by ? `${toTerminalLine(asked.asked_by)} asks a person` : 'a question to a person'
-  const unanswered = place.runEnded ? 'not answered' : `open · ${asked.gate_id}`
-  const facts = open ? unanswered : `answered by ${asked.answered_by ?? 'someone'}`
+function gateLines(gate: GateNode, context: TreeContext): string[] {
+  const isOpen = gate.ended_at === null
+  const sender = gate.asked_by ? `${toTerminalLine(gate.asked_by)} asks a person` : 'question to a person'
+  const unanswered = context.runEnded ? 'not answered' : `open · ${gate.gate_id}`
+  const facts = isOpen ? unanswered : `answered by ${gate.answered_by ?? 'unknown'}`
   const lines = headingLines(
-    place,
-    [STATUS_GLYPHS[!open ? 'ok' : place.runEnded ? 'cancelled' : 'waiting'] ?? '', ' ', by],
+    context,
+    [STATUS_GLYPHS[!isOpen ? 'ok' : context.runEnded ? 'cancelled' : 'waiting'] ?? '', ' ', sender],
     facts,
   )
-  lines.push(detailLine(place, [['dim', toTerminalLine(asked.question)]]))
-  if (!open) lines.push(detailLine(place, ['→ ', formatAnswer(asked.answer)]))
-  else if (asked.choices && !place.runEnded)
-    lines.push(detailLine(place, [['dim', `one of: ${toTerminalLine(asked.choices.join(', '))}`]]))
+  lines.push(detailLine(context, [['dim', toTerminalLine(gate.question)]]))
+  if (!isOpen) lines.push(detailLine(context, ['→ ', formatAnswer(gate.answer)]))
+  else if (gate.choices && !context.runEnded)
+    lines.push(detailLine(context, [['dim', `one of: ${toTerminalLine(gate.choices.join(', '))}`]]))
   return lines
 }
 
-/** A head and its facts on one line, or on two where one is too narrow. */
-function headingLines(place: TreeContext, head: readonly TextSpan[], facts: string): string[] {
-  const { style, first } = place
-  const spans: TextSpan[] = [['dim', first], ...head]
-  const both: TextSpan[] = [...spans, '  ', ['dim', facts]]
-  if (spansWidth(both) <= style.width) return [renderLine(style, both)]
-  return [renderLine(style, spans), detailLine(place, [['dim', facts]])]
+/** Title and facts on one line, or on two when they do not fit. */
+function headingLines(context: TreeContext, title: readonly TextSpan[], facts: string): string[] {
+  const { style, first } = context
+  const spans: TextSpan[] = [['dim', first], ...title]
+  const withFacts: TextSpan[] = [...spans, '  ', ['dim', facts]]
+  if (spansWidth(withFacts) <= style.width) return [renderLine(style, withFacts)]
+  return [renderLine(style, spans), detailLine(context, [['dim', facts]])]
 }
 
 function detailLine({ style, rest }: TreeContext, spans: readonly TextSpan[]): string {
   return renderLine(style, [['dim', rest], ...spans])
 }
 
-/** What a tool was called with, short: the values alone where there is only one. */
+/** Tool input in one line; a single text field is shown without its name. */
 export function formatToolInput(input: unknown): string {
   if (typeof input !== 'object' || input === null) return toTerminalLine(String(input))
   const entries = Object.entries(input)
@@ -184,7 +188,7 @@ export function formatToolInput(input: unknown): string {
 }
 
 export function formatAnswer(answer: unknown): string {
-  // What people ask of a team may answer what it waits for.
+  // A steer action can answer a gate.
   if (typeof answer === 'object' && answer !== null && 'do' in answer)
     return toTerminalLine(formatSteerAction(answer as SteerAction))
   return toTerminalLine(typeof answer === 'string' ? answer : (JSON.stringify(answer) ?? ''))

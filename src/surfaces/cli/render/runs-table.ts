@@ -6,16 +6,14 @@ import type { Column } from './table.ts'
 import { renderTable } from './table.ts'
 import { toTerminalLine } from './text-width.ts'
 
-/** A run, and whether anyone works on it now. */
 export type ListedRun = RunRow & { is_running: boolean }
 
-/** Runs as a list, the newest first as they come. */
 export function runsTable(rows: readonly ListedRun[], now: number, style: TerminalStyle): string[] {
   const columns: Column<ListedRun>[] = [
     { title: 'run', text: (row) => row.run_id },
     { title: 'status', text: (row) => formatRunStatus(row), textStyle: (row) => STATUS_GLYPHS[row.status]?.[0] },
     { title: 'age', text: (row) => formatAge(now - row.created_at), align: 'right' },
-    { title: 'took', text: (row) => formatRunDuration(row), align: 'right', dropBelow: 16 },
+    { title: 'time', text: (row) => formatRunDuration(row), align: 'right', dropBelow: 16 },
     {
       title: 'tokens',
       text: (row) => formatCompactCount(row.usage.input + row.usage.output),
@@ -23,7 +21,7 @@ export function runsTable(rows: readonly ListedRun[], now: number, style: Termin
       dropBelow: 14,
     },
     { title: 'pattern', text: (row) => row.pattern, dropBelow: 24 },
-    { title: 'what', text: (row) => toTerminalLine(row.title), flexible: true },
+    { title: 'title', text: (row) => toTerminalLine(row.title), flexible: true },
   ]
   return renderTable(rows, columns, style)
 }
@@ -32,8 +30,8 @@ function formatRunDuration({ ended_at, created_at }: RunRow): string {
   return ended_at === null ? '' : formatDuration(ended_at - created_at)
 }
 
-/** A run whose process is gone says `running` until somebody takes it up. */
+/** A run whose process has crashed keeps the status `running` until it is resumed. */
 function formatRunStatus({ status, is_running, epoch }: ListedRun): string {
-  if (status === 'running' && !is_running) return 'broken off'
-  return status === 'pending' && epoch > 0 ? 'interrupted' : status
+  const isInterrupted = status === 'running' ? !is_running : status === 'pending' && epoch > 0
+  return isInterrupted ? 'interrupted' : status
 }

@@ -2,41 +2,41 @@ import { displayWidth, truncateToWidth } from './text-width.ts'
 
 export type TextStyle = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
 
-/** What text is rendered for: how wide the place is, and how to colour, if at all. */
+/** Width, character set and colours of an output stream. */
 export interface TerminalStyle {
   width: number
-  /** The place shows no characters beyond ASCII. */
+  /** The terminal supports ASCII only. */
   ascii?: boolean
-  /** What stands for `troupe` in a command that is to be typed: from a clone there is no such command in the path. */
+  /** Replaces `troupe` in the commands of hints: a clone has no such command on the PATH. */
   program?: string
   paint(textStyle: TextStyle, text: string): string
 }
 
-/** A look for places that show no colours. */
+/** A style without colours. */
 export function plainStyle(width: number): TerminalStyle {
   return { width, paint: (_style, text) => text }
 }
 
-/** Words with commands in them, as they can be typed in this place. */
-export function withProgramName(style: TerminalStyle, words: string): string {
+/** Makes the `troupe` commands in a text copyable. */
+export function withProgramName(style: TerminalStyle, text: string): string {
   const { program } = style
-  return program === undefined ? words : words.replace(/\btroupe(?= [a-z])/g, () => program)
+  return program === undefined ? text : text.replace(/\btroupe(?= [a-z])/g, () => program)
 }
 
 export type TextSpan = string | readonly [TextStyle, string]
 
-/** Spans as one line that fits; what is too long is clipped at the end. */
+/** Renders spans as one line, truncated to the width. */
 export function renderLine(style: TerminalStyle, spans: readonly TextSpan[]): string {
-  let left = style.width
-  let text = ''
+  let available = style.width
+  let line = ''
   for (const span of spans) {
-    const [textStyle, words] = typeof span === 'string' ? [undefined, span] : span
-    if (words === '' || left <= 0) continue
-    const shown = truncateToWidth(words, left)
-    left = shown === words ? left - displayWidth(words) : 0
-    text += textStyle ? style.paint(textStyle, shown) : shown
+    const [textStyle, text] = typeof span === 'string' ? [undefined, span] : span
+    if (text === '' || available <= 0) continue
+    const shown = truncateToWidth(text, available)
+    available = shown === text ? available - displayWidth(text) : 0
+    line += textStyle ? style.paint(textStyle, shown) : shown
   }
-  return text
+  return line
 }
 
 export function spansWidth(spans: readonly TextSpan[]): number {

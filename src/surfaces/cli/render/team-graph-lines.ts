@@ -4,10 +4,7 @@ import type { TerminalStyle, TextSpan } from './styled-line.ts'
 import { renderLine } from './styled-line.ts'
 import { toTerminalLine } from './text-width.ts'
 
-/*
- * A team on a terminal: everyone once, in the order in which work reaches them, with the ways that lead on. Unlike a
- * drawing with boxes it fits any width and any number of agents.
- */
+/* Renders a team as a list: each node once, in flow order, with its outgoing edges. Fits any width and team size. */
 
 export interface GraphSymbols {
   entry: string
@@ -23,28 +20,28 @@ const INDENT = 4
 const MIN_WIDTH = 16
 
 const AFTER_WORK = {
-  return_to_user: 'otherwise back to the user',
-  terminate: 'otherwise the work is done',
-  continue: 'otherwise whoever worked goes on',
+  return_to_user: 'otherwise return to the user',
+  terminate: 'otherwise the run ends',
+  continue: 'otherwise the same agent continues',
 } as const
 
-export function teamGraphLines(graph: TeamGraph, style: TerminalStyle, signs: GraphSymbols): string[] {
-  const head = renderLine(style, [['bold', toTerminalLine(graph.name)]])
-  return [head, ...bodyLines(graph, style, signs)].map((text) => text.replaceAll('…', signs.ellipsis))
+export function teamGraphLines(graph: TeamGraph, style: TerminalStyle, symbols: GraphSymbols): string[] {
+  const heading = renderLine(style, [['bold', toTerminalLine(graph.name)]])
+  return [heading, ...bodyLines(graph, style, symbols)].map((text) => text.replaceAll('…', symbols.ellipsis))
 }
 
-function bodyLines(graph: TeamGraph, style: TerminalStyle, signs: GraphSymbols): string[] {
-  const special = (name: string, title: string) => {
+function bodyLines(graph: TeamGraph, style: TerminalStyle, symbols: GraphSymbols): string[] {
+  const specialLines = (name: string, title: string) => {
     const edges = graph.edges.filter(({ from }) => from === name)
-    return edges.length === 0 ? [] : [renderLine(style, ['  ', ['bold', title]]), ...edgeLines(edges, style, signs)]
+    return edges.length === 0 ? [] : [renderLine(style, ['  ', ['bold', title]]), ...edgeLines(edges, style, symbols)]
   }
   const inGroups = new Set(graph.nodes.flatMap(({ members }) => members ?? []))
-  const outside = nodesInFlowOrder(graph).filter(({ name }) => !inGroups.has(name))
+  const topLevel = nodesInFlowOrder(graph).filter(({ name }) => !inGroups.has(name))
   const drawn = new Set<string>()
   return [
-    ...special('user', 'user'),
-    ...outside.flatMap((node) => nodeLines(node, { graph, style, signs, drawn })),
-    ...special('any_agent', 'any agent'),
+    ...specialLines('user', 'user'),
+    ...topLevel.flatMap((node) => nodeLines(node, { graph, style, symbols, drawn })),
+    ...specialLines('any_agent', 'any agent'),
     renderLine(style, ['  ', ['dim', AFTER_WORK[graph.after_work]]]),
   ]
 }
@@ -52,34 +49,38 @@ function bodyLines(graph: TeamGraph, style: TerminalStyle, signs: GraphSymbols):
 interface GraphContext {
   graph: TeamGraph
   style: TerminalStyle
-  signs: GraphSymbols
-  /** Members that were shown in a group: each is shown once. */
+  symbols: GraphSymbols
+  /** Members already shown in a group. */
   drawn: Set<string>
 }
 
-function nodeLines(node: GraphNode, drawing: GraphContext): string[] {
-  const { graph, style, signs, drawn } = drawing
+function nodeLines(node: GraphNode, context: GraphContext): string[] {
+  const { graph, style, symbols, drawn } = context
   const inner: TerminalStyle = { width: Math.max(MIN_WIDTH, style.width - INDENT), paint: style.paint }
   const members = graph.nodes.filter(({ name }) => node.members?.includes(name) && !drawn.has(name))
   for (const { name } of members) drawn.add(name)
   const inside = [
-    ...members.flatMap((member) => nodeLines(member, { ...drawing, style: inner })),
-    ...(typeof node.team === 'object' ? bodyLines(node.team, inner, signs) : []),
+    ...members.flatMap((member) => nodeLines(member, { ...context, style: inner })),
+    ...(typeof node.team === 'object' ? bodyLines(node.team, inner, symbols) : []),
   ]
   return [
-    renderLine(style, [node.name === graph.entry ? `${signs.entry} ` : '  ', ['bold', node.name], ...nodeFacts(node)]),
+    renderLine(style, [
+      node.name === graph.entry ? `${symbols.entry} ` : '  ',
+      ['bold', node.name],
+      ...nodeFacts(node),
+    ]),
     ...inside.map((text) => ' '.repeat(INDENT) + text),
     ...edgeLines(
       graph.edges.filter(({ from }) => from === node.name),
       style,
-      signs,
+      symbols,
     ),
   ]
 }
 
 function nodeFacts({ kind, role, members, team }: GraphNode): TextSpan[] {
   const facts = [
-    ...(kind === 'human' ? ['a person'] : []),
+    ...(kind === 'human' ? ['human'] : []),
     ...(members ? [`${kind}: ${members.join(', ')}`] : []),
     ...(team === undefined ? [] : [`team ${typeof team === 'string' ? team : team.name}`]),
     ...(role === undefined ? [] : [role]),
@@ -87,16 +88,16 @@ function nodeFacts({ kind, role, members, team }: GraphNode): TextSpan[] {
   return facts.length === 0 ? [] : [['dim', `  ${toTerminalLine(facts.join(' · '))}`]]
 }
 
-function edgeLines(edges: readonly GraphEdge[], style: TerminalStyle, signs: GraphSymbols): string[] {
+function edgeLines(edges: readonly GraphEdge[], style: TerminalStyle, symbols: GraphSymbols): string[] {
   return edges.map(({ to, condition, priority, approve }, index) => {
-    const facts = [...(priority > 1 ? [`[${priority}]`] : []), ...(approve ? ['(a person approves)'] : []), condition]
-    const said = toTerminalLine(facts.join(' '))
-    const sign = index === edges.length - 1 ? signs.lastEdge : signs.edge
+    const facts = [...(priority > 1 ? [`[${priority}]`] : []), ...(approve ? ['(needs approval)'] : []), condition]
+    const label = toTerminalLine(facts.join(' '))
+    const symbol = index === edges.length - 1 ? symbols.lastEdge : symbols.edge
     return renderLine(style, [
       '    ',
-      ['dim', sign],
+      ['dim', symbol],
       ` ${to}`,
-      ...(said === '' ? [] : ([['dim', `  ${said}`]] satisfies TextSpan[])),
+      ...(label === '' ? [] : ([['dim', `  ${label}`]] satisfies TextSpan[])),
     ])
   })
 }

@@ -1,29 +1,24 @@
-import { isAbsolute, relative } from 'node:path'
 import type { TeamFileProblem } from '../../../formats/team-file.ts'
+import { displayPath } from './agent-lines.ts'
 import { pluralize } from './format-amount.ts'
 import type { TerminalStyle } from './styled-line.ts'
 import { renderLine } from './styled-line.ts'
 import { toTerminalLine, wrapText } from './text-width.ts'
 
-/** What is wrong, each with its place on a line of its own, then what it is and what to do. */
+/** Problems of a team file: the location on a line of its own, then message and hint. */
 export function teamProblemLines(problems: readonly TeamFileProblem[], style: TerminalStyle): string[] {
-  return problems.flatMap(({ severity, path, line: at, column, message, hint }) => {
-    const [textStyle, sign] = severity === 'error' ? (['red', '✗'] as const) : (['yellow', '!'] as const)
-    const place = wrapText(`  ${toTerminalLine(displayPath(path))}:${at}:${column}`, style.width, 2)
-    const said = wrapText(`  ${toTerminalLine(message)}`, style.width, 2)
-    const told = hint === undefined ? [] : wrapText(`  hint: ${toTerminalLine(hint)}`, style.width, 2)
+  return problems.flatMap(({ severity, path, line, column, message, hint }) => {
+    const [textStyle, symbol] = severity === 'error' ? (['red', '✗'] as const) : (['yellow', '!'] as const)
+    const location = wrapText(`  ${toTerminalLine(displayPath(path, process.cwd()))}:${line}:${column}`, style.width, 2)
+    const messageLines = wrapText(`  ${toTerminalLine(message)}`, style.width, 2)
+    const hintLines = hint === undefined ? [] : wrapText(`  hint: ${toTerminalLine(hint)}`, style.width, 2)
     return [
-      `${style.paint(textStyle, sign)}${(place[0] ?? '').slice(1)}`,
-      ...place.slice(1),
-      ...said,
-      ...told.map((text) => style.paint('dim', text)),
+      `${style.paint(textStyle, symbol)}${(location[0] ?? '').slice(1)}`,
+      ...location.slice(1),
+      ...messageLines,
+      ...hintLines.map((text) => style.paint('dim', text)),
     ]
   })
-}
-
-function displayPath(path: string): string {
-  const inside = relative(process.cwd(), path)
-  return inside === '' || inside.startsWith('..') || isAbsolute(inside) ? path : inside
 }
 
 export function formatProblemCount(problems: readonly TeamFileProblem[]): string {
@@ -43,7 +38,7 @@ export function teamCheckSummary(
   }: { team: { name: string; agents: readonly unknown[] } | undefined; problems: readonly TeamFileProblem[] },
   style: TerminalStyle,
 ): string {
-  const found = formatProblemCount(problems) || 'nothing wrong'
-  const who = team ? [toTerminalLine(team.name), pluralize(team.agents.length, 'agent')] : []
-  return renderLine(style, [['dim', [...who, found].join(' · ')]])
+  const count = formatProblemCount(problems) || 'no problems'
+  const facts = team ? [toTerminalLine(team.name), pluralize(team.agents.length, 'agent')] : []
+  return renderLine(style, [['dim', [...facts, count].join(' · ')]])
 }

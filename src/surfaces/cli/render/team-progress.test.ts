@@ -25,10 +25,16 @@ function journal(): { events: Event[]; add: typeof add } {
   return { events, add }
 }
 
-type Written = ReturnType<typeof journal>
+type Journal = ReturnType<typeof journal>
 
-function turn({ add }: Written, at: { key: string; round: number; agent: string; session?: string }): void {
-  const { key, round, agent, session = `${key}/agent` } = at
+interface TurnCase {
+  key: string
+  round: number
+  agent: string
+  session?: string
+}
+
+function addTurn({ add }: Journal, { key, round, agent, session = `${key}/agent` }: TurnCase): void {
   add('team:turn', { key: `${key}/turn`, round, agent })
   const message = { role: 'user', content: [{ type: 'text', text: `You are ${agent}.` }] }
   add('session:open', { key: session, agent: { name: agent }, segment: 1, depth: 0 }, `s_${key}`)
@@ -37,60 +43,72 @@ function turn({ add }: Written, at: { key: string; round: number; agent: string;
   add('session:end', { key: session, text: `{"response":"${agent} was here"}`, ...ended }, `s_${key}`)
 }
 
-function handoff({ add }: Written, key: string, from: string, to: string | null, reason: string): void {
+interface HandoffCase {
+  key: string
+  from: string
+  to: string | null
+  reason: string
+}
+
+function addHandoff({ add }: Journal, { key, from, to, reason }: HandoffCase): void {
   const explanation = { decision: { to, by: 'exact' }, rules: [] }
   add('team:handoff', { key, round: 1, from, to, by: 'exact', handoff_reason: reason, explanation })
 }
 
-/** lead hands to a team of one, which returns; then the user answers, and lead speaks again. */
-function nested(): Written {
+/** `lead` hands off to a nested team, which returns; then the user replies and `lead` has another turn. */
+function nestedTeamJournal(): Journal {
   const written = journal()
   written.add('run:start', { pattern: 'team', input: {} })
   written.add('team:start', { key: 'start', team: 'Outer', agents: 2, first: 'lead' })
-  turn(written, { key: 'round/1', round: 1, agent: 'lead' })
-  handoff(written, 'round/1', 'lead', 'research', '"facts are missing" holds (facts are missing: the agent said so)')
+  addTurn(written, { key: 'round/1', round: 1, agent: 'lead' })
+  addHandoff(written, {
+    key: 'round/1',
+    from: 'lead',
+    to: 'research',
+    reason: '"facts are missing" holds (facts are missing: the agent said so)',
+  })
   written.add('team:turn', { key: 'round/2/turn', round: 2, agent: 'research' })
   written.add('team:start', { key: 'round/2/team/start', team: 'Inner', agents: 1, first: 'finder' })
-  turn(written, { key: 'round/2/team/round/1', round: 1, agent: 'finder' })
-  handoff(written, 'round/2/team/round/1', 'finder', 'user', 'no rule holds')
-  handoff(written, 'round/2', 'research', 'user', 'no rule holds')
-  handoff(written, 'reply/2', 'user', 'lead', 'always')
-  turn(written, { key: 'round/3', round: 3, agent: 'lead' })
+  addTurn(written, { key: 'round/2/team/round/1', round: 1, agent: 'finder' })
+  addHandoff(written, { key: 'round/2/team/round/1', from: 'finder', to: 'user', reason: 'no rule holds' })
+  addHandoff(written, { key: 'round/2', from: 'research', to: 'user', reason: 'no rule holds' })
+  addHandoff(written, { key: 'reply/2', from: 'user', to: 'lead', reason: 'always' })
+  addTurn(written, { key: 'round/3', round: 3, agent: 'lead' })
   return written
 }
 
-function told(events: readonly Event[], width = 60): string[] {
+function progressLines(events: readonly Event[], width = 60): string[] {
   const view = newRunView()
   return events.flatMap((event) => {
     reduceRun(view, event)
-    const said = formatProgressLine(event, view, plainStyle(width))
-    return said === undefined ? [] : said.slice(8)
+    const line = formatProgressLine(event, view, plainStyle(width))
+    return line === undefined ? [] : line.slice(8)
   })
 }
 
-describe('what a journal tells of a team', () => {
-  test('L37 the route has the turns of the team itself, and the user where the user answered', () => {
-    const { team } = runViewFrom(nested().events)
+describe('team progress', () => {
+  test('L37 the route has the turns of the outer team, and the user after a reply', () => {
+    const { team } = runViewFrom(nestedTeamJournal().events)
     expect(team.route).toEqual(['lead', 'research', 'user', 'lead'])
     expect(formatRoute(['a', 'a', 'b', 'a'])).toBe('a → b → a')
   })
 
-  test('L37 progress names speakers and handoffs with their reasons; a team within a team is indented', () => {
-    const lines = told(nested().events).filter((text) => !text.includes('done'))
+  test('L37 progress shows turns and handoffs with their reasons; nested teams are indented', () => {
+    const lines = progressLines(nestedTeamJournal().events).filter((text) => !text.includes('done'))
     expect(lines.slice(1)).toEqual([
-      'Outer: lead begins',
-      'lead  speaks  round 1',
+      'Outer: lead starts',
+      'lead  starts  round 1',
       'lead → research  facts are missing',
-      '  Inner: finder begins',
-      '  finder  speaks  round 1',
+      '  Inner: finder starts',
+      '  finder  starts  round 1',
       '  finder → back  no rule holds',
       'research → you  no rule holds',
       'you → lead  always',
-      'lead  speaks  round 3',
+      'lead  starts  round 3',
     ])
   })
 
-  test('L37 groups, circles, summaries and what people asked are told in a line each', () => {
+  test('L37 groups, loops, summaries and steer actions have one line each', () => {
     const { events, add } = journal()
     add('run:start', { pattern: 'team', input: {} })
     add('team:group', { key: 'round/1/group/group', round: 1, group: 'jury', kind: 'parallel', members: ['a', 'b'] })
@@ -100,95 +118,101 @@ describe('what a journal tells of a team', () => {
     const steered = { round: 3, action: { do: 'override', agent: 'c' }, by: 'user' }
     add('team:steered', { key: 'steer/4/told/0', ...steered, accepted: true })
     add('team:steered', { key: 'steer/4/told/1', ...steered, accepted: false, reason: 'no such agent' })
-    expect(told(events).slice(1)).toEqual([
-      'jury  a, b at once',
-      'goes in circles  a → b, 4 times',
-      '12 older messages are summed up: 400 kB → 4 kB',
-      'user asks: x = 2',
-      'taken: c goes on',
-      'not taken: c goes on, asked by user: no such agent',
+    expect(progressLines(events).slice(1)).toEqual([
+      'jury  a, b in parallel',
+      'loop detected  a → b, 4 times',
+      'summarised 12 older messages: 400 kB → 4 kB',
+      'user requests: x = 2',
+      'applied: next agent c',
+      'rejected: next agent c by user: no such agent',
     ])
   })
 
-  test('L37 who a person chose, and why the first one begins, is the reason of the turn that follows', () => {
+  test('L37 the reason of a turn is that of the entry rule or of the human choice', () => {
     const written = journal()
     written.add('run:start', { pattern: 'team', input: {} })
     const explanation = { decision: { to: 'a', by: 'exact' }, rules: [] }
     const first = { round: 0, from: 'user', to: 'a', by: 'exact', handoff_reason: '"urgent" holds (…)', explanation }
     written.add('team:handoff', { key: 'start/handoff', ...first })
-    turn(written, { key: 'round/1', round: 1, agent: 'a' })
-    handoff(written, 'round/1', 'a', 'b', 'always')
-    handoff(written, 'steer/2/handoff', 'a', 'c', 'a person chose c over b')
-    turn(written, { key: 'round/2', round: 2, agent: 'c' })
+    addTurn(written, { key: 'round/1', round: 1, agent: 'a' })
+    addHandoff(written, { key: 'round/1', from: 'a', to: 'b', reason: 'always' })
+    addHandoff(written, { key: 'steer/2/handoff', from: 'a', to: 'c', reason: 'a person chose c over b' })
+    addTurn(written, { key: 'round/2', round: 2, agent: 'c' })
     const { team } = runViewFrom(written.events)
     expect([...team.turns.values()].map(({ reason }) => reason)).toEqual(['urgent', 'a person chose c over b'])
     expect(team.route).toEqual(['a', 'c'])
   })
 
-  test('L45 a turn that a person chose has not the reason of the one who would have come', () => {
+  test('L45 a turn chosen by a human does not show the reason of the original handoff', () => {
     const written = journal()
     written.add('run:start', { pattern: 'team', input: {} })
-    turn(written, { key: 'round/1', round: 1, agent: 'writer' })
-    handoff(written, 'round/1', 'writer', 'reviewer', 'draft is complete')
-    turn(written, { key: 'round/2', round: 2, agent: 'publisher' })
-    handoff(written, 'round/2', 'publisher', 'user', 'no rule holds')
-    handoff(written, 'reply/2', 'user', 'publisher', 'the answer goes to the one that returned')
+    addTurn(written, { key: 'round/1', round: 1, agent: 'writer' })
+    addHandoff(written, { key: 'round/1', from: 'writer', to: 'reviewer', reason: 'draft is complete' })
+    addTurn(written, { key: 'round/2', round: 2, agent: 'publisher' })
+    addHandoff(written, { key: 'round/2', from: 'publisher', to: 'user', reason: 'no rule holds' })
+    addHandoff(written, {
+      key: 'reply/2',
+      from: 'user',
+      to: 'publisher',
+      reason: 'the answer goes to the one that returned',
+    })
     const steered = { round: 2, action: { do: 'override', agent: 'writer' }, by: 'user', accepted: true }
     written.add('team:steered', { key: 'steer/3/told/0', ...steered })
-    turn(written, { key: 'round/3', round: 3, agent: 'writer' })
+    addTurn(written, { key: 'round/3', round: 3, agent: 'writer' })
     const { team } = runViewFrom(written.events)
     const chosen = 'chosen by a person'
     expect([...team.turns.values()].map(({ reason }) => reason)).toEqual(['', chosen, chosen])
   })
 
-  test('L46 a router without a model for its role has not failed: that of the run is asked, and no input is shown', () => {
+  test('L46 a router without a model for its role falls back to the model of the run and is not shown as failed', () => {
     const written = journal()
     written.add('run:start', { pattern: 'team', input: {} })
     written.add('team:turn', { key: 'round/1/turn', round: 1, agent: 'boss' })
-    const asked = (key: string, end: object) => {
+    const addRouterSession = (key: string, end: object) => {
       const message = { role: 'user', content: [{ type: 'text', text: '{"said":[]}' }] }
       written.add('session:open', { key, agent: { name: 'router' }, segment: 1, depth: 0 }, `s_${key}`)
       written.add('session:input', { key: `${key}/input`, message }, `s_${key}`)
       written.add('session:end', { key, text: '', ...end }, `s_${key}`)
     }
     const error = { code: 'no_model', message: 'no model is configured', hint: '', alternatives: [] }
-    asked('round/1/router', { status: 'failed', stop_reason: 'failed', error })
-    asked('round/1/router/own', { status: 'completed', stop_reason: 'completed', error: null })
-    const lines = told(written.events).slice(1)
+    addRouterSession('round/1/router', { status: 'failed', stop_reason: 'failed', error })
+    addRouterSession('round/1/router/own', { status: 'completed', stop_reason: 'completed', error: null })
+    const lines = progressLines(written.events).slice(1)
     expect(lines.slice(0, 3)).toEqual([
-      'router  judges what is open',
-      'router  has no model of its own',
-      "router  judges what is open, by the run's model",
+      'router  evaluates conditions',
+      'router  no model for its role',
+      "router  evaluates conditions, with the run's model",
     ])
     const shown = runTreeLines(runViewFrom(written.events), { style, now: 0, live: false }).join('\n')
     expect(shown).not.toMatch(/✗|no_model|"said"/)
     expect(shown).toMatch(/✓ router/)
   })
 
-  test('L37 the tree says for each turn its round and why it came, and the words of its answer', () => {
-    const lines = runTreeLines(runViewFrom(nested().events), { style, now: 0, live: false }).join('\n')
+  test('L37 the tree shows round, reason and response of each turn', () => {
+    const lines = runTreeLines(runViewFrom(nestedTeamJournal().events), { style, now: 0, live: false }).join('\n')
     expect(lines).toMatch(/✓ lead .*\n {2}round 1\n {2}→ lead was here/)
     expect(lines).toMatch(/✓ finder .*\n {2}round 1\n/)
     expect(lines).toMatch(/round 3: always/)
   })
 
-  test('L5 no line of progress is wider than the place', () => {
+  test('L5 no progress line is wider than the terminal', () => {
     for (const width of [24, 40, 60, 100]) {
-      for (const text of told(nested().events, width)) expect(displayWidth(text)).toBeLessThanOrEqual(width - 8)
+      for (const text of progressLines(nestedTeamJournal().events, width))
+        expect(displayWidth(text)).toBeLessThanOrEqual(width - 8)
     }
   })
 
-  test('L37 the output of a team gives the route as well, up to the one that failed', () => {
+  test('L37 the route can be read from the output, including the failed agent', () => {
     const handoffs = [{ from: 'a' }, { from: 'b' }]
     expect(routeFromOutput({ handoffs, agent: 'b', status: 'completed' })).toEqual(['a', 'b'])
     expect(routeFromOutput({ handoffs, agent: 'c', status: 'failed' })).toEqual(['a', 'b', 'c'])
-    const asked = [
+    const userReplies = [
       { round: 0, from: 'user' },
       { round: 1, from: 'a' },
       { round: 1, from: 'user' },
       { round: 2, from: 'b' },
     ]
-    expect(routeFromOutput({ handoffs: asked, agent: 'b', status: 'completed' })).toEqual(['a', 'user', 'b'])
+    expect(routeFromOutput({ handoffs: userReplies, agent: 'b', status: 'completed' })).toEqual(['a', 'user', 'b'])
     expect(routeFromOutput({ response: 'of another pattern' })).toEqual([])
     expect(routeFromOutput(null)).toEqual([])
   })

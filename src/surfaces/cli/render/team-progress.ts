@@ -6,7 +6,7 @@ import type { ProgressLine } from './progress-line.ts'
 import type { TerminalStyle, TextSpan } from './styled-line.ts'
 import { toTerminalLine, wrapText } from './text-width.ts'
 
-/** A line for what a team tells of itself. */
+/** The progress line of a team event. */
 export function teamProgress(event: Event): ProgressLine | undefined {
   switch (event.type) {
     case 'team:start':
@@ -15,7 +15,7 @@ export function teamProgress(event: Event): ProgressLine | undefined {
       return teamLine(event.data.key, handoffSpans(event))
     case 'team:group': {
       const { key, group, kind, members } = event.data
-      const how = kind === 'parallel' ? 'at once' : 'for one answer'
+      const how = kind === 'parallel' ? 'in parallel' : 'by consensus'
       return teamLine(key, [['bold', toTerminalLine(group)], `  ${members.map(toTerminalLine).join(', ')} ${how}`])
     }
     case 'team:loop':
@@ -27,7 +27,7 @@ export function teamProgress(event: Event): ProgressLine | undefined {
     case 'run:steer':
       return {
         spans: [
-          ['dim', `${toTerminalLine(event.data.by)} asks: ${toTerminalLine(formatSteerAction(event.data.action))}`],
+          ['dim', `${toTerminalLine(event.data.by)} requests: ${toTerminalLine(formatSteerAction(event.data.action))}`],
         ],
       }
     case 'team:steered':
@@ -40,85 +40,82 @@ export function teamProgress(event: Event): ProgressLine | undefined {
 function teamStartSpans({
   data: { team, first, filled_roles = [], warnings = [] },
 }: EventOf<'team:start'>): TextSpan[] {
-  const joined = filled_roles.map(
+  const assignments = filled_roles.map(
     ({ name, uses, by = [] }) => `${name} is ${uses}${by.length > 0 ? ` (${by.join(', ')})` : ''}`,
   )
   return [
     `${toTerminalLine(team)}: `,
     ['bold', toTerminalLine(first)],
-    ' begins',
-    ['dim', joined.length === 0 ? '' : `  ${toTerminalLine(joined.join(', '))}`],
+    ' starts',
+    ['dim', assignments.length === 0 ? '' : `  ${toTerminalLine(assignments.join(', '))}`],
     ['yellow', warnings.length === 0 ? '' : `  (${toTerminalLine(warnings.join('; '))})`],
   ]
 }
 
-/** A long way is no circle. */
 export function loopLabel(kind: string): string {
-  return kind === 'max_rounds' ? 'comes to its limit' : 'goes in circles'
+  return kind === 'max_rounds' ? 'round limit reached' : 'loop detected'
 }
 
-/** From whom to whom, and why. */
 export function handoffSpans({ data }: EventOf<'team:handoff'>): TextSpan[] {
   const { key, from, to, handoff_reason, problems = [] } = data
-  const [who, whom] = [from === 'user' ? 'you' : from, recipientLabel(to, teamDepth(key) > 0)]
-  const beside = problems.length > 0 ? `  (${toTerminalLine(problems.join('; '))})` : ''
+  const [sender, recipient] = [from === 'user' ? 'you' : from, recipientLabel(to, teamDepth(key) > 0)]
+  const warnings = problems.length > 0 ? `  (${toTerminalLine(problems.join('; '))})` : ''
   return [
-    ['bold', toTerminalLine(who)],
+    ['bold', toTerminalLine(sender)],
     ' → ',
-    ['bold', toTerminalLine(whom)],
+    ['bold', toTerminalLine(recipient)],
     ['dim', `  ${toTerminalLine(briefReason(handoff_reason))}`],
-    ['yellow', beside],
+    ['yellow', warnings],
   ]
 }
 
-/** Who gets the work; a team within a team returns to the one above it. */
-export function recipientLabel(to: string | null, inside: boolean): string {
-  if (to === null) return inside ? 'back' : 'the end'
+/** The recipient of a handoff; a nested team returns to the outer one. */
+export function recipientLabel(to: string | null, isNested: boolean): string {
+  if (to === null) return isNested ? 'back' : 'the end'
   if (to !== 'user') return to
-  return inside ? 'back' : 'you'
+  return isNested ? 'back' : 'you'
 }
 
 function compressionText({ data: { before, after, messages, error } }: EventOf<'team:compress'>): string {
-  if (error !== undefined) return `the conversation could not be summed up: ${toTerminalLine(error)}`
+  if (error !== undefined) return `summary failed: ${toTerminalLine(error)}`
   const size = (bytes: number) => `${Math.max(1, Math.round(bytes / 1024))} kB`
-  return `${messages} older messages are summed up: ${size(before)} → ${size(after)}`
+  return `summarised ${messages} older messages: ${size(before)} → ${size(after)}`
 }
 
 function steeringSpans({ data: { action, by, accepted, reason } }: EventOf<'team:steered'>): TextSpan[] {
-  const said = toTerminalLine(formatSteerAction(action))
+  const text = toTerminalLine(formatSteerAction(action))
   return accepted
-    ? [`taken: ${said}`]
-    : [['yellow', `not taken: ${said}, asked by ${toTerminalLine(by)}: ${toTerminalLine(reason ?? '')}`]]
+    ? [`applied: ${text}`]
+    : [['yellow', `rejected: ${text} by ${toTerminalLine(by)}: ${toTerminalLine(reason ?? '')}`]]
 }
 
 export function formatSteerAction(action: SteerAction): string {
   switch (action.do) {
     case 'override':
-      return `${action.agent} goes on`
+      return `next agent ${action.agent}`
     case 'set':
       return `${action.name} = ${JSON.stringify(action.value)}`
     case 'say':
-      return `says ${action.text}`
+      return `message ${action.text}`
     default:
       return action.do
   }
 }
 
-/** Nobody's line; what a team within a team tells is indented below it. */
+/** A line without a speaker; nested teams are indented. */
 function teamLine(key: string, spans: readonly TextSpan[]): ProgressLine {
-  return { who: { agent: '', depth: teamDepth(key) }, spans }
+  return { speaker: { agent: '', depth: teamDepth(key) }, spans }
 }
 
-/** How a session of a team is announced; `undefined` for all others. */
+/** The start line of a team session; `undefined` for other sessions. */
 export function teamSessionStartSpans(view: RunView, key: string): TextSpan[] | undefined {
-  const part = teamSessionPurpose(view.team, key)
-  if (part === undefined) return undefined
-  const speaks = /(^|\/)(agent|group\/member\/[^/]+)$/.test(key)
-  // The handoff before it has said why.
-  return speaks ? ['speaks  ', ['dim', part.replace(/:.*$/s, '')]] : [['dim', toTerminalLine(part)]]
+  const purpose = teamSessionPurpose(view.team, key)
+  if (purpose === undefined) return undefined
+  const isTurn = /(^|\/)(agent|group\/member\/[^/]+)$/.test(key)
+  // The handoff line before it already shows the reason.
+  return isTurn ? ['starts  ', ['dim', purpose.replace(/:.*$/s, '')]] : [['dim', toTerminalLine(purpose)]]
 }
 
-/** The way that the work took. */
 export function routeLines(route: readonly string[], style: TerminalStyle): string[] {
   if (route.length === 0) return []
   return wrapText(`route: ${toTerminalLine(formatRoute(route))}`, style.width, 2).map((text) =>

@@ -1,8 +1,8 @@
 import { stripVTControlCharacters } from 'node:util'
 
 /*
- * How wide text is on a terminal, and how to make it fit. East Asian and emoji characters take two columns, combining
- * marks none; a character is never cut in half.
+ * Display width of text on a terminal. East Asian and emoji characters take two columns, combining marks none. Text is
+ * cut between grapheme clusters only.
  */
 
 const ASCII = /^[\x20-\x7e]*$/
@@ -11,12 +11,11 @@ const WIDE_CHARACTER =
 const ZERO_WIDTH = /^[\p{Mn}\p{Me}\p{Cf}\p{Cc}]+$/u
 const WHITESPACE = /[\s\p{Cc}]+/gu
 const CONTROL_CHARACTERS = /(?![\n\t])\p{Cc}/gu
-/** Marks that turn the direction of what follows: with them a text could show its words in another order. */
+/** Prevents bidirectional spoofing: these marks could display text in another order. */
 const BIDI_CONTROLS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
 
-/** The columns that a text of one line takes. */
 export function displayWidth(text: string): number {
   if (ASCII.test(text)) return text.length
   let width = 0
@@ -29,7 +28,7 @@ function characterWidth(character: string): number {
   return WIDE_CHARACTER.test(character) ? 2 : 1
 }
 
-/** At most `width` columns; what was cut off is shown as an ellipsis. */
+/** At most `width` columns, with an ellipsis if truncated. */
 export function truncateToWidth(text: string, width: number): string {
   if (displayWidth(text) <= width) return text
   if (width < 1) return ''
@@ -44,24 +43,24 @@ export function truncateToWidth(text: string, width: number): string {
   return `${kept.trimEnd()}…`
 }
 
-/** Exactly `width` columns, filled with blanks or clipped. */
+/** Exactly `width` columns, padded or truncated. */
 export function padToWidth(text: string, width: number, side: 'left' | 'right' = 'left'): string {
-  const clipped = truncateToWidth(text, width)
-  const blanks = ' '.repeat(Math.max(0, width - displayWidth(clipped)))
-  return side === 'left' ? clipped + blanks : blanks + clipped
+  const truncated = truncateToWidth(text, width)
+  const blanks = ' '.repeat(Math.max(0, width - displayWidth(truncated)))
+  return side === 'left' ? truncated + blanks : blanks + truncated
 }
 
-/** One line of it, without anything that a terminal would obey. */
+/** Text as one line without terminal control sequences (escape injection). */
 export function toTerminalLine(text: string): string {
   return stripVTControlCharacters(text.slice(0, 4000)).replace(BIDI_CONTROLS, '').replace(WHITESPACE, ' ').trim()
 }
 
-/** The text without what a terminal would obey; lines and tabs stay. */
+/** Removes terminal control sequences; keeps newlines and tabs. */
 export function stripControlCharacters(text: string): string {
   return stripVTControlCharacters(text).replace(BIDI_CONTROLS, '').replace(CONTROL_CHARACTERS, '')
 }
 
-/** Lines of at most `width` columns, broken between words where there are any; lines after the first are indented. */
+/** Wraps at word boundaries; words longer than a line are split. Continuation lines are indented. */
 export function wrapText(text: string, width: number, indent = 0): string[] {
   return text
     .split('\n')
@@ -73,22 +72,21 @@ function wrapLine(line: string, width: number, indent: number): string[] {
   const margin = ' '.repeat(indent)
   const lines: string[] = []
   let current = /^ */.exec(line)?.[0].slice(0, width >> 1) ?? ''
-  let empty = true
+  let isEmpty = true
   for (const word of line.trim().split(/ +/)) {
     for (const piece of splitWord(word, width - indent)) {
-      const joined = empty ? current + piece : `${current} ${piece}`
-      if (empty || displayWidth(joined) <= width) current = joined
+      const joined = isEmpty ? current + piece : `${current} ${piece}`
+      if (isEmpty || displayWidth(joined) <= width) current = joined
       else {
         lines.push(current)
         current = margin + piece
       }
-      empty = false
+      isEmpty = false
     }
   }
   return [...lines, current]
 }
 
-/** A word, or the parts of one that is wider than a line. */
 function splitWord(word: string, width: number): string[] {
   if (displayWidth(word) <= width) return [word]
   const parts: string[] = []
