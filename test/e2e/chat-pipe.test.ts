@@ -34,7 +34,7 @@ describe('talking with a team in a pipe', () => {
     const { code, out, err } = await runChat(here, ['Paint it.', '', 'no'], ...(await prepareHelperTeam(here)))
     expect({ code, out }).toEqual({ code: 0, out: 'helper: Red?\n\n  Or what?\nhelper: And blue?\n' })
     expect(err).toMatch(/→ you/)
-    expect(err).toMatch(/come back with: troupe chat --resume r_/)
+    expect(err).toMatch(/resume with: troupe chat --resume r_/)
     expect(err).not.toContain('\x1b')
   })
 
@@ -52,7 +52,7 @@ describe('talking with a team in a pipe', () => {
       /writer → reviewer\n✓ writer → reviewer {2}priority 1\n {3}✓~ draft is complete: the agent judged it true/,
     )
     expect(out).toMatch(/reviewer → nobody/)
-    expect(out).toMatch(/decision: the work is done \(after_work\)/)
+    expect(out).toMatch(/decision: the run ends \(after_work\)/)
     expect(out).toMatch(/\/next AGENT/)
     expect(out).toMatch(/▸ writer {2}Writes/)
     expect(err).toMatch(/route: writer → reviewer/)
@@ -63,9 +63,9 @@ describe('talking with a team in a pipe', () => {
     const lines = ['Paint it.', '/pause', 'no', 'think of the frame', '/step', '/continue']
     const { code, out, err } = await runChat(here, lines, ...(await prepareHelperTeam(here)))
     expect(code).toBe(0)
-    expect(err).toMatch(/noted: it is taken with your next message/)
+    expect(err).toMatch(/recorded: applied with your next message/)
     expect(err).toMatch(/\? Paused before helper/)
-    expect(err).toMatch(/noted: it is read when the team goes on/)
+    expect(err).toMatch(/recorded: delivered when the team continues/)
     expect(out.match(/helper: And blue\?/g)).toHaveLength(1)
   })
 
@@ -108,7 +108,7 @@ describe('talking with a team in a pipe', () => {
       await here.script('t.json', singleAnswerScript('Hi.')),
     )
     const task = await runChat(here, [], '--resume', JSON.parse((await here.troupe('runs', '--json')).out)[0].run_id)
-    expect(task.err).toMatch(/is a run of task, not of a team/)
+    expect(task.err).toMatch(/is a run of the pattern 'task', not of 'team'/)
   })
 
   test('CH9 one agent of the roster is a team of one', async () => {
@@ -120,7 +120,7 @@ describe('talking with a team in a pipe', () => {
     expect(unknown).toMatchObject({ code: 2 })
     expect(unknown.err).toMatch(/no agent 'architct'; known: architect/)
     const nobody = await runChat(here, [])
-    expect(nobody.err).toMatch(/nobody to talk with is named/)
+    expect(nobody.err).toMatch(/FILE, --agent or --resume is missing/)
   })
 
   test('CH10 agents whose files change are others from the next message on, and a changed team from /new on', async () => {
@@ -150,7 +150,7 @@ describe('talking with a team in a pipe', () => {
     chat.type('Once more.')
     await chat.waitFor(/artist: Blue it is\./)
     await here.write('team.yaml', 'name: Judges\nagents: [{ name: critic }]\n')
-    await chat.waitFor(/team\.yaml has changed; \/new begins a conversation with it/)
+    await chat.waitFor(/team\.yaml changed; \/new starts a conversation with it/)
     chat.type('/new')
     chat.type('And now?')
     await chat.waitFor(/critic: I am the critic\./)

@@ -65,7 +65,7 @@ describe('coming back to a team', () => {
     for (const { code, err } of refused) {
       expect(code).toBe(2)
       expect(flat(err)).toMatch(
-        /asks scripted:.*s\.json, and goes on with it hint: .*troupe fork r_\w+ --at SEQ --model/,
+        /was started with scripted:.*s\.json and keeps it hint: .*troupe fork r_\w+ --at SEQ --model/,
       )
     }
     const same = await runChat(here, ['more'], '--resume', id, '--model', model)
@@ -77,7 +77,7 @@ describe('coming back to a team', () => {
     const first = await failRun(here)
     expect(first.code).toBe(1)
     const id = findRunId(first.err)
-    expect(first.err).toContain(`come back with: troupe chat --resume ${id}`)
+    expect(first.err).toContain(`resume with: troupe chat --resume ${id}`)
     await here.script('half.json', bothReplies)
     const calls = async () => JSON.parse((await here.troupe('show', id, '--json')).out).usage.calls as number
     const before = await calls()
@@ -104,7 +104,7 @@ describe('coming back to a team', () => {
     await here.write('ends.yaml', ENDS)
     const model = await here.script('s.json', bothReplies)
     const first = await runChat(here, ['Go.'], 'ends.yaml', '--model', model, '--limit', 'calls=7')
-    expect(first.err).toMatch(/come back with: troupe chat --resume r_/)
+    expect(first.err).toMatch(/resume with: troupe chat --resume r_/)
     const again = await runChat(here, ['Once more.'], '--resume', findRunId(first.err))
     expect(again).toMatchObject({ code: 0 })
     const [newest] = JSON.parse((await here.troupe('runs', '--json')).out) as { run_id: string }[]
@@ -118,7 +118,7 @@ describe('coming back to a team', () => {
     await here.write('pair.yaml', PAIR)
     const model = await here.script('s.json', bothReplies)
     const named = await runChat(here, ['Go.'], 'pair.yaml', '--model', model, '--store', 'my runs', '--project', 'p1')
-    const [, command = ''] = /come back with: troupe (.*)$/m.exec(named.err) ?? []
+    const [, command = ''] = /resume with: troupe (.*)$/m.exec(named.err) ?? []
     expect(command).toMatch(/^--store 'my runs' --project p1 chat --resume r_\w+$/)
     const words = command.split(' ').slice(-2)
     const back = await runChat(here, ['/quit'], '--store', 'my runs', '--project', 'p1', ...words)
@@ -126,12 +126,12 @@ describe('coming back to a team', () => {
     const inbox = await here.troupe('inbox', '--store', 'my runs', '--project', 'p1')
     expect(flat(inbox.out)).toMatch(/answer with: troupe --store 'my runs' --project p1 answer g_/)
     const gone = await runChat(here, ['Go.'], 'pair.yaml', '--model', model, '--store', 'memory')
-    expect(gone.err).not.toContain('come back')
+    expect(gone.err).not.toContain('resume with')
     const clone = { npm_package_name: 'troupe', npm_lifecycle_event: 'troupe' }
     const cloned = await here.troupeWith({ env: clone }, 'show', 'r_x', '--store', 'my runs')
     expect(cloned.err).toContain('hint: looked in my runs; name another store')
     const listed = await here.troupeWith({ env: clone }, 'runs')
-    expect(listed.err).toContain('begin with: npm run -s troupe -- run --help')
+    expect(listed.err).toContain('start one with: npm run -s troupe -- run --help')
     const elsewhere = await here.troupe('show')
     expect(elsewhere.err).toMatch(/looked in \.troupe; name another store/)
   })
@@ -145,7 +145,7 @@ describe('coming back to a team', () => {
     const model = await here.script('s.json', [replyRule('a', 'A.'), replyRule('b', 'B.'), ...bothReplies])
     const open = await runChat(here, ['Go.'], 'gate.yaml', '--model', model, '-q')
     expect(open.code).toBe(3)
-    expect(open.err).toMatch(/\? a wants to hand off to b[\s\S]*come back with/)
+    expect(open.err).toMatch(/\? a wants to hand off to b[\s\S]*resume with/)
     const quiet = await runChat(here, ['Go.'], 'pair.yaml', '--model', model, '-q')
     expect(quiet).toMatchObject({ code: 0, err: '', out: 'writer: Draft.\nreviewer: Fine.\n' })
   })

@@ -43,12 +43,12 @@ describe('the examples', () => {
     expect(done.err).toMatch(/security-reviewer {2}✓ 95 % sure: request changes/)
     expect(done.err).toMatch(/the coordinator writes the answer/)
     expect(done.err).toMatch(
-      /\n\nwho stands where\n✓ █+░+ +74 % {2}request changes\n +security-reviewer 95 %, test-reviewer 80 %\n/,
+      /\n\npositions\n✓ █+░+ +74 % {2}request changes\n +security-reviewer 95 %, test-reviewer 80 %\n/,
     )
-    expect(done.err).toMatch(/agreement 67 % of 3 voices · consensus/)
+    expect(done.err).toMatch(/agreement 67 % of 3 votes · consensus/)
     const shown = await here.troupe('show')
     expect(shown.out).toMatch(/✓ quality-reviewer .*\n {2}code-quality\n {2}→ 60 % sure: approve\n/)
-    expect(shown.out).toMatch(/\n\nwho stands where\n✓ █+░+ +74 %/)
+    expect(shown.out).toMatch(/\n\npositions\n✓ █+░+ +74 %/)
     const sound = await here.troupe('doctor', '--run', 'r_', '--json')
     expect(JSON.parse(sound.out)).toMatchObject({ healthy: true })
   })
@@ -68,7 +68,7 @@ describe('the examples', () => {
     expect(done).toMatchObject({ code: 0, out: `${scriptedAnswer('product')}\n` })
     expect(done.err).toMatch(/coordinator {2}starts {2}divides the work/)
     expect(done.err).toMatch(/backend-specialist {2}starts {2}Design the API/)
-    expect(done.err).toMatch(/who did what\n✓ backend-specialist 90 % {2}Design the API/)
+    expect(done.err).toMatch(/subtasks\n✓ backend-specialist 90 % {2}Design the API/)
     expect(done.err).not.toMatch(/agreement/)
   })
 
@@ -101,8 +101,8 @@ describe('what comes of it', () => {
     const done = await here.troupe(...run)
     expect(done.code).toBe(0)
     expect(done.out).toMatch(/^# wait\n/)
-    expect(done.err).toMatch(/the votes are counted {2}not asked: cid/)
-    expect(done.err).toMatch(/saved 1 call: the outcome could not change any more; not asked: cid/)
+    expect(done.err).toMatch(/counts the votes {2}not called: cid/)
+    expect(done.err).toMatch(/saved 1 call: the outcome could no longer change; not called: cid/)
   })
 
   test('L1 L30 where all fail the exit is 1, each reason is told, and stdout stays empty', async () => {
@@ -111,7 +111,7 @@ describe('what comes of it', () => {
     const done = await here.troupe(...(await prepareRun(here, [broken('ann'), broken('bob')], {})))
     expect(done).toMatchObject({ code: 1, out: '' })
     expect(done.err).toMatch(/ann {2}✗ failed {2}model_failed: the model returned 401: no ann/)
-    expect(done.err).toMatch(/not heard: bob, model_failed: the model returned 401: no bob/)
+    expect(done.err).toMatch(/no response: bob, model_failed: the model returned 401: no bob/)
     expect(done.err).toMatch(/^error: all 2 agents failed/m)
   })
 
@@ -129,7 +129,7 @@ describe('what comes of it', () => {
       ['task: hi\nagents: [{name: a, rol: b}]\n', /agents\.0: Unrecognized key: "rol"/],
       ['task: hi\nagents: [{role: b}]\n', /agents\.0\.name is missing/],
       ['task: hi\nagents: [{name: a}, {name: a}]\n', /`agents` has the name 'a' twice/],
-      ['task: hi\nagents: [{name: a}, [\n', /bad\.yaml is not JSON or YAML: .*line 3/s],
+      ['task: hi\nagents: [{name: a}, [\n', /bad\.yaml is not valid JSON or YAML: .*line 3/s],
       ['task: hi\nagents: [{name: a}]\nmode: paralel\n', /mode: .*"parallel"\|"sequential"\|"hierarchical"/s],
     ]
     for (const [yaml, why] of cases) {
@@ -157,7 +157,7 @@ describe('what comes of it', () => {
     const done = await here.troupe('answer', gate.gate_id, 'Ask again on Monday')
     expect(done.code).toBe(0)
     expect(done.out).toMatch(/^Decided by a person: Ask again on Monday/)
-    expect(done.err).toMatch(/who stands where {2}decided by a person: Ask again on Monday/)
+    expect(done.err).toMatch(/positions {2}decided by a person: Ask again on Monday/)
   })
 
   test('L36 killed in the middle and resumed: nobody who has answered is asked again', async () => {
@@ -175,7 +175,7 @@ describe('what comes of it', () => {
     await run.waitFor(/ann {2}✓ 70 % sure: wait/)
     run.kill('SIGKILL')
     await run.done
-    expect((await here.troupe('show', id)).out).toMatch(/broken off/)
+    expect((await here.troupe('show', id)).out).toMatch(/interrupted/)
     await here.script('s.json', [contributionRule('ann', 'go'), contributionRule('bob', 'go'), final])
     const resumed = await here.troupe('resume', id)
     expect(resumed).toMatchObject({ code: 0, out: 'Wait.\n' })
@@ -193,7 +193,7 @@ describe('help and outcomes', () => {
     for (const more of [[], ['--agents', 'architect']]) {
       const done = await here.troupe('run', 'collaborate', 'Is it safe?', ...more)
       expect(done.code).toBe(2)
-      expect(done.err).toMatch(/agents is missing, and comes in a file only\nhint: .*--input FILE/)
+      expect(done.err).toMatch(/the field 'agents' is missing; it has no flag\nhint: .*--input FILE/)
     }
   })
 
@@ -201,16 +201,16 @@ describe('help and outcomes', () => {
     const here = await createCliFixture()
     const { out } = await here.troupe('run', 'collaborate', '--help')
     expect(out).toMatch(/--agents <folder> {2,}agent files of your own/)
-    expect(out).toMatch(/Only in the file of --input:\n {2}agents +Required\. Two to five specialists/)
+    expect(out).toMatch(/Fields without a flag \(use --input\):\n {2}agents +Required\. Two to five specialists/)
     expect(out).toMatch(/\n {2}limits +\{max_agents, max_parallel, agent_timeout\}/)
   })
 
   test('L34 what became of a run is noted by how its id begins, and told', async () => {
     const here = await createCliFixture()
     const { run_id } = JSON.parse((await here.troupe(...example('review'), '--json')).out)
-    const noted = await here.troupe('run', 'outcome', '--of-run', run_id.slice(0, 8), '--verdict', 'right')
-    const right = `noted: ${run_id} was right at 67 % agreement\n`
-    expect(noted).toMatchObject({ code: 0, out: `${right}nothing is known of its voices\n` })
+    const outcome = await here.troupe('run', 'outcome', '--of-run', run_id.slice(0, 8), '--verdict', 'right')
+    const right = `recorded: ${run_id} was right at 67 % agreement\n`
+    expect(outcome).toMatchObject({ code: 0, out: `${right}the run has no recorded votes\n` })
     const told = await here.troupe('run', 'outcome', '--of-run', run_id, '--answer', 'request changes')
     expect(told.out).toBe(`${right}right: security-reviewer, test-reviewer\nwrong: quality-reviewer\n`)
     const unknown = await here.troupe('run', 'outcome', 'r_none', '--verdict', 'right')

@@ -13,7 +13,7 @@ describe('bad usage', () => {
       [['shwo'], /unknown command 'shwo'/, /did you mean 'show'/],
       [['runs', '--jsn'], /unknown option '--jsn'/, /did you mean '--json'/],
       [['run', 'tsk', 'hi'], /no pattern 'tsk'/, /did you mean 'task'/],
-      [['run'], /no pattern is named/, /troupe run task --help/],
+      [['run'], /the argument PATTERN is missing/, /troupe run task --help/],
       [['run', 'task', '--contxt-depth', 'all'], /unknown option '--contxt-depth'/, /'--context-depth'/],
       [['run', 'task', '--context-depth', 'some'], /none, recent, all/, /--help/],
       [['run', 'task', 'hi', '--limit', 'cals=3'], /no limit 'cals'/, /did you mean 'calls'/],
@@ -39,7 +39,7 @@ describe('bad usage', () => {
     ])
     expect(help).toMatchObject({ code: 0, out: expect.stringMatching(/Start:[\s\S]*chat/) })
     expect(ofChat).toMatchObject({ code: 0, out: expect.stringMatching(/--resume <run>/) })
-    expect(ofTeam).toMatchObject({ code: 0, out: expect.stringMatching(/Before it runs:/) })
+    expect(ofTeam).toMatchObject({ code: 0, out: expect.stringMatching(/Team files:/) })
     expect(missing).toMatchObject({ code: 2, err: expect.stringMatching(/troupe team next --help/) })
   })
 
@@ -84,10 +84,10 @@ describe('bad usage', () => {
     expect(session).toMatch(/no session 'nobody'/)
     expect(nothing).toMatch(/instruction/)
     expect(missing).toMatch(/missing\.yaml cannot be read/)
-    expect(list).toMatch(/holds a list, not an object/)
-    expect(json).toMatch(/is not JSON/)
-    expect(yaml).toMatch(/is not JSON or YAML/)
-    expect(limit).toMatch(/'calls=none' is no limit/)
+    expect(list).toMatch(/must contain an object, not a list/)
+    expect(json).toMatch(/is not valid JSON/)
+    expect(yaml).toMatch(/is not valid JSON or YAML/)
+    expect(limit).toMatch(/--limit calls=none: expected NAME=NUMBER or NAME=null/)
   })
 
   test('L17 a script that is missing, malformed or misses says what and where', async () => {
@@ -130,7 +130,7 @@ describe('looking around', () => {
       here.troupe('doctor'),
     ])
     expect(runs).toMatchObject({ code: 0, out: '' })
-    expect(runs?.err).toMatch(/no runs in \.troupe yet; begin with: troupe run/)
+    expect(runs?.err).toMatch(/no runs in \.troupe; start one with: troupe run/)
     expect(JSON.parse(inbox?.out ?? '')).toEqual([])
     expect(JSON.parse(agents?.out ?? '').agents.map(({ name }: { name: string }) => name)).toContain('reviewer')
     expect(doctor?.out).toMatch(/the first run makes it/)

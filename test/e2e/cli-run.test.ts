@@ -58,7 +58,7 @@ describe('run', () => {
     const done = await here.troupe('run', 'task', '--agent', 'default', 'hi', '--model', model)
     expect(done).toMatchObject({ code: 1, out: '' })
     expect(done.err).toMatch(/^error: the model returned 401: the key is wrong$/m)
-    expect(done.err).toMatch(/^see what happened: troupe show r_/m)
+    expect(done.err).toMatch(/^inspect with: troupe show r_/m)
     expect(done.err).not.toMatch(/ {4}at /)
     const object = await here.troupe('run', 'task', '--agent', 'default', 'hi', '--model', model, '--json')
     expect(object.code).toBe(1)

@@ -31,8 +31,8 @@ describe('a team on the command line', () => {
     const here = await createCliFixture()
     const { code, out, err } = await here.troupe(...(await prepareReviewRun(here)))
     expect({ code, out }).toEqual({ code: 0, out: 'It is out.\n' })
-    expect(err).toMatch(/Review: writer begins/)
-    expect(err).toMatch(/writer {2}speaks {2}round 1/)
+    expect(err).toMatch(/Review: writer starts/)
+    expect(err).toMatch(/writer {2}starts {2}round 1/)
     expect(err).toMatch(/writer → reviewer {2}draft is complete/)
     expect(err).toMatch(/reviewer → writer {2}not approved/)
     expect(err).toMatch(/route: writer → reviewer → writer → reviewer → publisher/)
@@ -124,11 +124,11 @@ describe('steering from another terminal', () => {
     const busy = await here.troupe('chat', '--resume', id)
     expect(busy).toMatchObject({
       code: 1,
-      err: expect.stringMatching(/another process works on r_[\s\S]*troupe watch/),
+      err: expect.stringMatching(/r_\w+ is running in another process[\s\S]*troupe watch/),
     })
     const paused = await here.troupe('team', 'pause', id)
-    expect(paused).toMatchObject({ code: 0, out: `noted; ${id} takes it between two turns\n` })
-    await run.waitFor(/user asks: pause/)
+    expect(paused).toMatchObject({ code: 0, out: `recorded; ${id} applies it before the next turn\n` })
+    await run.waitFor(/user requests: pause/)
     writing.answer('A draft.', { holds: [true] })
     const first = await run.done
     expect(first.code).toBe(3)
@@ -139,8 +139,8 @@ describe('steering from another terminal', () => {
     const stepped = await step.done
     expect(stepped.code).toBe(3)
     expect(stepped.err).toMatch(/Paused before publisher/)
-    const noted = await here.troupe('team', 'continue', id, '--no-wait', '--json')
-    expect(JSON.parse(noted.out)).toMatchObject({ run_id: id })
+    const recorded = await here.troupe('team', 'continue', id, '--no-wait', '--json')
+    expect(JSON.parse(recorded.out)).toMatchObject({ run_id: id })
     const resumed = here.startWith(model, 'resume', id)
     const publishing = await model.nextTurn('publisher')
     publishing.answer('It is out.')
@@ -155,7 +155,7 @@ describe('steering from another terminal', () => {
     await here.troupe('team', 'set', id, 'strict=true')
     await here.troupe('team', 'say', id, 'Mind', 'the', 'tone.')
     await here.troupe('team', 'pause', id)
-    await run.waitFor(/user asks: pause/)
+    await run.waitFor(/user requests: pause/)
     writing.answer('A draft.', { holds: [true] })
     expect((await run.done).code).toBe(3)
     const next = here.startWith(model, 'team', 'next', id, 'publisher', '--json')
@@ -180,12 +180,12 @@ describe('steering from another terminal', () => {
     const task = JSON.parse(other.out).run_id as string
     const refusals: [string[], RegExp][] = [
       [['pause', 'r_nowhere'], /no run 'r_nowhere'/],
-      [['pause', task], /is a run of task, not of a team/],
+      [['pause', task], /is a run of the pattern 'task', not of 'team'/],
       [['next', id, 'publishr'], /no agent or group 'publishr'; known: publisher/],
       [['set', id, 'strict=maybe'], /'strict' must be a boolean, not 'maybe'/],
       [['set', id, 'stric=true'], /no variable 'stric'; known: strict/],
       [['set', id, 'round=1'], /'round' is a system variable/],
-      [['set', id, 'strict'], /'strict' is no variable with a value/],
+      [['set', id, 'strict'], /'strict' is not NAME=VALUE/],
     ]
     for (const [words, problem] of refusals) {
       const refused = await here.troupe('team', ...words)
@@ -219,8 +219,8 @@ describe('steering from another terminal', () => {
     const model = await here.script('s.json', [replyRule('helper', 'Yes?'), replyRule('other', 'I am another.')])
     const run = await here.troupe('run', 'team', 'Hi.', '--team', 'two.yaml', '--model', model, '--no-tools')
     const [, id = ''] = /(r_[0-9a-f]{12}) started/.exec(run.err) ?? []
-    const noted = await here.troupe('team', 'next', id, 'other')
-    expect(noted).toMatchObject({ code: 0, out: expect.stringMatching(/takes it when it goes on/) })
+    const recorded = await here.troupe('team', 'next', id, 'other')
+    expect(recorded).toMatchObject({ code: 0, out: expect.stringMatching(/applies it when it continues/) })
     const said = await here.troupe('team', 'say', id, 'go on')
     expect(said).toMatchObject({ code: 3, out: 'I am another.\n' })
   })
@@ -231,14 +231,14 @@ describe('a team and crashes', () => {
     const here = await createCliFixture()
     const run = here.start(...(await prepareReviewRun(here, reviewScript({ reviewer: LONG }))))
     const id = await waitForRunId(run)
-    await run.waitFor(/reviewer {2}speaks {2}round 2/)
+    await run.waitFor(/reviewer {2}starts {2}round 2/)
     run.kill('SIGKILL')
     await run.done
     // The writer would judge otherwise now; what was decided stays decided.
     const [, , ...rest] = reviewScript()
     await here.script('s.json', [replyRule('writer', 'Never asked.', { holds: [false] }), ...rest])
     const resumed = await here.troupe('resume', id)
-    expect(resumed.err).toMatch(/taken up again/)
+    expect(resumed.err).toMatch(/resumed/)
     expect(resumed.err).toMatch(/reviewer → writer {2}not approved/)
     const shown = await here.troupe('show', id)
     expect(shown.out).toMatch(/route: writer → reviewer → writer/)

@@ -85,9 +85,9 @@ describe('troupe cost', () => {
     expect(cells[3]?.[2]).toBe('?')
     expect(cells.at(-1)?.[2]).toMatch(/^\$\d+\.\d+\+\?$/)
     const notes = err.replace(/\s+/g, ' ')
-    expect(notes).toMatch(/the price of 1 call is not known \(secret\/helper\); give it with --prices FILE/)
-    expect(notes).toMatch(/1 call lost with a crash or an abort: at most [\d,]+ tokens, \$\d/)
-    expect(notes).toMatch(/1 call without a reported usage: counted as the [\d,]+ tokens set aside/)
+    expect(notes).toMatch(/1 call without a known price \(secret\/helper\); pass --prices FILE/)
+    expect(notes).toMatch(/1 call lost in a crash or an abort: at most [\d,]+ tokens, \$\d/)
+    expect(notes).toMatch(/1 call without reported usage: counted with the [\d,]+ reserved tokens/)
   })
 
   test('AC9 all runs or one, by what is asked, since a day', async () => {
@@ -158,7 +158,7 @@ describe('troupe cost', () => {
     expect((await fork.result).status).toBe('completed')
     const { total, inherited } = JSON.parse((await here.troupe('cost', '--json')).out)
     expect({ calls: total.calls, inherited }).toEqual({ calls: 4, inherited: 3 })
-    expect((await here.troupe('cost', fork.run_id)).err).toMatch(/3 calls came with a fork/)
+    expect((await here.troupe('cost', fork.run_id)).err).toMatch(/3 calls copied by a fork/)
   })
 })
 
@@ -215,7 +215,7 @@ describe('troupe doctor and models', () => {
     for (const call of calls) expect(call.usage).toMatchObject({ input: 31, output: 2 })
     expect((await double.requests()).length).toBe(2)
     const told = await here.troupeWith({ env }, 'doctor', '--call', 'anthropic/claude-haiku-5-5')
-    expect(told.out).toMatch(/✓ call\s+anthropic\/claude-haiku-5-5 answered in \S+: 31 tokens in, 2 out,\s+<\$0\.0001/)
+    expect(told.out).toMatch(/✓ call\s+anthropic\/claude-haiku-5-5 responded in \S+: 31 tokens in, 2 out,\s+<\$0\.0001/)
   })
 
   test('AC13 a call that fails is told with its hint, is made once, and shows no key', async () => {

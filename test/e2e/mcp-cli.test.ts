@@ -52,9 +52,9 @@ test('MC35 a file of servers that cannot be meant is bad usage, before anything 
     return here.troupe('run', 'task', '--agent', 'default', 'hi', '--model', model, '--mcp-config', file)
   }
   for (const [content, words] of [
-    ['{', 'it is not JSON'],
-    [[], 'it is no object'],
-    [{ servers: 7 }, 'it has no "mcpServers"'],
+    ['{', 'invalid JSON'],
+    [[], 'not an object'],
+    [{ servers: 7 }, 'the field "mcpServers" is missing'],
     [{ mcpServers: { s: { args: [] } } }, "the MCP server 's' is invalid: the entry needs either `command` or `url`"],
   ] as const) {
     const { code, err } = await run(content)
@@ -70,15 +70,16 @@ test('MC42 a file of servers that is empty means none, and that is said', async 
     const file = await here.write('.mcp.json', content)
     const run = await here.troupe('run', 'task', '--agent', 'default', 'x', '--model', model, '--mcp-config', file)
     expect(run).toMatchObject({ code: 0, out: 'hi\n' })
-    expect(run.err).toContain('.mcp.json is empty: there are no MCP servers')
+    expect(run.err).toContain('.mcp.json is empty: no MCP servers are configured')
   }
 })
 
-test('MC43 --lend names the variables that servers of agents’ files may use; what is no name is bad usage', async () => {
+/** A run of an agent whose file has an MCP server that uses the variable EXPOSED. */
+async function createExposeEnvRun() {
   const here = await createCliFixture()
   const scene = createTestServer()
   const { command, args, env } = scene.config
-  const server = { command, args, env: { ...env, TOKEN: `\${LEND_ME}` } }
+  const server = { command, args, env: { ...env, TOKEN: `\${EXPOSED}` } }
   await here.write(
     'team/clerk.md',
     `---\nname: clerk\ndescription: d\nmcpServers: ${JSON.stringify({ s: server })}\n---\nWork.\n`,
@@ -88,23 +89,36 @@ test('MC43 --lend names the variables that servers of agents’ files may use; w
     { when: { says: 'TOKEN' }, reply: { text: 'It has it.' } },
     { reply: { text: 'It has nothing.' } },
   ])
-  const run = (value: Record<string, string>, ...more: string[]) =>
+  return (value: Record<string, string>, ...more: string[]) =>
     here.troupeWith(
       { env: value },
       ...['run', 'task', 'go', '--agent', 'clerk', '--agents', 'team', '--model', model, '--no-sandbox'],
       ...['--allow', 'mcp__s', ...more],
     )
-  const set = { LEND_ME: 'a-secret-value' }
+}
+
+test('MC43 --expose-env exposes variables to MCP servers of agent files; an invalid name is refused', async () => {
+  const run = await createExposeEnvRun()
+  const set = { EXPOSED: 'a-secret-value' }
   const without = await run(set)
   expect(without).toMatchObject({ code: 0, out: 'It has nothing.\n' })
-  expect(without.err.replaceAll(/\s+/g, ' ')).toContain('--lend LEND_ME')
-  expect(await run(set, '--lend', 'OTHER', '--lend', 'LEND_ME')).toMatchObject({ code: 0, out: 'It has it.\n' })
-  const unset = await run({}, '--lend', 'LEND_ME')
-  expect(unset.err).toContain('--lend LEND_ME: the environment has no such variable')
-  const wrong = await run(set, '--lend', 'LEND_ME=a-secret-value')
+  expect(without.err.replaceAll(/\s+/g, ' ')).toContain('--expose-env EXPOSED')
+  const exposed = await run(set, '--expose-env', 'OTHER', '--expose-env', 'EXPOSED')
+  expect(exposed).toMatchObject({ code: 0, out: 'It has it.\n' })
+  const unset = await run({}, '--expose-env', 'EXPOSED')
+  expect(unset.err).toContain('--expose-env EXPOSED: the variable is not set')
+  const wrong = await run(set, '--expose-env', 'EXPOSED=a-secret-value')
   expect(wrong).toMatchObject({ code: 2 })
-  expect(wrong.err).toContain('no name of a variable')
+  expect(wrong.err).toContain('--expose-env EXPOSED: not a valid variable name')
   expect(wrong.err).not.toContain('a-secret-value')
+})
+
+test('MC43 --lend is a hidden alias of --expose-env', async () => {
+  const run = await createExposeEnvRun()
+  expect(await run({ EXPOSED: 'a-secret-value' }, '--lend', 'EXPOSED')).toMatchObject({ code: 0, out: 'It has it.\n' })
+  const help = await (await createCliFixture()).troupe('run', 'task', '--help')
+  expect(help.out).toContain('--expose-env <name>')
+  expect(help.out).not.toContain('--lend')
 })
 
 test('MC36 a run that was killed between begin and end of an action reports its outcome as unknown', async () => {
