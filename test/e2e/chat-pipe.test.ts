@@ -51,7 +51,7 @@ describe('talking with a team in a pipe', () => {
     expect(out).toMatch(
       /writer → reviewer\n✓ writer → reviewer {2}priority 1\n {3}✓~ draft is complete: the agent judged it true/,
     )
-    expect(out).toMatch(/reviewer → nobody/)
+    expect(out).toMatch(/reviewer → the end/)
     expect(out).toMatch(/decision: the run ends \(after_work\)/)
     expect(out).toMatch(/\/next AGENT/)
     expect(out).toMatch(/▸ writer {2}Writes/)
@@ -146,7 +146,7 @@ describe('talking with a team in a pipe', () => {
     chat.type('Paint.')
     await chat.waitFor(/artist: Red it is\./)
     await here.write('mine/painter.md', agent('You like blue.'))
-    await chat.waitFor(/painter changed: as they are now from your next message on/)
+    await chat.waitFor(/painter changed; used from your next message on/)
     chat.type('Once more.')
     await chat.waitFor(/artist: Blue it is\./)
     await here.write('team.yaml', 'name: Judges\nagents: [{ name: critic }]\n')
@@ -177,11 +177,11 @@ describe('talking with a team in a pipe', () => {
     chat.type('Paint.')
     await chat.waitFor(/artist: Red it is\./)
     await rm(join(here.folder, 'mine/painter.md'))
-    await chat.waitFor(/painter: the file is gone/)
+    await chat.waitFor(/painter: agent file deleted/)
     chat.type('Once more.')
     await chat.waitFor(/error: .*no agent 'painter'/)
     await here.write('mine/painter.md', agent)
-    await chat.waitFor(/painter changed: as they are now/)
+    await chat.waitFor(/painter changed; used from/)
     chat.type('/retry')
     await chat.waitFor(/(artist: Red it is\.[\s\S]*){2}/)
     chat.close()
@@ -197,7 +197,7 @@ describe('talking with a team in a pipe', () => {
     const how = { stdin: 'Go.\n/who\n/help\n', env: { COLUMNS: '40' } }
     const { out } = await here.troupeWith(how, 'chat', 'g.yaml', '--model', model, '--no-tools')
     expect(out).toMatch(/^ {2}a .*1×$[\s\S]*^ {2}b .*1×$/m)
-    expect(out.replaceAll(/\s+/g, ' ')).toContain('/artifacts [NAME] what was written; with a name, its newest version')
+    expect(out.replaceAll(/\s+/g, ' ')).toContain('/artifacts [NAME] list artifacts; with a name, print its newest version')
   })
 
   test('CH13 for programs it is one object a line, the commands among them', async () => {
@@ -227,7 +227,7 @@ describe('talking with a team in a pipe', () => {
     chat.type('/next')
     await chat.waitFor(/\/next needs AGENT/)
     chat.type('Hello.')
-    await chat.waitFor(/error: helper, round 1: .*[\s\S]*\/retry tries again/)
+    await chat.waitFor(/error: helper, round 1: .*[\s\S]*\/retry resumes/)
     chat.type('/retry')
     await chat.waitFor(/(error: helper, round 1[\s\S]*){2}/)
     chat.type('/quit')

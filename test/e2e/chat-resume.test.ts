@@ -129,11 +129,11 @@ describe('coming back to a team', () => {
     expect(gone.err).not.toContain('resume with')
     const clone = { npm_package_name: 'troupe', npm_lifecycle_event: 'troupe' }
     const cloned = await here.troupeWith({ env: clone }, 'show', 'r_x', '--store', 'my runs')
-    expect(cloned.err).toContain('hint: looked in my runs; name another store')
+    expect(cloned.err).toContain('hint: the store is my runs; choose another')
     const listed = await here.troupeWith({ env: clone }, 'runs')
     expect(listed.err).toContain('start one with: npm run -s troupe -- run --help')
     const elsewhere = await here.troupe('show')
-    expect(elsewhere.err).toMatch(/looked in \.troupe; name another store/)
+    expect(elsewhere.err).toMatch(/the store is \.troupe; choose another/)
   })
 
   test('CH20 quiet says how to come back where a question is open, and nothing where none is', async () => {

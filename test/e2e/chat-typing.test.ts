@@ -18,7 +18,7 @@ async function scripted(here: CliFixture): Promise<string> {
 
 async function startChat(here: CliFixture, terminal: Terminal): Promise<void> {
   await typeLine(terminal, `${await scripted(here)}; echo left $?`)
-  await terminal.waitFor(/say what you want[^›]*^›/m)
+  await terminal.waitFor(/type a message[^›]*^›/m)
 }
 
 /** What the run was asked, from its journal. */
@@ -70,7 +70,7 @@ describe('typing to a team', () => {
     const command = await scripted(here)
     await typeLine(terminal, 'set -m')
     await typeLine(terminal, command)
-    await terminal.waitFor(/say what you want[^›]*^›/m)
+    await terminal.waitFor(/type a message[^›]*^›/m)
     await terminal.type('half a li')
     await terminal.waitFor(/^› half a li$/m)
     await terminal.key('C-z')
@@ -93,7 +93,7 @@ describe('typing to a team', () => {
     const model = await startManualModel()
     const terminal = await openTerminal(here, { ...model.env, NO_COLOR: '1' }, 80)
     await typeLine(terminal, `./troupe chat one.yaml --model ${model.name} --no-tools; echo left $?`)
-    await terminal.waitFor(/say what you want[^›]*^›/m)
+    await terminal.waitFor(/type a message[^›]*^›/m)
     await typeLine(terminal, 'Go.')
     const turn = await model.nextTurn('helper')
     await terminal.waitFor(/^helper: …$/m)
@@ -115,7 +115,7 @@ describe('typing to a team', () => {
     const here = await createCliFixture()
     const terminal = await openTerminal(here, {}, 80)
     await typeLine(terminal, `${await scripted(here)} | cat; echo left`)
-    await terminal.waitFor(/say what you want/)
+    await terminal.waitFor(/type a message/)
     await typeLine(terminal, 'Go.')
     const shown = await terminal.waitFor(/^helper: I hear you\.$/m)
     expect(shown.join('\n')).not.toContain('›')

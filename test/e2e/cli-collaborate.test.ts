@@ -200,7 +200,7 @@ describe('help and outcomes', () => {
   test('L33 help says which fields only an input file can give', async () => {
     const here = await createCliFixture()
     const { out } = await here.troupe('run', 'collaborate', '--help')
-    expect(out).toMatch(/--agents <folder> {2,}agent files of your own/)
+    expect(out).toMatch(/--agents <folder> {2,}folder with agent files/)
     expect(out).toMatch(/Fields without a flag \(use --input\):\n {2}agents +Required\. Two to five specialists/)
     expect(out).toMatch(/\n {2}limits +\{max_agents, max_parallel, agent_timeout\}/)
   })

@@ -133,7 +133,7 @@ describe('looking around', () => {
     expect(runs?.err).toMatch(/no runs in \.troupe; start one with: troupe run/)
     expect(JSON.parse(inbox?.out ?? '')).toEqual([])
     expect(JSON.parse(agents?.out ?? '').agents.map(({ name }: { name: string }) => name)).toContain('reviewer')
-    expect(doctor?.out).toMatch(/the first run makes it/)
+    expect(doctor?.out).toMatch(/the first run creates it/)
     expect(existsSync(join(here.folder, '.troupe'))).toBe(false)
   })
 

@@ -91,7 +91,7 @@ describe('CA20 stored runs', () => {
     expect(JSON.parse(fork.out)).toMatchObject({ status: 'completed', output: { response: 'Done otherwise.' } })
     const diff = await troupe('diff', id, idOf(fork.out))
     expect(diff.code).toBe(0)
-    expect(diff.out).toContain(`from event ${cut} of ${id}`)
+    expect(diff.out).toContain(`forked at event ${cut} of ${id}`)
     expect(diff.out).toMatch(/first difference:/)
     expect(diff.out).toMatch(/- All is done\.[\s\S]*\+ Done otherwise\./)
     const compared = JSON.parse((await troupe('diff', id, idOf(fork.out), '--json')).out) as RunComparison
@@ -111,7 +111,7 @@ describe('CA20 stored runs', () => {
       return { code, err }
     }
     expect(await said()).toEqual({ code: 2, err: expect.stringContaining('--at SEQ') })
-    expect(await said('--at', '99')).toEqual({ code: 2, err: expect.stringMatching(/it has 1 to \d+/) })
+    expect(await said('--at', '99')).toEqual({ code: 2, err: expect.stringMatching(/its events are 1 to \d+/) })
     expect(await said('--at', '1', '--set', 'nonsense')).toEqual({
       code: 2,
       err: expect.stringContaining('gate.ID=ANSWER'),

@@ -112,7 +112,7 @@ describe('run', () => {
     expect(JSON.parse(listed?.out ?? '')).toHaveLength(2)
     expect(JSON.parse(others?.out ?? '')).toEqual([])
     expect(JSON.parse(found?.out ?? '')).toMatchObject({ run_id, project: 'mine' })
-    expect(many).toMatchObject({ code: 2, err: expect.stringMatching(/'r_' can be 2 runs/) })
+    expect(many).toMatchObject({ code: 2, err: expect.stringMatching(/'r_' matches 2 runs/) })
     expect(foreign?.code).toBe(2)
   })
 

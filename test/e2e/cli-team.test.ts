@@ -99,7 +99,7 @@ describe('a team on the command line', () => {
       expect(endless.err).toMatch(/a → b → a never ends/)
     }
     const none = await here.troupe('run', 'team', 'Go.')
-    expect(none.err).toMatch(/no team is named\n.*--team FILE/)
+    expect(none.err).toMatch(/--team is missing\n.*--team FILE/)
     const wrong = await here.troupe(
       'run',
       'team',

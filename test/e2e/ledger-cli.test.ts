@@ -107,7 +107,7 @@ describe('troupe cost', () => {
     expect(await groups('--since', '2999-01-01')).toEqual([])
     const later = await here.troupe('cost', '--since', '2999-01-01')
     expect(later).toMatchObject({ code: 0, out: '' })
-    expect(later.err).toMatch(/no model was asked since 2999-01-01/)
+    expect(later.err).toMatch(/no model requests since 2999-01-01/)
   })
 
   test('AC9 a bad day, a bad group and a bad price file are refused with what to write', async () => {
@@ -195,7 +195,7 @@ describe('troupe doctor and models', () => {
     const env = { TROUPE_MODEL_FAST: 'antropic/x', TROUPE_MODEL_GENERAL: 'openai-chat/gpt-5', TROUPE_MODEL: 'ollama/a' }
     const { out, code } = await here.troupeWith({ env }, 'doctor')
     expect(code).toBe(1)
-    expect(out).toMatch(/✗ fast\s+antropic\/x: there is no provider 'antropic'\s+providers are: anthropic, /)
+    expect(out).toMatch(/✗ fast\s+antropic\/x: no provider 'antropic'\s+known providers: anthropic, /)
     expect(out).toMatch(/✗ general\s+openai-chat\/gpt-5: OPENAI_API_KEY is not set/)
     expect(out).toMatch(/✓ reasoning ollama\/a: set by TROUPE_MODEL/)
   })

@@ -9,7 +9,7 @@ export function addCommonOptions(command: Command): Command {
     .option('--json', 'print JSON')
     .option('-q, --quiet', 'print no progress')
     .option('--store <path>', 'folder or database of the runs (TROUPE_STORE; default: .troupe)')
-    .option('--project <name>', 'project that the runs belong to (default: default)')
+    .option('--project <name>', 'project name (default: default)')
     .helpOption('-h, --help', 'show help')
 }
 
@@ -43,7 +43,7 @@ function addWorkspaceOptions(command: Command): Command {
       'folder outside the workspace that commands and MCP servers may read; repeatable',
       collectValues,
     )
-    .option('--allow-host <name>', 'allow network access to this host (* = any public host); repeatable', collectValues)
+    .option('--allow-host <name>', 'allow network access to this host (* = fetch any public page); repeatable', collectValues)
     .option('--allow <rule>', 'allow tool calls without asking, such as Bash(npm test:*); repeatable', collectValues)
     .option('--ask <rule>', 'ask a person before these tool calls; repeatable', collectValues)
     .option('--deny <rule>', 'refuse these tool calls; repeatable', collectValues)

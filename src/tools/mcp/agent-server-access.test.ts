@@ -57,7 +57,7 @@ test('MC38 an agent-provided server gets only variables in exposeEnv, and the ot
   await mcp.prepare(agentWithServers({ greedy: greedy.config, modest: modest.config, args, http, operators: null }))
   const notStarted = (server: string, variables: string) =>
     `the MCP server '${server}' was not started: the environment ${variables} not exposed to agent-provided servers; ` +
-    `expose with ${(variables.match(/[A-Z]+/g) ?? []).map((name) => `--lend ${name}`).join(' ')} (or \`mcp.exposeEnv\`), ` +
+    `expose with ${(variables.match(/[A-Z]+/g) ?? []).map((name) => `--expose-env ${name}`).join(' ')} (or \`mcp.exposeEnv\`), ` +
     "or add the server to the operator's configuration"
   expect(warnings.toSorted()).toEqual([
     "MCP server 'modest': the environment variable KEY is not exposed to agent-provided servers; the default is used instead",

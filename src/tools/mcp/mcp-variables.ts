@@ -74,7 +74,7 @@ export function notExposedMessage(names: readonly string[]): string {
 }
 
 function exposeEnvHint(names: readonly string[]): string {
-  const flags = names.map((name) => `--lend ${name}`).join(' ')
+  const flags = names.map((name) => `--expose-env ${name}`).join(' ')
   return `expose with ${flags} (or \`mcp.exposeEnv\`), or add the server to the operator's configuration`
 }
 
