@@ -197,7 +197,9 @@ describe('talking with a team in a pipe', () => {
     const how = { stdin: 'Go.\n/who\n/help\n', env: { COLUMNS: '40' } }
     const { out } = await here.troupeWith(how, 'chat', 'g.yaml', '--model', model, '--no-tools')
     expect(out).toMatch(/^ {2}a .*1×$[\s\S]*^ {2}b .*1×$/m)
-    expect(out.replaceAll(/\s+/g, ' ')).toContain('/artifacts [NAME] list artifacts; with a name, print its newest version')
+    expect(out.replaceAll(/\s+/g, ' ')).toContain(
+      '/artifacts [NAME] list artifacts; with a name, print its newest version',
+    )
   })
 
   test('CH13 for programs it is one object a line, the commands among them', async () => {

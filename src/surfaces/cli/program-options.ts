@@ -43,7 +43,11 @@ function addWorkspaceOptions(command: Command): Command {
       'folder outside the workspace that commands and MCP servers may read; repeatable',
       collectValues,
     )
-    .option('--allow-host <name>', 'allow network access to this host (* = fetch any public page); repeatable', collectValues)
+    .option(
+      '--allow-host <name>',
+      'allow network access to this host (* = fetch any public page); repeatable',
+      collectValues,
+    )
     .option('--allow <rule>', 'allow tool calls without asking, such as Bash(npm test:*); repeatable', collectValues)
     .option('--ask <rule>', 'ask a person before these tool calls; repeatable', collectValues)
     .option('--deny <rule>', 'refuse these tool calls; repeatable', collectValues)
