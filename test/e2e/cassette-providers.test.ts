@@ -8,21 +8,21 @@ import type { Model } from '../../src/index.ts'
 import { canonicalJournal, createTroupe, defineTool, isEvent } from '../../src/index.ts'
 import type { Fixture, MockProvider } from './mock-provider.ts'
 import { MOCK_API_KEY, startMockProvider } from './mock-provider.ts'
-import { modelAt, PROTOCOLS, usageFixture } from './provider-harness.ts'
+import { loadModelAt, PROTOCOLS, usageFixture } from './provider-harness.ts'
 
 /*
- * A run of every pattern there is (delegation in parallel and in the background, a question to a person) over
- * every protocol, recorded against the wire-level double, and replayed with sockets blocked.
+ * Records a run with parallel and background delegation and a human question over every provider protocol with the mock,
+ * and replays it with blocked sockets.
  */
 
-let double: MockProvider
+let mock: MockProvider
 let folder: string
 beforeAll(async () => {
-  double = await startMockProvider()
-  folder = mkdtempSync(join(tmpdir(), 'troupe-cassette-double-'))
+  mock = await startMockProvider()
+  folder = mkdtempSync(join(tmpdir(), 'troupe-cassette-mock-'))
 })
 afterAll(async () => {
-  await double.stop()
+  await mock.stop()
   rmSync(folder, { recursive: true, force: true })
 })
 
@@ -36,7 +36,7 @@ const agents = ['lead', 'alpha', 'beta', 'gamma', 'delta'].map((name, index) => 
 }))
 const look = defineTool({
   name: 'look',
-  description: 'Looks.',
+  description: 'Inspects a part.',
   kind: 'read',
   category: 'perception',
   input: z.object({ part: z.string() }),
@@ -46,7 +46,7 @@ const look = defineTool({
 function fixtures(): Fixture[] {
   const call = (name: string, input: object) => ({ name, arguments: JSON.stringify(input) })
   const task = (agent: string, more = {}) => call('task', { agent, instruction: `work, ${agent}`, ...more })
-  const says = (content: string, tokens: number) => ({ content, ...usageFixture({ input: tokens, output: 5 }) })
+  const textResponse = (content: string, tokens: number) => ({ content, ...usageFixture({ input: tokens, output: 5 }) })
   const first = [
     task('alpha'),
     task('delta'),
@@ -55,7 +55,7 @@ function fixtures(): Fixture[] {
     call('ask_user', { question: 'Why?' }),
   ]
   const failing = {
-    response: { status: 503, error: { message: 'out of order' } },
+    response: { status: 503, error: { message: 'internal error' } },
     match: { userMessage: 'work, beta', sequenceIndex: 0 },
   }
   return [
@@ -63,25 +63,25 @@ function fixtures(): Fixture[] {
       match: { userMessage: 'Go.', hasToolResult: false },
       response: { toolCalls: first, ...usageFixture({ input: 90, output: 9 }) },
     },
-    { match: { userMessage: 'Go.', hasToolResult: true }, response: says('Almost.', 91) },
-    { match: { userMessage: 'Results of your background' }, response: says('All is done.', 92) },
+    { match: { userMessage: 'Go.', hasToolResult: true }, response: textResponse('Almost.', 91) },
+    { match: { userMessage: 'Results of your background' }, response: textResponse('All is done.', 92) },
     {
       match: { userMessage: 'work, alpha', hasToolResult: false },
       response: { toolCalls: [call('look', { part: 'roof' })] },
     },
     {
       match: { userMessage: 'work, alpha', hasToolResult: true },
-      response: says('The roof is fine, as far as one can see.', 93),
+      response: textResponse('The roof is fine, as far as one can see.', 93),
     },
     failing as Fixture,
-    { match: { userMessage: 'work, beta' }, response: says('Beta did it at the second try.', 94) },
-    { match: { userMessage: 'work, delta' }, response: says('Delta did it.', 96) },
-    { match: { userMessage: 'work, gamma' }, response: says('Gamma did it in the background.', 95) },
+    { match: { userMessage: 'work, beta' }, response: textResponse('Beta did it at the second try.', 94) },
+    { match: { userMessage: 'work, delta' }, response: textResponse('Delta did it.', 96) },
+    { match: { userMessage: 'work, gamma' }, response: textResponse('Gamma did it in the background.', 95) },
   ]
 }
 
-async function runWithCassette(options: { cassette: { record: string } | { replay: string }; known: Model[] }) {
-  const { known: custom, cassette } = options
+async function runWithCassette(options: { cassette: { record: string } | { replay: string }; models: Model[] }) {
+  const { models: custom, cassette } = options
   const retryPolicy = {
     ready: () => undefined,
     next: ({ model, error, attempts }: { model: string; error: { retry: boolean }; attempts: number }) =>
@@ -95,29 +95,29 @@ async function runWithCassette(options: { cassette: { record: string } | { repla
     models: { custom },
     engine: { retryPolicy },
   })
-  const waiting = await troupe.run('task', { agent: 'lead', instruction: 'Go.' })
-  expect(waiting.status, JSON.stringify(waiting.error)).toBe('waiting')
-  const result = await (await troupe.answer(waiting.gates[0]?.gate_id ?? '', 'because', { by: 'ann' })).result
+  const parked = await troupe.run('task', { agent: 'lead', instruction: 'Go.' })
+  expect(parked.status, JSON.stringify(parked.error)).toBe('waiting')
+  const result = await (await troupe.answer(parked.gates[0]?.gate_id ?? '', 'because', { by: 'ann' })).result
   return { result, events: await troupe.events(result.run_id) }
 }
 
-test('CA1 a run of every pattern, recorded against the double, replays with sockets blocked to the same journal', async () => {
-  await double.setFixtures(fixtures())
-  const known = await Promise.all(protocols.map((protocol) => modelAt(protocol, double.url)))
+test('CA1 a run recorded over every protocol replays offline to the same journal', async () => {
+  await mock.setFixtures(fixtures())
+  const models = await Promise.all(protocols.map((protocol) => loadModelAt(protocol, mock.url)))
   const record = join(folder, 'every.jsonl')
-  const recorded = await runWithCassette({ known, cassette: { record } })
+  const recorded = await runWithCassette({ models, cassette: { record } })
   expect(recorded.result, JSON.stringify(recorded.result.error)).toMatchObject({ status: 'completed' })
   expect(recorded.events.some((event) => isEvent(event, 'model:error'))).toBe(true)
-  const asked = (await double.requests()).length
-  await double.setFixtures([])
+  const requestCount = (await mock.requests()).length
+  await mock.setFixtures([])
   const connect = vi.spyOn(Socket.prototype, 'connect').mockImplementation(() => {
-    throw new Error('a socket was opened')
+    throw new Error('unexpected socket')
   })
-  const replayed = await runWithCassette({ known: [], cassette: { replay: record } })
+  const replayed = await runWithCassette({ models: [], cassette: { replay: record } })
   expect(connect).not.toHaveBeenCalled()
   connect.mockRestore()
-  expect(await double.requests()).toHaveLength(0)
-  expect(asked).toBeGreaterThan(6)
+  expect(await mock.requests()).toHaveLength(0)
+  expect(requestCount).toBeGreaterThan(6)
   expect(canonicalJournal(replayed.events)).toEqual(canonicalJournal(recorded.events))
   expect(replayed.result.usage).toEqual(recorded.result.usage)
   expect(readFileSync(record, 'utf8')).not.toContain(MOCK_API_KEY)

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 import type { Script } from '../../src/models/script.ts'
 
-/* The real command line in real processes, each test in a folder of its own with a store of its own. */
+/* Runs the real command line in real processes, each test in its own folder with its own store. */
 
 const MAIN = fileURLToPath(new URL('../../src/surfaces/cli/main.ts', import.meta.url))
 
@@ -18,7 +18,7 @@ export interface CliResult {
   err: string
 }
 
-/** `stdin` is all that is typed; `open` lets more be typed later. */
+/** `stdin` is the whole input, unless `keep_stdin_open` allows more input later. */
 export interface CliOptions {
   env?: NodeJS.ProcessEnv
   stdin?: string
@@ -26,11 +26,11 @@ export interface CliOptions {
 }
 
 export interface CliProcess {
-  /** Types a line. */
+  /** Writes a line to stdin. */
   type(line: string): void
-  /** Nothing more will be typed. */
+  /** Closes stdin. */
   close(): void
-  /** Resolves as soon as what it has written matches. */
+  /** Resolves when stdout or stderr matches. */
   waitFor(pattern: RegExp): Promise<RegExpMatchArray>
   kill(signal: NodeJS.Signals): void
   readonly done: Promise<CliResult>
@@ -38,11 +38,11 @@ export interface CliProcess {
 
 export interface CliFixture {
   folder: string
-  /** Runs a command to its end. */
+  /** Runs a command and waits for its exit. */
   troupe(...argv: string[]): Promise<CliResult>
-  troupeWith(how: CliOptions, ...argv: string[]): Promise<CliResult>
+  troupeWith(options: CliOptions, ...argv: string[]): Promise<CliResult>
   start(...argv: string[]): CliProcess
-  startWith(how: CliOptions, ...argv: string[]): CliProcess
+  startWith(options: CliOptions, ...argv: string[]): CliProcess
   write(name: string, content: unknown): Promise<string>
   script(name: string, rules: Script['rules']): Promise<string>
   read(name: string): Promise<string>
@@ -50,16 +50,19 @@ export interface CliFixture {
 
 export async function createCliFixture(): Promise<CliFixture> {
   const folder = await mkdtemp(join(tmpdir(), 'troupe-cli-'))
-  const alive = new Set<ChildProcess>()
+  const running = new Set<ChildProcess>()
   onTestFinished(async () => {
-    for (const child of alive) child.kill('SIGKILL')
+    for (const child of running) child.kill('SIGKILL')
     await rm(folder, { recursive: true, force: true, maxRetries: 5 })
   })
-  const launch = (argv: readonly string[], how: CliOptions = {}) => {
-    const child = spawn(process.execPath, [MAIN, ...argv], { cwd: folder, env: { ...cleanEnvironment(), ...how.env } })
-    alive.add(child)
-    child.on('exit', () => alive.delete(child))
-    if (!how.keep_stdin_open) child.stdin.end(how.stdin ?? '')
+  const launch = (argv: readonly string[], options: CliOptions = {}) => {
+    const child = spawn(process.execPath, [MAIN, ...argv], {
+      cwd: folder,
+      env: { ...cleanEnvironment(), ...options.env },
+    })
+    running.add(child)
+    child.on('exit', () => running.delete(child))
+    if (!options.keep_stdin_open) child.stdin.end(options.stdin ?? '')
     return toCliProcess(child)
   }
   const write = async (name: string, content: unknown) => {
@@ -71,37 +74,37 @@ export async function createCliFixture(): Promise<CliFixture> {
     folder,
     write,
     troupe: (...argv) => launch(argv).done,
-    troupeWith: (how, ...argv) => launch(argv, how).done,
+    troupeWith: (options, ...argv) => launch(argv, options).done,
     start: (...argv) => launch(argv),
-    startWith: (how, ...argv) => launch(argv, how),
+    startWith: (options, ...argv) => launch(argv, options),
     script: async (name, rules) => `scripted:${await write(name, { rules })}`,
     read: (name) => readFile(join(folder, name), 'utf8'),
   }
 }
 
-/** Without what the machine or the test runner says about colours, widths and stores. */
+/** Without variables of the machine or the test runner for colours, width and store. */
 function cleanEnvironment(): NodeJS.ProcessEnv {
   const { PATH, HOME, TMPDIR } = process.env
   return { PATH, HOME, ...(TMPDIR ? { TMPDIR } : undefined) }
 }
 
 function toCliProcess(child: ChildProcess): CliProcess {
-  const written = { out: '', err: '' }
-  const waiting = new Set<() => void>()
-  const look = () => {
-    for (const each of waiting) each()
+  const output = { out: '', err: '' }
+  const checks = new Set<() => void>()
+  const notify = () => {
+    for (const check of checks) check()
   }
   for (const [stream, name] of [
     [child.stdout, 'out'],
     [child.stderr, 'err'],
   ] as const) {
     stream?.setEncoding('utf8').on('data', (text: string) => {
-      written[name] += text
-      look()
+      output[name] += text
+      notify()
     })
   }
   const done = new Promise<CliResult>((resolve) => {
-    child.on('close', (code, signal) => resolve({ code, signal, ...written }))
+    child.on('close', (code, signal) => resolve({ code, signal, ...output }))
   })
   return {
     done,
@@ -111,25 +114,25 @@ function toCliProcess(child: ChildProcess): CliProcess {
     waitFor: (pattern) =>
       new Promise((resolve, reject) => {
         const check = () => {
-          const found = pattern.exec(written.out) ?? pattern.exec(written.err)
+          const found = pattern.exec(output.out) ?? pattern.exec(output.err)
           if (!found) return
-          waiting.delete(check)
+          checks.delete(check)
           resolve(found)
         }
-        waiting.add(check)
+        checks.add(check)
         check()
-        void done.then(({ code, err }) => reject(new Error(`ended (${code}) without ${pattern}: ${err}`)))
+        void done.then(({ code, err }) => reject(new Error(`exited with ${code} without ${pattern}: ${err}`)))
       }),
   }
 }
 
-/** A lead that delegates to two at once and then answers. */
+/** The lead delegates to two agents in parallel and then responds. */
 export function delegationScript(delays: { finder?: number; builder?: number } = {}): Script['rules'] {
   const task = (agent: string) => ({ name: 'task', input: { agent, instruction: `work for ${agent}` } })
   return [
     {
       when: { agent: 'default', turn: 1 },
-      reply: { text: 'Both.', toolCalls: [task('researcher'), task('architect')] },
+      reply: { text: 'Delegating.', toolCalls: [task('researcher'), task('architect')] },
     },
     { when: { agent: 'researcher' }, reply: { text: 'Found it.', delayMs: delays.finder ?? 0 } },
     { when: { agent: 'architect' }, reply: { text: 'Planned it.', delayMs: delays.builder ?? 0 } },
@@ -137,7 +140,7 @@ export function delegationScript(delays: { finder?: number; builder?: number } =
   ]
 }
 
-/** One that asks a person and repeats the answer. */
+/** The agent asks a human question and repeats the answer. */
 export function questionScript(choices?: string[]): Script['rules'] {
   const input = { question: 'Which colour?', ...(choices ? { choices } : undefined) }
   return [

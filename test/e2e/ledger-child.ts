@@ -1,6 +1,6 @@
 import { openLedgerTroupe, runToEnd } from './ledger-fixture.ts'
 
-/** `ledger-child.ts URL STORE`: works on the run of the thirty until it ends, or until somebody kills it. */
+/** `ledger-child.ts URL STORE` executes the run with thirty agents until it ends or is killed. */
 const [url = '', store = ''] = process.argv.slice(2)
 const troupe = await openLedgerTroupe(url, store)
 const { status, error } = await runToEnd(troupe)

@@ -232,7 +232,7 @@ describe('troupe doctor and models', () => {
     expect(text).toMatch(/✗ call openai\/gpt-5: model_auth: .*OPENAI_API_KEY/)
     expect(text).toMatch(/✗ call google\/gemini-2.5-flash: model_auth: .*set GOOGLE_GENERATIVE_AI_API_KEY/)
     expect(text).toMatch(/✗ call nonsense: unknown_model/)
-    expect(text).not.toMatch(/sk-wrong|test-key-of-the-double/)
+    expect(text).not.toMatch(/sk-wrong|test-key-of-the-mock/)
     expect((await double.requests()).filter(({ response }) => response.status === 500).length).toBe(1)
   })
 })

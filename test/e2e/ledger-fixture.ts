@@ -3,11 +3,11 @@ import type { Agent, Event, RunResult, Troupe } from '../../src/index.ts'
 import { createTroupe, defineTool } from '../../src/index.ts'
 import type { Usage } from '../../src/kernel/model.ts'
 import type { Fixture, MockProvider } from './mock-provider.ts'
-import { modelAt, PROTOCOLS, usageFixture } from './provider-harness.ts'
+import { loadModelAt, PROTOCOLS, usageFixture } from './provider-harness.ts'
 
 /*
- * Thirty agents of five protocols, and one who sends them out: each looks once and answers. What every call will be
- * reported to have used is a number of its own, so that a call can be told from any other by its usage.
+ * A lead delegates to thirty agents on five provider protocols; each calls one tool and responds. Every model request
+ * reports a unique usage, which identifies it.
  */
 
 export const WORKERS = 30
@@ -16,7 +16,7 @@ const names = Array.from({ length: WORKERS }, (_, index) => `part-${String(index
 
 export const EXPECTED_CALLS = 2 + 2 * WORKERS
 
-/** What the double reports for the first or second call of an agent; the lead is number -1. */
+/** Usage that the mock reports for a turn of an agent; the lead has index -1. */
 export function reportedUsage(index: number, turn: number): Pick<Usage, 'input' | 'output'> {
   return { input: 200 + 10 * (index + 1) + turn, output: 3 + (index + 1) + turn }
 }
@@ -27,21 +27,27 @@ function modelFor(index: number): string {
 
 function agent(name: string, index: number): Agent {
   const tools = index < 0 ? ['task'] : ['look']
-  return { name, description: `${name} of the thirty`, instructions: `You are ${name}.`, model: modelFor(index), tools }
+  return {
+    name,
+    description: `${name} of thirty agents`,
+    instructions: `You are ${name}.`,
+    model: modelFor(index),
+    tools,
+  }
 }
 
 const look = defineTool({
   name: 'look',
-  description: 'Looks at a part.',
+  description: 'Inspects a part.',
   kind: 'read',
   category: 'perception',
   input: z.object({ part: z.string() }),
   execute: ({ part }) => ({ success: true, output: `${part} is fine` }),
 })
 
-/** A troupe whose models are the real provider packages, at the double. */
+/** Opens a troupe with real provider packages that use the mock. */
 export async function openLedgerTroupe(url: string, store: string): Promise<Troupe> {
-  const custom = await Promise.all(protocols.map((protocol) => modelAt(protocol, url)))
+  const custom = await Promise.all(protocols.map((protocol) => loadModelAt(protocol, url)))
   return createTroupe({
     store,
     tools: [look],
@@ -51,21 +57,21 @@ export async function openLedgerTroupe(url: string, store: string): Promise<Trou
   })
 }
 
-/** Starts the run, or goes on with the one that is there. */
-export async function runToEnd(troupe: Troupe, watch: (event: Event) => void = () => {}): Promise<RunResult> {
-  const [before] = await troupe.runs()
-  const handle = before
-    ? await troupe.resume(before.run_id, { force: true })
-    : await troupe.stream('task', { agent: 'lead', instruction: 'Send out the thirty.' })
-  for await (const signal of handle) if ('event' in signal) watch(signal.event)
+/** Starts the run, or resumes the existing one. */
+export async function runToEnd(troupe: Troupe, onEvent: (event: Event) => void = () => {}): Promise<RunResult> {
+  const [existing] = await troupe.runs()
+  const handle = existing
+    ? await troupe.resume(existing.run_id, { force: true })
+    : await troupe.stream('task', { agent: 'lead', instruction: 'Delegate to all.' })
+  for await (const signal of handle) if ('event' in signal) onEvent(signal.event)
   return handle.result
 }
 
-/** Every fifth agent meets a rate limit with its first call, every seventh a failure with its second. */
+/** Every fifth agent gets a rate limit on its first request, every seventh an error on its second. */
 export function ledgerFixtures(): Fixture[] {
   const tasks = names.map((name) => ({ name: 'task', arguments: JSON.stringify({ agent: name, instruction: name }) }))
-  const lead = { userMessage: 'Send out the thirty.' }
-  const slowly = { latency: 4, chunkSize: 40 }
+  const lead = { userMessage: 'Delegate to all.' }
+  const slow = { latency: 4, chunkSize: 40 }
   return [
     { match: { ...lead, hasToolResult: false }, response: { toolCalls: tasks, ...usageFixture(reportedUsage(-1, 1)) } },
     { match: { ...lead, hasToolResult: true }, response: { content: 'All.', ...usageFixture(reportedUsage(-1, 2)) } },
@@ -73,14 +79,14 @@ export function ledgerFixtures(): Fixture[] {
       const first = { userMessage, hasToolResult: false }
       const second = { userMessage, hasToolResult: true }
       const toolCalls = [{ name: 'look', arguments: JSON.stringify({ part: userMessage }) }]
-      const content = `${userMessage} was looked at, and nothing is wrong with it at all.`
+      const content = `${userMessage} was inspected, and no problems were found in it.`
       return [
         ...(index % 5 === 1
-          ? [failingFixture(first, { status: 429, retryAfter: 1, error: { message: 'slow down' } })]
+          ? [failingFixture(first, { status: 429, retryAfter: 1, error: { message: 'rate limit' } })]
           : []),
-        ...(index % 7 === 2 ? [failingFixture(second, { status: 500, error: { message: 'out of order' } })] : []),
-        { match: first, response: { toolCalls, ...usageFixture(reportedUsage(index, 1)) }, ...slowly },
-        { match: second, response: { content, ...usageFixture(reportedUsage(index, 2)) }, ...slowly },
+        ...(index % 7 === 2 ? [failingFixture(second, { status: 500, error: { message: 'internal error' } })] : []),
+        { match: first, response: { toolCalls, ...usageFixture(reportedUsage(index, 1)) }, ...slow },
+        { match: second, response: { content, ...usageFixture(reportedUsage(index, 2)) }, ...slow },
       ]
     }),
   ]
@@ -90,7 +96,7 @@ function failingFixture(match: Fixture['match'], response: object): Fixture {
   return { match: { ...match, sequenceIndex: 0 } as Fixture['match'], response }
 }
 
-/** One request as the double saw it, and what it reported. */
+/** A request that the mock received, and the usage that it reported. */
 export interface ReportedRequest {
   status: number
   agent: string
@@ -103,9 +109,9 @@ interface Entry {
   response: { status: number; fixture: Fixture | null }
 }
 
-/** What the double says about itself: its journal holds each request with the answer it chose. */
-export async function readReports(double: MockProvider): Promise<ReportedRequest[]> {
-  const entries = (await double.requests()) as Entry[]
+/** Reads the request log of the mock, with the response to each request. */
+export async function readReports(mock: MockProvider): Promise<ReportedRequest[]> {
+  const entries = (await mock.requests()) as Entry[]
   return entries
     .filter(({ path }) => !path.startsWith('/__'))
     .map(({ response: { status, fixture } }) => {

@@ -23,36 +23,36 @@ import type { MockProvider } from './mock-provider.ts'
 import { startMockProvider } from './mock-provider.ts'
 
 const CHILD = fileURLToPath(new URL('./ledger-child.ts', import.meta.url))
-/** Three in a row that got nothing done would have the run put aside. */
+/** Three crashes without progress would quarantine the run. */
 const KILLS = 2
 
-let double: MockProvider
+let mock: MockProvider
 beforeAll(async () => {
-  double = await startMockProvider()
+  mock = await startMockProvider()
 })
-afterAll(() => double.stop())
-beforeEach(() => double.setFixtures(ledgerFixtures()))
+afterAll(() => mock.stop())
+beforeEach(() => mock.setFixtures(ledgerFixtures()))
 
-function newStore(): string {
+function createStorePath(): string {
   const folder = mkdtempSync(join(tmpdir(), 'troupe-ledger-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   return join(folder, 'troupe.db')
 }
 
-/** The run of the thirty as a store tells it afterwards. */
+/** Reads the run, its events and its accounts from the store. */
 async function readLedger(store: string): Promise<{ run: RunRow; events: Event[]; rows: AccountRow[] }> {
-  const troupe = await openLedgerTroupe(double.url, store)
+  const troupe = await openLedgerTroupe(mock.url, store)
   const [run] = await troupe.runs()
-  if (!run) throw new Error('there is no run')
+  if (!run) throw new Error('no run in the store')
   const events = await troupe.events(run.run_id)
   await troupe.close()
   return { run, events, rows: accountsFrom(events, await loadPrices()) }
 }
 
-describe('the ledger and the provider', () => {
-  test('AC14 thirty agents, rate limits, failures, a resume: the ledger is what the double reported', async () => {
-    const store = newStore()
-    const first = await openLedgerTroupe(double.url, store)
+describe('recorded usage and the usage reported by the provider', () => {
+  test('AC14 with thirty agents, rate limits, failures and a resume, the recorded usage equals the reported usage', async () => {
+    const store = createStorePath()
+    const first = await openLedgerTroupe(mock.url, store)
     let ended = 0
     const interrupted = await runToEnd(first, (event) => {
       if (isEvent(event, 'model:end')) ended += 1
@@ -60,12 +60,12 @@ describe('the ledger and the provider', () => {
     })
     expect(interrupted.status).toBe('pending')
     await first.close()
-    const second = await openLedgerTroupe(double.url, store)
+    const second = await openLedgerTroupe(mock.url, store)
     expect(await runToEnd(second)).toMatchObject({ status: 'completed', error: null })
     await second.close()
 
     const { run, rows } = await readLedger(store)
-    const reports = await readReports(double)
+    const reports = await readReports(mock)
     const { calls, input, output, lost, estimated } = run.usage
     expect({ calls, input, output }).toEqual(sumReports(reports))
     expect({ lost: lost.calls, estimated }).toEqual({ lost: 0, estimated: false })
@@ -74,82 +74,84 @@ describe('the ledger and the provider', () => {
 
     const agents = sumAccountsBy(rows, 'agent')
     expect(agents.length).toBe(WORKERS + 1)
-    for (const { group, calls: made, usage } of agents) {
+    for (const { group, calls: requests, usage } of agents) {
       const own = sumReports(reports.filter(({ agent }) => agent === group))
-      expect({ calls: made, input: usage.input, output: usage.output }, group).toEqual(own)
+      expect({ calls: requests, input: usage.input, output: usage.output }, group).toEqual(own)
     }
     expect(sumAccounts(rows).usage).toMatchObject({ input, output })
     expect(sumAccountsBy(rows, 'model').map(({ group }) => group).length).toBe(5)
   })
 
-  test('AC15 killed several times, ledger and lost cover the double, and what completed is there exactly', async () => {
-    const store = newStore()
-    for (let kill = 1; kill <= KILLS; kill++) await killAt(store, kill * 13)
-    expect(await runToEndHere(store)).toEqual({ status: 'completed', error: null })
+  test('AC15 after several kills, recorded and lost usage cover the reported usage, and completed requests are exact', async () => {
+    const store = createStorePath()
+    for (let kill = 1; kill <= KILLS; kill++) await killAfter(store, kill * 13)
+    expect(await runChildToEnd(store)).toEqual({ status: 'completed', error: null })
 
     const { run, rows } = await readLedger(store)
-    const reports = await readReports(double)
-    const seen = sumReports(reports)
+    const reports = await readReports(mock)
+    const reported = sumReports(reports)
     const { calls, input, output, lost } = run.usage
     expect(lost.calls).toBeGreaterThan(0)
-    expect(calls + lost.calls).toBeGreaterThanOrEqual(seen.calls)
-    expect(input + output + lost.tokens).toBeGreaterThanOrEqual(seen.input + seen.output)
+    expect(calls + lost.calls).toBeGreaterThanOrEqual(reported.calls)
+    expect(input + output + lost.tokens).toBeGreaterThanOrEqual(reported.input + reported.output)
 
     const ended = rows.filter(({ status }) => status === 'ended')
     expect(ended.length).toBe(EXPECTED_CALLS)
     for (const row of ended) {
-      const { input: asked, output: said } = row.usage
-      expect({ input: asked, output: said }, row.key).toEqual(reportedUsage(indexOf(row.agent), turnOf(row)))
+      const { input: inputTokens, output: outputTokens } = row.usage
+      expect({ input: inputTokens, output: outputTokens }, row.key).toEqual(
+        reportedUsage(agentIndex(row.agent), turnNumber(row)),
+      )
     }
     expect(uncoveredRequests(rows, reports)).toEqual([])
   })
 })
 
-/** Where the double saw more requests for a call than the ledger knows of attempts. */
+/** Turns for which the mock received more requests than the journal has attempts. */
 function uncoveredRequests(rows: readonly AccountRow[], reports: readonly ReportedRequest[]): string[] {
-  const known = Map.groupBy(rows, (row) => `${row.agent} ${turnOf(row)}`)
-  const seen = Map.groupBy(reports, ({ agent, turn }) => `${agent} ${turn}`)
-  return [...seen].flatMap(([call, requests]) => {
-    const attempts = known.get(call) ?? []
-    return requests.length <= attempts.length ? [] : `${call}: ${requests.length} requests, ${attempts.length} attempts`
+  const recorded = Map.groupBy(rows, (row) => `${row.agent} ${turnNumber(row)}`)
+  const received = Map.groupBy(reports, ({ agent, turn }) => `${agent} ${turn}`)
+  return [...received].flatMap(([turn, requests]) => {
+    const attempts = recorded.get(turn) ?? []
+    return requests.length <= attempts.length ? [] : `${turn}: ${requests.length} requests, ${attempts.length} attempts`
   })
 }
 
-function indexOf(agent: string): number {
+function agentIndex(agent: string): number {
   return agent === 'lead' ? -1 : Number(agent.slice('part-'.length))
 }
 
-function turnOf({ key }: AccountRow): number {
+function turnNumber({ key }: AccountRow): number {
   return Number(/turn\/(\d+)\/model$/.exec(key)?.[1])
 }
 
-function child(store: string) {
-  const started = spawn(process.execPath, [CHILD, double.url, store], { stdio: ['ignore', 'pipe', 'pipe'] })
-  let said = ''
-  let complained = ''
-  started.stdout.on('data', (chunk: Buffer) => {
-    said += chunk.toString()
+function startChild(store: string) {
+  const child = spawn(process.execPath, [CHILD, mock.url, store], { stdio: ['ignore', 'pipe', 'pipe'] })
+  let out = ''
+  let err = ''
+  child.stdout.on('data', (chunk: Buffer) => {
+    out += chunk.toString()
   })
-  started.stderr.on('data', (chunk: Buffer) => {
-    complained += chunk.toString()
+  child.stderr.on('data', (chunk: Buffer) => {
+    err += chunk.toString()
   })
-  const exit = once(started, 'close')
-  return { exit, kill: () => started.kill('SIGKILL'), said: () => said, complained: () => complained, started }
+  const exit = once(child, 'close')
+  return { exit, kill: () => child.kill('SIGKILL'), out: () => out, err: () => err, process: child }
 }
 
-/** Lets a process work until the double has seen so many requests, and kills it in the middle of them. */
-async function killAt(store: string, requests: number): Promise<void> {
-  const working = child(store)
-  while ((await double.requests()).length < requests && working.started.exitCode === null) await pause(5)
-  working.kill()
-  const [code, signal] = await working.exit
-  // On a very fast machine it may have got to its end first.
-  expect(code === 0 || signal === 'SIGKILL', working.complained()).toBe(true)
+/** Kills a process when the mock has received this many requests. */
+async function killAfter(store: string, requests: number): Promise<void> {
+  const child = startChild(store)
+  while ((await mock.requests()).length < requests && child.process.exitCode === null) await pause(5)
+  child.kill()
+  const [code, signal] = await child.exit
+  // On a very fast machine the child may have finished before.
+  expect(code === 0 || signal === 'SIGKILL', child.err()).toBe(true)
 }
 
-async function runToEndHere(store: string): Promise<unknown> {
-  const working = child(store)
-  await working.exit
-  expect(working.complained()).toBe('')
-  return JSON.parse(working.said())
+async function runChildToEnd(store: string): Promise<unknown> {
+  const child = startChild(store)
+  await child.exit
+  expect(child.err()).toBe('')
+  return JSON.parse(child.out())
 }

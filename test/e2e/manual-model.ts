@@ -4,45 +4,45 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 
-/* A model on loopback that says nothing until the test lets it: for what has to happen while an agent is at work. */
+/* An HTTP model on loopback that responds only when the test says so: for actions during an agent's turn. */
 
 export interface PendingTurn {
-  /** Words as they are; the test decides where they break off. */
+  /** Streams a text delta. */
   write(text: string): void
   end(): void
-  /** The whole answer: an object where conditions or variables are asked for, else plain words. */
-  answer(say: string, more?: { holds?: boolean[]; sets?: Record<string, unknown> }): void
+  /** Sends the whole response: structured output if verdicts or variables are given, else text. */
+  answer(text: string, more?: { holds?: boolean[]; sets?: Record<string, unknown> }): void
 }
 
 export interface ManualModel {
-  /** For the environment of the process that asks it. */
+  /** Environment variables for the process that uses it. */
   env: NodeJS.ProcessEnv
   name: string
-  /** The next turn of this agent, as soon as it is asked for. */
+  /** Resolves with the next turn of an agent when its request arrives. */
   nextTurn(agent: string): Promise<PendingTurn>
 }
 
 interface TurnQueue {
-  asked: PendingTurn[]
-  wanted: ((turn: PendingTurn) => void)[]
+  turns: PendingTurn[]
+  waiters: ((turn: PendingTurn) => void)[]
 }
 
 export async function startManualModel(): Promise<ManualModel> {
-  const agents = new Map<string, TurnQueue>()
-  const of = (agent: string) => {
-    const known = agents.get(agent) ?? { asked: [], wanted: [] }
-    agents.set(agent, known)
-    return known
+  const queues = new Map<string, TurnQueue>()
+  const findQueue = (agent: string) => {
+    const queue = queues.get(agent) ?? { turns: [], waiters: [] }
+    queues.set(agent, queue)
+    return queue
   }
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', () => {
       const [agent, turn] = pendingTurn(lastMessageText(Buffer.concat(chunks).toString('utf8')), response)
-      const { asked, wanted } = of(agent)
-      const next = wanted.shift()
-      if (next) next(turn)
-      else asked.push(turn)
+      const { turns, waiters } = findQueue(agent)
+      const waiter = waiters.shift()
+      if (waiter) waiter(turn)
+      else turns.push(turn)
     })
   })
   server.listen(0, '127.0.0.1')
@@ -53,11 +53,11 @@ export async function startManualModel(): Promise<ManualModel> {
   })
   return {
     env: { TROUPE_COMPATIBLE_BASE_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}` },
-    name: 'compatible/held',
+    name: 'compatible/manual',
     nextTurn(agent) {
-      const { asked, wanted } = of(agent)
-      const ready = asked.shift()
-      return ready ? Promise.resolve(ready) : new Promise((resolve) => void wanted.push(resolve))
+      const { turns, waiters } = findQueue(agent)
+      const ready = turns.shift()
+      return ready ? Promise.resolve(ready) : new Promise((resolve) => void waiters.push(resolve))
     },
   }
 }
@@ -68,12 +68,12 @@ function lastMessageText(body: string): string {
   return typeof content === 'string' ? content : content.map(({ text = '' }) => text).join('')
 }
 
-function pendingTurn(asked: string, response: ServerResponse): [agent: string, turn: PendingTurn] {
-  const [, agent = 'router'] = /^You are ([\w-]+)/m.exec(asked) ?? []
+function pendingTurn(message: string, response: ServerResponse): [agent: string, turn: PendingTurn] {
+  const [, agent = 'router'] = /^You are ([\w-]+)/m.exec(message) ?? []
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   response.flushHeaders()
-  const send = (rest: object) => {
-    const chunk = { id: 'held', object: 'chat.completion.chunk', created: 1, model: 'held', ...rest }
+  const send = (fields: object) => {
+    const chunk = { id: 'manual', object: 'chat.completion.chunk', created: 1, model: 'manual', ...fields }
     response.write(`data: ${JSON.stringify(chunk)}\n\n`)
   }
   const turn: PendingTurn = {
@@ -83,11 +83,11 @@ function pendingTurn(asked: string, response: ServerResponse): [agent: string, t
       send({ choices: [], usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } })
       response.end('data: [DONE]\n\n')
     },
-    answer(say, { holds = [], sets = {} } = {}) {
-      const verdicts = holds.map((each, index) => ({ condition: index + 1, holds: each }))
+    answer(text, { holds = [], sets = {} } = {}) {
+      const verdicts = holds.map((verdict, index) => ({ condition: index + 1, holds: verdict }))
       const variables = Object.entries(sets).map(([name, value]) => ({ name, value }))
-      const plain = holds.length === 0 && variables.length === 0
-      turn.write(plain ? say : JSON.stringify({ response: say, verdicts, variables, next: null }))
+      const isText = holds.length === 0 && variables.length === 0
+      turn.write(isText ? text : JSON.stringify({ response: text, verdicts, variables, next: null }))
       turn.end()
     },
   }

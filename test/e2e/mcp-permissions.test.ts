@@ -6,7 +6,7 @@ import { temporaryFolder } from '../support/mcp-test-server.ts'
 import type { TestTroupe } from '../support/test-troupe.ts'
 import { agent, createTestTroupe, functionModel, lastMessageText } from '../support/test-troupe.ts'
 
-/* What servers may do that agents bring, in runs whose operator asks to be asked. */
+/* Permissions of MCP servers that agents provide, in the permission mode `ask`. */
 
 const MODULES = realpathSync(fileURLToPath(new URL('../../node_modules', import.meta.url)))
 const FILES = join(MODULES, '@modelcontextprotocol/server-filesystem/dist/index.js')
@@ -17,7 +17,7 @@ interface PermissionSetup {
   setup: TestTroupe
 }
 
-/** An agent that brings a server, and calls its tools one after the other. */
+/** Opens a troupe with an agent that provides a server and calls its tools in sequence. */
 async function openWithAgentServer(
   calls: { name: string; input: unknown }[],
   more: Parameters<typeof agent>[1],
@@ -30,13 +30,13 @@ async function openWithAgentServer(
     const call = calls[request.session.turn - 1]
     return call ? { calls: [call] } : { text: 'done' }
   })
-  // Written by its start alone, before any call.
+  // The start script writes a file before any call.
   const script = 'echo x > started.txt; exec "$@"'
   const files = { command: 'sh', args: ['-c', script, 'sh', process.execPath, FILES, folder] }
   const setup = await createTestTroupe({
     model,
     workspace: { workspace: folder, sandbox: { read: [MODULES] } },
-    agents: [agent('clerk', { ...more, mcp_servers: { files } })],
+    agents: [agent('worker', { ...more, mcp_servers: { files } })],
     permissions: { mode: 'ask' },
   })
   return { folder, inputs, setup }
@@ -45,12 +45,12 @@ async function openWithAgentServer(
 const read = { name: 'mcp__files__read_text_file', input: { path: 'note.txt' } }
 const write = { name: 'mcp__files__write_file', input: { path: 'made.txt', content: 'x' } }
 
-test('MC46 a server that an agent brings reads the workspace and cannot write to it, not even by its start', async () => {
+test('MC46 an agent-provided server can read the workspace but not write to it, not even when it starts', async () => {
   const { folder, inputs, setup } = await openWithAgentServer([read, write], {
     tools: ['Read', 'Write', read.name, write.name],
   })
   try {
-    await setup.task('clerk', 'copy it')
+    await setup.task('worker', 'copy it')
     expect(inputs[1]).toContain('the blue one')
     expect(inputs[2]).toMatch(/EROFS|read-only/i)
     expect(readdirSync(folder).filter((name) => !name.startsWith('.'))).toEqual(['note.txt'])
@@ -59,18 +59,18 @@ test('MC46 a server that an agent brings reads the workspace and cannot write to
   }
 })
 
-test('MC47 a call is asked for, and refused in plan mode, also where its server says that it only reads', async () => {
-  const asked = await openWithAgentServer([read], { tools: ['Read'] })
+test('MC47 a call needs permission and is denied in plan mode, even if the server declares it read-only', async () => {
+  const asking = await openWithAgentServer([read], { tools: ['Read'] })
   try {
-    const waiting = await asked.setup.task('clerk', 'look')
-    expect(waiting.status).toBe('waiting')
-    expect(asked.inputs.join('\n')).not.toContain('the blue one')
+    const parked = await asking.setup.task('worker', 'look')
+    expect(parked.status).toBe('waiting')
+    expect(asking.inputs.join('\n')).not.toContain('the blue one')
   } finally {
-    await asked.setup.troupe.close()
+    await asking.setup.troupe.close()
   }
   const planning = await openWithAgentServer([read], { tools: ['Read', read.name], read_only: true })
   try {
-    await planning.setup.task('clerk', 'look')
+    await planning.setup.task('worker', 'look')
     expect(planning.inputs[1]).toContain('permission denied')
     expect(planning.inputs.join('\n')).not.toContain('the blue one')
   } finally {

@@ -10,19 +10,19 @@ type RepliesByAgent = Record<string, readonly ModelReply[]>
 
 interface McpRunSetup {
   troupe: Troupe
-  /** What each agent's model was told last, turn by turn. */
+  /** The last message of each request, by agent. */
   inputs: Record<string, string[]>
-  /** The tools that a session of each agent was opened with, its patterns left out. */
+  /** The tools of each agent's session, without patterns. */
   tools(run_id: string): Promise<Record<string, string[]>>
 }
 
-/** A troupe in which each agent says its turns, one after the other, and then that it is done. */
-async function createSetup(play: RepliesByAgent, options: TroupeOptions): Promise<McpRunSetup> {
+/** Creates a troupe whose agents reply by turn, and then with `done`. */
+async function createSetup(replies: RepliesByAgent, options: TroupeOptions): Promise<McpRunSetup> {
   const inputs: Record<string, string[]> = {}
   const model = functionModel((request) => {
     const { agent: name, turn } = request.session
     inputs[name] = [...(inputs[name] ?? []), lastMessageText(request)]
-    return play[name]?.[turn - 1] ?? { text: 'done' }
+    return replies[name]?.[turn - 1] ?? { text: 'done' }
   })
   const troupe = await createTroupe({ store: 'memory', model, ...options })
   onTestFinished(() => troupe.close())
@@ -39,61 +39,63 @@ async function createSetup(play: RepliesByAgent, options: TroupeOptions): Promis
   }
 }
 
-const calling = (name: string, input: unknown = {}): ModelReply => ({ calls: [{ name, input }] })
-const asking = (...names: string[]): ModelReply => ({
+const callTool = (name: string, input: unknown = {}): ModelReply => ({ calls: [{ name, input }] })
+const delegateTo = (...names: string[]): ModelReply => ({
   calls: names.map((name) => ({ name: 'task', input: { agent: name, instruction: 'go' } })),
 })
-const small: TestServerBehavior = { tools: ['echo', 'look'].map((name) => ({ name, inputSchema: { type: 'object' } })) }
+const twoTools: TestServerBehavior = {
+  tools: ['echo', 'look'].map((name) => ({ name, inputSchema: { type: 'object' } })),
+}
 const start = (troupe: Troupe, name = 'boss') => troupe.run('task', { agent: name, instruction: 'go' })
-const ends = (events: readonly Event[], type: 'tool:error' | 'tool:post') =>
+const toolEvents = (events: readonly Event[], type: 'tool:error' | 'tool:post') =>
   events.filter((event) => isEvent(event, type))
 
-function one(
-  scene: TestServerBehavior = {},
+function singleServer(
+  behavior: TestServerBehavior = {},
   more: Partial<TestServer['config']> = {},
-): { scene: TestServer; mcp: TroupeOptions['mcp'] } {
-  const server = createTestServer(scene)
-  return { scene: server, mcp: { servers: { s: { ...server.config, ...more } }, unconfined: true } }
+): { server: TestServer; mcp: TroupeOptions['mcp'] } {
+  const server = createTestServer(behavior)
+  return { server, mcp: { servers: { s: { ...server.config, ...more } }, unconfined: true } }
 }
 
-test('MC25 a server that an agent brings is for it and those it calls, and for nobody else', async () => {
-  const mine = createTestServer(small)
+test('MC25 an agent-provided server is available only to that agent and its delegates', async () => {
+  const mine = createTestServer(twoTools)
   const agents: Agent[] = [
     agent('boss'),
-    agent('bringer', { tools: ['task'], mcp_servers: { mine: mine.config } }),
-    agent('heir'),
-    agent('stranger'),
-    agent('thief', { tools: ['mcp__mine__echo', 'mcp__mine', 'mcp__*', 'mine/*'] }),
+    agent('provider', { tools: ['task'], mcp_servers: { mine: mine.config } }),
+    agent('delegate'),
+    agent('other'),
+    agent('attacker', { tools: ['mcp__mine__echo', 'mcp__mine', 'mcp__*', 'mine/*'] }),
   ]
-  const play = {
-    boss: [asking('bringer'), asking('stranger', 'thief')],
-    bringer: [asking('heir')],
-    thief: [calling('mcp__mine__echo', { text: 'stolen' })],
+  const replies = {
+    boss: [delegateTo('provider'), delegateTo('other', 'attacker')],
+    provider: [delegateTo('delegate')],
+    attacker: [callTool('mcp__mine__echo', { text: 'x' })],
   }
-  const { troupe, inputs, tools } = await createSetup(play, {
+  const { troupe, inputs, tools } = await createSetup(replies, {
     agents,
     limits: { depth: 3 },
-    mcp: { servers: { s: createTestServer(small).config }, unconfined: true },
+    mcp: { servers: { s: createTestServer(twoTools).config }, unconfined: true },
   })
   const { run_id, status } = await start(troupe)
-  const [everyones, own] = ['s', 'mine'].map((name) => [`mcp__${name}__echo`, `mcp__${name}__look`])
+  const [shared, own] = ['s', 'mine'].map((name) => [`mcp__${name}__echo`, `mcp__${name}__look`])
   expect(status).toBe('completed')
   expect(await tools(run_id)).toEqual({
-    boss: everyones,
-    bringer: own,
-    heir: own,
-    stranger: everyones,
-    thief: everyones,
+    boss: shared,
+    provider: own,
+    delegate: own,
+    other: shared,
+    attacker: shared,
   })
-  expect(inputs.thief?.[1]).toContain('unknown_tool')
+  expect(inputs.attacker?.[1]).toContain('unknown_tool')
   expect(mine.log()).not.toContain('call echo')
   expect((await troupe.replay(run_id)).differences).toEqual([])
-  const elsewhere = await createTroupe({ store: troupe.store, agents })
-  expect((await elsewhere.replay(run_id)).differences).toEqual([])
+  const otherTroupe = await createTroupe({ store: troupe.store, agents })
+  expect((await otherTroupe.replay(run_id)).differences).toEqual([])
   expect(mine.pids()).toHaveLength(1)
 })
 
-test('MC26 mcp__server, mcp__server__*, server/* and server/tool name tools; exclusions and rules reach them', async () => {
+test('MC26 tools can be named mcp__server, mcp__server__*, server/* and server/tool, also in exclusions and rules', async () => {
   const agents = [
     agent('boss', { tools: ['task'] }),
     agent('whole', { tools: ['mcp__s'] }),
@@ -105,9 +107,9 @@ test('MC26 mcp__server, mcp__server__*, server/* and server/tool name tools; exc
     agent('denied', { mcp_servers: { s: null }, tools: [], permissions: { deny: ['mcp__s'] } }),
   ]
   const names = agents.slice(1).map(({ name }) => name)
-  const play = { boss: [asking(...names)], denied: [calling('mcp__s__echo', { text: 'a' })] }
-  const { scene, mcp } = one(small)
-  const { troupe, inputs, tools } = await createSetup(play, { agents, ...(mcp ? { mcp } : {}) })
+  const replies = { boss: [delegateTo(...names)], denied: [callTool('mcp__s__echo', { text: 'a' })] }
+  const { server, mcp } = singleServer(twoTools)
+  const { troupe, inputs, tools } = await createSetup(replies, { agents, ...(mcp ? { mcp } : {}) })
   const { run_id } = await start(troupe)
   const both = ['mcp__s__echo', 'mcp__s__look']
   expect(await tools(run_id)).toEqual({
@@ -121,35 +123,38 @@ test('MC26 mcp__server, mcp__server__*, server/* and server/tool name tools; exc
     denied: both,
   })
   expect(inputs.denied?.[1]).toContain('Error (denied)')
-  expect(scene.log()).not.toContain('call echo')
+  expect(server.log()).not.toContain('call echo')
 })
 
-test('MC27 an agent that a model wrote brings no server and starts none', async () => {
-  const mine = createTestServer(small)
-  const made = agent('made', {
+test('MC27 an agent created by a model cannot provide or start a server', async () => {
+  const mine = createTestServer(twoTools)
+  const created = agent('created', {
     mcp_servers: { mine: mine.config },
     tools: ['mcp__mine', 'mcp__s'],
     origin: { by: 'model' },
   })
   const boss = agent('boss', { tools: ['task', 'mcp__s__echo'] })
-  const options = { agents: [boss, made], mcp: { servers: { s: createTestServer(small).config }, unconfined: true } }
-  const { troupe, tools } = await createSetup({ boss: [asking('made')] }, options)
+  const options = {
+    agents: [boss, created],
+    mcp: { servers: { s: createTestServer(twoTools).config }, unconfined: true },
+  }
+  const { troupe, tools } = await createSetup({ boss: [delegateTo('created')] }, options)
   const { run_id } = await start(troupe)
-  expect((await tools(run_id)).made).toEqual(['mcp__s__echo'])
+  expect((await tools(run_id)).created).toEqual(['mcp__s__echo'])
   expect(mine.pids()).toEqual([])
 })
 
-test('MC28 a call that hangs is answered after its time limit, and the run goes on', async () => {
-  const { mcp, scene } = one({}, { timeout: 500 })
-  const play = { boss: [calling('mcp__s__hang'), calling('mcp__s__echo', { text: 'there' })] }
-  const { troupe, inputs } = await createSetup(play, { agents: [agent('boss')], ...(mcp ? { mcp } : {}) })
+test('MC28 a call that hangs fails after its timeout, and the run continues', async () => {
+  const { mcp, server } = singleServer({}, { timeout: 500 })
+  const replies = { boss: [callTool('mcp__s__hang'), callTool('mcp__s__echo', { text: 'there' })] }
+  const { troupe, inputs } = await createSetup(replies, { agents: [agent('boss')], ...(mcp ? { mcp } : {}) })
   expect((await start(troupe)).status).toBe('completed')
   expect(inputs.boss?.[1]).toContain('Error (tool_timeout): mcp__s__hang did not return within 500 ms')
   expect(inputs.boss?.[2]).toContain('there')
-  expect(scene.pids()).toHaveLength(1)
+  expect(server.pids()).toHaveLength(1)
 })
 
-test('MC29 a server that lies costs the run nothing: misfits, broken promises and floods are answers', async () => {
+test('MC29 invalid input, schema violations and huge results of a server become tool errors and results', async () => {
   const never = { type: 'object', properties: { a: { not: {} } }, required: ['a'] }
   const tools = [
     { name: 'refuse', inputSchema: { type: 'object', properties: { a: { type: 'string' } } } },
@@ -158,9 +163,9 @@ test('MC29 a server that lies costs the run nothing: misfits, broken promises an
     { name: 'broken', inputSchema: { type: 'object', properties: [] } },
     { name: 'missing', inputSchema: { type: 'object' }, annotations: { readOnlyHint: true } },
   ]
-  const { mcp } = one({ tools })
+  const { mcp } = singleServer({ tools })
   const turns = ['refuse', 'mixed', 'mixed', 'mixed', 'flood', 'missing'].map((name) =>
-    calling(`mcp__s__${name}`, { a: 'x' }),
+    callTool(`mcp__s__${name}`, { a: 'x' }),
   )
   const { troupe, inputs } = await createSetup({ boss: turns }, { agents: [agent('boss')], ...(mcp ? { mcp } : {}) })
   const { status, run_id } = await start(troupe)
@@ -169,42 +174,42 @@ test('MC29 a server that lies costs the run nothing: misfits, broken promises an
   for (const turn of [2, 3, 4]) expect(inputs.boss?.[turn]).toContain('do not match its schema')
   expect(inputs.boss?.[5]).toContain('more characters; request a smaller part')
   expect(inputs.boss?.[6]).toContain('no tool missing')
-  expect(ends(await troupe.events(run_id), 'tool:error')).toHaveLength(5)
+  expect(toolEvents(await troupe.events(run_id), 'tool:error')).toHaveLength(5)
   expect(troupe.mcpServers()[0]?.problems).toEqual([expect.stringContaining("tool 'broken' is skipped")])
 })
 
-test('MC30 cancelling ends a call in flight and the run; closing then leaves no process', async () => {
-  const { mcp, scene } = one()
+test('MC30 cancel ends the call in flight and the run, and close ends the server process', async () => {
+  const { mcp, server } = singleServer()
   const { troupe } = await createSetup(
-    { boss: [calling('mcp__s__hang')] },
+    { boss: [callTool('mcp__s__hang')] },
     { agents: [agent('boss')], ...(mcp ? { mcp } : {}) },
   )
   const run = await troupe.stream('task', { agent: 'boss', instruction: 'go' })
-  await waitUntil(() => scene.log().includes('call hang'))
+  await waitUntil(() => server.log().includes('call hang'))
   expect((await troupe.cancel(run.run_id)).status).toBe('cancelled')
-  await waitUntil(() => scene.log().includes('notifications/cancelled'))
+  await waitUntil(() => server.log().includes('notifications/cancelled'))
   await troupe.close()
-  await waitUntil(() => !scene.pids().some(isAlive))
+  await waitUntil(() => !server.pids().some(isAlive))
 })
 
-test('MC31 cancelling while a server is being started does not wait for it', async () => {
-  const { mcp, scene } = one({ hang: ['initialize'] })
+test('MC31 cancel does not wait for a server that is starting', async () => {
+  const { mcp, server } = singleServer({ hang: ['initialize'] })
   const { troupe } = await createSetup({}, { agents: [agent('boss')], ...(mcp ? { mcp } : {}) })
   const run = await troupe.stream('task', { agent: 'boss', instruction: 'go' })
-  await waitUntil(() => scene.log().includes('initialize'))
+  await waitUntil(() => server.log().includes('initialize'))
   expect((await troupe.cancel(run.run_id)).status).toBe('cancelled')
   await troupe.close()
-  await waitUntil(() => !scene.pids().some(isAlive))
+  await waitUntil(() => !server.pids().some(isAlive))
 })
 
-test('MC32 a session keeps its tools when the server has others; later sessions get those', async () => {
-  const { mcp } = one()
-  const play = { boss: [calling('mcp__s__grow'), asking('later')] }
+test('MC32 a session keeps its tools when the server changes them; later sessions get the new ones', async () => {
+  const { mcp } = singleServer()
+  const replies = { boss: [callTool('mcp__s__grow'), delegateTo('later')] }
   const agents = [agent('boss'), agent('later', { tools: ['mcp__s'] })]
-  const { troupe, tools } = await createSetup(play, {
+  const { troupe, tools } = await createSetup(replies, {
     agents,
     ...(mcp ? { mcp } : {}),
-    hooks: [afterChange(() => troupe)],
+    hooks: [waitForToolChange(() => troupe)],
   })
   const { run_id } = await start(troupe)
   const opened = await tools(run_id)
@@ -214,12 +219,12 @@ test('MC32 a session keeps its tools when the server has others; later sessions 
   expect((await troupe.replay(run_id)).differences).toEqual([])
 })
 
-test('MC33 a run goes on without a server that cannot be started, and says why', async () => {
+test('MC33 a run continues without a server that cannot start, and warns', async () => {
   const warnings: string[] = []
   const listen = (warning: Error) => void warnings.push(warning.message)
   process.on('warning', listen)
   onTestFinished(() => void process.off('warning', listen))
-  const servers = { gone: { command: 'no-such-program-here' }, s: createTestServer(small).config }
+  const servers = { gone: { command: 'no-such-program-here' }, s: createTestServer(twoTools).config }
   const { troupe, tools } = await createSetup({}, { agents: [agent('boss')], mcp: { servers, unconfined: true } })
   const { run_id, status } = await start(troupe)
   expect(status).toBe('completed')
@@ -232,8 +237,8 @@ test('MC33 a run goes on without a server that cannot be started, and says why',
   ])
 })
 
-/** Holds the next delegation back until the registry has followed the server. */
-function afterChange(troupe: () => Troupe): NonNullable<TroupeOptions['hooks']>[number] {
+/** Delays the next delegation until the new tool list has arrived. */
+function waitForToolChange(troupe: () => Troupe): NonNullable<TroupeOptions['hooks']>[number] {
   return {
     async beforeTool({ tool }) {
       if (tool === 'task')
@@ -247,31 +252,34 @@ function afterChange(troupe: () => Troupe): NonNullable<TroupeOptions['hooks']>[
   }
 }
 
-test('MC44 a session that a person resumes in another run has the servers of those who called it, or is told that they are gone', async () => {
-  const mine = createTestServer(small)
+test('MC44 a session resumed in another run gets the servers of its callers, or an error if they are gone', async () => {
+  const mine = createTestServer(twoTools)
   const boss = agent('boss', { tools: ['task'], mcp_servers: { mine: mine.config } })
-  const others = [agent('other', { tools: ['task'] }), agent('heir')]
+  const others = [agent('other', { tools: ['task'] }), agent('delegate')]
   const mcp = { unconfined: true }
-  const first = await createSetup({ boss: [asking('heir')] }, { agents: [boss, ...others], mcp })
+  const first = await createSetup({ boss: [delegateTo('delegate')] }, { agents: [boss, ...others], mcp })
   const { run_id } = await start(first.troupe)
-  const session_id = (await first.troupe.sessions(run_id)).find((each) => each.agent === 'heir')?.session_id
-  expect((await first.tools(run_id)).heir).toContain('mcp__mine__look')
+  const session_id = (await first.troupe.sessions(run_id)).find((each) => each.agent === 'delegate')?.session_id
+  expect((await first.tools(run_id)).delegate).toContain('mcp__mine__look')
   const { store } = first.troupe
-  const look = calling('mcp__mine__look')
-  const again: ModelReply = { calls: [{ name: 'task', input: { session_id, instruction: 'on' } }] }
+  const look = callTool('mcp__mine__look')
+  const resume: ModelReply = { calls: [{ name: 'task', input: { session_id, instruction: 'on' } }] }
 
-  const known = await createSetup({ other: [again], heir: [look, look] }, { agents: [boss, ...others], mcp, store })
-  const resumed = await known.troupe.run('task', { session_id, instruction: 'on' })
-  expect(known.inputs.heir?.[1]).toMatch(/pid \d+/)
-  expect((await known.troupe.replay(resumed.run_id)).differences).toEqual([])
+  const available = await createSetup(
+    { other: [resume], delegate: [look, look] },
+    { agents: [boss, ...others], mcp, store },
+  )
+  const resumed = await available.troupe.run('task', { session_id, instruction: 'on' })
+  expect(available.inputs.delegate?.[1]).toMatch(/pid \d+/)
+  expect((await available.troupe.replay(resumed.run_id)).differences).toEqual([])
   expect(mine.pids()).toHaveLength(2)
 
-  const gone = await createSetup({ heir: [look, look, look, look] }, { agents: others, mcp, store })
-  await gone.troupe.run('task', { session_id, instruction: 'on' })
-  expect(gone.inputs.heir?.[1]).toContain(
+  const removed = await createSetup({ delegate: [look, look, look, look] }, { agents: others, mcp, store })
+  await removed.troupe.run('task', { session_id, instruction: 'on' })
+  expect(removed.inputs.delegate?.[1]).toContain(
     "the tool 'mcp__mine__look' is no longer available: its MCP server is not part of this run",
   )
 
-  const lent = await start(known.troupe, 'other')
-  expect((await known.tools(lent.run_id)).heir).not.toContain('mcp__mine__look')
+  const unrelated = await start(available.troupe, 'other')
+  expect((await available.tools(unrelated.run_id)).delegate).not.toContain('mcp__mine__look')
 })

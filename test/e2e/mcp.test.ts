@@ -13,32 +13,32 @@ import { isAlive, temporaryFolder, waitUntil } from '../support/mcp-test-server.
 import type { ModelReply } from '../support/test-troupe.ts'
 import { agent, functionModel, lastMessageText } from '../support/test-troupe.ts'
 
-/* Servers of the MCP project, as npm has them, used by agents in runs. */
+/* Runs with the reference MCP servers from npm. */
 
 const MODULES = realpathSync(fileURLToPath(new URL('../../node_modules', import.meta.url)))
 const FILES = join(MODULES, '@modelcontextprotocol/server-filesystem/dist/index.js')
 const EVERYTHING = join(MODULES, '@modelcontextprotocol/server-everything/dist/index.js')
 
-type Turns = readonly (ModelReply | ((heard: string) => ModelReply | Promise<ModelReply>))[]
+type Turns = readonly (ModelReply | ((input: string) => ModelReply | Promise<ModelReply>))[]
 
-/** A troupe whose model says these turns, one after the other. */
-async function createTroupeWithReplies(turns: Turns, options: TroupeOptions): Promise<Troupe & { heard: string[] }> {
-  const heard: string[] = []
+/** Creates a troupe whose model replies by turn; `inputs` records the last message of each request. */
+async function createTroupeWithReplies(turns: Turns, options: TroupeOptions): Promise<Troupe & { inputs: string[] }> {
+  const inputs: string[] = []
   const model = functionModel((request) => {
-    heard.push(lastMessageText(request))
+    inputs.push(lastMessageText(request))
     const next = turns[request.session.turn - 1] ?? { text: 'done' }
-    return typeof next === 'function' ? next(heard.at(-1) ?? '') : next
+    return typeof next === 'function' ? next(inputs.at(-1) ?? '') : next
   })
   const troupe = await createTroupe({ store: 'memory', model, ...options })
   onTestFinished(() => troupe.close())
-  return Object.assign(troupe, { heard })
+  return Object.assign(troupe, { inputs })
 }
 
-const calling = (name: string, input: unknown = {}): ModelReply => ({ calls: [{ name, input }] })
+const callTool = (name: string, input: unknown = {}): ModelReply => ({ calls: [{ name, input }] })
 const toolNames = (events: readonly Event[]) =>
   events.flatMap((event) => (isEvent(event, 'session:open') ? event.data.tools : []))
 
-/** A server that leaves its process id, so that the test can kill it. */
+/** A server that writes its process id to a file, so that the test can kill it. */
 function killableServer(
   server: string,
   ...args: string[]
@@ -51,22 +51,22 @@ function killableServer(
   }
 }
 
-test('MC20 an agent works with a real server over stdio; nothing of it is left when the troupe closes', async () => {
+test('MC20 an agent uses a real server over stdio, and closing the troupe ends its process', async () => {
   const folder = realpathSync(temporaryFolder())
   writeFileSync(join(folder, 'note.txt'), 'the blue one')
   const files = killableServer(FILES, folder)
   const troupe = await createTroupeWithReplies(
     [
-      calling('mcp__files__read_text_file', { path: join(folder, 'note.txt') }),
-      (heard) => calling('mcp__files__write_file', { path: join(folder, 'answer.txt'), content: heard }),
-      calling('mcp__files__read_text_file', { path: '/etc/hostname' }),
+      callTool('mcp__files__read_text_file', { path: join(folder, 'note.txt') }),
+      (input) => callTool('mcp__files__write_file', { path: join(folder, 'answer.txt'), content: input }),
+      callTool('mcp__files__read_text_file', { path: '/etc/hostname' }),
     ],
-    { agents: [agent('clerk')], mcp: { servers: { files: { ...files.config, trust: true } }, unconfined: true } },
+    { agents: [agent('worker')], mcp: { servers: { files: { ...files.config, trust: true } }, unconfined: true } },
   )
-  const result = await troupe.run('task', { agent: 'clerk', instruction: 'copy the note' })
+  const result = await troupe.run('task', { agent: 'worker', instruction: 'copy the note' })
   expect(result.status).toBe('completed')
   expect(readFileSync(join(folder, 'answer.txt'), 'utf8')).toContain('the blue one')
-  expect(troupe.heard.at(-1)).toContain('Access denied')
+  expect(troupe.inputs.at(-1)).toContain('Access denied')
   const pre = (await troupe.events(result.run_id)).flatMap((event) => (isEvent(event, 'tool:pre') ? event.data : []))
   expect(pre.map(({ tool, kind }) => [tool, kind])).toEqual([
     ['mcp__files__read_text_file', 'read'],
@@ -79,29 +79,29 @@ test('MC20 an agent works with a real server over stdio; nothing of it is left w
   await waitUntil(() => !isAlive(files.pid()))
 })
 
-test('MC21 a real server killed in the middle of a call: the model is told, and the next call works', async () => {
+test('MC21 when a server is killed during a call, the model gets an error and the next call restarts it', async () => {
   const server = killableServer(EVERYTHING, 'stdio')
   const troupe = await createTroupeWithReplies(
     [
-      calling('mcp__all__trigger-long-running-operation', { duration: 60, steps: 60 }),
-      calling('mcp__all__echo', { message: 'are you back?' }),
+      callTool('mcp__all__trigger-long-running-operation', { duration: 60, steps: 60 }),
+      callTool('mcp__all__echo', { message: 'are you back?' }),
     ],
-    { agents: [agent('clerk', { tools: ['mcp__all'] })], mcp: { servers: { all: server.config }, unconfined: true } },
+    { agents: [agent('worker', { tools: ['mcp__all'] })], mcp: { servers: { all: server.config }, unconfined: true } },
   )
-  const run = await troupe.stream('task', { agent: 'clerk', instruction: 'take your time' })
+  const run = await troupe.stream('task', { agent: 'worker', instruction: 'start' })
   const first = await waitForToolCall(run)
   const pid = server.pid()
   process.kill(pid, 'SIGKILL')
   const result = await run.result
   expect(first).toBe('mcp__all__trigger-long-running-operation')
   expect(result.status).toBe('completed')
-  expect(troupe.heard[1]).toContain("the MCP server 'all' was lost during trigger-long-running-operation")
-  expect(troupe.heard[1]).toContain('the next call restarts the server')
-  expect(troupe.heard[2]).toContain('are you back?')
+  expect(troupe.inputs[1]).toContain("the MCP server 'all' was lost during trigger-long-running-operation")
+  expect(troupe.inputs[1]).toContain('the next call restarts the server')
+  expect(troupe.inputs[2]).toContain('are you back?')
   expect(server.pid()).not.toBe(pid)
 })
 
-test('MC22 an agent works with a real server over HTTP, also after that one was replaced', async () => {
+test('MC22 an agent uses a real server over HTTP, also after it was restarted', async () => {
   const port = await freePort()
   const server = await startHttpServer(port)
   const replaced = Promise.withResolvers<void>()
@@ -111,27 +111,27 @@ test('MC22 an agent works with a real server over HTTP, also after that one was 
   const all = { type: 'http' as const, url: `http://127.0.0.1:${port}/mcp`, headers }
   const troupe = await createTroupeWithReplies(
     [
-      calling('mcp__all__get-sum', { a: 2, b: 40 }),
-      calling('mcp__all__trigger-long-running-operation', { duration: 60, steps: 2 }),
-      () => replaced.promise.then(() => calling('mcp__all__echo', { message: 'still the same?' })),
+      callTool('mcp__all__get-sum', { a: 2, b: 40 }),
+      callTool('mcp__all__trigger-long-running-operation', { duration: 60, steps: 2 }),
+      () => replaced.promise.then(() => callTool('mcp__all__echo', { message: 'still the same?' })),
     ],
-    { agents: [agent('clerk')], mcp: { servers: { all } } },
+    { agents: [agent('worker')], mcp: { servers: { all } } },
   )
-  const run = await troupe.stream('task', { agent: 'clerk', instruction: 'count' })
+  const run = await troupe.stream('task', { agent: 'worker', instruction: 'count' })
   await waitForToolCall(run, 'mcp__all__trigger-long-running-operation')
   server.kill('SIGKILL')
   await new Promise((resolve) => server.once('exit', resolve))
   await startHttpServer(port)
   replaced.resolve()
   const result = await run.result
-  expect(troupe.heard[1]).toContain('42')
-  expect(troupe.heard[2]).toContain("the MCP server 'all' was lost during trigger-long-running-operation")
-  expect(troupe.heard[3]).toContain('still the same?')
+  expect(troupe.inputs[1]).toContain('42')
+  expect(troupe.inputs[2]).toContain("the MCP server 'all' was lost during trigger-long-running-operation")
+  expect(troupe.inputs[3]).toContain('still the same?')
   expect(result.status).toBe('completed')
   expect(JSON.stringify([await troupe.events(result.run_id), troupe.mcpServers()])).not.toContain('tok-123456')
 })
 
-test('MC23 in the sandbox a server sees the workspace and nothing beside it', async () => {
+test('MC23 a sandboxed server can access only the workspace', async () => {
   const root = realpathSync(temporaryFolder())
   const [inside, outside] = [join(root, 'inside'), join(root, 'outside')]
   for (const folder of [inside, outside]) {
@@ -141,42 +141,42 @@ test('MC23 in the sandbox a server sees the workspace and nothing beside it', as
   const workspace = openWorkspace(inside)
   const sandbox = openSandbox({ workspace, sandbox: { read: [MODULES] }, hosts: [] })
   const files = { command: process.execPath, args: [FILES, inside, '/'] }
-  const list = (path: string) => calling('mcp__files__list_directory', { path })
+  const list = (path: string) => callTool('mcp__files__list_directory', { path })
   const turns = [
     list(inside),
     list(outside),
-    calling('mcp__files__write_file', { path: join(inside, 'b'), content: 'b' }),
+    callTool('mcp__files__write_file', { path: join(inside, 'b'), content: 'b' }),
   ]
   const troupe = await createTroupeWithReplies(turns, {
-    agents: [agent('clerk')],
+    agents: [agent('worker')],
     mcp: { servers: { files }, sandbox },
   })
-  await troupe.run('task', { agent: 'clerk', instruction: 'look around' })
-  expect(troupe.heard[1]).toContain('note.txt')
-  expect(troupe.heard[2]).toMatch(/ENOENT|EACCES/)
+  await troupe.run('task', { agent: 'worker', instruction: 'look around' })
+  expect(troupe.inputs[1]).toContain('note.txt')
+  expect(troupe.inputs[2]).toMatch(/ENOENT|EACCES/)
   expect(readFileSync(join(inside, 'b'), 'utf8')).toBe('b')
 })
 
-test('MC24 the tools of a server are the same in every run, whichever server was quicker', async () => {
+test('MC24 tools have a stable order, whichever server started first', async () => {
   const folder = realpathSync(temporaryFolder())
   const servers = {
     z: { command: process.execPath, args: [FILES, folder] },
     a: { command: process.execPath, args: [EVERYTHING] },
   }
-  const troupe = await createTroupeWithReplies([], { agents: [agent('clerk')], mcp: { servers, unconfined: true } })
-  const { run_id } = await troupe.run('task', { agent: 'clerk', instruction: 'hello' })
+  const troupe = await createTroupeWithReplies([], { agents: [agent('worker')], mcp: { servers, unconfined: true } })
+  const { run_id } = await troupe.run('task', { agent: 'worker', instruction: 'hello' })
   const names = toolNames(await troupe.events(run_id)).filter((name) => name.startsWith('mcp__'))
   expect(names).toEqual(names.toSorted())
   expect(names).toHaveLength(27)
 })
 
-/** Waits until the run has begun the call of a tool. */
+/** Waits until the run starts a tool call. */
 async function waitForToolCall(run: AsyncIterable<unknown>, tool?: string): Promise<string> {
   for await (const signal of run) {
     const { event } = signal as { event?: Event }
     if (event && isEvent(event, 'tool:pre') && (tool === undefined || event.data.tool === tool)) return event.data.tool
   }
-  throw new Error('the run ended first')
+  throw new Error('the run ended without the tool call')
 }
 
 async function freePort(): Promise<number> {

@@ -11,8 +11,8 @@ import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 
-/** The key that the double takes; any other is refused with 401. */
-export const MOCK_API_KEY = 'test-key-of-the-double'
+/** The only valid API key; any other gets status 401. */
+export const MOCK_API_KEY = 'test-key-of-the-mock'
 
 export interface Fixture {
   match: { userMessage?: string; hasToolResult?: boolean }
@@ -20,18 +20,18 @@ export interface Fixture {
   [setting: string]: unknown
 }
 
-/** A wire-level double of the providers, as a process of its own on loopback. */
+/** A mock of the provider APIs, as a process on loopback. */
 export interface MockProvider {
   url: string
-  /** Forgets everything and plays these from now on. */
+  /** Resets the mock and sets its responses. */
   setFixtures(fixtures: readonly Fixture[]): Promise<void>
-  /** What it was asked since the last `play`, in the double's own words. */
+  /** Requests since the last `setFixtures`, in the format of the mock. */
   requests(): Promise<{ path: string; response: { status: number } }[]>
   stop(): Promise<void>
 }
 
 export async function startMockProvider(): Promise<MockProvider> {
-  const folder = mkdtempSync(join(tmpdir(), 'troupe-double-'))
+  const folder = mkdtempSync(join(tmpdir(), 'troupe-mock-'))
   const fixtures = join(folder, 'fixtures.json')
   writeFileSync(fixtures, JSON.stringify({ fixtures: [{ match: { userMessage: '-' }, response: { content: '-' } }] }))
   const cli = join(dirname(createRequire(import.meta.url).resolve('@copilotkit/aimock')), 'cli.js')
@@ -39,29 +39,29 @@ export async function startMockProvider(): Promise<MockProvider> {
     env: { AIMOCK_API_KEYS: MOCK_API_KEY, PATH: process.env.PATH },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
-  // A test run that is stopped half-way would leave it behind.
-  const end = () => void child.kill('SIGKILL')
-  process.once('exit', end)
+  // An aborted test run must not leave a zombie process.
+  const kill = () => void child.kill('SIGKILL')
+  process.once('exit', kill)
   const url = await waitForUrl(child, child.stdout)
   const control = async (path: string, init: RequestInit = {}) => {
     const response = await fetch(`${url}/__aimock${path}`, {
       ...init,
       headers: { authorization: `Bearer ${MOCK_API_KEY}` },
     })
-    if (!response.ok) throw new Error(`the double refused ${path}: ${await response.text()}`)
+    if (!response.ok) throw new Error(`the mock rejected ${path}: ${await response.text()}`)
     return response.json()
   }
   return {
     url,
-    async setFixtures(played) {
+    async setFixtures(responses) {
       await control('/reset', { method: 'POST' })
-      await control('/fixtures', { method: 'POST', body: JSON.stringify({ fixtures: played }) })
+      await control('/fixtures', { method: 'POST', body: JSON.stringify({ fixtures: responses }) })
     },
     requests: async () => (await control('/journal')) as { path: string; response: { status: number } }[],
     async stop() {
-      process.off('exit', end)
+      process.off('exit', kill)
       if (child.exitCode === null) {
-        end()
+        kill()
         await once(child, 'exit')
       }
       rmSync(folder, { recursive: true, force: true })
@@ -71,7 +71,7 @@ export async function startMockProvider(): Promise<MockProvider> {
 
 function waitForUrl(child: ChildProcess, output: Readable): Promise<string> {
   return new Promise((resolve, reject) => {
-    child.once('exit', (code) => reject(new Error(`the double ended with ${code}`)))
+    child.once('exit', (code) => reject(new Error(`the mock exited with ${code}`)))
     createInterface(output).on('line', (line) => {
       const url = /listening on (http:\S+)/.exec(line)?.[1]
       if (url) resolve(url)
@@ -79,16 +79,16 @@ function waitForUrl(child: ChildProcess, output: Readable): Promise<string> {
   })
 }
 
-/** A server of a few lines on loopback: what it answers is up to the test. */
+/** Starts an HTTP server on loopback with a handler. */
 export async function startServer(
-  answer: (request: IncomingMessage, response: ServerResponse, body: string) => void,
+  handle: (request: IncomingMessage, response: ServerResponse, body: string) => void,
 ): Promise<{ url: string; close(): Promise<void> }> {
-  const server: Server = createServer((asked, response) => {
+  const server: Server = createServer((incoming, response) => {
     let body = ''
-    asked.on('data', (part: Buffer) => {
-      body += part.toString()
+    incoming.on('data', (chunk: Buffer) => {
+      body += chunk.toString()
     })
-    asked.on('end', () => answer(asked, response, body))
+    incoming.on('end', () => handle(incoming, response, body))
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -102,24 +102,24 @@ export async function startServer(
   }
 }
 
-/** Stands between a provider package and the double: the double's own journal leaves images and options out. */
+/** Forwards requests to the mock and records their bodies: the mock's own log omits images and options. */
 export async function startRecordingProxy(
-  double: MockProvider,
+  mock: MockProvider,
 ): Promise<{ url: string; bodies: unknown[]; close(): Promise<void> }> {
   const bodies: unknown[] = []
-  const server = await startServer((asked, response, body) => {
+  const server = await startServer((incoming, response, body) => {
     bodies.push(JSON.parse(body))
-    const { authorization, 'x-api-key': key, 'x-goog-api-key': google } = asked.headers
+    const { authorization, 'x-api-key': key, 'x-goog-api-key': google } = incoming.headers
     const headers = Object.fromEntries(
       Object.entries({ authorization, 'x-api-key': key, 'x-goog-api-key': google, 'content-type': 'application/json' })
         .filter(([, value]) => value !== undefined)
         .map(([name, value]) => [name, String(value)]),
     )
-    const passed = request(`${double.url}${asked.url}`, { method: 'POST', headers }, (answer) => {
-      response.writeHead(answer.statusCode ?? 500, answer.headers)
-      answer.pipe(response)
+    const forwarded = request(`${mock.url}${incoming.url}`, { method: 'POST', headers }, (reply) => {
+      response.writeHead(reply.statusCode ?? 500, reply.headers)
+      reply.pipe(response)
     })
-    passed.end(body)
+    forwarded.end(body)
   })
   return { ...server, bodies }
 }

@@ -4,11 +4,11 @@ import type { ModelBehavior } from '../../src/testing/model-contract.ts'
 import type { Fixture, MockProvider } from './mock-provider.ts'
 import { MOCK_API_KEY } from './mock-provider.ts'
 
-/** A provider's protocol, and what reaches it. */
+/** A provider protocol with its model and environment variables. */
 export interface Protocol {
   model: string
   variables: { key: string; base: string }
-  /** What the double calls a refusal in this protocol. */
+  /** Finish reason of a refusal in this protocol. */
   refusal: string
 }
 
@@ -40,12 +40,12 @@ export const PROTOCOLS: Readonly<Record<string, Protocol>> = {
   },
 }
 
-export function modelAt(protocol: Protocol, url: string, key = MOCK_API_KEY): Promise<Model> {
+export function loadModelAt(protocol: Protocol, url: string, key = MOCK_API_KEY): Promise<Model> {
   const { variables } = protocol
   return loadProviderModel(protocol.model, { env: { [variables.key]: key, [variables.base]: url } })
 }
 
-/** Usage in every protocol's words: the double takes those it knows. */
+/** Usage with the field names of every protocol; the mock uses those it knows. */
 export function usageFixture({ input, output }: { input: number; output: number }) {
   return {
     usage: {
@@ -59,35 +59,35 @@ export function usageFixture({ input, output }: { input: number; output: number 
   }
 }
 
-/** A situation of the model contract as the double plays it. */
-export function fixtureFor(says: string, situation: ModelBehavior, protocol: Protocol): Fixture {
-  const match = { userMessage: says }
-  switch (situation.kind) {
+/** Fixture of the mock for a behaviour of the model contract. */
+export function fixtureFor(userMessage: string, behavior: ModelBehavior, protocol: Protocol): Fixture {
+  const match = { userMessage }
+  switch (behavior.kind) {
     case 'text': {
-      const { text, stop, usage = { input: 1, output: 1 } } = situation
+      const { text, stop, usage = { input: 1, output: 1 } } = behavior
       const finishReason = stop === 'refusal' ? protocol.refusal : stop
       return { match, response: { content: text, ...usageFixture(usage), ...(stop && { finishReason }) } }
     }
     case 'tool-calls':
-      return { match, response: { toolCalls: situation.calls } }
+      return { match, response: { toolCalls: behavior.calls } }
     case 'error':
-      return { match, response: { error: { message: situation.message }, status: situation.status } }
+      return { match, response: { error: { message: behavior.message }, status: behavior.status } }
     case 'slow':
-      return { match, response: { content: 'at last' }, streamingProfile: { ttft: 60_000 } }
+      return { match, response: { content: 'late' }, streamingProfile: { ttft: 60_000 } }
     case 'cut':
-      // With a pause after each piece: the double destroys its socket, and with it what is still in there.
-      return { match, response: { content: situation.text }, truncateAfterChunks: 6, latency: 10 }
+      // With a delay per chunk: the mock destroys its socket, and buffered chunks with it.
+      return { match, response: { content: behavior.text }, truncateAfterChunks: 6, latency: 10 }
   }
 }
 
-/** The stage of the model contract: a real provider package against the double. */
-export function providerHarness(double: () => MockProvider, protocol: Protocol) {
+/** Harness of the model contract: a real provider package with the mock. */
+export function providerHarness(mock: () => MockProvider, protocol: Protocol) {
   return {
-    async createModel(situations: Record<string, ModelBehavior>): Promise<Model> {
-      await double().setFixtures(
-        Object.entries(situations).map(([says, situation]) => fixtureFor(says, situation, protocol)),
+    async createModel(behaviors: Record<string, ModelBehavior>): Promise<Model> {
+      await mock().setFixtures(
+        Object.entries(behaviors).map(([userMessage, behavior]) => fixtureFor(userMessage, behavior, protocol)),
       )
-      return modelAt(protocol, double().url)
+      return loadModelAt(protocol, mock().url)
     },
     dispose: () => {},
   }

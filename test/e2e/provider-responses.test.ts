@@ -9,13 +9,13 @@ import { PROTOCOLS } from './provider-harness.ts'
 import type { ProviderResponse } from './provider-responses.ts'
 import { RESPONSE_ENCODERS } from './provider-responses.ts'
 
-/** A model whose provider answers with what is written down; `sent` holds the bodies of its requests. */
-async function modelWithResponses(protocol: Protocol, wire: (body: string) => string, id = protocol.model) {
+/** Loads a model with encoded responses; `sent` records the request bodies. */
+async function loadModelWithResponses(protocol: Protocol, respond: (body: string) => string, id = protocol.model) {
   const sent: Record<string, unknown>[] = []
   const fetch: typeof globalThis.fetch = async (_, init) => {
     const body = String(init?.body)
     sent.push(JSON.parse(body) as Record<string, unknown>)
-    return new Response(wire(body), { headers: { 'content-type': 'text/event-stream' } })
+    return new Response(respond(body), { headers: { 'content-type': 'text/event-stream' } })
   }
   const env = { [protocol.variables.key]: 'a-key', [protocol.variables.base]: 'http://127.0.0.1:9' }
   return { model: await loadProviderModel(id, { env, fetch }), sent }
@@ -29,36 +29,36 @@ async function streamRequest(model: Model, changes: Partial<ModelRequest> = {}) 
   return { chunks, finish: chunks.find((chunk) => chunk.type === 'finish') }
 }
 
-function answerTo(situation: ModelBehavior | undefined): ProviderResponse {
-  if (situation?.kind === 'tool-calls' && situation.calls[0]) return { call: situation.calls[0] }
-  if (situation?.kind === 'text') return { text: situation.text, ...(situation.stop && { stop: situation.stop }) }
-  throw new Error('this wire is not written down')
+function toResponse(behavior: ModelBehavior | undefined): ProviderResponse {
+  if (behavior?.kind === 'tool-calls' && behavior.calls[0]) return { call: behavior.calls[0] }
+  if (behavior?.kind === 'text') return { text: behavior.text, ...(behavior.stop && { stop: behavior.stop }) }
+  throw new Error('no encoding of this behaviour')
 }
 
-const isWrittenByHand = (name: string, title: string) => /^M7/.test(title) || (/^M8/.test(title) && name !== 'Gemini')
+const isEncodedHere = (name: string, title: string) => /^M7/.test(title) || (/^M8/.test(title) && name !== 'Gemini')
 
 for (const [name, protocol] of Object.entries(PROTOCOLS)) {
-  const wire = RESPONSE_ENCODERS[name] as (answer: ProviderResponse) => string
+  const encode = RESPONSE_ENCODERS[name] as (response: ProviderResponse) => string
 
-  async function play(situations: Record<string, ModelBehavior>): Promise<Model> {
-    const { model } = await modelWithResponses(protocol, (body) => {
-      const says = Object.keys(situations).find((word) => body.includes(`"${word}"`))
-      return wire(answerTo(situations[says ?? '']))
+  async function createModel(behaviors: Record<string, ModelBehavior>): Promise<Model> {
+    const { model } = await loadModelWithResponses(protocol, (body) => {
+      const message = Object.keys(behaviors).find((key) => body.includes(`"${key}"`))
+      return encode(toResponse(behaviors[message ?? '']))
     })
     return model
   }
-  modelContract(`${name}, as written down,`, () => ({ createModel: play, dispose: () => {} }), {
+  modelContract(`${name} with encoded responses`, () => ({ createModel, dispose: () => {} }), {
     describe,
     test: (title, run) => {
-      if (isWrittenByHand(name, title)) test(title, run)
+      if (isEncodedHere(name, title)) test(title, run)
     },
   })
 
-  describe(`${name}, as written down`, () => {
-    test('MO43 input counts what was cached, output counts the reasoning', async () => {
+  describe(`${name} with encoded responses`, () => {
+    test('MO43 input tokens include cached tokens, output tokens include reasoning', async () => {
       const cache_write = name === 'Anthropic' ? 20 : 0
       const usage = { input: 100, cache_read: 70, cache_write, output: 30, reasoning: 12 }
-      const { model } = await modelWithResponses(protocol, () => wire({ text: 'So it is.', usage }))
+      const { model } = await loadModelWithResponses(protocol, () => encode({ text: 'So it is.', usage }))
       expect((await streamRequest(model)).finish?.usage).toEqual(usage)
     })
   })
@@ -66,13 +66,13 @@ for (const [name, protocol] of Object.entries(PROTOCOLS)) {
 
 const LOOK = { name: 'look', description: 'Looks.', input: { type: 'object', properties: {} } }
 
-/** Asks once, puts the answer together as the kernel does, and asks again with it. */
-async function askTwice(name: string, id: string) {
+/** Sends a request, merges the response as the kernel does, and prepares a second request with it. */
+async function prepareSecondRequest(name: string, id: string) {
   const protocol = PROTOCOLS[name] as Protocol
-  const wire = RESPONSE_ENCODERS[name] as (answer: ProviderResponse) => string
+  const encode = RESPONSE_ENCODERS[name] as (response: ProviderResponse) => string
   const thought = { text: 'Let me see.', signature: 'c2lnbmVk' }
-  const answer = wire({ thought, call: { name: 'look', arguments: '{"path":"a"}' } })
-  const { model, sent } = await modelWithResponses(protocol, () => answer, id)
+  const response = encode({ thought, call: { name: 'look', arguments: '{"path":"a"}' } })
+  const { model, sent } = await loadModelWithResponses(protocol, () => response, id)
   const { chunks } = await streamRequest(model, { tools: [LOOK] })
   const content = chunks.filter((chunk) => chunk.type === 'reasoning' || chunk.type === 'tool-call')
   const result = { type: 'tool-result' as const, id: '', name: 'look', text: 'here', is_error: false }
@@ -82,7 +82,7 @@ async function askTwice(name: string, id: string) {
     { role: 'assistant', content: mergeChunks(content) },
     { role: 'tool', content: [{ ...result, id: call?.id ?? '' }] },
   ]
-  return { model, sent, messages, go: () => streamRequest(model, { tools: [LOOK], messages }) }
+  return { model, sent, messages, sendSecond: () => streamRequest(model, { tools: [LOOK], messages }) }
 }
 
 function mergeChunks(chunks: AssistantMessage['content']): AssistantMessage['content'] {
@@ -97,10 +97,10 @@ function mergeChunks(chunks: AssistantMessage['content']): AssistantMessage['con
   return parts
 }
 
-describe('what goes back to the provider', () => {
-  test('MO44 Claude gets its thinking back with its signature, and marks where to cache', async () => {
-    const { sent, go } = await askTwice('Anthropic', 'anthropic/claude-opus-5-5')
-    await go()
+describe('reasoning and cache marks in later requests', () => {
+  test('MO44 Claude requests return its thinking with the signature and mark cache breakpoints', async () => {
+    const { sent, sendSecond } = await prepareSecondRequest('Anthropic', 'anthropic/claude-opus-5-5')
+    await sendSecond()
     const [, body] = sent as { messages: { role: string; content: object[] }[]; [key: string]: unknown }[]
     expect(body?.messages[1]?.content[0]).toEqual({ type: 'thinking', thinking: 'Let me see.', signature: 'c2lnbmVk' })
     const ephemeral = { cache_control: { type: 'ephemeral' } }
@@ -112,26 +112,26 @@ describe('what goes back to the provider', () => {
     expect(body?.thinking).toEqual({ block_binding: { prefix_mismatch_behavior: 'drop_block' } })
   })
 
-  test('MO45 OpenAI stores nothing and gets its encrypted reasoning back', async () => {
-    const { sent, go } = await askTwice('OpenAI responses', 'openai/gpt-5')
-    await go()
+  test('MO45 OpenAI requests disable storage and return the encrypted reasoning', async () => {
+    const { sent, sendSecond } = await prepareSecondRequest('OpenAI responses', 'openai/gpt-5')
+    await sendSecond()
     const [first, body] = sent as { input: object[]; [key: string]: unknown }[]
     expect(first).toMatchObject({ store: false, include: ['reasoning.encrypted_content'] })
     expect(body?.input).toContainEqual(expect.objectContaining({ type: 'reasoning', encrypted_content: 'c2lnbmVk' }))
     expect(JSON.stringify(body)).not.toContain('item_reference')
   })
 
-  test('MO46 Gemini gets the signature of its call back', async () => {
-    const { sent, go } = await askTwice('Gemini', 'google/gemini-2.5-flash')
-    await go()
+  test('MO46 Gemini requests return the signature of its tool call', async () => {
+    const { sent, sendSecond } = await prepareSecondRequest('Gemini', 'google/gemini-2.5-flash')
+    await sendSecond()
     expect(JSON.stringify(sent[1])).toContain('"thoughtSignature":"c2lnbmVk"')
   })
 
-  test('MO47 what one model signed never reaches another', async () => {
-    const { messages } = await askTwice('Anthropic', 'anthropic/claude-opus-5-5')
+  test('MO47 signed reasoning of one model is never sent to another', async () => {
+    const { messages } = await prepareSecondRequest('Anthropic', 'anthropic/claude-opus-5-5')
     const protocol = PROTOCOLS.Gemini as Protocol
-    const { model, sent } = await modelWithResponses(protocol, () =>
-      (RESPONSE_ENCODERS.Gemini as (answer: ProviderResponse) => string)({ text: 'Yes.' }),
+    const { model, sent } = await loadModelWithResponses(protocol, () =>
+      (RESPONSE_ENCODERS.Gemini as (response: ProviderResponse) => string)({ text: 'Yes.' }),
     )
     await streamRequest(model, { tools: [LOOK], messages })
     expect(JSON.stringify(sent[0])).not.toMatch(/c2lnbmVk|Let me see/)
@@ -145,20 +145,20 @@ test.each([
   ['OpenAI responses', 'openai/gpt-6.1-sol', { reasoning: { effort: 'high' }, max_output_tokens: 500 }],
   ['Gemini', 'google/gemini-3.8-flash', { generationConfig: { thinkingConfig: { thinkingLevel: 'high' } } }],
   ['OpenAI-compatible', 'compatible/gpt-oss-120b', { reasoning_effort: 'high', max_tokens: 500 }],
-])('A23 effort arrives at %s in its own words, within the same limit of the answer', async (name, id, said) => {
-  const wire = RESPONSE_ENCODERS[name] as (answer: ProviderResponse) => string
-  const { model, sent } = await modelWithResponses(PROTOCOLS[name] as Protocol, () => wire({ text: 'So.' }), id)
+])('A23 effort is mapped to the parameter of %s, with the same output limit', async (name, id, expected) => {
+  const encode = RESPONSE_ENCODERS[name] as (response: ProviderResponse) => string
+  const { model, sent } = await loadModelWithResponses(PROTOCOLS[name] as Protocol, () => encode({ text: 'So.' }), id)
   await streamRequest(model, { settings: { effort: 'high', max_output: 500 } })
-  expect(sent[0]).toMatchObject(said)
+  expect(sent[0]).toMatchObject(expected)
 })
 
 test.each([
   ['Anthropic', 'anthropic/claude-haiku-4-5'],
   ['OpenAI responses', 'openai/gpt-4o'],
   ['OpenAI-compatible', 'compatible/some-model'],
-])('A23 a model of %s that does not think in degrees is not told of it', async (name, id) => {
-  const wire = RESPONSE_ENCODERS[name] as (answer: ProviderResponse) => string
-  const { model, sent } = await modelWithResponses(PROTOCOLS[name] as Protocol, () => wire({ text: 'So.' }), id)
+])('A23 effort is not sent to a model of %s that does not support it', async (name, id) => {
+  const encode = RESPONSE_ENCODERS[name] as (response: ProviderResponse) => string
+  const { model, sent } = await loadModelWithResponses(PROTOCOLS[name] as Protocol, () => encode({ text: 'So.' }), id)
   await streamRequest(model, { settings: { max_output: 500 } })
   await streamRequest(model, { settings: { effort: 'high', max_output: 500 } })
   expect(sent[1]).toEqual(sent[0])

@@ -1,4 +1,4 @@
-/** What a provider streams, written down by hand in its own protocol: what the double cannot be made to say. */
+/** A response that the mock provider cannot produce, encoded in the protocol of a provider. */
 export interface ProviderResponse {
   text?: string
   call?: { name: string; arguments: string }
@@ -9,7 +9,7 @@ export interface ProviderResponse {
 
 const ZERO_USAGE = { input: 0, cache_read: 0, cache_write: 0, output: 0, reasoning: 0 }
 
-export const RESPONSE_ENCODERS: Readonly<Record<string, (answer: ProviderResponse) => string>> = {
+export const RESPONSE_ENCODERS: Readonly<Record<string, (response: ProviderResponse) => string>> = {
   Anthropic: encodeAnthropic,
   'OpenAI chat': encodeChatCompletions,
   'OpenAI-compatible': encodeChatCompletions,
@@ -17,9 +17,9 @@ export const RESPONSE_ENCODERS: Readonly<Record<string, (answer: ProviderRespons
   Gemini: encodeGemini,
 }
 
-function encodeEvents(list: readonly object[], named = false): string {
+function encodeEvents(events: readonly object[], named = false): string {
   const name = (event: object) => (named && 'type' in event ? `event: ${String(event.type)}\n` : '')
-  return list.map((event) => `${name(event)}data: ${JSON.stringify(event)}\n\n`).join('')
+  return events.map((event) => `${name(event)}data: ${JSON.stringify(event)}\n\n`).join('')
 }
 
 function encodeAnthropic({ text, call, thought, stop, usage = ZERO_USAGE }: ProviderResponse): string {
@@ -36,7 +36,7 @@ function encodeAnthropic({ text, call, thought, stop, usage = ZERO_USAGE }: Prov
     const start = { type: 'tool_use', id: 'toolu_1', name: call.name, input: {} }
     blocks.push({ start, deltas: [{ type: 'input_json_delta', partial_json: call.arguments }] })
   }
-  const counted = {
+  const tokens = {
     input_tokens: usage.input - usage.cache_read - usage.cache_write,
     cache_read_input_tokens: usage.cache_read,
     cache_creation_input_tokens: usage.cache_write,
@@ -46,7 +46,7 @@ function encodeAnthropic({ text, call, thought, stop, usage = ZERO_USAGE }: Prov
   const message = { id: 'msg_1', type: 'message', role: 'assistant', content: [], model: 'm', stop_reason: null }
   return encodeEvents(
     [
-      { type: 'message_start', message: { ...message, usage: { ...counted, output_tokens: 1 } } },
+      { type: 'message_start', message: { ...message, usage: { ...tokens, output_tokens: 1 } } },
       ...blocks.flatMap(({ start, deltas }, index) => [
         { type: 'content_block_start', index, content_block: start },
         ...deltas.map((delta) => ({ type: 'content_block_delta', index, delta })),
@@ -72,47 +72,47 @@ function encodeChatCompletions({ text, call, stop, usage = ZERO_USAGE }: Provide
     choices: [{ index: 0, delta, finish_reason: finish }],
   })
   const tool_calls = call && [{ index: 0, id: 'call_1', type: 'function', function: call }]
-  const counted = {
+  const tokens = {
     prompt_tokens: usage.input,
     completion_tokens: usage.output,
     total_tokens: usage.input + usage.output,
     prompt_tokens_details: { cached_tokens: usage.cache_read },
     completion_tokens_details: { reasoning_tokens: usage.reasoning },
   }
-  const list = [
+  const events = [
     ...(text ? [chunk({ role: 'assistant', content: text })] : []),
     ...(tool_calls ? [chunk({ role: 'assistant', tool_calls })] : []),
     chunk({}, finish_reason),
-    { ...head, choices: [], usage: counted },
+    { ...head, choices: [], usage: tokens },
   ]
-  return `${encodeEvents(list)}data: [DONE]\n\n`
+  return `${encodeEvents(events)}data: [DONE]\n\n`
 }
 
 function encodeResponses({ text, call, thought, stop, usage = ZERO_USAGE }: ProviderResponse): string {
-  const items: { item: object; between: object[]; done: object }[] = []
+  const items: { item: object; deltas: object[]; done: object }[] = []
   if (thought) {
     const item = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: null }
     const summary = [{ type: 'summary_text', text: thought.text }]
-    const where = { item_id: 'rs_1', output_index: items.length, summary_index: 0 }
-    const between = [
-      { type: 'response.reasoning_summary_part.added', ...where, part: { type: 'summary_text', text: '' } },
-      { type: 'response.reasoning_summary_text.delta', ...where, delta: thought.text },
-      { type: 'response.reasoning_summary_part.done', ...where, part: summary[0] },
+    const position = { item_id: 'rs_1', output_index: items.length, summary_index: 0 }
+    const deltas = [
+      { type: 'response.reasoning_summary_part.added', ...position, part: { type: 'summary_text', text: '' } },
+      { type: 'response.reasoning_summary_text.delta', ...position, delta: thought.text },
+      { type: 'response.reasoning_summary_part.done', ...position, part: summary[0] },
     ]
-    items.push({ item, between, done: { ...item, summary, encrypted_content: thought.signature } })
+    items.push({ item, deltas, done: { ...item, summary, encrypted_content: thought.signature } })
   }
   if (text) {
     const item = { type: 'message', id: 'msg_1', role: 'assistant', status: 'in_progress', content: [] }
-    const where = { item_id: 'msg_1', output_index: items.length, content_index: 0 }
+    const position = { item_id: 'msg_1', output_index: items.length, content_index: 0 }
     const content = [{ type: 'output_text', text, annotations: [] }]
-    const between = [{ type: 'response.output_text.delta', ...where, delta: text }]
-    items.push({ item, between, done: { ...item, status: 'completed', content } })
+    const deltas = [{ type: 'response.output_text.delta', ...position, delta: text }]
+    items.push({ item, deltas, done: { ...item, status: 'completed', content } })
   }
   if (call) {
     const item = { type: 'function_call', id: 'fc_1', call_id: 'call_1', name: call.name, arguments: '' }
-    const where = { item_id: 'fc_1', output_index: items.length }
-    const between = [{ type: 'response.function_call_arguments.delta', ...where, delta: call.arguments }]
-    items.push({ item, between, done: { ...item, arguments: call.arguments, status: 'completed' } })
+    const position = { item_id: 'fc_1', output_index: items.length }
+    const deltas = [{ type: 'response.function_call_arguments.delta', ...position, delta: call.arguments }]
+    items.push({ item, deltas, done: { ...item, arguments: call.arguments, status: 'completed' } })
   }
   const reasons = { length: 'max_output_tokens', refusal: 'content_filter' }
   const response = {
@@ -135,9 +135,9 @@ function encodeResponses({ text, call, thought, stop, usage = ZERO_USAGE }: Prov
   return encodeEvents(
     [
       { type: 'response.created', response: { ...response, usage: null } },
-      ...items.flatMap(({ item, between, done }, output_index) => [
+      ...items.flatMap(({ item, deltas, done }, output_index) => [
         { type: 'response.output_item.added', output_index, item },
-        ...between,
+        ...deltas,
         { type: 'response.output_item.done', output_index, item: done },
       ]),
       end,

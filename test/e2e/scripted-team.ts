@@ -6,56 +6,60 @@ import type { TeamReplies, TeamReply, TeamRun } from '../support/team-harness.ts
 import { answerQuestion, handoffsFrom, runTeam } from '../support/team-harness.ts'
 import { lastMessageText } from '../support/test-troupe.ts'
 
-/* A team from its file, whose members have learnt their lines: what each says in its first turn, its second, and so on. */
+/* Runs a team file with scripted replies per agent and turn. */
 
 export interface ScriptedReply {
-  say: string
-  /** The sentences of conditions that it judges to hold; it denies all others that it is asked. */
+  text: string
+  /** Semantic conditions that hold; all others in the request do not. */
   holds?: readonly string[]
   sets?: Readonly<Record<string, number | string | boolean>>
-  /** Its model fails instead. */
+  /** Makes the model request fail with this message. */
   fails?: string
 }
 
 export type ScriptedReplies = Readonly<Record<string, readonly (ScriptedReply | string)[]>>
 
 export interface ScriptedTeamRun extends TeamRun {
-  /** From, to and what decided, for every decision. */
+  /** Sender, receiver and cause of every handoff. */
   handoffs: { from: string; to: string | null; by: string }[]
-  /** Answers the question that the team waits for, and plays on. */
+  /** Answers the open gate and resumes the team. */
   answer(answer: unknown): Promise<ScriptedTeamRun>
 }
 
-export async function runScriptedTeam(file: string, lines: ScriptedReplies): Promise<ScriptedTeamRun> {
+export async function runScriptedTeam(file: string, scripted: ScriptedReplies): Promise<ScriptedTeamRun> {
   const { team, problems } = await readTeamTree(file)
   if (!team) throw new Error(`${file}: ${problems.map(({ message }) => message).join('; ')}`)
   const replies: TeamReplies = Object.fromEntries(
-    Object.entries(lines).map(([name, cues]) => [name, (turn, request) => toTeamReply(cues[turn - 1], request)]),
+    Object.entries(scripted).map(([name, turns]) => [name, (turn, request) => toTeamReply(turns[turn - 1], request)]),
   )
-  const scene = await runTeam(team, replies, { embedder: false })
-  onTestFinished(() => scene.troupe.close())
-  return toScriptedRun(scene)
+  const run = await runTeam(team, replies, { embedder: false })
+  onTestFinished(() => run.troupe.close())
+  return toScriptedRun(run)
 }
 
-function toTeamReply(cue: ScriptedReply | string | undefined, request: ModelRequest): TeamReply {
+function toTeamReply(reply: ScriptedReply | string | undefined, request: ModelRequest): TeamReply {
   const { agent } = request.session
-  if (cue === undefined) throw new TroupeError('script_miss', `${agent} has no line for this turn`)
-  const { say, holds = [], sets = {}, fails } = typeof cue === 'string' ? { say: cue } : cue
+  if (reply === undefined) throw new TroupeError('script_miss', `no reply for this turn of ${agent}`)
+  const { text, holds = [], sets = {}, fails } = typeof reply === 'string' ? { text: reply } : reply
   if (fails !== undefined) return new TroupeError('model_failed', fails, { retry: false })
-  const asked = [...lastMessageText(request).matchAll(/^(\d+)\. (.*)$/gm)]
-  // A line that judges what nobody asks has lost its rule.
-  for (const sentence of holds) {
-    if (!asked.some(([, , text]) => text === sentence)) throw new Error(`${agent} was not asked whether '${sentence}'`)
+  const conditions = [...lastMessageText(request).matchAll(/^(\d+)\. (.*)$/gm)]
+  // A scripted verdict on a condition that is not in the request is outdated.
+  for (const condition of holds) {
+    if (!conditions.some(([, , found]) => found === condition))
+      throw new Error(`the request of ${agent} has no condition '${condition}'`)
   }
-  const verdicts = asked.map(([, number, text = '']) => ({ condition: Number(number), holds: holds.includes(text) }))
+  const verdicts = conditions.map(([, number, condition = '']) => ({
+    condition: Number(number),
+    holds: holds.includes(condition),
+  }))
   const variables = Object.entries(sets).map(([name, value]) => ({ name, value }))
-  return verdicts.length === 0 && variables.length === 0 ? say : { response: say, verdicts, variables, next: null }
+  return verdicts.length === 0 && variables.length === 0 ? text : { response: text, verdicts, variables, next: null }
 }
 
-function toScriptedRun(scene: TeamRun): ScriptedTeamRun {
+function toScriptedRun(run: TeamRun): ScriptedTeamRun {
   return {
-    ...scene,
-    handoffs: handoffsFrom(scene.events).map(({ from, to, by }) => ({ from, to, by })),
-    answer: async (answer) => toScriptedRun(await answerQuestion(scene, answer)),
+    ...run,
+    handoffs: handoffsFrom(run.events).map(({ from, to, by }) => ({ from, to, by })),
+    answer: async (answer) => toScriptedRun(await answerQuestion(run, answer)),
   }
 }

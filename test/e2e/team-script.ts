@@ -1,9 +1,9 @@
 import type { Script, ScriptRule } from '../../src/models/script.ts'
 import type { CliFixture, CliProcess } from './cli-fixture.ts'
 
-/* Teams and what they say, for tests of the command line. */
+/* Team files and scripts for tests of the command line. */
 
-/** Back and forth until the reviewer approves, then out; `strict` can be set. */
+/** Writer and reviewer alternate until the reviewer approves; the variable `strict` prevents publishing. */
 export const REVIEW_TEAM = `name: Review
 agents:
   - { name: writer, role: Writes }
@@ -17,7 +17,7 @@ context_variables: { strict: false }
 after_work_behavior: terminate
 `
 
-/** A person has to approve the only handoff. */
+/** The only handoff needs human approval. */
 export const APPROVAL_TEAM = `name: Gate
 agents: [{ name: writer }, { name: editor }, { name: lawyer }]
 handoffs: [{ from_agent: writer, to_agent: editor, approve: true }]
@@ -27,7 +27,7 @@ after_work_behavior: terminate
 interface ReplyRuleOptions {
   holds?: boolean[]
   sets?: Record<string, unknown>
-  /** Only after a round of this number has been spoken in. */
+  /** Matches only after this round. */
   after?: number
   delayMs?: number
 }
@@ -37,13 +37,13 @@ export function replyRule(
   response: string,
   { holds = [], sets = {}, after, delayMs }: ReplyRuleOptions = {},
 ): ScriptRule {
-  const verdicts = holds.map((each, index) => ({ condition: index + 1, holds: each }))
+  const verdicts = holds.map((verdict, index) => ({ condition: index + 1, holds: verdict }))
   const variables = Object.entries(sets).map(([name, value]) => ({ name, value }))
-  const plain = holds.length === 0 && variables.length === 0
+  const isText = holds.length === 0 && variables.length === 0
   return {
     when: { agent, ...(after === undefined ? undefined : { heard: `"round":${after},` }) },
     reply: {
-      ...(plain ? { text: response } : { object: { response, verdicts, variables, next: null } }),
+      ...(isText ? { text: response } : { object: { response, verdicts, variables, next: null } }),
       ...(delayMs === undefined ? undefined : { delayMs }),
     },
   }

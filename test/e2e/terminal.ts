@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { onTestFinished } from 'vitest'
 import type { CliFixture } from './cli-fixture.ts'
 
-/* A real terminal: what a person types into it, and what stands on its screen. */
+/* A real terminal (tmux): sends keys and reads the screen. */
 
 const MAIN = fileURLToPath(new URL('../../src/surfaces/cli/main.ts', import.meta.url))
 const DEADLINE_MS = 15_000
@@ -17,25 +17,25 @@ const run = promisify(execFile)
 export interface Terminal {
   type(text: string): Promise<void>
   key(name: string): Promise<void>
-  /** Pastes, as a terminal does for programs that want to know. */
+  /** Pastes text in bracketed paste mode. */
   paste(text: string): Promise<void>
-  /** The lines on the screen, without empty ones at the end. */
+  /** The lines of the screen, without trailing empty ones. */
   read(): Promise<string[]>
-  /** Waits until the screen shows it. */
+  /** Waits until the screen matches. */
   waitFor(pattern: RegExp): Promise<string[]>
 }
 
 export async function openTerminal(here: CliFixture, env: NodeJS.ProcessEnv, width: number): Promise<Terminal> {
-  // A server of its own, gone with the folder.
+  // A separate tmux server, removed with the folder.
   const socket = join(here.folder, 'tmux')
-  const tmux = async (...words: string[]) => (await run('tmux', ['-S', socket, '-f', '/dev/null', ...words])).stdout
+  const tmux = async (...args: string[]) => (await run('tmux', ['-S', socket, '-f', '/dev/null', ...args])).stdout
   const { PATH = '', HOME = '' } = process.env
   await here.write('troupe', `#!/bin/sh\nexec ${process.execPath} ${MAIN} "$@"\n`)
   await chmod(join(here.folder, 'troupe'), 0o755)
-  const given = Object.entries({ PATH, HOME, LANG: 'C.UTF-8', PS1: '$ ', ...env }).map(
+  const variables = Object.entries({ PATH, HOME, LANG: 'C.UTF-8', PS1: '$ ', ...env }).map(
     ([name, value]) => `${name}=${value}`,
   )
-  const shell = ['env', '-i', 'TERM=screen', ...given, 'sh']
+  const shell = ['env', '-i', 'TERM=screen', ...variables, 'sh']
   await tmux('-u', 'new-session', '-d', '-s', 'chat', '-x', String(width), '-y', '40', '-c', here.folder, ...shell)
   onTestFinished(async () => {
     await tmux('kill-server').catch(() => '')
@@ -51,19 +51,19 @@ export async function openTerminal(here: CliFixture, env: NodeJS.ProcessEnv, wid
     },
     read,
     async waitFor(pattern) {
-      const end = performance.now() + DEADLINE_MS
+      const deadline = performance.now() + DEADLINE_MS
       for (;;) {
         const lines = await read()
         if (pattern.test(lines.join('\n'))) return lines
         await pause(POLL_INTERVAL_MS)
-        if (performance.now() > end) throw new Error(`${pattern} never appeared in:\n${lines.join('\n')}`)
+        if (performance.now() > deadline) throw new Error(`timed out waiting for ${pattern} in:\n${lines.join('\n')}`)
       }
     },
   }
 }
 
-/** Types a line, and ends it. */
-export const typeLine = async (to: Terminal, text: string) => {
-  await to.type(text)
-  await to.key('Enter')
+/** Types a line and presses Enter. */
+export const typeLine = async (terminal: Terminal, text: string) => {
+  await terminal.type(text)
+  await terminal.key('Enter')
 }
