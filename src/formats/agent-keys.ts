@@ -10,7 +10,7 @@ import type { YamlEntry } from './yaml-entries.ts'
 /** Applies one key to the agent; returns a warning if its value is invalid. */
 type KeyHandler = (draft: AgentDraft, entry: YamlEntry) => string | undefined
 
-/** Unsupported keys with the reason, which a warning shows so that nobody relies on them. */
+/** Unsupported keys with the reason, which a warning shows so that their authors do not rely on them. */
 const IGNORED_KEYS: Readonly<Record<string, string>> = {
   skills: 'skills are not supported; put the knowledge into the instructions',
   hooks: 'commands in agent files are not executed',

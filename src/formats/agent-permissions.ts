@@ -151,7 +151,7 @@ function isMap(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Rejects the agent for a malformed rule, which could not be enforced, and warns about rules that never match. */
+/** Rejects the agent for a malformed rule, which could not be enforced, and warns about rules that may not work as intended. */
 function checkDraftRules(draft: AgentDraft, line: number, rules: readonly string[]): void {
   try {
     validateRules({ deny: rules })
