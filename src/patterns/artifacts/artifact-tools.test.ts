@@ -2,8 +2,7 @@ import { expect, test } from 'vitest'
 import { agent, createTestTroupe, functionModel } from '../../../test/support/test-troupe.ts'
 import type { Artifact } from '../../kernel/artifact.ts'
 import type { Context } from '../../kernel/context.ts'
-import { artifactRead } from './artifact-read.ts'
-import { artifactWrite } from './artifact-write.ts'
+import { artifactRead, artifactWrite } from './artifact-tools.ts'
 
 test('TO56 each ArtifactWrite call creates a new version of the named artifact', async () => {
   const write = (content: string) => ({ name: 'ArtifactWrite', input: { name: 'design/api.md', content } })

@@ -84,13 +84,13 @@ interface DependencyContext {
 
 function dependencyNumbers(entry: string | number, { assignments, number, problems }: DependencyContext): number[] {
   const asNumber = typeof entry === 'number' ? entry : /^\d+$/.test(entry.trim()) ? Number(entry) : undefined
-  const found =
+  const matches =
     asNumber === undefined
       ? assignments.flatMap(({ agent }, index) => (agent === entry ? [index + 1] : []))
       : assignments[asNumber - 1]
         ? [asNumber]
         : []
-  const others = found.filter((other) => other !== number)
+  const others = matches.filter((other) => other !== number)
   if (others.length === 0) problems.push(`assignment ${number} depends on '${entry}', which is not another assignment`)
   return others
 }

@@ -88,6 +88,7 @@ interface ConflictResolution {
 async function resolveConflict(collaboration: Collaboration, gathered: GatherResult): Promise<ConflictResolution> {
   const { context, input } = collaboration
   const { contributions } = gathered
+  // The step keys are stored in journals: do not rename them.
   const consensusState = await computeConsensusState(collaboration, 'stand', contributions)
   const limitErrors = judgeLimitErrors(consensusState)
   const unresolved = { contributions, consensusState, ruling: undefined, problems: [], limitErrors }

@@ -11,7 +11,7 @@ import { groupEquivalent } from './equivalence.ts'
 import type { OutcomeHistory } from './outcome-history.ts'
 import type { Contribution } from './output.ts'
 
-/** How votes are weighted and grouped. */
+/** Weighting and grouping of votes. */
 export interface VoteGrouping {
   weightFor(voter: { agent: string; role: string }): number
   /** The wave of an agent. Votes of later waves never change the groups of earlier ones. */
@@ -26,10 +26,10 @@ export interface ConsensusState {
 }
 
 interface ConsensusDetails {
-  /** How recommendations were compared. */
+  /** The method that compared the recommendations. */
   method: Equivalence['method']
   note?: string
-  /** How often this level of agreement was right in earlier collaborations. */
+  /** The accuracy of this level of agreement in earlier collaborations. */
   confidence?: { confidence: number; cases: number }
 }
 

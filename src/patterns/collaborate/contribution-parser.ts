@@ -2,13 +2,7 @@ import { z } from 'zod'
 import { findCategory, parseChosenCategory } from '../../judgement/vote/category.ts'
 import type { Severity } from '../../judgement/vote/consensus.ts'
 import { parseStructuredOutput } from '../../kernel/session/structured-output.ts'
-import type { Concern, Contribution, contributionSchema } from './output.ts'
-
-/** The parsed content of an answer. */
-export type ContributionContent = Pick<
-  Contribution,
-  'response' | 'recommendation' | 'confidence' | 'concerns' | 'questions'
->
+import type { Concern, ContributionContent, contributionSchema } from './output.ts'
 
 type StructuredContribution = z.output<ReturnType<typeof contributionSchema>>
 

@@ -20,7 +20,7 @@ export interface Equivalence {
   method: 'text' | 'embeddings' | 'model'
   /** Undecided pairs; they count as different. */
   unclear: [number, number][]
-  /** Why a method could not be used. */
+  /** The reason if a method could not be used. */
   note?: string
   /** The limit of the run that stopped the judge; resume retries it. */
   limitError?: ErrorRecord

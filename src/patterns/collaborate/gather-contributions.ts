@@ -6,9 +6,8 @@ import type { Contribution } from './output.ts'
 import type { Collaboration } from './prepare-collaboration.ts'
 import { requestContribution } from './request-contribution.ts'
 import type { Specialist } from './specialists.ts'
-import { waveSize } from './wave-order.ts'
 import type { Savings } from './waves.ts'
-import { runParallel, runSequential, runWaves, specialistRequest } from './waves.ts'
+import { askInParallel, askInWaves, askSequentially, specialistRequest, waveSize } from './waves.ts'
 
 /** The contributions, and the reason if some specialists were not asked. */
 export interface GatherResult {
@@ -51,16 +50,16 @@ async function askSpecialists(
 ) {
   const { contributionScope, mode, limits, input, voteGrouping } = collaboration
   if (mode === 'sequential')
-    return { contributions: await runSequential(contributionScope, specialists, earlier), saved: null }
+    return { contributions: await askSequentially(contributionScope, specialists, earlier), saved: null }
   const { stop_at } = input.vote ?? {}
   const wave = waveSize({ ...collaboration, max_parallel: limits.max_parallel })
   if (wave === undefined) {
     return {
-      contributions: [...earlier, ...(await runParallel(contributionScope, specialists, limits.max_parallel))],
+      contributions: [...earlier, ...(await askInParallel(contributionScope, specialists, limits.max_parallel))],
       saved: null,
     }
   }
-  return runWaves(contributionScope, specialists, {
+  return askInWaves(contributionScope, specialists, {
     max_parallel: limits.max_parallel,
     wave,
     grouping: voteGrouping,

@@ -70,9 +70,9 @@ describe('decomposition', () => {
         { type: 'finish' as const, stop: 'end' as const, usage },
       ]
     }
-    const apart = plan({ agent: 'back', subtask: 'one' }, { agent: 'front', subtask: 'two' })
+    const independent = plan({ agent: 'back', subtask: 'one' }, { agent: 'front', subtask: 'two' })
     const { result } = await runCollaboration(
-      { lead: divideInTurn(apart), back: waitForBoth, front: waitForBoth },
+      { lead: divideInTurn(independent), back: waitForBoth, front: waitForBoth },
       team,
     )
     expect(result.status).toBe('completed')
@@ -182,8 +182,8 @@ describe('failed subtasks', () => {
 
   test('CO38 when all subtasks fail, the collaboration fails with each reason', async () => {
     const failing = { back: permanentError('one'), front: permanentError('two'), infra: permanentError('three') }
-    const apart = plan({ agent: 'back', subtask: 'a' }, { agent: 'front', subtask: 'b' })
-    const { result, model } = await runCollaboration({ ...failing, lead: divideInTurn(apart) }, team)
+    const independent = plan({ agent: 'back', subtask: 'a' }, { agent: 'front', subtask: 'b' })
+    const { result, model } = await runCollaboration({ ...failing, lead: divideInTurn(independent) }, team)
     expect(result.error?.message).toMatch(/^all 2 agents failed: back: .*one.*; front: .*two/)
     expect(result.output).toMatchObject({ contributions: [{ agent: 'lead', response: 'divide and do' }, {}, {}] })
     expect(model.requestsFrom('lead')).toHaveLength(1)

@@ -8,16 +8,20 @@ export interface Concern {
   severity: Severity
 }
 
-/** The answer of one specialist. */
-export interface Contribution {
-  agent: string
-  role: string
+/** The parsed content of an answer. */
+export interface ContributionContent {
   response: string
   /** `null` if there is none. */
   recommendation: string | null
   confidence: number | null
   concerns: Concern[]
   questions: string[]
+}
+
+/** The answer of one specialist. */
+export interface Contribution extends ContributionContent {
+  agent: string
+  role: string
   /** The weight of its vote, without its confidence. */
   weight?: number
   tokens_used: number

@@ -13,7 +13,7 @@ import type { ContributionScope } from './request-contribution.ts'
 import { createContributionScope } from './request-contribution.ts'
 import type { CollaborationLimits, Specialist } from './specialists.ts'
 import { createSystemAgent, effectiveLimits, resolveSpecialists } from './specialists.ts'
-import { waveOrder } from './wave-order.ts'
+import { waveOrder } from './waves.ts'
 
 /** A collaboration with all defaults applied. */
 export interface Collaboration {
@@ -71,17 +71,21 @@ export async function prepareCollaboration(
       threshold: input.consensus_threshold ?? config.consensus_threshold,
       ...(categories ? { categories } : undefined),
     },
-    systemAgents: {
-      coordinator: createSystemAgent('coordinator', { ...config.coordinator, ...coordinator.settings, timeout_ms }),
-      evaluator: createSystemAgent('evaluator', {
-        ...config.coordinator,
-        temperature: EVALUATOR_TEMPERATURE,
-        ...coordinator.settings,
-        timeout_ms,
-      }),
-      judge: createSystemAgent('judge', { model: 'fast', temperature: 0, timeout_ms }),
-    },
+    systemAgents: createSystemAgents(config, coordinator.settings, timeout_ms),
     warnings: [...specialists.flatMap(({ warnings = [] }) => warnings), ...coordinator.warnings],
+  }
+}
+
+function createSystemAgents(
+  config: CollaborateConfig,
+  settings: { model?: string; temperature?: number; systemPrompt?: string },
+  timeout_ms: number,
+): Collaboration['systemAgents'] {
+  const evaluatorDefaults = { ...config.coordinator, temperature: EVALUATOR_TEMPERATURE }
+  return {
+    coordinator: createSystemAgent('coordinator', { ...config.coordinator, ...settings, timeout_ms }),
+    evaluator: createSystemAgent('evaluator', { ...evaluatorDefaults, ...settings, timeout_ms }),
+    judge: createSystemAgent('judge', { model: 'fast', temperature: 0, timeout_ms }),
   }
 }
 

@@ -142,8 +142,8 @@ describe('recording an outcome', () => {
         { agent: 'c', right: false },
       ],
     })
-    const apart = await runDecision({ mode: 'hierarchical', synthesis: 'merge' }, agentReplies)
-    expect(await apart.record({ answer: 'go', verdict: 'right' })).toMatchObject({ agreement_score: null, voices: [] })
+    const merged = await runDecision({ mode: 'hierarchical', synthesis: 'merge' }, agentReplies)
+    expect(await merged.record({ answer: 'go', verdict: 'right' })).toMatchObject({ agreement_score: null, voices: [] })
   })
 
   test('CO62 the judge compares the right answer with each vote; unclear ones are left out', async () => {

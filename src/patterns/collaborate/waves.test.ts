@@ -98,9 +98,10 @@ describe('early stop', () => {
     // An unclear pair with the leader can only help it: the judge never splits a group.
     expect(earlyStopVerdict(votes, { groups, unclear: [[1, 2]] }, rest).stop).toBe(true)
     const rivals = [voteFor('x', 0.9), voteFor('y', 0.5), voteFor('z', 0.5)]
-    const apart = [[0], [1], [2]]
+    const separateGroups = [[0], [1], [2]]
     expect(
-      earlyStopVerdict(rivals, { groups: apart, unclear: [[1, 2]] }, { remaining: [0.01], stop_at: 0.51 }).stop,
+      earlyStopVerdict(rivals, { groups: separateGroups, unclear: [[1, 2]] }, { remaining: [0.01], stop_at: 0.51 })
+        .stop,
     ).toBe(false)
   })
 })

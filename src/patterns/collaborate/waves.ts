@@ -2,12 +2,39 @@ import type { VoteGrouping } from './consensus-state.ts'
 import { groupVotes } from './consensus-state.ts'
 import { votesFrom } from './contribution-votes.ts'
 import { earlyStopVerdict } from './early-stop.ts'
+import type { CollaborateInput, collaborateModes, collaborateSyntheses } from './input.ts'
 import { isOutOfBudget } from './out-of-budget.ts'
 import type { Contribution } from './output.ts'
 import { hasContent } from './output.ts'
 import type { ContributionScope } from './request-contribution.ts'
 import { requestContribution } from './request-contribution.ts'
 import type { Specialist } from './specialists.ts'
+
+interface WavePlan {
+  input: Pick<CollaborateInput, 'vote' | 'structured' | 'solo_first'>
+  mode: (typeof collaborateModes)[number]
+  synthesis: (typeof collaborateSyntheses)[number]
+  max_parallel: number
+}
+
+/** The number of agents per wave; `undefined` if all agents are asked in any case. */
+export function waveSize({ input, mode, synthesis, max_parallel }: WavePlan): number | undefined {
+  const { strategy = 'weighted', wave = max_parallel } = input.vote ?? {}
+  const isVote = synthesis === 'vote' || (synthesis === 'auto' && input.structured)
+  return mode === 'parallel' && isVote && strategy === 'weighted' ? wave : undefined
+}
+
+/** The wave of each agent. Votes of a later wave must not change the groups of earlier ones. */
+export function waveOrder(names: readonly string[], plan: WavePlan): (agent: string) => number {
+  const size = waveSize(plan)
+  // The agent of `solo_first` belongs to the first wave.
+  const soloCount = plan.input.solo_first ? 1 : 0
+  return (agent) => {
+    const position = Math.max(0, names.indexOf(agent))
+    if (plan.mode === 'sequential') return position
+    return size === undefined ? 0 : Math.floor(Math.max(0, position - soloCount) / size)
+  }
+}
 
 /** The agents that were not asked, and the reason. */
 export interface Savings {
@@ -23,7 +50,7 @@ export interface WaveResult {
 }
 
 /** Asks the specialists independently, at most `max_parallel` at a time. */
-export async function runParallel(
+export async function askInParallel(
   scope: ContributionScope,
   specialists: readonly Specialist[],
   max_parallel: number,
@@ -47,7 +74,7 @@ export interface WaveOptions {
 }
 
 /** Asks in waves, in list order, until the remaining votes cannot change the outcome. */
-export async function runWaves(
+export async function askInWaves(
   scope: ContributionScope,
   specialists: readonly Specialist[],
   { max_parallel, wave, stop_at, grouping, earlier }: WaveOptions,
@@ -55,7 +82,7 @@ export async function runWaves(
   const contributions = [...earlier]
   for (let from = 0; from < specialists.length; from += wave) {
     const rest = specialists.slice(from + wave)
-    contributions.push(...(await runParallel(scope, specialists.slice(from, from + wave), max_parallel)))
+    contributions.push(...(await askInParallel(scope, specialists.slice(from, from + wave), max_parallel)))
     if (rest.length === 0 || contributions.some(isOutOfBudget)) break
     const votes = votesFrom(contributions, grouping.weightFor)
     const equivalence = await groupVotes(scope.context, votes, { ...grouping, key: `waves/${from / wave + 1}` })
@@ -72,7 +99,7 @@ export async function runWaves(
 }
 
 /** Asks one specialist after the other; each sees the contributions before it. */
-export async function runSequential(
+export async function askSequentially(
   scope: ContributionScope,
   specialists: readonly Specialist[],
   earlier: readonly Contribution[],

@@ -3,8 +3,7 @@ import { z } from 'zod'
 import { agent, createTestTroupe, functionModel, lastMessageText } from '../../../test/support/test-troupe.ts'
 import type { ToolError } from '../../kernel/event.ts'
 import { defineTool } from '../../kernel/tool.ts'
-import { enterPlanMode } from './enter-plan-mode.ts'
-import { exitPlanMode } from './exit-plan-mode.ts'
+import { enterPlanMode, exitPlanMode } from './plan-mode.ts'
 
 function changeTool(done: string[]) {
   return defineTool({

@@ -16,7 +16,8 @@ const helper = agent('helper')
 /** A model for which the lead delegates once and repeats the tool result; other agents echo their instruction. */
 function delegatingModel(input: Record<string, unknown>) {
   return functionModel((request) => {
-    if (request.session.agent !== 'lead') return { text: `${request.session.agent} heard: ${lastMessageText(request)}` }
+    if (request.session.agent !== 'lead')
+      return { text: `${request.session.agent} received: ${lastMessageText(request)}` }
     return request.session.turn === 1 ? delegate(input) : { text: lastMessageText(request) }
   })
 }
@@ -36,7 +37,7 @@ describe('starting a session', () => {
   test('TK1 the output of a task has response, session_id, agent, turn_count, status, stop_reason and usage', async () => {
     const { answer } = await runLead({ agent: 'helper', instruction: 'look' })
     expect(JSON.parse(answer)).toEqual({
-      response: 'helper heard: look',
+      response: 'helper received: look',
       session_id: expect.stringMatching(/^[0-9a-f]{16}-[0-9a-f]{16}_helper$/),
       agent: 'helper',
       turn_count: 1,
@@ -148,7 +149,7 @@ describe('resuming a session', () => {
     expect(later.output).toMatchObject({
       session_id: session?.session_id,
       turn_count: 2,
-      response: 'helper heard: again',
+      response: 'helper received: again',
     })
     const opened = (await troupe.events(later.run_id)).find((event) => event.type === 'session:open')
     expect(opened?.data).toMatchObject({

@@ -145,8 +145,8 @@ describe('orchestration patterns', () => {
       after_work_behavior: 'terminate',
     }
     const replies = { a: [replyWithVerdicts('A', true, false)], yes: ['y'], no: ['n'] }
-    const alike = await runTeam(team, { ...replies, b: [replyWithVerdicts('B', true, false)] })
-    expect([alike.route, alike.output.totals.router_calls]).toEqual([['jury', 'yes'], 0])
+    const unanimous = await runTeam(team, { ...replies, b: [replyWithVerdicts('B', true, false)] })
+    expect([unanimous.route, unanimous.output.totals.router_calls]).toEqual([['jury', 'yes'], 0])
     const split = await runTeam(team, {
       ...replies,
       b: [replyWithVerdicts('B', false, true)],

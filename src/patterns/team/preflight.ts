@@ -15,6 +15,7 @@ interface RequiredResources {
 export async function runPreflight(context: Context, team: Team): Promise<string[]> {
   const required = requiredResources(team, context.roster)
   if (required.models.length === 0 && required.tools.length === 0) return []
+  // The step key is stored in journals: do not rename it.
   return context.step('supplies', () => checkResources(context, required), { input: required })
 }
 

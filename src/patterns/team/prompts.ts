@@ -107,7 +107,7 @@ export const ROUTER_PROMPT = [
     'verdicts or the next member.',
   '',
   '# Answer',
-  'Answer only with {"verdicts": [{"condition": number, "holds": true, false, or null if it cannot be told}]}.',
+  'Answer only with {"verdicts": [{"condition": number, "holds": true, false, or null if you cannot tell}]}.',
 ].join('\n')
 
 export interface RouterRequest {

@@ -71,11 +71,6 @@ export function createTeamPlan(team: Team, roster: Roster, filledRoles: readonly
   ])
   const groupsByName = new Map(team.groups.map((group) => [group.name, group]))
   const formatTarget = (name: string) => nameWithRole(name, entries.get(name)?.role ?? entries.get(name)?.description)
-  const semanticLeaves = memoize((from) =>
-    rules(from).flatMap(({ condition }) => conditionLeaves(condition).filter(isSemantic)),
-  )
-  const fixedConditions = memoize((from) => [...new Set(semanticLeaves(from).map(({ text }) => text))])
-  const promptCache = new WeakMap<MemberProfile, { conditions: readonly string[]; text: string }>()
   const createMember = (name: string): TeamMember => {
     const group = groupsByName.get(name)
     if (group) return { kind: 'group', name, group }
@@ -94,20 +89,34 @@ export function createTeamPlan(team: Team, roster: Roster, filledRoles: readonly
       filledRoles.length === 0 && team.agents.every(({ model, uses }) => model === undefined && uses === undefined),
     member: memoize(createMember),
     rules,
-    semanticConditions(from, variables) {
-      if (semanticLeaves(from).every((leaf) => leaf.variables.length === 0)) return fixedConditions(from)
-      const open = semanticLeaves(from).flatMap(
-        (leaf) => evaluateCondition(leaf, { variables, verdict: () => undefined }).open,
-      )
-      return [...new Set(open)]
-    },
-    turnPrompt(profile, conditions) {
-      const cached = promptCache.get(profile)
-      if (cached?.conditions === conditions) return cached.text
-      const text = formatTurnPrompt(profile, conditions)
-      promptCache.set(profile, { conditions, text })
-      return text
-    },
+    semanticConditions: createConditionLookup(rules),
+    turnPrompt: createPromptCache(),
+  }
+}
+
+/** Conditions without variables are the same list in every turn, so that the turn prompt can be cached. */
+function createConditionLookup(rules: TeamPlan['rules']): TeamPlan['semanticConditions'] {
+  const semanticLeaves = memoize((from) =>
+    rules(from).flatMap(({ condition }) => conditionLeaves(condition).filter(isSemantic)),
+  )
+  const fixedConditions = memoize((from) => [...new Set(semanticLeaves(from).map(({ text }) => text))])
+  return (from, variables) => {
+    if (semanticLeaves(from).every((leaf) => leaf.variables.length === 0)) return fixedConditions(from)
+    const open = semanticLeaves(from).flatMap(
+      (leaf) => evaluateCondition(leaf, { variables, verdict: () => undefined }).open,
+    )
+    return [...new Set(open)]
+  }
+}
+
+function createPromptCache(): TeamPlan['turnPrompt'] {
+  const cache = new WeakMap<MemberProfile, { conditions: readonly string[]; text: string }>()
+  return (profile, conditions) => {
+    const cached = cache.get(profile)
+    if (cached?.conditions === conditions) return cached.text
+    const text = formatTurnPrompt(profile, conditions)
+    cache.set(profile, { conditions, text })
+    return text
   }
 }
 

@@ -1,11 +1,45 @@
 import { z } from 'zod'
 import { unknownNameError } from '../../errors.ts'
 import { definePattern } from '../../kernel/pattern.ts'
-import { artifactName } from './artifact-name.ts'
+
+/** A slash only groups names. It is never used as a file path, so path traversal is not possible. */
+const artifactName = z
+  .string()
+  .min(1)
+  .max(200)
+  .regex(
+    /^[\p{L}\p{N}][\p{L}\p{N} ._/-]*$/u,
+    'must start with a letter or digit; then letters, digits, space and . _ - / are allowed',
+  )
+  .describe('The name of the artifact, for example `design/api.md`.')
+
+const writeInput = z.object({
+  name: artifactName,
+  content: z.string().max(1_000_000).describe('The whole content. Every write creates a new version.'),
+  media_type: z.string().max(100).optional().describe('For example text/markdown. Default: text/plain.'),
+})
+
+/** Stores a new version of an artifact that all agents of the run can read. */
+export const artifactWrite = definePattern<z.output<typeof writeInput>>({
+  name: 'ArtifactWrite',
+  version: 1,
+  description:
+    'Store an artifact (a report, a design, a list) under a name, for other agents in this run. Writing the same name ' +
+    'again creates a new version; older versions stay readable.',
+  category: 'action',
+  delegates: false,
+  on_request: true,
+  input: writeInput,
+  output: z.object({ name: z.string(), version: z.number(), checksum: z.string(), size: z.number() }),
+  async execute(context, { name, content, media_type }) {
+    const artifact = { name, content, ...(media_type === undefined ? undefined : { media_type }) }
+    return { success: true, output: await context.writeArtifact('write', artifact) }
+  },
+})
 
 const PAGE_CHARS = 50_000
 
-const input = z.object({
+const readInput = z.object({
   name: artifactName,
   version: z.number().int().min(1).optional().describe('Default: the newest version.'),
   offset: z
@@ -17,14 +51,14 @@ const input = z.object({
 })
 
 /** Reads an artifact of the run, one page at a time. */
-export const artifactRead = definePattern<z.output<typeof input>>({
+export const artifactRead = definePattern<z.output<typeof readInput>>({
   name: 'ArtifactRead',
   version: 1,
   description: 'Read an artifact of this run by name: the newest version or an older one.',
   category: 'perception',
   delegates: false,
   on_request: true,
-  input,
+  input: readInput,
   output: z.object({ name: z.string(), version: z.number(), content: z.string() }),
   async execute(context, { name, version, offset = 0 }) {
     const artifact = await context.readArtifact('read', { name, ...(version === undefined ? undefined : { version }) })

@@ -2,12 +2,33 @@ import { z } from 'zod'
 import { TroupeError } from '../../errors.ts'
 import { definePattern } from '../../kernel/pattern.ts'
 
-const input = z.object({
+const enterInput = z.object({
+  reason: z.string().max(2000).optional().describe('Why a plan comes first, for the user who reads along.'),
+})
+
+/** Makes the session read-only until a person approves the plan submitted with `ExitPlanMode`. */
+export const enterPlanMode = definePattern<z.output<typeof enterInput>>({
+  name: 'EnterPlanMode',
+  version: 1,
+  description:
+    'Enter plan mode: from now on you and the agents you delegate to can read but not change anything. Call ExitPlanMode ' +
+    'when the plan is ready.',
+  category: 'planning',
+  delegates: false,
+  on_request: true,
+  input: enterInput,
+  output: z.object({ planning: z.literal(true) }),
+  async execute() {
+    return { success: true, output: { planning: true }, plan_mode: true }
+  },
+})
+
+const exitInput = z.object({
   plan: z.string().min(1).max(100_000).describe('The complete plan, in markdown: what to change, where, and why.'),
 })
 
 /** Opens an approval gate for the plan. Only an approval ends plan mode; any other answer is feedback to the agent. */
-export const exitPlanMode = definePattern<z.output<typeof input>>({
+export const exitPlanMode = definePattern<z.output<typeof exitInput>>({
   name: 'ExitPlanMode',
   version: 1,
   description:
@@ -16,7 +37,7 @@ export const exitPlanMode = definePattern<z.output<typeof input>>({
   category: 'planning',
   delegates: false,
   on_request: true,
-  input,
+  input: exitInput,
   output: z.object({ approved: z.boolean(), feedback: z.string().optional() }),
   async execute(context, { plan }) {
     if (plan.trim() === '') throw new TroupeError('invalid_tool_input', '`plan` is empty')
