@@ -3,7 +3,7 @@ import type { CliFixture } from './cli-fixture.ts'
 import { createCliFixture } from './cli-fixture.ts'
 import { replyRule } from './team-script.ts'
 
-/* What a team can be made of, each thing once from a file on the command line to what is left in the store. */
+/* Sub-teams, roles and compression, from the team file to the stored run. */
 
 const runArguments = (model: string, team: string, ...more: string[]) => [
   ...['run', 'team', 'Report on Mars.', '--team', team, '--model', model, ...more],
@@ -17,8 +17,8 @@ async function checkJournal(here: CliFixture): Promise<unknown> {
   return JSON.parse((await here.troupe('doctor', '--run', 'r_', '--json')).out)
 }
 
-describe('ways of working, from the command line', () => {
-  test('TM13 a team in the place of an agent is told the request, works, and returns to the team above', async () => {
+describe('team features on the command line', () => {
+  test('TM13 a sub-team gets the request, works, and hands back to the parent team', async () => {
     const here = await createCliFixture()
     await here.write(
       'teams/inner.yaml',
@@ -40,10 +40,10 @@ handoffs:
 after_work_behavior: terminate
 `,
     )
-    const asked = { agent: 'finder', heard: '"from":"user","text":"Report on Mars."' }
+    const finderRequest = { agent: 'finder', heard: '"from":"user","text":"Report on Mars."' }
     const model = await here.script('s.json', [
       replyRule('lead', 'Look for sources.'),
-      { when: asked, reply: { text: 'Found.' } },
+      { when: finderRequest, reply: { text: 'Found.' } },
       replyRule('counter', 'Three.', { sets: { sources: 3 } }),
       { when: { agent: 'writer', heard: '"from":"research",.*Three' }, reply: { text: 'Mars is red.' } },
     ])
@@ -60,7 +60,7 @@ after_work_behavior: terminate
     expect(await checkJournal(here)).toMatchObject({ healthy: true })
   })
 
-  test('TM13 one team hands to another, and what it wrote down is read there', async () => {
+  test('TM13 a sub-team reads the artifacts of another sub-team', async () => {
     const here = await createCliFixture()
     await here.write('research.yaml', 'name: Research\nagents: [{ name: finder, tools: [ArtifactWrite] }]\n')
     await here.write('production.yaml', 'name: Production\nagents: [{ name: maker, tools: [ArtifactRead] }]\n')
@@ -89,32 +89,32 @@ after_work_behavior: terminate
     expect(await checkJournal(here)).toMatchObject({ healthy: true })
   })
 
-  test('TM14 open places are filled from the roster, it is said by which words, and nobody who fits is refused', async () => {
+  test('TM14 roles are filled from the roster with the matching words; a role without a match is refused', async () => {
     const here = await createCliFixture()
-    const agent = (name: string, description: string, words: string) =>
-      here.write(`.troupe/agents/${name}.md`, `---\nname: ${name}\ndescription: ${description}\n---\n${words}\n`)
+    const agent = (name: string, description: string, instructions: string) =>
+      here.write(`.troupe/agents/${name}.md`, `---\nname: ${name}\ndescription: ${description}\n---\n${instructions}\n`)
     await agent('stargazer', 'Observes planets', 'Look up.')
     await agent('poet', 'Writes verses', 'Rhyme.')
-    const formed = (role: string) => `name: Formed
+    const teamWithRole = (role: string) => `name: Formed
 form: { roles: [{ name: watcher, role: ${role} }, { name: singer, role: writes verses }] }
 handoffs: [{ from_agent: watcher, to_agent: singer }]
 after_work_behavior: terminate
 `
-    await here.write('formed.yaml', formed('observing planets'))
+    await here.write('formed.yaml', teamWithRole('observing planets'))
     const model = await here.script('s.json', [
       { when: { agent: 'watcher', says: 'Look up' }, reply: { text: 'It is red.' } },
-      { when: { agent: 'singer', says: 'Rhyme' }, reply: { text: 'Red, it said.' } },
+      { when: { agent: 'singer', says: 'Rhyme' }, reply: { text: 'Mars is red.' } },
     ])
     const done = await here.troupeWith({ env: { COLUMNS: '160' } }, ...runArguments(model, 'formed.yaml', '--no-tools'))
-    expect(done).toMatchObject({ code: 0, out: 'Red, it said.\n' })
+    expect(done).toMatchObject({ code: 0, out: 'Mars is red.\n' })
     expect(done.err).toMatch(/watcher is stargazer \(observ, planet\), singer is poet \(writ, vers\)/)
-    await here.write('nobody.yaml', formed('flies aeroplanes'))
-    const refused = await here.troupe(...runArguments(model, 'nobody.yaml', '--no-tools'))
+    await here.write('no-match.yaml', teamWithRole('flies aeroplanes'))
+    const refused = await here.troupe(...runArguments(model, 'no-match.yaml', '--no-tools'))
     expect(refused.code).toBe(2)
     expect(refused.err).toMatch(/no agent of the roster fits the role 'flies aeroplanes' \(watcher\)[\s\S]*stargazer/)
   })
 
-  test('TM20 a long conversation is summed up: request, decisions and artifacts stay, and the history has all of it', async () => {
+  test('TM20 a long conversation is compressed; the request, decisions and artifacts are kept, and the history is complete', async () => {
     const here = await createCliFixture()
     const names = ['a', 'b', 'c', 'd', 'e', 'f', 'keeper', 'closer']
     await here.write('long.yaml', {
@@ -128,11 +128,11 @@ after_work_behavior: terminate
       { when: { agent: 'a', turn: 1 }, reply: { toolCalls: [write] } },
       { when: { agent: 'summarizer' }, reply: { text: 'In short: red.' } },
       { when: { agent: 'keeper', heard: '"text":"Report on Mars\\."' }, reply: { text: 'The request is there.' } },
-      { when: { agent: 'closer', heard: kept }, reply: { text: 'All is kept.' } },
-      ...names.slice(0, -2).map((name) => replyRule(name, `${name} says ${'very much '.repeat(20)}`)),
+      { when: { agent: 'closer', heard: kept }, reply: { text: 'Everything is kept.' } },
+      ...names.slice(0, -2).map((name) => replyRule(name, `${name} adds ${'much text '.repeat(20)}`)),
     ])
     const done = await here.troupe(...runArguments(model, 'long.yaml'))
-    expect(done).toMatchObject({ code: 0, out: 'All is kept.\n' })
+    expect(done).toMatchObject({ code: 0, out: 'Everything is kept.\n' })
     expect(done.err).toMatch(/summarised \d+ older messages/)
     const { output } = await showRun(here)
     expect((output.history as unknown[]).length).toBe(1 + names.length)
