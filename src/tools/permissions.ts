@@ -1,7 +1,7 @@
 import type { CheckedCall, Policy } from '../judgement/permission/permission-policy.ts'
 import { evaluatePolicies } from '../judgement/permission/permission-policy.ts'
 import type { RuleLintContext } from '../judgement/permission/rule-lint.ts'
-import { lintRules, validateRules } from '../judgement/permission/rule-lint.ts'
+import { lintRules, UNKNOWN_TOOL_REASON, validateRules } from '../judgement/permission/rule-lint.ts'
 import type { Agent } from '../kernel/agent.ts'
 import type { PermissionRequest, Permissions } from '../kernel/permission.ts'
 import { agentSlug } from '../kernel/session/session-state.ts'
@@ -88,7 +88,7 @@ export function checkAgentRules(
     if (!permissions || (origin?.by === 'user' && origin.path !== undefined)) continue
     try {
       validateRules(permissions)
-      const problems = lintRules(permissions, context).filter(({ reason }) => reason !== 'no tool has this name')
+      const problems = lintRules(permissions, context).filter(({ reason }) => reason !== UNKNOWN_TOOL_REASON)
       for (const { rule, reason } of problems)
         warn(`troupe: agent ${name}: the rule ${rule} does not do what it seems to: ${reason}`)
     } catch (thrown) {

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Tool } from '../kernel/tool.ts'
 import type { World } from '../kernel/world.ts'
 import { editTool } from './files/edit-tool.ts'
@@ -22,7 +23,6 @@ import { createSearcher } from './search/searcher.ts'
 import { bashTool } from './shell/bash-tool.ts'
 import { TaskLists } from './tasks/task-list.ts'
 import { taskTools } from './tasks/task-tools.ts'
-import { wallClock } from './wall-clock.ts'
 import type { AddressPolicy } from './web/ssrf-guard.ts'
 import { PUBLIC_ADDRESSES } from './web/ssrf-guard.ts'
 import { webFetchTool } from './web/web-fetch-tool.ts'
@@ -106,4 +106,9 @@ function selectSearchEngine(
   if (program === undefined || program === false) return javascriptEngine
   const bubblewrap = sandbox.kind === 'bubblewrap' ? findProgram('bwrap', path) : undefined
   return ripgrepEngine({ ripgrep: program, bubblewrap, sleep: world.sleep }, workspace)
+}
+
+/** The real clock, used when no `world` is given. */
+export const wallClock: Pick<World, 'sleep'> = {
+  sleep: (ms, signal) => delay(ms, undefined, signal ? { signal } : undefined),
 }

@@ -17,6 +17,9 @@ export const allowedWideInterfaces: Readonly<Record<string, string>> = {
   RunRow: 'record: one member per column',
   SessionOpen: 'record: the payload of session:open, fixed by recorded journals',
   SessionRow: 'record: one member per column',
+  RunView: 'view: everything that is shown of one run',
+  SessionNode: 'view: everything that is shown of one session',
+  SessionState: 'fold: the state of one conversation, changed in one place only (applyEvent)',
   Troupe: 'public API: one method per operation on a run',
   TroupeOptions: 'public API: one member per part that can be configured',
 }

@@ -2,7 +2,7 @@ import { onTestFinished } from 'vitest'
 import type { Tool, ToolResult } from '../../src/kernel/tool.ts'
 import type { McpServers, McpServersOptions } from '../../src/tools/mcp/mcp-servers.ts'
 import { createMcpServers } from '../../src/tools/mcp/mcp-servers.ts'
-import { wallClock } from '../../src/tools/wall-clock.ts'
+import { wallClock } from '../../src/tools/tools.ts'
 import { agent } from './test-troupe.ts'
 
 /** MCP servers without a troupe. */

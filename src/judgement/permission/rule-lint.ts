@@ -13,6 +13,9 @@ export interface RuleLintContext {
 }
 
 /** A rule that has no effect, or another effect than its author expects. */
+/** The reason for a rule whose tool is unknown. Callers may ignore it where tools become known later. */
+export const UNKNOWN_TOOL_REASON = 'no tool has this name'
+
 export interface RuleWarning {
   rule: string
   reason: string
@@ -54,7 +57,7 @@ function ruleProblem(rule: string, context: RuleLintContext): string | undefined
     )
     return isKnown || !context.servers ? undefined : 'no MCP server has this name'
   }
-  if (!context.tools.some((name) => matchesTool(tool, name))) return 'no tool has this name'
+  if (!context.tools.some((name) => matchesTool(tool, name))) return UNKNOWN_TOOL_REASON
   if (pattern === undefined) return undefined
   if (context.plain?.includes(tool)) return `${tool} takes no pattern; write ${tool}`
   if (tool === 'Bash') return commandPatternProblem(pattern)

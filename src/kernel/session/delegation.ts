@@ -5,8 +5,8 @@ import type { Caller } from '../context.ts'
 import type { SessionOpen } from '../event.ts'
 import { canonicalJson } from '../hash.ts'
 import type { Execution } from '../journal/execution.ts'
+import type { ToolPorts } from '../ports.ts'
 import { limitError } from './budget.ts'
-import { defaultTools, expandToolNames } from './expand-tool-names.ts'
 
 /*
  * Invariants: delegation never escalates privileges.
@@ -144,4 +144,29 @@ function depthExceededError(name: string, depth: number, max: number): TroupeErr
   return new TroupeError('depth_exceeded', `${name} may not delegate: depth ${depth} is over the limit of ${max}`, {
     hint: 'do the work yourself; or allow more levels: --limit depth=N (max_recursion_depth)',
   })
+}
+
+type ToolRegistry = Pick<ToolPorts, 'tools' | 'patternTools' | 'serverToolNames'>
+
+/** The registered tools that names in an agent's list stand for. Names that match no tool are left out. */
+function expandToolNames(names: readonly string[], registry: ToolRegistry): string[] {
+  return names.flatMap((name) => {
+    const exact = registry.tools.get(name)?.name ?? registry.patternTools.get(name)?.name
+    if (exact !== undefined) return exact
+    const selects = registry.serverToolNames.selector(name)
+    return selects ? serverTools(registry).filter(selects) : []
+  })
+}
+
+/** The tools of an agent without a `tools` list: all but patterns that have to be listed by name. */
+function defaultTools(registry: ToolRegistry): string[] {
+  const own = [...registry.tools.keys()].filter((name) => !registry.serverToolNames.isServerTool(name))
+  const common = [...registry.patternTools.values()].filter(({ pattern }) => !pattern.on_request)
+  const patterns = new Set(common.map((tool) => tool.name))
+  return [...own, ...serverTools(registry), ...patterns]
+}
+
+/** Sorted by name: a prompt must not change with the order in which servers happened to start. */
+function serverTools({ tools, serverToolNames }: ToolRegistry): string[] {
+  return [...tools.keys()].filter((name) => serverToolNames.isServerTool(name)).sort()
 }

@@ -13,16 +13,17 @@ import { canonicalJson } from '../hash.ts'
 import type { Execution } from '../journal/execution.ts'
 import type { StepScope } from '../journal/step.ts'
 import { firstToSettle, recordValue, runParallel, runStep } from '../journal/step.ts'
+import type { Pattern } from '../pattern.ts'
 import { extendRoster } from '../roster.ts'
 import { parsePatternInput, requirePattern } from '../run-input.ts'
 import type { SessionResult } from '../session-result.ts'
+import type { SteeringCommand } from '../steer-action.ts'
 import { readArtifact, writeArtifact } from './artifacts.ts'
 import { isReadOnlyAgent, modelProblem, unknownTools } from './availability.ts'
 import { collectResult } from './background-session.ts'
 import type { SessionScope } from './open-session.ts'
 import { performSession, startBackground } from './perform-session.ts'
 import { sessionId } from './session-state.ts'
-import { takeSteering } from './take-steering.ts'
 
 /** Where a pattern runs: its keys nest under `path`. */
 export interface PatternScope {
@@ -70,13 +71,10 @@ function sessionContext(scope: PatternScope): SessionContext {
     perform: (agent, request, { key }) => performSession(session(key), agent, request),
     startBackground: (agent, request, { key }) => startBackground(session(key), agent, request),
     collect: (key, session_id, wait) => collectResult(step(scope, key), session_id, wait),
-    run: (pattern, input, { key, parentName, agents = [] }) => {
+    run: async (name, input, { key, parentName, agents = [] }) => {
       const context = createContext({ ...scope, path: under(scope, key) })
-      return runPattern(execution, pattern, input, {
-        ...context,
-        parentName,
-        roster: extendRoster(ports.roster, agents),
-      })
+      const roster = extendRoster(ports.roster, agents)
+      return runPattern(requirePattern(ports.patterns, name), input, { ...context, parentName, roster })
     },
     recall: (key, query) => runStep(step(scope, key), () => ports.recallRuns(run.project, query), { input: query }),
     cachedResult: async (key, cache_key) =>
@@ -166,8 +164,7 @@ export function resumeBackgroundSessions(execution: Execution): void {
   }
 }
 
-async function runPattern(execution: Execution, name: string, input: unknown, context: Context): Promise<unknown> {
-  const pattern = requirePattern(execution.ports.patterns, name)
+async function runPattern(pattern: Pattern, input: unknown, context: Context): Promise<unknown> {
   const parsed = parsePatternInput(pattern, input)
   pattern.check?.(context.roster, parsed as never)
   const result = await pattern.execute(context, parsed as never)
@@ -175,5 +172,23 @@ async function runPattern(execution: Execution, name: string, input: unknown, co
   // The recorded error names the step that failed, so that a resumed run retries that step.
   throw result.detail
     ? errorFromRecord(result.detail)
-    : new TroupeError('tool_failed', result.error ?? `the pattern '${name}' failed`)
+    : new TroupeError('tool_failed', result.error ?? `the pattern '${pattern.name}' failed`)
+}
+
+/** The steering commands that were taken at a key, as a range in journal order. */
+interface SteeringRange {
+  from: number
+  to: number
+}
+
+/** Takes the commands that arrived since the last call, each once. The range is recorded, so that a replay takes the same. */
+async function takeSteering(scope: StepScope): Promise<SteeringCommand[]> {
+  const { execution } = scope
+  const { steeringCommands } = execution.journalIndex
+  const { from, to } = await recordValue<SteeringRange>(scope, () => ({
+    from: execution.steeringTaken,
+    to: steeringCommands.length,
+  }))
+  execution.steeringTaken = Math.max(execution.steeringTaken, to)
+  return steeringCommands.slice(from, to).map(({ data: { action, by } }) => ({ action, by }))
 }

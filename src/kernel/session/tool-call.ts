@@ -117,7 +117,7 @@ async function recoverToolCall(scope: ToolCallScope, pre: ToolPre): Promise<Even
       signal.throwIfAborted()
       throw unknown
     })
-    if (found) return recordToolResult(scope, pre, found, true)
+    if (found) return recordToolResult(scope, pre, { ...found, recovered: true })
     await execution.ensureReplayed()
     await execution.ensureLease()
     return recordToolResult(scope, pre, await executeTool(scope, tool, pre))

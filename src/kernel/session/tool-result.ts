@@ -6,31 +6,34 @@ import type { ToolCallScope } from './tool-call-scope.ts'
 /** Limit of one result in a conversation. The rest is truncated, and the result says so. */
 export const MAX_TOOL_OUTPUT_CHARS = 256 * 1024
 
+/** A result, marked if `recover` found it after a crash. */
+type RecordableResult = PatternResult & { recovered?: true }
+
 /** Appends the result of a call. */
-export function recordToolResult(site: ToolCallScope, pre: ToolPre, result: PatternResult, recovered = false): Event {
+export function recordToolResult(scope: ToolCallScope, pre: ToolPre, result: RecordableResult): Event {
   if (typeof result !== 'object' || result === null || typeof result.success !== 'boolean') {
     throw new TroupeError('tool_failed', `${pre.tool} did not return {success, output, error}`, { retry: false })
   }
   if (!result.success) {
     const message = result.error ?? `${pre.tool} failed without an error message`
     const error = result.detail ? errorFromRecord(result.detail) : new TroupeError('tool_failed', message)
-    return recordToolError(site, pre, error, result)
+    return appendToolError(scope, pre, { error, result })
   }
   const { output, cut } = truncateOutput(result.output)
-  return site.execution.journal.append(
+  return scope.execution.journal.append(
     'tool:post',
     {
-      ...toolEventFields(site, pre, result),
+      ...toolEventFields(scope, pre, result),
       status: 'ok',
       output,
       ...(result.files ? { files: result.files } : undefined),
       ...(cut > 0 ? { truncated: cut } : undefined),
-      ...(recovered ? { recovered } : undefined),
+      ...(result.recovered ? { recovered: true as const } : undefined),
       ...(result.started ? { started: result.started } : undefined),
       ...(result.collected ? { collected: result.collected } : undefined),
       ...(result.plan_mode === undefined ? undefined : { plan_mode: result.plan_mode }),
     },
-    site.session.id,
+    scope.session.id,
   )
 }
 
@@ -38,35 +41,39 @@ export function recordToolResult(site: ToolCallScope, pre: ToolPre, result: Patt
 export type PartialToolCall = Partial<ToolPre> & { tool: string; tool_call_id: string }
 
 /** Appends the failure of a call. */
-export function recordToolError(
-  site: ToolCallScope,
+export function recordToolError(scope: ToolCallScope, pre: PartialToolCall, thrown: unknown): Event {
+  return appendToolError(scope, pre, { error: toTroupeError(thrown, 'tool_failed') })
+}
+
+function appendToolError(
+  scope: ToolCallScope,
   pre: PartialToolCall,
-  thrown: unknown,
-  result?: PatternResult,
+  failure: { error: TroupeError; result?: PatternResult },
 ): Event {
-  const error = truncateError(toTroupeError(thrown, 'tool_failed'))
-  return site.execution.journal.append(
+  const { result } = failure
+  const error = truncateError(failure.error)
+  return scope.execution.journal.append(
     'tool:error',
     {
-      ...toolEventFields(site, pre, result),
+      ...toolEventFields(scope, pre, result),
       error: error.message,
       detail: error.toJSON(),
       ...(result?.output === undefined ? undefined : { output: truncateOutput(result.output).output }),
       ...(result?.files ? { files: result.files } : undefined),
       ...(result?.collected ? { collected: result.collected } : undefined),
     },
-    site.session.id,
+    scope.session.id,
   )
 }
 
-function toolEventFields(site: ToolCallScope, pre: PartialToolCall, result?: PatternResult) {
+function toolEventFields(scope: ToolCallScope, pre: PartialToolCall, result?: PatternResult) {
   // A resumed session or a cached result is known only now, so these fields can differ from `tool:pre`.
   const { tool, tool_call_id, agent, sub_session_id, parent_session_id } = { ...pre, ...result?.performed_by }
   return {
-    key: site.key,
+    key: scope.key,
     tool,
     tool_call_id,
-    parallel_group_id: site.group,
+    parallel_group_id: scope.group,
     ...(agent === undefined ? undefined : { agent }),
     ...(sub_session_id === undefined ? undefined : { sub_session_id }),
     ...(parent_session_id === undefined ? undefined : { parent_session_id }),

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { captureRejection, contractPattern, createContractRun, readEvents, readStatus } from './engine-fixtures.ts'
+import { captureRejection, contractPattern, createContractRun, readRunEvents, readStatus } from './engine-fixtures.ts'
 import type { EngineHarness } from './engine-harness.ts'
 
 /** A pattern whose only step blocks until `release` is called. */
@@ -24,7 +24,7 @@ export async function joinsActiveRun(harness: EngineHarness): Promise<void> {
   const second = engine.execute(run_id)
   release()
   await harness.runUntil(Promise.all([first, second]))
-  assert.equal((await readEvents(harness, run_id, 'run:attempt')).length, 1)
+  assert.equal((await readRunEvents(harness, run_id, 'run:attempt')).length, 1)
   assert.equal(await readStatus(harness, run_id), 'completed')
 }
 
@@ -81,7 +81,7 @@ export async function rejectsSecondEngine(harness: EngineHarness): Promise<void>
   await harness.advance(60_000)
   await harness.runUntil(second.engine.execute(run_id))
   assert.equal(await readStatus(harness, run_id), 'completed')
-  assert.equal((await readEvents(harness, run_id, 'run:attempt')).length, 2)
+  assert.equal((await readRunEvents(harness, run_id, 'run:attempt')).length, 2)
 }
 
 export async function notifiesListeners(harness: EngineHarness): Promise<void> {
@@ -102,7 +102,7 @@ export async function notifiesListeners(harness: EngineHarness): Promise<void> {
   const run_id = await createContractRun(harness, 'counts')
   await harness.runUntil(engine.execute(run_id))
   assert.equal(await readStatus(harness, run_id), 'completed')
-  const committed = (await readEvents(harness, run_id)).map(({ seq }) => seq)
+  const committed = (await readRunEvents(harness, run_id)).map(({ seq }) => seq)
   assert.deepEqual(received, committed.slice(-received.length))
   assert.ok(received.length >= committed.length - 1)
   assert.ok(errors.length > 0 && errors.every((message) => message.includes('listener failed')))

@@ -27,7 +27,7 @@ export async function createContractRun(harness: EngineHarness, name: string, ru
   return run_id
 }
 
-export async function readEvents(harness: EngineHarness, run_id: string, type?: string): Promise<Event[]> {
+export async function readRunEvents(harness: EngineHarness, run_id: string, type?: string): Promise<Event[]> {
   const events = await harness.store.events(run_id)
   return type === undefined ? events : events.filter((event) => event.type === type)
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { TroupeError } from '../../errors.ts'
 import { isEvent } from '../../kernel/event.ts'
-import { captureRejection, contractPattern, createContractRun, readEvents, readStatus } from './engine-fixtures.ts'
+import { captureRejection, contractPattern, createContractRun, readRunEvents, readStatus } from './engine-fixtures.ts'
 import type { EngineHarness } from './engine-harness.ts'
 import { hangingModel } from './waiting-cases.ts'
 
@@ -16,7 +16,7 @@ export async function completesRun(harness: EngineHarness): Promise<void> {
   assert.deepEqual(engine.active, [run_id])
   await harness.runUntil(execution)
   assert.deepEqual(engine.active, [])
-  const last = (await readEvents(harness, run_id)).at(-1)
+  const last = (await readRunEvents(harness, run_id)).at(-1)
   assert.ok(isEvent(last, 'run:end'))
   assert.deepEqual([last.data.status, last.data.output], ['completed', 3])
   assert.equal((await harness.store.run(run_id))?.owner, null)
@@ -79,7 +79,7 @@ export async function quarantinesCrashingRun(harness: EngineHarness): Promise<vo
   }
   const { engine } = await harness.startEngine({ patterns: [crashes] })
   await harness.runUntil(engine.execute(run_id))
-  const last = (await readEvents(harness, run_id)).at(-1)
+  const last = (await readRunEvents(harness, run_id)).at(-1)
   assert.ok(isEvent(last, 'run:end'))
   assert.equal(last.data.error?.code, 'quarantined')
   hangs = false
@@ -126,7 +126,7 @@ export async function stopsLeftoverWork(harness: EngineHarness): Promise<void> {
   await harness.runUntil(engine.execute(run_id))
   late.resolve('late')
   await harness.advance(1_000)
-  const events = await readEvents(harness, run_id)
+  const events = await readRunEvents(harness, run_id)
   assert.equal(events.at(-1)?.type, 'run:end')
   assert.equal(await readStatus(harness, run_id), 'completed')
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { isEvent } from '../../kernel/event.ts'
 import type { Model, ModelChunk } from '../../kernel/model.ts'
 import { NO_USAGE } from '../../kernel/model.ts'
-import { contractPattern, createContractRun, readEvents, readStatus } from './engine-fixtures.ts'
+import { contractPattern, createContractRun, readRunEvents, readStatus } from './engine-fixtures.ts'
 import type { EngineHarness } from './engine-harness.ts'
 
 const askingPattern = contractPattern('asks', async (context) => {
@@ -27,7 +27,7 @@ export async function parksAtGate(harness: EngineHarness): Promise<void> {
   engine.wake(run_id)
   await harness.runUntil(engine.execute(run_id))
   assert.equal(await readStatus(harness, run_id), 'completed')
-  assert.equal((await readEvents(harness, run_id, 'step:end')).length, 2)
+  assert.equal((await readRunEvents(harness, run_id, 'step:end')).length, 2)
 }
 
 export async function resumesInOtherEngine(harness: EngineHarness): Promise<void> {
@@ -91,7 +91,7 @@ export async function cancelsDescendants(harness: EngineHarness): Promise<void> 
   assert.deepEqual(ends, ['helper cancelled cancelled', 'lead cancelled cancelled'])
   assert.match(rows.find(({ agent }) => agent === 'lead')?.text ?? '', /Delegating to the helper/)
   assert.match(rows.find(({ agent }) => agent === 'helper')?.text ?? '', /partial text/)
-  assert.equal((await readEvents(harness, run_id, 'run:cancel')).length, 1)
+  assert.equal((await readRunEvents(harness, run_id, 'run:cancel')).length, 1)
 }
 
 export async function resumesEndedSession(harness: EngineHarness): Promise<void> {
@@ -108,7 +108,7 @@ export async function resumesEndedSession(harness: EngineHarness): Promise<void>
   const { engine } = await harness.startEngine({ patterns: [twice], model: { name: 'counts', stream } })
   const run_id = await createContractRun(harness, 'twice')
   await harness.runUntil(engine.execute(run_id))
-  const end = (await readEvents(harness, run_id)).at(-1)
+  const end = (await readRunEvents(harness, run_id)).at(-1)
   assert.ok(isEvent(end, 'run:end'))
   assert.deepEqual(end.data.output, ['messages: 1', 'messages: 3'])
 }

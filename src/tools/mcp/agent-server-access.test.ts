@@ -4,7 +4,7 @@ import { createMcpHarness, envPlaceholder, TEST_AGENT } from '../../../test/supp
 import { createTestServer, waitUntil } from '../../../test/support/mcp-test-server.ts'
 import { agent } from '../../../test/support/test-troupe.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
-import { wallClock } from '../wall-clock.ts'
+import { wallClock } from '../tools.ts'
 import type { AddressPolicy } from '../web/ssrf-guard.ts'
 import { PUBLIC_ADDRESSES } from '../web/ssrf-guard.ts'
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { createMcpHarness, envPlaceholder, TEST_AGENT } from '../../../test/support/mcp-harness.ts'
 import { createTestServer, temporaryFolder } from '../../../test/support/mcp-test-server.ts'
 import { agent } from '../../../test/support/test-troupe.ts'
-import { wallClock } from '../wall-clock.ts'
+import { wallClock } from '../tools.ts'
 import type { McpServersOptions } from './mcp-servers.ts'
 import { createMcpServers } from './mcp-servers.ts'
 

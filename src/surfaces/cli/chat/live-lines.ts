@@ -4,7 +4,6 @@ import { isSpeechKey, nestedAgentName } from '../../../views/transcript.ts'
 import type { TerminalStyle } from '../render/styled-line.ts'
 import { renderLine } from '../render/styled-line.ts'
 import { speechLines } from './chat-lines.ts'
-import { partialResponseText } from './partial-response.ts'
 
 const MAX_LIVE_LINES = 6
 
@@ -26,4 +25,34 @@ export function liveSpeechLines(
     if (rest.length < linesPerAgent) return [first, ...rest]
     return linesPerAgent < 3 ? [first] : [first, renderLine(style, [['dim', '  …']]), ...rest.slice(2 - linesPerAgent)]
   })
+}
+
+/* Streams structured output: extracts the `response` text from an incomplete JSON object. */
+
+const FENCE = /^\s*(?:```(?:json)?\s*)?/
+const RESPONSE = /"response"\s*:\s*"/
+
+/** The `response` of an unfinished object, or plain text as it is; empty before the field has started. */
+export function partialResponseText(text: string): string {
+  const plain = text.replace(FENCE, '')
+  if (!plain.startsWith('{')) return text
+  const found = RESPONSE.exec(plain)
+  return found ? decodeJsonString(plain.slice(found.index + found[0].length)) : ''
+}
+
+const ESCAPES: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '', b: '', f: '' }
+const PIECE = /\\u([0-9a-fA-F]{4})|\\(.)|([^"\\]+)/gsy
+
+/** Decodes a JSON string up to its closing quote or the end of input. */
+function decodeJsonString(text: string): string {
+  let decoded = ''
+  PIECE.lastIndex = 0
+  for (let piece = PIECE.exec(text); piece; piece = PIECE.exec(text)) {
+    const [, code, escaped, plain] = piece
+    if (plain !== undefined) decoded += plain
+    else if (code !== undefined) decoded += String.fromCharCode(Number.parseInt(code, 16))
+    else if (escaped !== undefined) decoded += ESCAPES[escaped] ?? escaped
+  }
+  // The second half of a surrogate pair has not arrived yet.
+  return decoded.replace(/[\ud800-\udbff]$/, '')
 }

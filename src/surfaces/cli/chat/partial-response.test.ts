@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { partialResponseText } from './partial-response.ts'
+import { partialResponseText } from './live-lines.ts'
 
 describe('partial response text', () => {
   test.each([
