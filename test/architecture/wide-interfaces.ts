@@ -11,7 +11,6 @@ export const allowedWideInterfaces: Readonly<Record<string, string>> = {
   AccountRow: 'record: one member per recorded value of a model request',
   Agent: 'format: the fields of an agent file',
   CommonOptions: 'format: one member per command-line flag',
-  Contribution: 'format: the output that the specification of collaborate gives',
   EventData: 'map: one member per event type',
   PatternDefinition: 'format: the fields of a pattern, most of them optional hooks',
   RunRow: 'record: one member per column',
