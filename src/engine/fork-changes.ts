@@ -107,8 +107,8 @@ function applyAnswerChange(events: Event[], id: string, answer: unknown): void {
   const { key, gate_id } = gate
   const data = { key, gate_id, answer, by: 'fork' }
   const index = events.findIndex((event) => isEvent(event, 'gate:answer') && event.data.gate_id === gate_id)
-  const given = events[index]
-  if (!isEvent(given, 'gate:answer')) {
+  const existing = events[index]
+  if (!isEvent(existing, 'gate:answer')) {
     const last = events.at(-1) as Event
     events.push({ run_id: last.run_id, seq: last.seq + 1, at: last.at, type: 'gate:answer', data })
     return
@@ -124,7 +124,7 @@ function applyAnswerChange(events: Event[], id: string, answer: unknown): void {
       },
     )
   }
-  events[index] = { ...given, data }
+  events[index] = { ...existing, data }
 }
 
 function dependsOnAnswer(event: Event, gateKey: string, session_id: string | undefined): boolean {

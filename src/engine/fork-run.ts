@@ -70,10 +70,10 @@ function isKept(event: Event, events: readonly Event[], cut: number): boolean {
 /** Outcomes after the cut of actions that began before it: an action must not be carried out twice. */
 function laterOutcomes(kept: readonly Event[], later: readonly Event[]): Event[] {
   const ended = new Set(kept.filter(isOutcome).map(stepKey))
-  const begun = kept.filter(
+  const actions = kept.filter(
     (event) => (isEvent(event, 'tool:pre') || isEvent(event, 'step:begin')) && event.data.kind === 'act',
   )
-  return begun
+  return actions
     .filter((event) => !ended.has(stepKey(event)))
     .flatMap((event) => later.find((end) => isOutcome(end) && stepKey(end) === stepKey(event)) ?? [])
 }

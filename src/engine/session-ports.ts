@@ -8,27 +8,18 @@ import { unknownSessionError } from '../store/preconditions.ts'
 import type { SessionRow, Store } from '../store/store.ts'
 import { SessionHistoryCache } from './session-history.ts'
 
-/** The session ports of the kernel, backed by a store. A session is a chain of segments in the journals of runs. */
-export function sessionPorts(
-  store: Store,
-): Pick<
+type SessionPorts = Pick<
   Ports,
   'claimSession' | 'readSession' | 'sessionResult' | 'cachedResult' | 'readArtifact' | 'listArtifacts' | 'recallRuns'
-> {
+>
+
+/** The session ports of the kernel, backed by a store. A session is a chain of segments in the journals of runs. */
+export function sessionPorts(store: Store): SessionPorts {
   const histories = new SessionHistoryCache(store)
   return {
     async claimSession(session_id, run, agent) {
       const row = await requireSession(store, run.project, session_id)
-      if (agent !== undefined && agent !== row.agent) {
-        throw new TroupeError(
-          'invalid_input',
-          `session ${session_id} belongs to the agent '${row.agent}', not '${agent}'`,
-          {
-            hint: 'omit `agent` to resume the session, or omit `session_id` to start a new one',
-            alternatives: [row.agent],
-          },
-        )
-      }
+      if (agent !== undefined && agent !== row.agent) throw otherAgentError(row, agent)
       await store.claimSession(session_id, run.id)
       return histories.read(session_id)
     },
@@ -47,13 +38,22 @@ export function sessionPorts(
       const rows = await store.artifacts(run_id)
       return rows.map(({ name, version, checksum }) => ({ name, version, checksum }))
     },
-    async cachedResult(project, cache_key): Promise<SessionResult | undefined> {
-      const rows = await store.sessions({ project, cache_key, limit: 10 })
-      const row = rows.find(({ status, stop_reason }) => status === 'completed' && stop_reason === 'completed')
-      return row && resultFromRow(row)
-    },
+    cachedResult: (project, cache_key) => findCachedResult(store, project, cache_key),
     recallRuns: (project, query) => recallRuns(store, project, query),
   }
+}
+
+function otherAgentError({ session_id, agent }: SessionRow, requested: string): TroupeError {
+  return new TroupeError('invalid_input', `session ${session_id} belongs to the agent '${agent}', not '${requested}'`, {
+    hint: 'omit `agent` to resume the session, or omit `session_id` to start a new one',
+    alternatives: [agent],
+  })
+}
+
+async function findCachedResult(store: Store, project: string, cache_key: string): Promise<SessionResult | undefined> {
+  const rows = await store.sessions({ project, cache_key, limit: 10 })
+  const row = rows.find(({ status, stop_reason }) => status === 'completed' && stop_reason === 'completed')
+  return row && resultFromRow(row)
 }
 
 function resultFromRow(row: SessionRow): SessionResult {

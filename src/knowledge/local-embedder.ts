@@ -18,8 +18,9 @@ export function localEmbedder(): Embedder {
 
 /** @internal For tests: an embedder with other packages or another worker script. */
 export function workerEmbedder(packages: EmbeddingPackages, script?: URL): Embedder {
-  const own = import.meta.url
-  const file = script ?? new URL(own.endsWith('.ts') ? './embedding-worker.ts' : './embedding-worker.js', own)
+  const moduleUrl = import.meta.url
+  const worker = moduleUrl.endsWith('.ts') ? './embedding-worker.ts' : './embedding-worker.js'
+  const file = script ?? new URL(worker, moduleUrl)
   const thread = new EmbeddingThread(file, packages)
   return {
     id: 'minilm-l6-v2',

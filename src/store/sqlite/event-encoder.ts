@@ -3,9 +3,9 @@ import { TroupeError } from '../../errors.ts'
 import type { Event } from '../../kernel/event.ts'
 import type { TextLocation } from './back-references.ts'
 import { MIN_TEXT_LENGTH } from './back-references.ts'
-import type { CompiledTemplate } from './compiled-template.ts'
 import type { ValueSink } from './record-template.ts'
 import { buildTemplate } from './record-template.ts'
+import type { TemplateCache } from './template-cache.ts'
 
 /** A value with longer JSON is stored as a blob, once per content and project. */
 export const MAX_INLINE_BYTES = 4096
@@ -52,20 +52,7 @@ export interface EncodingContext {
   committed: ReadonlyMap<string, TextLocation> | undefined
   /** Locations of texts in earlier events of the same batch. `encodeEvent` adds those of its event. */
   uncommitted: Map<string, TextLocation>
-  templates: Templates
-}
-
-/** A cache of record templates. */
-export interface Templates {
-  /** The templates that events of this type used recently. */
-  forType(type: string): readonly CachedTemplate[]
-  /** Returns false if the cache is full. */
-  add(descriptor: string, type: string): boolean
-}
-
-export interface CachedTemplate {
-  descriptor: string
-  template: CompiledTemplate
+  templates: TemplateCache
 }
 
 /** Throws `too_large`, or `invalid_input` for data that JSON cannot represent. */

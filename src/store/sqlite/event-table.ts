@@ -91,13 +91,13 @@ export class EventTable {
   }
 
   range(run: RunKey, { after = 0, to, limit, session_id }: EventRange): Event[] {
-    const [last, most] = [to ?? Number.MAX_SAFE_INTEGER, limit ?? -1]
+    const [lastSeq, maxRows] = [to ?? Number.MAX_SAFE_INTEGER, limit ?? -1]
     const session = session_id === undefined ? null : this.#sessionIds.findId(session_id)
     if (session === undefined) return []
     const rows =
       session === null
-        ? this.#sql.range.all(run.id, after, last, most)
-        : this.#sql.rangeOfSession.all(run.id, after, last, session, most)
+        ? this.#sql.range.all(run.id, after, lastSeq, maxRows)
+        : this.#sql.rangeOfSession.all(run.id, after, lastSeq, session, maxRows)
     return this.#decode(rows as unknown as EventRecord[], () => run)
   }
 

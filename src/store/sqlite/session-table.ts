@@ -26,8 +26,8 @@ interface SessionRecord {
 
 const SELECT = `
   SELECT session_id, sessions.project, newest.run_id, segment, cache_key, opened_at, opened_event, ended_event,
-    CASE WHEN held.ended_at IS NULL THEN held.run_id END AS holder
-  FROM sessions JOIN runs AS newest ON newest.id = sessions.run LEFT JOIN runs AS held ON held.id = sessions.holder`
+    CASE WHEN holding.ended_at IS NULL THEN holding.run_id END AS holder
+  FROM sessions JOIN runs AS newest ON newest.id = sessions.run LEFT JOIN runs AS holding ON holding.id = sessions.holder`
 const NEWEST_FIRST = 'ORDER BY sessions.id DESC LIMIT ?'
 /** Sessions with a `session:open` in the run. A descriptor is the event type, with or without a template. */
 const IN_RUN = `sessions.id IN (

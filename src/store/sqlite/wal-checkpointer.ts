@@ -95,10 +95,10 @@ export class WalCheckpointer {
     const completed = Atomics.load(this.#counters, 1)
     if (completed === this.#completed) return this.#written
     this.#completed = completed
-    const left = Atomics.load(this.#counters, 2) * PAGE_BYTES
-    this.#written = left + (this.#written - this.#atRequest)
-    this.#atRequest = left
-    if (left === 0) this.#waitThreshold = this.#limits.wait_bytes
+    const remaining = Atomics.load(this.#counters, 2) * PAGE_BYTES
+    this.#written = remaining + (this.#written - this.#atRequest)
+    this.#atRequest = remaining
+    if (remaining === 0) this.#waitThreshold = this.#limits.wait_bytes
     return this.#written
   }
 
@@ -112,15 +112,15 @@ export class WalCheckpointer {
   }
 
   #start(): Worker | undefined {
-    const own = import.meta.url
+    const moduleUrl = import.meta.url
     const job: CheckpointJob = {
       path: this.#connection.path,
       counters: this.#counters,
       restart_frames: Math.floor(this.#limits.restart_bytes / PAGE_BYTES),
     }
     try {
-      const file = own.endsWith('.ts') ? './checkpoint-worker.ts' : './checkpoint-worker.js'
-      const worker = new Worker(new URL(file, own), { workerData: job, execArgv: [], name: 'troupe-checkpoint' })
+      const file = moduleUrl.endsWith('.ts') ? './checkpoint-worker.ts' : './checkpoint-worker.js'
+      const worker = new Worker(new URL(file, moduleUrl), { workerData: job, execArgv: [], name: 'troupe-checkpoint' })
       this.#exited = new Promise((resolve) => worker.once('exit', () => resolve()))
       worker.unref()
       worker.on('error', () => this.#fallBack())
