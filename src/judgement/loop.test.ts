@@ -136,14 +136,14 @@ describe('LP6 fingerprints', () => {
   })
 })
 
-describe('LP7 detector', () => {
+describe('any moves', () => {
   const move = fc.record({
     from: fc.constantFrom('a', 'b', 'c'),
     to: fc.constantFrom('a', 'b', 'c', 'user'),
     result: fc.constantFrom('1', '2', '3'),
   })
 
-  test('LP7 a detector after reset behaves like a new one', () => {
+  test('LP5 a detector after reset behaves like a new one', () => {
     const list = fc.array(move, { maxLength: 40 })
     fc.assert(
       fc.property(list, list, (before, after) => {
@@ -168,7 +168,7 @@ describe('LP7 detector', () => {
     )
   })
 
-  test('LP7 ping_pong is detected exactly where a scan of the last moves detects it', () => {
+  test('LP3 ping_pong is detected exactly where a scan of the last moves detects it', () => {
     fc.assert(
       fc.property(fc.array(move, { maxLength: 40 }), (list) => {
         const expected = list.findIndex((_, index) => endsInPingPong(list.slice(0, index + 1), wide.ping_pong))

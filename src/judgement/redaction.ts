@@ -1,6 +1,6 @@
 /*
- * Finds and redacts secrets in texts. Redaction is idempotent: a recorded text and a fresh one stay comparable, whichever
- * was redacted first.
+ * Finds and redacts secrets in texts. Redaction is idempotent: a recorded text and a fresh one stay comparable,
+ * whichever was redacted first.
  */
 
 /** A secret in a text, with its replacement. */

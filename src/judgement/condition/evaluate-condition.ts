@@ -14,7 +14,7 @@ export interface ConditionResult {
   parts: PartResult[]
   /** Semantic leaves without a verdict that can still change the value. */
   open: string[]
-  /** Those of `open` that can still make it true; empty when the value is known or can no longer be true. */
+  /** The part of `open` that can still make it true; empty when the value is known or can no longer be true. */
   neededForTrue: string[]
 }
 
@@ -26,8 +26,8 @@ export interface ConditionContext {
 }
 
 /**
- * Evaluates a condition in three-valued (Kleene) logic: unknown stays unknown unless the other parts decide. The content of a
- * variable or a verdict is never parsed as a condition.
+ * Evaluates a condition in three-valued (Kleene) logic: unknown stays unknown unless the other parts decide. The
+ * content of a variable or a verdict is never parsed as a condition.
  */
 export function evaluateCondition(tree: ConditionNode, context: ConditionContext): ConditionResult {
   const parts: PartResult[] = []

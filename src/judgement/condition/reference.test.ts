@@ -132,8 +132,8 @@ function parseTree(text: string) {
   return result.tree
 }
 
-describe('CN12 reference implementation', () => {
-  test('CN12 any printed and parsed condition has the value of the reference implementation', () => {
+describe('reference implementation', () => {
+  test('any printed and parsed condition has the value of the reference implementation', () => {
     fc.assert(
       fc.property(reference, variables, verdicts, seeds, (expected, known, judged, seed) => {
         const tree = parseTree(print(expected, cycle(seed)))
@@ -144,7 +144,7 @@ describe('CN12 reference implementation', () => {
     )
   })
 
-  test('CN12 without verdicts it has the value of the reference implementation', () => {
+  test('without verdicts it has the value of the reference implementation', () => {
     fc.assert(
       fc.property(reference, variables, seeds, (expected, known, seed) => {
         const tree = parseTree(print(expected, cycle(seed)))

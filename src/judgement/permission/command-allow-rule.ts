@@ -1,12 +1,13 @@
 import type { Redirection, ShellCommand, ShellWord } from './shell-command.ts'
+import { ASSIGNMENT } from './shell-command.ts'
 import { parseShellLine } from './shell-parser.ts'
 import { matchesWildcard } from './wildcard.ts'
 
 /*
  * Matches a shell line against allow patterns such as `npm test:*`.
  * 1. Every command in the line needs a matching pattern, word by word. A line with unsupported syntax matches none.
- * 2. Anything that cannot change the effect of a command is ignored: merged or discarded streams, variables that only affect
- *    output, and a `cd` into a subfolder where the pattern is open-ended and names no file.
+ * 2. Anything that cannot change the effect of a command is ignored: merged or discarded streams, variables that only
+ *    affect output, and a `cd` into a subfolder where the pattern is open-ended and names no file.
  */
 
 export interface CommandGrant {
@@ -39,9 +40,10 @@ export function findCommandGrants(patterns: readonly string[], line: string): Co
 /** Environment variables that affect a program's output, not its effect. */
 const HARMLESS_VARIABLE =
   /^(CI|NO_COLOR|FORCE_COLOR|CLICOLOR|CLICOLOR_FORCE|COLUMNS|LINES|TERM|LANG|LC_[A-Z]+|TZ|NODE_ENV|DEBUG|RUST_BACKTRACE|CARGO_TERM_COLOR|PYTHONUNBUFFERED|PYTHONDONTWRITEBYTECODE)=[\w.,:@%+-]*$|^(GIT_)?PAGER=cat$/
-const ASSIGNMENT = /^\w+(\[[^\]]*\])?\+?=/
 
-/** Builtins that evaluate variable names, and with them any command substitution inside `[…]` (arithmetic injection). */
+/**
+ * Builtins that evaluate variable names, and with them any command substitution inside `[…]` (arithmetic injection).
+ */
 const EVALUATING_BUILTINS = new Set(
   'test [ [[ printf read unset declare typeset local export readonly let wait mapfile readarray getopts compgen'.split(
     ' ',
@@ -116,15 +118,16 @@ function parseAllowPattern(pattern: string): AllowPattern {
   }
 }
 
-function matchesAllowPattern({ words: wanted, openEnded }: AllowPattern, words: readonly ShellWord[]): boolean {
-  if (wanted === undefined || words.length === 0) return false
-  if (!openEnded) return isHeadStatic(wanted, words) && matchesWildcard(joinQuoted(wanted), joinQuoted(words))
-  return wanted.every(({ text }, index) => words[index]?.opaque === false && words[index].text === text)
+function matchesAllowPattern({ words: patternWords, openEnded }: AllowPattern, words: readonly ShellWord[]): boolean {
+  if (patternWords === undefined || words.length === 0) return false
+  if (!openEnded)
+    return isHeadStatic(patternWords, words) && matchesWildcard(joinQuoted(patternWords), joinQuoted(words))
+  return patternWords.every(({ text }, index) => words[index]?.opaque === false && words[index].text === text)
 }
 
 /** Words before the first star have to match literally: an expansion could become anything. */
-function isHeadStatic(wanted: readonly ShellWord[], words: readonly ShellWord[]): boolean {
-  const star = wanted.findIndex(({ text }) => text.includes('*'))
+function isHeadStatic(patternWords: readonly ShellWord[], words: readonly ShellWord[]): boolean {
+  const star = patternWords.findIndex(({ text }) => text.includes('*'))
   return words.slice(0, star === -1 ? undefined : star).every(({ opaque }) => !opaque)
 }
 

@@ -8,11 +8,12 @@ import {
   strongestMatch,
 } from './command-deny-pattern.ts'
 import type { ShellCommand, ShellWord } from './shell-command.ts'
+import { ASSIGNMENT } from './shell-command.ts'
 import { parseShellLine } from './shell-parser.ts'
 
 /*
- * Matches a shell line against deny patterns, looking through wrappers, nested shells and interpreters. `maybe` means that
- * the line can run something that static analysis does not see; the caller then has to ask a person.
+ * Matches a shell line against deny patterns, looking through wrappers, nested shells and interpreters. `maybe` means
+ * that the line can run something that static analysis does not see; the caller then has to ask a person.
  */
 
 const KEYWORDS = new Set('if then elif else while until do ! function'.split(' '))
@@ -41,54 +42,52 @@ export function matchDeniedCommand(pattern: string, line: string): RuleMatch {
   return matchLine(parseDenyPattern(pattern), line, 0)
 }
 
-function matchLine(wanted: DenyPattern, line: string, depth: number): RuleMatch {
+function matchLine(pattern: DenyPattern, line: string, depth: number): RuleMatch {
   const { commands, fullyParsed } = parseShellLine(line)
-  const match = strongestMatch(commands.map((command) => matchCommand(wanted, command, depth)))
+  const match = strongestMatch(commands.map((command) => matchCommand(pattern, command, depth)))
   return match === 'no' && !fullyParsed ? 'maybe' : match
 }
 
-function matchCommand(wanted: DenyPattern, { words, redirections, stdin }: ShellCommand, depth: number): RuleMatch {
-  const match = matchWords(wanted, words, depth)
+function matchCommand(pattern: DenyPattern, { words, redirections, stdin }: ShellCommand, depth: number): RuleMatch {
+  const match = matchWords(pattern, words, depth)
   if (match === 'yes') return match
   const hereStrings = redirections.flatMap(({ operator, target }) => (operator === '<<<' ? target : []))
   const input = [...stdin.map((text) => ({ text, opaque: false })), ...hereStrings]
-  return strongestMatch([match, ...(input.length > 0 ? [matchStdin(wanted, words, input)] : [])])
+  return strongestMatch([match, ...(input.length > 0 ? [matchStdin(pattern, words, input)] : [])])
 }
 
 /** A shell or interpreter runs its standard input. */
-function matchStdin(wanted: DenyPattern, words: readonly ShellWord[], input: readonly ShellWord[]): RuleMatch {
+function matchStdin(pattern: DenyPattern, words: readonly ShellWord[], input: readonly ShellWord[]): RuleMatch {
   const names = words.map(commandBaseName)
   if (names.some((name) => SHELLS.has(name) || INTERPRETER.test(name))) return 'maybe'
-  return HARMLESS_PROGRAMS.has(names[0] ?? '') ? 'no' : matchMention(wanted, input)
+  return HARMLESS_PROGRAMS.has(names[0] ?? '') ? 'no' : matchMention(pattern, input)
 }
 
-const ASSIGNMENT = /^\w+(\[[^\]]*\])?\+?=/
-
-function matchWords(wanted: DenyPattern, all: readonly ShellWord[], depth: number): RuleMatch {
+function matchWords(pattern: DenyPattern, all: readonly ShellWord[], depth: number): RuleMatch {
   const start = all.findIndex(({ text }) => !KEYWORDS.has(text) && !ASSIGNMENT.test(text))
   if (start === -1) return 'no'
   // Some programs run the command in an environment variable, such as GIT_SSH_COMMAND.
   const assignments = all.slice(0, start).filter(({ text }) => ASSIGNMENT.test(text))
   const setsShellEnv = assignments.some(({ text }) => /^(BASH_)?ENV=/.test(text))
-  const assignmentMatch = setsShellEnv ? 'maybe' : matchMention(wanted, assignments)
-  const match = matchProgram(wanted, all.slice(start), depth)
+  const assignmentMatch = setsShellEnv ? 'maybe' : matchMention(pattern, assignments)
+  const match = matchProgram(pattern, all.slice(start), depth)
   return match === 'no' ? assignmentMatch : match
 }
 
-function matchProgram(wanted: DenyPattern, words: readonly ShellWord[], depth: number): RuleMatch {
-  const direct = matchDenyPattern(wanted, words)
+function matchProgram(pattern: DenyPattern, words: readonly ShellWord[], depth: number): RuleMatch {
+  const direct = matchDenyPattern(pattern, words)
   if (direct !== 'no') return direct
   if (depth > 4) return 'maybe'
   const program = commandBaseName(words[0])
   const rest = words.slice(1)
-  if (program === 'eval' || program === 'trap') return matchEvaluatedText(wanted, rest, depth)
+  if (program === 'eval' || program === 'trap') return matchEvaluatedText(pattern, rest, depth)
   if (SHELLS.has(program))
-    return runsScript(rest) ? matchMention(wanted, rest) : matchEvaluatedText(wanted, rest, depth)
+    return runsScript(rest) ? matchMention(pattern, rest) : matchEvaluatedText(pattern, rest, depth)
   if (SOURCING_PROGRAMS.has(program)) return 'maybe'
-  if (WRAPPERS.has(program) || /^ld-(linux|musl)/.test(program)) return matchWrappedCommand(wanted, words, depth)
-  if (INTERPRETER.test(program)) return runsCode(program, rest) ? 'maybe' : matchMention(wanted, rest)
+  if (WRAPPERS.has(program) || /^ld-(linux|musl)/.test(program)) return matchWrappedCommand(pattern, words, depth)
+  if (INTERPRETER.test(program)) return runsCode(program, rest) ? 'maybe' : matchMention(pattern, rest)
   if (EVALUATING_PROGRAMS.has(program) && rest.some(({ text }) => /^-\w*v/.test(text))) return 'maybe'
-  return HARMLESS_PROGRAMS.has(program) || isHarmlessSubcommand(words) ? 'no' : matchMention(wanted, rest)
+  return HARMLESS_PROGRAMS.has(program) || isHarmlessSubcommand(words) ? 'no' : matchMention(pattern, rest)
 }
 
 /** A script file is not inspected, whichever program runs it. */
@@ -98,11 +97,13 @@ function runsScript(args: readonly ShellWord[]): boolean {
 }
 
 /** A nested shell (`eval`, `sh -c`): code given as an argument is parsed; any other code is unknown. */
-function matchEvaluatedText(wanted: DenyPattern, args: readonly ShellWord[], depth: number): RuleMatch {
+function matchEvaluatedText(pattern: DenyPattern, args: readonly ShellWord[], depth: number): RuleMatch {
   if (args.length > MAX_WORDS) return 'maybe'
-  const single = strongestMatch(args.map(({ text, opaque }) => (opaque ? 'maybe' : matchLine(wanted, text, depth + 1))))
+  const single = strongestMatch(
+    args.map(({ text, opaque }) => (opaque ? 'maybe' : matchLine(pattern, text, depth + 1))),
+  )
   const joined = args.every(({ opaque }) => !opaque)
-    ? matchLine(wanted, args.map(({ text }) => text).join(' '), depth + 1)
+    ? matchLine(pattern, args.map(({ text }) => text).join(' '), depth + 1)
     : 'maybe'
   if (single === 'yes' || joined === 'yes') return 'yes'
   return args.length === 2 && /^-[a-z]*c$/.test(args[0]?.text ?? '') ? single : 'maybe'
@@ -117,22 +118,22 @@ const RUN_OPTION: Readonly<Record<string, RegExp>> = {
 const WRAPPERS_WITH_OPERAND = new Set('flock ssh chroot taskset chrt su nsenter script'.split(' '))
 
 /** A wrapper runs its first word that is not an option, an option's value, a number or an assignment. */
-function matchWrappedCommand(wanted: DenyPattern, words: readonly ShellWord[], depth: number): RuleMatch {
+function matchWrappedCommand(pattern: DenyPattern, words: readonly ShellWord[], depth: number): RuleMatch {
   const wrapper = commandBaseName(words[0])
   if (wrapper === 'command' && /^-[vV]$/.test(words[1]?.text ?? '')) return 'no'
   const executed = withUnknownInput(wrapper, words)
   const option = RUN_OPTION[wrapper]
-  if (option) return matchExecOption(wanted, words, { option, depth })
+  if (option) return matchExecOption(pattern, words, { option, depth })
   const matches: RuleMatch[] = []
   let mayBeValue = WRAPPERS_WITH_OPERAND.has(wrapper)
   for (let index = 1; index < words.length; index++) {
     const word = words[index] ?? UNKNOWN_WORD
     if (index > MAX_WORDS) return strongestMatch([...matches, 'maybe'])
     if (word.opaque || (wrapper === 'xargs' && /^\W+$/.test(word.text))) matches.push('maybe')
-    if (/\s/.test(word.text) && !word.opaque) matches.push(matchExecutedText(wanted, word.text, depth))
+    if (/\s/.test(word.text) && !word.opaque) matches.push(matchExecutedText(pattern, word.text, depth))
     if (word.opaque || word.text.startsWith('-')) mayBeValue = wrapper !== 'xargs' || !/^-[A-Za-z]./.test(word.text)
     else if (!ASSIGNMENT.test(word.text) && !/^[\d.]+[smhd]?$/.test(word.text)) {
-      matches.push(matchExecutedWords(wanted, executed.slice(index), { depth, isCommand: !mayBeValue }))
+      matches.push(matchExecutedWords(pattern, executed.slice(index), { depth, isCommand: !mayBeValue }))
       if (!mayBeValue) break
       mayBeValue = false
     }
@@ -149,36 +150,36 @@ function withUnknownInput(wrapper: string, words: readonly ShellWord[]): readonl
 }
 
 function matchExecOption(
-  wanted: DenyPattern,
+  pattern: DenyPattern,
   words: readonly ShellWord[],
   { option, depth }: { option: RegExp; depth: number },
 ): RuleMatch {
-  if (words.length > MAX_WORDS) return strongestMatch(['maybe', matchDenyPattern(wanted, words)])
+  if (words.length > MAX_WORDS) return strongestMatch(['maybe', matchDenyPattern(pattern, words)])
   const executed = withUnknownInput('find', words)
   const matches = words.slice(1).map((word, index): RuleMatch => {
     if (word.opaque) return 'maybe'
     if (!option.test(word.text)) return 'no'
-    return matchExecutedWords(wanted, executed.slice(index + 2), { depth, isCommand: true })
+    return matchExecutedWords(pattern, executed.slice(index + 2), { depth, isCommand: true })
   })
   return strongestMatch(matches)
 }
 
 /** Words that may be only the value of an option count only if they match the pattern directly. */
 function matchExecutedWords(
-  wanted: DenyPattern,
+  pattern: DenyPattern,
   words: readonly ShellWord[],
   { depth, isCommand }: { depth: number; isCommand: boolean },
 ): RuleMatch {
   const name = commandBaseName(words[0])
   const runsMore = SHELLS.has(name) || INTERPRETER.test(name) || WRAPPERS.has(name) || name === 'eval'
-  return isCommand || runsMore ? matchWords(wanted, words, depth + 1) : matchDenyPattern(wanted, words)
+  return isCommand || runsMore ? matchWords(pattern, words, depth + 1) : matchDenyPattern(pattern, words)
 }
 
 /** A quoted argument with blanks may be a shell line, and so may the option value in it. */
-function matchExecutedText(wanted: DenyPattern, text: string, depth: number): RuleMatch {
-  if (!text.startsWith('-')) return matchLine(wanted, text, depth + 1)
+function matchExecutedText(pattern: DenyPattern, text: string, depth: number): RuleMatch {
+  if (!text.startsWith('-')) return matchLine(pattern, text, depth + 1)
   const value = text.startsWith('--') ? text.slice(text.indexOf('=') + 1) : text.slice(2)
-  return matchLine(wanted, value, depth + 1)
+  return matchLine(pattern, value, depth + 1)
 }
 
 /** Whether an interpreter takes its code from an option or from standard input, not from a file. */

@@ -1,8 +1,8 @@
 import { matchesWildcard } from './wildcard.ts'
 
 /*
- * Host patterns of WebFetch rules. `domain:example.org` matches the host and its subdomains, `domain:*.example.org` only the
- * subdomains. Hosts are compared in lower case, without a trailing dot and in Punycode.
+ * Host patterns of WebFetch rules. `domain:example.org` matches the host and its subdomains, `domain:*.example.org`
+ * only the subdomains. Hosts are compared in lower case, without a trailing dot and in Punycode.
  */
 
 const HOST_PATTERN = /^(?:domain:)?(?:[a-z][a-z0-9+.-]*:\/\/)?([^/]*)(\/.*)?$/is
@@ -11,15 +11,15 @@ export function isHostAllowedByRule(pattern: string, subject: string): boolean {
   const [, hostPattern = '', path = ''] = HOST_PATTERN.exec(pattern.trim()) ?? []
   // A call is checked by its host only, so a rule for one path cannot be enforced.
   if (!/^(\/\*{0,2})?$/.test(path)) return false
-  const [wanted, host] = [normalizeHost(hostPattern), normalizeHost(subject)]
-  return matchesWildcard(wanted, host) || (/^domain:/i.test(pattern.trim()) && host.endsWith(`.${wanted}`))
+  const [wantedHost, host] = [normalizeHost(hostPattern), normalizeHost(subject)]
+  return matchesWildcard(wantedHost, host) || (/^domain:/i.test(pattern.trim()) && host.endsWith(`.${wantedHost}`))
 }
 
 export function isHostDeniedByRule(pattern: string, subject: string): boolean {
   const [, hostPattern = ''] = HOST_PATTERN.exec(pattern.trim()) ?? []
-  const wanted = normalizeHost(hostPattern).replace(/^\*\./, '')
+  const wantedHost = normalizeHost(hostPattern).replace(/^\*\./, '')
   const host = normalizeHost(subject)
-  return wanted === '' || matchesWildcard(wanted, host) || matchesWildcard(`*.${wanted}`, host)
+  return wantedHost === '' || matchesWildcard(wantedHost, host) || matchesWildcard(`*.${wantedHost}`, host)
 }
 
 /** The host of a URL or pattern in canonical form. */

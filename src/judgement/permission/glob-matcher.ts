@@ -3,9 +3,9 @@ import type { GlobToken } from './glob-segment.ts'
 import { matchesSegment, parseBracket } from './glob-segment.ts'
 
 /*
- * Glob patterns over paths: `*` and `?` stay within a name, `**` as a whole segment crosses folders, `[a-z]`, `[!a]` and
- * `{a,b}` as usual, a backslash escapes the next character. Patterns and paths are untrusted, so matching is safe from
- * ReDoS: it backtracks to the last star only, and takes at most pattern length times path length steps.
+ * Glob patterns over paths: `*` and `?` stay within a name, `**` as a whole segment crosses folders, `[a-z]`, `[!a]`
+ * and `{a,b}` as usual, a backslash escapes the next character. Patterns and paths are untrusted, so matching is safe
+ * from ReDoS: it backtracks to the last star only, and takes at most pattern length times path length steps.
  */
 
 export interface GlobDialect {
@@ -122,11 +122,11 @@ function parseSegments(pattern: string): Segment[] {
 function matchesPath(segments: readonly Segment[], names: readonly string[]): boolean {
   // A trailing `/**` matches the contents of a folder, not the folder.
   const inFolder = segments.at(-1) === 'any depth'
-  const wanted = inFolder ? [...segments, ['star' as const]] : segments
+  const allSegments = inFolder ? [...segments, ['star' as const]] : segments
   let [segmentIndex, nameIndex] = [0, 0]
   let backtrack: { segmentIndex: number; nameIndex: number } | undefined
   while (nameIndex < names.length) {
-    const segment = wanted[segmentIndex]
+    const segment = allSegments[segmentIndex]
     if (segment === 'any depth') {
       backtrack = { segmentIndex, nameIndex }
       segmentIndex++
@@ -139,5 +139,5 @@ function matchesPath(segments: readonly Segment[], names: readonly string[]): bo
       nameIndex = backtrack.nameIndex
     } else return false
   }
-  return segmentIndex === wanted.length
+  return segmentIndex === allSegments.length
 }

@@ -2,8 +2,8 @@ import type { Glob, GlobDialect } from './glob-matcher.ts'
 import { compileGlob } from './glob-matcher.ts'
 
 /*
- * Path patterns of allow and deny rules. An allow pattern matches literally and never a path with `..` (path traversal). A
- * deny pattern is also tried on every parent folder, and fails closed: it matches any path with `..`.
+ * Path patterns of allow and deny rules. An allow pattern matches literally and never a path with `..` (path
+ * traversal). A deny pattern is also tried on every parent folder, and fails closed: it matches any path with `..`.
  */
 
 const RULE_DIALECT: GlobDialect = { braces: true, embeddedGlobstar: true }
@@ -32,8 +32,9 @@ export function deniedPathMatcher(pattern: string): (path: string) => boolean {
 }
 
 /**
- * Matches the JSON arguments of an MCP tool. Braces are literal, and a star crosses neither slashes nor quotes, so a pattern
- * cannot be satisfied by extra arguments. Arguments with `..` (path traversal) match only the identical pattern.
+ * Matches the JSON arguments of an MCP tool. Braces are literal, and a star crosses neither slashes nor quotes, so a
+ * pattern cannot be satisfied by extra arguments. Arguments with `..` (path traversal) match only the identical
+ * pattern.
  */
 export function areArgumentsAllowed(pattern: string, json: string): boolean {
   if (pattern === json) return true

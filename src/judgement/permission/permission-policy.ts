@@ -12,8 +12,8 @@ import { matchesWildcard } from './wildcard.ts'
  * Decides whether a tool call is permitted, from rules such as `Bash(npm test:*)` or `Write(src/**)`.
  * 1. Deny rules win over ask rules, and ask rules over allow rules, in whichever policy they are.
  * 2. When a policy has an allow rule for some calls of a tool, it denies the other calls of that tool.
- * 3. A shell line is allowed only if each of its commands is, and denied if any is. A line that cannot be parsed matches only
- *    an identical allow rule, and has to be approved by a person when a deny rule may apply.
+ * 3. A shell line is allowed only if each of its commands is, and denied if any is. A line that cannot be parsed
+ *    matches only an identical allow rule, and has to be approved by a person when a deny rule may apply.
  * 4. A search is not denied because of files it may find: those files are returned in `excludedGlobs`.
  */
 
@@ -30,7 +30,7 @@ export interface CheckedCall {
   tool: string
   /** Other names of the tool. */
   aliases?: readonly string[]
-  /** What the call acts on: a path, a command, a host. */
+  /** The path, command or host that the call acts on. */
   subject?: string
   /** Other names of the subject. */
   subjectAliases?: readonly string[]
@@ -135,7 +135,10 @@ function findCommandGrant(rules: readonly string[], call: CheckedCall): CommandG
   return reason === undefined ? {} : { reason }
 }
 
-/** Whether a deny or ask rule applies to the call or to any part of it. Fails closed: anything unknown is `maybe` or `yes`. */
+/**
+ * Whether a deny or ask rule applies to the call or to any part of it. Fails closed: anything unknown is `maybe` or
+ * `yes`.
+ */
 function matchRule(rule: string, call: CheckedCall): RuleMatch {
   const parsed = parsePermissionRule(rule)
   const { pattern } = parsed

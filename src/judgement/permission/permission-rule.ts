@@ -19,7 +19,9 @@ export function parsePermissionRule(rule: string): PermissionRule {
   return { tool: parts[1], pattern: matchesAll ? undefined : pattern }
 }
 
-/** Whether the tool part of a rule matches a tool. `mcp__server` and `mcp__server__*` match all tools of that server. */
+/**
+ * Whether the tool part of a rule matches a tool. `mcp__server` and `mcp__server__*` match all tools of that server.
+ */
 export function matchesTool(ruleTool: string, tool: string): boolean {
   if (ruleTool === tool || ruleTool === '*') return true
   if (ruleTool.endsWith('*')) return tool.startsWith(ruleTool.slice(0, -1))

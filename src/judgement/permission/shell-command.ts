@@ -1,3 +1,6 @@
+/** `NAME=value`, `NAME+=value` or `NAME[index]=value`. */
+export const ASSIGNMENT = /^\w+(\[[^\]]*\])?\+?=/
+
 export interface ShellWord {
   /** Without quotes; for an opaque word its visible part. */
   text: string

@@ -6,8 +6,8 @@ import type { ShellCommand, ShellLine, ShellWord } from './shell-command.ts'
  * 1. Commands inside substitutions, groups and conditions are listed like the others.
  * 2. A word whose value depends on anything but the line itself (variables, file names, braces) is opaque.
  * 3. `fullyParsed` is false when the line was not understood completely: a deny rule must not trust the command list.
- * 4. `unsupportedSyntax` is set when the line has more than words, quotes and separators: an allow rule must not trust the
- *    command list, because parentheses, for example, can redefine a command.
+ * 4. `unsupportedSyntax` is set when the line has more than words, quotes and separators: an allow rule must not trust
+ *    the command list, because parentheses, for example, can redefine a command.
  */
 
 const MAX_DEPTH = 20

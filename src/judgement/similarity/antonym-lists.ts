@@ -85,7 +85,9 @@ up | down
 in into inside | out outside
 much many | little few
 `
-/** Any two words on a line exclude each other. Catches product names in lower case, which `properNamesDiffer` misses. */
+/**
+ * Any two words on a line exclude each other. Catches product names in lower case, which `properNamesDiffer` misses.
+ */
 export const EXCLUSIVE_ALTERNATIVES = `
 monday tuesday wednesday thursday friday saturday sunday
 january february march april june july august september october november december

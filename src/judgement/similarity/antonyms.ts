@@ -123,7 +123,9 @@ function difference(set: ReadonlySet<string>, other: ReadonlySet<string>): strin
   return [...set].filter((word) => !other.has(word))
 }
 
-/** "Raise the timeout and lower the limit" against "lower the timeout and raise the limit": the antonyms are swapped. */
+/**
+ * "Raise the timeout and lower the limit" against "lower the timeout and raise the limit": the antonyms are swapped.
+ */
 function bindsAntonymsDifferently(a: readonly string[], b: readonly string[]): boolean {
   const [boundInA, boundInB] = [boundAntonyms(a), boundAntonyms(b)]
   return [...boundInA].some(([word, sidesInA]) => {

@@ -11,8 +11,8 @@ import {
  * 1. The order of the texts never changes the groups: all decisions follow the order of the normalised texts.
  * 2. Two texts with a contradiction are never in one group, neither through a third text nor by a verdict.
  * 3. Texts of a later wave never change the grouping of earlier texts.
- * 4. A verdict of a model merges whole groups and never splits one: a vote may already have stopped early because of the
- *    group in the lead.
+ * 4. A verdict of a model merges whole groups and never splits one: a vote may already have stopped early because of
+ *    the group in the lead.
  */
 
 export interface Clusters {
@@ -43,9 +43,9 @@ const DEFAULT_MARGIN = 0.15
 const UNCLEAR_OVERLAP = 0.5
 
 /**
- * Groups equivalent recommendations: equal normalised texts, then pairs at or above `threshold` without a contradiction. Every
- * two members of a group are such a pair. Pairs between `threshold - margin` and `threshold` are unclear, and so are pairs
- * above it whose embeddings are unreliable. `verdicts` decide unclear pairs.
+ * Groups equivalent recommendations: equal normalised texts, then pairs at or above `threshold` without a
+ * contradiction. Every two members of a group are such a pair. Pairs between `threshold - margin` and `threshold` are
+ * unclear, and so are pairs above it whose embeddings are unreliable. `verdicts` decide unclear pairs.
  */
 export function clusterTexts(texts: readonly string[], options: ClusterOptions = {}): Clusters {
   const atoms = groupEqualTexts(texts, options.wave ?? (() => 0))
@@ -166,7 +166,10 @@ function verdictsByPair(atoms: readonly EqualTexts[], pairVerdicts: readonly Pai
   return verdicts
 }
 
-/** Complete linkage: merges two groups only when every pair of their members has a link. Earliest wave, then strongest, first. */
+/**
+ * Complete linkage: merges two groups only when every pair of their members has a link. Earliest wave, then strongest,
+ * first.
+ */
 function linkCompletely(count: number, links: readonly Link[]): number[][] {
   const linkedPairs = new Set<string>()
   const groups = Array.from({ length: count }, (_, atom) => [atom])

@@ -1,7 +1,9 @@
 import type { Word } from './tokenizer.ts'
 import { isContentWord, stem } from './tokenizer.ts'
 
-/** Words that negate or exclude the words after them. Other languages: the most common only, as the embedder is English. */
+/**
+ * Words that negate or exclude the words after them. Other languages: the most common only, as the embedder is English.
+ */
 const NEGATORS = new Set(
   (
     'not no never none nobody nothing nowhere neither nor without avoid avoids avoiding avoided stop stops stopping stopped refrain ' +

@@ -195,13 +195,13 @@ describe('isEmbeddingUnreliable', () => {
 })
 
 describe('cosineSimilarity', () => {
-  test('VO5 it is 1 for the same direction, 0 for a right angle and -1 for the opposite', () => {
+  test('it is 1 for the same direction, 0 for a right angle and -1 for the opposite', () => {
     expect(cosineSimilarity([1, 2], [2, 4])).toBeCloseTo(1, 12)
     expect(cosineSimilarity([1, 0], [0, 3])).toBe(0)
     expect(cosineSimilarity(new Float32Array([1, 1]), [-1, -1])).toBeCloseTo(-1, 12)
   })
 
-  test('VO5 it is 0 for vectors that cannot be compared', () => {
+  test('it is 0 for vectors that cannot be compared', () => {
     for (const [a, b] of [
       [[], []],
       [

@@ -43,8 +43,8 @@ function isContrary(a: readonly Word[], b: readonly Word[]): boolean {
 const MAX_RELIABLE_LENGTH = 800
 
 /**
- * Whether the embedding similarity of two statements without a contradiction means nothing: they differ in a few words only,
- * which makes any two statements look alike; or they are long; or in a script the model hardly knows.
+ * Whether the embedding similarity of two statements without a contradiction means nothing: they differ in a few words
+ * only, which makes any two statements look alike; or they are long; or in a script the model hardly knows.
  */
 export function isEmbeddingUnreliable(a: string, b: string): boolean {
   if (Math.max(a.length, b.length) > MAX_RELIABLE_LENGTH || isNonLatin(a) || isNonLatin(b)) return true
@@ -100,8 +100,8 @@ const PREPOSITIONS =
   /^(?:to|of|in|on|at|by|for|from|with|without|as|into|onto|over|under|about|per|via|through|within|during|between|behind|before|after|until|against|around|across|pending|toward|towards|upon|beyond|near|past)$/
 
 /**
- * Whether the prepositions alone make the difference: "approve with changes" and "approve the change" have the same content
- * words, and so have "deploy with approval" and "deploy for approval".
+ * Whether the prepositions alone make the difference: "approve with changes" and "approve the change" have the same
+ * content words, and so have "deploy with approval" and "deploy for approval".
  */
 function prepositionsDiffer(a: string, b: string): boolean {
   const [wordsA, wordsB] = [tokenize(a), tokenize(b)]

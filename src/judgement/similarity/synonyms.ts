@@ -1,6 +1,8 @@
 import { stem } from './tokenizer.ts'
 
-/** Words on one line are interchangeable in a recommendation. Keep it short: a wrong line merges different statements. */
+/**
+ * Words on one line are interchangeable in a recommendation. Keep it short: a wrong line merges different statements.
+ */
 const SYNONYMS = `
 use adopt choose pick select employ utilize take
 increase raise bump lengthen extend

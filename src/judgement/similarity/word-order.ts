@@ -60,7 +60,9 @@ function relationSides(words: readonly Word[]): RelationSides[] {
   })
 }
 
-/** The content words before and after an index. In "Before deploying, run the tests" the left side is after the comma. */
+/**
+ * The content words before and after an index. In "Before deploying, run the tests" the left side is after the comma.
+ */
 function surroundingWords(words: readonly Word[], index: number): [Set<string>, Set<string>] {
   const comma = words.findIndex(({ endsClause }, position) => position > index && endsClause)
   const [left, right] =
@@ -87,8 +89,8 @@ export function optionLettersDiffer(a: readonly Word[], b: readonly Word[]): boo
 }
 
 /**
- * Whether the same words in a different order change the meaning: "the gateway calls the worker" and "the worker calls the
- * gateway". Clauses in a different order and the passive voice do not count.
+ * Whether the same words in a different order change the meaning: "the gateway calls the worker" and "the worker calls
+ * the gateway". Clauses in a different order and the passive voice do not count.
  */
 export function wordOrderDiffers(a: readonly Word[], b: readonly Word[]): boolean {
   if (sameWords(a, b)) return sortedClauses(splitClauses(a, wordTexts)) !== sortedClauses(splitClauses(b, wordTexts))

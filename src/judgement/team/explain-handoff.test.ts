@@ -27,13 +27,13 @@ const team = teamSchema.parse({
   ],
 })
 
-const given = { tone: 'rude' }
+const rudeTone = { tone: 'rude' }
 const toneSentence = 'the tone is {{ tone }}'
 
 describe('explainHandoff', () => {
   test('TF21 every applicable rule is listed in order, each part with its value and reason', () => {
     const { decision, rules } = explainHandoff(team, 'writer', {
-      ...{ variables: { ...given, word_count: 700, final: false } },
+      ...{ variables: { ...rudeTone, word_count: 700, final: false } },
       ...{ assume: ['draft is complete'], deny: [toneSentence] },
     })
     expect(decision).toEqual({ to: 'reviewer', by: 'verdict' })
@@ -63,7 +63,7 @@ describe('explainHandoff', () => {
   })
 
   test('TF21 a sentence without a verdict is unknown, and while it can change the outcome there is no decision', () => {
-    const variables = { ...given, word_count: 700 }
+    const variables = { ...rudeTone, word_count: 700 }
     const { decision, open, rules } = explainHandoff(team, 'writer', { variables })
     expect(decision).toEqual({ to: null, by: 'undecided' })
     expect(open).toEqual(['the tone is "rude"', 'draft is complete'])
@@ -73,7 +73,7 @@ describe('explainHandoff', () => {
   })
 
   test('TF21 exact parts decide alone', () => {
-    const variables = { ...given, error_detected: true }
+    const variables = { ...rudeTone, error_detected: true }
     expect(explainHandoff(team, 'writer', { variables }).decision).toEqual({ to: 'handler', by: 'exact' })
     expect(explainHandoff(team, 'handler').rules).toEqual([])
   })
@@ -107,7 +107,7 @@ describe('explainHandoff', () => {
 
   test('TF21 sentences match whatever their case and blanks; an unknown sentence throws invalid_input', () => {
     const assumptions = {
-      variables: { ...given, word_count: 900, final: false },
+      variables: { ...rudeTone, word_count: 900, final: false },
       assume: ['  Draft IS   complete. '],
       deny: [toneSentence],
     }
@@ -123,7 +123,7 @@ describe('explainHandoff', () => {
 
 describe('after an error', () => {
   test('TF21 only rules that refer to error_detected apply, as in a run, and sentences stay unknown', () => {
-    const failed = { variables: { ...given, word_count: 700, final: true, error_detected: true } }
+    const failed = { variables: { ...rudeTone, word_count: 700, final: true, error_detected: true } }
     const { decision, rules, open } = explainHandoff(team, 'writer', { ...failed, assume: [toneSentence] })
     expect(decision).toEqual({ to: 'handler', by: 'exact' })
     expect(rules.map(({ to, parts }) => [to, parts.map(({ value }) => value)])).toEqual([

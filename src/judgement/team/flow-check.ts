@@ -13,18 +13,22 @@ import { constantVariables, systemVariableTypes, variableTypes } from './team-va
 import { findUnsatisfiable } from './unsatisfiable.ts'
 
 /**
- * Static analysis of a valid team: unsatisfiable conditions, variables that are never set, shadowed rules, unreachable members
- * and cycles without an exit. `given` has variables that a caller sets.
+ * Static analysis of a valid team: unsatisfiable conditions, variables that are never set, shadowed rules, unreachable
+ * members and cycles without an exit. `externalVariables` has variables that a caller sets.
  */
-export function flowProblems(team: Team, rules: readonly HandoffRule[], given: readonly string[] = []): TeamProblem[] {
-  const unsatisfiable = unsatisfiableConditions(team, rules, given)
+export function flowProblems(
+  team: Team,
+  rules: readonly HandoffRule[],
+  externalVariables: readonly string[] = [],
+): TeamProblem[] {
+  const unsatisfiable = unsatisfiableConditions(team, rules, externalVariables)
   const shadowed = shadowedRules(rules)
   const dead = new Set([...unsatisfiable, ...shadowed].map(({ rule }) => rule))
   const usable = rules.filter((rule) => !dead.has(rule))
   const graph = buildFlowGraph(team, usable)
   return [
     ...unsatisfiable.map(({ problem }) => problem),
-    ...unsetVariables(team, rules, given),
+    ...unsetVariables(team, rules, externalVariables),
     ...shadowed.map(({ problem }) => problem),
     ...unreachableMembers(team, graph),
     ...endlessCycles(team, graph, usable),
@@ -33,11 +37,15 @@ export function flowProblems(team: Team, rules: readonly HandoffRule[], given: r
 
 type RuleFinding = { rule: HandoffRule; problem: TeamProblem }
 
-function unsatisfiableConditions(team: Team, rules: readonly HandoffRule[], given: readonly string[]): RuleFinding[] {
+function unsatisfiableConditions(
+  team: Team,
+  rules: readonly HandoffRule[],
+  externalVariables: readonly string[],
+): RuleFinding[] {
   const system = systemVariableTypes(team)
   const types = new Map([...variableTypes(team), ...system])
   const counts = new Set([...system].flatMap(([name, type]) => (type === 'number' ? [name] : [])))
-  const constants = new Map([...constantVariables(team)].filter(([name]) => !given.includes(name)))
+  const constants = new Map([...constantVariables(team)].filter(([name]) => !externalVariables.includes(name)))
   const facts = { types, constants, counts }
   return rules.flatMap((rule) => {
     const unsatisfiable = findUnsatisfiable(rule.condition, facts)
@@ -47,8 +55,12 @@ function unsatisfiableConditions(team: Team, rules: readonly HandoffRule[], give
   })
 }
 
-function unsetVariables(team: Team, rules: readonly HandoffRule[], given: readonly string[]): TeamProblem[] {
-  const known = [...new Set([...variableTypes(team).keys(), ...systemVariableTypes(team).keys(), ...given])]
+function unsetVariables(
+  team: Team,
+  rules: readonly HandoffRule[],
+  externalVariables: readonly string[],
+): TeamProblem[] {
+  const known = [...new Set([...variableTypes(team).keys(), ...systemVariableTypes(team).keys(), ...externalVariables])]
   const set = new Set(known)
   return rules.flatMap((rule) => {
     return conditionVariables(rule)

@@ -198,8 +198,8 @@ describe('HO6 no rule holds', () => {
   })
 })
 
-describe('HO7 many rules', () => {
-  test('HO7 a rule lookup that is built once gives the same decisions as a new one', () => {
+describe('many rules', () => {
+  test('a rule lookup that is built once gives the same decisions as a new one', () => {
     const chain = Array.from({ length: 200 }, (_, index) => `agent${index} > agent${index + 1}: step is done`)
     const rules = parseRules(...chain, 'any_agent > error_handler 10: error detected')
     const from = createRuleLookup(rules)

@@ -54,8 +54,8 @@ const ANY = 'any_agent'
 const USER = 'user'
 
 /**
- * Finds the rules that apply after a turn, in order of evaluation: highest priority first, ties in file order. After a failed
- * turn only rules that refer to `error_detected` apply.
+ * Finds the rules that apply after a turn, in order of evaluation: highest priority first, ties in file order. After a
+ * failed turn only rules that refer to `error_detected` apply.
  */
 export function createRuleLookup(
   rules: readonly HandoffRule[],
@@ -86,8 +86,8 @@ function mentionsErrors({ condition }: HandoffRule): boolean {
 }
 
 /**
- * Chooses the first rule that holds. An unknown rule above it is skipped, unless a verdict could still make it hold: then there
- * is no decision yet, and `open` lists the sentences to judge, for all such rules at once.
+ * Chooses the first rule that holds. An unknown rule above it is skipped, unless a verdict could still make it hold:
+ * then there is no decision yet, and `open` lists the sentences to judge, for all such rules at once.
  */
 export function routeHandoff(rules: readonly HandoffRule[], context: RoutingContext): RoutingResult {
   const evaluated = rules.map((rule) => ({
@@ -129,7 +129,9 @@ function toDecision(rule: HandoffRule, { parts }: ConditionResult, context: Rout
   return { to: rule.to, by: decidedBy(rule, context), rule: rule.index, reason }
 }
 
-/** The weakest source that makes the rule hold: exact parts alone, with verdicts of the agent, or with those of a model. */
+/**
+ * The weakest source that makes the rule hold: exact parts alone, with verdicts of the agent, or with those of a model.
+ */
 function decidedBy({ condition }: HandoffRule, { variables, verdict }: RoutingContext): 'exact' | 'verdict' | 'model' {
   if (evaluateCondition(condition, { variables, verdict: () => undefined }).value === true) return 'exact'
   const agentVerdict = (leaf: string) => {

@@ -3,8 +3,8 @@ import { isGroupNode, nodesInFlowOrder } from './graph.ts'
 import { ANY_AGENT, PREVIOUS_AGENT, USER } from './team-schema.ts'
 
 /*
- * Renders a team graph as Mermaid text. Nodes get generated ids, and labels are quoted and escaped, which prevents injection of
- * Mermaid or HTML syntax by names and conditions.
+ * Renders a team graph as Mermaid text. Nodes get generated ids, and labels are quoted and escaped, which prevents
+ * injection of Mermaid or HTML syntax by names and conditions.
  */
 
 const MAX_LABEL_LENGTH = 60

@@ -6,8 +6,8 @@ import type { Team } from './team-schema.ts'
 import { systemVariableTypes } from './team-variables.ts'
 
 /**
- * Parses `name=value` pairs by the types of the team's variables. System variables can be assumed in an explanation but not
- * set in a run: `listSystemVariables: false` leaves them out of the known names in an error.
+ * Parses `name=value` pairs by the types of the team's variables. System variables can be assumed in an explanation but
+ * not set in a run: `listSystemVariables: false` leaves them out of the known names in an error.
  */
 export function parseAssignments(
   team: Team,

@@ -5,8 +5,8 @@ import type { Team } from './team-schema.ts'
 import { systemVariableTypes, variableTypes } from './team-variables.ts'
 
 /**
- * The variables that a person or a parent team may set, with their declared types: those that the team sets, those in its
- * conditions, and those of its sub-teams. System variables are excluded.
+ * The variables that a person or a parent team may set, with their declared types: those that the team sets, those in
+ * its conditions, and those of its sub-teams. System variables are excluded.
  */
 export function settableVariables(team: Team): Map<string, VariableType | undefined> {
   const settable = new Map<string, VariableType | undefined>(variableTypes(team))

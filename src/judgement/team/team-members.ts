@@ -148,7 +148,7 @@ function groupProblems(group: TeamGroup, field: FieldPath, { agents, everyone }:
   ]
 }
 
-/** Members of a consensus group are asked for one answer in a single session, which a person or a sub-team cannot give. */
+/** Each member of a consensus group answers in a single session; a person or a sub-team cannot. */
 function consensusMemberProblems(team: Team, group: TeamGroup, field: FieldPath): TeamProblem[] {
   if (group.kind !== 'consensus') return []
   return group.members.flatMap((member, index) => {

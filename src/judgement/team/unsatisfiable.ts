@@ -3,8 +3,8 @@ import { conditionLeaves } from '../condition/condition-tree.ts'
 import type { VariableType } from '../condition/system-variables.ts'
 
 /*
- * Finds conditions that can never be true, whatever the verdicts. A condition is converted to disjunctive normal form; it is
- * unsatisfiable when every alternative contradicts itself. In doubt a condition counts as satisfiable.
+ * Finds conditions that can never be true, whatever the verdicts. A condition is converted to disjunctive normal form;
+ * it is unsatisfiable when every alternative contradicts itself. In doubt a condition counts as satisfiable.
  */
 
 /** Known facts about variables before a run. */

@@ -17,7 +17,7 @@ export interface TeamValidationOptions {
   /** Invalid parts of the team were removed: the flow is not checked. */
   draft?: boolean
   /** Variables that a parent team or the caller sets. */
-  given?: readonly string[]
+  externalVariables?: readonly string[]
 }
 
 /** Checks a team and its inline sub-teams before a run. */
@@ -25,8 +25,8 @@ export function validateTeam(team: Team, options: TeamValidationOptions = {}): T
   const { rules, problems: ruleProblems } = parseHandoffRules(team)
   const ownProblems = [...memberProblems(team, options.roster), ...variableProblems(team), ...ruleProblems]
   const isValid = ownProblems.every(({ severity }) => severity !== 'error')
-  const given = options.given ?? []
-  const innerOptions = { ...options, given: [...given, ...variableTypes(team).keys()] }
+  const externalVariables = options.externalVariables ?? []
+  const innerOptions = { ...options, externalVariables: [...externalVariables, ...variableTypes(team).keys()] }
   const subTeams = team.agents.flatMap(({ team: inner }, index): TeamValidation[] => {
     if (typeof inner !== 'object') return []
     const { runnable, problems } = validateTeam(inner, innerOptions)
@@ -36,7 +36,7 @@ export function validateTeam(team: Team, options: TeamValidationOptions = {}): T
     runnable: isValid && subTeams.every(({ runnable }) => runnable),
     problems: [
       ...ownProblems,
-      ...(isValid && !options.draft ? flowProblems(team, rules, given) : []),
+      ...(isValid && !options.draft ? flowProblems(team, rules, externalVariables) : []),
       ...subTeams.flatMap(({ problems }) => problems),
     ],
   }

@@ -52,17 +52,18 @@ function meaningfulWords(text: string): Word[] {
 }
 
 /** The words after a leading clause of exactly these words; `undefined` when the text does not begin with it. */
-function wordsAfterClause(words: readonly Word[], wanted: readonly Word[]): Word[] | undefined {
-  if (wanted.length === 0 || !startsWith(words, wanted)) return undefined
-  const object = OBJECT_PRONOUNS.has(words[wanted.length]?.text ?? '') && !words[wanted.length - 1]?.endsClause ? 1 : 0
-  const end = wanted.length + object
+function wordsAfterClause(words: readonly Word[], expected: readonly Word[]): Word[] | undefined {
+  if (expected.length === 0 || !startsWith(words, expected)) return undefined
+  const object =
+    OBJECT_PRONOUNS.has(words[expected.length]?.text ?? '') && !words[expected.length - 1]?.endsClause ? 1 : 0
+  const end = expected.length + object
   return words[end - 1]?.endsClause || end === words.length ? words.slice(end) : undefined
 }
 
-function startsWith(words: readonly Word[], wanted: readonly Word[]): boolean {
-  return wanted.every(({ text }, index) => words[index]?.text === text)
+function startsWith(words: readonly Word[], expected: readonly Word[]): boolean {
+  return expected.every(({ text }, index) => words[index]?.text === text)
 }
 
-function containsWords(words: readonly Word[], wanted: readonly Word[]): boolean {
-  return wanted.length > 0 && words.some((_, index) => startsWith(words.slice(index), wanted))
+function containsWords(words: readonly Word[], expected: readonly Word[]): boolean {
+  return expected.length > 0 && words.some((_, index) => startsWith(words.slice(index), expected))
 }

@@ -50,9 +50,9 @@ interface Position {
 }
 
 /**
- * Measures the agreement of votes. The position with the highest score wins; equal top scores are a tie without a winner or
- * supporters. There is consensus when at least two agents recommend something and the winner's share of voters reaches
- * `threshold`.
+ * Measures the agreement of votes. The position with the highest score wins; equal top scores are a tie without a
+ * winner or supporters. There is consensus when at least two agents recommend something and the winner's share of
+ * voters reaches `threshold`.
  */
 export function tallyConsensus(
   votes: readonly AgentVote[],
@@ -135,7 +135,9 @@ export function hasCriticalConcern({ concerns }: Pick<AgentVote, 'concerns'>): b
   return concerns.some(({ severity }) => severity === 'critical')
 }
 
-/** The text of the member with the highest score; then the shortest, then alphabetical, so that order decides nothing. */
+/**
+ * The text of the member with the highest score; then the shortest, then alphabetical, so that order decides nothing.
+ */
 function representativeText(members: readonly AgentVote[]): string {
   const [best] = [...members].sort(
     (a, b) => voteScore(b) - voteScore(a) || compareByLength(a.recommendation, b.recommendation),

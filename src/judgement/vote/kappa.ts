@@ -1,8 +1,8 @@
 /**
  * Kappa, the agreement beyond chance. Rows are subjects, columns are categories, cells count the raters who chose the
- * category. With `fixed` marginals the chance follows from how often each category was chosen (Fleiss); with `free` marginals
- * every category has the same chance (Randolph), which a single subject needs. `null` when it is undefined: fewer than two
- * raters or categories, or a chance agreement of 1.
+ * category. With `fixed` marginals the chance follows from how often each category was chosen (Fleiss); with `free`
+ * marginals every category has the same chance (Randolph), which a single subject needs. `null` when it is undefined:
+ * fewer than two raters or categories, or a chance agreement of 1.
  */
 export function kappaStatistic(table: readonly (readonly number[])[], marginals: 'fixed' | 'free'): number | null {
   const categories = Math.max(0, ...table.map((row) => row.length))

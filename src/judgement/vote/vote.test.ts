@@ -156,7 +156,7 @@ describe('checkEarlyStop', () => {
 })
 
 describe('leadProbability', () => {
-  test('VO15 for integer votes it equals the binomial sum', () => {
+  test('for integer votes it equals the binomial sum', () => {
     for (let first = 0; first <= 30; first++) {
       for (let second = 0; second <= 30; second++) {
         expect(leadProbability(first, second)).toBeCloseTo(binomial(first, second), 11)
@@ -164,7 +164,7 @@ describe('leadProbability', () => {
     }
   })
 
-  test('VO15 it grows with the leader, falls with the runner-up, and both sides add up to 1', () => {
+  test('it grows with the leader, falls with the runner-up, and both sides add up to 1', () => {
     const votes = fc.double({ min: 0, max: 500, noNaN: true })
     fc.assert(
       fc.property(votes, votes, (first, second) => {
@@ -177,7 +177,7 @@ describe('leadProbability', () => {
     )
   })
 
-  test('VO15 infinite and invalid numbers have a defined result', () => {
+  test('infinite and invalid numbers have a defined result', () => {
     expect(leadProbability(Number.POSITIVE_INFINITY, 3)).toBe(1)
     expect(leadProbability(3, Number.POSITIVE_INFINITY)).toBe(0)
     expect(leadProbability(Number.NaN, 3)).toBe(0.5)

@@ -94,8 +94,8 @@ function topScores(ballots: readonly Ballot[]): { first: number; second: number;
 }
 
 /**
- * Effective sample size: the number of equally weighted voters. Without it a weight of ten would count as ten voters who
- * agree, and the unit of the weights would decide when to stop.
+ * Effective sample size: the number of equally weighted voters. Without it a weight of ten would count as ten voters
+ * who agree, and the unit of the weights would decide when to stop.
  */
 function effectiveVoters(ballots: readonly Ballot[]): number {
   const scores = ballots.map(({ score }) => validScore(score))

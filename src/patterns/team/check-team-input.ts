@@ -16,7 +16,7 @@ export function checkTeamInput(roster: Roster, { team, message, variables }: Tea
   }
   checkNesting(team)
   checkTeamFilesLoaded(team)
-  const problems = validateTeam(team, { roster: roster.names, given: Object.keys(variables) }).problems.filter(
+  const problems = validateTeam(team, { roster: roster.names, externalVariables: Object.keys(variables) }).problems.filter(
     ({ severity }) => severity === 'error',
   )
   const [first] = problems
@@ -82,7 +82,7 @@ const warningsCache = new WeakMap<TeamRunInput, string[]>()
 export function teamWarnings(input: TeamRunInput): string[] {
   const cached = warningsCache.get(input)
   if (cached) return cached
-  const { problems } = validateTeam(input.team, { given: Object.keys(input.variables) })
+  const { problems } = validateTeam(input.team, { externalVariables: Object.keys(input.variables) })
   const warnings = problems
     .filter(({ severity }) => severity === 'warning')
     .slice(0, MAX_WARNINGS)
