@@ -3,7 +3,7 @@ import type { CliFixture } from './cli-fixture.ts'
 import { createCliFixture } from './cli-fixture.ts'
 import { startManualModel } from './manual-model.ts'
 
-/* A conversation whose run other processes work on as well. */
+/* A conversation whose run is also used by other processes. */
 
 const ONE = 'name: One\nagents: [{ name: helper }]\n'
 
@@ -35,8 +35,8 @@ async function openWaitingChat(...more: string[]) {
   return { here, model, chat, how }
 }
 
-describe('a conversation that another process goes on with', () => {
-  test('CH19 what is said elsewhere appears here, and a line said meanwhile is for the team at work, not a new run', async () => {
+describe('chat and other processes', () => {
+  test('CH19 messages of another process appear, and a line sent meanwhile goes to the running team', async () => {
     const { here, model, chat } = await openWaitingChat()
     const other = here.startWith({ env: model.env }, 'answer', await findGate(here), 'no', '--no-tools')
     const turn = await model.nextTurn('helper')
@@ -60,7 +60,7 @@ describe('a conversation that another process goes on with', () => {
     expect(await listRuns(here)).toHaveLength(1)
   })
 
-  test('CH19 of two chats with one team each sees what the other says, and both can go on', async () => {
+  test("CH19 two chats with the same run see each other's messages and can both continue", async () => {
     const { here, model, chat, how } = await openWaitingChat('--json')
     const [run] = await listRuns(here)
     const second = here.startWith(how, 'chat', '--resume', run?.run_id ?? '', '--no-tools')
@@ -68,7 +68,7 @@ describe('a conversation that another process goes on with', () => {
     second.type('no')
     const blue = await model.nextTurn('helper')
     blue.answer('Blue?')
-    // Not before it waits for an answer: what is said earlier is for the one at work.
+    // Wait for the question: an earlier line would be a message to the running agent.
     await chat.waitFor(/"type":"message"[^\n]*Blue\?[\s\S]*"type":"question"/)
     chat.type('yes')
     const done = await model.nextTurn('helper')
@@ -80,7 +80,7 @@ describe('a conversation that another process goes on with', () => {
       expect({ code, refused: /already answered/.test(err + out) }).toEqual({ code: 0, refused: false })
   })
 
-  test('CH19 a team that is cancelled elsewhere has ended here too: the next message starts another', async () => {
+  test('CH19 after another process has cancelled the run, the next message starts another run', async () => {
     const { here, model, chat } = await openWaitingChat()
     const [run] = await listRuns(here)
     await here.troupe('cancel', run?.run_id ?? '')

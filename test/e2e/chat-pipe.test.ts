@@ -28,8 +28,8 @@ async function prepareHelperTeam(here: CliFixture): Promise<string[]> {
   return ['one.yaml', '--model', model]
 }
 
-describe('talking with a team in a pipe', () => {
-  test('CH1 each line is answered before the next is taken: who speaks on stdout, all else beside it', async () => {
+describe('chat in a pipe', () => {
+  test('CH1 each line is answered before the next is read; messages go to stdout, the rest to stderr', async () => {
     const here = await createCliFixture()
     const { code, out, err } = await runChat(here, ['Paint it.', '', 'no'], ...(await prepareHelperTeam(here)))
     expect({ code, out }).toEqual({ code: 0, out: 'helper: Red?\n\n  Or what?\nhelper: And blue?\n' })
@@ -38,7 +38,7 @@ describe('talking with a team in a pipe', () => {
     expect(err).not.toContain('\x1b')
   })
 
-  test('CH3 CH4 commands tell who is there, what is set, why the work went on, and what there is', async () => {
+  test('CH3 CH4 commands show members, variables, the last handoffs and the help', async () => {
     const here = await createCliFixture()
     await here.write('review.yaml', REVIEW_TEAM)
     const model = await here.script('s.json', reviewScript())
@@ -58,7 +58,7 @@ describe('talking with a team in a pipe', () => {
     expect(err).toMatch(/route: writer → reviewer/)
   })
 
-  test('CH5 paused, stepped, sent elsewhere: what is asked while it waits is taken with the next message', async () => {
+  test('CH5 pause, step and next are applied with the next message', async () => {
     const here = await createCliFixture()
     const lines = ['Paint it.', '/pause', 'no', 'think of the frame', '/step', '/continue']
     const { code, out, err } = await runChat(here, lines, ...(await prepareHelperTeam(here)))
@@ -69,7 +69,7 @@ describe('talking with a team in a pipe', () => {
     expect(out.match(/helper: And blue\?/g)).toHaveLength(1)
   })
 
-  test('CH6 a handoff that wants approval is put to the person, who approves, refuses, or names another', async () => {
+  test('CH6 a handoff that needs approval can be approved, refused or redirected', async () => {
     const here = await createCliFixture()
     await here.write('gate.yaml', APPROVAL_TEAM)
     const model = await here.script('s.json', [
@@ -87,7 +87,7 @@ describe('talking with a team in a pipe', () => {
     expect(open.code).toBe(3)
   })
 
-  test('CH8 a conversation is taken up where it was, by any process, with its last words', async () => {
+  test('CH8 a conversation can be resumed by any process and shows its last messages', async () => {
     const here = await createCliFixture()
     const first = await runChat(here, ['Paint it.'], ...(await prepareHelperTeam(here)))
     const [, id = ''] = /--resume (r_\w+)/.exec(first.err) ?? []
@@ -111,7 +111,7 @@ describe('talking with a team in a pipe', () => {
     expect(task.err).toMatch(/is a run of the pattern 'task', not of 'team'/)
   })
 
-  test('CH9 one agent of the roster is a team of one', async () => {
+  test('CH9 --agent chats with one agent of the roster', async () => {
     const here = await createCliFixture()
     const model = await here.script('s.json', singleAnswerScript('I plan.'))
     const alone = await runChat(here, ['Hello.', 'Again.'], '--agent', 'architect', '--model', model)
@@ -123,7 +123,7 @@ describe('talking with a team in a pipe', () => {
     expect(nobody.err).toMatch(/FILE, --agent or --resume is missing/)
   })
 
-  test('CH10 agents whose files change are others from the next message on, and a changed team from /new on', async () => {
+  test('CH10 changed agent files are used from the next message on, a changed team file after /new', async () => {
     const here = await createCliFixture()
     const agent = (words: string) => `---\nname: painter\ndescription: Paints\n---\n${words}\n`
     await here.write('mine/painter.md', agent('You like red.'))
@@ -158,7 +158,7 @@ describe('talking with a team in a pipe', () => {
     expect((await chat.done).code).toBe(0)
   })
 
-  test('CH22 an agent whose file is gone is said to be; put back, /retry goes on with it', async () => {
+  test('CH22 a deleted agent file is announced; after it is restored, /retry continues', async () => {
     const here = await createCliFixture()
     const agent = '---\nname: painter\ndescription: Paints\n---\nYou paint.\n'
     await here.write('mine/painter.md', agent)
@@ -188,7 +188,7 @@ describe('talking with a team in a pipe', () => {
     expect((await chat.done).code).toBe(0)
   })
 
-  test('CH3 members of a group have spoken too, and help is whole in a narrow place', async () => {
+  test('CH3 /who counts turns of group members, and /help is complete on a narrow terminal', async () => {
     const here = await createCliFixture()
     const team =
       'name: G\nagents: [{ name: a }, { name: b }]\ngroups: [{ name: both, kind: parallel, members: [a, b] }]\n'
@@ -202,7 +202,7 @@ describe('talking with a team in a pipe', () => {
     )
   })
 
-  test('CH13 for programs it is one object a line, the commands among them', async () => {
+  test('CH13 with --json every line is one object, including the output of commands', async () => {
     const here = await createCliFixture()
     const { code, objects } = await runChat(
       here,
@@ -221,7 +221,7 @@ describe('talking with a team in a pipe', () => {
     expect(told[9].error).toMatchObject({ code: 'invalid_input', alternatives: expect.arrayContaining(['/new']) })
   })
 
-  test('CH14 what goes wrong with a line is said and ends nothing; a run that failed can be tried again', async () => {
+  test('CH14 an error in a line does not end the chat, and a failed run can be retried', async () => {
     const here = await createCliFixture()
     await here.write('one.yaml', HELPER)
     const model = await here.script('s.json', [{ when: { agent: 'nobody' }, reply: { text: '-' } }])

@@ -3,7 +3,7 @@ import type { CliFixture } from './cli-fixture.ts'
 import { createCliFixture } from './cli-fixture.ts'
 import { replyRule } from './team-script.ts'
 
-/* Coming back: what a conversation is taken up with, and how one learns that it can be. */
+/* Resuming conversations, and the hints that lead there. */
 
 const PAIR = `name: Pair
 agents: [{ name: writer }, { name: reviewer }]
@@ -20,15 +20,15 @@ async function runChat(here: CliFixture, lines: readonly string[], ...more: stri
 const findRunId = (text: string) => /\br_[0-9a-f]{12}/.exec(text)?.[0] ?? ''
 const flat = (text: string) => text.replaceAll(/\s+/g, ' ')
 
-/** A run that failed because the reviewer has no answer. */
+/** A run that failed because the script has no reply for the reviewer. */
 async function failRun(here: CliFixture) {
   await here.write('pair.yaml', PAIR)
   const model = await here.script('half.json', bothReplies.slice(0, 1))
   return runChat(here, ['Go.'], 'pair.yaml', '--model', model)
 }
 
-describe('coming back to a team', () => {
-  test('CH23 a limit that was hit is raised when the conversation is taken up, and the hint can be typed as it stands', async () => {
+describe('chat --resume', () => {
+  test('CH23 --resume --limit raises a reached limit, and the command of the hint can be copied', async () => {
     const here = await createCliFixture()
     await here.write('pair.yaml', PAIR)
     const model = await here.script('s.json', bothReplies)
@@ -42,7 +42,7 @@ describe('coming back to a team', () => {
     expect(JSON.parse((await here.troupe('runs', '--json')).out)).toHaveLength(1)
   })
 
-  test('CH23 a variable that is set when it is taken up is set', async () => {
+  test('CH23 --resume --set sets a variable', async () => {
     const here = await createCliFixture()
     await here.write('pair.yaml', PAIR)
     const model = await here.script('s.json', bothReplies)
@@ -51,7 +51,7 @@ describe('coming back to a team', () => {
     expect(again.out).toMatch(/words = 99/)
   })
 
-  test('CH23 L42 another model than the run began with is refused with what to do, by chat, resume and answer', async () => {
+  test('CH23 L42 chat, resume and answer refuse another model and say what to do', async () => {
     const here = await createCliFixture()
     await here.write('pair.yaml', PAIR)
     const model = await here.script('s.json', bothReplies)
@@ -72,7 +72,7 @@ describe('coming back to a team', () => {
     expect(same).toMatchObject({ code: 0 })
   })
 
-  test('CH24 a run that failed is shown and asked for nothing until that is wanted', async () => {
+  test('CH24 --resume shows a failed run and retries it only with /retry', async () => {
     const here = await createCliFixture()
     const first = await failRun(here)
     expect(first.code).toBe(1)
@@ -90,7 +90,7 @@ describe('coming back to a team', () => {
     expect(again.code).toBe(0)
   })
 
-  test('CH24 --retry tries again at once', async () => {
+  test('CH24 --retry retries at once', async () => {
     const here = await createCliFixture()
     const id = findRunId((await failRun(here)).err)
     await here.script('half.json', bothReplies)
@@ -99,7 +99,7 @@ describe('coming back to a team', () => {
     expect(again.out).toMatch(/^reviewer: Fine\.$/m)
   })
 
-  test('CH25 after a run that ended by itself the next one has its model and its limits', async () => {
+  test('CH25 the run after an ended one has its model and limits', async () => {
     const here = await createCliFixture()
     await here.write('ends.yaml', ENDS)
     const model = await here.script('s.json', bothReplies)
@@ -113,7 +113,7 @@ describe('coming back to a team', () => {
     expect(shown.limits.calls).toBe(7)
   })
 
-  test('L43 commands that are shown can be typed: they look where this one looked, and nothing that is gone is promised', async () => {
+  test('L43 commands in hints can be copied and use the same store; an in-memory run is not offered for resume', async () => {
     const here = await createCliFixture()
     await here.write('pair.yaml', PAIR)
     const model = await here.script('s.json', bothReplies)
@@ -136,7 +136,7 @@ describe('coming back to a team', () => {
     expect(elsewhere.err).toMatch(/the store is \.troupe; choose another/)
   })
 
-  test('CH20 quiet says how to come back where a question is open, and nothing where none is', async () => {
+  test('CH20 --quiet prints the command to resume only while a question is open', async () => {
     const here = await createCliFixture()
     const gate =
       'name: G\nagents: [{ name: a }, { name: b }]\nhandoffs: [{ from_agent: a, to_agent: b, approve: true }]\n'
@@ -150,7 +150,7 @@ describe('coming back to a team', () => {
     expect(quiet).toMatchObject({ code: 0, err: '', out: 'writer: Draft.\nreviewer: Fine.\n' })
   })
 
-  test('CH21 the inbox has real questions first; a team that only waits is told as that, with how to end it', async () => {
+  test('CH21 the inbox lists questions first, then waiting teams with the command to end them', async () => {
     const here = await createCliFixture()
     await here.write('pair.yaml', PAIR)
     const ask =
@@ -170,7 +170,7 @@ describe('coming back to a team', () => {
     expect(JSON.parse((await here.troupe('show', id, '--json')).out).status).toBe('completed')
   })
 
-  test('L44 what a run waits for is in its object', async () => {
+  test('L44 the object of a waiting run has its gates', async () => {
     const here = await createCliFixture()
     await here.write('pair.yaml', PAIR)
     const model = await here.script('s.json', bothReplies)

@@ -4,10 +4,10 @@ import { startManualModel } from './manual-model.ts'
 import { REVIEW_TEAM } from './team-script.ts'
 import { openTerminal, typeLine } from './terminal.ts'
 
-/* `troupe chat` in a real terminal: what a person types, and what stands on the screen. */
+/* `troupe chat` in a real terminal (tmux). */
 
 describe('chat in a terminal', () => {
-  test('CH7 CH11 words appear as they are written, typing survives them, Ctrl-C pauses, and the talk is taken up', async () => {
+  test('CH7 CH11 responses are streamed, typed input is preserved, Ctrl-C pauses, and the chat can be resumed', async () => {
     const here = await createCliFixture()
     const model = await startManualModel()
     const terminal = await openTerminal(here, model.env, 60)
@@ -37,7 +37,7 @@ describe('chat in a terminal', () => {
     await typeLine(terminal, '/why')
     await terminal.waitFor(/decision: publisher \(exact\)/)
     await typeLine(terminal, '/quit')
-    // 3: something waits for a person, who has left.
+    // Exit code 3: a question is still open.
     const left = await terminal.waitFor(/^left 3$/m)
     const [, id = ''] = /chat --resume (r_\w+)/.exec(left.join('\n')) ?? []
     await typeLine(terminal, `clear; ./troupe chat --resume ${id} --no-tools; echo left $?`)
@@ -54,7 +54,7 @@ describe('chat in a terminal', () => {
     await terminal.waitFor(/^left 130$/m)
   }, 60_000)
 
-  test('CH7 Ctrl-C twice leaves while an agent works: the run stays, and how to come back is said', async () => {
+  test('CH7 Ctrl-C twice quits while an agent runs, keeps the run and prints how to resume it', async () => {
     const here = await createCliFixture()
     const model = await startManualModel()
     const terminal = await openTerminal(here, model.env, 100)
@@ -75,7 +75,7 @@ describe('chat in a terminal', () => {
     expect(['pending', 'waiting']).toContain(runs[0].status)
   }, 60_000)
 
-  test('CH7 a third Ctrl-C does not wait for what is in flight', async () => {
+  test('CH7 a third Ctrl-C does not wait for requests in flight', async () => {
     const here = await createCliFixture()
     const model = await startManualModel()
     const terminal = await openTerminal(here, model.env, 80)

@@ -6,7 +6,7 @@ import { replyRule } from './team-script.ts'
 import type { Terminal } from './terminal.ts'
 import { openTerminal, typeLine } from './terminal.ts'
 
-/* Keys, pastes and terminals of all kinds. */
+/* Keys, pastes and different kinds of terminals. */
 
 const ONE = 'name: One\nagents: [{ name: helper }]\n'
 
@@ -21,15 +21,15 @@ async function startChat(here: CliFixture, terminal: Terminal): Promise<void> {
   await terminal.waitFor(/type a message[^›]*^›/m)
 }
 
-/** What the run was asked, from its journal. */
+/** The message of the run, from its journal. */
 async function readMessages(here: CliFixture): Promise<string[]> {
   const rows: { run_id: string }[] = JSON.parse((await here.troupe('runs', '--json')).out)
   const shown = await Promise.all(rows.map(({ run_id }) => here.troupe('show', run_id, '--json')))
   return shown.map(({ out }) => (JSON.parse(out) as { input: { message: string } }).input.message)
 }
 
-describe('typing to a team', () => {
-  test('CH16 a pasted text of several lines is one message, also when a line of it looks like a command', async () => {
+describe('chat input', () => {
+  test('CH16 pasted text of several lines is one message, even if a line looks like a command', async () => {
     const here = await createCliFixture()
     const terminal = await openTerminal(here, {}, 80)
     await startChat(here, terminal)
@@ -46,7 +46,7 @@ describe('typing to a team', () => {
     expect(await readMessages(here)).toEqual(['Please review:\n\n/quit is what users type\n\tthird line'])
   }, 60_000)
 
-  test('CH16 a line that ends in a backslash goes on in the next one', async () => {
+  test('CH16 a line that ends with a backslash continues on the next line', async () => {
     const here = await createCliFixture()
     const terminal = await openTerminal(here, {}, 80)
     await startChat(here, terminal)
@@ -64,7 +64,7 @@ describe('typing to a team', () => {
     expect((await readMessages(here))[0]).toBe('third\nfourth')
   }, 60_000)
 
-  test('CH17 put aside with Ctrl-Z and taken up again, what was typed is there and the talk goes on', async () => {
+  test('CH17 after Ctrl-Z and fg the typed input is preserved and the chat continues', async () => {
     const here = await createCliFixture()
     const terminal = await openTerminal(here, {}, 80)
     const command = await scripted(here)
@@ -87,7 +87,7 @@ describe('typing to a team', () => {
     await terminal.waitFor(/^left 0$/m)
   }, 60_000)
 
-  test('CH18 without colours there is still a place to type, and who is at work', async () => {
+  test('CH18 NO_COLOR keeps the prompt and the live block', async () => {
     const here = await createCliFixture()
     await here.write('one.yaml', ONE)
     const model = await startManualModel()
@@ -103,7 +103,7 @@ describe('typing to a team', () => {
     await terminal.waitFor(/^left 0$/m)
   }, 60_000)
 
-  test('CH18 where nothing moves, who has the turn is said', async () => {
+  test('CH18 without cursor control a line shows which agent has the turn', async () => {
     const here = await createCliFixture()
     await here.write('one.yaml', ONE)
     const model = await here.script('s.json', [replyRule('helper', 'I hear you.')])
@@ -111,7 +111,7 @@ describe('typing to a team', () => {
     expect(chat.err).toMatch(/^ {2}helper …$/m)
   })
 
-  test('CH18 no place to type is drawn into words that go on through a pipe', async () => {
+  test('CH18 no prompt is drawn when stdout is piped', async () => {
     const here = await createCliFixture()
     const terminal = await openTerminal(here, {}, 80)
     await typeLine(terminal, `${await scripted(here)} | cat; echo left`)
@@ -123,7 +123,7 @@ describe('typing to a team', () => {
     await terminal.waitFor(/^left$/m)
   }, 60_000)
 
-  test('CH11 a line that just fills its row leaves nothing behind', async () => {
+  test('CH11 a line that exactly fills its row is erased completely', async () => {
     const here = await createCliFixture()
     const terminal = await openTerminal(here, {}, 60)
     await startChat(here, terminal)

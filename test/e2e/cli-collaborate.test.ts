@@ -12,7 +12,7 @@ function example(name: string): string[] {
   return ['run', 'collaborate', '--input', `${EXAMPLES}${name}.yaml`, '--model', `scripted:${EXAMPLES}${name}.json`]
 }
 
-/** The answer that the example's script has its coordinator write. */
+/** The answer of the coordinator in the example's script. */
 function scriptedAnswer(name: string): string {
   const { rules } = JSON.parse(readFileSync(`${EXAMPLES}${name}.json`, 'utf8')) as Script
   return rules.at(-1)?.reply.text ?? ''
@@ -33,8 +33,8 @@ async function prepareRun(here: CliFixture, rules: Script['rules'], input: objec
   return ['run', 'collaborate', '--input', 'in.json', '--model', model]
 }
 
-describe('the examples', () => {
-  test('L29 L30 L32 a review: progress and picture on stderr, the answer alone on stdout, exit 0', async () => {
+describe('collaboration examples', () => {
+  test('L29 L30 L32 a review prints progress and positions on stderr and only the answer on stdout', async () => {
     const here = await createCliFixture()
     const done = await here.troupe(...example('review'))
     expect(done).toMatchObject({ code: 0, out: `${scriptedAnswer('review')}\n` })
@@ -53,7 +53,7 @@ describe('the examples', () => {
     expect(JSON.parse(sound.out)).toMatchObject({ healthy: true })
   })
 
-  test('L29 L30 a debate: each hears those before, and the same said twice is one position', async () => {
+  test('L29 L30 in a sequential debate equal recommendations form one position', async () => {
     const here = await createCliFixture()
     const done = await here.troupe(...example('debate'))
     expect(done).toMatchObject({ code: 0, out: `${scriptedAnswer('debate')}\n` })
@@ -62,7 +62,7 @@ describe('the examples', () => {
     expect(done.err).toMatch(/27 % {2}Use microservices\n +dissent: microservices-advocate 60 %\n +· Eight people/)
   })
 
-  test('L29 L30 a divided piece of work: its parts, and no talk of agreement about them', async () => {
+  test('L29 L30 divided work is listed by subtask, without agreement', async () => {
     const here = await createCliFixture()
     const done = await here.troupe(...example('product'))
     expect(done).toMatchObject({ code: 0, out: `${scriptedAnswer('product')}\n` })
@@ -72,7 +72,7 @@ describe('the examples', () => {
     expect(done.err).not.toMatch(/agreement/)
   })
 
-  test('L32 --json is the whole output, and show has the same one', async () => {
+  test('L32 --json prints the complete output, and show --json the same', async () => {
     const here = await createCliFixture()
     const done = await here.troupe(...example('review'), '--json')
     expect(done).toMatchObject({ code: 0, err: '' })
@@ -83,7 +83,7 @@ describe('the examples', () => {
     expect(shown.output).toEqual(output)
   })
 
-  test('L4 L31 in every width and in ASCII no line is too wide; quiet shows no picture', async () => {
+  test('L4 L31 no line is too wide at any width or in ASCII; --quiet hides the positions', async () => {
     const here = await createCliFixture()
     const narrow = await here.troupeWith({ env: { COLUMNS: '30', LC_ALL: 'C' } }, ...example('review'))
     for (const line of narrow.err.split('\n')) expect(displayWidth(line)).toBeLessThanOrEqual(30)
@@ -93,8 +93,8 @@ describe('the examples', () => {
   })
 })
 
-describe('what comes of it', () => {
-  test('L29 L30 a settled vote asks nobody else, and says so', async () => {
+describe('collaboration outcomes', () => {
+  test('L29 L30 a decided vote calls no further specialists and says so', async () => {
     const here = await createCliFixture()
     const rules = ['ann', 'bob', 'cid'].map((name) => contributionRule(name, 'wait', { confidence: 0.9 }))
     const run = await prepareRun(here, rules, { vote: { wave: 2 } })
@@ -105,7 +105,7 @@ describe('what comes of it', () => {
     expect(done.err).toMatch(/saved 1 call: the outcome could no longer change; not called: cid/)
   })
 
-  test('L1 L30 where all fail the exit is 1, each reason is told, and stdout stays empty', async () => {
+  test('L1 L30 when all specialists fail, the exit code is 1, each error is shown and stdout is empty', async () => {
     const here = await createCliFixture()
     const broken = (agent: string) => ({ when: { agent }, reply: { error: { status: 401, message: `no ${agent}` } } })
     const done = await here.troupe(...(await prepareRun(here, [broken('ann'), broken('bob')], {})))
@@ -115,7 +115,7 @@ describe('what comes of it', () => {
     expect(done.err).toMatch(/^error: all 2 agents failed/m)
   })
 
-  test('L1 L33 input that does not fit is refused with exit 2, before anything is asked or written', async () => {
+  test('L1 L33 invalid input is refused with exit 2 before any model request', async () => {
     const here = await createCliFixture()
     const model = await here.script('s.json', [])
     const refused = async (yaml: string) => {
@@ -143,7 +143,7 @@ describe('what comes of it', () => {
     expect(JSON.parse((await here.troupe('runs', '--json')).out)).toEqual([])
   })
 
-  test('L1 L35 a conflict for a person parks with exit 3, and the answer decides it', async () => {
+  test('L1 L35 an escalated conflict waits with exit 3, and the answer decides it', async () => {
     const here = await createCliFixture()
     const run = await prepareRun(here, [contributionRule('ann', 'wait'), contributionRule('bob', 'go')], {
       on_conflict: 'escalate',
@@ -160,7 +160,7 @@ describe('what comes of it', () => {
     expect(done.err).toMatch(/positions {2}decided by a person: Ask again on Monday/)
   })
 
-  test('L36 killed in the middle and resumed: nobody who has answered is asked again', async () => {
+  test('L36 a killed collaboration resumes without calling specialists again that have answered', async () => {
     const here = await createCliFixture()
     const input = { synthesis: 'coordinator' }
     const final = { when: { agent: 'coordinator' }, reply: { text: 'Wait.' } }
@@ -188,7 +188,7 @@ describe('what comes of it', () => {
 })
 
 describe('help and outcomes', () => {
-  test('CO99 without a file it is said that the agents come in one', async () => {
+  test('CO99 without --input the error names the field without a flag', async () => {
     const here = await createCliFixture()
     for (const more of [[], ['--agents', 'architect']]) {
       const done = await here.troupe('run', 'collaborate', 'Is it safe?', ...more)
@@ -197,7 +197,7 @@ describe('help and outcomes', () => {
     }
   })
 
-  test('L33 help says which fields only an input file can give', async () => {
+  test('L33 --help lists the fields without a flag', async () => {
     const here = await createCliFixture()
     const { out } = await here.troupe('run', 'collaborate', '--help')
     expect(out).toMatch(/--agents <folder> {2,}folder with agent files/)
@@ -205,7 +205,7 @@ describe('help and outcomes', () => {
     expect(out).toMatch(/\n {2}limits +\{max_agents, max_parallel, agent_timeout\}/)
   })
 
-  test('L34 what became of a run is noted by how its id begins, and told', async () => {
+  test('L34 run outcome accepts an id prefix and prints what was recorded', async () => {
     const here = await createCliFixture()
     const { run_id } = JSON.parse((await here.troupe(...example('review'), '--json')).out)
     const outcome = await here.troupe('run', 'outcome', '--of-run', run_id.slice(0, 8), '--verdict', 'right')

@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { createCliFixture, singleAnswerScript } from './cli-fixture.ts'
 
-/** Where lines are broken depends on the length of this machine's paths. */
+/** Line breaks depend on the length of the machine's paths. */
 const flat = (text = '') => text.replace(/\s+/g, ' ')
 
-describe('bad usage', () => {
-  test('L1 L17 unknown commands, options, patterns and choices suggest the nearest and exit with 2', async () => {
+describe('usage errors', () => {
+  test('L1 L17 unknown commands, options, patterns and choices suggest the nearest name and exit with 2', async () => {
     const here = await createCliFixture()
     const tries = [
       [['shwo'], /unknown command 'shwo'/, /did you mean 'show'/],
@@ -31,7 +31,7 @@ describe('bad usage', () => {
     expect(existsSync(join(here.folder, '.troupe'))).toBe(false)
   })
 
-  test('L47 help can be asked for in words, and a missing word names the help of its own command', async () => {
+  test('L47 help COMMAND prints the help, and a missing argument names the help of its command', async () => {
     const here = await createCliFixture()
     const [help, ofChat, ofTeam, missing] = await Promise.all([
       ...[here.troupe('help'), here.troupe('help', 'chat'), here.troupe('team', 'help')],
@@ -56,7 +56,7 @@ describe('bad usage', () => {
     })
   })
 
-  test('L1 L17 input that does not fit is refused with the reason', async () => {
+  test('L1 L17 invalid input is refused with the reason', async () => {
     const here = await createCliFixture()
     const model = await here.script('s.json', singleAnswerScript('Hello.'))
     await here.write('list.json', [1])
@@ -90,7 +90,7 @@ describe('bad usage', () => {
     expect(limit).toMatch(/--limit calls=none: expected NAME=NUMBER or NAME=null/)
   })
 
-  test('L17 a script that is missing, malformed or misses says what and where', async () => {
+  test('L17 a missing, malformed or incomplete script is reported with its location', async () => {
     const here = await createCliFixture()
     await here.write('broken.json', '{"rules":[{"when":{"agnt":"x"},"reply":{"text":"hi"}}]}')
     await here.script('other.json', [{ when: { agent: 'nobody' }, reply: { text: 'hi' } }])
@@ -111,7 +111,7 @@ describe('bad usage', () => {
     for (const { code } of [unknown, missing, broken, miss]) expect(code).toBe(1)
   })
 
-  test('L17 a stack is shown only when asked for', async () => {
+  test('L17 a stack trace is shown only with TROUPE_DEBUG=1', async () => {
     const here = await createCliFixture()
     const quiet = await here.troupe('show', 'nothing')
     const loud = await here.troupeWith({ env: { TROUPE_DEBUG: '1' } }, 'show', 'nothing')
@@ -120,8 +120,8 @@ describe('bad usage', () => {
   })
 })
 
-describe('looking around', () => {
-  test('L21 looking makes no store, and an empty one says how to begin', async () => {
+describe('read-only commands', () => {
+  test('L21 read-only commands create no store, and an empty store shows how to start', async () => {
     const here = await createCliFixture()
     const [runs, inbox, agents, doctor] = await Promise.all([
       here.troupe('runs'),
@@ -137,7 +137,7 @@ describe('looking around', () => {
     expect(existsSync(join(here.folder, '.troupe'))).toBe(false)
   })
 
-  test('L19 L20 agents and doctor name what is wrong with agent files, each with its place', async () => {
+  test('L19 L20 agents and doctor report problems of agent files with their location', async () => {
     const here = await createCliFixture()
     await here.write('people/good.md', '---\nname: good\ndescription: fine\n---\nYou are fine.\n')
     await here.write('people/odd.md', '---\nname: odd\ncolr: red\ndescription: odd\n---\nYou are odd.\n')
@@ -163,7 +163,7 @@ describe('looking around', () => {
     ])
   })
 
-  test('L20 a store that is damaged is reported and left alone', async () => {
+  test('L20 a damaged store is reported and not modified', async () => {
     const here = await createCliFixture()
     const damage = 'this is no database '.repeat(100)
     await here.write('.troupe/troupe.db', damage)

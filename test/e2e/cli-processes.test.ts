@@ -11,8 +11,8 @@ async function startRun(here: CliFixture, model: string): Promise<{ run: CliProc
   return { run, id }
 }
 
-describe('a run and several processes', () => {
-  test('L11 killed and resumed: what was done is not done again, what was lost is named', async () => {
+describe('several processes', () => {
+  test('L11 a killed run resumes without repeating completed work, and lost requests are noted', async () => {
     const here = await createCliFixture()
     const { run, id } = await startRun(here, await here.script('s.json', delegationScript({ builder: LONG })))
     await run.waitFor(/researcher {2}✓ done/)
@@ -32,7 +32,7 @@ describe('a run and several processes', () => {
     expect(again).toMatchObject({ code: 0, out: 'All is done.\n' })
   })
 
-  test('L10 L12 L14 a second process is told that the run is busy, watches it, and cancels it', async () => {
+  test('L10 L12 L14 a second process gets run_busy, can watch the run, and can cancel it', async () => {
     const here = await createCliFixture()
     const { run, id } = await startRun(here, await here.script('s.json', delegationScript({ builder: LONG })))
     await run.waitFor(/researcher {2}✓ done/)
@@ -64,7 +64,7 @@ describe('a run and several processes', () => {
     expect(late.err).toMatch(/has ended/)
   })
 
-  test('L10 watching ends at once for a run that has ended, and with its exit code', async () => {
+  test('L10 watch of an ended run exits at once with the exit code of the run', async () => {
     const here = await createCliFixture()
     const model = await here.script('s.json', singleAnswerScript('Hello.'))
     await here.troupe('run', 'task', '--agent', 'default', 'hi', '--model', model)
@@ -75,7 +75,7 @@ describe('a run and several processes', () => {
 })
 
 describe('interruption', () => {
-  test('L15 the first Ctrl-C lets what is in flight finish and leaves the run where it can be resumed', async () => {
+  test('L15 the first Ctrl-C lets requests in flight finish and keeps the run resumable', async () => {
     const here = await createCliFixture()
     const { run, id } = await startRun(
       here,
@@ -106,13 +106,13 @@ describe('interruption', () => {
     expect(stopped.err).toMatch(new RegExp(`troupe resume ${id}`))
   })
 
-  test('L16 the second Ctrl-C ends the process at once, and the run can be resumed all the same', async () => {
+  test('L16 the second Ctrl-C ends the process at once, and the run is still resumable', async () => {
     const here = await createCliFixture()
     const { run, id } = await startRun(here, await here.script('s.json', delegationScript({ builder: LONG })))
     await run.waitFor(/researcher {2}✓ done/)
     run.kill('SIGINT')
     await run.waitFor(/press Ctrl-C again to stop at once/)
-    // Closer together they count as one press.
+    // Signals closer together count as one key press.
     await pause(150)
     run.kill('SIGINT')
     const stopped = await run.done
@@ -124,7 +124,7 @@ describe('interruption', () => {
 })
 
 describe('questions', () => {
-  test('L1 L13 a question parks the run with exit 3, stands in the inbox, and its answer completes the run', async () => {
+  test('L1 L13 a question makes the run wait with exit 3 and appear in the inbox; the answer completes the run', async () => {
     const here = await createCliFixture()
     const model = await here.script('s.json', questionScript(['red', 'dark blue']))
     const asked = await here.troupe('run', 'task', '--agent', 'default', 'paint it', '--model', model)
@@ -145,7 +145,7 @@ describe('questions', () => {
     expect(second.code).toBe(1)
   })
 
-  test('L13 an answer can be written down without going on, as JSON, and the first one wins', async () => {
+  test('L13 an answer can be JSON and recorded without resuming, and the first answer wins', async () => {
     const here = await createCliFixture()
     const model = await here.script('s.json', questionScript())
     const asked = await here.troupe('run', 'task', '--agent', 'default', 'paint it', '--model', model, '--json')

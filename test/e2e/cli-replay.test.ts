@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { RunComparison } from '../../src/index.ts'
 import { createCliFixture, delegationScript, questionScript, singleAnswerScript } from './cli-fixture.ts'
 
-/* Recording, replaying, forking and comparing as a user does it: real processes, a real store on disk. */
+/* Record, replay, fork and diff on the command line, with real processes and a store on disk. */
 
 const idOf = (out: string) => (JSON.parse(out) as { run_id: string }).run_id
 
@@ -31,7 +31,7 @@ describe('CA20 cassettes', () => {
     expect(other.err).toMatch(/session\/turn\/1\/model[\s\S]*message 1 \(user\): recorded "go", now "go further"/)
   })
 
-  test('CA20 a recording does not fall behind another one, and says what is wrong with a cassette', async () => {
+  test('CA20 recording to an existing cassette is refused, and invalid cassettes are reported', async () => {
     const { troupe, script, write } = await createCliFixture()
     const model = await script('s.json', singleAnswerScript('hi'))
     await write('old.jsonl', '{"troupe_cassette":9}\n')
@@ -43,7 +43,7 @@ describe('CA20 cassettes', () => {
     expect(both.code).toBe(2)
   })
 
-  test('CA20 a run that asks a person is recorded over two commands and replayed over two', async () => {
+  test('CA20 a run with a question is recorded over two commands and replayed over two', async () => {
     const { troupe, script } = await createCliFixture()
     const model = await script('s.json', questionScript())
     await troupe('run', 'task', 'go', '--agent', 'default', '--model', model, '--record', 'c.jsonl')
@@ -59,7 +59,7 @@ describe('CA20 cassettes', () => {
 })
 
 describe('CA20 stored runs', () => {
-  test('CA20 replay says that a stored run comes out the same, for people and for programs', async () => {
+  test('CA20 replay reports an identical run as text and as JSON', async () => {
     const { troupe, script } = await createCliFixture()
     const model = await script('s.json', delegationScript())
     const id = idOf((await troupe('run', 'task', 'go', '--agent', 'default', '--model', model, '--json')).out)
@@ -70,7 +70,7 @@ describe('CA20 stored runs', () => {
     expect((await troupe('replay', 'r_nothing')).code).toBe(2)
   })
 
-  test('CA20 fork goes on in the middle with other instructions and another model; diff shows what it changed', async () => {
+  test('CA20 fork continues from an event with other instructions and another model; diff shows the consequences', async () => {
     const { troupe, script, write } = await createCliFixture()
     const model = await script('s.json', delegationScript())
     const id = idOf((await troupe('run', 'task', 'go', '--agent', 'default', '--model', model, '--json')).out)
@@ -102,7 +102,7 @@ describe('CA20 stored runs', () => {
     expect((await troupe('doctor', '--run', idOf(fork.out))).code).toBe(0)
   })
 
-  test('CA20 fork says what it can change, and where it can begin', async () => {
+  test('CA20 fork reports the possible changes and events', async () => {
     const { troupe, script } = await createCliFixture()
     const model = await script('s.json', singleAnswerScript('hi'))
     const id = idOf((await troupe('run', 'task', 'go', '--agent', 'default', '--model', model, '--json')).out)

@@ -9,7 +9,7 @@ const ESCAPE = '\u001b'
 const RUN_ID = /^r_[0-9a-f]{12}$/
 
 describe('run', () => {
-  test('L1 L4 L7 delegation: the answer on stdout, the progress on stderr, exit 0', async () => {
+  test('L1 L4 L7 the answer goes to stdout, progress to stderr, and the exit code is 0', async () => {
     const here = await createCliFixture()
     const model = await here.script('s.json', delegationScript())
     const done = await here.troupe('run', 'task', '--agent', 'default', 'do it', '--model', model)
@@ -24,7 +24,7 @@ describe('run', () => {
     expect(JSON.parse(sound.out)).toMatchObject({ healthy: true })
   })
 
-  test('L2 --json prints exactly one object of exactly these fields, and nothing else', async () => {
+  test('L2 --json prints exactly one object with the documented fields', async () => {
     const here = await createCliFixture()
     const model = await here.script('s.json', singleAnswerScript('Hello.'))
     const done = await here.troupe('run', 'task', '--agent', 'default', 'hi', '--json', '--model', model)
@@ -52,7 +52,7 @@ describe('run', () => {
     expect(refused.error.alternatives[0]).toBe('task')
   })
 
-  test('L1 a run that fails exits with 1, says why and what to do, and shows no stack', async () => {
+  test('L1 a failed run exits with 1 and shows reason and hint, without a stack trace', async () => {
     const here = await createCliFixture()
     const model = await here.script('s.json', [{ reply: { error: { status: 401, message: 'the key is wrong' } } }])
     const done = await here.troupe('run', 'task', '--agent', 'default', 'hi', '--model', model)
@@ -68,7 +68,7 @@ describe('run', () => {
     })
   })
 
-  test('L6 the input comes from a file, from stdin and from flags; flags win', async () => {
+  test('L6 input comes from a file, stdin or flags; flags override the file', async () => {
     const here = await createCliFixture()
     const model = await here.script('s.json', [
       { when: { says: 'from the file' }, reply: { text: 'File.' } },
@@ -83,7 +83,7 @@ describe('run', () => {
     expect((await here.troupeWith({ stdin }, ...run, '-')).out).toBe('Stdin.\n')
   })
 
-  test('L23 limits are set by name, lifted with null, and say which one was reached and how to go on', async () => {
+  test('L23 --limit sets and removes limits; a reached limit is named with the command to continue', async () => {
     const here = await createCliFixture()
     const model = await here.script('s.json', delegationScript())
     const run = ['run', 'task', '--agent', 'default', 'do it', '--model', model]
@@ -95,7 +95,7 @@ describe('run', () => {
     expect(resumed).toMatchObject({ code: 0, out: 'All is done.\n' })
   })
 
-  test('L9 runs are listed by project and store, and found by how their id begins', async () => {
+  test('L9 runs are listed by project and store and found by id prefix', async () => {
     const here = await createCliFixture()
     const model = await here.script('s.json', singleAnswerScript('Hello.'))
     const env = { TROUPE_STORE: 'elsewhere' }
@@ -116,7 +116,7 @@ describe('run', () => {
     expect(foreign?.code).toBe(2)
   })
 
-  test('L24 names and texts in any script and with any quoting arrive unharmed', async () => {
+  test('L24 names and texts in any script and with any quoting are passed on unchanged', async () => {
     const here = await createCliFixture()
     await here.write('people/zoe.md', '---\nname: Zoë 設計者\ndescription: draws\n---\nYou draw.\n')
     const model = await here.script('s.json', singleAnswerScript('Ça va, 設計者 "quoted" \'too\' — 🎉'))
@@ -142,8 +142,8 @@ describe('run', () => {
 
 const FIELDS = ['run_id', 'status', 'stop_reason', 'output', 'error', 'usage', 'duration_ms']
 
-describe('what is printed', () => {
-  test('L4 L5 L9 piped output has no escape codes and is never wider than 60 columns where that is the width', async () => {
+describe('output', () => {
+  test('L4 L5 L9 piped output has no escape codes and respects COLUMNS=60', async () => {
     const here = await createCliFixture()
     const env = { COLUMNS: '60' }
     await here.write(
@@ -182,7 +182,7 @@ describe('what is printed', () => {
     }
   })
 
-  test('L18 the demo is offline, labelled, delegates twice, resumes one, and leaves nothing behind', async () => {
+  test('L18 the demo is labelled, runs offline, delegates twice, resumes one session and leaves nothing behind', async () => {
     const here = await createCliFixture()
     const done = await here.troupe('demo')
     expect(done.code).toBe(0)
@@ -195,7 +195,7 @@ describe('what is printed', () => {
     expect(existsSync(join(here.folder, '.troupe'))).toBe(false)
   })
 
-  test('L25 help and version need nothing and name every command', async () => {
+  test('L25 --help and --version need no configuration, and --help lists every command', async () => {
     const here = await createCliFixture()
     expect((await here.troupe('--version')).out).toMatch(/^\d+\.\d+\.\d+\n$/)
     const help = await here.troupe('--help')

@@ -9,7 +9,7 @@ import { APPROVAL_TEAM, prepareReviewRun, REVIEW_TEAM, replyRule, reviewScript, 
 
 const LONG = 60_000
 
-/** A run of the team whose agents speak when the test lets them. */
+/** A team run whose model responds when the test allows it. */
 async function startManualRun(here: CliFixture, model: ManualModel): Promise<{ run: CliProcess; id: string }> {
   await here.write('review.yaml', REVIEW_TEAM)
   const run = here.startWith(
@@ -26,8 +26,8 @@ async function startManualRun(here: CliFixture, model: ManualModel): Promise<{ r
   return { run, id: await waitForRunId(run) }
 }
 
-describe('a team on the command line', () => {
-  test('L37 progress says who speaks and why the work goes on; the end has the answer and the route', async () => {
+describe('run team', () => {
+  test('L37 progress shows turns and handoffs with reasons; the end prints answer and route', async () => {
     const here = await createCliFixture()
     const { code, out, err } = await here.troupe(...(await prepareReviewRun(here)))
     expect({ code, out }).toEqual({ code: 0, out: 'It is out.\n' })
@@ -44,7 +44,7 @@ describe('a team on the command line', () => {
     expect(json.title).toBe('Write it.')
   })
 
-  test('L37 the team of an input file is seen from that file; variables come with --set', async () => {
+  test('L37 team in an input file is relative to that file, and --set sets variables', async () => {
     const here = await createCliFixture()
     await prepareReviewRun(here)
     await here.write('teams/mine.yaml', REVIEW_TEAM)
@@ -56,7 +56,7 @@ describe('a team on the command line', () => {
     expect(strict.output).toMatchObject({ agent: 'reviewer', variables: { strict: true } })
   })
 
-  test('L37 a team that returns to the user waits with its answer (exit 3), and goes on with what is answered', async () => {
+  test('L37 a team that returns to the user prints its answer and waits with exit 3; a reply continues it', async () => {
     const here = await createCliFixture()
     await here.write('one.yaml', 'name: One\nagents: [{ name: helper }]\n')
     const model = await here.script('s.json', [
@@ -72,7 +72,7 @@ describe('a team on the command line', () => {
     expect(second.err).toMatch(/route: helper → user → helper/)
   })
 
-  test('L38 a team that cannot run is told as the check tells it (exit 2), and leaves no trace', async () => {
+  test('L38 an invalid team is reported as by team check, with exit 2, and nothing is stored', async () => {
     const here = await createCliFixture()
     await here.write(
       'bad.yaml',
@@ -115,8 +115,8 @@ describe('a team on the command line', () => {
   })
 })
 
-describe('steering from another terminal', () => {
-  test('L39 pause, step and continue: a paused run holds no process', async () => {
+describe('steering from another process', () => {
+  test('L39 pause, step and continue work, and a paused run needs no process', async () => {
     const here = await createCliFixture()
     const model = await startManualModel()
     const { run, id } = await startManualRun(here, model)
@@ -147,7 +147,7 @@ describe('steering from another terminal', () => {
     expect(await resumed.done).toMatchObject({ code: 0, out: 'It is out.\n' })
   })
 
-  test('L39 another agent, a variable and a message, each told in the journal and taken once', async () => {
+  test('L39 next, set and say are recorded in the journal and applied once', async () => {
     const here = await createCliFixture()
     const model = await startManualModel()
     const { run, id } = await startManualRun(here, model)
@@ -171,7 +171,7 @@ describe('steering from another terminal', () => {
     expect(shown.out).toMatch(/route: writer → publisher/)
   })
 
-  test('L39 what cannot be is refused: unknown runs and agents, other types, other runs, runs that have ended', async () => {
+  test('L39 unknown runs and agents, wrong types, other patterns and ended runs are refused', async () => {
     const here = await createCliFixture()
     const run = await here.troupe(...(await prepareReviewRun(here)))
     const [, id = ''] = /(r_[0-9a-f]{12}) started/.exec(run.err) ?? []
@@ -197,7 +197,7 @@ describe('steering from another terminal', () => {
     expect(JSON.parse(ended.out).error).toMatchObject({ code: 'run_ended' })
   })
 
-  test('L39 a handoff that wants approval waits in the inbox, and is approved with an answer', async () => {
+  test('L39 a handoff that needs approval waits in the inbox and is approved with answer', async () => {
     const here = await createCliFixture()
     await here.write('gate.yaml', APPROVAL_TEAM)
     const model = await here.script('s.json', [replyRule('writer', 'Draft.'), replyRule('editor', 'Edited.')])
@@ -210,7 +210,7 @@ describe('steering from another terminal', () => {
     expect(approved.err).toMatch(/route: writer → editor/)
   })
 
-  test('L39 what is asked of a team that waits for something else is taken when it goes on', async () => {
+  test('L39 an action for a team that waits for another question is applied when it continues', async () => {
     const here = await createCliFixture()
     await here.write(
       'two.yaml',
@@ -226,15 +226,15 @@ describe('steering from another terminal', () => {
   })
 })
 
-describe('a team and crashes', () => {
-  test('L40 killed in the middle of a turn it goes on with the one it had been handed to', async () => {
+describe('crash recovery of a team', () => {
+  test('L40 a team killed during a turn resumes with the agent that has the turn', async () => {
     const here = await createCliFixture()
     const run = here.start(...(await prepareReviewRun(here, reviewScript({ reviewer: LONG }))))
     const id = await waitForRunId(run)
     await run.waitFor(/reviewer {2}starts {2}round 2/)
     run.kill('SIGKILL')
     await run.done
-    // The writer would judge otherwise now; what was decided stays decided.
+    // The writer would now decide differently; recorded handoffs stay.
     const [, , ...rest] = reviewScript()
     await here.script('s.json', [replyRule('writer', 'Never asked.', { holds: [false] }), ...rest])
     const resumed = await here.troupe('resume', id)

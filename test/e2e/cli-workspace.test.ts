@@ -10,7 +10,7 @@ const writes = (path: string) => [
   { reply: { text: 'Written.' } },
 ]
 
-test('L26 what acts is asked for, with its input; allowed, it is done in the workspace and nowhere else', async () => {
+test('L26 a tool with side effects asks for permission with its input, and acts only in the workspace', async () => {
   const here = await createCliFixture()
   const model = await here.script('s.json', writes('note.txt'))
   const asked = await here.troupe('run', 'task', '--agent', 'default', 'write', '--model', model)
@@ -25,7 +25,7 @@ test('L26 what acts is asked for, with its input; allowed, it is done in the wor
   expect(readFileSync(join(here.folder, 'note.txt'), 'utf8')).toBe('hello\n')
 })
 
-test('L27 a tool that the agent’s file names, or a rule lets pass, is not asked for; a rule that denies is final', async () => {
+test('L27 a tool permitted by the agent file or a rule runs without a question; a deny rule is final', async () => {
   const here = await createCliFixture()
   await here.write('team/scribe.md', '---\nname: scribe\ndescription: writes\ntools: Write\n---\nYou write.\n')
   const model = await here.script('s.json', writes('note.txt'))
@@ -51,7 +51,7 @@ test('L27 a tool that the agent’s file names, or a rule lets pass, is not aske
   expect(existsSync(join(here.folder, 'secret.env'))).toBe(false)
 })
 
-test('L28 commands run in a sandbox of the workspace; --no-tools gives agents nothing of this machine', async () => {
+test('L28 commands run in a sandbox of the workspace; --no-tools gives agents no tools', async () => {
   const here = await createCliFixture()
   const command = 'echo in > inside.txt; echo out > /var/tmp/troupe-outside.txt; cat inside.txt'
   const model = await here.script('s.json', [

@@ -59,7 +59,7 @@ async function createRuns(here: CliFixture): Promise<{ runs: string[] }> {
 }
 
 describe('troupe cost', () => {
-  test('AC8 it is a table within the width, the dearest first, with a total; what is not known is said', async () => {
+  test('AC8 cost is a table within the width, sorted by cost, with a total; unknown prices are noted', async () => {
     const here = await createCliFixture()
     await createRuns(here)
     for (const columns of [60, 24, 120]) {
@@ -90,7 +90,7 @@ describe('troupe cost', () => {
     expect(notes).toMatch(/1 call without reported usage: counted with the [\d,]+ reserved tokens/)
   })
 
-  test('AC9 all runs or one, by what is asked, since a day', async () => {
+  test('AC9 cost covers all runs or one, by group and since a day', async () => {
     const here = await createCliFixture()
     const { runs } = await createRuns(here)
     const groups = async (...argv: string[]) => {
@@ -110,7 +110,7 @@ describe('troupe cost', () => {
     expect(later.err).toMatch(/no model requests since 2999-01-01/)
   })
 
-  test('AC9 a bad day, a bad group and a bad price file are refused with what to write', async () => {
+  test('AC9 an invalid --since, --by or --prices is refused with a hint', async () => {
     const here = await createCliFixture()
     await here.write('bad.json', { updated: 'x', prices: [{ model: 'a/b' }] })
     for (const day of ['yesterday', '2026-02-30', '2026-1-1']) {
@@ -124,7 +124,7 @@ describe('troupe cost', () => {
     expect(prices.err).toMatch(/bad\.json: updated: must be a date/)
   })
 
-  test('AC10 for programs it is one object with groups, total, and the models without a price', async () => {
+  test('AC10 --json prints one object with groups, total and unpriced models', async () => {
     const here = await createCliFixture()
     const { runs } = await createRuns(here)
     const { out } = await here.troupe('cost', runs[0] ?? '', '--json', '--by', 'agent', '--prices', 'prices.json')
@@ -148,7 +148,7 @@ describe('troupe cost', () => {
     })
   })
 
-  test('AC7 what a fork brought along is counted where it was paid', async () => {
+  test('AC7 requests copied by a fork are counted in the original run', async () => {
     const here = await createCliFixture()
     const { runs } = await createRuns(here)
     await using troupe = await open(here)
@@ -170,7 +170,7 @@ describe('troupe doctor and models', () => {
   afterAll(() => double.stop())
   const claude = () => ({ ANTHROPIC_API_KEY: MOCK_API_KEY, ANTHROPIC_BASE_URL: double.url })
 
-  test('AC11 it says what was found, what each role uses and why', async () => {
+  test('AC11 doctor lists the detected providers and the model of each role with the reason', async () => {
     const here = await createCliFixture()
     const env = { ...claude(), TROUPE_MODEL_FAST: 'ollama/llama3' }
     const { out, code } = await here.troupeWith({ env }, 'doctor')
@@ -183,14 +183,14 @@ describe('troupe doctor and models', () => {
     expect(given.out).toMatch(/✓ general\s+scripted:\S+a\.json: set by\s+--model/)
   })
 
-  test('AC11 when nothing is found it says what to set', async () => {
+  test('AC11 without a provider doctor lists the variables to set', async () => {
     const { out, code } = await (await createCliFixture()).troupe('doctor')
     expect(code).toBe(0)
     expect(out).toMatch(/! models\s+no provider found\s+set ANTHROPIC_API_KEY \(anthropic\), OPENAI_API_KEY \(openai\)/)
     expect(out).toMatch(/scripted:FILE/)
   })
 
-  test('AC12 a role without its key, or of no provider, is named, and something is wrong', async () => {
+  test('AC12 a role without API key or with an unknown provider is reported and fails doctor', async () => {
     const here = await createCliFixture()
     const env = { TROUPE_MODEL_FAST: 'antropic/x', TROUPE_MODEL_GENERAL: 'openai-chat/gpt-5', TROUPE_MODEL: 'ollama/a' }
     const { out, code } = await here.troupeWith({ env }, 'doctor')
@@ -200,7 +200,7 @@ describe('troupe doctor and models', () => {
     expect(out).toMatch(/✓ reasoning ollama\/a: set by TROUPE_MODEL/)
   })
 
-  test('AC13 one call for each model of the roles, with time and tokens', async () => {
+  test('AC13 doctor --call sends one request per model and shows latency and tokens', async () => {
     const here = await createCliFixture()
     const usage = { input_tokens: 31, output_tokens: 2 }
     await double.setFixtures([{ match: { userMessage: 'Are you there?' }, response: { content: 'yes', usage } }])
@@ -218,7 +218,7 @@ describe('troupe doctor and models', () => {
     expect(told.out).toMatch(/✓ call\s+anthropic\/claude-haiku-5-5 responded in \S+: 31 tokens in, 2 out,\s+<\$0\.0001/)
   })
 
-  test('AC13 a call that fails is told with its hint, is made once, and shows no key', async () => {
+  test('AC13 a failed test request is shown with its hint, not retried, and shows no API key', async () => {
     const here = await createCliFixture()
     await double.setFixtures([
       { match: { userMessage: 'there' }, response: { error: { message: 'busy' }, status: 500 } },
