@@ -29,7 +29,7 @@ export function explanationLines(
     ...(response
       ? wrapText(`${toTerminalLine(response.from)} says: ${toTerminalLine(response.text)}`, style.width, 2)
       : []),
-    ...(rules.length === 0 ? [renderLine(style, [['dim', 'no rules apply']])] : []),
+    ...(rules.length === 0 ? [renderLine(style, [['dim', 'no handoff rules']])] : []),
     ...rules.flatMap((rule) => ruleLines(rule, style)),
     '',
     renderLine(style, ['decision: ', [textStyle, outcome]]),
