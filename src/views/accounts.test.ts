@@ -72,7 +72,7 @@ function journal(list: readonly RequestCase[], inherited?: number): Event[] {
     const end = {
       end: { type: 'model:end', data: { ...settled, message: {}, stop: 'end', ...(estimated ? { estimated } : {}) } },
       error: { type: 'model:error', data: { ...settled, error: {}, partial: '', ...(estimated ? { estimated } : {}) } },
-      lost: { type: 'model:lost', data: { key, attempt: 1, reserved, why: 'crash' } },
+      lost: { type: 'model:lost', data: { key, attempt: 1, reserved, reason: 'crash' } },
     }
     const begun = { at: from, event: { type: 'model:begin', session_id, at: from, data: begin } }
     return request.outcome === 'open'
