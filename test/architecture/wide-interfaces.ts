@@ -14,8 +14,6 @@ export const allowedWideInterfaces: Readonly<Record<string, string>> = {
   EventData: 'map: one member per event type',
   PatternDefinition: 'format: the fields of a pattern, most of them optional hooks',
   RunRow: 'record: one member per column',
-  RunView: 'view: the state of a run, reduced from its events',
-  SessionNode: 'view: one member per value of a session in the run tree',
   SessionOpen: 'record: the payload of session:open, fixed by recorded journals',
   SessionRow: 'record: one member per column',
   RunView: 'view: everything that is shown of one run',

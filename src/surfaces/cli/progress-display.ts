@@ -18,7 +18,7 @@ export class ProgressDisplay {
   readonly #terminal: Terminal
   readonly #silent: boolean
   readonly #after: number
-  readonly #text = new Map<string, string>()
+  readonly #streamedText = new Map<string, string>()
   #drawnLines = 0
   #timer: NodeJS.Timeout | undefined
 
@@ -33,13 +33,13 @@ export class ProgressDisplay {
   update(item: StreamItem): void {
     if ('delta' in item) {
       const { session_id, offset, text } = item.delta
-      const previous = offset === 0 ? '' : (this.#text.get(session_id) ?? '')
-      this.#text.set(session_id, (previous + text).slice(-TEXT_TAIL_LENGTH))
+      const previous = offset === 0 ? '' : (this.#streamedText.get(session_id) ?? '')
+      this.#streamedText.set(session_id, (previous + text).slice(-TEXT_TAIL_LENGTH))
       return
     }
     const { event } = item
     reduceRun(this.view, event)
-    if (event.type === 'session:end' && event.session_id) this.#text.delete(event.session_id)
+    if (event.type === 'session:end' && event.session_id) this.#streamedText.delete(event.session_id)
     if (this.#silent || event.seq <= this.#after) return
     const line = formatProgressLine(event, this.view, this.#terminal.err)
     if (line !== undefined) this.note(line)
@@ -60,7 +60,7 @@ export class ProgressDisplay {
   #redraw(): void {
     this.#erase()
     const { width, paint } = this.#terminal.err
-    const lines = liveLines(this.view, this.#text, { now: Date.now(), style: { width: width - 1, paint } })
+    const lines = liveLines(this.view, this.#streamedText, { now: Date.now(), style: { width: width - 1, paint } })
     if (lines.length === 0) return
     this.#terminal.draw(`${lines.join('\n')}\n`)
     this.#drawnLines = lines.length

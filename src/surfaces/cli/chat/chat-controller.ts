@@ -42,19 +42,19 @@ export class ChatController implements SlashContext {
   readonly whenQuit: Promise<void>
   console: ChatConsole | undefined
   readonly #cli: Cli
-  readonly #context: ChatDeps
-  readonly #text = new Map<string, string>()
+  readonly #deps: ChatDeps
+  readonly #streamedText = new Map<string, string>()
   readonly #resolveQuit: () => void
   #queue: Promise<void> = Promise.resolve()
   #timer: NodeJS.Timeout | undefined
   #interrupts = 0
   hasQuit = false
 
-  constructor(cli: Cli, context: ChatDeps) {
+  constructor(cli: Cli, deps: ChatDeps) {
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#cli = cli
-    this.#context = context
-    this.conversation = context.conversation
+    this.#deps = deps
+    this.conversation = deps.conversation
     this.style = cli.terminal.out
     this.whenQuit = promise
     this.#resolveQuit = resolve
@@ -113,7 +113,7 @@ export class ChatController implements SlashContext {
       const parsed = parseAnswer(question, text)
       if ('choices' in parsed) this.note(`answer one of: ${parsed.choices.join(', ')}`)
       else if ('answer' in parsed) {
-        await this.#context.reloadAgents()
+        await this.#deps.reloadAgents()
         await conversation.answer(question.gate_id, parsed.answer)
       } else {
         await conversation.steer({ do: 'say', text })
@@ -126,7 +126,7 @@ export class ChatController implements SlashContext {
       else if (inOtherProcess) this.note('recorded: the run is in another process; delivered before the next turn')
       else this.note('recorded: no process is running it; use /retry')
     } else {
-      await this.#context.reloadAgents()
+      await this.#deps.reloadAgents()
       await conversation.start(text)
     }
   }
@@ -157,7 +157,7 @@ export class ChatController implements SlashContext {
   /** Adds streamed text to the live block; redraws are throttled. */
   addDelta({ session_id, offset, text, type }: Delta): void {
     if (type !== 'text' || this.#json) return
-    this.#text.set(session_id, offset === 0 ? text : (this.#text.get(session_id) ?? '') + text)
+    this.#streamedText.set(session_id, offset === 0 ? text : (this.#streamedText.get(session_id) ?? '') + text)
     this.scheduleRedraw()
   }
 
@@ -172,12 +172,12 @@ export class ChatController implements SlashContext {
   #liveLines(): string[] {
     const { transcript, isBusy, inOtherProcess } = this.conversation
     // A session that waits for an answer is open, but not active.
-    return isBusy || inOtherProcess ? liveSpeechLines(transcript, this.#text, this.#cli.terminal.err) : []
+    return isBusy || inOtherProcess ? liveSpeechLines(transcript, this.#streamedText, this.#cli.terminal.err) : []
   }
 
   clearLive(): void {
     if (!this.hasQuit) this.#interrupts = 0
-    this.#text.clear()
+    this.#streamedText.clear()
     clearTimeout(this.#timer)
     this.#timer = undefined
     this.console?.live([])
@@ -202,11 +202,11 @@ export class ChatController implements SlashContext {
   }
 
   reloadAgents(): Promise<void> {
-    return this.#context.reloadAgents()
+    return this.#deps.reloadAgents()
   }
 
   startOver(): Promise<void> {
-    return this.#context.startOver()
+    return this.#deps.startOver()
   }
 
   /** Ctrl-C: the first pauses the team, the second quits. */

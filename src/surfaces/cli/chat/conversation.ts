@@ -88,7 +88,7 @@ export class Conversation {
   async start(message: string): Promise<void> {
     const { team, variables, model, inheritedLimits } = this.context
     const limits = { ...inheritedLimits, ...this.context.limits }
-    if (this.run_id !== undefined) this.#startNextRun()
+    if (this.run_id !== undefined) this.#resetRun()
     const before = this.#earlierMessages.slice(-MESSAGES_CARRIED)
     const input = { team, message, variables, ...(before.length > 0 ? { before } : undefined) }
     const handle = await this.troupe.stream('team', input, { limits, ...(model ? { model } : undefined) })
@@ -98,11 +98,11 @@ export class Conversation {
 
   /** Starts over without earlier messages; the run is kept. */
   clear(): void {
-    this.#startNextRun()
+    this.#resetRun()
     this.#earlierMessages = []
   }
 
-  #startNextRun(): void {
+  #resetRun(): void {
     this.#earlierMessages = this.transcript.messages
     this.transcript = newTranscript()
     this.run_id = undefined

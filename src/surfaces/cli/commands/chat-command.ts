@@ -116,7 +116,7 @@ async function runChat(scope: ChatScope, chat: ChatController, row: RunRow | und
   if (conversation.isBusy && !options.json)
     terminal.note('quitting: waiting for requests in flight; press Ctrl-C again to stop at once')
   const code = signalExitCode() ?? (chat.interrupted ? EXIT.interrupted : chat.exitCode)
-  scope.onClosed = () => printGoodbye(cli, chat)
+  scope.onClosed = () => printResumeHint(cli, chat)
   return code
 }
 
@@ -155,7 +155,7 @@ function handleSignals(cli: Cli, chat: ChatController, isKeyPress: boolean): () 
       return
     }
     if (chat.hasQuit) {
-      printGoodbye(cli, chat)
+      printResumeHint(cli, chat)
       process.exit(code ?? EXIT.interrupted)
     }
     code = signal === 'SIGINT' ? EXIT.interrupted : EXIT.terminated
@@ -204,7 +204,7 @@ function isPersistent(cli: Cli): boolean {
   return storePath(cli) !== 'memory'
 }
 
-function printGoodbye(cli: Cli, { conversation }: ChatController): void {
+function printResumeHint(cli: Cli, { conversation }: ChatController): void {
   const { terminal, options } = cli
   const { run_id, questions } = conversation
   // --quiet still reports open questions.
