@@ -137,7 +137,7 @@ export async function readResult({ parts }: RunController, run_id: string): Prom
   return readRunResult(store, world, run_id)
 }
 
-export async function readRunEvents({ parts }: RunController, run_id: string): Promise<Event[]> {
+export async function loadEvents({ parts }: RunController, run_id: string): Promise<Event[]> {
   const { store, project } = parts
   await requireRun(store, project, run_id)
   return store.events(run_id)

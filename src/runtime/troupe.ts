@@ -76,7 +76,7 @@ export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe>
     runs: (filter) => store.runs({ project, ...filter }),
     isRunning: ({ owner, lease_until }) => owner !== null && (lease_until ?? 0) > world.now() && !isOwnerDead(owner),
     sessions: (run_id) => store.sessions({ project, run_id }),
-    events: (run_id) => controls.readRunEvents(controller, run_id),
+    events: (run_id) => controls.loadEvents(controller, run_id),
     mcpServers: () => mcp?.status() ?? [],
     drain: () => engine.drain(),
     close,
