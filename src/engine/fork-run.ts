@@ -19,7 +19,7 @@ import { requireRunStart } from './run-history.ts'
 
 export interface ForkRequest {
   /** The seq of the last event to keep. */
-  at: number
+  cut: number
   changes: ForkChanges
 }
 
@@ -34,19 +34,19 @@ export interface ForkDeps {
 export async function forkRun(deps: ForkDeps, run_id: string, request: ForkRequest): Promise<string> {
   const { store, world, roster, patterns } = deps
   const events = await store.events(run_id)
-  checkCut(events, run_id, request.at)
-  const kept = events.slice(0, request.at).filter((event) => isKept(event, events, request.at))
+  checkCut(events, run_id, request.cut)
+  const kept = events.slice(0, request.cut).filter((event) => isKept(event, events, request.cut))
   const changed = applyForkChanges(kept, request.changes, { roster, patterns })
-  const outcomes = laterOutcomes(changed, events.slice(request.at))
+  const outcomes = laterOutcomes(changed, events.slice(request.cut))
   const fork = `r_${world.randomHex(6)}`
-  const ids = forkIdMap(events, request.at, fork)
+  const ids = forkIdMap(events, request.cut, fork)
   const inherited = await rehashRequests(renameEvents([...changed, ...outcomes], ids, world.now()), store)
   const [start, ...rest] = inherited
   const data = requireRunStart(inherited)
   const before = data.forked_from?.changes.agents
   const agents = { ...before, ...request.changes.agents }
   const changes = { ...request.changes, ...(Object.keys(agents).length > 0 ? { agents } : undefined) }
-  const forked_from = { run_id, seq: request.at, inherited: inherited.length, changes }
+  const forked_from = { run_id, seq: request.cut, inherited: inherited.length, changes }
   await store.createRun({ ...start, data: { ...data, forked_from } } as EventOf<'run:start'>)
   await writeForkEvents(deps, fork, rest)
   return fork

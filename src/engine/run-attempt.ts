@@ -21,7 +21,7 @@ import { assertSameWorkspace, reopenRun, runHistoryFrom, undeliveredEvents } fro
  * 1. Only the owner turns commands into events, each once: answers, cancellations and steering that the journal already
  *    has are skipped.
  * 2. A run parks only if no command is newer than the last one it has read; otherwise it is executed again.
- * 3. A run that crashed three times without progress, or eight times in all, is quarantined.
+ * 3. A run that crashed three times in a row without progress, or eight times in a row at all, is quarantined.
  */
 
 export interface RunAttemptDeps {

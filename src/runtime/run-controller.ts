@@ -99,7 +99,7 @@ export async function startFork(
   const { store, project, ports, engine } = controller.parts
   await requireRun(store, project, run_id)
   const { forkRun } = await import('../engine/fork-run.ts')
-  const fork = await forkRun({ store, ...ports }, run_id, { at: seq, changes })
+  const fork = await forkRun({ store, ...ports }, run_id, { cut: seq, changes })
   return createHandle(controller, fork, engine.execute(fork))
 }
 
