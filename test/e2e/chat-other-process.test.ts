@@ -12,44 +12,44 @@ interface Row {
   status: string
 }
 
-async function listRuns(here: CliFixture): Promise<Row[]> {
-  return JSON.parse((await here.troupe('runs', '--json')).out)
+async function listRuns(cli: CliFixture): Promise<Row[]> {
+  return JSON.parse((await cli.troupe('runs', '--json')).out)
 }
 
-async function findGate(here: CliFixture): Promise<string> {
-  const [first] = JSON.parse((await here.troupe('inbox', '--json')).out) as { gate_id: string }[]
+async function findGate(cli: CliFixture): Promise<string> {
+  const [first] = JSON.parse((await cli.troupe('inbox', '--json')).out) as { gate_id: string }[]
   return first?.gate_id ?? ''
 }
 
 async function openWaitingChat(...more: string[]) {
-  const here = await createCliFixture()
+  const cli = await createCliFixture()
   const model = await startManualModel()
-  await here.write('one.yaml', ONE)
-  const how = { keep_stdin_open: true as const, env: model.env }
-  const chat = here.startWith(how, 'chat', 'one.yaml', '--model', model.name, '--no-tools', ...more)
+  await cli.write('one.yaml', ONE)
+  const options = { keep_stdin_open: true as const, env: model.env }
+  const chat = cli.startWith(options, 'chat', 'one.yaml', '--model', model.name, '--no-tools', ...more)
   chat.type('Paint it.')
   const turn = await model.nextTurn('helper')
   turn.answer('Red?')
   await chat.waitFor(more.length > 0 ? /Red\?[\s\S]*"type":"question"/ : /helper: Red\?/)
   if (more.length === 0) await chat.waitFor(/→ you/)
-  return { here, model, chat, how }
+  return { cli, model, chat, options }
 }
 
 describe('chat and other processes', () => {
   test('CH19 messages of another process appear, and a line sent meanwhile goes to the running team', async () => {
-    const { here, model, chat } = await openWaitingChat()
-    const other = here.startWith({ env: model.env }, 'answer', await findGate(here), 'no', '--no-tools')
+    const { cli, model, chat } = await openWaitingChat()
+    const other = cli.startWith({ env: model.env }, 'answer', await findGate(cli), 'no', '--no-tools')
     const turn = await model.nextTurn('helper')
     await chat.waitFor(/helper …[\s\S]*helper …/)
     chat.type('Mind the frame.')
     await chat.waitFor(/recorded: the run is in another process; delivered before the next turn/)
     await other.waitFor(/user requests: message Mind the frame/)
     turn.answer('Blue?')
-    const heard = await model.nextTurn('helper')
-    heard.answer('With a frame.')
+    const nextTurn = await model.nextTurn('helper')
+    nextTurn.answer('With a frame.')
     expect((await other.done).out).toContain('With a frame.')
     await chat.waitFor(/helper: Blue\?\nhelper: With a frame\./)
-    expect(await listRuns(here)).toHaveLength(1)
+    expect(await listRuns(cli)).toHaveLength(1)
     chat.type('Thanks.')
     const last = await model.nextTurn('helper')
     last.answer('Welcome.')
@@ -57,13 +57,13 @@ describe('chat and other processes', () => {
     chat.close()
     const { out } = await chat.done
     expect(out.match(/With a frame/g)).toHaveLength(1)
-    expect(await listRuns(here)).toHaveLength(1)
+    expect(await listRuns(cli)).toHaveLength(1)
   })
 
   test("CH19 two chats with the same run see each other's messages and can both continue", async () => {
-    const { here, model, chat, how } = await openWaitingChat('--json')
-    const [run] = await listRuns(here)
-    const second = here.startWith(how, 'chat', '--resume', run?.run_id ?? '', '--no-tools')
+    const { cli, model, chat, options } = await openWaitingChat('--json')
+    const [run] = await listRuns(cli)
+    const second = cli.startWith(options, 'chat', '--resume', run?.run_id ?? '', '--no-tools')
     await second.waitFor(/helper: Red\?/)
     second.type('no')
     const blue = await model.nextTurn('helper')
@@ -81,16 +81,16 @@ describe('chat and other processes', () => {
   })
 
   test('CH19 after another process has cancelled the run, the next message starts another run', async () => {
-    const { here, model, chat } = await openWaitingChat()
-    const [run] = await listRuns(here)
-    await here.troupe('cancel', run?.run_id ?? '')
+    const { cli, model, chat } = await openWaitingChat()
+    const [run] = await listRuns(cli)
+    await cli.troupe('cancel', run?.run_id ?? '')
     await chat.waitFor(/^ {2}cancelled$|error: .*cancelled/m)
     chat.type('Once more.')
-    const again = await model.nextTurn('helper')
-    again.answer('From the start.')
+    const newTurn = await model.nextTurn('helper')
+    newTurn.answer('From the start.')
     await chat.waitFor(/helper: From the start\./)
     chat.close()
     await chat.done
-    expect((await listRuns(here)).map(({ status }) => status)).toEqual(['waiting', 'cancelled'])
+    expect((await listRuns(cli)).map(({ status }) => status)).toEqual(['waiting', 'cancelled'])
   })
 })

@@ -13,54 +13,54 @@ context_variables: { words: 5 }
 const ENDS = `${PAIR}after_work_behavior: terminate\n`
 const bothReplies = [replyRule('writer', 'Draft.'), replyRule('reviewer', 'Fine.')]
 
-async function runChat(here: CliFixture, lines: readonly string[], ...more: string[]) {
-  return here.troupeWith({ stdin: lines.map((text) => `${text}\n`).join('') }, 'chat', ...more, '--no-tools')
+async function runChat(cli: CliFixture, lines: readonly string[], ...more: string[]) {
+  return cli.troupeWith({ stdin: lines.map((text) => `${text}\n`).join('') }, 'chat', ...more, '--no-tools')
 }
 
 const findRunId = (text: string) => /\br_[0-9a-f]{12}/.exec(text)?.[0] ?? ''
 const flat = (text: string) => text.replaceAll(/\s+/g, ' ')
 
 /** A run that failed because the script has no reply for the reviewer. */
-async function failRun(here: CliFixture) {
-  await here.write('pair.yaml', PAIR)
-  const model = await here.script('half.json', bothReplies.slice(0, 1))
-  return runChat(here, ['Go.'], 'pair.yaml', '--model', model)
+async function failRun(cli: CliFixture) {
+  await cli.write('pair.yaml', PAIR)
+  const model = await cli.script('half.json', bothReplies.slice(0, 1))
+  return runChat(cli, ['Go.'], 'pair.yaml', '--model', model)
 }
 
 describe('chat --resume', () => {
   test('CH23 --resume --limit raises a reached limit, and the command of the hint can be copied', async () => {
-    const here = await createCliFixture()
-    await here.write('pair.yaml', PAIR)
-    const model = await here.script('s.json', bothReplies)
-    const first = await runChat(here, ['Go.'], 'pair.yaml', '--model', model, '--limit', 'calls=1')
+    const cli = await createCliFixture()
+    await cli.write('pair.yaml', PAIR)
+    const model = await cli.script('s.json', bothReplies)
+    const first = await runChat(cli, ['Go.'], 'pair.yaml', '--model', model, '--limit', 'calls=1')
     const id = findRunId(first.err)
     expect(flat(first.err)).toContain(`troupe chat --resume ${id} --retry --limit calls=2`)
     expect(first.err).not.toMatch(/\/retry tries/)
-    const again = await runChat(here, ['And now?'], '--resume', id, '--retry', '--limit', 'calls=40')
-    expect(again).toMatchObject({ code: 0 })
-    expect(again.out).toMatch(/^reviewer: Fine\.$/m)
-    expect(JSON.parse((await here.troupe('runs', '--json')).out)).toHaveLength(1)
+    const resumed = await runChat(cli, ['And now?'], '--resume', id, '--retry', '--limit', 'calls=40')
+    expect(resumed).toMatchObject({ code: 0 })
+    expect(resumed.out).toMatch(/^reviewer: Fine\.$/m)
+    expect(JSON.parse((await cli.troupe('runs', '--json')).out)).toHaveLength(1)
   })
 
   test('CH23 --resume --set sets a variable', async () => {
-    const here = await createCliFixture()
-    await here.write('pair.yaml', PAIR)
-    const model = await here.script('s.json', bothReplies)
-    const id = findRunId((await runChat(here, ['Go.'], 'pair.yaml', '--model', model)).err)
-    const again = await runChat(here, ['Once more.', '/vars'], '--resume', id, '--set', 'words=99')
-    expect(again.out).toMatch(/words = 99/)
+    const cli = await createCliFixture()
+    await cli.write('pair.yaml', PAIR)
+    const model = await cli.script('s.json', bothReplies)
+    const id = findRunId((await runChat(cli, ['Go.'], 'pair.yaml', '--model', model)).err)
+    const resumed = await runChat(cli, ['Once more.', '/vars'], '--resume', id, '--set', 'words=99')
+    expect(resumed.out).toMatch(/words = 99/)
   })
 
   test('CH23 L42 chat, resume and answer refuse another model and say what to do', async () => {
-    const here = await createCliFixture()
-    await here.write('pair.yaml', PAIR)
-    const model = await here.script('s.json', bothReplies)
-    const id = findRunId((await runChat(here, ['Go.'], 'pair.yaml', '--model', model)).err)
-    const [gate] = JSON.parse((await here.troupe('inbox', '--json')).out) as { gate_id: string }[]
+    const cli = await createCliFixture()
+    await cli.write('pair.yaml', PAIR)
+    const model = await cli.script('s.json', bothReplies)
+    const id = findRunId((await runChat(cli, ['Go.'], 'pair.yaml', '--model', model)).err)
+    const [gate] = JSON.parse((await cli.troupe('inbox', '--json')).out) as { gate_id: string }[]
     const refused = await Promise.all([
-      runChat(here, ['more'], '--resume', id, '--model', 'openai/gpt-9'),
-      here.troupe('resume', id, '--model', 'openai/gpt-9'),
-      here.troupe('answer', gate?.gate_id ?? '', 'more', '--model', 'openai/gpt-9'),
+      runChat(cli, ['more'], '--resume', id, '--model', 'openai/gpt-9'),
+      cli.troupe('resume', id, '--model', 'openai/gpt-9'),
+      cli.troupe('answer', gate?.gate_id ?? '', 'more', '--model', 'openai/gpt-9'),
     ])
     for (const { code, err } of refused) {
       expect(code).toBe(2)
@@ -68,114 +68,114 @@ describe('chat --resume', () => {
         /was started with scripted:.*s\.json and keeps it hint: .*troupe fork r_\w+ --at SEQ --model/,
       )
     }
-    const same = await runChat(here, ['more'], '--resume', id, '--model', model)
+    const same = await runChat(cli, ['more'], '--resume', id, '--model', model)
     expect(same).toMatchObject({ code: 0 })
   })
 
   test('CH24 --resume shows a failed run and retries it only with /retry', async () => {
-    const here = await createCliFixture()
-    const first = await failRun(here)
+    const cli = await createCliFixture()
+    const first = await failRun(cli)
     expect(first.code).toBe(1)
     const id = findRunId(first.err)
     expect(first.err).toContain(`resume with: troupe chat --resume ${id}`)
-    await here.script('half.json', bothReplies)
-    const calls = async () => JSON.parse((await here.troupe('show', id, '--json')).out).usage.calls as number
+    await cli.script('half.json', bothReplies)
+    const calls = async () => JSON.parse((await cli.troupe('show', id, '--json')).out).usage.calls as number
     const before = await calls()
-    const looked = await runChat(here, [], '--resume', id)
-    expect(looked).toMatchObject({ code: 1 })
-    expect(looked.err.match(/^error: /gm)).toHaveLength(1)
+    const viewed = await runChat(cli, [], '--resume', id)
+    expect(viewed).toMatchObject({ code: 1 })
+    expect(viewed.err.match(/^error: /gm)).toHaveLength(1)
     expect(await calls()).toBe(before)
-    const again = await runChat(here, ['/retry'], '--resume', id)
-    expect(again.out).toMatch(/^reviewer: Fine\.$/m)
-    expect(again.code).toBe(0)
+    const resumed = await runChat(cli, ['/retry'], '--resume', id)
+    expect(resumed.out).toMatch(/^reviewer: Fine\.$/m)
+    expect(resumed.code).toBe(0)
   })
 
   test('CH24 --retry retries at once', async () => {
-    const here = await createCliFixture()
-    const id = findRunId((await failRun(here)).err)
-    await here.script('half.json', bothReplies)
-    const again = await runChat(here, [], '--resume', id, '--retry')
-    expect(again).toMatchObject({ code: 0 })
-    expect(again.out).toMatch(/^reviewer: Fine\.$/m)
+    const cli = await createCliFixture()
+    const id = findRunId((await failRun(cli)).err)
+    await cli.script('half.json', bothReplies)
+    const resumed = await runChat(cli, [], '--resume', id, '--retry')
+    expect(resumed).toMatchObject({ code: 0 })
+    expect(resumed.out).toMatch(/^reviewer: Fine\.$/m)
   })
 
   test('CH25 the run after an ended one has its model and limits', async () => {
-    const here = await createCliFixture()
-    await here.write('ends.yaml', ENDS)
-    const model = await here.script('s.json', bothReplies)
-    const first = await runChat(here, ['Go.'], 'ends.yaml', '--model', model, '--limit', 'calls=7')
+    const cli = await createCliFixture()
+    await cli.write('ends.yaml', ENDS)
+    const model = await cli.script('s.json', bothReplies)
+    const first = await runChat(cli, ['Go.'], 'ends.yaml', '--model', model, '--limit', 'calls=7')
     expect(first.err).toMatch(/resume with: troupe chat --resume r_/)
-    const again = await runChat(here, ['Once more.'], '--resume', findRunId(first.err))
-    expect(again).toMatchObject({ code: 0 })
-    const [newest] = JSON.parse((await here.troupe('runs', '--json')).out) as { run_id: string }[]
-    const shown = JSON.parse((await here.troupe('show', newest?.run_id ?? '', '--json')).out)
+    const resumed = await runChat(cli, ['Once more.'], '--resume', findRunId(first.err))
+    expect(resumed).toMatchObject({ code: 0 })
+    const [newest] = JSON.parse((await cli.troupe('runs', '--json')).out) as { run_id: string }[]
+    const shown = JSON.parse((await cli.troupe('show', newest?.run_id ?? '', '--json')).out)
     expect(shown.input.message).toBe('Once more.')
     expect(shown.limits.calls).toBe(7)
   })
 
   test('L43 commands in hints can be copied and use the same store; an in-memory run is not offered for resume', async () => {
-    const here = await createCliFixture()
-    await here.write('pair.yaml', PAIR)
-    const model = await here.script('s.json', bothReplies)
-    const named = await runChat(here, ['Go.'], 'pair.yaml', '--model', model, '--store', 'my runs', '--project', 'p1')
+    const cli = await createCliFixture()
+    await cli.write('pair.yaml', PAIR)
+    const model = await cli.script('s.json', bothReplies)
+    const named = await runChat(cli, ['Go.'], 'pair.yaml', '--model', model, '--store', 'my runs', '--project', 'p1')
     const [, command = ''] = /resume with: troupe (.*)$/m.exec(named.err) ?? []
     expect(command).toMatch(/^--store 'my runs' --project p1 chat --resume r_\w+$/)
-    const words = command.split(' ').slice(-2)
-    const back = await runChat(here, ['/quit'], '--store', 'my runs', '--project', 'p1', ...words)
-    expect(back.out).toContain('reviewer: Fine.')
-    const inbox = await here.troupe('inbox', '--store', 'my runs', '--project', 'p1')
+    const args = command.split(' ').slice(-2)
+    const reopened = await runChat(cli, ['/quit'], '--store', 'my runs', '--project', 'p1', ...args)
+    expect(reopened.out).toContain('reviewer: Fine.')
+    const inbox = await cli.troupe('inbox', '--store', 'my runs', '--project', 'p1')
     expect(flat(inbox.out)).toMatch(/answer with: troupe --store 'my runs' --project p1 answer g_/)
-    const gone = await runChat(here, ['Go.'], 'pair.yaml', '--model', model, '--store', 'memory')
-    expect(gone.err).not.toContain('resume with')
+    const inMemory = await runChat(cli, ['Go.'], 'pair.yaml', '--model', model, '--store', 'memory')
+    expect(inMemory.err).not.toContain('resume with')
     const clone = { npm_package_name: 'troupe', npm_lifecycle_event: 'troupe' }
-    const cloned = await here.troupeWith({ env: clone }, 'show', 'r_x', '--store', 'my runs')
+    const cloned = await cli.troupeWith({ env: clone }, 'show', 'r_x', '--store', 'my runs')
     expect(cloned.err).toContain('hint: the store is my runs; choose another')
-    const listed = await here.troupeWith({ env: clone }, 'runs')
+    const listed = await cli.troupeWith({ env: clone }, 'runs')
     expect(listed.err).toContain('start one with: npm run -s troupe -- run --help')
-    const elsewhere = await here.troupe('show')
-    expect(elsewhere.err).toMatch(/the store is \.troupe; choose another/)
+    const withoutStore = await cli.troupe('show')
+    expect(withoutStore.err).toMatch(/the store is \.troupe; choose another/)
   })
 
   test('CH20 --quiet prints the command to resume only while a question is open', async () => {
-    const here = await createCliFixture()
+    const cli = await createCliFixture()
     const gate =
       'name: G\nagents: [{ name: a }, { name: b }]\nhandoffs: [{ from_agent: a, to_agent: b, approve: true }]\n'
-    await here.write('gate.yaml', gate)
-    await here.write('pair.yaml', PAIR)
-    const model = await here.script('s.json', [replyRule('a', 'A.'), replyRule('b', 'B.'), ...bothReplies])
-    const open = await runChat(here, ['Go.'], 'gate.yaml', '--model', model, '-q')
-    expect(open.code).toBe(3)
-    expect(open.err).toMatch(/\? a wants to hand off to b[\s\S]*resume with/)
-    const quiet = await runChat(here, ['Go.'], 'pair.yaml', '--model', model, '-q')
+    await cli.write('gate.yaml', gate)
+    await cli.write('pair.yaml', PAIR)
+    const model = await cli.script('s.json', [replyRule('a', 'A.'), replyRule('b', 'B.'), ...bothReplies])
+    const unanswered = await runChat(cli, ['Go.'], 'gate.yaml', '--model', model, '-q')
+    expect(unanswered.code).toBe(3)
+    expect(unanswered.err).toMatch(/\? a wants to hand off to b[\s\S]*resume with/)
+    const quiet = await runChat(cli, ['Go.'], 'pair.yaml', '--model', model, '-q')
     expect(quiet).toMatchObject({ code: 0, err: '', out: 'writer: Draft.\nreviewer: Fine.\n' })
   })
 
   test('CH21 the inbox lists questions first, then waiting teams with the command to end them', async () => {
-    const here = await createCliFixture()
-    await here.write('pair.yaml', PAIR)
+    const cli = await createCliFixture()
+    await cli.write('pair.yaml', PAIR)
     const ask =
       'name: G\nagents: [{ name: a }, { name: boss, kind: human }]\nhandoffs: [{ from_agent: a, to_agent: boss }]\n'
-    await here.write('ask.yaml', ask)
-    const model = await here.script('s.json', [replyRule('a', 'May I?'), ...bothReplies])
-    const id = findRunId((await runChat(here, ['Go.'], 'pair.yaml', '--model', model)).err)
-    await runChat(here, ['Go.'], 'ask.yaml', '--model', model)
-    const { out } = await here.troupe('inbox')
+    await cli.write('ask.yaml', ask)
+    const model = await cli.script('s.json', [replyRule('a', 'May I?'), ...bothReplies])
+    const id = findRunId((await runChat(cli, ['Go.'], 'pair.yaml', '--model', model)).err)
+    await runChat(cli, ['Go.'], 'ask.yaml', '--model', model)
+    const { out } = await cli.troupe('inbox')
     expect(flat(out)).toMatch(
       /^\? g_\w+ you answer as boss in r_\w+ May I\? .*\? g_\w+ the team waits for you in r_\w+ Fine\./,
     )
-    const kinds = JSON.parse((await here.troupe('inbox', '--json')).out) as { detail: { kind: string } }[]
+    const kinds = JSON.parse((await cli.troupe('inbox', '--json')).out) as { detail: { kind: string } }[]
     expect(kinds.map(({ detail }) => detail.kind)).toEqual(['person', 'reply'])
     const [, command = ''] = /or end it: troupe answer (g_\w+) ''/.exec(flat(out)) ?? []
-    expect((await here.troupe('answer', command, '', '--no-tools')).code).toBe(0)
-    expect(JSON.parse((await here.troupe('show', id, '--json')).out).status).toBe('completed')
+    expect((await cli.troupe('answer', command, '', '--no-tools')).code).toBe(0)
+    expect(JSON.parse((await cli.troupe('show', id, '--json')).out).status).toBe('completed')
   })
 
   test('L44 the object of a waiting run has its gates', async () => {
-    const here = await createCliFixture()
-    await here.write('pair.yaml', PAIR)
-    const model = await here.script('s.json', bothReplies)
+    const cli = await createCliFixture()
+    await cli.write('pair.yaml', PAIR)
+    const model = await cli.script('s.json', bothReplies)
     const waits = ['run', 'team', 'Go.', '--team', 'pair.yaml', '--model', model, '--no-tools', '--json']
-    const { gates } = JSON.parse((await here.troupe(...waits)).out)
+    const { gates } = JSON.parse((await cli.troupe(...waits)).out)
     expect(gates).toEqual([
       {
         gate_id: expect.stringMatching(/^g_/),
@@ -184,8 +184,8 @@ describe('chat --resume', () => {
         detail: expect.objectContaining({ kind: 'reply' }),
       },
     ])
-    await here.write('ends.yaml', ENDS)
-    const ended = await here.troupe(...waits.map((word) => (word === 'pair.yaml' ? 'ends.yaml' : word)))
+    await cli.write('ends.yaml', ENDS)
+    const ended = await cli.troupe(...waits.map((word) => (word === 'pair.yaml' ? 'ends.yaml' : word)))
     expect(JSON.parse(ended.out)).not.toHaveProperty('gates')
   })
 })

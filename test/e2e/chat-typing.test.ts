@@ -10,64 +10,64 @@ import { openTerminal, typeLine } from './terminal.ts'
 
 const ONE = 'name: One\nagents: [{ name: helper }]\n'
 
-async function scripted(here: CliFixture): Promise<string> {
-  await here.write('one.yaml', ONE)
-  const model = await here.script('s.json', [replyRule('helper', 'I hear you.')])
+async function prepareChat(cli: CliFixture): Promise<string> {
+  await cli.write('one.yaml', ONE)
+  const model = await cli.script('s.json', [replyRule('helper', 'Got it.')])
   return `./troupe chat one.yaml --model ${model} --no-tools`
 }
 
-async function startChat(here: CliFixture, terminal: Terminal): Promise<void> {
-  await typeLine(terminal, `${await scripted(here)}; echo left $?`)
+async function startChat(cli: CliFixture, terminal: Terminal): Promise<void> {
+  await typeLine(terminal, `${await prepareChat(cli)}; echo exit $?`)
   await terminal.waitFor(/type a message[^›]*^›/m)
 }
 
 /** The message of the run, from its journal. */
-async function readMessages(here: CliFixture): Promise<string[]> {
-  const rows: { run_id: string }[] = JSON.parse((await here.troupe('runs', '--json')).out)
-  const shown = await Promise.all(rows.map(({ run_id }) => here.troupe('show', run_id, '--json')))
+async function readMessages(cli: CliFixture): Promise<string[]> {
+  const rows: { run_id: string }[] = JSON.parse((await cli.troupe('runs', '--json')).out)
+  const shown = await Promise.all(rows.map(({ run_id }) => cli.troupe('show', run_id, '--json')))
   return shown.map(({ out }) => (JSON.parse(out) as { input: { message: string } }).input.message)
 }
 
 describe('chat input', () => {
   test('CH16 pasted text of several lines is one message, even if a line looks like a command', async () => {
-    const here = await createCliFixture()
-    const terminal = await openTerminal(here, {}, 80)
-    await startChat(here, terminal)
+    const cli = await createCliFixture()
+    const terminal = await openTerminal(cli, {}, 80)
+    await startChat(cli, terminal)
     await terminal.paste('Please review:\n\n/quit is what users type\n\tthird line\n')
     await terminal.waitFor(/^› Please review:␤␤\/quit is what users type␤␉third line␤/m)
     await terminal.key('Enter')
     await terminal.waitFor(/^you: Please review:\n\n {2}\/quit is what users type/m)
-    await terminal.waitFor(/^helper: I hear you\./m)
+    await terminal.waitFor(/^helper: Got it\./m)
     await terminal.paste('/quit\nis no command here')
     await terminal.key('Enter')
-    await terminal.waitFor(/(^helper: I hear you\.[\s\S]*){2}/m)
+    await terminal.waitFor(/(^helper: Got it\.[\s\S]*){2}/m)
     await typeLine(terminal, '/quit')
-    await terminal.waitFor(/^left 0$/m)
-    expect(await readMessages(here)).toEqual(['Please review:\n\n/quit is what users type\n\tthird line'])
+    await terminal.waitFor(/^exit 0$/m)
+    expect(await readMessages(cli)).toEqual(['Please review:\n\n/quit is what users type\n\tthird line'])
   }, 60_000)
 
   test('CH16 a line that ends with a backslash continues on the next line', async () => {
-    const here = await createCliFixture()
-    const terminal = await openTerminal(here, {}, 80)
-    await startChat(here, terminal)
+    const cli = await createCliFixture()
+    const terminal = await openTerminal(cli, {}, 80)
+    await startChat(cli, terminal)
     await typeLine(terminal, 'first\\')
     await terminal.waitFor(/^› first␤$/m)
     await typeLine(terminal, 'second')
     await terminal.waitFor(/^you: first\n {2}second$/m)
     await typeLine(terminal, '/quit')
-    await terminal.waitFor(/^left 0$/m)
-    expect(await readMessages(here)).toEqual(['first\nsecond'])
-    await here.troupeWith(
+    await terminal.waitFor(/^exit 0$/m)
+    expect(await readMessages(cli)).toEqual(['first\nsecond'])
+    await cli.troupeWith(
       { stdin: 'third\\\nfourth\n' },
       ...['chat', 'one.yaml', '--model', 'scripted:s.json', '--no-tools'],
     )
-    expect((await readMessages(here))[0]).toBe('third\nfourth')
+    expect((await readMessages(cli))[0]).toBe('third\nfourth')
   }, 60_000)
 
   test('CH17 after Ctrl-Z and fg the typed input is preserved and the chat continues', async () => {
-    const here = await createCliFixture()
-    const terminal = await openTerminal(here, {}, 80)
-    const command = await scripted(here)
+    const cli = await createCliFixture()
+    const terminal = await openTerminal(cli, {}, 80)
+    const command = await prepareChat(cli)
     await typeLine(terminal, 'set -m')
     await typeLine(terminal, command)
     await terminal.waitFor(/type a message[^›]*^›/m)
@@ -78,21 +78,21 @@ describe('chat input', () => {
     await terminal.paste('echo plain')
     await terminal.waitFor(/^\$ echo plain$/m)
     await terminal.key('Enter')
-    await typeLine(terminal, 'fg; echo left $?')
+    await typeLine(terminal, 'fg; echo exit $?')
     await terminal.waitFor(/^› half a li$/m)
     await typeLine(terminal, 'ne')
     await terminal.waitFor(/^you: half a line$/m)
-    await terminal.waitFor(/^helper: I hear you\./m)
+    await terminal.waitFor(/^helper: Got it\./m)
     await typeLine(terminal, '/quit')
-    await terminal.waitFor(/^left 0$/m)
+    await terminal.waitFor(/^exit 0$/m)
   }, 60_000)
 
   test('CH18 NO_COLOR keeps the prompt and the live block', async () => {
-    const here = await createCliFixture()
-    await here.write('one.yaml', ONE)
+    const cli = await createCliFixture()
+    await cli.write('one.yaml', ONE)
     const model = await startManualModel()
-    const terminal = await openTerminal(here, { ...model.env, NO_COLOR: '1' }, 80)
-    await typeLine(terminal, `./troupe chat one.yaml --model ${model.name} --no-tools; echo left $?`)
+    const terminal = await openTerminal(cli, { ...model.env, NO_COLOR: '1' }, 80)
+    await typeLine(terminal, `./troupe chat one.yaml --model ${model.name} --no-tools; echo exit $?`)
     await terminal.waitFor(/type a message[^›]*^›/m)
     await typeLine(terminal, 'Go.')
     const turn = await model.nextTurn('helper')
@@ -100,36 +100,36 @@ describe('chat input', () => {
     turn.answer('Done.')
     await terminal.waitFor(/^helper: Done\.$/m)
     await typeLine(terminal, '/quit')
-    await terminal.waitFor(/^left 0$/m)
+    await terminal.waitFor(/^exit 0$/m)
   }, 60_000)
 
   test('CH18 without cursor control a line shows which agent has the turn', async () => {
-    const here = await createCliFixture()
-    await here.write('one.yaml', ONE)
-    const model = await here.script('s.json', [replyRule('helper', 'I hear you.')])
-    const chat = await here.troupeWith({ stdin: 'Go.\n' }, 'chat', 'one.yaml', '--model', model, '--no-tools')
+    const cli = await createCliFixture()
+    await cli.write('one.yaml', ONE)
+    const model = await cli.script('s.json', [replyRule('helper', 'Got it.')])
+    const chat = await cli.troupeWith({ stdin: 'Go.\n' }, 'chat', 'one.yaml', '--model', model, '--no-tools')
     expect(chat.err).toMatch(/^ {2}helper …$/m)
   })
 
   test('CH18 no prompt is drawn when stdout is piped', async () => {
-    const here = await createCliFixture()
-    const terminal = await openTerminal(here, {}, 80)
-    await typeLine(terminal, `${await scripted(here)} | cat; echo left`)
+    const cli = await createCliFixture()
+    const terminal = await openTerminal(cli, {}, 80)
+    await typeLine(terminal, `${await prepareChat(cli)} | cat; echo exit`)
     await terminal.waitFor(/type a message/)
     await typeLine(terminal, 'Go.')
-    const shown = await terminal.waitFor(/^helper: I hear you\.$/m)
+    const shown = await terminal.waitFor(/^helper: Got it\.$/m)
     expect(shown.join('\n')).not.toContain('›')
     await typeLine(terminal, '/quit')
-    await terminal.waitFor(/^left$/m)
+    await terminal.waitFor(/^exit$/m)
   }, 60_000)
 
   test('CH11 a line that exactly fills its row is erased completely', async () => {
-    const here = await createCliFixture()
-    const terminal = await openTerminal(here, {}, 60)
-    await startChat(here, terminal)
+    const cli = await createCliFixture()
+    const terminal = await openTerminal(cli, {}, 60)
+    await startChat(cli, terminal)
     const full = 'w'.repeat(58)
     await typeLine(terminal, full)
-    const shown = await terminal.waitFor(/^helper: I hear you\./m)
+    const shown = await terminal.waitFor(/^helper: Got it\./m)
     expect(shown.filter((text) => text.startsWith('› w'))).toEqual([])
   }, 60_000)
 })

@@ -24,19 +24,19 @@ function contributionRule(agent: string, recommendation: string, more: { confide
   return { when: { agent }, reply: { object, ...(delayMs === undefined ? undefined : { delayMs }) } }
 }
 
-async function prepareRun(here: CliFixture, rules: Script['rules'], input: object): Promise<string[]> {
-  const model = await here.script('s.json', rules)
+async function prepareRun(cli: CliFixture, rules: Script['rules'], input: object): Promise<string[]> {
+  const model = await cli.script('s.json', rules)
   const names = rules.flatMap(({ when }) => (when?.agent === 'coordinator' ? [] : (when?.agent ?? [])))
   const agents = [...new Set(names)].map((name) => ({ name, role: `${name} role` }))
   const categories = ['wait', 'go']
-  await here.write('in.json', { task: 'Should it wait?', agents, synthesis: 'vote', categories, ...input })
+  await cli.write('in.json', { task: 'Should it wait?', agents, synthesis: 'vote', categories, ...input })
   return ['run', 'collaborate', '--input', 'in.json', '--model', model]
 }
 
 describe('collaboration examples', () => {
   test('L29 L30 L32 a review prints progress and positions on stderr and only the answer on stdout', async () => {
-    const here = await createCliFixture()
-    const done = await here.troupe(...example('review'))
+    const cli = await createCliFixture()
+    const done = await cli.troupe(...example('review'))
     expect(done).toMatchObject({ code: 0, out: `${scriptedAnswer('review')}\n` })
     expect(done.err).toMatch(/parallel {2}security-reviewer, quality-reviewer, test-reviewer/)
     expect(done.err).toMatch(/security-reviewer {2}starts {2}security\n/)
@@ -46,16 +46,16 @@ describe('collaboration examples', () => {
       /\n\npositions\n✓ █+░+ +74 % {2}request changes\n +security-reviewer 95 %, test-reviewer 80 %\n/,
     )
     expect(done.err).toMatch(/agreement 67 % of 3 votes · consensus/)
-    const shown = await here.troupe('show')
+    const shown = await cli.troupe('show')
     expect(shown.out).toMatch(/✓ quality-reviewer .*\n {2}code-quality\n {2}→ 60 % sure: approve\n/)
     expect(shown.out).toMatch(/\n\npositions\n✓ █+░+ +74 %/)
-    const sound = await here.troupe('doctor', '--run', 'r_', '--json')
-    expect(JSON.parse(sound.out)).toMatchObject({ healthy: true })
+    const checked = await cli.troupe('doctor', '--run', 'r_', '--json')
+    expect(JSON.parse(checked.out)).toMatchObject({ healthy: true })
   })
 
   test('L29 L30 in a sequential debate equal recommendations form one position', async () => {
-    const here = await createCliFixture()
-    const done = await here.troupe(...example('debate'))
+    const cli = await createCliFixture()
+    const done = await cli.troupe(...example('debate'))
     expect(done).toMatchObject({ code: 0, out: `${scriptedAnswer('debate')}\n` })
     expect(done.err).toMatch(/sequential {2}microservices-advocate, monolith-advocate, pragmatist/)
     expect(done.err).toMatch(/73 % {2}Build a modular monolith\n +monolith-advocate 85 %, pragmatist 80 %\n/)
@@ -63,8 +63,8 @@ describe('collaboration examples', () => {
   })
 
   test('L29 L30 divided work is listed by subtask, without agreement', async () => {
-    const here = await createCliFixture()
-    const done = await here.troupe(...example('product'))
+    const cli = await createCliFixture()
+    const done = await cli.troupe(...example('product'))
     expect(done).toMatchObject({ code: 0, out: `${scriptedAnswer('product')}\n` })
     expect(done.err).toMatch(/coordinator {2}starts {2}divides the work/)
     expect(done.err).toMatch(/backend-specialist {2}starts {2}Design the API/)
@@ -73,32 +73,32 @@ describe('collaboration examples', () => {
   })
 
   test('L32 --json prints the complete output, and show --json the same', async () => {
-    const here = await createCliFixture()
-    const done = await here.troupe(...example('review'), '--json')
+    const cli = await createCliFixture()
+    const done = await cli.troupe(...example('review'), '--json')
     expect(done).toMatchObject({ code: 0, err: '' })
     const { output, run_id } = JSON.parse(done.out)
     expect(Object.keys(output)).toEqual(['result', 'contributions', 'consensus', 'metadata'])
     expect(output.consensus).toMatchObject({ supporting: ['security', 'testing'], dissenting: ['code-quality'] })
-    const shown = JSON.parse((await here.troupe('show', run_id, '--json')).out)
+    const shown = JSON.parse((await cli.troupe('show', run_id, '--json')).out)
     expect(shown.output).toEqual(output)
   })
 
   test('L4 L31 no line is too wide at any width or in ASCII; --quiet hides the positions', async () => {
-    const here = await createCliFixture()
-    const narrow = await here.troupeWith({ env: { COLUMNS: '30', LC_ALL: 'C' } }, ...example('review'))
+    const cli = await createCliFixture()
+    const narrow = await cli.troupeWith({ env: { COLUMNS: '30', LC_ALL: 'C' } }, ...example('review'))
     for (const line of narrow.err.split('\n')) expect(displayWidth(line)).toBeLessThanOrEqual(30)
     expect(narrow.err).toMatch(/\* #+\.+ +74 %\n {2}request changes\n/)
-    const quiet = await here.troupe(...example('review'), '--quiet')
+    const quiet = await cli.troupe(...example('review'), '--quiet')
     expect(quiet).toMatchObject({ code: 0, err: '' })
   })
 })
 
 describe('collaboration outcomes', () => {
   test('L29 L30 a decided vote calls no further specialists and says so', async () => {
-    const here = await createCliFixture()
+    const cli = await createCliFixture()
     const rules = ['ann', 'bob', 'cid'].map((name) => contributionRule(name, 'wait', { confidence: 0.9 }))
-    const run = await prepareRun(here, rules, { vote: { wave: 2 } })
-    const done = await here.troupe(...run)
+    const run = await prepareRun(cli, rules, { vote: { wave: 2 } })
+    const done = await cli.troupe(...run)
     expect(done.code).toBe(0)
     expect(done.out).toMatch(/^# wait\n/)
     expect(done.err).toMatch(/counts the votes {2}not called: cid/)
@@ -106,9 +106,9 @@ describe('collaboration outcomes', () => {
   })
 
   test('L1 L30 when all specialists fail, the exit code is 1, each error is shown and stdout is empty', async () => {
-    const here = await createCliFixture()
+    const cli = await createCliFixture()
     const broken = (agent: string) => ({ when: { agent }, reply: { error: { status: 401, message: `no ${agent}` } } })
-    const done = await here.troupe(...(await prepareRun(here, [broken('ann'), broken('bob')], {})))
+    const done = await cli.troupe(...(await prepareRun(cli, [broken('ann'), broken('bob')], {})))
     expect(done).toMatchObject({ code: 1, out: '' })
     expect(done.err).toMatch(/ann {2}✗ failed {2}model_failed: the model returned 401: no ann/)
     expect(done.err).toMatch(/no response: bob, model_failed: the model returned 401: no bob/)
@@ -116,11 +116,11 @@ describe('collaboration outcomes', () => {
   })
 
   test('L1 L33 invalid input is refused with exit 2 before any model request', async () => {
-    const here = await createCliFixture()
-    const model = await here.script('s.json', [])
+    const cli = await createCliFixture()
+    const model = await cli.script('s.json', [])
     const refused = async (yaml: string) => {
-      await here.write('bad.yaml', yaml)
-      return here.troupe('run', 'collaborate', '--input', 'bad.yaml', '--model', model)
+      await cli.write('bad.yaml', yaml)
+      return cli.troupe('run', 'collaborate', '--input', 'bad.yaml', '--model', model)
     }
     const cases: [yaml: string, why: RegExp][] = [
       ['task: hi\n', /agents is missing/],
@@ -140,33 +140,33 @@ describe('collaboration outcomes', () => {
         err: expect.stringMatching(why),
       })
     }
-    expect(JSON.parse((await here.troupe('runs', '--json')).out)).toEqual([])
+    expect(JSON.parse((await cli.troupe('runs', '--json')).out)).toEqual([])
   })
 
   test('L1 L35 an escalated conflict waits with exit 3, and the answer decides it', async () => {
-    const here = await createCliFixture()
-    const run = await prepareRun(here, [contributionRule('ann', 'wait'), contributionRule('bob', 'go')], {
+    const cli = await createCliFixture()
+    const run = await prepareRun(cli, [contributionRule('ann', 'wait'), contributionRule('bob', 'go')], {
       on_conflict: 'escalate',
     })
-    const parked = await here.troupe(...run)
+    const parked = await cli.troupe(...run)
     expect(parked).toMatchObject({ code: 3, out: '' })
     expect(parked.err).toMatch(
       /\n {2}1\. (wait|go) \(\w+; 50 %\)\n {2}2\. (wait|go) \(\w+; 50 %\)\n {2}Answer with a number/,
     )
-    const [gate] = JSON.parse((await here.troupe('inbox', '--json')).out)
-    const done = await here.troupe('answer', gate.gate_id, 'Ask again on Monday')
+    const [gate] = JSON.parse((await cli.troupe('inbox', '--json')).out)
+    const done = await cli.troupe('answer', gate.gate_id, 'Ask again on Monday')
     expect(done.code).toBe(0)
     expect(done.out).toMatch(/^Decided by a person: Ask again on Monday/)
     expect(done.err).toMatch(/positions {2}decided by a person: Ask again on Monday/)
   })
 
   test('L36 a killed collaboration resumes without calling specialists again that have answered', async () => {
-    const here = await createCliFixture()
+    const cli = await createCliFixture()
     const input = { synthesis: 'coordinator' }
     const final = { when: { agent: 'coordinator' }, reply: { text: 'Wait.' } }
-    const run = here.start(
+    const run = cli.start(
       ...(await prepareRun(
-        here,
+        cli,
         [contributionRule('ann', 'wait'), contributionRule('bob', 'go', { delayMs: 60_000 }), final],
         input,
       )),
@@ -175,46 +175,46 @@ describe('collaboration outcomes', () => {
     await run.waitFor(/ann {2}✓ 70 % sure: wait/)
     run.kill('SIGKILL')
     await run.done
-    expect((await here.troupe('show', id)).out).toMatch(/interrupted/)
-    await here.script('s.json', [contributionRule('ann', 'go'), contributionRule('bob', 'go'), final])
-    const resumed = await here.troupe('resume', id)
+    expect((await cli.troupe('show', id)).out).toMatch(/interrupted/)
+    await cli.script('s.json', [contributionRule('ann', 'go'), contributionRule('bob', 'go'), final])
+    const resumed = await cli.troupe('resume', id)
     expect(resumed).toMatchObject({ code: 0, out: 'Wait.\n' })
     expect(resumed.err).not.toMatch(/ann {2}(starts|✓)/)
     expect(resumed.err).toMatch(/bob {2}✓ 70 % sure: go/)
     expect(resumed.err).toMatch(/50 % {2}wait\n +ann 70 %/)
-    const sound = await here.troupe('doctor', '--run', id, '--json')
-    expect(JSON.parse(sound.out)).toMatchObject({ healthy: true })
+    const checked = await cli.troupe('doctor', '--run', id, '--json')
+    expect(JSON.parse(checked.out)).toMatchObject({ healthy: true })
   })
 })
 
 describe('help and outcomes', () => {
   test('CO99 without --input the error names the field without a flag', async () => {
-    const here = await createCliFixture()
+    const cli = await createCliFixture()
     for (const more of [[], ['--agents', 'architect']]) {
-      const done = await here.troupe('run', 'collaborate', 'Is it safe?', ...more)
+      const done = await cli.troupe('run', 'collaborate', 'Is it safe?', ...more)
       expect(done.code).toBe(2)
       expect(done.err).toMatch(/the field 'agents' is missing; it has no flag\nhint: .*--input FILE/)
     }
   })
 
   test('L33 --help lists the fields without a flag', async () => {
-    const here = await createCliFixture()
-    const { out } = await here.troupe('run', 'collaborate', '--help')
+    const cli = await createCliFixture()
+    const { out } = await cli.troupe('run', 'collaborate', '--help')
     expect(out).toMatch(/--agents <folder> {2,}folder with agent files/)
     expect(out).toMatch(/Fields without a flag \(use --input\):\n {2}agents +Required\. Two to five specialists/)
     expect(out).toMatch(/\n {2}limits +\{max_agents, max_parallel, agent_timeout\}/)
   })
 
   test('L34 run outcome accepts an id prefix and prints what was recorded', async () => {
-    const here = await createCliFixture()
-    const { run_id } = JSON.parse((await here.troupe(...example('review'), '--json')).out)
-    const outcome = await here.troupe('run', 'outcome', '--of-run', run_id.slice(0, 8), '--verdict', 'right')
+    const cli = await createCliFixture()
+    const { run_id } = JSON.parse((await cli.troupe(...example('review'), '--json')).out)
+    const outcome = await cli.troupe('run', 'outcome', '--of-run', run_id.slice(0, 8), '--verdict', 'right')
     const right = `recorded: ${run_id} was right at 67 % agreement\n`
     expect(outcome).toMatchObject({ code: 0, out: `${right}the run has no recorded votes\n` })
-    const told = await here.troupe('run', 'outcome', '--of-run', run_id, '--answer', 'request changes')
-    expect(told.out).toBe(`${right}right: security-reviewer, test-reviewer\nwrong: quality-reviewer\n`)
-    const unknown = await here.troupe('run', 'outcome', 'r_none', '--verdict', 'right')
+    const recorded = await cli.troupe('run', 'outcome', '--of-run', run_id, '--answer', 'request changes')
+    expect(recorded.out).toBe(`${right}right: security-reviewer, test-reviewer\nwrong: quality-reviewer\n`)
+    const unknown = await cli.troupe('run', 'outcome', 'r_none', '--verdict', 'right')
     expect(unknown).toMatchObject({ code: 2, out: '' })
-    expect(JSON.parse((await here.troupe('runs', '--json')).out)).toHaveLength(3)
+    expect(JSON.parse((await cli.troupe('runs', '--json')).out)).toHaveLength(3)
   })
 })

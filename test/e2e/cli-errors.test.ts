@@ -8,8 +8,8 @@ const flat = (text = '') => text.replace(/\s+/g, ' ')
 
 describe('usage errors', () => {
   test('L1 L17 unknown commands, options, patterns and choices suggest the nearest name and exit with 2', async () => {
-    const here = await createCliFixture()
-    const tries = [
+    const cli = await createCliFixture()
+    const cases = [
       [['shwo'], /unknown command 'shwo'/, /did you mean 'show'/],
       [['runs', '--jsn'], /unknown option '--jsn'/, /did you mean '--json'/],
       [['run', 'tsk', 'hi'], /no pattern 'tsk'/, /did you mean 'task'/],
@@ -21,21 +21,21 @@ describe('usage errors', () => {
       [['answer', 'g_nothing', 'yes'], /no question 'g_nothing'/, /troupe inbox/],
       [['resume'], /missing required argument 'run'/, /troupe resume --help/],
     ] as const
-    const done = await Promise.all(tries.map(([argv]) => here.troupe(...argv)))
-    for (const [index, [, message, hint]] of tries.entries()) {
-      expect(done[index]).toMatchObject({ code: 2, out: '' })
-      expect(done[index]?.err).toMatch(message)
-      expect(done[index]?.err).toMatch(hint)
-      expect(done[index]?.err.trim().split('\n').length).toBeLessThanOrEqual(6)
+    const results = await Promise.all(cases.map(([argv]) => cli.troupe(...argv)))
+    for (const [index, [, message, hint]] of cases.entries()) {
+      expect(results[index]).toMatchObject({ code: 2, out: '' })
+      expect(results[index]?.err).toMatch(message)
+      expect(results[index]?.err).toMatch(hint)
+      expect(results[index]?.err.trim().split('\n').length).toBeLessThanOrEqual(6)
     }
-    expect(existsSync(join(here.folder, '.troupe'))).toBe(false)
+    expect(existsSync(join(cli.folder, '.troupe'))).toBe(false)
   })
 
   test('L47 help COMMAND prints the help, and a missing argument names the help of its command', async () => {
-    const here = await createCliFixture()
+    const cli = await createCliFixture()
     const [help, ofChat, ofTeam, missing] = await Promise.all([
-      ...[here.troupe('help'), here.troupe('help', 'chat'), here.troupe('team', 'help')],
-      here.troupe('team', 'next', 'publisher'),
+      ...[cli.troupe('help'), cli.troupe('help', 'chat'), cli.troupe('team', 'help')],
+      cli.troupe('team', 'next', 'publisher'),
     ])
     expect(help).toMatchObject({ code: 0, out: expect.stringMatching(/Start:[\s\S]*chat/) })
     expect(ofChat).toMatchObject({ code: 0, out: expect.stringMatching(/--resume <run>/) })
@@ -44,26 +44,26 @@ describe('usage errors', () => {
   })
 
   test('L3 with --json an error is one object on stdout', async () => {
-    const here = await createCliFixture()
-    const done = await here.troupe('cancel', 'nothing', '--json')
+    const cli = await createCliFixture()
+    const done = await cli.troupe('cancel', 'nothing', '--json')
     expect(done).toMatchObject({ code: 2, err: '' })
     const { error } = JSON.parse(done.out)
     expect(Object.keys(error)).toEqual(['code', 'message', 'responsible', 'retry', 'hint', 'alternatives'])
     expect(error.code).toBe('unknown_run')
-    const usage = await here.troupe('--json', 'nonsense')
+    const usage = await cli.troupe('--json', 'nonsense')
     expect(JSON.parse(usage.out)).toMatchObject({
       error: { code: 'invalid_input', responsible: 'developer', retry: false },
     })
   })
 
   test('L1 L17 invalid input is refused with the reason', async () => {
-    const here = await createCliFixture()
-    const model = await here.script('s.json', singleAnswerScript('Hello.'))
-    await here.write('list.json', [1])
-    await here.write('broken.json', '{"agent":')
-    await here.write('broken.yaml', 'agent: [')
-    const run = (...argv: string[]) => here.troupe('run', 'task', '--model', model, ...argv)
-    const tries = await Promise.all([
+    const cli = await createCliFixture()
+    const model = await cli.script('s.json', singleAnswerScript('Hello.'))
+    await cli.write('list.json', [1])
+    await cli.write('broken.json', '{"agent":')
+    await cli.write('broken.yaml', 'agent: [')
+    const run = (...argv: string[]) => cli.troupe('run', 'task', '--model', model, ...argv)
+    const results = await Promise.all([
       run('--agent', 'default', ''),
       run('hello'),
       run('--agent', 'architct', 'hello'),
@@ -75,8 +75,8 @@ describe('usage errors', () => {
       run('--input', 'broken.yaml'),
       run('--agent', 'default', 'hi', '--limit', 'calls=none'),
     ])
-    expect(tries.map(({ code }) => code)).toEqual(tries.map(() => 2))
-    const [empty, neither, agent, session, nothing, missing, list, json, yaml, limit] = tries.map(({ err }) => err)
+    expect(results.map(({ code }) => code)).toEqual(results.map(() => 2))
+    const [empty, neither, agent, session, nothing, missing, list, json, yaml, limit] = results.map(({ err }) => err)
     expect(empty).toMatch(/`instruction` is empty/)
     expect(neither).toMatch(/neither `agent` nor `session_id` is given/)
     expect(neither).toMatch(/known: architect, default/)
@@ -91,10 +91,10 @@ describe('usage errors', () => {
   })
 
   test('L17 a missing, malformed or incomplete script is reported with its location', async () => {
-    const here = await createCliFixture()
-    await here.write('broken.json', '{"rules":[{"when":{"agnt":"x"},"reply":{"text":"hi"}}]}')
-    await here.script('other.json', [{ when: { agent: 'nobody' }, reply: { text: 'hi' } }])
-    const run = (...argv: string[]) => here.troupe('run', 'task', '--agent', 'default', 'hi', ...argv)
+    const cli = await createCliFixture()
+    await cli.write('broken.json', '{"rules":[{"when":{"agnt":"x"},"reply":{"text":"hi"}}]}')
+    await cli.script('other.json', [{ when: { agent: 'nobody' }, reply: { text: 'hi' } }])
+    const run = (...argv: string[]) => cli.troupe('run', 'task', '--agent', 'default', 'hi', ...argv)
     const [none, unknown, missing, broken, miss] = await Promise.all([
       run(),
       run('--model', 'acme/best'),
@@ -112,39 +112,39 @@ describe('usage errors', () => {
   })
 
   test('L17 a stack trace is shown only with TROUPE_DEBUG=1', async () => {
-    const here = await createCliFixture()
-    const quiet = await here.troupe('show', 'nothing')
-    const loud = await here.troupeWith({ env: { TROUPE_DEBUG: '1' } }, 'show', 'nothing')
-    expect(quiet.err).not.toMatch(/ {4}at /)
-    expect(loud.err).toMatch(/ {4}at /)
+    const cli = await createCliFixture()
+    const normal = await cli.troupe('show', 'nothing')
+    const debug = await cli.troupeWith({ env: { TROUPE_DEBUG: '1' } }, 'show', 'nothing')
+    expect(normal.err).not.toMatch(/ {4}at /)
+    expect(debug.err).toMatch(/ {4}at /)
   })
 })
 
 describe('read-only commands', () => {
   test('L21 read-only commands create no store, and an empty store shows how to start', async () => {
-    const here = await createCliFixture()
+    const cli = await createCliFixture()
     const [runs, inbox, agents, doctor] = await Promise.all([
-      here.troupe('runs'),
-      here.troupe('inbox', '--json'),
-      here.troupe('agents', '--json'),
-      here.troupe('doctor'),
+      cli.troupe('runs'),
+      cli.troupe('inbox', '--json'),
+      cli.troupe('agents', '--json'),
+      cli.troupe('doctor'),
     ])
     expect(runs).toMatchObject({ code: 0, out: '' })
     expect(runs?.err).toMatch(/no runs in \.troupe; start one with: troupe run/)
     expect(JSON.parse(inbox?.out ?? '')).toEqual([])
     expect(JSON.parse(agents?.out ?? '').agents.map(({ name }: { name: string }) => name)).toContain('reviewer')
     expect(doctor?.out).toMatch(/the first run creates it/)
-    expect(existsSync(join(here.folder, '.troupe'))).toBe(false)
+    expect(existsSync(join(cli.folder, '.troupe'))).toBe(false)
   })
 
   test('L19 L20 agents and doctor report problems of agent files with their location', async () => {
-    const here = await createCliFixture()
-    await here.write('people/good.md', '---\nname: good\ndescription: fine\n---\nYou are fine.\n')
-    await here.write('people/odd.md', '---\nname: odd\ncolr: red\ndescription: odd\n---\nYou are odd.\n')
-    const agents = await here.troupe('agents', '--agents', 'people')
+    const cli = await createCliFixture()
+    await cli.write('people/good.md', '---\nname: good\ndescription: fine\n---\nYou are fine.\n')
+    await cli.write('people/odd.md', '---\nname: odd\ncolr: red\ndescription: odd\n---\nYou are odd.\n')
+    const agents = await cli.troupe('agents', '--agents', 'people')
     expect(agents.out).toMatch(/^good /m)
     expect(flat(agents.err)).toMatch(/people\/odd\.md:3:? unknown key 'colr'/)
-    const doctor = await here.troupeWith(
+    const doctor = await cli.troupeWith(
       { env: { TROUPE_AGENTS: 'people', TROUPE_MODEL: 'scripted:x.json' } },
       'doctor',
       '--json',
@@ -164,15 +164,15 @@ describe('read-only commands', () => {
   })
 
   test('L20 a damaged store is reported and not modified', async () => {
-    const here = await createCliFixture()
+    const cli = await createCliFixture()
     const damage = 'this is no database '.repeat(100)
-    await here.write('.troupe/troupe.db', damage)
-    const doctor = await here.troupe('doctor')
+    await cli.write('.troupe/troupe.db', damage)
+    const doctor = await cli.troupe('doctor')
     expect(doctor.code).toBe(1)
     expect(doctor.out).toMatch(/✗ store/)
-    const runs = await here.troupe('runs', '--json')
+    const runs = await cli.troupe('runs', '--json')
     expect(runs.code).toBe(1)
     expect(JSON.parse(runs.out).error.code).toMatch(/^store_/)
-    expect(await here.read('.troupe/troupe.db')).toBe(damage)
+    expect(await cli.read('.troupe/troupe.db')).toBe(damage)
   })
 })

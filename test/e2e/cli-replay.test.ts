@@ -4,7 +4,7 @@ import { createCliFixture, delegationScript, questionScript, singleAnswerScript 
 
 /* Record, replay, fork and diff on the command line, with real processes and a store on disk. */
 
-const idOf = (out: string) => (JSON.parse(out) as { run_id: string }).run_id
+const findRunId = (out: string) => (JSON.parse(out) as { run_id: string }).run_id
 
 describe('CA20 cassettes', () => {
   test('CA20 a run is recorded, and replayed without a model', async () => {
@@ -62,7 +62,7 @@ describe('CA20 stored runs', () => {
   test('CA20 replay reports an identical run as text and as JSON', async () => {
     const { troupe, script } = await createCliFixture()
     const model = await script('s.json', delegationScript())
-    const id = idOf((await troupe('run', 'task', 'go', '--agent', 'default', '--model', model, '--json')).out)
+    const id = findRunId((await troupe('run', 'task', 'go', '--agent', 'default', '--model', model, '--json')).out)
     const people = await troupe('replay', id)
     expect([people.code, people.out]).toEqual([0, expect.stringMatching(/^✓ r_\w+ {2}identical/)])
     const programs = await troupe('replay', id, '--json')
@@ -73,56 +73,56 @@ describe('CA20 stored runs', () => {
   test('CA20 fork continues from an event with other instructions and another model; diff shows the consequences', async () => {
     const { troupe, script, write } = await createCliFixture()
     const model = await script('s.json', delegationScript())
-    const id = idOf((await troupe('run', 'task', 'go', '--agent', 'default', '--model', model, '--json')).out)
+    const id = findRunId((await troupe('run', 'task', 'go', '--agent', 'default', '--model', model, '--json')).out)
     const events = (await troupe('show', id, '--events', '--json')).out
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line) as { seq: number; type: string; data: { key?: string } })
     const cut = events.find(({ type, data }) => type === 'model:end' && data.key?.includes('/tool/0/'))?.seq ?? 0
-    await write('words.md', 'Plan in one word.')
+    await write('prompt.md', 'Plan in one word.')
     const other = await script('t.json', [
       { when: { agent: 'architect' }, reply: { text: 'Planned.' } },
       { reply: { text: 'Done otherwise.' } },
     ])
     const fork = await troupe(
       ...['fork', id, '--at', `${cut}`, '--model', other, '--json'],
-      ...['--set', 'agent.architect.instructions=@words.md', '--set', 'limit.calls=9'],
+      ...['--set', 'agent.architect.instructions=@prompt.md', '--set', 'limit.calls=9'],
     )
     expect(JSON.parse(fork.out)).toMatchObject({ status: 'completed', output: { response: 'Done otherwise.' } })
-    const diff = await troupe('diff', id, idOf(fork.out))
+    const diff = await troupe('diff', id, findRunId(fork.out))
     expect(diff.code).toBe(0)
     expect(diff.out).toContain(`forked at event ${cut} of ${id}`)
     expect(diff.out).toMatch(/first difference:/)
     expect(diff.out).toMatch(/- All is done\.[\s\S]*\+ Done otherwise\./)
-    const compared = JSON.parse((await troupe('diff', id, idOf(fork.out), '--json')).out) as RunComparison
+    const compared = JSON.parse((await troupe('diff', id, findRunId(fork.out), '--json')).out) as RunComparison
     expect(compared.runs.map(({ usage }) => usage.calls)).toEqual([4, 4])
     expect(compared.start?.fields.map(({ path }) => path)).toEqual(['data.limits.calls', 'data.model'])
     expect(compared.divergence).toMatchObject({ type: 'session:open', key: 'session/turn/1/tool/1/session' })
-    expect((await troupe('replay', idOf(fork.out))).code).toBe(0)
-    expect((await troupe('doctor', '--run', idOf(fork.out))).code).toBe(0)
+    expect((await troupe('replay', findRunId(fork.out))).code).toBe(0)
+    expect((await troupe('doctor', '--run', findRunId(fork.out))).code).toBe(0)
   })
 
   test('CA20 fork reports the possible changes and events', async () => {
     const { troupe, script } = await createCliFixture()
     const model = await script('s.json', singleAnswerScript('hi'))
-    const id = idOf((await troupe('run', 'task', 'go', '--agent', 'default', '--model', model, '--json')).out)
-    const said = async (...argv: string[]) => {
+    const id = findRunId((await troupe('run', 'task', 'go', '--agent', 'default', '--model', model, '--json')).out)
+    const forkError = async (...argv: string[]) => {
       const { code, err } = await troupe('fork', id, ...argv)
       return { code, err }
     }
-    expect(await said()).toEqual({ code: 2, err: expect.stringContaining('--at SEQ') })
-    expect(await said('--at', '99')).toEqual({ code: 2, err: expect.stringMatching(/its events are 1 to \d+/) })
-    expect(await said('--at', '1', '--set', 'nonsense')).toEqual({
+    expect(await forkError()).toEqual({ code: 2, err: expect.stringContaining('--at SEQ') })
+    expect(await forkError('--at', '99')).toEqual({ code: 2, err: expect.stringMatching(/its events are 1 to \d+/) })
+    expect(await forkError('--at', '1', '--set', 'nonsense')).toEqual({
       code: 2,
       err: expect.stringContaining('gate.ID=ANSWER'),
     })
-    expect(await said('--at', '1', '--set', 'agent.x.instructions=@none.md')).toEqual({
+    expect(await forkError('--at', '1', '--set', 'agent.x.instructions=@none.md')).toEqual({
       code: 2,
       err: expect.stringContaining('none.md cannot be read'),
     })
-    const changed = await troupe('fork', id, '--at', '1', '--set', 'input.instruction=other words', '--json')
+    const changed = await troupe('fork', id, '--at', '1', '--set', 'input.instruction=another task', '--json')
     expect(JSON.parse(changed.out)).toMatchObject({ status: 'completed' })
-    const shown = await troupe('show', idOf(changed.out))
-    expect(shown.out).toContain('other words')
+    const shown = await troupe('show', findRunId(changed.out))
+    expect(shown.out).toContain('another task')
   })
 })

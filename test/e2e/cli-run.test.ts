@@ -10,24 +10,24 @@ const RUN_ID = /^r_[0-9a-f]{12}$/
 
 describe('run', () => {
   test('L1 L4 L7 the answer goes to stdout, progress to stderr, and the exit code is 0', async () => {
-    const here = await createCliFixture()
-    const model = await here.script('s.json', delegationScript())
-    const done = await here.troupe('run', 'task', '--agent', 'default', 'do it', '--model', model)
+    const cli = await createCliFixture()
+    const model = await cli.script('s.json', delegationScript())
+    const done = await cli.troupe('run', 'task', '--agent', 'default', 'do it', '--model', model)
     expect(done).toMatchObject({ code: 0, out: 'All is done.\n' })
     expect(done.err).toMatch(/researcher {2}starts {2}work for researcher/)
     expect(done.err).toMatch(/architect {2}✓ done/)
     expect(done.err).toMatch(/✓ completed .* 4 calls/)
-    const shown = await here.troupe('show')
+    const shown = await cli.troupe('show')
     expect(shown.out).toMatch(/├─ ✓ researcher .* tokens/)
     expect(shown.out).toMatch(/└─ ✓ architect/)
-    const sound = await here.troupe('doctor', '--run', 'r_', '--json')
-    expect(JSON.parse(sound.out)).toMatchObject({ healthy: true })
+    const checked = await cli.troupe('doctor', '--run', 'r_', '--json')
+    expect(JSON.parse(checked.out)).toMatchObject({ healthy: true })
   })
 
   test('L2 --json prints exactly one object with the documented fields', async () => {
-    const here = await createCliFixture()
-    const model = await here.script('s.json', singleAnswerScript('Hello.'))
-    const done = await here.troupe('run', 'task', '--agent', 'default', 'hi', '--json', '--model', model)
+    const cli = await createCliFixture()
+    const model = await cli.script('s.json', singleAnswerScript('Hello.'))
+    const done = await cli.troupe('run', 'task', '--agent', 'default', 'hi', '--json', '--model', model)
     expect(done).toMatchObject({ code: 0, err: '' })
     const result = JSON.parse(done.out)
     expect(Object.keys(result)).toEqual(FIELDS)
@@ -40,7 +40,7 @@ describe('run', () => {
     })
     expect(result.run_id).toMatch(RUN_ID)
     expect(result.usage.calls).toBe(1)
-    const before = await here.troupe('--json', 'run', 'tsk', 'hi')
+    const before = await cli.troupe('--json', 'run', 'tsk', 'hi')
     expect(before.code).toBe(2)
     const refused = JSON.parse(before.out)
     expect(Object.keys(refused)).toEqual(FIELDS)
@@ -53,14 +53,14 @@ describe('run', () => {
   })
 
   test('L1 a failed run exits with 1 and shows reason and hint, without a stack trace', async () => {
-    const here = await createCliFixture()
-    const model = await here.script('s.json', [{ reply: { error: { status: 401, message: 'the key is wrong' } } }])
-    const done = await here.troupe('run', 'task', '--agent', 'default', 'hi', '--model', model)
+    const cli = await createCliFixture()
+    const model = await cli.script('s.json', [{ reply: { error: { status: 401, message: 'the key is wrong' } } }])
+    const done = await cli.troupe('run', 'task', '--agent', 'default', 'hi', '--model', model)
     expect(done).toMatchObject({ code: 1, out: '' })
     expect(done.err).toMatch(/^error: the model returned 401: the key is wrong$/m)
     expect(done.err).toMatch(/^inspect with: troupe show r_/m)
     expect(done.err).not.toMatch(/ {4}at /)
-    const object = await here.troupe('run', 'task', '--agent', 'default', 'hi', '--model', model, '--json')
+    const object = await cli.troupe('run', 'task', '--agent', 'default', 'hi', '--model', model, '--json')
     expect(object.code).toBe(1)
     expect(JSON.parse(object.out)).toMatchObject({
       status: 'failed',
@@ -69,45 +69,45 @@ describe('run', () => {
   })
 
   test('L6 input comes from a file, stdin or flags; flags override the file', async () => {
-    const here = await createCliFixture()
-    const model = await here.script('s.json', [
+    const cli = await createCliFixture()
+    const model = await cli.script('s.json', [
       { when: { says: 'from the file' }, reply: { text: 'File.' } },
       { when: { says: 'from stdin' }, reply: { text: 'Stdin.' } },
       { reply: { text: 'Flag.' } },
     ])
-    await here.write('in.yaml', 'agent: default\ninstruction: |\n  from the file\n')
+    await cli.write('in.yaml', 'agent: default\ninstruction: |\n  from the file\n')
     const run = ['run', 'task', '-q', '--model', model, '--input']
-    expect((await here.troupe(...run, 'in.yaml')).out).toBe('File.\n')
-    expect((await here.troupe(...run, 'in.yaml', '--instruction', 'mine')).out).toBe('Flag.\n')
+    expect((await cli.troupe(...run, 'in.yaml')).out).toBe('File.\n')
+    expect((await cli.troupe(...run, 'in.yaml', '--instruction', 'mine')).out).toBe('Flag.\n')
     const stdin = JSON.stringify({ agent: 'default', instruction: 'from stdin' })
-    expect((await here.troupeWith({ stdin }, ...run, '-')).out).toBe('Stdin.\n')
+    expect((await cli.troupeWith({ stdin }, ...run, '-')).out).toBe('Stdin.\n')
   })
 
   test('L23 --limit sets and removes limits; a reached limit is named with the command to continue', async () => {
-    const here = await createCliFixture()
-    const model = await here.script('s.json', delegationScript())
+    const cli = await createCliFixture()
+    const model = await cli.script('s.json', delegationScript())
     const run = ['run', 'task', '--agent', 'default', 'do it', '--model', model]
-    const stopped = await here.troupe(...run, '--limit', 'calls=1', '--limit', 'usd=null')
+    const stopped = await cli.troupe(...run, '--limit', 'calls=1', '--limit', 'usd=null')
     expect(stopped.code).toBe(1)
     expect(stopped.err).toMatch(/troupe resume r_\w+ --limit NAME=VALUE/)
     const id = /troupe resume (r_\w+)/.exec(stopped.err)?.[1] ?? ''
-    const resumed = await here.troupe('resume', id, '--limit', 'calls=10')
+    const resumed = await cli.troupe('resume', id, '--limit', 'calls=10')
     expect(resumed).toMatchObject({ code: 0, out: 'All is done.\n' })
   })
 
   test('L9 runs are listed by project and store and found by id prefix', async () => {
-    const here = await createCliFixture()
-    const model = await here.script('s.json', singleAnswerScript('Hello.'))
+    const cli = await createCliFixture()
+    const model = await cli.script('s.json', singleAnswerScript('Hello.'))
     const env = { TROUPE_STORE: 'elsewhere' }
     const run = ['run', 'task', '--agent', 'default', 'hi', '--model', model, '--json']
-    const { run_id } = JSON.parse((await here.troupeWith({ env }, ...run, '--project', 'mine')).out)
-    await here.troupeWith({ env }, ...run, '--project', 'mine')
+    const { run_id } = JSON.parse((await cli.troupeWith({ env }, ...run, '--project', 'mine')).out)
+    await cli.troupeWith({ env }, ...run, '--project', 'mine')
     const [listed, others, found, many, foreign] = await Promise.all([
-      here.troupeWith({ env }, 'runs', '--project', 'mine', '--json'),
-      here.troupeWith({ env }, 'runs', '--json'),
-      here.troupe('show', run_id.slice(0, 9), '--project', 'mine', '--store', 'elsewhere', '--json'),
-      here.troupe('show', 'r_', '--project', 'mine', '--store', 'elsewhere'),
-      here.troupe('show', run_id, '--store', 'elsewhere'),
+      cli.troupeWith({ env }, 'runs', '--project', 'mine', '--json'),
+      cli.troupeWith({ env }, 'runs', '--json'),
+      cli.troupe('show', run_id.slice(0, 9), '--project', 'mine', '--store', 'elsewhere', '--json'),
+      cli.troupe('show', 'r_', '--project', 'mine', '--store', 'elsewhere'),
+      cli.troupe('show', run_id, '--store', 'elsewhere'),
     ])
     expect(JSON.parse(listed?.out ?? '')).toHaveLength(2)
     expect(JSON.parse(others?.out ?? '')).toEqual([])
@@ -117,11 +117,11 @@ describe('run', () => {
   })
 
   test('L24 names and texts in any script and with any quoting are passed on unchanged', async () => {
-    const here = await createCliFixture()
-    await here.write('people/zoe.md', '---\nname: Zoë 設計者\ndescription: draws\n---\nYou draw.\n')
-    const model = await here.script('s.json', singleAnswerScript('Ça va, 設計者 "quoted" \'too\' — 🎉'))
+    const cli = await createCliFixture()
+    await cli.write('people/zoe.md', '---\nname: Zoë 設計者\ndescription: draws\n---\nYou draw.\n')
+    const model = await cli.script('s.json', singleAnswerScript('Ça va, 設計者 "quoted" \'too\' — 🎉'))
     const instruction = 'Say "it\'s fine"; $HOME `ls` 🎉\nsecond line'
-    const done = await here.troupe(
+    const done = await cli.troupe(
       'run',
       'task',
       '--agents',
@@ -133,7 +133,7 @@ describe('run', () => {
       model,
     )
     expect(done).toMatchObject({ code: 0, out: 'Ça va, 設計者 "quoted" \'too\' — 🎉\n' })
-    const shown = JSON.parse((await here.troupe('show', '--json')).out)
+    const shown = JSON.parse((await cli.troupe('show', '--json')).out)
     expect(shown.input.instruction).toBe(instruction)
     expect(shown.tree[0].agent).toBe('Zoë 設計者')
     expect(shown.output.session_id).toMatch(/^0{16}-[0-9a-f]{16}_Zo/)
@@ -144,22 +144,22 @@ const FIELDS = ['run_id', 'status', 'stop_reason', 'output', 'error', 'usage', '
 
 describe('output', () => {
   test('L4 L5 L9 piped output has no escape codes and respects COLUMNS=60', async () => {
-    const here = await createCliFixture()
+    const cli = await createCliFixture()
     const env = { COLUMNS: '60' }
-    await here.write(
+    await cli.write(
       'people/long.md',
       `---\nname: ${'設計者'.repeat(12)}\ndescription: ${'word '.repeat(40)}\n---\nYou work.\n`,
     )
-    const asks = await here.script(
+    const asking = await cli.script(
       'ask.json',
       questionScript(['a rather long choice', 'another one that is long', 'blue']),
     )
-    const staffed = ['--agents', 'people']
-    const seen: CliResult[] = []
-    const see = async (...argv: string[]) => seen[seen.push(await here.troupeWith({ env }, ...argv)) - 1]
-    const words = 'a long instruction '.repeat(20)
-    await see('run', 'task', ...staffed, '--agent', '設計者'.repeat(12), words, '--model', asks)
-    await see('run', 'task', '--agent', 'architct', words, '--model', asks)
+    const withAgents = ['--agents', 'people']
+    const results: CliResult[] = []
+    const run = async (...argv: string[]) => results[results.push(await cli.troupeWith({ env }, ...argv)) - 1]
+    const instruction = 'a long instruction '.repeat(20)
+    await run('run', 'task', ...withAgents, '--agent', '設計者'.repeat(12), instruction, '--model', asking)
+    await run('run', 'task', '--agent', 'architct', instruction, '--model', asking)
     for (const command of [
       'runs',
       'show',
@@ -169,11 +169,11 @@ describe('output', () => {
       '--help',
       'run task --help',
     ]) {
-      await see(...command.split(' '))
+      await run(...command.split(' '))
     }
-    await see('agents', ...staffed)
-    await see('demo')
-    for (const { out, err } of seen) {
+    await run('agents', ...withAgents)
+    await run('demo')
+    for (const { out, err } of results) {
       expect(out + err).not.toContain(ESCAPE)
       const wide = `${out}${err}`
         .split('\n')
@@ -183,8 +183,8 @@ describe('output', () => {
   })
 
   test('L18 the demo is labelled, runs offline, delegates twice, resumes one session and leaves nothing behind', async () => {
-    const here = await createCliFixture()
-    const done = await here.troupe('demo')
+    const cli = await createCliFixture()
+    const done = await cli.troupe('demo')
     expect(done.code).toBe(0)
     expect(done.err).toMatch(/SCRIPTED DEMO/)
     expect(done.err).toMatch(/✓ completed .* 6 calls · [\d,]+ tokens/)
@@ -192,17 +192,17 @@ describe('output', () => {
     expect(done.out).toMatch(/├─ ✓ researcher {2}1 call/)
     expect(done.out).toMatch(/├─ ✓ architect/)
     expect(done.out).toMatch(/└─ ✓ researcher \(continued\)/)
-    expect(existsSync(join(here.folder, '.troupe'))).toBe(false)
+    expect(existsSync(join(cli.folder, '.troupe'))).toBe(false)
   })
 
   test('L25 --help and --version need no configuration, and --help lists every command', async () => {
-    const here = await createCliFixture()
-    expect((await here.troupe('--version')).out).toMatch(/^\d+\.\d+\.\d+\n$/)
-    const help = await here.troupe('--help')
+    const cli = await createCliFixture()
+    expect((await cli.troupe('--version')).out).toMatch(/^\d+\.\d+\.\d+\n$/)
+    const help = await cli.troupe('--help')
     for (const command of 'demo run runs show watch resume cancel inbox answer agents doctor'.split(' ')) {
       expect(help.out).toMatch(new RegExp(`^  ${command}\\b`, 'm'))
     }
-    expect(await here.troupe()).toMatchObject({ code: 0, out: help.out })
-    expect((await here.troupe('run', '--help')).out).toMatch(/^ {2}task \[INSTRUCTION…\]/m)
+    expect(await cli.troupe()).toMatchObject({ code: 0, out: help.out })
+    expect((await cli.troupe('run', '--help')).out).toMatch(/^ {2}task \[INSTRUCTION…\]/m)
   })
 })

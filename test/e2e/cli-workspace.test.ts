@@ -5,36 +5,36 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { createCliFixture } from './cli-fixture.ts'
 
-const writes = (path: string) => [
+const writeScript = (path: string) => [
   { when: { turn: 1 }, reply: { toolCalls: [{ name: 'Write', input: { file_path: path, content: 'hello\n' } }] } },
   { reply: { text: 'Written.' } },
 ]
 
 test('L26 a tool with side effects asks for permission with its input, and acts only in the workspace', async () => {
-  const here = await createCliFixture()
-  const model = await here.script('s.json', writes('note.txt'))
-  const asked = await here.troupe('run', 'task', '--agent', 'default', 'write', '--model', model)
-  expect(asked.code).toBe(3)
-  expect(existsSync(join(here.folder, 'note.txt'))).toBe(false)
-  const inbox = await here.troupe('inbox', '--json')
+  const cli = await createCliFixture()
+  const model = await cli.script('s.json', writeScript('note.txt'))
+  const parked = await cli.troupe('run', 'task', '--agent', 'default', 'write', '--model', model)
+  expect(parked.code).toBe(3)
+  expect(existsSync(join(cli.folder, 'note.txt'))).toBe(false)
+  const inbox = await cli.troupe('inbox', '--json')
   const [gate] = JSON.parse(inbox.out) as { gate_id: string; question: string; detail: { input: object } }[]
   expect(gate?.question).toContain('May default call Write(note.txt)?')
   expect(gate?.detail.input).toMatchObject({ content: 'hello\n' })
-  const done = await here.troupe('answer', gate?.gate_id ?? '', 'allow', '--model', model)
+  const done = await cli.troupe('answer', gate?.gate_id ?? '', 'allow', '--model', model)
   expect(done).toMatchObject({ code: 0, out: 'Written.\n' })
-  expect(readFileSync(join(here.folder, 'note.txt'), 'utf8')).toBe('hello\n')
+  expect(readFileSync(join(cli.folder, 'note.txt'), 'utf8')).toBe('hello\n')
 })
 
 test('L27 a tool permitted by the agent file or a rule runs without a question; a deny rule is final', async () => {
-  const here = await createCliFixture()
-  await here.write('team/scribe.md', '---\nname: scribe\ndescription: writes\ntools: Write\n---\nYou write.\n')
-  const model = await here.script('s.json', writes('note.txt'))
-  const run = (...more: string[]) => here.troupe('run', 'task', 'write', '--model', model, '--agents', 'team', ...more)
+  const cli = await createCliFixture()
+  await cli.write('team/scribe.md', '---\nname: scribe\ndescription: writes\ntools: Write\n---\nYou write.\n')
+  const model = await cli.script('s.json', writeScript('note.txt'))
+  const run = (...more: string[]) => cli.troupe('run', 'task', 'write', '--model', model, '--agents', 'team', ...more)
   expect(await run('--agent', 'scribe')).toMatchObject({ code: 0 })
-  expect(existsSync(join(here.folder, 'note.txt'))).toBe(true)
+  expect(existsSync(join(cli.folder, 'note.txt'))).toBe(true)
   expect(await run('--agent', 'default', '--allow', 'Write(*.txt)')).toMatchObject({ code: 0 })
-  const denied = await here.script('d.json', writes('secret.env'))
-  const refused = await here.troupe(
+  const denied = await cli.script('d.json', writeScript('secret.env'))
+  const refused = await cli.troupe(
     'run',
     'task',
     'write',
@@ -48,36 +48,36 @@ test('L27 a tool permitted by the agent file or a rule runs without a question; 
     'Write(*.env)',
   )
   expect(refused.code).toBe(0)
-  expect(existsSync(join(here.folder, 'secret.env'))).toBe(false)
+  expect(existsSync(join(cli.folder, 'secret.env'))).toBe(false)
 })
 
 test('L28 commands run in a sandbox of the workspace; --no-tools gives agents no tools', async () => {
-  const here = await createCliFixture()
+  const cli = await createCliFixture()
   const command = 'echo in > inside.txt; echo out > /var/tmp/troupe-outside.txt; cat inside.txt'
-  const model = await here.script('s.json', [
+  const model = await cli.script('s.json', [
     { when: { turn: 1 }, reply: { toolCalls: [{ name: 'Bash', input: { command } }] } },
     { when: { says: 'unknown_tool' }, reply: { text: 'I have no such tool.' } },
     { reply: { text: 'Ran it.' } },
   ])
-  const run = (...more: string[]) => here.troupe('run', 'task', 'go', '--agent', 'default', '--model', model, ...more)
+  const run = (...more: string[]) => cli.troupe('run', 'task', 'go', '--agent', 'default', '--model', model, ...more)
   expect(await run('--allow', 'Bash')).toMatchObject({ code: 0, out: 'Ran it.\n' })
-  expect(readFileSync(join(here.folder, 'inside.txt'), 'utf8')).toBe('in\n')
+  expect(readFileSync(join(cli.folder, 'inside.txt'), 'utf8')).toBe('in\n')
   expect(existsSync('/var/tmp/troupe-outside.txt')).toBe(false)
   expect(await run('--no-tools')).toMatchObject({ code: 0, out: 'I have no such tool.\n' })
 })
 
 test('TO59 the folder that TROUPE_AGENTS names is protected like the one of --agents', async () => {
-  const here = await createCliFixture()
-  await here.write('team/scribe.md', '---\nname: scribe\ndescription: writes\ntools: Write\n---\nYou write.\n')
-  const model = await here.script('s.json', writes('team/evil.md'))
-  const how = { env: { TROUPE_AGENTS: 'team' } }
-  const done = await here.troupeWith(how, 'run', 'task', 'go', '--agent', 'scribe', '--model', model)
+  const cli = await createCliFixture()
+  await cli.write('team/scribe.md', '---\nname: scribe\ndescription: writes\ntools: Write\n---\nYou write.\n')
+  const model = await cli.script('s.json', writeScript('team/evil.md'))
+  const options = { env: { TROUPE_AGENTS: 'team' } }
+  const done = await cli.troupeWith(options, 'run', 'task', 'go', '--agent', 'scribe', '--model', model)
   expect(done.code).toBe(0)
-  expect(existsSync(join(here.folder, 'team', 'evil.md'))).toBe(false)
+  expect(existsSync(join(cli.folder, 'team', 'evil.md'))).toBe(false)
 })
 
 test('TO66 a run searches with the service of its environment once the host is allowed, and doctor says which', async () => {
-  const here = await createCliFixture()
+  const cli = await createCliFixture()
   const server = createServer((request, response) => {
     const query = new URL(request.url ?? '', 'http://x').searchParams.get('q')
     response.end(JSON.stringify({ results: [{ title: `found ${query}`, url: 'https://a.test', content: 'c' }] }))
@@ -85,21 +85,21 @@ test('TO66 a run searches with the service of its environment once the host is a
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => server.close().closeAllConnections())
   const env = { SEARXNG_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
-  const model = await here.script('s.json', [
+  const model = await cli.script('s.json', [
     { when: { turn: 1 }, reply: { toolCalls: [{ name: 'WebSearch', input: { query: 'owls' } }] } },
     { when: { says: 'found owls' }, reply: { text: 'Found.' } },
     { when: { says: 'network access is disabled' }, reply: { text: 'Disabled.' } },
     { when: { says: 'is not allowed' }, reply: { text: 'Not allowed.' } },
     { when: { says: 'BRAVE_API_KEY' }, reply: { text: 'Not set up.' } },
   ])
-  const run = (how: { env?: Record<string, string> }, ...more: string[]) =>
-    here.troupeWith(how, 'run', 'task', 'go', '--agent', 'default', '--model', model, ...more)
+  const run = (options: { env?: Record<string, string> }, ...more: string[]) =>
+    cli.troupeWith(options, 'run', 'task', 'go', '--agent', 'default', '--model', model, ...more)
   expect((await run({ env })).out).toBe('Disabled.\n')
   expect((await run({ env }, '--allow-host', 'example.org')).out).toBe('Not allowed.\n')
   expect((await run({ env }, '--allow-host', '127.0.0.1')).out).toBe('Found.\n')
   expect((await run({}, '--allow-host', 'example.org')).out).toBe('Not set up.\n')
   const doctor = async (set: Record<string, string>) =>
-    (await here.troupeWith({ env: set }, 'doctor')).out.replaceAll(/\s+/g, ' ')
+    (await cli.troupeWith({ env: set }, 'doctor')).out.replaceAll(/\s+/g, ' ')
   expect(await doctor(env)).toContain('search searxng at 127.0.0.1')
   expect(await doctor({ BRAVE_API_KEY: 'k-123' })).toMatch(/search brave at api\.search\.brave\.com(?!.*k-123)/)
   expect(await doctor({})).toContain('set BRAVE_API_KEY, TAVILY_API_KEY or SEARXNG_URL')

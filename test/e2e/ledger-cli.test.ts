@@ -8,20 +8,20 @@ import { createCliFixture } from './cli-fixture.ts'
 import type { MockProvider } from './mock-provider.ts'
 import { MOCK_API_KEY, startMockProvider } from './mock-provider.ts'
 
-/** Its usage is 1,000 and 100 tokens; without words it never answers, and `mute` reports no usage. */
-function model(name: string, play: (request: ModelRequest) => string | undefined, mute = false): Model {
+/** Reports 1,000 and 100 tokens, or none if `silent`; without a text it never responds. */
+function model(name: string, respond: (request: ModelRequest) => string | undefined, silent = false): Model {
   return {
     name,
     async *stream(request, signal) {
-      const text = play(request)
+      const text = respond(request)
       if (text === undefined)
         await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
       else if (text.startsWith('task ')) {
-        const [, name, ...words] = text.split(' ')
-        yield { type: 'tool-call', id: 'c1', name: 'task', input: { agent: name, instruction: words.join(' ') } }
+        const [, name, ...rest] = text.split(' ')
+        yield { type: 'tool-call', id: 'c1', name: 'task', input: { agent: name, instruction: rest.join(' ') } }
       } else yield { type: 'text', text }
       const usage = { input: 1000, output: 100, cache_read: 400, cache_write: 200, reasoning: 50 }
-      yield { type: 'finish', stop: 'end', ...(mute ? undefined : { usage }) }
+      yield { type: 'finish', stop: 'end', ...(silent ? undefined : { usage }) }
     },
   }
 }
@@ -31,51 +31,51 @@ const PRICES = {
   prices: [{ model: 'acme/*', from: '2020-01-01', usd_per_million: { input: 10, output: 100 } }],
 }
 
-function open(here: CliFixture): Promise<Troupe> {
+function openCostTroupe(cli: CliFixture): Promise<Troupe> {
   const custom = [
     model('acme/lead', ({ session }) => (session.turn === 1 ? 'task helper find it' : 'Done.')),
     model('secret/helper', () => 'Found.'),
     model('acme/never', () => undefined),
-    model('acme/mute', () => 'Said.', true),
+    model('acme/silent', () => 'Done.', true),
   ]
   const agents = [
     agent('lead', { model: 'acme/lead', tools: ['task'] }),
     agent('helper', { model: 'secret/helper', tools: [] }),
     agent('sleeper', { model: 'acme/never', tools: [], timeout_ms: 30 }),
-    agent('mute', { model: 'acme/mute', tools: [] }),
+    agent('silent', { model: 'acme/silent', tools: [] }),
   ]
-  return createTroupe({ store: join(here.folder, '.troupe'), models: { custom }, agents })
+  return createTroupe({ store: join(cli.folder, '.troupe'), models: { custom }, agents })
 }
 
-/** Three runs: one that delegates to a model nobody knows the price of, one cut short, one whose usage never came. */
-async function createRuns(here: CliFixture): Promise<{ runs: string[] }> {
-  await using troupe = await open(here)
+/** Creates three runs: one with an unpriced model, one that times out, one without reported usage. */
+async function createRuns(cli: CliFixture): Promise<{ runs: string[] }> {
+  await using troupe = await openCostTroupe(cli)
   const runs: string[] = []
-  for (const name of ['lead', 'sleeper', 'mute']) {
+  for (const name of ['lead', 'sleeper', 'silent']) {
     runs.push((await troupe.run('task', { agent: name, instruction: 'go' })).run_id)
   }
-  await here.write('prices.json', PRICES)
+  await cli.write('prices.json', PRICES)
   return { runs }
 }
 
 describe('troupe cost', () => {
   test('AC8 cost is a table within the width, sorted by cost, with a total; unknown prices are noted', async () => {
-    const here = await createCliFixture()
-    await createRuns(here)
+    const cli = await createCliFixture()
+    await createRuns(cli)
     for (const columns of [60, 24, 120]) {
       const env = { COLUMNS: String(columns) }
-      const { out, err } = await here.troupeWith({ env }, 'cost', '--by', 'model', '--prices', 'prices.json')
+      const { out, err } = await cli.troupeWith({ env }, 'cost', '--by', 'model', '--prices', 'prices.json')
       for (const line of `${out}${err}`.split('\n')) expect(line.length, line).toBeLessThanOrEqual(columns)
     }
     const narrow = { env: { COLUMNS: '60' } }
-    const { out, err, code } = await here.troupeWith(narrow, 'cost', '--by', 'model', '--prices', 'prices.json')
+    const { out, err, code } = await cli.troupeWith(narrow, 'cost', '--by', 'model', '--prices', 'prices.json')
     expect(code).toBe(0)
     const lines = out.trimEnd().split('\n')
     const cells = lines.map((line) => line.trim().split(/ {2,}/))
     expect(cells[0]).toEqual(['model', 'calls', 'cost', 'input', 'output', 'lost', 'cached'])
     expect(cells.map(([name]) => name)).toEqual([
       'model',
-      'acme/mute',
+      'acme/silent',
       'acme/lead',
       'secret/helper',
       'acme/never',
@@ -91,10 +91,10 @@ describe('troupe cost', () => {
   })
 
   test('AC9 cost covers all runs or one, by group and since a day', async () => {
-    const here = await createCliFixture()
-    const { runs } = await createRuns(here)
+    const cli = await createCliFixture()
+    const { runs } = await createRuns(cli)
     const groups = async (...argv: string[]) => {
-      const { out } = await here.troupe('cost', '--json', '--prices', 'prices.json', ...argv)
+      const { out } = await cli.troupe('cost', '--json', '--prices', 'prices.json', ...argv)
       return (JSON.parse(out) as { groups: { group: string }[] }).groups.map(({ group }) => group)
     }
     const today = new Date().toISOString().slice(0, 10)
@@ -105,29 +105,29 @@ describe('troupe cost', () => {
     expect((await groups('--by', 'session')).length).toBe(4)
     expect(await groups('--since', today)).toEqual(runs.toReversed())
     expect(await groups('--since', '2999-01-01')).toEqual([])
-    const later = await here.troupe('cost', '--since', '2999-01-01')
+    const later = await cli.troupe('cost', '--since', '2999-01-01')
     expect(later).toMatchObject({ code: 0, out: '' })
     expect(later.err).toMatch(/no model requests since 2999-01-01/)
   })
 
   test('AC9 an invalid --since, --by or --prices is refused with a hint', async () => {
-    const here = await createCliFixture()
-    await here.write('bad.json', { updated: 'x', prices: [{ model: 'a/b' }] })
+    const cli = await createCliFixture()
+    await cli.write('bad.json', { updated: 'x', prices: [{ model: 'a/b' }] })
     for (const day of ['yesterday', '2026-02-30', '2026-1-1']) {
-      const { code, err } = await here.troupe('cost', '--since', day)
+      const { code, err } = await cli.troupe('cost', '--since', day)
       expect(code).toBe(2)
       expect(err).toMatch(/--since 2026-11-15/)
     }
-    expect((await here.troupe('cost', '--by', 'colour')).code).toBe(2)
-    const prices = await here.troupe('cost', '--prices', 'bad.json')
+    expect((await cli.troupe('cost', '--by', 'colour')).code).toBe(2)
+    const prices = await cli.troupe('cost', '--prices', 'bad.json')
     expect(prices.code).toBe(1)
     expect(prices.err).toMatch(/bad\.json: updated: must be a date/)
   })
 
   test('AC10 --json prints one object with groups, total and unpriced models', async () => {
-    const here = await createCliFixture()
-    const { runs } = await createRuns(here)
-    const { out } = await here.troupe('cost', runs[0] ?? '', '--json', '--by', 'agent', '--prices', 'prices.json')
+    const cli = await createCliFixture()
+    const { runs } = await createRuns(cli)
+    const { out } = await cli.troupe('cost', runs[0] ?? '', '--json', '--by', 'agent', '--prices', 'prices.json')
     const record = JSON.parse(out)
     expect(Object.keys(record)).toEqual(['by', 'since', 'groups', 'total', 'unpriced_models', 'inherited'])
     expect(record).toMatchObject({
@@ -149,37 +149,37 @@ describe('troupe cost', () => {
   })
 
   test('AC7 requests copied by a fork are counted in the original run', async () => {
-    const here = await createCliFixture()
-    const { runs } = await createRuns(here)
-    await using troupe = await open(here)
+    const cli = await createCliFixture()
+    const { runs } = await createRuns(cli)
+    await using troupe = await openCostTroupe(cli)
     const [run = ''] = runs
     const end = (await troupe.events(run)).find(({ type }) => type === 'run:end')
     const fork = await troupe.fork(run, (end?.seq ?? 1) - 1)
     expect((await fork.result).status).toBe('completed')
-    const { total, inherited } = JSON.parse((await here.troupe('cost', '--json')).out)
+    const { total, inherited } = JSON.parse((await cli.troupe('cost', '--json')).out)
     expect({ calls: total.calls, inherited }).toEqual({ calls: 4, inherited: 3 })
-    expect((await here.troupe('cost', fork.run_id)).err).toMatch(/3 calls copied by a fork/)
+    expect((await cli.troupe('cost', fork.run_id)).err).toMatch(/3 calls copied by a fork/)
   })
 })
 
 describe('troupe doctor and models', () => {
-  let double: MockProvider
+  let mock: MockProvider
   beforeAll(async () => {
-    double = await startMockProvider()
+    mock = await startMockProvider()
   })
-  afterAll(() => double.stop())
-  const claude = () => ({ ANTHROPIC_API_KEY: MOCK_API_KEY, ANTHROPIC_BASE_URL: double.url })
+  afterAll(() => mock.stop())
+  const claude = () => ({ ANTHROPIC_API_KEY: MOCK_API_KEY, ANTHROPIC_BASE_URL: mock.url })
 
   test('AC11 doctor lists the detected providers and the model of each role with the reason', async () => {
-    const here = await createCliFixture()
+    const cli = await createCliFixture()
     const env = { ...claude(), TROUPE_MODEL_FAST: 'ollama/llama3' }
-    const { out, code } = await here.troupeWith({ env }, 'doctor')
+    const { out, code } = await cli.troupeWith({ env }, 'doctor')
     expect(code).toBe(0)
     expect(out).toMatch(/✓ models\s+anthropic \(ANTHROPIC_API_KEY is set\)/)
     expect(out).toMatch(/✓ fast\s+ollama\/llama3: set by TROUPE_MODEL_FAST/)
     expect(out).toMatch(/✓ reasoning anthropic\/claude-\S+: default reasoning model of anthropic\s+\(ANTHROPIC_API_KEY/)
     expect(out).not.toContain(MOCK_API_KEY)
-    const given = await here.troupe('doctor', '--model', 'scripted:a.json')
+    const given = await cli.troupe('doctor', '--model', 'scripted:a.json')
     expect(given.out).toMatch(/✓ general\s+scripted:\S+a\.json: set by\s+--model/)
   })
 
@@ -191,9 +191,9 @@ describe('troupe doctor and models', () => {
   })
 
   test('AC12 a role without API key or with an unknown provider is reported and fails doctor', async () => {
-    const here = await createCliFixture()
+    const cli = await createCliFixture()
     const env = { TROUPE_MODEL_FAST: 'antropic/x', TROUPE_MODEL_GENERAL: 'openai-chat/gpt-5', TROUPE_MODEL: 'ollama/a' }
-    const { out, code } = await here.troupeWith({ env }, 'doctor')
+    const { out, code } = await cli.troupeWith({ env }, 'doctor')
     expect(code).toBe(1)
     expect(out).toMatch(/✗ fast\s+antropic\/x: no provider 'antropic'\s+known providers: anthropic, /)
     expect(out).toMatch(/✗ general\s+openai-chat\/gpt-5: OPENAI_API_KEY is not set/)
@@ -201,11 +201,11 @@ describe('troupe doctor and models', () => {
   })
 
   test('AC13 doctor --call sends one request per model and shows latency and tokens', async () => {
-    const here = await createCliFixture()
+    const cli = await createCliFixture()
     const usage = { input_tokens: 31, output_tokens: 2 }
-    await double.setFixtures([{ match: { userMessage: 'Are you there?' }, response: { content: 'yes', usage } }])
+    await mock.setFixtures([{ match: { userMessage: 'Are you there?' }, response: { content: 'yes', usage } }])
     const env = { ...claude(), TROUPE_MODEL_REASONING: 'anthropic/claude-haiku-5-5' }
-    const { out, code } = await here.troupeWith({ env }, 'doctor', '--call', '--json')
+    const { out, code } = await cli.troupeWith({ env }, 'doctor', '--call', '--json')
     expect(code).toBe(0)
     const { calls } = JSON.parse(out) as { calls: { model: string; ok: boolean; latency_ms: number; usage: object }[] }
     expect(calls.map(({ model: name, ok }) => [name, ok])).toEqual([
@@ -213,19 +213,19 @@ describe('troupe doctor and models', () => {
       ['anthropic/claude-sonnet-5-5', true],
     ])
     for (const call of calls) expect(call.usage).toMatchObject({ input: 31, output: 2 })
-    expect((await double.requests()).length).toBe(2)
-    const told = await here.troupeWith({ env }, 'doctor', '--call', 'anthropic/claude-haiku-5-5')
-    expect(told.out).toMatch(/✓ call\s+anthropic\/claude-haiku-5-5 responded in \S+: 31 tokens in, 2 out,\s+<\$0\.0001/)
+    expect((await mock.requests()).length).toBe(2)
+    const checked = await cli.troupeWith({ env }, 'doctor', '--call', 'anthropic/claude-haiku-5-5')
+    expect(checked.out).toMatch(
+      /✓ call\s+anthropic\/claude-haiku-5-5 responded in \S+: 31 tokens in, 2 out,\s+<\$0\.0001/,
+    )
   })
 
   test('AC13 a failed test request is shown with its hint, not retried, and shows no API key', async () => {
-    const here = await createCliFixture()
-    await double.setFixtures([
-      { match: { userMessage: 'there' }, response: { error: { message: 'busy' }, status: 500 } },
-    ])
-    const env = { ...claude(), OPENAI_API_KEY: 'sk-wrong-0123456789', OPENAI_BASE_URL: double.url }
+    const cli = await createCliFixture()
+    await mock.setFixtures([{ match: { userMessage: 'there' }, response: { error: { message: 'busy' }, status: 500 } }])
+    const env = { ...claude(), OPENAI_API_KEY: 'sk-wrong-0123456789', OPENAI_BASE_URL: mock.url }
     const names = ['anthropic/claude-haiku-5-5', 'openai/gpt-5', 'google/gemini-2.5-flash', 'nonsense']
-    const { out, code } = await here.troupeWith({ env }, 'doctor', '--call', ...names)
+    const { out, code } = await cli.troupeWith({ env }, 'doctor', '--call', ...names)
     expect(code).toBe(1)
     const text = out.replace(/\s+/g, ' ')
     expect(text).toMatch(/✗ call anthropic\/claude-haiku-5-5: model_failed: .*busy/)
@@ -233,6 +233,6 @@ describe('troupe doctor and models', () => {
     expect(text).toMatch(/✗ call google\/gemini-2.5-flash: model_auth: .*set GOOGLE_GENERATIVE_AI_API_KEY/)
     expect(text).toMatch(/✗ call nonsense: unknown_model/)
     expect(text).not.toMatch(/sk-wrong|test-key-of-the-mock/)
-    expect((await double.requests()).filter(({ response }) => response.status === 500).length).toBe(1)
+    expect((await mock.requests()).filter(({ response }) => response.status === 500).length).toBe(1)
   })
 })

@@ -8,26 +8,26 @@ const hangingScript = [
   { when: { says: 'outcome_unknown' }, reply: { text: 'The outcome is unknown.' } },
 ]
 
-async function writeConfig(here: CliFixture, servers: Record<string, unknown>): Promise<string[]> {
-  return ['--mcp-config', await here.write('mcp.json', { mcpServers: servers })]
+async function writeConfig(cli: CliFixture, servers: Record<string, unknown>): Promise<string[]> {
+  return ['--mcp-config', await cli.write('mcp.json', { mcpServers: servers })]
 }
 
 test('MC34 --mcp-config configures the servers of a run, and doctor lists them without starting them', async () => {
-  const here = await createCliFixture()
+  const cli = await createCliFixture()
   const server = createTestServer()
   const servers = { s: server.config, web: { type: 'http', url: 'https://user:hunter2@example.com/mcp?key=k-123' } }
-  const config = await writeConfig(here, servers)
-  const checked = await here.troupe('doctor', ...config)
+  const config = await writeConfig(cli, servers)
+  const checked = await cli.troupe('doctor', ...config)
   expect(checked.out).toMatch(/mcp +s · stdio · \S+ …; started/)
   expect(checked.out).toMatch(/mcp +web · http · https:\/\/example.com\/mcp;/)
   expect(checked.out).not.toMatch(/k-123|hunter2/)
   expect(server.pids()).toEqual([])
-  const model = await here.script('s.json', [
+  const model = await cli.script('s.json', [
     { when: { turn: 1 }, reply: { toolCalls: [{ name: 'mcp__s__echo', input: { text: 'hello' } }] } },
     { when: { says: 'hello' }, reply: { text: 'The result was hello.' } },
   ])
-  const stdioOnly = await writeConfig(here, { s: server.config })
-  const done = await here.troupe(
+  const stdioOnly = await writeConfig(cli, { s: server.config })
+  const done = await cli.troupe(
     'run',
     'task',
     '--no-sandbox',
@@ -45,11 +45,11 @@ test('MC34 --mcp-config configures the servers of a run, and doctor lists them w
 })
 
 test('MC35 an invalid --mcp-config file is refused before anything starts', async () => {
-  const here = await createCliFixture()
-  const model = await here.script('s.json', singleAnswerScript('hi'))
+  const cli = await createCliFixture()
+  const model = await cli.script('s.json', singleAnswerScript('hi'))
   const run = async (content: unknown) => {
-    const file = await here.write('mcp.json', content)
-    return here.troupe('run', 'task', '--agent', 'default', 'hi', '--model', model, '--mcp-config', file)
+    const file = await cli.write('mcp.json', content)
+    return cli.troupe('run', 'task', '--agent', 'default', 'hi', '--model', model, '--mcp-config', file)
   }
   for (const [content, message] of [
     ['{', 'invalid JSON'],
@@ -64,11 +64,11 @@ test('MC35 an invalid --mcp-config file is refused before anything starts', asyn
 })
 
 test('MC42 an empty --mcp-config file configures no servers, with a warning', async () => {
-  const here = await createCliFixture()
-  const model = await here.script('s.json', singleAnswerScript('hi'))
+  const cli = await createCliFixture()
+  const model = await cli.script('s.json', singleAnswerScript('hi'))
   for (const content of ['', ' \n']) {
-    const file = await here.write('.mcp.json', content)
-    const run = await here.troupe('run', 'task', '--agent', 'default', 'x', '--model', model, '--mcp-config', file)
+    const file = await cli.write('.mcp.json', content)
+    const run = await cli.troupe('run', 'task', '--agent', 'default', 'x', '--model', model, '--mcp-config', file)
     expect(run).toMatchObject({ code: 0, out: 'hi\n' })
     expect(run.err).toContain('.mcp.json is empty: no MCP servers are configured')
   }
@@ -76,21 +76,21 @@ test('MC42 an empty --mcp-config file configures no servers, with a warning', as
 
 /** A run of an agent whose file has an MCP server that uses the variable EXPOSED. */
 async function createExposeEnvRun() {
-  const here = await createCliFixture()
+  const cli = await createCliFixture()
   const testServer = createTestServer()
   const { command, args, env } = testServer.config
   const server = { command, args, env: { ...env, TOKEN: `\${EXPOSED}` } }
-  await here.write(
+  await cli.write(
     'team/worker.md',
     `---\nname: worker\ndescription: d\nmcpServers: ${JSON.stringify({ s: server })}\n---\nWork.\n`,
   )
-  const model = await here.script('s.json', [
+  const model = await cli.script('s.json', [
     { when: { turn: 1 }, reply: { toolCalls: [{ name: 'mcp__s__environment', input: {} }] } },
     { when: { says: 'TOKEN' }, reply: { text: 'TOKEN is set.' } },
     { reply: { text: 'TOKEN is not set.' } },
   ])
   return (value: Record<string, string>, ...more: string[]) =>
-    here.troupeWith(
+    cli.troupeWith(
       { env: value },
       ...['run', 'task', 'go', '--agent', 'worker', '--agents', 'team', '--model', model, '--no-sandbox'],
       ...['--allow', 'mcp__s', ...more],
@@ -125,11 +125,11 @@ test('MC43 --lend is a hidden alias of --expose-env', async () => {
 })
 
 test('MC36 when a run is killed during an action, the resumed run reports outcome_unknown', async () => {
-  const here = await createCliFixture()
+  const cli = await createCliFixture()
   const server = createTestServer()
-  const config = await writeConfig(here, { s: server.config })
-  const model = await here.script('s.json', hangingScript)
-  const running = here.start(
+  const config = await writeConfig(cli, { s: server.config })
+  const model = await cli.script('s.json', hangingScript)
+  const running = cli.start(
     'run',
     'task',
     '--no-sandbox',
@@ -147,7 +147,7 @@ test('MC36 when a run is killed during an action, the resumed run reports outcom
   running.kill('SIGKILL')
   await running.done
   await waitUntil(() => !server.pids().some(isAlive))
-  const resumed = await here.troupe('resume', 'r_', '--no-sandbox', '--allow', 'mcp__s', '--model', model, ...config)
+  const resumed = await cli.troupe('resume', 'r_', '--no-sandbox', '--allow', 'mcp__s', '--model', model, ...config)
   expect(resumed).toMatchObject({ code: 0, out: 'The outcome is unknown.\n' })
   expect(server.log().filter((line) => line === 'call hang')).toHaveLength(1)
   expect(server.pids()).toHaveLength(2)

@@ -61,9 +61,9 @@ export function reviewScript(delays: { writer?: number; reviewer?: number } = {}
   ]
 }
 
-export async function prepareReviewRun(here: CliFixture, rules = reviewScript()): Promise<string[]> {
-  await here.write('review.yaml', REVIEW_TEAM)
-  const model = await here.script('s.json', rules)
+export async function prepareReviewRun(cli: CliFixture, rules = reviewScript()): Promise<string[]> {
+  await cli.write('review.yaml', REVIEW_TEAM)
+  const model = await cli.script('s.json', rules)
   return ['run', 'team', 'Write it.', '--team', 'review.yaml', '--model', model, '--no-tools']
 }
 

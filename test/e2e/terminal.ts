@@ -25,18 +25,18 @@ export interface Terminal {
   waitFor(pattern: RegExp): Promise<string[]>
 }
 
-export async function openTerminal(here: CliFixture, env: NodeJS.ProcessEnv, width: number): Promise<Terminal> {
+export async function openTerminal(cli: CliFixture, env: NodeJS.ProcessEnv, width: number): Promise<Terminal> {
   // A separate tmux server, removed with the folder.
-  const socket = join(here.folder, 'tmux')
+  const socket = join(cli.folder, 'tmux')
   const tmux = async (...args: string[]) => (await run('tmux', ['-S', socket, '-f', '/dev/null', ...args])).stdout
   const { PATH = '', HOME = '' } = process.env
-  await here.write('troupe', `#!/bin/sh\nexec ${process.execPath} ${MAIN} "$@"\n`)
-  await chmod(join(here.folder, 'troupe'), 0o755)
+  await cli.write('troupe', `#!/bin/sh\nexec ${process.execPath} ${MAIN} "$@"\n`)
+  await chmod(join(cli.folder, 'troupe'), 0o755)
   const variables = Object.entries({ PATH, HOME, LANG: 'C.UTF-8', PS1: '$ ', ...env }).map(
     ([name, value]) => `${name}=${value}`,
   )
   const shell = ['env', '-i', 'TERM=screen', ...variables, 'sh']
-  await tmux('-u', 'new-session', '-d', '-s', 'chat', '-x', String(width), '-y', '40', '-c', here.folder, ...shell)
+  await tmux('-u', 'new-session', '-d', '-s', 'chat', '-x', String(width), '-y', '40', '-c', cli.folder, ...shell)
   onTestFinished(async () => {
     await tmux('kill-server').catch(() => '')
   })
@@ -45,8 +45,8 @@ export async function openTerminal(here: CliFixture, env: NodeJS.ProcessEnv, wid
     type: async (text) => void (await tmux('send-keys', '-t', 'chat', '-l', text)),
     key: async (name) => void (await tmux('send-keys', '-t', 'chat', name)),
     async paste(text) {
-      await here.write('pasted', text)
-      await tmux('load-buffer', join(here.folder, 'pasted'))
+      await cli.write('pasted', text)
+      await tmux('load-buffer', join(cli.folder, 'pasted'))
       await tmux('paste-buffer', '-p', '-t', 'chat')
     },
     read,
