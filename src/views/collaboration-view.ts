@@ -10,7 +10,7 @@ export interface CollaborationView {
   key: string
   agents: string[]
   mode: string
-  asked: Set<string>
+  called: Set<string>
 }
 
 export interface SpecialistView {
@@ -31,13 +31,13 @@ export function reduceCollaboration({ byKey, specialists }: CollaborationViews, 
   switch (event.type) {
     case 'tool:collaborative:start': {
       const { key, agents, mode } = event.data
-      byKey.set(parentStepKey(key), { key: parentStepKey(key), agents, mode, asked: new Set() })
+      byKey.set(parentStepKey(key), { key: parentStepKey(key), agents, mode, called: new Set() })
       return
     }
     case 'tool:collaborative:agent:start': {
       const { key, agent, role, subtask = null } = event.data
       specialists.set(parentStepKey(key), { agent, role, subtask, recommendation: null, confidence: null })
-      enclosingCollaboration({ byKey, specialists }, key)?.asked.add(agent)
+      enclosingCollaboration({ byKey, specialists }, key)?.called.add(agent)
       return
     }
     case 'tool:collaborative:agent:complete': {
@@ -64,8 +64,8 @@ export function parentStepKey(key: string): string {
 }
 
 /** Specialists that were never called, for example after an early stop. */
-export function unaskedAgents({ agents, asked }: CollaborationView): string[] {
-  return agents.filter((agent) => !asked.has(agent))
+export function uncalledAgents({ agents, called }: CollaborationView): string[] {
+  return agents.filter((agent) => !called.has(agent))
 }
 
 const SYSTEM_AGENT_PURPOSES: Record<string, string> = {

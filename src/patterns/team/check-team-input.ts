@@ -16,9 +16,10 @@ export function checkTeamInput(roster: Roster, { team, message, variables }: Tea
   }
   checkNesting(team)
   checkTeamFilesLoaded(team)
-  const problems = validateTeam(team, { roster: roster.names, externalVariables: Object.keys(variables) }).problems.filter(
-    ({ severity }) => severity === 'error',
-  )
+  const problems = validateTeam(team, {
+    roster: roster.names,
+    externalVariables: Object.keys(variables),
+  }).problems.filter(({ severity }) => severity === 'error')
   const [first] = problems
   if (first) {
     const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : ''

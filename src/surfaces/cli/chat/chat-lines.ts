@@ -64,9 +64,9 @@ function noteLines(chatEvent: Exclude<ChatEvent, { type: 'message' }>, style: Te
       return [renderLine(style, [['dim', `  ${toTerminalLine(chatEvent.agent)} …`]])]
     case 'group': {
       const { group, members, kind } = chatEvent
-      const how = kind === 'parallel' ? 'in parallel' : 'by consensus'
+      const mode = kind === 'parallel' ? 'in parallel' : 'by consensus'
       return [
-        renderLine(style, [['dim', `  ${toTerminalLine(group)}: ${members.map(toTerminalLine).join(', ')} ${how}`]]),
+        renderLine(style, [['dim', `  ${toTerminalLine(group)}: ${members.map(toTerminalLine).join(', ')} ${mode}`]]),
       ]
     }
     case 'loop':

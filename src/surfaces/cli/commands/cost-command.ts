@@ -17,7 +17,7 @@ const MAX_RUNS = 1_000_000
 
 /** Usage and cost of one run, or of all runs of the project, with the prices of the day of each request. */
 export function costCommand(cli: Cli<CostOptions>, runId: string | undefined): Promise<number> {
-  const { by = runId === undefined ? 'run' : 'agent', since, prices: files = [] } = cli.options
+  const { by: groupKey = runId === undefined ? 'run' : 'agent', since, prices: files = [] } = cli.options
   const fromTime = since === undefined ? 0 : parseDay(since)
   return withTroupe(cli, 'existing', async (troupe) => {
     const { accountsFrom, loadPrices, sumAccountsBy, sumAccounts } = await import('../../../index.ts')
@@ -33,9 +33,9 @@ export function costCommand(cli: Cli<CostOptions>, runId: string | undefined): P
     const total = sumAccounts(rows, 'total')
     const unpriced_models = [...new Set(rows.filter(isUnpriced).map(({ model }) => model))]
     const facts = { total, unpriced_models, inherited: all.length - rows.length }
-    const groups = sortGroups(sumAccountsBy(rows, by), by)
-    if (cli.options.json) printJson(cli, { by, since: since ?? null, groups, ...facts })
-    else printCosts(cli, by, { groups, ...facts })
+    const groups = sortGroups(sumAccountsBy(rows, groupKey), groupKey)
+    if (cli.options.json) printJson(cli, { by: groupKey, since: since ?? null, groups, ...facts })
+    else printCosts(cli, groupKey, { groups, ...facts })
     return EXIT.done
   })
 }
@@ -47,21 +47,21 @@ interface Costs {
   inherited: number
 }
 
-function printCosts({ terminal, options }: Cli<CostOptions>, by: AccountKey, costs: Costs): void {
+function printCosts({ terminal, options }: Cli<CostOptions>, groupKey: AccountKey, costs: Costs): void {
   const { groups, total } = costs
   if (groups.length === 0) {
     terminal.note(`no model requests${options.since === undefined ? '' : ` since ${options.since}`}`)
   } else {
     const rows = groups.length > 1 ? [...groups, total] : groups
-    for (const line of costTable(rows, by, terminal.out)) terminal.print(line)
+    for (const line of costTable(rows, groupKey, terminal.out)) terminal.print(line)
   }
   for (const note of costNotes(costs, terminal.err)) terminal.note(note)
 }
 
 /** Runs newest first, days in order; other groups by cost, then by tokens, descending. */
-function sortGroups(groups: AccountSum[], by: AccountKey): AccountSum[] {
-  if (by === 'run') return groups
-  if (by === 'day') return groups.toSorted((a, b) => (a.group < b.group ? -1 : 1))
+function sortGroups(groups: AccountSum[], groupKey: AccountKey): AccountSum[] {
+  if (groupKey === 'run') return groups
+  if (groupKey === 'day') return groups.toSorted((a, b) => (a.group < b.group ? -1 : 1))
   const tokens = ({ usage }: AccountSum) => usage.input + usage.output
   return groups.toSorted((a, b) => b.known_usd - a.known_usd || tokens(b) - tokens(a))
 }

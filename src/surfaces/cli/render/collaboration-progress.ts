@@ -4,7 +4,7 @@ import {
   enclosingCollaboration,
   formatRecommendation,
   parentStepKey,
-  unaskedAgents,
+  uncalledAgents,
 } from '../../../views/collaboration-view.ts'
 import { findEnclosing } from '../../../views/run-reducer.ts'
 import type { RunView } from '../../../views/run-view.ts'
@@ -91,7 +91,7 @@ const STRATEGIES: Record<string, string> = {
 function synthesisProgress(event: EventOf<'tool:collaborative:synthesis:start'>, view: RunView): ProgressLine {
   const { key, strategy } = event.data
   const collaboration = enclosingCollaboration(view.collaborations, key)
-  const uncalled = collaboration ? unaskedAgents(collaboration) : []
+  const uncalled = collaboration ? uncalledAgents(collaboration) : []
   const saved = uncalled.length === 0 ? '' : `  not called: ${formatNames(uncalled)}`
   return unattributedLine(view, parentStepKey(key), [STRATEGIES[strategy] ?? strategy, ['dim', saved]])
 }

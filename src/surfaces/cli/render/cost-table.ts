@@ -6,11 +6,11 @@ import { renderTable } from './table.ts'
 import { toTerminalLine, wrapText } from './text-width.ts'
 
 /** Usage and cost by group; with more than one row the last is the total. */
-export function costTable(groups: readonly AccountSum[], by: AccountKey, style: TerminalStyle): string[] {
+export function costTable(groups: readonly AccountSum[], groupKey: AccountKey, style: TerminalStyle): string[] {
   const total = groups.length > 1 ? groups.at(-1) : undefined
   const columns: Column<AccountSum>[] = [
     {
-      title: by,
+      title: groupKey,
       text: ({ group }) => toTerminalLine(group),
       flexible: true,
       textStyle: (row) => (row === total ? 'bold' : undefined),

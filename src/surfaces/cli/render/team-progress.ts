@@ -15,8 +15,8 @@ export function teamProgress(event: Event): ProgressLine | undefined {
       return teamLine(event.data.key, handoffSpans(event))
     case 'team:group': {
       const { key, group, kind, members } = event.data
-      const how = kind === 'parallel' ? 'in parallel' : 'by consensus'
-      return teamLine(key, [['bold', toTerminalLine(group)], `  ${members.map(toTerminalLine).join(', ')} ${how}`])
+      const mode = kind === 'parallel' ? 'in parallel' : 'by consensus'
+      return teamLine(key, [['bold', toTerminalLine(group)], `  ${members.map(toTerminalLine).join(', ')} ${mode}`])
     }
     case 'team:loop':
       return teamLine(event.data.key, [
