@@ -50,10 +50,10 @@ export function sizeRows(
       for (const [method, [, vote]] of methods.entries()) found[method]?.push(vote(question, order))
     }
   }
-  const whole = found[methods.findIndex(([label]) => label === formatVoters(all))] ?? []
+  const fullVote = found[methods.findIndex(([label]) => label === formatVoters(all))] ?? []
   const rows = methods.map(([label], method) => {
     const verdicts = found[method] ?? []
-    return { ...toRow(label, verdicts), error: standardError(verdicts, whole, questions.length) }
+    return { ...toRow(label, verdicts), error: standardError(verdicts, fullVote, questions.length) }
   })
   return { rows, orderings, all }
 }
@@ -62,13 +62,13 @@ export function sizeRows(
  * Standard error of the difference between two methods. Orderings of one question are not independent, so each question
  * counts once, with the mean over its orderings.
  */
-function standardError(verdicts: readonly VoteOutcome[], whole: readonly VoteOutcome[], questions: number): number {
+function standardError(verdicts: readonly VoteOutcome[], fullVote: readonly VoteOutcome[], questions: number): number {
   const right = (verdict: VoteOutcome | undefined) => (verdict?.right ? 1 : 0)
   const gains = Array.from({ length: questions }, () => 0)
   const rounds = verdicts.length / questions
   verdicts.forEach((verdict, index) => {
     const question = index % questions
-    gains[question] = (gains[question] ?? 0) + (right(verdict) - right(whole[index])) / rounds
+    gains[question] = (gains[question] ?? 0) + (right(verdict) - right(fullVote[index])) / rounds
   })
   const mean = sum(gains) / questions
   const spread = sum(gains.map((gain) => (gain - mean) ** 2)) / Math.max(1, questions - 1)
@@ -106,9 +106,9 @@ export function weightRows(
 ): { label: string; plurality: number; weighted: number }[] {
   const halves = [0, 1].map((half) => questions.filter((_, index) => index % 2 === half))
   const weights = halves.map(weightsFrom)
-  const most = Math.max(...questions.map(({ groups }) => groups.length))
+  const largest = Math.max(...questions.map(({ groups }) => groups.length))
   return [5, 10, 40]
-    .map((size) => Math.min(size, most))
+    .map((size) => Math.min(size, largest))
     .filter((size, index, sizes) => sizes.indexOf(size) === index)
     .map((size) => {
       const counts = [0, 0]
@@ -129,8 +129,8 @@ export function weightRows(
 }
 
 function weightsFrom(questions: readonly GroupedQuestion[]): number[] {
-  const most = Math.max(0, ...questions.map(({ groups }) => groups.length))
-  return Array.from({ length: most }, (_, voter) => {
+  const largest = Math.max(0, ...questions.map(({ groups }) => groups.length))
+  return Array.from({ length: largest }, (_, voter) => {
     const answered = questions.filter(({ groups }) => (groups[voter] ?? -1) >= 0)
     return accuracyWeight(answered.filter(({ groups, truth }) => groups[voter] === truth).length, answered.length)
   })
@@ -163,8 +163,8 @@ function shuffleIndexes(count: number, random: () => number): number[] {
   return order
 }
 
-function percent(part: number, whole: number): number {
-  return whole === 0 ? 0 : (100 * part) / whole
+function percent(part: number, fullVote: number): number {
+  return fullVote === 0 ? 0 : (100 * part) / fullVote
 }
 
 function sum(numbers: readonly number[]): number {

@@ -40,16 +40,16 @@ test('W6 different seeds give different orders', async () => {
 })
 
 test('W6 across seeds, two timers due together and a deferred task run in every order', async () => {
-  const seen = new Set<string>()
+  const observed = new Set<string>()
   for (let seed = 0; seed < 100; seed++) {
     const world = simulatedWorld(seed)
     const log: string[] = []
     const tasks = [world.sleep(0).then(() => log.push('a')), world.sleep(0).then(() => log.push('b'))]
     tasks.push(new Promise((resolve) => world.defer(() => resolve(log.push('d')))))
     await world.runUntil(Promise.all(tasks))
-    seen.add(log.join(''))
+    observed.add(log.join(''))
   }
-  expect([...seen].sort()).toEqual(['abd', 'adb', 'bad', 'bda', 'dab', 'dba'])
+  expect([...observed].sort()).toEqual(['abd', 'adb', 'bad', 'bda', 'dab', 'dba'])
 })
 
 test('W7 simulated time takes no real time and stands still while a task can run', async () => {
@@ -66,8 +66,8 @@ test('W7 simulated time takes no real time and stands still while a task can run
       turns++
     }
   }
-  const seen = Promise.all([world.sleep(1).then(() => turns), busy()])
-  expect((await world.runUntil(seen))[0]).toBe(200)
+  const observed = Promise.all([world.sleep(1).then(() => turns), busy()])
+  expect((await world.runUntil(observed))[0]).toBe(200)
 })
 
 test('W7 step() runs exactly one task', async () => {

@@ -10,30 +10,30 @@ function violationsIn(...files: [path: string, source: string][]): string[] {
 }
 
 const empty = 'export {}\n'
-const from = (path: string) => `import { nothing } from '${path}'\nvoid nothing\n`
+const importFrom = (path: string) => `import { nothing } from '${path}'\nvoid nothing\n`
 
 describe('import boundaries', () => {
   test('imports that the layout allows are accepted', () => {
     const allowed = violationsIn(
       ['errors.ts', empty],
-      ['judgement/vote.ts', from('../errors.ts')],
-      ['kernel/step.ts', from('../errors.ts')],
-      ['kernel/run.ts', from('./step.ts')],
+      ['judgement/vote.ts', importFrom('../errors.ts')],
+      ['kernel/step.ts', importFrom('../errors.ts')],
+      ['kernel/run.ts', importFrom('./step.ts')],
       [
         'patterns/task/task.ts',
-        `${from('../../kernel/run.ts')}import '../../judgement/vote.ts'\nimport './prompts.ts'\n`,
+        `${importFrom('../../kernel/run.ts')}import '../../judgement/vote.ts'\nimport './prompts.ts'\n`,
       ],
       ['patterns/task/prompts.ts', empty],
-      ['store/sqlite.ts', from('../kernel/run.ts')],
-      ['engine/embedded.ts', from('../store/sqlite.ts')],
-      ['knowledge/vectors.ts', from('../store/sqlite.ts')],
-      ['audit/verify.ts', from('../kernel/run.ts')],
-      ['views/run-view.ts', `${from('../kernel/run.ts')}import '../judgement/vote.ts'\n`],
-      ['runtime/troupe.ts', `${from('../engine/embedded.ts')}import '../patterns/task/task.ts'\n`],
-      ['runtime/compose.ts', `${from('../audit/verify.ts')}import '../views/run-view.ts'\n`],
+      ['store/sqlite.ts', importFrom('../kernel/run.ts')],
+      ['engine/embedded.ts', importFrom('../store/sqlite.ts')],
+      ['knowledge/vectors.ts', importFrom('../store/sqlite.ts')],
+      ['audit/verify.ts', importFrom('../kernel/run.ts')],
+      ['views/run-view.ts', `${importFrom('../kernel/run.ts')}import '../judgement/vote.ts'\n`],
+      ['runtime/troupe.ts', `${importFrom('../engine/embedded.ts')}import '../patterns/task/task.ts'\n`],
+      ['runtime/compose.ts', `${importFrom('../audit/verify.ts')}import '../views/run-view.ts'\n`],
       ['index.ts', `export { used } from './runtime/troupe.ts'\n`],
       ['surfaces/cli/main.ts', `import type { used } from '../../kernel/run.ts'\nimport '../../index.ts'\n`],
-      ['testing/store-suite.ts', from('../store/sqlite.ts')],
+      ['testing/store-suite.ts', importFrom('../store/sqlite.ts')],
       ['store/sqlite.test.ts', `import '../testing/store-suite.ts'\n`],
     )
     expect(allowed).toEqual([])
@@ -60,7 +60,7 @@ describe('import boundaries', () => {
     ['models/scripted.ts', 'models/scripted.test.ts', 'imports the test file'],
   ])('%s importing %s is rejected', (importer, imported, message) => {
     const up = '../'.repeat(importer.split('/').length - 1) || './'
-    const found = violationsIn([importer, from(`${up}${imported}`)], [imported, empty])
+    const found = violationsIn([importer, importFrom(`${up}${imported}`)], [imported, empty])
     expect(found).toHaveLength(1)
     expect(found[0]).toContain(message)
   })
@@ -76,15 +76,15 @@ describe('import boundaries', () => {
 
   test('an unknown folder and a missing file are rejected', () => {
     expect(violationsIn(['misc/thing.ts', empty])).toEqual(['layout: is in no known folder of src'])
-    expect(violationsIn(['kernel/step.ts', from('./gone.ts')])[0]).toContain('which is not in src')
+    expect(violationsIn(['kernel/step.ts', importFrom('./gone.ts')])[0]).toContain('which is not in src')
   })
 })
 
 describe('cycles', () => {
   test('a cycle is rejected, also through a third file and through import()', () => {
     const found = violationsIn(
-      ['kernel/a.ts', from('./b.ts')],
-      ['kernel/b.ts', from('./c.ts')],
+      ['kernel/a.ts', importFrom('./b.ts')],
+      ['kernel/b.ts', importFrom('./c.ts')],
       ['kernel/c.ts', `export const late = () => import('./a.ts')\n`],
     )
     expect(found).toEqual(['cycle: import cycle: src/kernel/a.ts, src/kernel/b.ts, src/kernel/c.ts'])
@@ -101,8 +101,8 @@ describe('cycles', () => {
   test('a diamond import is not a cycle', () => {
     const found = violationsIn(
       ['kernel/a.ts', `import './b.ts'\nimport './c.ts'\n`],
-      ['kernel/b.ts', from('./d.ts')],
-      ['kernel/c.ts', from('./d.ts')],
+      ['kernel/b.ts', importFrom('./d.ts')],
+      ['kernel/c.ts', importFrom('./d.ts')],
       ['kernel/d.ts', empty],
     )
     expect(found).toEqual([])

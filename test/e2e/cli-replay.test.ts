@@ -35,8 +35,21 @@ describe('CA20 cassettes', () => {
     const { troupe, script, write } = await createCliFixture()
     const model = await script('s.json', singleAnswerScript('hi'))
     await write('old.jsonl', '{"troupe_cassette":9}\n')
-    const over = await troupe('run', 'task', 'go', '--agent', 'default', '--model', model, '--record', 'old.jsonl')
-    expect([over.code, over.err]).toEqual([2, expect.stringContaining('old.jsonl: the file already exists')])
+    const overwritten = await troupe(
+      'run',
+      'task',
+      'go',
+      '--agent',
+      'default',
+      '--model',
+      model,
+      '--record',
+      'old.jsonl',
+    )
+    expect([overwritten.code, overwritten.err]).toEqual([
+      2,
+      expect.stringContaining('old.jsonl: the file already exists'),
+    ])
     const newer = await troupe('run', 'task', 'go', '--agent', 'default', '--replay', 'old.jsonl')
     expect([newer.code, newer.err]).toEqual([1, expect.stringContaining('newer cassette version (9)')])
     const both = await troupe('run', 'task', 'go', '--agent', 'default', '--replay', 'a', '--record', 'b')
