@@ -163,8 +163,8 @@ function shuffleIndexes(count: number, random: () => number): number[] {
   return order
 }
 
-function percent(part: number, fullVote: number): number {
-  return fullVote === 0 ? 0 : (100 * part) / fullVote
+function percent(part: number, total: number): number {
+  return total === 0 ? 0 : (100 * part) / total
 }
 
 function sum(numbers: readonly number[]): number {
