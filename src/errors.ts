@@ -118,7 +118,7 @@ export function errorFromRecord(record: ErrorRecord): TroupeError {
   return new TroupeError(record.code, record.message, record)
 }
 
-/** Wraps any thrown value. A foreign error keeps its message and becomes the `cause`. */
+/** Wraps any thrown value. An error of another class keeps its message and becomes the `cause`. */
 export function toTroupeError(thrown: unknown, code: ErrorCode = 'internal'): TroupeError {
   if (thrown instanceof TroupeError) return thrown
   const message = thrown instanceof Error ? thrown.message : String(thrown)

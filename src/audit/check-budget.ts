@@ -8,7 +8,7 @@ import type { CheckScope, JournalCheck } from './finding.ts'
 /** Tolerance for floating-point sums of prices. */
 const ROUNDING = 1e-9
 
-/** Spent, lost and reserved together stay within the limits, and every model call belongs to a session. */
+/** Spent, lost and reserved together stay within the limits, and every model request belongs to a session. */
 export function checkBudget(): JournalCheck {
   let limits: Limits | undefined
   let spent: Spend = NO_SPEND
@@ -43,5 +43,5 @@ function checkLimits({ event, limits, spent, reservations }: LimitUsage, { repor
   check('tokens', totalTokens(spent) + spent.lost.tokens + sumReserved('tokens'))
   check('usd', (spent.usd ?? 0) + spent.lost.usd + sumReserved('usd'))
   if (reservations.length > limits.concurrency)
-    report('limit', `${reservations.length} model calls in flight, limit \`concurrency\` is ${limits.concurrency}`)
+    report('limit', `${reservations.length} model requests in flight, limit \`concurrency\` is ${limits.concurrency}`)
 }

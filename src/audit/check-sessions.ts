@@ -5,7 +5,7 @@ import { addUsage, NO_USAGE } from '../kernel/model.ts'
 import type { CheckScope, JournalCheck } from './finding.ts'
 
 /*
- * Sessions: one open segment at a time, all events inside a segment, and usage that equals the sum of the model calls.
+ * Sessions: one open segment at a time, all events inside a segment, and usage that equals the sum of the model requests.
  */
 
 interface SessionRecord {
@@ -13,7 +13,7 @@ interface SessionRecord {
   segment: number
   /** Key of the newest segment. */
   key: string
-  /** False if its first segment is in another run, whose model calls this journal does not have. */
+  /** False if its first segment is in another run, whose model requests this journal does not have. */
   isComplete: boolean
   usage: Usage & { calls: number }
 }
@@ -102,10 +102,10 @@ function checkEnd(event: EventOf<'session:end'>, session: SessionRecord, { repor
     report('segment', `session ${event.session_id} is open at ${session.key} but ended at ${key}`)
   if (!session.isComplete || isSameUsage(usage, session.usage)) return
   const [reported, actual] = [JSON.stringify(usage), JSON.stringify(session.usage)]
-  report('session_usage', `session ${event.session_id} reports usage ${reported}, its model calls used ${actual}`)
+  report('session_usage', `session ${event.session_id} reports usage ${reported}, its model requests used ${actual}`)
 }
 
-/** The sessions' usage adds up to the usage of the run's model calls. */
+/** The sessions' usage adds up to the usage of the run's model requests. */
 function checkTotals(sessions: ReadonlyMap<string, SessionRecord>, { journalIndex, report }: CheckScope): void {
   let reported = { ...NO_USAGE, calls: 0 }
   let actual = { ...NO_USAGE, calls: 0 }
@@ -116,7 +116,7 @@ function checkTotals(sessions: ReadonlyMap<string, SessionRecord>, { journalInde
     actual = addCalls(actual, session.usage)
   }
   if (isSameUsage(reported, actual)) return
-  report('ledger', `sessions report usage ${JSON.stringify(reported)}, model calls used ${JSON.stringify(actual)}`)
+  report('ledger', `sessions report usage ${JSON.stringify(reported)}, model requests used ${JSON.stringify(actual)}`)
 }
 
 type CallUsage = SessionRecord['usage']

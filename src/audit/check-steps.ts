@@ -5,7 +5,7 @@ import { INTERRUPTED_REASONS, OUTCOME_TYPES } from '../kernel/journal/journal-in
 import type { CheckScope, JournalCheck } from './finding.ts'
 
 /*
- * Steps: a step that begins ends at most once, an outcome has a begin, and an action never begins twice.
+ * Steps: a step that begins ends at most once, an outcome has a start, and an action never begins twice.
  */
 
 /** The tool calls of a turn share one group id, which no other turn uses. */

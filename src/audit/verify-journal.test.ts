@@ -172,7 +172,7 @@ describe('violations', () => {
     expect(violatedRules(replace(22, end(`${T}/1/session`, 'b', 2)))).toContain('segment')
   })
 
-  test('V10 the usage of a session is the sum of its model calls', () => {
+  test('V10 the usage of a session is the sum of its model requests', () => {
     expect(violatedRules(replace(14, end(`${T}/1/session`, 'b', 2)))).toEqual(['session_usage'])
     expect(violatedRules(replace(23, end('s', 'a', 0)))).toEqual(['ledger', 'session_usage'])
   })

@@ -4,7 +4,7 @@ import type { Store } from '../store/store.ts'
 import type { Engine, StreamItem } from './engine.ts'
 
 /*
- * Streams a run that this process executes. There is no back-pressure on the run: a slow reader has a bounded queue, and
+ * Streaming of a run that this process executes. There is no back-pressure on the run: a slow reader has a bounded queue, and
  * when it overflows, text deltas are dropped and events are read again from the store.
  */
 

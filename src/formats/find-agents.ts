@@ -70,8 +70,8 @@ export async function findAgents(options: FindAgentsOptions): Promise<LoadedAgen
 }
 
 /**
- * Warns about a project inside another agent workspace: an agent working there may have planted agent files (prompt
- * injection, privilege escalation), which a run started here would trust.
+ * Warns about a project inside another agent workspace: an agent working there may have planted agent files, which a run
+ * started here would trust (prompt injection, privilege escalation).
  */
 export async function untrustedAgentWarnings({ project, home, dirs }: FindAgentsOptions): Promise<FileProblem[]> {
   const workspace = dirs ? undefined : await enclosingWorkspace(project, home)

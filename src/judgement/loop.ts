@@ -1,12 +1,12 @@
 /*
- * Detects loops of handoffs.
+ * Loop detection for handoffs.
  * 1. Progress is measured by results: a result is new when this agent has not produced it before.
- * 2. A message of a person is always progress and resets every count.
+ * 2. A person's message is always progress and resets every count.
  * 3. Each move takes constant time, however many came before it.
  */
 
 export interface LoopLimits {
-  /** Turns since the last message of a person. */
+  /** Turns since the person's last message. */
   max_rounds: number
   max_repeats_per_edge: number
   /** Moves back and forth between two agents without a new result. */

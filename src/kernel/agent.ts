@@ -32,7 +32,7 @@ export interface Agent {
   mcp_servers?: Record<string, unknown>
   /** Names of the agents it may delegate to. Default: the whole roster. */
   agents?: string[]
-  /** Model calls per instruction. */
+  /** Model requests per instruction. */
   max_turns?: number
   /** Milliseconds per instruction, not counting time at gates. */
   timeout_ms?: number

@@ -21,7 +21,7 @@ export type StopReason =
   | 'refused'
   | 'failed'
 
-/** Upper bound of a model call's usage, reserved before the call. */
+/** Upper bound of a model request's usage, reserved before the call. */
 export interface ReservedBudget {
   calls: number
   tokens: number

@@ -15,7 +15,7 @@ export type HookVerdict = { deny: string } | { input: unknown } | undefined
 /** Text for the conversation; with `pin`, compaction keeps it whole. */
 export type AddedContext = string | { text: string; pin: true } | undefined
 
-/** A turn before its model call. */
+/** A turn before its model request. */
 export interface ProposedTurn {
   run_id: string
   session_id: string
@@ -30,6 +30,6 @@ export interface ProposedTurn {
 export interface Hooks {
   onEvent?(event: Event): void
   beforeTool?(call: ProposedToolCall): HookVerdict | Promise<HookVerdict>
-  /** Text to add to the conversation before this model call. */
+  /** Text to add to the conversation before this model request. */
   addContext?(turn: ProposedTurn): AddedContext | Promise<AddedContext>
 }

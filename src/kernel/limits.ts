@@ -1,6 +1,6 @@
 /** Limits of a run. All have defaults; `null` removes a limit. */
 export interface Limits {
-  /** Model calls. */
+  /** Model requests. */
   calls: number | null
   /** Input and output tokens together. */
   tokens: number | null
@@ -14,9 +14,9 @@ export interface Limits {
   self_depth: number
   /** Sub-sessions per session. */
   breadth: number
-  /** Model calls in flight at once. */
+  /** Model requests in flight at once. */
   concurrency: number
-  /** Model calls per instruction. */
+  /** Model requests per instruction. */
   turns: number
   /** Maximum tokens of one model response. */
   output: number

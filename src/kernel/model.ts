@@ -1,6 +1,6 @@
 import type { JsonSchema } from './schema.ts'
 
-/** Token usage of a model call as the provider reported it; an estimate has `estimated` on its event. */
+/** Token usage of a model request as the provider reported it; an estimate has `estimated` on its event. */
 export interface Usage {
   input: number
   output: number
@@ -117,9 +117,9 @@ export interface SessionInfo {
   run_id: string
   session_id: string
   agent: string
-  /** Ordinal of this model call in its session, from 1. */
+  /** Ordinal of this model request in its session, from 1. */
   turn: number
-  /** The `mark` of every ended model call of this session, in journal order. */
+  /** The `mark` of every ended model request of this session, in journal order. */
   marks: readonly string[]
 }
 

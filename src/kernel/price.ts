@@ -1,6 +1,6 @@
 import type { Usage } from './model.ts'
 
-/** Prices of model calls. `undefined` means an unknown price, not a free call. */
+/** Prices of model requests. `undefined` means an unknown price, not a free call. */
 export interface PriceBook {
   cost(model: string, usage: Usage, time: number): number | undefined
 }

@@ -27,7 +27,7 @@ export interface LanguageModelOptions {
 }
 
 /**
- * Adapts an AI SDK language model to the model port.
+ * Adapts an AI SDK language model to the streaming model port.
  *
  * 1. `doStream` is called once per request: retries happen only in the kernel, which counts each attempt.
  * 2. Provider metadata (signatures, encrypted reasoning) goes back only to the model that wrote it.

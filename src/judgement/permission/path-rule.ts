@@ -2,8 +2,8 @@ import type { Glob, GlobDialect } from './glob-matcher.ts'
 import { compileGlob } from './glob-matcher.ts'
 
 /*
- * Path patterns of allow and deny rules. An allow pattern matches literally and never a path with `..` (path
- * traversal). A deny pattern is also tried on every parent folder, and fails closed: it matches any path with `..`.
+ * Path patterns of allow and deny rules. Against path traversal, an allow pattern matches literally and never a path with
+ * `..`. A deny pattern is also tried on every parent folder, and fails closed: it matches any path with `..`.
  */
 
 const RULE_DIALECT: GlobDialect = { braces: true, embeddedGlobstar: true }

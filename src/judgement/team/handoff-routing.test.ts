@@ -104,7 +104,7 @@ describe('HO3 unknown rules', () => {
   })
 })
 
-describe('HO4 open sentences', () => {
+describe('HO4 undecided semantic conditions', () => {
   const rules = parseRules(
     'writer > publisher 5: content approved and ready',
     'writer > reviewer 4: draft complete',
@@ -137,7 +137,7 @@ describe('HO4 open sentences', () => {
     expect(routing).toMatchObject({ decision: { to: 'user', by: 'model', rule: 3 }, open: [] })
   })
 
-  test('HO4 with final, open sentences count as unknown', () => {
+  test('HO4 with final, undecided semantic conditions count as unknown', () => {
     const routing = decide(rules, 'writer', toContext({ variables: { ready: true }, final: true }))
     expect(routing).toMatchObject({ decision: { to: 'error_handler', by: 'exact' }, open: [] })
     expect(decide(rules, 'writer', toContext({ final: true }))).toMatchObject({ decision: null, open: [] })

@@ -39,7 +39,7 @@ export interface ConditionVerdict {
 export interface RoutingContext {
   variables: Readonly<Record<string, VariableValue>>
   verdict(leaf: string): ConditionVerdict | undefined
-  /** No further verdicts are available: open sentences count as unknown. */
+  /** No further verdicts are available: undecided semantic conditions count as unknown. */
   final?: boolean
 }
 

@@ -78,7 +78,7 @@ describe('write-ahead', () => {
     expect((await running).output).toEqual([0, 1, 2])
   })
 
-  test('J7 actions, gate answers and stops of a run are written with full sync, model calls and reads are not', async () => {
+  test('J7 actions, gate answers and stops of a run are written with full sync, model requests and reads are not', async () => {
     const { store, appends } = pausableStore()
     const model = chunkModel(
       chunksByTurn(

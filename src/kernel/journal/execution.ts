@@ -49,7 +49,7 @@ export class Execution {
   /** Called when the execution can be parked. */
   onParkable: (() => void) | undefined
   /**
-   * Await it just before an effect, after its begin is committed. A process that was suspended past its lease checks here
+   * Await it just before an effect, after its start is committed. A process that was suspended past its lease checks here
    * that it still owns the run; otherwise this rejects with `lease_lost`.
    */
   ensureLease: () => Promise<void> | undefined = () => undefined

@@ -4,7 +4,7 @@ import type { Event, EventDataOf, EventType } from '../event.ts'
 import type { World } from '../world.ts'
 
 /*
- * Invariants
+ * The journal (event sourcing): an append-only list of events per run, committed in groups.
  * 1. Only the owner of a run appends to it: the store checks the epoch (fencing token) in the transaction that advances
  *    the head.
  * 2. Events commit in append order: the committed events are always a prefix, without gaps.

@@ -6,9 +6,9 @@ import type { Charge, Spend } from '../spend.ts'
 import { addSpend, chargeFrom, NO_SPEND, totalTokens } from '../spend.ts'
 
 /*
- * Invariants
- * 1. Spent + reserved never exceeds a limit: a model call reserves its upper bound first and settles afterwards.
- * 2. A call that does not fit waits while other reservations are outstanding, first come, first served. It is refused
+ * The budget of a run: a counting semaphore over calls, tokens and dollars.
+ * 1. Spent + reserved never exceeds a limit: a model request reserves its upper bound first and settles afterwards.
+ * 2. A request that does not fit waits while other reservations are outstanding, first come, first served. It is refused
  *    only when nothing is outstanding.
  * 3. Spent is a fold over the journal, so a resumed run continues with exactly the rest.
  */
@@ -56,7 +56,7 @@ export class Budget {
     if (this.spent !== before) this.#charges.push(chargeFrom(event))
   }
 
-  /** Spend of all model calls under a step key. */
+  /** Spend of all model requests under a step key. */
   spentUnder(path: string): Spend {
     if (path === '') return this.spent
     return this.#charges.reduce(
@@ -165,7 +165,7 @@ function affordableOutput(
 }
 
 const LIMIT_UNITS: Partial<Record<keyof Limits, string>> = {
-  calls: 'model calls',
+  calls: 'model requests',
   tokens: 'tokens',
   usd: 'US dollars',
   wall_ms: 'milliseconds of working time',

@@ -61,7 +61,7 @@ test('CX2 compaction omits old tool results first, keeps recent messages, and re
   expect(originals).toHaveLength(12)
 })
 
-test('CX3 a summary is a model call with its own phase: it counts in usage, but is no turn', async () => {
+test('CX3 a summary is a model request with its own phase: it counts in usage, but is no turn', async () => {
   const { result, events } = await readPages(60)
   const summaries = events.filter((event) => isEvent(event, 'model:end') && event.data.phase === 'summary')
   expect(summaries.length).toBeGreaterThan(0)

@@ -64,7 +64,7 @@ describe('limits', () => {
     expect(result).toMatchObject({ status: 'failed', stop_reason: 'budget', usage: { calls: 2 } })
     expect(result.output).toMatchObject({ response: 'Step 2.' })
     expect(result.error).toMatchObject({ code: 'limit_reached', retry: true, alternatives: ['calls'] })
-    expect(result.error?.message).toBe('limit `calls` reached: 2 of 2 model calls used, the next does not fit')
+    expect(result.error?.message).toBe('limit `calls` reached: 2 of 2 model requests used, the next does not fit')
     expect(result.error?.hint).toMatch(/work so far is kept.*troupe resume RUN --limit calls=4/)
     expect(eventData(events, 'limit:hit')).toMatchObject([{ limit: 'calls', used: 2, max: 2 }])
   })
@@ -236,7 +236,7 @@ describe('reservations', () => {
     const message = { role: 'assistant' as const, content: [] }
     const data = { key: 'k', attempt: 1, message, stop: 'end' as const, usage, usd: null }
     budget.recordEvent({ run_id: 'r', seq: 1, at: 0, type: 'model:end', data })
-    expect(() => budget.reserve({ input: 1, output: 20 })).toThrow('limit `calls` reached: 1 of 1 model calls')
+    expect(() => budget.reserve({ input: 1, output: 20 })).toThrow('limit `calls` reached: 1 of 1 model requests')
   })
 
   test('N5 an agent that times out in the queue leaves it', async () => {

@@ -57,7 +57,7 @@ export class ModelResponseBuilder {
     const finish = this.#finish
     if (!finish) {
       throw new TroupeError('stream_interrupted', 'the model response ended before its `finish` chunk', {
-        hint: 'resume the run to repeat the model call; the partial response is in the journal',
+        hint: 'resume the run to repeat the model request; the partial response is in the journal',
       })
     }
     const usage = finish.usage ?? this.#reservedUsage()

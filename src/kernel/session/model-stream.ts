@@ -12,7 +12,7 @@ export interface StreamOptions {
 }
 
 /**
- * Reads a model's stream to its end. An abort or the idle timeout rejects at once, even if the model ignores its signal;
+ * Streaming: reads a model's stream to its end. An abort or the idle timeout rejects at once, even if the model ignores its signal;
  * chunks that arrive later are dropped.
  */
 export async function readModelStream(model: Model, request: ModelRequest, options: StreamOptions): Promise<void> {
@@ -53,6 +53,6 @@ export async function readModelStream(model: Model, request: ModelRequest, optio
 function idleTimeoutError(): TroupeError {
   const minutes = STREAM_IDLE_TIMEOUT_MS / 60_000
   return new TroupeError('stream_interrupted', `the model sent nothing for ${minutes} minutes`, {
-    hint: 'resume the run to repeat the model call; the partial response is in the journal',
+    hint: 'resume the run to repeat the model request; the partial response is in the journal',
   })
 }

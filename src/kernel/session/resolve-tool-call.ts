@@ -81,20 +81,20 @@ function findTool({ execution, session }: ToolCallScope, name: string): AnyTool 
   const granted = session.opening.tools
   const tool = execution.ports.tools.get(name) ?? execution.ports.patternTools.get(name)
   if (tool && granted.includes(tool.name)) return tool
-  const there = granted.filter((each) => execution.ports.tools.get(each) ?? execution.ports.patternTools.get(each))
+  const available = granted.filter((each) => execution.ports.tools.get(each) ?? execution.ports.patternTools.get(each))
   throw granted.includes(name)
-    ? toolUnavailableError(name, { there, isServerTool: execution.ports.serverToolNames.isServerTool(name) })
-    : unknownNameError('unknown_tool', { kind: 'tool', name, known: there })
+    ? toolUnavailableError(name, { available, isServerTool: execution.ports.serverToolNames.isServerTool(name) })
+    : unknownNameError('unknown_tool', { kind: 'tool', name, known: available })
 }
 
 /** The session was opened with this tool, but this run does not have it. */
 function toolUnavailableError(
   name: string,
-  { there, isServerTool }: { there: string[]; isServerTool: boolean },
+  { available, isServerTool }: { available: string[]; isServerTool: boolean },
 ): TroupeError {
   const reason = isServerTool ? 'its MCP server is not part of this run' : 'this run does not provide it'
   return new TroupeError('unknown_tool', `the tool '${name}' is no longer available: ${reason}`, {
-    alternatives: there,
+    alternatives: available,
     hint: 'do without it, or say in your answer that it is missing, so that an agent that has it can take over',
   })
 }

@@ -19,7 +19,7 @@ export interface SessionState {
   messages: Message[]
   /** Index of the first message after the last instruction. */
   responseStart: number
-  /** Model calls in all segments. */
+  /** Model requests in all segments. */
   turns: number
   /** Instructions in all segments. */
   instructionCount: number
@@ -42,7 +42,7 @@ export interface SessionState {
   backgroundSessions: Set<string>
 }
 
-/** Start of the text that replaces a tool result which compaction compression. */
+/** Start of the text that replaces a tool result which context compaction omitted. */
 export const OMITTED_PREFIX = '[omitted'
 
 const ROOT_SPAN = '0'.repeat(16)
@@ -176,7 +176,7 @@ export function lastText(session: SessionState): string {
   return ''
 }
 
-/** Hash of the conversation and the model: the input of the next model call. */
+/** Hash of the conversation and the model: the input of the next model request. */
 export function inputHash(session: SessionState, model: string): string {
   if (session.unhashedText !== '') session.conversationHash = shortHash(session.conversationHash + session.unhashedText)
   session.unhashedText = ''

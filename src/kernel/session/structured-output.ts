@@ -3,7 +3,7 @@ import { formatIssues } from '../schema.ts'
 
 export type ParsedOutput = { ok: true; object: unknown } | { ok: false; reason: string }
 
-/** Parses a model's text against a schema. Accepts bare JSON, fenced JSON and JSON surrounded by prose. */
+/** Structured output: parses a model's text against a schema. Accepts bare JSON, fenced JSON and JSON surrounded by prose. */
 export function parseStructuredOutput(schema: z.ZodType, text: string): ParsedOutput {
   const found = parseJson(text) ?? parseEmbeddedJson(text)
   if (!found) return { ok: false, reason: 'it is not JSON' }

@@ -175,7 +175,7 @@ describe('cancelling', () => {
     },
   )
 
-  test('U15 a model call in flight counts as lost', async () => {
+  test('U15 a model request in flight counts as lost', async () => {
     const { troupe, handle, reached } = await threeLevels('model')
     await reached
     await troupe.cancel(handle.run_id)

@@ -10,7 +10,7 @@ export interface TimeoutOptions {
   onStop?(reason: unknown): void
 }
 
-/** Awaits foreign code (a tool, a hook) that may never settle: rejects on timeout and on abort. */
+/** Awaits third-party code (a tool, a hook) that may never settle: rejects on timeout and on abort. */
 export async function withTimeout<T>(options: TimeoutOptions, work: Promise<T>): Promise<T> {
   const { world, signal, ms } = options
   // Without a handler, a rejection after the timeout would be unhandled and end the process.

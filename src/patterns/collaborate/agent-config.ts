@@ -11,7 +11,7 @@ import type { AgentConfig } from './input.ts'
 
 const CONFIG_KEYS: readonly string[] = ['model', 'temperature', 'system_prompt', 'tools', 'providers']
 const PROVIDER_KEYS: readonly string[] = ['model', 'temperature']
-const FOREIGN_KEYS = ['session', 'source', 'hooks', 'agents', 'module', 'name', 'description', 'context', 'debug']
+const UNSUPPORTED_KEYS = ['session', 'source', 'hooks', 'agents', 'module', 'name', 'description', 'context', 'debug']
 
 /** Throws on keys that are likely typos. */
 export function checkAgentConfig(owner: string, config: AgentConfig | undefined): void {
@@ -33,7 +33,7 @@ function rejectTypo(key: string, known: readonly string[], where: string): void 
 }
 
 function unknownKeys(config: AgentConfig | undefined): string[] {
-  return Object.keys(config ?? {}).filter((key) => !CONFIG_KEYS.includes(key) && !FOREIGN_KEYS.includes(key))
+  return Object.keys(config ?? {}).filter((key) => !CONFIG_KEYS.includes(key) && !UNSUPPORTED_KEYS.includes(key))
 }
 
 /** Errors by provider, for providers that are configured without a model and have no general one. */

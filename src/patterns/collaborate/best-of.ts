@@ -64,7 +64,7 @@ function formatBest(best: Contribution, { tied, agent }: BestOfEvaluation, missi
 }
 
 function criteriaWithRuling(criteria: readonly string[], ruling: Ruling | undefined): readonly string[] {
-  return ruling ? [`agreement with the decision of a person: ${ruling.decision}`, ...criteria] : criteria
+  return ruling ? [`agreement with the human decision: ${ruling.decision}`, ...criteria] : criteria
 }
 
 /** The scores decide; `best` of the evaluator only breaks ties. */

@@ -194,9 +194,7 @@ describe('escalate', () => {
     const done = await (await troupe.answer(gate?.gate_id ?? '', '2')).result
     expect(done.status).toBe('completed')
     expect(done.output).toMatchObject({ ruling: { by: 'person', decision: 'wait' }, result: 'Final answer.' })
-    expect(lastInstruction(model.requestsFrom('coordinator')[0] as ModelRequest)).toContain(
-      '# Decision of a person\nwait\n',
-    )
+    expect(lastInstruction(model.requestsFrom('coordinator')[0] as ModelRequest)).toContain('# Human decision\nwait\n')
     expect(model.requests).toHaveLength(4)
   })
 

@@ -4,7 +4,7 @@ import type { ConsensusState } from './consensus-state.ts'
 import type { Contribution } from './output.ts'
 import { toSingleLine } from './quote-untrusted.ts'
 
-/** The decision of a person about a disagreement. */
+/** A human decision about a disagreement. */
 export interface Ruling {
   by: 'person'
   decision: string

@@ -58,7 +58,7 @@ export interface SynthesisPromptInput {
   missing: readonly Contribution[]
   /** The computed agreement as text. */
   agreement: string
-  /** The decision of a person. */
+  /** A person's decision. */
   ruling?: string
 }
 
@@ -69,8 +69,7 @@ export function synthesisPrompt({ shared, answered, missing, agreement, ruling }
     `# Agreement\n${fenceData(agreement)}`,
   ]
   if (missing.length > 0) sections.push(`# Missing contributions\n${fenceData(formatMissing(missing))}`)
-  if (ruling !== undefined)
-    sections.push(`# Decision of a person\n${ruling}\nWrite the answer according to this decision.`)
+  if (ruling !== undefined) sections.push(`# Human decision\n${ruling}\nWrite the answer according to this decision.`)
   sections.push(
     [
       '# Your answer',
@@ -146,7 +145,7 @@ export function correctionPrompt(problems: readonly string[], names: readonly st
   ].join('\n\n')
 }
 
-/** Prompt-injection guard: quotes contributions as fenced data with their author. */
+/** Prevents prompt injection: quotes contributions as fenced data with their author. */
 export function quoteContributions(contributions: readonly Contribution[]): string {
   return contributions.map(quoteContribution).join('\n\n')
 }

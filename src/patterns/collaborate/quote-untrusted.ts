@@ -1,6 +1,6 @@
 /*
- * Prompt-injection guard for text of agents in results and questions. Without it a contribution with the heading "## Votes"
- * could fake a vote count.
+ * Prevents prompt injection by the text of agents in results and questions: a contribution with the heading "## Votes" could
+ * otherwise fake a vote count.
  */
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})/

@@ -26,7 +26,7 @@ export interface ConversationQuote {
   delegates(tool: string): boolean
 }
 
-/** Formats a conversation as one JSON object per line, so that no text can impersonate another speaker. */
+/** Prevents prompt injection: one JSON object per line, so that no text can impersonate another speaker. */
 export function quoteConversation(
   messages: readonly Message[],
   { turns, scope, delegates }: ConversationQuote,

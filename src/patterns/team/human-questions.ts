@@ -43,7 +43,7 @@ export function answerText(answer: unknown): string | undefined {
   return plainText.trim() === '' ? undefined : plainText
 }
 
-/** A choice of a person: a keyword, the name of a member, or a steering action. */
+/** A human choice: a keyword, the name of a member, or a steering action. */
 export type HumanChoice = { do: 'continue' | 'step' | 'stop' } | { do: 'override'; agent: string }
 
 const CHOICE_WORDS: Readonly<Record<string, HumanChoice>> = {

@@ -21,7 +21,7 @@ export async function guardLoop(
   const { context, plan, round, loop } = state
   const { to } = handoff
   if (to === null || to === USER) return handoff
-  // An answer of a person is always progress.
+  // A human answer is always progress.
   if (result.messages.some(({ person }) => person)) resetLoopDetection(state)
   const verdict = loop.detector.add({ from, to, result: turnFingerprint(state, result) })
   if (verdict.ok) return handoff

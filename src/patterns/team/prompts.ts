@@ -73,7 +73,7 @@ export function memberInstructions({ expertise, instructions }: MemberProfile): 
   ]
 }
 
-/** A message of the conversation. It is sent as JSON, so that no text can impersonate another speaker. */
+/** A message of the conversation. Prevents prompt injection: it is sent as JSON, so that no text can impersonate a speaker. */
 export interface TeamMessage {
   from: string
   round?: number

@@ -65,7 +65,7 @@ export interface TurnTracker {
 
 interface LoopState {
   readonly detector: LoopDetector
-  /** True when the supervisor was asked since the last message of a person. */
+  /** True when the supervisor was asked since the last human message. */
   supervisorConsulted: boolean
 }
 
@@ -165,7 +165,7 @@ export function updateRevisionCount({ turns, conditionValues }: TeamState, from:
     conditionValues.revision_count = (conditionValues.revision_count as number) + 1
 }
 
-/** Restarts loop detection after a message of a person. */
+/** Restarts loop detection after a human message. */
 export function resetLoopDetection({ loop }: TeamState): void {
   loop.detector.reset()
   loop.supervisorConsulted = false

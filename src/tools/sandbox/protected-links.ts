@@ -11,7 +11,7 @@ import { makeWritable, quarantineFile } from './quarantine-file.ts'
  * nothing can be mounted over a symlink itself, so a command can replace it.
  * 1. Symlinks are recorded when the first of several concurrent commands begins; what a command creates does not count.
  * 2. Each command restores the symlinks when it ends. A replacement is quarantined and reported, never deleted: it may be
- *    the work of a person.
+ *    a person's work.
  * 3. Folders are opened by descriptor without following symlinks, so that a symlink race touches nothing elsewhere.
  */
 export class ProtectedLinks {

@@ -3,7 +3,7 @@ import { chmodSync, lstatSync, renameSync } from 'node:fs'
 
 /**
  * Renames a file in an open folder and returns the new name; `undefined` when there is no such file. Never deletes it: it may
- * be the work of a person.
+ * be a person's work.
  */
 export function quarantineFile(folder: string, name: string): string | undefined {
   const path = `${folder}/${name}`

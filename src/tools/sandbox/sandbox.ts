@@ -77,6 +77,6 @@ export interface SandboxReport {
   available: boolean
   /** Reasons why it is not available, with what to install. */
   problems: string[]
-  /** Remarks that apply even if it works. */
+  /** Warnings that apply even if it works. */
   notes: string[]
 }

@@ -18,8 +18,8 @@ const input = z.object({
 })
 
 /**
- * The `WebFetch` tool: a public page as text. Disabled until `network.hosts` allows hosts. Pages are a source of prompt
- * injection, so the description tells the model to treat them as data.
+ * The `WebFetch` tool: a public page as text. Disabled until `network.hosts` allows hosts. Reduces prompt injection: the
+ * description tells the model to treat pages as data.
  */
 export function webFetchTool(network: NetworkPolicy | undefined): Tool {
   return defineTool<z.output<typeof input>>({
