@@ -1,6 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { chunkModel, patternFrom, textChunks, toolCallChunks } from '../../test/support/manual-doubles.ts'
+import {
+  chunkModel,
+  flushEventLoop,
+  patternFrom,
+  textChunks,
+  toolCallChunks,
+} from '../../test/support/manual-doubles.ts'
 import { countingTools, crashingStore, expectReplayMatches } from '../../test/support/replay-harness.ts'
 import { agent, agents, createTestTroupe, functionModel, taskCall } from '../../test/support/test-troupe.ts'
 import { TroupeError } from '../errors.ts'
@@ -35,6 +41,25 @@ describe('CA12 custom patterns', () => {
     const result = await (await troupe.answer(waiting.gates[0]?.gate_id ?? '', 'yes')).result
     expect(result.status).toBe('completed')
     await expectReplayMatches(troupe.store, result.run_id, { patterns: [work] })
+  })
+
+  test('CA12 a branch that loses a race and is aborted later is handled', async () => {
+    const race = patternFrom('race', async (context: Context) => {
+      const branches = { a: context.ask('a', { question: 'a?' }), b: context.ask('b', { question: 'b?' }) }
+      await context.first('race', branches)
+      return context.ask('last', { question: 'more?' })
+    })
+    const { troupe } = await createTestTroupe({ agents, model: chunkModel(() => []), patterns: [race] })
+    const waiting = await troupe.run('race', {})
+    const parked = await (await troupe.answer(waiting.gates[0]?.gate_id ?? '', 'yes')).result
+    const unhandled: unknown[] = []
+    const listeners = process.listeners('unhandledRejection')
+    process.removeAllListeners('unhandledRejection').on('unhandledRejection', (reason) => unhandled.push(reason))
+    await troupe.cancel(parked.run_id)
+    await flushEventLoop()
+    process.removeAllListeners('unhandledRejection')
+    for (const listener of listeners) process.on('unhandledRejection', listener)
+    expect(unhandled).toEqual([])
   })
 
   test('CA13 a step that is not in the journal is not executed', async () => {

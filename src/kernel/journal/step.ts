@@ -132,15 +132,14 @@ async function beginAction(execution: Execution, key: string): Promise<void> {
 
 /** The name of the branch that settled first, recorded so that a replay takes the same one. */
 export function firstToSettle(scope: StepScope, branches: Readonly<Record<string, Promise<unknown>>>): Promise<string> {
-  return recordValue({ ...scope, external: true }, () => {
-    const finished = Object.entries(branches).map(([name, branch]) =>
-      branch.then(
-        () => name,
-        () => name,
-      ),
-    )
-    return Promise.race(finished)
-  })
+  // Handled even when the winner is recorded: a losing branch that is aborted later must not end the process.
+  const finished = Object.entries(branches).map(([name, branch]) =>
+    branch.then(
+      () => name,
+      () => name,
+    ),
+  )
+  return recordValue({ ...scope, external: true }, () => Promise.race(finished))
 }
 
 /** Works on all items with bounded concurrency; results keep the order of the items. */
