@@ -204,11 +204,14 @@ export class EmbeddedEngine implements Engine {
     for (const listener of this.#listeners) this.#callListener(() => listener(item))
   }
 
-  #callListener(call: () => void): void {
+  #callListener(call: () => unknown): void {
+    const report = (thrown: unknown) => this.#options.onListenerError(toTroupeError(thrown))
     try {
-      call()
+      const returned = call()
+      // An unhandled rejection of an async listener would end the process.
+      if (returned instanceof Promise) returned.catch(report)
     } catch (thrown) {
-      this.#options.onListenerError(toTroupeError(thrown))
+      report(thrown)
     }
   }
 }

@@ -18,7 +18,7 @@ import type { Toolbox } from '../tools/tools.ts'
 import { builtInPatterns, PATTERN_TOOL_ALIASES } from './built-in-patterns.ts'
 import { DEFAULT_SESSION_POLICY } from './default-session-policy.ts'
 import { embedderPort, modelPorts, pricesFrom, summaryModelPort } from './model-ports.ts'
-import { openStore } from './open-store.ts'
+import { checkStoreAddress, openStore } from './open-store.ts'
 import { openMcp, openToolbox, permissionPolicy, toolsByName } from './tool-ports.ts'
 import type { TroupeOptions } from './troupe-options.ts'
 
@@ -42,6 +42,7 @@ export interface RuntimeParts {
 
 /** Creates the store, the engine, models, agents, tools and patterns from the options. */
 export async function compose(options: TroupeOptions): Promise<RuntimeParts> {
+  checkStoreAddress(options)
   const world = options.engine?.world ?? realWorld()
   const agents = await loadAgents(options.agents ?? [])
   const roster = createRoster(agents)

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { TroupeError } from '../errors.ts'
 import type { Store } from '../store/store.ts'
 import type { TroupeOptions } from './troupe-options.ts'
 
@@ -8,6 +9,16 @@ export async function openStore({ store = DEFAULT_STORE, durability = 'normal' }
   if (typeof store !== 'string') return store
   if (store === 'memory') return new (await import('../store/memory.ts')).MemoryStore()
   return (await import('../store/sqlite.ts')).openSqlite(databasePath(store), { durability })
+}
+
+/** Throws for an address such as `postgres://…`, which would otherwise become the name of a folder. */
+export function checkStoreAddress({ store }: TroupeOptions): void {
+  const [scheme] = /^[a-z][a-z0-9+.-]*:\/\//i.exec(typeof store === 'string' ? store : '') ?? []
+  if (scheme === undefined) return
+  // The rest of the address is not shown: it may hold a password.
+  throw new TroupeError('invalid_input', `\`store\`: unknown store address '${scheme}…'`, {
+    hint: 'pass a folder, a database file ending in .db or .sqlite, or `memory`',
+  })
 }
 
 /** The database file of a store that is given as a folder or as the file itself. */

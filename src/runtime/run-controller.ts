@@ -2,7 +2,7 @@ import type { ReopenOptions } from '../engine/engine.ts'
 import { checkGateAnswer } from '../engine/gate-answer.ts'
 import type { ReplayReport } from '../engine/replay-run.ts'
 import { streamRun } from '../engine/run-stream.ts'
-import { TroupeError, unknownNameError } from '../errors.ts'
+import { TroupeError, toTroupeError, unknownNameError } from '../errors.ts'
 import type { Event, ForkChanges, RunStart } from '../kernel/event.ts'
 import { DEFAULT_LIMITS } from '../kernel/limits.ts'
 import { parseLimits, parsePatternInput } from '../kernel/run-input.ts'
@@ -27,10 +27,23 @@ export interface RunRequest {
 
 export async function startRun(controller: RunController, request: RunRequest): Promise<RunHandle> {
   const { world, store, engine } = controller.parts
+  const signal = request.options?.signal
+  signal?.throwIfAborted()
   const data = runStartFrom(controller.parts, request)
   const run_id = `r_${world.randomHex(6)}`
   await store.createRun({ run_id, seq: 1, at: world.now(), type: 'run:start', data })
-  return createHandle(controller, run_id, engine.execute(run_id))
+  const handle = createHandle(controller, run_id, engine.execute(run_id))
+  if (signal) cancelOnAbort(handle, signal)
+  return handle
+}
+
+function cancelOnAbort(handle: RunHandle, signal: AbortSignal): void {
+  const cancel = () => void handle.cancel(toTroupeError(signal.reason).message).catch(() => {})
+  const stopListening = () => signal.removeEventListener('abort', cancel)
+  signal.addEventListener('abort', cancel, { once: true })
+  handle.result.then(stopListening, stopListening)
+  // The signal may have been aborted while `run:start` was written.
+  if (signal.aborted) cancel()
 }
 
 /** Validates the request and returns the data of `run:start`. Nothing is written if it throws. */
@@ -154,7 +167,8 @@ export async function closeTroupe({ parts, pendingResults }: RunController): Pro
   await store.close()
 }
 
-function createHandle({ parts, pendingResults }: RunController, run_id: string, work: Promise<void>): RunHandle {
+function createHandle(controller: RunController, run_id: string, work: Promise<void>): RunHandle {
+  const { parts, pendingResults } = controller
   const { engine, store, world } = parts
   const result = work.then(() => readRunResult(store, world, run_id))
   const settled = result.then(
@@ -163,7 +177,12 @@ function createHandle({ parts, pendingResults }: RunController, run_id: string, 
   )
   pendingResults.add(settled)
   void settled.then(() => pendingResults.delete(settled))
-  return { run_id, result, [Symbol.asyncIterator]: () => streamRun({ engine, store }, run_id, result) }
+  return {
+    run_id,
+    result,
+    cancel: (reason) => cancelRun(controller, run_id, reason),
+    [Symbol.asyncIterator]: () => streamRun({ engine, store }, run_id, result),
+  }
 }
 
 /** A handle for a run that this call does not execute. */

@@ -8,6 +8,8 @@ export interface RunOptions {
   /** The model for agents that name none. */
   model?: string
   limits?: Partial<Limits>
+  /** Aborting it cancels the run, which keeps its partial result. An aborted signal starts no run. */
+  signal?: AbortSignal
 }
 
 export interface AnswerOptions {
@@ -33,4 +35,6 @@ export interface RunResult {
 export interface RunHandle extends AsyncIterable<StreamItem> {
   readonly run_id: string
   readonly result: Promise<RunResult>
+  /** Cancels the run and every session in it; resolves with its partial result. */
+  cancel(reason?: string): Promise<RunResult>
 }

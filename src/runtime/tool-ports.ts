@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { TroupeError } from '../errors.ts'
 import type { Policy } from '../judgement/permission/permission-policy.ts'
 import type { Agent } from '../kernel/agent.ts'
 import type { Tool } from '../kernel/tool.ts'
@@ -8,7 +9,7 @@ import { mcpServerKey } from '../tools/mcp/mcp-tool-names.ts'
 import { agentNames, checkAgentRules, checkPolicy } from '../tools/permissions.ts'
 import type { SandboxReport } from '../tools/sandbox/sandbox.ts'
 import type { Toolbox } from '../tools/tools.ts'
-import { PATTERN_TOOL_NAMES, UNSCOPED_TOOL_NAMES } from './built-in-patterns.ts'
+import { BUILT_IN_PATTERNS, PATTERN_TOOL_NAMES, UNSCOPED_TOOL_NAMES } from './built-in-patterns.ts'
 import { DEFAULT_STORE, databasePath } from './open-store.ts'
 import type { TroupeMcpOptions, TroupeOptions } from './troupe-options.ts'
 
@@ -34,7 +35,26 @@ export async function openToolbox({ workspace, store = DEFAULT_STORE }: TroupeOp
 
 export function toolsByName(options: TroupeOptions, toolbox: Toolbox | undefined): Map<string, Tool> {
   const enabled = (toolbox?.tools ?? []).filter(({ name }) => !options.disabledTools?.includes(name))
+  const builtIn = [
+    ...PATTERN_TOOL_NAMES,
+    ...BUILT_IN_PATTERNS.map(({ name }) => name),
+    ...enabled.map(({ name }) => name),
+  ]
+  requireNewNames('tools', options.tools, new Set(builtIn))
+  requireNewNames('patterns', options.patterns, new Set([...builtIn, ...(options.tools ?? []).map(({ name }) => name)]))
   return new Map([...enabled, ...(options.tools ?? [])].map((tool) => [tool.name, tool]))
+}
+
+/** A name that is used twice would silently replace a tool or a pattern. */
+function requireNewNames(option: string, named: readonly { name: string }[] = [], taken: Set<string>): void {
+  for (const { name } of named) {
+    if (taken.has(name)) {
+      throw new TroupeError('invalid_input', `\`${option}\`: the name '${name}' is already taken`, {
+        hint: 'rename it; a tool of the workspace can be removed with `disabledTools`',
+      })
+    }
+    taken.add(name)
+  }
 }
 
 interface McpDeps {

@@ -53,6 +53,21 @@ describe('onEvent', () => {
     expect(seen).toEqual(await troupe.events(handle.run_id))
   })
 
+  test('H1 an async onEvent hook that rejects affects neither the run nor the process, and is reported', async () => {
+    const warnings: unknown[] = []
+    const onWarning = (warning: unknown) => void warnings.push(warning)
+    process.on('warning', onWarning)
+    const { task } = await createTestTroupe({
+      agents: [worker],
+      hooks: [{ onEvent: async () => Promise.reject(new Error('the log server is down')) }],
+      model: chunkModel(() => textChunks('done')),
+    })
+    expect(await task('worker', 'go')).toMatchObject({ status: 'completed' })
+    await flushEventLoop()
+    process.off('warning', onWarning)
+    expect(String(warnings[0])).toContain('the log server is down')
+  })
+
   test('H1 an onEvent hook that throws affects neither the run nor other hooks, and is reported', async () => {
     const warning = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
     const seen: string[] = []

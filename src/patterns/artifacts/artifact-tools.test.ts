@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { agent, createTestTroupe, functionModel } from '../../../test/support/test-troupe.ts'
 import type { Artifact } from '../../kernel/artifact.ts'
 import type { Context } from '../../kernel/context.ts'
-import { artifactRead, artifactWrite } from './artifact-tools.ts'
+import { artifactRead } from './artifact-tools.ts'
 
 test('TO56 each ArtifactWrite call creates a new version of the named artifact', async () => {
   const write = (content: string) => ({ name: 'ArtifactWrite', input: { name: 'design/api.md', content } })
@@ -12,7 +12,7 @@ test('TO56 each ArtifactWrite call creates a new version of the named artifact',
     return step ? { calls: [step] } : { text: 'done' }
   })
   const agents = [agent('writer', { tools: ['ArtifactWrite'] })]
-  const { troupe, task } = await createTestTroupe({ model, patterns: [artifactWrite], agents })
+  const { troupe, task } = await createTestTroupe({ model, agents })
   const { run_id } = await task('writer', 'Write.')
   const events = await troupe.events(run_id)
   const written = events.filter(({ type }) => type === 'artifact:write').map(({ data }) => data as Artifact)

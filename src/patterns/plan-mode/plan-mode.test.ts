@@ -3,7 +3,6 @@ import { z } from 'zod'
 import { agent, createTestTroupe, functionModel, lastMessageText } from '../../../test/support/test-troupe.ts'
 import type { ToolError } from '../../kernel/event.ts'
 import { defineTool } from '../../kernel/tool.ts'
-import { enterPlanMode, exitPlanMode } from './plan-mode.ts'
 
 function changeTool(done: string[]) {
   return defineTool({
@@ -29,7 +28,6 @@ async function runArchitect(steps: { name: string; input: unknown }[]) {
   const harness = await createTestTroupe({
     model,
     tools: [changeTool(done)],
-    patterns: [enterPlanMode, exitPlanMode],
     agents: [agent('architect', { tools })],
   })
   const { run_id, status } = await harness.task('architect', 'Plan it.')

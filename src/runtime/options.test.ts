@@ -1,0 +1,64 @@
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { patternFrom } from '../../test/support/manual-doubles.ts'
+import { defineTool } from '../kernel/tool.ts'
+import { createTroupe } from './troupe.ts'
+import type { TroupeOptions } from './troupe-options.ts'
+
+test('P10 a store address of an unknown kind is rejected, creates no folder, and shows no password', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'troupe-store-'))
+  const before = process.cwd()
+  process.chdir(folder)
+  try {
+    const error = await createTroupe({ store: 'postgres://admin:secret@localhost/troupe' }).catch((thrown) => thrown)
+    expect(error).toMatchObject({ code: 'invalid_input', message: expect.stringContaining("'postgres://…'") })
+    expect(JSON.stringify(error)).not.toContain('secret')
+    expect(existsSync(join(folder, 'postgres:'))).toBe(false)
+  } finally {
+    process.chdir(before)
+    await rm(folder, { recursive: true, force: true })
+  }
+})
+
+const toolNamed = (name: string) =>
+  defineTool({
+    name,
+    description: 'a tool',
+    kind: 'read',
+    category: 'perception',
+    input: z.object({}),
+    execute: () => ({ success: true }),
+  })
+const patternNamed = (name: string) => patternFrom(name, async () => 'done')
+
+test.each<[string, TroupeOptions, string]>([
+  ['two tools of one name', { tools: [toolNamed('look'), toolNamed('look')] }, "`tools`: the name 'look'"],
+  ['a tool named like a pattern tool', { tools: [toolNamed('task')] }, "`tools`: the name 'task'"],
+  ['a tool named like an alias of a pattern tool', { tools: [toolNamed('Agent')] }, "`tools`: the name 'Agent'"],
+  ['a pattern named like a built-in one', { patterns: [patternNamed('team')] }, "`patterns`: the name 'team'"],
+  ['two patterns of one name', { patterns: [patternNamed('a'), patternNamed('a')] }, "`patterns`: the name 'a'"],
+  [
+    'a pattern named like a tool',
+    { tools: [toolNamed('look')], patterns: [patternNamed('look')] },
+    "`patterns`: the name 'look'",
+  ],
+])('P12 %s is rejected', async (_title, options, message) => {
+  const creating = createTroupe({ store: 'memory', ...options })
+  await expect(creating).rejects.toMatchObject({ code: 'invalid_input', message: expect.stringContaining(message) })
+})
+
+test('P12 a tool may replace a workspace tool that is disabled', async () => {
+  const workspace = await mkdtemp(join(tmpdir(), 'troupe-workspace-'))
+  try {
+    const options = { store: 'memory', workspace: { workspace }, tools: [toolNamed('Read')] }
+    await expect(createTroupe(options)).rejects.toThrow("the name 'Read' is already taken")
+    const troupe = await createTroupe({ ...options, disabledTools: ['Read'] })
+    await troupe.close()
+  } finally {
+    await rm(workspace, { recursive: true, force: true })
+  }
+})
