@@ -184,5 +184,7 @@ function recordedSessionError(events: readonly Event[], session_id: string): Tro
     const error = isEvent(event, 'tool:error') ? event.data.detail : isEvent(event, 'run:end') ? event.data.error : null
     if (error?.message.includes(session_id)) return errorFromRecord(error)
   }
-  return new TroupeError('unknown_session', `the journal has no result for the session ${session_id}`)
+  return new TroupeError('unknown_session', `the journal has no result for the session ${session_id}`, {
+    hint: 'the original run did not reach it; fork the run instead of replaying it',
+  })
 }

@@ -81,7 +81,8 @@ export class RunAttempt {
   }
 
   markLeaseLost(): void {
-    this.#execution?.abort(new TroupeError('lease_lost', `another process took over run ${this.run_id}`))
+    const hint = `follow it with: troupe watch ${this.run_id}`
+    this.#execution?.abort(new TroupeError('lease_lost', `another process took over run ${this.run_id}`, { hint }))
   }
 
   /** Reads and applies new commands. Concurrent calls are serialised. */
@@ -104,7 +105,9 @@ export class RunAttempt {
     this.#failedPolls += 1
     if (this.#failedPolls !== FAILED_POLLS_BEFORE_WARNING) return
     const { message } = toTroupeError(thrown)
-    this.#deps.onWarning(new TroupeError('store_failed', `cannot read the commands of run ${this.run_id}: ${message}`))
+    const problem = `cannot read the commands of run ${this.run_id}: ${message}`
+    const hint = `check the store with troupe doctor, then: troupe resume ${this.run_id}`
+    this.#deps.onWarning(new TroupeError('store_failed', problem, { hint }))
   }
 
   async run(): Promise<RunAttemptOutcome> {
@@ -184,8 +187,8 @@ export class RunAttempt {
   }
 
   async #quarantine(journal: Journal, crashes: number): Promise<RunAttemptOutcome> {
-    const error = new TroupeError('quarantined', `the run crashed ${crashes} times in a row`, {
-      hint: 'see its last steps with troupe show RUN; when the cause is fixed: troupe resume RUN --force',
+    const error = new TroupeError('quarantined', `run ${this.run_id} crashed ${crashes} times in a row`, {
+      hint: `see its last steps with troupe show ${this.run_id}; when the cause is fixed: troupe resume ${this.run_id} --force`,
     })
     journal.append('run:end', { status: 'failed', stop_reason: 'failed', output: null, error: error.toJSON() })
     await journal.commit('full')

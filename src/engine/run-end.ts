@@ -19,7 +19,9 @@ export function executePattern(execution: Execution, pattern: Pattern, input: un
 
 function runEndFromResult(pattern: string, result: PatternResult): RunEnd {
   if (typeof result !== 'object' || result === null || typeof result.success !== 'boolean') {
-    throw new TroupeError('internal', `the pattern '${pattern}' did not return { success, output, error }`)
+    throw new TroupeError('internal', `the pattern '${pattern}' did not return {success, output, error}`, {
+      hint: 'return {success, output, error} from `execute` of the pattern',
+    })
   }
   // Round trip through JSON: the caller must get the same output now as from the store later.
   const output: unknown = JSON.parse(JSON.stringify(result.output ?? null) ?? 'null')

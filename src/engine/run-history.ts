@@ -25,8 +25,9 @@ export function undeliveredEvents(events: readonly Event[]): readonly Event[] {
 export function requireRunStart(events: readonly Event[]): RunStart {
   const [first] = events
   if (isEvent(first, 'run:start')) return first.data
-  throw new TroupeError('store_corrupt', 'the journal does not begin with run:start', {
-    hint: 'check the journal with troupe doctor --run ID',
+  if (!first) throw new TroupeError('store_corrupt', 'the journal is empty', { hint: 'check it with: troupe doctor' })
+  throw new TroupeError('store_corrupt', `the journal of run ${first.run_id} does not begin with run:start`, {
+    hint: `check it with: troupe doctor --run ${first.run_id}`,
   })
 }
 
@@ -47,8 +48,8 @@ export function runHistoryFrom(events: readonly Event[]): RunHistory {
 /** Appends `run:reopen` for a failed run. Throws `run_ended` or `quarantined` if the run cannot be resumed. */
 export function reopenRun(journal: Journal, { end, limits }: RunHistory, reopen: ReopenOptions): Event {
   if (end && end.status !== 'failed') {
-    throw new TroupeError('run_ended', `the run has ended: ${end.status}`, {
-      hint: 'start a new run; continue the sessions of this one there with `session_id`',
+    throw new TroupeError('run_ended', `run ${journal.run_id} has ended (${end.status})`, {
+      hint: 'start a new run; continue its sessions there with `session_id`',
     })
   }
   if (end?.error?.code === 'quarantined' && !reopen.force) throw errorFromRecord(end.error)

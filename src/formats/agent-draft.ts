@@ -35,11 +35,12 @@ export function addRules(agent: Agent, kind: keyof AgentPermissions, rules: read
 }
 
 /** Rejects the agent: ignoring an unreadable restriction would grant more than its author intended. */
-export function rejectAgent(draft: AgentDraft, key: string): never {
-  const { name } = draft.agent
-  throw new TroupeError('invalid_agent_file', `agent '${name}': '${key}' is invalid`, {
-    hint: 'use a list, or names separated by commas',
-  })
+export function rejectAgent(
+  draft: AgentDraft,
+  key: string,
+  hint = `\`${key}\` must be a list, or names separated by commas`,
+): never {
+  throw new TroupeError('invalid_agent_file', `agent '${draft.agent.name}': '${key}' is invalid`, { hint })
 }
 
 /** Completes the agent with `extra`, converted to JSON values because agents are written to journals. */

@@ -44,7 +44,8 @@ export async function readAgentFolder(folder: string, options: AgentFolderOption
       }
     } catch (error) {
       const message = (error as Error).message.replace(`${path}: `, '')
-      found.problems.push({ level: 'error', path, line: 1, message })
+      const hint = error instanceof TroupeError && error.hint !== '' ? { hint: error.hint } : undefined
+      found.problems.push({ level: 'error', path, line: 1, message, ...hint })
     }
   }
   found.problems.push(...problems)

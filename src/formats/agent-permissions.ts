@@ -73,7 +73,7 @@ export function applyExcludedTools(draft: AgentDraft, { key, value, line }: Yaml
 
 /** Rules as `{allow: […], ask: […], deny: […]}`, or in OpenCode's form `{bash: {'git push': ask}, edit: deny}`. */
 export function applyPermissions(draft: AgentDraft, { key, value, line }: YamlEntry): string | undefined {
-  if (!isMap(value)) return rejectAgent(draft, key)
+  if (!isMap(value)) return rejectAgent(draft, key, `\`${key}\` must be a map: {allow: […], ask: […], deny: […]}`)
   for (const [name, rules] of Object.entries(value)) {
     const kind = toPermissionKind(name)
     if (kind) applyRules(draft, { key: name, value: rules, line }, kind)
@@ -87,7 +87,7 @@ export function applyPermissions(draft: AgentDraft, { key, value, line }: YamlEn
 
 function applyPatternRule(draft: AgentDraft, { key, value, line }: YamlEntry, pattern: string): void {
   const kind = toPermissionKind(value)
-  if (!kind) rejectAgent(draft, key)
+  if (!kind) rejectAgent(draft, key, `\`${key}\`: expected allow, ask or deny, not ${describeValue(value)}`)
   applyRules(draft, { key, value: [pattern === '*' ? key : `${key}(${pattern})`], line }, kind)
 }
 
@@ -100,6 +100,11 @@ function applyRules(draft: AgentDraft, entry: YamlEntry, kind: keyof AgentPermis
   // An unknown entry may also be a malformed rule, whose intended restriction is unknowable: then reject the agent.
   checkDraftRules(draft, entry.line, [...list.rules, ...list.unknown])
   addRules(draft.agent, kind, [...(list.all ? ['*'] : []), ...list.unrestricted, ...list.rules, ...agents, ...denied])
+}
+
+function describeValue(value: unknown): string {
+  if (Array.isArray(value)) return 'a list'
+  return isMap(value) ? 'a map' : `'${value}'`
 }
 
 function toPermissionKind(value: unknown): keyof AgentPermissions | undefined {

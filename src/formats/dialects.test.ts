@@ -180,7 +180,7 @@ describe('rules', () => {
     expect((await claude('tools: Agent(worker), Task')).agent.agents).toBeUndefined()
   })
 
-  test('A11 permissions are read as rules; invalid ones reject the agent', async () => {
+  test('A11 permissions are read as rules', async () => {
     const { agent } = await claude(
       'permissions:',
       '  allow: [Read]',
@@ -190,9 +190,15 @@ describe('rules', () => {
     expect(agent.permissions).toEqual({ allow: ['Read'], ask: ['Bash'], deny: ['Write(secret/**)', 'Nix'] })
     const openCode = await claude('permission: {edit: deny, bash: {"git push": ask, "*": allow}}')
     expect(openCode.agent.permissions).toEqual({ deny: ['Edit'], ask: ['Bash(git push)'], allow: ['Bash'] })
-    for (const invalid of ['permissions: all', 'permissions: {deny: 5}', 'permission: {edit: maybe}']) {
-      await expect(claude(invalid)).rejects.toMatchObject({ code: 'invalid_agent_file' })
-    }
+  })
+
+  test.each([
+    ['permissions: all', '`permissions` must be a map: {allow: […], ask: […], deny: […]}'],
+    ['permissions: {deny: 5}', '`deny` must be a list, or names separated by commas'],
+    ['permission: {edit: maybe}', "`edit`: expected allow, ask or deny, not 'maybe'"],
+    ['permission: {bash: {git: [ask]}}', '`bash`: expected allow, ask or deny, not a list'],
+  ])('A11 %j rejects the agent, and the hint names the expected form', async (invalid, hint) => {
+    await expect(claude(invalid)).rejects.toMatchObject({ code: 'invalid_agent_file', hint })
   })
 
   test('A11 permissionMode: plan makes the agent read-only; other modes grant nothing', async () => {

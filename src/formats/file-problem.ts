@@ -3,6 +3,7 @@ export interface Problem {
   level: 'error' | 'warning'
   line: number
   message: string
+  hint?: string
 }
 
 /** A problem with its file and, if known, the agent it concerns. */

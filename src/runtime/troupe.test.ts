@@ -79,6 +79,8 @@ describe('unknown names and invalid input', () => {
   test('P2 two agents with the same name are rejected', async () => {
     const twins = createTroupe({ store: 'memory', agents: [worker, worker] })
     await expect(twins).rejects.toMatchObject({ code: 'invalid_input', message: "two agents have the name 'worker'" })
+    const agents = ['a.md', 'b.md'].map((path) => ({ ...worker, origin: { by: 'user' as const, path } }))
+    await expect(createTroupe({ store: 'memory', agents })).rejects.toThrow(/'worker': a\.md and b\.md$/)
   })
 })
 

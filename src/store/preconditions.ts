@@ -81,7 +81,10 @@ export function isEnded(status: Status): boolean {
 
 export function runEndedError({ run_id, status }: Pick<RunLeaseState, 'run_id' | 'status'>): TroupeError {
   return new TroupeError('run_ended', `run ${run_id} has ended (${status})`, {
-    hint: 'resume it first',
+    hint:
+      status === 'failed'
+        ? `resume it first: troupe resume ${run_id}`
+        : 'start a new run; continue its sessions there with `session_id`',
   })
 }
 
@@ -115,7 +118,7 @@ export function unknownGateError(gate_id: string, known: readonly string[]): Tro
 
 export function gateAnsweredError(gate_id: string, by: string): TroupeError {
   return new TroupeError('gate_answered', `gate ${gate_id} was already answered by ${by}`, {
-    hint: 'only the first answer counts',
+    hint: 'only the first answer counts; list open questions with: troupe inbox',
   })
 }
 

@@ -116,7 +116,7 @@ describe('explainHandoff', () => {
       expect.objectContaining({ code: 'invalid_input', hint: "did you mean 'draft is complete'?" }),
     )
     const both = { assume: ['draft is complete'], deny: ['draft is complete'] }
-    expect(() => explainHandoff(team, 'writer', both)).toThrow(/both assumed and denied/)
+    expect(() => explainHandoff(team, 'writer', both)).toThrow(/is given in both `--assume` and `--deny`/)
     expect(() => explainHandoff(team, 'writr')).toThrow(expect.objectContaining({ code: 'unknown_agent' }))
   })
 })

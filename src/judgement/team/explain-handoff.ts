@@ -146,10 +146,12 @@ function unknownSentence(text: string, known: readonly string[]): TroupeError {
   if (known.length > 0)
     return unknownNameError('invalid_input', { kind: 'sentence', name: text, known: [...new Set(known)] })
   return new TroupeError('invalid_input', `no condition of the team contains the sentence '${text}'`, {
-    hint: 'assume or deny sentences only; set variables with --set',
+    hint: '`--assume` and `--deny` take semantic conditions; set variables with `--set`',
   })
 }
 
 function contradictoryAssumption(text: string): TroupeError {
-  return new TroupeError('invalid_input', `'${text}' is both assumed and denied`, { hint: 'assume it or deny it' })
+  return new TroupeError('invalid_input', `'${text}' is given in both \`--assume\` and \`--deny\``, {
+    hint: 'remove one of them',
+  })
 }

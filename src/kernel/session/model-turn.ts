@@ -64,7 +64,9 @@ async function addContext({ execution, session, signal }: ModelRequestScope, tur
       turn: session.turns + 1,
     }
     const timeoutError = () =>
-      new TroupeError('tool_failed', `a hook's addContext did not return within ${CONTEXT_HOOK_TIMEOUT_MS} ms`)
+      new TroupeError('tool_failed', `a hook's addContext did not return within ${CONTEXT_HOOK_TIMEOUT_MS} ms`, {
+        hint: 'make `hooks[].addContext` return faster',
+      })
     const asked = Promise.all(hooks.map(async (each) => each.addContext?.(turn)))
     const texts = await execution.runEffect(() =>
       withTimeout({ world, signal, ms: CONTEXT_HOOK_TIMEOUT_MS, timeoutError }, asked),

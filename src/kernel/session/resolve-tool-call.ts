@@ -60,6 +60,7 @@ async function runToolHooks(scope: ToolCallScope, { tool, parsed }: ResolvedTool
     new TroupeError(
       'tool_failed',
       `a hook's beforeTool for ${tool.name} did not return within ${TOOL_HOOK_TIMEOUT_MS} ms`,
+      { hint: 'make `hooks[].beforeTool` return faster' },
     )
   let verdict: CombinedVerdict = {}
   let input = parsed
@@ -106,9 +107,7 @@ function parseHookInput(tool: AnyTool, input: unknown): unknown {
   throw new TroupeError(
     'tool_failed',
     `a hook changed the input of ${tool.name} to an invalid one: ${formatIssues(parsed.error)}`,
-    {
-      retry: false,
-    },
+    { retry: false, hint: "`hooks[].beforeTool` must return an input that matches the tool's schema" },
   )
 }
 

@@ -202,5 +202,7 @@ function parsedInput(tool: AnyTool, pre: ToolPre): unknown {
   const parsed = tool.input.safeParse(pre.input)
   if (parsed.success) return parsed.data
   const problem = formatIssues(parsed.error)
-  throw new TroupeError('tool_failed', `the recorded input of ${tool.name} no longer matches its schema: ${problem}`)
+  throw new TroupeError('tool_failed', `the recorded input of ${tool.name} no longer matches its schema: ${problem}`, {
+    hint: "restore the tool's `input` schema, or fork the run before this call",
+  })
 }

@@ -12,7 +12,10 @@ type RecordableResult = PatternResult & { recovered?: true }
 /** Appends the result of a call. */
 export function recordToolResult(scope: ToolCallScope, pre: ToolPre, result: RecordableResult): Event {
   if (typeof result !== 'object' || result === null || typeof result.success !== 'boolean') {
-    throw new TroupeError('tool_failed', `${pre.tool} did not return {success, output, error}`, { retry: false })
+    throw new TroupeError('tool_failed', `${pre.tool} did not return {success, output, error}`, {
+      retry: false,
+      hint: 'return {success, output, error} from `execute` of the tool',
+    })
   }
   if (!result.success) {
     const message = result.error ?? `${pre.tool} failed without an error message`

@@ -192,7 +192,10 @@ describe('cancelling', () => {
     const { troupe, handle, reached } = await threeLevels('model')
     await reached
     await troupe.cancel(handle.run_id)
-    await expect(troupe.cancel(handle.run_id)).rejects.toMatchObject({ code: 'run_ended' })
+    await expect(troupe.cancel(handle.run_id)).rejects.toMatchObject({
+      code: 'run_ended',
+      hint: expect.stringContaining('start a new run'),
+    })
     expect((await handle.result).status).toBe('cancelled')
   })
 })

@@ -24,7 +24,8 @@ export const askUser = definePattern<z.output<typeof input>>({
   input,
   output: z.object({ answer: z.unknown() }),
   async execute(context, { question, choices }) {
-    if (question.trim() === '') throw new TroupeError('invalid_input', '`question` is empty')
+    if (question.trim() === '')
+      throw new TroupeError('invalid_input', '`question` is empty', { hint: 'write the question' })
     const answer = await context.ask('gate', { question, ...(choices ? { choices } : undefined) })
     return { success: true, output: { answer } }
   },

@@ -191,7 +191,8 @@ function toContribution(scope: ContributionScope, specialist: Specialist, sessio
   const isUnstructured = error?.code === 'model_invalid_response' && text.trim() !== ''
   if (session.status !== 'completed' && !isUnstructured) {
     const status = stop_reason === 'timeout' ? ('timeout' as const) : ('failed' as const)
-    const fallback = () => new TroupeError('model_failed', `the session ended with stop_reason ${stop_reason}`).toJSON()
+    const message = `the session of ${specialist.name} ended with stop_reason ${stop_reason}`
+    const fallback = () => new TroupeError('model_failed', message, { hint: 'resume the run to repeat it' }).toJSON()
     return { ...base, response: text, status, error: error ?? fallback() }
   }
   const status = isUnstructured || stop_reason === 'completed' ? ('completed' as const) : ('partial' as const)

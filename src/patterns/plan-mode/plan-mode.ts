@@ -40,7 +40,7 @@ export const exitPlanMode = definePattern<z.output<typeof exitInput>>({
   input: exitInput,
   output: z.object({ approved: z.boolean(), feedback: z.string().optional() }),
   async execute(context, { plan }) {
-    if (plan.trim() === '') throw new TroupeError('invalid_tool_input', '`plan` is empty')
+    if (plan.trim() === '') throw new TroupeError('invalid_tool_input', '`plan` is empty', { hint: 'write the plan' })
     if (!context.caller?.planMode) {
       throw new TroupeError('tool_failed', 'you are not in plan mode', {
         responsible: 'model',

@@ -206,7 +206,8 @@ export function toTeamMessage({ round }: TeamState, message: TeamMessage, failur
   }
 }
 
-export function failureFrom({ stop_reason, error }: SessionResult): TurnFailure {
-  const fallback = () => new TroupeError('internal', `the session ended with stop_reason ${stop_reason}`).toJSON()
+export function failureFrom({ agent, stop_reason, error }: SessionResult): TurnFailure {
+  const message = `the session of ${agent} ended with stop_reason ${stop_reason}`
+  const fallback = () => new TroupeError('internal', message, { hint: 'resume the run to repeat it' }).toJSON()
   return { stop_reason, error: error ?? fallback() }
 }

@@ -115,10 +115,13 @@ export function checkVariable(team: Team, name: string, value: unknown): void {
   }
   if (!known.has(name)) {
     const nearest = nearestNames(name, [...known.keys()])
-    const list = nearest.slice(0, 8).join(', ')
-    throw new TroupeError('invalid_input', `no variable '${name}' in the team; known: ${list}`, {
+    const reason =
+      nearest.length === 0
+        ? ': the team declares no variables'
+        : ` in the team; known: ${nearest.slice(0, 8).join(', ')}`
+    throw new TroupeError('invalid_input', `no variable '${name}'${reason}`, {
       alternatives: nearest,
-      hint: nearest[0] === undefined ? 'the team has no variables' : didYouMean(name, nearest),
+      hint: nearest.length === 0 ? 'declare it in `context_variables`' : didYouMean(name, nearest),
     })
   }
   const type = known.get(name)

@@ -34,7 +34,7 @@ export function prepareFolder(path: string, getType: FileSystemType = fileSystem
   try {
     mkdirSync(folder, { recursive: true })
     if (existsSync(path)) {
-      if (statSync(path).isDirectory()) throw new TroupeError('store_failed', `${path} is a folder, not a file`)
+      if (statSync(path).isDirectory()) throw storeIsFolderError(path)
       accessSync(path, constants.R_OK | constants.W_OK)
     }
     accessSync(folder, constants.W_OK)
@@ -43,10 +43,17 @@ export function prepareFolder(path: string, getType: FileSystemType = fileSystem
     if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') throw readOnlyError(path, thrown)
     if (code === 'ENOSPC' || code === 'EDQUOT') throw storeFullError(path, thrown)
     if (thrown instanceof TroupeError) throw thrown
-    throw new TroupeError('store_failed', `cannot use the folder ${folder}: ${(thrown as Error).message}`, {
+    throw new TroupeError('store_failed', `cannot create the store folder ${folder}: ${(thrown as Error).message}`, {
+      hint: 'choose another path with --store or TROUPE_STORE',
       cause: thrown,
     })
   }
+}
+
+function storeIsFolderError(path: string): TroupeError {
+  return new TroupeError('store_failed', `the store ${path} is a folder`, {
+    hint: 'pass a database file with --store or TROUPE_STORE',
+  })
 }
 
 function rejectNetworkFileSystem(path: string, type: number): void {

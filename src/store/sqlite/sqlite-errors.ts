@@ -74,7 +74,10 @@ export function toStoreError(thrown: unknown, path: string): TroupeError {
     case SQLITE_CODES.cantOpen:
       if (isDiskFull(path)) return storeFullError(path, thrown)
   }
-  return new TroupeError('store_failed', `${path}: ${message}`, { cause: thrown })
+  return new TroupeError('store_failed', `the store ${path} failed: ${message}`, {
+    hint: 'check it with: troupe doctor',
+    cause: thrown,
+  })
 }
 
 /** A full disk may surface as an I/O error: a sync fails, or the shared-memory file cannot grow. */

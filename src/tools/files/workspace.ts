@@ -18,7 +18,7 @@ export function openWorkspace(
   const realPath = resolveFolder(absolute)
   if (realPath === '/') {
     throw new TroupeError('invalid_input', 'the workspace cannot be the root of the file system', {
-      hint: 'use the folder of the project',
+      hint: 'pass the project folder with --workspace',
     })
   }
   ensureTroupeFolder(realPath)
@@ -34,13 +34,17 @@ export function openWorkspace(
 }
 
 function resolveFolder(path: string): string {
+  const hint = 'pass an existing folder with --workspace or `workspace.workspace`'
   try {
     const real = realpathSync(path)
     if (statSync(real).isDirectory()) return real
   } catch (cause) {
-    throw new TroupeError('invalid_input', `the workspace '${path}' cannot be opened`, { cause })
+    throw new TroupeError('invalid_input', `the workspace '${path}' cannot be opened: ${(cause as Error).message}`, {
+      hint,
+      cause,
+    })
   }
-  throw new TroupeError('invalid_input', `the workspace '${path}' is not a folder`)
+  throw new TroupeError('invalid_input', `the workspace '${path}' is not a folder`, { hint })
 }
 
 /** Symlink attack: `.troupe` must be a real folder before any command runs, or a command could create it as a symlink. */

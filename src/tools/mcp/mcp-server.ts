@@ -243,7 +243,9 @@ export class McpServer {
     }
     const reason = redactSecrets(this.#secrets, thrown instanceof Error ? thrown.message : String(thrown))
     if (this.#connection === connection) {
-      return new TroupeError('tool_failed', `the MCP server '${this.key}' rejected ${tool.name}: ${reason}`)
+      return new TroupeError('tool_failed', `the MCP server '${this.key}' rejected ${tool.name}: ${reason}`, {
+        hint: 'correct the arguments, or continue without this tool',
+      })
     }
     const effect = tool.kind === 'read' ? '' : 'the call may or may not have taken effect: check before you repeat it; '
     const next = this.#losses < MAX_LOSSES ? 'the next call restarts the server' : 'continue without its tools'

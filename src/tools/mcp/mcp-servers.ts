@@ -147,17 +147,16 @@ function createConfiguredServers(servers: McpServersOptions['servers'], context:
     const key = mcpServerKey(name)
     const parsed = parseServerConfig(entry)
     const other = keys.get(key)
-    const problem =
+    const nameProblem =
       key === ''
         ? 'its name contains no letter or digit'
         : other !== undefined
           ? `its name is too similar to '${other}'`
-          : 'problem' in parsed
-            ? parsed.problem
-            : undefined
+          : undefined
+    const problem = nameProblem ?? ('problem' in parsed ? parsed.problem : undefined)
     if (problem !== undefined) {
       throw new TroupeError('invalid_input', `the MCP server '${name}' is invalid: ${problem}`, {
-        hint: 'use {command, args, env} or {type: "http", url, headers}',
+        hint: nameProblem ? 'rename it in `mcpServers`' : 'use {command, args, env} or {type: "http", url, headers}',
       })
     }
     keys.set(key, name)

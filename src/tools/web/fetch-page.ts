@@ -75,7 +75,8 @@ export async function fetchUrl(
     if (url.protocol === 'https:' && next.protocol === 'http:')
       throw accessDeniedError(`${url.href} redirects from https to http`)
     if ((request.headers || request.body !== undefined) && next.origin !== url.origin) {
-      throw accessDeniedError(`${url.host} redirects to another origin: ${next.host}`)
+      const hint = 'fetch the new URL with a call of its own'
+      throw accessDeniedError(`${url.host} redirects to another origin: ${next.host}`, hint)
     }
     if (request.sameHostOnly && normalizeHost(next.hostname) !== normalizeHost(url.hostname)) {
       await resolveEndpoint(network, next)

@@ -69,6 +69,7 @@ describe('troupe agents', () => {
         path: expect.stringMatching(/open\.md$/),
         line: 1,
         message: expect.stringContaining('not closed'),
+        hint: 'close it with a line that contains only ---',
       },
     ])
   })
@@ -96,6 +97,16 @@ describe('troupe agents', () => {
     expect(broken.out.at(-1)).toBe('1 agent · 1 error · 1 warning')
     const json = await troupe('agents', 'check', '--dir', 'a', '--json')
     expect([json.code, json.json().ok]).toEqual([1, false])
+  })
+
+  test('A17 L20 check and doctor show the hint of an invalid agent file', async () => {
+    await put('.troupe/agents/broken.md', agent('broken', 'permissions: all'))
+    const hint = '`permissions` must be a map: {allow: […], ask: […], deny: […]}'
+    const checked = await troupe('agents', 'check')
+    expect(checked.out.join('\n')).toContain("'permissions' is invalid\n  hint: `permissions` must be a map")
+    expect((await troupe('agents', 'check', '--json')).json().problems).toMatchObject([{ level: 'error', hint }])
+    const { checks } = (await troupe('doctor', '--json')).json()
+    expect(checks).toContainEqual(expect.objectContaining({ name: 'agents', status: 'warning', hint }))
   })
 
   test('A17 a missing folder and an unknown subcommand are reported', async () => {

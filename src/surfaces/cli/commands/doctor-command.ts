@@ -108,8 +108,8 @@ async function agentChecks(cli: Cli, troupe: Troupe): Promise<DoctorCheck[]> {
   const { problems } = await loadUserAgents(cli)
   return [
     { name: 'agents', status: 'ok', message: summary, hint: '' },
-    ...problems.map(({ path, line, message }): DoctorCheck => {
-      return { name: 'agents', status: 'warning', message: `${path}:${line}: ${message}`, hint: '' }
+    ...problems.map(({ path, line, message, hint = '' }): DoctorCheck => {
+      return { name: 'agents', status: 'warning', message: `${path}:${line}: ${message}`, hint }
     }),
   ]
 }

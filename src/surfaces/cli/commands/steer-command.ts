@@ -65,7 +65,7 @@ async function parseSteerAction(
 }
 
 function invalidAssignment(text: string): TroupeError {
-  return new TroupeError('invalid_input', `'${text}' is not NAME=VALUE`, {
+  return new TroupeError('invalid_input', `troupe team set: '${text}' is not NAME=VALUE`, {
     hint: 'write NAME=VALUE, such as min_words=800',
   })
 }

@@ -34,17 +34,23 @@ function agentFacts(agent: Agent): string {
   return toTerminalLine([...(agent.model ? [agent.model] : []), tools + excluded].join(' · '))
 }
 
-/** Problems sorted by file: the location on a line of its own, then the message. */
+/** Problems sorted by file: the location on a line of its own, then message and hint. */
 export function agentProblemLines(
   problems: readonly FileProblem[],
   { style, from }: { style: TerminalStyle; from: string },
 ): string[] {
   const sorted = problems.toSorted((a, b) => (a.path === b.path ? a.line - b.line : a.path < b.path ? -1 : 1))
-  return sorted.flatMap(({ level, path, line, message }) => {
+  return sorted.flatMap(({ level, path, line, message, hint }) => {
     const [textStyle, symbol] = level === 'error' ? (['red', '✗'] as const) : (['yellow', '!'] as const)
     const location = wrapText(`  ${toTerminalLine(displayPath(path, from))}:${line}`, style.width, 2)
     const messageLines = wrapText(`  ${toTerminalLine(message)}`, style.width, 2)
-    return [`${style.paint(textStyle, symbol)}${(location[0] ?? '').slice(1)}`, ...location.slice(1), ...messageLines]
+    const hintLines = hint === undefined ? [] : wrapText(`  hint: ${toTerminalLine(hint)}`, style.width, 2)
+    return [
+      `${style.paint(textStyle, symbol)}${(location[0] ?? '').slice(1)}`,
+      ...location.slice(1),
+      ...messageLines,
+      ...hintLines.map((text) => style.paint('dim', text)),
+    ]
   })
 }
 
