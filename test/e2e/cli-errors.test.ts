@@ -20,12 +20,15 @@ describe('usage errors', () => {
       [['show', 'nothing'], /no run 'nothing'; there are no runs yet/, /--store/],
       [['answer', 'g_nothing', 'yes'], /no question 'g_nothing'/, /troupe inbox/],
       [['resume'], /missing required argument 'run'/, /troupe resume --help/],
+      [['runs', '--store', 'postgres://u:pw@db/t'], /unknown store address 'postgres:\/\/…'/, /ending in \.db/],
+      [['run', 'task', 'hi', '--store', 'postgres://u:pw@db/t'], /unknown store address/, /`memory`/],
     ] as const
     const results = await Promise.all(cases.map(([argv]) => cli.troupe(...argv)))
     for (const [index, [, message, hint]] of cases.entries()) {
       expect(results[index]).toMatchObject({ code: 2, out: '' })
       expect(results[index]?.err).toMatch(message)
       expect(results[index]?.err).toMatch(hint)
+      expect(results[index]?.err).not.toContain('pw@')
       expect(results[index]?.err.trim().split('\n').length).toBeLessThanOrEqual(6)
     }
     expect(existsSync(join(cli.folder, '.troupe'))).toBe(false)

@@ -17,9 +17,10 @@ export function modelName({ options }: Cli): string | undefined {
   return name?.startsWith('scripted:') ? `scripted:${resolve(name.slice('scripted:'.length))}` : name
 }
 
+/** True for an address such as `postgres://…`, too: opening it reports what is wrong with it. */
 export function storeExists(cli: Cli): boolean {
   const path = storePath(cli)
-  return path === 'memory' || existsSync(path)
+  return path === 'memory' || path.includes('://') || existsSync(path)
 }
 
 /** Opens the runtime. Only `new` creates a store; `existing` uses an empty in-memory store when there is none. */
