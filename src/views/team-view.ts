@@ -75,7 +75,7 @@ export function findTurn({ turns }: TeamView, key: string): { turn: TeamTurn; pa
 }
 
 /** Key suffix of a session that falls back to the model of the run. */
-const FALLBACK_SUFFIX = '/own'
+const FALLBACK_SUFFIX = '/fallback'
 const MODEL_MISSING_CODES: ReadonlySet<string> = new Set(['no_model', 'unknown_model'])
 
 /** Whether a router or summary session failed only because its role has no model: the model of the run takes over. */

@@ -135,16 +135,16 @@ function isMemberHandoff({ from, to }: { from: string; to: string | null }): boo
   return from !== 'user' && to !== 'user' && to !== null
 }
 
-const SPEECH_KEY = /(^|\/)round\/\d+\/(agent|group\/member\/[^/]+)$/
+const MESSAGE_KEY = /(^|\/)round\/\d+\/(agent|group\/member\/[^/]+)$/
 
 /** Whether the text of a session with this key is part of the conversation. */
-export function isSpeechKey(key: string): boolean {
-  return SPEECH_KEY.test(key)
+export function isMessageKey(key: string): boolean {
+  return MESSAGE_KEY.test(key)
 }
 
 function reduceSessionEnd(transcript: Transcript, { data }: EventOf<'session:end'>): ChatEvent[] {
   const { key, status, object, text, error } = data
-  if (!isSpeechKey(key)) return []
+  if (!isMessageKey(key)) return []
   const { run } = transcript
   const agent = agentFor(transcript, key)
   const response = responseFrom(object) ?? responseText(text)

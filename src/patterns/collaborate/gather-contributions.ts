@@ -1,13 +1,13 @@
 import type { ErrorRecord } from '../../errors.ts'
 import { shouldCollaborate } from '../../judgement/vote/should-collaborate.ts'
+import type { Savings } from './ask-specialists.ts'
+import { askInParallel, askInWaves, askSequentially, specialistRequest, waveSize } from './ask-specialists.ts'
 import { runHierarchy } from './hierarchy.ts'
 import { isOutOfBudget } from './out-of-budget.ts'
 import type { Contribution } from './output.ts'
 import type { Collaboration } from './prepare-collaboration.ts'
 import { requestContribution } from './request-contribution.ts'
 import type { Specialist } from './specialists.ts'
-import type { Savings } from './waves.ts'
-import { askInParallel, askInWaves, askSequentially, specialistRequest, waveSize } from './waves.ts'
 
 /** The contributions, and the reason if some specialists were not asked. */
 export interface GatherResult {

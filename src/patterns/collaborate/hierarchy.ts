@@ -4,6 +4,7 @@ import { TroupeError } from '../../errors.ts'
 import type { Context } from '../../kernel/context.ts'
 import type { SessionResult } from '../../kernel/session-result.ts'
 import { totalTokens } from '../../kernel/spend.ts'
+import { specialistRequest } from './ask-specialists.ts'
 import type { Assignment, PlannedAssignment } from './assignments.ts'
 import { planAssignments } from './assignments.ts'
 import { isOutOfBudget } from './out-of-budget.ts'
@@ -12,7 +13,6 @@ import { correctionPrompt, decompositionPrompt } from './prompts.ts'
 import type { ContributionScope } from './request-contribution.ts'
 import { emptyContribution, requestContribution } from './request-contribution.ts'
 import type { Specialist } from './specialists.ts'
-import { specialistRequest } from './waves.ts'
 
 const divisionSchema = z.object({
   plan: z.string().describe('How the task is divided, and why, in a few sentences.'),

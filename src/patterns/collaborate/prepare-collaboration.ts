@@ -1,6 +1,7 @@
 import type { Agent } from '../../kernel/agent.ts'
 import type { Context } from '../../kernel/context.ts'
 import { configWarnings, findMissingModels, modelSettings } from './agent-config.ts'
+import { waveOrder } from './ask-specialists.ts'
 import { checkCollaborateInput } from './check-collaborate-input.ts'
 import type { CollaborateConfig } from './collaborate-config.ts'
 import type { VoteGrouping } from './consensus-state.ts'
@@ -13,7 +14,6 @@ import type { ContributionScope } from './request-contribution.ts'
 import { createContributionScope } from './request-contribution.ts'
 import type { CollaborationLimits, Specialist } from './specialists.ts'
 import { createSystemAgent, effectiveLimits, resolveSpecialists } from './specialists.ts'
-import { waveOrder } from './waves.ts'
 
 /** A collaboration with all defaults applied. */
 export interface Collaboration {

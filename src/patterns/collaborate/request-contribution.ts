@@ -137,7 +137,7 @@ async function performWithTextFallback(
   if (structured.error?.code !== 'model_unsupported' || !scope.schema) return structured
   const { output: _output, cache_key: _cache, ...textRequest } = request
   const textScope = { ...scope, schema: undefined }
-  const text = await performSpecialist(textScope, specialist, { key: `words/${key}`, request: textRequest })
+  const text = await performSpecialist(textScope, specialist, { key: `text/${key}`, request: textRequest })
   return { ...text, tokens_used: text.tokens_used + structured.tokens_used }
 }
 

@@ -14,7 +14,7 @@ export async function runSystemAgent(
   const internalRequest = { ...request, internal: true as const }
   const fast = await context.perform({ ...agent, model: 'fast' }, internalRequest, { key })
   const missing = fast.error !== null && MISSING_MODEL_CODES.has(fast.error.code)
-  const result = missing ? await context.perform(agent, internalRequest, { key: `${key}/own` }) : fast
+  const result = missing ? await context.perform(agent, internalRequest, { key: `${key}/fallback` }) : fast
   record.totals.tokens += result.usage.input + result.usage.output
   return result
 }

@@ -42,7 +42,7 @@ async function processSteering(
     for (const [index, { action, by }] of commands.entries()) {
       const tooLate = hasEnded && (action.do === 'pause' || action.do === 'step') ? 'the team has ended' : undefined
       const reason = rejections[index] ?? tooLate
-      context.emit(`${attemptKey}/told/${index}`, 'team:steered', {
+      context.emit(`${attemptKey}/steered/${index}`, 'team:steered', {
         ...{ round: state.round, action, by, accepted: reason === undefined },
         ...(reason === undefined ? undefined : { reason }),
       })

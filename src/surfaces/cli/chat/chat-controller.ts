@@ -10,9 +10,9 @@ import { withProgramName } from '../render/styled-line.ts'
 import { toTerminalLine, wrapText } from '../render/text-width.ts'
 import type { Terminal } from '../terminal.ts'
 import type { ChatConsole } from './chat-console.ts'
-import { chatLines, isUrgent, speechLines } from './chat-lines.ts'
+import { chatLines, isUrgent, messageLines } from './chat-lines.ts'
 import type { Conversation } from './conversation.ts'
-import { liveSpeechLines } from './live-lines.ts'
+import { liveMessageLines } from './live-lines.ts'
 import { parseAnswer } from './parse-answer.ts'
 import type { SlashContext } from './slash-commands.ts'
 import { runSlashCommand, SLASH_COMMANDS } from './slash-commands.ts'
@@ -135,7 +135,9 @@ export class ChatController implements SlashContext {
   #echo(text: string): void {
     if (this.#json) this.console?.print([JSON.stringify({ type: 'user', text })])
     else if (this.#cli.terminal.live) {
-      this.console?.note(speechLines('you', text, { style: this.#cli.terminal.err, wrapped: true, textStyle: 'green' }))
+      this.console?.note(
+        messageLines('you', text, { style: this.#cli.terminal.err, wrapped: true, textStyle: 'green' }),
+      )
     }
   }
 
@@ -172,7 +174,7 @@ export class ChatController implements SlashContext {
   #liveLines(): string[] {
     const { transcript, isBusy, inOtherProcess } = this.conversation
     // A session that waits for an answer is open, but not active.
-    return isBusy || inOtherProcess ? liveSpeechLines(transcript, this.#streamedText, this.#cli.terminal.err) : []
+    return isBusy || inOtherProcess ? liveMessageLines(transcript, this.#streamedText, this.#cli.terminal.err) : []
   }
 
   clearLive(): void {

@@ -28,7 +28,7 @@ export function chatLines(
   if (chatEvent.type === 'message') {
     const { agent, text, error, artifacts } = chatEvent
     const messages =
-      text.trim() === '' ? [] : speechLines(agent, text, { style: messageStyle, wrapped, textStyle: 'cyan' })
+      text.trim() === '' ? [] : messageLines(agent, text, { style: messageStyle, wrapped, textStyle: 'cyan' })
     const written = artifacts.length > 0 ? [renderLine(noteStyle, [['dim', `  ${artifacts.join(', ')}`]])] : []
     const failed =
       error === undefined
@@ -40,7 +40,7 @@ export function chatLines(
 }
 
 /** A message with its speaker. */
-export function speechLines(
+export function messageLines(
   speaker: string,
   text: string,
   { style, wrapped, textStyle }: { style: TerminalStyle; wrapped: boolean; textStyle: 'cyan' | 'green' },

@@ -116,8 +116,8 @@ describe('team progress', () => {
     add('team:compress', { key: 'round/3/compress', round: 3, before: 409_600, after: 4096, messages: 12 })
     add('run:steer', { command: 1, action: { do: 'set', name: 'x', value: 2 }, by: 'user' })
     const steered = { round: 3, action: { do: 'override', agent: 'c' }, by: 'user' }
-    add('team:steered', { key: 'steer/4/told/0', ...steered, accepted: true })
-    add('team:steered', { key: 'steer/4/told/1', ...steered, accepted: false, reason: 'no such agent' })
+    add('team:steered', { key: 'steer/4/steered/0', ...steered, accepted: true })
+    add('team:steered', { key: 'steer/4/steered/1', ...steered, accepted: false, reason: 'no such agent' })
     expect(progressLines(events).slice(1)).toEqual([
       'jury  a, b in parallel',
       'loop detected  a → b, 4 times',
@@ -157,7 +157,7 @@ describe('team progress', () => {
       reason: 'the answer goes to the one that returned',
     })
     const steered = { round: 2, action: { do: 'override', agent: 'writer' }, by: 'user', accepted: true }
-    written.add('team:steered', { key: 'steer/3/told/0', ...steered })
+    written.add('team:steered', { key: 'steer/3/steered/0', ...steered })
     addTurn(written, { key: 'round/3', round: 3, agent: 'writer' })
     const { team } = runViewFrom(written.events)
     const chosen = 'chosen by a person'
@@ -176,7 +176,7 @@ describe('team progress', () => {
     }
     const error = { code: 'no_model', message: 'no model is configured', hint: '', alternatives: [] }
     addRouterSession('round/1/router', { status: 'failed', stop_reason: 'failed', error })
-    addRouterSession('round/1/router/own', { status: 'completed', stop_reason: 'completed', error: null })
+    addRouterSession('round/1/router/fallback', { status: 'completed', stop_reason: 'completed', error: null })
     const lines = progressLines(written.events).slice(1)
     expect(lines.slice(0, 3)).toEqual([
       'router  evaluates conditions',
