@@ -17,6 +17,8 @@ import { LEASE_MS, RunAttempt } from './run-attempt.ts'
 
 const RENEW_MS = 10_000
 const POLL_MS = 250
+/** A constant reason: without one, each abort creates a DOMException with a stack trace. */
+const IDLE = 'no run is active'
 
 export interface EmbeddedEngineOptions {
   store: Store
@@ -103,7 +105,7 @@ export class EmbeddedEngine implements Engine {
     } finally {
       // Synchronous with the decision to stop: otherwise a later `execute` would join a run that is over.
       this.#activeRuns.delete(run_id)
-      if (this.#activeRuns.size === 0) this.#idle.abort()
+      if (this.#activeRuns.size === 0) this.#idle.abort(IDLE)
       this.#releaseSlot()
     }
   }

@@ -61,7 +61,9 @@ export class RunAttempt {
   #seenCommand = 0
   #polling: Promise<void> = Promise.resolve()
   readonly #parkable = Promise.withResolvers<'parkable'>()
-  readonly #done = new AbortController()
+  /** True once the attempt is over or parking: commands are left to the next attempt. */
+  #isDone = false
+  #cancelWallClock: (() => void) | undefined
   #pausing = false
   #failedPolls = 0
 
@@ -127,12 +129,12 @@ export class RunAttempt {
       return this.#quarantine(journal, crashes)
     const execution = this.#start(events, { ports, journal, recorded })
     await this.pollCommands()
-    void this.#enforceWallClock(execution, recorded.activeMs)
+    this.#enforceWallClock(execution, recorded.activeMs)
     resumeBackgroundSessions(execution)
     try {
       return await this.#execute(execution, pattern, history.start.input)
     } finally {
-      this.#done.abort()
+      this.#markDone()
     }
   }
 
@@ -161,7 +163,7 @@ export class RunAttempt {
     const outcome = await Promise.race([end, this.#parkable.promise, fatal])
     if (outcome === 'parkable') return this.#park(execution)
     await Promise.race([execution.finish(), fatal])
-    this.#done.abort()
+    this.#markDone()
     execution.journal.append('run:end', outcome)
     execution.journal.close()
     await execution.journal.commit('full')
@@ -170,7 +172,7 @@ export class RunAttempt {
 
   async #park(execution: Execution): Promise<RunAttemptOutcome> {
     // Stop polling: a command applied after parking would count as seen and would not wake the run.
-    this.#done.abort()
+    this.#markDone()
     if (execution.isPaused && execution.waitingGates.length === 0) {
       execution.journal.append('run:interrupt', { reason: 'the process was asked to stop' })
       await execution.journal.commit('full')
@@ -197,10 +199,10 @@ export class RunAttempt {
 
   async #readCommands(): Promise<void> {
     const execution = this.#execution
-    if (!execution || this.#done.signal.aborted) return
+    if (!execution || this.#isDone) return
     for (const command of await this.#deps.store.commands(this.run_id, this.#seenCommand)) {
       const gate = command.body.kind === 'answer' ? await this.#deps.store.gate(command.body.gate_id) : undefined
-      if (this.#done.signal.aborted) return
+      if (this.#isDone) return
       await this.#applyCommand(execution, command, gate)
       this.#seenCommand = command.id
     }
@@ -242,15 +244,17 @@ export class RunAttempt {
     await this.#ensureLease()
   }
 
-  async #enforceWallClock(execution: Execution, workedMs: number): Promise<void> {
+  #enforceWallClock(execution: Execution, workedMs: number): void {
     const { wall_ms } = execution.run.limits
-    if (wall_ms === null) return
-    try {
-      await execution.ports.world.sleep(Math.max(0, wall_ms - workedMs), this.#done.signal)
-      execution.abort(limitError('wall_ms', wall_ms, wall_ms))
-    } catch {
-      // The attempt ended first.
-    }
+    if (wall_ms === null || this.#isDone) return
+    const remaining = Math.max(0, wall_ms - workedMs)
+    const abort = () => execution.abort(limitError('wall_ms', wall_ms, wall_ms))
+    this.#cancelWallClock = execution.ports.world.after(remaining, abort)
+  }
+
+  #markDone(): void {
+    this.#isDone = true
+    this.#cancelWallClock?.()
   }
 }
 

@@ -64,6 +64,7 @@ function specificity(pattern: string): number {
 }
 
 function ratesFor(prices: readonly Price[], usage: Usage, time: number): Rates | undefined {
+  if (prices.length === 0) return undefined
   const day = new Date(time).toISOString().slice(0, 10)
   const price = prices.findLast(({ from }) => from <= day)
   return price?.long && usage.input > price.long.over ? price.long.usd_per_million : price?.usd_per_million

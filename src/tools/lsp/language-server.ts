@@ -93,7 +93,7 @@ export class LanguageServer {
       return await response
     } finally {
       this.pending.delete(id)
-      done.abort()
+      done.abort('done')
       await timer
     }
   }

@@ -23,7 +23,7 @@ export async function withServerTimeout<T>(
   try {
     return await withAbort(work(signal), signal)
   } finally {
-    done.abort()
+    done.abort('done')
     await timer
   }
 }
@@ -35,7 +35,7 @@ export async function notifyIfSlow<T>(clock: Clock, notice: () => void, work: ()
   try {
     return await work()
   } finally {
-    done.abort()
+    done.abort('done')
     await timer
   }
 }

@@ -80,7 +80,7 @@ async function runCommand(
     return { success: false, error: shown === '' ? reason : `${reason}\n${shown}` }
   } finally {
     call.signal.removeEventListener('abort', running.kill)
-    done.abort()
+    done.abort('done')
     await timer
   }
 }
