@@ -1,5 +1,6 @@
 import type { Event, EventOf } from '../kernel/event.ts'
 import type { Append, AppendOutcome } from '../kernel/journal/journal.ts'
+import { ChangeFeed } from './changes.ts'
 import type { MemoryRun } from './memory-run.ts'
 import { leaseState, toRunRow, validateAnswer } from './memory-run.ts'
 import { MemorySessions } from './memory-sessions.ts'
@@ -38,6 +39,7 @@ const OK: AppendOutcome = Object.freeze({ ok: true })
 /** A store without persistence, for tests and for runs that need not be resumed. */
 export class MemoryStore implements port.Store {
   readonly location = 'memory'
+  readonly changes = new ChangeFeed()
   readonly #runs = new Map<string, MemoryRun>()
   readonly #sessions = new MemorySessions()
   readonly #gates = new Map<string, { row: port.GateRow; run: MemoryRun }>()
@@ -54,6 +56,8 @@ export class MemoryStore implements port.Store {
   append(batch: readonly Append[]): AppendOutcome[] {
     const outcomes: AppendOutcome[] = []
     for (const append of batch) outcomes.push(this.#appendOne(append))
+    for (const [index, { run_id, events }] of batch.entries())
+      if (outcomes[index]?.ok) this.changes.eventsCommitted(run_id, events)
     return outcomes
   }
 
@@ -85,6 +89,7 @@ export class MemoryStore implements port.Store {
       gates: [],
       artifacts: [],
     })
+    this.changes.eventsCommitted(run_id, [start])
   }
 
   async lease(run_id: string, claimant: port.Claimant): Promise<port.Lease> {
@@ -189,6 +194,7 @@ export class MemoryStore implements port.Store {
     const command = { id: this.#commands.length + 1, run_id, at, body: structuredClone(body) }
     this.#commands.push(command)
     run.commands.push(command)
+    this.changes.commandStored(run_id)
     return command
   }
 
@@ -219,7 +225,9 @@ export class MemoryStore implements port.Store {
     return []
   }
 
-  async close(): Promise<void> {}
+  async close(): Promise<void> {
+    this.changes.close()
+  }
 
   #requireRun(run_id: string): MemoryRun {
     const run = this.#runs.get(run_id)

@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import { setImmediate as nextTick } from 'node:timers/promises'
 import type { Event } from '../kernel/event.ts'
 import type { Append, AppendOutcome, Sync } from '../kernel/journal/journal.ts'
+import { ChangeFeed } from './changes.ts'
 import {
   duplicateRunError,
   gateAnsweredError,
@@ -17,6 +18,7 @@ import { Appender } from './sqlite/appender.ts'
 import { retryWhileBusy } from './sqlite/busy-retry.ts'
 import type { SqliteConnectionOptions } from './sqlite/connection.ts'
 import { SqliteConnection } from './sqlite/connection.ts'
+import { DataVersionPoller } from './sqlite/data-version.ts'
 import { batchBytes, encodeBatch, unhashedPayloads } from './sqlite/encode-batch.ts'
 import { hashPayloads } from './sqlite/event-encoder.ts'
 import type { FileSystemType } from './sqlite/file-system.ts'
@@ -92,6 +94,7 @@ export async function openConnection(path: string, options: SqliteConnectionOpti
 
 class SqliteStore implements port.Store {
   readonly location: string
+  readonly changes: ChangeFeed
   readonly #connection: SqliteConnection
   readonly #checkpoints: WalCheckpointer
   readonly #tables: Tables
@@ -100,6 +103,7 @@ class SqliteStore implements port.Store {
 
   constructor(connection: SqliteConnection, tables: Tables, checkpoints: WalCheckpointer) {
     this.location = connection.path
+    this.changes = new ChangeFeed(new DataVersionPoller(connection))
     this.#connection = connection
     this.#checkpoints = checkpoints
     this.#tables = tables
@@ -108,7 +112,16 @@ class SqliteStore implements port.Store {
   }
 
   append(batch: readonly Append[]): AppendOutcome[] | Promise<AppendOutcome[]> {
-    return this.#appender.append(batch)
+    const outcomes = this.#appender.append(batch)
+    return Array.isArray(outcomes)
+      ? this.#notifyCommitted(batch, outcomes)
+      : outcomes.then((settled) => this.#notifyCommitted(batch, settled))
+  }
+
+  #notifyCommitted(batch: readonly Append[], outcomes: AppendOutcome[]): AppendOutcome[] {
+    for (const [index, { run_id, events }] of batch.entries())
+      if (outcomes[index]?.ok) this.changes.eventsCommitted(run_id, events)
+    return outcomes
   }
 
   async createRun(start: Event): Promise<void> {
@@ -123,6 +136,7 @@ class SqliteStore implements port.Store {
     })
     this.#tables.backReferences.add(first.run_id, batch.texts)
     this.#checkpoints.recordWrite(batchBytes(batch))
+    this.changes.eventsCommitted(first.run_id, [first])
   }
 
   lease(run_id: string, claimant: port.Claimant): Promise<port.Lease> {
@@ -212,8 +226,8 @@ class SqliteStore implements port.Store {
     return this.#read(({ gates }) => gates.list(filter))
   }
 
-  enqueueCommand(run_id: string, body: port.CommandBody, at: number): Promise<port.Command> {
-    return this.#writes.writeNow('full', ({ runs, gates, commands }) => {
+  async enqueueCommand(run_id: string, body: port.CommandBody, at: number): Promise<port.Command> {
+    const command = await this.#writes.writeNow('full', ({ runs, gates, commands }) => {
       const run = runs.requireRun(run_id)
       if (isEnded(run.status)) throw runEndedError(run)
       if (body.kind === 'answer') {
@@ -224,6 +238,8 @@ class SqliteStore implements port.Store {
       }
       return commands.insert(run, body, at)
     })
+    this.changes.commandStored(run_id)
+    return command
   }
 
   commands(run_id: string, after: number): Promise<port.Command[]> {
@@ -257,6 +273,7 @@ class SqliteStore implements port.Store {
   }
 
   async close(): Promise<void> {
+    this.changes.close()
     await this.#writes.drain()
     await this.#checkpoints.close()
     this.#connection.close()

@@ -5,6 +5,7 @@ import type { JournalStore } from '../kernel/journal/journal.ts'
 import type { Usage } from '../kernel/model.ts'
 import type { Spend } from '../kernel/spend.ts'
 import type { SteerAction } from '../kernel/steer-action.ts'
+import type { Changes } from './changes.ts'
 
 /** The row of a run. It changes in the same transaction as the journal it is derived from. */
 export interface RunRow {
@@ -190,6 +191,7 @@ export interface ArtifactStore {
 export interface Store extends JournalStore, RunStore, SessionStore, CommandStore, ArtifactStore {
   /** For display: a path, an address, or `memory`. */
   readonly location: string
+  readonly changes: Changes
   /** Messages about a damaged store: broken structure, gaps in a journal, missing or changed blobs. */
   checkIntegrity(): Promise<string[]>
   close(): Promise<void>

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Store } from '../store/store.ts'
 import * as append from './store/append-cases.ts'
+import * as change from './store/change-cases.ts'
 import * as gate from './store/gate-cases.ts'
 import * as payload from './store/payload-cases.ts'
 import * as run from './store/run-cases.ts'
@@ -23,6 +24,17 @@ export function storeContract(name: string, open: () => Promise<StoreHarness>, r
       if (reopened) assert.deepEqual(await storeSnapshot(reopened), await storeSnapshot(harness.store))
       await reopened?.close()
     } finally {
+      await harness.dispose()
+    }
+  }
+  /** Runs a case with a second store on the same data; with the same store if it is not persistent. */
+  const withSecondStore = (testCase: (store: Store, other: Store) => Promise<void>) => async () => {
+    const harness = await open()
+    const other = await harness.reopen?.()
+    try {
+      await testCase(harness.store, other ?? harness.store)
+    } finally {
+      await other?.close()
       await harness.dispose()
     }
   }
@@ -96,6 +108,14 @@ export function storeContract(name: string, open: () => Promise<StoreHarness>, r
     test('ST14 the first answer to a gate wins', withStore(gate.acceptsFirstAnswerOnly))
     test('ST14 commands to the wrong run, gate or time are refused', withStore(gate.refusesMisdirectedCommands))
     test('ST16 sessions are listed newest first, by project, run and cache key', withStore(session.listsSessions))
+  })
+
+  describe(`${name} satisfies the store contract: change notifications`, () => {
+    test('ST39 commits and commands notify subscribers, in order and once', withStore(change.notifiesOfCommits))
+    test(
+      'ST40 commits and commands of another process notify subscribers',
+      withSecondStore(change.notifiesOfOtherStores),
+    )
   })
 }
 

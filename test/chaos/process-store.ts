@@ -43,6 +43,12 @@ export function processStore(faults: StoreFaults, inner: () => Store, writes: St
   }
   return {
     location: 'a process of the chaos suite',
+    changes: {
+      subscribe: (listener) =>
+        inner().changes.subscribe((change) => {
+          if (!faults.dead) listener(change)
+        }),
+    },
     append: (batch) => append(faults, batch, writes),
     createRun: (start: Event) => write('createRun', true, (store) => store.createRun(start)),
     lease: (run_id, claimant) => write('lease', false, (store) => store.lease(run_id, claimant)),
