@@ -13,7 +13,7 @@ import { EmbeddedEngine } from './embedded-engine.ts'
 
 /** Engines in simulated processes, each with its own clock, on one store. */
 class SimulatedProcesses implements EngineHarness {
-  readonly store = new MemoryStore()
+  readonly store = new MemoryStore({ now: () => this.#now() })
   readonly #latency: number
   readonly #worlds: SimulatedWorld[] = []
   readonly #random = seededRandom(7)

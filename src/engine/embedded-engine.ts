@@ -3,10 +3,11 @@ import type { Event } from '../kernel/event.ts'
 import { Committer } from '../kernel/journal/journal.ts'
 import type { Ports } from '../kernel/ports.ts'
 import type { World } from '../kernel/world.ts'
-import type { Lease, Store } from '../store/store.ts'
+import type { Store } from '../store/store.ts'
 import type { Engine, ReopenOptions, StreamItem } from './engine.ts'
 import { isOwnerDead, leaseOwnerId } from './lease-owner.ts'
-import { LEASE_MS, RunAttempt } from './run-attempt.ts'
+import type { HeldLease } from './run-attempt.ts'
+import { holdLease, LEASE_MS, RunAttempt } from './run-attempt.ts'
 
 /*
  * Executes runs in this process.
@@ -34,7 +35,7 @@ interface ActiveRun {
   /** True if `execute` joined this run since commands were last read. */
   joined: boolean
   attempt: RunAttempt | undefined
-  lease: Lease | undefined
+  lease: HeldLease | undefined
   done: Promise<void>
 }
 
@@ -121,13 +122,8 @@ export class EmbeddedEngine implements Engine {
   }
 
   async #runAttempt(run_id: string, run: ActiveRun, reopen: ReopenOptions | undefined) {
-    const { store, world } = this.#options
-    const lease = await store.lease(run_id, {
-      owner: this.#owner,
-      now: world.now(),
-      ttl_ms: LEASE_MS,
-      isDead: isOwnerDead,
-    })
+    const { store } = this.#options
+    const lease = await this.#acquireLease(run_id)
     run.lease = lease
     run.attempt = new RunAttempt({
       store,
@@ -145,6 +141,23 @@ export class EmbeddedEngine implements Engine {
     } finally {
       run.lease = undefined
       await store.release(lease).catch(() => {})
+    }
+  }
+
+  /** Leases the run, also from an owner on this machine whose process is dead: its lease need not expire first. */
+  async #acquireLease(run_id: string): Promise<HeldLease> {
+    const { store, world } = this.#options
+    const claimant = { owner: this.#owner, ttl_ms: LEASE_MS }
+    const requested_at = world.now()
+    try {
+      return holdLease(await store.lease(run_id, claimant), requested_at)
+    } catch (thrown) {
+      if (toTroupeError(thrown).code !== 'run_busy') throw thrown
+      const owner = (await store.run(run_id))?.owner ?? null
+      if (owner !== null && !isOwnerDead(owner)) throw thrown
+      const dead_owners = owner === null ? [] : [owner]
+      const retried_at = world.now()
+      return holdLease(await store.lease(run_id, { ...claimant, dead_owners }), retried_at)
     }
   }
 
@@ -183,12 +196,12 @@ export class EmbeddedEngine implements Engine {
   async #renewLeases(): Promise<void> {
     const { store, world } = this.#options
     const leases = [...this.#activeRuns.values()].flatMap(({ lease }) => lease ?? [])
-    const until = world.now() + LEASE_MS
+    const requested_at = world.now()
     try {
-      const lost = new Set(await store.renew(leases, until))
+      const lost = new Set(await store.renew(leases, LEASE_MS))
       for (const lease of leases) {
         if (lost.has(lease.run_id)) this.#activeRuns.get(lease.run_id)?.attempt?.markLeaseLost()
-        else lease.lease_until = until
+        else lease.expires_at = requested_at + LEASE_MS
       }
     } catch {
       // Retried at the next heartbeat. Until then the epoch (fencing token) guards every append.

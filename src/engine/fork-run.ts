@@ -102,15 +102,10 @@ function checkCut(events: readonly Event[], run_id: string, cut: number): void {
 
 const WRITE_LEASE_MS = 30_000
 
-async function writeForkEvents({ store, world }: ForkDeps, run_id: string, events: readonly Event[]): Promise<void> {
+async function writeForkEvents({ store }: ForkDeps, run_id: string, events: readonly Event[]): Promise<void> {
   const [first] = events
   if (!first) return
-  const lease = await store.lease(run_id, {
-    owner: 'fork',
-    now: world.now(),
-    ttl_ms: WRITE_LEASE_MS,
-    isDead: () => true,
-  })
+  const lease = await store.lease(run_id, { owner: 'fork', ttl_ms: WRITE_LEASE_MS })
   const { project, epoch } = lease
   const [outcome] = await store.append([{ run_id, project, epoch, events, sync: 'full' }])
   await store.release(lease)

@@ -29,7 +29,7 @@ export interface RunAttemptDeps {
   ports: Ports
   committer: Committer
   owner: string
-  lease: Lease
+  lease: HeldLease
   reopen: ReopenOptions | undefined
   /** Delivers committed events that listeners may have missed. */
   deliver(events: readonly Event[]): void
@@ -53,6 +53,16 @@ const FAILED_POLLS_BEFORE_WARNING = 8
 const MAX_CRASHES = 8
 /** A lease expires this long after its last renewal. */
 export const LEASE_MS = 30_000
+
+/** A lease with its expiry by the clock of this process, which may differ from the clock of the store. */
+export interface HeldLease extends Lease {
+  expires_at: number
+}
+
+/** Counts from before the request: the store counts from a later moment, so the lease never expires there first. */
+export function holdLease(lease: Lease, requested_at: number): HeldLease {
+  return { ...lease, expires_at: requested_at + LEASE_MS }
+}
 
 export class RunAttempt {
   readonly run_id: string
@@ -229,17 +239,17 @@ export class RunAttempt {
 
   #ensureLease(): Promise<void> | undefined {
     const { lease, ports } = this.#deps
-    return ports.world.now() < lease.lease_until ? undefined : this.#renewLease()
+    return ports.world.now() < lease.expires_at ? undefined : this.#renewLease()
   }
 
   async #renewLease(): Promise<void> {
     const { lease, ports, store } = this.#deps
-    const until = ports.world.now() + LEASE_MS
-    if ((await store.renew([lease], until)).length > 0) {
+    const requested_at = ports.world.now()
+    if ((await store.renew([lease], LEASE_MS)).length > 0) {
       this.markLeaseLost()
       throw this.#execution?.signal.reason
     }
-    lease.lease_until = until
+    lease.expires_at = requested_at + LEASE_MS
     // The renewal itself may have taken longer than the lease.
     await this.#ensureLease()
   }

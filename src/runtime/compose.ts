@@ -56,7 +56,7 @@ export async function compose(options: TroupeOptions): Promise<RuntimeParts> {
   const tools = toolsByName(options, toolbox)
   const policy = permissionPolicy(options, agents, tools)
   const mcp = await openMcp(options, { agents, tools, world, toolbox })
-  const store = await openStore(options)
+  const store = await openStore(options, () => world.now())
   const ports = {
     world,
     roster,

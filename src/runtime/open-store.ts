@@ -5,10 +5,12 @@ import type { TroupeOptions } from './troupe-options.ts'
 
 export const DEFAULT_STORE = '.troupe'
 
-export async function openStore({ store = DEFAULT_STORE, durability = 'normal' }: TroupeOptions): Promise<Store> {
+/** Opens the store of the options. A store that is opened here takes the time of its leases from `now`. */
+export async function openStore(options: TroupeOptions, now: () => number): Promise<Store> {
+  const { store = DEFAULT_STORE, durability = 'normal' } = options
   if (typeof store !== 'string') return store
-  if (store === 'memory') return new (await import('../store/memory.ts')).MemoryStore()
-  return (await import('../store/sqlite.ts')).openSqlite(databasePath(store), { durability })
+  if (store === 'memory') return new (await import('../store/memory.ts')).MemoryStore({ now })
+  return (await import('../store/sqlite.ts')).openSqlite(databasePath(store), { durability, now })
 }
 
 /** Throws for an address such as `postgres://…`, which would otherwise become the name of a folder. */

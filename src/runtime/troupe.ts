@@ -54,7 +54,7 @@ export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe>
   const { compose } = await import('./compose.ts')
   const controls = await import('./run-controller.ts')
   const parts = await compose(options)
-  const { world, project, agents, store, patterns, engine, mcp } = parts
+  const { project, agents, store, patterns, engine, mcp } = parts
   const controller = { parts, pendingResults: new Set<Promise<void>>() }
   const stream: Troupe['stream'] = (pattern, input, runOptions) =>
     controls.startRun(controller, { pattern, input, options: runOptions })
@@ -74,7 +74,7 @@ export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe>
     steer: (run_id, action, how) => controls.sendSteering(controller, { run_id, action }, how),
     result: (run_id) => controls.readResult(controller, run_id),
     runs: (filter) => store.runs({ project, ...filter }),
-    isRunning: ({ owner, lease_until }) => owner !== null && (lease_until ?? 0) > world.now() && !isOwnerDead(owner),
+    isRunning: ({ owner }) => owner !== null && !isOwnerDead(owner),
     sessions: (run_id) => store.sessions({ project, run_id }),
     events: (run_id) => controls.loadEvents(controller, run_id),
     mcpServers: () => mcp?.status() ?? [],

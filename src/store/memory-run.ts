@@ -1,7 +1,7 @@
 import type { TroupeError } from '../errors.ts'
 import type { Event } from '../kernel/event.ts'
 import type { RunLeaseState } from './preconditions.ts'
-import { gateAnsweredError, isEnded, unknownGateError } from './preconditions.ts'
+import { currentLease, gateAnsweredError, isEnded, unknownGateError } from './preconditions.ts'
 import type { RunProjection } from './projection.ts'
 import type { ArtifactRow, Command, GateRow, RunRow } from './store.ts'
 
@@ -22,10 +22,10 @@ export function leaseState(run: MemoryRun): RunLeaseState {
   return { run_id: identity.run_id, status: projection.status, epoch, head: run.events.length, owner, lease_until }
 }
 
-export function toRunRow(run: MemoryRun): RunRow {
-  const { identity, projection, epoch, owner, lease_until, gates, events } = run
+export function toRunRow(run: MemoryRun, now: number): RunRow {
+  const { identity, projection, epoch, gates, events } = run
   const open_gates = isEnded(projection.status) ? 0 : gates.filter((gate) => gate.answered_at === null).length
-  return { ...identity, ...projection, head: events.length, epoch, owner, lease_until, open_gates }
+  return { ...identity, ...projection, head: events.length, epoch, ...currentLease(run, now), open_gates }
 }
 
 /** The error if this gate cannot be answered. */

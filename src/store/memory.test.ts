@@ -2,7 +2,12 @@ import { describe, test } from 'vitest'
 import { storeContract } from '../testing/store-contract.ts'
 import { MemoryStore } from './memory.ts'
 
-storeContract('the memory store', async () => ({ store: new MemoryStore(), dispose: async () => {} }), {
-  describe,
-  test,
-})
+async function openHarness() {
+  let now = Date.now()
+  const passTime = async (ms: number) => {
+    now += ms
+  }
+  return { store: new MemoryStore({ now: () => now }), passTime, dispose: async () => {} }
+}
+
+storeContract('the memory store', openHarness, { describe, test })

@@ -40,6 +40,7 @@ const OK: AppendOutcome = Object.freeze({ ok: true })
 export class MemoryStore implements port.Store {
   readonly location = 'memory'
   readonly changes = new ChangeFeed()
+  readonly #now: () => number
   readonly #runs = new Map<string, MemoryRun>()
   readonly #sessions = new MemorySessions()
   readonly #gates = new Map<string, { row: port.GateRow; run: MemoryRun }>()
@@ -52,6 +53,11 @@ export class MemoryStore implements port.Store {
   }
   /** The id of a command is its index plus 1. */
   readonly #commands: port.Command[] = []
+
+  /** `now` is the clock of the leases: the time of this machine by default. */
+  constructor({ now = Date.now }: { now?: () => number } = {}) {
+    this.#now = now
+  }
 
   append(batch: readonly Append[]): AppendOutcome[] {
     const outcomes: AppendOutcome[] = []
@@ -94,16 +100,17 @@ export class MemoryStore implements port.Store {
 
   async lease(run_id: string, claimant: port.Claimant): Promise<port.Lease> {
     const run = this.#requireRun(run_id)
-    const error = validateLease(leaseState(run), claimant)
+    const now = this.#now()
+    const error = validateLease(leaseState(run), claimant, now)
     if (error) throw error
     run.epoch += 1
     run.owner = claimant.owner
-    run.lease_until = claimant.now + claimant.ttl_ms
-    const { epoch, lease_until } = run
-    return { run_id, project: run.identity.project, epoch, head: run.events.length, lease_until }
+    run.lease_until = now + claimant.ttl_ms
+    return { run_id, project: run.identity.project, epoch: run.epoch, head: run.events.length }
   }
 
-  async renew(leases: readonly port.Lease[], lease_until: number): Promise<string[]> {
+  async renew(leases: readonly port.Lease[], ttl_ms: number): Promise<string[]> {
+    const lease_until = this.#now() + ttl_ms
     return leases.flatMap(({ run_id, epoch }) => {
       const run = this.#runs.get(run_id)
       if (!run || run.epoch !== epoch || run.owner === null) return [run_id]
@@ -121,7 +128,7 @@ export class MemoryStore implements port.Store {
 
   async run(run_id: string): Promise<port.RunRow | undefined> {
     const run = this.#runs.get(run_id)
-    return run && toRunRow(run)
+    return run && toRunRow(run, this.#now())
   }
 
   async runs(filter: port.RunFilter): Promise<port.RunRow[]> {
@@ -132,7 +139,7 @@ export class MemoryStore implements port.Store {
       )
       .filter((run) => filter.pattern === undefined || run.identity.pattern === filter.pattern)
       .slice(0, filter.limit)
-      .map(toRunRow)
+      .map((run) => toRunRow(run, this.#now()))
   }
 
   async events(run_id: string, range: port.EventRange = {}): Promise<Event[]> {

@@ -64,15 +64,23 @@ function formatOwner(owner: string): string {
   return pid !== undefined && rest.length > 0 && /^\d+$/.test(pid) ? `another process (pid ${pid} on ${host})` : owner
 }
 
-/** The error if the claimant cannot get the lease. */
-export function validateLease(run: RunLeaseState, claimant: Claimant): TroupeError | undefined {
-  const { owner, lease_until } = run
+/** The error if the claimant cannot get the lease. `now` is the time of the store. */
+export function validateLease(run: RunLeaseState, claimant: Claimant, now: number): TroupeError | undefined {
+  const { owner, lease_until } = currentLease(run, now)
   if (owner === null || lease_until === null || owner === claimant.owner) return undefined
-  if (lease_until <= claimant.now || claimant.isDead(owner)) return undefined
+  if (claimant.dead_owners?.includes(owner)) return undefined
   const until = formatTime(new Date(lease_until))
   return new TroupeError('run_busy', `run ${run.run_id} is busy: ${formatOwner(owner)} works on it until ${until}`, {
     hint: 'follow it, or wait until its owner finishes or its lease expires',
   })
+}
+
+/** The owner and the expiry of a lease; both `null` if the lease was released or has expired. */
+export function currentLease(
+  { owner, lease_until }: Pick<RunLeaseState, 'owner' | 'lease_until'>,
+  now: number,
+): Pick<RunLeaseState, 'owner' | 'lease_until'> {
+  return lease_until !== null && lease_until > now ? { owner, lease_until } : { owner: null, lease_until: null }
 }
 
 export function isEnded(status: Status): boolean {

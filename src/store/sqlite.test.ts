@@ -10,10 +10,15 @@ storeContract(
   async () => {
     const folder = mkdtempSync(join(tmpdir(), 'troupe-store-'))
     const path = join(folder, 'made', 'store.db')
-    const store = await openSqlite(path)
+    let time = Date.now()
+    const now = () => time
+    const store = await openSqlite(path, { now })
     return {
       store,
-      reopen: () => openSqlite(path),
+      reopen: () => openSqlite(path, { now }),
+      async passTime(ms) {
+        time += ms
+      },
       async dispose() {
         await store.close()
         rmSync(folder, { recursive: true })

@@ -48,6 +48,8 @@ export interface SqliteOptions {
   busy_ms?: number
   checkpoints?: Partial<CheckpointLimits>
   file_system_type?: FileSystemType
+  /** The clock of the leases: the time of this machine by default, which all processes of a file share. */
+  now?: () => number
 }
 
 const BUSY_MS = 5000
@@ -64,7 +66,7 @@ export async function openSqlite(path: string, options: SqliteOptions = {}): Pro
   try {
     await migrate(connection)
     // Preparing statements reads the schema, which is locked while another process recovers or closes the file.
-    const tables = await connection.retry(() => openTables(connection.db))
+    const tables = await connection.retry(() => openTables(connection.db, options.now ?? Date.now))
     const checkpoints = new WalCheckpointer(connection, { ...DEFAULT_CHECKPOINT_LIMITS, ...options.checkpoints })
     return new SqliteStore(connection, tables, checkpoints)
   } catch (thrown) {
@@ -142,15 +144,15 @@ class SqliteStore implements port.Store {
   lease(run_id: string, claimant: port.Claimant): Promise<port.Lease> {
     return this.#writes.writeBatched(({ runs }) => {
       const run = runs.requireRun(run_id)
-      const error = validateLease(run, claimant)
+      const error = validateLease(run, claimant, runs.now())
       if (error) throw error
-      return runs.grantLease(run, claimant.owner, claimant.now + claimant.ttl_ms)
+      return runs.grantLease(run, claimant)
     })
   }
 
-  renew(leases: readonly port.Lease[], lease_until: number): Promise<string[]> {
+  renew(leases: readonly port.Lease[], ttl_ms: number): Promise<string[]> {
     return this.#writes.writeNow('normal', ({ runs }) =>
-      leases.filter((lease) => !runs.renew(lease, lease_until)).map(({ run_id }) => run_id),
+      leases.filter((lease) => !runs.renew(lease, ttl_ms)).map(({ run_id }) => run_id),
     )
   }
 

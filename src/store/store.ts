@@ -20,6 +20,7 @@ export interface RunRow {
   /** The seq of the last event. */
   head: number
   epoch: number
+  /** The owner of the lease, `null` if the run has none now. Both by the clock of the store. */
   owner: string | null
   lease_until: number | null
   usage: Spend
@@ -115,10 +116,10 @@ export interface Command {
 /** A process that wants the lease of a run. */
 export interface Claimant {
   owner: string
-  now: number
+  /** The lease expires this long after now, by the clock of the store. */
   ttl_ms: number
-  /** True if the process of another owner is known to be dead, which only a process on the same machine can know. */
-  isDead(owner: string): boolean
+  /** Owners whose process is known to be dead, which only a process on the same machine can know. */
+  dead_owners?: readonly string[]
 }
 
 export interface Lease {
@@ -126,7 +127,6 @@ export interface Lease {
   project: string
   epoch: number
   head: number
-  lease_until: number
 }
 
 export interface EventRange {
@@ -140,10 +140,13 @@ export interface EventRange {
 export interface RunStore {
   /** Writes the run and its first event (`run:start`, seq 1). A second run with the same id is `invalid_input`. */
   createRun(start: Event): Promise<void>
-  /** Makes the claimant the owner under a new epoch (fencing token). `run_busy` while another owner holds the lease. */
+  /**
+   * Makes the claimant the owner under a new epoch (fencing token). `run_busy` while another owner, not named in
+   * `dead_owners`, holds the lease.
+   */
   lease(run_id: string, claimant: Claimant): Promise<Lease>
-  /** Extends leases. Returns the ids of the runs whose lease is no longer held. */
-  renew(leases: readonly Lease[], lease_until: number): Promise<string[]>
+  /** Extends leases: they expire `ttl_ms` from now. Returns the ids of the runs whose lease is no longer held. */
+  renew(leases: readonly Lease[], ttl_ms: number): Promise<string[]>
   /** Gives a lease back. Does nothing if it is no longer held. */
   release(lease: Lease): Promise<void>
   run(run_id: string): Promise<RunRow | undefined>
@@ -185,7 +188,8 @@ export interface ArtifactStore {
 }
 
 /**
- * Persists runs. Each call is one transaction. Implementations throw `TroupeError`: `store_…` codes for failures of the
+ * Persists runs. Each call is one transaction. Leases expire by the clock of the store, so that processes with different
+ * clocks agree on the owner of a run. Implementations throw `TroupeError`: `store_…` codes for failures of the
  * machine, and `unknown_run`, `unknown_session` or the codes named above for errors of the caller.
  */
 export interface Store extends JournalStore, RunStore, SessionStore, CommandStore, ArtifactStore {

@@ -15,10 +15,10 @@ export type { StoreHarness } from './store/store-harness.ts'
 export function storeContract(name: string, open: () => Promise<StoreHarness>, runner: TestRunner): void {
   const { describe, test } = runner
   /** Runs a case in a new store, checks its integrity and, if it is persistent, that it reads the same when reopened. */
-  const withStore = (testCase: (store: Store) => Promise<void>) => async () => {
+  const withStore = (testCase: (store: Store, harness: StoreHarness) => Promise<void>) => async () => {
     const harness = await open()
     try {
-      await testCase(harness.store)
+      await testCase(harness.store, harness)
       assert.deepEqual(await harness.store.checkIntegrity(), [])
       const reopened = await harness.reopen?.()
       if (reopened) assert.deepEqual(await storeSnapshot(reopened), await storeSnapshot(harness.store))
@@ -50,6 +50,8 @@ export function storeContract(name: string, open: () => Promise<StoreHarness>, r
     test('ST2 the usage of a run is the exact fold of its journal', withStore(run.projectsSpend))
     test('ST2 open gates are counted until the run ends', withStore(run.countsOpenGates))
     test('ST3 a lease has one owner and a new epoch each time', withStore(run.grantsExclusiveLeases))
+    test('ST3 a lease is taken over only from an owner that is named as dead', withStore(run.takesOverFromDeadOwners))
+    test('ST41 leases expire by the clock of the store', withStore(run.expiresLeases))
     test('ST34 run_busy names the owner of the lease', withStore(run.describesOwners))
     test('ST35 concurrent changes to many runs succeed or fail independently', withStore(run.updatesManyRuns))
     test('ST4 renew returns the lost leases; releasing a lost lease changes nothing', withStore(run.renewsLeases))

@@ -52,7 +52,7 @@ export function processStore(faults: StoreFaults, inner: () => Store, writes: St
     append: (batch) => append(faults, batch, writes),
     createRun: (start: Event) => write('createRun', true, (store) => store.createRun(start)),
     lease: (run_id, claimant) => write('lease', false, (store) => store.lease(run_id, claimant)),
-    renew: (leases, until) => write('renew', false, (store) => store.renew(leases, until)),
+    renew: (leases, ttl_ms) => write('renew', false, (store) => store.renew(leases, ttl_ms)),
     release: (lease) => write('release', false, (store) => store.release(lease)),
     claimSession: (id, run_id) => write('claimSession', false, (store) => store.claimSession(id, run_id)),
     enqueueCommand: (run_id, body, at) => write('command', true, (store) => store.enqueueCommand(run_id, body, at)),

@@ -10,6 +10,8 @@ import { MemoryStore } from '../../src/store/memory.ts'
  */
 
 interface Change {
+  /** The time of the store. */
+  at: number
   apply(store: MemoryStore): unknown
   synced: boolean
   append: boolean
@@ -22,18 +24,21 @@ function requiresSync(event: Event): boolean {
 }
 
 export class SimulatedDisk {
-  store = new MemoryStore()
+  /** The clock of the store, which is the clock of the process that was started last. */
+  clock: () => number = () => 0
+  store = this.#createStore()
   /** Keys whose `model:end` was committed. */
   readonly answered_calls = new Set<string>()
   /** Types of events that required a full sync and did not get one. */
   readonly unsynced: string[] = []
   #log: Change[] = []
+  #replayedAt: number | undefined
 
   append(batch: readonly Append[]): AppendOutcome[] {
     const json = JSON.stringify(batch)
     const synced = batch.some(({ sync }) => sync === 'full')
     const apply = (store: MemoryStore) => store.append(JSON.parse(json) as Append[])
-    this.#log.push({ apply, synced, append: true })
+    this.#log.push({ apply, synced, append: true, at: this.clock() })
     const outcomes = apply(this.store)
     batch.forEach(({ events, sync }, index) => {
       if (!outcomes[index]?.ok) return
@@ -46,7 +51,7 @@ export class SimulatedDisk {
   }
 
   change<T>(synced: boolean, apply: (store: MemoryStore) => T): T {
-    this.#log.push({ apply, synced, append: false })
+    this.#log.push({ apply, synced, append: false, at: this.clock() })
     return apply(this.store)
   }
 
@@ -65,10 +70,18 @@ export class SimulatedDisk {
     return structuredClone(await this.store.events(run_id))
   }
 
+  #createStore(): MemoryStore {
+    return new MemoryStore({ now: () => this.#replayedAt ?? this.clock() })
+  }
+
   async #keep(changes: number): Promise<void> {
     this.#log = this.#log.slice(0, Math.max(0, changes))
-    this.store = new MemoryStore()
+    this.store = this.#createStore()
     this.answered_calls.clear()
-    for (const { apply } of this.#log) await Promise.resolve(apply(this.store)).catch(() => {})
+    for (const { apply, at } of this.#log) {
+      this.#replayedAt = at
+      await Promise.resolve(apply(this.store)).catch(() => {})
+    }
+    this.#replayedAt = undefined
   }
 }

@@ -85,6 +85,7 @@ export class SimulatedProcess implements FaultHooks {
     this.#disk = disk
     this.#random = seededRandom(plan.seed ^ 0x2545f491)
     this.world = simulatedWorld(plan.seed, { start: plan.start, max_steps: 20_000 })
+    disk.clock = () => this.world.now()
     this.external = {
       recordCall: (key, usage) => {
         if (!this.dead) ledger.recordCall(key, usage)

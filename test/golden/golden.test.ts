@@ -29,7 +29,7 @@ async function createStore(events: readonly Event[]): Promise<MemoryStore> {
   const [start, ...rest] = events
   if (!start) throw new Error('the journal is empty')
   await store.createRun(start)
-  const claimant = { owner: 'dead process', now: 0, ttl_ms: 0, isDead: () => true }
+  const claimant = { owner: 'dead process', ttl_ms: 0 }
   const attempts = rest.filter((event) => event.type === 'run:attempt').length
   let lease = await store.lease(start.run_id, claimant)
   while (lease.epoch < attempts) lease = await store.lease(start.run_id, claimant)

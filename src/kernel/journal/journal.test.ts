@@ -227,7 +227,7 @@ test('J1 for any interleaving of writers and commits, each run is stored complet
     const committer = new Committer(store, world, () => {})
     const written = ['a', 'b', 'c'].map(async (run_id) => {
       await store.createRun({ run_id, seq: 1, at: 0, type: 'run:start', data: runStart(run_id) })
-      const lease = await store.lease(run_id, { owner: 'me', now: 0, ttl_ms: 1e6, isDead: () => false })
+      const lease = await store.lease(run_id, { owner: 'me', ttl_ms: 1e6 })
       const journal = committer.open(lease)
       for (let n = 0; n < 10; n++) {
         journal.append('step:end', step(`${n}`))

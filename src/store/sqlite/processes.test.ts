@@ -10,9 +10,9 @@ import {
   expectRefusal,
   expectRejection,
   NOW,
-  RunWriter,
   sessionEndData,
   sessionOpenData,
+  takeOverRun,
   testClaimant,
 } from '../../testing/store/store-harness.ts'
 import { openSqlite } from '../sqlite.ts'
@@ -28,7 +28,7 @@ afterEach(() => rmSync(folder, { recursive: true }))
 
 const PRELUDE = `
 import { openSqlite } from '${new URL('../sqlite.ts', import.meta.url).href}'
-import { createLeasedRun, testClaimant, RunWriter } from '${new URL('../../testing/store/store-harness.ts', import.meta.url).href}'
+import { createLeasedRun, takeOverRun, testClaimant } from '${new URL('../../testing/store/store-harness.ts', import.meta.url).href}'
 const [path, run_id] = process.argv.slice(1)
 const print = (line) => process.stdout.write(line + '\\n')
 const nextInput = () => new Promise((resolve) => process.stdin.once('data', resolve))
@@ -77,7 +77,7 @@ test('ST21 when two processes write one run, the one that lost its lease is reje
   const other = startProcess(
     `
     const store = await openSqlite(path)
-    const writer = new RunWriter(store, await store.lease(run_id, testClaimant('other process', { isDead: () => true })))
+    const writer = await takeOverRun(store, run_id, 'other process')
     await writer.append('custom:note', { key: 'theirs' })
     print('leased')
     await nextInput()
@@ -89,7 +89,7 @@ test('ST21 when two processes write one run, the one that lost its lease is reje
   )
   expect(await other.next()).toBe('leased')
   await expectRejection(store.lease('shared', testClaimant('me')), 'run_busy', /other process/)
-  const mine = new RunWriter(store, await store.lease('shared', testClaimant('me', { isDead: () => true })))
+  const mine = await takeOverRun(store, 'shared', 'me')
   await mine.append('custom:note', { key: 'mine' })
   other.signal()
   expect(await other.next()).toBe('lease_lost')
@@ -104,7 +104,7 @@ test('ST21 a run whose state is cached is rejected after another process took th
   const second = await openSqlite(path)
   const mine = await createLeasedRun(store, 'shared')
   await mine.append('custom:note', { key: 'a' })
-  const theirs = new RunWriter(second, await second.lease('shared', testClaimant('b', { isDead: () => true })))
+  const theirs = await takeOverRun(second, 'shared', 'b')
   expectRefusal(
     await mine.tryAppend([mine.nextEvent('custom:note', { key: 'late' })]),
     'lease_lost',

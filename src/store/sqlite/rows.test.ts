@@ -10,6 +10,7 @@ import {
   RunWriter,
   sessionEndData,
   sessionOpenData,
+  takeOverRun,
   testClaimant,
   testRunStart,
 } from '../../testing/store/store-harness.ts'
@@ -137,8 +138,7 @@ test('dictionary ids and snapshots of a batch that was rolled back are assigned 
 
 test('cached state stays correct when another process writes in between', async () => {
   const second = await openSqlite(path)
-  const takeOver = async (from: Store) =>
-    new RunWriter(from, await from.lease('r1', testClaimant('x', { isDead: () => true })))
+  const takeOver = async (from: Store) => takeOverRun(from, 'r1', 'x')
   const first = await createLeasedRun(store, 'r1')
   await first.append('session:open', sessionOpenData(1, { agent }), 's1')
   await first.append('model:end', modelEnd(LONG_TEXT), 's1')

@@ -3,10 +3,10 @@ import type { EventOf, Status, StopReason } from '../../kernel/event.ts'
 import type { Spend } from '../../kernel/spend.ts'
 import { NO_SPEND } from '../../kernel/spend.ts'
 import type { RunLeaseState } from '../preconditions.ts'
-import { isEnded, unknownRunError } from '../preconditions.ts'
+import { currentLease, isEnded, unknownRunError } from '../preconditions.ts'
 import type { RunProjection } from '../projection.ts'
 import { NEW_RUN_PROJECTION, runTitle } from '../projection.ts'
-import type { Lease, RunFilter, RunRow } from '../store.ts'
+import type { Claimant, Lease, RunFilter, RunRow } from '../store.ts'
 import type { RunKey } from './event-table.ts'
 import type { Database } from './node-sqlite.ts'
 
@@ -59,9 +59,12 @@ function statements(db: Database) {
 /** Runs. A row changes only with the events it is derived from, or with its lease. */
 export class RunTable {
   readonly #sql
+  /** The time of the store, in ms. */
+  readonly now: () => number
 
-  constructor(db: Database) {
+  constructor(db: Database, now: () => number) {
     this.#sql = statements(db)
+    this.now = now
   }
 
   insert({ run_id, at, data }: EventOf<'run:start'>): RunKey {
@@ -73,7 +76,7 @@ export class RunTable {
 
   row(run_id: string): RunRow | undefined {
     const found = this.#sql.byId.get(run_id) as RunRecord | undefined
-    return found && toRow(found)
+    return found && toRow(found, this.now())
   }
 
   state(run_id: string): RunState | undefined {
@@ -115,13 +118,13 @@ export class RunTable {
     this.#sql.touch.run(id)
   }
 
-  grantLease({ id, epoch, head, run_id, project }: RunState, owner: string, lease_until: number): Lease {
-    this.#sql.grantLease.run(owner, lease_until, id)
-    return { run_id, project, epoch: epoch + 1, head, lease_until }
+  grantLease({ id, epoch, head, run_id, project }: RunState, { owner, ttl_ms }: Claimant): Lease {
+    this.#sql.grantLease.run(owner, this.now() + ttl_ms, id)
+    return { run_id, project, epoch: epoch + 1, head }
   }
 
-  renew({ run_id, epoch }: Lease, lease_until: number): boolean {
-    return this.#sql.renew.run(lease_until, run_id, epoch).changes === 1
+  renew({ run_id, epoch }: Lease, ttl_ms: number): boolean {
+    return this.#sql.renew.run(this.now() + ttl_ms, run_id, epoch).changes === 1
   }
 
   release({ run_id, epoch }: Lease): void {
@@ -130,7 +133,9 @@ export class RunTable {
 
   list({ project, status = ALL_STATUSES, pattern, limit = -1 }: RunFilter): RunRow[] {
     const query = status.some(isEnded) ? this.#sql.list : this.#sql.listActive
-    return (query.all(project, pattern ?? null, JSON.stringify(status), limit) as unknown as RunRecord[]).map(toRow)
+    const now = this.now()
+    const records = query.all(project, pattern ?? null, JSON.stringify(status), limit) as unknown as RunRecord[]
+    return records.map((record) => toRow(record, now))
   }
 
   #unknownRun(run_id: string): TroupeError {
@@ -151,8 +156,8 @@ function parseUsage(json: string): Spend {
   return { ...NO_SPEND, ...usage, lost: { ...NO_SPEND.lost, ...lost } }
 }
 
-function toRow({ id: _id, usage, ...row }: RunRecord): RunRow {
-  return { ...row, usage: parseUsage(usage) }
+function toRow({ id: _id, usage, ...row }: RunRecord, now: number): RunRow {
+  return { ...row, ...currentLease(row, now), usage: parseUsage(usage) }
 }
 
 function toState(record: StateRecord): RunState {

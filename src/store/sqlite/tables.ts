@@ -12,7 +12,7 @@ import { StringDictionary } from './string-dictionary.ts'
 import { TemplateCache } from './template-cache.ts'
 
 /** The tables of a store with their prepared statements, and the caches of the encoder. */
-export function openTables(db: Database) {
+export function openTables(db: Database, now: () => number) {
   const dictionary = new StringDictionary(db, { table: 'words', column: 'word' })
   const sessionIds = new StringDictionary(db, { table: 'sessions', column: 'session_id' })
   const events = new EventTable(db, { dictionary, sessionIds, blobs: new BlobTable(db) })
@@ -20,7 +20,7 @@ export function openTables(db: Database) {
     templates: new TemplateCache(),
     backReferences: new BackReferences(),
     events,
-    runs: new RunTable(db),
+    runs: new RunTable(db, now),
     sessions: new SessionTable(db, sessionIds, events),
     segments: new SegmentTable(db, events),
     gates: new GateTable(db, events),

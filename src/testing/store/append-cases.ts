@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict'
 import type { Event } from '../../kernel/event.ts'
 import type { Store } from '../../store/store.ts'
-import { takeOverRun } from './run-cases.ts'
-import { createLeasedRun, expectRefusal, expectRejection, NOW, RunWriter, testRunStart } from './store-harness.ts'
+import {
+  createLeasedRun,
+  expectRefusal,
+  expectRejection,
+  NOW,
+  RunWriter,
+  takeOverRun,
+  testRunStart,
+} from './store-harness.ts'
 
 const noteEvent = (writer: RunWriter, n: number, session_id?: string) =>
   writer.nextEvent('custom:note', { key: `n${n}`, n }, session_id)

@@ -11,6 +11,8 @@ export interface StoreHarness {
   store: Store
   /** Opens the same data in a second store; absent if the store is not persistent. */
   reopen?(): Promise<Store>
+  /** Lets time pass on the clock of the store. */
+  passTime(ms: number): Promise<void>
   dispose(): Promise<void>
 }
 
@@ -74,13 +76,20 @@ export function testRunStart(
 }
 
 export function testClaimant(owner: string, more: Partial<Claimant> = {}): Claimant {
-  return { owner, now: NOW, ttl_ms: 30_000, isDead: () => false, ...more }
+  return { owner, ttl_ms: 30_000, ...more }
 }
 
 /** Creates a run and leases it. */
 export async function createLeasedRun(store: Store, run_id: string, project = 'default'): Promise<RunWriter> {
   await store.createRun(testRunStart(run_id, { project }))
   return new RunWriter(store, await store.lease(run_id, testClaimant(`owner of ${run_id}`)))
+}
+
+/** Leases a run whose owner is dead. */
+export async function takeOverRun(store: Store, run_id: string, owner: string): Promise<RunWriter> {
+  const current = (await store.run(run_id))?.owner ?? null
+  const dead_owners = current === null ? [] : [current]
+  return new RunWriter(store, await store.lease(run_id, testClaimant(owner, { dead_owners })))
 }
 
 export function sessionOpenData(segment: number, more: Partial<SessionOpen> = {}): SessionOpen {
