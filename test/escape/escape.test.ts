@@ -8,6 +8,7 @@ import { fileToolAttempts } from './file-tools.attempts.ts'
 import { gitAttempts } from './git.attempts.ts'
 import { readIfExists, SECRET } from './host-fixture.ts'
 import { mcpServerAttempts } from './mcp-server.attempts.ts'
+import { nestedGitAttempts } from './nested-git.attempts.ts'
 import { networkAttempts } from './network.attempts.ts'
 import { kernelAttempts, processAttempts, resourceExhaustionAttempts } from './process.attempts.ts'
 import { PROTECTED_FILES, protectedPathAttempts, writeWorkspaceFile } from './protected.attempts.ts'
@@ -35,6 +36,9 @@ test('SB1 commands can write only to the workspace', limit, () => expectNoEscape
 test('SB2 unpacking a hostile archive writes nothing outside', limit, () => expectNoEscape(archiveAttempts))
 test('SB3 commands cannot plant git hooks or config that run outside the sandbox', limit, () =>
   expectNoEscape(gitAttempts),
+)
+test('SB33 commands cannot create repositories or rebase states that run programs on the host', limit, () =>
+  expectNoEscape(nestedGitAttempts),
 )
 test('SB4 commands can read the workspace and system programs, and nothing else', limit, () =>
   expectNoEscape(readAttempts),
@@ -69,6 +73,7 @@ test('the suite has at least sixty sandbox escape attempts, most of them with a 
     writeAttempts,
     archiveAttempts,
     gitAttempts,
+    nestedGitAttempts,
     readAttempts,
     environmentAttempts,
     networkAttempts,

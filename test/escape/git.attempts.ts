@@ -7,7 +7,7 @@ import { hasMarker, readIfExists } from './host-fixture.ts'
 import { writeWorkspaceFile } from './protected.attempts.ts'
 
 /** Git as a person runs it later, outside the sandbox. */
-function hostGit({ workspace }: HostFixture, folder: string, ...args: string[]): void {
+export function hostGit({ workspace }: HostFixture, folder: string, ...args: string[]): void {
   const env = {
     ...process.env,
     GIT_AUTHOR_NAME: 'h',

@@ -3,10 +3,11 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { Writable } from 'node:stream'
 import type { Workspace } from '../files/workspace.ts'
+import { findProgram } from '../search/ripgrep.ts'
 import { createCgroup } from './cgroup.ts'
 import { EXEC_FROM_FD, encodeExecArguments } from './exec-arguments.ts'
 import { createFilePolicy } from './file-policy.ts'
-import { gitFoldersWithoutCommondir, quarantineNewCommondirs } from './git-commondir.ts'
+import { GitGuard } from './git-guard.ts'
 import { killSandbox } from './kill-process.ts'
 import { ProtectedLinks } from './protected-links.ts'
 import { makeWritable } from './quarantine-file.ts'
@@ -35,6 +36,7 @@ export function createBubblewrapSandbox(options: BubblewrapOptions): Sandbox {
   const limits: SandboxLimits = { ...DEFAULT_SANDBOX_LIMITS, ...options.limits }
   const partlyProtected = new PartlyProtectedFolders(options.workspace)
   const links = new ProtectedLinks(options.workspace)
+  const gitGuard = new GitGuard(findProgram('git', options.path))
   return {
     kind: 'bubblewrap',
     close: options.hosts.length > 0 ? acquireProxy() : async () => {},
@@ -64,13 +66,13 @@ export function createBubblewrapSandbox(options: BubblewrapOptions): Sandbox {
           if (write) restoreWritable(options.workspace.realPath)
           wrapped.cleanUp()
         })
-        if (write && !request.longRunning) {
-          const folders = gitFoldersWithoutCommondir(files)
+        const beginWork = () => {
+          const checkRepositories = gitGuard.begin(files)
           const restoreLinks = links.beginCommand(files.denyWrite)
-          undo.unshift(() => [...quarantineNewCommondirs(folders), ...restoreLinks()])
+          return () => [...restoreLinks(), ...checkRepositories()]
         }
+        if (write && !request.longRunning) undo.unshift(beginWork())
         const running = startProcess(options, request, { wrapped, encodedArguments, undo, limits, id })
-        const beginWork = () => links.beginCommand(files.denyWrite)
         return request.longRunning && write ? { ...running, beginWork } : running
       } catch (thrown) {
         await runUndoSteps(undo)

@@ -28,12 +28,14 @@ const MAX_FOLDERS = 10_000
 export function writeProtectedPaths(workspace: Workspace, writable: readonly string[]): string[] {
   const folders = findMarkedFolders(workspace.realPath)
   const trees = folders.filter((folder) => existsSync(join(folder, '.git')))
+  const bare = folders.filter((folder) => !trees.includes(folder) && isBareRepository(folder))
   const nested = folders
     .filter((folder) => folder !== workspace.realPath)
     .flatMap((folder) => agentConfigPaths(folder, 'nested'))
     .filter((path) => existsSync(path))
   const all = [
     ...trees.flatMap((tree) => gitProtectedPaths(tree, writable)),
+    ...bare.flatMap((folder) => repositoryProtectedPaths(folder, workspace.realPath)),
     ...nested,
     ...protectedPaths(workspace, trees),
   ]
@@ -79,15 +81,15 @@ function succeeds(operation: () => void): boolean {
   }
 }
 
-/** Folders that contain a marker such as `.git`, found breadth first: beyond the bounds the deepest are skipped. */
-function findMarkedFolders(root: string): string[] {
+/** Bare repositories, and folders with a marker such as `.git`, breadth first: beyond the bounds the deepest are skipped. */
+export function findMarkedFolders(root: string): string[] {
   const found: string[] = []
   let remaining = MAX_FOLDERS
   let level = [root]
   for (let depth = 0; depth <= MAX_DEPTH && level.length > 0; depth++) {
     const scanned = level.slice(0, remaining).map((folder) => ({ folder, entries: listEntries(folder) }))
     remaining -= scanned.length
-    found.push(...scanned.filter(({ entries }) => entries.some(({ name }) => MARKERS.has(name))).map(toFolder))
+    found.push(...scanned.filter(({ entries }) => isMarked(entries.map(({ name }) => name))).map(toFolder))
     level = scanned.flatMap(({ folder, entries }) =>
       entries
         .filter((entry) => entry.isDirectory() && !SKIPPED_FOLDERS.has(entry.name))
@@ -99,6 +101,7 @@ function findMarkedFolders(root: string): string[] {
 
 const MARKERS = new Set(['.git', '.claude', '.github', '.amplifier', '.mcp.json', TROUPE_FOLDER])
 const SKIPPED_FOLDERS = new Set(['.git', 'node_modules', TROUPE_FOLDER])
+const isMarked = (names: readonly string[]) => names.some((name) => MARKERS.has(name)) || areGitFolderNames(names)
 const toFolder = ({ folder }: { folder: string }) => folder
 
 /** A git folder outside all writable folders needs no protection, and nothing is created in it. */
@@ -112,21 +115,35 @@ function gitProtectedPaths(tree: string, writable: readonly string[]): string[] 
 }
 
 function repositoryProtectedPaths(git: string, root: string): string[] {
-  const worktrees = subfolders(join(git, 'worktrees'))
-  const worktreePaths = worktrees.flatMap((tree) => [join(tree, 'config.worktree'), join(tree, 'commondir')])
-  return [
-    ...gitConfigPaths(git, root),
-    ...worktreePaths,
-    ...submoduleProtectedPaths(join(git, 'modules'), root, MAX_DEPTH),
-  ]
+  const worktreePaths = worktreeFolders(git).flatMap((tree) => [join(tree, 'config.worktree'), join(tree, 'commondir')])
+  return [git, ...submoduleFolders(git)].flatMap((folder) => gitConfigPaths(folder, root)).concat(worktreePaths)
 }
 
-/** Submodule names can contain slashes, and submodules can be nested. */
-function submoduleProtectedPaths(folder: string, root: string, depth: number): string[] {
+/** Whether git takes the folder itself for a git folder. */
+export function isBareRepository(folder: string): boolean {
+  return areGitFolderNames(listEntries(folder).map(({ name }) => name))
+}
+
+function areGitFolderNames(names: readonly string[]): boolean {
+  if (!names.includes('HEAD')) return false
+  return (names.includes('objects') && names.includes('refs')) || names.includes('commondir')
+}
+
+/** The git folders of linked working trees. */
+export function worktreeFolders(git: string): string[] {
+  return subfolders(join(git, 'worktrees'))
+}
+
+/** The git folders of submodules. Their names can contain slashes, and submodules can be nested. */
+export function submoduleFolders(git: string): string[] {
+  return nestedSubmodules(join(git, 'modules'), MAX_DEPTH)
+}
+
+function nestedSubmodules(folder: string, depth: number): string[] {
   if (depth === 0) return []
   return subfolders(folder).flatMap((path) => {
-    if (!existsSync(join(path, 'HEAD'))) return submoduleProtectedPaths(path, root, depth - 1)
-    return [...gitConfigPaths(path, root), ...submoduleProtectedPaths(join(path, 'modules'), root, depth - 1)]
+    if (!existsSync(join(path, 'HEAD'))) return nestedSubmodules(path, depth - 1)
+    return [path, ...nestedSubmodules(join(path, 'modules'), depth - 1)]
   })
 }
 
