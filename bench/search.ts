@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { parseValue } from '../src/kernel/schema.ts'
 import type { ToolCall } from '../src/kernel/tool.ts'
 import { findProgram } from '../src/tools/search/ripgrep.ts'
 import { createTools } from '../src/tools/tools.ts'
@@ -46,7 +47,7 @@ function toolContender(name: string, input: unknown, { tools }: ReturnType<typeo
   const tool = tools.find((candidate) => candidate.name === name)
   if (!tool) throw new Error(`no tool ${name}`)
   return async () => {
-    const { output } = await tool.execute(tool.input.parse(input) as never, CALL)
+    const { output } = await tool.execute(parseValue(tool.input, input) as never, CALL)
     return String(output)
       .split('\n')
       .filter((line) => !line.startsWith('[')).length

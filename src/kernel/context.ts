@@ -1,4 +1,3 @@
-import type { z } from 'zod'
 import type { TroupeError } from '../errors.ts'
 import type { Agent } from './agent.ts'
 import type { Artifact, ArtifactRef, ArtifactVersion } from './artifact.ts'
@@ -10,6 +9,7 @@ import type { ImagePart, Message } from './model.ts'
 import type { Roster } from './roster.ts'
 import type { SessionResult } from './session-result.ts'
 import type { Spend } from './spend.ts'
+import type { Schema } from './standard-schema.ts'
 import type { SteeringCommand } from './steer-action.ts'
 import type { Thread } from './thread.ts'
 import type { ToolKind } from './tool.ts'
@@ -42,7 +42,7 @@ export interface PerformRequest {
   background?: boolean
   images?: readonly ImagePart[]
   /** Schema of the structured output. A response that does not match goes back to the model once. */
-  output?: z.ZodType
+  output?: Schema
   /** With `output`: accept a response that does not match, as text without an object. */
   allowText?: true
 }

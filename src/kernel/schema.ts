@@ -1,31 +1,137 @@
 import { z } from 'zod'
+import { TroupeError, toTroupeError } from '../errors.ts'
+import type { JsonSchema, Schema, StandardIssue, StandardSchema } from './standard-schema.ts'
+import { schemaKind, unsupportedSchemaError } from './standard-schema.ts'
 
-export type JsonSchema = { [key: string]: unknown }
+/*
+ * Schemas of users. zod, every library with Standard Schema and Standard JSON Schema, and plain JSON Schema are compiled to the
+ * same two things: a JSON Schema for models and journals, and a synchronous validator. Validation must be synchronous: a
+ * resumed run validates recorded values again, in the order of its steps.
+ */
 
-const schemaCache = new WeakMap<z.ZodType, JsonSchema>()
+export type Validation = { ok: true; value: unknown } | { ok: false; problem: string }
 
-/** The JSON Schema of a zod schema, memoised. */
-export function toJsonSchema(schema: z.ZodType): JsonSchema {
-  let json = schemaCache.get(schema)
-  if (!json) {
-    json = z.toJSONSchema(schema, { io: 'input' }) as JsonSchema
-    schemaCache.set(schema, json)
-  }
-  return json
+export interface CompiledSchema {
+  /** Describes the values that `validate` accepts. */
+  readonly jsonSchema: JsonSchema
+  validate(value: unknown): Validation
 }
 
-/** Overrides the JSON Schema of a zod schema, e.g. with the one that an MCP server declares. */
-export function withJsonSchema<T extends z.ZodType>(schema: T, json: JsonSchema): T {
-  schemaCache.set(schema, json)
+const compiledSchemas = new WeakMap<object, CompiledSchema>()
+
+/** Compiles a schema, once. Throws `invalid_input` that names `option` if the schema cannot be used. */
+export function compileSchema(schema: Schema, option = '`schema`'): CompiledSchema {
+  let compiled = compiledSchemas.get(schema)
+  if (!compiled) {
+    compiled = newCompiledSchema(schema, option)
+    compiledSchemas.set(schema, compiled)
+  }
+  return compiled
+}
+
+export function toJsonSchema(schema: Schema): JsonSchema {
+  return compileSchema(schema).jsonSchema
+}
+
+export function validateValue(schema: Schema, value: unknown): Validation {
+  return compileSchema(schema).validate(value)
+}
+
+/** The validated value. Throws `invalid_input`. */
+export function parseValue(schema: Schema, value: unknown): unknown {
+  const parsed = validateValue(schema, value)
+  if (parsed.ok) return parsed.value
+  throw new TroupeError('invalid_input', `the value does not match its schema: ${parsed.problem}`)
+}
+
+/** Overrides the JSON Schema of a schema, e.g. with the one that an MCP server declares. */
+export function withJsonSchema<S extends Schema>(schema: S, jsonSchema: JsonSchema): S {
+  const { validate } = compileSchema(schema)
+  compiledSchemas.set(schema, { jsonSchema, validate })
   return schema
 }
 
+function newCompiledSchema(schema: Schema, option: string): CompiledSchema {
+  const kind = schemaKind(schema, option)
+  if (kind === 'zod') return zodSchema(schema as z.ZodType, option)
+  return kind === 'standard'
+    ? standardSchema(schema as StandardSchema, option)
+    : jsonSchema(schema as JsonSchema, option)
+}
+
+function zodSchema(schema: z.ZodType, option: string): CompiledSchema {
+  let json: JsonSchema | undefined
+  return {
+    // Generated when first read: most schemas of a program are never sent to a model.
+    get jsonSchema() {
+      json ??= orUnsupported(option, () => z.toJSONSchema(schema, { io: 'input' }) as JsonSchema)
+      return json
+    },
+    validate(value) {
+      const parsed = parseZod(schema, value, option)
+      return parsed.success ? { ok: true, value: parsed.data } : { ok: false, problem: formatIssues(parsed.error) }
+    },
+  }
+}
+
+function parseZod(schema: z.ZodType, value: unknown, option: string) {
+  try {
+    return z.safeParse(schema, value)
+  } catch (thrown) {
+    if (thrown instanceof z.core.$ZodAsyncError) throw unsupportedSchemaError(option, 'validates asynchronously')
+    throw thrown
+  }
+}
+
+function standardSchema(schema: StandardSchema, option: string): CompiledSchema {
+  const converter = schema['~standard'].jsonSchema
+  return {
+    jsonSchema: orUnsupported(option, () => converter?.input({ target: 'draft-2020-12' }) ?? {}),
+    validate(value) {
+      const result = schema['~standard'].validate(value)
+      if (result instanceof Promise) {
+        result.catch(() => {})
+        throw unsupportedSchemaError(option, 'validates asynchronously')
+      }
+      return result.issues
+        ? { ok: false, problem: formatStandardIssues(result.issues) }
+        : { ok: true, value: result.value }
+    },
+  }
+}
+
+function jsonSchema(schema: JsonSchema, option: string): CompiledSchema {
+  // Its own registry: the global one would keep schemas with an `$id` for ever.
+  const parse = () => z.fromJSONSchema(structuredClone(schema) as never, { registry: z.registry() })
+  const { validate } = zodSchema(orUnsupported(option, parse), option)
+  return { jsonSchema: schema, validate }
+}
+
+function orUnsupported<T>(option: string, convert: () => T): T {
+  try {
+    return convert()
+  } catch (thrown) {
+    throw unsupportedSchemaError(option, `cannot be used: ${toTroupeError(thrown).message}`)
+  }
+}
+
+const MAX_ISSUES = 5
+
 /** Formats validation issues as one line of `path: problem`. */
-export function formatIssues(error: z.ZodError): string {
+export function formatIssues(error: z.core.$ZodError): string {
   return error.issues
     .flatMap((issue) => innermostIssues(issue, []))
-    .slice(0, 5)
+    .slice(0, MAX_ISSUES)
     .map(formatIssue)
+    .join('; ')
+}
+
+function formatStandardIssues(issues: readonly StandardIssue[]): string {
+  return issues
+    .slice(0, MAX_ISSUES)
+    .map(({ path = [], message }) =>
+      formatIssue({ message, path: path.map((part) => (typeof part === 'object' ? part.key : part)) }),
+    )
     .join('; ')
 }
 

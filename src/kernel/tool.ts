@@ -1,5 +1,6 @@
-import type { z } from 'zod'
 import { TroupeError } from '../errors.ts'
+import type { Schema } from './standard-schema.ts'
+import { schemaKind } from './standard-schema.ts'
 
 /**
  * Effect of repeating a call. `read` changes nothing; `idempotent` is safe to repeat with the same idempotency key; `act`
@@ -37,7 +38,8 @@ export interface ToolCall {
 export interface ToolMetadata {
   name: string
   description: string
-  input: z.ZodType
+  /** Schema of the arguments: zod, another Standard Schema library with JSON Schema, or a JSON Schema. */
+  input: Schema
   category: ToolCategory
   /** True for tools whose purpose is editing files. */
   edits?: true
@@ -48,7 +50,7 @@ export interface ToolMetadata {
 }
 
 export interface ToolDefinition<Input> extends ToolMetadata {
-  input: z.ZodType<Input>
+  input: Schema<Input>
   kind: 'read' | 'idempotent' | 'act'
   execute(input: Input, call: ToolCall): Promise<ToolResult> | ToolResult
   /** The subject that permission rules match: a path, a command, a URL. */
@@ -69,5 +71,6 @@ export function defineTool<Input>(tool: ToolDefinition<Input>): Tool {
       hint: 'use 1 to 64 letters, digits, or _ . : -',
     })
   }
+  schemaKind(tool.input, `\`input\` of the tool '${tool.name}'`)
   return tool
 }

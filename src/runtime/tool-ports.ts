@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import { TroupeError } from '../errors.ts'
 import type { Policy } from '../judgement/permission/permission-policy.ts'
 import type { Agent } from '../kernel/agent.ts'
+import { compileSchema } from '../kernel/schema.ts'
 import type { Tool } from '../kernel/tool.ts'
 import type { World } from '../kernel/world.ts'
 import type { McpServers } from '../tools/mcp/mcp-servers.ts'
@@ -42,7 +43,17 @@ export function toolsByName(options: TroupeOptions, toolbox: Toolbox | undefined
   ]
   requireNewNames('tools', options.tools, new Set(builtIn))
   requireNewNames('patterns', options.patterns, new Set([...builtIn, ...(options.tools ?? []).map(({ name }) => name)]))
+  checkSchemas(options)
   return new Map([...enabled, ...(options.tools ?? [])].map((tool) => [tool.name, tool]))
+}
+
+/** Throws `invalid_input` for a schema that cannot be compiled. */
+function checkSchemas({ tools = [], patterns = [] }: TroupeOptions): void {
+  for (const { name, input } of tools) compileSchema(input, `\`input\` of the tool '${name}'`)
+  for (const { name, input, output } of patterns) {
+    compileSchema(input, `\`input\` of the pattern '${name}'`)
+    compileSchema(output, `\`output\` of the pattern '${name}'`)
+  }
 }
 
 /** A name that is used twice would silently replace a tool or a pattern. */

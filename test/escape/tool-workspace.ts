@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { toTroupeError } from '../../src/errors.ts'
+import { parseValue } from '../../src/kernel/schema.ts'
 import type { ToolCall, ToolResult } from '../../src/kernel/tool.ts'
 import type { Toolbox, ToolsOptions } from '../../src/tools/tools.ts'
 import { createTools } from '../../src/tools/tools.ts'
@@ -54,7 +55,7 @@ export async function callTool(
   if (!tool) throw new Error(`no tool ${name}`)
   const call = { ...toolCallContext(), ...more }
   try {
-    const result = await tool.execute(tool.input.parse(input) as never, call)
+    const result = await tool.execute(parseValue(tool.input, input) as never, call)
     return { ...result, text: resultText(result) }
   } catch (thrown) {
     const error = toTroupeError(thrown)

@@ -1,4 +1,5 @@
 import { onTestFinished } from 'vitest'
+import { parseValue } from '../../src/kernel/schema.ts'
 import type { Tool, ToolResult } from '../../src/kernel/tool.ts'
 import type { McpServers, McpServersOptions } from '../../src/tools/mcp/mcp-servers.ts'
 import { createMcpServers } from '../../src/tools/mcp/mcp-servers.ts'
@@ -31,7 +32,7 @@ export function createMcpHarness(
     warnings,
     async call(name, input = {}, signal = new AbortController().signal) {
       const tool = mcp.tools.get(name) as Tool
-      return tool.execute(tool.input.parse(input) as never, { signal } as never)
+      return tool.execute(parseValue(tool.input, input) as never, { signal } as never)
     },
   }
 }

@@ -2,7 +2,7 @@ import { TroupeError, unknownNameError } from '../../errors.ts'
 import { recordValue } from '../journal/step.ts'
 import type { ToolCallPart } from '../model.ts'
 import type { PatternTool } from '../pattern.ts'
-import { formatIssues } from '../schema.ts'
+import { validateValue } from '../schema.ts'
 import type { Tool } from '../tool.ts'
 import type { ToolCallScope } from './tool-call-scope.ts'
 import { withTimeout } from './with-timeout.ts'
@@ -28,9 +28,9 @@ const TOOL_HOOK_TIMEOUT_MS = 120_000
 export async function resolveToolCall(scope: ToolCallScope, call: ToolCallPart): Promise<ResolvedToolCall> {
   const tool = findTool(scope, call.name)
   if (call.invalid !== undefined) throw invalidInputError(tool.name, `the arguments are not JSON: ${call.invalid}`)
-  const checked = tool.input.safeParse(call.input)
-  if (!checked.success) throw invalidInputError(tool.name, formatIssues(checked.error))
-  const proposal = { tool, input: call.input, parsed: checked.data }
+  const checked = validateValue(tool.input, call.input)
+  if (!checked.ok) throw invalidInputError(tool.name, checked.problem)
+  const proposal = { tool, input: call.input, parsed: checked.value }
   if (!scope.execution.ports.hooks.some((hooks) => hooks.beforeTool)) return proposal
   const verdict = await hookVerdict(scope, proposal)
   if (verdict.deny !== undefined) {
@@ -102,11 +102,11 @@ function toolUnavailableError(
 
 /** `tool_failed`, not `invalid_tool_input`: the model is not at fault for arguments that a hook changed. */
 function parseHookInput(tool: AnyTool, input: unknown): unknown {
-  const parsed = tool.input.safeParse(input)
-  if (parsed.success) return parsed.data
+  const parsed = validateValue(tool.input, input)
+  if (parsed.ok) return parsed.value
   throw new TroupeError(
     'tool_failed',
-    `a hook changed the input of ${tool.name} to an invalid one: ${formatIssues(parsed.error)}`,
+    `a hook changed the input of ${tool.name} to an invalid one: ${parsed.problem}`,
     { retry: false, hint: "`hooks[].beforeTool` must return an input that matches the tool's schema" },
   )
 }

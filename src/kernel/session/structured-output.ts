@@ -1,14 +1,14 @@
-import type { z } from 'zod'
-import { formatIssues } from '../schema.ts'
+import { validateValue } from '../schema.ts'
+import type { Schema } from '../standard-schema.ts'
 
 export type ParsedOutput = { ok: true; object: unknown } | { ok: false; reason: string }
 
 /** Structured output: parses a model's text against a schema. Accepts bare JSON, fenced JSON and JSON surrounded by prose. */
-export function parseStructuredOutput(schema: z.ZodType, text: string): ParsedOutput {
+export function parseStructuredOutput(schema: Schema, text: string): ParsedOutput {
   const found = parseJson(text) ?? parseEmbeddedJson(text)
   if (!found) return { ok: false, reason: 'it is not JSON' }
-  const parsed = schema.safeParse(found.value)
-  return parsed.success ? { ok: true, object: parsed.data } : { ok: false, reason: formatIssues(parsed.error) }
+  const parsed = validateValue(schema, found.value)
+  return parsed.ok ? { ok: true, object: parsed.value } : { ok: false, reason: parsed.problem }
 }
 
 function parseEmbeddedJson(text: string): { value: unknown } | undefined {

@@ -5,7 +5,7 @@ import { isFatal } from '../journal/fatal-error.ts'
 import { settleOnce } from '../journal/step.ts'
 import type { ToolCallPart } from '../model.ts'
 import type { PatternTool } from '../pattern.ts'
-import { formatIssues } from '../schema.ts'
+import { validateValue } from '../schema.ts'
 import type { Tool, ToolCall, ToolResult } from '../tool.ts'
 import type { AnyTool, ResolvedToolCall } from './resolve-tool-call.ts'
 import { resolveToolCall } from './resolve-tool-call.ts'
@@ -199,10 +199,10 @@ function isReadOnlyCall({ execution, session }: ToolCallScope, tool: string): bo
 
 /** Parses the recorded input again: a schema may transform JSON into values that JSON cannot hold. */
 function parsedInput(tool: AnyTool, pre: ToolPre): unknown {
-  const parsed = tool.input.safeParse(pre.input)
-  if (parsed.success) return parsed.data
-  const problem = formatIssues(parsed.error)
-  throw new TroupeError('tool_failed', `the recorded input of ${tool.name} no longer matches its schema: ${problem}`, {
+  const parsed = validateValue(tool.input, pre.input)
+  if (parsed.ok) return parsed.value
+  const message = `the recorded input of ${tool.name} no longer matches its schema: ${parsed.problem}`
+  throw new TroupeError('tool_failed', message, {
     hint: "restore the tool's `input` schema, or fork the run before this call",
   })
 }

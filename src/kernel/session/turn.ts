@@ -1,4 +1,3 @@
-import type { z } from 'zod'
 import { errorFromRecord, TroupeError } from '../../errors.ts'
 import type { Context } from '../context.ts'
 import type { Event, StopReason } from '../event.ts'
@@ -9,6 +8,7 @@ import { settleOnce } from '../journal/step.ts'
 import type { AssistantMessage, Model, ToolSpec } from '../model.ts'
 import { textFrom, toolCallsFrom, userMessage } from '../model.ts'
 import { toJsonSchema } from '../schema.ts'
+import type { Schema } from '../standard-schema.ts'
 import { runModelTurn } from './model-turn.ts'
 import type { SessionState } from './session-state.ts'
 import { applyEvent, lastText } from './session-state.ts'
@@ -31,7 +31,7 @@ export interface TurnScope {
   models: readonly string[]
   tools: readonly ToolSpec[]
   /** Schema of the structured output, if requested. */
-  output: z.ZodType | undefined
+  output: Schema | undefined
   /** Accept plain text that does not match `output`. */
   allowText: boolean
   signal: AbortSignal

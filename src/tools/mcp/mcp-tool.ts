@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { canonicalJson } from '../../kernel/hash.ts'
-import type { JsonSchema } from '../../kernel/schema.ts'
 import { withJsonSchema } from '../../kernel/schema.ts'
+import type { JsonSchema } from '../../kernel/standard-schema.ts'
 import type { Tool, ToolCategory } from '../../kernel/tool.ts'
 import { invalidCallError } from '../tool-errors.ts'
 import type { ArgumentValidator } from './argument-validator.ts'
