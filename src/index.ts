@@ -25,6 +25,7 @@ export type { Pattern, PatternDefinition, PatternResult } from './kernel/pattern
 export { definePattern } from './kernel/pattern.ts'
 export type { Delta } from './kernel/ports.ts'
 export type { PriceBook } from './kernel/price.ts'
+export type { Redactor } from './kernel/redactor.ts'
 export type { JsonSchema, Schema, SchemaInput, SchemaOutput, StandardSchema } from './kernel/standard-schema.ts'
 export type { SteerAction } from './kernel/steer-action.ts'
 export type { Tool, ToolCall, ToolDefinition, ToolResult } from './kernel/tool.ts'

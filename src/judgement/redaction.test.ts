@@ -1,35 +1,47 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { findSecrets, redact, secretEnvValues } from './redaction.ts'
+import { findSecrets, redact, redactField, secretEnvValues } from './redaction.ts'
 
 const JWT = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abc_DEF-123'
 const PEM = '-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nAAAA\n-----END RSA PRIVATE KEY-----'
 
 describe('CA9 secrets in texts', () => {
   test.each([
-    ['an OpenAI key', 'use sk-proj-abcdEFGH1234567890 now', 'use [redacted] now'],
-    ['an Anthropic key', 'sk-ant-api03-AAAAbbbbCCCC-dddd_1234', '[redacted]'],
-    ['a GitHub token', 'ghp_0123456789abcdefghijABCDEFGHIJ012345!', '[redacted]!'],
-    ['a GitHub fine-grained token', 'github_pat_11AAAAAAA0123456789_abcdef', '[redacted]'],
-    ['an AWS key id', 'id AKIAIOSFODNN7EXAMPLE.', 'id [redacted].'],
-    ['a Google key', 'AIzaSyA-1234567890abcdefghijklmnopqrstu', '[redacted]'],
-    ['a Slack token', 'xoxb-123456789012-abcdefghij', '[redacted]'],
-    ['a JSON web token', `a ${JWT} b`, 'a [redacted] b'],
-    ['a private key', `x\n${PEM}\ny`, 'x\n[redacted]\ny'],
-    ['a private key that was cut off', PEM.slice(0, 50), '[redacted]'],
-    ['an authorization header', 'Authorization: Bearer abcdef1234567890', 'Authorization: Bearer [redacted]'],
-    ['a basic authorization header', 'authorization: Basic dXNlcjpwYXNzd29yZA==', 'authorization: Basic [redacted]'],
+    ['an OpenAI key', 'use sk-proj-abcdEFGH1234567890 now', 'use [redacted: api-key] now'],
+    ['an Anthropic key', 'sk-ant-api03-AAAAbbbbCCCC-dddd_1234', '[redacted: api-key]'],
+    ['a GitHub token', 'ghp_0123456789abcdefghijABCDEFGHIJ012345!', '[redacted: github-token]!'],
+    ['a GitHub fine-grained token', 'github_pat_11AAAAAAA0123456789_abcdef', '[redacted: github-token]'],
+    ['an AWS key id', 'id AKIAIOSFODNN7EXAMPLE.', 'id [redacted: aws-key].'],
+    ['a Google key', 'AIzaSyA-1234567890abcdefghijklmnopqrstu', '[redacted: google-key]'],
+    ['a Slack token', 'xoxb-123456789012-abcdefghij', '[redacted: slack-token]'],
+    ['a JSON web token', `a ${JWT} b`, 'a [redacted: jwt] b'],
+    ['a private key', `x\n${PEM}\ny`, 'x\n[redacted: private-key]\ny'],
+    ['a private key that was cut off', PEM.slice(0, 50), '[redacted: private-key]'],
+    [
+      'an authorization header',
+      'Authorization: Bearer abcdef1234567890',
+      'Authorization: Bearer [redacted: authorization]',
+    ],
+    [
+      'a basic authorization header',
+      'authorization: Basic dXNlcjpwYXNzd29yZA==',
+      'authorization: Basic [redacted: authorization]',
+    ],
     [
       'an authorization header in JSON',
       '{"Authorization":"Token abcdef1234567890"}',
-      '{"Authorization":"Token [redacted]"}',
+      '{"Authorization":"Token [redacted: authorization]"}',
     ],
-    ['an assignment', 'OPENAI_API_KEY=abc123def', 'OPENAI_API_KEY=[redacted]'],
-    ['a token in an .env file', 'X=1\nSLACK_TOKEN=abc123def\nY=2', 'X=1\nSLACK_TOKEN=[redacted]\nY=2'],
-    ['a password', 'password=hunter22 user=ann', 'password=[redacted] user=ann'],
-    ['a quoted password', 'password = "correct horse"', 'password = "[redacted]"'],
-    ['a password in JSON', '{"db_password": "hunter2", "user": "ann"}', '{"db_password": "[redacted]", "user": "ann"}'],
-    ['a password in a URL', 'postgres://ann:hunter2@db/x', 'postgres://ann:[redacted]@db/x'],
+    ['an assignment', 'OPENAI_API_KEY=abc123def', 'OPENAI_API_KEY=[redacted: secret]'],
+    ['a token in an .env file', 'X=1\nSLACK_TOKEN=abc123def\nY=2', 'X=1\nSLACK_TOKEN=[redacted: secret]\nY=2'],
+    ['a password', 'password=hunter22 user=ann', 'password=[redacted: secret] user=ann'],
+    ['a quoted password', 'password = "correct horse"', 'password = "[redacted: secret]"'],
+    [
+      'a password in JSON',
+      '{"db_password": "hunter2", "user": "ann"}',
+      '{"db_password": "[redacted: secret]", "user": "ann"}',
+    ],
+    ['a password in a URL', 'postgres://ann:hunter2@db/x', 'postgres://ann:[redacted: password]@db/x'],
   ])('CA9 %s is redacted, and the text around it is kept', (_kind, text, expected) => {
     expect(redact(text)).toBe(expected)
   })
@@ -60,7 +72,9 @@ test('CA9 known secret values are redacted everywhere, longer values first', () 
     NOTHING_KEY: undefined,
   })
   expect(values).toEqual(['plain-looking-value', 'plain-looking'])
-  expect(redact('a plain-looking-value, a plain-looking one', values)).toBe('a [redacted], a [redacted] one')
+  expect(redact('a plain-looking-value, a plain-looking one', values)).toBe(
+    'a [redacted: environment], a [redacted: environment] one',
+  )
 })
 
 test('CA9 redaction is idempotent, and every secret is within the text', () => {
@@ -76,7 +90,8 @@ test('CA9 redaction is idempotent, and every secret is within the text', () => {
       "'",
       '\n',
       ' ',
-      '[redacted]',
+      '[redacted: api-key]',
+      'password',
       ':',
       '@',
       '://',
@@ -85,7 +100,7 @@ test('CA9 redaction is idempotent, and every secret is within the text', () => {
   const text = fc.array(fragment, { maxLength: 12 }).map((parts) => parts.join(''))
   fc.assert(
     fc.property(text, (whole) => {
-      const extra = ['value-in-env']
+      const extra = ['value-in-env', 'password']
       const once = redact(whole, extra)
       expect(redact(once, extra)).toBe(once)
       for (const { start, end } of findSecrets(whole, extra))
@@ -93,4 +108,11 @@ test('CA9 redaction is idempotent, and every secret is within the text', () => {
     }),
     { numRuns: 1000 },
   )
+})
+
+test('CA9 the text of a field with a secret name is redacted whole, and only once', () => {
+  expect(redactField('x1', 'db_password')).toBe('[redacted: secret]')
+  expect(redactField('[redacted: secret]', 'db_password')).toBe('[redacted: secret]')
+  expect(redactField('', 'password')).toBe('')
+  expect(redactField('postgres://ann:hunter2@db', 'url')).toBe('postgres://ann:[redacted: password]@db')
 })

@@ -9,6 +9,7 @@ import type { Models } from './model.ts'
 import type { Pattern, PatternTool } from './pattern.ts'
 import type { Permissions } from './permission.ts'
 import type { PriceBook } from './price.ts'
+import type { Redactor } from './redactor.ts'
 import type { RetryPolicy } from './retry-policy.ts'
 import type { Roster } from './roster.ts'
 import type { ServerToolNames } from './server-tool-names.ts'
@@ -58,6 +59,8 @@ export interface ToolPorts {
   agentProvidedTools?(agent: Agent, key: string): readonly string[]
   permissions: Permissions
   hooks: readonly Hooks[]
+  /** Removes secrets from tool results; none are removed without it. */
+  redactor?: Redactor
   /** The folder that agents work in, if there is one. */
   workspace?: string
 }

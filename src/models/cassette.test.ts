@@ -224,7 +224,7 @@ describe('CA10 secrets', () => {
       expect(text).not.toContain(secret)
     }
     const [entry] = fixture.entries()
-    expect(entry?.chunks.slice(0, 3)).toEqual([chunk('the key is [redacted]'), chunk(''), chunk(', I call')])
+    expect(entry?.chunks.slice(0, 3)).toEqual([chunk('the key is [redacted: api-key]'), chunk(''), chunk(', I call')])
     const second = await createTestTroupe({ agents: team, tools: [fetchSecret], cassette: { replay: fixture.file } })
     const replayed = await second.task('lead', `password=hunter2 and Authorization: Bearer ${'x'.repeat(20)}`)
     expect(replayed.error).toBeNull()

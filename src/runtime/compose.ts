@@ -19,7 +19,7 @@ import { builtInPatterns, PATTERN_TOOL_ALIASES } from './built-in-patterns.ts'
 import { DEFAULT_SESSION_POLICY } from './default-session-policy.ts'
 import { embedderPort, modelPorts, pricesFrom, summaryModelPort } from './model-ports.ts'
 import { checkStoreAddress, openStore } from './open-store.ts'
-import { openMcp, openToolbox, permissionPolicy, toolsByName } from './tool-ports.ts'
+import { openMcp, openToolbox, permissionPolicy, redactorPort, toolsByName } from './tool-ports.ts'
 import type { TroupeOptions } from './troupe-options.ts'
 
 const DEFAULT_CONCURRENCY = 16
@@ -71,6 +71,7 @@ export async function compose(options: TroupeOptions): Promise<RuntimeParts> {
     patternTools: builtIn.patternTools(options.patterns ?? []),
     ...(await embedderPort(options)),
     hooks: options.hooks ?? [],
+    ...(await redactorPort(options)),
     permissions: createPermissions(policy, { aliases: PATTERN_TOOL_ALIASES, agents }),
     ...(toolbox ? { workspace: toolbox.workspace.realPath } : undefined),
     strict: options.engine?.strict ?? false,

@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import { TroupeError } from '../errors.ts'
 import type { Policy } from '../judgement/permission/permission-policy.ts'
 import type { Agent } from '../kernel/agent.ts'
+import type { Redactor } from '../kernel/redactor.ts'
 import { compileSchema } from '../kernel/schema.ts'
 import type { Tool } from '../kernel/tool.ts'
 import type { World } from '../kernel/world.ts'
@@ -18,6 +19,15 @@ import type { TroupeMcpOptions, TroupeOptions } from './troupe-options.ts'
 export async function sandboxReport(needs: { network: boolean }): Promise<SandboxReport> {
   const { describeSandbox } = await import('../tools/sandbox/describe-sandbox.ts')
   return describeSandbox(needs)
+}
+
+/** The redactor of tool results; the values of secret environment variables are known secrets. */
+export async function redactorPort({ redact }: TroupeOptions): Promise<{ redactor?: Redactor }> {
+  if (redact === false) return {}
+  if (redact) return { redactor: redact }
+  const { redactField, secretEnvValues } = await import('../judgement/redaction.ts')
+  const known = secretEnvValues(process.env)
+  return { redactor: { redact: (text, field) => redactField(text, field, known) } }
 }
 
 /** Opens the workspace tools. Agents must not read or change the store, wherever it is. */

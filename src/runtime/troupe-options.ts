@@ -6,6 +6,7 @@ import type { Limits } from '../kernel/limits.ts'
 import type { Model, Models } from '../kernel/model.ts'
 import type { Pattern } from '../kernel/pattern.ts'
 import type { PriceBook } from '../kernel/price.ts'
+import type { Redactor } from '../kernel/redactor.ts'
 import type { RetryPolicy } from '../kernel/retry-policy.ts'
 import type { Tool } from '../kernel/tool.ts'
 import type { World } from '../kernel/world.ts'
@@ -45,6 +46,11 @@ export interface TroupeOptions {
   /** Rules for tool calls, such as `{ ask: ['Bash'], deny: ['Write(.env*)'] }`. Agent files can only restrict further. */
   permissions?: Policy
   engine?: { concurrency?: number; strict?: boolean; world?: World; retryPolicy?: RetryPolicy }
+  /**
+   * Removes secrets from tool results before they enter the journal and the conversation. Default: built-in rules for keys, tokens
+   * and passwords, and the values of secret environment variables; `false` keeps results as they are.
+   */
+  redact?: Redactor | false
   /** Models and prices, instead of those found in the environment. */
   models?: ModelOptions
   /** Records every model request into a file, or replays such a file without a model or an API key. */

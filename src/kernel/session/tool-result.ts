@@ -1,6 +1,8 @@
 import { errorFromRecord, TroupeError, toTroupeError } from '../../errors.ts'
 import type { Event, ToolPre } from '../event.ts'
 import type { PatternResult } from '../pattern.ts'
+import type { Redactor } from '../redactor.ts'
+import { redactJson } from '../redactor.ts'
 import type { ToolCallScope } from './tool-call-scope.ts'
 
 /** Limit of one result in a conversation. The rest is truncated, and the result says so. */
@@ -22,7 +24,7 @@ export function recordToolResult(scope: ToolCallScope, pre: ToolPre, result: Rec
     const error = result.detail ? errorFromRecord(result.detail) : new TroupeError('tool_failed', message)
     return appendToolError(scope, pre, { error, result })
   }
-  const { output, cut } = truncateOutput(result.output)
+  const { output, cut } = toRecordedOutput(result.output, scope.execution.ports.redactor)
   return scope.execution.journal.append(
     'tool:post',
     {
@@ -54,14 +56,15 @@ function appendToolError(
   failure: { error: TroupeError; result?: PatternResult },
 ): Event {
   const { result } = failure
-  const error = truncateError(failure.error)
+  const { redactor } = scope.execution.ports
+  const error = toRecordedError(failure.error, redactor)
   return scope.execution.journal.append(
     'tool:error',
     {
       ...toolEventFields(scope, pre, result),
       error: error.message,
       detail: error.toJSON(),
-      ...(result?.output === undefined ? undefined : { output: truncateOutput(result.output).output }),
+      ...(result?.output === undefined ? undefined : { output: toRecordedOutput(result.output, redactor).output }),
       ...(result?.files ? { files: result.files } : undefined),
       ...(result?.collected ? { collected: result.collected } : undefined),
     },
@@ -83,19 +86,52 @@ function toolEventFields(scope: ToolCallScope, pre: PartialToolCall, result?: Pa
   }
 }
 
-function truncateError(error: TroupeError): TroupeError {
-  if (error.message.length <= MAX_TOOL_OUTPUT_CHARS) return error
-  return errorFromRecord({ ...error.toJSON(), message: `${error.message.slice(0, MAX_TOOL_OUTPUT_CHARS)}…` })
+/** Redacts and truncates an error. A redactor that fails must not let the text pass unseen. */
+function toRecordedError(error: TroupeError, redactor: Redactor | undefined): TroupeError {
+  const record = error.toJSON()
+  if (!redactor && record.message.length <= MAX_TOOL_OUTPUT_CHARS) return error
+  let texts = { message: record.message, hint: record.hint, alternatives: record.alternatives }
+  try {
+    if (redactor) texts = redactJson(redactor, texts) as typeof texts
+  } catch {
+    texts = { message: 'the error message is withheld: `redact` failed on it', hint: REDACT_HINT, alternatives: [] }
+  }
+  const { message } = texts
+  const isTooLong = message.length > MAX_TOOL_OUTPUT_CHARS
+  return errorFromRecord({
+    ...record,
+    ...texts,
+    message: isTooLong ? `${message.slice(0, MAX_TOOL_OUTPUT_CHARS)}…` : message,
+  })
 }
 
-/** Truncates long text at its end; other values that are too large become truncated JSON text. */
-function truncateOutput(output: unknown): { output: unknown; cut: number } {
+const REDACT_HINT = 'make `redact` of `createTroupe` return a text for every text'
+/** Read beyond the limit before redaction, so that a secret at the limit is recognised whole. */
+const REDACTION_MARGIN = 16 * 1024
+
+/**
+ * The output as it enters the journal and the conversation: without secrets, then truncated. Long text is truncated at its
+ * end; other values that are too large become truncated JSON text.
+ */
+function toRecordedOutput(output: unknown, redactor: Redactor | undefined): { output: unknown; cut: number } {
   const text = typeof output === 'string' ? output : (JSON.stringify(output) ?? '')
   if (text.length <= MAX_TOOL_OUTPUT_CHARS) {
     // A copy: the tool may mutate its result later, and the record must not change with it.
-    return { output: typeof output === 'string' ? output : JSON.parse(text || 'null'), cut: 0 }
+    const copy: unknown = typeof output === 'string' ? output : JSON.parse(text || 'null')
+    return { output: redactor ? redactOutput(redactor, copy) : copy, cut: 0 }
   }
+  const start = text.slice(0, MAX_TOOL_OUTPUT_CHARS + REDACTION_MARGIN)
+  const kept = (redactor ? String(redactOutput(redactor, start)) : start).slice(0, MAX_TOOL_OUTPUT_CHARS)
   const cut = text.length - MAX_TOOL_OUTPUT_CHARS
   const notice = `\n[truncated: ${cut} more characters; request a smaller part]`
-  return { output: text.slice(0, MAX_TOOL_OUTPUT_CHARS).toWellFormed() + notice, cut }
+  return { output: kept.toWellFormed() + notice, cut }
+}
+
+/** Fails closed: an output that could not be redacted is not recorded, nor is the error, which may quote it. */
+function redactOutput(redactor: Redactor, output: unknown): unknown {
+  try {
+    return redactJson(redactor, output)
+  } catch {
+    throw new TroupeError('tool_failed', 'the output is withheld: `redact` failed on it', { hint: REDACT_HINT })
+  }
 }
