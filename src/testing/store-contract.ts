@@ -67,6 +67,7 @@ export function storeContract(name: string, open: () => Promise<StoreHarness>, r
     test('ST6 an append with a sequence gap is refused and stores nothing', withStore(append.refusesSequenceGaps))
     test('ST7 a refused append does not fail the others of its batch', withStore(append.isolatesRefusals))
     test('ST7 a batch may contain a run more than once', withStore(append.acceptsRunTwiceInBatch))
+    test('ST42 appends of different runs may be in flight together', withStore(append.acceptsConcurrentAppends))
     test('ST8 a run cannot park while an unseen command waits', withStore(append.parksConditionally))
     test('ST9 events are read by range and by session', withStore(append.readsRanges))
     test('ST10 values of 5 KB, 100 KB and 3 MB round-trip', withStore(payload.keepsLargeValues))

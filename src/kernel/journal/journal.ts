@@ -10,7 +10,9 @@ import type { World } from '../world.ts'
  * 2. Events commit in append order: the committed events are always a prefix, without gaps.
  * 3. Write-ahead: an effect awaits `commit()` before it leaves the process; pure code does not wait.
  * 4. A failed flush poisons its journal for good: every later commit fails with the first error. Other journals continue.
- * 5. Listeners see committed events only, in order.
+ * 5. A journal has at most one append in flight. Flushes of different journals may overlap if the store answers late, so
+ *    that one slow flush does not hold up the others.
+ * 6. Listeners see committed events only, in order within a run.
  */
 
 export type Sync = 'normal' | 'full'
@@ -41,6 +43,8 @@ export interface JournalOptions {
   head: number
 }
 
+/** Batches in flight at a time. More would make each batch smaller (group commit) and occupy more connections. */
+const MAX_FLUSHES = 4
 /** Effects that may begin per turn of the event loop. */
 const EFFECT_BATCH_SIZE = 64
 
@@ -53,7 +57,8 @@ export class Committer {
   readonly #listener: (events: readonly Event[]) => void
   readonly #dirty = new Set<Journal>()
   #scheduled: 'no' | 'later' | 'soon' = 'no'
-  #flushing: Promise<void> | undefined
+  /** Number of batches that the store has not answered yet. */
+  #flushes = 0
   #begunInBatch = 0
   readonly #slotQueue: (() => void)[] = []
 
@@ -90,7 +95,7 @@ export class Committer {
   /** @internal Schedules a flush; `urgent` if an effect waits for it. */
   schedule(journal: Journal, urgent: boolean): void {
     this.#dirty.add(journal)
-    if (this.#flushing) return
+    if (journal.isFlushing || this.#flushes === MAX_FLUSHES) return
     if (urgent && this.inFlight < 3) {
       if (this.#scheduled === 'soon') return
       this.#scheduled = 'soon'
@@ -102,11 +107,11 @@ export class Committer {
   }
 
   #flush(urgency: 'later' | 'soon'): void {
-    if (this.#flushing || this.#scheduled === 'no') return
-    if (urgency === 'later' && this.#scheduled === 'soon') return
+    if (this.#scheduled === 'no' || (urgency === 'later' && this.#scheduled === 'soon')) return
     this.#scheduled = 'no'
-    const journals = [...this.#dirty].filter((journal) => !journal.poisoned)
-    this.#dirty.clear()
+    // A flush that was scheduled before the limit was reached: the next answer of the store schedules it again.
+    if (this.#flushes === MAX_FLUSHES) return
+    const journals = this.#takeDirty()
     if (journals.length === 0) return
     const batch = journals.map((journal) => journal.takePending())
     let outcomes: AppendOutcome[] | Promise<AppendOutcome[]>
@@ -119,13 +124,25 @@ export class Committer {
       this.#settle(journals, batch, outcomes)
       return
     }
-    this.#flushing = outcomes
+    this.#flushes += 1
+    void outcomes
       .catch((thrown: unknown) => failAll(batch, thrown))
       .then((settled) => {
-        this.#flushing = undefined
+        this.#flushes -= 1
         this.#settle(journals, batch, settled)
         for (const journal of this.#dirty) this.schedule(journal, true)
       })
+  }
+
+  /** The journals that can be flushed now. Those with an append in flight stay dirty. */
+  #takeDirty(): Journal[] {
+    const journals: Journal[] = []
+    for (const journal of this.#dirty) {
+      if (journal.isFlushing) continue
+      this.#dirty.delete(journal)
+      if (!journal.poisoned) journals.push(journal)
+    }
+    return journals
   }
 
   #settle(journals: readonly Journal[], batch: readonly Append[], outcomes: readonly AppendOutcome[]): void {
@@ -182,6 +199,11 @@ export class Journal {
 
   get hasUncommitted(): boolean {
     return this.#pending.length > 0 || this.#inFlight
+  }
+
+  /** @internal */
+  get isFlushing(): boolean {
+    return this.#inFlight
   }
 
   /** Adds an event, which commits soon and in order. Await `commit()` before an effect that depends on it. */

@@ -144,3 +144,22 @@ export async function readsRanges(store: Store): Promise<void> {
   assert.deepEqual(await seqs({ session_id: 'nobody' }), [])
   await expectRejection(store.events('r0'), 'unknown_run', /r1/)
 }
+
+/** Large values make a store answer late, so that the appends overlap. */
+export async function acceptsConcurrentAppends(store: Store): Promise<void> {
+  const writers = await Promise.all(Array.from({ length: 12 }, (_, n) => createLeasedRun(store, `r${n}`)))
+  await takeOverRun(store, 'r5', 'another owner')
+  const toNote = (writer: RunWriter, n: number) => {
+    const text = (n % 3 === 0 ? 'x'.repeat(200_000) : 'y') + n
+    return writer.nextEvent('custom:note', { key: `k${n}`, data: { text } })
+  }
+  const events = writers.map(toNote)
+  const outcomes = await Promise.all(
+    writers.map(async (writer, n) => (await store.append([writer.toAppend(events.slice(n, n + 1))]))[0]),
+  )
+  expectRefusal(outcomes[5], 'lease_lost')
+  for (const [n, { run_id }] of writers.entries()) {
+    assert.equal(outcomes[n]?.ok, n !== 5, run_id)
+    assert.deepEqual((await store.events(run_id)).slice(1), n === 5 ? [] : [events[n]])
+  }
+}
