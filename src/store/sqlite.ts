@@ -22,13 +22,14 @@ import { DataVersionPoller } from './sqlite/data-version.ts'
 import { batchBytes, encodeBatch, unhashedPayloads } from './sqlite/encode-batch.ts'
 import { hashPayloads } from './sqlite/event-encoder.ts'
 import type { FileSystemType } from './sqlite/file-system.ts'
-import { prepareFolder } from './sqlite/file-system.ts'
+import { prepareStoreFile } from './sqlite/file-system.ts'
 import { APPLICATION_ID, applicationId, inspectDatabase } from './sqlite/inspect-database.ts'
 import { checkIntegrity } from './sqlite/integrity-check.ts'
-import { migrate } from './sqlite/migrate.ts'
+import { migrate, schemaVersion } from './sqlite/migrate.ts'
 import { openDatabase } from './sqlite/node-sqlite.ts'
 import type { Tables } from './sqlite/tables.ts'
 import { openTables } from './sqlite/tables.ts'
+import { verifySchema } from './sqlite/verify-schema.ts'
 import type { CheckpointLimits } from './sqlite/wal-checkpointer.ts'
 import { DEFAULT_CHECKPOINT_LIMITS, WalCheckpointer } from './sqlite/wal-checkpointer.ts'
 import { WriteBatcher } from './sqlite/write-batcher.ts'
@@ -58,13 +59,15 @@ const EVENTS_PER_PAGE = 500
 /** Opens a store in a file, and creates the file and its folder if needed. Many processes may open it. */
 export async function openSqlite(path: string, options: SqliteOptions = {}): Promise<port.Store> {
   const file = resolve(path)
-  prepareFolder(file, options.file_system_type)
+  prepareStoreFile(file, options.file_system_type)
   const connection = await openConnection(file, {
     durability: options.durability ?? 'normal',
     busy_ms: options.busy_ms ?? BUSY_MS,
   })
   try {
     await migrate(connection)
+    // Again on this connection: the file may have been replaced since it was inspected (TOCTOU).
+    await connection.retry(() => verifySchema(connection.db, file, schemaVersion(connection.db)))
     // Preparing statements reads the schema, which is locked while another process recovers or closes the file.
     const tables = await connection.retry(() => openTables(connection.db, options.now ?? Date.now))
     const checkpoints = new WalCheckpointer(connection, { ...DEFAULT_CHECKPOINT_LIMITS, ...options.checkpoints })

@@ -1,5 +1,15 @@
-import { accessSync, constants, existsSync, mkdirSync, statfsSync, statSync } from 'node:fs'
-import { dirname } from 'node:path'
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  statfsSync,
+  writeFileSync,
+} from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { TroupeError } from '../../errors.ts'
 import { readOnlyError, storeFullError } from './sqlite-errors.ts'
 
@@ -27,19 +37,24 @@ export type FileSystemType = (path: string) => number
 
 const fileSystemType: FileSystemType = (path) => (process.platform === 'linux' ? statfsSync(path).type : 0)
 
-/** Creates the folder of a store. Rejects network file systems, on which the locks of SQLite do not hold. */
-export function prepareFolder(path: string, getType: FileSystemType = fileSystemType): void {
+/**
+ * Creates the folder and the empty file of a store, both only for this user: a journal holds conversations and tool results.
+ * Rejects symlinks, which a repository could contain, and network file systems, on which the locks of SQLite do not hold.
+ */
+export function prepareStoreFile(path: string, getType: FileSystemType = fileSystemType): void {
   const folder = dirname(path)
   rejectNetworkFileSystem(path, getType(nearestExistingFolder(folder)))
   try {
-    mkdirSync(folder, { recursive: true })
-    if (existsSync(path)) {
-      if (statSync(path).isDirectory()) throw storeIsFolderError(path)
-      accessSync(path, constants.R_OK | constants.W_OK)
-    }
+    const created = mkdirSync(folder, { recursive: true, mode: 0o700 }) !== undefined
+    rejectLinks(path)
     accessSync(folder, constants.W_OK)
+    if (created || basename(folder) === TROUPE_FOLDER) ignoreInGit(folder)
+    if (existsSync(path)) accessSync(path, constants.R_OK | constants.W_OK)
+    else closeSync(openSync(path, 'wx', 0o600))
   } catch (thrown) {
     const code = (thrown as NodeJS.ErrnoException).code
+    // Another process creates the same store.
+    if (code === 'EEXIST' && existsSync(path)) return
     if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') throw readOnlyError(path, thrown)
     if (code === 'ENOSPC' || code === 'EDQUOT') throw storeFullError(path, thrown)
     if (thrown instanceof TroupeError) throw thrown
@@ -48,6 +63,41 @@ export function prepareFolder(path: string, getType: FileSystemType = fileSystem
       cause: thrown,
     })
   }
+}
+
+const TROUPE_FOLDER = '.troupe'
+
+/** Agent and team files of a project are meant to be committed; journals never are. */
+const GIT_IGNORE = `# Written by Troupe: journals hold conversations and tool results.
+*
+!.gitignore
+!/agents/
+!/agents/**
+!/teams/
+!/teams/**
+`
+
+function ignoreInGit(folder: string): void {
+  const path = join(folder, '.gitignore')
+  if (!existsSync(path)) writeFileSync(path, GIT_IGNORE, { flag: 'wx' })
+}
+
+/** A link would make this process write to a file that somebody else chose (symlink attack). */
+function rejectLinks(path: string): void {
+  const folder = dirname(path)
+  const isLinkedFolder = basename(folder) === TROUPE_FOLDER && lstatSync(folder).isSymbolicLink()
+  if (isLinkedFolder) throw linkError(folder)
+  for (const file of [path, `${path}-wal`, `${path}-shm`, `${path}-journal`]) {
+    const stat = lstatSync(file, { throwIfNoEntry: false })
+    if (stat?.isDirectory()) throw storeIsFolderError(file)
+    if (stat && (!stat.isFile() || stat.nlink > 1)) throw linkError(file)
+  }
+}
+
+function linkError(path: string): TroupeError {
+  return new TroupeError('store_failed', `${path} is a link or a special file, not a file of its own`, {
+    hint: 'pass the path of the database file itself with --store or TROUPE_STORE',
+  })
 }
 
 function storeIsFolderError(path: string): TroupeError {

@@ -3,6 +3,7 @@ import { MIGRATIONS, newerSchemaError, schemaVersion } from './migrate.ts'
 import type { Database } from './node-sqlite.ts'
 import { openDatabase } from './node-sqlite.ts'
 import { corruptError } from './sqlite-errors.ts'
+import { verifySchema } from './verify-schema.ts'
 
 /** 'trpe': marks a SQLite file as a troupe store. */
 export const APPLICATION_ID = 0x74727065
@@ -20,6 +21,7 @@ export function inspectDatabase(path: string): void {
     if (isEmpty(db)) return
     if (applicationId(db) !== APPLICATION_ID) throw corruptError(path, 'is a database of another program')
     if (schemaVersion(db) > MIGRATIONS.length) throw newerSchemaError(path, schemaVersion(db), MIGRATIONS.length)
+    verifySchema(db, path, schemaVersion(db))
     const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'").all()
     for (const { name } of tables) db.prepare(`SELECT 1 FROM "${String(name)}" LIMIT 1`).get()
   } finally {

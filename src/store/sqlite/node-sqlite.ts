@@ -20,7 +20,12 @@ export function openDatabase(path: string, options: OpenDatabaseOptions = {}): D
   }) as typeof process.emitWarning
   try {
     const { DatabaseSync } = process.getBuiltinModule('node:sqlite')
-    return new DatabaseSync(path, { timeout: 0, ...options })
+    const db = new DatabaseSync(path, { timeout: 0, ...options })
+    // A planted database must not run functions from its schema, and no statement may rewrite a schema. Node 22 has no
+    // defensive mode yet.
+    db.exec('PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON')
+    db.enableDefensive?.(true)
+    return db
   } finally {
     process.emitWarning = emitWarning
   }

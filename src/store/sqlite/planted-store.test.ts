@@ -1,0 +1,118 @@
+import { execFileSync } from 'node:child_process'
+import {
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createLeasedRun, expectRejection } from '../../testing/store/store-harness.ts'
+import { openSqlite } from '../sqlite.ts'
+import { openDatabase } from './node-sqlite.ts'
+
+let folder = ''
+let path = ''
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'troupe-planted-'))
+  path = join(folder, '.troupe', 'troupe.db')
+})
+afterEach(() => rmSync(folder, { recursive: true }))
+
+async function createStore(): Promise<void> {
+  const store = await openSqlite(path)
+  await createLeasedRun(store, 'r1')
+  await store.close()
+}
+
+const PLANTED: readonly (readonly [string, string, RegExp])[] = [
+  [
+    'a trigger',
+    'CREATE TRIGGER evil AFTER INSERT ON gates BEGIN INSERT INTO commands (run_id, at, body) VALUES (new.run_id, 0, 1); END',
+    /has a trigger 'evil' that Troupe did not create/,
+  ],
+  ['a view', 'CREATE VIEW evil AS SELECT * FROM runs', /view 'evil'/],
+  ['a table', 'CREATE TABLE evil (a)', /table 'evil'/],
+  ['an index on an expression', 'CREATE INDEX evil ON runs (abs(1))', /index 'evil'/],
+  ['a column', "ALTER TABLE runs ADD COLUMN evil TEXT DEFAULT 'x'", /table 'runs'/],
+  ['a generated column', "ALTER TABLE gates ADD COLUMN evil TEXT AS ('allow') VIRTUAL", /table 'gates'/],
+  [
+    'a view in place of a table',
+    'ALTER TABLE artifacts RENAME TO real_artifacts; CREATE VIEW artifacts AS SELECT * FROM real_artifacts',
+    /that Troupe did not create/,
+  ],
+  ['a missing table', 'DROP TABLE artifacts', /has no (table|index) '/],
+]
+
+test.each(PLANTED)('ST50 a store with %s is rejected and not changed', async (_title, sql, message) => {
+  await createStore()
+  const db = openDatabase(path)
+  db.exec(sql)
+  db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+  db.close()
+  const before = readFileSync(path)
+  const error = await expectRejection(openSqlite(path), 'store_corrupt', message)
+  expect(error.hint).toContain('move the file away')
+  expect(readFileSync(path).equals(before)).toBe(true)
+})
+
+test('ST50 the schema of a store cannot be rewritten through its connection', async () => {
+  await createStore()
+  const db = openDatabase(path)
+  db.exec('PRAGMA writable_schema = ON')
+  expect(() => db.exec("UPDATE sqlite_schema SET sql = 'x' WHERE name = 'runs'")).toThrow(/may not be modified/)
+  expect(db.prepare('PRAGMA trusted_schema').get()).toEqual({ trusted_schema: 0 })
+  db.close()
+})
+
+test('ST51 a new store is for this user only and ignored by git; agent files are not', async () => {
+  execFileSync('git', ['init', '-q', folder])
+  const store = await openSqlite(path)
+  await createLeasedRun(store, 'r1')
+  mkdirSync(join(folder, '.troupe/agents'))
+  writeFileSync(join(folder, '.troupe/agents/a.md'), 'x')
+  const modes = ['', '/troupe.db', '/troupe.db-wal', '/troupe.db-shm'].map((name) =>
+    (lstatSync(join(folder, `.troupe${name}`)).mode & 0o777).toString(8),
+  )
+  expect(modes).toEqual(['700', '600', '600', '600'])
+  const status = execFileSync('git', ['-C', folder, 'status', '--porcelain', '-uall'], { encoding: 'utf8' })
+  expect(status.trim().split('\n')).toEqual(['?? .troupe/.gitignore', '?? .troupe/agents/a.md'])
+  await store.close()
+})
+
+test('ST51 a .gitignore of a person, and existing folders other than .troupe, are left alone', async () => {
+  mkdirSync(join(folder, '.troupe'))
+  writeFileSync(join(folder, '.troupe/.gitignore'), 'mine\n')
+  await createStore()
+  expect(readFileSync(join(folder, '.troupe/.gitignore'), 'utf8')).toBe('mine\n')
+  await (await openSqlite(join(folder, 'store.db'))).close()
+  expect(lstatSync(join(folder, '.gitignore'), { throwIfNoEntry: false })).toBeUndefined()
+})
+
+test.each(['', '-wal', '-shm', '-journal'])(
+  'ST51 a symlink or hard link as troupe.db%s is rejected',
+  async (suffix) => {
+    await createStore()
+    const victim = join(folder, 'victim')
+    writeFileSync(victim, 'mine')
+    for (const link of [symlinkSync, linkSync]) {
+      rmSync(`${path}${suffix}`, { force: true })
+      link(victim, `${path}${suffix}`)
+      await expectRejection(openSqlite(path), 'store_failed', /is a link or a special file/)
+    }
+    expect(readFileSync(victim, 'utf8')).toBe('mine')
+  },
+)
+
+test('ST51 a folder .troupe that is a symlink is rejected', async () => {
+  await createStore()
+  renameSync(join(folder, '.troupe'), join(folder, 'elsewhere'))
+  symlinkSync('elsewhere', join(folder, '.troupe'))
+  await expectRejection(openSqlite(path), 'store_failed', /\.troupe is a link/)
+})
