@@ -16,6 +16,8 @@ const ERROR_CODES = {
   invalid_team_file: ['developer', false],
   invalid_script: ['developer', false],
   script_miss: ['developer', false],
+  invalid_event: ['developer', false],
+  invalid_output: ['developer', false],
   duplicate_step: ['developer', false],
   step_drift: ['developer', false],
   unclaimed_action: ['developer', false],

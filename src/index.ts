@@ -21,7 +21,14 @@ export type { Hooks, HookVerdict, ProposedToolCall, ProposedTurn } from './kerne
 export type { Limits } from './kernel/limits.ts'
 export { DEFAULT_LIMITS } from './kernel/limits.ts'
 export type { Message, Model, ModelChunk, ModelRequest, Usage } from './kernel/model.ts'
-export type { Pattern, PatternDefinition, PatternResult } from './kernel/pattern.ts'
+export type {
+  DeclaredEvent,
+  EmittedData,
+  EventSchemas,
+  Pattern,
+  PatternDefinition,
+  PatternResult,
+} from './kernel/pattern.ts'
 export { definePattern } from './kernel/pattern.ts'
 export type { Delta } from './kernel/ports.ts'
 export type { PriceBook } from './kernel/price.ts'
@@ -39,7 +46,9 @@ export { loadPrices } from './models/pricing.ts'
 export type { RetryPolicyOptions } from './models/retry.ts'
 export { createRetryPolicy } from './models/retry.ts'
 export type { CollaborateConfig } from './patterns/collaborate/collaborate-config.ts'
+export type { CollaborateEvent } from './patterns/collaborate/events.ts'
 export type { Contribution } from './patterns/collaborate/output.ts'
+export type { TeamEvent } from './patterns/team/events.ts'
 export type { TeamOutput } from './patterns/team/input.ts'
 export type { AnswerOptions, RunHandle, RunOptions, RunResult } from './runtime/run-handle.ts'
 export type { Troupe } from './runtime/troupe.ts'

@@ -1,7 +1,7 @@
 import type { Event, EventOf } from '../kernel/event.ts'
-import { isEvent } from '../kernel/event.ts'
+import { eventRole, isEvent, isKernelEventType } from '../kernel/event.ts'
 import type { JournalIndex } from '../kernel/journal/journal-index.ts'
-import { INTERRUPTED_REASONS, OUTCOME_TYPES } from '../kernel/journal/journal-index.ts'
+import { INTERRUPTED_REASONS } from '../kernel/journal/journal-index.ts'
 import type { CheckScope, JournalCheck } from './finding.ts'
 
 /*
@@ -31,7 +31,12 @@ export function checkSteps(): JournalCheck {
     if (isEvent(event, 'run:end') && event.data.status === 'completed') checkLeftOpen(begunKeys, scope)
     if (key === undefined || isEvent(event, 'run:reopen')) return
     // `checkGates` reports a second answer to a gate.
-    if (OUTCOME_TYPES.has(event.type) && !isEvent(event, 'gate:answer') && journalIndex.outcome(key))
+    if (
+      isKernelEventType(event.type) &&
+      eventRole(event.type) === 'settles' &&
+      !isEvent(event, 'gate:answer') &&
+      journalIndex.outcome(key)
+    )
       report('settled_twice', `${key} already has an outcome`)
     if (isEvent(event, 'tool:pre') || isEvent(event, 'step:begin') || isEvent(event, 'model:begin')) {
       begunKeys.add(key)

@@ -1,4 +1,5 @@
 import { errorFromRecord, TroupeError, toTroupeError } from '../errors.ts'
+import { callPattern } from '../kernel/call-pattern.ts'
 import type { RunEnd } from '../kernel/event.ts'
 import type { Execution } from '../kernel/journal/execution.ts'
 import { isFatal } from '../kernel/journal/fatal-error.ts'
@@ -11,8 +12,8 @@ export function cancelledError(reason: string): TroupeError {
 
 /** Executes the pattern of a run from its beginning and returns how the run ends. */
 export function executePattern(execution: Execution, pattern: Pattern, input: unknown): Promise<RunEnd> {
-  const context = createContext({ execution, path: '', caller: undefined, signal: execution.signal })
-  return (async () => runEndFromResult(pattern.name, await pattern.execute(context, input as never)))().catch(
+  const context = createContext({ execution, pattern, path: '', caller: undefined, signal: execution.signal })
+  return (async () => runEndFromResult(pattern.name, await callPattern(pattern, context, input)))().catch(
     (thrown: unknown) => runEndFromError(execution, thrown),
   )
 }

@@ -2,7 +2,7 @@ import type { TroupeError } from '../errors.ts'
 import type { Agent } from './agent.ts'
 import type { Artifact, ArtifactRef, ArtifactVersion } from './artifact.ts'
 import type { Embedder } from './embedder.ts'
-import type { EventDataOf, PatternEventType, SessionOpen } from './event.ts'
+import type { SessionOpen } from './event.ts'
 import type { Question } from './gate.ts'
 import type { Limits } from './limits.ts'
 import type { ImagePart, Message } from './model.ts'
@@ -117,8 +117,11 @@ export interface SessionContext {
   recall(key: string, query: RecallQuery): Promise<RecalledRun[]>
 }
 
+/** The data of each event that a pattern declares, by type. */
+export type EventDataByType = Readonly<Record<string, unknown>>
+
 /** Durable steps: everything that steers a pattern is recorded under a key and is the same on every replay. */
-export interface StepContext {
+export interface StepContext<Events extends EventDataByType = EventDataByType> {
   step<T>(key: string, effect: (signal: AbortSignal) => T | Promise<T>, options?: StepOptions): Promise<T>
   /** Opens a gate and waits for a person's answer, across restarts. */
   ask(key: string, question: Question): Promise<unknown>
@@ -132,7 +135,8 @@ export interface StepContext {
   ): Promise<SettledResult<R>[]>
   /** The name of the branch that finished first. The other branches continue. */
   first(key: string, branches: Readonly<Record<string, Promise<unknown>>>): Promise<string>
-  emit<T extends PatternEventType>(key: string, type: T, data: Omit<EventDataOf<T>, 'key'>): void
+  /** Records an event that the pattern declares in `events`. Throws `invalid_event` if the data does not match its schema. */
+  emit<T extends keyof Events & string>(key: string, type: T, data: Events[T]): void
   /** The spend of the run, of this pattern's subtree, or of everything under one of its keys. */
   readSpend(key: string, scope?: SpendScope): Promise<Spend>
   now(key: string): Promise<number>
@@ -153,4 +157,8 @@ export interface ArtifactContext {
 }
 
 /** Everything a pattern may use. Keys are relative to the pattern; each is used at most once per execution. */
-export interface Context extends RunContext, SessionContext, StepContext, ArtifactContext {}
+export interface Context<Events extends EventDataByType = EventDataByType>
+  extends RunContext,
+    SessionContext,
+    StepContext<Events>,
+    ArtifactContext {}

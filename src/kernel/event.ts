@@ -4,7 +4,6 @@ import type { Artifact } from './artifact.ts'
 import type { Gate, GateAnswer } from './gate.ts'
 import type { Limits } from './limits.ts'
 import type { AssistantMessage, ModelStop, Usage, UserMessage } from './model.ts'
-import type { PatternEventData } from './pattern-event.ts'
 import type { RetryAttempt } from './retry-policy.ts'
 import type { SteeringCommand } from './steer-action.ts'
 import type { ToolCategory, ToolKind } from './tool.ts'
@@ -179,8 +178,8 @@ export interface LimitHit {
   error: ErrorRecord
 }
 
-/** The data of every event type. Names given by the specifications are kept verbatim. */
-export interface EventData extends PatternEventData {
+/** The data of the kernel's events. Names given by the specifications are kept verbatim. */
+export interface EventData {
   'run:start': RunStart
   'run:attempt': { epoch: number; owner: string }
   'run:reopen': { key: string | null; additional_keys?: string[]; limits: Limits; force?: true }
@@ -249,29 +248,79 @@ export interface EventData extends PatternEventData {
   'artifact:write': Artifact
 }
 
-/** Programs emit their own events under `custom:`. */
-export type CustomEventType = `custom:${string}`
-export type EventType = keyof EventData | CustomEventType
-/** The events that a pattern may emit itself. */
-export type PatternEventType = keyof PatternEventData | CustomEventType
+/**
+ * What an event means for the step of its key. A pattern's event settles its key; patterns declare their events
+ * (`PatternDefinition.events`), so this table is all that a journal needs to be read.
+ */
+const EVENT_ROLES: Readonly<Record<keyof EventData, 'opens' | 'settles' | 'notes'>> = {
+  'run:start': 'notes',
+  'run:attempt': 'notes',
+  'run:reopen': 'notes',
+  'run:park': 'notes',
+  'run:interrupt': 'notes',
+  'run:cancel': 'notes',
+  'run:steer': 'notes',
+  'run:end': 'notes',
+  'session:open': 'opens',
+  'session:input': 'settles',
+  'session:context': 'settles',
+  'session:compress': 'settles',
+  'session:end': 'settles',
+  'model:begin': 'opens',
+  'model:end': 'settles',
+  'model:error': 'settles',
+  'model:lost': 'notes',
+  'tool:pre': 'opens',
+  'tool:post': 'settles',
+  'tool:error': 'settles',
+  'step:begin': 'opens',
+  'step:end': 'settles',
+  'step:error': 'settles',
+  'step:drift': 'notes',
+  'limit:hit': 'settles',
+  'gate:open': 'opens',
+  'gate:answer': 'settles',
+  'artifact:write': 'settles',
+}
+
+export function isKernelEventType(type: string): type is keyof EventData {
+  return Object.hasOwn(EVENT_ROLES, type)
+}
+
+export function eventRole(type: string): 'opens' | 'settles' | 'notes' {
+  return isKernelEventType(type) ? EVENT_ROLES[type] : 'settles'
+}
+
+/** The type of an event that a pattern declares, such as `review:vote`. The brand keeps it apart from the kernel's types. */
+export type PatternEventType = `custom:${string}` | (`${string}:${string}` & { readonly __pattern: true })
+export type EventType = keyof EventData | PatternEventType
 export type EventDataOf<T extends EventType> = T extends keyof EventData
   ? EventData[T]
   : { key: string; [field: string]: unknown }
 
 /** One journal entry. */
-export interface EventOf<T extends EventType> {
+interface JournalEntry<Type, Data> {
   run_id: string
   /** From 1, without gaps. */
   seq: number
   at: number
-  type: T
+  type: Type
   session_id?: string
-  data: EventDataOf<T>
+  data: Data
 }
 
-export type KnownEvent = { [T in keyof EventData]: EventOf<T> }[keyof EventData]
-export type Event = KnownEvent | EventOf<CustomEventType>
+export type EventOf<T extends EventType> = JournalEntry<T, EventDataOf<T>>
+/** An event of a pattern, by the data of its types: `PatternEventOf<{ 'review:vote': { agent: string } }>`. */
+export type PatternEventOf<Data> = { [T in keyof Data]: JournalEntry<T, Data[T] & { key: string }> }[keyof Data]
 
-export function isEvent<T extends EventType>(event: Event | undefined, type: T): event is Extract<Event, EventOf<T>> {
+export type KnownEvent = { [T in keyof EventData]: EventOf<T> }[keyof EventData]
+export type Event = KnownEvent | EventOf<PatternEventType>
+
+export function isEvent<T extends keyof EventData>(
+  event: Event | undefined,
+  type: T,
+): event is Extract<Event, EventOf<T>>
+export function isEvent(event: Event | undefined, type: string): event is EventOf<PatternEventType>
+export function isEvent(event: Event | undefined, type: string): boolean {
   return event?.type === type
 }

@@ -1,18 +1,30 @@
 import type { z } from 'zod'
 import type { ErrorRecord } from '../errors.ts'
+import { TroupeError } from '../errors.ts'
 import type { Context } from './context.ts'
-import type { StopReason } from './event.ts'
+import type { PatternEventOf, StopReason } from './event.ts'
+import { isKernelEventType } from './event.ts'
 import type { Roster } from './roster.ts'
 import type { SteerAction } from './steer-action.ts'
 import type { ToolCategory, ToolMetadata, ToolResult } from './tool.ts'
 
+/** Schemas of a pattern's events, by type: `{ 'review:vote': z.object({ … }) }`. */
+export type EventSchemas = Readonly<Record<string, z.ZodType>>
+/** The data that `emit` takes, by event type. */
+export type EmittedData<Schemas extends EventSchemas> = { [T in keyof Schemas]: z.input<Schemas[T]> }
+/** The events that a pattern's view reads. */
+export type DeclaredEvent<Schemas extends EventSchemas> = PatternEventOf<{ [T in keyof Schemas]: z.output<Schemas[T]> }>
+
 /** A collaboration pattern. The library function, the tool and the command are all derived from this definition. */
-export interface PatternDefinition<Input> {
+export interface PatternDefinition<Input, Schemas extends EventSchemas = EventSchemas> {
   name: string
   description: string
   version: number
   input: z.ZodType<Input>
+  /** Checked when the pattern returns; an output that does not match fails with `invalid_output`. */
   output: z.ZodType
+  /** The events it emits. Types are namespaced and not the kernel's. */
+  events?: Schemas
   category: ToolCategory
   /** True if it delegates to other agents, which `limits.depth` bounds. */
   delegates: boolean
@@ -30,16 +42,35 @@ export interface PatternDefinition<Input> {
   eventFields?(context: Context, input: Input): Record<string, unknown>
   /** The tool's input schema for one caller, with enum values from the roster. */
   inputFor?(context: Context): z.ZodType
-  execute(context: Context, input: Input): Promise<PatternResult>
+  execute(context: Context<EmittedData<Schemas>>, input: Input): Promise<PatternResult>
 }
 
 /** A pattern with its input type erased; inputs are validated against the schema first. */
-export interface Pattern extends Omit<PatternDefinition<never>, 'input'> {
+export interface Pattern extends Omit<PatternDefinition<never>, 'input' | 'execute'> {
   input: z.ZodType
+  execute(context: Context, input: never): Promise<PatternResult>
 }
 
-export function definePattern<Input>(pattern: PatternDefinition<Input>): Pattern {
-  return pattern
+const NAME = /^[A-Za-z][\w-]{0,63}$/
+const EVENT_TYPE = /^[a-z][\w-]*(:[\w-]+)+$/
+
+export function definePattern<Input, Schemas extends EventSchemas = EventSchemas>(
+  pattern: PatternDefinition<Input, Schemas>,
+): Pattern {
+  const { name, events = {} } = pattern
+  if (!NAME.test(name)) {
+    throw new TroupeError('invalid_input', `\`name\` of a pattern is invalid: '${name}'`, {
+      hint: 'use a letter, then up to 63 letters, digits, _ or -',
+    })
+  }
+  for (const type of Object.keys(events)) {
+    if (EVENT_TYPE.test(type) && !isKernelEventType(type)) continue
+    const problem = isKernelEventType(type) ? 'is an event of the kernel' : 'is not a namespaced event type'
+    throw new TroupeError('invalid_input', `\`events\` of the pattern '${name}': '${type}' ${problem}`, {
+      hint: `use a type such as '${name.toLowerCase()}:progress'`,
+    })
+  }
+  return pattern as unknown as Pattern
 }
 
 /** A pattern's result; its run takes `stop_reason` and `detail` as its own. */

@@ -1,4 +1,5 @@
 import type { Event } from '../kernel/event.ts'
+import type { CollaborateEvent } from '../patterns/collaborate/events.ts'
 
 /*
  * Reduces the events of collaborations: the specialists, their roles and their recommendations. All specialists get the
@@ -27,7 +28,7 @@ export interface CollaborationViews {
   specialists: Map<string, SpecialistView>
 }
 
-export function reduceCollaboration({ byKey, specialists }: CollaborationViews, event: Event): void {
+export function reduceCollaboration({ byKey, specialists }: CollaborationViews, event: Event | CollaborateEvent): void {
   switch (event.type) {
     case 'tool:collaborative:start': {
       const { key, agents, mode } = event.data

@@ -1,4 +1,5 @@
 import type { Event } from '../kernel/event.ts'
+import type { TeamEvent } from '../patterns/team/events.ts'
 import { parentStepKey } from './collaboration-view.ts'
 
 /*
@@ -26,7 +27,7 @@ export function newTeamView(): TeamView {
   return { turns: new Map(), handoffs: new Map(), route: [] }
 }
 
-export function reduceTeam({ turns, handoffs, route }: TeamView, event: Event): void {
+export function reduceTeam({ turns, handoffs, route }: TeamView, event: Event | TeamEvent): void {
   if (event.type === 'team:turn') {
     const { key, round, agent } = event.data
     const place = parentStepKey(key)

@@ -2,6 +2,7 @@ import type { ErrorRecord } from '../errors.ts'
 import type { VariableValue } from '../judgement/condition/condition-tree.ts'
 import type { Team } from '../judgement/team/team-schema.ts'
 import type { Event, EventOf } from '../kernel/event.ts'
+import type { TeamEvent, TeamEventOf } from '../patterns/team/events.ts'
 import type { ChatEvent, OpenQuestion } from './chat-event.ts'
 import { responseText } from './collaboration-view.ts'
 import { findEnclosing, newRunView, reduceRun } from './run-reducer.ts'
@@ -19,7 +20,7 @@ export interface Transcript {
   questions: Map<string, OpenQuestion>
   variables: Record<string, VariableValue>
   /** The last handoff; preceded by the last handoff between members if it is not one itself. */
-  handoffs: EventOf<'team:handoff'>['data'][]
+  handoffs: TeamEventOf<'team:handoff'>['data'][]
   artifacts: { key: string; name: string; version: number; by: string }[]
   /** Newest last, at most `MESSAGES_KEPT`. */
   messages: { from: string; text: string; artifacts: string[] }[]
@@ -72,7 +73,7 @@ function reduceRunStart(transcript: Transcript, { data }: EventOf<'run:start'>):
   return []
 }
 
-function reduceTeamEvent(transcript: Transcript, event: Event): ChatEvent[] | undefined {
+function reduceTeamEvent(transcript: Transcript, event: Event | TeamEvent): ChatEvent[] | undefined {
   switch (event.type) {
     case 'team:start': {
       const inside = event.data.key !== 'start'
@@ -105,7 +106,7 @@ function reduceTeamEvent(transcript: Transcript, event: Event): ChatEvent[] | un
   }
 }
 
-function reduceHandoff(transcript: Transcript, { data }: EventOf<'team:handoff'>): ChatEvent[] {
+function reduceHandoff(transcript: Transcript, { data }: TeamEventOf<'team:handoff'>): ChatEvent[] {
   const { round, from, to, by, handoff_reason: reason, problems = [], variables = {}, agreed } = data
   if (teamDepth(data.key) === 0) {
     Object.assign(transcript.variables, variables)
@@ -225,7 +226,7 @@ export function gateAnswerText(answer: unknown): string {
 }
 
 /** Tool calls, retries and limits. */
-function workEvents(transcript: Transcript, event: Event): ChatEvent[] {
+function workEvents(transcript: Transcript, event: Event | TeamEvent): ChatEvent[] {
   if (event.type === 'tool:pre') {
     const { tool, input } = event.data
     return [{ type: 'tool', agent: agentFor(transcript, event.data.key), tool, input }]

@@ -46,6 +46,7 @@ function findProblem(edge: Import, known: ReadonlySet<string>): string | undefin
   if (isTestFile(target)) return `imports the test file ${target}`
   const [importer, imported] = [zoneFrom(from), zoneFrom(target)]
   if (importer === imported) return findProblemWithinZone(importer, edge, target)
+  if ((importer === 'views' || importer === 'surfaces') && isEventTypes(edge, target)) return undefined
   if (!allowedImports[importer]?.includes(imported)) return `${importer} may not import ${imported} (${target})`
   if (importer === 'surfaces' && imported === 'kernel' && edge.kind !== 'type') {
     return `surfaces may import only types from kernel (${target})`
@@ -59,6 +60,11 @@ function findProblemWithinZone(zone: string, { from }: Import, target: string): 
   if (zone === 'patterns') return `pattern ${ownPart} may not import pattern ${otherPart}`
   if (zone === 'surfaces' && ownPart !== 'cli') return `surface ${ownPart} may not import surface ${otherPart}`
   return undefined
+}
+
+/** The types of a pattern's events, which its views read. */
+function isEventTypes({ kind }: Import, target: string): boolean {
+  return kind === 'type' && /^src\/patterns\/[^/]+\/events\.ts$/.test(target)
 }
 
 /** `src/kernel/step.ts` belongs to the zone `kernel`, `src/errors.ts` to the zone `errors`. */

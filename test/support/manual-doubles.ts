@@ -1,19 +1,11 @@
 import { z } from 'zod'
-import type {
-  Event,
-  EventType,
-  Model,
-  ModelChunk,
-  ModelRequest,
-  Pattern,
-  PatternResult,
-  Store,
-} from '../../src/index.ts'
-import { definePattern, isEvent } from '../../src/index.ts'
+import type { Event, Model, ModelChunk, ModelRequest, Pattern, PatternResult, Store } from '../../src/index.ts'
+import { definePattern } from '../../src/index.ts'
 import type { Context } from '../../src/kernel/context.ts'
-import type { EventOf } from '../../src/kernel/event.ts'
 import type { Append, AppendOutcome } from '../../src/kernel/journal/journal.ts'
 import { withAbort } from '../../src/kernel/world.ts'
+import type { CollaborateEvent } from '../../src/patterns/collaborate/events.ts'
+import type { TeamEvent } from '../../src/patterns/team/events.ts'
 import { MemoryStore } from '../../src/store/memory.ts'
 
 /* Test doubles under manual control: a model that streams given chunks, a store with pausable commits, a one-function pattern. */
@@ -128,15 +120,25 @@ export function patternFrom(
     output: z.unknown(),
     category: 'planning',
     delegates: false,
+    events: NOTES,
     execute: async (context): Promise<PatternResult> => ({ success: true, output: await execute(context) }),
     ...(more as object),
   })
 }
 
+/** The events that test patterns may emit. */
+const NOTES = { 'custom:note': z.looseObject({}), 'custom:noted': z.looseObject({}), 'custom:tick': z.looseObject({}) }
+
 /** Data of all events of a type, in order. */
-export function eventData<T extends EventType>(events: readonly Event[], type: T): EventOf<T>['data'][] {
-  return events.flatMap((event) => (isEvent(event, type) ? [event.data as EventOf<T>['data']] : []))
+export function eventData<T extends AnyEvent['type']>(events: readonly Event[], type: T): EventDataByType<T>[] {
+  return events.flatMap((event) => (event.type === type ? [event.data as EventDataByType<T>] : []))
 }
+
+/** An event of the kernel or of a built-in pattern. */
+export type AnyEvent = Event | TeamEvent | CollaborateEvent
+type EventDataByType<T> = T extends `custom:${string}`
+  ? { key: string; [field: string]: unknown }
+  : Extract<AnyEvent, { type: T }>['data']
 
 /** Lets pending microtasks and `turns` turns of the event loop run. */
 export async function flushEventLoop(turns = 5): Promise<void> {

@@ -1,9 +1,9 @@
 import type { Event, Model, ModelRequest, RunResult, SteerAction, Troupe, TroupeOptions } from '../../src/index.ts'
 import { createTroupe } from '../../src/index.ts'
-import { isEvent } from '../../src/kernel/event.ts'
 import { textFrom } from '../../src/kernel/model.ts'
 import type { TeamOutput } from '../../src/patterns/team/input.ts'
 import { agentModel } from './collaboration.ts'
+import { eventData } from './manual-doubles.ts'
 import { lastMessageText } from './test-troupe.ts'
 
 /** A reply as text, as structured output, or as an error. */
@@ -103,11 +103,11 @@ export async function answerQuestion(run: TeamRun, answer: unknown): Promise<Tea
 }
 
 export function routeFrom(events: readonly Event[]): string[] {
-  return events.flatMap((event) => (isEvent(event, 'team:turn') ? event.data.agent : []))
+  return eventData(events, 'team:turn').map(({ agent }) => agent)
 }
 
 export function handoffsFrom(events: readonly Event[]) {
-  return events.flatMap((event) => (isEvent(event, 'team:handoff') ? event.data : []))
+  return eventData(events, 'team:handoff')
 }
 
 /** Messages of the team conversation in a request, without the last one. */

@@ -1,7 +1,6 @@
 import type { ArtifactVersion } from '../artifact.ts'
 import type { Event, EventOf, EventType } from '../event.ts'
-import { isEvent } from '../event.ts'
-import { isPatternEvent } from '../pattern-event.ts'
+import { eventRole, isEvent } from '../event.ts'
 import { ruleFromAnswer } from './permission-grant.ts'
 import type { TimeSpan } from './time-span.ts'
 import { coveredMs } from './time-span.ts'
@@ -14,30 +13,6 @@ import { coveredMs } from './time-span.ts'
  * 3. Active time counts from an attempt to its orderly stop, or to its last event if it crashed; waiting does not count.
  */
 
-/** Events that settle the step of their key; events of patterns do, too. */
-export const OUTCOME_TYPES: ReadonlySet<EventType> = new Set<EventType>([
-  'session:input',
-  'session:context',
-  'session:compress',
-  'session:end',
-  'model:end',
-  'model:error',
-  'limit:hit',
-  'tool:post',
-  'tool:error',
-  'step:end',
-  'step:error',
-  'gate:answer',
-  'artifact:write',
-])
-/** Events that open the step of their key. */
-const OPENING_TYPES: ReadonlySet<EventType> = new Set<EventType>([
-  'session:open',
-  'model:begin',
-  'tool:pre',
-  'step:begin',
-  'gate:open',
-])
 /** Stop reasons of sessions that were ended from outside. */
 export const INTERRUPTED_REASONS: ReadonlySet<string> = new Set(['budget', 'timeout', 'cancelled'])
 const STOP_TYPES = new Set<EventType>(['run:park', 'run:interrupt', 'run:end'])
@@ -210,7 +185,8 @@ export class JournalIndex {
     if (isEvent(event, 'gate:open')) this.#gateWaits.set(key, { from: event.at, to: Number.POSITIVE_INFINITY })
     if (isEvent(event, 'gate:answer'))
       this.#gateWaits.set(key, { from: this.#gateWaits.get(key)?.from ?? 0, to: event.at })
-    if (OPENING_TYPES.has(event.type)) {
+    const role = eventRole(event.type)
+    if (role === 'opens') {
       this.#openings.set(key, event)
       this.#attemptCounts.set(key, (this.#attemptCounts.get(key) ?? 0) + 1)
     } else if (isEvent(event, 'model:lost')) {
@@ -218,7 +194,7 @@ export class JournalIndex {
     } else if (isEvent(event, 'model:error') && event.data.retry) {
       this.#openings.delete(key)
       this.#earlierAttempts.set(key, [...this.earlierAttempts(key), event])
-    } else if (OUTCOME_TYPES.has(event.type) || isPatternEvent(event.type)) {
+    } else if (role === 'settles') {
       this.#outcomes.set(key, event)
       this.#progressedSinceAttempt = true
       if (isEvent(event, 'gate:answer')) this.#indexGrant(key, event.data.answer)

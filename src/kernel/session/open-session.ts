@@ -7,6 +7,7 @@ import type { Execution } from '../journal/execution.ts'
 import { settleOnce } from '../journal/step.ts'
 import type { UserMessage } from '../model.ts'
 import { userMessage } from '../model.ts'
+import type { Pattern } from '../pattern.ts'
 import type { SessionHistory } from '../ports.ts'
 import type { Thread } from '../thread.ts'
 import type { Placement } from './delegation.ts'
@@ -26,7 +27,8 @@ export interface SessionScope {
   key: string
   caller: Caller | undefined
   signal: AbortSignal
-  contextFor(key: string, caller: Caller, signal: AbortSignal): Context
+  /** The context of a pattern that this session calls as a tool. */
+  contextFor(pattern: Pattern, scope: { key: string; caller: Caller; signal: AbortSignal }): Context
 }
 
 /** Spawns, resumes or re-enters a session, and adds its instruction to the conversation. */

@@ -1,4 +1,5 @@
 import { errorFromRecord, TroupeError } from '../../errors.ts'
+import { callPattern, parseEventData } from '../call-pattern.ts'
 import type {
   ArtifactContext,
   Caller,
@@ -27,6 +28,7 @@ import { sessionId } from './session-state.ts'
 
 /** Where a pattern runs: its keys nest under `path`. */
 export interface PatternScope {
+  pattern: Pattern
   execution: Execution
   path: string
   caller: Caller | undefined
@@ -72,9 +74,10 @@ function sessionContext(scope: PatternScope): SessionContext {
     startBackground: (agent, request, { key }) => startBackground(session(key), agent, request),
     collect: (key, session_id, wait) => collectResult(step(scope, key), session_id, wait),
     run: async (name, input, { key, parentName, agents = [] }) => {
-      const context = createContext({ ...scope, path: under(scope, key) })
+      const pattern = requirePattern(ports.patterns, name)
+      const context = createContext({ ...scope, pattern, path: under(scope, key) })
       const roster = extendRoster(ports.roster, agents)
-      return runPattern(requirePattern(ports.patterns, name), input, { ...context, parentName, roster })
+      return runPattern(pattern, input, { ...context, parentName, roster })
     },
     recall: (key, query) => runStep(step(scope, key), () => ports.recallRuns(run.project, query), { input: query }),
     cachedResult: async (key, cache_key) =>
@@ -96,7 +99,10 @@ function stepContext(scope: PatternScope): StepContext {
     takeSteering: (key) => takeSteering(external(key)),
     parallel: runParallel,
     first: (key, branches) => firstToSettle(step(scope, key), branches),
-    emit: (key, type, data) => emitEvent(scope, type, { ...data, key: under(scope, key) } as never),
+    emit: (key, type, data) => {
+      const parsed = parseEventData(scope.pattern, type, data)
+      emitEvent(scope, type as string as PatternEventType, { ...parsed, key: under(scope, key) })
+    },
     readSpend: (key, spend) => recordValue(external(key), () => execution.budget.spentUnder(spendPath(scope, spend))),
     now: (key) => recordValue(external(key), () => world.now()),
     random: (key) => recordValue(external(key), () => world.random()),
@@ -147,7 +153,7 @@ function isDifferent(before: Event, type: string, data: unknown): boolean {
 }
 
 function contextFactory(execution: Execution): SessionScope['contextFor'] {
-  return (key, caller, signal) => createContext({ execution, path: key, caller, signal })
+  return (pattern, { key, ...scope }) => createContext({ execution, pattern, path: key, ...scope })
 }
 
 /** Resumes the background sessions that a crash or a restart interrupted. */
@@ -167,7 +173,7 @@ export function resumeBackgroundSessions(execution: Execution): void {
 async function runPattern(pattern: Pattern, input: unknown, context: Context): Promise<unknown> {
   const parsed = parsePatternInput(pattern, input)
   pattern.check?.(context.roster, parsed as never)
-  const result = await pattern.execute(context, parsed as never)
+  const result = await callPattern(pattern, context, parsed)
   if (result.success) return result.output
   // The recorded error names the step that failed, so that a resumed run retries that step.
   throw result.detail

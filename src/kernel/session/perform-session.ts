@@ -106,7 +106,8 @@ async function turnScope(
   const name = session.opening.model ?? execution.run.model
   const resolving = models.resolve(name)
   const model = resolving instanceof Promise ? await execution.load(() => resolving) : resolving
-  const contextFor = (callKey: string) => scope.contextFor(callKey, toCaller(session), signal)
+  const contextFor: TurnScope['contextFor'] = (pattern, callKey) =>
+    scope.contextFor(pattern, { key: callKey, caller: toCaller(session), signal })
   return {
     execution,
     session,

@@ -3,6 +3,7 @@ import type { Context } from '../context.ts'
 import type { SessionOpen } from '../event.ts'
 import type { Execution } from '../journal/execution.ts'
 import type { ToolSpec } from '../model.ts'
+import type { Pattern } from '../pattern.ts'
 import { toJsonSchema } from '../schema.ts'
 import { withAbort } from '../world.ts'
 
@@ -38,7 +39,7 @@ export function prepareResumedTools(scope: PrepareScope, opening: SessionOpen): 
 export function toolSpecsFor(
   execution: Execution,
   opening: SessionOpen,
-  contextFor: (key: string) => Context,
+  contextFor: (pattern: Pattern, key: string) => Context,
 ): readonly ToolSpec[] {
   const { tools, patternTools, serverToolNames } = execution.ports
   const cacheKey = `${opening.tools.join()}|${opening.agent.agents?.join() ?? '*'}`
@@ -49,7 +50,7 @@ export function toolSpecsFor(
   const specs = opening.tools.flatMap((name) => {
     const tool = tools.get(name) ?? patternTools.get(name)
     if (!tool) return []
-    const callerSchema = tool.kind === 'pattern' ? tool.pattern.inputFor?.(contextFor('')) : undefined
+    const callerSchema = tool.kind === 'pattern' ? tool.pattern.inputFor?.(contextFor(tool.pattern, '')) : undefined
     return { name: tool.name, description: tool.description, input: toJsonSchema(callerSchema ?? tool.input) }
   })
   if (cacheable) execution.toolSpecs.set(cacheKey, specs)

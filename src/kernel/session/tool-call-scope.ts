@@ -1,5 +1,6 @@
 import type { Context } from '../context.ts'
 import type { Execution } from '../journal/execution.ts'
+import type { Pattern } from '../pattern.ts'
 import type { SessionState } from './session-state.ts'
 
 /** One tool call within its turn. */
@@ -11,5 +12,5 @@ export interface ToolCallScope {
   /** Shared by all calls of one assistant message. */
   group: string
   /** A pattern's view of the run at this call. */
-  contextFor(key: string): Context
+  contextFor(pattern: Pattern, key: string): Context
 }

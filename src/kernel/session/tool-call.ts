@@ -1,4 +1,5 @@
 import { TroupeError, unknownNameError } from '../../errors.ts'
+import { callPattern } from '../call-pattern.ts'
 import type { Event, ToolPre } from '../event.ts'
 import { isEvent } from '../event.ts'
 import { isFatal } from '../journal/fatal-error.ts'
@@ -83,14 +84,16 @@ function toToolPre(scope: ToolCallScope, call: ToolCallPart, { tool, input, pars
     input,
     idempotency_key: execution.idempotencyKey(key),
     ...(input === call.input ? undefined : { original_input: call.input }),
-    ...(tool.kind === 'pattern' ? tool.pattern.eventFields?.(scope.contextFor(key), parsed as never) : undefined),
+    ...(tool.kind === 'pattern'
+      ? tool.pattern.eventFields?.(scope.contextFor(tool.pattern, key), parsed as never)
+      : undefined),
   }
 }
 
 /** The subject that permission rules match: a path, a command, an address, an agent. */
 function permissionSubject(scope: ToolCallScope, tool: AnyTool, parsed: unknown): string | undefined {
   return tool.kind === 'pattern'
-    ? tool.pattern.subject?.(parsed as never, scope.contextFor(scope.key))
+    ? tool.pattern.subject?.(parsed as never, scope.contextFor(tool.pattern, scope.key))
     : tool.subject?.(parsed as never)
 }
 
@@ -125,7 +128,8 @@ async function recoverToolCall(scope: ToolCallScope, pre: ToolPre): Promise<Even
 }
 
 async function runPatternTool(scope: ToolCallScope, tool: PatternTool, pre: ToolPre): Promise<Event> {
-  const result = await tool.pattern.execute(scope.contextFor(scope.key), parsedInput(tool, pre) as never)
+  const { pattern } = tool
+  const result = await callPattern(pattern, scope.contextFor(pattern, scope.key), parsedInput(tool, pre))
   // A failure caused by the abort is not recorded: the record would keep a resumed run from continuing below this call.
   if (scope.signal.aborted && !result?.success) throw scope.signal.reason
   return recordToolResult(scope, pre, result)

@@ -7,6 +7,7 @@ import type { Execution } from '../journal/execution.ts'
 import { settleOnce } from '../journal/step.ts'
 import type { AssistantMessage, Model, ToolSpec } from '../model.ts'
 import { textFrom, toolCallsFrom, userMessage } from '../model.ts'
+import type { Pattern } from '../pattern.ts'
 import { toJsonSchema } from '../schema.ts'
 import type { Schema } from '../standard-schema.ts'
 import { runModelTurn } from './model-turn.ts'
@@ -35,7 +36,7 @@ export interface TurnScope {
   /** Accept plain text that does not match `output`. */
   allowText: boolean
   signal: AbortSignal
-  contextFor(key: string): Context
+  contextFor(pattern: Pattern, key: string): Context
 }
 
 export interface TurnEnd {

@@ -12,6 +12,7 @@ import type { ConsensusState } from './consensus-state.ts'
 import { computeConsensus } from './consensus-state.ts'
 import type { Ruling } from './escalate.ts'
 import { escalateToHuman } from './escalate.ts'
+import { collaborateEvents } from './events.ts'
 import type { GatherResult } from './gather-contributions.ts'
 import { gatherContributions } from './gather-contributions.ts'
 import type { CollaborateInput } from './input.ts'
@@ -26,7 +27,7 @@ import { mergeContributions, partitionByContent, synthesizeByCoordinator, synthe
 
 /** Several specialists work on one task; the result is one answer with a consensus report. */
 export function createCollaboratePattern(config: CollaborateConfig): Pattern {
-  return definePattern<CollaborateInput>({
+  return definePattern<CollaborateInput, typeof collaborateEvents>({
     name: 'collaborate',
     version: 1,
     description:
@@ -37,6 +38,7 @@ export function createCollaboratePattern(config: CollaborateConfig): Pattern {
     on_request: true,
     input: collaborateInput,
     output: collaborateOutput,
+    events: collaborateEvents,
     inputFor: (context) => collaborateInputFor(context.caller?.opening.agent.agents ?? context.roster.names),
     subject: ({ agents }) => agents.map((entry) => (typeof entry === 'string' ? entry : entry.name)).join(', '),
     check: (roster, input) =>

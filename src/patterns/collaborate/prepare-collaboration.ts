@@ -6,6 +6,7 @@ import { checkCollaborateInput } from './check-collaborate-input.ts'
 import type { CollaborateConfig } from './collaborate-config.ts'
 import type { VoteGrouping } from './consensus-state.ts'
 import { createVoteWeigher } from './contribution-votes.ts'
+import type { CollaborateContext } from './events.ts'
 import type { CollaborateInput, collaborateModes, collaborateSyntheses } from './input.ts'
 import type { OutcomeHistory } from './outcome-history.ts'
 import { loadOutcomeHistory } from './outcome-history.ts'
@@ -17,7 +18,7 @@ import { createSystemAgent, effectiveLimits, resolveSpecialists } from './specia
 
 /** A collaboration with all defaults applied. */
 export interface Collaboration {
-  context: Context
+  context: CollaborateContext
   input: CollaborateInput
   mode: (typeof collaborateModes)[number]
   synthesis: (typeof collaborateSyntheses)[number]
@@ -35,7 +36,7 @@ export interface Collaboration {
 const EVALUATOR_TEMPERATURE = 0.2
 
 export async function prepareCollaboration(
-  context: Context,
+  context: CollaborateContext,
   config: CollaborateConfig,
   input: CollaborateInput,
 ): Promise<Collaboration> {

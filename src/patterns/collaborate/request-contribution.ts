@@ -1,12 +1,13 @@
 import type { z } from 'zod'
 import type { ErrorRecord } from '../../errors.ts'
 import { TroupeError, toTroupeError } from '../../errors.ts'
-import type { Context, PerformRequest } from '../../kernel/context.ts'
+import type { PerformRequest } from '../../kernel/context.ts'
 import { canonicalJson, sha256 } from '../../kernel/hash.ts'
 import { isFatal } from '../../kernel/journal/fatal-error.ts'
 import { parseStructuredOutput } from '../../kernel/session/structured-output.ts'
 import type { SessionResult } from '../../kernel/session-result.ts'
 import { contentFromObject, contentFromPartialObject, contentFromText } from './contribution-parser.ts'
+import type { CollaborateContext } from './events.ts'
 import type { Contribution, ContributionContent } from './output.ts'
 import { contributionSchema } from './output.ts'
 import type { SpecialistPromptInput } from './prompts.ts'
@@ -15,7 +16,7 @@ import type { Specialist } from './specialists.ts'
 
 /** Shared by all requests of one collaboration. */
 export interface ContributionScope {
-  context: Context
+  context: CollaborateContext
   shared: string
   /** The requested output; without it plain text. */
   schema: z.ZodType | undefined
@@ -31,7 +32,7 @@ export interface SpecialistRequest {
 }
 
 export function createContributionScope(
-  context: Context,
+  context: CollaborateContext,
   shared: string,
   input: ContributionOptions,
 ): ContributionScope {
@@ -156,7 +157,7 @@ async function performSpecialist(
   }
 }
 
-function emitContribution(context: Context, key: string, contribution: Contribution): void {
+function emitContribution(context: CollaborateContext, key: string, contribution: Contribution): void {
   const { agent, role, tokens_used: tokens, recommendation, confidence, error } = contribution
   if (error) {
     context.emit(`${key}/answered`, 'tool:collaborative:agent:error', { agent, role, tokens, error })

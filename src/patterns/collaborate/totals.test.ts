@@ -11,6 +11,7 @@ import { expectReplayMatches } from '../../../test/support/replay-harness.ts'
 import { agent } from '../../../test/support/test-troupe.ts'
 import { verifyJournal } from '../../audit/verify-journal.ts'
 import type { Event, ModelRequest } from '../../index.ts'
+import { isEvent } from '../../kernel/event.ts'
 
 /** One dollar for 1024 tokens: sums are exact in any order. */
 const prices = {
@@ -114,7 +115,7 @@ describe('totals', () => {
     expect(result.usage.input + result.usage.output).toBe(45 + 45 + 3 * 15)
     const calls = eventData(events, 'tool:pre').filter(({ tool }) => tool === 'collaborate')
     expect(new Set(calls.map(({ parallel_group_id }) => parallel_group_id)).size).toBe(1)
-    const starts = events.filter(({ type }) => type === 'tool:collaborative:start')
+    const starts = events.filter((event) => isEvent(event, 'tool:collaborative:start'))
     expect(starts.map(({ session_id }) => session_id)).toEqual(
       Array(2).fill((result.output as { session_id: string }).session_id),
     )

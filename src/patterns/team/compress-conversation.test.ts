@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { eventData } from '../../../test/support/manual-doubles.ts'
 import {
   answerQuestion,
   conversationFrom,
@@ -8,7 +9,6 @@ import {
   teamModel,
 } from '../../../test/support/team-harness.ts'
 import { createTroupe } from '../../index.ts'
-import { isEvent } from '../../kernel/event.ts'
 
 const names = Array.from({ length: 10 }, (_, n) => `agent_${n}`)
 const chain = {
@@ -24,7 +24,7 @@ describe('a long conversation', () => {
   test('TM20 a summary replaces older messages; the request, handoffs and artifacts are kept verbatim', async () => {
     const run = await runTeam(chain, { ...long, summarizer: ['The summary.'] }, { message: 'The request.' })
     expect([run.result.status, run.route]).toEqual(['completed', names])
-    const compressions = run.events.flatMap((event) => (isEvent(event, 'team:compress') ? event.data : []))
+    const compressions = eventData(run.events, 'team:compress')
     expect(compressions.length).toBeGreaterThan(0)
     for (const { before, after } of compressions) expect(after).toBeLessThan(before)
     const first = compressions[0]?.round ?? 0

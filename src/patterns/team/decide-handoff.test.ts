@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { eventData } from '../../../test/support/manual-doubles.ts'
 import {
   handoffsFrom,
   replyWithVerdicts,
@@ -107,7 +108,7 @@ describe('orchestration patterns', () => {
     expect(
       last?.messages.slice(1, 4).map(({ content }) => JSON.parse((content[0] as { text: string }).text).text),
     ).toEqual([...['topic 1', 'topic 2', 'topic 3']])
-    expect(events.filter(({ type }) => type === 'team:group')).toHaveLength(1)
+    expect(eventData(events, 'team:group')).toHaveLength(1)
     expect(handoffsFrom(events)[0]).toMatchObject({
       from: 'research',
       to: 'writer',

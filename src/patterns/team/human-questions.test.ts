@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { eventData } from '../../../test/support/manual-doubles.ts'
 import {
   answerQuestion,
   conversationFrom,
@@ -129,7 +130,7 @@ describe('loop detection', () => {
   test('TM19 a handoff repeated too often asks a person, who continues, redirects or stops the team', async () => {
     const stuck = await runTeam(loop, busy)
     expect(stuck.result.gates[0]).toMatchObject({ detail: { kind: 'loop', loop: 'edge_repeats', from: 'a', to: 'b' } })
-    expect(stuck.events.filter(({ type }) => type === 'team:loop')).toHaveLength(1)
+    expect(eventData(stuck.events, 'team:loop')).toHaveLength(1)
     const again = await answerQuestion(stuck, 'continue')
     expect(again.result.status).toBe('waiting')
     expect(again.route.length).toBeGreaterThan(stuck.route.length)

@@ -2,8 +2,8 @@ import type { VariableValue } from '../../judgement/condition/condition-tree.ts'
 import type { LoopDetector } from '../../judgement/loop.ts'
 import { createLoopDetector } from '../../judgement/loop.ts'
 import { USER } from '../../judgement/team/team-schema.ts'
-import type { Context } from '../../kernel/context.ts'
 import { Thread } from '../../kernel/thread.ts'
+import type { TeamContext } from './events.ts'
 import type { HandoffRecord, HistoryEntry, TeamRunInput } from './input.ts'
 import type { TeamMessage } from './prompts.ts'
 import { toUserMessage } from './prompts.ts'
@@ -15,7 +15,7 @@ import type { TeamPlan } from './team-plan.ts'
  * 2. The cost of a turn does not grow with the number of earlier turns.
  */
 export interface TeamState {
-  readonly context: Context
+  readonly context: TeamContext
   readonly plan: TeamPlan
   readonly input: TeamRunInput
   readonly conversation: TeamConversation
@@ -86,7 +86,7 @@ export function contextLimitBytes({ team }: TeamPlan): number {
 
 const INITIAL_VALUES = { number: 0, string: '', boolean: false }
 
-export function createTeamState(context: Context, plan: TeamPlan, input: TeamRunInput): TeamState {
+export function createTeamState(context: TeamContext, plan: TeamPlan, input: TeamRunInput): TeamState {
   const variables = { ...plan.team.context_variables, ...input.variables }
   const systemValues = [...plan.systemVariables].map(([name, type]) => [name, INITIAL_VALUES[type]] as const)
   return {

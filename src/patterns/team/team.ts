@@ -6,6 +6,7 @@ import { checkTeamInput, teamWarnings } from './check-team-input.ts'
 import { compressConversation } from './compress-conversation.ts'
 import type { HandoffDecision } from './decide-handoff.ts'
 import { afterWorkTarget, decideHandoff } from './decide-handoff.ts'
+import { teamEvents } from './events.ts'
 import { formTeam } from './form-team.ts'
 import { runGroupTurn } from './group-turn.ts'
 import { answerText } from './human-questions.ts'
@@ -28,7 +29,7 @@ import { handleUserMessages, overrideHandoff, recordUserMessages } from './user-
  * A team whose members hand off work by rules. One round is one turn: steering is applied, the member works, its answer joins
  * the shared conversation, and the rules decide the next member.
  */
-export const team = definePattern<TeamRunInput>({
+export const team = definePattern<TeamRunInput, typeof teamEvents>({
   name: 'team',
   version: 1,
   description: 'A team of agents that hand off work to each other by rules in plain language.',
@@ -36,6 +37,7 @@ export const team = definePattern<TeamRunInput>({
   delegates: true,
   input: teamInput,
   output: teamOutput,
+  events: teamEvents,
   check: checkTeamInput,
   subject: ({ team: { name } }) => name,
   checkSteer: (input, action) => checkSteerAction(input.team, action),

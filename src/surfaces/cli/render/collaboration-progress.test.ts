@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { Event, EventData } from '../../../kernel/event.ts'
+import type { AnyEvent } from '../../../../test/support/manual-doubles.ts'
+import type { Event } from '../../../kernel/event.ts'
 import { newRunView, reduceRun, runViewFrom } from '../../../views/run-reducer.ts'
 import { formatProgressLine, liveLines } from './run-progress.ts'
 import { runTreeLines } from './run-tree.ts'
@@ -19,7 +20,7 @@ const failure = {
 /** A journal with one event every 100 ms. */
 function journal(pattern = 'collaborate') {
   const events: Event[] = []
-  function add<T extends keyof EventData>(type: T, data: unknown, session_id?: string): void {
+  function add(type: AnyEvent['type'], data: unknown, session_id?: string): void {
     const seq = events.length + 1
     events.push({
       run_id: 'r_1',

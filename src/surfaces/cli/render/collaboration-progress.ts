@@ -1,4 +1,5 @@
-import type { Event, EventOf } from '../../../kernel/event.ts'
+import type { Event } from '../../../kernel/event.ts'
+import type { CollaborateEvent, CollaborateEventOf } from '../../../patterns/collaborate/events.ts'
 import {
   collaborationSessionPurpose,
   enclosingCollaboration,
@@ -16,7 +17,7 @@ import type { TextSpan } from './styled-line.ts'
 import { toTerminalLine } from './text-width.ts'
 
 /** The progress line of a collaboration event, indented below the calling session. */
-export function collaborationProgress(event: Event, view: RunView): ProgressLine | undefined {
+export function collaborationProgress(event: Event | CollaborateEvent, view: RunView): ProgressLine | undefined {
   switch (event.type) {
     case 'tool:collaborative:start':
       return unattributedLine(view, event.data.key, [`${event.data.mode}  `, ['dim', formatNames(event.data.agents)]])
@@ -39,7 +40,7 @@ export function collaborationProgress(event: Event, view: RunView): ProgressLine
 }
 
 /** Whether the collaboration's own events report this, so that it is not printed twice. */
-export function isReportedByCollaboration(event: Event, view: RunView): boolean {
+export function isReportedByCollaboration(event: Event | CollaborateEvent, view: RunView): boolean {
   const { collaborations } = view
   if (event.type === 'session:input') {
     const key = parentStepKey(event.data.key)
@@ -50,9 +51,9 @@ export function isReportedByCollaboration(event: Event, view: RunView): boolean 
 }
 
 type SpecialistEvent =
-  | EventOf<'tool:collaborative:agent:start'>
-  | EventOf<'tool:collaborative:agent:complete'>
-  | EventOf<'tool:collaborative:agent:error'>
+  | CollaborateEventOf<'tool:collaborative:agent:start'>
+  | CollaborateEventOf<'tool:collaborative:agent:complete'>
+  | CollaborateEventOf<'tool:collaborative:agent:error'>
 
 function specialistProgress(event: SpecialistEvent, view: RunView): ProgressLine {
   const { key, agent } = event.data
@@ -88,7 +89,10 @@ const STRATEGIES: Record<string, string> = {
   solo: 'one answer is enough',
 }
 
-function synthesisProgress(event: EventOf<'tool:collaborative:synthesis:start'>, view: RunView): ProgressLine {
+function synthesisProgress(
+  event: CollaborateEventOf<'tool:collaborative:synthesis:start'>,
+  view: RunView,
+): ProgressLine {
   const { key, strategy } = event.data
   const collaboration = enclosingCollaboration(view.collaborations, key)
   const uncalled = collaboration ? uncalledAgents(collaboration) : []

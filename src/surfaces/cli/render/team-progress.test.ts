@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { Event, EventData } from '../../../kernel/event.ts'
+import type { AnyEvent } from '../../../../test/support/manual-doubles.ts'
+import type { Event } from '../../../kernel/event.ts'
 import { newRunView, reduceRun, runViewFrom } from '../../../views/run-reducer.ts'
 import { formatRoute, routeFromOutput } from '../../../views/team-view.ts'
 import { formatProgressLine } from './run-progress.ts'
@@ -11,7 +12,7 @@ const style = plainStyle(60)
 
 function journal(): { events: Event[]; add: typeof add } {
   const events: Event[] = []
-  function add<T extends keyof EventData>(type: T, data: unknown, session_id?: string): void {
+  function add(type: AnyEvent['type'], data: unknown, session_id?: string): void {
     const seq = events.length + 1
     events.push({
       run_id: 'r_1',

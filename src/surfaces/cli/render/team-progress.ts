@@ -1,5 +1,6 @@
-import type { Event, EventOf } from '../../../kernel/event.ts'
+import type { Event } from '../../../kernel/event.ts'
 import type { SteerAction } from '../../../kernel/steer-action.ts'
+import type { TeamEvent, TeamEventOf } from '../../../patterns/team/events.ts'
 import type { RunView } from '../../../views/run-view.ts'
 import { briefReason, formatRoute, teamDepth, teamSessionPurpose } from '../../../views/team-view.ts'
 import type { ProgressLine } from './progress-line.ts'
@@ -7,7 +8,7 @@ import type { TerminalStyle, TextSpan } from './styled-line.ts'
 import { toTerminalLine, wrapText } from './text-width.ts'
 
 /** The progress line of a team event. */
-export function teamProgress(event: Event): ProgressLine | undefined {
+export function teamProgress(event: Event | TeamEvent): ProgressLine | undefined {
   switch (event.type) {
     case 'team:start':
       return teamLine(event.data.key, teamStartSpans(event))
@@ -39,7 +40,7 @@ export function teamProgress(event: Event): ProgressLine | undefined {
 
 function teamStartSpans({
   data: { team, first, filled_roles = [], warnings = [] },
-}: EventOf<'team:start'>): TextSpan[] {
+}: TeamEventOf<'team:start'>): TextSpan[] {
   const assignments = filled_roles.map(
     ({ name, uses, by = [] }) => `${name} is ${uses}${by.length > 0 ? ` (${by.join(', ')})` : ''}`,
   )
@@ -56,7 +57,7 @@ export function loopLabel(kind: string): string {
   return kind === 'max_rounds' ? 'round limit reached' : 'loop detected'
 }
 
-export function handoffSpans({ data }: EventOf<'team:handoff'>): TextSpan[] {
+export function handoffSpans({ data }: TeamEventOf<'team:handoff'>): TextSpan[] {
   const { key, from, to, handoff_reason, problems = [] } = data
   const [sender, recipient] = [from === 'user' ? 'you' : from, recipientLabel(to, teamDepth(key) > 0)]
   const warnings = problems.length > 0 ? `  (${toTerminalLine(problems.join('; '))})` : ''
@@ -76,13 +77,13 @@ export function recipientLabel(to: string | null, isNested: boolean): string {
   return isNested ? 'back' : 'you'
 }
 
-function compressionText({ data: { before, after, messages, error } }: EventOf<'team:compress'>): string {
+function compressionText({ data: { before, after, messages, error } }: TeamEventOf<'team:compress'>): string {
   if (error !== undefined) return `summary failed: ${toTerminalLine(error)}`
   const size = (bytes: number) => `${Math.max(1, Math.round(bytes / 1024))} kB`
   return `summarised ${messages} older messages: ${size(before)} → ${size(after)}`
 }
 
-function steeringSpans({ data: { action, by, accepted, reason } }: EventOf<'team:steered'>): TextSpan[] {
+function steeringSpans({ data: { action, by, accepted, reason } }: TeamEventOf<'team:steered'>): TextSpan[] {
   const text = toTerminalLine(formatSteerAction(action))
   return accepted
     ? [`applied: ${text}`]
