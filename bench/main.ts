@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { actingTool } from './acting-tool.ts'
 import type { Bench, BenchOptions, Line } from './bench.ts'
+import { chatTurns } from './chat.ts'
 import { collaboration } from './collaborate.ts'
 import { fiveThousandSessions, thousandSessions } from './concurrent-sessions.ts'
 import { disk } from './disk.ts'
@@ -30,6 +31,7 @@ const BENCHES: readonly Bench[] = [
   threeCalls,
   actingTool,
   wholeRun,
+  chatTurns,
   fanOutNoLatency,
   fanOutWithLatency,
   collaboration,

@@ -1,11 +1,12 @@
 import type { Event, EventOf } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
 import { shortHash } from '../kernel/hash.ts'
+import { foldSession } from '../kernel/session/session-fold.ts'
 import type { SessionState } from '../kernel/session/session-state.ts'
-import { applyEvent, foldSession, inputHash, newSession, sessionId } from '../kernel/session/session-state.ts'
+import { applyEvent, inputHash, newSession, sessionId } from '../kernel/session/session-state.ts'
 import type { Store } from '../store/store.ts'
 import { stepKey } from './journal-diff.ts'
-import { sessionPorts } from './session-ports.ts'
+import { readSessionEvents } from './session-history.ts'
 
 /*
  * Session, gate and group ids are derived from the run id. A fork derives them again from its own run id and replaces
@@ -100,7 +101,7 @@ export async function rehashRequests(events: readonly Event[], store: Store): Pr
 /** Reads the earlier segments of a session that began in another run. */
 async function readOriginEvents({ data: { base } }: EventOf<'session:open'>, store: Store): Promise<Event[]> {
   if (base?.session_id === undefined) return []
-  return [...(await sessionPorts(store).readSession(base.session_id, base)).events]
+  return readSessionEvents(store, base.session_id, { to: base })
 }
 
 /** Folds the history again for each segment, as the kernel does when it resumes a session. */

@@ -2,36 +2,41 @@ import { TroupeError } from '../errors.ts'
 import type { Event } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
 import type { SessionHistory } from '../kernel/ports.ts'
-import type { EventPosition, Store } from '../store/store.ts'
+import { extendFold, foldEvents } from '../kernel/session/session-fold.ts'
+import type { EventPosition, SessionRange, Store } from '../store/store.ts'
 
 /*
- * Caches the events of sessions, so that resuming a session does not read its whole history again.
+ * Caches the folded conversations of sessions, so that resuming a session neither reads, folds nor hashes its whole history
+ * again: the cost of a turn does not grow with the conversation.
  * 1. A history is cached only if all its segments have ended: such a history never changes, later events follow it.
  * 2. Before a cached history is used, the store confirms that its last segment still ends at the same event. Only later
  *    events are read, also those that another process wrote.
- * 3. The cache is bounded. Eviction costs time, never correctness.
+ * 3. A cached history that later events cannot extend (`extendFold`) is read again from the store.
+ * 4. The cache is bounded. Eviction costs time, never correctness.
  */
 
+/** Bounds the memory: the conversation of an event has a few KB. */
 const MAX_CACHED_EVENTS = 100_000
 
 export class SessionHistoryCache {
   readonly #store: Store
+  readonly #maxEvents: number
   /** In order of use, the most recent last. */
   readonly #cached = new Map<string, SessionHistory>()
   #eventCount = 0
 
-  constructor(store: Store) {
+  constructor(store: Store, maxEvents = MAX_CACHED_EVENTS) {
     this.#store = store
+    this.#maxEvents = maxEvents
   }
 
   /** The whole history of a session. */
   async read(session_id: string): Promise<SessionHistory> {
     const cached = this.#cached.get(session_id)
     const newest = await this.#store.segments(session_id, cached?.base)
-    const valid = cached && endsAt(newest[0], cached.base) ? cached : undefined
-    const segments = valid || !cached ? newest : await this.#store.segments(session_id)
-    const events = await this.#store.sessionEvents(session_id, valid && { after: valid.base })
-    const history = valid ? extendHistory(valid, events) : historyFrom(session_id, await this.#withOrigin(events))
+    const extended = cached && endsAt(newest[0], cached.base) ? await this.#extend(cached) : undefined
+    const segments = extended || !cached ? newest : await this.#store.segments(session_id)
+    const history = extended ?? historyFrom(session_id, await readSessionEvents(this.#store, session_id))
     this.#evict(session_id)
     if (segments.every(({ to }) => to !== null) && endsAt(segments.at(-1), history.base)) this.#add(history)
     return history
@@ -41,31 +46,40 @@ export class SessionHistoryCache {
   async readUpTo(session_id: string, base: EventPosition): Promise<SessionHistory> {
     const cached = this.#cached.get(session_id)
     if (cached && isSamePosition(cached.base, base)) return cached
-    const events = await this.#store.sessionEvents(session_id, { to: base })
-    return { ...historyFrom(session_id, await this.#withOrigin(events)), base }
+    const events = await readSessionEvents(this.#store, session_id, { to: base })
+    return { ...historyFrom(session_id, events), base }
   }
 
-  /** Prepends the segments of a forked session that were written under its original id. */
-  async #withOrigin(events: Event[]): Promise<Event[]> {
-    const [first] = events
-    const base = isEvent(first, 'session:open') ? first.data.base : undefined
-    if (base?.session_id === undefined || !(await this.#store.session(base.session_id))) return events
-    return [...(await this.readUpTo(base.session_id, base)).events, ...events]
+  async #extend(cached: SessionHistory): Promise<SessionHistory | undefined> {
+    const later = await this.#store.sessionEvents(cached.session_id, { after: cached.base })
+    const last = later.at(-1)
+    if (!last) return cached
+    const fold = extendFold(cached.fold, later)
+    return fold && { ...cached, segment: fold.lastOpening?.segment ?? cached.segment, base: positionOf(last), fold }
   }
 
   #add(history: SessionHistory): void {
     this.#cached.set(history.session_id, history)
-    this.#eventCount += history.events.length
+    this.#eventCount += history.fold.eventCount
     for (const oldest of this.#cached.keys()) {
-      if (this.#eventCount <= MAX_CACHED_EVENTS) return
+      if (this.#eventCount <= this.#maxEvents) return
       this.#evict(oldest)
     }
   }
 
   #evict(session_id: string): void {
-    this.#eventCount -= this.#cached.get(session_id)?.events.length ?? 0
+    this.#eventCount -= this.#cached.get(session_id)?.fold.eventCount ?? 0
     this.#cached.delete(session_id)
   }
+}
+
+/** The events of a session, preceded by the segments of a forked session that were written under its original id. */
+export async function readSessionEvents(store: Store, session_id: string, range?: SessionRange): Promise<Event[]> {
+  const events = await store.sessionEvents(session_id, range)
+  const [first] = events
+  const base = isEvent(first, 'session:open') ? first.data.base : undefined
+  if (base?.session_id === undefined || !(await store.session(base.session_id))) return events
+  return [...(await readSessionEvents(store, base.session_id, { to: base })), ...events]
 }
 
 function historyFrom(session_id: string, events: readonly Event[]): SessionHistory {
@@ -75,19 +89,12 @@ function historyFrom(session_id: string, events: readonly Event[]): SessionHisto
       hint: 'start a new session',
     })
   }
-  return { session_id, segment: lastSegment(events) ?? 1, base: { run_id: last.run_id, seq: last.seq }, events }
+  const fold = foldEvents(events)
+  return { session_id, segment: fold.lastOpening?.segment ?? 1, base: positionOf(last), fold }
 }
 
-function extendHistory(history: SessionHistory, later: readonly Event[]): SessionHistory {
-  const last = later.at(-1)
-  if (!last) return history
-  const base = { run_id: last.run_id, seq: last.seq }
-  return { ...history, segment: lastSegment(later) ?? history.segment, base, events: [...history.events, ...later] }
-}
-
-function lastSegment(events: readonly Event[]): number | undefined {
-  const open = events.findLast((event) => event.type === 'session:open')
-  return isEvent(open, 'session:open') ? open.data.segment : undefined
+function positionOf({ run_id, seq }: Event): EventPosition {
+  return { run_id, seq }
 }
 
 function endsAt(segment: { run_id: string; to: number | null } | undefined, { run_id, seq }: EventPosition): boolean {

@@ -2,7 +2,6 @@ import type { Agent } from './agent.ts'
 import type { Artifact, ArtifactVersion } from './artifact.ts'
 import type { RecalledRun, RecallQuery } from './context.ts'
 import type { Embedder } from './embedder.ts'
-import type { Event } from './event.ts'
 import type { Hooks } from './hook.ts'
 import type { Limits } from './limits.ts'
 import type { Models } from './model.ts'
@@ -13,6 +12,7 @@ import type { Redactor } from './redactor.ts'
 import type { RetryPolicy } from './retry-policy.ts'
 import type { Roster } from './roster.ts'
 import type { ServerToolNames } from './server-tool-names.ts'
+import type { SessionFold } from './session/session-fold.ts'
 import type { SessionPolicy } from './session-policy.ts'
 import type { SessionResult } from './session-result.ts'
 import type { Tool } from './tool.ts'
@@ -34,7 +34,8 @@ export interface SessionHistory {
   session_id: string
   segment: number
   base: { run_id: string; seq: number }
-  events: readonly Event[]
+  /** The conversation up to `base`. */
+  fold: SessionFold
 }
 
 /** Models, prices and the retry policy. */

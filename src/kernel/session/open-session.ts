@@ -13,8 +13,9 @@ import type { Thread } from '../thread.ts'
 import type { Placement } from './delegation.ts'
 import { countSubSession, inheritedRules, placementFor, rightsOnResume, toolsFor } from './delegation.ts'
 import { prepareResumedTools, prepareTools } from './prepare-tools.ts'
+import { sessionFrom } from './session-fold.ts'
 import type { SessionState } from './session-state.ts'
-import { applyEvent, foldSession, newSession, sessionId } from './session-state.ts'
+import { applyEvent, newSession, sessionId } from './session-state.ts'
 
 /*
  * Opens a segment of a session.
@@ -134,7 +135,7 @@ async function resumeSession(scope: SessionScope, id: string, agent: Agent | und
     const rights = rightsOnResume(execution, before, scope)
     const opening: SessionOpen = { ...before, ...rights, key, segment: history.segment + 1, base: history.base }
     execution.journal.append('session:open', opening, id)
-    return foldSession(id, opening, history.events)
+    return sessionFrom(history.fold, id, opening)
   } catch (thrown) {
     execution.activeSessions.delete(id)
     throw thrown
@@ -152,21 +153,21 @@ async function reenterSession(
   const { base } = opening
   if (!base) return newSession(id, opening, thread)
   const history = await scope.execution.load(() => ports.readSession(base.session_id ?? id, base))
-  return foldSession(id, opening, history.events)
+  return sessionFrom(history.fold, id, opening)
 }
 
-function resumableOpening({ session_id, events }: SessionHistory): SessionOpen {
-  const last = events.findLast((event) => event.type === 'session:open')
-  if (!isEvent(last, 'session:open')) {
+function resumableOpening({ session_id, fold }: SessionHistory): SessionOpen {
+  const last = fold.lastOpening
+  if (!last) {
     throw notResumableError(`the session ${session_id} has no session:open event`, 'delegate to a new session')
   }
-  if (last.data.thread) {
+  if (last.thread) {
     throw notResumableError(
       `the session ${session_id} is one turn of a conversation that several agents share`,
       'continue the run it belongs to, or delegate to a new session',
     )
   }
-  const { base: _base, cache_key: _cacheKey, background: _background, ...opening } = last.data
+  const { base: _base, cache_key: _cacheKey, background: _background, ...opening } = last
   return opening
 }
 

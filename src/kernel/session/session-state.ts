@@ -1,6 +1,5 @@
 import type { ErrorRecord } from '../../errors.ts'
 import type { Event, SessionCompress, SessionOpen } from '../event.ts'
-import { isEvent } from '../event.ts'
 import { sha256, shortHash } from '../hash.ts'
 import type { Message, ToolResultPart, Usage } from '../model.ts'
 import { addUsage, NO_USAGE, textFrom, toolCallsFrom, userMessage } from '../model.ts'
@@ -10,7 +9,8 @@ import type { Thread } from '../thread.ts'
  * A session's conversation is a fold over its events: only `applyEvent` changes it, live and on resume.
  * 1. Tool results enter in call order, once every call of the turn has one.
  * 2. `bytes` bounds the tokens that no provider has counted yet: a token is at least one byte.
- * 3. `conversationHash` is incremental, so detecting drift costs the same at turn 10 and at turn 2,000.
+ * 3. `conversationHash` is a hash chain over the messages, so detecting drift costs the same at turn 10 and at turn 2,000,
+ *    and does not depend on when it was computed.
  */
 
 export interface SessionState {
@@ -25,9 +25,10 @@ export interface SessionState {
   instructionCount: number
   marks: string[]
   usage: Usage & { calls: number }
-  /** Hash of the conversation without `unhashedText`. */
+  /** Hash chain over the conversation without `unhashed`. */
   conversationHash: string
-  unhashedText: string
+  /** The newest messages and compactions, as JSON. */
+  unhashed: string[]
   bytes: number
   /** The provider's last token count, and the `bytes` it covers. */
   tokenCount: { tokens: number; bytes: number }
@@ -44,6 +45,9 @@ export interface SessionState {
 
 /** Start of the text that replaces a tool result which context compaction omitted. */
 export const OMITTED_PREFIX = '[omitted'
+
+/** The token count of a conversation that no provider has counted. */
+export const UNCOUNTED: SessionState['tokenCount'] = Object.freeze({ tokens: 0, bytes: 0 })
 
 const ROOT_SPAN = '0'.repeat(16)
 
@@ -68,7 +72,7 @@ export function agentSlug(agent: string): string {
 
 export function newSession(id: string, opening: SessionOpen, thread?: Thread): SessionState {
   const instructions = Buffer.byteLength(opening.agent.instructions)
-  const threadCount = thread?.tokenCount ?? { tokens: 0, bytes: 0 }
+  const threadCount = thread?.tokenCount ?? UNCOUNTED
   return {
     id,
     opening,
@@ -79,7 +83,7 @@ export function newSession(id: string, opening: SessionOpen, thread?: Thread): S
     marks: [],
     usage: { ...NO_USAGE, calls: 0 },
     conversationHash: thread?.hash ?? opening.thread?.hash ?? '',
-    unhashedText: '',
+    unhashed: [],
     bytes: instructions + (thread?.bytes ?? 0),
     tokenCount: threadCount.tokens === 0 ? threadCount : { ...threadCount, bytes: threadCount.bytes + instructions },
     invalidCallTurns: 0,
@@ -149,22 +153,6 @@ export function applyEvent(session: SessionState, event: Event): void {
   }
 }
 
-/** Rebuilds the conversation of earlier segments from their events. */
-export function foldSession(id: string, open: SessionOpen, events: readonly Event[]): SessionState {
-  const session = newSession(id, open)
-  const lastBegin = new Map<string, number>()
-  const stepId = (event: { run_id: string; data: { key: string } }) => `${event.run_id}\n${event.data.key}`
-  for (const event of events) if (isEvent(event, 'model:begin')) lastBegin.set(stepId(event), event.seq)
-  for (const event of events) {
-    // A response whose call was repeated later (a refusal, after a resume) has a cost but is not in the conversation.
-    if (isEvent(event, 'model:end') && (lastBegin.get(stepId(event)) ?? 0) > event.seq)
-      addCallUsage(session, event.data)
-    else applyEvent(session, event)
-  }
-  closePendingToolCalls(session)
-  return session
-}
-
 /** The agent's last text since its last instruction. */
 export function lastText(session: SessionState): string {
   for (let index = session.messages.length - 1; index >= session.responseStart; index--) {
@@ -178,9 +166,14 @@ export function lastText(session: SessionState): string {
 
 /** Hash of the conversation and the model: the input of the next model request. */
 export function inputHash(session: SessionState, model: string): string {
-  if (session.unhashedText !== '') session.conversationHash = shortHash(session.conversationHash + session.unhashedText)
-  session.unhashedText = ''
+  hashConversation(session)
   return shortHash(session.conversationHash + model)
+}
+
+/** Extends the hash chain by everything that is not in it yet. */
+export function hashConversation(session: SessionState): void {
+  for (const json of session.unhashed) session.conversationHash = shortHash(session.conversationHash + json)
+  session.unhashed.length = 0
 }
 
 /** Upper bound of the conversation's input tokens. */
@@ -197,7 +190,7 @@ function appendMessage(session: SessionState, message: Message): void {
   const json = JSON.stringify(message)
   session.messages.push(message)
   session.bytes += Buffer.byteLength(json) + 8 + countLinkedImages(message) * IMAGE_TOKENS
-  session.unhashedText += json
+  session.unhashed.push(json)
 }
 
 /** Token bound for an image given by URL: its size is unknown. */
@@ -235,8 +228,8 @@ function applyCompression(session: SessionState, compression: SessionCompress): 
   for (const message of messages) {
     session.bytes += Buffer.byteLength(JSON.stringify(message)) + 8 + countLinkedImages(message) * IMAGE_TOKENS
   }
-  session.tokenCount = { tokens: 0, bytes: 0 }
-  session.unhashedText += JSON.stringify(compression)
+  session.tokenCount = UNCOUNTED
+  session.unhashed.push(JSON.stringify(compression))
 }
 
 function omitResultText(part: ToolResultPart): ToolResultPart {
@@ -251,7 +244,7 @@ function lastToolCalls(session: SessionState) {
 }
 
 /** Providers reject a conversation with unanswered tool calls, which an interrupted segment can leave behind. */
-function closePendingToolCalls(session: SessionState): void {
+export function closePendingToolCalls(session: SessionState): void {
   for (const call of lastToolCalls(session)) {
     if (session.toolResults.has(call.id)) continue
     const text = 'No result: the session was interrupted before this call ended.'

@@ -16,7 +16,7 @@ import type { ModelChunk } from '../model.ts'
 import type { PriceBook } from '../price.ts'
 import { NO_RETRIES } from '../retry-policy.ts'
 import { defineTool } from '../tool.ts'
-import { foldSession } from './session-state.ts'
+import { foldSession } from './session-fold.ts'
 
 const worker = agent('worker')
 const look = defineTool({
