@@ -1,12 +1,14 @@
 import type { ReopenOptions } from '../engine/engine.ts'
 import { isOwnerDead } from '../engine/lease-owner.ts'
 import type { ReplayReport } from '../engine/replay-run.ts'
+import { TroupeError } from '../errors.ts'
 import type { Agent } from '../kernel/agent.ts'
 import type { Event, ForkChanges, Status } from '../kernel/event.ts'
 import type { Pattern } from '../kernel/pattern.ts'
 import type { SteerAction } from '../kernel/steer-action.ts'
 import type { GateRow, RunRow, SessionRow, Store } from '../store/store.ts'
 import type { McpServerStatus } from '../tools/mcp/mcp-servers.ts'
+import { nodeVersionProblem } from './node-version.ts'
 import type { AnswerOptions, RunHandle, RunOptions, RunResult } from './run-handle.ts'
 import type { TroupeOptions } from './troupe-options.ts'
 
@@ -50,6 +52,9 @@ export interface Troupe extends AsyncDisposable {
 }
 
 export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe> {
+  const problem = nodeVersionProblem(process.versions.node)
+  if (problem !== undefined)
+    throw new TroupeError('invalid_input', problem, { hint: 'update Node', responsible: 'operator' })
   // Lazy imports keep importing the package fast: schemas take most of the loading time.
   const { compose } = await import('./compose.ts')
   const controls = await import('./run-controller.ts')

@@ -1,6 +1,16 @@
 #!/usr/bin/env node
-import { enableCompileCache } from 'node:module'
+import * as nodeModule from 'node:module'
+import { nodeVersionProblem } from '../../runtime/node-version.ts'
 
-enableCompileCache()
-const { main } = await import('./program.ts')
-process.exitCode = await main(process.argv.slice(2))
+// Before anything else is loaded: on an older Node the other files do not even load.
+const problem = nodeVersionProblem(process.versions.node)
+if (problem === undefined) {
+  nodeModule.enableCompileCache()
+  const { main } = await import('./program.ts')
+  process.exitCode = await main(process.argv.slice(2))
+} else {
+  console.error(
+    `error: ${problem}\nhint: install it from https://nodejs.org; in a clone use npm run or npx, which bring their own`,
+  )
+  process.exitCode = 2
+}

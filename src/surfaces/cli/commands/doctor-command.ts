@@ -1,5 +1,6 @@
 import { toTroupeError } from '../../../errors.ts'
 import type { DetectedModels, Troupe } from '../../../index.ts'
+import { nodeVersionProblem } from '../../../runtime/node-version.ts'
 import { loadUserAgents } from '../agent-roster.ts'
 import type { Cli } from '../cli.ts'
 import { printJson } from '../cli.ts'
@@ -43,12 +44,8 @@ export async function doctorCommand(cli: Cli<{ run?: string; call?: true | strin
 }
 
 function nodeCheck(): DoctorCheck {
-  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
-  const isSupported = major > 22 || (major === 22 && minor >= 18)
-  const hint = isSupported
-    ? ''
-    : 'Troupe needs Node 22.18 or newer; in a clone use npm run or npx, which bring their own'
-  return { name: 'node', status: isSupported ? 'ok' : 'error', message: process.version, hint }
+  const problem = nodeVersionProblem(process.versions.node)
+  return { name: 'node', status: problem ? 'error' : 'ok', message: process.version, hint: problem ?? '' }
 }
 
 /** A missing sandbox is only a warning: agents then run no commands. */
