@@ -1,5 +1,6 @@
 import type { AssistantMessage, Message, Model, ToolCallPart, ToolResultPart } from '../src/kernel/model.ts'
 import { textFrom, userMessage } from '../src/kernel/model.ts'
+import { NO_METADATA } from '../src/kernel/run-metadata.ts'
 import type { Tool } from '../src/kernel/tool.ts'
 import { INSTRUCTION, INSTRUCTIONS } from './plan.ts'
 
@@ -38,6 +39,7 @@ async function runTool(tool: Tool, call: ToolCallPart): Promise<ToolResultPart> 
     run_id: '',
     session_id: '',
     agent: 'bare',
+    run: NO_METADATA,
     tool_call_id: call.id,
     idempotency_key: '',
     signal: NEVER_ABORTED,

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { NO_METADATA } from '../src/kernel/run-metadata.ts'
 import { parseValue } from '../src/kernel/schema.ts'
 import type { ToolCall } from '../src/kernel/tool.ts'
 import { findProgram } from '../src/tools/search/ripgrep.ts'
@@ -35,6 +36,7 @@ const CALL: ToolCall = {
   run_id: 'bench',
   session_id: 'bench',
   agent: 'bench',
+  run: NO_METADATA,
   tool_call_id: 'bench',
   idempotency_key: 'bench',
   signal: new AbortController().signal,

@@ -8,6 +8,7 @@ import { JournalIndex } from '../kernel/journal/journal-index.ts'
 import type { Pattern } from '../kernel/pattern.ts'
 import type { Ports } from '../kernel/ports.ts'
 import { requirePattern } from '../kernel/run-input.ts'
+import { runMetadataFrom } from '../kernel/run-metadata.ts'
 import { Budget } from '../kernel/session/budget.ts'
 import type { Store } from '../store/store.ts'
 import type { JournalDifference } from './journal-diff.ts'
@@ -106,7 +107,13 @@ function createReplay(deps: ReplayDeps, { stored, history, pattern, recordings }
   const world = replayWorld(stored[0]?.at ?? 0)
   const pendingReads = { count: 0 }
   const ports = replayPorts({ ...deps, world, pendingReads }, stored)
-  const run = { id: stored[0]?.run_id ?? '', project, limits: history.limits, model }
+  const run = {
+    id: stored[0]?.run_id ?? '',
+    project,
+    limits: history.limits,
+    model,
+    metadata: runMetadataFrom(history.start),
+  }
   const written: Event[] = []
   const committer = new Committer({ append: (batch) => collectEvents(batch, written) }, world, () => {})
   const journal = committer.open({ run_id: run.id, project, epoch: 1, head: stored.length })

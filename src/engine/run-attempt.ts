@@ -7,6 +7,7 @@ import { JournalIndex } from '../kernel/journal/journal-index.ts'
 import type { Pattern } from '../kernel/pattern.ts'
 import type { Ports } from '../kernel/ports.ts'
 import { requirePattern } from '../kernel/run-input.ts'
+import { runMetadataFrom } from '../kernel/run-metadata.ts'
 import { Budget, limitError } from '../kernel/session/budget.ts'
 import { settleLostModelCalls } from '../kernel/session/model-request.ts'
 import { resumeBackgroundSessions } from '../kernel/session/pattern-context.ts'
@@ -154,7 +155,7 @@ export class RunAttempt {
     const budget = new Budget(limits)
     for (const event of events) budget.recordEvent(event)
     const { project, model, permissions } = start
-    const run = { id: this.run_id, project, limits, model, permissions }
+    const run = { id: this.run_id, project, limits, model, permissions, metadata: runMetadataFrom(start) }
     const execution = new Execution({ run, ports, journal, committer, recorded, budget })
     this.#execution = execution
     execution.onParkable = () => this.#parkable.resolve('parkable')

@@ -3,6 +3,7 @@ import { chunkModel, eventData, flushEventLoop, textChunks, toolCallChunks } fro
 import { agent, createTestTroupe } from '../../test/support/test-troupe.ts'
 import { DEFAULT_LIMITS } from '../kernel/limits.ts'
 import type { SessionHistory } from '../kernel/ports.ts'
+import { NO_METADATA } from '../kernel/run-metadata.ts'
 import { sessionFrom } from '../kernel/session/session-fold.ts'
 import { MemoryStore } from '../store/memory.ts'
 import { createLeasedRun, runEndData, sessionEndData, sessionOpenData } from '../testing/store/store-harness.ts'
@@ -38,7 +39,13 @@ describe('a session as a chain of segments', () => {
     const row = await store.session(session_id)
     expect(row).toMatchObject({ segment: 3, turn_count: 3, text: 'answer 3', run_id: runs[2] })
     expect((await store.segments(session_id)).map(({ run_id }) => run_id)).toEqual(runs)
-    const run = { id: runs[2] ?? '', project: 'default', limits: DEFAULT_LIMITS, model: undefined }
+    const run = {
+      id: runs[2] ?? '',
+      project: 'default',
+      limits: DEFAULT_LIMITS,
+      model: undefined,
+      metadata: NO_METADATA,
+    }
     const history = await ports.claimSession(session_id, run, 'helper')
     expect([history.segment, history.base.run_id]).toEqual([3, runs[2]])
     expect(texts(history.fold.state.messages)).toEqual(['one', 'answer 1', 'two', 'answer 2', 'three', 'answer 3'])
@@ -79,7 +86,13 @@ describe('a session as a chain of segments', () => {
   test('S9 a cached history is extended, also when another process continued the session', async () => {
     const { troupe, store, session_id, runs } = await threeSegments()
     const other = sessionPorts(store)
-    const run = { id: runs[2] ?? '', project: 'default', limits: DEFAULT_LIMITS, model: undefined }
+    const run = {
+      id: runs[2] ?? '',
+      project: 'default',
+      limits: DEFAULT_LIMITS,
+      model: undefined,
+      metadata: NO_METADATA,
+    }
     const before = await other.claimSession(session_id, run, undefined)
     expect(await other.claimSession(session_id, run, undefined)).toEqual(before)
     const fourth = await troupe.run('task', { session_id, instruction: 'four' })
@@ -100,7 +113,7 @@ describe('a session as a chain of segments', () => {
     await two.append('session:open', sessionOpenData(2), 's1')
     await two.append('session:end', sessionEndData('done'), 's1')
     const ports = sessionPorts(store)
-    const run = { id: 'r2', project: 'default', limits: DEFAULT_LIMITS, model: undefined }
+    const run = { id: 'r2', project: 'default', limits: DEFAULT_LIMITS, model: undefined, metadata: NO_METADATA }
     const before = await ports.claimSession('s1', run, undefined)
     await one.append('custom:note', { key: 'late' }, 's1')
     const after = await ports.claimSession('s1', run, undefined)

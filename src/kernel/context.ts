@@ -7,6 +7,7 @@ import type { Question } from './gate.ts'
 import type { Limits } from './limits.ts'
 import type { ImagePart, Message } from './model.ts'
 import type { Roster } from './roster.ts'
+import type { RunMetadata } from './run-metadata.ts'
 import type { SessionResult } from './session-result.ts'
 import type { Spend } from './spend.ts'
 import type { Schema } from './standard-schema.ts'
@@ -83,6 +84,7 @@ export interface RunContext {
   readonly run_id: string
   readonly project: string
   readonly limits: Limits
+  readonly metadata: RunMetadata
   readonly roster: Roster
   readonly caller: Caller | undefined
   /** The agent on whose behalf a parent pattern runs this one. */

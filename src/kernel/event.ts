@@ -5,6 +5,7 @@ import type { Gate, GateAnswer } from './gate.ts'
 import type { Limits } from './limits.ts'
 import type { AssistantMessage, ModelStop, Usage, UserMessage } from './model.ts'
 import type { RetryAttempt } from './retry-policy.ts'
+import type { RunContextData } from './run-metadata.ts'
 import type { SteeringCommand } from './steer-action.ts'
 import type { ToolCategory, ToolKind } from './tool.ts'
 
@@ -36,6 +37,8 @@ export interface RunStart {
   input: unknown
   limits: Limits
   model?: string
+  tags?: string[]
+  context?: RunContextData
   /** The agents' working folder. */
   workspace?: string
   /** Permission rules given at the start of the run. */

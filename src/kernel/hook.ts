@@ -1,10 +1,13 @@
 import type { Event } from './event.ts'
+import type { RunMetadata } from './run-metadata.ts'
 
 /** A tool call before it executes. */
 export interface ProposedToolCall {
   run_id: string
   session_id: string
   agent: string
+  /** Tags and context of the run. */
+  run: RunMetadata
   tool: string
   input: unknown
 }
@@ -20,6 +23,8 @@ export interface ProposedTurn {
   run_id: string
   session_id: string
   agent: string
+  /** Tags and context of the run. */
+  run: RunMetadata
   turn: number
 }
 

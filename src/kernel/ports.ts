@@ -11,6 +11,7 @@ import type { PriceBook } from './price.ts'
 import type { Redactor } from './redactor.ts'
 import type { RetryPolicy } from './retry-policy.ts'
 import type { Roster } from './roster.ts'
+import type { RunMetadata } from './run-metadata.ts'
 import type { ServerToolNames } from './server-tool-names.ts'
 import type { SessionFold } from './session/session-fold.ts'
 import type { SessionPolicy } from './session-policy.ts'
@@ -102,6 +103,7 @@ export interface RunInfo {
   project: string
   limits: Limits
   model: string | undefined
+  metadata: RunMetadata
   /** Permission rules given at the start of the run. */
   permissions?: unknown
 }

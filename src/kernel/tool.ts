@@ -1,4 +1,5 @@
 import { TroupeError } from '../errors.ts'
+import type { RunMetadata } from './run-metadata.ts'
 import type { Schema } from './standard-schema.ts'
 import { schemaKind } from './standard-schema.ts'
 
@@ -23,6 +24,8 @@ export interface ToolCall {
   run_id: string
   session_id: string
   agent: string
+  /** Tags and context of the run. */
+  run: RunMetadata
   tool_call_id: string
   /** The same for every attempt at this call, so that an external system can reject duplicates. */
   idempotency_key: string

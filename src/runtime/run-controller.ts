@@ -6,6 +6,7 @@ import { TroupeError, toTroupeError, unknownNameError } from '../errors.ts'
 import type { Event, ForkChanges, RunStart } from '../kernel/event.ts'
 import { DEFAULT_LIMITS } from '../kernel/limits.ts'
 import { parseLimits, parsePatternInput } from '../kernel/run-input.ts'
+import { parseRunContext, parseTags } from '../kernel/run-metadata.ts'
 import type { SteerAction } from '../kernel/steer-action.ts'
 import type { RuntimeParts } from './compose.ts'
 import type { AnswerOptions, RunHandle, RunOptions, RunResult } from './run-handle.ts'
@@ -64,6 +65,8 @@ function runStartFrom(
     input: parsed,
     limits: parseLimits(limits, options.limits),
     ...(options.model === undefined ? undefined : { model: options.model }),
+    ...(options.tags === undefined ? undefined : { tags: parseTags(options.tags) }),
+    ...(options.context === undefined ? undefined : { context: parseRunContext(options.context) }),
     ...(ports.workspace === undefined ? undefined : { workspace: ports.workspace }),
     ...(Object.keys(policy).length === 0 ? undefined : { permissions: policy }),
   }

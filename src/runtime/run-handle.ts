@@ -2,12 +2,20 @@ import type { StreamItem } from '../engine/engine.ts'
 import type { ErrorRecord } from '../errors.ts'
 import type { Status, StopReason } from '../kernel/event.ts'
 import type { Limits } from '../kernel/limits.ts'
+import type { RunContextData } from '../kernel/run-metadata.ts'
 import type { GateRow } from '../store/store.ts'
 
 export interface RunOptions {
   /** The model for agents that name none. */
   model?: string
   limits?: Partial<Limits>
+  /** Labels of the run, such as `customer:42`: `troupe.runs({ tags })` finds runs by them. */
+  tags?: readonly string[]
+  /**
+   * JSON data for tools, hooks and patterns, such as the id of a customer. It is never sent to a model. It is stored in the
+   * journal, so that a resumed run has it in any process: pass no secrets.
+   */
+  context?: RunContextData
   /** Aborting it cancels the run, which keeps its partial result. An aborted signal starts no run. */
   signal?: AbortSignal
 }

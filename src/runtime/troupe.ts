@@ -38,7 +38,7 @@ export interface Troupe extends AsyncDisposable {
   steer(run_id: string, action: SteerAction, options?: AnswerOptions): Promise<RunHandle>
   result(run_id: string): Promise<RunResult>
   /** Newest first. */
-  runs(filter?: { status?: readonly Status[]; limit?: number }): Promise<RunRow[]>
+  runs(filter?: { status?: readonly Status[]; tags?: readonly string[]; limit?: number }): Promise<RunRow[]>
   /** True if a live process holds the lease of the run; a process on another machine counts as alive. */
   isRunning(run: RunRow): boolean
   sessions(run_id: string): Promise<SessionRow[]>

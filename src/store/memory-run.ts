@@ -6,7 +6,7 @@ import type { RunProjection } from './projection.ts'
 import type { ArtifactRow, Command, GateRow, RunRow } from './store.ts'
 
 export interface MemoryRun {
-  identity: Pick<RunRow, 'run_id' | 'project' | 'pattern' | 'title' | 'created_at'>
+  identity: Pick<RunRow, 'run_id' | 'project' | 'pattern' | 'title' | 'tags' | 'created_at'>
   projection: RunProjection
   epoch: number
   owner: string | null

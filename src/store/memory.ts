@@ -85,7 +85,14 @@ export class MemoryStore implements port.Store {
     const { run_id, data, at } = validateRunStart(start)
     if (this.#runs.has(run_id)) throw duplicateRunError(run_id)
     this.#runs.set(run_id, {
-      identity: { run_id, project: data.project, pattern: data.pattern, title: runTitle(data), created_at: at },
+      identity: {
+        run_id,
+        project: data.project,
+        pattern: data.pattern,
+        title: runTitle(data),
+        tags: data.tags ?? [],
+        created_at: at,
+      },
       projection: NEW_RUN_PROJECTION,
       epoch: 0,
       owner: null,
@@ -138,6 +145,7 @@ export class MemoryStore implements port.Store {
         (run) => run.identity.project === filter.project && (filter.status?.includes(run.projection.status) ?? true),
       )
       .filter((run) => filter.pattern === undefined || run.identity.pattern === filter.pattern)
+      .filter((run) => filter.tags?.every((tag) => run.identity.tags.includes(tag)) ?? true)
       .slice(0, filter.limit)
       .map((run) => toRunRow(run, this.#now()))
   }

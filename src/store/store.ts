@@ -13,6 +13,7 @@ export interface RunRow {
   project: string
   pattern: string
   title: string
+  tags: readonly string[]
   status: Status
   stop_reason: StopReason | null
   created_at: number
@@ -31,6 +32,8 @@ export interface RunFilter {
   project: string
   status?: readonly Status[]
   pattern?: string
+  /** Only runs that have all of these. */
+  tags?: readonly string[]
   limit?: number
 }
 

@@ -56,7 +56,7 @@ export function storeContract(name: string, open: () => Promise<StoreHarness>, r
     test('ST35 concurrent changes to many runs succeed or fail independently', withStore(run.updatesManyRuns))
     test('ST4 renew returns the lost leases; releasing a lost lease changes nothing', withStore(run.renewsLeases))
     test('ST15 artifacts have versions; the highest is the newest', withStore(run.versionsArtifacts))
-    test('ST16 runs are listed newest first, by project and status', withStore(run.listsRuns))
+    test('ST16 runs are listed newest first, by project, status and tags', withStore(run.listsRuns))
   })
 
   describe(`${name} satisfies the store contract: appends`, () => {

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { toTroupeError } from '../../src/errors.ts'
+import { NO_METADATA } from '../../src/kernel/run-metadata.ts'
 import { parseValue } from '../../src/kernel/schema.ts'
 import type { ToolCall, ToolResult } from '../../src/kernel/tool.ts'
 import type { Toolbox, ToolsOptions } from '../../src/tools/tools.ts'
@@ -70,6 +71,7 @@ export function toolCallContext(): ToolCall {
     run_id: 'run_1',
     session_id: 'session_1',
     agent: 'tester',
+    run: NO_METADATA,
     tool_call_id: id,
     idempotency_key: `key_${id}`,
     signal: new AbortController().signal,

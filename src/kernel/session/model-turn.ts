@@ -61,6 +61,7 @@ async function addContext({ execution, session, signal }: ModelRequestScope, tur
       run_id: execution.run.id,
       session_id: session.id,
       agent: session.opening.agent.name,
+      run: execution.run.metadata,
       turn: session.turns + 1,
     }
     const timeoutError = () =>

@@ -46,6 +46,7 @@ function runContext({ execution, caller }: PatternScope): RunContext {
     run_id: run.id,
     project: run.project,
     limits: run.limits,
+    metadata: run.metadata,
     roster: ports.roster,
     caller,
     parentName: undefined,

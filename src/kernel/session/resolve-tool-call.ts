@@ -55,7 +55,13 @@ async function hookVerdict(scope: ToolCallScope, proposal: ResolvedToolCall): Pr
 
 async function runToolHooks(scope: ToolCallScope, { tool, parsed }: ResolvedToolCall): Promise<CombinedVerdict> {
   const { execution, session, signal } = scope
-  const call = { run_id: execution.run.id, session_id: session.id, agent: session.opening.agent.name, tool: tool.name }
+  const call = {
+    run_id: execution.run.id,
+    session_id: session.id,
+    agent: session.opening.agent.name,
+    run: execution.run.metadata,
+    tool: tool.name,
+  }
   const timeoutError = () =>
     new TroupeError(
       'tool_failed',

@@ -180,6 +180,7 @@ function toToolCall(scope: ToolCallScope, pre: ToolPre, abort: { signal: AbortSi
     run_id: execution.run.id,
     session_id: session.id,
     agent: session.opening.agent.name,
+    run: execution.run.metadata,
     tool_call_id: pre.tool_call_id,
     idempotency_key: pre.idempotency_key,
     ...(pre.subject === undefined ? undefined : { subject: pre.subject }),

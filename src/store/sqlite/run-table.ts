@@ -15,27 +15,31 @@ export interface RunState extends RunKey, RunLeaseState {
   projection: RunProjection
 }
 
-interface RunRecord extends Omit<RunRow, 'usage'> {
+interface RunRecord extends Omit<RunRow, 'usage' | 'tags'> {
   id: number
   usage: string
+  /** A JSON list; `null` without tags. */
+  tags: string | null
 }
 
-type StateRecord = Omit<RunRecord, 'pattern' | 'title' | 'created_at' | 'open_gates'>
+type StateRecord = Omit<RunRecord, 'pattern' | 'title' | 'tags' | 'created_at' | 'open_gates'>
 
 const COUNT_OPEN_GATES = 'SELECT count(*) FROM gates WHERE gates.run = runs.id AND answered_event IS NULL'
-const COLUMNS = `id, run_id, project, pattern, title, status, stop_reason, created_at, ended_at, head, epoch, owner,
+const COLUMNS = `id, run_id, project, pattern, title, tags, status, stop_reason, created_at, ended_at, head, epoch, owner,
   lease_until, usage, CASE WHEN ended_at IS NULL THEN (${COUNT_OPEN_GATES}) ELSE 0 END AS open_gates`
 const STATE_COLUMNS = 'id, run_id, project, status, stop_reason, ended_at, head, epoch, owner, lease_until, usage'
 const SELECT_RUNS = `SELECT ${COLUMNS} FROM runs WHERE project = ? AND pattern = ifnull(?, pattern)
   AND status IN (SELECT value FROM json_each(?))`
+const WITH_TAGS = `AND NOT EXISTS (
+  SELECT value FROM json_each(?) EXCEPT SELECT value FROM json_each(ifnull(runs.tags, '[]')))`
 const NEWEST_FIRST = 'ORDER BY id DESC LIMIT ?'
 const ALL_STATUSES: readonly Status[] = ['pending', 'running', 'waiting', 'completed', 'failed', 'cancelled']
 
 function statements(db: Database) {
   return {
     insert: db.prepare(
-      `INSERT INTO runs (run_id, project, pattern, title, status, created_at, head, epoch, usage)
-       VALUES (?, ?, ?, ?, ?, ?, 1, 0, ?)`,
+      `INSERT INTO runs (run_id, project, pattern, title, tags, status, created_at, head, epoch, usage)
+       VALUES (?, ?, ?, ?, ?, ?, ?, 1, 0, ?)`,
     ),
     byId: db.prepare(`SELECT ${COLUMNS} FROM runs WHERE run_id = ?`),
     stateById: db.prepare(`SELECT ${STATE_COLUMNS} FROM runs WHERE run_id = ?`),
@@ -52,6 +56,7 @@ function statements(db: Database) {
     release: db.prepare('UPDATE runs SET owner = NULL, lease_until = NULL WHERE run_id = ? AND epoch = ?'),
     recent: db.prepare('SELECT run_id FROM runs ORDER BY id DESC LIMIT 100'),
     list: db.prepare(`${SELECT_RUNS} ${NEWEST_FIRST}`),
+    listTagged: db.prepare(`${SELECT_RUNS} ${WITH_TAGS} ${NEWEST_FIRST}`),
     listActive: db.prepare(`${SELECT_RUNS} AND ended_at IS NULL ${NEWEST_FIRST}`),
   }
 }
@@ -70,7 +75,8 @@ export class RunTable {
   insert({ run_id, at, data }: EventOf<'run:start'>): RunKey {
     const { status } = NEW_RUN_PROJECTION
     const { project, pattern } = data
-    const inserted = this.#sql.insert.run(run_id, project, pattern, runTitle(data), status, at, '{}')
+    const tags = data.tags?.length ? JSON.stringify(data.tags) : null
+    const inserted = this.#sql.insert.run(run_id, project, pattern, runTitle(data), tags, status, at, '{}')
     return { id: Number(inserted.lastInsertRowid), run_id, project }
   }
 
@@ -131,10 +137,13 @@ export class RunTable {
     this.#sql.release.run(run_id, epoch)
   }
 
-  list({ project, status = ALL_STATUSES, pattern, limit = -1 }: RunFilter): RunRow[] {
-    const query = status.some(isEnded) ? this.#sql.list : this.#sql.listActive
+  list({ project, status = ALL_STATUSES, pattern, tags = [], limit = -1 }: RunFilter): RunRow[] {
     const now = this.now()
-    const records = query.all(project, pattern ?? null, JSON.stringify(status), limit) as unknown as RunRecord[]
+    const where = [project, pattern ?? null, JSON.stringify(status)]
+    const untagged = status.some(isEnded) ? this.#sql.list : this.#sql.listActive
+    const found =
+      tags.length > 0 ? this.#sql.listTagged.all(...where, JSON.stringify(tags), limit) : untagged.all(...where, limit)
+    const records = found as unknown as RunRecord[]
     return records.map((record) => toRow(record, now))
   }
 
@@ -156,8 +165,9 @@ function parseUsage(json: string): Spend {
   return { ...NO_SPEND, ...usage, lost: { ...NO_SPEND.lost, ...lost } }
 }
 
-function toRow({ id: _id, usage, ...row }: RunRecord, now: number): RunRow {
-  return { ...row, ...currentLease(row, now), usage: parseUsage(usage) }
+function toRow({ id: _id, usage, tags, ...row }: RunRecord, now: number): RunRow {
+  const parsedTags: string[] = tags === null ? [] : JSON.parse(tags)
+  return { ...row, tags: parsedTags, ...currentLease(row, now), usage: parseUsage(usage) }
 }
 
 function toState(record: StateRecord): RunState {

@@ -27,6 +27,7 @@ interface InputField extends SchemaProperty {
 /** Flags of the `run` command; a field with the same name needs --input. */
 const RESERVED_FLAGS = [
   'input',
+  'tag',
   'model',
   'limit',
   'agents',

@@ -24,6 +24,7 @@ export async function addPatternCommands(run: Command, context: ProgramContext):
     const flags = addPatternFlags(command.optionsGroup('Input:'), pattern, optionFactory)
     if (pattern.name === 'team') addTeamInputOptions(command)
     command.option('--input <file>', 'read fields from a JSON or YAML file, or - for stdin')
+    command.option('--tag <tag>', 'label the run, for troupe runs --tag; repeatable', collectValues)
     addCommonOptions(addExecutionOptions(addRunOptions(command.optionsGroup('Options:'))))
     const fileOnly = flags.fileOnly.filter(({ name }) => pattern.name !== 'team' || name !== 'team')
     command.addHelpText('after', () => fileOnlyHelp(fileOnly, context.terminal.out))

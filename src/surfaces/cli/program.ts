@@ -143,6 +143,7 @@ function addInspectCommands(program: Command, add: AddCommand): void {
   add(program, 'runs', async (cli) => (await import('./commands/runs-command.ts')).runsCommand(cli))
     .description('list runs, newest first')
     .addOption(new Option('-s, --status <status...>', 'only runs with these statuses').choices(STATUSES))
+    .option('-t, --tag <tag>', 'only runs with this tag; repeatable', collectValues)
     .option('-n, --number <count>', 'maximum number of runs (default: 20)', parsePositiveInteger)
   add(program, 'show', async (cli, [run]) => (await import('./commands/show-command.ts')).showCommand(cli, run))
     .description('show a run as a tree')

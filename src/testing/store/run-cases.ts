@@ -22,6 +22,7 @@ export async function createsRuns(store: Store): Promise<void> {
     project: 'default',
     pattern: 'task',
     title: 'Find the bug',
+    tags: [],
     status: 'pending',
     stop_reason: null,
     created_at: NOW,
@@ -119,6 +120,15 @@ export async function listsRuns(store: Store): Promise<void> {
   assert.deepEqual(await ids({ project: 'other' }), ['elsewhere'])
   assert.deepEqual(await ids({ project: 'default', pattern: 'task', limit: 1 }), ['r3'])
   assert.deepEqual(await ids({ project: 'default', pattern: 'none such' }), [])
+  await store.createRun(testRunStart('r4', { tags: ['a', 'b'] }))
+  await store.createRun(testRunStart('r5', { tags: ['a'] }))
+  assert.deepEqual(await ids({ project: 'default', tags: ['a'] }), ['r5', 'r4'])
+  assert.deepEqual(await ids({ project: 'default', tags: ['a'], limit: 1 }), ['r5'])
+  assert.deepEqual(await ids({ project: 'default', tags: ['b', 'a'] }), ['r4'])
+  assert.deepEqual(await ids({ project: 'default', tags: ['c'] }), [])
+  assert.deepEqual(await ids({ project: 'other', tags: ['a'] }), [])
+  assert.deepEqual((await store.run('r4'))?.tags, ['a', 'b'])
+  assert.deepEqual((await store.run('r1'))?.tags, [])
 }
 
 export async function grantsExclusiveLeases(store: Store): Promise<void> {

@@ -68,10 +68,11 @@ export class RunWriter {
 
 export function testRunStart(
   run_id: string,
-  more: { project?: string; input?: unknown; pattern?: string } = {},
+  more: { project?: string; input?: unknown; pattern?: string; tags?: string[] } = {},
 ): Event {
-  const { project = 'default', input = { instruction: `work of ${run_id}` }, pattern = 'task' } = more
-  const data = { format: 1 as const, project, pattern, version: 1, input, limits: DEFAULT_LIMITS }
+  const { project = 'default', input = { instruction: `work of ${run_id}` }, pattern = 'task', tags } = more
+  const tagged = tags ? { tags } : undefined
+  const data = { format: 1 as const, project, pattern, version: 1, input, limits: DEFAULT_LIMITS, ...tagged }
   return { run_id, seq: 1, at: NOW, type: 'run:start', data }
 }
 

@@ -22,6 +22,7 @@ CREATE TABLE runs (
   project TEXT NOT NULL,
   pattern TEXT NOT NULL,
   title TEXT NOT NULL,
+  tags TEXT,
   status TEXT NOT NULL,
   stop_reason TEXT,
   created_at INTEGER NOT NULL,

@@ -9,11 +9,11 @@ import { readInputFile } from '../pattern-flags.ts'
 
 /** Starts a run and follows it. Flags override the fields of the `--input` file. */
 export async function runPatternCommand(
-  cli: Cli<{ input?: string; team?: string; set?: string[] }>,
+  cli: Cli<{ input?: string; team?: string; set?: string[]; tag?: string[] }>,
   pattern: string,
   flags: Record<string, unknown>,
 ): Promise<number> {
-  const { input: path, team: file, set } = cli.options
+  const { input: path, team: file, set, tag: tags } = cli.options
   const fields = { ...(path === undefined ? {} : await readInputFile(path)), ...flags }
   const from = path === undefined || path === '-' ? './stdin' : path
   const completed = pattern === 'team' ? await resolveTeamInput(cli, fields, { from, file, set }) : fields
@@ -21,7 +21,8 @@ export async function runPatternCommand(
   const model = modelName(cli)
   return withTroupe(cli, 'new', async (troupe) => {
     const input = await resolveRunId(cli, troupe, completed)
-    const handle = await troupe.stream(pattern, input, { limits, ...(model ? { model } : undefined) })
+    const options = { limits, ...(model ? { model } : undefined), ...(tags ? { tags } : undefined) }
+    const handle = await troupe.stream(pattern, input, options)
     return followRun(cli, troupe, { handle })
   })
 }

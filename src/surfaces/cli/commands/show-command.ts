@@ -37,12 +37,14 @@ function showEvents(cli: Cli<ShowOptions>, events: readonly Event[]): void {
 async function runRecord(troupe: Troupe, row: RunRow, events: readonly Event[]) {
   const view = runViewFrom(events)
   const result = await troupe.result(row.run_id)
-  const { project, pattern, title, created_at, ended_at } = row
+  const { project, pattern, title, tags, created_at, ended_at } = row
   return {
     ...resultRecord(result),
     project,
     pattern,
     title,
+    tags,
+    context: view.start?.context ?? {},
     created_at,
     ended_at,
     input: view.start?.input ?? null,

@@ -25,6 +25,7 @@ export function runHeader(row: RunRow, live: boolean, style: TerminalStyle): str
       ['dim', duration],
     ]),
     ...wrapText(toTerminalLine(row.title), style.width),
+    ...(row.tags.length > 0 ? wrapText(`tags: ${row.tags.join(', ')}`, style.width) : []),
     ...wrapText(`${pluralize(calls, 'call')} · ${tokens} · ${cost}`, style.width).map((text) =>
       style.paint('dim', text),
     ),
