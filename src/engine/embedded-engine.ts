@@ -1,9 +1,10 @@
-import { toTroupeError } from '../errors.ts'
+import { TroupeError, toTroupeError } from '../errors.ts'
 import type { Event } from '../kernel/event.ts'
 import { Committer } from '../kernel/journal/journal.ts'
 import type { Ports } from '../kernel/ports.ts'
 import type { World } from '../kernel/world.ts'
 import type { Store } from '../store/store.ts'
+import { CommandReader } from './command-reader.ts'
 import type { Engine, ReopenOptions, StreamItem } from './engine.ts'
 import { isOwnerDead, leaseOwnerId } from './lease-owner.ts'
 import type { HeldLease } from './run-attempt.ts'
@@ -13,11 +14,11 @@ import { holdLease, LEASE_MS, RunAttempt } from './run-attempt.ts'
  * Executes runs in this process.
  * 1. At most `concurrency` runs execute at a time; the others wait in a first-in, first-out queue.
  * 2. Leases are renewed by a heartbeat while their runs execute; a lost lease stops its run here at once.
- * 3. Commands written by other processes are polled every `POLL_MS`; `wake` reads commands of this process at once.
+ * 3. Commands are read once for all runs, when the store has changed.
  */
 
 const RENEW_MS = 10_000
-const POLL_MS = 250
+const HEARTBEAT_MS = 1000
 /** A constant reason: without one, each abort creates a DOMException with a stack trace. */
 const IDLE = 'no run is active'
 
@@ -47,9 +48,10 @@ export class EmbeddedEngine implements Engine {
   readonly #listeners = new Set<(item: StreamItem) => void>()
   readonly #activeRuns = new Map<string, ActiveRun>()
   readonly #queue: (() => void)[] = []
+  readonly #commands: CommandReader
   #usedSlots = 0
   #draining = false
-  #polling = false
+  #isBeating = false
   /** Aborted when no run is active: an idle engine must not hold a timer that keeps the process alive. */
   #idle = new AbortController()
 
@@ -57,6 +59,12 @@ export class EmbeddedEngine implements Engine {
     this.#options = options
     this.#owner = leaseOwnerId(options.world.randomHex(4))
     this.#ports = { ...options.ports, publish: (delta) => this.#notify({ delta }) }
+    this.#commands = new CommandReader({
+      store: options.store,
+      world: options.world,
+      deliver: async (run_id, commands) => this.#activeRuns.get(run_id)?.attempt?.applyCommands(commands),
+      onFailure: (thrown) => this.#onCommandsUnreadable(thrown),
+    })
     this.#committer = new Committer(options.store, options.world, (events) => this.#onCommitted(events))
   }
 
@@ -74,12 +82,8 @@ export class EmbeddedEngine implements Engine {
     this.#activeRuns.set(run_id, run)
     run.done = this.#executeRun(run_id, run, reopen)
     run.done.catch(() => {})
-    void this.#pollLoop()
+    void this.#heartbeat()
     return run.done
-  }
-
-  wake(run_id: string): void {
-    void this.#activeRuns.get(run_id)?.attempt?.pollCommands()
   }
 
   subscribe(listener: (item: StreamItem) => void): () => void {
@@ -98,6 +102,7 @@ export class EmbeddedEngine implements Engine {
     await this.#acquireSlot()
     try {
       if (this.#draining) return
+      await this.#commands.open()
       let end = await this.#runAttempt(run_id, run, reopen).catch((error: unknown) => retryIfJoined(run, error))
       while (end === 'again' || (end === 'parked' && (await this.#hasNewCommands(run_id, run)))) {
         if (this.#draining) return
@@ -106,7 +111,10 @@ export class EmbeddedEngine implements Engine {
     } finally {
       // Synchronous with the decision to stop: otherwise a later `execute` would join a run that is over.
       this.#activeRuns.delete(run_id)
-      if (this.#activeRuns.size === 0) this.#idle.abort(IDLE)
+      if (this.#activeRuns.size === 0) {
+        this.#idle.abort(IDLE)
+        this.#commands.close()
+      }
       this.#releaseSlot()
     }
   }
@@ -133,7 +141,6 @@ export class EmbeddedEngine implements Engine {
       lease,
       reopen,
       deliver: (events) => this.#onCommitted(events),
-      onWarning: (error) => this.#options.onListenerError(error),
     })
     if (this.#draining) run.attempt.pause()
     try {
@@ -173,24 +180,30 @@ export class EmbeddedEngine implements Engine {
     else this.#usedSlots -= 1
   }
 
-  /** Polls commands of other processes and renews leases, for all active runs. Ends when no run is active. */
-  async #pollLoop(): Promise<void> {
-    if (this.#polling) return
-    this.#polling = true
+  /** Renews the leases of all active runs. Ends when no run is active. */
+  async #heartbeat(): Promise<void> {
+    if (this.#isBeating) return
+    this.#isBeating = true
     this.#idle = new AbortController()
     const { world } = this.#options
     let renewed = world.now()
     while (this.#activeRuns.size > 0) {
       // A run may start in the tick in which the last one ended: an aborted signal would make this a busy loop.
       if (this.#idle.signal.aborted) this.#idle = new AbortController()
-      await world.sleep(POLL_MS, this.#idle.signal).catch(() => {})
-      for (const { attempt } of this.#activeRuns.values()) await attempt?.pollCommands()
+      await world.sleep(HEARTBEAT_MS, this.#idle.signal).catch(() => {})
+      // Shorter than `RENEW_MS` and in both directions: the wall clock may jump.
       if (Math.abs(world.now() - renewed) >= RENEW_MS) {
         await this.#renewLeases()
         renewed = world.now()
       }
     }
-    this.#polling = false
+    this.#isBeating = false
+  }
+
+  #onCommandsUnreadable(thrown: unknown): void {
+    const problem = `cannot read the commands of ${this.active.join(', ')}: ${toTroupeError(thrown).message}`
+    const hint = 'check the store with troupe doctor, then resume the runs with troupe resume'
+    this.#options.onListenerError(new TroupeError('store_failed', problem, { hint }))
   }
 
   async #renewLeases(): Promise<void> {

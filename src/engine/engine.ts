@@ -20,8 +20,6 @@ export interface Engine {
    * active here. Rejects with `run_busy`, `unknown_run` or the store's error if the run cannot be executed.
    */
   execute(run_id: string, reopen?: ReopenOptions): Promise<void>
-  /** Reads new commands of this run now instead of at the next poll. */
-  wake(run_id: string): void
   /** Ids of the runs that this engine executes or has queued. */
   readonly active: readonly string[]
   /** Returns the function that unsubscribes. A listener that throws does not affect runs. */

@@ -34,8 +34,6 @@ export interface RunAttemptDeps {
   reopen: ReopenOptions | undefined
   /** Delivers committed events that listeners may have missed. */
   deliver(events: readonly Event[]): void
-  /** Called with problems that do not stop the run. */
-  onWarning(error: TroupeError): void
 }
 
 /** `again`: a command arrived while the run was parking. */
@@ -48,8 +46,6 @@ interface StartContext {
 }
 
 const MAX_CRASHES_WITHOUT_PROGRESS = 3
-/** Consecutive failed polls, about two seconds, before `onWarning` is called. */
-const FAILED_POLLS_BEFORE_WARNING = 8
 /** Bounds a crash loop with progress: a tool that kills the process gets `outcome_unknown` and the run moves on. */
 const MAX_CRASHES = 8
 /** A lease expires this long after its last renewal. */
@@ -70,13 +66,12 @@ export class RunAttempt {
   readonly #deps: RunAttemptDeps
   #execution: Execution | undefined
   #seenCommand = 0
-  #polling: Promise<void> = Promise.resolve()
+  #applying: Promise<void> = Promise.resolve()
   readonly #parkable = Promise.withResolvers<'parkable'>()
   /** True once the attempt is over or parking: commands are left to the next attempt. */
   #isDone = false
   #cancelWallClock: (() => void) | undefined
   #pausing = false
-  #failedPolls = 0
 
   constructor(deps: RunAttemptDeps) {
     this.#deps = deps
@@ -98,29 +93,16 @@ export class RunAttempt {
     this.#execution?.abort(new TroupeError('lease_lost', `another process took over run ${this.run_id}`, { hint }))
   }
 
-  /** Reads and applies new commands. Concurrent calls are serialised. */
-  pollCommands(): Promise<void> {
-    this.#polling = this.#polling.then(
-      () => this.#readCommands(),
-      () => this.#readCommands(),
-    )
-    this.#polling.then(
-      () => {
-        this.#failedPolls = 0
-      },
-      (thrown: unknown) => this.#onPollFailed(thrown),
-    )
-    return this.#polling.catch(() => {})
-  }
-
-  /** Warns once when polling keeps failing: answers and cancellations do not arrive meanwhile. */
-  #onPollFailed(thrown: unknown): void {
-    this.#failedPolls += 1
-    if (this.#failedPolls !== FAILED_POLLS_BEFORE_WARNING) return
-    const { message } = toTroupeError(thrown)
-    const problem = `cannot read the commands of run ${this.run_id}: ${message}`
-    const hint = `check the store with troupe doctor, then: troupe resume ${this.run_id}`
-    this.#deps.onWarning(new TroupeError('store_failed', problem, { hint }))
+  /**
+   * Applies commands in order; those that it has seen are skipped. Concurrent calls are serialised. Before the execution
+   * has started they are ignored, because its start reads them.
+   */
+  applyCommands(commands: readonly Command[]): Promise<void> {
+    const execution = this.#execution
+    if (!execution) return Promise.resolve()
+    const apply = () => this.#applyNew(execution, commands)
+    this.#applying = this.#applying.then(apply, apply)
+    return this.#applying
   }
 
   async run(): Promise<RunAttemptOutcome> {
@@ -139,7 +121,7 @@ export class RunAttempt {
     if (crashesWithoutProgress >= MAX_CRASHES_WITHOUT_PROGRESS || crashes >= MAX_CRASHES)
       return this.#quarantine(journal, crashes)
     const execution = this.#start(events, { ports, journal, recorded })
-    await this.pollCommands()
+    await this.#applyStoredCommands(execution)
     this.#enforceWallClock(execution, recorded.activeMs)
     resumeBackgroundSessions(execution)
     try {
@@ -182,7 +164,7 @@ export class RunAttempt {
   }
 
   async #park(execution: Execution): Promise<RunAttemptOutcome> {
-    // Stop polling: a command applied after parking would count as seen and would not wake the run.
+    // Apply no more commands: one applied after parking would count as seen and would not wake the run.
     this.#markDone()
     if (execution.isPaused && execution.waitingGates.length === 0) {
       execution.journal.append('run:interrupt', { reason: 'the process was asked to stop' })
@@ -208,10 +190,16 @@ export class RunAttempt {
     return 'ended'
   }
 
-  async #readCommands(): Promise<void> {
-    const execution = this.#execution
-    if (!execution || this.#isDone) return
-    for (const command of await this.#deps.store.commands(this.run_id, this.#seenCommand)) {
+  /** The first in line: a later command applied earlier would hide these. */
+  #applyStoredCommands(execution: Execution): Promise<void> {
+    const stored = this.#deps.store.commands(this.run_id, 0)
+    this.#applying = stored.then((commands) => this.#applyNew(execution, commands))
+    return this.#applying
+  }
+
+  async #applyNew(execution: Execution, commands: readonly Command[]): Promise<void> {
+    for (const command of commands) {
+      if (command.id <= this.#seenCommand) continue
       const gate = command.body.kind === 'answer' ? await this.#deps.store.gate(command.body.gate_id) : undefined
       if (this.#isDone) return
       await this.#applyCommand(execution, command, gate)

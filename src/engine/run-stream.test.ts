@@ -3,47 +3,91 @@ import { flushEventLoop } from '../../test/support/manual-doubles.ts'
 import type { Event } from '../kernel/event.ts'
 import type { Delta } from '../kernel/ports.ts'
 import { MemoryStore } from '../store/memory.ts'
-import type { Store } from '../store/store.ts'
+import { createLeasedRun, runEndData } from '../testing/store/store-harness.ts'
 import type { Engine, StreamItem } from './engine.ts'
-import { streamRun } from './run-stream.ts'
+import type { WatchOptions } from './run-stream.ts'
+import { streamRun, watchEvents } from './run-stream.ts'
+import { RunTails } from './run-tail.ts'
 
-/** A stream over an engine and a store that the test drives by hand. */
-function streamFixture() {
-  const listeners = new Set<(item: StreamItem) => void>()
-  const events: Event[] = []
+/** Streams and watchers over a store and an engine that the test drives by hand. */
+async function watchFixture() {
+  const store = new MemoryStore()
+  const run = await createLeasedRun(store, 'r')
+  const other = await createLeasedRun(store, 'other')
+  /** The notifications that watchers get; muted, they are those of another process. */
   const reads: number[] = []
-  const store: Store = new MemoryStore()
-  store.events = async (_run, range = {}) => {
-    reads.push(range.after ?? 0)
-    return events.slice(range.after ?? 0)
+  let muted = false
+  const shown = Object.create(store) as MemoryStore
+  const listeners = new Set<() => void>()
+  Object.defineProperty(shown, 'changes', {
+    value: {
+      subscribe(listener: Parameters<MemoryStore['changes']['subscribe']>[0]) {
+        const external = () => listener({ kind: 'external' })
+        listeners.add(external)
+        const unsubscribe = store.changes.subscribe((change) => {
+          if (!muted) listener(change)
+        })
+        return () => {
+          listeners.delete(external)
+          unsubscribe()
+        }
+      },
+    },
+  })
+  shown.events = async (run_id, range) => {
+    reads.push(range?.after ?? 0)
+    return store.events(run_id, range)
   }
+  const deltaListeners = new Set<(item: StreamItem) => void>()
   const engine: Engine = {
     execute: async () => {},
-    wake: () => {},
     active: [],
     subscribe(listener) {
-      listeners.add(listener)
-      return () => void listeners.delete(listener)
+      deltaListeners.add(listener)
+      return () => void deltaListeners.delete(listener)
     },
     drain: async () => {},
   }
+  const tails = new RunTails(shown)
   const done = Promise.withResolvers<void>()
-  const publish = (item: StreamItem) => {
-    for (const listener of listeners) listener(item)
-  }
+  const readHead = async () => (await store.run('r'))?.head ?? 0
   return {
-    listeners,
     reads,
     done,
-    stream: () => streamRun({ engine, store }, 'r', done.promise),
-    commit(run_id = 'r') {
-      const event = { run_id, seq: events.length + 1, at: 0, type: 'custom:x', data: { key: 'x' } } as Event
-      if (run_id === 'r') events.push(event)
-      publish({ event })
+    tails,
+    /** Subscriptions to the engine and to the store. */
+    subscriptions: () => [deltaListeners.size, listeners.size],
+    stream: () => streamRun({ engine, tails, readHead }, 'r', done.promise),
+    async watch(options: WatchOptions = {}) {
+      const row = await store.run('r')
+      if (!row) throw new Error('no run')
+      return watchEvents(tails, row, options)
+    },
+    commit: () => run.append('custom:x', { key: 'x' } as never),
+    commitElsewhere: () => other.append('custom:x', { key: 'x' } as never),
+    end: () => run.append('run:end', runEndData()),
+    /** Commits as another process does: watchers are not told what has changed. */
+    async commitInOtherProcess(type: 'custom:x' | 'run:end' = 'custom:x', count = 1) {
+      muted = true
+      for (let n = 0; n < count; n++) {
+        if (type === 'run:end') await run.append('run:end', runEndData())
+        else await run.append('custom:x', { key: 'x' } as never)
+      }
+      muted = false
+      for (const external of listeners) external()
     },
     writeText(text: string) {
-      const delta: Delta = { run_id: 'r', session_id: 's', key: 'k', attempt: 1, offset: 0, type: 'text', text }
-      publish({ delta })
+      const delta: Delta = {
+        run_id: 'r',
+        session_id: 's',
+        agent: 'a',
+        key: 'k',
+        attempt: 1,
+        offset: 0,
+        type: 'text',
+        text,
+      }
+      for (const listener of deltaListeners) listener({ delta })
     },
   }
 }
@@ -56,67 +100,149 @@ async function collect(items: AsyncIterable<StreamItem>): Promise<(string | numb
   return collected
 }
 
+async function collectSeqs(events: AsyncIterable<Event>): Promise<number[]> {
+  const seqs: number[] = []
+  for await (const { seq } of events) seqs.push(seq)
+  return seqs
+}
+
+const seqsUpTo = (last: number, first = 1) => Array.from({ length: last - first + 1 }, (_, index) => index + first)
+
 describe('streaming a run', () => {
   test('P3 a stream yields the committed events first, then all later ones, each once', async () => {
-    const run = streamFixture()
-    run.commit()
-    run.commit()
+    const run = await watchFixture()
+    await run.commit()
     const items = collect(run.stream())
     await flushEventLoop()
-    run.commit()
-    run.commit('another run')
+    await run.commit()
+    await run.commitElsewhere()
     run.writeText('a')
-    run.commit()
+    await run.commit()
     await flushEventLoop()
     run.done.resolve()
     expect(await items).toEqual([1, 2, 3, 'a', 4])
-    expect(run.listeners.size).toBe(0)
+    expect(run.subscriptions()).toEqual([0, 0])
   })
 
   test('P3 text deltas and events just before the end are yielded in order', async () => {
-    const run = streamFixture()
+    const run = await watchFixture()
     const items = collect(run.stream())
     await flushEventLoop()
-    run.commit()
+    await run.commit()
     run.writeText('last ')
     run.writeText('text')
-    run.commit()
+    await run.commit()
     run.done.resolve()
-    expect(await items).toEqual([1, 'last ', 'text', 2])
+    expect(await items).toEqual([1, 2, 'last ', 'text', 3])
   })
 
   test('P3 the stream of a run that failed ends with its last event', async () => {
-    const run = streamFixture()
+    const run = await watchFixture()
     const items = collect(run.stream())
     await flushEventLoop()
-    run.commit()
+    await run.commit()
     run.done.reject(new Error('lease lost'))
-    expect(await items).toEqual([1])
+    expect(await items).toEqual([1, 2])
   })
 
   test('P5 a reader that falls behind loses text deltas and reads the events from the store', async () => {
-    const run = streamFixture()
+    const run = await watchFixture()
     const stream = run.stream()
-    run.commit()
     expect(textOrSeq((await stream.next()).value as StreamItem)).toBe(1)
     for (let n = 0; n < 10_000; n++) {
       run.writeText('w')
-      run.commit()
+      await run.commit()
     }
     run.done.resolve()
     const items = await collect(stream)
-    const seqs = items.filter((item) => typeof item === 'number')
-    expect(seqs).toEqual(Array.from({ length: 10_000 }, (_, index) => index + 2))
+    expect(items.filter((item) => typeof item === 'number')).toEqual(seqsUpTo(10_001, 2))
     expect(items.length).toBeLessThan(20_000)
   })
 
+  test('P5 events and text of this process cost no read of the store', async () => {
+    const run = await watchFixture()
+    const items = collect(run.stream())
+    await flushEventLoop()
+    const before = run.reads.length
+    for (let n = 0; n < 100; n++) {
+      run.writeText('w')
+      await run.commit()
+      await flushEventLoop()
+    }
+    expect(run.reads.length).toBe(before)
+    run.done.resolve()
+    expect((await items).length).toBe(201)
+  })
+
   test('P4 a reader that leaves the loop is unsubscribed', async () => {
-    const run = streamFixture()
-    run.commit()
+    const run = await watchFixture()
     for await (const item of run.stream()) {
       expect(textOrSeq(item)).toBe(1)
       break
     }
-    expect(run.listeners.size).toBe(0)
+    expect(run.subscriptions()).toEqual([0, 0])
+  })
+})
+
+describe('watching a run', () => {
+  test('P13 a watcher gets every event of a run in another process, once and in order, until the run has ended', async () => {
+    const run = await watchFixture()
+    const seqs = collectSeqs(await run.watch())
+    await flushEventLoop()
+    await run.commitInOtherProcess()
+    await run.commit()
+    await run.commitInOtherProcess('custom:x', 600)
+    await flushEventLoop()
+    await run.commitInOtherProcess('run:end')
+    expect(await seqs).toEqual(seqsUpTo(604))
+    expect(run.subscriptions()).toEqual([0, 0])
+  })
+
+  test('P13 a watcher with `after` gets the later events; at the end of an ended run it gets none', async () => {
+    const run = await watchFixture()
+    for (let n = 0; n < 300; n++) await run.commit()
+    await run.end()
+    expect(await collectSeqs(await run.watch({ after: 298 }))).toEqual([299, 300, 301, 302])
+    expect(await collectSeqs(await run.watch({ after: 302 }))).toEqual([])
+    expect(await collectSeqs(await run.watch({ after: 5000 }))).toEqual([])
+  })
+
+  test('P14 aborting the signal, or closing, ends the iteration without an error', async () => {
+    const run = await watchFixture()
+    const leaving = new AbortController()
+    const aborted = collectSeqs(await run.watch({ signal: leaving.signal }))
+    const staying = collectSeqs(await run.watch())
+    await flushEventLoop()
+    leaving.abort()
+    expect(await aborted).toEqual([1])
+    expect(await collectSeqs(await run.watch({ signal: leaving.signal }))).toEqual([])
+    await run.tails.close()
+    expect(await staying).toEqual([1])
+    expect(run.subscriptions()).toEqual([0, 0])
+  })
+
+  test('P15 watchers at the same position share one read', async () => {
+    const run = await watchFixture()
+    const watchers = await Promise.all(Array.from({ length: 500 }, () => run.watch()))
+    const seqs = watchers.map(collectSeqs)
+    await flushEventLoop()
+    const before = run.reads.length
+    await run.commitInOtherProcess('custom:x', 3)
+    await flushEventLoop()
+    expect(run.reads.length).toBe(before + 1)
+    await run.commitInOtherProcess('run:end')
+    for (const seq of await Promise.all(seqs)) expect(seq).toEqual([1, 2, 3, 4, 5])
+    expect(run.reads.length).toBeLessThan(before + 5)
+  })
+
+  test('P15 a slow watcher reads the store at its own pace and gets every event', async () => {
+    const run = await watchFixture()
+    const slow = await run.watch()
+    expect((await slow.next()).value?.seq).toBe(1)
+    const fast = collectSeqs(await run.watch())
+    for (let n = 0; n < 5000; n++) await run.commit()
+    await run.end()
+    expect(await fast).toEqual(seqsUpTo(5002))
+    expect(await collectSeqs(slow)).toEqual(seqsUpTo(5002, 2))
   })
 })

@@ -1,96 +1,130 @@
-import { TroupeError } from '../errors.ts'
 import type { Event } from '../kernel/event.ts'
-import type { Store } from '../store/store.ts'
+import type { Delta } from '../kernel/ports.ts'
+import type { RunRow } from '../store/store.ts'
 import type { Engine, StreamItem } from './engine.ts'
+import type { RunTails } from './run-tail.ts'
 
 /*
- * Streaming of a run that this process executes. There is no back-pressure on the run: a slow reader has a bounded queue, and
- * when it overflows, text deltas are dropped and events are read again from the store.
+ * Watching a run. There is no back-pressure on the run: a watcher has a cursor into the journal and reads at its own pace;
+ * text deltas wait in a bounded queue, and when it overflows they are dropped.
  */
 
-const MAX_QUEUED = 4096
+const MAX_QUEUED_DELTAS = 4096
+
+export interface WatchOptions {
+  /** Yields events with a greater seq. Default: 0, all events. */
+  after?: number
+  /** Aborting it ends the iteration without an error. */
+  signal?: AbortSignal
+}
+
+/** Yields committed events of a run, whichever process executes it, until the run has ended. */
+export async function* watchEvents(
+  tails: RunTails,
+  row: RunRow,
+  { after = 0, signal }: WatchOptions,
+): AsyncGenerator<Event, void> {
+  const wakeUp = new WakeUp()
+  const { tail, leave } = tails.open(row.run_id, wakeUp.ring)
+  signal?.addEventListener('abort', wakeUp.ring, { once: true })
+  const isOver = () => tails.isClosed || signal?.aborted === true
+  let cursor = after
+  let hasEnded = row.ended_at !== null && cursor >= row.head
+  try {
+    while (!isOver()) {
+      const events = await tail.eventsAfter(cursor)
+      for (const event of events) {
+        if (isOver()) return
+        cursor = event.seq
+        hasEnded = event.type === 'run:end'
+        yield event
+      }
+      if (events.length > 0) continue
+      if (hasEnded) return
+      await wakeUp.wait()
+    }
+  } finally {
+    signal?.removeEventListener('abort', wakeUp.ring)
+    leave()
+  }
+}
+
+export interface StreamDeps {
+  engine: Engine
+  tails: RunTails
+  /** Reads the seq of the last event. */
+  readHead(run_id: string): Promise<number>
+}
 
 /** Yields the events of a run from the first one on, and its text deltas, until `done` settles and all events are read. */
 export async function* streamRun(
-  { engine, store }: { engine: Engine; store: Store },
+  { engine, tails, readHead }: StreamDeps,
   run_id: string,
   done: Promise<unknown>,
 ): AsyncGenerator<StreamItem, void> {
-  const queue = new StreamQueue()
-  const unsubscribe = engine.subscribe((item) => {
-    if (itemRunId(item) === run_id) queue.push(item)
-  })
-  const finish = () => queue.finish()
+  const wakeUp = new WakeUp()
+  const { tail, leave } = tails.open(run_id, wakeUp.ring)
+  let isDone = false
+  const finish = () => {
+    isDone = true
+    wakeUp.ring()
+  }
   done.then(finish, finish)
+  const deltas = new DeltaQueue()
+  let unsubscribe: (() => void) | undefined
   let cursor = 0
   try {
+    // Before the first delta: its place in the stream is after the events committed by then.
+    tail.head = Math.max(tail.head, await readHead(run_id))
+    unsubscribe = engine.subscribe((item) => {
+      if (!('delta' in item) || item.delta.run_id !== run_id) return
+      deltas.push(item.delta, tail.head)
+      wakeUp.ring()
+    })
     for (;;) {
-      const isLast = queue.isFinished
-      if (queue.isBehind || isLast) {
-        queue.reset()
-        for (const event of await readEventsAfter(store, run_id, cursor)) {
+      const isLast = isDone || tails.isClosed
+      for (let events = await tail.eventsAfter(cursor); events.length > 0; events = await tail.eventsAfter(cursor)) {
+        for (const event of events) {
+          yield* deltas.takeBefore(event.seq)
           cursor = event.seq
           yield { event }
         }
       }
-      for (let item = queue.shift(); item; item = queue.shift()) {
-        if ('event' in item) {
-          if (item.event.seq <= cursor) continue
-          cursor = item.event.seq
-        }
-        yield item
-      }
+      yield* deltas.takeBefore(isLast ? Number.POSITIVE_INFINITY : cursor + 1)
       if (isLast) return
-      await queue.changed.promise
-      queue.changed = Promise.withResolvers<void>()
+      await wakeUp.wait()
     }
   } finally {
-    unsubscribe()
+    unsubscribe?.()
+    leave()
   }
 }
 
-/** Items that the reader has not taken yet. While it is behind, items are dropped: the reader goes to the store. */
-class StreamQueue {
-  #items: StreamItem[] = []
-  /** Resolved by the next change. */
-  changed = Promise.withResolvers<void>()
-  isBehind = true
-  isFinished = false
+/** Wakes one waiting loop. A ring before the wait is not lost. */
+class WakeUp {
+  #rung = Promise.withResolvers<void>()
+  readonly ring = (): void => this.#rung.resolve()
 
-  push(item: StreamItem): void {
-    if (this.#items.length >= MAX_QUEUED) {
-      this.#items = []
-      this.isBehind = true
+  async wait(): Promise<void> {
+    await this.#rung.promise
+    this.#rung = Promise.withResolvers<void>()
+  }
+}
+
+/** Text deltas with their places between events. */
+class DeltaQueue {
+  #items: { delta: Delta; after: number }[] = []
+
+  push(delta: Delta, after: number): void {
+    if (this.#items.length >= MAX_QUEUED_DELTAS) this.#items = []
+    this.#items.push({ delta, after })
+  }
+
+  /** Removes and yields the deltas whose place is before the event with this seq. */
+  *takeBefore(seq: number): Generator<{ delta: Delta }, void> {
+    for (let item = this.#items[0]; item && item.after < seq; item = this.#items[0]) {
+      this.#items.shift()
+      yield { delta: item.delta }
     }
-    if (!this.isBehind) this.#items.push(item)
-    this.changed.resolve()
   }
-
-  finish(): void {
-    this.isFinished = true
-    this.changed.resolve()
-  }
-
-  shift(): StreamItem | undefined {
-    return this.#items.shift()
-  }
-
-  /** Begins to queue again, just before the reader reads from the store. */
-  reset(): void {
-    this.isBehind = false
-    this.#items = []
-  }
-}
-
-async function readEventsAfter(store: Store, run_id: string, cursor: number): Promise<Event[]> {
-  try {
-    return await store.events(run_id, { after: cursor })
-  } catch (thrown) {
-    if (thrown instanceof TroupeError && thrown.code === 'unknown_run') return []
-    throw thrown
-  }
-}
-
-function itemRunId(item: StreamItem): string {
-  return 'event' in item ? item.event.run_id : item.delta.run_id
 }

@@ -23,6 +23,7 @@ import type { World } from './world.ts'
 export interface Delta {
   run_id: string
   session_id: string
+  agent: string
   key: string
   attempt: number
   offset: number

@@ -1,7 +1,9 @@
 import type { ReopenOptions } from '../engine/engine.ts'
 import { checkGateAnswer } from '../engine/gate-answer.ts'
 import type { ReplayReport } from '../engine/replay-run.ts'
-import { streamRun } from '../engine/run-stream.ts'
+import type { WatchOptions } from '../engine/run-stream.ts'
+import { streamRun, watchEvents } from '../engine/run-stream.ts'
+import { RunTails } from '../engine/run-tail.ts'
 import { TroupeError, toTroupeError, unknownNameError } from '../errors.ts'
 import type { Event, ForkChanges, RunStart } from '../kernel/event.ts'
 import { DEFAULT_LIMITS } from '../kernel/limits.ts'
@@ -15,8 +17,14 @@ import { readRunResult, requireGate, requireRun } from './run-lookup.ts'
 /** The parts that the operations of a troupe work on. */
 export interface RunController {
   parts: RuntimeParts
+  /** What the watchers of a run share. */
+  tails: RunTails
   /** Results being read. `closeTroupe` waits for them: the store must not close under a reader. */
   pendingResults: Set<Promise<void>>
+}
+
+export function createController(parts: RuntimeParts): RunController {
+  return { parts, tails: new RunTails(parts.store), pendingResults: new Set() }
 }
 
 /** A request to start a run. */
@@ -92,10 +100,9 @@ export async function resumeRun(
 }
 
 export async function cancelRun({ parts }: RunController, run_id: string, reason = ''): Promise<RunResult> {
-  const { store, project, engine, world } = parts
+  const { store, project, world } = parts
   await requireRun(store, project, run_id)
   await store.enqueueCommand(run_id, { kind: 'cancel', reason, by: 'user' }, world.now())
-  engine.wake(run_id)
   await executeUnlessBusy(parts, run_id)
   return readRunResult(store, world, run_id)
 }
@@ -124,11 +131,10 @@ export async function answerGate(
   { gate_id, answer }: { gate_id: string; answer: unknown },
   { by = 'user', resume = true }: AnswerOptions = {},
 ): Promise<RunHandle> {
-  const { store, project, engine, world } = controller.parts
+  const { store, project, world } = controller.parts
   const gate = await requireGate(store, project, gate_id)
   checkGateAnswer(gate, answer)
   await store.enqueueCommand(gate.run_id, { kind: 'answer', gate_id, answer, by }, world.now())
-  engine.wake(gate.run_id)
   return resume ? continueRun(controller, gate.run_id) : idleHandle(controller, gate.run_id)
 }
 
@@ -142,7 +148,6 @@ export async function sendSteering(
   const { steerRun } = await import('../engine/steer-run.ts')
   const deps = { store, patterns: ports.patterns, now: () => world.now() }
   const { resumes } = await steerRun(deps, run_id, { action, by })
-  engine.wake(run_id)
   const continues = (resumes && resume) || engine.active.includes(run_id)
   return continues ? continueRun(controller, run_id) : idleHandle(controller, run_id)
 }
@@ -159,11 +164,28 @@ export async function loadEvents({ parts }: RunController, run_id: string): Prom
   return store.events(run_id)
 }
 
+/** Yields committed events of a run, in whichever process it is executed, until it has ended. */
+export async function* watchRun(
+  { parts, tails }: RunController,
+  run_id: string,
+  options: WatchOptions = {},
+): AsyncGenerator<Event, void> {
+  const { after = 0 } = options
+  if (!Number.isSafeInteger(after) || after < 0) {
+    throw new TroupeError('invalid_input', `\`after\` is ${after}, not the seq of an event`, {
+      hint: 'pass the `seq` of the last event that you have, or 0 for all events',
+    })
+  }
+  const row = await requireRun(parts.store, parts.project, run_id)
+  yield* watchEvents(tails, row, options)
+}
+
 /** Drains the engine, waits for readers, then closes everything, the store last. */
-export async function closeTroupe({ parts, pendingResults }: RunController): Promise<void> {
+export async function closeTroupe({ parts, tails, pendingResults }: RunController): Promise<void> {
   const { engine, mcp, ports, toolbox, store } = parts
   await engine.drain()
   await Promise.all(pendingResults)
+  await tails.close()
   await mcp?.close()
   await ports.embedder?.close?.()
   await toolbox?.close()
@@ -171,20 +193,21 @@ export async function closeTroupe({ parts, pendingResults }: RunController): Pro
 }
 
 function createHandle(controller: RunController, run_id: string, work: Promise<void>): RunHandle {
-  const { parts, pendingResults } = controller
+  const { parts, tails, pendingResults } = controller
   const { engine, store, world } = parts
   const result = work.then(() => readRunResult(store, world, run_id))
   const settled = result.then(
     () => undefined,
     () => undefined,
   )
+  const readHead = async () => (await store.run(run_id))?.head ?? 0
   pendingResults.add(settled)
   void settled.then(() => pendingResults.delete(settled))
   return {
     run_id,
     result,
     cancel: (reason) => cancelRun(controller, run_id, reason),
-    [Symbol.asyncIterator]: () => streamRun({ engine, store }, run_id, result),
+    [Symbol.asyncIterator]: () => streamRun({ engine, tails, readHead }, run_id, result),
   }
 }
 

@@ -1,6 +1,7 @@
 import type { ReopenOptions } from '../engine/engine.ts'
 import { isOwnerDead } from '../engine/lease-owner.ts'
 import type { ReplayReport } from '../engine/replay-run.ts'
+import type { WatchOptions } from '../engine/run-stream.ts'
 import { TroupeError } from '../errors.ts'
 import type { Agent } from '../kernel/agent.ts'
 import type { Event, ForkChanges, Status } from '../kernel/event.ts'
@@ -43,6 +44,11 @@ export interface Troupe extends AsyncDisposable {
   isRunning(run: RunRow): boolean
   sessions(run_id: string): Promise<SessionRow[]>
   events(run_id: string): Promise<Event[]>
+  /**
+   * Yields the committed events of a run, whichever process executes it, from the first one or after a `seq`. Ends when the
+   * run has ended, when `signal` is aborted, or when the troupe is closed; waits while the run waits for a person.
+   */
+  watch(run_id: string, options?: WatchOptions): AsyncIterable<Event>
   /** The configured MCP servers and their status. Starts none. */
   mcpServers(): McpServerStatus[]
   /** Drains the engine and closes the store. */
@@ -60,7 +66,7 @@ export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe>
   const controls = await import('./run-controller.ts')
   const parts = await compose(options)
   const { project, agents, store, patterns, engine, mcp } = parts
-  const controller = { parts, pendingResults: new Set<Promise<void>>() }
+  const controller = controls.createController(parts)
   const stream: Troupe['stream'] = (pattern, input, runOptions) =>
     controls.startRun(controller, { pattern, input, options: runOptions })
   const close = () => controls.closeTroupe(controller)
@@ -81,6 +87,7 @@ export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe>
     runs: (filter) => store.runs({ project, ...filter }),
     isRunning: ({ owner }) => owner !== null && !isOwnerDead(owner),
     sessions: (run_id) => store.sessions({ project, run_id }),
+    watch: (run_id, watchOptions) => controls.watchRun(controller, run_id, watchOptions),
     events: (run_id) => controls.loadEvents(controller, run_id),
     mcpServers: () => mcp?.status() ?? [],
     drain: () => engine.drain(),

@@ -11,7 +11,7 @@ export type ModelBegin = EventOf<'model:begin'>['data']
 
 export interface ModelResponseScope {
   execution: Execution
-  session: { id: string }
+  session: { id: string; opening: { agent: { name: string } } }
   modelName: string
 }
 
@@ -117,6 +117,7 @@ export class ModelResponseBuilder {
     return {
       run_id: execution.run.id,
       session_id: session.id,
+      agent: session.opening.agent.name,
       key,
       attempt,
       offset,

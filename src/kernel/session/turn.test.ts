@@ -216,7 +216,7 @@ describe('usage and deltas', () => {
     expect(result.usage.input).toBeGreaterThan(0)
   })
 
-  test('U17 deltas have key, attempt and offset, and a new attempt restarts at 0', async () => {
+  test('U17 deltas have agent, key, attempt and offset, and a new attempt restarts at 0', async () => {
     const chunks: ModelChunk[] = [
       { type: 'reasoning', text: 'Hmm. ' },
       { type: 'text', text: 'I see ' },
@@ -241,6 +241,7 @@ describe('usage and deltas', () => {
       [2, 5, 'text', 'I see '],
       [2, 11, 'text', 'a tree.'],
     ])
+    expect(new Set(deltas.map(({ agent }) => agent))).toEqual(new Set(['worker']))
     expect(new Set(deltas.map(({ key }) => key))).toEqual(new Set(['session/turn/1/model']))
     const types = items.map((item) => ('delta' in item ? 'delta' : item.event.type))
     expect(types.indexOf('model:begin')).toBeLessThan(types.indexOf('delta'))

@@ -35,7 +35,7 @@ const opened = {
 } as unknown as Event
 
 const delta = (text: string, offset: number) => ({
-  delta: { run_id: 'r_1', session_id: 's', key: 'k', attempt: 1, offset, type: 'text' as const, text },
+  delta: { run_id: 'r_1', session_id: 's', agent: 'a', key: 'k', attempt: 1, offset, type: 'text' as const, text },
 })
 
 describe('progress display', () => {

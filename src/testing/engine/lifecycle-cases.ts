@@ -74,6 +74,8 @@ export async function quarantinesCrashingRun(harness: EngineHarness): Promise<vo
     onEnter.push(entered.resolve)
     engine.execute(run_id).catch(() => {})
     await harness.runUntil(entered.promise)
+    // A store with latency may not have committed the attempt yet, and nobody can count an attempt that is not stored.
+    while ((await readRunEvents(harness, run_id, 'run:attempt')).length <= crash) await harness.advance(1)
     kill()
     await harness.advance(60_000)
   }

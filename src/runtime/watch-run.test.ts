@@ -1,0 +1,105 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { chunkModel, textChunks } from '../../test/support/manual-doubles.ts'
+import { agent, createTestTroupe } from '../../test/support/test-troupe.ts'
+import type { Event } from '../kernel/event.ts'
+import { MemoryStore } from '../store/memory.ts'
+import { openSqlite } from '../store/sqlite.ts'
+import type { Store } from '../store/store.ts'
+
+const worker = agent('worker')
+const go = { agent: 'worker', instruction: 'go' }
+const greeting = () => chunkModel(() => textChunks('hello'))
+
+async function collectEvents(events: AsyncIterable<Event>): Promise<Event[]> {
+  const collected: Event[] = []
+  for await (const event of events) collected.push(event)
+  return collected
+}
+
+/** Two stores on one database file, as two processes have them. */
+async function withTwoStores(use: (stores: readonly [Store, Store]) => Promise<void>): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'troupe-watch-'))
+  const path = join(folder, 'troupe.db')
+  try {
+    await use([await openSqlite(path), await openSqlite(path)])
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}
+
+describe('watching a run', () => {
+  test('P13 a troupe on another connection yields the journal of a run that this one executes', async () => {
+    await withTwoStores(async ([mine, theirs]) => {
+      const released = Promise.withResolvers<void>()
+      const model = chunkModel(() => released.promise.then(() => textChunks('hello')))
+      const { troupe } = await createTestTroupe({ store: mine, model, agents: [worker] })
+      const { troupe: other } = await createTestTroupe({ store: theirs, model: greeting() })
+      const handle = await troupe.stream('task', go)
+      const watched = collectEvents(other.watch(handle.run_id))
+      released.resolve()
+      await handle.result
+      expect(await watched).toEqual(await mine.events(handle.run_id))
+      expect((await collectEvents(other.watch(handle.run_id, { after: 3 })))[0]?.seq).toBe(4)
+      await Promise.all([troupe.close(), other.close()])
+    })
+  })
+
+  test('P14 leaving a watcher does not cancel the run; closing the troupe ends it', async () => {
+    await withTwoStores(async ([mine, theirs]) => {
+      const released = Promise.withResolvers<void>()
+      const model = chunkModel(() => released.promise.then(() => textChunks('hello')))
+      const { troupe } = await createTestTroupe({ store: mine, model, agents: [worker] })
+      const { troupe: other } = await createTestTroupe({ store: theirs, model: greeting() })
+      const handle = await troupe.stream('task', go)
+      for await (const { type } of other.watch(handle.run_id)) if (type === 'session:open') break
+      const closed = collectEvents(other.watch(handle.run_id))
+      await other.close()
+      expect((await closed).every(({ type }) => type !== 'run:end')).toBe(true)
+      released.resolve()
+      expect((await handle.result).status).toBe('completed')
+      await troupe.close()
+    })
+  })
+
+  test('P16 an unknown run and a run of another project are the same error; `after` has to be a seq', async () => {
+    const store = new MemoryStore()
+    const options = { store, model: greeting(), agents: [worker] }
+    const { troupe } = await createTestTroupe({ ...options, project: 'one' })
+    const { troupe: other } = await createTestTroupe({ ...options, project: 'two' })
+    const { run_id } = await troupe.run('task', go)
+    const errorOf = (id: string) => collectEvents(other.watch(id)).catch((error: Error) => error)
+    const foreign = await errorOf(run_id)
+    expect(foreign).toMatchObject({ code: 'unknown_run' })
+    expect(String(foreign).replace(run_id, 'ID')).toBe(String(await errorOf('r_none')).replace('r_none', 'ID'))
+    for (const after of [-1, 1.5, Number.NaN]) {
+      await expect(collectEvents(troupe.watch(run_id, { after }))).rejects.toMatchObject({ code: 'invalid_input' })
+    }
+  })
+
+  test('P17 a cancellation by another process reaches the run through one query for all runs', async () => {
+    await withTwoStores(async ([mine, theirs]) => {
+      const reads: string[] = []
+      const readCommands = mine.commands.bind(mine)
+      mine.commands = (run_id, after) => {
+        reads.push(run_id)
+        return readCommands(run_id, after)
+      }
+      const model = chunkModel(() => new Promise(() => {}))
+      const { troupe } = await createTestTroupe({ store: mine, model, agents: [worker] })
+      const { troupe: other } = await createTestTroupe({ store: theirs, model: greeting() })
+      const handles = await Promise.all([troupe.stream('task', go), troupe.stream('task', go)])
+      for (const { run_id } of handles) {
+        for await (const { type } of troupe.watch(run_id)) if (type === 'model:begin') break
+      }
+      const before = reads.length
+      await other.cancel(handles[0].run_id, 'not needed')
+      expect((await handles[0].result).status).toBe('cancelled')
+      expect(reads.length).toBe(before)
+      await troupe.cancel(handles[1].run_id)
+      await Promise.all([troupe.close(), other.close()])
+    })
+  })
+})
