@@ -81,7 +81,7 @@ export function openBenchEngine({ store, model, tools = [] }: BenchEngineOptions
     input: z.unknown(),
     output: z.unknown(),
     category: 'planning',
-    delegates: true,
+    delegation: { self: 'count', cycles: 'refuse' },
     async execute(context) {
       await works.get(context.run_id)?.(context)
       return { success: true, output: 'done' }

@@ -17,7 +17,6 @@ function review(execute: (context: Context) => unknown): Pattern {
     version: 1,
     description: 'reviews',
     category: 'planning',
-    delegates: false,
     input: z.strictObject({}),
     output: z.strictObject({ votes: z.int() }),
     events: { 'review:vote': vote },

@@ -1,16 +1,16 @@
 import { TroupeError } from '../errors.ts'
 import type { Context } from './context.ts'
 import type { Pattern, PatternResult } from './pattern.ts'
-import { formatIssues } from './schema.ts'
+import { validateValue } from './schema.ts'
 
 /** Executes a pattern. A successful output that does not match its schema becomes a failure that keeps the output. */
 export async function callPattern(pattern: Pattern, context: Context, input: unknown): Promise<PatternResult> {
   const result = await pattern.execute(context, input as never)
   // Other results are rejected where they are recorded.
   if (result?.success !== true) return result
-  const checked = pattern.output.safeParse(result.output)
-  if (checked.success) return result
-  const problem = `the output of the pattern '${pattern.name}' does not match its schema: ${formatIssues(checked.error)}`
+  const checked = validateValue(pattern.output, result.output)
+  if (checked.ok) return result
+  const problem = `the output of the pattern '${pattern.name}' does not match its schema: ${checked.problem}`
   const detail = new TroupeError('invalid_output', problem, {
     hint: "correct `execute` or `output` of the pattern, then resume the run: nothing is repeated, and the output is in the run's record",
   })
@@ -26,9 +26,9 @@ export function parseEventData({ name, events = {} }: Pattern, type: string, dat
       hint: 'add its schema to `events` of the pattern',
     })
   }
-  const parsed = schema.safeParse(data)
-  if (parsed.success && typeof parsed.data === 'object' && parsed.data !== null) return parsed.data
-  const problem = parsed.success ? 'it is not an object' : formatIssues(parsed.error)
+  const parsed = validateValue(schema, data)
+  if (parsed.ok && typeof parsed.value === 'object' && parsed.value !== null) return parsed.value
+  const problem = parsed.ok ? 'it is not an object' : parsed.problem
   throw new TroupeError('invalid_event', `the event '${type}' does not match its schema: ${problem}`, {
     hint: `correct the data, or \`events\` of the pattern '${name}'`,
   })

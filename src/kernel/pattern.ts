@@ -5,15 +5,18 @@ import type { Context } from './context.ts'
 import type { PatternEventOf, StopReason } from './event.ts'
 import { isKernelEventType } from './event.ts'
 import type { Roster } from './roster.ts'
+import type { Schema, SchemaInput, SchemaOutput } from './standard-schema.ts'
 import type { SteerAction } from './steer-action.ts'
 import type { ToolCategory, ToolMetadata, ToolResult } from './tool.ts'
 
 /** Schemas of a pattern's events, by type: `{ 'review:vote': z.object({ … }) }`. */
-export type EventSchemas = Readonly<Record<string, z.ZodType>>
+export type EventSchemas = Readonly<Record<string, Schema>>
 /** The data that `emit` takes, by event type. */
-export type EmittedData<Schemas extends EventSchemas> = { [T in keyof Schemas]: z.input<Schemas[T]> }
+export type EmittedData<Schemas extends EventSchemas> = { [T in keyof Schemas]: SchemaInput<Schemas[T]> }
 /** The events that a pattern's view reads. */
-export type DeclaredEvent<Schemas extends EventSchemas> = PatternEventOf<{ [T in keyof Schemas]: z.output<Schemas[T]> }>
+export type DeclaredEvent<Schemas extends EventSchemas> = PatternEventOf<{
+  [T in keyof Schemas]: SchemaOutput<Schemas[T]>
+}>
 
 /** A collaboration pattern. The library function, the tool and the command are all derived from this definition. */
 export interface PatternDefinition<Input, Schemas extends EventSchemas = EventSchemas> {
@@ -26,8 +29,14 @@ export interface PatternDefinition<Input, Schemas extends EventSchemas = EventSc
   /** The events it emits. Types are namespaced and not the kernel's. */
   events?: Schemas
   category: ToolCategory
-  /** True if it delegates to other agents, which `limits.depth` bounds. */
-  delegates: boolean
+  /** Other names of its tool, such as those in agent files of other products. */
+  aliases?: readonly string[]
+  /** Only the pattern of a run, or only a tool. Default: both. */
+  only?: 'run' | 'tool'
+  /** Set if it delegates to agents: its tool is withheld where `limits.depth` is used up. */
+  delegation?: DelegationRules
+  /** The pattern with the options that `createTroupe` got under its name. */
+  configure?(options: unknown): Pattern
   /** Only for agents whose file lists it. */
   on_request?: true
   /** Step keys of older versions and their new names, by whole path segments. */
@@ -36,13 +45,21 @@ export interface PatternDefinition<Input, Schemas extends EventSchemas = EventSc
   check?(roster: Roster, input: Input): void
   /** Throws for an invalid steering command. A pattern without it cannot be steered. */
   checkSteer?(input: Input, action: SteerAction): void
-  /** The subject that permission rules match: agent names as the roster spells them. */
-  subject?(input: Input, context: Context): string
+  /** The agents that the input names, as the roster spells them. Permission rules such as `Task(reviewer)` match them. */
+  agents?(input: Input, context: Context): readonly string[]
   /** Extra fields of `tool:pre`, `tool:post` and `tool:error`. */
   eventFields?(context: Context, input: Input): Record<string, unknown>
   /** The tool's input schema for one caller, with enum values from the roster. */
   inputFor?(context: Context): z.ZodType
   execute(context: Context<EmittedData<Schemas>>, input: Input): Promise<PatternResult>
+}
+
+/** How delegation is bounded for the sessions that a pattern performs for a calling agent; `limits.depth` always applies. */
+export interface DelegationRules {
+  /** The calling agent itself: counted against `limits.self_depth`, or refused like any other cycle. */
+  self: 'count' | 'refuse'
+  /** An agent that is already active above the caller: refused with `cycle_refused`, or allowed. */
+  cycles: 'refuse' | 'allow'
 }
 
 /** A pattern with its input type erased; inputs are validated against the schema first. */

@@ -7,6 +7,8 @@ export interface PermissionRequest {
   tool: string
   /** A path, a command or a URL. */
   subject: string | undefined
+  /** The agents that a call of a pattern names; `subject` joins them. */
+  agents?: readonly string[]
   acts: boolean
   /** True in plan mode. */
   read_only: boolean

@@ -39,7 +39,7 @@ const talk = definePattern({
   description: 'Agents that share a thread',
   version: 1,
   category: 'planning',
-  delegates: true,
+  delegation: { self: 'count', cycles: 'refuse' },
   input: z.unknown(),
   output: z.unknown(),
   async execute(context) {
@@ -91,7 +91,13 @@ describe('sessions that share a thread', () => {
 
   test('TH5 with allowText a response that does not match the schema ends the session as text', async () => {
     const lenient = definePattern({
-      ...{ name: 'lenient', description: '', version: 1, category: 'planning', delegates: true },
+      ...{
+        name: 'lenient',
+        description: '',
+        version: 1,
+        category: 'planning',
+        delegation: { self: 'count', cycles: 'refuse' },
+      },
       ...{ input: z.unknown(), output: z.unknown() },
       async execute(context) {
         const output = z.object({ n: z.number() })

@@ -15,10 +15,10 @@ import type { McpServers } from '../tools/mcp/mcp-servers.ts'
 import { MCP_TOOL_NAMES } from '../tools/mcp/mcp-tool-names.ts'
 import { createPermissions } from '../tools/permissions.ts'
 import type { Toolbox } from '../tools/tools.ts'
-import { builtInPatterns, PATTERN_TOOL_ALIASES } from './built-in-patterns.ts'
 import { DEFAULT_SESSION_POLICY } from './default-session-policy.ts'
 import { embedderPort, modelPorts, pricesFrom, summaryModelPort } from './model-ports.ts'
 import { checkStoreAddress, openStore } from './open-store.ts'
+import { createPatternRegistry } from './pattern-registry.ts'
 import { openMcp, openToolbox, permissionPolicy, redactorPort, toolsByName } from './tool-ports.ts'
 import type { TroupeOptions } from './troupe-options.ts'
 
@@ -47,14 +47,14 @@ export async function compose(options: TroupeOptions): Promise<RuntimeParts> {
   const agents = await loadAgents(options.agents ?? [])
   const roster = createRoster(agents)
   const limits = parseLimits(DEFAULT_LIMITS, options.limits)
-  const builtIn = builtInPatterns(options.collaborate)
-  const patterns = [...builtIn.patterns, ...(options.patterns ?? [])]
+  const registry = createPatternRegistry(options)
+  const { patterns, tools: patternTools, aliases, agentTools } = registry
   const prices = await pricesFrom(options)
   // Before the store: an invalid cassette must not leave an open store behind.
   const models = await modelPorts(options, world)
   const toolbox = await openToolbox(options)
-  const tools = toolsByName(options, toolbox)
-  const policy = permissionPolicy(options, agents, tools)
+  const tools = toolsByName(options, toolbox, registry)
+  const policy = permissionPolicy(options, agents, { tools, patternTools })
   const mcp = await openMcp(options, { agents, tools, world, toolbox })
   const store = await openStore(options, () => world.now())
   const ports = {
@@ -68,11 +68,11 @@ export async function compose(options: TroupeOptions): Promise<RuntimeParts> {
     sessionPolicy: DEFAULT_SESSION_POLICY,
     ...(mcp ? { prepareTools: mcp.prepare, agentProvidedTools: mcp.agentProvidedTools } : undefined),
     patterns: new Map(patterns.map((pattern) => [pattern.name, pattern])),
-    patternTools: builtIn.patternTools(options.patterns ?? []),
+    patternTools,
     ...(await embedderPort(options)),
     hooks: options.hooks ?? [],
     ...(await redactorPort(options)),
-    permissions: createPermissions(policy, { aliases: PATTERN_TOOL_ALIASES, agents }),
+    permissions: createPermissions(policy, { aliases, agentTools, agents }),
     ...(toolbox ? { workspace: toolbox.workspace.realPath } : undefined),
     strict: options.engine?.strict ?? false,
     ...sessionPorts(store),

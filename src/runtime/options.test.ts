@@ -33,7 +33,7 @@ const toolNamed = (name: string) =>
     input: z.object({}),
     execute: () => ({ success: true }),
   })
-const patternNamed = (name: string) => patternFrom(name, async () => 'done')
+const patternNamed = (name: string) => patternFrom(name, async () => 'done', { events: {} })
 
 test.each<[string, TroupeOptions, string]>([
   ['two tools of one name', { tools: [toolNamed('look'), toolNamed('look')] }, "`tools`: the name 'look'"],
@@ -41,6 +41,21 @@ test.each<[string, TroupeOptions, string]>([
   ['a tool named like an alias of a pattern tool', { tools: [toolNamed('Agent')] }, "`tools`: the name 'Agent'"],
   ['a pattern named like a built-in one', { patterns: [patternNamed('team')] }, "`patterns`: the name 'team'"],
   ['two patterns of one name', { patterns: [patternNamed('a'), patternNamed('a')] }, "`patterns`: the name 'a'"],
+  [
+    'a pattern with an alias of a built-in one',
+    { patterns: [patternFrom('a', async () => 'done', { aliases: ['Agent'] })] },
+    "`patterns`: the name 'Agent'",
+  ],
+  [
+    'a pattern with an alias that a tool has',
+    { tools: [toolNamed('look')], patterns: [patternFrom('a', async () => 'done', { aliases: ['look'] })] },
+    "`patterns`: the name 'look'",
+  ],
+  [
+    'a pattern with an event of a built-in one',
+    { patterns: [patternFrom('a', async () => 'done', { events: { 'team:start': z.object({}) } })] },
+    "`patterns`: 'team' and 'a' declare the event 'team:start'",
+  ],
   [
     'a pattern named like a tool',
     { tools: [toolNamed('look')], patterns: [patternNamed('look')] },

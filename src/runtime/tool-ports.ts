@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
-import { TroupeError } from '../errors.ts'
 import type { Policy } from '../judgement/permission/permission-policy.ts'
 import type { Agent } from '../kernel/agent.ts'
+import type { ToolPorts } from '../kernel/ports.ts'
 import type { Redactor } from '../kernel/redactor.ts'
 import { compileSchema } from '../kernel/schema.ts'
 import type { Tool } from '../kernel/tool.ts'
@@ -11,8 +11,9 @@ import { mcpServerKey } from '../tools/mcp/mcp-tool-names.ts'
 import { agentNames, checkAgentRules, checkPolicy } from '../tools/permissions.ts'
 import type { SandboxReport } from '../tools/sandbox/sandbox.ts'
 import type { Toolbox } from '../tools/tools.ts'
-import { BUILT_IN_PATTERNS, PATTERN_TOOL_NAMES, UNSCOPED_TOOL_NAMES } from './built-in-patterns.ts'
 import { DEFAULT_STORE, databasePath } from './open-store.ts'
+import type { PatternRegistry } from './pattern-registry.ts'
+import { requireUniqueNames } from './pattern-registry.ts'
 import type { TroupeMcpOptions, TroupeOptions } from './troupe-options.ts'
 
 /** Reports whether commands can be sandboxed on this machine, and what is missing. */
@@ -44,38 +45,18 @@ export async function openToolbox({ workspace, store = DEFAULT_STORE }: TroupeOp
   })
 }
 
-export function toolsByName(options: TroupeOptions, toolbox: Toolbox | undefined): Map<string, Tool> {
+export function toolsByName(
+  options: TroupeOptions,
+  toolbox: Toolbox | undefined,
+  patterns: PatternRegistry,
+): Map<string, Tool> {
+  const { tools = [] } = options
   const enabled = (toolbox?.tools ?? []).filter(({ name }) => !options.disabledTools?.includes(name))
-  const builtIn = [
-    ...PATTERN_TOOL_NAMES,
-    ...BUILT_IN_PATTERNS.map(({ name }) => name),
-    ...enabled.map(({ name }) => name),
-  ]
-  requireNewNames('tools', options.tools, new Set(builtIn))
-  requireNewNames('patterns', options.patterns, new Set([...builtIn, ...(options.tools ?? []).map(({ name }) => name)]))
-  checkSchemas(options)
-  return new Map([...enabled, ...(options.tools ?? [])].map((tool) => [tool.name, tool]))
-}
-
-/** Throws `invalid_input` for a schema that cannot be compiled. */
-function checkSchemas({ tools = [], patterns = [] }: TroupeOptions): void {
+  const patternTools = [...patterns.tools.keys(), ...patterns.patterns.map(({ name }) => name)]
+  requireUniqueNames('patterns', options.patterns, new Set([...enabled, ...tools].map(({ name }) => name)))
+  requireUniqueNames('tools', tools, new Set([...patternTools, ...enabled.map(({ name }) => name)]))
   for (const { name, input } of tools) compileSchema(input, `\`input\` of the tool '${name}'`)
-  for (const { name, input, output } of patterns) {
-    compileSchema(input, `\`input\` of the pattern '${name}'`)
-    compileSchema(output, `\`output\` of the pattern '${name}'`)
-  }
-}
-
-/** A name that is used twice would silently replace a tool or a pattern. */
-function requireNewNames(option: string, named: readonly { name: string }[] = [], taken: Set<string>): void {
-  for (const { name } of named) {
-    if (taken.has(name)) {
-      throw new TroupeError('invalid_input', `\`${option}\`: the name '${name}' is already taken`, {
-        hint: 'rename it; a tool of the workspace can be removed with `disabledTools`',
-      })
-    }
-    taken.add(name)
-  }
+  return new Map([...enabled, ...tools].map((tool) => [tool.name, tool]))
 }
 
 interface McpDeps {
@@ -109,15 +90,15 @@ export async function openMcp(
 export function permissionPolicy(
   options: TroupeOptions,
   agents: readonly Agent[],
-  tools: ReadonlyMap<string, Tool>,
+  { tools, patternTools }: Pick<ToolPorts, 'tools' | 'patternTools'>,
 ): Policy {
   const policy = options.permissions ?? (options.workspace ? { mode: 'ask' as const } : {})
-  const patterns = options.patterns ?? []
-  const unscoped = [...tools.values(), ...patterns].filter((tool) => !tool.subject).map(({ name }) => name)
+  const unscoped = [...tools.values()].filter(({ subject }) => !subject).map(({ name }) => name)
+  const unscopedPatterns = [...patternTools].flatMap(([name, { pattern }]) => (pattern.agents ? [] : name))
   const servers = [options.mcp?.servers ?? {}, ...agents.map(({ mcp_servers = {} }) => mcp_servers)]
   const context = {
-    tools: [...tools.keys(), ...PATTERN_TOOL_NAMES, ...patterns.map(({ name }) => name)],
-    plain: [...unscoped, ...UNSCOPED_TOOL_NAMES],
+    tools: [...tools.keys(), ...patternTools.keys()],
+    plain: [...unscoped, ...unscopedPatterns],
     agents: agents.flatMap(agentNames),
     servers: servers.flatMap((configs) => Object.keys(configs)).map((name) => `mcp__${mcpServerKey(name)}__`),
   }

@@ -3,7 +3,7 @@ import type { PermissionRequest } from '../kernel/permission.ts'
 import { createPermissions } from './permissions.ts'
 
 const policy = { ask: ['Grep', 'Glob'], deny: ['Read(.env*)', 'Grep(secrets/**)'] }
-const permissions = createPermissions(policy, { aliases: new Map(), agents: [] })
+const permissions = createPermissions(policy, { aliases: new Map(), agentTools: [], agents: [] })
 
 function search(tool: 'Grep' | 'Glob', options: Partial<PermissionRequest>): PermissionRequest {
   return {

@@ -10,6 +10,8 @@ import { agentSlug } from '../kernel/session/session-state.ts'
 export interface KnownNames {
   /** All names of a tool that has several, keyed by its registered name. */
   aliases: ReadonlyMap<string, readonly string[]>
+  /** All names of the tools that take agents as their subject. */
+  agentTools: readonly string[]
   agents: readonly Agent[]
 }
 
@@ -44,20 +46,17 @@ export function createPermissions(policy: Policy, names: KnownNames): Permission
 
 /** The call with all names that rules can match. */
 function toCheckedCall(
-  { agent, tool, subject, acts }: PermissionRequest,
-  { aliases, agents }: KnownNames,
+  { agent, tool, subject, agents: named, acts }: PermissionRequest,
+  { aliases, agentTools, agents }: KnownNames,
 ): CheckedCall {
   const call = { tool, aliases: aliases.get(tool) ?? [], acts }
   if (subject === undefined) return call
-  if (tool === 'collaborate') {
-    const members = subject.split(', ')
-    const aliases = members.flatMap((name) => agentAliases(name, agent, agents))
-    return { ...call, subject, relatedSubjects: [...members, ...aliases] }
-  }
-  if (tool !== 'task') return { ...call, subject }
+  if (!named) return { ...call, subject }
+  const otherNames = named.flatMap((name) => agentAliases(name, agent, agents))
   // Several agents can share a session slug: a deny rule for any of them must match.
-  const relatedSubjects = agents.flatMap(({ name }) => (agentSlug(name) === subject ? name : []))
-  return { ...call, subject, subjectAliases: agentAliases(subject, agent, agents), relatedSubjects }
+  const sameSlug = agents.flatMap(({ name }) => (named.includes(agentSlug(name)) ? name : []))
+  const related = { subject, agentTools, relatedSubjects: [...named, ...otherNames, ...sameSlug] }
+  return named.length === 1 ? { ...call, ...related, subjectAliases: otherNames } : { ...call, ...related }
 }
 
 function agentAliases(subject: string, caller: Agent, agents: readonly Agent[]): string[] {

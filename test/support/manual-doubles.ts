@@ -119,7 +119,6 @@ export function patternFrom(
     input: z.record(z.string(), z.unknown()),
     output: z.unknown(),
     category: 'planning',
-    delegates: false,
     events: NOTES,
     execute: async (context): Promise<PatternResult> => ({ success: true, output: await execute(context) }),
     ...(more as object),

@@ -36,6 +36,8 @@ export interface CheckedCall {
   subjectAliases?: readonly string[]
   /** Further subjects, checked by deny and ask rules only. */
   relatedSubjects?: readonly string[]
+  /** Tools that take agents as their subject, for a call of one of them: a deny rule for an agent holds for all of them. */
+  agentTools?: readonly string[]
   /** The call has side effects. */
   acts: boolean
 }
@@ -142,7 +144,8 @@ function findCommandGrant(rules: readonly string[], call: CheckedCall): CommandG
 function matchRule(rule: string, call: CheckedCall): RuleMatch {
   const parsed = parsePermissionRule(rule)
   const { pattern } = parsed
-  if (!toolNames(call).some((name) => deniesTool(parsed, name))) return 'no'
+  const namesAgent = pattern !== undefined && call.agentTools?.includes(parsed.tool) === true
+  if (!namesAgent && !toolNames(call).some((name) => deniesTool(parsed, name))) return 'no'
   if (pattern === undefined) return 'yes'
   const subjects = [call.subject ?? '', ...(call.subjectAliases ?? []), ...(call.relatedSubjects ?? [])]
   if (call.tool === 'Bash') {

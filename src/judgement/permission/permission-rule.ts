@@ -42,11 +42,7 @@ const EQUIVALENT_TOOLS: Readonly<Record<string, readonly string[]>> = {
   Read: ['Grep', 'Glob', 'LSP'],
 }
 
-/** A deny rule for an agent, such as `Task(reviewer)`, also keeps that agent out of `collaborate`. */
-const DELEGATION_TOOLS = new Set(['task', 'Task', 'Agent'])
-
 /** Whether a deny or ask rule applies to a tool. */
 export function deniesTool(rule: PermissionRule, tool: string): boolean {
-  if (matchesTool(rule.tool, tool) || EQUIVALENT_TOOLS[rule.tool]?.includes(tool) === true) return true
-  return tool === 'collaborate' && DELEGATION_TOOLS.has(rule.tool) && rule.pattern !== undefined
+  return matchesTool(rule.tool, tool) || EQUIVALENT_TOOLS[rule.tool]?.includes(tool) === true
 }

@@ -27,7 +27,7 @@ export function isReadOnlyAgent(
   return toolsFor(execution, agent, { key: '', placement, inherited }).every((name) => {
     const tool = tools.get(name) ?? patternTools.get(name)
     if (isServerTool(name)) return false
-    return tool?.kind === 'pattern' ? !tool.pattern.delegates : tool?.kind === 'read'
+    return tool?.kind === 'pattern' ? !tool.pattern.delegation : tool?.kind === 'read'
   })
 }
 

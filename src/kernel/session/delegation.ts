@@ -5,6 +5,7 @@ import type { Caller } from '../context.ts'
 import type { SessionOpen } from '../event.ts'
 import { canonicalJson } from '../hash.ts'
 import type { Execution } from '../journal/execution.ts'
+import type { DelegationRules } from '../pattern.ts'
 import type { ToolPorts } from '../ports.ts'
 import { limitError } from './budget.ts'
 
@@ -18,6 +19,15 @@ import { limitError } from './budget.ts'
 /** Position of a session in the delegation tree. */
 export type Placement = Pick<SessionOpen, 'parent_session_id' | 'depth' | 'self_depth' | 'max_depth' | 'path'>
 
+interface PlacementRequest {
+  caller: Caller | undefined
+  internal?: boolean | undefined
+  /** The rules of the pattern that performs the session. */
+  delegation?: DelegationRules | undefined
+}
+
+const STRICT: DelegationRules = { self: 'count', cycles: 'refuse' }
+
 /**
  * The placement of a new session. Throws `depth_exceeded`, `cycle_refused` or `denied`. An internal call of a pattern
  * only has to keep to the depth limit: the caller did not choose its agent.
@@ -25,7 +35,7 @@ export type Placement = Pick<SessionOpen, 'parent_session_id' | 'depth' | 'self_
 export function placementFor(
   execution: Execution,
   agent: Agent,
-  { caller, internal = false }: { caller: Caller | undefined; internal?: boolean | undefined },
+  { caller, internal = false, delegation = STRICT }: PlacementRequest,
 ): Placement {
   if (!caller)
     return { parent_session_id: null, depth: 0, self_depth: 0, max_depth: execution.run.limits.depth, path: [] }
@@ -36,12 +46,13 @@ export function placementFor(
   if (depth > parent.max_depth) throw depthExceededError(parent.agent.name, depth, parent.max_depth)
   if (internal) return { ...placement, self_depth: 0 }
   if (agent.name === parent.agent.name) {
+    if (delegation.self === 'refuse') throw cycleError(agent.name, path)
     const self_depth = parent.self_depth + 1
     if (self_depth > execution.run.limits.self_depth)
       throw depthExceededError(`${agent.name} (itself)`, self_depth, execution.run.limits.self_depth)
     return { ...placement, self_depth }
   }
-  if (path.includes(agent.name)) throw cycleError(agent.name, path)
+  if (delegation.cycles === 'refuse' && path.includes(agent.name)) throw cycleError(agent.name, path)
   requireDelegationAllowed(caller, agent.name)
   return { ...placement, self_depth: 0 }
 }
@@ -53,10 +64,10 @@ export function placementFor(
 export function rightsOnResume(
   execution: Execution,
   before: SessionOpen,
-  { key, caller }: { key: string; caller: Caller | undefined },
+  { key, caller, delegation }: PlacementRequest & { key: string },
 ): Partial<SessionOpen> {
   if (!caller) return {}
-  const placement = placementFor(execution, before.agent, { caller })
+  const placement = placementFor(execution, before.agent, { caller, delegation })
   const levels = Math.min(before.max_depth - before.depth, placement.max_depth - placement.depth)
   const { patternTools } = execution.ports
   const grantable = new Set(toolsFor(execution, before.agent, { key, placement, inherited: caller.tools }))
@@ -66,7 +77,7 @@ export function rightsOnResume(
     max_depth: before.depth + levels,
     ...(inherited_rules.length > 0 ? { inherited_rules } : undefined),
     tools: before.tools.filter(
-      (name) => grantable.has(name) && (levels > 0 || !patternTools.get(name)?.pattern.delegates),
+      (name) => grantable.has(name) && (levels > 0 || !patternTools.get(name)?.pattern.delegation),
     ),
     ...(caller.planMode ? { read_only: true as const } : undefined),
   }
@@ -120,7 +131,7 @@ export function toolsFor(
   return effectiveTools(expandedAgent, base).filter((name) =>
     readOnly
       ? tools.get(name)?.kind === 'read' && !serverToolNames.isServerTool(name)
-      : mayDelegate || !patternTools.get(name)?.pattern.delegates,
+      : mayDelegate || !patternTools.get(name)?.pattern.delegation,
   )
 }
 

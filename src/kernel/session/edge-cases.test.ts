@@ -10,7 +10,6 @@ const askPattern = (key: string, renamedKeys?: Record<string, string>) =>
     description: 'asks',
     version: renamedKeys ? 2 : 1,
     category: 'interaction',
-    delegates: false,
     input: z.object({}),
     output: z.unknown(),
     ...(renamedKeys ? { renamedKeys } : undefined),

@@ -7,7 +7,7 @@ import type { Execution } from '../journal/execution.ts'
 import { settleOnce } from '../journal/step.ts'
 import type { UserMessage } from '../model.ts'
 import { userMessage } from '../model.ts'
-import type { Pattern } from '../pattern.ts'
+import type { DelegationRules, Pattern } from '../pattern.ts'
 import type { SessionHistory } from '../ports.ts'
 import type { Thread } from '../thread.ts'
 import type { Placement } from './delegation.ts'
@@ -27,6 +27,8 @@ export interface SessionScope {
   execution: Execution
   key: string
   caller: Caller | undefined
+  /** The rules of the pattern that performs the session. */
+  delegation: DelegationRules | undefined
   signal: AbortSignal
   /** The context of a pattern that this session calls as a tool. */
   contextFor(pattern: Pattern, scope: { key: string; caller: Caller; signal: AbortSignal }): Context
@@ -81,7 +83,11 @@ function spawnSession(
       hint: 'name an agent of the roster, or pass `session_id` to resume a session',
     })
   }
-  const placement = placementFor(execution, agent, { caller, internal: request.internal === true })
+  const placement = placementFor(execution, agent, {
+    caller,
+    internal: request.internal === true,
+    delegation: scope.delegation,
+  })
   countSubSession(execution, caller)
   const preparing = prepareTools(scope, agent)
   const begin = () => beginSession(scope, { agent, placement }, request)

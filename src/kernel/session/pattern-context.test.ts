@@ -29,7 +29,7 @@ describe('pattern context', () => {
         await context.perform(helper, { instruction: 'y' }, { key: 'two' })
         return totalTokens(await context.readSpend('spent', 'here'))
       },
-      { delegates: true },
+      { delegation: { self: 'count', cycles: 'refuse' } },
     )
     const troupe = await troupeWith([talk])
     expect((await troupe.run('talk', {})).output).toBe(30)
@@ -113,7 +113,7 @@ describe('pattern context', () => {
           .catch((error: Error) => error.message)
         return [internal.status, chosen]
       },
-      { delegates: true },
+      { delegation: { self: 'count', cycles: 'refuse' } },
     )
     const restricted = { ...lead, agents: ['helper'] }
     const callsOnce = chunkModel(({ session }) =>

@@ -54,7 +54,7 @@ function runContext({ execution, caller }: PatternScope): RunContext {
     isReadOnly: (agent, request) => isReadOnlyAgent(execution, agent, { caller, readOnly: request?.readOnly }),
     unknownTools: (names) => unknownTools(execution, names),
     modelProblem: (name) => modelProblem(execution, name),
-    delegates: (name) => ports.patternTools.get(name)?.pattern.delegates === true,
+    delegates: (name) => ports.patternTools.get(name)?.pattern.delegation !== undefined,
   }
 }
 
@@ -65,6 +65,7 @@ function sessionContext(scope: PatternScope): SessionContext {
     execution,
     key: under(scope, key),
     caller,
+    delegation: scope.pattern.delegation,
     signal,
     contextFor: contextFactory(execution),
   })
@@ -164,6 +165,7 @@ export function resumeBackgroundSessions(execution: Execution): void {
       execution,
       key: data.key,
       caller: undefined,
+      delegation: undefined,
       signal: execution.signal,
       contextFor: contextFactory(execution),
     }

@@ -13,7 +13,7 @@ const steerable = definePattern({
   description: 'Can be steered',
   version: 1,
   category: 'planning',
-  delegates: true,
+  delegation: { self: 'count', cycles: 'refuse' },
   input: z.unknown(),
   output: z.unknown(),
   checkSteer: () => {},

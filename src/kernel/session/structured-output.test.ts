@@ -12,7 +12,7 @@ const judge = definePattern<Record<string, never>>({
   description: 'requests an object',
   version: 1,
   category: 'planning',
-  delegates: true,
+  delegation: { self: 'count', cycles: 'refuse' },
   input: z.object({}),
   output: z.unknown(),
   async execute(context) {

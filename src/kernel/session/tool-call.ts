@@ -11,6 +11,7 @@ import type { Tool, ToolCall, ToolResult } from '../tool.ts'
 import type { AnyTool, ResolvedToolCall } from './resolve-tool-call.ts'
 import { resolveToolCall } from './resolve-tool-call.ts'
 import type { ToolCallScope } from './tool-call-scope.ts'
+import type { ToolAction } from './tool-permission.ts'
 import { requirePermission } from './tool-permission.ts'
 import type { PartialToolCall } from './tool-result.ts'
 import { recordToolError, recordToolResult } from './tool-result.ts'
@@ -54,8 +55,9 @@ async function beginToolCall(scope: ToolCallScope, call: ToolCallPart, partial: 
   signal.throwIfAborted()
   const { tool, input, parsed } = await resolveToolCall(scope, call)
   const pre: ToolPre = Object.assign(partial, toToolPre(scope, call, { tool, input, parsed }))
-  const subject = permissionSubject(scope, tool, parsed)
-  const { excludedGlobs } = await requirePermission(scope, { tool, input, subject })
+  const permission = permissionSubject(scope, tool, parsed)
+  const { subject } = permission
+  const { excludedGlobs } = await requirePermission(scope, { tool, input, ...permission })
   if (tool.kind === 'pattern') {
     execution.journal.append('tool:pre', { ...pre }, session.id)
     return runPatternTool(scope, tool, pre)
@@ -90,11 +92,15 @@ function toToolPre(scope: ToolCallScope, call: ToolCallPart, { tool, input, pars
   }
 }
 
-/** The subject that permission rules match: a path, a command, an address, an agent. */
-function permissionSubject(scope: ToolCallScope, tool: AnyTool, parsed: unknown): string | undefined {
-  return tool.kind === 'pattern'
-    ? tool.pattern.subject?.(parsed as never, scope.contextFor(tool.pattern, scope.key))
-    : tool.subject?.(parsed as never)
+/** The subject that permission rules match: a path, a command, an address, agents. */
+function permissionSubject(
+  scope: ToolCallScope,
+  tool: AnyTool,
+  parsed: unknown,
+): Pick<ToolAction, 'subject' | 'agents'> {
+  if (tool.kind !== 'pattern') return { subject: tool.subject?.(parsed as never) }
+  const agents = tool.pattern.agents?.(parsed as never, scope.contextFor(tool.pattern, scope.key))
+  return { subject: agents?.join(', '), ...(agents ? { agents } : undefined) }
 }
 
 /** The call had begun in an earlier execution and has no outcome. */

@@ -21,6 +21,8 @@ export interface ToolAction {
   tool: { name: string; kind: ToolKind; category: ToolCategory }
   input: unknown
   subject: string | undefined
+  /** The agents that a call of a pattern names. */
+  agents?: readonly string[]
 }
 
 /** Bounds the questions for a call whose subject changes again after each approval. */
@@ -60,7 +62,7 @@ function uncoveredReason(rule: string, { needsExactApproval }: PermissionDecisio
 
 function decidePermission(
   { execution, session }: ToolCallScope,
-  { tool, subject }: ToolAction,
+  { tool, subject, agents }: ToolAction,
   fingerprint: string,
 ): PermissionDecision {
   return execution.ports.permissions.decide({
@@ -68,6 +70,7 @@ function decidePermission(
     inheritedRules: session.opening.inherited_rules ?? [],
     tool: tool.name,
     subject,
+    ...(agents ? { agents } : undefined),
     // Task lists only change themselves; an agent in plan mode needs them.
     acts: (tool.kind === 'act' || tool.kind === 'idempotent') && tool.category !== 'task_management',
     read_only: session.planMode,

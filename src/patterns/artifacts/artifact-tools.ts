@@ -22,12 +22,12 @@ const writeInput = z.object({
 /** Stores a new version of an artifact that all agents of the run can read. */
 export const artifactWrite = definePattern<z.output<typeof writeInput>>({
   name: 'ArtifactWrite',
+  only: 'tool',
   version: 1,
   description:
     'Store an artifact (a report, a design, a list) under a name, for other agents in this run. Writing the same name ' +
     'again creates a new version; older versions stay readable.',
   category: 'action',
-  delegates: false,
   on_request: true,
   input: writeInput,
   output: z.object({ name: z.string(), version: z.number(), checksum: z.string(), size: z.number() }),
@@ -53,10 +53,10 @@ const readInput = z.object({
 /** Reads an artifact of the run, one page at a time. */
 export const artifactRead = definePattern<z.output<typeof readInput>>({
   name: 'ArtifactRead',
+  only: 'tool',
   version: 1,
   description: 'Read an artifact of this run by name: the newest version or an older one.',
   category: 'perception',
-  delegates: false,
   on_request: true,
   input: readInput,
   output: z.object({ name: z.string(), version: z.number(), content: z.string() }),

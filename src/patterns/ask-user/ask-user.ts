@@ -15,12 +15,13 @@ const input = z.strictObject({
 /** Human-in-the-loop: asks the user from any depth. The question opens a gate, and the run waits without cost. */
 export const askUser = definePattern<z.output<typeof input>>({
   name: 'ask_user',
+  aliases: ['AskUserQuestion'],
+  only: 'tool',
   version: 1,
   description:
     'Ask the user a question. Use it only for what you cannot find out or decide yourself: the answer may take long. ' +
     'The answer of the user is final.',
   category: 'interaction',
-  delegates: false,
   input,
   output: z.object({ answer: z.unknown() }),
   async execute(context, { question, choices }) {

@@ -5,7 +5,7 @@ import { totalTokens } from '../../kernel/spend.ts'
 import { synthesizeByBestOf } from './best-of.ts'
 import { checkCollaborateInput } from './check-collaborate-input.ts'
 import type { CollaborateConfig } from './collaborate-config.ts'
-import { DEFAULT_COLLABORATE_CONFIG } from './collaborate-config.ts'
+import { DEFAULT_COLLABORATE_CONFIG, parseCollaborateConfig } from './collaborate-config.ts'
 import { failCollaboration } from './collaborate-failure.ts'
 import { hasConflict, mediate } from './conflict.ts'
 import type { ConsensusState } from './consensus-state.ts'
@@ -34,13 +34,15 @@ export function createCollaboratePattern(config: CollaborateConfig): Pattern {
       'Let several specialists work on one task and get one answer that reports their agreement and dissent. Use it where ' +
       'one opinion may be wrong: reviews, decisions, plans. It costs one conversation per specialist.',
     category: 'task_management',
-    delegates: true,
+    delegation: { self: 'count', cycles: 'refuse' },
+    aliases: ['tool-collaborative'],
     on_request: true,
+    configure: (options) => createCollaboratePattern(parseCollaborateConfig(options ?? {})),
     input: collaborateInput,
     output: collaborateOutput,
     events: collaborateEvents,
     inputFor: (context) => collaborateInputFor(context.caller?.opening.agent.agents ?? context.roster.names),
-    subject: ({ agents }) => agents.map((entry) => (typeof entry === 'string' ? entry : entry.name)).join(', '),
+    agents: ({ agents }) => agents.map((entry) => (typeof entry === 'string' ? entry : entry.name)),
     check: (roster, input) =>
       checkCollaborateInput(roster, withDefaults(config, input), { max_agents: maxAgents(config, input) }),
     execute: async (context, input) => runCollaboration(await prepareCollaboration(context, config, input)),

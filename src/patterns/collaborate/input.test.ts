@@ -223,5 +223,5 @@ test('CO1 tool-collaborative is an alias, and permission rules can match the age
   const result = await troupe.run('task', { agent: 'lead', instruction: 'go' })
   expect(result.status).toBe('completed')
   expect(model.requestsFrom('a')).toHaveLength(1)
-  expect(collaborate.subject?.(input as never, undefined as never)).toBe('architect, a')
+  expect(collaborate.agents?.(input as never, undefined as never)).toEqual(['architect', 'a'])
 })

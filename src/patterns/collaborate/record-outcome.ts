@@ -75,10 +75,10 @@ function agreementLevel(past: PastCollaboration): number | null {
 /** Records whether a collaboration was right. Later collaborations weight votes and calibrate agreement by it. */
 export const outcome = definePattern<z.output<typeof input>>({
   name: 'outcome',
+  only: 'run',
   version: 1,
   description: 'Record whether the answer of a collaboration was right. Later collaborations weight their votes by it.',
   category: 'task_management',
-  delegates: false,
   input,
   output,
   async execute(context, { of_run, verdict, answer }) {

@@ -9,12 +9,12 @@ const enterInput = z.object({
 /** Makes the session read-only until a person approves the plan submitted with `ExitPlanMode`. */
 export const enterPlanMode = definePattern<z.output<typeof enterInput>>({
   name: 'EnterPlanMode',
+  only: 'tool',
   version: 1,
   description:
     'Enter plan mode: from now on you and the agents you delegate to can read but not change anything. Call ExitPlanMode ' +
     'when the plan is ready.',
   category: 'planning',
-  delegates: false,
   on_request: true,
   input: enterInput,
   output: z.object({ planning: z.literal(true) }),
@@ -30,12 +30,12 @@ const exitInput = z.object({
 /** Opens an approval gate for the plan. Only an approval ends plan mode; any other answer is feedback to the agent. */
 export const exitPlanMode = definePattern<z.output<typeof exitInput>>({
   name: 'ExitPlanMode',
+  only: 'tool',
   version: 1,
   description:
     'Submit your plan for approval. If the user approves it, plan mode ends and you may carry it out. Otherwise you stay ' +
     'in plan mode and get feedback.',
   category: 'planning',
-  delegates: false,
   on_request: true,
   input: exitInput,
   output: z.object({ approved: z.boolean(), feedback: z.string().optional() }),

@@ -24,8 +24,9 @@ export const task = definePattern<TaskInput>({
     'To continue that conversation, call task with the session_id and a new instruction. Several calls in one turn run ' +
     'in parallel.',
   category: 'task_management',
-  delegates: true,
-  subject: (input, context) => resolveAgentName(context, input),
+  delegation: { self: 'count', cycles: 'refuse' },
+  aliases: ['Task', 'Agent'],
+  agents: (input, context) => [resolveAgentName(context, input)],
   input: taskInput,
   output: taskOutput,
   inputFor: (context) => taskInputFor(context.caller?.opening.agent.agents ?? context.roster.names),
@@ -62,11 +63,13 @@ export const task = definePattern<TaskInput>({
 /** Returns the result of a background task or of any earlier session. */
 export const taskResult = definePattern<z.output<typeof taskResultInput>>({
   name: 'task_result',
+  aliases: ['TaskOutput'],
+  only: 'tool',
   version: 1,
   description:
     'Get the result of a task by its session_id: of a task that runs in the background, or again of an earlier one.',
   category: 'task_management',
-  delegates: true,
+  delegation: { self: 'count', cycles: 'refuse' },
   input: taskResultInput,
   output: taskOutput,
   async execute(context, { session_id, wait }) {

@@ -34,12 +34,12 @@ export const team = definePattern<TeamRunInput, typeof teamEvents>({
   version: 1,
   description: 'A team of agents that hand off work to each other by rules in plain language.',
   category: 'task_management',
-  delegates: true,
+  delegation: { self: 'count', cycles: 'refuse' },
   input: teamInput,
   output: teamOutput,
   events: teamEvents,
   check: checkTeamInput,
-  subject: ({ team: { name } }) => name,
+  only: 'run',
   checkSteer: (input, action) => checkSteerAction(input.team, action),
   async execute(context, input) {
     const isSubTeam = context.parentName !== undefined

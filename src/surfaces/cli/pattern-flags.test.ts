@@ -9,7 +9,7 @@ const pattern = definePattern({
   description: 'Ask around.',
   version: 1,
   category: 'planning',
-  delegates: true,
+  delegation: { self: 'count', cycles: 'refuse' },
   input: z.strictObject({
     question: z.string(),
     max_agents: z.int().default(5),

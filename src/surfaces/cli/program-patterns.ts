@@ -19,7 +19,8 @@ const optionFactory = {
 export async function addPatternCommands(run: Command, context: ProgramContext): Promise<void> {
   const { BUILT_IN_PATTERNS } = await import('../../runtime/built-in-patterns.ts')
   run.usage('PATTERN [options]').commandsGroup('Patterns:')
-  for (const pattern of BUILT_IN_PATTERNS) {
+  const patterns = BUILT_IN_PATTERNS.filter(({ only }) => only !== 'tool')
+  for (const pattern of patterns) {
     const command = run.command(pattern.name).description(firstSentence(pattern)).allowExcessArguments(false)
     const flags = addPatternFlags(command.optionsGroup('Input:'), pattern, optionFactory)
     if (pattern.name === 'team') addTeamInputOptions(command)
@@ -32,7 +33,7 @@ export async function addPatternCommands(run: Command, context: ProgramContext):
       context.code = await startPattern(command, { pattern, flags, terminal: context.terminal })
     })
   }
-  const names = BUILT_IN_PATTERNS.map(({ name }) => name)
+  const names = patterns.map(({ name }) => name)
   run
     .allowUnknownOption()
     .allowExcessArguments()

@@ -13,7 +13,6 @@ export function contractPattern(name: string, execute: (context: Context) => Pro
     version: 1,
     description: `${name} of the engine contract`,
     category: 'action',
-    delegates: false,
     input: z.unknown(),
     output: z.unknown(),
     execute: async (context) => ({ success: true, output: await execute(context) }),

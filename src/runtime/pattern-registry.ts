@@ -1,0 +1,83 @@
+import { TroupeError } from '../errors.ts'
+import type { Pattern, PatternTool } from '../kernel/pattern.ts'
+import { patternTool } from '../kernel/pattern.ts'
+import { compileSchema } from '../kernel/schema.ts'
+import { BUILT_IN_PATTERNS } from './built-in-patterns.ts'
+import type { TroupeOptions } from './troupe-options.ts'
+
+/** The patterns of a troupe, built-in and custom, by what they are used for. */
+export interface PatternRegistry {
+  /** Patterns that runs can be started with. */
+  patterns: Pattern[]
+  /** The tools of patterns, by each of their names. */
+  tools: Map<string, PatternTool>
+  /** All names of each tool, by the name of its pattern. */
+  aliases: Map<string, readonly string[]>
+  /** All names of the tools that take agents as their subject. */
+  agentTools: string[]
+}
+
+/** Throws `invalid_input` for a name or an event type that is used twice. */
+export function createPatternRegistry(options: TroupeOptions): PatternRegistry {
+  const custom = options.patterns ?? []
+  for (const pattern of custom) checkSchemas(pattern)
+  const configs: Readonly<Record<string, unknown>> = { ...options }
+  const builtIn = BUILT_IN_PATTERNS.map((pattern) => pattern.configure?.(configs[pattern.name]) ?? pattern)
+  const all = [...builtIn, ...custom]
+  requireUniqueNames('patterns', custom, new Set(builtIn.flatMap(patternNames)))
+  requireUniqueEvents(all)
+  const callable = all.filter(({ only }) => only !== 'run')
+  return {
+    patterns: all.filter(({ only }) => only !== 'tool'),
+    tools: new Map(callable.flatMap((pattern) => patternNames(pattern).map((name) => [name, patternTool(pattern)]))),
+    aliases: new Map(callable.map((pattern) => [pattern.name, patternNames(pattern)])),
+    agentTools: callable.filter(({ agents }) => agents).flatMap(patternNames),
+  }
+}
+
+export function patternNames({ name, aliases = [] }: Pattern): string[] {
+  return [name, ...aliases]
+}
+
+/** A name that is used twice would silently replace a tool or a pattern. */
+export function requireUniqueNames(
+  option: string,
+  named: readonly { name: string; aliases?: readonly string[] }[] = [],
+  taken: Set<string>,
+): void {
+  for (const { name, aliases = [] } of named) {
+    for (const each of [name, ...aliases]) {
+      if (taken.has(each)) {
+        throw new TroupeError('invalid_input', `\`${option}\`: the name '${each}' is already taken`, {
+          hint: 'rename it; a tool of the workspace can be removed with `disabledTools`',
+        })
+      }
+      taken.add(each)
+    }
+  }
+}
+
+/** Two meanings of one event type could not be told apart in a journal. Patterns may share a schema. */
+function requireUniqueEvents(patterns: readonly Pattern[]): void {
+  const owners = new Map<string, { name: string; schema: unknown }>()
+  for (const { name, events = {} } of patterns) {
+    for (const [type, schema] of Object.entries(events)) {
+      const owner = owners.get(type) ?? { name, schema }
+      if (owner.schema !== schema) {
+        const problem = `'${owner.name}' and '${name}' declare the event '${type}' with different schemas`
+        throw new TroupeError('invalid_input', `\`patterns\`: ${problem}`, {
+          hint: `use the name of the pattern as the namespace: '${name}:…'`,
+        })
+      }
+      owners.set(type, owner)
+    }
+  }
+}
+
+/** Throws `invalid_input` for a schema that cannot be compiled. */
+function checkSchemas({ name, input, output, events = {} }: Pattern): void {
+  compileSchema(input, `\`input\` of the pattern '${name}'`)
+  compileSchema(output, `\`output\` of the pattern '${name}'`)
+  for (const [type, schema] of Object.entries(events))
+    compileSchema(schema, `\`events['${type}']\` of the pattern '${name}'`)
+}
