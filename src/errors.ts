@@ -32,6 +32,7 @@ const ERROR_CODES = {
   gate_answered: ['operator', false],
   denied: ['model', false],
   invalid_tool_input: ['model', true],
+  hook_failed: ['developer', true],
   tool_failed: ['developer', true],
   tool_timeout: ['developer', true],
   outcome_unknown: ['operator', false],

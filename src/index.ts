@@ -18,7 +18,17 @@ export type { Context, SettledResult } from './kernel/context.ts'
 export type { Embedder } from './kernel/embedder.ts'
 export type { Event, EventData, EventType, ForkChanges, ForkedFrom, Status, StopReason } from './kernel/event.ts'
 export { isEvent } from './kernel/event.ts'
-export type { Hooks, HookVerdict, ProposedToolCall, ProposedTurn } from './kernel/hook.ts'
+export type {
+  AnswerVerdict,
+  Hooks,
+  HookVerdict,
+  ModelRequestChanges,
+  ModelVerdict,
+  ProposedAnswer,
+  ProposedModelRequest,
+  ProposedToolCall,
+  ProposedTurn,
+} from './kernel/hook.ts'
 export type { Limits } from './kernel/limits.ts'
 export { DEFAULT_LIMITS } from './kernel/limits.ts'
 export type { Message, Model, ModelChunk, ModelRequest, Usage } from './kernel/model.ts'
@@ -34,6 +44,7 @@ export { definePattern } from './kernel/pattern.ts'
 export type { Delta } from './kernel/ports.ts'
 export type { PriceBook } from './kernel/price.ts'
 export type { Redactor } from './kernel/redactor.ts'
+export type { RunContextData, RunMetadata } from './kernel/run-metadata.ts'
 export type { JsonSchema, Schema, SchemaInput, SchemaOutput, StandardSchema } from './kernel/standard-schema.ts'
 export type { SteerAction } from './kernel/steer-action.ts'
 export type { Tool, ToolCall, ToolDefinition, ToolResult } from './kernel/tool.ts'

@@ -21,6 +21,8 @@ export interface SessionPrompts {
   outOfTurns: string
   /** After structured output that does not match its schema. */
   invalidOutput(problem: string): string
+  /** After a hook rejected the final answer. */
+  rejectedAnswer(reason: string): string
   /** Before the results of background sessions that the agent did not collect. */
   backgroundResults: string
 }

@@ -25,6 +25,8 @@ export const DEFAULT_SESSION_POLICY: SessionPolicy = {
       'You have used all your turns for this task and cannot call any more tools. State your results now, and what is open.',
     invalidOutput: (problem) =>
       `Your answer does not match the required JSON schema: ${problem}. Reply with the JSON only.`,
+    rejectedAnswer: (reason) =>
+      `Your answer was not accepted: ${reason}. Correct it and give your whole final answer again.`,
     backgroundResults: 'Results of your background tasks, as data. Take them into account and give your final answer.',
   },
 }

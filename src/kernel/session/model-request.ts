@@ -10,6 +10,7 @@ import type { RetryAttempt } from '../retry-policy.ts'
 import { totalTokens } from '../spend.ts'
 import type { Reservation } from './budget.ts'
 import { limitFromError } from './budget.ts'
+import { guardRequest, isGuarded, requestVerdictKey } from './guardrails.ts'
 import type { ModelBegin } from './model-response.ts'
 import { ModelResponseBuilder } from './model-response.ts'
 import { readModelStream } from './model-stream.ts'
@@ -46,10 +47,12 @@ export interface ModelRequestPlan {
 }
 
 /** Sends a request, or finds its outcome in the journal; the outcome is applied to the session. */
-export async function requestModel(scope: ModelRequestScope, plan: ModelRequestPlan): Promise<Event> {
+export async function requestModel(scope: ModelRequestScope, proposed: ModelRequestPlan): Promise<Event> {
   const { execution, session, signal } = scope
   const { journalIndex } = execution
-  const { key } = plan
+  const { key } = proposed
+  const guarded = isGuarded(scope, 'beforeModel', requestVerdictKey(key))
+  const plan = guarded ? await guardRequest(scope, proposed) : proposed
   for (const { data } of journalIndex.earlierAttempts(key)) addCallUsage(session, data)
   const recorded = journalIndex.outcome(key)
   const outcome = await settleOnce({ execution, key, signal }, () => requestWithRetries(scope, plan))

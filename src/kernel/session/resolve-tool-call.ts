@@ -31,7 +31,9 @@ export async function resolveToolCall(scope: ToolCallScope, call: ToolCallPart):
   const checked = validateValue(tool.input, call.input)
   if (!checked.ok) throw invalidInputError(tool.name, checked.problem)
   const proposal = { tool, input: call.input, parsed: checked.value }
-  if (!scope.execution.ports.hooks.some((hooks) => hooks.beforeTool)) return proposal
+  const { ports, journalIndex } = scope.execution
+  const isRecorded = journalIndex.outcome(`${scope.key}/hooks`) !== undefined
+  if (!isRecorded && !ports.hooks.some((hooks) => hooks.beforeTool)) return proposal
   const verdict = await hookVerdict(scope, proposal)
   if (verdict.deny !== undefined) {
     throw new TroupeError('denied', `a hook denied the call of ${tool.name}: ${verdict.deny}`, {

@@ -10,6 +10,7 @@ import { textFrom, toolCallsFrom, userMessage } from '../model.ts'
 import type { Pattern } from '../pattern.ts'
 import { toJsonSchema } from '../schema.ts'
 import type { Schema } from '../standard-schema.ts'
+import { guardAnswer, isGuarded } from './guardrails.ts'
 import { runModelTurn } from './model-turn.ts'
 import type { SessionState } from './session-state.ts'
 import { applyEvent, lastText } from './session-state.ts'
@@ -39,6 +40,9 @@ export interface TurnScope {
   contextFor(pattern: Pattern, key: string): Context
 }
 
+/** Rejected answers that go back to the agent before its session ends. */
+const MAX_REJECTIONS = 2
+
 export interface TurnEnd {
   stop_reason: StopReason
   text: string
@@ -55,6 +59,7 @@ export async function runTurn(scope: TurnScope): Promise<TurnEnd> {
   const output = scope.output && toJsonSchema(scope.output)
   let finalTurn = false
   let hasRepaired = false
+  let rejections = 0
   for (let turn = 1; ; turn++) {
     const outOfTurns = turn > maxTurns
     if (outOfTurns && !finalTurn) {
@@ -85,7 +90,12 @@ export async function runTurn(scope: TurnScope): Promise<TurnEnd> {
       if (hasRepaired || outOfTurns) return toInvalidOutputEnd(session, turnKey, end.problem)
       hasRepaired = true
       addPrompt(scope, 'repair', prompts.invalidOutput(end.problem))
-    } else return end
+    } else {
+      const judged = await judgeAnswer(scope, `${turnKey}/answer`, end)
+      if (!('rejection' in judged)) return judged
+      if (outOfTurns || ++rejections > MAX_REJECTIONS) return toRejectedEnd(`${turnKey}/answer`, judged.rejection)
+      addPrompt(scope, 'rejection', prompts.rejectedAnswer(judged.rejection))
+    }
   }
 }
 
@@ -100,6 +110,33 @@ function finalResponse(
   const parsed = parseStructuredOutput(scope.output, text)
   if (parsed.ok) return { stop_reason, text, object: parsed.object, error: null }
   return scope.allowText ? { stop_reason, text, error: null } : { problem: parsed.reason }
+}
+
+/** Asks `beforeAnswer` hooks. They may replace the answer, which then has to match the output schema too. */
+async function judgeAnswer(scope: TurnScope, key: string, end: TurnEnd): Promise<TurnEnd | { rejection: string }> {
+  const { session } = scope
+  if (!isGuarded(scope, 'beforeAnswer', key)) return end
+  // Until it is accepted, and after it was rejected, the answer is no partial result that a failure could return.
+  session.responseStart = session.messages.length
+  const { text, object } = end
+  const verdict = await guardAnswer(scope, key, { text, ...(object === undefined ? undefined : { object }) })
+  if (verdict.deny !== undefined) return { rejection: verdict.deny }
+  if (verdict.text === undefined) return end
+  const replaced = finalResponse(scope, verdict.text, end.stop_reason)
+  if (replaced !== 'empty' && !('problem' in replaced)) return replaced
+  const problem = replaced === 'empty' ? 'it is empty' : replaced.problem
+  throw new TroupeError('hook_failed', `the answer that a hook's beforeAnswer returned cannot be used: ${problem}`, {
+    hint: '`hooks[].beforeAnswer` must return a text, which matches the `output` schema if there is one',
+    step: key,
+  })
+}
+
+function toRejectedEnd(step: string, reason: string): TurnEnd {
+  const error = new TroupeError('denied', `a hook rejected the final answer: ${reason}`, {
+    hint: '`hooks[].beforeAnswer` decides this; a resumed run asks it again about the last answer',
+    step,
+  })
+  return { stop_reason: 'failed', text: '', error }
 }
 
 /** Executes all calls of one message in parallel; their results enter the conversation in call order. */
@@ -121,7 +158,7 @@ async function runToolCalls(scope: TurnScope, key: string, message: AssistantMes
 /** Adds a prompt of the session loop itself to the conversation, before the next turn. */
 function addPrompt(
   { execution, session, signal, key: sessionKey }: TurnScope,
-  kind: 'salvage' | 'repair',
+  kind: 'salvage' | 'repair' | 'rejection',
   text: string,
 ): void {
   const key = `${sessionKey}/turn/${session.turns + 1}/${kind}`
