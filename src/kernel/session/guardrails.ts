@@ -5,7 +5,7 @@ import type { StepScope } from '../journal/step.ts'
 import { recordValue } from '../journal/step.ts'
 import type { Message } from '../model.ts'
 import type { Reservation } from './budget.ts'
-import type { ModelRequestPlan, ModelRequestScope } from './model-request.ts'
+import type { ModelRequestPlan, ModelRequestScope } from './model-request-plan.ts'
 import { withTimeout } from './with-timeout.ts'
 
 /*

@@ -11,6 +11,7 @@ import { totalTokens } from '../spend.ts'
 import type { Reservation } from './budget.ts'
 import { limitFromError } from './budget.ts'
 import { guardRequest, isGuarded, requestVerdictKey } from './guardrails.ts'
+import type { ModelRequestPlan, ModelRequestScope } from './model-request-plan.ts'
 import type { ModelBegin } from './model-response.ts'
 import { ModelResponseBuilder } from './model-response.ts'
 import { readModelStream } from './model-stream.ts'
@@ -24,27 +25,6 @@ import { addCallUsage, applyEvent } from './session-state.ts'
  * 3. A failure that is retried is recorded with the delay and the next model; only the last one settles the step.
  * 4. An abort is no response: the reservation counts as lost, and the session ends with the abort's reason.
  */
-
-export interface ModelRequestScope {
-  execution: Execution
-  session: SessionState
-  model: Model
-  modelName: string
-  /** The requested model, then its fallbacks. */
-  models: readonly string[]
-  signal: AbortSignal
-}
-
-export interface ModelRequestPlan {
-  key: string
-  /** Upper bound of the input tokens, for the reservation. */
-  maxInputTokens: number
-  /** Identifies the input, to detect drift on resume. */
-  inputHash(model: string): string
-  buildRequest(model: string, reservation: Reservation): ModelRequest
-  /** Set when the request is not a turn of the conversation. */
-  phase?: 'summary'
-}
 
 /** Sends a request, or finds its outcome in the journal; the outcome is applied to the session. */
 export async function requestModel(scope: ModelRequestScope, proposed: ModelRequestPlan): Promise<Event> {
