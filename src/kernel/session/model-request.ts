@@ -3,7 +3,7 @@ import type { Event } from '../event.ts'
 import { isEvent } from '../event.ts'
 import type { Execution } from '../journal/execution.ts'
 import { settleOnce } from '../journal/step.ts'
-import type { Model, ModelChunk, ModelRequest } from '../model.ts'
+import type { ModelChunk, ModelRequest } from '../model.ts'
 import { NO_USAGE } from '../model.ts'
 import type { PriceBook } from '../price.ts'
 import type { RetryAttempt } from '../retry-policy.ts'
@@ -15,7 +15,6 @@ import type { ModelRequestPlan, ModelRequestScope } from './model-request-plan.t
 import type { ModelBegin } from './model-response.ts'
 import { ModelResponseBuilder } from './model-response.ts'
 import { readModelStream } from './model-stream.ts'
-import type { SessionState } from './session-state.ts'
 import { addCallUsage, applyEvent } from './session-state.ts'
 
 /*
