@@ -126,7 +126,7 @@ export function openBenchEngine({ store, model, tools = [] }: BenchEngineOptions
     async run(work) {
       const run_id = `r_${world.randomHex(6)}`
       const data = {
-        format: 1 as const,
+        format: 2 as const,
         project: 'bench',
         pattern: 'bench',
         version: 1,

@@ -55,6 +55,7 @@ const ERROR_CODES = {
   store_read_only: ['operator', true],
   store_corrupt: ['operator', false],
   store_newer: ['operator', false],
+  store_older: ['operator', false],
   store_network: ['operator', false],
   store_failed: ['operator', true],
   internal: ['developer', false],

@@ -13,7 +13,7 @@ const reserved = { calls: 1, tokens: 100, usd: 0 }
 const limits = { ...DEFAULT_LIMITS, depth: 2, calls: 10, tokens: 2_000, concurrency: 2 }
 const error = { code: 'model_failed', message: 'no', responsible: 'operator', retry: true, hint: '', alternatives: [] }
 
-const start: Line = ['run:start', { format: 1, project: 'p', pattern: 'task', version: 1, input: {}, limits }]
+const start: Line = ['run:start', { format: 2, project: 'p', pattern: 'task', version: 1, input: {}, limits }]
 const runAttempt = (epoch: number): Line => ['run:attempt', { epoch, owner: 'me' }]
 const done: Line = ['run:end', { status: 'completed', stop_reason: 'completed', output: null, error: null }]
 

@@ -1,6 +1,6 @@
 import { errorFromRecord, TroupeError } from '../errors.ts'
-import type { Event, RunEnd, RunStart } from '../kernel/event.ts'
-import { isEvent } from '../kernel/event.ts'
+import type { Event, EventOf, RunEnd, RunStart } from '../kernel/event.ts'
+import { isEvent, JOURNAL_FORMAT } from '../kernel/event.ts'
 import type { Journal } from '../kernel/journal/journal.ts'
 import type { Limits } from '../kernel/limits.ts'
 import type { ReopenOptions } from './engine.ts'
@@ -24,11 +24,23 @@ export function undeliveredEvents(events: readonly Event[]): readonly Event[] {
 /** The data of the first event. Throws `store_corrupt` if it is not `run:start`. */
 export function requireRunStart(events: readonly Event[]): RunStart {
   const [first] = events
-  if (isEvent(first, 'run:start')) return first.data
+  if (isEvent(first, 'run:start')) return checkFormat(first)
   if (!first) throw new TroupeError('store_corrupt', 'the journal is empty', { hint: 'check it with: troupe doctor' })
   throw new TroupeError('store_corrupt', `the journal of run ${first.run_id} does not begin with run:start`, {
     hint: `check it with: troupe doctor --run ${first.run_id}`,
   })
+}
+
+/** A journal of another format may have other fields and step keys: executing it could repeat its actions. */
+function checkFormat({ run_id, data }: EventOf<'run:start'>): RunStart {
+  const format: number = data.format
+  if (format === JOURNAL_FORMAT) return data
+  const [code, hint] =
+    format > JOURNAL_FORMAT
+      ? (['store_newer', 'update troupe'] as const)
+      : (['store_older', 'execute it with the version of troupe that recorded it'] as const)
+  const message = `run ${run_id} has journal format ${format}; this version of troupe supports format ${JOURNAL_FORMAT}`
+  throw new TroupeError(code, message, { hint })
 }
 
 /** The start of a run, the limits in force, and its end. */

@@ -28,9 +28,12 @@ export interface ReservedBudget {
   usd: number
 }
 
+/** The format of the events that this version writes. */
+export const JOURNAL_FORMAT = 2
+
 export interface RunStart {
-  /** Event format; older formats are upcast on read. */
-  format: 1
+  /** The format of the events; a journal of another format cannot be executed. */
+  format: typeof JOURNAL_FORMAT
   project: string
   pattern: string
   version: number

@@ -6,6 +6,7 @@ import { streamRun, watchEvents } from '../engine/run-stream.ts'
 import { RunTails } from '../engine/run-tail.ts'
 import { TroupeError, toTroupeError, unknownNameError } from '../errors.ts'
 import type { Event, ForkChanges, RunStart } from '../kernel/event.ts'
+import { JOURNAL_FORMAT } from '../kernel/event.ts'
 import { DEFAULT_LIMITS } from '../kernel/limits.ts'
 import { parseLimits, parsePatternInput } from '../kernel/run-input.ts'
 import { parseRunContext, parseTags } from '../kernel/run-metadata.ts'
@@ -66,7 +67,7 @@ function runStartFrom(
   const parsed = parsePatternInput(pattern, input)
   pattern.check?.(ports.roster, parsed as never)
   return {
-    format: 1,
+    format: JOURNAL_FORMAT,
     project,
     pattern: name,
     version: pattern.version,

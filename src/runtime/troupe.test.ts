@@ -246,7 +246,7 @@ describe('resuming, closing and sharing a store', () => {
 
 test('a run that starts in the tick in which the last one ends does not turn the poll loop into a busy loop', async () => {
   const quick = patternFrom('quick', (context) => context.step('a', () => flushEventLoop(1).then(() => 'done')))
-  const start = { format: 1 as const, project: 'default', pattern: 'quick', version: 1, input: {} }
+  const start = { format: 2 as const, project: 'default', pattern: 'quick', version: 1, input: {} }
   for (let ticks = 0; ticks < 40; ticks++) {
     const store = new MemoryStore()
     for (const run_id of ['one', 'two']) {

@@ -19,8 +19,7 @@ import { retryWhileBusy } from './sqlite/busy-retry.ts'
 import type { SqliteConnectionOptions } from './sqlite/connection.ts'
 import { SqliteConnection } from './sqlite/connection.ts'
 import { DataVersionPoller } from './sqlite/data-version.ts'
-import { batchBytes, encodeBatch, unhashedPayloads } from './sqlite/encode-batch.ts'
-import { hashPayloads } from './sqlite/event-encoder.ts'
+import { encodedBytes, encodeEvent, hashBlobs, hasPendingHash } from './sqlite/event-data.ts'
 import type { FileSystemType } from './sqlite/file-system.ts'
 import { prepareStoreFile } from './sqlite/file-system.ts'
 import { APPLICATION_ID, applicationId, inspectDatabase } from './sqlite/inspect-database.ts'
@@ -38,7 +37,7 @@ import type * as port from './store.ts'
 /*
  * Invariants
  * 1. Every write is one transaction: preconditions are checked under the same lock, which prevents TOCTOU races.
- * 2. Ids in the string dictionary are assigned only inside a transaction, and dropped if it is rolled back.
+ * 2. Row ids of sessions are assigned only inside a transaction, and dropped if it is rolled back.
  * 3. Long reads yield to the event loop between pages. A journal is append-only, so its pages are consistent.
  */
 
@@ -131,16 +130,13 @@ class SqliteStore implements port.Store {
 
   async createRun(start: Event): Promise<void> {
     const first = validateRunStart(start)
-    const batch = encodeBatch(first.run_id, [first], this.#tables)
-    const unhashed = unhashedPayloads(batch)
-    if (unhashed.length > 0) await hashPayloads(unhashed)
+    const unhashed = encodeEvent(first)
+    const encoded = hasPendingHash(unhashed) ? await hashBlobs(unhashed) : unhashed
     await this.#writes.writeBatched(({ runs, events }) => {
       if (runs.state(first.run_id)) throw duplicateRunError(first.run_id)
-      const [encoded] = batch.events
-      if (encoded) events.insert(runs.insert(first), first, encoded)
+      events.insert(runs.insert(first), first, encoded)
     })
-    this.#tables.backReferences.add(first.run_id, batch.texts)
-    this.#checkpoints.recordWrite(batchBytes(batch))
+    this.#checkpoints.recordWrite(encodedBytes([encoded]))
     this.changes.eventsCommitted(first.run_id, [first])
   }
 

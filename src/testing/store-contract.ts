@@ -78,7 +78,7 @@ export function storeContract(name: string, open: () => Promise<StoreHarness>, r
     test('ST10 random edge-case data round-trips', withStore(payload.keepsEdgeCases))
     test('ST36 repeated text in a run round-trips', withStore(payload.keepsRepeatedText))
     test(
-      'ST36 text of a refused append is not used as a back-reference',
+      'ST36 text of a refused append is written again with the next event',
       withStore(payload.ignoresTextOfRefusedAppends),
     )
   })

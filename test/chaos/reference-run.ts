@@ -50,7 +50,7 @@ export const agents: Agent[] = ['lead', 'alpha', 'beta', 'gamma', 'leaf'].map((n
 export function startEvent(at: number): Event {
   const input = { agent: 'lead', instruction: 'begin', context_depth: 'none', context_turns: 5 }
   const rest = { context_scope: 'conversation', background: false, cache: false }
-  const run = { format: 1 as const, project: 'default', pattern: 'task', version: 1, limits }
+  const run = { format: 2 as const, project: 'default', pattern: 'task', version: 1, limits }
   return { run_id: RUN_ID, seq: 1, at, type: 'run:start', data: { ...run, input: { ...input, ...rest } } }
 }
 

@@ -85,7 +85,7 @@ export const conversationScenario: RunScenario = {
   commands: [],
   start(at): Event {
     const input = teamInput.parse({ team, message: 'begin' })
-    const run = { format: 1 as const, project: 'default', pattern: 'team', version: 1, limits }
+    const run = { format: 2 as const, project: 'default', pattern: 'team', version: 1, limits }
     return { run_id: RUN_ID, seq: 1, at, type: 'run:start', data: { ...run, input } }
   },
 }

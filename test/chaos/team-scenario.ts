@@ -69,7 +69,7 @@ export const teamScenario: RunScenario = {
   commands: [{ kind: 'steer', action: { do: 'say', text: 'be quick' }, by: 'eve' }],
   start(at): Event {
     const input = teamInput.parse({ team, message: 'begin' })
-    const run = { format: 1 as const, project: 'default', pattern: 'team', version: 1, limits }
+    const run = { format: 2 as const, project: 'default', pattern: 'team', version: 1, limits }
     return { run_id: RUN_ID, seq: 1, at, type: 'run:start', data: { ...run, input } }
   },
 }

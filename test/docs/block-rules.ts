@@ -1,11 +1,13 @@
 import { parseDocument } from 'yaml'
+import { MIGRATIONS } from '../../src/store/sqlite/migrate.ts'
+import { openDatabase } from '../../src/store/sqlite/node-sqlite.ts'
 import type { CodeBlock, MarkdownFile } from './markdown.ts'
 import { codeBlocks } from './markdown.ts'
 
 /** npm scripts and subcommands that a shell block may use. */
 export type KnownCommands = { scripts: readonly string[]; subcommands: readonly string[] }
 
-const languages = ['ts', 'json', 'yaml', 'sh', 'console', 'text', 'mermaid', 'diff']
+const languages = ['ts', 'json', 'yaml', 'sql', 'sh', 'console', 'text', 'mermaid', 'diff']
 const npmCommands = ['ci', 'install', 'i', 'test', 'exec', 'pack', 'help']
 
 export function blockProblems(block: CodeBlock, commands: KnownCommands): string[] {
@@ -15,6 +17,8 @@ export function blockProblems(block: CodeBlock, commands: KnownCommands): string
   }
   if (block.language === 'json')
     return parseProblems(() => JSON.parse(block.body)).map((problem) => `${location} ${problem}`)
+  if (block.language === 'sql')
+    return parseProblems(() => runOnEmptyStore(block.body)).map((problem) => `${location} ${problem}`)
   if (block.language === 'yaml') {
     return parseDocument(block.body).errors.map((error) => `${location} ${error.message.split('\n')[0]}`)
   }
@@ -24,6 +28,17 @@ export function blockProblems(block: CodeBlock, commands: KnownCommands): string
     )
   }
   return []
+}
+
+/** Runs SQL on a store without rows, which finds misspelt tables and columns. */
+function runOnEmptyStore(sql: string): void {
+  const db = openDatabase(':memory:')
+  try {
+    for (const migration of MIGRATIONS) db.exec(migration)
+    db.exec(sql)
+  } finally {
+    db.close()
+  }
 }
 
 function parseProblems(parse: () => unknown): string[] {

@@ -12,6 +12,7 @@ const FATAL_CODES = new Set<ErrorCode>([
   'store_read_only',
   'store_corrupt',
   'store_newer',
+  'store_older',
   'store_network',
   'store_failed',
 ])

@@ -256,7 +256,7 @@ test('J1 for any interleaving of writers and commits, each run is stored complet
 function runStart(pattern: string) {
   const limits = { calls: 1, tokens: 1, usd: 1, wall_ms: 1, depth: 1, self_depth: 1, breadth: 1, concurrency: 1 }
   return {
-    format: 1 as const,
+    format: 2 as const,
     project: 'p',
     pattern,
     version: 1,

@@ -5,10 +5,8 @@ import { appendFailure, leaseLostError, unknownRunError, validateAppend } from '
 import type { ProjectionRows } from '../projection.ts'
 import { projectEvent, projectRun } from '../projection.ts'
 import type { SqliteConnection } from './connection.ts'
-import type { EncodedBatch } from './encode-batch.ts'
-import { batchBytes, encodeBatch, unhashedPayloads } from './encode-batch.ts'
-import type { EncodedEvent, Payload } from './event-encoder.ts'
-import { hashPayloads } from './event-encoder.ts'
+import type { EncodedData } from './event-data.ts'
+import { encodedBytes, encodeEvent, hashBlobs, hasPendingHash } from './event-data.ts'
 import type { RunKey } from './event-table.ts'
 import type { RunState } from './run-table.ts'
 import { isBusy, toStoreError } from './sqlite-errors.ts'
@@ -28,7 +26,7 @@ const MAX_CACHED_RUNS = 10_000
 const OK: AppendOutcome = Object.freeze({ ok: true })
 
 /** The encoded events of one append, or the error that encoding them gave. */
-type BatchOrError = EncodedBatch | TroupeError
+type BatchOrError = readonly EncodedData[] | TroupeError
 
 export class Appender {
   readonly #connection: SqliteConnection
@@ -45,25 +43,23 @@ export class Appender {
 
   append(batch: readonly Append[]): AppendOutcome[] | Promise<AppendOutcome[]> {
     const encoded = batch.map((append) => this.#encode(append))
-    const unhashed = encoded.flatMap((each) => (each instanceof TroupeError ? [] : unhashedPayloads(each)))
-    if (unhashed.length > 0 || this.#checkpoints.isBehind) return this.#commitLater(batch, encoded, unhashed)
+    const hasPending = encoded.some((events) => !(events instanceof TroupeError) && events.some(hasPendingHash))
+    if (hasPending || this.#checkpoints.isBehind) return this.#commitLater(batch, encoded)
     try {
       return this.#commit(batch, encoded)
     } catch (thrown) {
-      if (isBusy(thrown)) return this.#commitLater(batch, encoded, unhashed)
+      if (isBusy(thrown)) return this.#commitLater(batch, encoded)
       return failAll(batch, toStoreError(thrown, this.#connection.path))
     }
   }
 
-  async #commitLater(
-    batch: readonly Append[],
-    encoded: readonly BatchOrError[],
-    unhashed: readonly Payload[],
-  ): Promise<AppendOutcome[]> {
+  async #commitLater(batch: readonly Append[], encoded: readonly BatchOrError[]): Promise<AppendOutcome[]> {
     try {
-      await hashPayloads(unhashed)
+      const hashed = await Promise.all(
+        encoded.map((events) => (events instanceof TroupeError ? events : Promise.all(events.map(hashBlobs)))),
+      )
       if (this.#checkpoints.isBehind) await this.#checkpoints.waitUntilCaughtUp()
-      return await this.#connection.retry(() => this.#commit(batch, encoded))
+      return await this.#connection.retry(() => this.#commit(batch, hashed))
     } catch (thrown) {
       return failAll(batch, toStoreError(thrown, this.#connection.path))
     }
@@ -76,8 +72,10 @@ export class Appender {
       events.commit()
       for (const [run_id, state] of this.#staged) this.#cache(run_id, state)
       let bytes = 0
-      for (const [index, { ok }] of outcomes.entries())
-        bytes += ok ? this.#recordWritten(batch[index], encoded[index]) : 0
+      for (const [index, { ok }] of outcomes.entries()) {
+        const written = encoded[index]
+        if (ok && written && !(written instanceof TroupeError)) bytes += encodedBytes(written)
+      }
       this.#checkpoints.recordWrite(bytes)
       return outcomes
     } catch (thrown) {
@@ -118,13 +116,13 @@ export class Appender {
     this.#staged.set(append.run_id, { ...run, head, projection, status: projection.status })
     for (let index = 0; index < append.events.length; index++) {
       const event = append.events[index]
-      const encoded = batch.events[index]
+      const encoded = batch[index]
       if (event && encoded) this.#insert(run, event, encoded)
     }
     return OK
   }
 
-  #insert(run: RunKey, event: Event, encoded: EncodedEvent): void {
+  #insert(run: RunKey, event: Event, encoded: EncodedData): void {
     const id = this.#tables.events.insert(run, event, encoded)
     projectEvent(event, projectionRows(this.#tables, run, id))
   }
@@ -137,22 +135,13 @@ export class Appender {
     return this.#tables.runs.state(run_id)
   }
 
-  #encode({ run_id, events }: Append): BatchOrError {
+  #encode({ events }: Append): BatchOrError {
     try {
-      return encodeBatch(run_id, events, this.#tables)
+      return events.map(encodeEvent)
     } catch (thrown) {
       if (thrown instanceof TroupeError) return thrown
       throw thrown
     }
-  }
-
-  /** Updates the back-references after a commit. Returns the number of bytes written. */
-  #recordWritten(append: Append | undefined, batch: BatchOrError | undefined): number {
-    if (!append || !batch || batch instanceof TroupeError) return 0
-    const { backReferences } = this.#tables
-    if (append.events.at(-1)?.type === 'run:end') backReferences.delete(append.run_id)
-    else backReferences.add(append.run_id, batch.texts)
-    return batchBytes(batch)
   }
 
   #cache(run_id: string, state: RunState): void {

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs'
-import { MIGRATIONS, newerSchemaError, schemaVersion } from './migrate.ts'
+import { checkSchemaVersion, newestSchema, schemaVersion } from './migrate.ts'
 import type { Database } from './node-sqlite.ts'
 import { openDatabase } from './node-sqlite.ts'
 import { corruptError } from './sqlite-errors.ts'
@@ -10,7 +10,7 @@ export const APPLICATION_ID = 0x74727065
 
 const MIN_DATABASE_BYTES = 512
 
-/** Checks an existing file, opened read-only. Throws if it is not a troupe store, newer, or damaged. */
+/** Checks an existing file, opened read-only. Throws if it is not a troupe store, newer, older, or damaged. */
 export function inspectDatabase(path: string): void {
   const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0
   if (size === 0) return
@@ -20,7 +20,7 @@ export function inspectDatabase(path: string): void {
   try {
     if (isEmpty(db)) return
     if (applicationId(db) !== APPLICATION_ID) throw corruptError(path, 'is a database of another program')
-    if (schemaVersion(db) > MIGRATIONS.length) throw newerSchemaError(path, schemaVersion(db), MIGRATIONS.length)
+    checkSchemaVersion(path, schemaVersion(db), newestSchema())
     verifySchema(db, path, schemaVersion(db))
     const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'").all()
     for (const { name } of tables) db.prepare(`SELECT 1 FROM "${String(name)}" LIMIT 1`).get()

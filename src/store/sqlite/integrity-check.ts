@@ -1,9 +1,7 @@
-import { hash } from 'node:crypto'
 import type { SqliteConnection } from './connection.ts'
+import { blobMarkers, contentHash } from './event-data.ts'
 import type { Database } from './node-sqlite.ts'
 import { toStoreError } from './sqlite-errors.ts'
-import type { ValueRef } from './value-refs.ts'
-import { isBackRef, parseRefs } from './value-refs.ts'
 
 const MAX_PROBLEMS = 100
 
@@ -12,7 +10,7 @@ export function checkIntegrity({ db, path }: SqliteConnection): string[] {
   const checks = [
     () => structureProblems(db, path),
     () => numberingProblems(db),
-    () => missingValueProblems(db),
+    () => missingBlobProblems(db),
     () => changedBlobProblems(db),
   ]
   return checks.flatMap((check) => runCheck(check, path)).slice(0, MAX_PROBLEMS)
@@ -43,37 +41,26 @@ function* numberingProblems(db: Database): Iterable<string> {
   }
 }
 
-function* missingValueProblems(db: Database): Iterable<string> {
+function* missingBlobProblems(db: Database): Iterable<string> {
   const byHash = db.prepare('SELECT 1 FROM blobs WHERE project = ? AND hash = ?')
-  const byId = db.prepare('SELECT 1 FROM blobs WHERE id = ?')
-  const bySeq = db.prepare('SELECT 1 FROM events WHERE run = ? AND seq = ?')
-  const references = db.prepare(
-    'SELECT run, run_id, project, seq, refs FROM events JOIN runs ON runs.id = events.run WHERE refs IS NOT NULL',
+  const events = db.prepare(
+    `SELECT run_id, project, seq, CASE WHEN json_valid(data) THEN data END AS data
+     FROM events JOIN runs ON runs.id = events.run WHERE instr(data, '"$blob"') OR NOT json_valid(data)`,
   )
-  for (const { run, run_id, project, seq, refs } of references.iterate()) {
-    const find = (ref: ValueRef) => {
-      if (isBackRef(ref)) return bySeq.get(Number(run), ref[1])
-      return typeof ref[1] === 'string' ? byHash.get(String(project), ref[1]) : byId.get(ref[1])
-    }
-    for (const ref of parseRefs(String(refs))) {
-      if (find(ref)) continue
-      yield `run ${String(run_id)}, event ${String(seq)}: ${formatSlot(ref[0])} is missing (${formatRef(ref)})`
-    }
+  for (const { run_id, project, seq, data } of events.iterate()) {
+    const where = `run ${String(run_id)}, event ${String(seq)}`
+    if (data === null) yield `${where}: the data is not JSON`
+    else
+      for (const { marker, path } of blobMarkers(JSON.parse(String(data)))) {
+        if (!byHash.get(String(project), marker.$blob))
+          yield `${where}: ${path} is missing (blob ${marker.$blob}, ${marker.size} bytes)`
+      }
   }
 }
 
 function* changedBlobProblems(db: Database): Iterable<string> {
-  for (const row of db.prepare('SELECT hash, bytes FROM blobs').iterate()) {
-    const digest = hash('sha256', row.bytes as Uint8Array, 'hex')
-    if (digest !== row.hash) yield `blob ${String(row.hash)} has changed content (${digest})`
+  for (const { hash, content } of db.prepare('SELECT hash, content FROM blobs').iterate()) {
+    const found = contentHash(String(content))
+    if (found !== hash) yield `blob ${String(hash)} has changed content (${found})`
   }
-}
-
-function formatSlot(slot: number | string): string {
-  return typeof slot === 'number' ? `value ${slot + 1}` : slot
-}
-
-function formatRef(ref: ValueRef): string {
-  if (isBackRef(ref)) return `stored in event ${ref[1]}`
-  return typeof ref[1] === 'string' ? `blob ${ref[1]}, ${ref[2]} bytes` : `blob ${ref[1]}`
 }

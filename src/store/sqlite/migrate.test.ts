@@ -5,8 +5,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createLeasedRun, expectRejection } from '../../testing/store/store-harness.ts'
 import { openConnection, openSqlite } from '../sqlite.ts'
 import { APPLICATION_ID, applicationId } from './inspect-database.ts'
-import { MIGRATIONS, migrate, schemaVersion } from './migrate.ts'
-import { initialSchema } from './migrations/0001-initial-schema.ts'
+import { MIGRATIONS, migrate, newestSchema, schemaVersion } from './migrate.ts'
+import { openDatabase } from './node-sqlite.ts'
 
 let folder = ''
 let path = ''
@@ -22,29 +22,25 @@ const second = 'ALTER TABLE runs ADD COLUMN colour TEXT; CREATE TABLE extras (a)
 test('ST28 a new file has the newest schema and the application id', async () => {
   await (await openSqlite(path)).close()
   const { db } = await openConnection(path, options)
-  expect([applicationId(db), schemaVersion(db)]).toEqual([APPLICATION_ID, MIGRATIONS.length])
+  expect([applicationId(db), schemaVersion(db)]).toEqual([APPLICATION_ID, newestSchema()])
   expect(db.prepare('PRAGMA page_size').get()?.page_size).toBe(8192)
   db.close()
   const header = readFileSync(path)
   expect(header.readUInt32BE(68)).toBe(APPLICATION_ID)
 })
 
-test('ST28 a file with schema 1 is migrated with all its content', async () => {
-  const old = await openConnection(path, options)
-  await migrate(old, [initialSchema])
-  expect(schemaVersion(old.db)).toBe(1)
-  old.close()
+test('ST28 a file with an older schema is migrated with all its content', async () => {
   const store = await openSqlite(path)
   const writer = await createLeasedRun(store, 'r1')
   await writer.append('custom:note', { key: 'k' })
   await store.close()
 
   const connection = await openConnection(path, options)
-  await migrate(connection, [initialSchema, second])
-  await migrate(connection, [initialSchema, second])
-  expect(schemaVersion(connection.db)).toBe(2)
+  await migrate(connection, [...MIGRATIONS, second])
+  await migrate(connection, [...MIGRATIONS, second])
+  expect(schemaVersion(connection.db)).toBe(newestSchema() + 1)
   expect(connection.db.prepare('SELECT head, colour FROM runs').get()).toMatchObject({ head: 2, colour: null })
-  await expectRejection(migrate(connection, [initialSchema]), 'store_newer', /schema 2.*up to 1/)
+  await expectRejection(migrate(connection), 'store_newer', /schema 3.*supports schema 2 .*update troupe/)
   connection.close()
 })
 
@@ -52,14 +48,23 @@ test('ST28 a migration that fails leaves the older schema intact', async () => {
   await (await openSqlite(path)).close()
   const connection = await openConnection(path, options)
   await expectRejection(
-    migrate(connection, [initialSchema, `${second}; CREATE TABLE runs (again)`]),
+    migrate(connection, [...MIGRATIONS, `${second}; CREATE TABLE runs (again)`]),
     'store_failed',
     /already exists/,
   )
-  expect(schemaVersion(connection.db)).toBe(1)
+  expect(schemaVersion(connection.db)).toBe(newestSchema())
   expect(connection.db.prepare("SELECT name FROM sqlite_schema WHERE name = 'extras'").get()).toBeUndefined()
   connection.close()
   const store = await openSqlite(path)
   await createLeasedRun(store, 'r1')
   await store.close()
+})
+
+test('ST28 a file with schema 1 is rejected as too old and not changed', async () => {
+  const db = openDatabase(path)
+  db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = 1; CREATE TABLE words (id, word)`)
+  db.close()
+  const before = readFileSync(path)
+  await expectRejection(openSqlite(path), 'store_older', /has schema 1; .*supports schema 2 .*--store/)
+  expect(readFileSync(path)).toEqual(before)
 })

@@ -1,10 +1,21 @@
 import { TroupeError } from '../../errors.ts'
 import type { SqliteConnection } from './connection.ts'
-import { initialSchema } from './migrations/0001-initial-schema.ts'
+import { jsonEventsSchema } from './migrations/0002-json-events.ts'
 import type { Database } from './node-sqlite.ts'
 
-/** The n-th migration brings schema n to schema n + 1. */
-export const MIGRATIONS: readonly string[] = [initialSchema]
+/** The oldest schema that can be opened. Files of earlier development versions are rejected. */
+const OLDEST_SCHEMA = 2
+/** The first migration creates the oldest schema in an empty file; each of the others brings a schema to the next one. */
+export const MIGRATIONS: readonly string[] = [jsonEventsSchema]
+
+export function newestSchema(migrations: readonly string[] = MIGRATIONS): number {
+  return OLDEST_SCHEMA + migrations.length - 1
+}
+
+/** The migrations from one schema, 0 for an empty file, to another. */
+export function migrationsBetween(from: number, to: number, migrations: readonly string[] = MIGRATIONS): string[] {
+  return migrations.slice(from === 0 ? 0 : from - OLDEST_SCHEMA + 1, to - OLDEST_SCHEMA + 1)
+}
 
 export function schemaVersion(db: Database): number {
   return Number(db.prepare('PRAGMA user_version').get()?.user_version ?? 0)
@@ -13,25 +24,29 @@ export function schemaVersion(db: Database): number {
 /** Applies the missing migrations in one transaction, so that a crash leaves the older schema intact. */
 export async function migrate(connection: SqliteConnection, migrations: readonly string[] = MIGRATIONS): Promise<void> {
   const { db, path } = connection
-  const latest = migrations.length
+  const latest = newestSchema(migrations)
   const version = await connection.retry(() => schemaVersion(db))
   if (version === latest) return
-  if (version > latest) throw newerSchemaError(path, version, latest)
+  checkSchemaVersion(path, version, latest)
   await connection.write('full', () => {
     // Read again under the lock: another process may have migrated meanwhile.
     const current = schemaVersion(db)
-    if (current > latest) throw newerSchemaError(path, current, latest)
-    for (const migration of migrations.slice(current)) db.exec(migration)
+    checkSchemaVersion(path, current, latest)
+    for (const migration of migrationsBetween(current, latest, migrations)) db.exec(migration)
     db.exec(`PRAGMA user_version = ${latest}`)
   })
 }
 
-export function newerSchemaError(path: string, found: number, known: number): TroupeError {
-  return new TroupeError(
-    'store_newer',
-    `${path} has schema ${found}; this version of troupe supports schemas up to ${known}`,
+/** Throws `store_newer` or `store_older` if this version of Troupe cannot open a file with this schema. */
+export function checkSchemaVersion(path: string, found: number, newest: number): void {
+  if (found === 0 || (found >= OLDEST_SCHEMA && found <= newest)) return
+  const supported = OLDEST_SCHEMA === newest ? `schema ${newest}` : `schemas ${OLDEST_SCHEMA} to ${newest}`
+  const isNewer = found > newest
+  throw new TroupeError(
+    isNewer ? 'store_newer' : 'store_older',
+    `${path} has schema ${found}; this version of troupe supports ${supported}`,
     {
-      hint: 'update troupe, or choose another path with --store or TROUPE_STORE; nothing was changed',
+      hint: `${isNewer ? 'update troupe' : 'use the version of troupe that wrote it'}, or choose another path with --store or TROUPE_STORE; nothing was changed`,
     },
   )
 }

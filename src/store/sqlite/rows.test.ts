@@ -16,7 +16,7 @@ import {
 } from '../../testing/store/store-harness.ts'
 import { openConnection, openSqlite } from '../sqlite.ts'
 import type { Store } from '../store.ts'
-import { migrate, schemaVersion } from './migrate.ts'
+import { migrate, newestSchema, schemaVersion } from './migrate.ts'
 import type { Database } from './node-sqlite.ts'
 import { openDatabase } from './node-sqlite.ts'
 
@@ -62,8 +62,9 @@ test('ST36 a text that several events repeat is stored once', async () => {
   await writer.append('session:end', sessionEndData(`${LONG_TEXT}!`), 's1')
   const output = { response: `${LONG_TEXT}!`, session_id: 's1' }
   await writer.append('run:end', { status: 'completed', stop_reason: 'completed', output, error: null })
-  const { bytes } = queryOne('SELECT sum(length(data)) AS bytes FROM events')
-  expect(bytes).toBeLessThan(2 * LONG_TEXT.length + 500)
+  const { bytes } = queryOne('SELECT sum(length(content)) AS bytes FROM blobs')
+  expect(bytes).toBeLessThan(2 * LONG_TEXT.length + 300)
+  expect(queryOne('SELECT max(length(data)) AS bytes FROM events').bytes).toBeLessThan(LONG_TEXT.length / 3)
   expect((await store.events('r1')).at(-1)?.data).toMatchObject({ output })
 })
 
@@ -82,21 +83,25 @@ test('ST36 an agent and its tools are stored once per project', async () => {
     blobs: 6,
     contents: 3,
   })
-  expect(queryOne('SELECT max(length(data)) AS bytes FROM events WHERE session IS NOT NULL').bytes).toBeLessThan(60)
+  expect(queryOne('SELECT max(length(data)) AS bytes FROM events WHERE session IS NOT NULL').bytes).toBeLessThan(300)
 })
 
-test('ST36 a missing back-referenced event or snapshot reads as $missing, and checkIntegrity names it', async () => {
+test('ST36 a missing text or agent reads as $missing, and checkIntegrity names it', async () => {
   const writer = await createLeasedRun(store, 'r1')
   await writer.append('session:open', sessionOpenData(1, { agent }), 's1')
   await writer.append('model:end', modelEnd(LONG_TEXT), 's1')
   await writer.append('session:end', sessionEndData(LONG_TEXT), 's1')
-  side.exec(`DELETE FROM blobs; DELETE FROM events WHERE seq = 3`)
-  const [start, open, end] = await store.events('r1')
-  expect(start?.data).toMatchObject({ limits: { $missing: 'blob 1' } })
-  expect(open?.data).toMatchObject({ key: 'agents/ada', agent: { $missing: 'blob 2' } })
-  expect(end?.data).toMatchObject({ text: { $missing: 'event 3' }, turn_count: 1 })
+  side.exec('DELETE FROM blobs')
+  const missing = { $missing: expect.stringMatching(/^[\w-]{24}$/), size: LONG_TEXT.length + 2 }
+  const [start, open, response, end] = await store.events('r1')
+  expect(start?.data).toMatchObject({ limits: { $missing: expect.any(String) } })
+  expect(open?.data).toMatchObject({ key: 'agents/ada', agent: { $missing: expect.any(String) } })
+  expect(response?.data).toMatchObject({ message: { role: 'assistant', content: [{ type: 'text', text: missing }] } })
+  expect(end?.data).toMatchObject({ text: missing, turn_count: 1 })
   expect(await store.session('s1')).toMatchObject({ agent: '', text: '', status: 'completed' })
-  expect((await store.checkIntegrity()).join('\n')).toMatch(/event 4: value 2 is missing \(stored in event 3\)/)
+  const problems = (await store.checkIntegrity()).join('\n')
+  expect(problems).toMatch(/run r1, event 3: message\.content\[0\]\.text is missing \(blob [\w-]{24}, 1322 bytes\)/)
+  expect(problems).toMatch(/event 2: agent is missing/)
 })
 
 test('ST36 values that JSON converts or omits are read as JSON represents them', async () => {
@@ -116,7 +121,7 @@ test('ST36 values that JSON converts or omits are read as JSON represents them',
   for (const event of (await store.events('r1')).slice(1)) expect(event.data).toEqual(JSON.parse(JSON.stringify(data)))
 })
 
-test('dictionary ids and snapshots of a batch that was rolled back are assigned again', async () => {
+test('session ids and blobs of a batch that was rolled back are written again', async () => {
   const writer = await createLeasedRun(store, 'r1')
   side.exec("CREATE TRIGGER broken BEFORE INSERT ON events WHEN new.seq = 4 BEGIN SELECT RAISE(ABORT, 'broken'); END")
   const events = [
@@ -213,6 +218,6 @@ test('ST21 opening waits for a lock that another process holds while the schema 
     return prepare(sql, ...rest)
   }
   await migrate(connection)
-  expect([busy < 0, schemaVersion(db)]).toEqual([true, 1])
+  expect([busy < 0, schemaVersion(db)]).toEqual([true, newestSchema()])
   connection.close()
 })

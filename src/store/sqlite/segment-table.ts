@@ -28,9 +28,11 @@ function eventsQuery(parts: string): string {
   return `
     SELECT ${JOINED_COLUMNS}, part.place FROM (${parts} AND place BETWEEN ?2 AND ?4) AS part
     CROSS JOIN events ON events.run = part.run
-      AND seq >= CASE part.place WHEN ?2 THEN max(from_seq, ?3 + 1) ELSE from_seq END
-      AND seq <= CASE part.place WHEN ?4 THEN min(coalesce(to_seq, ${LAST}), ?5) ELSE coalesce(to_seq, ${LAST}) END
+      AND seq >= CASE part.place WHEN ?2 THEN max(part.from_seq, ?3 + 1) ELSE part.from_seq END
+      AND seq <= CASE part.place WHEN ?4 THEN min(coalesce(part.to_seq, ${LAST}), ?5)
+        ELSE coalesce(part.to_seq, ${LAST}) END
     CROSS JOIN runs ON runs.id = events.run
+    CROSS JOIN sessions ON sessions.id = events.session
     WHERE events.session = ?1 ORDER BY part.place, seq LIMIT ?6`
 }
 

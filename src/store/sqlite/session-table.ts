@@ -4,7 +4,7 @@ import { NO_USAGE } from '../../kernel/model.ts'
 import type { SessionFilter, SessionRow } from '../store.ts'
 import type { EventTable, RunKey } from './event-table.ts'
 import type { Database } from './node-sqlite.ts'
-import type { StringDictionary } from './string-dictionary.ts'
+import type { SessionIds } from './session-ids.ts'
 
 /*
  * Invariants
@@ -29,10 +29,8 @@ const SELECT = `
     CASE WHEN holding.ended_at IS NULL THEN holding.run_id END AS holder
   FROM sessions JOIN runs AS newest ON newest.id = sessions.run LEFT JOIN runs AS holding ON holding.id = sessions.holder`
 const NEWEST_FIRST = 'ORDER BY sessions.id DESC LIMIT ?'
-/** Sessions with a `session:open` in the run. A descriptor is the event type, with or without a template. */
 const IN_RUN = `sessions.id IN (
-  SELECT session FROM events JOIN runs ON runs.id = events.run
-  WHERE runs.run_id = ? AND word IN (SELECT id FROM words WHERE word = 'session:open' OR word LIKE 'session:open {%'))`
+  SELECT session FROM events JOIN runs ON runs.id = events.run WHERE runs.run_id = ? AND type = 'session:open')`
 
 function statements(db: Database) {
   return {
@@ -68,10 +66,10 @@ function statements(db: Database) {
 /** Sessions. Every session id that an event names has a row; it is a session once it has been opened. */
 export class SessionTable {
   readonly #sql
-  readonly #ids: StringDictionary
+  readonly #ids: SessionIds
   readonly #events: EventTable
 
-  constructor(db: Database, ids: StringDictionary, events: EventTable) {
+  constructor(db: Database, ids: SessionIds, events: EventTable) {
     this.#sql = statements(db)
     this.#ids = ids
     this.#events = events

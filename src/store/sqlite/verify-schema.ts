@@ -1,4 +1,4 @@
-import { MIGRATIONS } from './migrate.ts'
+import { migrationsBetween } from './migrate.ts'
 import type { Database } from './node-sqlite.ts'
 import { openDatabase } from './node-sqlite.ts'
 import { corruptError } from './sqlite-errors.ts'
@@ -26,7 +26,7 @@ export function verifySchema(db: Database, path: string, version: number): void 
 function expectedSchema(version: number): ReadonlyMap<string, string> {
   const db = openDatabase(':memory:')
   try {
-    for (const migration of MIGRATIONS.slice(0, version)) db.exec(migration)
+    for (const migration of migrationsBetween(0, version)) db.exec(migration)
     return readSchema(db)
   } finally {
     db.close()

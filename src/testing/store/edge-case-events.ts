@@ -6,7 +6,21 @@ import { sessionEndData, sessionOpenData } from './store-harness.ts'
 
 const FIELD_NAMES = [
   ...['key', 'text', 'input', 'output', 'result', 'content', 'message', 'agent', 'tools', 'limits', 'status', 'model'],
-  ...['__proto__', 'constructor', 'toString', '0', '17', '', 'with blank', 'ümlaut', '"', 'a\u0000b', '\ud800', 'x'],
+  ...[
+    '__proto__',
+    'constructor',
+    'toString',
+    '0',
+    '17',
+    '',
+    'with blank',
+    'ümlaut',
+    '"',
+    'a\u0000b',
+    '\ud800',
+    'x',
+    '$blob',
+  ],
 ]
 const TYPES = [
   'tool:pre',
@@ -17,11 +31,18 @@ const TYPES = [
   'limit:hit',
   'custom:a {"b":0}',
 ] as const
-/** Few enough to repeat: short ones, ones long enough for a back-reference, ones long enough for a blob. */
+/** Few enough to repeat: short ones, and ones long enough for a blob. */
 const TEXTS = [
   ...['', '0', '[0]', '{"a":0}', 'ok', 'null', '🦊', '\ud83d', 'a\u0000b', '\u2028', `"\\\n`],
   ...['repeated word by word, '.repeat(3), 'ü'.repeat(64), '\udc00'.repeat(70), '0'.repeat(63), '0'.repeat(64)],
-  ...['l'.repeat(4_094), 'l'.repeat(4_095), `${'é'.repeat(2_047)}.`, 'x'.repeat(9_000)],
+  ...[
+    'l'.repeat(511),
+    'l'.repeat(512),
+    'l'.repeat(4_094),
+    'l'.repeat(4_095),
+    `${'é'.repeat(2_047)}.`,
+    'x'.repeat(9_000),
+  ],
 ]
 const OTHER_VALUES = [
   0,

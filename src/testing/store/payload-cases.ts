@@ -58,6 +58,9 @@ export async function keepsLookalikes(store: Store): Promise<void> {
   await expectRoundTrip(store, [
     { $missing: hash, size: 12 },
     { $blob: hash, size: 12 },
+    { $blob: hash, size: 12, padding: 'p'.repeat(6_000) },
+    { a: [{ $blob: 'b'.repeat(600) }, { $blob: { $blob: null } }], text: 't'.repeat(600) },
+    '{"$blob":"x","size":1}',
     { $ref: hash },
     [hash, 12],
     hash,
@@ -106,7 +109,7 @@ export async function keepsEdgeCases(store: Store): Promise<void> {
   }
 }
 
-const REPEATED_TEXT = 'A repeated text is stored only once. '.repeat(8)
+const REPEATED_TEXT = 'A repeated text is stored only once. '.repeat(20)
 
 /** A model response is repeated in the session result, the tool result of the caller and the run output. */
 export async function keepsRepeatedText(store: Store): Promise<void> {
@@ -134,7 +137,7 @@ export async function keepsRepeatedText(store: Store): Promise<void> {
   assert.equal((await store.session('s1'))?.text, REPEATED_TEXT)
 }
 
-/** A back-reference may only point to text in the journal, not to text of a refused append. */
+/** A text of a refused append is not in the store: later events must not rely on it. */
 export async function ignoresTextOfRefusedAppends(store: Store): Promise<void> {
   const writer = await createLeasedRun(store, 'r1')
   const refused = writer.nextEvent('step:drift', { key: REPEATED_TEXT, recorded_hash: 'a', current_hash: 'b' })

@@ -72,7 +72,7 @@ export function testRunStart(
 ): Event {
   const { project = 'default', input = { instruction: `work of ${run_id}` }, pattern = 'task', tags } = more
   const tagged = tags ? { tags } : undefined
-  const data = { format: 1 as const, project, pattern, version: 1, input, limits: DEFAULT_LIMITS, ...tagged }
+  const data = { format: 2 as const, project, pattern, version: 1, input, limits: DEFAULT_LIMITS, ...tagged }
   return { run_id, seq: 1, at: NOW, type: 'run:start', data }
 }
 

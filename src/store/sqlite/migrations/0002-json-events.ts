@@ -1,21 +1,14 @@
 /**
- * The first schema. Existing files have it: never edit it, add a migration.
+ * The oldest schema that is supported; schema 1 was never released. Existing files have it: never edit it, add a migration.
  *
- * - `words` is the string dictionary for event descriptors: an event type, mostly followed by a record template (see
- *   record-template.ts). With a template, `events.data` is the JSON list of slot values; otherwise the whole object.
- * - `events` is appended in commit order. Gates, artifacts and sessions point at events instead of copying their data.
- * - `events.refs` lists the values that are stored elsewhere. It is a column of its own, so that no data can be mistaken
- *   for a reference: `[slot, seq, slot]` is a back-reference, `[slot, "hash", size]` a blob, `[slot, blob]` a snapshot.
- * - `sessions` is also the string dictionary for session ids: it has a row for every id that an event names. The row is a
- *   session once `opened_event` is set. It holds the newest segment; earlier ones are in `segments`.
+ * - `events` is appended in commit order. `data` is JSON. A long value in it is `{"$blob": hash, "size": bytes}`; its JSON is
+ *   `blobs.content`, stored once per project. Gates, artifacts and sessions point at events instead of copying their data.
+ * - `sessions` has a row for every session id that an event names. The row is a session once `opened_event` is set. It holds
+ *   the newest segment; earlier ones are in `segments`.
  * - Gates and session holders count only while their run has not ended, so ending a run updates no other row.
+ * - `journal` is for people: events with the ids of their run and session, and with long values in place.
  */
-export const initialSchema = `
-CREATE TABLE words (
-  id INTEGER PRIMARY KEY,
-  word TEXT NOT NULL UNIQUE
-);
-
+export const jsonEventsSchema = `
 CREATE TABLE runs (
   id INTEGER PRIMARY KEY,
   run_id TEXT NOT NULL UNIQUE,
@@ -41,10 +34,9 @@ CREATE TABLE events (
   run INTEGER NOT NULL,
   seq INTEGER NOT NULL,
   at INTEGER NOT NULL,
-  word INTEGER NOT NULL,
+  type TEXT NOT NULL,
   session INTEGER,
-  data TEXT NOT NULL,
-  refs TEXT
+  data TEXT NOT NULL
 );
 CREATE UNIQUE INDEX events_by_run ON events (run, seq);
 
@@ -100,11 +92,27 @@ CREATE TABLE artifacts (
 ) WITHOUT ROWID;
 
 CREATE TABLE blobs (
-  id INTEGER PRIMARY KEY,
   project TEXT NOT NULL,
   hash TEXT NOT NULL,
-  size INTEGER NOT NULL,
-  bytes BLOB NOT NULL
+  content TEXT NOT NULL
 );
 CREATE UNIQUE INDEX blobs_by_hash ON blobs (project, hash);
+
+CREATE VIEW journal AS
+SELECT runs.run_id, seq, at, type, sessions.session_id,
+  CASE WHEN instr(data, '"$blob"') = 0 THEN data ELSE (
+    WITH RECURSIVE
+      markers (n, path, hash) AS (
+        SELECT row_number() OVER (), path, value FROM json_tree(events.data) WHERE key = '$blob'
+      ),
+      filled (n, json) AS (
+        SELECT 0, events.data
+        UNION ALL
+        SELECT markers.n, json_set(filled.json, markers.path, json(blobs.content))
+        FROM filled JOIN markers ON markers.n = filled.n + 1
+        LEFT JOIN blobs ON blobs.project = runs.project AND blobs.hash = markers.hash
+      )
+    SELECT json FROM filled ORDER BY n DESC LIMIT 1
+  ) END AS data
+FROM events JOIN runs ON runs.id = events.run LEFT JOIN sessions ON sessions.id = events.session;
 `

@@ -1,0 +1,182 @@
+import { hash, randomUUID } from 'node:crypto'
+import { TroupeError } from '../../errors.ts'
+import type { Event } from '../../kernel/event.ts'
+
+/*
+ * The `data` of an event as JSON text. Long values are stored as blobs, once per content and project (content
+ * addressing); a marker `{"$blob": hash, "size": bytes}` takes their place.
+ * 1. Every `$blob` in the stored text is a marker: data that contains a field of this name is stored as a blob itself.
+ * 2. The content of a blob is JSON without markers.
+ */
+
+/** A text with this many characters is stored as a blob: conversations repeat their texts in several events. */
+const MIN_BLOB_TEXT = 512
+/** Objects that repeat in every run or session, and the size from which a blob is smaller than a copy. */
+const REPEATED_FIELDS: ReadonlySet<string> = new Set(['agent', 'tools', 'limits'])
+const MIN_REPEATED_LENGTH = 128
+/** A field of the data with longer JSON is stored as a blob as a whole. */
+const MAX_INLINE_BYTES = 4096
+/** Larger blobs are hashed off the main thread. */
+const MAX_SYNC_HASH_LENGTH = 64 * 1024
+const MAX_EVENT_BYTES = 32 * 1024 * 1024
+/** 144 bits of SHA-256. */
+const HASH_CHARACTERS = 24
+/** Stands for a hash that is not computed yet. Unguessable, so that no data can contain it. */
+const PENDING_HASH = `pending-${randomUUID()}-`
+
+export interface Blob {
+  hash: string
+  content: string
+}
+
+export interface EncodedData {
+  data: string
+  blobs: readonly Blob[]
+}
+
+export interface BlobMarker {
+  $blob: string
+  size: number
+}
+
+/** Takes the place of a value whose blob is missing or damaged, so that the journal stays readable. */
+export interface MissingValue {
+  $missing: string
+  size: number
+}
+
+const NO_BLOBS: readonly Blob[] = []
+
+/** Throws `too_large`, or `invalid_input` for data that cannot be stored. */
+export function encodeEvent(event: Event): EncodedData {
+  if (!event.type.isWellFormed() || !(event.session_id ?? '').isWellFormed()) {
+    throw new TroupeError(
+      'invalid_input',
+      `run ${event.run_id}: an event type or session id contains a lone surrogate, which cannot be stored`,
+    )
+  }
+  const json = toJson(event, event.data) ?? '{}'
+  if (json.length > MAX_EVENT_BYTES) throw tooLargeError(event)
+  if (isInline(json) && !hasRepeatedField(event.data)) return { data: json, blobs: NO_BLOBS }
+  const blobs: Blob[] = []
+  const isWhole = isMarker(event.data) || Array.isArray(event.data)
+  const data = isWhole ? toMarkerJson(json, blobs) : encodeFields(event, blobs)
+  return { data, blobs }
+}
+
+function encodeFields(event: Event, blobs: Blob[]): string {
+  let data = ''
+  for (const [name, value] of Object.entries(event.data)) {
+    const json = toJson(event, value)
+    if (json === undefined) continue
+    data += `${data === '' ? '' : ','}${JSON.stringify(name)}:${encodeField(name, { value, json }, blobs)}`
+  }
+  return `{${data}}`
+}
+
+function encodeField(name: string, { value, json }: { value: unknown; json: string }, blobs: Blob[]): string {
+  if (REPEATED_FIELDS.has(name) && json.length >= MIN_REPEATED_LENGTH) return toMarkerJson(json, blobs)
+  if (isInline(json)) return json
+  const inner: Blob[] = []
+  const text = JSON.stringify(value, (_key, part: unknown) => {
+    const isLong = typeof part === 'string' && part.length >= MIN_BLOB_TEXT
+    return isLong || isMarker(part) ? toMarker(JSON.stringify(part), inner) : part
+  })
+  if (Buffer.byteLength(text) > MAX_INLINE_BYTES) return toMarkerJson(json, blobs)
+  blobs.push(...inner)
+  return text
+}
+
+function isInline(json: string): boolean {
+  return json.length < MIN_BLOB_TEXT && !json.includes('"$blob"')
+}
+
+function hasRepeatedField(data: object): boolean {
+  for (const name of REPEATED_FIELDS) if (Object.hasOwn(data, name)) return true
+  return false
+}
+
+function isMarker(value: unknown): value is BlobMarker {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, '$blob')
+}
+
+function toMarker(content: string, blobs: Blob[]): BlobMarker {
+  const isSmall = content.length <= MAX_SYNC_HASH_LENGTH
+  const blob = { hash: isSmall ? contentHash(content) : `${PENDING_HASH}${randomUUID()}`, content }
+  blobs.push(blob)
+  return { $blob: blob.hash, size: Buffer.byteLength(content) }
+}
+
+function toMarkerJson(content: string, blobs: Blob[]): string {
+  return JSON.stringify(toMarker(content, blobs))
+}
+
+/** The address of a blob. */
+export function contentHash(content: string): string {
+  return hash('sha256', content, 'base64url').slice(0, HASH_CHARACTERS)
+}
+
+export function hasPendingHash({ blobs }: EncodedData): boolean {
+  return blobs.some((blob) => blob.hash.startsWith(PENDING_HASH))
+}
+
+/** Computes the pending hashes off the main thread. */
+export async function hashBlobs(encoded: EncodedData): Promise<EncodedData> {
+  let { data } = encoded
+  const blobs: Blob[] = []
+  for (const blob of encoded.blobs) {
+    if (!blob.hash.startsWith(PENDING_HASH)) {
+      blobs.push(blob)
+      continue
+    }
+    const digest = Buffer.from(await crypto.subtle.digest('SHA-256', Buffer.from(blob.content)))
+    const hashed = digest.toString('base64url').slice(0, HASH_CHARACTERS)
+    data = data.replace(blob.hash, hashed)
+    blobs.push({ hash: hashed, content: blob.content })
+  }
+  return { data, blobs }
+}
+
+export function encodedBytes(batch: readonly EncodedData[]): number {
+  let bytes = 0
+  for (const { data, blobs } of batch) {
+    bytes += data.length
+    for (const { content } of blobs) bytes += content.length
+  }
+  return bytes
+}
+
+/** Reverses `encodeEvent`. `load` returns the content of a blob. */
+export function decodeData(data: string, load: (marker: BlobMarker, field: string) => unknown): unknown {
+  if (!data.includes('"$blob"')) return JSON.parse(data)
+  return JSON.parse(data, (field, value: unknown) => (isMarker(value) ? load(value, field) : value))
+}
+
+/** The markers in stored data, with their paths. */
+export function* blobMarkers(value: unknown, path = ''): Iterable<{ marker: BlobMarker; path: string }> {
+  if (typeof value !== 'object' || value === null) return
+  if (isMarker(value)) {
+    yield { marker: value, path: path === '' ? 'data' : path }
+    return
+  }
+  for (const [name, part] of Object.entries(value)) {
+    const isIndex = Array.isArray(value)
+    yield* blobMarkers(part, isIndex ? `${path}[${name}]` : path === '' ? name : `${path}.${name}`)
+  }
+}
+
+function toJson(event: Event, value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value)
+  } catch (thrown) {
+    if (thrown instanceof RangeError) throw tooLargeError(event)
+    const reason = thrown instanceof Error ? thrown.message : String(thrown)
+    throw new TroupeError('invalid_input', `event ${event.seq} (${event.type}) cannot be stored as JSON: ${reason}`)
+  }
+}
+
+function tooLargeError({ seq, type }: Event): TroupeError {
+  return new TroupeError('too_large', `event ${seq} (${type}) is larger than ${MAX_EVENT_BYTES / 1024 / 1024} MB`, {
+    hint: 'store large content elsewhere, for example as a file, and put its address into the event',
+  })
+}
