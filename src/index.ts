@@ -41,6 +41,15 @@ export type {
   PatternResult,
 } from './kernel/pattern.ts'
 export { definePattern } from './kernel/pattern.ts'
+export type {
+  Performer,
+  PerformerHost,
+  PerformerResult,
+  PerformerTurn,
+  PerformerUpdate,
+  PermissionReply,
+  PermissionRequestedCall,
+} from './kernel/performer.ts'
 export type { Delta } from './kernel/ports.ts'
 export type { PriceBook } from './kernel/price.ts'
 export type { Redactor } from './kernel/redactor.ts'

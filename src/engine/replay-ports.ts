@@ -102,7 +102,11 @@ function recordedTools(
   events: readonly Event[],
 ): Map<string, Tool> {
   const kinds = new Map<string, ToolKind>()
-  for (const event of events) if (isEvent(event, 'tool:pre')) kinds.set(event.data.tool, event.data.kind)
+  for (const event of events) {
+    // A performer's own tools were never tools of the session.
+    if (isEvent(event, 'tool:pre') && !event.data.key.includes('/performer/tool/'))
+      kinds.set(event.data.tool, event.data.kind)
+  }
   const names = new Set([...sessionOpenEvents(events).flatMap(({ data }) => data.tools), ...kinds.keys()])
   return new Map(
     [...names]

@@ -19,6 +19,9 @@ const ALWAYS_RECORDED = new Set<EventType>([
   'run:steer',
   'session:context',
   'session:compress',
+  'performer:session',
+  'performer:message',
+  'performer:plan',
   'model:end',
   'model:error',
   'limit:hit',
@@ -33,7 +36,7 @@ const WITHOUT_KEY = new Set<EventType>(['run:reopen', 'run:steer'])
 interface JournalFacts {
   /** `key\nattempt` of the model requests that got a response or an error. */
   settledRequests: Set<string>
-  /** Keys of the tool calls that ended, without those that run a pattern. */
+  /** Keys of the tool calls and performers' turns that ended, without calls that run a pattern. */
   toolCalls: Set<string>
   /** The number of versions of each artifact. */
   artifactVersions: Map<string, number>
@@ -65,6 +68,8 @@ function journalFacts(events: readonly Event[]): JournalFacts {
     }
   }
   for (const event of events) {
+    const isStepOutcome = isEvent(event, 'step:end') || isEvent(event, 'step:error')
+    if (isStepOutcome && stepKey(event).endsWith('/performer')) toolCalls.add(stepKey(event))
     if ((isEvent(event, 'tool:post') || isEvent(event, 'tool:error')) && !patternCalls.has(stepKey(event))) {
       toolCalls.add(stepKey(event))
     }

@@ -18,6 +18,8 @@ export interface Agent {
   instructions: string
   /** `provider/model` or a role. Default: the caller's model. */
   model?: string
+  /** Carries out its turns instead of the model loop: a name of `performers`. */
+  performer?: string
   temperature?: number
   /** Reasoning effort, for models that support it. */
   effort?: Effort

@@ -4,6 +4,7 @@ import type { Artifact } from './artifact.ts'
 import type { Gate, GateAnswer } from './gate.ts'
 import type { Limits } from './limits.ts'
 import type { AssistantMessage, ModelStop, Usage, UserMessage } from './model.ts'
+import type { PlanEntry } from './performer.ts'
 import type { RetryAttempt } from './retry-policy.ts'
 import type { RunContextData } from './run-metadata.ts'
 import type { SteeringCommand } from './steer-action.ts'
@@ -241,6 +242,10 @@ export interface EventData {
     reason: 'crash' | 'abort'
     partial_text?: string
   }
+  /** The id of a performer's own session, for resuming it. */
+  'performer:session': { key: string; id: string }
+  'performer:message': { key: string; message: AssistantMessage }
+  'performer:plan': { key: string; entries: PlanEntry[] }
   'tool:pre': ToolPre
   'tool:post': ToolPost
   'tool:error': ToolError
@@ -276,6 +281,9 @@ const EVENT_ROLES: Readonly<Record<keyof EventData, 'opens' | 'settles' | 'notes
   'model:end': 'settles',
   'model:error': 'settles',
   'model:lost': 'notes',
+  'performer:session': 'settles',
+  'performer:message': 'settles',
+  'performer:plan': 'settles',
   'tool:pre': 'opens',
   'tool:post': 'settles',
   'tool:error': 'settles',

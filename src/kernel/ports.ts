@@ -6,6 +6,7 @@ import type { Hooks } from './hook.ts'
 import type { Limits } from './limits.ts'
 import type { Models } from './model.ts'
 import type { Pattern, PatternTool } from './pattern.ts'
+import type { Performer } from './performer.ts'
 import type { Permissions } from './permission.ts'
 import type { PriceBook } from './price.ts'
 import type { Redactor } from './redactor.ts'
@@ -90,6 +91,8 @@ export interface Ports extends ModelPorts, ToolPorts, HistoryPorts {
   roster: Roster
   patterns: ReadonlyMap<string, Pattern>
   sessionPolicy: SessionPolicy
+  /** External agents that carry out turns, by the name that agents use (`performer`). */
+  performers?: ReadonlyMap<string, Performer>
   embedder?: Embedder
   /** Fails on drift between the code and its journal instead of using the record. */
   strict: boolean

@@ -19,6 +19,7 @@ import { DEFAULT_SESSION_POLICY } from './default-session-policy.ts'
 import { embedderPort, modelPorts, pricesFrom, summaryModelPort } from './model-ports.ts'
 import { checkStoreAddress, openStore } from './open-store.ts'
 import { createPatternRegistry } from './pattern-registry.ts'
+import { performerPort } from './performer-port.ts'
 import { openMcp, openToolbox, permissionPolicy, redactorPort, toolsByName } from './tool-ports.ts'
 import type { TroupeOptions } from './troupe-options.ts'
 
@@ -49,6 +50,7 @@ export async function compose(options: TroupeOptions): Promise<RuntimeParts> {
   const limits = parseLimits(DEFAULT_LIMITS, options.limits)
   const registry = createPatternRegistry(options)
   const { patterns, tools: patternTools, aliases, agentTools } = registry
+  const performers = performerPort(options, agents)
   const prices = await pricesFrom(options)
   // Before the store: an invalid cassette must not leave an open store behind.
   const models = await modelPorts(options, world)
@@ -62,6 +64,7 @@ export async function compose(options: TroupeOptions): Promise<RuntimeParts> {
     roster,
     prices,
     ...models,
+    ...performers,
     ...summaryModelPort(options),
     tools,
     serverToolNames: MCP_TOOL_NAMES,

@@ -187,6 +187,7 @@ export async function closeTroupe({ parts, tails, pendingResults }: RunControlle
   await engine.drain()
   await Promise.all(pendingResults)
   await tails.close()
+  for (const performer of ports.performers?.values() ?? []) await performer.close?.()
   await mcp?.close()
   await ports.embedder?.close?.()
   await toolbox?.close()

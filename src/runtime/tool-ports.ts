@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import type { Policy } from '../judgement/permission/permission-policy.ts'
+import { UNKNOWN_TOOL_REASON } from '../judgement/permission/rule-lint.ts'
 import type { Agent } from '../kernel/agent.ts'
 import type { ToolPorts } from '../kernel/ports.ts'
 import type { Redactor } from '../kernel/redactor.ts'
@@ -102,7 +103,11 @@ export function permissionPolicy(
     agents: agents.flatMap(agentNames),
     servers: servers.flatMap((configs) => Object.keys(configs)).map((name) => `mcp__${mcpServerKey(name)}__`),
   }
-  const warn = (problem: string) => process.emitWarning(problem)
+  // The tools of performers are not known here.
+  const hasPerformers = Object.keys(options.performers ?? {}).length > 0
+  const warn = (problem: string) => {
+    if (!hasPerformers || !problem.endsWith(UNKNOWN_TOOL_REASON)) process.emitWarning(problem)
+  }
   checkPolicy(policy, context, warn)
   checkAgentRules(agents, context, warn)
   return policy

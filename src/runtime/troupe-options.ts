@@ -5,6 +5,7 @@ import type { Hooks } from '../kernel/hook.ts'
 import type { Limits } from '../kernel/limits.ts'
 import type { Model, Models } from '../kernel/model.ts'
 import type { Pattern } from '../kernel/pattern.ts'
+import type { Performer } from '../kernel/performer.ts'
 import type { PriceBook } from '../kernel/price.ts'
 import type { Redactor } from '../kernel/redactor.ts'
 import type { RetryPolicy } from '../kernel/retry-policy.ts'
@@ -30,6 +31,8 @@ export interface TroupeOptions {
   model?: string | Model
   /** Added to the built-in agents; an agent with the name of a built-in one replaces it. */
   agents?: readonly Agent[]
+  /** External agents that carry out the turns of agents with this `performer`, instead of the model loop. */
+  performers?: Readonly<Record<string, Performer>>
   tools?: readonly Tool[]
   /** Gives agents the built-in tools (read, search, write, run commands, fetch pages), confined to this folder. */
   workspace?: ToolsOptions

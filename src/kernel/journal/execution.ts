@@ -62,6 +62,7 @@ export class Execution {
   #onIdle: (() => void) | undefined
   readonly #loading = new Set<Promise<unknown>>()
   #isPaused = false
+  readonly #interruptListeners = new Set<() => void>()
   #checkScheduled = false
   #replayed: Promise<void> | undefined
 
@@ -106,7 +107,18 @@ export class Execution {
   /** Lets effects in flight finish and starts no new ones. */
   pause(): void {
     this.#isPaused = true
+    this.interrupt()
     this.#checkParkable()
+  }
+
+  /** Called when the run is paused or parked: work that can continue in a later execution stops. Returns the unsubscriber. */
+  onInterrupt(listener: () => void): () => void {
+    this.#interruptListeners.add(listener)
+    return () => void this.#interruptListeners.delete(listener)
+  }
+
+  interrupt(): void {
+    for (const listener of [...this.#interruptListeners]) listener()
   }
 
   /** Every key that was claimed in this execution. */

@@ -86,6 +86,13 @@ export class JournalIndex {
     return this.#openings.get(key)
   }
 
+  /** The recorded events of the steps under a key, in journal order. */
+  eventsUnder(key: string): Event[] {
+    const below = (events: ReadonlyMap<string, Event>) =>
+      [...events].flatMap(([step, event]) => (step.startsWith(`${key}/`) ? event : []))
+    return [...below(this.#openings), ...below(this.#outcomes)].sort((a, b) => a.seq - b.seq)
+  }
+
   /** True when `run:reopen` named this key. */
   wasReopened(key: string): boolean {
     return this.#reopened.has(key)

@@ -30,6 +30,12 @@ export interface Reservation {
   output: number
 }
 
+export interface ReachedLimit {
+  limit: 'calls' | 'tokens' | 'usd'
+  used: number
+  max: number
+}
+
 interface Waiter {
   request: ReservationRequest
   grant(reservation: Reservation): void
@@ -108,6 +114,21 @@ export class Budget {
       if ('output' in attempt) grant(attempt)
       else refuse(attempt.error)
     }
+  }
+
+  /** The limit that is used up, if any. Usage that was reported without a reservation may even exceed it. */
+  reachedLimit(): ReachedLimit | undefined {
+    const { spent, limits } = this
+    const used = {
+      calls: spent.calls + spent.lost.calls,
+      tokens: totalTokens(spent) + spent.lost.tokens,
+      usd: spent.known_usd + spent.lost.usd,
+    }
+    for (const limit of ['calls', 'tokens', 'usd'] as const) {
+      const max = limits[limit]
+      if (max !== null && used[limit] >= max) return { limit, used: used[limit], max }
+    }
+    return undefined
   }
 
   #tryReserve(request: ReservationRequest): Reservation | { wait: boolean; error: TroupeError } {

@@ -5,6 +5,7 @@ import type { Model, ModelChunk } from '../../index.ts'
 import { defineTool, verifyJournal } from '../../index.ts'
 import { MemoryStore } from '../../store/memory.ts'
 import { simulatedWorld } from '../../testing/simulated-world.ts'
+import type { Performer } from '../performer.ts'
 import { STREAM_IDLE_TIMEOUT_MS } from './model-stream.ts'
 
 const worker = agent('worker')
@@ -112,6 +113,26 @@ describe('code that never settles', () => {
     expect(result.output).toMatchObject({ response: 'Well' })
     expect(world.now() - before).toBeGreaterThanOrEqual(STREAM_IDLE_TIMEOUT_MS)
   })
+})
+
+test('PF6 a performer that reports nothing for ten minutes fails the session, and reporting resets the time', async () => {
+  const world = simulatedWorld(1)
+  const performer: Performer = {
+    async perform({ signal }, host) {
+      await world.sleep(9 * 60_000)
+      host.report({ type: 'text', text: 'Still here.' })
+      await world.sleep(9 * 60_000)
+      host.report({ type: 'message-end' })
+      return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+    },
+  }
+  const agents = [{ ...worker, performer: 'external' }]
+  const { task } = await createTestTroupe({ agents, performers: { external: performer }, engine: { world } })
+  const before = world.now()
+  const result = await world.runUntil(task('worker', 'go'))
+  expect(result).toMatchObject({ status: 'failed', error: { code: 'performer_failed', retry: true } })
+  expect(result.output).toMatchObject({ response: 'Still here.' })
+  expect(world.now() - before).toBeGreaterThanOrEqual(28 * 60_000)
 })
 
 test('E14 crashes are counted in total and without progress', async () => {

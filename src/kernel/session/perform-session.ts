@@ -10,6 +10,7 @@ import { toSessionResult } from '../session-result.ts'
 import { joinBackground } from './background-session.ts'
 import type { SessionScope } from './open-session.ts'
 import { openSession } from './open-session.ts'
+import { findPerformer, runPerformerTurn } from './performer-turn.ts'
 import { toolSpecsFor } from './prepare-tools.ts'
 import type { SessionState } from './session-state.ts'
 import type { TurnEnd, TurnScope } from './turn.ts'
@@ -76,9 +77,9 @@ async function finishSession(
 async function runToEnd(scope: SessionScope, session: SessionState, options: OutputOptions): Promise<SessionEnd> {
   const watchdog = new Watchdog(scope.execution, session, scope.signal)
   try {
-    const turn = await turnScope({ ...scope, signal: watchdog.signal }, session, options)
-    for (;;) {
-      const end = await runTurn(turn)
+    const run = await turnRunner({ ...scope, signal: watchdog.signal }, session, options)
+    for (let ordinal = 1; ; ordinal++) {
+      const end = await run(ordinal)
       if (await joinBackground(scope, session, end)) return toSessionEnd(scope.key, session, end)
     }
   } catch (thrown) {
@@ -96,6 +97,40 @@ async function runToEnd(scope: SessionScope, session: SessionState, options: Out
   }
 }
 
+/** Runs a turn with the agent's performer, or with the model loop. */
+async function turnRunner(
+  scope: SessionScope,
+  session: SessionState,
+  options: OutputOptions,
+): Promise<(ordinal: number) => Promise<TurnEnd>> {
+  const { agent } = session.opening
+  const performer = findPerformer(scope.execution, agent)
+  if (!performer) {
+    const turn = await turnScope(scope, session, options)
+    return () => runTurn(turn)
+  }
+  const { execution, key, signal } = scope
+  const { output, allowText = false } = options
+  const contextFor = turnContext(scope, session)
+  const turn = {
+    execution,
+    session,
+    key,
+    signal,
+    output,
+    allowText,
+    contextFor,
+    name: agent.performer ?? '',
+    performer,
+  }
+  return (ordinal) => runPerformerTurn(turn, ordinal)
+}
+
+function turnContext(scope: SessionScope, session: SessionState): TurnScope['contextFor'] {
+  const { signal } = scope
+  return (pattern, key) => scope.contextFor(pattern, { key, caller: toCaller(session), signal })
+}
+
 async function turnScope(
   scope: SessionScope,
   session: SessionState,
@@ -106,8 +141,7 @@ async function turnScope(
   const name = session.opening.model ?? execution.run.model
   const resolving = models.resolve(name)
   const model = resolving instanceof Promise ? await execution.load(() => resolving) : resolving
-  const contextFor: TurnScope['contextFor'] = (pattern, callKey) =>
-    scope.contextFor(pattern, { key: callKey, caller: toCaller(session), signal })
+  const contextFor = turnContext(scope, session)
   return {
     execution,
     session,

@@ -38,6 +38,8 @@ export interface SessionState {
   invalidCalls: number
   /** Text of a response that an abort cut off; part of the result, not of the conversation. */
   partialText: string
+  /** The performer's own session, as last recorded. */
+  performerSession: string | undefined
   planMode: boolean
   /** Background sessions whose results are not collected yet. */
   backgroundSessions: Set<string>
@@ -91,6 +93,7 @@ export function newSession(id: string, opening: SessionOpen, thread?: Thread): S
     invalidCalls: 0,
     backgroundSessions: new Set(),
     partialText: '',
+    performerSession: undefined,
     planMode: opening.read_only === true,
   }
 }
@@ -126,6 +129,12 @@ export function applyEvent(session: SessionState, event: Event): void {
       return
     case 'model:error':
       addCallUsage(session, event.data)
+      return
+    case 'performer:session':
+      session.performerSession = event.data.id
+      return
+    case 'performer:message':
+      appendMessage(session, event.data.message)
       return
     case 'tool:post':
       if (event.data.plan_mode !== undefined)
@@ -201,6 +210,8 @@ function countLinkedImages({ content }: Message): number {
 }
 
 function addToolResult(session: SessionState, { id, name, text, is_error }: Omit<ToolResultPart, 'type'>): void {
+  // A performer's own calls are in its own conversation.
+  if (session.opening.agent.performer !== undefined) return
   session.toolResults.set(id, { type: 'tool-result', id, name, text, is_error })
   const calls = lastToolCalls(session)
   if (calls.some((call) => !session.toolResults.has(call.id))) return

@@ -1,0 +1,161 @@
+import { errorFromRecord, TroupeError, toTroupeError, unknownNameError } from '../../errors.ts'
+import type { Agent } from '../agent.ts'
+import type { Event, StopReason } from '../event.ts'
+import { isEvent } from '../event.ts'
+import type { Execution } from '../journal/execution.ts'
+import { isFatal } from '../journal/fatal-error.ts'
+import { settleOnce } from '../journal/step.ts'
+import type { UserMessage } from '../model.ts'
+import type { Performer, PerformerResult, PerformerTurn } from '../performer.ts'
+import { toJsonSchema } from '../schema.ts'
+import { ActivePerformerTurn } from './active-performer-turn.ts'
+import type { ReachedLimit } from './budget.ts'
+import { limitError } from './budget.ts'
+import { PerformerRecorder } from './performer-recorder.ts'
+import type { PerformerScope } from './performer-scope.ts'
+import { lastText } from './session-state.ts'
+import { parseStructuredOutput } from './structured-output.ts'
+import type { TurnEnd } from './turn.ts'
+
+/*
+ * A turn that a performer carries out, as one step.
+ * 1. Write-ahead: the turn is on disk as begun before the performer is called. A recorded turn is never performed again.
+ * 2. A turn that began without an outcome goes on in the performer's own session (`performer:session`). Without one its outcome
+ *    is unknown: it is reported, never repeated.
+ * 3. An abort is no outcome; neither is a limit that reported usage reaches (`limit:hit` under a key of its own).
+ */
+
+/** The performer that the agent names; `undefined` for the model loop. */
+export function findPerformer({ ports }: Execution, agent: Agent): Performer | undefined {
+  const name = agent.performer
+  if (name === undefined) return undefined
+  const performer = ports.performers?.get(name)
+  if (performer) return performer
+  throw unknownPerformerError(name, ports.performers)
+}
+
+export function unknownPerformerError(
+  name: string,
+  performers: ReadonlyMap<string, Performer> | undefined,
+): TroupeError {
+  return unknownNameError('unknown_performer', { kind: 'performer', name, known: [...(performers?.keys() ?? [])] })
+}
+
+/** Carries out one turn, or finds it in the journal. `ordinal` counts the turns of the segment. */
+export async function runPerformerTurn(scope: PerformerScope, ordinal: number): Promise<TurnEnd> {
+  const { execution, session, signal } = scope
+  const key = `${scope.key}/turn/${ordinal}/performer`
+  session.responseStart = session.messages.length
+  const recorder = new PerformerRecorder(scope, key)
+  recorder.restore()
+  const hit = execution.claim(`${key}/limit`)
+  if (isEvent(hit, 'limit:hit')) return toLimitEnd(scope, errorFromRecord(hit.data.error))
+  const outcome = await settleOnce({ execution, key, signal, external: true }, () => carryOut(scope, key, recorder))
+  return toTurnEnd(scope, key, outcome)
+}
+
+async function carryOut(scope: PerformerScope, key: string, recorder: PerformerRecorder): Promise<Event> {
+  const { execution, session } = scope
+  const limit = execution.budget.reachedLimit()
+  if (limit) return recordLimit(scope, key, limit)
+  const isOpen = execution.journalIndex.opening(key) !== undefined
+  if (isOpen && session.performerSession === undefined) {
+    return recorder.end(unknownOutcomeError(scope.name))
+  }
+  recorder.closeOpenTools('the run was interrupted before this call ended')
+  const turn = new ActivePerformerTurn(scope, recorder, toPerformerTurn(scope, key))
+  try {
+    await turn.begin()
+    return recorder.end(await turn.perform())
+  } catch (thrown) {
+    if (scope.signal.aborted) throw scope.signal.reason
+    if (turn.isInterrupted) turn.release()
+    if (turn.isInterrupted) return await NEVER
+    if (turn.limit) return recordLimit(scope, key, turn.limit)
+    const error = toTroupeError(thrown, 'performer_failed')
+    if (isFatal(error)) throw error
+    return recorder.end(error)
+  } finally {
+    turn.release()
+  }
+}
+
+/** An interrupted turn settles in a later execution. */
+const NEVER = new Promise<never>(() => {})
+
+function toPerformerTurn(scope: PerformerScope, key: string): Omit<PerformerTurn, 'signal'> {
+  const { execution, session, output } = scope
+  const { agent } = session.opening
+  const model = session.opening.model ?? execution.run.model
+  const { workspace } = execution.ports
+  const instruction = session.messages.findLastIndex(({ role }) => role === 'user')
+  return {
+    run_id: execution.run.id,
+    session_id: session.id,
+    agent,
+    instruction: session.messages[instruction] as UserMessage,
+    messages: session.messages.slice(0, instruction),
+    idempotency_key: execution.idempotencyKey(key),
+    interrupted: execution.journalIndex.attemptCount(key) > 0 && session.performerSession !== undefined,
+    ...(model === undefined ? undefined : { model }),
+    ...(output ? { output: toJsonSchema(output) } : undefined),
+    ...(workspace === undefined ? undefined : { workspace }),
+    ...(session.performerSession === undefined ? undefined : { resume: session.performerSession }),
+  }
+}
+
+function recordLimit({ execution, session }: PerformerScope, key: string, { limit, used, max }: ReachedLimit): Event {
+  const error = limitError(limit, used, max)
+  error.step = `${key}/limit`
+  const data = { key: `${key}/limit`, limit, used, max, error: error.toJSON() }
+  return execution.journal.append('limit:hit', data, session.id)
+}
+
+function unknownOutcomeError(name: string): TroupeError {
+  return new TroupeError('outcome_unknown', `the performer '${name}' was working when the run was interrupted`, {
+    hint: 'what it did may or may not have taken effect, and was not repeated; check, then: troupe resume RUN --force',
+  })
+}
+
+function toTurnEnd(scope: PerformerScope, key: string, outcome: Event): TurnEnd {
+  const text = lastText(scope.session)
+  if (isEvent(outcome, 'limit:hit')) return toLimitEnd(scope, errorFromRecord(outcome.data.error))
+  if (isEvent(outcome, 'step:error')) return { stop_reason: 'failed', text, error: errorFromRecord(outcome.data.error) }
+  if (!isEvent(outcome, 'step:end')) throw new TroupeError('internal', `a performer's turn ended with ${outcome.type}`)
+  const result = outcome.data.result as PerformerResult & { text: string }
+  if (result.stop === 'refused') {
+    const hint = 'reword the instruction, or use another agent'
+    return {
+      stop_reason: 'refused',
+      text: result.text,
+      error: new TroupeError('model_refused', `the performer '${scope.name}' refused the request`, { hint, step: key }),
+    }
+  }
+  return toCompletedEnd(scope, key, result)
+}
+
+function toCompletedEnd(
+  { output, allowText, name }: PerformerScope,
+  key: string,
+  { stop, text }: { stop: PerformerResult['stop']; text: string },
+): TurnEnd {
+  if (text.trim() === '') return { stop_reason: 'partial', text, error: null, empty_response_key: key }
+  const end = { stop_reason: stop as StopReason, text, error: null }
+  if (!output) return end
+  const parsed = parseStructuredOutput(output, text)
+  if (parsed.ok) return { ...end, object: parsed.object }
+  if (allowText) return end
+  const error = new TroupeError(
+    'model_invalid_response',
+    `the text does not match the output schema: ${parsed.reason}`,
+    {
+      hint: `resume to have '${name}' perform the turn again, or simplify the output schema`,
+      step: key,
+    },
+  )
+  return { stop_reason: 'failed', text, error }
+}
+
+function toLimitEnd({ session }: PerformerScope, error: TroupeError): TurnEnd {
+  return { stop_reason: 'budget', text: lastText(session), error }
+}

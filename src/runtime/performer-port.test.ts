@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest'
+import { agent, createTestTroupe } from '../../test/support/test-troupe.ts'
+import { MemoryStore } from '../store/memory.ts'
+import { scriptedPerformer } from '../testing/scripted-performer.ts'
+
+const coder = agent('coder', { performer: 'external' })
+
+test('PF11 an agent whose performer is not configured is rejected with the known names, nearest first', async () => {
+  const performers = { extrenal: scriptedPerformer({ actions: [] }), other: scriptedPerformer({ actions: [] }) }
+  await expect(createTestTroupe({ agents: [coder], performers })).rejects.toMatchObject({
+    code: 'unknown_performer',
+    alternatives: ['extrenal', 'other'],
+    hint: "did you mean 'extrenal'?",
+  })
+})
+
+test('PF11 a session whose performer is missing in this process fails, and continues where it is configured', async () => {
+  const store = new MemoryStore()
+  const script = { actions: [{ do: 'finish' as const, result: { stop: 'completed' as const, text: 'Yes.' } }] }
+  const open = (performers: Record<string, ReturnType<typeof scriptedPerformer>>, agents = [coder]) =>
+    createTestTroupe({ store, agents, performers })
+  const first = await open({ external: scriptedPerformer(script) })
+  const { run_id } = await first.task('coder', 'go')
+  const [session] = await first.troupe.sessions(run_id)
+  const more = { session_id: session?.session_id, instruction: 'more' }
+  const second = await open({}, [agent('lead')])
+  const failed = await second.troupe.run('task', more)
+  expect(failed.error).toMatchObject({ code: 'unknown_performer' })
+  const third = await open({ external: scriptedPerformer(script) })
+  const resumed = await (await third.troupe.resume(failed.run_id)).result
+  expect(resumed).toMatchObject({ status: 'completed', output: { response: 'Yes.' } })
+  for (const { troupe } of [first, second, third]) await troupe.close()
+})
