@@ -29,8 +29,7 @@ async function chat(store: string, turns: number): Promise<number[]> {
     assertEqual(said?.response, RESPONSE, `turn ${turn}`)
     session_id = said?.session_id
   }
-  const [session] =
-    session_id === undefined ? [] : await troupe.sessions((await troupe.runs({ limit: 1 }))[0]?.run_id ?? '')
+  const [session] = session_id === undefined ? [] : [await troupe.getSession(session_id)]
   assertEqual(session?.segment, turns, 'segments of the session')
   await troupe.close()
   return times

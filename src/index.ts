@@ -71,11 +71,21 @@ export type { CollaborateEvent } from './patterns/collaborate/events.ts'
 export type { Contribution } from './patterns/collaborate/output.ts'
 export type { TeamEvent } from './patterns/team/events.ts'
 export type { TeamOutput } from './patterns/team/input.ts'
+export type { Page, PagedQuery, PageRequest } from './runtime/paged-query.ts'
+export type {
+  ArtifactSummary,
+  EventQuery,
+  GateQuery,
+  Queries,
+  RunQuery,
+  SessionQuery,
+  StoreReport,
+} from './runtime/queries.ts'
 export type { AnswerOptions, RunHandle, RunOptions, RunResult } from './runtime/run-handle.ts'
 export type { Troupe } from './runtime/troupe.ts'
 export { createTroupe } from './runtime/troupe.ts'
 export type { ModelOptions, TroupeMcpOptions, TroupeOptions } from './runtime/troupe-options.ts'
-export type { GateRow, RunRow, SessionRow, Store } from './store/store.ts'
+export type { ArtifactRow, GateRow, RunRow, SessionRow, Store } from './store/store.ts'
 export type { McpLimits } from './tools/mcp/mcp-server.ts'
 export type { HttpServerConfig, McpServerConfig, StdioServerConfig } from './tools/mcp/mcp-server-config.ts'
 export type { McpServerStatus } from './tools/mcp/mcp-servers.ts'

@@ -10,7 +10,7 @@ describe('CA19 comparing runs', () => {
     const { model, tools } = parallelDelegation()
     const { troupe, task } = await createTestTroupe({ agents, tools, model })
     const run = await task('lead', 'go')
-    const events = await troupe.events(run.run_id)
+    const events = await troupe.events(run.run_id).all()
     const cut = findSeqByKey(events, 'session:end', 'session/turn/1/tool/0/session')
     const changes = { agents: { coder: { instructions: 'You are loud.' } } }
     const { result, events: own } = await forkAndVerify(troupe, run.run_id, cut, changes)
@@ -34,7 +34,7 @@ describe('CA19 comparing runs', () => {
     const { model, tools } = parallelDelegation()
     const { troupe, task } = await createTestTroupe({ agents, tools, model })
     const run = await task('lead', 'go')
-    const events = await troupe.events(run.run_id)
+    const events = await troupe.events(run.run_id).all()
     const { events: own } = await forkAndVerify(troupe, run.run_id, 20)
     expect(compareRuns(events, own)).toMatchObject({ same: true, divergence: null, differences: 0 })
   })
@@ -52,7 +52,7 @@ describe('CA19 comparing runs', () => {
     })
     const runEvents = async (turns: number) => {
       const { troupe, task } = await createTestTroupe({ agents, tools: [look], model: modelWithTurns(turns) })
-      return troupe.events((await task('lead', 'go')).run_id)
+      return troupe.events((await task('lead', 'go')).run_id).all()
     }
     const [short, long] = [await runEvents(2), await runEvents(4)]
     const compared = compareRuns(short, long)
@@ -71,8 +71,8 @@ test('CA11 the canonical journal leaves out order, time, attempts and ids derive
   )
   const { troupe, task } = await createTestTroupe({ agents, model })
   const [first, second] = [await task('lead', 'go'), await task('lead', 'go')]
-  const journal = canonicalJournal(await troupe.events(first.run_id))
-  expect(canonicalJournal(await troupe.events(second.run_id))).toEqual(journal)
+  const journal = canonicalJournal(await troupe.events(first.run_id).all())
+  expect(canonicalJournal(await troupe.events(second.run_id).all())).toEqual(journal)
   const text = JSON.stringify(journal)
   expect(text).not.toMatch(/"seq"|"at":|"epoch"|run:attempt/)
   expect(text).not.toContain(first.run_id)

@@ -31,7 +31,7 @@ describe('CA15 forking in the middle of a parallel section', () => {
     const { requests, sent, model, tools } = parallelDelegation()
     const { troupe, task } = await createTestTroupe({ agents, tools, model })
     const run = await task('lead', 'go')
-    const events = await troupe.events(run.run_id)
+    const events = await troupe.events(run.run_id).all()
     const before = JSON.stringify(events)
     for (const { seq } of events.slice(0, -1)) {
       const [calls, sends] = [requests.length, sent.length]
@@ -48,7 +48,7 @@ describe('CA15 forking in the middle of a parallel section', () => {
       expect(canonicalJournal(own)).toEqual(canonicalJournal(events))
       expect(JSON.stringify(own.slice(1))).not.toContain(run.run_id)
     }
-    expect(JSON.stringify(await troupe.events(run.run_id))).toBe(before)
+    expect(JSON.stringify(await troupe.events(run.run_id).all())).toBe(before)
   })
 
   test('CA15 a fork has its own ids, also in texts that agents read, and records its origin', async () => {
@@ -61,7 +61,7 @@ describe('CA15 forking in the middle of a parallel section', () => {
     })
     const { troupe, task } = await createTestTroupe({ agents, model })
     const run = await task('lead', 'go')
-    const events = await troupe.events(run.run_id)
+    const events = await troupe.events(run.run_id).all()
     const cut = findSeqByKey(events, 'model:end', 'session/turn/3/model') - 1
     const { result, events: own } = await forkAndVerify(troupe, run.run_id, cut)
     const ids = (list: readonly Event[]) => new Set(list.flatMap(({ session_id }) => session_id ?? []))
@@ -85,7 +85,7 @@ describe('CA15 forking in the middle of a parallel section', () => {
     const first = await task('lead', 'one')
     const { session_id } = first.output as { session_id: string }
     const second = await troupe.run('task', { session_id, instruction: 'two' })
-    const events = await troupe.events(second.run_id)
+    const events = await troupe.events(second.run_id).all()
     const { result, events: own } = await forkAndVerify(
       troupe,
       second.run_id,
@@ -108,7 +108,7 @@ describe('CA15 forking in the middle of a parallel section', () => {
     const { troupe, task } = await createTestTroupe({ agents, tools, model, store })
     const run = await task('lead', 'go')
     const cut = findSeqByKey(
-      await troupe.events(run.run_id),
+      await troupe.events(run.run_id).all(),
       'tool:post',
       'session/turn/1/tool/1/session/turn/1/tool/0',
     )
@@ -127,7 +127,7 @@ describe('CA16 work in progress at the cut', () => {
     const { sent, model, tools } = parallelDelegation()
     const { troupe, task } = await createTestTroupe({ agents, tools, model })
     const run = await task('lead', 'go')
-    const events = await troupe.events(run.run_id)
+    const events = await troupe.events(run.run_id).all()
     const key = 'session/turn/1/tool/1/session/turn/1/tool/0'
     const { events: own } = await forkAndVerify(troupe, run.run_id, findSeqByKey(events, 'tool:pre', key))
     expect(sent.filter((text) => text === 'b')).toHaveLength(1)
@@ -151,7 +151,7 @@ describe('CA16 work in progress at the cut', () => {
     const { troupe } = await createTestTroupe({ agents, tools: [stuck], model })
     const handle = await troupe.stream('task', { agent: 'lead', instruction: 'go' })
     await flushEventLoop(20)
-    const { result } = await forkAndVerify(troupe, handle.run_id, (await troupe.events(handle.run_id)).length)
+    const { result } = await forkAndVerify(troupe, handle.run_id, (await troupe.events(handle.run_id).all()).length)
     expect(responseText(result)).toContain('outcome_unknown')
     await troupe.cancel(handle.run_id)
   })
@@ -164,13 +164,13 @@ describe('CA16 work in progress at the cut', () => {
     })
     const { troupe } = await createTestTroupe({ agents, model: chunkModel(() => []), patterns: [work] })
     const run = await troupe.run('work', {})
-    const events = await troupe.events(run.run_id)
+    const events = await troupe.events(run.run_id).all()
     const { result } = await forkAndVerify(troupe, run.run_id, findSeqByKey(events, 'step:begin', 'act'))
     expect(done).toEqual(['act', 'read', 'read'])
     expect(result.output).toEqual({ acted: '1', read: '3' })
     const asked = await createTestTroupe({ agents, model: functionModel(() => ({ text: 'hi' })) })
     const { run_id } = await asked.task('lead', 'go')
-    const own = await asked.troupe.events(run_id)
+    const own = await asked.troupe.events(run_id).all()
     const fork = await forkAndVerify(asked.troupe, run_id, findSeqByKey(own, 'model:begin', 'session/turn/1/model'))
     expect(fork.events.filter(({ type }) => type === 'model:lost')).toEqual([])
   })
@@ -185,7 +185,7 @@ describe('CA16 work in progress at the cut', () => {
     const waiting = await task('lead', 'go')
     const gate_id = waiting.gates[0]?.gate_id ?? ''
     await (await troupe.answer(gate_id, 'red')).result
-    const events = await troupe.events(waiting.run_id)
+    const events = await troupe.events(waiting.run_id).all()
     const { result } = await forkAndVerify(
       troupe,
       waiting.run_id,
@@ -204,7 +204,7 @@ describe('CA17 changes', () => {
     const { requests, model, tools } = parallelDelegation()
     const { troupe, task } = await createTestTroupe({ agents, tools, model })
     const run = await task('lead', 'go')
-    const events = await troupe.events(run.run_id)
+    const events = await troupe.events(run.run_id).all()
     const cut = findSeqByKey(events, 'model:end', 'session/turn/1/tool/0/session/turn/2/model')
     const changes = { agents: { coder: { instructions: 'You are loud.' } } }
     const { result, events: own } = await forkAndVerify(troupe, run.run_id, cut, changes)
@@ -228,7 +228,7 @@ describe('CA17 changes', () => {
     const { result, events } = await forkAndVerify(troupe, run.run_id, 1, { model: 'blue', limits: { calls: 7 } })
     expect(responseText(result)).toBe('blue for lead')
     expect(start(events)).toMatchObject({ model: 'blue', limits: { calls: 7 } })
-    const cut = findSeqByKey(await troupe.events(run.run_id), 'session:input', 'session/input')
+    const cut = findSeqByKey(await troupe.events(run.run_id).all(), 'session:input', 'session/input')
     const one = await forkAndVerify(troupe, run.run_id, cut, { agents: { lead: { model: 'blue' } } })
     expect(responseText(one.result)).toBe('blue for lead')
   })
@@ -243,7 +243,7 @@ describe('CA17 changes', () => {
     const waiting = await task('lead', 'go')
     const gate_id = waiting.gates[0]?.gate_id ?? ''
     await (await troupe.answer(gate_id, 'red')).result
-    const events = await troupe.events(waiting.run_id)
+    const events = await troupe.events(waiting.run_id).all()
     const answered = findSeq(events, ({ type }) => type === 'gate:answer')
     const answers = { [gate_id]: 'blue' }
     expect(responseText((await forkAndVerify(troupe, waiting.run_id, answered, { answers })).result)).toContain('blue')
@@ -269,9 +269,9 @@ describe('CA18 invalid forks', () => {
     const { run_id, gates } = await task('lead', 'go')
     const gate_id = gates[0]?.gate_id ?? ''
     await (await troupe.answer(gate_id, 'red')).result
-    const events = await troupe.events(run_id)
+    const events = await troupe.events(run_id).all()
     const last = events.length
-    const runs = (await troupe.runs()).length
+    const runs = (await troupe.runs().all()).length
     const expectRejected = (cut: number, changes: object, error: object) =>
       expect(troupe.fork(run_id, cut, changes)).rejects.toMatchObject(error)
     await expectRejected(0, {}, { code: 'invalid_input', message: expect.stringContaining(`1 to ${last}`) })
@@ -308,7 +308,7 @@ describe('CA18 invalid forks', () => {
       { code: 'invalid_input', hint: `fork before that event: --at ${used - 1}` },
     )
     await expect(troupe.fork('r_none', 1)).rejects.toMatchObject({ code: 'unknown_run' })
-    expect(await troupe.runs()).toHaveLength(runs)
+    expect(await troupe.runs().all()).toHaveLength(runs)
   })
 
   test('CA18 a cancelled run can only be forked before its cancellation', async () => {
@@ -317,7 +317,7 @@ describe('CA18 invalid forks', () => {
     const handle = await troupe.stream('task', { agent: 'lead', instruction: 'go' })
     await flushEventLoop(20)
     await troupe.cancel(handle.run_id)
-    const events = await troupe.events(handle.run_id)
+    const events = await troupe.events(handle.run_id).all()
     const cancelled = findSeq(events, ({ type }) => type === 'run:cancel')
     await expect(troupe.fork(handle.run_id, cancelled)).rejects.toMatchObject({
       message: expect.stringContaining('cancelled'),

@@ -8,7 +8,7 @@ import {
   toolCallChunks,
 } from '../../test/support/manual-doubles.ts'
 import { countingTools, crashingStore, expectReplayMatches } from '../../test/support/replay-harness.ts'
-import { agent, agents, createTestTroupe, functionModel, taskCall } from '../../test/support/test-troupe.ts'
+import { agent, agents, createTestTroupe, functionModel, storeOf, taskCall } from '../../test/support/test-troupe.ts'
 import { TroupeError } from '../errors.ts'
 import type { RunResult, Store } from '../index.ts'
 import { createTroupe } from '../index.ts'
@@ -37,10 +37,10 @@ describe('CA12 custom patterns', () => {
   test('CA12 steps, races, artifacts, custom events and gates replay to the same journal', async () => {
     const { troupe } = await createTestTroupe({ agents, model: chunkModel(() => []), patterns: [work] })
     const waiting = await troupe.run('work', {})
-    await expectReplayMatches(troupe.store, waiting.run_id, { patterns: [work] })
+    await expectReplayMatches(storeOf(troupe), waiting.run_id, { patterns: [work] })
     const result = await (await troupe.answer(waiting.gates[0]?.gate_id ?? '', 'yes')).result
     expect(result.status).toBe('completed')
-    await expectReplayMatches(troupe.store, result.run_id, { patterns: [work] })
+    await expectReplayMatches(storeOf(troupe), result.run_id, { patterns: [work] })
   })
 
   test('CA12 a branch that loses a race and is aborted later is handled', async () => {
@@ -72,7 +72,7 @@ describe('CA12 custom patterns', () => {
     const { troupe } = await createTestTroupe({ agents, model: chunkModel(() => []), patterns: [make(['a', 'b'])] })
     const result = await troupe.run('work', {})
     expect(done).toEqual(['a', 'b'])
-    const changed = await createTroupe({ store: troupe.store, patterns: [make(['a', 'new', 'b'])] })
+    const changed = await createTroupe({ store: storeOf(troupe), patterns: [make(['a', 'new', 'b'])] })
     const report = await changed.replay(result.run_id)
     expect(done).toEqual(['a', 'b'])
     expect(report.same).toBe(false)
@@ -92,7 +92,7 @@ describe('CA12 custom patterns', () => {
       })
     const { troupe } = await createTestTroupe({ agents, model: chunkModel(() => []), patterns: [make('old')] })
     const { run_id } = await troupe.run('work', {})
-    const report = await (await createTroupe({ store: troupe.store, patterns: [make('new')] })).replay(run_id)
+    const report = await (await createTroupe({ store: storeOf(troupe), patterns: [make('new')] })).replay(run_id)
     expect(report.differences).toMatchObject([
       { key: 'noted', type: 'custom:noted', fields: [{ path: 'data.content.text', before: 'old', after: 'new' }] },
       { key: '', type: 'run:end', fields: [{ path: 'data.output', before: 'old', after: 'new' }] },
@@ -102,7 +102,7 @@ describe('CA12 custom patterns', () => {
   test('CA14 a pattern that this program does not define is unknown_pattern', async () => {
     const { troupe } = await createTestTroupe({ agents, model: chunkModel(() => []), patterns: [work] })
     const { run_id } = await troupe.run('work', {})
-    const other = await createTroupe({ store: troupe.store })
+    const other = await createTroupe({ store: storeOf(troupe) })
     await expect(other.replay(run_id)).rejects.toMatchObject({
       code: 'unknown_pattern',
       hint: expect.stringContaining('troupe.replay'),
@@ -120,7 +120,7 @@ test('CA13 a replay makes no model request, calls no tool and no hook, and write
   })
   const { troupe, task } = await createTestTroupe({ agents, tools, model, hooks: hooks as never })
   const { run_id } = await task('lead', 'go')
-  const counts = async () => [toolCalls.length, calls.length, (await troupe.runs()).length]
+  const counts = async () => [toolCalls.length, calls.length, (await troupe.runs().all()).length]
   const before = await counts()
   expect((await troupe.replay(run_id)).same).toBe(true)
   expect(await counts()).toEqual(before)

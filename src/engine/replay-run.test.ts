@@ -16,6 +16,7 @@ import {
   lastMessageText,
   lastResultSessionId,
   modelFromRules,
+  storeOf,
   taskCall,
 } from '../../test/support/test-troupe.ts'
 import type { TroupeError } from '../errors.ts'
@@ -47,8 +48,8 @@ describe('CA12 stored runs replay to the same journal', () => {
     const result = await task('lead', 'go')
     expect(result.status).toBe('completed')
     const calls = toolCalls.length
-    await expectReplayMatches(troupe.store, result.run_id, { tools })
-    await expectReplayMatches(troupe.store, result.run_id)
+    await expectReplayMatches(storeOf(troupe), result.run_id, { tools })
+    await expectReplayMatches(storeOf(troupe), result.run_id)
     expect(toolCalls).toHaveLength(calls)
   })
 
@@ -86,11 +87,11 @@ describe('CA12 stored runs replay to the same journal', () => {
     const { troupe, task } = await createTestTroupe({ agents, tools, model, permissions })
     const waiting = await task('lead', 'go')
     expect(waiting.status).toBe('waiting')
-    await expectReplayMatches(troupe.store, waiting.run_id, { tools, permissions })
-    for (const gate of await troupe.inbox()) {
+    await expectReplayMatches(storeOf(troupe), waiting.run_id, { tools, permissions })
+    for (const gate of await troupe.gates().all()) {
       const answer = gate.question.startsWith('May') ? 'allow' : 'the red one'
       await (await troupe.answer(gate.gate_id, answer, { by: 'ann' })).result
-      await expectReplayMatches(troupe.store, waiting.run_id, { tools, permissions })
+      await expectReplayMatches(storeOf(troupe), waiting.run_id, { tools, permissions })
     }
     expect((await troupe.result(waiting.run_id)).status).toBe('completed')
     expect(toolCalls).toEqual(['send x'])
@@ -117,8 +118,8 @@ describe('CA12 stored runs replay to the same journal', () => {
     await flushEventLoop(20)
     const cancelled = await troupe.cancel(handle.run_id, 'enough')
     expect(cancelled.status).toBe('cancelled')
-    await expectReplayMatches(troupe.store, handle.run_id, { tools: [stuck] })
-    await expectReplayMatches(troupe.store, handle.run_id)
+    await expectReplayMatches(storeOf(troupe), handle.run_id, { tools: [stuck] })
+    await expectReplayMatches(storeOf(troupe), handle.run_id)
   })
 
   test('CA12 runs that failed, and were reopened with more', async () => {
@@ -132,14 +133,14 @@ describe('CA12 stored runs replay to the same journal', () => {
     const { troupe, task } = await createTestTroupe({ agents, model, engine: none, limits: { calls: 3 } })
     const failed = await task('lead', 'go')
     expect(failed.status).toBe('failed')
-    await expectReplayMatches(troupe.store, failed.run_id)
+    await expectReplayMatches(storeOf(troupe), failed.run_id)
     broken = false
     const limited = await (await troupe.resume(failed.run_id)).result
     expect(limited).toMatchObject({ status: 'failed', error: { code: 'limit_reached' } })
-    await expectReplayMatches(troupe.store, failed.run_id)
+    await expectReplayMatches(storeOf(troupe), failed.run_id)
     const done = await (await troupe.resume(failed.run_id, { limits: { calls: 9 } })).result
     expect(done.status).toBe('completed')
-    await expectReplayMatches(troupe.store, failed.run_id)
+    await expectReplayMatches(storeOf(troupe), failed.run_id)
   })
 
   test('CA12 retried requests, refusals, and unknown models', async () => {
@@ -158,7 +159,7 @@ describe('CA12 stored runs replay to the same journal', () => {
     const { troupe, task } = await createTestTroupe({ agents: team, model, engine: { retryPolicy } })
     const result = await task('lead', 'go')
     expect(result.status).toBe('completed')
-    await expectReplayMatches(troupe.store, result.run_id)
+    await expectReplayMatches(storeOf(troupe), result.run_id)
   })
 
   test('CA12 nested sessions that timed out', async () => {
@@ -172,8 +173,8 @@ describe('CA12 stored runs replay to the same journal', () => {
     const { troupe, task } = await createTestTroupe({ agents: team, model, limits: { depth: 2 } })
     const result = await task('lead', 'go')
     expect(result.status).toBe('completed')
-    expect(JSON.stringify(await troupe.events(result.run_id))).toContain('"timeout"')
-    await expectReplayMatches(troupe.store, result.run_id)
+    expect(JSON.stringify(await troupe.events(result.run_id).all())).toContain('"timeout"')
+    await expectReplayMatches(storeOf(troupe), result.run_id)
   })
 
   test('CA12 background sessions, hooks that add context or change input, and a session of another run', async () => {
@@ -196,14 +197,14 @@ describe('CA12 stored runs replay to the same journal', () => {
     const { troupe, task } = await createTestTroupe({ agents, tools, model, hooks })
     const first = await task('lead', 'go')
     expect(first.status).toBe('completed')
-    await expectReplayMatches(troupe.store, first.run_id, { tools })
+    await expectReplayMatches(storeOf(troupe), first.run_id, { tools })
     const { session_id } = first.output as { session_id: string }
     const second = await troupe.run('task', { session_id, instruction: 'and now?' })
     expect(second.status).toBe('completed')
-    await expectReplayMatches(troupe.store, second.run_id, { tools })
+    await expectReplayMatches(storeOf(troupe), second.run_id, { tools })
     const third = await troupe.run('task', { session_id: `${session_id}-not`, instruction: 'and now?' })
     expect(third.status).toBe('failed')
-    await expectReplayMatches(troupe.store, third.run_id, { tools })
+    await expectReplayMatches(storeOf(troupe), third.run_id, { tools })
   })
 
   test('CA12 a compacted conversation', async () => {
@@ -214,7 +215,9 @@ describe('CA12 stored runs replay to the same journal', () => {
     const { tools } = countingTools()
     const { troupe, task } = await createTestTroupe({ agents, tools, model: small, models: { summary: 'manual' } })
     const result = await task('lead', 'go')
-    expect(await troupe.events(result.run_id)).toContainEqual(expect.objectContaining({ type: 'session:compress' }))
-    await expectReplayMatches(troupe.store, result.run_id, { tools })
+    expect(await troupe.events(result.run_id).all()).toContainEqual(
+      expect.objectContaining({ type: 'session:compress' }),
+    )
+    await expectReplayMatches(storeOf(troupe), result.run_id, { tools })
   })
 })

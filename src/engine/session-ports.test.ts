@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { chunkModel, eventData, flushEventLoop, textChunks, toolCallChunks } from '../../test/support/manual-doubles.ts'
-import { agent, createTestTroupe } from '../../test/support/test-troupe.ts'
+import { agent, createTestTroupe, storeOf } from '../../test/support/test-troupe.ts'
 import { DEFAULT_LIMITS } from '../kernel/limits.ts'
 import type { SessionHistory } from '../kernel/ports.ts'
 import { NO_METADATA } from '../kernel/run-metadata.ts'
@@ -53,7 +53,7 @@ describe('a session as a chain of segments', () => {
 
   test('S9 the history up to a base does not include later segments', async () => {
     const { troupe, session_id, runs, ports } = await threeSegments()
-    const [open] = eventData(await troupe.events(runs[1] ?? ''), 'session:open')
+    const [open] = eventData(await troupe.events(runs[1] ?? '').all(), 'session:open')
     const base = open?.base
     if (!open || !base) throw new Error('the second segment has a base')
     const history = await ports.readSession(session_id, base)
@@ -74,11 +74,13 @@ describe('a session as a chain of segments', () => {
     })
     const { troupe, task } = await createTestTroupe({ store, model, agents: [agent('lead'), helper] })
     const { run_id } = await task('lead', 'go')
-    const opens = eventData(await troupe.events(run_id), 'session:open').filter((open) => open.agent.name === 'helper')
+    const opens = eventData(await troupe.events(run_id).all(), 'session:open').filter(
+      (open) => open.agent.name === 'helper',
+    )
     expect(opens.map(({ segment }) => segment)).toEqual([1, 2])
     const last = model.requests.findLast(({ session }) => session.agent === 'helper')
     expect(texts(last?.messages ?? [])).toEqual(['one', 'answer 1', 'two'])
-    const session_id = (await troupe.sessions(run_id)).find((row) => row.agent === 'helper')?.session_id ?? ''
+    const session_id = (await troupe.sessions({ run_id }).all()).find((row) => row.agent === 'helper')?.session_id ?? ''
     const history = await sessionPorts(store).readSession(session_id, opens[1]?.base ?? { run_id, seq: 0 })
     expect(texts(sessionFrom(history.fold, session_id, opens[0] as never).messages)).toEqual(['one', 'answer 1'])
   })
@@ -137,8 +139,8 @@ describe('a session as a chain of segments', () => {
     const { troupe } = await createTestTroupe({ model, agents: [helper] })
     const handle = await troupe.stream('task', { agent: 'helper', instruction: 'go' })
     while (model.requests.length === 0) await flushEventLoop(1)
-    const ports = sessionPorts(troupe.store)
-    const [row] = await troupe.sessions(handle.run_id)
+    const ports = sessionPorts(storeOf(troupe))
+    const [row] = await troupe.sessions({ run_id: handle.run_id }).all()
     const id = row?.session_id ?? ''
     expect(await ports.sessionResult(id, 'default')).toBeUndefined()
     released.resolve()

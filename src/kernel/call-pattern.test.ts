@@ -31,7 +31,7 @@ test('PT1 an event of a declared type is recorded with its data and settles its 
   })
   const { troupe } = await createTestTroupe({ patterns: [pattern] })
   const { run_id, status } = await troupe.run('review', {})
-  const events = await troupe.events(run_id)
+  const events = await troupe.events(run_id).all()
   expect(status).toBe('completed')
   expect(events.filter(({ type }) => (type as string) === 'review:vote').map(({ data }) => data)).toEqual([
     { key: 'vote/1', agent: 'a', approve: true },
@@ -53,7 +53,7 @@ test.each([
   const { run_id, status, error } = await troupe.run('review', {})
   expect(status).toBe('failed')
   expect(error).toMatchObject({ code: 'invalid_event', message: expect.stringContaining(message) })
-  expect((await troupe.events(run_id)).map(({ type }) => type)).toEqual(['run:start', 'run:attempt', 'run:end'])
+  expect((await troupe.events(run_id).all()).map(({ type }) => type)).toEqual(['run:start', 'run:attempt', 'run:end'])
 })
 
 test.each([
@@ -103,7 +103,7 @@ test('PT4 as a tool, an output that does not match is an error result that keeps
   })
   const { run_id, status } = await task('lead', 'go')
   expect(status).toBe('completed')
-  expect(eventData(await troupe.events(run_id), 'tool:error')).toMatchObject([
+  expect(eventData(await troupe.events(run_id).all(), 'tool:error')).toMatchObject([
     { tool: 'review', output: { votes: 0.5 }, detail: { code: 'invalid_output' } },
   ])
 })

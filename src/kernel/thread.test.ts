@@ -69,7 +69,7 @@ describe('sessions that share a thread', () => {
       [...shared.slice(0, 2), 'only for b'],
       [...shared.slice(0, 3), 'only for c'],
     ])
-    const events = await troupe.events(result.run_id)
+    const events = await troupe.events(result.run_id).all()
     const openings = events.flatMap((event) => (isEvent(event, 'session:open') ? event.data.thread?.length : []))
     expect(openings).toEqual([1, 2, 3])
     expect(events.some(({ type }) => type === 'step:drift')).toBe(false)
@@ -81,7 +81,7 @@ describe('sessions that share a thread', () => {
     const model = functionModel(() => ({ text: 'ok' }))
     const { troupe, task } = await createTestTroupe({ model, patterns: [talk] })
     const { run_id } = await troupe.run('talk', {})
-    const [first] = await troupe.sessions(run_id)
+    const [first] = await troupe.sessions({ run_id }).all()
     const resumed = await task('a', 'again', { agent: undefined, session_id: first?.session_id })
     expect(resumed.error).toMatchObject({
       code: 'session_not_resumable',

@@ -48,10 +48,10 @@ test('CA2 two agents with the same request, and one that repeats it, each get th
   const second = await createTestTroupe({ agents, cassette: { replay: fixture.file } })
   const replayed = await second.task('lead', 'go')
   const texts = async (troupe: typeof first.troupe, run_id: string) =>
-    (await troupe.events(run_id)).flatMap((event) => (isEvent(event, 'session:end') ? event.data.text : []))
+    (await troupe.events(run_id).all()).flatMap((event) => (isEvent(event, 'session:end') ? event.data.text : []))
   expect((await texts(second.troupe, replayed.run_id)).sort()).toEqual(['answer 1', 'answer 2', 'done'])
-  expect(canonicalJournal(await second.troupe.events(replayed.run_id))).toEqual(
-    canonicalJournal(await first.troupe.events(recorded.run_id)),
+  expect(canonicalJournal(await second.troupe.events(replayed.run_id).all())).toEqual(
+    canonicalJournal(await first.troupe.events(recorded.run_id).all()),
   )
   const hashes = fixture.entries().filter(({ key }) => key.includes('/tool/'))
   expect(new Set(hashes.map(({ hash }) => hash)).size).toBe(1)
@@ -75,7 +75,7 @@ describe('CA3 replayed responses', () => {
       const handle = await troupe.stream('task', { agent: 'lead', instruction: 'go' })
       const texts: string[] = []
       for await (const signal of handle) if ('delta' in signal) texts.push(`${signal.delta.offset}${signal.delta.text}`)
-      return { texts, result: await handle.result, events: await troupe.events(handle.run_id) }
+      return { texts, result: await handle.result, events: await troupe.events(handle.run_id).all() }
     }
     const recorded = await deltas({ model: chunkModel(() => chunks), cassette: { record: fixture.file } })
     const replayed = await deltas({ cassette: { replay: fixture.file } })
@@ -112,8 +112,8 @@ describe('CA3 replayed responses', () => {
       cassette: { replay: fixture.file },
     })
     const replayed = await second.task('lead', 'go')
-    expect(canonicalJournal(await second.troupe.events(replayed.run_id))).toEqual(
-      canonicalJournal(await first.troupe.events(recorded.run_id)),
+    expect(canonicalJournal(await second.troupe.events(replayed.run_id).all())).toEqual(
+      canonicalJournal(await first.troupe.events(recorded.run_id).all()),
     )
   })
 
@@ -138,8 +138,8 @@ describe('CA3 replayed responses', () => {
     const recorded = await first.task('lead', 'go')
     const second = await createTestTroupe({ agents: team, cassette: { replay: fixture.file } })
     const replayed = await second.task('lead', 'go')
-    const journal = canonicalJournal(await second.troupe.events(replayed.run_id))
-    expect(journal).toEqual(canonicalJournal(await first.troupe.events(recorded.run_id)))
+    const journal = canonicalJournal(await second.troupe.events(replayed.run_id).all())
+    expect(journal).toEqual(canonicalJournal(await first.troupe.events(recorded.run_id).all()))
     expect(JSON.stringify(journal)).toMatch(/unknown_model.*stream_interrupted|stream_interrupted.*unknown_model/)
   })
 
@@ -157,8 +157,8 @@ describe('CA3 replayed responses', () => {
     const second = await createTestTroupe({ agents: team, cassette: { replay: fixture.file } })
     const replayed = await second.task('lead', 'go')
     expect((replayed.output as { response: string }).response).toBe('too slow')
-    expect(canonicalJournal(await second.troupe.events(replayed.run_id))).toEqual(
-      canonicalJournal(await first.troupe.events(recorded.run_id)),
+    expect(canonicalJournal(await second.troupe.events(replayed.run_id).all())).toEqual(
+      canonicalJournal(await first.troupe.events(recorded.run_id).all()),
     )
   })
 })
@@ -179,7 +179,9 @@ test('CA4 replayed responses contain the ids of the replaying run, even when an 
   const recorded = await first.task('lead', 'go')
   const second = await createTestTroupe({ agents, cassette: { replay: fixture.file } })
   const replayed = await second.task('lead', 'go')
-  const [coder] = (await second.troupe.sessions(replayed.run_id)).filter((row) => row.agent === 'coder')
+  const [coder] = (await second.troupe.sessions({ run_id: replayed.run_id }).all()).filter(
+    (row) => row.agent === 'coder',
+  )
   expect((replayed.output as { response: string }).response).toContain(`see ${coder?.session_id} for`)
   expect((recorded.output as { response: string }).response).not.toContain(coder?.session_id)
 })

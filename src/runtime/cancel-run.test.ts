@@ -25,7 +25,7 @@ describe('cancelling a run from the program that started it', () => {
     controller.abort(new Error('the user closed the page'))
     const result = await running
     expect(result).toMatchObject({ status: 'cancelled', stop_reason: 'cancelled' })
-    const events = await troupe.events(result.run_id)
+    const events = await troupe.events(result.run_id).all()
     expect(events.find(({ type }) => type === 'run:cancel')?.data).toMatchObject({ reason: 'the user closed the page' })
   })
 
@@ -33,7 +33,7 @@ describe('cancelling a run from the program that started it', () => {
     const { troupe } = await troupeWithPendingRequest()
     const reason = new Error('too late')
     await expect(troupe.run('task', go, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
-    expect(await troupe.runs()).toEqual([])
+    expect(await troupe.runs().all()).toEqual([])
   })
 
   test('P11 aborting `signal` after the end of the run changes nothing', async () => {
@@ -43,10 +43,10 @@ describe('cancelling a run from the program that started it', () => {
     })
     const controller = new AbortController()
     const { run_id, status } = await troupe.run('task', go, { signal: controller.signal })
-    const before = await troupe.events(run_id)
+    const before = await troupe.events(run_id).all()
     controller.abort()
     expect(status).toBe('completed')
-    expect(await troupe.events(run_id)).toEqual(before)
+    expect(await troupe.events(run_id).all()).toEqual(before)
   })
 
   test('P11 `cancel()` of a handle ends the run and resolves with its result', async () => {

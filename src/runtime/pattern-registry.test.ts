@@ -42,7 +42,7 @@ async function runLead(options: TroupeOptions, replies: Readonly<Record<string, 
     ...options,
   })
   const { run_id } = await task('lead', 'go')
-  const events = await troupe.events(run_id)
+  const events = await troupe.events(run_id).all()
   return {
     results: eventData(events, 'tool:post').map(({ tool, output }) => [tool, output]),
     errors: eventData(events, 'tool:error').map(({ tool, detail }) => [tool, detail.code]),
@@ -66,7 +66,7 @@ test.each(['run', 'tool'] as const)('PT5 a pattern that is `only` a %s is nothin
     patterns: [poll({ only })],
   })
   const { run_id } = await task('lead', 'go')
-  const called = eventData(await troupe.events(run_id), 'tool:post').map(({ tool }) => tool)
+  const called = eventData(await troupe.events(run_id).all(), 'tool:post').map(({ tool }) => tool)
   expect(called).toEqual(only === 'tool' ? ['poll'] : [])
   const starting = troupe.run('poll', { who: 'helper' })
   if (only === 'run') expect((await starting).output).toEqual({ answer: 'yes' })

@@ -159,10 +159,15 @@ export async function readResult({ parts }: RunController, run_id: string): Prom
   return readRunResult(store, world, run_id)
 }
 
-export async function loadEvents({ parts }: RunController, run_id: string): Promise<Event[]> {
-  const { store, project } = parts
-  await requireRun(store, project, run_id)
-  return store.events(run_id)
+/** A listener that throws must not fail the commit that it is told about. */
+export function onStoreChange({ parts }: RunController, listener: () => void): () => void {
+  return parts.store.changes.subscribe(() => {
+    try {
+      listener()
+    } catch (thrown) {
+      process.emitWarning(`troupe: onChange: ${toTroupeError(thrown).message}`)
+    }
+  })
 }
 
 /** Yields committed events of a run, in whichever process it is executed, until it has ended. */

@@ -50,12 +50,12 @@ describe('tags', () => {
     const both = await troupe.run('task', go, { tags: ['a', 'b', 'a'] })
     const one = await troupe.run('task', go, { tags: ['a'] })
     await troupe.run('task', go)
-    const found = async (...tags: string[]) => (await troupe.runs({ tags })).map(({ run_id }) => run_id)
+    const found = async (...tags: string[]) => (await troupe.runs({ tags }).all()).map(({ run_id }) => run_id)
     expect(await found('a')).toEqual([one.run_id, both.run_id])
     expect(await found('a', 'b')).toEqual([both.run_id])
     expect(await found('b', 'c')).toEqual([])
     expect(await found()).toHaveLength(3)
-    expect((await troupe.runs()).map(({ tags }) => tags)).toEqual([[], ['a'], ['a', 'b']])
+    expect((await troupe.runs().all()).map(({ tags }) => tags)).toEqual([[], ['a'], ['a', 'b']])
     await troupe.close()
   })
 
@@ -64,7 +64,7 @@ describe('tags', () => {
     const { troupe } = await createTestTroupe(options)
     const { run_id } = await troupe.run('task', go, metadata)
     const fork = await (await troupe.fork(run_id, 1)).result
-    expect((await troupe.runs({ tags: ['nightly'] })).map((row) => row.run_id)).toEqual([fork.run_id, run_id])
+    expect((await troupe.runs({ tags: ['nightly'] }).all()).map((row) => row.run_id)).toEqual([fork.run_id, run_id])
     expect(seen).toEqual([metadata, metadata])
   })
 })
@@ -137,6 +137,6 @@ describe('invalid tags and context', () => {
       code,
       message: expect.stringContaining(`\`${option}\``),
     })
-    expect(await troupe.runs()).toEqual([])
+    expect(await troupe.runs().all()).toEqual([])
   })
 })

@@ -51,7 +51,7 @@ describe('unknown names and invalid input', () => {
     await expect(troupe.resume(near)).rejects.toMatchObject(unknown)
     await expect(troupe.cancel(near)).rejects.toMatchObject(unknown)
     await expect(troupe.result(near)).rejects.toMatchObject(unknown)
-    await expect(troupe.events(near)).rejects.toMatchObject(unknown)
+    await expect(troupe.events(near).all()).rejects.toMatchObject(unknown)
     await expect(troupe.answer('g_1', 'yes')).rejects.toMatchObject({ code: 'unknown_gate', alternatives: [] })
   })
 
@@ -61,7 +61,8 @@ describe('unknown names and invalid input', () => {
     const mine = await createTestTroupe(options)
     const { run_id } = await mine.troupe.run('task', go)
     const other = (await createTestTroupe({ ...options, project: 'other' })).troupe
-    expect([await other.runs(), await other.sessions(run_id)]).toEqual([[], []])
+    expect([await other.runs().all(), await other.sessions().all()]).toEqual([[], []])
+    await expect(other.sessions({ run_id })).rejects.toMatchObject({ code: 'unknown_run' })
     const unknown = { code: 'unknown_run', alternatives: [] }
     await expect(other.result(run_id)).rejects.toMatchObject(unknown)
     await expect(other.events(run_id)).rejects.toMatchObject(unknown)
@@ -73,7 +74,7 @@ describe('unknown names and invalid input', () => {
     const wrong = troupe.run('task', { agent: 'worker', instruction: 7, colour: 'red' })
     await expect(wrong).rejects.toMatchObject({ code: 'invalid_input' })
     await expect(wrong).rejects.toThrow(/instruction: .*string.*; .*colour/)
-    expect(await troupe.runs()).toEqual([])
+    expect(await troupe.runs().all()).toEqual([])
   })
 
   test('P2 two agents with the same name are rejected', async () => {
@@ -151,7 +152,9 @@ describe('resuming, closing and sharing a store', () => {
     const again = await troupe.resume(handle.run_id)
     release()
     expect(await again.result).toEqual(await handle.result)
-    expect([model.requests.length, eventData(await troupe.events(handle.run_id), 'run:attempt').length]).toEqual([1, 1])
+    expect([model.requests.length, eventData(await troupe.events(handle.run_id).all(), 'run:attempt').length]).toEqual([
+      1, 1,
+    ])
   })
 
   test('P7 close waits for calls in flight, starts no new ones, and leaves the run resumable', async () => {

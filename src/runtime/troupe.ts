@@ -4,17 +4,17 @@ import type { ReplayReport } from '../engine/replay-run.ts'
 import type { WatchOptions } from '../engine/run-stream.ts'
 import { TroupeError } from '../errors.ts'
 import type { Agent } from '../kernel/agent.ts'
-import type { Event, ForkChanges, Status } from '../kernel/event.ts'
+import type { Event, ForkChanges } from '../kernel/event.ts'
 import type { Pattern } from '../kernel/pattern.ts'
 import type { SteerAction } from '../kernel/steer-action.ts'
-import type { GateRow, RunRow, SessionRow, Store } from '../store/store.ts'
+import type { RunRow } from '../store/store.ts'
 import type { McpServerStatus } from '../tools/mcp/mcp-servers.ts'
 import { nodeVersionProblem } from './node-version.ts'
+import type { Queries } from './queries.ts'
 import type { AnswerOptions, RunHandle, RunOptions, RunResult } from './run-handle.ts'
 import type { TroupeOptions } from './troupe-options.ts'
 
-export interface Troupe extends AsyncDisposable {
-  readonly store: Store
+export interface Troupe extends Queries, AsyncDisposable {
   readonly agents: readonly Agent[]
   readonly patterns: readonly Pattern[]
   /** Runs a pattern until it ends, waits for a person, or is interrupted. */
@@ -28,8 +28,6 @@ export interface Troupe extends AsyncDisposable {
   replay(run_id: string): Promise<ReplayReport>
   /** Starts a new run that inherits the events of this run up to `seq` and continues from there with the changes. */
   fork(run_id: string, seq: number, changes?: ForkChanges): Promise<RunHandle>
-  /** Open questions to people, oldest first. */
-  inbox(): Promise<GateRow[]>
   /** Answers a question and resumes the run, unless another process executes it. The first answer wins. */
   answer(gate_id: string, answer: unknown, options?: AnswerOptions): Promise<RunHandle>
   /**
@@ -38,17 +36,18 @@ export interface Troupe extends AsyncDisposable {
    */
   steer(run_id: string, action: SteerAction, options?: AnswerOptions): Promise<RunHandle>
   result(run_id: string): Promise<RunResult>
-  /** Newest first. */
-  runs(filter?: { status?: readonly Status[]; tags?: readonly string[]; limit?: number }): Promise<RunRow[]>
   /** True if a live process holds the lease of the run; a process on another machine counts as alive. */
   isRunning(run: RunRow): boolean
-  sessions(run_id: string): Promise<SessionRow[]>
-  events(run_id: string): Promise<Event[]>
   /**
    * Yields the committed events of a run, whichever process executes it, from the first one or after a `seq`. Ends when the
    * run has ended, when `signal` is aborted, or when the troupe is closed; waits while the run waits for a person.
    */
   watch(run_id: string, options?: WatchOptions): AsyncIterable<Event>
+  /**
+   * Calls the listener after something was committed or commanded, by any process: for lists and inboxes. To follow one
+   * run, use `watch`. Returns the function that unsubscribes.
+   */
+  onChange(listener: () => void): () => void
   /** The configured MCP servers and their status. Starts none. */
   mcpServers(): McpServerStatus[]
   /** Drains the engine and closes the store. */
@@ -64,6 +63,7 @@ export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe>
   // Lazy imports keep importing the package fast: schemas take most of the loading time.
   const { compose } = await import('./compose.ts')
   const controls = await import('./run-controller.ts')
+  const { createQueries } = await import('./queries.ts')
   const parts = await compose(options)
   const { project, agents, store, patterns, engine, mcp } = parts
   const controller = controls.createController(parts)
@@ -71,7 +71,7 @@ export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe>
     controls.startRun(controller, { pattern, input, options: runOptions })
   const close = () => controls.closeTroupe(controller)
   return {
-    store,
+    ...createQueries(store, project),
     agents,
     patterns,
     stream,
@@ -80,15 +80,12 @@ export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe>
     cancel: (run_id, reason) => controls.cancelRun(controller, run_id, reason),
     replay: (run_id) => controls.replayStoredRun(controller, run_id),
     fork: (run_id, seq, changes) => controls.startFork(controller, run_id, { seq, changes }),
-    inbox: () => store.openGates({ project }),
     answer: (gate_id, answer, how) => controls.answerGate(controller, { gate_id, answer }, how),
     steer: (run_id, action, how) => controls.sendSteering(controller, { run_id, action }, how),
     result: (run_id) => controls.readResult(controller, run_id),
-    runs: (filter) => store.runs({ project, ...filter }),
     isRunning: ({ owner }) => owner !== null && !isOwnerDead(owner),
-    sessions: (run_id) => store.sessions({ project, run_id }),
     watch: (run_id, watchOptions) => controls.watchRun(controller, run_id, watchOptions),
-    events: (run_id) => controls.loadEvents(controller, run_id),
+    onChange: (listener) => controls.onStoreChange(controller, listener),
     mcpServers: () => mcp?.status() ?? [],
     drain: () => engine.drain(),
     close,

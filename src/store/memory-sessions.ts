@@ -21,9 +21,11 @@ export class MemorySessions {
   }
 
   /** Newest first. */
-  list({ project, run_id, cache_key, limit }: SessionFilter): SessionRow[] {
-    return [...this.#sessions.values()]
-      .reverse()
+  list({ project, run_id, cache_key, before, limit }: SessionFilter): SessionRow[] {
+    const newest = [...this.#sessions.values()].reverse()
+    const first = before === undefined ? 0 : newest.findIndex(({ row }) => row.session_id === before) + 1
+    return newest
+      .slice(before !== undefined && first === 0 ? newest.length : first)
       .filter(({ row }) => row.project === project)
       .filter(({ segments }) => run_id === undefined || segments.some((segment) => segment.run_id === run_id))
       .filter(({ row }) => cache_key === undefined || row.cache_key === cache_key)

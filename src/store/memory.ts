@@ -139,8 +139,11 @@ export class MemoryStore implements port.Store {
   }
 
   async runs(filter: port.RunFilter): Promise<port.RunRow[]> {
-    return [...this.#runs.values()]
-      .reverse()
+    const newest = [...this.#runs.values()].reverse()
+    const { before } = filter
+    const first = before === undefined ? 0 : newest.findIndex(({ identity }) => identity.run_id === before) + 1
+    return newest
+      .slice(before !== undefined && first === 0 ? newest.length : first)
       .filter(
         (run) => run.identity.project === filter.project && (filter.status?.includes(run.projection.status) ?? true),
       )

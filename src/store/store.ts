@@ -32,6 +32,8 @@ export interface RunFilter {
   project: string
   status?: readonly Status[]
   pattern?: string
+  /** Runs created before this one. */
+  before?: string
   /** Only runs that have all of these. */
   tags?: readonly string[]
   limit?: number
@@ -84,6 +86,8 @@ export interface SessionFilter {
   /** Sessions with a segment in this run. */
   run_id?: string
   cache_key?: string
+  /** Sessions first opened before this one. */
+  before?: string
   limit?: number
 }
 

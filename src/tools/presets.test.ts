@@ -18,7 +18,7 @@ async function runCalls(
   })
   const { troupe, task } = await createTestTroupe({ model, workspace: { workspace } })
   const result = await task(agent, 'go')
-  const outcomes = (await troupe.events(result.run_id)).flatMap((event) => {
+  const outcomes = (await troupe.events(result.run_id).all()).flatMap((event) => {
     if (event.type === 'tool:error') return event.data.detail.code
     return event.type === 'tool:post' ? 'ok' : []
   })

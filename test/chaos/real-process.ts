@@ -4,8 +4,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Usage } from '../../src/kernel/model.ts'
 import type { RunResult } from '../../src/runtime/run-handle.ts'
 import type { Troupe } from '../../src/runtime/troupe.ts'
-import { createTroupe } from '../../src/runtime/troupe.ts'
 import type { Store } from '../../src/store/store.ts'
+import { createTroupeWithStore, storeOf } from '../support/test-troupe.ts'
 import type { RunScenario } from './chaos-run.ts'
 import { processStore } from './process-store.ts'
 import { referenceModel } from './reference-model.ts'
@@ -72,13 +72,13 @@ export function openRealTroupe(store: Store, hooks: FaultHooks, scenario?: RunSc
   const wrapped = processStore(faults, () => store, writes)
   const model = referenceModel(hooks, scenario?.respond)
   const options = { store: wrapped, model, tools: referenceTools(hooks), agents, limits, models: { prices } }
-  return createTroupe({ ...options, ...scenario?.options })
+  return createTroupeWithStore({ ...options, ...scenario?.options })
 }
 
 /** Creates the run unless it exists, resumes it, and answers its gates. */
 export async function runToEnd(troupe: Troupe, start: RunScenario['start'] = startEvent): Promise<RunResult> {
-  const existing = await troupe.store.run(RUN_ID)
-  if (!existing) await troupe.store.createRun(start(Date.now()))
+  const store = storeOf(troupe)
+  if (!(await store.run(RUN_ID))) await store.createRun(start(Date.now()))
   let result = await (await troupe.resume(RUN_ID, { force: true })).result
   while (result.status === 'waiting') {
     const [gate] = result.gates

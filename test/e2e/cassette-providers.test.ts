@@ -98,7 +98,7 @@ async function runWithCassette(options: { cassette: { record: string } | { repla
   const parked = await troupe.run('task', { agent: 'lead', instruction: 'Go.' })
   expect(parked.status, JSON.stringify(parked.error)).toBe('waiting')
   const result = await (await troupe.answer(parked.gates[0]?.gate_id ?? '', 'because', { by: 'ann' })).result
-  return { result, events: await troupe.events(result.run_id) }
+  return { result, events: await troupe.events(result.run_id).all() }
 }
 
 test('CA1 a run recorded over every protocol replays offline to the same journal', async () => {

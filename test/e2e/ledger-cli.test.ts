@@ -153,7 +153,7 @@ describe('troupe cost', () => {
     const { runs } = await createRuns(cli)
     await using troupe = await openCostTroupe(cli)
     const [run = ''] = runs
-    const end = (await troupe.events(run)).find(({ type }) => type === 'run:end')
+    const end = (await troupe.events(run).all()).find(({ type }) => type === 'run:end')
     const fork = await troupe.fork(run, (end?.seq ?? 1) - 1)
     expect((await fork.result).status).toBe('completed')
     const { total, inherited } = JSON.parse((await cli.troupe('cost', '--json')).out)

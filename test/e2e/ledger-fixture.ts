@@ -59,7 +59,7 @@ export async function openLedgerTroupe(url: string, store: string): Promise<Trou
 
 /** Starts the run, or resumes the existing one. */
 export async function runToEnd(troupe: Troupe, onEvent: (event: Event) => void = () => {}): Promise<RunResult> {
-  const [existing] = await troupe.runs()
+  const [existing] = await troupe.runs().all()
   const handle = existing
     ? await troupe.resume(existing.run_id, { force: true })
     : await troupe.stream('task', { agent: 'lead', instruction: 'Delegate to all.' })

@@ -42,9 +42,9 @@ function createStorePath(): string {
 /** Reads the run, its events and its accounts from the store. */
 async function readLedger(store: string): Promise<{ run: RunRow; events: Event[]; rows: AccountRow[] }> {
   const troupe = await openLedgerTroupe(mock.url, store)
-  const [run] = await troupe.runs()
+  const [run] = await troupe.runs().all()
   if (!run) throw new Error('no run in the store')
-  const events = await troupe.events(run.run_id)
+  const events = await troupe.events(run.run_id).all()
   await troupe.close()
   return { run, events, rows: accountsFrom(events, await loadPrices()) }
 }

@@ -4,7 +4,7 @@ import { createTroupe, isEvent } from '../../src/index.ts'
 import type { TestServer, TestServerBehavior } from '../support/mcp-test-server.ts'
 import { createTestServer, isAlive, waitUntil } from '../support/mcp-test-server.ts'
 import type { ModelReply } from '../support/test-troupe.ts'
-import { agent, functionModel, lastMessageText } from '../support/test-troupe.ts'
+import { agent, functionModel, lastMessageText, storeOf } from '../support/test-troupe.ts'
 
 type RepliesByAgent = Record<string, readonly ModelReply[]>
 
@@ -30,7 +30,7 @@ async function createSetup(replies: RepliesByAgent, options: TroupeOptions): Pro
     troupe,
     inputs,
     async tools(run_id) {
-      const opened = (await troupe.events(run_id)).flatMap((event) =>
+      const opened = (await troupe.events(run_id).all()).flatMap((event) =>
         isEvent(event, 'session:open') ? event.data : [],
       )
       const servers = (names: readonly string[]) => names.filter((name) => !/^(task|ask_user)/.test(name))
@@ -90,7 +90,7 @@ test('MC25 an agent-provided server is available only to that agent and its dele
   expect(inputs.attacker?.[1]).toContain('unknown_tool')
   expect(mine.log()).not.toContain('call echo')
   expect((await troupe.replay(run_id)).differences).toEqual([])
-  const otherTroupe = await createTroupe({ store: troupe.store, agents })
+  const otherTroupe = await createTroupe({ store: storeOf(troupe), agents })
   expect((await otherTroupe.replay(run_id)).differences).toEqual([])
   expect(mine.pids()).toHaveLength(1)
 })
@@ -174,7 +174,7 @@ test('MC29 invalid input, schema violations and huge results of a server become 
   for (const turn of [2, 3, 4]) expect(inputs.boss?.[turn]).toContain('do not match its schema')
   expect(inputs.boss?.[5]).toContain('more characters; request a smaller part')
   expect(inputs.boss?.[6]).toContain('no tool missing')
-  expect(toolEvents(await troupe.events(run_id), 'tool:error')).toHaveLength(5)
+  expect(toolEvents(await troupe.events(run_id).all(), 'tool:error')).toHaveLength(5)
   expect(troupe.mcpServers()[0]?.problems).toEqual([expect.stringContaining("tool 'broken' is skipped")])
 })
 
@@ -259,9 +259,11 @@ test('MC44 a session resumed in another run gets the servers of its callers, or 
   const mcp = { unconfined: true }
   const first = await createSetup({ boss: [delegateTo('delegate')] }, { agents: [boss, ...others], mcp })
   const { run_id } = await start(first.troupe)
-  const session_id = (await first.troupe.sessions(run_id)).find((each) => each.agent === 'delegate')?.session_id
+  const session_id = (await first.troupe.sessions({ run_id }).all()).find(
+    (each) => each.agent === 'delegate',
+  )?.session_id
   expect((await first.tools(run_id)).delegate).toContain('mcp__mine__look')
-  const { store } = first.troupe
+  const store = storeOf(first.troupe)
   const look = callTool('mcp__mine__look')
   const resume: ModelReply = { calls: [{ name: 'task', input: { session_id, instruction: 'on' } }] }
 

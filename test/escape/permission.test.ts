@@ -102,7 +102,7 @@ test('PM20 rules apply to delegation', async () => {
   )
   const result = await task('doer', 'go')
   expect(JSON.stringify(result.output)).toContain('denied')
-  expect(await troupe.sessions(result.run_id)).toHaveLength(1)
+  expect(await troupe.sessions({ run_id: result.run_id }).all()).toHaveLength(1)
   await troupe.close()
 })
 
@@ -236,7 +236,7 @@ test('PM28 a rule about an agent also matches its qualified name and its session
   const options = { model, store, agents: [agent('asker')], workspace: { workspace: folder } }
   const started = await createTestTroupe(options)
   const { run_id } = await started.task('asker', 'go')
-  const session_id = (await started.troupe.sessions(run_id)).find(
+  const session_id = (await started.troupe.sessions({ run_id }).all()).find(
     (session) => session.agent === 'implementer',
   )?.session_id
   await started.troupe.close()
@@ -257,7 +257,7 @@ test('PM28 a deny rule for task also applies to collaborate', async () => {
   )
   const result = await task('lead', 'go')
   expect(JSON.stringify(result.output)).toContain('denied by the rule task(implementer)')
-  expect(await troupe.sessions(result.run_id)).toHaveLength(1)
+  expect(await troupe.sessions({ run_id: result.run_id }).all()).toHaveLength(1)
   await troupe.close()
 })
 

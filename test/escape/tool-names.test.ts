@@ -49,7 +49,7 @@ test('TO46 a tool that an agent does not have cannot be called, in any spelling'
     limits: { turns: NAMES.length + 2 },
   })
   const { run_id } = await task('reader', 'Do what the page says.')
-  const events = await troupe.events(run_id)
+  const events = await troupe.events(run_id).all()
   const calls = events.filter(
     ({ type, data }) => type === 'tool:error' && NAMES.includes((data as { tool: string }).tool),
   )
@@ -80,7 +80,7 @@ test('TO47 the tool:post event lists the files that a call changed', async () =>
   })
   const { run_id, status } = await task('maker', 'Make it.')
   expect(status).toBe('completed')
-  const posts = (await troupe.events(run_id)).filter(
+  const posts = (await troupe.events(run_id).all()).filter(
     ({ type, data }) => type === 'tool:post' && tools.includes((data as { tool: string }).tool),
   )
   expect(posts.map(({ data }) => (data as { files?: string[] }).files)).toEqual([['a.txt'], ['a.txt'], undefined])

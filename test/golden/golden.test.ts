@@ -20,7 +20,7 @@ async function recordGoldenRun(): Promise<Event[]> {
   await using troupe = await createTroupe({ store: 'memory', ...goldenOptions(tools) })
   const parked = await troupe.run('task', goldenInput)
   const ended = await (await troupe.answer(parked.gates[0]?.gate_id ?? '', 'yes')).result
-  return troupe.events(ended.run_id)
+  return troupe.events(ended.run_id).all()
 }
 
 /** Creates a store with the first events of a journal, as a crashed process leaves them. */
@@ -59,7 +59,7 @@ test.each(journals)('X20 the journal %s resumes from every event to the same res
     const [gate] = result.gates
     if (gate) result = await (await troupe.answer(gate.gate_id, 'yes')).result
     expect([length, result.status, result.output]).toEqual([length, 'completed', end && runOutput(end)])
-    expect([length, verifyJournal(await troupe.events(run_id))]).toEqual([length, []])
+    expect([length, verifyJournal(await troupe.events(run_id).all())]).toEqual([length, []])
     expect([length, effects.size]).toEqual([length, 1])
   }
 })

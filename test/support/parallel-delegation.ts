@@ -39,7 +39,7 @@ export function parallelDelegation() {
 export async function forkAndVerify(troupe: Troupe, run_id: string, seq: number, changes = {}) {
   const handle = await troupe.fork(run_id, seq, changes)
   const result = await handle.result
-  const events = await troupe.events(handle.run_id)
+  const events = await troupe.events(handle.run_id).all()
   expect(verifyJournal(events)).toEqual([])
   expect(events.filter((event) => event.type === 'step:drift')).toEqual([])
   return { result, events }

@@ -96,7 +96,7 @@ export async function runToEnd(options: TroupeOptions) {
   const parked = await task('lead', 'go')
   expect(parked.status, JSON.stringify(parked.error)).toBe('waiting')
   const result = await (await troupe.answer(parked.gates[0]?.gate_id ?? '', 'yes', { by: 'ann' })).result
-  const events = await troupe.events(result.run_id)
+  const events = await troupe.events(result.run_id).all()
   await troupe.close()
   return { result, events }
 }

@@ -79,7 +79,7 @@ export async function runSteeredTeam(
     while (troupe && agent === name && pending.length > 0) {
       await troupe.steer(run_id, pending.shift() as SteerAction)
       const count = actions.length - pending.length
-      while ((await troupe.events(run_id)).filter(({ type }) => type === 'run:steer').length < count) {
+      while ((await troupe.events(run_id).all()).filter(({ type }) => type === 'run:steer').length < count) {
         await new Promise<void>((resolve) => setImmediate(resolve))
       }
     }
@@ -90,7 +90,7 @@ export async function runSteeredTeam(
 }
 
 export async function readTeamRun(troupe: Troupe, model: TeamRun['model'], result: RunResult): Promise<TeamRun> {
-  const events = await troupe.events(result.run_id)
+  const events = await troupe.events(result.run_id).all()
   return { troupe, model, result, output: result.output as TeamOutput, events, route: routeFrom(events) }
 }
 

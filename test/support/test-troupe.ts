@@ -1,6 +1,16 @@
-import type { Agent, Model, ModelChunk, ModelRequest, RunResult, Troupe, TroupeOptions } from '../../src/index.ts'
+import type {
+  Agent,
+  Model,
+  ModelChunk,
+  ModelRequest,
+  RunResult,
+  Store,
+  Troupe,
+  TroupeOptions,
+} from '../../src/index.ts'
 import { createTroupe } from '../../src/index.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
+import { MemoryStore } from '../../src/store/memory.ts'
 
 type Rule = Record<string, unknown>
 
@@ -29,18 +39,34 @@ export function modelFromRules(...rules: Rule[]): Model {
   return scriptedModel({ rules, otherwise: 'error' } as never)
 }
 
+const stores = new WeakMap<Troupe, Store>()
+
+/** Creates a troupe on a store object, in memory by default, which `storeOf` returns. */
+export async function createTroupeWithStore(options: TroupeOptions): Promise<Troupe> {
+  const store = options.store === undefined || options.store === 'memory' ? new MemoryStore() : options.store
+  const troupe = await createTroupe({ ...options, store })
+  if (typeof store !== 'string') stores.set(troupe, store)
+  return troupe
+}
+
+/** The store of a troupe that a test has created, for a second troupe or to look behind the queries. */
+export function storeOf(troupe: Troupe): Store {
+  const store = stores.get(troupe)
+  if (!store) throw new Error('not created by createTroupeWithStore')
+  return store
+}
+
 /** Creates a troupe with an in-memory store by default and, with `rules`, a scripted model. */
 export async function createTestTroupe(options: TroupeOptions & { rules?: Rule[] }): Promise<TestTroupe> {
   const { rules, ...rest } = options
-  const troupe = await createTroupe({
-    store: 'memory',
+  const troupe = await createTroupeWithStore({
     ...(rules ? { model: modelFromRules(...rules) } : undefined),
     ...rest,
   })
   return {
     troupe,
     task: (name, instruction, more) => troupe.run('task', { agent: name, instruction, ...more }),
-    eventTypes: async (run_id) => (await troupe.events(run_id)).map((event) => event.type),
+    eventTypes: async (run_id) => (await troupe.events(run_id).all()).map((event) => event.type),
   }
 }
 

@@ -177,7 +177,7 @@ describe('aborts', () => {
       status: 'cancelled',
       error: { message: 'the run was cancelled: enough' },
     })
-    expect(eventData(await troupe.events(handle.run_id), 'step:error')).toEqual([])
+    expect(eventData(await troupe.events(handle.run_id).all(), 'step:error')).toEqual([])
   })
 
   test('J19 an effect aborted by the timeout of its session records no outcome', async () => {
@@ -193,7 +193,7 @@ describe('aborts', () => {
     const { troupe, task } = await createTestTroupe({ model, agents: [hasty], patterns: [wait], engine: { world } })
     const result = await world.runUntil(task('hasty', 'go'))
     expect(result.stop_reason).toBe('timeout')
-    const events = await troupe.events(result.run_id)
+    const events = await troupe.events(result.run_id).all()
     expect([eventData(events, 'tool:pre').length, eventData(events, 'step:error').length]).toEqual([1, 0])
   })
 })

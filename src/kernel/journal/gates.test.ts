@@ -10,7 +10,7 @@ import {
   textChunks,
   toolCallChunks,
 } from '../../../test/support/manual-doubles.ts'
-import { agent, createTestTroupe, lastMessageText } from '../../../test/support/test-troupe.ts'
+import { agent, createTestTroupe, lastMessageText, storeOf } from '../../../test/support/test-troupe.ts'
 import { createTroupe } from '../../runtime/troupe.ts'
 import type { TroupeOptions } from '../../runtime/troupe-options.ts'
 import { MemoryStore } from '../../store/memory.ts'
@@ -54,7 +54,7 @@ describe('a question of a sub-agent', () => {
     const { troupe, task, eventTypes } = await createTestTroupe({ model, ...chainOptions })
     const waiting = await task('lead', 'go')
     expect(waiting).toMatchObject({ status: 'waiting', stop_reason: null })
-    const [gate] = await troupe.inbox()
+    const [gate] = await troupe.gates().all()
     expect(gate).toMatchObject({ question: 'Which colour?', choices: ['red', 'blue'], asked_by: 'asker' })
     expect(gate?.run_id).toBe(waiting.run_id)
     expect(gate?.session_id).toMatch(/_asker$/)
@@ -63,9 +63,9 @@ describe('a question of a sub-agent', () => {
     expect(result.status).toBe('completed')
     expect((result.output as { response: string }).response).toMatch(/lead got.*middle got.*asker got.*blue/)
     expect(model.requests).toHaveLength(6)
-    const events = await troupe.events(waiting.run_id)
+    const events = await troupe.events(waiting.run_id).all()
     expect(eventData(events, 'gate:answer')).toMatchObject([{ answer: 'blue', by: 'ann' }])
-    expect(await troupe.inbox()).toEqual([])
+    expect(await troupe.gates().all()).toEqual([])
   })
 
   test('G2 open gates survive the end of the process', async () => {
@@ -75,7 +75,7 @@ describe('a question of a sub-agent', () => {
     await first.close()
     const model = chainModel()
     const second = await createTroupe({ store, model, ...chainOptions })
-    const [gate] = await second.inbox()
+    const [gate] = await second.gates().all()
     expect(gate).toMatchObject({ run_id, question: 'Which colour?', asked_by: 'asker' })
     const result = await (await second.answer(gate?.gate_id ?? '', 'red')).result
     expect(result.status).toBe('completed')
@@ -104,7 +104,7 @@ describe('a question of a sub-agent', () => {
     const { gates } = await task('lead', 'go')
     const refused = troupe.answer(gates[0]?.gate_id ?? '', 'green')
     await expect(refused).rejects.toMatchObject({ code: 'invalid_input', alternatives: ['red', 'blue'] })
-    expect(await troupe.inbox()).toHaveLength(1)
+    expect(await troupe.gates().all()).toHaveLength(1)
   })
 
   test('G4 an unknown gate lists the open ones, and gates of other projects are unknown', async () => {
@@ -112,8 +112,8 @@ describe('a question of a sub-agent', () => {
     const { gates } = await task('lead', 'go')
     const gate_id = gates[0]?.gate_id ?? ''
     await expect(troupe.answer('g_0', 'red')).rejects.toMatchObject({ code: 'unknown_gate', alternatives: [gate_id] })
-    const other = await createTroupe({ store: troupe.store, project: 'other', model: chainModel(), ...chainOptions })
-    expect(await other.inbox()).toEqual([])
+    const other = await createTroupe({ store: storeOf(troupe), project: 'other', model: chainModel(), ...chainOptions })
+    expect(await other.gates().all()).toEqual([])
     await expect(other.answer(gate_id, 'red')).rejects.toMatchObject({ code: 'unknown_gate' })
   })
 })
@@ -136,7 +136,7 @@ describe('several branches and gates', () => {
     await working.promise
     const answered = (async () => {
       for (;;) {
-        const [gate] = await troupe.inbox()
+        const [gate] = await troupe.gates().all()
         if (gate) return troupe.answer(gate.gate_id, 'yes')
         await new Promise((resolve) => setImmediate(resolve))
       }
@@ -146,7 +146,7 @@ describe('several branches and gates', () => {
       await new Promise((resolve) => setImmediate(resolve))
     step.resolve()
     expect((await handle.result).status).toBe('completed')
-    const events = await troupe.events(handle.run_id)
+    const events = await troupe.events(handle.run_id).all()
     expect([eventData(events, 'run:attempt').length, eventData(events, 'run:park').length]).toEqual([1, 0])
   })
 
@@ -162,7 +162,7 @@ describe('several branches and gates', () => {
     const { troupe, task } = await createTestTroupe({ model, agents })
     const { run_id, status } = await task('lead', 'go')
     expect(status).toBe('waiting')
-    expect(eventData(await troupe.events(run_id), 'session:end').map(({ text }) => text)).toEqual(['worker done'])
+    expect(eventData(await troupe.events(run_id).all(), 'session:end').map(({ text }) => text)).toEqual(['worker done'])
   })
 
   test('G6 several gates can be answered in any order, and the last answer ends the wait', async () => {
@@ -195,7 +195,7 @@ describe('several branches and gates', () => {
     const { troupe } = await createTestTroupe({ store, model: chunkModel(() => []), patterns: [question] })
     const handle = await troupe.stream('question', {})
     await parked.promise
-    const [gate] = await troupe.inbox()
+    const [gate] = await troupe.gates().all()
     await troupe.answer(gate?.gate_id ?? '', 'yes')
     go.resolve()
     expect(await handle.result).toMatchObject({ status: 'completed', output: 'yes' })
@@ -216,7 +216,7 @@ describe('several branches and gates', () => {
     const [one, other] = [await createTestTroupe(options), await createTestTroupe(options)]
     const handle = await one.troupe.stream('question', {})
     await parked.promise
-    const [gate] = await other.troupe.inbox()
+    const [gate] = await other.troupe.gates().all()
     const answered = await other.troupe.answer(gate?.gate_id ?? '', 'yes')
     expect((await answered.result).status).toBe('waiting')
     go.resolve()

@@ -26,9 +26,9 @@ test('R1 writing an artifact gives it the next version of its name, a checksum a
     { name: 'plan', version: 2, checksum: sha256('two'), size: 3 },
     { name: 'notes', version: 1, checksum: sha256(''), size: 0 },
   ])
-  expect(await troupe.store.artifact(run_id, 'plan')).toMatchObject({ version: 2, content: 'two', by: 'pattern' })
-  expect(await troupe.store.artifact(run_id, 'plan', 1)).toMatchObject({ content: 'Füße', media_type: 'text/plain' })
-  expect((await troupe.store.artifacts(run_id)).map(({ name, version }) => `${name} ${version}`)).toEqual([
+  expect(await troupe.getArtifact(run_id, 'plan')).toMatchObject({ version: 2, content: 'two', by: 'pattern' })
+  expect(await troupe.getArtifact(run_id, 'plan', 1)).toMatchObject({ content: 'Füße', media_type: 'text/plain' })
+  expect((await troupe.artifacts(run_id).all()).map(({ name, version }) => `${name} ${version}`)).toEqual([
     'plan 1',
     'plan 2',
     'notes 1',
@@ -52,7 +52,7 @@ test('R2 a resumed run writes no version twice and keeps counting', async () => 
     { version: 1, checksum: sha256('first') },
     { version: 2, checksum: sha256('second') },
   ])
-  expect(eventData(await troupe.events(run_id), 'artifact:write')).toHaveLength(2)
+  expect(eventData(await troupe.events(run_id).all(), 'artifact:write')).toHaveLength(2)
 })
 
 test('R1 an artifact names the agent that wrote it', async () => {
@@ -63,5 +63,5 @@ test('R1 an artifact names the agent that wrote it', async () => {
     patterns: [writer],
   })
   const { run_id } = await task('author', 'go')
-  expect(await troupe.store.artifact(run_id, 'plan')).toMatchObject({ by: 'author' })
+  expect(await troupe.getArtifact(run_id, 'plan')).toMatchObject({ by: 'author' })
 })

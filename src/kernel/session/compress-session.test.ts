@@ -34,7 +34,7 @@ async function readPages(pages: number, context = 2000) {
   const options = { model, agents: [agent('reader', { tools: ['read'] })], tools: [read], limits: { turns: 100 } }
   const { troupe, task } = await createTestTroupe(options)
   const result = await task('reader', 'The code word is heliotrope. Read everything.')
-  return { model, troupe, result, events: await troupe.events(result.run_id) }
+  return { model, troupe, result, events: await troupe.events(result.run_id).all() }
 }
 
 test('CX1 a conversation of ten times the context window is compacted to fit and keeps its first instruction', async () => {
@@ -99,6 +99,6 @@ test('CX5 after context_too_long the conversation is compacted once and the call
   })
   const result = await task('reader', 'go')
   expect(result.output).toMatchObject({ response: 'made it' })
-  const types = (await troupe.events(result.run_id)).map((event) => event.type)
+  const types = (await troupe.events(result.run_id).all()).map((event) => event.type)
   expect(types.filter((type) => type === 'session:compress')).toHaveLength(1)
 })

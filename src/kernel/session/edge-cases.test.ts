@@ -21,7 +21,7 @@ test('G9 a gate whose step is renamed keeps its id, and its answer resumes the r
   const old = await createTestTroupe({ store, patterns: [askPattern('before')] })
   const parked = await old.troupe.run('asks', {})
   const newer = await createTestTroupe({ store, patterns: [askPattern('after', { before: 'after' })] })
-  const [gate] = await newer.troupe.inbox()
+  const [gate] = await newer.troupe.gates().all()
   expect(gate?.gate_id).toBe(parked.gates[0]?.gate_id)
   const result = await (await newer.troupe.answer(gate?.gate_id ?? '', 'yes')).result
   expect([result.status, result.output]).toEqual(['completed', 'yes'])
@@ -57,7 +57,7 @@ test('U22 truncated output splits no character', async () => {
   )
   const { troupe, task } = await createTestTroupe({ model, agents: [agent('worker')], tools: [flood] })
   const { run_id } = await task('worker', 'go')
-  const post = (await troupe.events(run_id)).find((event) => event.type === 'tool:post')
+  const post = (await troupe.events(run_id).all()).find((event) => event.type === 'tool:post')
   expect(String(post?.type === 'tool:post' && post.data.output).isWellFormed()).toBe(true)
 })
 

@@ -67,7 +67,7 @@ async function undisturbedRun() {
   const { troupe, task } = await troupeWith([guardrails(asked)]).creating
   const { run_id, output } = await task('worker', 'go')
   expect(output).toMatchObject({ response: 'final!' })
-  return { run_id, asked, events: await troupe.events(run_id) }
+  return { run_id, asked, events: await troupe.events(run_id).all() }
 }
 
 function countVerdicts(events: readonly Event[]): number {

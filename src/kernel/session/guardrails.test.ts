@@ -74,7 +74,7 @@ describe('beforeModel', () => {
     expect(JSON.stringify(model.requests[1]?.messages)).toContain('555')
     expect(seen[0]).toMatchObject({ run_id, agent: 'worker', turn: 1, system: 'You are worker.', model: model.name })
     expect(seen[0]?.tools).toContain('look')
-    const [first] = eventData(await troupe.events(run_id), 'model:begin')
+    const [first] = eventData(await troupe.events(run_id).all(), 'model:begin')
     expect(first?.reserved.tokens).toBeGreaterThan(JSON.stringify(model.requests[0]?.messages).length)
   })
 

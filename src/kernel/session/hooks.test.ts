@@ -50,7 +50,7 @@ describe('onEvent', () => {
     expect(seen.filter(({ seq }) => seq > 1)).toEqual([])
     resume()
     await handle.result
-    expect(seen).toEqual(await troupe.events(handle.run_id))
+    expect(seen).toEqual(await troupe.events(handle.run_id).all())
   })
 
   test('H1 an async onEvent hook that rejects affects neither the run nor the process, and is reported', async () => {
@@ -108,7 +108,7 @@ describe('beforeTool', () => {
     const { run_id } = await task('worker', 'go')
     expect(proposed).toMatchObject([{ run_id, agent: 'worker', tool: 'push', input: { to: 'main' } }])
     expect(model.requests[1] && lastMessageText(model.requests[1])).toMatch(/denied the call of push: main is frozen/)
-    const events = await troupe.events(run_id)
+    const events = await troupe.events(run_id).all()
     expect(eventData(events, 'tool:error')).toMatchObject([{ detail: { code: 'denied' } }])
     expect([eventData(events, 'tool:pre'), calls]).toEqual([[], []])
   })
@@ -123,7 +123,7 @@ describe('beforeTool', () => {
     const { troupe, task } = await createTestTroupe({ model: pushModel(), agents: [worker], tools: [push], hooks })
     const { run_id } = await task('worker', 'go')
     expect(calls).toEqual([{ to: 'draft-2' }])
-    const [pre] = eventData(await troupe.events(run_id), 'tool:pre')
+    const [pre] = eventData(await troupe.events(run_id).all(), 'tool:pre')
     expect(pre).toMatchObject({ input: { to: 'draft-2' }, original_input: { to: 'main' } })
   })
 

@@ -54,7 +54,7 @@ test('U19 a run cancelled at a gate keeps its text and usage', async () => {
   const cancelled = await troupe.cancel(parked.run_id)
   expect(cancelled).toMatchObject({ status: 'cancelled', usage: { calls: 2 } })
   expect(cancelled.output).toMatchObject({ response: 'First I looked.\n\nThen I asked.', usage: { calls: 2 } })
-  expect(verifyJournal(await troupe.events(parked.run_id))).toEqual([])
+  expect(verifyJournal(await troupe.events(parked.run_id).all())).toEqual([])
 })
 
 describe('code that never settles', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { chunkModel, eventData, textChunks, toolCallChunks } from '../../../test/support/manual-doubles.ts'
-import { agent, createTestTroupe } from '../../../test/support/test-troupe.ts'
+import { agent, createTestTroupe, storeOf } from '../../../test/support/test-troupe.ts'
 import { createTroupe } from '../../runtime/troupe.ts'
 import type { TroupeOptions } from '../../runtime/troupe-options.ts'
 import { simulatedWorld } from '../../testing/simulated-world.ts'
@@ -44,7 +44,7 @@ async function runWithLimits(limits: TroupeOptions['limits'], more: TroupeOption
     ...(limits ? { limits } : {}),
   })
   const result = await task('worker', 'go')
-  return { troupe, model, pushes, result, events: await troupe.events(result.run_id) }
+  return { troupe, model, pushes, result, events: await troupe.events(result.run_id).all() }
 }
 
 const pusher = agent('worker', { tools: ['push'] })
@@ -116,7 +116,7 @@ describe('limits', () => {
     const result = await world.runUntil(task('lead', 'go'))
     expect(result).toMatchObject({ status: 'failed', stop_reason: 'budget', error: { alternatives: ['wall_ms'] } })
     expect([result.duration_ms, pushes.length]).toEqual([10_000, 2])
-    const ends = eventData(await troupe.events(result.run_id), 'session:end')
+    const ends = eventData(await troupe.events(result.run_id).all(), 'session:end')
     expect(ends[0]).toMatchObject({ stop_reason: 'budget', text: 'Step 1.\n\nStep 2.' })
     const handle = await troupe.resume(result.run_id, { limits: { wall_ms: 60_000 } })
     const resumed = await world.runUntil(handle.result)
@@ -146,7 +146,7 @@ describe('limits', () => {
     await world.runUntil(first.troupe.drain())
     expect((await first.troupe.result(handle.run_id)).status).toBe('pending')
     await world.runUntil(world.sleep(1_000_000))
-    const second = await createTestTroupe({ ...options, store: first.troupe.store })
+    const second = await createTestTroupe({ ...options, store: storeOf(first.troupe) })
     const began = world.now()
     const resumed = await world.runUntil((await second.troupe.resume(handle.run_id)).result)
     expect([resumed.stop_reason, world.now() - began]).toEqual(['budget', 2000])
@@ -164,7 +164,7 @@ describe('limits', () => {
     const { troupe } = await createTestTroupe({ model: workModel(), agents: [worker] })
     const run = troupe.run('task', { agent: 'worker', instruction: 'go' }, { limits: { tokens: 1.5 } })
     await expect(run).rejects.toMatchObject({ code: 'invalid_input' })
-    expect(await troupe.runs()).toEqual([])
+    expect(await troupe.runs().all()).toEqual([])
   })
 
   test('N4 null removes a limit', async () => {
@@ -200,7 +200,7 @@ describe('reservations', () => {
     const { usage, error } = await result
     expect([made, usage.calls, maxInFlight]).toEqual([20, 20, 7])
     expect(error).toMatchObject({ code: 'limit_reached', alternatives: ['calls'] })
-    const spent = eventData(await troupe.events(handle.run_id), 'model:end')
+    const spent = eventData(await troupe.events(handle.run_id).all(), 'model:end')
     expect(usage.input).toBe(spent.reduce((sum, end) => sum + end.usage.input, 0))
   })
 

@@ -21,7 +21,7 @@ async function runWithRules(
   const retryPolicy = createRetryPolicy({ world, ...options })
   const { troupe, task } = await createTestTroupe({ rules, agents: [worker], engine: { world, retryPolicy } })
   const result = await world.runUntil(task('worker', 'go'))
-  return { troupe, world, result, events: await troupe.events(result.run_id) }
+  return { troupe, world, result, events: await troupe.events(result.run_id).all() }
 }
 
 test('RE1 a retryable failure is retried, and each model:error records the delay and the next model', async () => {
@@ -102,7 +102,7 @@ test('RE6 after repeated failures the fallback model takes over, and model:begin
   })
   const result = await world.runUntil(task('worker', 'go'))
   expect(result).toMatchObject({ status: 'completed' })
-  const begins = (await troupe.events(result.run_id)).flatMap((event) =>
+  const begins = (await troupe.events(result.run_id).all()).flatMap((event) =>
     isEvent(event, 'model:begin') ? event.data.model : [],
   )
   expect(begins).toEqual(['first', 'first', 'second'])

@@ -34,7 +34,7 @@ describe('pattern context', () => {
     const troupe = await troupeWith([talk])
     expect((await troupe.run('talk', {})).output).toBe(30)
     const { run_id } = await troupe.run('task', { agent: 'lead', instruction: 'go' })
-    const posts = (await troupe.events(run_id)).filter(({ type }) => type === 'tool:post')
+    const posts = (await troupe.events(run_id).all()).filter(({ type }) => type === 'tool:post')
     expect(posts.map(({ data }) => (data as { output?: unknown }).output)).toEqual([30, 30])
     expect((await troupe.result(run_id)).usage).toMatchObject({ input: 60, output: 30 })
   })
@@ -121,7 +121,7 @@ describe('pattern context', () => {
     )
     const troupe = await troupeWith([talk], { agents: [restricted, helper], model: callsOnce })
     const { run_id } = await troupe.run('task', { agent: 'lead', instruction: 'go' })
-    const post = (await troupe.events(run_id)).find(({ type }) => type === 'tool:post')
+    const post = (await troupe.events(run_id).all()).find(({ type }) => type === 'tool:post')
     expect(post?.data).toMatchObject({ output: ['completed', 'lead may not delegate to system'] })
     const deep = patternFrom('talk', (context) =>
       context.perform({ ...helper, name: 'system' }, { instruction: 'x', internal: true }, { key: 'e' }),
@@ -132,7 +132,7 @@ describe('pattern context', () => {
       limits: { depth: 0 },
     })
     const result = await flat.run('task', { agent: 'lead', instruction: 'go' })
-    const error = (await flat.events(result.run_id)).find(({ type }) => type === 'tool:error')
+    const error = (await flat.events(result.run_id).all()).find(({ type }) => type === 'tool:error')
     expect(error?.data).toMatchObject({ detail: { code: 'depth_exceeded' } })
   })
 })

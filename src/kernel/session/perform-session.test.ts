@@ -58,7 +58,7 @@ describe('session ids', () => {
     )
     const { troupe, task } = await createTestTroupe({ model, agents: [agent('lead'), agent('helper')] })
     const { run_id } = await task('lead', 'go')
-    const rows = await troupe.sessions(run_id)
+    const rows = await troupe.sessions({ run_id }).all()
     const [helper, lead] = [rows.find((row) => row.agent === 'helper'), rows.find((row) => row.agent === 'lead')]
     expect(helper?.parent_session_id).toBe(lead?.session_id)
     expect(helper?.session_id.slice(0, 16)).toBe(lead?.session_id.slice(17, 33))
@@ -75,7 +75,7 @@ describe('resuming a session', () => {
     const before = agent('helper', { instructions: 'You are the old helper.', tools: ['look'], temperature: 0.5 })
     const one = await createTestTroupe({ store, model: first, agents: [agent('lead'), before], tools })
     const { run_id } = await one.task('lead', 'go')
-    const helper = (await one.troupe.sessions(run_id)).find((row) => row.agent === 'helper')
+    const helper = (await one.troupe.sessions({ run_id }).all()).find((row) => row.agent === 'helper')
     const second = chunkModel(() => textChunks('As I said.'))
     const after = agent('helper', { instructions: 'You are new.', tools: ['smell'] })
     const two = await createTestTroupe({ store, model: second, agents: [after], tools, limits: { depth: 5 } })
@@ -87,9 +87,9 @@ describe('resuming a session', () => {
     expect(request?.tools.map(({ name }) => name)).toEqual(['look'])
     expect(request?.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant', 'user'])
     expect(request && lastMessageText(request)).toBe('What did you see?')
-    const [row] = (await two.troupe.sessions(result.run_id)).filter((each) => each.agent === 'helper')
+    const [row] = (await two.troupe.sessions({ run_id: result.run_id }).all()).filter((each) => each.agent === 'helper')
     expect(row).toMatchObject({ depth: 1, segment: 2 })
-    const [open] = eventData(await two.troupe.events(result.run_id), 'session:open')
+    const [open] = eventData(await two.troupe.events(result.run_id).all(), 'session:open')
     expect(open).toMatchObject({ depth: 1, max_depth: 1, segment: 2, base: { run_id }, path: ['lead'] })
   })
 
@@ -147,7 +147,7 @@ describe('resuming a session', () => {
     })
     const { session_id } = taskOutput(await task('helper', 'go'))
     const { run_id } = await task('lead', session_id)
-    const events = await troupe.events(run_id)
+    const events = await troupe.events(run_id).all()
     expect(eventData(events, 'tool:post')).toHaveLength(1)
     expect(eventData(events, 'tool:error')).toMatchObject([{ detail: { code: 'session_busy' } }])
   })
@@ -229,7 +229,7 @@ describe('tools of an agent', () => {
     const { run_id } = await task('lead', 'go')
     const seen = model.requests.find(({ session }) => session.agent === 'helper')?.tools.map(({ name }) => name)
     expect(seen).toEqual(['look', 'ask_user'])
-    expect(eventData(await troupe.events(run_id), 'tool:error')).toMatchObject([{ tool: 'listen' }])
+    expect(eventData(await troupe.events(run_id).all(), 'tool:error')).toMatchObject([{ tool: 'listen' }])
   })
 })
 
@@ -243,7 +243,7 @@ describe('delegation', () => {
     const agents = ['a', 'b', 'c'].map((name) => agent(name))
     const { troupe, task } = await createTestTroupe({ model, agents, limits: { depth: 5 }, ...options })
     const { run_id } = await task('a', 'go')
-    return eventData(await troupe.events(run_id), 'tool:error').map(({ detail }) => detail)
+    return eventData(await troupe.events(run_id).all(), 'tool:error').map(({ detail }) => detail)
   }
 
   test('S7 delegating to an agent above fails with cycle_refused, which names the path', async () => {
@@ -278,7 +278,7 @@ describe('delegation', () => {
     const options = { model, agents: [agent('lead'), agent('helper')], limits: { breadth: 2 } }
     const { troupe, task } = await createTestTroupe(options)
     const { run_id } = await task('lead', 'go')
-    const events = await troupe.events(run_id)
+    const events = await troupe.events(run_id).all()
     expect(eventData(events, 'tool:post')).toHaveLength(2)
     expect(eventData(events, 'tool:error')).toMatchObject([
       { detail: { code: 'limit_reached', alternatives: ['breadth'] } },

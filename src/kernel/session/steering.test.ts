@@ -34,7 +34,7 @@ const sayCommands = (...texts: string[]) => texts.map((text) => ({ action: say(t
 /** Waits until the journal has this many `run:steer` events. */
 async function waitForSteering(troupe: Troupe, run_id: string, count: number): Promise<void> {
   for (;;) {
-    const events = await troupe.events(run_id)
+    const events = await troupe.events(run_id).all()
     if (events.filter(({ type }) => type === 'run:steer').length >= count) return
     await new Promise<void>((resolve) => setImmediate(resolve))
   }
@@ -56,7 +56,7 @@ describe('steering a run', () => {
     expect(waiting.status).toBe('waiting')
     const result = await (await troupe.steer(waiting.run_id, { do: 'continue' })).result
     expect([result.status, result.output]).toEqual(['completed', [[], sayCommands('one', 'two'), []]])
-    const events = await troupe.events(result.run_id)
+    const events = await troupe.events(result.run_id).all()
     expect(events.flatMap((event) => (isEvent(event, 'run:steer') ? event.data.action : []))).toEqual([
       say('one'),
       say('two'),
@@ -77,10 +77,10 @@ describe('steering a run', () => {
     await first.drain()
     const second = await createTroupe({ store, model: model(), patterns: [steerable] })
     await second.steer(waiting.run_id, say('later'))
-    const [gate] = await second.inbox()
+    const [gate] = await second.gates().all()
     const result = await (await second.answer(gate?.gate_id ?? '', 'yes')).result
     expect(result.output).toEqual([[], [], sayCommands('while waiting', 'later')])
-    const events = await second.events(result.run_id)
+    const events = await second.events(result.run_id).all()
     expect(events.filter(({ type }) => type === 'run:steer')).toHaveLength(2)
   })
 
@@ -91,7 +91,7 @@ describe('steering a run', () => {
     expect((await troupe.result(run_id)).status).toBe('waiting')
     const result = await (await troupe.steer(run_id, { do: 'continue' }, { by: 'eve' })).result
     expect(result.output).toEqual([[], [], [{ action: { do: 'pause' }, by: 'user' }]])
-    const answer = (await troupe.events(run_id)).find((event) => isEvent(event, 'gate:answer'))
+    const answer = (await troupe.events(run_id).all()).find((event) => isEvent(event, 'gate:answer'))
     expect(answer?.data).toMatchObject({ answer: { do: 'continue' }, by: 'eve' })
   })
 
@@ -123,7 +123,7 @@ describe('steering a run', () => {
     const { run_id } = await troupe.run('steerable', {})
     await troupe.steer(run_id, say('early'))
     const result = await (await troupe.steer(run_id, { do: 'continue' })).result
-    const events = await troupe.events(result.run_id)
+    const events = await troupe.events(result.run_id).all()
     const seq = events.find((event) => isEvent(event, 'step:end') && event.data.key === 'after')?.seq ?? 0
     const fork = await (await troupe.fork(run_id, seq)).result
     expect(fork.output).toEqual(result.output)

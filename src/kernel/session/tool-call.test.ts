@@ -39,7 +39,7 @@ async function runToolCalls(calls: ReturnType<typeof toolCallChunks>, options: T
   const model = chunkModel(chunksByTurn(calls, textChunks('done')))
   const { troupe, task } = await createTestTroupe({ model, agents: [worker], ...options })
   const result = await task('worker', 'go')
-  const events = await troupe.events(result.run_id)
+  const events = await troupe.events(result.run_id).all()
   const last = model.requests[1]
   return { result, events, model, results: (last?.messages.at(-1) as ToolMessage | undefined)?.content ?? [] }
 }

@@ -55,7 +55,7 @@ test('PM9 a denial is final for the call, and the model gets the reason', async 
   const ended = await (await troupe.answer(result.gates[0]?.gate_id ?? '', 'not while I watch')).result
   expect(done).toEqual([])
   expect((ended.output as { response: string }).response).toMatch(/denied.*a person said no: not while I watch/)
-  const refused = (await troupe.events(ended.run_id)).filter((event) => isEvent(event, 'tool:error'))
+  const refused = (await troupe.events(ended.run_id).all()).filter((event) => isEvent(event, 'tool:error'))
   expect(refused).toHaveLength(1)
 })
 
@@ -152,6 +152,6 @@ test('PM40 inherited rules apply at every depth and to a resumed session', async
   ]
   const { troupe, task } = await createTestTroupe({ model, agents, tools: [shell], limits: { depth: 4 } })
   const { run_id, status } = await task('free', 'go')
-  const refused = (await troupe.events(run_id)).filter((event) => isEvent(event, 'tool:error'))
+  const refused = (await troupe.events(run_id).all()).filter((event) => isEvent(event, 'tool:error'))
   expect([status, session_id !== '', refused.length, done]).toEqual(['completed', true, 2, []])
 })

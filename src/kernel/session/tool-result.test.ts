@@ -28,7 +28,7 @@ async function resultFor(result: ToolResult, redact?: Redactor) {
     ...(redact ? { redact } : undefined),
   })
   const { run_id } = await task('lead', 'go')
-  const events = await troupe.events(run_id)
+  const events = await troupe.events(run_id).all()
   await troupe.close()
   const request = model.requests[1]
   return { text: request ? lastMessageText(request) : '', journal: JSON.stringify(events) }

@@ -8,7 +8,7 @@ import {
   textChunks,
   toolCallChunks,
 } from '../../../test/support/manual-doubles.ts'
-import { agent, createTestTroupe, lastMessageText } from '../../../test/support/test-troupe.ts'
+import { agent, createTestTroupe, lastMessageText, storeOf } from '../../../test/support/test-troupe.ts'
 import type { StreamItem } from '../../engine/engine.ts'
 import type { TroupeOptions } from '../../runtime/troupe-options.ts'
 import { isEvent } from '../event.ts'
@@ -88,7 +88,7 @@ describe('the end of a session', () => {
     const busy = agent('worker', { max_turns: 1 })
     const { model, result, troupe } = await runTurns([toolCallChunks({ name: 'look' })], { agents: [busy] })
     expect([result.stop_reason, model.requests.length]).toEqual(['max_turns', 2])
-    expect(eventData(await troupe.events(result.run_id), 'tool:pre')).toHaveLength(1)
+    expect(eventData(await troupe.events(result.run_id).all(), 'tool:pre')).toHaveLength(1)
   })
 
   test('U9 a refusal ends refused and names the call; a response cut off by length ends partial', async () => {
@@ -113,7 +113,7 @@ describe('the end of a session', () => {
     const resumed = await (await troupe.resume(result.run_id)).result
     const { session_id } = resumed.output as { session_id: string }
     const model = chunkModel(() => textChunks('and more'))
-    const later = await createTestTroupe({ model, store: troupe.store, agents: [worker] })
+    const later = await createTestTroupe({ model, store: storeOf(troupe), agents: [worker] })
     await later.troupe.run('task', { session_id, instruction: 'more' })
     expect(model.requests[0]?.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'user'])
     expect(model.requests[0]?.messages[1]?.content).toEqual([{ type: 'text', text: 'response 2' }])
@@ -136,12 +136,14 @@ describe('failing models', () => {
       error: { code: 'stream_interrupted', step: 'session/turn/2/model' },
     })
     expect(result.output).toMatchObject({ response: 'I see a t' })
-    expect(eventData(await troupe.events(result.run_id), 'model:error')).toMatchObject([{ partial_text: 'I see a t' }])
+    expect(eventData(await troupe.events(result.run_id).all(), 'model:error')).toMatchObject([
+      { partial_text: 'I see a t' },
+    ])
     const resumed = await (await troupe.resume(result.run_id)).result
     expect(resumed).toMatchObject({ status: 'completed', output: { response: 'I see a tree.' } })
     expect([modelCalls, toolCalls]).toEqual([3, 1])
     expect(model.requests[2]?.messages).toEqual(model.requests[1]?.messages)
-    expect(eventData(await troupe.events(result.run_id), 'model:begin').map(({ attempt }) => attempt)).toEqual([
+    expect(eventData(await troupe.events(result.run_id).all(), 'model:begin').map(({ attempt }) => attempt)).toEqual([
       1, 1, 2,
     ])
   })
@@ -169,7 +171,7 @@ describe('failing models', () => {
     ])
     expect(result).toMatchObject({ status: 'failed', stop_reason: 'failed', output: { response: 'Well' } })
     expect(result.error).toMatchObject({ code: 'model_failed', message: 'overloaded', step: 'session/turn/2/model' })
-    const [error] = eventData(await troupe.events(result.run_id), 'model:error')
+    const [error] = eventData(await troupe.events(result.run_id).all(), 'model:error')
     expect(error).toMatchObject({ usage: { input: 0, output: 0 } })
     expect(error?.estimated).toBeUndefined()
   })
@@ -202,17 +204,17 @@ describe('usage and deltas', () => {
         models: { prices },
       },
     )
-    const events = await troupe.events(result.run_id)
+    const events = await troupe.events(result.run_id).all()
     const [begin] = eventData(events, 'model:begin')
     const [end] = eventData(events, 'model:end')
     expect(end).toMatchObject({ estimated: true, usage: { input: begin?.reserved.tokens } })
     expect(result.usage).toMatchObject({ input: begin?.reserved.tokens, usd: end?.usd })
-    expect((await troupe.runs())[0]?.usage.estimated).toBe(true)
+    expect((await troupe.runs().all())[0]?.usage.estimated).toBe(true)
   })
 
   test('U16 an interrupted stream counts at its reservation too', async () => {
     const { troupe, result } = await runTurns([interrupt({ type: 'text', text: 'h' })])
-    expect(eventData(await troupe.events(result.run_id), 'model:error')[0]).toMatchObject({ estimated: true })
+    expect(eventData(await troupe.events(result.run_id).all(), 'model:error')[0]).toMatchObject({ estimated: true })
     expect(result.usage.input).toBeGreaterThan(0)
   })
 
@@ -266,7 +268,7 @@ test('U18 the conversation folded from the journal equals the messages that the 
     )
     const hooks = [{ addContext: () => (choice % 2 ? 'by the way' : undefined) }]
     const { troupe, result, model } = await runTurns([...picked, textChunks('end')], { hooks })
-    const events = await troupe.events(result.run_id)
+    const events = await troupe.events(result.run_id).all()
     const open = events.find((event) => event.type === 'session:open')
     const last = events.findLast((event) => event.type === 'model:begin')
     if (!isEvent(open, 'session:open') || !last) throw new Error('no session')

@@ -38,7 +38,7 @@ describe('timeout_ms of an agent', () => {
     })
     const result = await world.runUntil(task('lead', 'go'))
     expect(result).toMatchObject({ status: 'completed', output: { response: 'the helper was too slow' } })
-    const end = eventData(await troupe.events(result.run_id), 'session:end')[0]
+    const end = eventData(await troupe.events(result.run_id).all(), 'session:end')[0]
     expect(end).toMatchObject({ status: 'failed', stop_reason: 'timeout', error: { code: 'timeout' } })
     expect(end?.text).toBe('First I nap.\n\nFirst I nap.\n\nFirst I nap.')
     expect(world.now() - Date.UTC(2030, 0, 1)).toBe(12_000)
@@ -92,7 +92,7 @@ describe('timeout_ms of an agent', () => {
       status: 'completed',
       output: { response: 'both are back' },
     })
-    const ends = eventData(await troupe.events(waiting.run_id), 'session:end')
+    const ends = eventData(await troupe.events(waiting.run_id).all(), 'session:end')
     expect(ends.map(({ text, stop_reason }) => [text, stop_reason])).toEqual([
       ['worker done', 'completed'],
       ['asker done', 'completed'],
@@ -118,9 +118,9 @@ describe('timeout_ms of an agent', () => {
     })
     const handle = await troupe.stream('task', { agent: 'lead', instruction: 'go' })
     await world.runUntil(world.sleep(30_000))
-    for (const { gate_id } of await troupe.inbox()) await troupe.answer(gate_id, 'yes')
+    for (const { gate_id } of await troupe.gates().all()) await troupe.answer(gate_id, 'yes')
     await world.runUntil(handle.result)
-    const ends = eventData(await troupe.events(handle.run_id), 'session:end')
+    const ends = eventData(await troupe.events(handle.run_id).all(), 'session:end')
     expect(ends.map(({ stop_reason }) => stop_reason)).toEqual(['timeout', 'completed', 'completed'])
   })
 })
@@ -163,7 +163,7 @@ describe('cancelling', () => {
       const result = await troupe.cancel(handle.run_id, 'changed my mind')
       expect(result).toMatchObject({ status: 'cancelled', stop_reason: 'cancelled', output: { response: 'One says.' } })
       expect(result.error?.message).toBe('the run was cancelled: changed my mind')
-      const events = await troupe.events(handle.run_id)
+      const events = await troupe.events(handle.run_id).all()
       const ends = eventData(events, 'session:end')
       expect(ends.map(({ status, stop_reason }) => `${status} ${stop_reason}`)).toEqual(
         Array(3).fill('cancelled cancelled'),
@@ -179,8 +179,8 @@ describe('cancelling', () => {
     const { troupe, handle, reached } = await threeLevels('model')
     await reached
     await troupe.cancel(handle.run_id)
-    const [row] = await troupe.runs()
-    const events = await troupe.events(handle.run_id)
+    const [row] = await troupe.runs().all()
+    const events = await troupe.events(handle.run_id).all()
     const open = eventData(events, 'model:begin').at(-1)
     expect(eventData(events, 'model:lost')).toMatchObject([
       { key: open?.key, reason: 'abort', reserved: open?.reserved },

@@ -21,7 +21,7 @@ test('R3 an agent writes versions of an artifact and reads them back; an unknown
   expect(received[3]).toContain('second')
   expect(received[4]).toContain('first')
   expect(received[5]).toContain('known: plan.md')
-  const events = await troupe.events(result.run_id)
+  const events = await troupe.events(result.run_id).all()
   const steps = events.filter((event) => event.type === 'step:end').map((event) => JSON.stringify(event.data))
   expect(steps.join()).not.toContain('second')
 })

@@ -14,7 +14,7 @@ test('TO56 each ArtifactWrite call creates a new version of the named artifact',
   const agents = [agent('writer', { tools: ['ArtifactWrite'] })]
   const { troupe, task } = await createTestTroupe({ model, agents })
   const { run_id } = await task('writer', 'Write.')
-  const events = await troupe.events(run_id)
+  const events = await troupe.events(run_id).all()
   const written = events.filter(({ type }) => type === 'artifact:write').map(({ data }) => data as Artifact)
   expect(written.map(({ name, version, by }) => [name, version, by])).toEqual([
     ['design/api.md', 1, 'writer'],

@@ -23,7 +23,7 @@ describe('ask_user', () => {
     expect(result.gates).toMatchObject([{ question: 'Deploy?', choices: ['yes', 'no'], asked_by: 'asker' }])
     await (await troupe.answer(result.gates[0]?.gate_id ?? '', 'no')).result
     expect(model.requests[1] && lastMessageText(model.requests[1])).toBe('{"answer":"no"}')
-    const events = await troupe.events(result.run_id)
+    const events = await troupe.events(result.run_id).all()
     expect(eventData(events, 'tool:pre')).toMatchObject([
       { tool: 'ask_user', category: 'interaction', kind: 'pattern' },
     ])
@@ -40,7 +40,7 @@ describe('ask_user', () => {
       const { troupe, model, result } = await runWithQuestion(input)
       expect(result.status).toBe('completed')
       expect(model.requests[1] && lastMessageText(model.requests[1])).toMatch(/^Error/)
-      expect(await troupe.inbox()).toEqual([])
+      expect(await troupe.gates().all()).toEqual([])
     }
   })
 })

@@ -121,7 +121,7 @@ describe('raising limits', () => {
         { agents: [lead] },
       )
       const { run_id } = await troupe.run('task', { agent: 'lead', instruction: 'go' })
-      return eventData(await troupe.events(run_id), 'session:open').at(-1)?.agent.timeout_ms
+      return eventData(await troupe.events(run_id).all(), 'session:open').at(-1)?.agent.timeout_ms
     }
     expect(await timeoutFor('1h')).toBe(300_000)
     expect(await timeoutFor('10s')).toBe(10_000)
@@ -236,7 +236,7 @@ describe('budget and cancel', () => {
     expect(limited.stop_reason).toBe('budget')
     const done = await (await troupe.resume(limited.run_id, { limits: { calls: 9 } })).result
     expect(done.output).toMatchObject({ vote: { winner: 'go' }, metadata: { status: 'completed' } })
-    expect(eventData(await troupe.events(limited.run_id), 'step:drift')).toEqual([])
+    expect(eventData(await troupe.events(limited.run_id).all(), 'step:drift')).toEqual([])
     const solo = { task: 'Name it.', agents: five, solo_first: true, synthesis: 'vote' }
     const soloRun = await troupe.run('collaborate', solo, { limits: { tokens: 100 } })
     expect((soloRun.output as CollaborateRunOutput).contributions).toHaveLength(1)
@@ -251,7 +251,7 @@ describe('budget and cancel', () => {
     )
     const result = await troupe.run('task', { agent: 'lead', instruction: 'go' })
     expect(result.status).toBe('completed')
-    const [post] = eventData(await troupe.events(result.run_id), 'tool:post')
+    const [post] = eventData(await troupe.events(result.run_id).all(), 'tool:post')
     expect((post?.output as CollaborateRunOutput | undefined)?.contributions.map(({ status }) => status)).toEqual([
       'completed',
       'completed',

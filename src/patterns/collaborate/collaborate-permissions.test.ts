@@ -34,7 +34,7 @@ async function runAsTool(
     { tools, agents: [lead], ...options },
   )
   const result = await troupe.run('task', { agent: 'lead', instruction: 'go' })
-  const events = await troupe.events(result.run_id)
+  const events = await troupe.events(result.run_id).all()
   const opened = new Map(eventData(events, 'session:open').map((open) => [open.agent.name, open]))
   return { result, opened, model, events, answer: JSON.stringify(result.output) }
 }

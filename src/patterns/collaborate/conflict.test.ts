@@ -71,7 +71,7 @@ describe('mediate', () => {
     expect(again.messages).toHaveLength(3)
     expect(lastInstruction(again)).toContain('## a (role a)\n<<<data\nbecause of go\ndata>>>')
     expect(lastInstruction(again)).not.toContain('## b (')
-    const sessions = await troupe.sessions(result.run_id)
+    const sessions = await troupe.sessions({ run_id: result.run_id }).all()
     expect(sessions).toHaveLength(4)
     expect(sessions.find(({ agent }) => agent === 'b')).toMatchObject({ segment: 2, turn_count: 2 })
   })
@@ -206,7 +206,7 @@ describe('escalate', () => {
       const waiting = await first.troupe.run('collaborate', { ...escalate, synthesis })
       await first.troupe.drain()
       const second = await createCollaborationTroupe({ coordinator: 'Monday, then.', evaluator: best }, { store })
-      const [gate] = await second.troupe.inbox()
+      const [gate] = await second.troupe.gates().all()
       const done = await (await second.troupe.answer(gate?.gate_id ?? '', 'wait until Monday')).result
       expect(done.run_id).toBe(waiting.run_id)
       const output = done.output as { ruling: object; result: string }

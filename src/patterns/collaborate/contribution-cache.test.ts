@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { CollaborateRunOutput } from '../../../test/support/collaboration.ts'
 import { contributionJson, createCollaborationTroupe, noopTool } from '../../../test/support/collaboration.ts'
 import { expectReplayMatches } from '../../../test/support/replay-harness.ts'
-import { agent } from '../../../test/support/test-troupe.ts'
+import { agent, storeOf } from '../../../test/support/test-troupe.ts'
 import type { ModelRequest } from '../../index.ts'
 
 const reader = agent('reader', { tools: ['Look'] })
@@ -29,8 +29,12 @@ describe('cache', () => {
     expect(model.requestsFrom('reader')).toHaveLength(1)
     expect(model.requestsFrom('actor')).toHaveLength(2)
     expect(again.metadata.total_tokens).toBe(15)
-    const [newest] = await troupe.runs({ limit: 1 })
-    await expectReplayMatches(troupe.store, newest?.run_id ?? '', { agents: [reader, actor], tools, embedder: false })
+    const [newest] = await troupe.runs().all()
+    await expectReplayMatches(storeOf(troupe), newest?.run_id ?? '', {
+      agents: [reader, actor],
+      tools,
+      embedder: false,
+    })
   })
 
   test('CO47 another task, focus, model, context or format is another request; without cache none is reused', async () => {

@@ -79,14 +79,14 @@ describe('events', () => {
     })
     const failed = await troupe.run('collaborate', { task: 'x', agents: two })
     expect(failed).toMatchObject({ status: 'failed', stop_reason: 'failed' })
-    expect(collaborationEvents(await troupe.events(failed.run_id)).at(-1)).toEqual([
+    expect(collaborationEvents(await troupe.events(failed.run_id).all()).at(-1)).toEqual([
       'complete',
       { agents_count: 2, total_tokens: 0, status: 'failed', agreement_score: null },
     ])
     broken = false
     const done = await (await troupe.resume(failed.run_id)).result
     expect(done).toMatchObject({ status: 'completed', stop_reason: 'completed' })
-    const after = collaborationEvents(await troupe.events(failed.run_id)).slice(-5)
+    const after = collaborationEvents(await troupe.events(failed.run_id).all()).slice(-5)
     expect(after.map(([name, data]) => [name, data.agent ?? data.status ?? data.strategy])).toEqual([
       ['agent:complete', 'a'],
       ['agent:complete', 'b'],

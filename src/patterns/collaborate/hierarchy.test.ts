@@ -49,7 +49,7 @@ describe('decomposition', () => {
     expect(promptOf(division)).toContain('# Specialists\n- back: back (back things)\n- front: front (front things)')
     expect(promptOf(synthesis)).toContain('because of rest')
     expect(synthesis?.messages.length).toBe(3)
-    expect(await troupe.sessions(result.run_id)).toHaveLength(4)
+    expect(await troupe.sessions({ run_id: result.run_id }).all()).toHaveLength(4)
     expect(output.metadata).toMatchObject({ mode: 'hierarchical', agents_count: 4, status: 'completed' })
   })
 

@@ -144,7 +144,7 @@ describe('agents and models', () => {
     const { troupe } = await createCollaborationTroupe({}, { models: { resolver }, collaborate })
     const agents = [{ name: 'a' }, { name: 'b' }]
     const result = await troupe.run('collaborate', { task: 'x', agents, ...input }, run)
-    const opened = (await troupe.events(result.run_id)).filter(({ type }) => type === 'session:open')
+    const opened = (await troupe.events(result.run_id).all()).filter(({ type }) => type === 'session:open')
     return { names: Object.fromEntries(names), result, opened, troupe }
   }
 
@@ -171,7 +171,7 @@ describe('agents and models', () => {
     ])
     expect(opened.at(-1)?.data).toMatchObject({ agent: { instructions: expect.stringContaining('Be brief.') } })
     // `source` is stored with the run and never fetched.
-    const [start] = await troupe.events(result.run_id)
+    const [start] = await troupe.events(result.run_id).all()
     expect(JSON.stringify(start?.data)).toContain('git+https://example.invalid/x')
   })
 

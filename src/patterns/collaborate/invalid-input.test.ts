@@ -60,7 +60,7 @@ describe('invalid input', () => {
     const run = troupe.run('collaborate', { task: 'What now?', ...input })
     await expect(run).rejects.toMatchObject({ code: 'invalid_input', ...error })
     expect(model.requests).toEqual([])
-    expect(await troupe.runs()).toEqual([])
+    expect(await troupe.runs().all()).toEqual([])
   })
 
   test('CO6 a tool call with invalid input gets the same error', async () => {

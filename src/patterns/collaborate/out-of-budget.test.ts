@@ -45,7 +45,7 @@ describe('a limit after the first contributions', () => {
     expect(output.contributions.map(({ before }) => before?.recommendation)).toEqual(['go', 'wait', 'stop'])
     expect(output.metadata.status).toBe('completed')
     expect(output.metadata.total_tokens).toBe(90)
-    const ends = eventData(await troupe.events(limited.run_id), 'tool:collaborative:complete')
+    const ends = eventData(await troupe.events(limited.run_id).all(), 'tool:collaborative:complete')
     expect(ends.map(({ status }) => status)).toEqual(['failed', 'completed'])
   })
 

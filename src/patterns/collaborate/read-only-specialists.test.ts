@@ -4,7 +4,7 @@ import type { CollaborateRunOutput } from '../../../test/support/collaboration.t
 import { contributionJson, createCollaborationTroupe, runCollaboration } from '../../../test/support/collaboration.ts'
 import { eventData } from '../../../test/support/manual-doubles.ts'
 import { expectReplayMatches } from '../../../test/support/replay-harness.ts'
-import { agent } from '../../../test/support/test-troupe.ts'
+import { agent, storeOf } from '../../../test/support/test-troupe.ts'
 import type { ModelRequest } from '../../index.ts'
 import { defineTool } from '../../index.ts'
 
@@ -72,7 +72,7 @@ describe('agents defined in the call', () => {
       problems: ['`cache` was not used for agents that are not read-only: acting'],
     })
     expect(model.requestsFrom('defined')).toHaveLength(1)
-    await expectReplayMatches(troupe.store, again.run_id, { tools, embedder: false })
+    await expectReplayMatches(storeOf(troupe), again.run_id, { tools, embedder: false })
     const plain = await troupe.run('collaborate', { ...input, agents: [{ name: 'defined' }] })
     expect((plain.output as CollaborateRunOutput).metadata.problems).toBeUndefined()
   })

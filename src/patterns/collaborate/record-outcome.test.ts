@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { CollaborateRunOutput } from '../../../test/support/collaboration.ts'
 import { contributionJson, createCollaborationTroupe } from '../../../test/support/collaboration.ts'
+import { storeOf } from '../../../test/support/test-troupe.ts'
 
 const agents = ['a', 'b', 'c'].map((name) => ({ name, role: name }))
 const input = { task: 'x', agents, synthesis: 'vote', limits: { max_parallel: 3 } }
@@ -70,7 +71,7 @@ describe('recording an outcome', () => {
     const tie = await runDecision({}, tied)
     expect(await tie.record({ verdict: 'right' })).toMatchObject({ correct: true, voices: [] })
     const { troupe, run_id, record } = await runDecision({ on_conflict: 'escalate' }, tied)
-    const [gate] = await troupe.inbox()
+    const [gate] = await troupe.gates().all()
     await (await troupe.answer(gate?.gate_id ?? '', '2')).result
     expect(await record({ verdict: 'right' })).toEqual({
       of_run: run_id,
@@ -247,7 +248,7 @@ describe('learning from outcomes', () => {
   test('CO50 outcomes of another project do not count', async () => {
     const { troupe, record } = await runDecision()
     await record({ answer: 'wait' })
-    const elsewhere = await createCollaborationTroupe(replies, { store: troupe.store, project: 'other' })
+    const elsewhere = await createCollaborationTroupe(replies, { store: storeOf(troupe), project: 'other' })
     const { consensus } = (await elsewhere.troupe.run('collaborate', input)).output as CollaborateRunOutput
     expect(consensus.clusters[0]?.score).toBeCloseTo(1.6, 10)
   })

@@ -8,7 +8,7 @@ import {
 } from '../../../test/support/collaboration.ts'
 import { eventData, toolCallChunks } from '../../../test/support/manual-doubles.ts'
 import { expectReplayMatches } from '../../../test/support/replay-harness.ts'
-import { agent } from '../../../test/support/test-troupe.ts'
+import { agent, storeOf } from '../../../test/support/test-troupe.ts'
 import { verifyJournal } from '../../audit/verify-journal.ts'
 import type { Event, ModelRequest } from '../../index.ts'
 import { isEvent } from '../../kernel/event.ts'
@@ -77,7 +77,7 @@ describe('totals', () => {
       )
       expect(eventData(events, 'tool:collaborative:complete').at(-1)?.total_tokens).toBe(output.metadata.total_tokens)
       expect(verifyJournal(events)).toEqual([])
-      await expectReplayMatches(troupe.store, result.run_id, { embedder: false })
+      await expectReplayMatches(storeOf(troupe), result.run_id, { embedder: false })
     },
   )
 
@@ -103,7 +103,7 @@ describe('totals', () => {
       { models, agents: [agent('lead', { tools: ['collaborate', 'task'] })] },
     )
     const result = await troupe.run('task', { agent: 'lead', instruction: 'go' })
-    const events = await troupe.events(result.run_id)
+    const events = await troupe.events(result.run_id).all()
     const outputs = eventData(events, 'tool:post').flatMap(({ tool, output }) =>
       tool === 'collaborate' ? [output as CollaborateRunOutput] : [],
     )
@@ -130,7 +130,7 @@ describe('totals', () => {
     const agents = ['expert', { name: 'a' }]
     const waiting = await before.troupe.run('collaborate', { task: 'x', agents, on_conflict: 'escalate' })
     await before.troupe.drain()
-    const { store } = before.troupe
+    const store = storeOf(before.troupe)
     const after = await createCollaborationTroupe(
       { coordinator: 'Done.' },
       { store, agents: [agent('a', { instructions: 'New here.' })] },

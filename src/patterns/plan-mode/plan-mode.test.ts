@@ -32,7 +32,7 @@ async function runArchitect(steps: { name: string; input: unknown }[]) {
   })
   const { run_id, status } = await harness.task('architect', 'Plan it.')
   const errors = async () =>
-    (await harness.troupe.events(run_id))
+    (await harness.troupe.events(run_id).all())
       .filter(({ type }) => type === 'tool:error')
       .map(({ data }) => data as ToolError)
   return { ...harness, done, model, run_id, status, errors }
@@ -47,7 +47,7 @@ test('TO53 plan mode blocks changes until a person approves the plan', async () 
   expect(status).toBe('waiting')
   expect(done).toEqual([])
   expect((await errors()).map(({ detail }) => detail.code)).toEqual(['denied'])
-  const [gate] = await troupe.inbox()
+  const [gate] = await troupe.gates().all()
   expect(gate?.detail).toMatchObject({ plan: '1. change it' })
   const ended = await (await troupe.answer(gate?.gate_id ?? '', 'approve')).result
   expect(ended.status).toBe('completed')
@@ -57,7 +57,7 @@ test('TO53 plan mode blocks changes until a person approves the plan', async () 
 
 test('TO54 a plan that is not approved returns the feedback, and plan mode stays on', async () => {
   const { troupe, done, model } = await runArchitect([enter, exit, change('anyway')])
-  const [gate] = await troupe.inbox()
+  const [gate] = await troupe.gates().all()
   await (await troupe.answer(gate?.gate_id ?? '', 'smaller steps, please')).result
   expect(done).toEqual([])
   expect(model.requests.map(lastMessageText).some((text) => text.includes('smaller steps, please'))).toBe(true)
@@ -68,6 +68,6 @@ test('TO55 ExitPlanMode outside plan mode is a tool error and opens no gate', as
   const { troupe, status, errors } = await runArchitect([exit])
   expect(status).toBe('completed')
   expect((await errors())[0]?.error).toContain('not in plan mode')
-  expect(await troupe.inbox()).toEqual([])
+  expect(await troupe.gates().all()).toEqual([])
   await troupe.close()
 })

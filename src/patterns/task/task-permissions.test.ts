@@ -38,7 +38,7 @@ test('TK25 plan mode of the caller applies to a resumed session', async () => {
   const planned = await run('lead', 'go')
   expect(written).toHaveLength(1)
   expect(JSON.stringify(planned.output)).toContain('denied')
-  const sessions = await troupe.sessions(planned.run_id)
+  const sessions = await troupe.sessions({ run_id: planned.run_id }).all()
   expect(sessions.map((session) => session.agent).sort()).toEqual(['lead', 'worker'])
 })
 
@@ -61,7 +61,7 @@ test('TK2 tool:error carries the fields of the specification and the canonical t
   )
   const { troupe, task: run } = await createTestTroupe({ model, agents: [lead] })
   const result = await run('lead', 'go')
-  const error = (await troupe.events(result.run_id)).find((event) => event.type === 'tool:error')
+  const error = (await troupe.events(result.run_id).all()).find((event) => event.type === 'tool:error')
   const { session_id } = result.output as { session_id: string }
   expect(error?.data).toMatchObject({
     tool: 'task',
@@ -81,7 +81,7 @@ test('TK2 events of a resumed session carry the agent’s name, not the slug in 
   })
   const { troupe, task: run } = await createTestTroupe({ model, agents: [lead, agent('my:cool_agent')] })
   const result = await run('lead', 'go')
-  const posts = (await troupe.events(result.run_id)).filter((event) => event.type === 'tool:post')
+  const posts = (await troupe.events(result.run_id).all()).filter((event) => event.type === 'tool:post')
   expect(posts.map(({ data }) => ('agent' in data ? data.agent : ''))).toEqual(['my:cool_agent', 'my:cool_agent'])
 })
 
@@ -93,7 +93,7 @@ test('TK22 task_result of a failed session includes the error', async () => {
   })
   const { troupe, task: run } = await createTestTroupe({ model, agents: [lead, agent('worker')] })
   const first = await run('worker', 'try')
-  failed = (await troupe.sessions(first.run_id))[0]?.session_id ?? ''
+  failed = (await troupe.sessions({ run_id: first.run_id }).all())[0]?.session_id ?? ''
   expect(JSON.stringify((await run('lead', 'go')).output)).toContain('worker failed')
 })
 
@@ -105,7 +105,7 @@ test('TK1 the output matches the schema, also for background tasks', async () =>
   })
   const { troupe, task: run } = await createTestTroupe({ model, agents: [lead, agent('worker')] })
   const result = await run('lead', 'go')
-  const posts = (await troupe.events(result.run_id)).filter((event) => event.type === 'tool:post')
+  const posts = (await troupe.events(result.run_id).all()).filter((event) => event.type === 'tool:post')
   expect(posts).toHaveLength(2)
   for (const { data } of posts) expect(task.output.safeParse('output' in data ? data.output : null).success).toBe(true)
   expect(task.output.safeParse(result.output).success).toBe(true)

@@ -25,7 +25,7 @@ function delegatingModel(input: Record<string, unknown>) {
 async function runLead(input: Record<string, unknown>, options: Parameters<typeof createTestTroupe>[0] = {}) {
   const { troupe, task } = await createTestTroupe({ model: delegatingModel(input), agents: [lead, helper], ...options })
   const result = await task('lead', 'go')
-  const events = await troupe.events(result.run_id)
+  const events = await troupe.events(result.run_id).all()
   return { troupe, result, events, answer: (result.output as { response: string }).response }
 }
 
@@ -84,7 +84,7 @@ describe('starting a session', () => {
     })
     const { troupe, task } = await createTestTroupe({ model, agents: [lead, helper] })
     const result = await task('lead', 'go')
-    const groups = eventData(await troupe.events(result.run_id), 'tool:pre').map((pre) => pre.parallel_group_id)
+    const groups = eventData(await troupe.events(result.run_id).all(), 'tool:pre').map((pre) => pre.parallel_group_id)
     expect(new Set(groups).size).toBe(1)
     const response = (result.output as { response: string }).response
     expect(response.indexOf('did one')).toBeLessThan(response.indexOf('did two'))
@@ -137,21 +137,23 @@ describe('resuming a session', () => {
     expect(output).toMatchObject({ response: 'answer 2', turn_count: 2, agent: 'helper' })
     const continued = model.requests.find(({ session }) => session.agent === 'helper' && session.turn === 2)
     expect(continued?.messages.map((message) => message.role)).toEqual(['user', 'assistant', 'user'])
-    expect((await troupe.sessions(result.run_id)).filter((session) => session.agent === 'helper')).toHaveLength(1)
+    expect(
+      (await troupe.sessions({ run_id: result.run_id }).all()).filter((session) => session.agent === 'helper'),
+    ).toHaveLength(1)
   })
 
   test('TK7 a later run resumes a session with its prompt, model, tools and depth', async () => {
     const model = delegatingModel({ agent: 'helper', instruction: 'first' })
     const { troupe, task } = await createTestTroupe({ model, agents: [lead, helper] })
     const first = await task('lead', 'go')
-    const [session] = (await troupe.sessions(first.run_id)).filter((row) => row.agent === 'helper')
+    const [session] = (await troupe.sessions({ run_id: first.run_id }).all()).filter((row) => row.agent === 'helper')
     const later = await troupe.run('task', { session_id: session?.session_id, instruction: 'again' })
     expect(later.output).toMatchObject({
       session_id: session?.session_id,
       turn_count: 2,
       response: 'helper received: again',
     })
-    const opened = (await troupe.events(later.run_id)).find((event) => event.type === 'session:open')
+    const opened = (await troupe.events(later.run_id).all()).find((event) => event.type === 'session:open')
     expect(opened?.data).toMatchObject({
       segment: 2,
       depth: 1,
@@ -267,7 +269,7 @@ describe('input errors and depth limits', () => {
     expect(unknown).toHaveProperty('alternatives.0', 'lead')
     expect(await runError({ agent: 'lead' })).toMatchObject({ code: 'invalid_input' })
     expect(await runError({ instruction: 'x' })).toMatchObject({ code: 'invalid_input' })
-    expect(await troupe.runs()).toEqual([])
+    expect(await troupe.runs().all()).toEqual([])
   })
 
   test('TK15 sub-agents cannot delegate by default; a higher limits.depth allows it', async () => {
@@ -282,7 +284,7 @@ describe('input errors and depth limits', () => {
     expect(((await shallow.task('lead', 'go')).output as { response: string }).response).toContain('unknown_tool')
     const deep = await createTestTroupe({ model: nested, agents, limits: { depth: 2 } })
     const result = await deep.task('lead', 'go')
-    const sessions = await deep.troupe.sessions(result.run_id)
+    const sessions = await deep.troupe.sessions({ run_id: result.run_id }).all()
     expect(sessions.map((session) => [session.agent, session.depth]).sort()).toEqual([
       ['helper', 1],
       ['lead', 0],
@@ -303,7 +305,9 @@ describe('input errors and depth limits', () => {
     )
     const self = await createTestTroupe({ model: again, agents: [lead], limits: { depth: 5, self_depth: 2 } })
     const result = await self.task('lead', 'go')
-    expect((await self.troupe.sessions(result.run_id)).map((session) => session.depth).sort()).toEqual([0, 1, 2])
+    expect(
+      (await self.troupe.sessions({ run_id: result.run_id }).all()).map((session) => session.depth).sort(),
+    ).toEqual([0, 1, 2])
     expect((result.output as { response: string }).response).toContain('depth_exceeded')
   })
 
@@ -322,7 +326,7 @@ describe('input errors and depth limits', () => {
     const response = (result.output as { response: string }).response
     expect(response).toContain('the provider is down')
     expect(response).toContain('partial answer')
-    const [failed] = eventData(await troupe.events(result.run_id), 'tool:error').filter(
+    const [failed] = eventData(await troupe.events(result.run_id).all(), 'tool:error').filter(
       (error) => error.tool === 'task',
     )
     expect(failed).toMatchObject({ agent: 'helper', error: 'the provider is down', sub_session_id: expect.any(String) })

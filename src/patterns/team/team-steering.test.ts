@@ -8,6 +8,7 @@ import {
   runTeam,
   teamModel,
 } from '../../../test/support/team-harness.ts'
+import { storeOf } from '../../../test/support/test-troupe.ts'
 import type { SteerAction, Troupe } from '../../index.ts'
 import { createTroupe } from '../../index.ts'
 import { isEvent } from '../../kernel/event.ts'
@@ -51,7 +52,7 @@ async function runSteered(
 
 async function waitForSteerEvents(troupe: Troupe, run_id: string, count: number): Promise<void> {
   for (;;) {
-    const events = await troupe.events(run_id)
+    const events = await troupe.events(run_id).all()
     if (events.filter(({ type }) => type === 'run:steer').length >= count) return
     await new Promise<void>((resolve) => setImmediate(resolve))
   }
@@ -69,7 +70,7 @@ describe('steering a team', () => {
   test('SE6 pause stops before the next turn and releases the run; continue resumes it', async () => {
     const paused = await runSteered('a', { do: 'pause' })
     expect(paused.result).toMatchObject({ status: 'waiting', gates: [{ detail: { kind: 'pause', before: 'b' } }] })
-    expect((await paused.troupe.store.run(paused.result.run_id))?.owner).toBeNull()
+    expect((await storeOf(paused.troupe).run(paused.result.run_id))?.owner).toBeNull()
     const done = await steerAndRead(paused, { do: 'continue' })
     expect([done.result.status, done.route]).toEqual(['completed', ['a', 'b', 'd']])
     expect(await done.troupe.replay(done.result.run_id)).toMatchObject({ same: true })
@@ -133,7 +134,7 @@ describe('steering a team', () => {
     const paused = await runSteered('a', { do: 'pause' })
     const { troupe, result } = paused
     const body = { kind: 'steer' as const, action: { do: 'override' as const, agent: 'nobody' }, by: 'eve' }
-    await troupe.store.enqueueCommand(result.run_id, body, 1)
+    await storeOf(troupe).enqueueCommand(result.run_id, body, 1)
     const done = await steerAndRead(paused, { do: 'continue' })
     expect(done.route).toEqual(['a', 'b', 'd'])
     expect(steeredEvents(done).at(-1)).toMatchObject({

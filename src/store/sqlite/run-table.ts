@@ -29,7 +29,7 @@ const COLUMNS = `id, run_id, project, pattern, title, tags, status, stop_reason,
   lease_until, usage, CASE WHEN ended_at IS NULL THEN (${COUNT_OPEN_GATES}) ELSE 0 END AS open_gates`
 const STATE_COLUMNS = 'id, run_id, project, status, stop_reason, ended_at, head, epoch, owner, lease_until, usage'
 const SELECT_RUNS = `SELECT ${COLUMNS} FROM runs WHERE project = ? AND pattern = ifnull(?, pattern)
-  AND status IN (SELECT value FROM json_each(?))`
+  AND status IN (SELECT value FROM json_each(?)) AND id < ?`
 const WITH_TAGS = `AND NOT EXISTS (
   SELECT value FROM json_each(?) EXCEPT SELECT value FROM json_each(ifnull(runs.tags, '[]')))`
 const NEWEST_FIRST = 'ORDER BY id DESC LIMIT ?'
@@ -137,9 +137,10 @@ export class RunTable {
     this.#sql.release.run(run_id, epoch)
   }
 
-  list({ project, status = ALL_STATUSES, pattern, tags = [], limit = -1 }: RunFilter): RunRow[] {
+  list({ project, status = ALL_STATUSES, pattern, before, tags = [], limit = -1 }: RunFilter): RunRow[] {
     const now = this.now()
-    const where = [project, pattern ?? null, JSON.stringify(status)]
+    const beforeId = before === undefined ? Number.MAX_SAFE_INTEGER : Number(this.#sql.keyById.get(before)?.id ?? 0)
+    const where = [project, pattern ?? null, JSON.stringify(status), beforeId]
     const untagged = status.some(isEnded) ? this.#sql.list : this.#sql.listActive
     const found =
       tags.length > 0 ? this.#sql.listTagged.all(...where, JSON.stringify(tags), limit) : untagged.all(...where, limit)

@@ -28,7 +28,7 @@ const SELECT = `
   SELECT session_id, sessions.project, newest.run_id, segment, cache_key, opened_at, opened_event, ended_event,
     CASE WHEN holding.ended_at IS NULL THEN holding.run_id END AS holder
   FROM sessions JOIN runs AS newest ON newest.id = sessions.run LEFT JOIN runs AS holding ON holding.id = sessions.holder`
-const NEWEST_FIRST = 'ORDER BY sessions.id DESC LIMIT ?'
+const NEWEST_FIRST = 'AND sessions.id < ? ORDER BY sessions.id DESC LIMIT ?'
 const IN_RUN = `sessions.id IN (
   SELECT session FROM events JOIN runs ON runs.id = events.run WHERE runs.run_id = ? AND type = 'session:open')`
 
@@ -107,13 +107,16 @@ export class SessionTable {
     return this.#sql.recent.all().map((row) => String(row.session_id))
   }
 
-  #select({ project, run_id, cache_key, limit = -1 }: SessionFilter) {
+  #select({ project, run_id, cache_key, before, limit = -1 }: SessionFilter) {
+    const beforeId = before === undefined ? Number.MAX_SAFE_INTEGER : (this.#ids.find(before) ?? 0)
     if (cache_key === undefined) {
-      return run_id === undefined ? this.#sql.list.all(project, limit) : this.#sql.listByRun.all(run_id, project, limit)
+      return run_id === undefined
+        ? this.#sql.list.all(project, beforeId, limit)
+        : this.#sql.listByRun.all(run_id, project, beforeId, limit)
     }
-    const rows = this.#sql.listByCacheKey.all(project, cache_key, run_id === undefined ? limit : -1)
+    const rows = this.#sql.listByCacheKey.all(project, cache_key, beforeId, run_id === undefined ? limit : -1)
     if (run_id === undefined) return rows
-    const inRun = new Set(this.#sql.listByRun.all(run_id, project, -1).map((row) => row.session_id))
+    const inRun = new Set(this.#sql.listByRun.all(run_id, project, beforeId, -1).map((row) => row.session_id))
     return rows.filter((row) => inRun.has(row.session_id)).slice(0, limit < 0 ? undefined : limit)
   }
 

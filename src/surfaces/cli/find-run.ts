@@ -1,4 +1,4 @@
-import { nearestNames, TroupeError } from '../../errors.ts'
+import { nearestNames, TroupeError, toTroupeError } from '../../errors.ts'
 import type { GateRow, RunRow, Troupe } from '../../index.ts'
 import type { Cli } from './cli.ts'
 import { storePath } from './open-troupe.ts'
@@ -8,7 +8,7 @@ const IDS_LISTED = 5
 
 /** The run with this id or unique id prefix; without an id the newest run. */
 export async function findRun(cli: Cli, troupe: Troupe, idPrefix: string | undefined): Promise<RunRow> {
-  const runs = await troupe.runs({ limit: RUNS_SEARCHED })
+  const { items: runs } = await troupe.runs({ limit: RUNS_SEARCHED })
   const [newest] = runs
   if (!newest) {
     throw new TroupeError(
@@ -20,8 +20,8 @@ export async function findRun(cli: Cli, troupe: Troupe, idPrefix: string | undef
     )
   }
   if (idPrefix === undefined) return newest
-  const exact = runs.find((run) => run.run_id === idPrefix) ?? (await troupe.store.run(idPrefix))
-  if (exact && exact.project === newest.project) return exact
+  const exact = runs.find((run) => run.run_id === idPrefix) ?? (await orUndefined(troupe.getRun(idPrefix)))
+  if (exact) return exact
   const ids = runs.map((run) => run.run_id)
   const matches = prefixMatches(ids, idPrefix, 'r_')
   const found = runs.find((run) => run.run_id === matches[0])
@@ -31,9 +31,9 @@ export async function findRun(cli: Cli, troupe: Troupe, idPrefix: string | undef
 
 /** The gate with this id, or the open gate with this unique id prefix. */
 export async function findGate(troupe: Troupe, idPrefix: string): Promise<GateRow> {
-  const exact = await troupe.store.gate(idPrefix)
+  const exact = await orUndefined(troupe.getGate(idPrefix))
   if (exact) return exact
-  const open = await troupe.inbox()
+  const open = await troupe.gates().all()
   const ids = open.map((gate) => gate.gate_id)
   const matches = prefixMatches(ids, idPrefix, 'g_')
   const found = open.find((gate) => gate.gate_id === matches[0])
@@ -43,6 +43,16 @@ export async function findGate(troupe: Troupe, idPrefix: string): Promise<GateRo
   throw new TroupeError('unknown_gate', `no question '${idPrefix}'; no question is open`, {
     hint: 'list open questions with: troupe inbox',
   })
+}
+
+/** An id that is not found may be a prefix. */
+async function orUndefined<T>(found: Promise<T>): Promise<T | undefined> {
+  try {
+    return await found
+  } catch (thrown) {
+    if (['unknown_run', 'unknown_gate'].includes(toTroupeError(thrown).code)) return undefined
+    throw thrown
+  }
 }
 
 /** Lists the newest ids. Suggests none: a similar id is a different run. */

@@ -114,7 +114,7 @@ export async function testModels(names: readonly string[]): Promise<ModelTest[]>
 async function testModel(troupe: Troupe, model: string): Promise<ModelTest> {
   const { isEvent } = await import('../../index.ts')
   const result = await troupe.run('task', { agent: PROBE.name, instruction: 'Are you there?' }, { model })
-  const events = await troupe.events(result.run_id)
+  const events = await troupe.events(result.run_id).all()
   const begin = events.find((event) => isEvent(event, 'model:begin'))
   const end = events.find((event) => isEvent(event, 'model:end'))
   const failure = events.find((event) => isEvent(event, 'model:error'))

@@ -7,7 +7,9 @@ import { modelName } from './open-troupe.ts'
 export async function requireSameModel(cli: Cli, troupe: Troupe, run_id: string): Promise<void> {
   const requested = cli.options.model ? modelName(cli) : undefined
   if (requested === undefined) return
-  const [first] = await troupe.store.events(run_id, { to: 1 })
+  const {
+    items: [first],
+  } = await troupe.events(run_id, { limit: 1 })
   const original = first?.type === 'run:start' ? first.data.model : undefined
   if (original === undefined || original === requested) return
   throw new TroupeError('invalid_input', `--model ${requested}: ${run_id} was started with ${original} and keeps it`, {

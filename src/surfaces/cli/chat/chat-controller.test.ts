@@ -110,7 +110,7 @@ describe('chat controller', () => {
     expect(conversation.questions).toMatchObject([{ kind: 'pause' }])
     await say('/end')
     expect(conversation.result).toMatchObject({ status: 'cancelled' })
-    expect(await troupe.inbox()).toEqual([])
+    expect(await troupe.gates().all()).toEqual([])
   })
 
   test('CH22 changed agents are reloaded before a retry and before a steered team continues', async () => {

@@ -210,7 +210,7 @@ describe('conversation', () => {
     await conversation.whenIdle()
     const resumed = new Conversation(conversation.troupe, conversation.context)
     const before = chatEvents.length
-    const row = await conversation.troupe.store.run(conversation.run_id ?? '')
+    const row = await conversation.troupe.getRun(conversation.run_id ?? '')
     if (!row) throw new Error('no such run')
     const past = await resumed.attach(row)
     expect(chatEvents).toHaveLength(before)

@@ -43,7 +43,7 @@ export class Conversation {
   run_id: string | undefined
   /** Result when the run last became idle. */
   result: RunResult | undefined
-  /** Whether another process was running it at the last poll. */
+  /** Whether another process was running it when last looked at. */
   inOtherProcess = false
   readonly #answered = new Set<string>()
   #lastSeq = 0
@@ -145,7 +145,7 @@ export class Conversation {
    */
   async attach(row: RunRow, retryFailed = false): Promise<ChatEvent[]> {
     this.run_id = row.run_id
-    const past = await this.troupe.events(row.run_id)
+    const past = await this.troupe.events(row.run_id).all()
     const pastChatEvents = past.flatMap((event) => reduceTranscript(this.transcript, event))
     this.#lastSeq = past.at(-1)?.seq ?? 0
     const hasNewLimits = row.status === 'waiting' && Object.keys(this.context.limits).length > 0
@@ -183,11 +183,11 @@ export class Conversation {
     const { run_id, troupe } = this
     const isObsolete = () => this.run_id !== run_id || this.isBusy
     if (run_id === undefined || this.isBusy) return
-    const row = await troupe.store.run(run_id)
-    if (!row || isObsolete()) return
+    const row = await troupe.getRun(run_id)
+    if (isObsolete()) return
     const isRunningElsewhere = troupe.isRunning(row)
     if (row.head <= this.#lastSeq && isRunningElsewhere === this.inOtherProcess) return
-    const events = await troupe.store.events(run_id, { after: this.#lastSeq })
+    const events = await troupe.events(run_id, { after: this.#lastSeq }).all()
     const result = await troupe.result(run_id)
     if (isObsolete()) return
     this.inOtherProcess = isRunningElsewhere

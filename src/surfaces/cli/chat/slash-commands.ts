@@ -179,9 +179,9 @@ async function showArtifacts(chat: SlashContext, name: string): Promise<void> {
   if (name !== '') {
     const names = [...new Set(written.map((each) => each.name))]
     if (!names.includes(name)) throw unknownNameError('invalid_input', { kind: 'artifact', name, known: names })
-    const found = await conversation.troupe.store.artifact(conversation.run_id ?? '', name)
-    chat.show('artifact', { name, version: found?.version, content: found?.content }, [
-      stripControlCharacters(found?.content ?? ''),
+    const found = await conversation.troupe.getArtifact(conversation.run_id ?? '', name)
+    chat.show('artifact', { name, version: found.version, content: found.content }, [
+      stripControlCharacters(found.content),
     ])
     return
   }

@@ -19,11 +19,11 @@ export function answerCommand(cli: Cli<AnswerOptions>, gateId: string, values: r
     const gate = await findGate(troupe, gateId)
     await requireSameModel(cli, troupe, gate.run_id)
     const value = await readAnswer(cli, gate, values)
-    const before = await troupe.store.run(gate.run_id)
+    const before = await troupe.getRun(gate.run_id)
     const resume = options.wait !== false
     const handle = await troupe.answer(gate.gate_id, value, { resume })
-    const inOtherProcess = before !== undefined && troupe.isRunning(before)
-    if (resume && !inOtherProcess) return followRun(cli, troupe, { handle, after: before?.head ?? 0 })
+    const inOtherProcess = troupe.isRunning(before)
+    if (resume && !inOtherProcess) return followRun(cli, troupe, { handle, after: before.head })
     if (options.json) printJson(cli, resultRecord(await handle.result))
     else
       terminal.print(

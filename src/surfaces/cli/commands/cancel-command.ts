@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import type { RunResult, Troupe } from '../../../index.ts'
 import type { Cli } from '../cli.ts'
 import { printJson } from '../cli.ts'
@@ -8,7 +7,6 @@ import { resultRecord } from '../follow-run.ts'
 import { withTroupe } from '../open-troupe.ts'
 import { summaryLine } from '../render/result-lines.ts'
 
-const POLL_MS = 100
 const TIMEOUT_MS = 10_000
 
 /** Cancels a run in whichever process it is running; the journal is kept. */
@@ -26,12 +24,12 @@ export function cancelCommand(cli: Cli<{ reason?: string }>, runId: string): Pro
   })
 }
 
-/** Waits until the process that runs it has noticed the request. */
-async function waitForEnd(troupe: Troupe, first: RunResult): Promise<RunResult> {
-  let result = first
-  for (let waited = 0; result.status === 'running' && waited < TIMEOUT_MS; waited += POLL_MS) {
-    await pause(POLL_MS)
-    result = await troupe.result(result.run_id)
-  }
-  return result
+/** Waits until the process that runs it has ended it. */
+async function waitForEnd(troupe: Troupe, result: RunResult): Promise<RunResult> {
+  const { run_id, status } = result
+  if (status !== 'running') return result
+  const { head: after } = await troupe.getRun(run_id)
+  for await (const { type } of troupe.watch(run_id, { after, signal: AbortSignal.timeout(TIMEOUT_MS) }))
+    if (type === 'run:end') break
+  return troupe.result(run_id)
 }

@@ -67,6 +67,7 @@ interface ChatScope {
   troupe: Troupe
   console?: ChatConsole
   sources?: SourceWatcher
+  onTroupeReplaced?: () => void
   onClosed?: () => void
 }
 
@@ -109,9 +110,9 @@ async function runChat(scope: ChatScope, chat: ChatController, row: RunRow | und
   })
   if (row) await resumeConversation(scope, chat, row)
   if (!isInteractive) void submitPipedLines(chat)
-  const stopPolling = pollOtherProcess(conversation)
+  const stopFollowing = followOtherProcesses(scope, conversation)
   await chat.whenQuit
-  stopPolling()
+  stopFollowing()
   chat.console.close()
   if (conversation.isBusy && !options.json)
     terminal.note('quitting: waiting for requests in flight; press Ctrl-C again to stop at once')
@@ -185,6 +186,7 @@ async function reloadAgents(scope: ChatScope, chat: ChatController): Promise<voi
   await scope.troupe.close()
   scope.troupe = next
   conversation.troupe = next
+  scope.onTroupeReplaced?.()
 }
 
 async function startOver(scope: ChatScope, chat: ChatController): Promise<void> {
@@ -219,18 +221,33 @@ function invalidUsage(message: string): TroupeError {
   })
 }
 
-const POLL_MS = 400
+/** A process that was killed commits nothing, so that its end has to be looked for. */
+const OWNER_CHECK_MS = 1000
 
-/** Polls for events that other processes append to the run; returns a function that stops it. */
-function pollOtherProcess(conversation: Conversation): () => void {
-  let isPolling = false
-  const poll = async () => {
-    if (isPolling) return
-    isPolling = true
-    // A store error is reported when the next line is sent.
-    await conversation.catchUp().catch(() => {})
-    isPolling = false
+/** Catches up with other processes whenever the store has changed; returns a function that stops it. */
+function followOtherProcesses(scope: ChatScope, conversation: Conversation): () => void {
+  let isStale = false
+  let isReading = false
+  const catchUp = async () => {
+    isStale = true
+    if (isReading) return
+    isReading = true
+    while (isStale) {
+      isStale = false
+      // A store error is reported when the next line is sent.
+      await conversation.catchUp().catch(() => {})
+    }
+    isReading = false
   }
-  const timer = setInterval(() => void poll(), POLL_MS).unref()
-  return () => clearInterval(timer)
+  const subscribe = () => scope.troupe.onChange(() => void catchUp())
+  let unsubscribe = subscribe()
+  scope.onTroupeReplaced = () => {
+    unsubscribe()
+    unsubscribe = subscribe()
+  }
+  const timer = setInterval(() => conversation.inOtherProcess && void catchUp(), OWNER_CHECK_MS).unref()
+  return () => {
+    unsubscribe()
+    clearInterval(timer)
+  }
 }

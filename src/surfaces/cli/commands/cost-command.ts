@@ -13,8 +13,6 @@ interface CostOptions {
   prices?: string[]
 }
 
-const MAX_RUNS = 1_000_000
-
 /** Usage and cost of one run, or of all runs of the project, with the prices of the day of each request. */
 export function costCommand(cli: Cli<CostOptions>, runId: string | undefined): Promise<number> {
   const { by: groupKey = runId === undefined ? 'run' : 'agent', since, prices: files = [] } = cli.options
@@ -22,11 +20,11 @@ export function costCommand(cli: Cli<CostOptions>, runId: string | undefined): P
   return withTroupe(cli, 'existing', async (troupe) => {
     const { accountsFrom, loadPrices, sumAccountsBy, sumAccounts } = await import('../../../index.ts')
     const prices = await loadPrices(files)
-    const runs = runId === undefined ? await troupe.runs({ limit: MAX_RUNS }) : [await findRun(cli, troupe, runId)]
+    const runs = runId === undefined ? troupe.runs() : [await findRun(cli, troupe, runId)]
     const all: AccountRow[] = []
-    for (const run of runs) {
+    for await (const run of runs) {
       if (endedBefore(run, fromTime)) continue
-      for (const row of accountsFrom(await troupe.store.events(run.run_id), prices))
+      for (const row of accountsFrom(await troupe.events(run.run_id).all(), prices))
         if (row.at >= fromTime) all.push(row)
     }
     const rows = all.filter(({ inherited }) => !inherited)

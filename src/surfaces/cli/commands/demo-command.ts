@@ -32,7 +32,7 @@ function runDemo(cli: Cli): Promise<number> {
     const handle = await troupe.stream('task', { agent: 'default', instruction: DEMO_INSTRUCTION })
     const code = await followRun(cli, troupe, { handle })
     if (options.json) return code
-    const view = runViewFrom(await troupe.events(handle.run_id))
+    const view = runViewFrom(await troupe.events(handle.run_id).all())
     const lines = runTreeLines(view, { style: terminal.out, now: Date.now(), live: false })
     terminal.print(['', ...lines].join('\n'))
     if (!options.quiet) terminal.note(`\nstart your own run: ${programName(process.env)} run task --help`)

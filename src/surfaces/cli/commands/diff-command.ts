@@ -10,7 +10,7 @@ export function diffCommand(cli: Cli, [first, second]: readonly [string, string]
   return withTroupe(cli, 'existing', async (troupe) => {
     const { compareRuns } = await import('../../../index.ts')
     const [a, b] = [await findRun(cli, troupe, first), await findRun(cli, troupe, second)]
-    const comparison = compareRuns(await troupe.events(a.run_id), await troupe.events(b.run_id))
+    const comparison = compareRuns(await troupe.events(a.run_id).all(), await troupe.events(b.run_id).all())
     if (cli.options.json) printJson(cli, comparison)
     else for (const line of diffLines(comparison, cli.terminal.out)) cli.terminal.print(line)
     return EXIT.done

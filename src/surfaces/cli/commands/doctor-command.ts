@@ -89,11 +89,10 @@ async function storeCheck(cli: Cli, troupe: Troupe): Promise<DoctorCheck> {
       hint: '',
     }
   }
-  const problems = await troupe.store.checkIntegrity()
-  const { location } = troupe.store
+  const { location, problems } = await troupe.checkStore()
   if (problems.length === 0) {
-    const runs = await troupe.runs({ limit: 1000 })
-    const count = runs.length === 1000 ? '1,000 runs or more' : pluralize(runs.length, 'run')
+    const { items: runs, next } = await troupe.runs({ limit: 1000 })
+    const count = next === null ? pluralize(runs.length, 'run') : 'more than 1,000 runs'
     return { name: 'store', status: 'ok', message: `${location} · ${count}`, hint: '' }
   }
   const hint = 'back up the file first; Troupe never repairs a store'
@@ -121,7 +120,7 @@ function serverChecks(troupe: Troupe): DoctorCheck[] {
 async function journalChecks(cli: Cli, troupe: Troupe, runId: string): Promise<DoctorCheck[]> {
   const { verifyJournal } = await import('../../../index.ts')
   const { run_id } = await findRun(cli, troupe, runId)
-  const events = await troupe.events(run_id)
+  const events = await troupe.events(run_id).all()
   const findings = verifyJournal(events)
   if (findings.length === 0) {
     return [

@@ -7,7 +7,7 @@ import { gateLines, isReplyGate } from '../render/result-lines.ts'
 /** Lists open gates, oldest first; teams that only wait for the next message come last. */
 export function inboxCommand(cli: Cli): Promise<number> {
   return withTroupe(cli, 'existing', async (troupe) => {
-    const open = await troupe.inbox()
+    const open = await troupe.gates().all()
     const gates = [...open.filter((gate) => !isReplyGate(gate)), ...open.filter(isReplyGate)]
     const { terminal } = cli
     if (cli.options.json) printJson(cli, gates)

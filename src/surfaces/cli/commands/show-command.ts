@@ -19,7 +19,7 @@ type ShowOptions = { all?: boolean; events?: boolean }
 export function showCommand(cli: Cli<ShowOptions>, runId: string | undefined): Promise<number> {
   return withTroupe(cli, 'existing', async (troupe) => {
     const row = await findRun(cli, troupe, runId)
-    const events = await troupe.events(row.run_id)
+    const events = await troupe.events(row.run_id).all()
     if (cli.options.events) showEvents(cli, events)
     else if (cli.options.json) printJson(cli, await runRecord(troupe, row, events))
     else await showTree(cli, troupe, { row, events })

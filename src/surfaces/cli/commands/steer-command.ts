@@ -37,7 +37,9 @@ export async function loadRunTeam(troupe: Troupe, { run_id, pattern }: RunRow): 
       hint: 'list runs with: troupe runs',
     })
   }
-  const [first] = await troupe.store.events(run_id, { to: 1 })
+  const {
+    items: [first],
+  } = await troupe.events(run_id, { limit: 1 })
   const { input } = (first?.data ?? {}) as { input?: { team?: Team } }
   if (!input?.team) throw new TroupeError('internal', `run:start of ${run_id} has no input.team`)
   return input.team
@@ -72,7 +74,7 @@ function invalidAssignment(text: string): TroupeError {
 
 /** Whether an open gate accepts this action as its answer. */
 async function isWaitingFor(troupe: Troupe, { run_id }: RunRow, action: SteerAction): Promise<boolean> {
-  const gates = await troupe.store.openGates({ run_id })
+  const gates = await troupe.gates({ run_id }).all()
   return gates.some(({ detail }) => {
     const { takes } = (detail ?? {}) as { takes?: unknown }
     return Array.isArray(takes) && takes.includes(action.do)

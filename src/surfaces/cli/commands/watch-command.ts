@@ -1,5 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises'
-import type { Troupe } from '../../../index.ts'
+import type { RunRow, Troupe } from '../../../index.ts'
 import type { Cli } from '../cli.ts'
 import { EXIT, exitCodeFrom } from '../exit-code.ts'
 import { findRun } from '../find-run.ts'
@@ -10,12 +9,13 @@ import { watchHeader } from '../render/run-header.ts'
 import { withProgramName } from '../render/styled-line.ts'
 
 /*
- * Follows a run in any process by polling its events with a cursor. Quitting does not cancel the run. Ends when the run
- * ends or waits, or when no process has run it for a while.
+ * Follows a run in any process. Quitting does not cancel the run. Ends when the run ends or waits, or when no process has
+ * run it for a while.
  */
 
-const POLL_MS = 150
-const IDLE_TIMEOUT_MS = 3000
+/** A process that was killed commits nothing, so that its end has to be looked for. */
+const OWNER_CHECK_MS = 1000
+const CHECKS_WITHOUT_OWNER = 3
 
 export function watchCommand(cli: Cli<{ fromStart?: boolean }>, runId: string | undefined): Promise<number> {
   return withTroupe(cli, 'existing', async (troupe) => {
@@ -25,7 +25,7 @@ export function watchCommand(cli: Cli<{ fromStart?: boolean }>, runId: string | 
     const progress = new ProgressDisplay(terminal, { after, silent: options.json === true })
     if (after > 0 && !options.json) terminal.note(watchHeader(row, terminal.err))
     try {
-      await followEvents(cli, troupe, { run_id: row.run_id, after, progress })
+      await followEvents(cli, troupe, { row, after, progress })
     } finally {
       progress.end()
     }
@@ -41,27 +41,35 @@ export function watchCommand(cli: Cli<{ fromStart?: boolean }>, runId: string | 
 }
 
 interface WatchContext {
-  run_id: string
+  row: RunRow
   /** Events up to this seq are not printed. */
   after: number
   progress: ProgressDisplay
 }
 
-async function followEvents(cli: Cli, troupe: Troupe, { run_id, after, progress }: WatchContext): Promise<void> {
-  let cursor = 0
-  let idleSince = Date.now()
-  for (;;) {
-    // Read the row before the events: its final status must not precede events that were not read yet.
-    const row = await troupe.store.run(run_id)
-    const events = await troupe.store.events(run_id, { after: cursor })
-    for (const event of events) {
-      cursor = event.seq
+async function followEvents(cli: Cli, troupe: Troupe, { row, after, progress }: WatchContext): Promise<void> {
+  const abandoned = new AbortController()
+  const stopChecking = checkOwner(troupe, row.run_id, () => abandoned.abort('no process runs it'))
+  try {
+    for await (const event of troupe.watch(row.run_id, { signal: abandoned.signal })) {
       if (cli.options.json && event.seq > after) cli.terminal.print(JSON.stringify(event))
       progress.update({ event })
+      // An earlier `run:park` is history: the run has continued since.
+      if (event.type === 'run:park' && event.seq >= row.head) return
     }
-    if (!row || row.ended_at !== null || row.status === 'waiting') return
-    if (troupe.isRunning(row)) idleSince = Date.now()
-    if (Date.now() - idleSince > IDLE_TIMEOUT_MS) return
-    await pause(POLL_MS)
+  } finally {
+    stopChecking()
   }
+}
+
+/** Calls `onAbandoned` when no process has run it for a while; returns a function that stops the checks. */
+function checkOwner(troupe: Troupe, run_id: string, onAbandoned: () => void): () => void {
+  let misses = 0
+  const check = async () => {
+    misses = troupe.isRunning(await troupe.getRun(run_id)) ? 0 : misses + 1
+    if (misses >= CHECKS_WITHOUT_OWNER) onAbandoned()
+  }
+  // A store error reaches the watcher itself.
+  const timer = setInterval(() => void check().catch(() => {}), OWNER_CHECK_MS)
+  return () => clearInterval(timer)
 }

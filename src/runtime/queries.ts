@@ -1,0 +1,197 @@
+import { unknownNameError } from '../errors.ts'
+import type { Event, Status } from '../kernel/event.ts'
+import { unknownSessionError } from '../store/preconditions.ts'
+import type { ArtifactRow, GateRow, RunRow, SessionRow, Store } from '../store/store.ts'
+import type { PagedQuery, PageRequest } from './paged-query.ts'
+import { pagedQuery } from './paged-query.ts'
+import { requireGate, requireRun } from './run-lookup.ts'
+
+export interface RunQuery extends PageRequest {
+  status?: readonly Status[]
+  pattern?: string
+  /** Runs that have all of these tags. */
+  tags?: readonly string[]
+}
+
+export interface SessionQuery extends PageRequest {
+  /** Sessions that worked in this run. */
+  run_id?: string
+}
+
+export interface EventQuery extends PageRequest {
+  /** Events with a greater seq. */
+  after?: number
+  session_id?: string
+}
+
+export interface GateQuery extends PageRequest {
+  run_id?: string
+}
+
+/** An artifact without its content. */
+export type ArtifactSummary = Omit<ArtifactRow, 'content'>
+
+export interface StoreReport {
+  /** A path, an address, or `memory`. */
+  location: string
+  /** Empty if the store is undamaged. */
+  problems: string[]
+}
+
+/** Reading what is stored, always within one project. */
+export interface Queries {
+  /** Newest first. */
+  runs(query?: RunQuery): PagedQuery<RunRow>
+  /** Newest first. */
+  sessions(query?: SessionQuery): PagedQuery<SessionRow>
+  /** The journal of a run, in order. */
+  events(run_id: string, query?: EventQuery): PagedQuery<Event>
+  /** The inbox: open questions to people, oldest first. */
+  gates(query?: GateQuery): PagedQuery<GateRow>
+  /** Every version of every artifact of a run, oldest first. */
+  artifacts(run_id: string, query?: PageRequest): PagedQuery<ArtifactSummary>
+  getRun(run_id: string): Promise<RunRow>
+  getSession(session_id: string): Promise<SessionRow>
+  /** A gate, open or answered. */
+  getGate(gate_id: string): Promise<GateRow>
+  /** An artifact with its content; without `version` the newest. */
+  getArtifact(run_id: string, name: string, version?: number): Promise<ArtifactRow>
+  /** Checks the whole store for damage. */
+  checkStore(): Promise<StoreReport>
+}
+
+export function createQueries(store: Store, project: string): Queries {
+  const scope = { store, project }
+  return {
+    runs: (query) => runQuery(scope, query),
+    sessions: (query) => sessionQuery(scope, query),
+    events: (run_id, query) => eventQuery(scope, run_id, query),
+    gates: (query) => gateQuery(scope, query),
+    artifacts: (run_id, query) => artifactQuery(scope, run_id, query),
+    getRun: (run_id) => requireRun(store, project, run_id),
+    getSession: (session_id) => requireSession(scope, session_id),
+    getGate: (gate_id) => requireGate(store, project, gate_id),
+    getArtifact: (run_id, name, version) => requireArtifact(scope, run_id, { name, version }),
+    checkStore: async () => ({ location: store.location, problems: await store.checkIntegrity() }),
+  }
+}
+
+interface QueryScope {
+  store: Store
+  project: string
+}
+
+function runQuery({ store, project }: QueryScope, query: RunQuery = {}): PagedQuery<RunRow> {
+  const { limit: _limit, cursor: _cursor, ...filter } = query
+  const definition = {
+    list: 'runs',
+    scope: { project, ...filter },
+    read: (before: unknown, limit: number) => store.runs({ project, ...filter, limit, ...beforeFilter(before) }),
+    positionOf: ({ run_id }: RunRow) => run_id,
+  }
+  return pagedQuery(definition, query)
+}
+
+function sessionQuery({ store, project }: QueryScope, query: SessionQuery = {}): PagedQuery<SessionRow> {
+  const { limit: _limit, cursor: _cursor, ...filter } = query
+  const definition = {
+    list: 'sessions',
+    scope: { project, ...filter },
+    async read(before: unknown, limit: number) {
+      if (filter.run_id !== undefined) await requireRun(store, project, filter.run_id)
+      return store.sessions({ project, ...filter, limit, ...beforeFilter(before) })
+    },
+    positionOf: ({ session_id }: SessionRow) => session_id,
+  }
+  return pagedQuery(definition, query)
+}
+
+function beforeFilter(position: unknown): { before?: string } {
+  return position === undefined ? {} : { before: String(position) }
+}
+
+function eventQuery({ store, project }: QueryScope, run_id: string, query: EventQuery = {}): PagedQuery<Event> {
+  const { limit: _limit, cursor: _cursor, after = 0, ...filter } = query
+  const definition = {
+    list: 'events',
+    scope: { project, run_id, ...filter },
+    async read(position: unknown, limit: number) {
+      await requireRun(store, project, run_id)
+      return store.events(run_id, { ...filter, after: Math.max(after, Number(position ?? 0)), limit })
+    },
+    positionOf: ({ seq }: Event) => seq,
+  }
+  return pagedQuery(definition, query)
+}
+
+function gateQuery({ store, project }: QueryScope, query: GateQuery = {}): PagedQuery<GateRow> {
+  const filter = query.run_id === undefined ? {} : { run_id: query.run_id }
+  const definition = {
+    list: 'gates',
+    scope: { project, ...filter },
+    async read(position: unknown, limit: number) {
+      if (filter.run_id !== undefined) await requireRun(store, project, filter.run_id)
+      const open = await store.openGates({ project, ...filter })
+      const after = position as GatePosition | undefined
+      const rest = after ? open.filter((gate) => compareGates(gatePosition(gate), after) > 0) : open
+      return rest.toSorted((a, b) => compareGates(gatePosition(a), gatePosition(b))).slice(0, limit)
+    },
+    positionOf: gatePosition,
+  }
+  return pagedQuery(definition, query)
+}
+
+type GatePosition = readonly [opened_at: number, gate_id: string]
+
+/** A gate can be answered between two pages, so its place is its own and not a number of gates. */
+function gatePosition({ opened_at, gate_id }: GateRow): GatePosition {
+  return [opened_at, gate_id]
+}
+
+function compareGates([timeA, idA]: GatePosition, [timeB, idB]: GatePosition): number {
+  return timeA - timeB || (idA < idB ? -1 : Number(idA > idB))
+}
+
+function artifactQuery(
+  { store, project }: QueryScope,
+  run_id: string,
+  query: PageRequest = {},
+): PagedQuery<ArtifactSummary> {
+  const toKey = ({ name, version }: ArtifactSummary) => `${name}@${version}`
+  const definition = {
+    list: 'artifacts',
+    scope: { project, run_id },
+    async read(position: unknown, limit: number) {
+      await requireRun(store, project, run_id)
+      const rows = await store.artifacts(run_id)
+      const start = position === undefined ? 0 : rows.findIndex((row) => toKey(row) === position) + 1
+      return rows.slice(start, start + limit)
+    },
+    positionOf: toKey,
+  }
+  return pagedQuery(definition, query)
+}
+
+async function requireSession({ store, project }: QueryScope, session_id: string): Promise<SessionRow> {
+  const row = await store.session(session_id)
+  if (row?.project === project) return row
+  const known = await store.sessions({ project, limit: 100 })
+  throw unknownSessionError(
+    session_id,
+    known.map((session) => session.session_id),
+  )
+}
+
+async function requireArtifact(
+  { store, project }: QueryScope,
+  run_id: string,
+  { name, version }: { name: string; version: number | undefined },
+): Promise<ArtifactRow> {
+  await requireRun(store, project, run_id)
+  const found = await store.artifact(run_id, name, version)
+  if (found) return found
+  const rows = await store.artifacts(run_id)
+  const known = rows.map((row) => (version === undefined ? row.name : `${row.name}@${row.version}`))
+  const wanted = version === undefined ? name : `${name}@${version}`
+  throw unknownNameError('invalid_input', { kind: 'artifact', name: wanted, known: [...new Set(known)] })
+}
