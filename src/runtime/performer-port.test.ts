@@ -21,7 +21,7 @@ test('PF11 a session whose performer is missing in this process fails, and conti
     createTestTroupe({ store, agents, performers })
   const first = await open({ external: scriptedPerformer(script) })
   const { run_id } = await first.task('coder', 'go')
-  const [session] = await first.troupe.sessions(run_id)
+  const [session] = await first.troupe.sessions({ run_id }).all()
   const more = { session_id: session?.session_id, instruction: 'more' }
   const second = await open({}, [agent('lead')])
   const failed = await second.troupe.run('task', more)

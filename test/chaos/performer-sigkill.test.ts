@@ -43,7 +43,7 @@ async function resumeHere(store: string, run_id: string, script: PerformerScript
   const agents = [agent('coder', { performer: 'external' })]
   const troupe = await createTroupe({ store, agents, performers: { external: performer } })
   const result = await (await troupe.resume(run_id)).result
-  const events = await troupe.events(run_id)
+  const events = await troupe.events(run_id).all()
   const replay = await troupe.replay(run_id)
   await troupe.close()
   expect(verifyJournal(events)).toEqual([])

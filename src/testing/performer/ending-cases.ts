@@ -112,7 +112,7 @@ export async function continuesSession(harness: PerformerHarness): Promise<void>
   }
   const { troupe, turns } = await openPerformerTroupe(harness, script)
   const first = await troupe.run('task', INSTRUCTION)
-  const [session] = await troupe.sessions(first.run_id)
+  const [session] = await troupe.sessions({ run_id: first.run_id }).all()
   const second = await troupe.run('task', { session_id: session?.session_id, instruction: 'and now?' })
   assert.equal(second.status, 'completed', second.error?.message)
   assert.equal(turns[1]?.resume, 'ext-1')

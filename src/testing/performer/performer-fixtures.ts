@@ -66,7 +66,7 @@ export const INSTRUCTION = { agent: 'coder', instruction: 'do it' }
 
 /** The events of a run, which must be a valid journal. */
 export async function verifiedEvents(troupe: Troupe, run_id: string): Promise<Event[]> {
-  const events = await troupe.events(run_id)
+  const events = await troupe.events(run_id).all()
   assert.deepEqual(verifyJournal(events), [])
   return events
 }

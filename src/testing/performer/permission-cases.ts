@@ -34,7 +34,7 @@ export async function asksPerson(harness: PerformerHarness): Promise<void> {
     )
     const handle = await troupe.stream('task', INSTRUCTION)
     await eventOf(store, handle.run_id, 'gate:open')
-    const [gate] = await troupe.inbox()
+    const [gate] = await troupe.gates().all()
     assert.match(gate?.question ?? '', /May coder call shell\(make\)\?/)
     assert.equal((await store.run(handle.run_id))?.status, 'running')
     await troupe.answer(gate?.gate_id ?? '', answer)
@@ -57,7 +57,7 @@ export async function parksRun(harness: PerformerHarness): Promise<void> {
   const waiting = await troupe.run('task', INSTRUCTION)
   assert.equal(waiting.status, 'waiting')
   assert.ok(turns[0]?.signal.aborted)
-  const [gate] = await troupe.inbox()
+  const [gate] = await troupe.gates().all()
   const result = await (await troupe.answer(gate?.gate_id ?? '', 'allow')).result
   assert.equal(result.status, 'completed', result.error?.message)
   assert.deepEqual(
