@@ -132,8 +132,12 @@ export function toTroupeError(thrown: unknown, code: ErrorCode = 'internal'): Tr
 }
 
 const MAX_LISTED_NAMES = 8
-/** Codes about ids: "did you mean" on a similar id would lead people to act on the wrong run, gate or session. */
-const ID_ERROR_CODES: ReadonlySet<ErrorCode> = new Set(['unknown_run', 'unknown_gate', 'unknown_session'])
+/** Hints about ids: "did you mean" on a similar id would lead people to act on the wrong run, gate or session. */
+const ID_HINTS: Partial<Record<ErrorCode, string>> = {
+  unknown_run: 'list the runs with `troupe runs`',
+  unknown_gate: 'list the open questions with `troupe inbox`',
+  unknown_session: 'give the full `session_id`, or name an `agent` to start a new session',
+}
 
 /** "no agent 'architct'; known: architect, reviewer": lists the known names, nearest first. */
 export function unknownNameError(
@@ -145,7 +149,7 @@ export function unknownNameError(
   const list = alternatives.length > 0 ? `known: ${alternatives.slice(0, MAX_LISTED_NAMES).join(', ')}${more}` : ''
   return new TroupeError(code, `no ${kind} '${name}'; ${list === '' ? `no ${kind} is known` : list}`, {
     alternatives,
-    hint: ID_ERROR_CODES.has(code) ? '' : didYouMean(name, known),
+    hint: ID_HINTS[code] ?? (didYouMean(name, known) || `use the name of a known ${kind}`),
   })
 }
 

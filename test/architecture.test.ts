@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { allowedErrorTexts } from './architecture/error-texts.ts'
 import { architectureViolations } from './architecture/rules.ts'
 import { sizeReport } from './architecture/size.ts'
 import { describeViolation } from './architecture/violation.ts'
@@ -6,7 +7,10 @@ import { allowedWideInterfaces } from './architecture/wide-interfaces.ts'
 import { readSources } from './support/source-file.ts'
 
 const files = readSources('src', '.ts')
-const violations = architectureViolations(files, { wideInterfaces: allowedWideInterfaces })
+const violations = architectureViolations(files, {
+  wideInterfaces: allowedWideInterfaces,
+  errorTexts: allowedErrorTexts,
+})
 
 test('src follows the import boundaries, the layout and the house rules', () => {
   expect(files.length).toBeGreaterThan(0)

@@ -134,9 +134,9 @@ function requireReplayPattern({ ports }: ReplayDeps, { pattern: name }: RunStart
   try {
     return requirePattern(ports.patterns, name)
   } catch (thrown) {
-    const { code, message, alternatives } = toTroupeError(thrown)
-    throw new TroupeError(code, message, {
-      alternatives,
+    const error = toTroupeError(thrown)
+    throw new TroupeError(error.code, error.message, {
+      alternatives: error.alternatives,
       hint: 'call troupe.replay(run_id) in the program that defines the pattern',
     })
   }

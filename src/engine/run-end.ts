@@ -7,7 +7,9 @@ import type { Pattern, PatternResult } from '../kernel/pattern.ts'
 import { createContext } from '../kernel/session/pattern-context.ts'
 
 export function cancelledError(reason: string): TroupeError {
-  return new TroupeError('cancelled', reason === '' ? 'the run was cancelled' : `the run was cancelled: ${reason}`)
+  return new TroupeError('cancelled', reason === '' ? 'the run was cancelled' : `the run was cancelled: ${reason}`, {
+    hint: 'its journal is kept: `troupe show RUN`; start a new run to do the work again',
+  })
 }
 
 /** Executes the pattern of a run from its beginning and returns how the run ends. */
@@ -31,7 +33,9 @@ function runEndFromResult(pattern: string, result: PatternResult): RunEnd {
   const stop_reason = result.stop_reason ?? 'failed'
   const error = result.detail
     ? errorFromRecord(result.detail)
-    : new TroupeError('tool_failed', result.error ?? `the pattern '${pattern}' failed`)
+    : new TroupeError('tool_failed', result.error ?? `the pattern '${pattern}' failed`, {
+        hint: 'see what happened with `troupe show RUN`, then `troupe resume RUN`',
+      })
   const status = stop_reason === 'cancelled' ? 'cancelled' : 'failed'
   const end = { status, stop_reason, output, error: error.toJSON() } as const
   return result.retry_keys && result.retry_keys.length > 0 ? { ...end, retry_keys: result.retry_keys } : end

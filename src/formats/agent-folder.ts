@@ -77,7 +77,9 @@ async function readAgentsInFile(path: string, options: AgentFileOptions): Promis
   const content = await readTextFile(path, mayDefineAgent)
   if (content === undefined || (content === 'too large' && isRoster)) return { agents: [], problems: [] }
   if (content === 'too large') {
-    throw new TroupeError('too_large', `larger than ${MAX_TEXT_FILE_BYTES} bytes, the limit for an agent file`)
+    throw new TroupeError('too_large', `larger than ${MAX_TEXT_FILE_BYTES} bytes, the limit for an agent file`, {
+      hint: `shorten ${path}, or move it out of the agents folder`,
+    })
   }
   const agent = isRoster ? undefined : await parseAgentFile(content.text, path, options)
   const readSibling = (name: string) => readSiblingFile(path, name)

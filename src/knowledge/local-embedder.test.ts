@@ -107,7 +107,7 @@ describe('the worker thread', () => {
       await expect(embedder.embed(['text'])).rejects.toMatchObject({
         code: 'no_model',
         message: expect.stringContaining('no-such-weights'),
-        hint: expect.stringContaining('compared by their words'),
+        hint: expect.stringContaining('`embedder: false`'),
       })
     }
     await embedder.close?.()

@@ -51,7 +51,7 @@ function truncateText(text: string): string {
 function toUnitVector(vector: Float32Array | undefined): Float32Array {
   const length = Math.hypot(...(vector ?? []))
   if (!vector || !(length > 0) || !Number.isFinite(length)) {
-    throw new TroupeError('model_failed', 'the embedder returned no valid vector', { hint: EMBEDDER_OFF_HINT })
+    throw new TroupeError('model_failed', 'the `embedder` returned no valid vector', { hint: EMBEDDER_OFF_HINT })
   }
   return vector.map((part) => part / length)
 }

@@ -114,7 +114,7 @@ class CassettePlayer {
       ...(first === undefined ? [] : [`first miss of this replay: ${first}`]),
     ]
     const error = new TroupeError('cassette_miss', parts.join('\n'), {
-      hint: 'undo the change to the request, or record the cassette again',
+      hint: 'undo the change to the request, or record the cassette again with --record',
     })
     return Object.assign(error, { usage: NO_USAGE })
   }

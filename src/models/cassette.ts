@@ -141,7 +141,7 @@ function checkHeader(line: string, name: string): void {
   throw new TroupeError(
     'invalid_cassette',
     `${name} has ${age} cassette version (${version}); this version of troupe reads ${CASSETTE_VERSION}`,
-    { hint: 'use the version of troupe that recorded the cassette, or record it again' },
+    { hint: 'use the version of troupe that recorded the cassette, or record it again with --record' },
   )
 }
 
@@ -162,6 +162,6 @@ function validateLine<T>(schema: z.ZodType<T>, value: unknown, { name, line }: {
 
 function invalidCassetteError(name: string, line: number, problem: string): TroupeError {
   return new TroupeError('invalid_cassette', `${name}:${line}: ${problem}`, {
-    hint: 'record the cassette again, or restore the file',
+    hint: 'restore the file of the cassette, or record it again with --record',
   })
 }

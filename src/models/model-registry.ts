@@ -160,6 +160,5 @@ function withCustomAlternatives(thrown: unknown, name: string, { customModels = 
   if (!(thrown instanceof TroupeError) || thrown.code !== 'unknown_model') return thrown
   const custom = customModels.map((model) => model.name)
   const alternatives = nearestNames(name, [...custom, ...MODEL_ROLES, ...thrown.alternatives])
-  const { message, hint } = thrown
-  return new TroupeError('unknown_model', message, { hint, alternatives })
+  return new TroupeError('unknown_model', thrown.message, { hint: thrown.hint, alternatives })
 }

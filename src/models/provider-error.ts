@@ -30,7 +30,7 @@ export function toStreamError(thrown: unknown, context: ModelErrorContext): Trou
   return new TroupeError(
     'stream_interrupted',
     `the connection to ${context.name} was lost: ${redactMessage(report.message, context)}`,
-    { hint: 'the partial response is in the journal; resume the run to send the request again' },
+    { hint: 'the partial response is in the journal; send the request again with `troupe resume RUN`' },
   )
 }
 
@@ -54,7 +54,10 @@ function errorFromReport(report: ProviderErrorReport, context: ModelErrorContext
     case 'network':
       return new TroupeError('model_failed', `cannot reach ${name}: ${reason}`, networkHint(context, message))
     case 'invalid-request':
-      return new TroupeError('model_failed', `cannot build the request to ${name}: ${reason}`, { retry: false })
+      return new TroupeError('model_failed', `cannot build the request to ${name}: ${reason}`, {
+        retry: false,
+        hint: 'correct the `input` schemas of the tools, or choose another `model`',
+      })
     case 'error-response':
       return errorFromResponse(report, context, reason)
   }
@@ -85,19 +88,19 @@ function errorFromResponse(report: ProviderErrorReport, context: ModelErrorConte
   if (status === 404) return unknownModelError(context, message)
   if (status === 413 || (status < 500 && TOO_LONG.test(text))) {
     return new TroupeError('context_too_long', message, {
-      hint: 'shorten the conversation, or use a model with a larger context window',
+      hint: 'shorten the conversation, or choose a `model` with a larger context window',
     })
   }
   if (status === 402 || QUOTA.test(text))
     return new TroupeError('model_failed', message, { retry: false, hint: QUOTA_HINT })
   const retry = report.retryable ?? (status === 408 || status === 409 || status >= 500)
   const hint = retry
-    ? 'the provider failed; try again later'
-    : 'the provider rejected the request; retrying does not help'
+    ? 'the provider failed: try again later, or choose another `model`'
+    : 'the provider rejected the request and a retry does not help: choose another `model`'
   return new TroupeError('model_failed', message, { retry, hint })
 }
 
-const QUOTA_HINT = "the account has no credit left; check the provider's billing page"
+const QUOTA_HINT = "the account has no credit left: check the provider's billing page, or choose another `model`"
 
 function rateLimitError(message: string, isQuotaUsedUp: boolean): TroupeError {
   if (isQuotaUsedUp) return new TroupeError('model_rate_limited', message, { retry: false, hint: QUOTA_HINT })
@@ -122,7 +125,7 @@ function keyHint({ name, variables }: ModelErrorContext): TroupeErrorOptions {
 
 function unsupportedHint({ name, tools, images }: ModelErrorContext): TroupeErrorOptions {
   const features = [tools ? 'tools' : '', images ? 'images' : ''].filter((feature) => feature !== '').join(' and ')
-  return { hint: `use a model that supports ${features === '' ? 'the request' : features} instead of ${name}` }
+  return { hint: `choose a \`model\` that supports ${features === '' ? 'the request' : features} instead of ${name}` }
 }
 
 function networkHint({ variables }: ModelErrorContext, message: string): TroupeErrorOptions {

@@ -102,9 +102,9 @@ function variableNames(
 }
 
 function missingKeyError(name: string, { provider, keyVariables }: Endpoint): TroupeError {
-  const [first, ...others] = keyVariables
+  const [variable, ...others] = keyVariables
   const alternatives = others.length > 0 ? ` (or ${others.join(', ')})` : ''
   return new TroupeError('model_auth', `no API key for ${name}`, {
-    hint: `set ${first}${alternatives} to an API key of ${provider}`,
+    hint: `set ${variable}${alternatives} to an API key of ${provider}`,
   })
 }

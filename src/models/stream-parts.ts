@@ -123,7 +123,7 @@ function toStopReason({ finishReason }: FinishPart): ModelStop | 'interrupted' |
 function finishError(model: string, { finishReason }: FinishPart, usage: Usage | undefined): TroupeError {
   const reason = typeof finishReason === 'string' ? finishReason : (finishReason.raw ?? finishReason.unified)
   const error = new TroupeError('model_invalid_response', `${model} ended its response with ${reason}`, {
-    hint: 'the provider could not parse the output of the model; a retry often helps',
+    hint: 'the provider could not parse the output of the model: retry with `troupe resume RUN`, or choose another `model`',
   })
   return Object.assign(error, usage ? { usage } : undefined)
 }

@@ -59,7 +59,10 @@ export interface Troupe extends Queries, AsyncDisposable {
 export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe> {
   const problem = nodeVersionProblem(process.versions.node)
   if (problem !== undefined)
-    throw new TroupeError('invalid_input', problem, { hint: 'update Node', responsible: 'operator' })
+    throw new TroupeError('invalid_input', problem, {
+      hint: 'update Node; package.json lists the versions',
+      responsible: 'operator',
+    })
   // Lazy imports keep importing the package fast: schemas take most of the loading time.
   const { compose } = await import('./compose.ts')
   const controls = await import('./run-controller.ts')

@@ -38,7 +38,9 @@ function sequenceError({ run_id, events }: Append, head: number): TroupeError | 
   for (let index = 0; index < events.length; index++) {
     const event = events[index]
     if (event?.run_id === run_id && event.seq === head + 1 + index) continue
-    return new TroupeError('invalid_input', `the events for run ${run_id} have a gap after event ${head + index}`)
+    return new TroupeError('invalid_input', `the events for run ${run_id} have a gap after event ${head + index}`, {
+      hint: '`seq` must count up by one',
+    })
   }
   return undefined
 }
@@ -107,11 +109,9 @@ export function duplicateRunError(run_id: string): TroupeError {
 const MAX_ALTERNATIVES = 8
 
 export function unknownSessionError(session_id: string, known: readonly string[]): TroupeError {
-  const { message, alternatives } = unknownNameError('unknown_session', { kind: 'session', name: session_id, known })
-  return new TroupeError('unknown_session', message, {
-    alternatives: alternatives.slice(0, MAX_ALTERNATIVES),
-    hint: 'give a full session id, or name an agent to start a new session',
-  })
+  const error = unknownNameError('unknown_session', { kind: 'session', name: session_id, known })
+  error.alternatives.splice(MAX_ALTERNATIVES)
+  return error
 }
 
 export function sessionBusyError(session_id: string, holder: string): TroupeError {

@@ -49,11 +49,14 @@ export function validateRunStart(event: Event): EventOf<'run:start'> {
     throw new TroupeError(
       'invalid_input',
       `the first event of a run must be run:start with seq 1, not ${event.type} with seq ${event.seq}`,
+      { hint: 'create a run with its `run:start` event, whose `seq` is 1' },
     )
   }
   for (const name of [event.run_id, event.data.project, event.data.pattern]) {
     if (!name.isWellFormed())
-      throw new TroupeError('invalid_input', `the name '${name}' contains a lone surrogate, which cannot be stored`)
+      throw new TroupeError('invalid_input', `the name '${name}' contains a lone surrogate, which cannot be stored`, {
+        hint: 'remove it from `run_id`, `project` or `pattern`',
+      })
   }
   return event
 }

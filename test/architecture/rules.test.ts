@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { SourceFile } from '../support/source-file.ts'
+import { errorTextViolations } from './error-texts.ts'
 import { architectureViolations } from './rules.ts'
 import { sizeReport } from './size.ts'
 import { wideInterfaceViolations } from './wide-interfaces.ts'
@@ -387,5 +388,53 @@ describe('wide interfaces', () => {
         message: 'Port has at most 12 members now; remove it from the list',
       },
     ])
+  })
+})
+
+describe('error texts', () => {
+  const options = 'export interface Options { max_turns: number; timeout: number }\n'
+  const errorsIn = (source: string, allowed = {}) =>
+    errorTextViolations([{ path: 'src/kernel/a.ts', source: `${options}${source}` }], allowed).map(({ message }) =>
+      message.replace(/: .*/, ''),
+    )
+  const UNNAMED = 'names no option, field, flag, file, variable or command'
+
+  test.each([
+    ["new TroupeError('invalid_input', '`timeout` is too small', { hint: 'raise it' })"],
+    ["new TroupeError('invalid_input', 'too many turns', { hint: 'raise max_turns' })"],
+    [`new TroupeError('invalid_input', \`timeout '\${value}' is not a number\`, { hint: 'write a number' })`],
+    ["new TroupeError('invalid_input', 'too slow', { hint: 'pass --timeout' })"],
+    [`new TroupeError('invalid_input', \`\${path} is not readable\`, { hint: 'check the file' })`],
+    ["new TroupeError('internal', 'a defect')"],
+    ['new TroupeError(thrown.code, thrown.message, { hint: thrown.hint })'],
+  ])('accepts %s', (source) => {
+    expect(errorsIn(source)).toEqual([])
+  })
+
+  test.each([
+    ["new TroupeError('invalid_input', '`timeout` is too small')", 'has no hint'],
+    ["new TroupeError('invalid_input', '`timeout` is too small', { hint: '' })", 'has no hint'],
+    ["new TroupeError('invalid_input', '`timeout` is too small', known ? { hint: 'x' } : {})", 'has no hint'],
+    ["new TroupeError('invalid_input', '', { hint: 'raise max_turns' })", 'has no message'],
+    ["new TroupeError('invalid_input', 'something is wrong', { hint: 'try again' })", UNNAMED],
+    ["new TroupeError('invalid_input', '`retries` is too small', { hint: 'try again' })", UNNAMED],
+    [`new TroupeError('invalid_input', \`it redirects to \${host}\`, { hint: 'try again' })`, UNNAMED],
+  ])('reports %s', (source, problem) => {
+    expect(errorsIn(source)).toEqual([problem])
+  })
+
+  test('the callers of a function that takes the text are checked', () => {
+    const factory = `export function failure(message: string, hint: string) {
+      return new TroupeError('invalid_input', message, { hint })
+    }\n`
+    expect(errorsIn(`${factory}failure('\`timeout\` is too small', 'raise it')`)).toEqual([])
+    expect(errorsIn(`${factory}failure('something is wrong', 'try again')`)).toEqual([UNNAMED])
+    expect(errorsIn(`${factory}failure('\`timeout\` is too small', '')`)).toEqual(['has no hint'])
+  })
+
+  test('a file can be exempt, and a stale exemption is reported', () => {
+    const source = "new TroupeError('invalid_input', 'something is wrong', { hint: 'try again' })"
+    expect(errorsIn(source, { 'src/kernel/a.ts': 'reason' })).toEqual([])
+    expect(errorsIn('', { 'src/kernel/a.ts': 'reason' })).toHaveLength(1)
   })
 })

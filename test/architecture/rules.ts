@@ -2,6 +2,7 @@ import type { SourceFile } from '../support/source-file.ts'
 import { ambientStateViolations } from './ambient-state.ts'
 import { cycleViolations } from './cycles.ts'
 import { duplicateExportViolations } from './duplicates.ts'
+import { errorTextViolations } from './error-texts.ts'
 import { exportViolations } from './exports.ts'
 import { heavyImportViolations } from './heavy-imports.ts'
 import { importBoundaryViolations } from './import-boundaries.ts'
@@ -27,12 +28,19 @@ const rules = [
   typeNameViolations,
 ]
 
-/** `wideInterfaces` lists the interfaces that may be wide, each with the reason. */
-export type Exceptions = { wideInterfaces?: Readonly<Record<string, string>> }
+/** The interfaces that may be wide and the errors that name no option, each with the reason. */
+export type Exceptions = {
+  wideInterfaces?: Readonly<Record<string, string>>
+  errorTexts?: Readonly<Record<string, string>>
+}
 
 export function architectureViolations(
   files: readonly SourceFile[],
-  { wideInterfaces = {} }: Exceptions = {},
+  { wideInterfaces = {}, errorTexts = {} }: Exceptions = {},
 ): Violation[] {
-  return [...rules.flatMap((rule) => rule(files)), ...wideInterfaceViolations(files, wideInterfaces)]
+  return [
+    ...rules.flatMap((rule) => rule(files)),
+    ...wideInterfaceViolations(files, wideInterfaces),
+    ...errorTextViolations(files, errorTexts),
+  ]
 }

@@ -26,7 +26,7 @@ type Segment = 'any depth' | readonly GlobToken[]
 
 export function compileGlob(pattern: string, dialect: GlobDialect): Glob {
   if (pattern.length > MAX_PATTERN_LENGTH)
-    throw invalidGlob(`the glob pattern is longer than ${MAX_PATTERN_LENGTH} characters`)
+    throw invalidGlob(`the glob \`pattern\` is longer than ${MAX_PATTERN_LENGTH} characters`)
   const patterns = dialect.braces ? expandBraces(pattern) : [pattern]
   const expanded = dialect.embeddedGlobstar ? patterns.flatMap(expandEmbeddedGlobstars) : patterns
   if (expanded.length > MAX_ALTERNATIVES) throw tooManyAlternatives(pattern)
@@ -42,7 +42,7 @@ function invalidGlob(message: string): TroupeError {
 }
 
 function tooManyAlternatives(pattern: string): TroupeError {
-  return invalidGlob(`the glob pattern '${pattern.slice(0, 80)}' expands to more than ${MAX_ALTERNATIVES} patterns`)
+  return invalidGlob(`the glob \`pattern\` '${pattern.slice(0, 80)}' expands to more than ${MAX_ALTERNATIVES} patterns`)
 }
 
 /** The patterns that `{a,b}` expands to, nested braces included. */
@@ -72,7 +72,7 @@ function expandBraces(pattern: string): string[] {
       current = prefixes.flatMap((prefix) => all.map((alternative) => prefix + alternative))
     } else append(char)
   }
-  if (stack.length > 0) throw invalidGlob(`the glob pattern '${pattern}' opens a brace and does not close it`)
+  if (stack.length > 0) throw invalidGlob(`the glob \`pattern\` '${pattern}' opens a brace and does not close it`)
   return current
 }
 

@@ -10,7 +10,7 @@ export interface PermissionRule {
 export function parsePermissionRule(rule: string): PermissionRule {
   const parts = /^([^()\s]+)(?:\((.*)\))?$/s.exec(rule.trim())
   if (!parts?.[1]) {
-    throw new TroupeError('invalid_input', `'${rule}' is not a permission rule`, {
+    throw new TroupeError('invalid_input', `'${rule}' in \`allow\`, \`ask\` or \`deny\` is not a permission rule`, {
       hint: 'write Tool or Tool(pattern), such as Bash(npm test:*) or Write(src/**)',
     })
   }

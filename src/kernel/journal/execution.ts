@@ -183,7 +183,8 @@ export class Execution {
   /** Aborts work that is still running when the run has its result, and waits until it has recorded its end. */
   async finish(): Promise<void> {
     if (this.#inFlight === 0 && this.activeSessions.size === 0) return
-    this.#abortController.abort(new TroupeError('cancelled', 'the run ended before this session did'))
+    const hint = 'continue the session in a new run with `session_id`'
+    this.#abortController.abort(new TroupeError('cancelled', 'the run ended before this session did', { hint }))
     do {
       const idle = Promise.withResolvers<void>()
       this.#onIdle = idle.resolve

@@ -130,7 +130,7 @@ async function summarize(
   const event = await requestModel(summaryScope, plan)
   if (isEvent(event, 'model:end')) return textFrom(event.data.message)
   throw new TroupeError('context_too_long', 'the conversation exceeds the context window, and summarising it failed', {
-    hint: 'resume the run to try again, or delegate the rest to a new session',
+    hint: 'try again with `troupe resume RUN`, or delegate the rest to a new session',
     step: requestKey,
   })
 }

@@ -146,7 +146,7 @@ function requireDelegationAllowed(caller: Caller, name: string): void {
 
 function cycleError(name: string, path: readonly string[]): TroupeError {
   const cycle = [...path, name].join(' → ')
-  return new TroupeError('cycle_refused', `${name} is already active in this delegation chain: ${cycle}`, {
+  return new TroupeError('cycle_refused', `\`agent\` '${name}' is already active in this delegation chain: ${cycle}`, {
     hint: 'answer from what you have, or delegate to an agent that is not on this path',
   })
 }

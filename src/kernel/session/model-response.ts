@@ -43,7 +43,8 @@ export class ModelResponseBuilder {
       default:
         throw new TroupeError(
           'model_invalid_response',
-          `the model sent a chunk of unknown type: ${JSON.stringify(chunk)}`,
+          `the model sent a chunk of unknown \`type\`: ${JSON.stringify(chunk)}`,
+          { hint: 'correct `stream` of the model: its chunks are text, reasoning, tool-call and finish' },
         )
     }
   }
@@ -57,7 +58,7 @@ export class ModelResponseBuilder {
     const finish = this.#finish
     if (!finish) {
       throw new TroupeError('stream_interrupted', 'the model response ended before its `finish` chunk', {
-        hint: 'resume the run to repeat the model request; the partial response is in the journal',
+        hint: 'repeat the model request with `troupe resume RUN`; the partial response is in the journal',
       })
     }
     const usage = finish.usage ?? this.#reservedUsage()

@@ -53,6 +53,6 @@ export async function readModelStream(model: Model, request: ModelRequest, optio
 function idleTimeoutError(): TroupeError {
   const minutes = STREAM_IDLE_TIMEOUT_MS / 60_000
   return new TroupeError('stream_interrupted', `the model sent nothing for ${minutes} minutes`, {
-    hint: 'resume the run to repeat the model request; the partial response is in the journal',
+    hint: 'repeat the model request with `troupe resume RUN`; the partial response is in the journal',
   })
 }

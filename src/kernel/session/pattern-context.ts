@@ -181,7 +181,9 @@ async function runPattern(pattern: Pattern, input: unknown, context: Context): P
   // The recorded error names the step that failed, so that a resumed run retries that step.
   throw result.detail
     ? errorFromRecord(result.detail)
-    : new TroupeError('tool_failed', result.error ?? `the pattern '${pattern.name}' failed`)
+    : new TroupeError('tool_failed', result.error ?? `the pattern '${pattern.name}' failed`, {
+        hint: 'return the reason as `error` or `detail` from `execute` of the pattern',
+      })
 }
 
 /** The steering commands that were taken at a key, as a range in journal order. */

@@ -37,7 +37,7 @@ export async function resolveToolCall(scope: ToolCallScope, call: ToolCallPart):
   const verdict = await hookVerdict(scope, proposal)
   if (verdict.deny !== undefined) {
     throw new TroupeError('denied', `a hook denied the call of ${tool.name}: ${verdict.deny}`, {
-      hint: 'this is final for this call; do not repeat it unchanged',
+      hint: 'this verdict of `hooks[].beforeTool` is final for this call; do not repeat it unchanged',
     })
   }
   if (!('input' in verdict)) return proposal
@@ -121,6 +121,6 @@ function parseHookInput(tool: AnyTool, input: unknown): unknown {
 
 function invalidInputError(tool: string, why: string): TroupeError {
   return new TroupeError('invalid_tool_input', `invalid arguments for ${tool}: ${why}`, {
-    hint: 'correct the arguments and call it again; a second invalid call in a row ends the session',
+    hint: 'correct the arguments to match `input` of the tool and call it again; a second invalid call in a row ends the session',
   })
 }

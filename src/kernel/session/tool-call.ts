@@ -107,7 +107,7 @@ function permissionSubject(
 async function recoverToolCall(scope: ToolCallScope, pre: ToolPre): Promise<Event> {
   const { execution, session, signal } = scope
   const { tools, patternTools, world } = execution.ports
-  const unknown = new TroupeError('outcome_unknown', `${pre.tool} had begun when the run was interrupted`, {
+  const unknown = new TroupeError('outcome_unknown', `the tool ${pre.tool} had begun when the run was interrupted`, {
     hint: 'it may or may not have taken effect, and was not repeated; check before you call it again',
   })
   const tool = tools.get(pre.tool) ?? patternTools.get(pre.tool)
@@ -175,7 +175,7 @@ class LazyAbortSignal {
 }
 
 function toolTimeoutError(tool: Tool, ms: number): TroupeError {
-  return new TroupeError('tool_timeout', `${tool.name} did not return within ${ms} ms`, {
+  return new TroupeError('tool_timeout', `${tool.name} did not return within ${ms} ms (\`timeout_ms\`)`, {
     hint: tool.kind === 'act' ? 'it may have taken effect; check before you call it again' : 'try a smaller request',
   })
 }

@@ -133,7 +133,7 @@ function deniedError(
   { reason, allowedRules }: Pick<PermissionDecision, 'reason' | 'allowedRules'>,
 ): TroupeError {
   const instead = allowedRules.length > 0 ? `allowed: ${allowedRules.join(', ')}` : 'do without it'
-  return new TroupeError('denied', `permission denied for ${tool}: ${reason}`, {
+  return new TroupeError('denied', `permission denied for the tool ${tool}: ${reason}`, {
     hint: `this is final for this call; ${instead}`,
     alternatives: [...allowedRules],
   })

@@ -21,7 +21,8 @@ export function recordToolResult(scope: ToolCallScope, pre: ToolPre, result: Rec
   }
   if (!result.success) {
     const message = result.error ?? `${pre.tool} failed without an error message`
-    const error = result.detail ? errorFromRecord(result.detail) : new TroupeError('tool_failed', message)
+    const hint = `correct the \`input\` of ${pre.tool}, or continue without it`
+    const error = result.detail ? errorFromRecord(result.detail) : new TroupeError('tool_failed', message, { hint })
     return appendToolError(scope, pre, { error, result })
   }
   const { output, cut } = toRecordedOutput(result.output, scope.execution.ports.redactor)

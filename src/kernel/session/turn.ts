@@ -187,7 +187,7 @@ function toEmptyEnd(session: SessionState, turnKey: string, stop_reason: StopRea
 
 function toRefusedEnd(session: SessionState, turnKey: string): TurnEnd {
   const error = new TroupeError('model_refused', 'the model refused the request', {
-    hint: 'reword the instruction, or use another model',
+    hint: 'reword `instruction`, or choose another `model`',
     step: `${turnKey}/model`,
   })
   return { stop_reason: 'refused', text: lastText(session), error }
@@ -205,7 +205,7 @@ function invalidArgumentsEnd({ execution, session }: TurnScope, turnKey: string)
     return undefined
   }
   const error = new TroupeError('invalid_tool_input', 'the model sent invalid tool arguments in two turns in a row', {
-    hint: 'use a stronger model, or simplify the input schema of the tool',
+    hint: 'choose a stronger `model`, or simplify the `input` schema of the tool',
     step,
   })
   return { stop_reason: 'failed', text: lastText(session), error }
@@ -213,7 +213,7 @@ function invalidArgumentsEnd({ execution, session }: TurnScope, turnKey: string)
 
 function toInvalidOutputEnd(session: SessionState, turnKey: string, why: string): TurnEnd {
   const error = new TroupeError('model_invalid_response', `the response does not match the output schema: ${why}`, {
-    hint: 'use a stronger model, or simplify the output schema',
+    hint: 'choose a stronger `model`, or simplify the `output` schema',
     step: `${turnKey}/model`,
   })
   return { stop_reason: 'failed', text: lastText(session), error }

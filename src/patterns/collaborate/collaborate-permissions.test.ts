@@ -103,7 +103,7 @@ describe('tools and delegation', () => {
     )
     const result = await troupe.run('task', { agent: 'lead', instruction: 'go' })
     const output = JSON.stringify(result.output)
-    expect(output).toContain('lead is already active in this delegation chain: lead → worker → lead')
+    expect(output).toContain("'lead' is already active in this delegation chain: lead → worker → lead")
     expect(output).toContain('because of go')
   })
 

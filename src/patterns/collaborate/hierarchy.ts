@@ -204,6 +204,12 @@ async function runAssignment(
 
 /** A subtask whose dependency failed is not started, to save its cost. */
 function skippedContribution(specialist: Specialist, subtask: string, failed: readonly string[]): Contribution {
-  const error = new TroupeError('tool_failed', `not started: it depends on the failed subtask of ${failed.join(', ')}`)
+  const error = new TroupeError(
+    'tool_failed',
+    `not started: it depends on the failed subtask of ${failed.join(', ')}`,
+    {
+      hint: 'repeat the failed subtask with `troupe resume RUN`',
+    },
+  )
   return { ...emptyContribution(specialist), subtask, status: 'failed', error: error.toJSON() }
 }

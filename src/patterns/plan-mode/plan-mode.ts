@@ -42,9 +42,9 @@ export const exitPlanMode = definePattern<z.output<typeof exitInput>>({
   async execute(context, { plan }) {
     if (plan.trim() === '') throw new TroupeError('invalid_tool_input', '`plan` is empty', { hint: 'write the plan' })
     if (!context.caller?.planMode) {
-      throw new TroupeError('tool_failed', 'you are not in plan mode', {
+      throw new TroupeError('tool_failed', '`ExitPlanMode`: you are not in plan mode', {
         responsible: 'model',
-        hint: 'continue without ExitPlanMode',
+        hint: 'carry out the `plan` without calling ExitPlanMode',
       })
     }
     const answer = await context.ask('gate', {

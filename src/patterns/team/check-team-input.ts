@@ -26,7 +26,7 @@ export function checkTeamInput(roster: Roster, { team, message, variables }: Tea
     throw new TroupeError(
       'invalid_input',
       `team '${team.name}': ${formatFieldPath(first.field)}: ${first.message}${more}`,
-      first.hint === undefined ? {} : { hint: first.hint },
+      { hint: first.hint ?? 'correct this field of `team`; check a file with `troupe team check FILE`' },
     )
   }
   for (const [name, value] of Object.entries(variables)) checkVariable(team, name, value)

@@ -110,7 +110,7 @@ export function checkVariable(team: Team, name: string, value: unknown): void {
   if (systemVariableTypes(team).has(name)) {
     throw new TroupeError('invalid_input', `'${name}' is a system variable and cannot be set`, {
       alternatives: [...known.keys()],
-      hint: 'set a variable of the team',
+      hint: 'set a variable of `context_variables`',
     })
   }
   if (!known.has(name)) {
@@ -126,8 +126,12 @@ export function checkVariable(team: Team, name: string, value: unknown): void {
   }
   const type = known.get(name)
   if (type !== undefined && typeof value !== type) {
-    throw new TroupeError('invalid_input', `'${name}' is a ${type}, not the ${typeof value} ${JSON.stringify(value)}`, {
-      hint: `set it to a ${type}`,
-    })
+    throw new TroupeError(
+      'invalid_input',
+      `the variable '${name}' is a ${type}, not the ${typeof value} ${JSON.stringify(value)}`,
+      {
+        hint: `set it to a ${type}`,
+      },
+    )
   }
 }

@@ -53,6 +53,7 @@ export function encodeEvent(event: Event): EncodedData {
     throw new TroupeError(
       'invalid_input',
       `run ${event.run_id}: an event type or session id contains a lone surrogate, which cannot be stored`,
+      { hint: 'remove it from `type` or `session_id`' },
     )
   }
   const json = toJson(event, event.data) ?? '{}'
@@ -171,7 +172,9 @@ function toJson(event: Event, value: unknown): string | undefined {
   } catch (thrown) {
     if (thrown instanceof RangeError) throw tooLargeError(event)
     const reason = thrown instanceof Error ? thrown.message : String(thrown)
-    throw new TroupeError('invalid_input', `event ${event.seq} (${event.type}) cannot be stored as JSON: ${reason}`)
+    throw new TroupeError('invalid_input', `event ${event.seq} (${event.type}) cannot be stored as JSON: ${reason}`, {
+      hint: 'put only JSON values into `data` of an event',
+    })
   }
 }
 

@@ -39,7 +39,8 @@ export async function changeFile(
     const path = resolved.segments.join('/')
     return mutex.runExclusive(path, async () => {
       assertPermittedPath(call, path)
-      if (resolved.stat?.isDirectory()) throw invalidCallError(`'${path}' is a folder`)
+      if (resolved.stat?.isDirectory())
+        throw invalidCallError(`\`file_path\` '${path}' is a folder`, 'name a file in it')
       const current = await readFileWithHash(await refreshStat(resolved))
       await assertUnchangedSinceRead(deps, { session: call.session_id, path, hash: current?.hash })
       const change = makeChange(current && { bytes: current.bytes, path })
@@ -71,7 +72,10 @@ export async function recoverChange(
       return { success: true, output: `${path} was changed before the interruption.`, files: [path] }
     }
     if (hash === pending.before) return undefined
-    throw invalidCallError(`'${path}' has neither the content before the change nor the content after it`)
+    throw invalidCallError(
+      `'${path}' has neither the content before the change nor the content after it`,
+      'read the file, and make the change again if it is missing',
+    )
   })
 }
 

@@ -37,15 +37,16 @@ export function editTool(deps: FileToolDeps): Tool {
 
 function applyEdit(request: Input, before: PreviousContent): FileChange {
   const { file_path, replace_all } = request
-  if (!before) throw invalidCallError(`'${file_path}' does not exist`, 'create it with Write')
+  if (!before) throw invalidCallError(`\`file_path\` '${file_path}' does not exist`, 'create it with Write')
   const text = decodeUtf8Strict(before.bytes)
   if (text === undefined || text.includes('\0')) {
     throw invalidCallError(
-      `'${file_path}' is not UTF-8 text`,
+      `\`file_path\` '${file_path}' is not UTF-8 text`,
       'Edit would corrupt it; use Bash with a suitable program',
     )
   }
-  if (request.old_string === request.new_string) throw invalidCallError('`old_string` and `new_string` are identical')
+  if (request.old_string === request.new_string)
+    throw invalidCallError('`old_string` and `new_string` are identical', 'write the replacement into `new_string`')
   const [oldText, newText] = withFileLineEndings(text, request)
   const parts = text.split(oldText)
   const count = parts.length - 1

@@ -20,7 +20,7 @@ export async function openRegularFile(resolved: ResolvedPath): Promise<{ handle:
   const stat = await handle.stat()
   if (stat.isFile()) return { handle, stat }
   await handle.close()
-  throw accessDeniedError(`'${path}' is not a regular file`)
+  throw irregularFileError(path)
 }
 
 async function openForReading(resolved: ResolvedPath, path: string): Promise<FileHandle> {
@@ -30,10 +30,18 @@ async function openForReading(resolved: ResolvedPath, path: string): Promise<Fil
   } catch (thrown) {
     if (errorCode(thrown) === 'ELOOP') throw concurrentChangeError(path)
     if (errorCode(thrown) === 'ENOENT') throw notFoundError(path)
-    if (errorCode(thrown) === 'EACCES') throw invalidCallError(`'${path}' is not readable: permission denied`)
-    if (errorCode(thrown) === 'ENXIO') throw accessDeniedError(`'${path}' is not a regular file`)
+    if (errorCode(thrown) === 'EACCES')
+      throw invalidCallError(
+        `'${path}' is not readable: permission denied`,
+        'ask the operator to make the file readable',
+      )
+    if (errorCode(thrown) === 'ENXIO') throw irregularFileError(path)
     throw thrown
   }
+}
+
+function irregularFileError(path: string): Error {
+  return accessDeniedError(`'${path}' is not a regular file`, 'name a regular file, not a device, pipe or socket')
 }
 
 /** Reads a whole file with its hash; `undefined` when it does not exist. */
@@ -46,7 +54,7 @@ export async function readFileWithHash(
     if (stat.size > MAX_WHOLE_FILE_BYTES) {
       throw invalidCallError(
         `'${resolved.segments.join('/')}' has ${stat.size} bytes; the maximum is ${MAX_WHOLE_FILE_BYTES}`,
-        'use Bash for it',
+        'read a part of it with `offset` and `limit`, or use Bash',
       )
     }
     const bytes = await handle.readFile()
@@ -83,7 +91,7 @@ export async function replaceFileAtomically(resolved: ResolvedPath, content: Uin
   } catch (thrown) {
     await unlink(temporary)
     if (errorCode(thrown) === 'EISDIR' || errorCode(thrown) === 'ENOTDIR') {
-      throw invalidCallError(`'${resolved.segments.join('/')}' is a folder`)
+      throw invalidCallError(`\`file_path\` '${resolved.segments.join('/')}' is a folder`, 'name a file in it')
     }
     throw thrown
   }

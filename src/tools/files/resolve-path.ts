@@ -62,7 +62,7 @@ export function resolveRelativePath(workspace: Workspace, requested: string): st
     const { code, message, hint } = toTroupeError(thrown)
     throw code === 'denied'
       ? thrown
-      : accessDeniedError(`'${requested}' cannot be resolved in the workspace: ${message}`, hint)
+      : accessDeniedError(`the path '${requested}' cannot be resolved in the workspace: ${message}`, hint)
   } finally {
     closeAllFolders(openFolders)
   }
@@ -125,7 +125,8 @@ function resolvePath(
     const path = `${folder}/${name}`
     const stat = statIfExists(path, requested)
     if (stat?.isSymbolicLink()) {
-      if (++symlinks > MAX_SYMLINKS) throw invalidCallError(`'${requested}' has a symlink loop`)
+      if (++symlinks > MAX_SYMLINKS)
+        throw invalidCallError(`the path '${requested}' has a symlink loop`, 'use a path without symlinks')
       const link = readlinkSync(path)
       if (link.startsWith('/')) {
         const inside = relativeToRoot(workspace, link)
@@ -147,7 +148,11 @@ function resolvePath(
       }
       if (!create) throw notFoundError(requested)
       ensureFolder(path)
-    } else if (!stat.isDirectory()) throw invalidCallError(`'${segments.join('/')}' is a file, not a folder`)
+    } else if (!stat.isDirectory())
+      throw invalidCallError(
+        `'${segments.join('/')}' in the path '${requested}' is a file, not a folder`,
+        'find existing files with Glob',
+      )
     openFolders.push(openFolder(path, requested))
   }
   checkProtected(workspace, segments, purpose)
@@ -180,7 +185,8 @@ function statIfExists(path: string, requested: string): Stats | undefined {
     return lstatSync(path)
   } catch (thrown) {
     if (errorCode(thrown) === 'ENOENT') return undefined
-    if (errorCode(thrown) === 'ENAMETOOLONG') throw invalidCallError(`a name in '${requested}' is too long`)
+    if (errorCode(thrown) === 'ENAMETOOLONG')
+      throw invalidCallError(`a name in the path '${requested}' is too long`, 'use a shorter name')
     throw thrown
   }
 }

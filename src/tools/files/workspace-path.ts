@@ -19,11 +19,12 @@ export interface WorkspaceRoots {
 
 export function parseWorkspacePath(roots: WorkspaceRoots, requested: string): WorkspacePath {
   const displayed = requested === '' ? '.' : requested
-  if (requested.includes('\0')) throw accessDeniedError('the path contains a NUL character')
-  if (requested.length > 4096) throw accessDeniedError('the path is longer than 4096 characters')
+  if (requested.includes('\0')) throw accessDeniedError('`path` or `file_path` contains a NUL character', 'remove it')
+  if (requested.length > 4096)
+    throw accessDeniedError('`path` or `file_path` is longer than 4096 characters', 'use a shorter path')
   if (/^~($|[\\/])/.test(requested)) {
     throw accessDeniedError(
-      `'${displayed}' is a home folder, which is outside the workspace`,
+      `the path '${displayed}' is in a home folder, which is outside the workspace`,
       'use a path inside the workspace',
     )
   }

@@ -18,6 +18,8 @@ export interface LanguageServerLimits {
 
 export const DEFAULT_LANGUAGE_SERVER_LIMITS: LanguageServerLimits = { start_ms: 30_000, request_ms: 30_000 }
 
+const RESTART_HINT = 'try again: the next call restarts it; the operator can choose another server with `lsp`'
+
 type Sleep = (ms: number, signal: AbortSignal) => Promise<void>
 
 interface PendingRequest {
@@ -80,7 +82,7 @@ export class LanguageServer {
   }
 
   async request(method: string, params: unknown, limit = this.limits.request_ms): Promise<unknown> {
-    if (this.isStopped) throw operatorError('the language server has stopped')
+    if (this.isStopped) throw operatorError('the language server has stopped', RESTART_HINT)
     const id = this.next++
     const done = new AbortController()
     const response = new Promise<unknown>((resolve, reject) => this.pending.set(id, { resolve, reject }))
@@ -120,7 +122,7 @@ export class LanguageServer {
     if (this.isStopped) return
     this.isStopped = true
     this.serverProcess.kill()
-    const error = operatorError(`the language server failed: ${reason}`, 'the next call restarts it')
+    const error = operatorError(`the language server failed: ${reason}`, RESTART_HINT)
     for (const { reject } of this.pending.values()) reject(error)
     this.pending.clear()
   }
@@ -136,7 +138,7 @@ export class LanguageServer {
       return
     }
     const request = this.pending.get(Number(id))
-    if (error) request?.reject(operatorError(`the language server returned an error: ${error.message}`))
+    if (error) request?.reject(operatorError(`the language server returned an error: ${error.message}`, RESTART_HINT))
     else request?.resolve(result ?? null)
   }
 }

@@ -86,7 +86,7 @@ async function queryServer({ workspace, server, document }: LspQuery, request: I
     const symbols = await server.request('workspace/symbol', { query: request.query ?? '' })
     return page(formatSymbols(workspace, symbols), 'no symbols match')
   }
-  if (!document) throw invalidCallError(`\`file_path\` is required for ${request.operation}`)
+  if (!document) throw invalidCallError(`\`file_path\` is required for ${request.operation}`, 'name the file')
   server.syncDocument(document.uri, document.language, document.text)
   const textDocument = { uri: document.uri }
   if (request.operation === 'symbols') {
@@ -114,7 +114,11 @@ async function readDocument(workspace: Workspace, file_path: string): Promise<Te
   return withResolvedPath(workspace, { target, purpose: 'read' }, async (resolved) => {
     const path = resolved.segments.join('/')
     const language = LANGUAGE_IDS[path.split('.').at(-1) ?? '']
-    if (language === undefined) throw invalidCallError(`'${path}' is not a TypeScript or JavaScript file`)
+    if (language === undefined)
+      throw invalidCallError(
+        `\`file_path\` '${path}' is not a TypeScript or JavaScript file`,
+        'search other files with Grep',
+      )
     const file = await readFileWithHash(resolved)
     if (!file) throw notFoundError(target.requested)
     return {
@@ -130,9 +134,11 @@ function findPosition(
   { text, path }: TextDocument,
   { line, character, symbol }: Input,
 ): { line: number; character: number } {
-  if (line === undefined) throw invalidCallError('`line` is required, with `character` or `symbol`')
+  if (line === undefined)
+    throw invalidCallError('`line` is required, with `character` or `symbol`', 'find the line with Grep')
   const content = text.split('\n')[line - 1]
-  if (content === undefined) throw invalidCallError(`'${path}' has no line ${line}`)
+  if (content === undefined)
+    throw invalidCallError(`\`line\` ${line} is past the end of '${path}'`, 'find the line with Grep')
   if (symbol === undefined) return { line: line - 1, character: Math.min((character ?? 1) - 1, content.length) }
   const column = content.indexOf(symbol)
   if (column === -1)

@@ -90,7 +90,7 @@ test('MC39 an agent-provided server needs a public address of an allowed host; t
   expect(local.requests).toEqual([])
   expect(strict.warnings).toHaveLength(7)
   expect(strict.warnings.find((warning) => warning.includes("'unknown'"))).toMatch(
-    /host 'other.test' is not allowed for agent-provided servers; allow it with --allow-host other.test, or add .* operator's configuration/,
+    /host 'other.test' is not allowed for agent-provided servers; allow it with --allow-host other.test, or add the server to `mcpServers` of the operator/,
   )
   for (const name of ['inside', 'rebound', 'loop', 'odd', 'six']) {
     expect(strict.warnings.find((warning) => warning.includes(`'${name}'`))).toMatch(

@@ -21,12 +21,13 @@ export interface AgentServerAccess {
 
 type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>
 
-const OPERATOR_HINT = "add the server to the operator's configuration"
+const OPERATOR_HINT = 'add the server to `mcpServers` of the operator'
 
 /** Throws unless the host is allowed. Its addresses are checked with every request. */
 export function checkServerHost(access: AgentServerAccess, serverUrl: string): void {
   const url = URL.parse(serverUrl)
-  if (!url || !/^https?:$/.test(url.protocol)) throw accessDeniedError('`url` is not a valid http or https URL')
+  if (!url || !/^https?:$/.test(url.protocol))
+    throw accessDeniedError('`url` is not a valid http or https URL', 'correct it in the agent file')
   if (isHostAllowed(access.hosts, url.hostname)) return
   const allowed = `allowed: ${access.hosts.join(', ') || 'none'}`
   throw accessDeniedError(

@@ -121,7 +121,7 @@ export class McpServer {
   }
 
   async close(): Promise<void> {
-    this.#closing.abort(operatorError(`the MCP server '${this.key}' was closed`))
+    this.#closing.abort(operatorError(`the MCP server '${this.key}' was closed`, 'resume the run to connect again'))
     const connection = await this.#connecting?.catch(() => undefined)
     await connection?.close().catch(() => {})
     this.#connection = undefined

@@ -127,7 +127,7 @@ function toTool(name: string, listed: ListedTool, context: McpToolContext & { ch
       if (problem !== undefined) {
         throw invalidCallError(
           `the arguments of ${name} do not match its schema: ${problem}`,
-          'the server was not called; correct the arguments',
+          'the server was not called; correct the arguments to match `inputSchema`',
         )
       }
       return toolResultFromMcp(await context.call(listed, args, signal))

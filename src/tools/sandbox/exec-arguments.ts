@@ -37,16 +37,19 @@ export function encodeExecArguments(command: SpawnRequest['command'], env: Reado
   const args = [...Object.entries(env).map(([name, value]) => `${name}=${value}`), ...program]
   for (const name of Object.keys(env)) {
     if (name === '' || name.includes('='))
-      throw invalidCallError(`'${name}' is not a valid name for an environment variable`)
+      throw invalidCallError(
+        `\`env\`: '${name}' is not a valid name for an environment variable`,
+        'use a name without =',
+      )
   }
   for (const arg of args) {
     if (arg.includes('\0'))
-      throw invalidCallError('a command, argument or environment variable contains a NUL character')
+      throw invalidCallError('`command`, an argument or an environment variable contains a NUL character', 'remove it')
     const bytes = Buffer.byteLength(arg)
     if (bytes > MAX_ARGUMENT_BYTES) {
       const hint = 'write the long text to a file and pass its path'
       throw invalidCallError(
-        `a command, argument or environment variable has ${bytes} bytes; the maximum is ${MAX_ARGUMENT_BYTES}`,
+        `\`command\`, an argument or an environment variable has ${bytes} bytes; the maximum is ${MAX_ARGUMENT_BYTES}`,
         hint,
       )
     }

@@ -86,7 +86,7 @@ class Batch {
     } catch (thrown) {
       if (errorCode(thrown) !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw thrown
       throw invalidCallError(
-        `the search for '${this.query.pattern}' takes too long`,
+        `the search for \`pattern\` '${this.query.pattern}' takes too long`,
         'simplify the pattern, or install ripgrep',
       )
     }

@@ -103,6 +103,8 @@ interface CommandLine {
   sandboxed: boolean
 }
 
+const INSTALLATION_HINT = 'the operator must fix the ripgrep installation, or set `ripgrep: false`'
+
 /** Caps memory: files in the workspace can make ripgrep allocate without bound (resource exhaustion). */
 const LIMITED_SHELL = 'ulimit -d 1048576; exec "$0" "$@"'
 /** The shell's statuses for a program that cannot be executed or found. */
@@ -167,28 +169,19 @@ async function runRipgrep(
   })
   const status = await new Promise<number | null>((resolve, reject) => {
     child.once('error', (cause) =>
-      reject(
-        operatorError(
-          `ripgrep did not start: ${cause.message}`,
-          'fix the ripgrep installation, or set `ripgrep: false`',
-          cause,
-        ),
-      ),
+      reject(operatorError(`ripgrep did not start: ${cause.message}`, INSTALLATION_HINT, cause)),
     )
     child.once('close', resolve)
   }).finally(() => signal.removeEventListener('abort', stop))
   signal.throwIfAborted()
   const truncated = size > MAX_SEARCH_BYTES
   if (NOT_STARTED_STATUSES.has(status ?? 0))
-    throw operatorError(
-      `ripgrep did not start: ${stderr.trim()}`,
-      'fix the ripgrep installation, or set `ripgrep: false`',
-    )
+    throw operatorError(`ripgrep did not start: ${stderr.trim()}`, INSTALLATION_HINT)
+  const failure = operatorError(`ripgrep failed: ${stderr.trim() || `status ${status}`}`, INSTALLATION_HINT)
   // Statuses above 2 are not ripgrep's own: it was killed, and the output is incomplete.
-  if (!truncated && (status ?? 3) > 2) throw operatorError(`ripgrep failed: ${stderr.trim() || `status ${status}`}`)
+  if (!truncated && (status ?? 3) > 2) throw failure
   // 1 means no matches; 2 with output means that some files could not be read.
-  if (!truncated && (status ?? 2) > 1 && size === 0)
-    throw operatorError(`ripgrep failed: ${stderr.trim() || `status ${status}`}`)
+  if (!truncated && (status ?? 2) > 1 && size === 0) throw failure
   return { bytes: Buffer.concat(chunks), truncated }
 }
 

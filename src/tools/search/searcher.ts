@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { MAX_WHOLE_FILE_BYTES, openRegularFile } from '../files/file-content.ts'
 import { isHiddenPath } from '../files/protected-paths.ts'
 import type { ResolvedPath } from '../files/resolve-path.ts'
-import { withResolvedPath } from '../files/resolve-path.ts'
+import { notFoundError, withResolvedPath } from '../files/resolve-path.ts'
 import type { Workspace } from '../files/workspace.ts'
 import { parseWorkspacePath } from '../files/workspace-path.ts'
 import { invalidCallError } from '../tool-errors.ts'
@@ -53,7 +53,7 @@ function withSearchRoot<T>(
   const target = parseWorkspacePath(workspace, path)
   return withResolvedPath(workspace, { target, purpose: 'read' }, async (resolved) => {
     const { stat, segments } = resolved
-    if (stat === undefined) throw invalidCallError(`'${target.requested}' does not exist in the workspace`)
+    if (stat === undefined) throw notFoundError(target.requested)
     if (!stat.isDirectory()) return work({ folder: '', path: '', segments: [] }, resolved)
     return work({ folder: resolved.path, path: join(workspace.realPath, ...segments), segments }, resolved)
   })
@@ -64,7 +64,10 @@ async function searchFile(resolved: ResolvedPath, query: SearchQuery): Promise<F
   try {
     const path = resolved.segments.join('/')
     if (stat.size > MAX_WHOLE_FILE_BYTES * 4)
-      throw invalidCallError(`'${path}' has ${stat.size} bytes; the maximum is ${MAX_WHOLE_FILE_BYTES * 4}`, 'use Bash')
+      throw invalidCallError(
+        `\`path\` '${path}' has ${stat.size} bytes; the maximum is ${MAX_WHOLE_FILE_BYTES * 4}`,
+        'use Bash',
+      )
     const matches = searchText(path, await handle.readFile(), query)
     return matches ? [matches] : []
   } finally {

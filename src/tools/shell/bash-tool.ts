@@ -53,7 +53,7 @@ async function runCommand(
   request: Input,
   call: ToolCall,
 ): Promise<ToolResult> {
-  if (request.command.includes('\0')) throw invalidCallError('`command` contains a NUL character')
+  if (request.command.includes('\0')) throw invalidCallError('`command` contains a NUL character', 'remove it')
   call.signal.throwIfAborted()
   const output = new CapturedOutput()
   const running = await sandbox.spawn({ command: request.command, write: call.read_only !== true })

@@ -61,7 +61,7 @@ export class TaskLists {
       if (file.tasks.length >= MAX_TASKS)
         throw invalidCallError(
           `the task list already has the maximum of ${MAX_TASKS} tasks`,
-          'delete some with TaskUpdate',
+          'delete some with TaskUpdate and `status` deleted',
         )
       const created: TaskListItem = { ...task, id: String(file.next++), status: 'pending', blocked_by: [] }
       file.tasks.push(created)
@@ -132,7 +132,10 @@ function addBlocker(tasks: readonly TaskListItem[], id: string, blockerId: strin
   const visited = new Set<string>()
   for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
     if (next === id)
-      throw invalidCallError(`task ${id} cannot be blocked by task ${blockerId}, which is blocked by task ${id}`)
+      throw invalidCallError(
+        `task ${id} cannot be blocked by task ${blockerId}, which is blocked by task ${id}`,
+        'remove one of them from `addBlockedBy` or `addBlocks`',
+      )
     if (visited.has(next)) continue
     visited.add(next)
     queue.push(...(tasks.find((other) => other.id === next)?.blocked_by ?? []))

@@ -78,7 +78,11 @@ function taskUpdateTool(lists: TaskLists): Tool {
         ...definedFields(fields),
         ...definedFields({ status, active_form: activeForm, add_blocked_by: addBlockedBy, add_blocks: addBlocks }),
       }
-      if (Object.keys(change).length === 0) throw invalidCallError('no field to update was given')
+      if (Object.keys(change).length === 0)
+        throw invalidCallError(
+          'no field to update was given',
+          'give `status`, `subject`, `description`, `activeForm`, `owner`, `addBlockedBy` or `addBlocks`',
+        )
       return { success: true, output: withoutKey(await lists.update(call.run_id, id, change)) }
     },
   })

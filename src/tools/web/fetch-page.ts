@@ -73,10 +73,13 @@ export async function fetchUrl(
     response.destroy()
     const next = parseUrl(location, url)
     if (url.protocol === 'https:' && next.protocol === 'http:')
-      throw accessDeniedError(`${url.href} redirects from https to http`)
+      throw accessDeniedError(
+        `\`url\` ${url.href} redirects from https to http`,
+        `fetch ${next.href} with a call of its own`,
+      )
     if ((request.headers || request.body !== undefined) && next.origin !== url.origin) {
       const hint = 'fetch the new URL with a call of its own'
-      throw accessDeniedError(`${url.host} redirects to another origin: ${next.host}`, hint)
+      throw accessDeniedError(`\`url\` ${url.host} redirects to another origin: ${next.host}`, hint)
     }
     if (request.sameHostOnly && normalizeHost(next.hostname) !== normalizeHost(url.hostname)) {
       await resolveEndpoint(network, next)
@@ -94,16 +97,17 @@ export async function fetchUrl(
     if (status < 307) current = { url: next.href, ...(request.headers ? { headers: request.headers } : undefined) }
     url = next
   }
-  throw invalidCallError(`${request.url} redirects more than ${limits.redirects} times`)
+  throw invalidCallError(`\`url\` ${request.url} redirects more than ${limits.redirects} times`, 'use another page')
 }
 
 function parseUrl(text: string, base?: URL): URL {
   const url = URL.parse(text, base?.href)
-  if (!url) throw invalidCallError(`'${text}' is not a valid URL`, 'use a URL that starts with https://')
+  if (!url) throw invalidCallError(`\`url\` '${text}' is not a valid URL`, 'use a URL that starts with https://')
   if (url.protocol !== 'https:' && url.protocol !== 'http:') {
-    throw accessDeniedError(`the scheme '${url.protocol}' is not allowed`, 'use http or https')
+    throw accessDeniedError(`the scheme '${url.protocol}' of \`url\` is not allowed`, 'use http or https')
   }
-  if (url.username !== '' || url.password !== '') throw accessDeniedError('the URL contains a user name or a password')
+  if (url.username !== '' || url.password !== '')
+    throw accessDeniedError('`url` contains a user name or a password', 'remove them')
   return url
 }
 
@@ -121,8 +125,8 @@ interface Endpoint {
 async function resolveEndpoint(network: NetworkPolicy, url: URL): Promise<Endpoint> {
   if (!isHostAllowed(network.hosts, url.hostname)) {
     throw accessDeniedError(
-      `the host '${url.hostname}' is not allowed`,
-      `allowed: ${network.hosts.join(', ') || 'none'}`,
+      `the host '${url.hostname}' of \`url\` is not allowed`,
+      `allowed by \`network.hosts\`: ${network.hosts.join(', ') || 'none'}`,
     )
   }
   const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80))
@@ -159,7 +163,14 @@ async function sendRequest(
       resolve,
     )
     request.once('error', (error) => {
-      reject(signal.aborted ? signal.reason : invalidCallError(`${url.href} is not reachable: ${error.message}`))
+      reject(
+        signal.aborted
+          ? signal.reason
+          : invalidCallError(
+              `\`url\` ${url.href} is not reachable: ${error.message}`,
+              'check the address, or try again later',
+            ),
+      )
     })
     request.end(body)
   })
@@ -183,7 +194,10 @@ async function readResponse(
     }
   } catch (error) {
     if (signal.aborted) throw signal.reason
-    throw invalidCallError(`the response of ${url.href} was interrupted: ${(error as Error).message}`)
+    throw invalidCallError(
+      `the response of \`url\` ${url.href} was interrupted: ${(error as Error).message}`,
+      'try again',
+    )
   } finally {
     response.destroy()
   }

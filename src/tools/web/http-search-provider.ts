@@ -89,8 +89,8 @@ function statusError(service: HttpSearchService, response: ServiceResponse): Tro
     )
   }
   if (status === 403) return operatorError(message, service.forbiddenHint ?? `the operator must check ${envVariable}`)
-  if (status >= 500) return retryableError(message, 'try again later, or continue without searching')
-  return invalidCallError(message, 'shorten the query')
+  if (status >= 500) return retryableError(message, 'try the `query` again later, or continue without searching')
+  return invalidCallError(message, 'shorten `query`')
 }
 
 function unreachableError(service: HttpSearchService, thrown: unknown): TroupeError {
@@ -99,7 +99,10 @@ function unreachableError(service: HttpSearchService, thrown: unknown): TroupeEr
   const message = `the search service ${service.name} is not reachable: ${reason}`
   if (code === 'denied')
     return new TroupeError('denied', message, { hint: `check ${service.envVariable}`, cause: thrown })
-  return retryableError(message, `check that ${service.baseUrl.origin} is reachable; continue without searching`)
+  return retryableError(
+    message,
+    `the operator must check ${service.envVariable} and that ${service.baseUrl.origin} is reachable; continue without searching`,
+  )
 }
 
 function retryableError(message: string, hint: string): TroupeError {

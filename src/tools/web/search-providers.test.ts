@@ -146,7 +146,7 @@ describe.each(Object.keys(SERVICES))('%s', (name) => {
     expect(await errorText(429, {}, { 'retry-after': 'tomorrow' })).toContain('again in a while')
     expect(await errorText(432, {})).toContain('used up')
     expect(await errorText(503, {})).toContain('again later')
-    expect(await errorText(400, {})).toContain('shorten the query')
+    expect(await errorText(400, {})).toContain('shorten `query`')
   })
 
   test('TO64 an unexpected response is reported as such', async () => {

@@ -84,10 +84,13 @@ export async function resolveAllowedAddress(
   const addresses =
     family === 0 ? await policy.resolve(hostname) : [{ address: hostname, family: family === 6 ? 6 : 4 } as const]
   const [first] = addresses
-  if (!first) throw accessDeniedError(`the host '${host}' has no address`)
+  if (!first) throw accessDeniedError(`the host '${host}' of \`url\` has no address`, 'check the spelling of the host')
   const denied = addresses.find(({ address }) => !policy.isAllowed(address, port))
   if (denied)
-    throw accessDeniedError(`the host '${host}' has a non-public address`, 'use a host on the public internet')
+    throw accessDeniedError(
+      `the host '${host}' of \`url\` has a non-public address`,
+      'use a host on the public internet',
+    )
   return first
 }
 

@@ -36,7 +36,10 @@ export function webFetchTool(network: NetworkPolicy | undefined): Tool {
       if (page.redirect_url !== undefined) return { success: true, output: redirectOutput(page) }
       const { title, text } = pageText(page)
       if (offset > 0 && offset >= text.length)
-        throw invalidCallError(`\`offset\` ${offset} is past the end of the page, which has ${text.length} characters`)
+        throw invalidCallError(
+          `\`offset\` ${offset} is past the end of the page, which has ${text.length} characters`,
+          'use a smaller `offset`',
+        )
       const end = Math.min(text.length, offset + MAX_CHARS)
       const more = end < text.length ? { more: `continue with offset ${end} of ${text.length}` } : undefined
       const output = {

@@ -124,7 +124,7 @@ describe('WebFetch', () => {
       (await fixture.call('WebFetch', { url: `http://a.test:${port}${path}` })).text
     expect(await fetchText('/private')).toContain('has a non-public address')
     expect(await fetchText('/literal')).toContain('has a non-public address')
-    expect(await fetchText('/file')).toContain("the scheme 'file:' is not allowed")
+    expect(await fetchText('/file')).toContain("the scheme 'file:' of `url` is not allowed")
     expect(await fetchText('/host')).toContain('is not allowed')
     expect(await fetchText('/loop')).toContain('redirects more than 5 times')
     expect(await fetchText('/ok')).toContain('the end')

@@ -144,7 +144,7 @@ async function setVariable(chat: SlashContext, pair: string): Promise<void> {
 async function steerTeam(chat: SlashContext, action: SteerAction): Promise<void> {
   const { conversation } = chat
   if (!conversation.isOpen) {
-    throw new TroupeError('invalid_input', 'no run is open', { hint: 'send a message first' })
+    throw new TroupeError('invalid_input', 'no run is open', { hint: 'send a message first; /help lists commands' })
   }
   const isRunning = conversation.isBusy || conversation.inOtherProcess
   if (!isRunning) await chat.reloadAgents()
