@@ -90,7 +90,10 @@ export class ActivePerformerTurn implements PerformerHost {
     }
     if (update.type !== 'usage' || this.#recorder.isClosed) return
     this.limit ??= this.#scope.execution.budget.reachedLimit()
-    if (this.limit) this.#controller.abort(new TroupeError('limit_reached', `limit \`${this.limit.limit}\` reached`))
+    if (!this.limit) return
+    const { limit } = this.limit
+    const hint = `raise the limit to continue: troupe resume RUN --limit ${limit}=N`
+    this.#controller.abort(new TroupeError('limit_reached', `limit \`${limit}\` reached`, { hint }))
   }
 
   async saveSession(id: string): Promise<void> {
@@ -153,7 +156,8 @@ export class ActivePerformerTurn implements PerformerHost {
     if (this.#controller.signal.aborted) return
     this.isInterrupted = true
     this.#recorder.close()
-    this.#controller.abort(new TroupeError('cancelled', 'the run is interrupted and continues later'))
+    const hint = 'stop the turn; `troupe resume RUN` continues it'
+    this.#controller.abort(new TroupeError('cancelled', 'the run is interrupted and continues later', { hint }))
   }
 
   async #waitUntilStopped(work: Promise<unknown>): Promise<void> {

@@ -86,7 +86,9 @@ export class PerformerRecorder {
         this.#recordUsage(update)
         break
       default:
-        throw new TroupeError('performer_failed', `an update of unknown type: ${JSON.stringify(update)}`)
+        throw new TroupeError('performer_failed', `an update of unknown \`type\`: ${JSON.stringify(update)}`, {
+          hint: 'report only the updates that the performer port defines',
+        })
     }
   }
 
@@ -138,8 +140,8 @@ export class PerformerRecorder {
 
   closeOpenTools(reason: string): void {
     for (const pre of this.#openTools.values()) {
-      const hint = 'it may or may not have taken effect'
-      const detail = new TroupeError('outcome_unknown', `${pre.tool}: ${reason}`, { hint }).toJSON()
+      const hint = 'it may or may not have taken effect: check before you call the tool again'
+      const detail = new TroupeError('outcome_unknown', `the tool ${pre.tool}: ${reason}`, { hint }).toJSON()
       this.#recordToolEnd(pre, { success: false, error: detail.message, detail })
     }
     this.#openTools.clear()
@@ -240,7 +242,7 @@ function checkUsage(usage: Usage, usd: number | undefined): void {
   const numbers = [...Object.values({ ...NO_USAGE, ...usage }), usd ?? 0]
   if (numbers.every((value) => Number.isFinite(value) && value >= 0)) return
   const reported = JSON.stringify({ usage, usd })
-  throw new TroupeError('performer_failed', `the performer reported invalid usage: ${reported}`, {
+  throw new TroupeError('performer_failed', `the performer reported invalid \`usage\`: ${reported}`, {
     hint: 'report finite numbers that are not negative, for what was used since the last report',
   })
 }

@@ -149,7 +149,7 @@ function toCompletedEnd(
     'model_invalid_response',
     `the text does not match the output schema: ${parsed.reason}`,
     {
-      hint: `resume to have '${name}' perform the turn again, or simplify the output schema`,
+      hint: `resume to have '${name}' perform the turn again, or simplify the \`output\` schema`,
       step: key,
     },
   )
