@@ -4,7 +4,6 @@ import type { Event } from '../kernel/event.ts'
 import type { Append, AppendOutcome, Sync } from '../kernel/journal/journal.ts'
 import { ChangeFeed } from './changes.ts'
 import {
-  duplicateRunError,
   gateAnsweredError,
   isEnded,
   runEndedError,
@@ -132,21 +131,25 @@ class SqliteStore implements port.Store {
     const first = validateRunStart(start)
     const unhashed = encodeEvent(first)
     const encoded = hasPendingHash(unhashed) ? await hashBlobs(unhashed) : unhashed
-    await this.#writes.writeBatched(({ runs, events }) => {
-      if (runs.state(first.run_id)) throw duplicateRunError(first.run_id)
-      events.insert(runs.insert(first), first, encoded)
+    const key = await this.#writes.writeBatched(({ runs, events }) => {
+      const inserted = runs.insert(first)
+      events.insert(inserted, [first], [encoded])
+      return inserted
     })
+    this.#tables.runs.cacheKey(key)
     this.#checkpoints.recordWrite(encodedBytes([encoded]))
     this.changes.eventsCommitted(first.run_id, [first])
   }
 
-  lease(run_id: string, claimant: port.Claimant): Promise<port.Lease> {
-    return this.#writes.writeBatched(({ runs }) => {
+  async lease(run_id: string, claimant: port.Claimant): Promise<port.Lease> {
+    const { run, lease } = await this.#writes.writeBatched(({ runs }) => {
       const run = runs.requireRun(run_id)
       const error = validateLease(run, claimant, runs.now())
       if (error) throw error
-      return runs.grantLease(run, claimant)
+      return { run, lease: runs.grantLease(run, claimant) }
     })
+    this.#appender.cacheLeased(run, lease)
+    return lease
   }
 
   renew(leases: readonly port.Lease[], ttl_ms: number): Promise<string[]> {

@@ -1,9 +1,9 @@
 import { TroupeError } from '../../errors.ts'
-import type { Event } from '../../kernel/event.ts'
 import type { Append, AppendOutcome, Sync } from '../../kernel/journal/journal.ts'
 import { appendFailure, leaseLostError, unknownRunError, validateAppend } from '../preconditions.ts'
 import type { ProjectionRows } from '../projection.ts'
 import { projectEvent, projectRun } from '../projection.ts'
+import type { Lease } from '../store.ts'
 import type { SqliteConnection } from './connection.ts'
 import type { EncodedData } from './event-data.ts'
 import { encodedBytes, encodeEvent, hashBlobs, hasPendingHash } from './event-data.ts'
@@ -114,17 +114,15 @@ export class Appender {
       return appendFailure(validateAppend(append, current, newestCommand) ?? leaseLostError(append, current ?? run))
     }
     this.#staged.set(append.run_id, { ...run, head, projection, status: projection.status })
-    for (let index = 0; index < append.events.length; index++) {
-      const event = append.events[index]
-      const encoded = batch[index]
-      if (event && encoded) this.#insert(run, event, encoded)
-    }
+    const firstId = this.#tables.events.insert(run, append.events, batch)
+    for (const [index, event] of append.events.entries())
+      projectEvent(event, projectionRows(this.#tables, run, firstId + index))
     return OK
   }
 
-  #insert(run: RunKey, event: Event, encoded: EncodedData): void {
-    const id = this.#tables.events.insert(run, event, encoded)
-    projectEvent(event, projectionRows(this.#tables, run, id))
+  /** Caches the state of a run that has just been leased, so that its first append need not read it. */
+  cacheLeased(run: RunState, { epoch }: Lease): void {
+    this.#cache(run.run_id, { ...run, epoch })
   }
 
   /** The cached state if it has the head and epoch that the append expects, otherwise the state in the file. */

@@ -1,3 +1,4 @@
+import type { SQLInputValue, StatementSync } from 'node:sqlite'
 import type { Event } from '../../kernel/event.ts'
 import type { EventRange } from '../store.ts'
 import type { BlobTable } from './blob-table.ts'
@@ -31,11 +32,12 @@ const COLUMNS = 'seq, at, type, sessions.session_id, data'
 /** The columns of `JoinedEventRecord`, for queries over `events`, `runs` and `sessions`. */
 export const JOINED_COLUMNS = `runs.run_id, runs.project, ${COLUMNS}`
 
+const MAX_ROWS_PER_INSERT = 16
+
 function statements(db: Database) {
   const range = `SELECT ${COLUMNS} FROM events LEFT JOIN sessions ON sessions.id = events.session
     WHERE events.run = ? AND seq > ? AND seq <= ?`
   return {
-    insert: db.prepare('INSERT INTO events (run, seq, at, type, session, data) VALUES (?, ?, ?, ?, ?, ?)'),
     byId: db.prepare(
       `SELECT ${JOINED_COLUMNS} FROM events JOIN runs ON runs.id = events.run
        LEFT JOIN sessions ON sessions.id = events.session WHERE events.id = ?`,
@@ -47,21 +49,37 @@ function statements(db: Database) {
 
 /** The journals of all runs, in commit order. */
 export class EventTable {
+  readonly #db: Database
   readonly #sql
+  /** By number of rows. */
+  readonly #inserts = new Map<number, StatementSync>()
   readonly #sessionIds: SessionIds
   readonly #blobs: BlobTable
 
   constructor(db: Database, sessionIds: SessionIds, blobs: BlobTable) {
+    this.#db = db
     this.#sql = statements(db)
     this.#sessionIds = sessionIds
     this.#blobs = blobs
   }
 
-  /** Returns the row id, by which gates, artifacts and sessions refer to the event. */
-  insert(run: RunKey, event: Event, { data, blobs }: EncodedData): number {
-    for (const blob of blobs) this.#blobs.put(run.project, blob)
-    const session = event.session_id === undefined ? null : this.#sessionIds.intern(event.session_id)
-    return Number(this.#sql.insert.run(run.id, event.seq, event.at, event.type, session, data).lastInsertRowid)
+  /**
+   * Returns the row id of the first event, by which gates, artifacts and sessions refer to it. The others follow without a
+   * gap: SQLite assigns the greatest row id plus 1, and the transaction keeps other writers out.
+   */
+  insert(run: RunKey, events: readonly Event[], encoded: readonly EncodedData[]): number {
+    let last = 0
+    for (let start = 0; start < events.length; start += MAX_ROWS_PER_INSERT) {
+      const values: SQLInputValue[] = []
+      for (const [index, event] of events.slice(start, start + MAX_ROWS_PER_INSERT).entries()) {
+        const { data = '{}', blobs = [] } = encoded[start + index] ?? {}
+        for (const blob of blobs) this.#blobs.put(run.project, blob)
+        const session = event.session_id === undefined ? null : this.#sessionIds.intern(event.session_id)
+        values.push(run.id, event.seq, event.at, event.type, session, data)
+      }
+      last = Number(this.#insertStatement(values.length / 6).run(...values).lastInsertRowid)
+    }
+    return last - events.length + 1
   }
 
   /** Reads one event. The blob of `omittedField` is not loaded. */
@@ -93,6 +111,15 @@ export class EventTable {
   rollback(): void {
     this.#sessionIds.rollback()
     this.#blobs.rollback()
+  }
+
+  #insertStatement(rows: number): StatementSync {
+    const known = this.#inserts.get(rows)
+    if (known) return known
+    const values = Array.from({ length: rows }, () => '(?, ?, ?, ?, ?, ?)').join(', ')
+    const statement = this.#db.prepare(`INSERT INTO events (run, seq, at, type, session, data) VALUES ${values}`)
+    this.#inserts.set(rows, statement)
+    return statement
   }
 
   #decode(record: EventRecord, run: Omit<RunKey, 'id'>, omittedField?: string): Event {

@@ -3,7 +3,7 @@ import type { EventOf, Status, StopReason } from '../../kernel/event.ts'
 import type { Spend } from '../../kernel/spend.ts'
 import { NO_SPEND } from '../../kernel/spend.ts'
 import type { RunLeaseState } from '../preconditions.ts'
-import { currentLease, isEnded, unknownRunError } from '../preconditions.ts'
+import { currentLease, duplicateRunError, isEnded, unknownRunError } from '../preconditions.ts'
 import type { RunProjection } from '../projection.ts'
 import { NEW_RUN_PROJECTION, runTitle } from '../projection.ts'
 import type { Claimant, Lease, RunFilter, RunRow } from '../store.ts'
@@ -35,11 +35,13 @@ const WITH_TAGS = `AND NOT EXISTS (
 const NEWEST_FIRST = 'ORDER BY id DESC LIMIT ?'
 const ALL_STATUSES: readonly Status[] = ['pending', 'running', 'waiting', 'completed', 'failed', 'cancelled']
 
+const MAX_CACHED_KEYS = 10_000
+
 function statements(db: Database) {
   return {
     insert: db.prepare(
       `INSERT INTO runs (run_id, project, pattern, title, tags, status, created_at, head, epoch, usage)
-       VALUES (?, ?, ?, ?, ?, ?, ?, 1, 0, ?)`,
+       VALUES (?, ?, ?, ?, ?, ?, ?, 1, 0, ?) ON CONFLICT (run_id) DO NOTHING`,
     ),
     byId: db.prepare(`SELECT ${COLUMNS} FROM runs WHERE run_id = ?`),
     stateById: db.prepare(`SELECT ${STATE_COLUMNS} FROM runs WHERE run_id = ?`),
@@ -64,6 +66,7 @@ function statements(db: Database) {
 /** Runs. A row changes only with the events it is derived from, or with its lease. */
 export class RunTable {
   readonly #sql
+  readonly #keys = new Map<string, RunKey>()
   /** The time of the store, in ms. */
   readonly now: () => number
 
@@ -72,11 +75,13 @@ export class RunTable {
     this.now = now
   }
 
+  /** Throws `invalid_input` if there is a run with this id. */
   insert({ run_id, at, data }: EventOf<'run:start'>): RunKey {
     const { status } = NEW_RUN_PROJECTION
     const { project, pattern } = data
     const tags = data.tags?.length ? JSON.stringify(data.tags) : null
     const inserted = this.#sql.insert.run(run_id, project, pattern, runTitle(data), tags, status, at, '{}')
+    if (inserted.changes === 0) throw duplicateRunError(run_id)
     return { id: Number(inserted.lastInsertRowid), run_id, project }
   }
 
@@ -96,11 +101,20 @@ export class RunTable {
     return found
   }
 
-  /** Like `requireRun`, for reads that need only the keys. */
+  /** Like `requireRun`, for reads that need only the keys. Not inside a transaction. */
   requireKey(run_id: string): RunKey {
+    const known = this.#keys.get(run_id)
+    if (known) return known
     const found = this.#sql.keyById.get(run_id) as RunKey | undefined
     if (!found) throw this.#unknownRun(run_id)
+    this.cacheKey(found)
     return found
+  }
+
+  /** Caches the keys of a committed run; they never change. */
+  cacheKey(key: RunKey): void {
+    if (this.#keys.size >= MAX_CACHED_KEYS) this.#keys.clear()
+    this.#keys.set(key.run_id, key)
   }
 
   /** Moves the head if the row still has this head and epoch (optimistic locking); otherwise returns false. */

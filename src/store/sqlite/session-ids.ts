@@ -17,14 +17,16 @@ export class SessionIds {
 
   constructor(db: Database) {
     this.#selectId = db.prepare('SELECT id FROM sessions WHERE session_id = ?')
-    this.#insert = db.prepare('INSERT INTO sessions (session_id) VALUES (?)')
+    this.#insert = db.prepare('INSERT INTO sessions (session_id) VALUES (?) ON CONFLICT DO NOTHING')
   }
 
   /** The row id of a session id, inserted if it is new. Only inside a transaction. */
   intern(session_id: string): number {
-    const known = this.find(session_id)
+    const known = this.#ids.get(session_id)
     if (known !== undefined) return known
-    const id = Number(this.#insert.run(session_id).lastInsertRowid)
+    const { changes, lastInsertRowid } = this.#insert.run(session_id)
+    if (changes === 0) return this.find(session_id) ?? 0
+    const id = Number(lastInsertRowid)
     this.#uncommitted.push(session_id)
     this.#cache(session_id, id)
     return id

@@ -1,0 +1,50 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync, StatementSync } from 'node:sqlite'
+import { afterEach, expect, test, vi } from 'vitest'
+import { agent, functionModel } from '../../../test/support/test-troupe.ts'
+import { createTroupe } from '../../runtime/troupe.ts'
+
+/* The statements of a whole run are most of its cost in memory; each transaction costs a write to the log. */
+
+const MAX_STATEMENTS = 30
+const MAX_TRANSACTIONS = 5
+
+afterEach(() => vi.restoreAllMocks())
+
+/** Records the SQL of every statement that is executed from now on. */
+function recordStatements(): string[] {
+  const executed: string[] = []
+  for (const method of ['run', 'get', 'all', 'iterate'] as const) {
+    const original = StatementSync.prototype[method] as (...values: unknown[]) => never
+    vi.spyOn(StatementSync.prototype, method).mockImplementation(function (this: StatementSync, ...values: unknown[]) {
+      executed.push(this.sourceSQL)
+      return original.apply(this, values)
+    })
+  }
+  const exec = DatabaseSync.prototype.exec
+  vi.spyOn(DatabaseSync.prototype, 'exec').mockImplementation(function (this: DatabaseSync, sql: string) {
+    executed.push(sql)
+    exec.call(this, sql)
+  })
+  return executed
+}
+
+test('a whole run with one turn executes few statements in few transactions', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'troupe-statements-'))
+  const model = functionModel(() => ({ text: 'done' }))
+  const troupe = await createTroupe({ store: join(folder, 'store.db'), model, agents: [agent('worker')] })
+  const input = { agent: 'worker', instruction: 'Answer in one sentence.' }
+  for (let warmUp = 0; warmUp < 2; warmUp++) expect((await troupe.run('task', input)).status).toBe('completed')
+  const executed = recordStatements()
+  await troupe.run('task', input)
+  const count = [...executed]
+  vi.restoreAllMocks()
+  await troupe.close()
+  rmSync(folder, { recursive: true })
+  const transactions = count.filter((sql) => sql.startsWith('BEGIN')).length
+  console.log(`a run with one turn: ${count.length} statements, ${transactions} transactions`)
+  expect(count.length).toBeLessThanOrEqual(MAX_STATEMENTS)
+  expect(transactions).toBeLessThanOrEqual(MAX_TRANSACTIONS)
+})
