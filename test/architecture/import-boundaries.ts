@@ -23,8 +23,11 @@ const allowedImports: Record<string, readonly string[]> = {
   runtime: [...core, 'audit', 'views'],
   index: [...core, 'audit', 'views', 'runtime'],
   testing: [...core, 'audit', 'views', 'runtime', 'index'],
-  surfaces: ['errors', 'judgement', 'kernel', 'formats', 'views', 'runtime', 'index'],
+  surfaces: ['errors', 'judgement', 'formats', 'views', 'runtime', 'index'],
 }
+
+/** The rest of the runtime holds the store and the engine: surfaces use them through the public API. */
+const runtimeFilesForSurfaces = ['node-version', 'built-in-patterns', 'tool-ports']
 
 export function importBoundaryViolations(files: readonly SourceFile[]): Violation[] {
   const production = files.filter((file) => !isTestFile(file.path))
@@ -48,8 +51,8 @@ function findProblem(edge: Import, known: ReadonlySet<string>): string | undefin
   if (importer === imported) return findProblemWithinZone(importer, edge, target)
   if ((importer === 'views' || importer === 'surfaces') && isEventTypes(edge, target)) return undefined
   if (!allowedImports[importer]?.includes(imported)) return `${importer} may not import ${imported} (${target})`
-  if (importer === 'surfaces' && imported === 'kernel' && edge.kind !== 'type') {
-    return `surfaces may import only types from kernel (${target})`
+  if (importer === 'surfaces' && imported === 'runtime' && !runtimeFilesForSurfaces.includes(partFrom(target))) {
+    return `surfaces use the public API, not the runtime (${target})`
   }
   return undefined
 }

@@ -33,7 +33,7 @@ describe('import boundaries', () => {
       ['runtime/troupe.ts', `${importFrom('../engine/embedded.ts')}import '../patterns/task/task.ts'\n`],
       ['runtime/compose.ts', `${importFrom('../audit/verify.ts')}import '../views/run-view.ts'\n`],
       ['index.ts', `export { used } from './runtime/troupe.ts'\n`],
-      ['surfaces/cli/main.ts', `import type { used } from '../../kernel/run.ts'\nimport '../../index.ts'\n`],
+      ['surfaces/cli/main.ts', `import '../../index.ts'\n`],
       ['testing/store-suite.ts', importFrom('../store/sqlite.ts')],
       ['store/sqlite.test.ts', `import '../testing/store-suite.ts'\n`],
     )
@@ -56,7 +56,9 @@ describe('import boundaries', () => {
     ['runtime/troupe.ts', 'testing/store-suite.ts', 'runtime may not import testing'],
     ['testing/store-suite.ts', 'surfaces/cli/main.ts', 'testing may not import surfaces'],
     ['surfaces/cli/main.ts', 'store/sqlite.ts', 'surfaces may not import store'],
-    ['surfaces/cli/main.ts', 'kernel/step.ts', 'surfaces may import only types from kernel'],
+    ['surfaces/cli/main.ts', 'kernel/step.ts', 'surfaces may not import kernel'],
+    ['surfaces/cli/main.ts', 'engine/engine.ts', 'surfaces may not import engine'],
+    ['surfaces/cli/main.ts', 'runtime/compose.ts', 'surfaces use the public API, not the runtime'],
     ['surfaces/http/server.ts', 'surfaces/mcp/server.ts', 'surface http may not import surface mcp'],
     ['models/scripted.ts', 'models/scripted.test.ts', 'imports the test file'],
   ])('%s importing %s is rejected', (importer, imported, message) => {

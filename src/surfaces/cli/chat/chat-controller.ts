@@ -1,5 +1,5 @@
 import { toTroupeError } from '../../../errors.ts'
-import type { Delta } from '../../../kernel/ports.ts'
+import type { Delta } from '../../../index.ts'
 import type { ChatEvent } from '../../../views/chat-event.ts'
 import type { Cli } from '../cli.ts'
 import { EXIT, exitCodeFrom } from '../exit-code.ts'

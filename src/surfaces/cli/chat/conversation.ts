@@ -1,10 +1,17 @@
 import { toTroupeError } from '../../../errors.ts'
-import type { Limits, RunHandle, RunResult, RunRow, StreamItem, Troupe } from '../../../index.ts'
+import type {
+  Delta,
+  Event,
+  Limits,
+  RunHandle,
+  RunResult,
+  RunRow,
+  SteerAction,
+  StreamItem,
+  Troupe,
+} from '../../../index.ts'
 import type { VariableValue } from '../../../judgement/condition/condition-tree.ts'
 import type { Team } from '../../../judgement/team/team-schema.ts'
-import type { Event } from '../../../kernel/event.ts'
-import type { Delta } from '../../../kernel/ports.ts'
-import type { SteerAction } from '../../../kernel/steer-action.ts'
 import type { ChatEvent, OpenQuestion } from '../../../views/chat-event.ts'
 import type { Transcript } from '../../../views/transcript.ts'
 import { newTranscript, reduceTranscript } from '../../../views/transcript.ts'

@@ -1,6 +1,6 @@
 import { TroupeError, unknownNameError } from '../../../errors.ts'
+import type { SteerAction } from '../../../index.ts'
 import { buildTeamGraph } from '../../../judgement/team/graph.ts'
-import type { SteerAction } from '../../../kernel/steer-action.ts'
 import { parseTeamVariables } from '../load-team.ts'
 import { explanationLines } from '../render/explanation-lines.ts'
 import type { TerminalStyle } from '../render/styled-line.ts'

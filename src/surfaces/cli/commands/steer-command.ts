@@ -1,7 +1,6 @@
 import { TroupeError } from '../../../errors.ts'
-import type { RunRow, Troupe } from '../../../index.ts'
+import type { RunRow, SteerAction, Troupe } from '../../../index.ts'
 import type { Team } from '../../../judgement/team/team-schema.ts'
-import type { SteerAction } from '../../../kernel/steer-action.ts'
 import type { Cli } from '../cli.ts'
 import { printJson } from '../cli.ts'
 import { EXIT } from '../exit-code.ts'

@@ -1,4 +1,4 @@
-import type { Event } from '../../../kernel/event.ts'
+import type { Event } from '../../../index.ts'
 import type { CollaborateEvent, CollaborateEventOf } from '../../../patterns/collaborate/events.ts'
 import {
   collaborationSessionPurpose,

@@ -1,4 +1,4 @@
-import type { Event } from '../../../kernel/event.ts'
+import type { Event } from '../../../index.ts'
 import { activeSessions, findEnclosing } from '../../../views/run-reducer.ts'
 import type { RunView, SessionNode } from '../../../views/run-view.ts'
 import { isModelFallback } from '../../../views/team-view.ts'

@@ -1,4 +1,4 @@
-import type { SteerAction } from '../../../kernel/steer-action.ts'
+import type { SteerAction } from '../../../index.ts'
 import type { CollaborationViews } from '../../../views/collaboration-view.ts'
 import { collaborationSessionPurpose, formatRecommendation, responseText } from '../../../views/collaboration-view.ts'
 import { isWaitingForAnswer } from '../../../views/run-reducer.ts'

@@ -1,5 +1,4 @@
-import type { Event } from '../../../kernel/event.ts'
-import type { SteerAction } from '../../../kernel/steer-action.ts'
+import type { Event, SteerAction } from '../../../index.ts'
 import type { TeamEvent, TeamEventOf } from '../../../patterns/team/events.ts'
 import type { RunView } from '../../../views/run-view.ts'
 import { briefReason, formatRoute, teamDepth, teamSessionPurpose } from '../../../views/team-view.ts'
