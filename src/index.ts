@@ -34,6 +34,7 @@ export { DEFAULT_LIMITS } from './kernel/limits.ts'
 export type { Message, Model, ModelChunk, ModelRequest, Usage } from './kernel/model.ts'
 export type {
   DeclaredEvent,
+  DelegationRules,
   EmittedData,
   EventSchemas,
   Pattern,
@@ -41,6 +42,18 @@ export type {
   PatternResult,
 } from './kernel/pattern.ts'
 export { definePattern } from './kernel/pattern.ts'
+export type {
+  PatternView,
+  ProgressLine,
+  SessionFacts,
+  SessionLabel,
+  SessionLookup,
+  TextLine,
+  TextSpan,
+  TextStyle,
+  ViewPage,
+} from './kernel/pattern-view.ts'
+export { definePatternView } from './kernel/pattern-view.ts'
 export type {
   Performer,
   PerformerHost,

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { allowedErrorTexts } from './architecture/error-texts.ts'
+import { allowedPatternMentions } from './architecture/pattern-mentions.ts'
 import { architectureViolations } from './architecture/rules.ts'
 import { sizeReport } from './architecture/size.ts'
 import { describeViolation } from './architecture/violation.ts'
@@ -10,6 +11,7 @@ const files = readSources('src', '.ts')
 const violations = architectureViolations(files, {
   wideInterfaces: allowedWideInterfaces,
   errorTexts: allowedErrorTexts,
+  patternMentions: allowedPatternMentions,
 })
 
 test('src follows the import boundaries, the layout and the house rules', () => {

@@ -2,10 +2,7 @@ import { nearestNames } from '../errors.ts'
 import type { TeamProblem } from '../judgement/team/team-problem.ts'
 import { teamWarning } from '../judgement/team/team-problem.ts'
 import type { Team } from '../judgement/team/team-schema.ts'
-import { BUILT_IN_TOOLS, resolveToolNames } from './tool-aliases.ts'
-
-/** Tools that agents get only when they name them, with their aliases. */
-const NAME_ONLY_TOOLS = ['collaborate', 'outcome', 'Task', 'Agent']
+import { BUILT_IN_TOOLS, NAME_ONLY_TOOLS, resolveToolNames } from './tool-aliases.ts'
 
 /**
  * Warns about unknown tools: at run time an agent silently works without them. Not an error, because a program may register

@@ -8,6 +8,12 @@ export const BUILT_IN_TOOLS: readonly string[] = [
   ...['task', 'task_result', 'ask_user', 'ArtifactWrite', 'ArtifactRead'],
 ]
 
+/** The tool that `Agent(a, b)` in a tool list restricts to some agents. */
+export const DELEGATION_TOOL = 'task'
+
+/** Tools that agents get only when they name them, and other names of tools. */
+export const NAME_ONLY_TOOLS: readonly string[] = ['collaborate', 'Task', 'Agent']
+
 const TASK_TOOLS = ['TaskCreate', 'TaskGet', 'TaskUpdate', 'TaskList']
 
 /**

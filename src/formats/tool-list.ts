@@ -1,6 +1,6 @@
 import { closestName } from '../judgement/similarity/typo.ts'
 import type { Dialect } from './agent-dialect.ts'
-import { BUILT_IN_TOOLS, resolveToolNames } from './tool-aliases.ts'
+import { BUILT_IN_TOOLS, DELEGATION_TOOL, resolveToolNames } from './tool-aliases.ts'
 
 /** A parsed list of tools. */
 export interface ToolList {
@@ -41,7 +41,7 @@ export function parseToolList(value: unknown, context: ToolNameContext): ToolLis
   list.tools = [...new Set(list.tools)]
   // A tool that is also listed without a pattern is not restricted by one.
   list.rules = list.rules.filter((rule) => !list.unrestricted.includes(RULE.exec(rule)?.[1]?.trimEnd() ?? ''))
-  if (list.unrestricted.includes('task')) delete list.agents
+  if (list.unrestricted.includes(DELEGATION_TOOL)) delete list.agents
   return list
 }
 
@@ -56,7 +56,7 @@ function addItem(list: ToolList, text: string, context: ToolNameContext): void {
   }
   list.tools.push(...tools)
   if (pattern.trim() === '' || pattern.trim() === '*') list.unrestricted.push(...tools)
-  else if (tools.includes('task')) list.agents = [...(list.agents ?? []), ...parseNames(pattern)]
+  else if (tools.includes(DELEGATION_TOOL)) list.agents = [...(list.agents ?? []), ...parseNames(pattern)]
   else list.rules.push(...tools.map((tool) => `${tool}(${pattern})`))
 }
 

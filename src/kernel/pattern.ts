@@ -4,6 +4,7 @@ import { TroupeError } from '../errors.ts'
 import type { Context } from './context.ts'
 import type { PatternEventOf, StopReason } from './event.ts'
 import { isKernelEventType } from './event.ts'
+import type { PatternViewSource } from './pattern-view.ts'
 import type { Roster } from './roster.ts'
 import type { Schema, SchemaInput, SchemaOutput } from './standard-schema.ts'
 import type { SteerAction } from './steer-action.ts'
@@ -37,6 +38,8 @@ export interface PatternDefinition<Input, Schemas extends EventSchemas = EventSc
   delegation?: DelegationRules
   /** The pattern with the options that `createTroupe` got under its name. */
   configure?(options: unknown): Pattern
+  /** What people see of it; otherwise the fields of its events. */
+  view?: PatternViewSource
   /** Only for agents whose file lists it. */
   on_request?: true
   /** Step keys of older versions and their new names, by whole path segments. */

@@ -1,14 +1,14 @@
-import type { Event, EventOf } from '../kernel/event.ts'
-import { parentStepKey, reduceCollaboration } from './collaboration-view.ts'
-import type { GateNode, RunNode, RunView, SessionNode, ToolCallNode } from './run-view.ts'
-import { newTeamView, reduceTeam, teamDepth } from './team-view.ts'
+import type { Event, EventOf, PatternEventType } from '../kernel/event.ts'
+import { isKernelEventType } from '../kernel/event.ts'
+import type { GateNode, LoadedView, RunNode, RunView, SessionNode, ToolCallNode } from './run-view.ts'
 
 /*
  * Reduces a journal to a tree of sessions, tool calls and gates. Step keys are paths, so a node's parent is the node
  * with the longest key that is a prefix of its own.
  */
 
-export function newRunView(): RunView {
+/** `views` are those of the patterns that this process knows. */
+export function newRunView(views: readonly LoadedView[] = []): RunView {
   return {
     run_id: '',
     start: undefined,
@@ -18,8 +18,8 @@ export function newRunView(): RunView {
     children: [],
     byKey: new Map(),
     sessions: new Map(),
-    collaborations: { byKey: new Map(), specialists: new Map() },
-    team: newTeamView(),
+    patterns: views.map(({ name, events, view }) => ({ name, events: new Set(events), view, state: view.initial() })),
+    otherEvents: [],
     calls: 0,
     input: 0,
     output: 0,
@@ -28,8 +28,8 @@ export function newRunView(): RunView {
   }
 }
 
-export function runViewFrom(events: readonly Event[]): RunView {
-  const view = newRunView()
+export function runViewFrom(events: readonly Event[], views: readonly LoadedView[] = []): RunView {
+  const view = newRunView(views)
   for (const event of events) reduceRun(view, event)
   return view
 }
@@ -72,9 +72,23 @@ export function reduceRun(view: RunView, event: Event): void {
       reduceGateEvent(view, event)
       return
     default:
-      reduceCollaboration(view.collaborations, event)
-      reduceTeam(view.team, event)
+      if (isPatternEvent(event)) reducePatternEvent(view, event)
   }
+}
+
+const OTHER_EVENTS_KEPT = 100
+
+/** True for events that a pattern emitted. */
+export function isPatternEvent(event: Event): event is EventOf<PatternEventType> {
+  return !isKernelEventType(event.type)
+}
+
+function reducePatternEvent(view: RunView, event: EventOf<PatternEventType>): void {
+  const owners = view.patterns.filter(({ events }) => events.has(event.type))
+  for (const owner of owners) owner.state = owner.view.reduce(owner.state, event)
+  if (owners.length > 0) return
+  view.otherEvents.push(event)
+  if (view.otherEvents.length > OTHER_EVENTS_KEPT) view.otherEvents.shift()
 }
 
 type SessionEvent = EventOf<'session:open'> | EventOf<'session:input'> | EventOf<'session:end'>
@@ -104,7 +118,7 @@ function addSession(view: RunView, event: EventOf<'session:open'>): void {
     agent: agent.name,
     model: model ?? null,
     segment,
-    depth: depth + teamDepth(key),
+    depth: depth + view.patterns.reduce((sum, { view: each }) => sum + (each.depth?.(key) ?? 0), 0),
     status: 'running',
     stop_reason: null,
     instruction: '',
@@ -193,6 +207,10 @@ function reopenNodes(view: RunView, key: string): void {
       Object.assign(node, { status: 'running', stop_reason: null, error: null, ended_at: null })
     if (node.kind === 'call') Object.assign(node, { status: 'running', error: null, ended_at: null })
   }
+}
+
+export function parentStepKey(key: string): string {
+  return key.slice(0, Math.max(0, key.lastIndexOf('/')))
 }
 
 function addNode<N extends RunNode>(view: RunView, node: N): N {

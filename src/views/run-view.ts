@@ -1,7 +1,6 @@
 import type { ErrorRecord } from '../errors.ts'
-import type { RunEnd, RunStart, SessionEnd, StopReason } from '../kernel/event.ts'
-import type { CollaborationViews } from './collaboration-view.ts'
-import type { TeamView } from './team-view.ts'
+import type { EventOf, PatternEventType, RunEnd, RunStart, SessionEnd, StopReason } from '../kernel/event.ts'
+import type { PatternView } from '../kernel/pattern-view.ts'
 
 export interface SessionNode {
   kind: 'session'
@@ -55,6 +54,21 @@ export interface GateNode {
 
 export type RunNode = SessionNode | ToolCallNode | GateNode
 
+/** The view of a pattern, loaded. */
+export interface LoadedView {
+  name: string
+  events: readonly string[]
+  view: PatternView
+}
+
+/** A pattern's view and its state in this run. */
+export interface PatternState {
+  name: string
+  events: ReadonlySet<string>
+  view: PatternView
+  state: unknown
+}
+
 export interface RunView {
   run_id: string
   start: RunStart | undefined
@@ -65,8 +79,10 @@ export interface RunView {
   byKey: Map<string, RunNode>
   /** The newest segment of each session, by session id. */
   sessions: Map<string, SessionNode>
-  collaborations: CollaborationViews
-  team: TeamView
+  /** The states of the patterns' views, changed by `reduceRun`. */
+  patterns: PatternState[]
+  /** The latest events of patterns without a view here. */
+  otherEvents: EventOf<PatternEventType>[]
   calls: number
   input: number
   output: number

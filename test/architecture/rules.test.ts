@@ -1,13 +1,16 @@
 import { describe, expect, test } from 'vitest'
 import type { SourceFile } from '../support/source-file.ts'
 import { errorTextViolations } from './error-texts.ts'
+import type { AllowedMention } from './pattern-mentions.ts'
+import { patternMentionViolations } from './pattern-mentions.ts'
 import { architectureViolations } from './rules.ts'
 import { sizeReport } from './size.ts'
 import { wideInterfaceViolations } from './wide-interfaces.ts'
 
 function violationsIn(...files: [path: string, source: string][]): string[] {
   const sources: SourceFile[] = files.map(([path, source]) => ({ path: `src/${path}`, source }))
-  return architectureViolations(sources).map(({ rule, message }) => `${rule}: ${message}`)
+  const violations = architectureViolations(sources).filter(({ rule }) => rule !== 'pattern-mention')
+  return violations.map(({ rule, message }) => `${rule}: ${message}`)
 }
 
 const empty = 'export {}\n'
@@ -31,6 +34,7 @@ describe('import boundaries', () => {
       ['audit/verify.ts', importFrom('../kernel/run.ts')],
       ['views/run-view.ts', `${importFrom('../kernel/run.ts')}import '../judgement/vote.ts'\n`],
       ['runtime/troupe.ts', `${importFrom('../engine/embedded.ts')}import '../patterns/task/task.ts'\n`],
+      ['patterns/task/view.ts', importFrom('../../views/run-view.ts')],
       ['runtime/compose.ts', `${importFrom('../audit/verify.ts')}import '../views/run-view.ts'\n`],
       ['index.ts', `export { used } from './runtime/troupe.ts'\n`],
       ['surfaces/cli/main.ts', `import '../../index.ts'\n`],
@@ -438,5 +442,39 @@ describe('error texts', () => {
     const source = "new TroupeError('invalid_input', 'something is wrong', { hint: 'try again' })"
     expect(errorsIn(source, { 'src/kernel/a.ts': 'reason' })).toEqual([])
     expect(errorsIn('', { 'src/kernel/a.ts': 'reason' })).toHaveLength(1)
+  })
+})
+
+describe('pattern mentions', () => {
+  const review: SourceFile = {
+    path: 'src/patterns/review/review.ts',
+    source: `export const review = definePattern({ name: 'review', aliases: ['Audit'] })\n`,
+  }
+  const events: SourceFile = {
+    path: 'src/patterns/review/events.ts',
+    source: `export const reviewEvents = { 'review:vote': 1 }\n`,
+  }
+  const check = (path: string, source: string, allowed: readonly AllowedMention[] = []) =>
+    patternMentionViolations([review, events, { path: `src/${path}`, source }], allowed).map(({ message }) => message)
+
+  test.each([
+    [`import { review } from '../patterns/review/review.ts'\nvoid review\n`, 'imports src/patterns/review/review.ts'],
+    [`export const isReview = (name: string) => name === 'review'\n`, "'review'"],
+    [`export const alias = 'Audit'\n`, "'Audit'"],
+    ['export const alias = `Audit`\n', "'Audit'"],
+    [`export type Vote = { type: 'review:vote' }\n`, "'review:vote'"],
+  ])('%s is rejected outside the folder of the pattern', (source, what) => {
+    expect(check('engine/a.ts', source)).toEqual([`mentions the pattern in patterns/review: ${what}`])
+    expect(check('patterns/review/a.ts', source)).toEqual([])
+    expect(check('runtime/built-in-patterns.ts', source)).toEqual([])
+    expect(check('engine/a.test.ts', source)).toEqual([])
+  })
+
+  test('an allowed mention needs its entry; a stale entry is rejected', () => {
+    const allowed = [{ path: 'src/engine', folder: 'review', reason: 'a reason' }]
+    expect(check('engine/a.ts', `export const name = 'review'\n`, allowed)).toEqual([])
+    expect(check('engine/a.ts', `export const name = 'reviews'\n`, allowed)).toEqual([
+      'src/engine no longer mentions patterns/review; remove it from the list',
+    ])
   })
 })

@@ -9,6 +9,8 @@ import { importBoundaryViolations } from './import-boundaries.ts'
 import { nameViolations } from './names.ts'
 import { parameterViolations } from './parameters.ts'
 import { participleViolations } from './participles.ts'
+import type { AllowedMention } from './pattern-mentions.ts'
+import { patternMentionViolations } from './pattern-mentions.ts'
 import { sizeViolations } from './size.ts'
 import { typeNameViolations } from './type-names.ts'
 import type { Violation } from './violation.ts'
@@ -28,19 +30,21 @@ const rules = [
   typeNameViolations,
 ]
 
-/** The interfaces that may be wide and the errors that name no option, each with the reason. */
+/** Interfaces that may be wide, errors that name no option, and files that may mention a pattern, each with the reason. */
 export type Exceptions = {
   wideInterfaces?: Readonly<Record<string, string>>
   errorTexts?: Readonly<Record<string, string>>
+  patternMentions?: readonly AllowedMention[]
 }
 
 export function architectureViolations(
   files: readonly SourceFile[],
-  { wideInterfaces = {}, errorTexts = {} }: Exceptions = {},
+  { wideInterfaces = {}, errorTexts = {}, patternMentions = [] }: Exceptions = {},
 ): Violation[] {
   return [
     ...rules.flatMap((rule) => rule(files)),
     ...wideInterfaceViolations(files, wideInterfaces),
     ...errorTextViolations(files, errorTexts),
+    ...patternMentionViolations(files, patternMentions),
   ]
 }

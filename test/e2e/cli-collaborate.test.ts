@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import type { Script } from '../../src/models/script.ts'
-import { displayWidth } from '../../src/surfaces/cli/render/text-width.ts'
+import { displayWidth } from '../../src/views/text-width.ts'
 import type { CliFixture } from './cli-fixture.ts'
 import { createCliFixture } from './cli-fixture.ts'
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { displayWidth } from '../../src/surfaces/cli/render/text-width.ts'
+import { displayWidth } from '../../src/views/text-width.ts'
 import type { CliResult } from './cli-fixture.ts'
 import { createCliFixture, delegationScript, questionScript, singleAnswerScript } from './cli-fixture.ts'
 

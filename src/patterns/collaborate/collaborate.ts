@@ -41,6 +41,7 @@ export function createCollaboratePattern(config: CollaborateConfig): Pattern {
     input: collaborateInput,
     output: collaborateOutput,
     events: collaborateEvents,
+    view: async () => (await import('./view.ts')).collaborateView,
     inputFor: (context) => collaborateInputFor(context.caller?.opening.agent.agents ?? context.roster.names),
     agents: ({ agents }) => agents.map((entry) => (typeof entry === 'string' ? entry : entry.name)),
     check: (roster, input) =>

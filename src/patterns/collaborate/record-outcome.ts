@@ -81,6 +81,7 @@ export const outcome = definePattern<z.output<typeof input>>({
   category: 'task_management',
   input,
   output,
+  view: async () => (await import('./outcome-view.ts')).outcomeView,
   async execute(context, { of_run, verdict, answer }) {
     if (verdict === undefined && answer === undefined) {
       throw new TroupeError('invalid_input', 'neither `verdict` nor `answer` is given', {

@@ -38,6 +38,7 @@ export const team = definePattern<TeamRunInput, typeof teamEvents>({
   input: teamInput,
   output: teamOutput,
   events: teamEvents,
+  view: async () => (await import('./view.ts')).teamView,
   check: checkTeamInput,
   only: 'run',
   checkSteer: (input, action) => checkSteerAction(input.team, action),

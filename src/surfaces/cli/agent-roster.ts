@@ -3,8 +3,8 @@ import { resolve } from 'node:path'
 import type { LoadedAgents } from '../../formats/agent-folder.ts'
 import type { FindAgentsOptions } from '../../formats/find-agents.ts'
 import type { Agent } from '../../index.ts'
+import { wrapText } from '../../views/text-width.ts'
 import type { Cli } from './cli.ts'
-import { wrapText } from './render/text-width.ts'
 
 export function agentsFolder({ options }: Cli): string | undefined {
   return options.agents || process.env.TROUPE_AGENTS || undefined

@@ -1,14 +1,14 @@
 import type { RunHandle, RunResult, Troupe } from '../../index.ts'
-import { routeFromOutput } from '../../views/team-view.ts'
+import { loadPatternViews, outputText } from '../../views/pattern-views.ts'
+import type { RunView } from '../../views/run-view.ts'
+import { stripControlCharacters, wrapText } from '../../views/text-width.ts'
 import type { Cli } from './cli.ts'
 import { printJson } from './cli.ts'
 import { exitCodeFrom } from './exit-code.ts'
 import { onInterrupt } from './interrupt.ts'
 import { ProgressDisplay } from './progress-display.ts'
-import { agreementLines } from './render/agreement-lines.ts'
-import { formatRunOutput, isReplyGate, nextStepLines, summaryLine } from './render/result-lines.ts'
-import { routeLines } from './render/team-progress.ts'
-import { stripControlCharacters, wrapText } from './render/text-width.ts'
+import { patternSection } from './render/pattern-lines.ts'
+import { isReplyGate, nextStepLines, summaryLine } from './render/result-lines.ts'
 
 /** Follows a run until it ends, waits for a human or is interrupted; prints progress and the result. */
 export async function followRun(
@@ -17,7 +17,11 @@ export async function followRun(
   { handle, after = 0 }: { handle: RunHandle; after?: number },
 ): Promise<number> {
   const { terminal, options } = cli
-  const progress = new ProgressDisplay(terminal, { after, silent: options.json === true || options.quiet === true })
+  const progress = new ProgressDisplay(terminal, {
+    after,
+    silent: options.json === true || options.quiet === true,
+    views: await loadPatternViews(troupe.patterns),
+  })
   const interrupt = onInterrupt(handle.run_id, {
     drain: () => troupe.drain(),
     note: (text) => progress.note(text),
@@ -32,25 +36,26 @@ export async function followRun(
     progress.end()
     interrupt.stop()
   }
-  printResult(cli, result, progress.view.team.route)
+  printResult(cli, result, progress.view)
   const interrupted = result.status === 'pending' || result.status === 'running'
   return interrupted && interrupt.code !== undefined ? interrupt.code : exitCodeFrom(result)
 }
 
 /** Prints the result: with `--json` one object on stdout, otherwise the text on stdout and a summary on stderr. */
-export function printResult(cli: Cli, result: RunResult, route = routeFromOutput(result.output)): void {
+export function printResult(cli: Cli, result: RunResult, view: RunView): void {
   const { terminal, options } = cli
   if (options.json) {
     printJson(cli, resultRecord(result))
     return
   }
-  const text = formatRunOutput(result.output) || (result.gates.find(isReplyGate)?.question ?? '')
+  const text =
+    outputText(view.patterns, view.start?.pattern ?? '', result.output) ||
+    (result.gates.find(isReplyGate)?.question ?? '')
   if (text !== '')
     terminal.print(terminal.outputIsTTY ? wrapText(stripControlCharacters(text), terminal.out.width).join('\n') : text)
   if (!options.quiet) {
-    const agreement = agreementLines(result.output, terminal.err)
-    for (const line of agreement.length > 0 ? ['', ...agreement] : []) terminal.note(line)
-    for (const line of routeLines(route, terminal.err)) terminal.note(line)
+    const section = patternSection(view, result.output, terminal.err)
+    for (const line of section.length > 1 ? ['', ...section] : section) terminal.note(line)
     terminal.note(summaryLine(result, terminal.err))
   }
   if (!options.quiet || result.status !== 'completed')

@@ -1,6 +1,6 @@
+import { wrapText } from '../../views/text-width.ts'
 import { EXIT } from './exit-code.ts'
 import { withProgramName } from './render/styled-line.ts'
-import { wrapText } from './render/text-width.ts'
 import type { Terminal } from './terminal.ts'
 
 /*

@@ -1,11 +1,11 @@
 import type { ErrorRecord } from '../../errors.ts'
 import { nearestNames } from '../../errors.ts'
 import type { Agent, DetectedModels, Troupe } from '../../index.ts'
+import { errorSummary } from '../../views/error-summary.ts'
+import { formatDuration, formatUsd, pluralize } from '../../views/format-amount.ts'
 import type { Cli } from './cli.ts'
 import { modelName } from './open-troupe.ts'
 import type { DoctorCheck } from './render/doctor-checks.ts'
-import { errorSummary } from './render/error-lines.ts'
-import { formatDuration, formatUsd, pluralize } from './render/format-amount.ts'
 
 /** Models configured by environment variables and options; sends no request. */
 export async function detectConfiguredModels(cli: Cli): Promise<DetectedModels> {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { InvalidArgumentError, Option } from 'commander'
+import { padToWidth, wrapText } from '../../views/text-width.ts'
 import type { TerminalStyle } from './render/styled-line.ts'
-import { padToWidth, wrapText } from './render/text-width.ts'
 
 export function addCommonOptions(command: Command): Command {
   return command

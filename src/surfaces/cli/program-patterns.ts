@@ -2,13 +2,14 @@ import type { Command } from 'commander'
 import { InvalidArgumentError, Option } from 'commander'
 import { TroupeError, unknownNameError } from '../../errors.ts'
 import type { Pattern } from '../../index.ts'
+import { padToWidth, wrapText } from '../../views/text-width.ts'
 import type { Cli, ProgramContext } from './cli.ts'
 import type { PatternFlags } from './pattern-flags.ts'
 import { addPatternFlags } from './pattern-flags.ts'
 import { setProgramName } from './program-name.ts'
 import { addCommonOptions, addExecutionOptions, addRunOptions, collectValues } from './program-options.ts'
 import type { TerminalStyle } from './render/styled-line.ts'
-import { padToWidth, wrapText } from './render/text-width.ts'
+import { TEAM_FIELD, TEAM_PATTERN } from './team-pattern.ts'
 
 const optionFactory = {
   option: (flags: string, description: string) => new Option(flags, description),
@@ -23,11 +24,11 @@ export async function addPatternCommands(run: Command, context: ProgramContext):
   for (const pattern of patterns) {
     const command = run.command(pattern.name).description(firstSentence(pattern)).allowExcessArguments(false)
     const flags = addPatternFlags(command.optionsGroup('Input:'), pattern, optionFactory)
-    if (pattern.name === 'team') addTeamInputOptions(command)
+    if (pattern.name === TEAM_PATTERN) addTeamInputOptions(command)
     command.option('--input <file>', 'read fields from a JSON or YAML file, or - for stdin')
     command.option('--tag <tag>', 'label the run, for troupe runs --tag; repeatable', collectValues)
     addCommonOptions(addExecutionOptions(addRunOptions(command.optionsGroup('Options:'))))
-    const fileOnly = flags.fileOnly.filter(({ name }) => pattern.name !== 'team' || name !== 'team')
+    const fileOnly = flags.fileOnly.filter(({ name }) => pattern.name !== TEAM_PATTERN || name !== TEAM_FIELD)
     command.addHelpText('after', () => fileOnlyHelp(fileOnly, context.terminal.out))
     command.action(async () => {
       context.code = await startPattern(command, { pattern, flags, terminal: context.terminal })
@@ -58,7 +59,7 @@ async function startPattern(
 ): Promise<number> {
   const options = command.optsWithGlobals<Cli<{ input?: string }>['options']>()
   setProgramName([terminal.out, terminal.err], options)
-  if (options.input === undefined && pattern.name !== 'team') requireInputFile(pattern, flags)
+  if (options.input === undefined && pattern.name !== TEAM_PATTERN) requireInputFile(pattern, flags)
   const { runPatternCommand } = await import('./commands/run-command.ts')
   return runPatternCommand({ terminal, options }, pattern.name, flags.parsedInput())
 }

@@ -1,6 +1,6 @@
 import type { StreamItem } from '../../index.ts'
 import { newRunView, reduceRun } from '../../views/run-reducer.ts'
-import type { RunView } from '../../views/run-view.ts'
+import type { LoadedView, RunView } from '../../views/run-view.ts'
 import { formatProgressLine, liveLines } from './render/run-progress.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -13,8 +13,16 @@ import type { Terminal } from './terminal.ts'
 const REDRAW_MS = 100
 const TEXT_TAIL_LENGTH = 400
 
+interface ProgressOptions {
+  /** Events up to this seq update the view and are not printed. */
+  after?: number
+  silent?: boolean
+  /** The views of the patterns of this process. */
+  views?: readonly LoadedView[]
+}
+
 export class ProgressDisplay {
-  readonly view: RunView = newRunView()
+  readonly view: RunView
   readonly #terminal: Terminal
   readonly #silent: boolean
   readonly #after: number
@@ -22,8 +30,8 @@ export class ProgressDisplay {
   #drawnLines = 0
   #timer: NodeJS.Timeout | undefined
 
-  /** Events up to seq `after` update the view and are not printed. */
-  constructor(terminal: Terminal, options: { after?: number; silent?: boolean } = {}) {
+  constructor(terminal: Terminal, options: ProgressOptions = {}) {
+    this.view = newRunView(options.views)
     this.#terminal = terminal
     this.#silent = options.silent ?? false
     this.#after = options.after ?? 0

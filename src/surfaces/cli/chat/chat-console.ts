@@ -1,5 +1,5 @@
 import type { Interface } from 'node:readline'
-import { displayWidth } from '../render/text-width.ts'
+import { displayWidth } from '../../../views/text-width.ts'
 import type { Terminal } from '../terminal.ts'
 import {
   createPasteFilter,

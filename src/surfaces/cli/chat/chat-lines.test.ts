@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import type { ChatEvent } from '../../../views/chat-event.ts'
+import type { ChatEvent } from '../../../patterns/team/chat-event.ts'
+import { displayWidth } from '../../../views/text-width.ts'
 import { plainStyle } from '../render/styled-line.ts'
-import { displayWidth } from '../render/text-width.ts'
 import { chatLines } from './chat-lines.ts'
 
 const message = (text: string, more: object = {}): ChatEvent => ({

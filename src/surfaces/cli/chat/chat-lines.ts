@@ -1,14 +1,16 @@
 import type { ErrorRecord } from '../../../errors.ts'
-import type { ChatEvent, OpenQuestion } from '../../../views/chat-event.ts'
-import { briefReason } from '../../../views/team-view.ts'
+import type { TextSpan } from '../../../index.ts'
+import type { ChatEvent, OpenQuestion } from '../../../patterns/team/chat-event.ts'
+import { briefReason } from '../../../patterns/team/team-view.ts'
+import { loopLabel, recipientLabel, routeLines } from '../../../patterns/team/view.ts'
+import { formatSteerAction } from '../../../views/steer-text.ts'
+import { displayWidth, stripControlCharacters, toTerminalLine, wrapText } from '../../../views/text-width.ts'
 import { errorLines } from '../render/error-lines.ts'
 import { permissionLines } from '../render/permission-question.ts'
 import { withRunId } from '../render/result-lines.ts'
 import { formatToolInput } from '../render/run-tree.ts'
-import type { TerminalStyle, TextSpan } from '../render/styled-line.ts'
-import { renderLine } from '../render/styled-line.ts'
-import { formatSteerAction, loopLabel, recipientLabel, routeLines } from '../render/team-progress.ts'
-import { displayWidth, stripControlCharacters, toTerminalLine, wrapText } from '../render/text-width.ts'
+import type { TerminalStyle } from '../render/styled-line.ts'
+import { renderLine, renderPatternLine } from '../render/styled-line.ts'
 
 /*
  * Renders chat events. The speaker starts at column 0, all other lines are indented. Messages are never truncated.
@@ -164,7 +166,7 @@ function endLines(
   style: TerminalStyle,
 ): string[] {
   const inner: TerminalStyle = { width: style.width - 2, paint: style.paint }
-  const routeSection = routeLines(route, inner).map((line) => `  ${line}`)
+  const routeSection = routeLines(route, inner.width).map((line) => `  ${renderPatternLine(inner, line)}`)
   if (status === 'completed') return routeSection
   const cause = error
     ? errorLines(withChatHint(error, run_id), style)

@@ -6,7 +6,7 @@ import { createTroupe, TroupeError } from '../../../index.ts'
 import type { TeamInput } from '../../../judgement/team/team-schema.ts'
 import { teamSchema } from '../../../judgement/team/team-schema.ts'
 import { textFrom } from '../../../kernel/model.ts'
-import type { ChatEvent } from '../../../views/chat-event.ts'
+import type { ChatEvent } from '../../../patterns/team/chat-event.ts'
 import { Conversation } from './conversation.ts'
 
 interface ConversationFixture {

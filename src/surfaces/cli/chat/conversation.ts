@@ -12,9 +12,10 @@ import type {
 } from '../../../index.ts'
 import type { VariableValue } from '../../../judgement/condition/condition-tree.ts'
 import type { Team } from '../../../judgement/team/team-schema.ts'
-import type { ChatEvent, OpenQuestion } from '../../../views/chat-event.ts'
-import type { Transcript } from '../../../views/transcript.ts'
-import { newTranscript, reduceTranscript } from '../../../views/transcript.ts'
+import type { ChatEvent, OpenQuestion } from '../../../patterns/team/chat-event.ts'
+import type { Transcript } from '../../../patterns/team/transcript.ts'
+import { newTranscript, reduceTranscript } from '../../../patterns/team/transcript.ts'
+import { TEAM_PATTERN } from '../team-pattern.ts'
 
 /*
  * A conversation with a team: a sequence of runs.
@@ -98,7 +99,7 @@ export class Conversation {
     if (this.run_id !== undefined) this.#resetRun()
     const before = this.#earlierMessages.slice(-MESSAGES_CARRIED)
     const input = { team, message, variables, ...(before.length > 0 ? { before } : undefined) }
-    const handle = await this.troupe.stream('team', input, { limits, ...(model ? { model } : undefined) })
+    const handle = await this.troupe.stream(TEAM_PATTERN, input, { limits, ...(model ? { model } : undefined) })
     this.run_id = handle.run_id
     this.#follow(handle)
   }
@@ -245,7 +246,7 @@ export class Conversation {
     const { result, transcript } = this
     if (!result || !['completed', 'failed', 'cancelled'].includes(result.status)) return []
     const { run_id, status, error } = result
-    return [{ type: 'end', run_id, status, route: transcript.run.team.route, error }]
+    return [{ type: 'end', run_id, status, route: transcript.team.route, error }]
   }
 }
 

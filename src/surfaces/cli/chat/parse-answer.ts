@@ -1,4 +1,4 @@
-import type { OpenQuestion } from '../../../views/chat-event.ts'
+import type { OpenQuestion } from '../../../patterns/team/chat-event.ts'
 
 /** A line as reply to a question: an answer, a message to the team, or invalid with the allowed choices. */
 export type ParsedAnswer = { answer: string } | { say: string } | { choices: readonly string[] }

@@ -1,9 +1,9 @@
 import type { Team } from '../../../judgement/team/team-schema.ts'
-import type { ChatEvent } from '../../../views/chat-event.ts'
+import type { ChatEvent } from '../../../patterns/team/chat-event.ts'
+import { displayWidth, toTerminalLine, truncateToWidth, wrapText } from '../../../views/text-width.ts'
 import type { Cli } from '../cli.ts'
 import type { TerminalStyle } from '../render/styled-line.ts'
 import { renderLine } from '../render/styled-line.ts'
-import { displayWidth, toTerminalLine, truncateToWidth, wrapText } from '../render/text-width.ts'
 import type { ChatController } from './chat-controller.ts'
 
 export function greetingLines({ name, agents, groups, form }: Team, style: TerminalStyle): string[] {

@@ -1,12 +1,12 @@
 import { TroupeError, unknownNameError } from '../../../errors.ts'
 import type { SteerAction } from '../../../index.ts'
 import { buildTeamGraph } from '../../../judgement/team/graph.ts'
+import { padToWidth, stripControlCharacters, toTerminalLine, wrapText } from '../../../views/text-width.ts'
 import { parseTeamVariables } from '../load-team.ts'
 import { explanationLines } from '../render/explanation-lines.ts'
 import type { TerminalStyle } from '../render/styled-line.ts'
 import { renderLine } from '../render/styled-line.ts'
 import { ASCII_SYMBOLS, teamGraphLines, UNICODE_SYMBOLS } from '../render/team-graph-lines.ts'
-import { padToWidth, stripControlCharacters, toTerminalLine, wrapText } from '../render/text-width.ts'
 import type { Conversation } from './conversation.ts'
 
 export interface SlashContext {
@@ -93,11 +93,11 @@ function showHelp(chat: SlashContext): void {
 function showMembers(chat: SlashContext): void {
   const { conversation, style } = chat
   const { team } = conversation.context
-  const { run, turnCounts } = conversation.transcript
+  const { turnCounts } = conversation.transcript
+  const { route } = conversation.transcript.team
   // Members of a group have turns, but are not on the route.
-  const turns = (name: string) =>
-    Math.max(run.team.route.filter((each) => each === name).length, turnCounts.get(name) ?? 0)
-  const activeAgent = conversation.isBusy ? run.team.route.at(-1) : undefined
+  const turns = (name: string) => Math.max(route.filter((each) => each === name).length, turnCounts.get(name) ?? 0)
+  const activeAgent = conversation.isBusy ? route.at(-1) : undefined
   const roles = (team.form?.roles ?? []).map(({ name, role }) => ({ name, kind: 'agent', role }))
   const groups = team.groups.map(({ name, kind, members }) => ({ name, kind, role: members.join(', ') }))
   const members = [...team.agents, ...roles, ...groups].map(({ name, kind, role = '' }) => {

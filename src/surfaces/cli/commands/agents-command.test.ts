@@ -2,9 +2,9 @@ import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promi
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { displayWidth } from '../../../views/text-width.ts'
 import { main } from '../program.ts'
 import { plainStyle } from '../render/styled-line.ts'
-import { displayWidth } from '../render/text-width.ts'
 
 let folder: string
 const before = process.cwd()

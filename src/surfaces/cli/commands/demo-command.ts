@@ -1,13 +1,14 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { loadPatternViews } from '../../../views/pattern-views.ts'
 import { runViewFrom } from '../../../views/run-reducer.ts'
+import { wrapText } from '../../../views/text-width.ts'
 import type { Cli } from '../cli.ts'
 import { followRun } from '../follow-run.ts'
 import { withTroupe } from '../open-troupe.ts'
 import { programName } from '../program-name.ts'
 import { runTreeLines } from '../render/run-tree.ts'
-import { wrapText } from '../render/text-width.ts'
 import { DEMO_INSTRUCTION, demoScript } from './demo-script.ts'
 
 /** Runs a scripted example offline. The store is temporary unless `--store` is given. */
@@ -32,7 +33,8 @@ function runDemo(cli: Cli): Promise<number> {
     const handle = await troupe.stream('task', { agent: 'default', instruction: DEMO_INSTRUCTION })
     const code = await followRun(cli, troupe, { handle })
     if (options.json) return code
-    const view = runViewFrom(await troupe.events(handle.run_id).all())
+    const events = await troupe.events(handle.run_id).all()
+    const view = runViewFrom(events, await loadPatternViews(troupe.patterns))
     const lines = runTreeLines(view, { style: terminal.out, now: Date.now(), live: false })
     terminal.print(['', ...lines].join('\n'))
     if (!options.quiet) terminal.note(`\nstart your own run: ${programName(process.env)} run task --help`)

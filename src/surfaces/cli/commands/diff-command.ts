@@ -1,3 +1,4 @@
+import { loadPatternViews } from '../../../views/pattern-views.ts'
 import type { Cli } from '../cli.ts'
 import { printJson } from '../cli.ts'
 import { EXIT } from '../exit-code.ts'
@@ -12,7 +13,10 @@ export function diffCommand(cli: Cli, [first, second]: readonly [string, string]
     const [a, b] = [await findRun(cli, troupe, first), await findRun(cli, troupe, second)]
     const comparison = compareRuns(await troupe.events(a.run_id).all(), await troupe.events(b.run_id).all())
     if (cli.options.json) printJson(cli, comparison)
-    else for (const line of diffLines(comparison, cli.terminal.out)) cli.terminal.print(line)
+    else {
+      const views = await loadPatternViews(troupe.patterns)
+      for (const line of diffLines(comparison, cli.terminal.out, views)) cli.terminal.print(line)
+    }
     return EXIT.done
   })
 }

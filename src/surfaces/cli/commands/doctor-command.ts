@@ -1,6 +1,8 @@
 import { toTroupeError } from '../../../errors.ts'
 import type { DetectedModels, Troupe } from '../../../index.ts'
 import { nodeVersionProblem } from '../../../runtime/node-version.ts'
+import { errorSummary } from '../../../views/error-summary.ts'
+import { pluralize } from '../../../views/format-amount.ts'
 import { loadUserAgents } from '../agent-roster.ts'
 import type { Cli } from '../cli.ts'
 import { printJson } from '../cli.ts'
@@ -11,8 +13,6 @@ import { detectConfiguredModels, modelChecks, modelTestCheck, roleModels, testMo
 import { openTroupe, storeExists, storePath } from '../open-troupe.ts'
 import type { DoctorCheck } from '../render/doctor-checks.ts'
 import { doctorCheckLines } from '../render/doctor-checks.ts'
-import { errorSummary } from '../render/error-lines.ts'
-import { pluralize } from '../render/format-amount.ts'
 
 /** Checks the environment; with `--run` also verifies the journal of that run. */
 export async function doctorCommand(cli: Cli<{ run?: string; call?: true | string[] }>): Promise<number> {

@@ -1,4 +1,6 @@
 import { TroupeError } from '../../../errors.ts'
+import { loadPatternViews } from '../../../views/pattern-views.ts'
+import { runViewFrom } from '../../../views/run-reducer.ts'
 import type { Cli } from '../cli.ts'
 import { exitCodeFrom } from '../exit-code.ts'
 import { findRun } from '../find-run.ts'
@@ -15,7 +17,8 @@ export async function resumeCommand(cli: Cli<{ force?: boolean }>, runId: string
     if (row.status === 'completed' || row.status === 'cancelled') {
       if (!cli.options.json) cli.terminal.note(`${row.run_id} has already ended`)
       const result = await troupe.result(row.run_id)
-      printResult(cli, result)
+      const views = await loadPatternViews(troupe.patterns)
+      printResult(cli, result, runViewFrom(await troupe.events(row.run_id).all(), views))
       return exitCodeFrom(result)
     }
     if (troupe.isRunning(row)) throw runBusyError(row.run_id)

@@ -6,6 +6,7 @@ import { limitsFrom } from '../limit-option.ts'
 import { resolveTeamInput } from '../load-team.ts'
 import { modelName, withTroupe } from '../open-troupe.ts'
 import { readInputFile } from '../pattern-flags.ts'
+import { TEAM_PATTERN } from '../team-pattern.ts'
 
 /** Starts a run and follows it. Flags override the fields of the `--input` file. */
 export async function runPatternCommand(
@@ -16,7 +17,7 @@ export async function runPatternCommand(
   const { input: path, team: file, set, tag: tags } = cli.options
   const fields = { ...(path === undefined ? {} : await readInputFile(path)), ...flags }
   const from = path === undefined || path === '-' ? './stdin' : path
-  const completed = pattern === 'team' ? await resolveTeamInput(cli, fields, { from, file, set }) : fields
+  const completed = pattern === TEAM_PATTERN ? await resolveTeamInput(cli, fields, { from, file, set }) : fields
   const limits = await limitsFrom(cli)
   const model = modelName(cli)
   return withTroupe(cli, 'new', async (troupe) => {

@@ -1,4 +1,5 @@
 import type { Event, RunResult, RunRow, Troupe } from '../../../index.ts'
+import { loadPatternViews, patternJson } from '../../../views/pattern-views.ts'
 import { runViewFrom } from '../../../views/run-reducer.ts'
 import type { Cli } from '../cli.ts'
 import { printJson } from '../cli.ts'
@@ -6,12 +7,11 @@ import { EXIT } from '../exit-code.ts'
 import { findRun } from '../find-run.ts'
 import { resultRecord } from '../follow-run.ts'
 import { withTroupe } from '../open-troupe.ts'
-import { agreementLines } from '../render/agreement-lines.ts'
+import { otherEventLines, patternSection } from '../render/pattern-lines.ts'
 import { answerHintLines, nextStepLines } from '../render/result-lines.ts'
 import { eventLine, runHeader, usageNotes } from '../render/run-header.ts'
 import { runTreeLines } from '../render/run-tree.ts'
 import type { TerminalStyle } from '../render/styled-line.ts'
-import { routeLines } from '../render/team-progress.ts'
 
 type ShowOptions = { all?: boolean; events?: boolean }
 
@@ -35,7 +35,7 @@ function showEvents(cli: Cli<ShowOptions>, events: readonly Event[]): void {
 }
 
 async function runRecord(troupe: Troupe, row: RunRow, events: readonly Event[]) {
-  const view = runViewFrom(events)
+  const view = runViewFrom(events, await loadPatternViews(troupe.patterns))
   const result = await troupe.result(row.run_id)
   const { project, pattern, title, tags, created_at, ended_at } = row
   return {
@@ -51,7 +51,7 @@ async function runRecord(troupe: Troupe, row: RunRow, events: readonly Event[]) 
     limits: view.start?.limits ?? null,
     usage_notes: { estimated_calls: view.estimated, lost: row.usage.lost },
     gates: result.gates,
-    ...(view.team.route.length > 0 ? { route: view.team.route } : undefined),
+    ...patternJson(view),
     tree: view.children,
   }
 }
@@ -64,7 +64,7 @@ async function showTree(
   const { terminal, options } = cli
   const style = terminal.out
   const now = Date.now()
-  const view = runViewFrom(events)
+  const view = runViewFrom(events, await loadPatternViews(troupe.patterns))
   const live = row.status === 'running' && troupe.isRunning(row)
   const all = options.all === true
   const result = await troupe.result(row.run_id)
@@ -72,8 +72,8 @@ async function showTree(
     ...runHeader(row, live, style),
     '',
     ...runTreeLines(view, { style, now, live, all }),
-    ...sectionLines(agreementLines(result.output, style)),
-    ...sectionLines(routeLines(view.team.route, style)),
+    ...sectionLines(patternSection(view, result.output, style)),
+    ...sectionLines(otherEventLines(view, style)),
     ...sectionLines(usageNotes(view, style)),
     ...sectionLines(live ? [] : hintLines(result, style)),
   ]

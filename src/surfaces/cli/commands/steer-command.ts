@@ -10,6 +10,7 @@ import { parseTeamVariables } from '../load-team.ts'
 import { withTroupe } from '../open-troupe.ts'
 import { withProgramName } from '../render/styled-line.ts'
 import { requireSameModel } from '../require-same-model.ts'
+import { TEAM_PATTERN } from '../team-pattern.ts'
 
 /** Records a steer action. If it answers the gate that the run waits for, the run resumes here. */
 export function steerCommand(cli: Cli<{ wait?: boolean }>, verb: string, args: readonly string[]): Promise<number> {
@@ -31,7 +32,7 @@ export function steerCommand(cli: Cli<{ wait?: boolean }>, verb: string, args: r
 
 /** The team of a run, as recorded at its start. */
 export async function loadRunTeam(troupe: Troupe, { run_id, pattern }: RunRow): Promise<Team> {
-  if (pattern !== 'team') {
+  if (pattern !== TEAM_PATTERN) {
     throw new TroupeError('invalid_input', `${run_id} is a run of the pattern '${pattern}', not of 'team'`, {
       hint: 'list runs with: troupe runs',
     })

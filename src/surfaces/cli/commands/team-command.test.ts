@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { displayWidth } from '../../../views/text-width.ts'
 import { main } from '../program.ts'
 import { plainStyle } from '../render/styled-line.ts'
-import { displayWidth } from '../render/text-width.ts'
 
 let folder: string
 const before = process.cwd()

@@ -1,4 +1,5 @@
 import type { RunRow, Troupe } from '../../../index.ts'
+import { loadPatternViews } from '../../../views/pattern-views.ts'
 import type { Cli } from '../cli.ts'
 import { EXIT, exitCodeFrom } from '../exit-code.ts'
 import { findRun } from '../find-run.ts'
@@ -22,7 +23,11 @@ export function watchCommand(cli: Cli<{ fromStart?: boolean }>, runId: string | 
     const row = await findRun(cli, troupe, runId)
     const { terminal, options } = cli
     const after = options.fromStart || row.ended_at !== null ? 0 : row.head
-    const progress = new ProgressDisplay(terminal, { after, silent: options.json === true })
+    const progress = new ProgressDisplay(terminal, {
+      after,
+      silent: options.json === true,
+      views: await loadPatternViews(troupe.patterns),
+    })
     if (after > 0 && !options.json) terminal.note(watchHeader(row, terminal.err))
     try {
       await followEvents(cli, troupe, { row, after, progress })
@@ -35,7 +40,7 @@ export function watchCommand(cli: Cli<{ fromStart?: boolean }>, runId: string | 
       terminal.note(
         withProgramName(terminal.err, `no process is running ${row.run_id}; resume with: troupe resume ${row.run_id}`),
       )
-    else if (!options.json) printResult(cli, result)
+    else if (!options.json) printResult(cli, result, progress.view)
     return isStopped ? EXIT.failed : exitCodeFrom(result)
   })
 }

@@ -2,10 +2,10 @@ import { isAbsolute, relative } from 'node:path'
 import type { LoadedAgents } from '../../../formats/agent-folder.ts'
 import type { FileProblem } from '../../../formats/file-problem.ts'
 import type { Agent } from '../../../index.ts'
-import { pluralize } from './format-amount.ts'
+import { pluralize } from '../../../views/format-amount.ts'
+import { toTerminalLine, truncateToWidth, wrapText } from '../../../views/text-width.ts'
 import type { TerminalStyle } from './styled-line.ts'
 import { renderLine } from './styled-line.ts'
-import { toTerminalLine, truncateToWidth, wrapText } from './text-width.ts'
 
 /** Descriptions are written for models and often long. */
 const DESCRIPTION_LINES = 3

@@ -1,9 +1,9 @@
 import type { AccountKey, AccountSum } from '../../../index.ts'
-import { formatCompactCount, formatCount, formatUsd, pluralize } from './format-amount.ts'
+import { formatCompactCount, formatCount, formatUsd, pluralize } from '../../../views/format-amount.ts'
+import { toTerminalLine, wrapText } from '../../../views/text-width.ts'
 import type { TerminalStyle } from './styled-line.ts'
 import type { Column } from './table.ts'
 import { renderTable } from './table.ts'
-import { toTerminalLine, wrapText } from './text-width.ts'
 
 /** Usage and cost by group; with more than one row the last is the total. */
 export function costTable(groups: readonly AccountSum[], groupKey: AccountKey, style: TerminalStyle): string[] {

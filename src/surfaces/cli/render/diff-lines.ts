@@ -1,18 +1,23 @@
 import type { ComparedRun, ForkChanges, RunComparison, RunUsage } from '../../../index.ts'
+import { formatCount, formatDuration, formatUsd, pluralize } from '../../../views/format-amount.ts'
+import { outputText } from '../../../views/pattern-views.ts'
+import type { LoadedView } from '../../../views/run-view.ts'
+import { STATUS_GLYPHS } from '../../../views/status-glyphs.ts'
+import { toTerminalLine, wrapText } from '../../../views/text-width.ts'
 import { differenceLines } from './difference-lines.ts'
-import { formatCount, formatDuration, formatUsd, pluralize } from './format-amount.ts'
-import { formatRunOutput } from './result-lines.ts'
-import { STATUS_GLYPHS } from './run-tree.ts'
 import type { TerminalStyle } from './styled-line.ts'
 import { renderLine } from './styled-line.ts'
 import type { Column } from './table.ts'
 import { renderTable } from './table.ts'
-import { toTerminalLine, wrapText } from './text-width.ts'
 
 type Pair = readonly [string, string]
 
 /** The first difference of two runs, then totals, results and agents. */
-export function diffLines(comparison: RunComparison, style: TerminalStyle): string[] {
+export function diffLines(
+  comparison: RunComparison,
+  style: TerminalStyle,
+  views: readonly LoadedView[] = [],
+): string[] {
   const { runs, start, divergence, shared, differences } = comparison
   const counts = `${pluralize(shared, 'event')} equal, ${formatCount(differences)} different`
   return [
@@ -25,7 +30,7 @@ export function diffLines(comparison: RunComparison, style: TerminalStyle): stri
     renderLine(style, [['dim', counts]]),
     '',
     ...totalsTable(runs, style),
-    ...resultLines(runs, style),
+    ...resultLines(runs, style, views),
     '',
     ...agentTable(comparison, style),
   ]
@@ -88,15 +93,16 @@ function costCell({ usd }: RunUsage): string {
   return usd === null ? 'unknown' : formatUsd(usd)
 }
 
-function resultLines([a, b]: RunComparison['runs'], style: TerminalStyle): string[] {
-  const [before, after] = [resultSummary(a), resultSummary(b)]
+function resultLines([a, b]: RunComparison['runs'], style: TerminalStyle, views: readonly LoadedView[]): string[] {
+  const [before, after] = [resultSummary(a, views), resultSummary(b, views)]
   if (before === after) return ['', renderLine(style, [['dim', 'same result']])]
   return ['', 'result', renderLine(style, [['red', `  - ${before}`]]), renderLine(style, [['green', `  + ${after}`]])]
 }
 
-function resultSummary({ output, error }: ComparedRun): string {
+function resultSummary({ pattern, output, error }: ComparedRun, views: readonly LoadedView[]): string {
   return (
-    toTerminalLine(formatRunOutput(output)) || (error ? toTerminalLine(`${error.code}: ${error.message}`) : '(none)')
+    toTerminalLine(outputText(views, pattern, output)) ||
+    (error ? toTerminalLine(`${error.code}: ${error.message}`) : '(none)')
   )
 }
 

@@ -1,7 +1,7 @@
 import type { FieldDifference, JournalDifference } from '../../../index.ts'
+import { toTerminalLine } from '../../../views/text-width.ts'
 import type { TerminalStyle } from './styled-line.ts'
 import { renderLine } from './styled-line.ts'
-import { toTerminalLine } from './text-width.ts'
 
 const FIELDS_SHOWN = 6
 /** Characters shown before the first difference of two long texts. */

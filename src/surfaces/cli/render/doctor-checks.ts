@@ -1,5 +1,6 @@
-import type { TerminalStyle, TextStyle } from './styled-line.ts'
-import { padToWidth, toTerminalLine, wrapText } from './text-width.ts'
+import type { TextStyle } from '../../../index.ts'
+import { padToWidth, toTerminalLine, wrapText } from '../../../views/text-width.ts'
+import type { TerminalStyle } from './styled-line.ts'
 
 export interface DoctorCheck {
   name: string

@@ -1,16 +1,11 @@
 import type { ErrorRecord } from '../../../errors.ts'
+import { stripControlCharacters, wrapText } from '../../../views/text-width.ts'
 import type { TerminalStyle } from './styled-line.ts'
 import { withProgramName } from './styled-line.ts'
-import { stripControlCharacters, toTerminalLine, wrapText } from './text-width.ts'
 
 const ALTERNATIVES_SHOWN = 8
 
 type ErrorText = Pick<ErrorRecord, 'message' | 'hint' | 'alternatives'>
-
-/** `code: message` in one line. */
-export function errorSummary(error: Pick<ErrorRecord, 'code' | 'message'>): string {
-  return `${error.code}: ${toTerminalLine(error.message)}`
-}
 
 /** Message, hint and alternatives, without repetitions. */
 export function errorLines(error: ErrorText, style: TerminalStyle): string[] {

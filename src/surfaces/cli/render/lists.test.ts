@@ -1,14 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import type { GateRow, RunResult, RunRow } from '../../../index.ts'
+import { formatAge, formatCompactCount, formatDuration, formatUsd } from '../../../views/format-amount.ts'
+import { outputText } from '../../../views/pattern-views.ts'
+import { displayWidth } from '../../../views/text-width.ts'
 import { quoteShellWord } from '../program-name.ts'
 import { agentLines } from './agent-lines.ts'
 import { doctorCheckLines } from './doctor-checks.ts'
 import { errorLines } from './error-lines.ts'
-import { formatAge, formatCompactCount, formatDuration, formatUsd } from './format-amount.ts'
-import { formatRunOutput, gateLines, nextStepLines, summaryLine } from './result-lines.ts'
+import { gateLines, nextStepLines, summaryLine } from './result-lines.ts'
 import { runsTable } from './runs-table.ts'
 import { plainStyle } from './styled-line.ts'
-import { displayWidth } from './text-width.ts'
 
 const style = plainStyle(60)
 const usage = { calls: 2, input: 1000, output: 234, cache_read: 0, cache_write: 0, usd: null }
@@ -123,10 +124,10 @@ describe('lists', () => {
   })
 
   test('L4 the result is its text, or JSON without one', () => {
-    expect(formatRunOutput({ response: 'words', more: 1 })).toBe('words')
-    expect(formatRunOutput('words')).toBe('words')
-    expect(formatRunOutput(null)).toBe('')
-    expect(JSON.parse(formatRunOutput({ a: [1] }))).toEqual({ a: [1] })
+    expect(outputText([], 'task', { response: 'words', more: 1 })).toBe('words')
+    expect(outputText([], 'task', 'words')).toBe('words')
+    expect(outputText([], 'task', null)).toBe('')
+    expect(JSON.parse(outputText([], 'task', { a: [1] }))).toEqual({ a: [1] })
   })
 
   test('L19 L20 agents and doctor checks fit into a narrow terminal', () => {

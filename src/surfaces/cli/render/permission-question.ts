@@ -1,6 +1,6 @@
 import type { GateRow } from '../../../index.ts'
+import { displayWidth, toTerminalLine, wrapText } from '../../../views/text-width.ts'
 import type { TerminalStyle } from './styled-line.ts'
-import { displayWidth, toTerminalLine, wrapText } from './text-width.ts'
 
 /*
  * Renders a permission question so that the user approves exactly what will run. Guards against spoofed tool calls:

@@ -1,9 +1,9 @@
 import type { ReplayReport } from '../../../index.ts'
+import { pluralize } from '../../../views/format-amount.ts'
+import { wrapText } from '../../../views/text-width.ts'
 import { differenceLines } from './difference-lines.ts'
-import { pluralize } from './format-amount.ts'
 import type { TerminalStyle } from './styled-line.ts'
 import { renderLine } from './styled-line.ts'
-import { wrapText } from './text-width.ts'
 
 const DIFFERENCES_SHOWN = 10
 

@@ -1,24 +1,13 @@
 import type { ErrorRecord } from '../../../errors.ts'
-import type { GateRow, RunResult } from '../../../index.ts'
-import { agreementViewFrom } from '../../../views/agreement-view.ts'
+import type { GateRow, RunResult, TextSpan } from '../../../index.ts'
+import { formatCount, formatDuration, formatUsd, pluralize } from '../../../views/format-amount.ts'
+import { STATUS_GLYPHS } from '../../../views/status-glyphs.ts'
+import { stripControlCharacters, toTerminalLine, truncateToWidth, wrapText } from '../../../views/text-width.ts'
 import { quoteShellWord } from '../program-name.ts'
 import { errorLines } from './error-lines.ts'
-import { formatCount, formatDuration, formatUsd, pluralize } from './format-amount.ts'
 import { permissionCallFrom, permissionLines } from './permission-question.ts'
-import { STATUS_GLYPHS } from './run-tree.ts'
-import type { TerminalStyle, TextSpan } from './styled-line.ts'
+import type { TerminalStyle } from './styled-line.ts'
 import { renderLine, withProgramName } from './styled-line.ts'
-import { stripControlCharacters, toTerminalLine, truncateToWidth, wrapText } from './text-width.ts'
-
-/** The text of a run's output, or the output as JSON. */
-export function formatRunOutput(output: unknown): string {
-  if (output === null || output === undefined) return ''
-  if (typeof output === 'string') return output
-  if (typeof output === 'object' && 'response' in output && typeof output.response === 'string') return output.response
-  const agreement = agreementViewFrom(output)
-  if (agreement) return agreement.result ?? ''
-  return outcomeText(output) ?? JSON.stringify(output, undefined, 2)
-}
 
 /** Status, duration and usage in one line. */
 export function summaryLine(result: RunResult, style: TerminalStyle): string {
@@ -128,30 +117,4 @@ export function answerHintLines(gate: GateRow, style: TerminalStyle): string[] {
 
 function commandLines(text: string, style: TerminalStyle): string[] {
   return wrapText(withProgramName(style, text), style.width, text.startsWith('  ') ? 4 : 2)
-}
-
-interface RecordedOutcome {
-  of_run: string
-  correct: boolean
-  agreement_score: number | null
-  voices: { agent: string; right: boolean }[]
-}
-
-/** The output of the pattern `outcome` as text; `undefined` for other outputs. */
-export function outcomeText(output: object): string | undefined {
-  const { of_run, correct, agreement_score, voices } = output as Partial<RecordedOutcome>
-  if (typeof of_run !== 'string' || typeof correct !== 'boolean' || !Array.isArray(voices)) return undefined
-  const agentNames = (right: boolean) =>
-    voices.filter((voice) => voice.right === right).map(({ agent }) => toTerminalLine(agent))
-  const level = typeof agreement_score === 'number' ? ` at ${Math.round(agreement_score * 100)} % agreement` : ''
-  return [
-    `recorded: ${of_run} was ${correct ? 'right' : 'wrong'}${level}`,
-    ...namesLine('right', agentNames(true)),
-    ...namesLine('wrong', agentNames(false)),
-    ...(voices.length === 0 ? ['the run has no recorded votes'] : []),
-  ].join('\n')
-}
-
-function namesLine(label: string, names: readonly string[]): string[] {
-  return names.length === 0 ? [] : [`${label}: ${names.join(', ')}`]
 }

@@ -1,10 +1,10 @@
 import type { Event, RunRow } from '../../../index.ts'
+import { formatCount, formatDuration, formatUsd, pluralize } from '../../../views/format-amount.ts'
 import type { RunView } from '../../../views/run-view.ts'
-import { formatCount, formatDuration, formatUsd, pluralize } from './format-amount.ts'
-import { STATUS_GLYPHS } from './run-tree.ts'
+import { STATUS_GLYPHS } from '../../../views/status-glyphs.ts'
+import { padToWidth, toTerminalLine, wrapText } from '../../../views/text-width.ts'
 import type { TerminalStyle } from './styled-line.ts'
 import { renderLine } from './styled-line.ts'
-import { padToWidth, toTerminalLine, wrapText } from './text-width.ts'
 
 /** Id, status, title and usage of a run. */
 export function runHeader(row: RunRow, live: boolean, style: TerminalStyle): string[] {

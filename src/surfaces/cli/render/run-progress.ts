@@ -1,17 +1,16 @@
-import type { Event } from '../../../index.ts'
-import { activeSessions, findEnclosing } from '../../../views/run-reducer.ts'
+import type { Event, ProgressLine, TextLine, TextSpan, TextStyle } from '../../../index.ts'
+import { errorSummary } from '../../../views/error-summary.ts'
+import { formatCount, formatDuration, pluralize } from '../../../views/format-amount.ts'
+import { patternProgress, sessionLabel } from '../../../views/pattern-views.ts'
+import { activeSessions, findEnclosing, isPatternEvent } from '../../../views/run-reducer.ts'
 import type { RunView, SessionNode } from '../../../views/run-view.ts'
-import { isModelFallback } from '../../../views/team-view.ts'
-import { collaborationProgress, isReportedByCollaboration } from './collaboration-progress.ts'
-import { errorSummary } from './error-lines.ts'
-import { formatCount, formatDuration, pluralize } from './format-amount.ts'
-import type { ProgressLine } from './progress-line.ts'
+import { STATUS_GLYPHS } from '../../../views/status-glyphs.ts'
+import { formatSteerAction } from '../../../views/steer-text.ts'
+import { padToWidth, toTerminalLine } from '../../../views/text-width.ts'
 import { isReplyGate } from './result-lines.ts'
-import { formatAnswer, formatToolInput, STATUS_GLYPHS } from './run-tree.ts'
-import type { TerminalStyle, TextSpan, TextStyle } from './styled-line.ts'
-import { renderLine } from './styled-line.ts'
-import { teamProgress, teamSessionStartSpans } from './team-progress.ts'
-import { padToWidth, toTerminalLine } from './text-width.ts'
+import { formatAnswer, formatToolInput } from './run-tree.ts'
+import type { TerminalStyle } from './styled-line.ts'
+import { renderLine, renderPatternLine } from './styled-line.ts'
 
 const TIME_WIDTH = 6
 
@@ -23,7 +22,7 @@ export function formatProgressLine(event: Event, view: RunView, style: TerminalS
   const indent = '  '.repeat(Math.min(speaker?.depth ?? 0, 4))
   const name: TextSpan[] = speaker?.agent ? [['bold', toTerminalLine(speaker.agent)], '  '] : []
   const elapsed = padToWidth(formatDuration(event.at - view.started_at), TIME_WIDTH, 'right')
-  return renderLine(style, [['dim', elapsed], '  ', indent, ...name, ...spans])
+  return renderPatternLine(style, [['dim', elapsed], '  ', indent, ...name, ...spans])
 }
 
 function progressFor(event: Event, view: RunView): ProgressLine | undefined {
@@ -40,23 +39,28 @@ function progressFor(event: Event, view: RunView): ProgressLine | undefined {
       return {
         spans: [['yellow', event.data.reason ? `cancelled: ${toTerminalLine(event.data.reason)}` : 'cancelled']],
       }
+    case 'run:steer':
+      return {
+        spans: [
+          ['dim', `${toTerminalLine(event.data.by)} requests: ${toTerminalLine(formatSteerAction(event.data.action))}`],
+        ],
+      }
     case 'step:drift':
       return { spans: [['yellow', `input changed since the last attempt: ${event.data.key}`]] }
     default:
-      return collaborationProgress(event, view) ?? teamProgress(event) ?? sessionProgress(event, view)
+      return isPatternEvent(event) ? patternProgress(view, event) : sessionProgress(event, view)
   }
 }
 
 function sessionProgress(event: Event, view: RunView): ProgressLine | undefined {
   const speaker =
     'key' in event.data && event.data.key !== null ? findEnclosing(view, event.data.key, 'session') : undefined
+  const label = speaker && sessionLabel(view, speaker)
   switch (event.type) {
     case 'session:input':
       if (event.data.key !== `${speaker?.key}/input`)
         return { speaker, spans: [['yellow', 'is asked for its final result']] }
-      if (isReportedByCollaboration(event, view)) return undefined
-      if (speaker && teamSessionStartSpans(view, speaker.key))
-        return { speaker, spans: teamSessionStartSpans(view, speaker.key) ?? [] }
+      if (label?.start !== undefined) return labelLine(speaker, label.start)
       return {
         speaker,
         spans: [
@@ -65,10 +69,8 @@ function sessionProgress(event: Event, view: RunView): ProgressLine | undefined 
         ],
       }
     case 'session:end':
-      if (speaker && isModelFallback(view.team, speaker)) return { speaker, spans: [['dim', 'no model for its role']] }
-      return speaker && !isReportedByCollaboration(event, view)
-        ? { speaker, spans: sessionEndSpans(speaker) }
-        : undefined
+      if (label?.end !== undefined) return labelLine(speaker, label.end)
+      return speaker ? { speaker, spans: sessionEndSpans(speaker) } : undefined
     case 'model:error':
       return { speaker, spans: [['red', errorSummary(event.data.error)]] }
     case 'model:lost':
@@ -95,6 +97,11 @@ function sessionProgress(event: Event, view: RunView): ProgressLine | undefined 
     default:
       return undefined
   }
+}
+
+/** The line that a pattern shows for the start or the end of its session. */
+function labelLine(speaker: SessionNode | undefined, line: TextLine | 'hidden'): ProgressLine | undefined {
+  return line === 'hidden' ? undefined : { speaker, spans: line }
 }
 
 function sessionEndSpans(session: SessionNode): TextSpan[] {

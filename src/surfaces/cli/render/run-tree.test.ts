@@ -2,11 +2,11 @@ import { describe, expect, test } from 'vitest'
 import type { ErrorRecord } from '../../../errors.ts'
 import type { Event, EventData } from '../../../kernel/event.ts'
 import { activeSessions, newRunView, openGates, reduceRun, runViewFrom } from '../../../views/run-reducer.ts'
+import { displayWidth } from '../../../views/text-width.ts'
 import { usageNotes } from './run-header.ts'
 import { formatProgressLine, liveLines } from './run-progress.ts'
 import { runTreeLines } from './run-tree.ts'
 import { plainStyle } from './styled-line.ts'
-import { displayWidth } from './text-width.ts'
 
 const style = plainStyle(60)
 

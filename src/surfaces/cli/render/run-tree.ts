@@ -1,16 +1,15 @@
-import type { SteerAction } from '../../../index.ts'
-import type { CollaborationViews } from '../../../views/collaboration-view.ts'
-import { collaborationSessionPurpose, formatRecommendation, responseText } from '../../../views/collaboration-view.ts'
+import type { SteerAction, TextSpan } from '../../../index.ts'
+import { errorSummary } from '../../../views/error-summary.ts'
+import { formatCount, formatDuration, pluralize } from '../../../views/format-amount.ts'
+import { sessionLabel } from '../../../views/pattern-views.ts'
+import { responseText } from '../../../views/response-text.ts'
 import { isWaitingForAnswer } from '../../../views/run-reducer.ts'
 import type { GateNode, RunNode, RunView, SessionNode, ToolCallNode } from '../../../views/run-view.ts'
-import type { TeamView } from '../../../views/team-view.ts'
-import { isModelFallback, teamSessionPurpose } from '../../../views/team-view.ts'
-import { errorSummary } from './error-lines.ts'
-import { formatCount, formatDuration, pluralize } from './format-amount.ts'
-import type { TerminalStyle, TextSpan, TextStyle } from './styled-line.ts'
+import { STATUS_GLYPHS } from '../../../views/status-glyphs.ts'
+import { formatSteerAction } from '../../../views/steer-text.ts'
+import { toTerminalLine } from '../../../views/text-width.ts'
+import type { TerminalStyle } from './styled-line.ts'
 import { renderLine, spansWidth } from './styled-line.ts'
-import { formatSteerAction } from './team-progress.ts'
-import { toTerminalLine } from './text-width.ts'
 
 export interface TreeOptions {
   style: TerminalStyle
@@ -23,26 +22,14 @@ export interface TreeOptions {
 
 const CALLS_SHOWN = 8
 
-export const STATUS_GLYPHS: Record<string, readonly [TextStyle, string]> = {
-  completed: ['green', '✓'],
-  ok: ['green', '✓'],
-  failed: ['red', '✗'],
-  cancelled: ['yellow', '■'],
-  waiting: ['yellow', '?'],
-  running: ['cyan', '●'],
-  pending: ['dim', '○'],
-}
-
 /** A run as a tree of sessions, tool calls and gates. */
 export function runTreeLines(view: RunView, options: TreeOptions): string[] {
-  const { collaborations, team } = view
-  const context = { ...options, collaborations, team, runEnded: view.end !== undefined, first: '', rest: '' }
+  const context = { ...options, view, runEnded: view.end !== undefined, first: '', rest: '' }
   return view.children.flatMap((node) => nodeLines(node, context))
 }
 
 interface TreeContext extends TreeOptions {
-  collaborations: CollaborationViews
-  team: TeamView
+  view: RunView
   /** Open gates of an ended run are shown as not answered. */
   runEnded: boolean
   /** Prefix of the first line of a node, and of its other lines. */
@@ -54,7 +41,8 @@ function nodeLines(node: RunNode, context: TreeContext): string[] {
   const inner = collapsedChild(node)
   if (inner) return nodeLines(inner, context)
   const [fallback] = node.children
-  if (node.kind === 'session' && fallback && isModelFallback(context.team, node)) return nodeLines(fallback, context)
+  if (node.kind === 'session' && fallback && sessionLabel(context.view, node)?.superseded)
+    return nodeLines(fallback, context)
   const children = shownChildren(node, context.all ?? false)
   const ownPrefix = node.kind === 'session' && children.length > 0 ? `${context.rest}│ ` : `${context.rest}  `
   const own = ownLines(node, { ...context, rest: ownPrefix })
@@ -112,20 +100,13 @@ function sessionLines(session: SessionNode, context: TreeContext): string[] {
   ]
   const name = session.segment > 1 ? `${toTerminalLine(session.agent)} (continued)` : toTerminalLine(session.agent)
   const lines = headingLines(context, [STATUS_GLYPHS[status] ?? '', ' ', ['bold', name]], facts.join(' · '))
-  const purpose =
-    collaborationSessionPurpose(context.collaborations, session.key) ??
-    teamSessionPurpose(context.team, session.key) ??
-    session.instruction
+  const label = sessionLabel(context.view, session)
+  const purpose = label?.purpose ?? session.instruction
   if (purpose) lines.push(detailLine(context, [['dim', toTerminalLine(purpose)]]))
   if (session.error) lines.push(detailLine(context, [['red', errorSummary(session.error)]]))
   else if (session.text)
-    lines.push(detailLine(context, ['→ ', toTerminalLine(sessionResultText(session, context.collaborations))]))
+    lines.push(detailLine(context, ['→ ', toTerminalLine(label?.result ?? responseText(session.text))]))
   return lines
-}
-
-function sessionResultText({ key, text }: SessionNode, { specialists }: CollaborationViews): string {
-  const specialist = specialists.get(key)
-  return (specialist && formatRecommendation(specialist)) || responseText(text)
 }
 
 function sessionStatus(session: SessionNode, context: TreeContext): string {

@@ -1,10 +1,10 @@
 import type { RunRow } from '../../../index.ts'
-import { formatAge, formatCompactCount, formatDuration } from './format-amount.ts'
-import { STATUS_GLYPHS } from './run-tree.ts'
+import { formatAge, formatCompactCount, formatDuration } from '../../../views/format-amount.ts'
+import { STATUS_GLYPHS } from '../../../views/status-glyphs.ts'
+import { toTerminalLine } from '../../../views/text-width.ts'
 import type { TerminalStyle } from './styled-line.ts'
 import type { Column } from './table.ts'
 import { renderTable } from './table.ts'
-import { toTerminalLine } from './text-width.ts'
 
 export type ListedRun = RunRow & { is_running: boolean }
 

@@ -1,6 +1,5 @@
-import { displayWidth, truncateToWidth } from './text-width.ts'
-
-export type TextStyle = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
+import type { TextLine, TextSpan, TextStyle } from '../../../index.ts'
+import { displayWidth, toTerminalText, truncateToWidth } from '../../../views/text-width.ts'
 
 /** Width, character set and colours of an output stream. */
 export interface TerminalStyle {
@@ -23,8 +22,6 @@ export function withProgramName(style: TerminalStyle, text: string): string {
   return program === undefined ? text : text.replace(/\btroupe(?= [a-z])/g, () => program)
 }
 
-export type TextSpan = string | readonly [TextStyle, string]
-
 /** Renders spans as one line, truncated to the width. */
 export function renderLine(style: TerminalStyle, spans: readonly TextSpan[]): string {
   let available = style.width
@@ -41,4 +38,13 @@ export function renderLine(style: TerminalStyle, spans: readonly TextSpan[]): st
 
 export function spansWidth(spans: readonly TextSpan[]): number {
   return spans.reduce((sum, span) => sum + displayWidth(typeof span === 'string' ? span : span[1]), 0)
+}
+
+/** Renders a line of a pattern's view: its text may come from models, so terminal escapes are removed (escape injection). */
+export function renderPatternLine(style: TerminalStyle, line: TextLine): string {
+  const clean = line.map(
+    (span): TextSpan => (typeof span === 'string' ? toTerminalText(span) : [span[0], toTerminalText(span[1])]),
+  )
+  const rendered = renderLine(style, clean)
+  return style.ascii ? rendered.replaceAll('…', '~') : rendered
 }

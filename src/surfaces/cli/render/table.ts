@@ -1,5 +1,6 @@
-import type { TerminalStyle, TextStyle } from './styled-line.ts'
-import { displayWidth, padToWidth } from './text-width.ts'
+import type { TextStyle } from '../../../index.ts'
+import { displayWidth, padToWidth } from '../../../views/text-width.ts'
+import type { TerminalStyle } from './styled-line.ts'
 
 export interface Column<Row> {
   title: string

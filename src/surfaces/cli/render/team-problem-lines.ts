@@ -1,9 +1,9 @@
 import type { TeamFileProblem } from '../../../formats/team-file.ts'
+import { pluralize } from '../../../views/format-amount.ts'
+import { toTerminalLine, wrapText } from '../../../views/text-width.ts'
 import { displayPath } from './agent-lines.ts'
-import { pluralize } from './format-amount.ts'
 import type { TerminalStyle } from './styled-line.ts'
 import { renderLine } from './styled-line.ts'
-import { toTerminalLine, wrapText } from './text-width.ts'
 
 /** Problems of a team file: the location on a line of its own, then message and hint. */
 export function teamProblemLines(problems: readonly TeamFileProblem[], style: TerminalStyle): string[] {

@@ -1,14 +1,22 @@
 import { describe, expect, test } from 'vitest'
-import type { AnyEvent } from '../../../../test/support/manual-doubles.ts'
-import type { Event } from '../../../kernel/event.ts'
-import { newRunView, reduceRun, runViewFrom } from '../../../views/run-reducer.ts'
-import { formatRoute, routeFromOutput } from '../../../views/team-view.ts'
-import { formatProgressLine } from './run-progress.ts'
-import { runTreeLines } from './run-tree.ts'
-import { plainStyle } from './styled-line.ts'
-import { displayWidth } from './text-width.ts'
+import type { AnyEvent } from '../../../test/support/manual-doubles.ts'
+import type { Event } from '../../kernel/event.ts'
+import { formatProgressLine } from '../../surfaces/cli/render/run-progress.ts'
+import { runTreeLines } from '../../surfaces/cli/render/run-tree.ts'
+import { plainStyle } from '../../surfaces/cli/render/styled-line.ts'
+import { newRunView, reduceRun, runViewFrom } from '../../views/run-reducer.ts'
+import { displayWidth } from '../../views/text-width.ts'
+import { teamEvents } from './events.ts'
+import type { TeamView } from './team-view.ts'
+import { formatRoute, routeFromOutput } from './team-view.ts'
+import { teamView } from './view.ts'
 
 const style = plainStyle(60)
+const views = [{ name: 'team', events: Object.keys(teamEvents), view: teamView }]
+
+function teamState(events: readonly Event[]): TeamView {
+  return runViewFrom(events, views).patterns[0]?.state as TeamView
+}
 
 function journal(): { events: Event[]; add: typeof add } {
   const events: Event[] = []
@@ -79,7 +87,7 @@ function nestedTeamJournal(): Journal {
 }
 
 function progressLines(events: readonly Event[], width = 60): string[] {
-  const view = newRunView()
+  const view = newRunView(views)
   return events.flatMap((event) => {
     reduceRun(view, event)
     const line = formatProgressLine(event, view, plainStyle(width))
@@ -89,7 +97,7 @@ function progressLines(events: readonly Event[], width = 60): string[] {
 
 describe('team progress', () => {
   test('L37 the route has the turns of the outer team, and the user after a reply', () => {
-    const { team } = runViewFrom(nestedTeamJournal().events)
+    const team = teamState(nestedTeamJournal().events)
     expect(team.route).toEqual(['lead', 'research', 'user', 'lead'])
     expect(formatRoute(['a', 'a', 'b', 'a'])).toBe('a → b → a')
   })
@@ -139,7 +147,7 @@ describe('team progress', () => {
     addHandoff(written, { key: 'round/1', from: 'a', to: 'b', reason: 'always' })
     addHandoff(written, { key: 'steer/2/handoff', from: 'a', to: 'c', reason: 'a person chose c over b' })
     addTurn(written, { key: 'round/2', round: 2, agent: 'c' })
-    const { team } = runViewFrom(written.events)
+    const team = teamState(written.events)
     expect([...team.turns.values()].map(({ reason }) => reason)).toEqual(['urgent', 'a person chose c over b'])
     expect(team.route).toEqual(['a', 'c'])
   })
@@ -160,7 +168,7 @@ describe('team progress', () => {
     const steered = { round: 2, action: { do: 'override', agent: 'writer' }, by: 'user', accepted: true }
     written.add('team:steered', { key: 'steer/3/steered/0', ...steered })
     addTurn(written, { key: 'round/3', round: 3, agent: 'writer' })
-    const { team } = runViewFrom(written.events)
+    const team = teamState(written.events)
     const chosen = 'chosen by a person'
     expect([...team.turns.values()].map(({ reason }) => reason)).toEqual(['', chosen, chosen])
   })
@@ -184,13 +192,15 @@ describe('team progress', () => {
       'router  no model for its role',
       "router  evaluates conditions, with the run's model",
     ])
-    const shown = runTreeLines(runViewFrom(written.events), { style, now: 0, live: false }).join('\n')
+    const shown = runTreeLines(runViewFrom(written.events, views), { style, now: 0, live: false }).join('\n')
     expect(shown).not.toMatch(/✗|no_model|"said"/)
     expect(shown).toMatch(/✓ router/)
   })
 
   test('L37 the tree shows round, reason and response of each turn', () => {
-    const lines = runTreeLines(runViewFrom(nestedTeamJournal().events), { style, now: 0, live: false }).join('\n')
+    const lines = runTreeLines(runViewFrom(nestedTeamJournal().events, views), { style, now: 0, live: false }).join(
+      '\n',
+    )
     expect(lines).toMatch(/✓ lead .*\n {2}round 1\n {2}→ lead was here/)
     expect(lines).toMatch(/✓ finder .*\n {2}round 1\n/)
     expect(lines).toMatch(/round 3: always/)

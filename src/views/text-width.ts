@@ -52,7 +52,14 @@ export function padToWidth(text: string, width: number, side: 'left' | 'right' =
 
 /** Text as one line without terminal control sequences (escape injection). */
 export function toTerminalLine(text: string): string {
-  return stripVTControlCharacters(text.slice(0, 4000)).replace(BIDI_CONTROLS, '').replace(WHITESPACE, ' ').trim()
+  return toTerminalText(text).replace(WHITESPACE, ' ').trim()
+}
+
+/** The same with its spaces. */
+export function toTerminalText(text: string): string {
+  return stripVTControlCharacters(text.slice(0, 4000))
+    .replace(BIDI_CONTROLS, '')
+    .replace(/\p{Cc}/gu, ' ')
 }
 
 /** Removes terminal control sequences; keeps newlines and tabs. */

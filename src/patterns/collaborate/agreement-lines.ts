@@ -1,10 +1,9 @@
-import type { AgreementView, ClusterView, ContributionView } from '../../../views/agreement-view.ts'
-import { agreementViewFrom } from '../../../views/agreement-view.ts'
+import type { TextLine, TextSpan, TextStyle, ViewPage } from '../../kernel/pattern-view.ts'
+import { errorSummary } from '../../views/error-summary.ts'
+import { toTerminalLine, wrapText } from '../../views/text-width.ts'
 import { agreementFactLines, formatPercent, NO_BREAK_SPACE, toUnbreakable } from './agreement-facts.ts'
-import { errorSummary } from './error-lines.ts'
-import type { TerminalStyle, TextSpan, TextStyle } from './styled-line.ts'
-import { renderLine } from './styled-line.ts'
-import { toTerminalLine, wrapText } from './text-width.ts'
+import type { AgreementView, ClusterView, ContributionView } from './agreement-view.ts'
+import { agreementViewFrom } from './agreement-view.ts'
 
 /*
  * Renders the result of a collaboration: positions with their share, agreement and dissent. Divided work is listed by
@@ -18,25 +17,25 @@ const MIN_WIDE_WIDTH = 60
 const CONCERNS_SHOWN = 2
 
 type BarSymbols = typeof UNICODE
+type LineLayout = Pick<ViewPage, 'width' | 'ascii'>
 
 /** Lines for the output of a collaboration; empty for other outputs. */
-export function agreementLines(output: unknown, style: TerminalStyle): string[] {
+export function agreementLines(output: unknown, style: LineLayout): TextLine[] {
   const agreement = agreementViewFrom(output)
   if (!agreement) return []
   const symbols = style.ascii ? ASCII : UNICODE
   const isDivided = agreement.contributions.some(({ subtask }) => subtask !== undefined)
   // Subtasks that were voted on are positions too.
   const hasPositions = !isDivided || agreement.vote !== undefined
-  const lines = [
-    ...(isDivided ? subtaskLines(agreement, style, symbols) : []),
+  return [
+    ...(isDivided ? subtaskLines(agreement, symbols) : []),
     ...(hasPositions ? positionLines(agreement, style, symbols) : []),
     ...uncountedLines(agreement, style),
     ...agreementFactLines(agreement, style, { dot: symbols.dot, withConsensus: hasPositions }),
   ]
-  return style.ascii ? lines.map((line) => line.replaceAll('…', '~')) : lines
 }
 
-function positionLines(agreement: AgreementView, style: TerminalStyle, symbols: BarSymbols): string[] {
+function positionLines(agreement: AgreementView, style: LineLayout, symbols: BarSymbols): TextLine[] {
   const { consensus, contributions } = agreement
   if (!consensus || consensus.clusters.length === 0) return []
   const heading: TextSpan[] = [['bold', 'positions'], ...headingSpans(agreement)]
@@ -44,7 +43,7 @@ function positionLines(agreement: AgreementView, style: TerminalStyle, symbols: 
     consensus.minority_report.flatMap(({ agents, concerns }) => agents.map((name) => [name, concerns])),
   )
   return [
-    renderLine(style, heading),
+    heading,
     ...consensus.clusters.flatMap((cluster) => {
       const supporters = cluster.agents.map((name) =>
         contributionLabel(
@@ -90,13 +89,13 @@ function contributionLabel(contribution: ContributionView | undefined, name: str
 
 interface ClusterContext {
   agreement: AgreementView
-  style: TerminalStyle
+  style: LineLayout
   symbols: BarSymbols
   supporters: string[]
   concerns: string[]
 }
 
-function clusterLines(cluster: ClusterView, context: ClusterContext): string[] {
+function clusterLines(cluster: ClusterView, context: ClusterContext): TextLine[] {
   const { agreement, style, symbols, supporters, concerns } = context
   const won = cluster === winningCluster(agreement)
   const tied = !won && isTied(cluster, agreement)
@@ -112,17 +111,15 @@ function clusterLines(cluster: ClusterView, context: ClusterContext): string[] {
   const recommendation: TextSpan = won
     ? ['bold', toTerminalLine(cluster.recommendation)]
     : toTerminalLine(cluster.recommendation)
-  const first =
-    style.width >= MIN_WIDE_WIDTH
-      ? [renderLine(style, [...bar, '  ', recommendation])]
-      : [renderLine(style, bar), renderLine(style, [' '.repeat(indent), recommendation])]
+  const first: TextLine[] =
+    style.width >= MIN_WIDE_WIDTH ? [[...bar, '  ', recommendation]] : [bar, [' '.repeat(indent), recommendation]]
   const shownConcerns = concerns.slice(0, CONCERNS_SHOWN).map((concern) => `${symbols.dot} ${toTerminalLine(concern)}`)
   return [
     ...first,
     ...indentedLines(`${isDissent ? 'dissent: ' : ''}${supporters.map(toUnbreakable).join(', ')}`, style, indent).map(
-      (line) => style.paint('dim', line),
+      (line): TextLine => [['dim', line]],
     ),
-    ...shownConcerns.map((line) => renderLine(style, [' '.repeat(indent), ['dim', line]])),
+    ...shownConcerns.map((line): TextLine => [' '.repeat(indent), ['dim', line]]),
   ]
 }
 
@@ -133,26 +130,24 @@ function formatBar(share: number, size: number, { full, empty }: BarSymbols): st
   return full.repeat(filled) + empty.repeat(size - filled)
 }
 
-function indentedLines(text: string, style: TerminalStyle, indent: number): string[] {
+function indentedLines(text: string, style: LineLayout, indent: number): string[] {
   const margin = ' '.repeat(indent)
   return wrapText(text, style.width - indent).map((line) => margin + line.replaceAll(NO_BREAK_SPACE, ' '))
 }
 
-function subtaskLines({ contributions }: AgreementView, style: TerminalStyle, symbols: BarSymbols): string[] {
+function subtaskLines({ contributions }: AgreementView, symbols: BarSymbols): TextLine[] {
   const parts = contributions.filter(({ subtask }) => subtask !== undefined)
   return [
-    renderLine(style, [['bold', 'subtasks']]),
-    ...parts.flatMap((part) => {
+    [['bold', 'subtasks']],
+    ...parts.flatMap((part): TextLine[] => {
       const [textStyle, symbol] = statusSymbol(part, symbols)
-      const heading = renderLine(style, [
+      const heading: TextLine = [
         [textStyle, `${symbol} `],
         contributionLabel(part, part.agent),
         ['dim', `  ${toTerminalLine(part.subtask ?? '')}`],
-      ])
-      if (part.error) return [heading, renderLine(style, ['  ', ['red', errorSummary(part.error)]])]
-      return part.recommendation === null
-        ? [heading]
-        : [heading, renderLine(style, [`  ${toTerminalLine(part.recommendation)}`])]
+      ]
+      if (part.error) return [heading, ['  ', ['red', errorSummary(part.error)]]]
+      return part.recommendation === null ? [heading] : [heading, [`  ${toTerminalLine(part.recommendation)}`]]
     }),
   ]
 }
@@ -163,7 +158,7 @@ function statusSymbol({ status, error }: ContributionView, symbols: BarSymbols):
 }
 
 /** Contributions that belong to no position: without a recommendation, incomplete, or without a response. */
-function uncountedLines({ contributions, consensus, metadata }: AgreementView, style: TerminalStyle): string[] {
+function uncountedLines({ contributions, consensus, metadata }: AgreementView, style: LineLayout): TextLine[] {
   const counted = new Set(consensus?.clusters.flatMap(({ agents }) => agents))
   const isDivided = contributions.some(({ subtask }) => subtask !== undefined)
   // The coordinator that divided the work contributes a plan, not a position.
@@ -174,14 +169,14 @@ function uncountedLines({ contributions, consensus, metadata }: AgreementView, s
   const withoutRecommendation = rest.filter(({ error }) => !error).map(({ agent }) => toTerminalLine(agent))
   return [
     ...(withoutRecommendation.length > 0
-      ? wrapText(`no recommendation: ${withoutRecommendation.join(', ')}`, style.width, 2)
+      ? wrapText(`no recommendation: ${withoutRecommendation.join(', ')}`, style.width, 2).map((line) => [line])
       : []),
-    ...rest.flatMap(({ agent, error, response }) => {
+    ...rest.flatMap(({ agent, error, response }): TextLine[] => {
       if (!error) return []
       const label = response.trim() === '' ? 'no response' : 'incomplete'
-      return wrapText(`${label}: ${toTerminalLine(agent)}, ${errorSummary(error)}`, style.width, 2).map((line) =>
-        style.paint('red', line),
-      )
+      return wrapText(`${label}: ${toTerminalLine(agent)}, ${errorSummary(error)}`, style.width, 2).map((line) => [
+        ['red', line],
+      ])
     }),
   ]
 }

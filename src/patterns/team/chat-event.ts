@@ -1,6 +1,6 @@
-import type { ErrorRecord } from '../errors.ts'
-import type { Status } from '../kernel/event.ts'
-import type { SteerAction } from '../kernel/steer-action.ts'
+import type { ErrorRecord } from '../../errors.ts'
+import type { Status } from '../../kernel/event.ts'
+import type { SteerAction } from '../../kernel/steer-action.ts'
 
 /** An open gate, as a chat shows it. */
 export interface OpenQuestion {

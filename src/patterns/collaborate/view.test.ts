@@ -1,11 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import type { AnyEvent } from '../../../../test/support/manual-doubles.ts'
-import type { Event } from '../../../kernel/event.ts'
-import { newRunView, reduceRun, runViewFrom } from '../../../views/run-reducer.ts'
-import { formatProgressLine, liveLines } from './run-progress.ts'
-import { runTreeLines } from './run-tree.ts'
-import { plainStyle } from './styled-line.ts'
-import { displayWidth } from './text-width.ts'
+import type { AnyEvent } from '../../../test/support/manual-doubles.ts'
+import type { Event } from '../../kernel/event.ts'
+import { formatProgressLine, liveLines } from '../../surfaces/cli/render/run-progress.ts'
+import { runTreeLines } from '../../surfaces/cli/render/run-tree.ts'
+import { plainStyle } from '../../surfaces/cli/render/styled-line.ts'
+import { newRunView, reduceRun, runViewFrom } from '../../views/run-reducer.ts'
+import { displayWidth } from '../../views/text-width.ts'
+import { collaborateEvents } from './events.ts'
+import { collaborateView } from './view.ts'
 
 const usage = { input: 90, output: 10, cache_read: 0, cache_write: 0, reasoning: 0 }
 const failure = {
@@ -16,6 +18,8 @@ const failure = {
   hint: '',
   alternatives: [],
 }
+
+const views = [{ name: 'collaborate', events: Object.keys(collaborateEvents), view: collaborateView }]
 
 /** A journal with one event every 100 ms. */
 function journal(pattern = 'collaborate') {
@@ -82,7 +86,7 @@ function addContribution({ add, session }: Journal, { key, agent, contribution, 
 }
 
 function progressLines({ events }: Journal, width = 80): string[] {
-  const view = newRunView()
+  const view = newRunView(views)
   return events.flatMap((event) => {
     reduceRun(view, event)
     return formatProgressLine(event, view, plainStyle(width)) ?? []
@@ -199,7 +203,7 @@ describe('collaboration progress', () => {
       contribution: { recommendation: nasty, confidence: 0.5 },
     })
     for (const width of [24, 40, 80]) {
-      const view = runViewFrom(written.events)
+      const view = runViewFrom(written.events, views)
       for (const line of [
         ...progressLines(written, width),
         ...runTreeLines(view, { style: plainStyle(width), now: 0, live: false }),
@@ -223,7 +227,7 @@ describe('collaboration in the run tree', () => {
     addContribution(written, { key: 'agents/bob', agent: 'bob', contribution: { plan: 'y' } })
     written.session('stand/judge', 'judge', '{"pairs":[]}')
     written.session('synthesis/coordinator', 'coordinator', '{not json')
-    const lines = runTreeLines(runViewFrom(written.events), { style: plainStyle(60), now: 0, live: false })
+    const lines = runTreeLines(runViewFrom(written.events, views), { style: plainStyle(60), now: 0, live: false })
     expect(lines.filter((line) => line.startsWith('  '))).toEqual([
       '  ann role',
       '  → 90 % sure: wait',
@@ -241,7 +245,7 @@ describe('collaboration in the run tree', () => {
     addStart(written, ['ann', 'bob'])
     written.session('agents/ann', 'ann', '')
     written.session('agents/bob', 'bob', '')
-    const lines = liveLines(runViewFrom(written.events), new Map([['s_bob', 'I think']]), {
+    const lines = liveLines(runViewFrom(written.events, views), new Map([['s_bob', 'I think']]), {
       now: 1000,
       style: plainStyle(60),
     })

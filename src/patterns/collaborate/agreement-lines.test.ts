@@ -1,11 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { AgreementView, ContributionView } from '../../../views/agreement-view.ts'
-import { agreementLines } from './agreement-lines.ts'
-import { formatRunOutput, outcomeText } from './result-lines.ts'
-import type { TextStyle } from './styled-line.ts'
-import { plainStyle } from './styled-line.ts'
-import { displayWidth, stripControlCharacters } from './text-width.ts'
+import type { TextStyle } from '../../kernel/pattern-view.ts'
+import type { TerminalStyle } from '../../surfaces/cli/render/styled-line.ts'
+import { plainStyle, renderPatternLine } from '../../surfaces/cli/render/styled-line.ts'
+import { outputText } from '../../views/pattern-views.ts'
+import { displayWidth, stripControlCharacters } from '../../views/text-width.ts'
+import { agreementLines as layOutAgreement } from './agreement-lines.ts'
+import type { AgreementView, ContributionView } from './agreement-view.ts'
+import { outcomeView } from './outcome-view.ts'
+import { collaborateView } from './view.ts'
 
 function contribution(agent: string, more: Partial<ContributionView> = {}): ContributionView {
   const defaults = { recommendation: 'approve', confidence: 0.8, status: 'completed' }
@@ -48,6 +51,17 @@ const review: AgreementView = {
 }
 
 const failed = { code: 'model_failed', message: 'no luck' } as const
+
+/** The lines as a terminal of this style shows them. */
+function agreementLines(output: unknown, style: TerminalStyle): string[] {
+  const layout = { width: style.width, ascii: style.ascii === true }
+  return layOutAgreement(output, layout).map((line) => renderPatternLine(style, line))
+}
+
+const views = [
+  { name: 'collaborate', view: collaborateView },
+  { name: 'outcome', view: outcomeView },
+]
 
 describe('agreement lines', () => {
   test('L30 at 80 columns each position has a row with bar, share, supporters and dissent; missing responses are listed', () => {
@@ -304,8 +318,8 @@ describe('agreement lines', () => {
 
 describe('output text', () => {
   test('L32 the text of a collaboration is its result, or empty', () => {
-    expect(formatRunOutput(review)).toBe('Merge it later.')
-    expect(formatRunOutput({ contributions: [] })).toBe('')
+    expect(outputText(views, 'collaborate', review)).toBe('Merge it later.')
+    expect(outputText(views, 'collaborate', { contributions: [] })).toBe('')
   })
 
   test('L34 the text of an outcome lists the recorded votes', () => {
@@ -318,10 +332,10 @@ describe('output text', () => {
         { agent: 'b', right: true },
       ],
     }
-    expect(formatRunOutput(outcome)).toBe('recorded: r_1 was wrong at 67 % agreement\nright: b\nwrong: a')
-    expect(outcomeText({ ...outcome, correct: true, agreement_score: null, voices: [] })).toBe(
+    expect(outputText(views, 'outcome', outcome)).toBe('recorded: r_1 was wrong at 67 % agreement\nright: b\nwrong: a')
+    expect(outputText(views, 'outcome', { ...outcome, correct: true, agreement_score: null, voices: [] })).toBe(
       'recorded: r_1 was right\nthe run has no recorded votes',
     )
-    expect(outcomeText({ of_run: 'r_1' })).toBeUndefined()
+    expect(outcomeView.outputText?.({ of_run: 'r_1' })).toBeUndefined()
   })
 })

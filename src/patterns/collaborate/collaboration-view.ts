@@ -1,5 +1,5 @@
-import type { Event } from '../kernel/event.ts'
-import type { CollaborateEvent } from '../patterns/collaborate/events.ts'
+import { parentStepKey } from '../../views/run-reducer.ts'
+import type { CollaborateEvent } from './events.ts'
 
 /*
  * Reduces the events of collaborations: the specialists, their roles and their recommendations. All specialists get the
@@ -28,7 +28,7 @@ export interface CollaborationViews {
   specialists: Map<string, SpecialistView>
 }
 
-export function reduceCollaboration({ byKey, specialists }: CollaborationViews, event: Event | CollaborateEvent): void {
+export function reduceCollaboration({ byKey, specialists }: CollaborationViews, event: CollaborateEvent): void {
   switch (event.type) {
     case 'tool:collaborative:start': {
       const { key, agents, mode } = event.data
@@ -58,10 +58,6 @@ export function enclosingCollaboration({ byKey }: CollaborationViews, key: strin
     if (found) return found
   }
   return byKey.get('')
-}
-
-export function parentStepKey(key: string): string {
-  return key.slice(0, Math.max(0, key.lastIndexOf('/')))
 }
 
 /** Specialists that were never called, for example after an early stop. */
@@ -95,15 +91,4 @@ export function formatRecommendation({
 }: Pick<SpecialistView, 'recommendation' | 'confidence'>): string {
   if (recommendation === null) return ''
   return confidence === null ? recommendation : `${Math.round(confidence * 100)} % sure: ${recommendation}`
-}
-
-/** The text of a structured response. */
-export function responseText(text: string): string {
-  if (!text.startsWith('{')) return text
-  try {
-    const { response, plan } = JSON.parse(text) as { response?: unknown; plan?: unknown }
-    return [response, plan].find((value) => typeof value === 'string') ?? text
-  } catch {
-    return text
-  }
 }

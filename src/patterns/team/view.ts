@@ -1,13 +1,36 @@
-import type { Event, SteerAction } from '../../../index.ts'
-import type { TeamEvent, TeamEventOf } from '../../../patterns/team/events.ts'
-import type { RunView } from '../../../views/run-view.ts'
-import { briefReason, formatRoute, teamDepth, teamSessionPurpose } from '../../../views/team-view.ts'
-import type { ProgressLine } from './progress-line.ts'
-import type { TerminalStyle, TextSpan } from './styled-line.ts'
-import { toTerminalLine, wrapText } from './text-width.ts'
+import type { ProgressLine, SessionFacts, SessionLabel, TextLine, TextSpan } from '../../kernel/pattern-view.ts'
+import { definePatternView } from '../../kernel/pattern-view.ts'
+import { formatSteerAction } from '../../views/steer-text.ts'
+import { toTerminalLine, wrapText } from '../../views/text-width.ts'
+import type { TeamEvent, TeamEventOf } from './events.ts'
+import type { TeamView } from './team-view.ts'
+import {
+  briefReason,
+  formatRoute,
+  isModelFallback,
+  newTeamView,
+  reduceTeam,
+  routeFromOutput,
+  teamDepth,
+  teamSessionPurpose,
+} from './team-view.ts'
+
+/** What people see of a team: its turns and handoffs, and the route that the work took. */
+export const teamView = definePatternView<TeamView, TeamEvent>({
+  initial: newTeamView,
+  reduce(team, event) {
+    reduceTeam(team, event)
+    return team
+  },
+  progress: (_team, event) => teamProgress(event),
+  session: teamSession,
+  depth: teamDepth,
+  lines: (team, { output, width }) => routeLines(team.route.length > 0 ? team.route : routeFromOutput(output), width),
+  json: ({ route }) => (route.length > 0 ? { route } : {}),
+})
 
 /** The progress line of a team event. */
-export function teamProgress(event: Event | TeamEvent): ProgressLine | undefined {
+function teamProgress(event: TeamEvent): ProgressLine | undefined {
   switch (event.type) {
     case 'team:start':
       return teamLine(event.data.key, teamStartSpans(event))
@@ -24,12 +47,6 @@ export function teamProgress(event: Event | TeamEvent): ProgressLine | undefined
       ])
     case 'team:compress':
       return teamLine(event.data.key, [['dim', compressionText(event)]])
-    case 'run:steer':
-      return {
-        spans: [
-          ['dim', `${toTerminalLine(event.data.by)} requests: ${toTerminalLine(formatSteerAction(event.data.action))}`],
-        ],
-      }
     case 'team:steered':
       return teamLine(event.data.key, steeringSpans(event))
     default:
@@ -89,36 +106,25 @@ function steeringSpans({ data: { action, by, accepted, reason } }: TeamEventOf<'
     : [['yellow', `rejected: ${text} by ${toTerminalLine(by)}: ${toTerminalLine(reason ?? '')}`]]
 }
 
-export function formatSteerAction(action: SteerAction): string {
-  switch (action.do) {
-    case 'override':
-      return `next agent ${action.agent}`
-    case 'set':
-      return `${action.name} = ${JSON.stringify(action.value)}`
-    case 'say':
-      return `message ${action.text}`
-    default:
-      return action.do
-  }
-}
-
 /** A line without a speaker; nested teams are indented. */
-function teamLine(key: string, spans: readonly TextSpan[]): ProgressLine {
+function teamLine(key: string, spans: TextLine): ProgressLine {
   return { speaker: { agent: '', depth: teamDepth(key) }, spans }
 }
 
-/** The start line of a team session; `undefined` for other sessions. */
-export function teamSessionStartSpans(view: RunView, key: string): TextSpan[] | undefined {
-  const purpose = teamSessionPurpose(view.team, key)
+/** What a session does in its team; `undefined` for other sessions. */
+function teamSession(team: TeamView, session: SessionFacts): SessionLabel | undefined {
+  const purpose = teamSessionPurpose(team, session.key)
   if (purpose === undefined) return undefined
-  const isTurn = /(^|\/)(agent|group\/member\/[^/]+)$/.test(key)
+  const isTurn = /(^|\/)(agent|group\/member\/[^/]+)$/.test(session.key)
   // The handoff line before it already shows the reason.
-  return isTurn ? ['starts  ', ['dim', purpose.replace(/:.*$/s, '')]] : [['dim', toTerminalLine(purpose)]]
+  const start: TextLine = isTurn
+    ? ['starts  ', ['dim', purpose.replace(/:.*$/s, '')]]
+    : [['dim', toTerminalLine(purpose)]]
+  if (!isModelFallback(team, session)) return { purpose, start }
+  return { purpose, start, end: [['dim', 'no model for its role']], superseded: true }
 }
 
-export function routeLines(route: readonly string[], style: TerminalStyle): string[] {
+export function routeLines(route: readonly string[], width: number): TextLine[] {
   if (route.length === 0) return []
-  return wrapText(`route: ${toTerminalLine(formatRoute(route))}`, style.width, 2).map((text) =>
-    style.paint('dim', text),
-  )
+  return wrapText(`route: ${toTerminalLine(formatRoute(route))}`, width, 2).map((text) => [['dim', text]])
 }

@@ -1,4 +1,4 @@
-import type { ErrorRecord } from '../errors.ts'
+import type { ErrorRecord } from '../../errors.ts'
 
 /** The part of a collaboration's output that surfaces display. A failed collaboration has only `contributions`. */
 export interface AgreementView {

@@ -1,13 +1,14 @@
-import type { ErrorRecord } from '../errors.ts'
-import type { VariableValue } from '../judgement/condition/condition-tree.ts'
-import type { Team } from '../judgement/team/team-schema.ts'
-import type { Event, EventOf } from '../kernel/event.ts'
-import type { TeamEvent, TeamEventOf } from '../patterns/team/events.ts'
+import type { ErrorRecord } from '../../errors.ts'
+import type { VariableValue } from '../../judgement/condition/condition-tree.ts'
+import type { Team } from '../../judgement/team/team-schema.ts'
+import type { Event, EventOf } from '../../kernel/event.ts'
+import { responseText } from '../../views/response-text.ts'
+import { findEnclosing, isPatternEvent, newRunView, reduceRun } from '../../views/run-reducer.ts'
+import type { RunView } from '../../views/run-view.ts'
 import type { ChatEvent, OpenQuestion } from './chat-event.ts'
-import { responseText } from './collaboration-view.ts'
-import { findEnclosing, newRunView, reduceRun } from './run-reducer.ts'
-import type { RunView } from './run-view.ts'
-import { findTurn, teamDepth } from './team-view.ts'
+import type { TeamEvent, TeamEventOf } from './events.ts'
+import type { TeamView } from './team-view.ts'
+import { findTurn, newTeamView, reduceTeam, teamDepth } from './team-view.ts'
 
 /*
  * Reduces the journal of a team to a conversation. A chat keeps no other state about the run, so a resumed chat knows
@@ -16,6 +17,7 @@ import { findTurn, teamDepth } from './team-view.ts'
 
 export interface Transcript {
   run: RunView
+  team: TeamView
   /** Open questions, oldest first. */
   questions: Map<string, OpenQuestion>
   variables: Record<string, VariableValue>
@@ -30,12 +32,13 @@ export interface Transcript {
 
 export function newTranscript(): Transcript {
   const [run, questions, turnCounts] = [newRunView(), new Map(), new Map()]
-  return { run, questions, variables: {}, handoffs: [], artifacts: [], messages: [], turnCounts }
+  return { run, team: newTeamView(), questions, variables: {}, handoffs: [], artifacts: [], messages: [], turnCounts }
 }
 
 /** Updates the transcript in place and returns the chat events that follow from the journal event. */
 export function reduceTranscript(transcript: Transcript, event: Event): ChatEvent[] {
   reduceRun(transcript.run, event)
+  if (isPatternEvent(event)) reduceTeam(transcript.team, event as unknown as TeamEvent)
   switch (event.type) {
     case 'run:start':
       return reduceRunStart(transcript, event)
@@ -146,7 +149,6 @@ export function isMessageKey(key: string): boolean {
 function reduceSessionEnd(transcript: Transcript, { data }: EventOf<'session:end'>): ChatEvent[] {
   const { key, status, object, text, error } = data
   if (!isMessageKey(key)) return []
-  const { run } = transcript
   const agent = agentFor(transcript, key)
   const response = responseFrom(object) ?? responseText(text)
   const artifacts = transcript.artifacts
@@ -154,7 +156,7 @@ function reduceSessionEnd(transcript: Transcript, { data }: EventOf<'session:end
     .map(({ name, version }) => `${name}@${version}`)
   if (status === 'completed') addMessage(transcript, { from: agent, text: response, artifacts })
   transcript.turnCounts.set(agent, (transcript.turnCounts.get(agent) ?? 0) + 1)
-  const round = findTurn(run.team, key)?.turn.round ?? 0
+  const round = findTurn(transcript.team, key)?.turn.round ?? 0
   const failed = error ? { error: errorText(error) } : undefined
   return [
     { type: 'message', agent: nestedAgentName(transcript, key, agent), round, text: response, artifacts, ...failed },
@@ -175,7 +177,7 @@ function responseFrom(object: unknown): string | undefined {
 export function nestedAgentName(transcript: Transcript, key: string, name: string): string {
   const parts = key.split('/team/')
   const above = parts.slice(0, -1).map((_, index) => parts.slice(0, index + 1).join('/team/'))
-  return [...above.flatMap((place) => transcript.run.team.turns.get(place)?.agent ?? []), name].join('/')
+  return [...above.flatMap((place) => transcript.team.turns.get(place)?.agent ?? []), name].join('/')
 }
 
 const MESSAGES_KEPT = 40

@@ -1,6 +1,5 @@
-import type { Event } from '../kernel/event.ts'
-import type { TeamEvent } from '../patterns/team/events.ts'
-import { parentStepKey } from './collaboration-view.ts'
+import { parentStepKey } from '../../views/run-reducer.ts'
+import type { TeamEvent } from './events.ts'
 
 /*
  * Reduces the events of a team: turns, handoff reasons, route. A nested team writes the same events below its own key
@@ -27,7 +26,7 @@ export function newTeamView(): TeamView {
   return { turns: new Map(), handoffs: new Map(), route: [] }
 }
 
-export function reduceTeam({ turns, handoffs, route }: TeamView, event: Event | TeamEvent): void {
+export function reduceTeam({ turns, handoffs, route }: TeamView, event: TeamEvent): void {
   if (event.type === 'team:turn') {
     const { key, round, agent } = event.data
     const place = parentStepKey(key)

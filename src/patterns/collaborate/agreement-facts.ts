@@ -1,16 +1,16 @@
-import type { AgreementView } from '../../../views/agreement-view.ts'
-import { pluralize } from './format-amount.ts'
-import type { TerminalStyle } from './styled-line.ts'
-import { toTerminalLine, wrapText } from './text-width.ts'
+import type { TextLine } from '../../kernel/pattern-view.ts'
+import { pluralize } from '../../views/format-amount.ts'
+import { toTerminalLine, wrapText } from '../../views/text-width.ts'
+import type { AgreementView } from './agreement-view.ts'
 
 export const NO_BREAK_SPACE = '\u00a0'
 
 /** Agreement score, method, savings and problems. */
 export function agreementFactLines(
   agreement: AgreementView,
-  style: TerminalStyle,
+  { width }: { width: number },
   { dot, withConsensus }: { dot: string; withConsensus: boolean },
-): string[] {
+): TextLine[] {
   const { consensus, best_of, decision, metadata } = agreement
   const facts: string[] = []
   if (consensus && withConsensus) facts.push(...agreementFacts(consensus, dot), ...weightFacts(agreement))
@@ -20,10 +20,10 @@ export function agreementFactLines(
   if (metadata?.saved) facts.push(formatSavings(metadata.saved))
   return [
     ...facts
-      .flatMap((fact) => wrapText(fact, style.width, 2))
-      .map((line) => style.paint('dim', line.replaceAll(NO_BREAK_SPACE, ' '))),
+      .flatMap((fact) => wrapText(fact, width, 2))
+      .map((line): TextLine => [['dim', line.replaceAll(NO_BREAK_SPACE, ' ')]]),
     ...(metadata?.problems ?? []).flatMap((problem) =>
-      wrapText(`problem: ${toTerminalLine(problem)}`, style.width, 2).map((line) => style.paint('yellow', line)),
+      wrapText(`problem: ${toTerminalLine(problem)}`, width, 2).map((line): TextLine => [['yellow', line]]),
     ),
   ]
 }

@@ -1,0 +1,84 @@
+import type { ErrorRecord } from '../errors.ts'
+import type { EventOf, PatternEventType, SessionEnd } from './event.ts'
+
+/*
+ * What people see of a pattern: a reducer over its events, and functions from the reduced state to lines. All of it is pure; a
+ * surface folds the journal, removes control characters from the text, fits it to its width and paints it.
+ */
+
+export type TextStyle = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
+export type TextSpan = string | readonly [TextStyle, string]
+export type TextLine = readonly TextSpan[]
+
+/** One line of progress, with the agent it is about and the depth of its indentation. */
+export interface ProgressLine {
+  speaker?: { agent: string; depth: number } | undefined
+  spans: TextLine
+}
+
+/** What a surface knows about a session. */
+export interface SessionFacts {
+  key: string
+  agent: string
+  depth: number
+  status: 'running' | SessionEnd['status']
+  error: ErrorRecord | null
+  calls: number
+  tokens: number
+  started_at: number
+  ended_at: number | null
+}
+
+/** What a pattern tells about one of its sessions; the instruction and the text are shown otherwise. */
+export interface SessionLabel {
+  purpose: string
+  /** Replaces the text of the session. */
+  result?: string
+  /** Replaces the progress line of its start or end; `hidden` if events of the pattern report it. */
+  start?: TextLine | 'hidden'
+  end?: TextLine | 'hidden'
+  /** Another session took over: only that one is shown. */
+  superseded?: true
+}
+
+/** The sessions of the run that a view is part of. */
+export interface SessionLookup {
+  /** The session that this key opened. */
+  session(key: string): SessionFacts | undefined
+  /** The depth at which a line about this key is indented. */
+  depth(key: string): number
+}
+
+export interface ViewPage {
+  /** The output of the run; `null` while it has none. */
+  output: unknown
+  width: number
+  /** The terminal shows ASCII only. */
+  ascii: boolean
+}
+
+export interface PatternView<State = unknown, Event = EventOf<PatternEventType>> {
+  initial(): State
+  /** Adds one event of the pattern, also of a nested instance; step keys tell them apart. */
+  reduce(state: State, event: Event): State
+  /** The progress line of an event, after `reduce`. Without this function the event's fields are shown. */
+  progress?(state: State, event: Event, sessions: SessionLookup): ProgressLine | undefined
+  /** `undefined` for sessions that are not the pattern's. */
+  session?(state: State, session: SessionFacts): SessionLabel | undefined
+  /** Additional indentation of sessions below this key. */
+  depth?(key: string): number
+  /** Lines below the tree of `show` and below the result, if the run is one of this pattern. */
+  lines?(state: State, page: ViewPage): readonly TextLine[]
+  /** Fields for `show --json`. */
+  json?(state: State): Record<string, unknown>
+  /** The text of an output that has no `response`. */
+  outputText?(output: unknown): string | undefined
+}
+
+/** A view, or a function that loads it when it is needed. */
+export type PatternViewSource = PatternView | (() => Promise<PatternView>)
+
+/** Checks a view against the events of its pattern and erases its types. */
+export function definePatternView<State, Event>(view: PatternView<State, Event>): PatternView {
+  return view as unknown as PatternView
+}

@@ -1,0 +1,89 @@
+import type { EventOf, PatternEventType } from '../kernel/event.ts'
+import type { Pattern } from '../kernel/pattern.ts'
+import type { ProgressLine, SessionFacts, SessionLabel, TextLine, ViewPage } from '../kernel/pattern-view.ts'
+import { findEnclosing, parentStepKey } from './run-reducer.ts'
+import type { LoadedView, PatternState, RunView } from './run-view.ts'
+
+/* The views of patterns within the view of a run. Events of patterns that this process does not know are shown by their fields. */
+
+export async function loadPatternViews(patterns: readonly Pattern[]): Promise<LoadedView[]> {
+  const loaded = patterns.map(async ({ name, events = {}, view }): Promise<LoadedView[]> => {
+    if (!view) return []
+    return [{ name, events: Object.keys(events), view: typeof view === 'function' ? await view() : view }]
+  })
+  return (await Promise.all(loaded)).flat()
+}
+
+/** The progress line of a pattern's event. */
+export function patternProgress(view: RunView, event: EventOf<PatternEventType>): ProgressLine | undefined {
+  const owner = view.patterns.find(({ events }) => events.has(event.type))
+  const sessions = {
+    session: (key: string): SessionFacts | undefined => {
+      const node = view.byKey.get(key)
+      return node?.kind === 'session' ? node : undefined
+    },
+    depth: (key: string) => depthAt(view, key),
+  }
+  if (owner?.view.progress) return owner.view.progress(owner.state, event, sessions)
+  const speaker = findEnclosing(view, event.data.key, 'session')
+  return { speaker, spans: eventFields(event) }
+}
+
+/** The type of an event and its fields in short: `review:vote  agent: a, approve: true`. */
+export function eventFields({ type, data }: EventOf<PatternEventType>): TextLine {
+  const { key: _key, ...fields } = data
+  const text = Object.entries(fields).map(([name, value]) => `${name}: ${fieldText(value)}`)
+  return [`${type}  `, ['dim', text.join(', ')]]
+}
+
+const FIELD_LENGTH = 60
+
+function fieldText(value: unknown): string {
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
+  return text.length > FIELD_LENGTH ? `${text.slice(0, FIELD_LENGTH - 1)}…` : text
+}
+
+function depthAt(view: RunView, key: string): number {
+  const session = view.byKey.get(key)
+  if (session?.kind === 'session') return session.depth
+  const caller = findEnclosing(view, parentStepKey(key), 'session')
+  return caller ? caller.depth + 1 : 0
+}
+
+/** What the pattern of a session tells about it. */
+export function sessionLabel(view: RunView, session: SessionFacts): SessionLabel | undefined {
+  for (const { view: each, state } of view.patterns) {
+    const label = each.session?.(state, session)
+    if (label) return label
+  }
+  return undefined
+}
+
+/** The lines that the pattern of the run shows below the run. */
+export function patternLines(view: RunView, page: ViewPage): readonly TextLine[] {
+  const main = mainPattern(view)
+  return main?.view.lines?.(main.state, page) ?? []
+}
+
+/** The fields that the pattern of the run adds to `show --json`. */
+export function patternJson(view: RunView): Record<string, unknown> {
+  const main = mainPattern(view)
+  return main?.view.json?.(main.state) ?? {}
+}
+
+/** The text of a run's output, or the output as JSON. */
+export function outputText(
+  views: readonly Pick<LoadedView, 'name' | 'view'>[],
+  pattern: string,
+  output: unknown,
+): string {
+  if (output === null || output === undefined) return ''
+  if (typeof output === 'string') return output
+  if (typeof output === 'object' && 'response' in output && typeof output.response === 'string') return output.response
+  const own = views.find(({ name }) => name === pattern)?.view.outputText?.(output)
+  return own ?? JSON.stringify(output, undefined, 2)
+}
+
+function mainPattern(view: RunView): PatternState | undefined {
+  return view.patterns.find(({ name }) => name === view.start?.pattern)
+}

@@ -1,0 +1,11 @@
+import type { TextStyle } from '../kernel/pattern-view.ts'
+
+export const STATUS_GLYPHS: Record<string, readonly [TextStyle, string]> = {
+  completed: ['green', '✓'],
+  ok: ['green', '✓'],
+  failed: ['red', '✗'],
+  cancelled: ['yellow', '■'],
+  waiting: ['yellow', '?'],
+  running: ['cyan', '●'],
+  pending: ['dim', '○'],
+}

@@ -1,0 +1,14 @@
+import type { SteerAction } from '../kernel/steer-action.ts'
+
+export function formatSteerAction(action: SteerAction): string {
+  switch (action.do) {
+    case 'override':
+      return `next agent ${action.agent}`
+    case 'set':
+      return `${action.name} = ${JSON.stringify(action.value)}`
+    case 'say':
+      return `message ${action.text}`
+    default:
+      return action.do
+  }
+}

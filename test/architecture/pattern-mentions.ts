@@ -1,0 +1,160 @@
+import type { SourceFile } from '../support/source-file.ts'
+import type { Node } from '../support/syntax-tree.ts'
+import { identifierName, isNode, lineNumberAt, parseSource, walkTree } from '../support/syntax-tree.ts'
+import { importsIn } from './imports.ts'
+import type { Violation } from './violation.ts'
+import { isTestFile } from './violation.ts'
+
+/*
+ * A pattern is one folder and one line of registration: no other file of src imports it or contains its name, an alias or an event type
+ * as a string.
+ */
+
+/** A file or folder that may mention the pattern of a folder, with the reason. */
+export type AllowedMention = { path: string; folder: string; reason: string }
+
+const REGISTRATION = 'src/runtime/built-in-patterns.ts'
+
+export const allowedPatternMentions: readonly AllowedMention[] = [
+  { path: 'src/index.ts', folder: 'team', reason: 'public types of its events and output' },
+  { path: 'src/index.ts', folder: 'collaborate', reason: 'public types of its events, output and settings' },
+  { path: 'src/runtime/troupe-options.ts', folder: 'collaborate', reason: 'the public option with its settings' },
+  {
+    path: 'src/judgement/team',
+    folder: 'team',
+    reason: 'the pure decisions of the pattern and the keys of team files',
+  },
+  { path: 'src/formats/roster-file.ts', folder: 'team', reason: '`team` is a key of team files' },
+  { path: 'src/formats/team-tools.ts', folder: 'team', reason: '`team` is a key of team files' },
+  { path: 'src/formats/team-tree.ts', folder: 'team', reason: '`team` is a key of team files' },
+  {
+    path: 'src/formats/tool-aliases.ts',
+    folder: 'task',
+    reason: 'names that agent files of other products give to tools',
+  },
+  {
+    path: 'src/formats/tool-aliases.ts',
+    folder: 'collaborate',
+    reason: 'names that agent files of other products give to tools',
+  },
+  {
+    path: 'src/formats/tool-aliases.ts',
+    folder: 'ask-user',
+    reason: 'names that agent files of other products give to tools',
+  },
+  {
+    path: 'src/formats/tool-aliases.ts',
+    folder: 'plan-mode',
+    reason: 'names that agent files of other products give to tools',
+  },
+  {
+    path: 'src/formats/tool-aliases.ts',
+    folder: 'artifacts',
+    reason: 'names that agent files of other products give to tools',
+  },
+  {
+    path: 'src/surfaces/cli/team-pattern.ts',
+    folder: 'team',
+    reason: '`run team --team FILE` and `team pause` take team files',
+  },
+  { path: 'src/surfaces/cli/program.ts', folder: 'team', reason: 'the command group `team` for team files' },
+  { path: 'src/surfaces/cli/chat', folder: 'team', reason: '`chat` is the surface of this pattern' },
+  { path: 'src/surfaces/cli/commands/demo-command.ts', folder: 'task', reason: 'the demo runs it' },
+  { path: 'src/surfaces/cli/commands/demo-script.ts', folder: 'task', reason: 'the demo runs it' },
+  { path: 'src/surfaces/cli/model-checks.ts', folder: 'task', reason: '`doctor` runs it to reach a model' },
+  {
+    path: 'src/patterns/team/group-turn.ts',
+    folder: 'collaborate',
+    reason: 'a consensus group is a collaboration, run by name through the context',
+  },
+  { path: 'src/store/projection.ts', folder: 'task', reason: '`task` is an input field that gives a run its title' },
+  {
+    path: 'src/tools/tasks/task-list.ts',
+    folder: 'task',
+    reason: 'an entry of a to-do list: another meaning of the word',
+  },
+]
+
+export function patternMentionViolations(
+  files: readonly SourceFile[],
+  allowed: readonly AllowedMention[] = [],
+): Violation[] {
+  const production = files.filter(({ path }) => !isTestFile(path) && !path.startsWith('src/testing/'))
+  const patterns = definedPatterns(production)
+  const isAllowed = (mention: Mention) => allowed.some((entry) => covers(entry, mention))
+  const mentions = production
+    .filter(({ path }) => path !== REGISTRATION)
+    .flatMap((file) => patterns.flatMap((pattern) => mentionsIn(file, pattern)))
+  const stale = allowed.filter((entry) => !mentions.some((mention) => covers(entry, mention)))
+  return [
+    ...mentions
+      .filter((mention) => !isAllowed(mention))
+      .map(({ path, line, folder, what }) => ({
+        rule: 'pattern-mention',
+        path,
+        line,
+        message: `mentions the pattern in patterns/${folder}: ${what}`,
+      })),
+    ...stale.map(({ path, folder }) => ({
+      rule: 'pattern-mention',
+      path: 'test/architecture/pattern-mentions.ts',
+      line: 1,
+      message: `${path} no longer mentions patterns/${folder}; remove it from the list`,
+    })),
+  ]
+}
+
+type Mention = { path: string; line: number; folder: string; what: string }
+type DefinedPattern = { folder: string; names: ReadonlySet<string>; events: ReadonlySet<string> }
+
+function covers(entry: AllowedMention, { path, folder }: Mention): boolean {
+  return entry.folder === folder && (path === entry.path || path.startsWith(`${entry.path}/`))
+}
+
+/** The patterns of each folder, with the names, aliases and event types that its files declare. */
+function definedPatterns(files: readonly SourceFile[]): DefinedPattern[] {
+  const byFolder = new Map<string, { names: Set<string>; events: Set<string> }>()
+  for (const file of files) {
+    const [, folder] = /^src\/patterns\/([^/]+)\//.exec(file.path) ?? []
+    if (folder === undefined) continue
+    const found = byFolder.get(folder) ?? { names: new Set(), events: new Set() }
+    byFolder.set(folder, found)
+    walkTree(parseSource(file), (node) => {
+      if (node.type === 'CallExpression' && identifierName(node.callee) === 'definePattern')
+        for (const name of declaredNames((node.arguments as Node[])[0])) found.names.add(name)
+      const key = node.type === 'Property' ? identifierName(node.key) : undefined
+      if (key !== undefined && file.path.endsWith('/events.ts') && /^[a-z][\w-]*(:[\w-]+)+$/.test(key))
+        found.events.add(key)
+    })
+  }
+  return [...byFolder].map(([folder, found]) => ({ folder, ...found }))
+}
+
+/** `name` and `aliases` of a definition. */
+function declaredNames(definition: Node | undefined): string[] {
+  const properties = (definition?.properties as Node[] | undefined) ?? []
+  return properties.flatMap((property) => {
+    const field = identifierName(property.key)
+    const value = property.value
+    if (field === 'name') return identifierName(value) ?? []
+    if (field !== 'aliases' || !isNode(value)) return []
+    return ((value.elements as Node[] | undefined) ?? []).flatMap((element) => identifierName(element) ?? [])
+  })
+}
+
+function mentionsIn(file: SourceFile, { folder, names, events }: DefinedPattern): Mention[] {
+  if (file.path.startsWith(`src/patterns/${folder}/`)) return []
+  const found: Mention[] = importsIn(file)
+    .filter(({ target }) => target?.startsWith(`src/patterns/${folder}/`))
+    .map(({ line, target }) => ({ path: file.path, line, folder, what: `imports ${target}` }))
+  walkTree(parseSource(file), (node) => {
+    const text = node.type === 'Literal' ? node.value : node.type === 'TemplateElement' ? templateText(node) : undefined
+    if (typeof text !== 'string' || !(names.has(text) || events.has(text))) return
+    found.push({ path: file.path, line: lineNumberAt(file.source, node.start), folder, what: `'${text}'` })
+  })
+  return found
+}
+
+function templateText({ value }: Node): unknown {
+  return (value as { cooked?: unknown } | undefined)?.cooked
+}
