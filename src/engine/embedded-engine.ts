@@ -2,10 +2,9 @@ import { TroupeError, toTroupeError } from '../errors.ts'
 import type { Event } from '../kernel/event.ts'
 import { Committer } from '../kernel/journal/journal.ts'
 import type { Ports } from '../kernel/ports.ts'
-import type { World } from '../kernel/world.ts'
-import type { Store } from '../store/store.ts'
+import { claimableRuns, needsExecution } from './claimable-runs.ts'
 import { CommandReader } from './command-reader.ts'
-import type { Engine, ReopenOptions, StreamItem } from './engine.ts'
+import type { ClaimedRun, Engine, EngineParts, ReopenOptions, StreamItem } from './engine.ts'
 import { isOwnerDead, leaseOwnerId } from './lease-owner.ts'
 import type { HeldLease } from './run-attempt.ts'
 import { holdLease, LEASE_MS, RunAttempt } from './run-attempt.ts'
@@ -22,26 +21,18 @@ const HEARTBEAT_MS = 1000
 /** A constant reason: without one, each abort creates a DOMException with a stack trace. */
 const IDLE = 'no run is active'
 
-export interface EmbeddedEngineOptions {
-  store: Store
-  world: World
-  /** All ports but `publish`, which the engine provides. */
-  ports: Omit<Ports, 'publish'>
-  concurrency: number
-  /** Called with the error of a listener or of an `onEvent` hook; runs are not affected. */
-  onListenerError: (error: Error) => void
-}
-
 interface ActiveRun {
   /** True if `execute` joined this run since commands were last read. */
   joined: boolean
   attempt: RunAttempt | undefined
   lease: HeldLease | undefined
   done: Promise<void>
+  /** Called when this process has got the lease. */
+  onLeased: (() => void) | undefined
 }
 
 export class EmbeddedEngine implements Engine {
-  readonly #options: EmbeddedEngineOptions
+  readonly #options: EngineParts
   readonly #ports: Ports
   readonly #owner: string
   readonly #committer: Committer
@@ -55,7 +46,7 @@ export class EmbeddedEngine implements Engine {
   /** Aborted when no run is active: an idle engine must not hold a timer that keeps the process alive. */
   #idle = new AbortController()
 
-  constructor(options: EmbeddedEngineOptions) {
+  constructor(options: EngineParts) {
     this.#options = options
     this.#owner = leaseOwnerId(options.world.randomHex(4))
     this.#ports = { ...options.ports, publish: (delta) => this.#notify({ delta }) }
@@ -78,7 +69,30 @@ export class EmbeddedEngine implements Engine {
       running.joined = true
       return running.done
     }
-    const run: ActiveRun = { joined: false, attempt: undefined, lease: undefined, done: Promise.resolve() }
+    return this.#start(run_id, { reopen })
+  }
+
+  submit(run_id: string, reopen?: ReopenOptions): Promise<void> {
+    return this.execute(run_id, reopen)
+  }
+
+  async claim(project: string): Promise<ClaimedRun | undefined> {
+    for await (const { run_id } of claimableRuns(this.#options.store, project)) {
+      if (this.#draining || this.#usedSlots >= this.#options.concurrency) return undefined
+      if (this.#activeRuns.has(run_id)) continue
+      const leased = Promise.withResolvers<boolean>()
+      const done = this.#start(run_id, { onLeased: () => leased.resolve(true) })
+      done.then(
+        () => leased.resolve(false),
+        (thrown) => (toTroupeError(thrown).code === 'run_busy' ? leased.resolve(false) : leased.reject(thrown)),
+      )
+      if (await leased.promise) return { run_id, done }
+    }
+    return undefined
+  }
+
+  #start(run_id: string, { reopen, onLeased }: { reopen?: ReopenOptions | undefined; onLeased?: () => void }) {
+    const run: ActiveRun = { joined: false, attempt: undefined, lease: undefined, done: Promise.resolve(), onLeased }
     this.#activeRuns.set(run_id, run)
     run.done = this.#executeRun(run_id, run, reopen)
     run.done.catch(() => {})
@@ -132,7 +146,12 @@ export class EmbeddedEngine implements Engine {
   async #runAttempt(run_id: string, run: ActiveRun, reopen: ReopenOptions | undefined) {
     const { store } = this.#options
     const lease = await this.#acquireLease(run_id)
+    if (run.onLeased && !(await this.#isStillClaimable(run_id))) {
+      await store.release(lease)
+      return 'ended'
+    }
     run.lease = lease
+    run.onLeased?.()
     run.attempt = new RunAttempt({
       store,
       ports: this.#ports,
@@ -149,6 +168,12 @@ export class EmbeddedEngine implements Engine {
       run.lease = undefined
       await store.release(lease).catch(() => {})
     }
+  }
+
+  /** False if another process has executed the run since this one listed it. */
+  async #isStillClaimable(run_id: string): Promise<boolean> {
+    const row = await this.#options.store.run(run_id)
+    return row !== undefined && (await needsExecution(this.#options.store, row))
   }
 
   /** Leases the run, also from an owner on this machine whose process is dead: its lease need not expire first. */

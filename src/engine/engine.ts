@@ -1,6 +1,8 @@
 import type { Event } from '../kernel/event.ts'
 import type { Limits } from '../kernel/limits.ts'
-import type { Delta } from '../kernel/ports.ts'
+import type { Delta, Ports } from '../kernel/ports.ts'
+import type { World } from '../kernel/world.ts'
+import type { Store } from '../store/store.ts'
 
 /** An item of a run's stream: a committed event, or a text delta while the model writes. */
 export type StreamItem = { event: Event } | { delta: Delta }
@@ -13,8 +15,37 @@ export interface ReopenOptions {
   force: boolean
 }
 
+/** A run that an engine has taken. */
+export interface ClaimedRun {
+  run_id: string
+  /** As `execute`. */
+  done: Promise<void>
+}
+
+/** Everything that an engine works with. */
+export interface EngineParts {
+  store: Store
+  world: World
+  /** All ports but `publish`, which the engine provides. */
+  ports: Omit<Ports, 'publish'>
+  /** Runs that execute at once; the others wait. */
+  concurrency: number
+  /** Called with the error of a listener or of an `onEvent` hook; runs are not affected. */
+  onListenerError: (error: Error) => void
+}
+
 /** Schedules and executes runs. All state is in the journal. */
 export interface Engine {
+  /**
+   * Has a stored run executed, by this process or another one. Resolves when the run has ended, waits for a person, or was
+   * interrupted; rejects as `execute` does. Troupes start, resume and continue their runs with it.
+   */
+  submit(run_id: string, reopen?: ReopenOptions): Promise<void>
+  /**
+   * Takes the oldest run of the project that nobody executes (submitted, interrupted, left by a dead process, or answered while
+   * it waited) and begins to execute it here. `undefined` if there is none or all slots are taken. A run is claimed once.
+   */
+  claim(project: string): Promise<ClaimedRun | undefined>
   /**
    * Executes a run until it ends, waits for a person, or is interrupted. Joins the execution if the run is already
    * active here. Rejects with `run_busy`, `unknown_run` or the store's error if the run cannot be executed.

@@ -41,6 +41,8 @@ async function watchFixture() {
   const deltaListeners = new Set<(item: StreamItem) => void>()
   const engine: Engine = {
     execute: async () => {},
+    submit: async () => {},
+    claim: async () => undefined,
     active: [],
     subscribe(listener) {
       deltaListeners.add(listener)

@@ -1,4 +1,5 @@
 import { EmbeddedEngine } from '../engine/embedded-engine.ts'
+import type { Engine, EngineParts } from '../engine/engine.ts'
 import { realWorld } from '../engine/real-world.ts'
 import { sessionPorts } from '../engine/session-ports.ts'
 import type { Policy } from '../judgement/permission/permission-policy.ts'
@@ -32,7 +33,7 @@ export interface RuntimeParts {
   agents: Agent[]
   store: Store
   patterns: Pattern[]
-  engine: EmbeddedEngine
+  engine: Engine
   ports: Omit<Ports, 'publish'>
   policy: Policy
   /** `undefined` if no MCP server is configured. */
@@ -88,8 +89,9 @@ export async function compose(options: TroupeOptions): Promise<RuntimeParts> {
 function createEngine(
   options: TroupeOptions,
   parts: { store: Store; world: World; ports: Omit<Ports, 'publish'> },
-): EmbeddedEngine {
-  return new EmbeddedEngine({
+): Engine {
+  const create = options.engine?.create ?? ((all: EngineParts) => new EmbeddedEngine(all))
+  return create({
     ...parts,
     concurrency: options.engine?.concurrency ?? DEFAULT_CONCURRENCY,
     onListenerError: (error) => process.emitWarning(`troupe: ${error.message}`),

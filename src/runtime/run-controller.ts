@@ -42,7 +42,7 @@ export async function startRun(controller: RunController, request: RunRequest): 
   const data = runStartFrom(controller.parts, request)
   const run_id = `r_${world.randomHex(6)}`
   await store.createRun({ run_id, seq: 1, at: world.now(), type: 'run:start', data })
-  const handle = createHandle(controller, run_id, engine.execute(run_id))
+  const handle = createHandle(controller, run_id, engine.submit(run_id))
   if (signal) cancelOnAbort(handle, signal)
   return handle
 }
@@ -97,7 +97,7 @@ export async function resumeRun(
   }
   parseLimits(DEFAULT_LIMITS, limits)
   const reopen = row.status === 'failed' || changesLimits ? { limits, force } : undefined
-  return createHandle(controller, run_id, engine.execute(run_id, reopen))
+  return createHandle(controller, run_id, engine.submit(run_id, reopen))
 }
 
 export async function cancelRun({ parts }: RunController, run_id: string, reason = ''): Promise<RunResult> {
@@ -124,7 +124,7 @@ export async function startFork(
   await requireRun(store, project, run_id)
   const { forkRun } = await import('../engine/fork-run.ts')
   const fork = await forkRun({ store, ...ports }, run_id, { cut: seq, changes })
-  return createHandle(controller, fork, engine.execute(fork))
+  return createHandle(controller, fork, engine.submit(fork))
 }
 
 export async function answerGate(
@@ -223,13 +223,20 @@ function idleHandle(controller: RunController, run_id: string): RunHandle {
   return createHandle(controller, run_id, Promise.resolve())
 }
 
+/** Takes a run that waits for a process and executes it here. */
+export async function claimRun(controller: RunController): Promise<RunHandle | undefined> {
+  const { engine, project } = controller.parts
+  const claimed = await engine.claim(project)
+  return claimed && createHandle(controller, claimed.run_id, claimed.done)
+}
+
 function continueRun(controller: RunController, run_id: string): RunHandle {
   return createHandle(controller, run_id, executeUnlessBusy(controller.parts, run_id))
 }
 
 /** Ignores `run_busy`: the process that executes the run will read the command. */
 function executeUnlessBusy({ engine }: RuntimeParts, run_id: string): Promise<void> {
-  return engine.execute(run_id).catch((error: unknown) => {
+  return engine.submit(run_id).catch((error: unknown) => {
     if (!(error instanceof TroupeError) || error.code !== 'run_busy') throw error
   })
 }

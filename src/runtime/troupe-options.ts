@@ -1,3 +1,4 @@
+import type { Engine, EngineParts } from '../engine/engine.ts'
 import type { Policy } from '../judgement/permission/permission-policy.ts'
 import type { Agent } from '../kernel/agent.ts'
 import type { Embedder } from '../kernel/embedder.ts'
@@ -48,7 +49,7 @@ export interface TroupeOptions {
   limits?: Partial<Limits>
   /** Rules for tool calls, such as `{ ask: ['Bash'], deny: ['Write(.env*)'] }`. Agent files can only restrict further. */
   permissions?: Policy
-  engine?: { concurrency?: number; strict?: boolean; world?: World; retryPolicy?: RetryPolicy }
+  engine?: EngineOptions
   /**
    * Removes secrets from tool results before they enter the journal and the conversation. Default: built-in rules for keys, tokens
    * and passwords, and the values of secret environment variables; `false` keeps results as they are.
@@ -60,6 +61,17 @@ export interface TroupeOptions {
   cassette?: CassetteOptions
   /** MCP servers for all agents, in addition to those that agent files configure. */
   mcp?: TroupeMcpOptions
+}
+
+export interface EngineOptions {
+  /** Runs that execute at once in this process; the others wait. Default: 16. */
+  concurrency?: number
+  /** Fails with `step_drift` where the code no longer matches the journal. */
+  strict?: boolean
+  world?: World
+  retryPolicy?: RetryPolicy
+  /** Creates the engine that executes runs or has them executed. Default: the embedded engine, which executes them in this process. */
+  create?(parts: EngineParts): Engine
 }
 
 export interface TroupeMcpOptions {

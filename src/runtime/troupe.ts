@@ -23,6 +23,11 @@ export interface Troupe extends Queries, AsyncDisposable {
   stream(pattern: string, input: unknown, options?: RunOptions): Promise<RunHandle>
   /** Resumes a run that was interrupted, waits, or failed. The step whose error ended the run is tried again. */
   resume(run_id: string, options?: Partial<ReopenOptions>): Promise<RunHandle>
+  /**
+   * Takes the oldest run of the project that nobody executes and executes it here; `undefined` if there is none. A worker calls
+   * it again and again.
+   */
+  claim(): Promise<RunHandle | undefined>
   cancel(run_id: string, reason?: string): Promise<RunResult>
   /** Executes a stored run again, offline, and compares the journals. No model request, no tool call. */
   replay(run_id: string): Promise<ReplayReport>
@@ -80,6 +85,7 @@ export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe>
     stream,
     run: async (pattern, input, runOptions) => (await stream(pattern, input, runOptions)).result,
     resume: (run_id, reopen) => controls.resumeRun(controller, run_id, reopen),
+    claim: () => controls.claimRun(controller),
     cancel: (run_id, reason) => controls.cancelRun(controller, run_id, reason),
     replay: (run_id) => controls.replayStoredRun(controller, run_id),
     fork: (run_id, seq, changes) => controls.startFork(controller, run_id, { seq, changes }),

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { verifyJournal } from '../audit/verify-journal.ts'
 import type { Event } from '../kernel/event.ts'
 import type { Store } from '../store/store.ts'
+import * as claims from './engine/claim-cases.ts'
 import * as concurrency from './engine/concurrency-cases.ts'
 import type { EngineHarness } from './engine/engine-harness.ts'
 import * as lifecycle from './engine/lifecycle-cases.ts'
@@ -59,6 +60,11 @@ export function engineContract(
       withHarness(concurrency.notifiesListeners),
     )
     test('E11 resuming a failed run repeats only the failing step', withHarness(lifecycle.retriesFailedStep))
+    test('E16 a submitted run is executed once, however often it is submitted', withHarness(claims.submitsRun))
+    test('E17 claim takes the runs of a project, oldest first', withHarness(claims.claimsOldestRun))
+    test('E17 claim takes runs of dead owners and answered runs', withHarness(claims.claimsAbandonedRuns))
+    test('E17 claim takes nothing while all slots are taken or the engine drains', withHarness(claims.limitsClaims))
+    test('E18 engines that claim at the same time never get the same run', withHarness(claims.claimsEachRunOnce))
     test('E13 a session resumed right after its end has its whole history', withHarness(waiting.resumesEndedSession))
     test(
       'E12 work left over when a run ends is stopped and appends nothing after run:end',

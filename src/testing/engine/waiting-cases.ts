@@ -5,13 +5,13 @@ import { NO_USAGE } from '../../kernel/model.ts'
 import { contractPattern, createContractRun, readRunEvents, readStatus } from './engine-fixtures.ts'
 import type { EngineHarness } from './engine-harness.ts'
 
-const askingPattern = contractPattern('asks', async (context) => {
+export const askingPattern = contractPattern('asks', async (context) => {
   await context.step('before', () => 'before')
   const answer = await context.ask('gate', { question: 'Well?' })
   return context.step('after', () => `answer: ${String(answer)}`)
 })
 
-async function answerContractGate(harness: EngineHarness, run_id: string): Promise<void> {
+export async function answerContractGate(harness: EngineHarness, run_id: string): Promise<void> {
   const [gate] = await harness.store.openGates({ run_id })
   assert.ok(gate, 'no open gate')
   await harness.store.enqueueCommand(run_id, { kind: 'answer', gate_id: gate.gate_id, answer: 'yes', by: 'me' }, 1)

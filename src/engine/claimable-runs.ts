@@ -1,0 +1,36 @@
+import { isEvent } from '../kernel/event.ts'
+import type { RunRow, Store } from '../store/store.ts'
+import { isOwnerDead } from './lease-owner.ts'
+
+/** The runs of a project that wait for a process, oldest first. Another process may take one of them at any time. */
+export async function* claimableRuns(store: Store, project: string): AsyncGenerator<RunRow, void> {
+  const unfinished = await store.runs({ project, status: ['pending', 'running', 'waiting'], limit: MAX_UNFINISHED })
+  for (const row of unfinished.reverse()) {
+    if (row.owner !== null && !isOwnerDead(row.owner)) continue
+    if (await needsExecution(store, row)) yield row
+  }
+}
+
+/** True for a run that is not finished and does not only wait for a person. */
+export async function needsExecution(store: Store, { run_id, status }: RunRow): Promise<boolean> {
+  if (status === 'waiting') return hasUnreadCommand(store, run_id)
+  return status === 'pending' || status === 'running'
+}
+
+/** All unfinished runs: with a smaller number, the oldest would never be claimed while newer ones wait for people. */
+const MAX_UNFINISHED = 1_000_000
+
+/** True if a command was stored that no owner of the run has turned into an event yet. */
+export async function hasUnreadCommand(store: Store, run_id: string): Promise<boolean> {
+  for (const { id, body } of await store.commands(run_id, 0)) {
+    if (body.kind === 'cancel') return true
+    if (body.kind === 'answer' && (await store.gate(body.gate_id))?.answered_at === null) return true
+    if (body.kind === 'steer' && id > (await lastSteeringCommand(store, run_id))) return true
+  }
+  return false
+}
+
+async function lastSteeringCommand(store: Store, run_id: string): Promise<number> {
+  const last = (await store.events(run_id)).findLast((event) => isEvent(event, 'run:steer'))
+  return isEvent(last, 'run:steer') ? last.data.command : 0
+}
